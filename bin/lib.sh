@@ -1,0 +1,32 @@
+# Shared by the scripts at the root, which set `root` and source this file.
+
+# The JVM that mvnw takes as well.
+java="${JAVA_HOME:+$JAVA_HOME/bin/}java"
+
+# build_if_stale MODULE: packages MODULE and what it needs, unless nothing changed since last time.
+# Prints to stderr only. The stamp carries the time the build started: what is edited meanwhile is
+# newer. Folders count too, their time changes when a file is deleted.
+build_if_stale() {
+  local module="$1" target="$root/$1/target"
+  local stamp="$target/.built"
+  mkdir -p "$target"
+  (
+    # Two commands started at once: the second waits for the first one's build.
+    if command -v flock >/dev/null; then flock 9; fi
+    if [[ -f "$target/$module.jar" && -f "$stamp" ]] && ! changed_since "$stamp"; then
+      exit 0
+    fi
+    echo "building $module ..." >&2
+    touch "$stamp.new"
+    (cd "$root" && ./mvnw -B -ntp -q package -pl "$module" -am \
+      -Dmaven.test.skip -Dverification.skip) >&2 9>&-
+    mv "$stamp.new" "$stamp"
+  ) 9>"$target/.lock"
+}
+
+# changed_since FILE: whether a POM or a main source of any module is newer.
+changed_since() {
+  local changed
+  changed="$(find "$root"/pom.xml "$root"/*/pom.xml "$root"/*/src/main -newer "$1" -print)"
+  [[ -n "$changed" ]]
+}
