@@ -1,0 +1,61 @@
+package dev.sluice;
+
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Executor;
+import java.util.concurrent.ScheduledFuture;
+import java.util.concurrent.ScheduledThreadPoolExecutor;
+import java.util.concurrent.TimeUnit;
+
+/** Runs something when a clock reaches an instant. */
+@FunctionalInterface
+interface Alarms {
+
+  /** Runs {@code action} once when the clock reaches {@code dueNanos}, possibly a little early. */
+  Alarm at(long dueNanos, Runnable action);
+
+  /** Something set to happen. */
+  @FunctionalInterface
+  interface Alarm {
+    /** Prevents it, if it has not begun, and lets go of it at once. */
+    void cancel();
+  }
+
+  /** The alarms of {@code clock}: its own if it is manual, else those of the one shared timer. */
+  static Alarms of(NanoClock clock) {
+    if (clock instanceof ManualClock manual) {
+      return manual::alarmAt;
+    }
+    return (dueNanos, action) -> SharedTimer.after(dueNanos - clock.nanoTime(), action);
+  }
+
+  /** One daemon thread for all buckets; it ends when nothing has been set for a while. */
+  final class SharedTimer {
+    private static final long KEEP_ALIVE_SECONDS = 10;
+
+    /** About what a thread takes to wake anyway; keeps a clock that lags from being polled. */
+    private static final long MIN_DELAY_NANOS = 50_000;
+
+    /** Where actions run: they call user code, which must not hold up the timer. */
+    private static final Executor ACTIONS = new CompletableFuture<Void>().defaultExecutor();
+
+    private static final ScheduledThreadPoolExecutor TIMER = timer();
+
+    private SharedTimer() {}
+
+    static Alarm after(long delayNanos, Runnable action) {
+      long delay = Math.max(MIN_DELAY_NANOS, delayNanos);
+      ScheduledFuture<?> future =
+          TIMER.schedule(() -> ACTIONS.execute(action), delay, TimeUnit.NANOSECONDS);
+      return () -> future.cancel(false);
+    }
+
+    private static ScheduledThreadPoolExecutor timer() {
+      ScheduledThreadPoolExecutor timer =
+          new ScheduledThreadPoolExecutor(1, task -> DaemonThread.of(task, "sluice-timer"));
+      timer.setRemoveOnCancelPolicy(true);
+      timer.setKeepAliveTime(KEEP_ALIVE_SECONDS, TimeUnit.SECONDS);
+      timer.allowCoreThreadTimeOut(true);
+      return timer;
+    }
+  }
+}

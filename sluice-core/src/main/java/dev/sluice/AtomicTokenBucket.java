@@ -1,0 +1,250 @@
+package dev.sluice;
+
+import static dev.sluice.Preconditions.requireNonNegative;
+
+import dev.sluice.Successor.Change;
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.VarHandle;
+import java.time.Duration;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+
+/** The token bucket: a chain of cells, of which the last one serves. */
+final class AtomicTokenBucket extends Cell implements TokenBucket {
+  /*
+   * The bucket is its own first cell, so that until its first reconfiguration a call touches one
+   * object. Later cells are reached through `live`.
+   *
+   * Lock order: the waiting line's lock, and nothing under it but alarms and cells.
+   */
+  private static final VarHandle LIVE;
+
+  static {
+    try {
+      LIVE = MethodHandles.lookup().findVarHandle(AtomicTokenBucket.class, "live", Cell.class);
+    } catch (ReflectiveOperationException e) {
+      throw new ExceptionInInitializerError(e);
+    }
+  }
+
+  // Immutable.
+  private final NanoClock clock;
+  private final WaitingLine line;
+
+  /** Atomic. The cell in service, or one from which it can be reached. */
+  private volatile Cell live = this;
+
+  AtomicTokenBucket(Scale scale, long initialTokens, NanoClock clock, int maxWaiters) {
+    super(scale, initialTokens, clock.nanoTime());
+    this.clock = clock;
+    this.line = new WaitingLine(this, clock, maxWaiters);
+  }
+
+  @Override
+  public boolean tryConsume() {
+    return tryConsume(1, clock.nanoTime());
+  }
+
+  @Override
+  public boolean tryConsume(long tokens) {
+    if (tokens <= 0) {
+      return requireNonNegative("tokens", tokens) == 0;
+    }
+    return tryConsume(tokens, clock.nanoTime());
+  }
+
+  @Override
+  public boolean tryConsume(long tokens, long nowNanos) {
+    if (tokens <= 0) {
+      return requireNonNegative("tokens", tokens) == 0;
+    }
+    long outcome = take(tokens, nowNanos);
+    return outcome >= 0 || (outcome <= EXPIRED && tryConsumeInSuccessor(tokens, nowNanos));
+  }
+
+  private boolean tryConsumeInSuccessor(long tokens, long nowNanos) {
+    Cell cell = inService(nowNanos);
+    long outcome;
+    while ((outcome = cell.take(tokens, nowNanos)) <= EXPIRED) {
+      cell = after(cell, outcome, nowNanos);
+    }
+    return outcome >= 0;
+  }
+
+  @Override
+  public Decision decide(long tokens) {
+    requireNonNegative("tokens", tokens);
+    return decide(tokens, clock.nanoTime());
+  }
+
+  @Override
+  public Decision decide(long tokens, long nowNanos) {
+    if (requireNonNegative("tokens", tokens) == 0) {
+      return peek(0, nowNanos);
+    }
+    Cell cell = inService(nowNanos);
+    long outcome;
+    while ((outcome = cell.take(tokens, nowNanos)) <= EXPIRED) {
+      cell = after(cell, outcome, nowNanos);
+    }
+    return Decisions.of(cell, outcome, tokens, nowNanos);
+  }
+
+  @Override
+  public Decision peek(long tokens) {
+    return peek(tokens, clock.nanoTime());
+  }
+
+  @Override
+  public Decision peek(long tokens, long nowNanos) {
+    if (requireNonNegative("tokens", tokens) == 0) {
+      return new Decisions.Grant(available(nowNanos));
+    }
+    Cell cell = inService(nowNanos);
+    return Decisions.of(cell, cell.wouldTake(tokens, nowNanos), tokens, nowNanos);
+  }
+
+  @Override
+  public CompletableFuture<Void> consume(long tokens) {
+    return consume(tokens, clock.nanoTime());
+  }
+
+  @Override
+  public CompletableFuture<Void> consume(long tokens, long nowNanos) {
+    return tryConsume(tokens, nowNanos)
+        ? CompletableFuture.completedFuture(null)
+        : line.join(tokens, nowNanos, WaitingLine.FOR_EVER);
+  }
+
+  @Override
+  public CompletableFuture<Void> consume(long tokens, Duration maxWait) {
+    long maxWaitNanos = saturatedNanos(maxWait);
+    long nowNanos = clock.nanoTime();
+    return tryConsume(tokens, nowNanos)
+        ? CompletableFuture.completedFuture(null)
+        : line.join(tokens, nowNanos, maxWaitNanos);
+  }
+
+  @Override
+  public void consumeBlocking(long tokens) throws InterruptedException {
+    long nowNanos = clock.nanoTime();
+    if (!tryConsume(tokens, nowNanos)) {
+      line.join(tokens, nowNanos, WaitingLine.FOR_EVER).await();
+    }
+  }
+
+  @Override
+  public boolean consumeBlocking(long tokens, Duration maxWait) throws InterruptedException {
+    long maxWaitNanos = saturatedNanos(maxWait);
+    long nowNanos = clock.nanoTime();
+    return tryConsume(tokens, nowNanos)
+        || line.join(tokens, nowNanos, maxWaitNanos).awaitBeforeDeadline();
+  }
+
+  private static long saturatedNanos(Duration maxWait) {
+    if (maxWait.isNegative()) {
+      throw new IllegalArgumentException("maxWait must not be negative: maxWait=" + maxWait);
+    }
+    return maxWait.compareTo(Limit.MAX_PERIOD) > 0 ? WaitingLine.FOR_EVER : maxWait.toNanos();
+  }
+
+  @Override
+  public long available() {
+    return available(clock.nanoTime());
+  }
+
+  @Override
+  public long available(long nowNanos) {
+    Cell cell = inService(nowNanos);
+    return cell.availableAt(cell.fullAt(), nowNanos);
+  }
+
+  @Override
+  public Optional<Duration> timeToFull() {
+    return timeToFull(clock.nanoTime());
+  }
+
+  @Override
+  public Optional<Duration> timeToFull(long nowNanos) {
+    Cell cell = inService(nowNanos);
+    long fullAt = cell.fullAt();
+    if (!cell.scale.refills()) {
+      return fullAt == 0 ? Optional.of(Duration.ZERO) : Optional.empty();
+    }
+    return Optional.of(Duration.ofNanos(cell.nanosUntil(fullAt, nowNanos)));
+  }
+
+  @Override
+  public void replenish(long tokens) {
+    replenish(tokens, clock.nanoTime());
+  }
+
+  @Override
+  public void replenish(long tokens, long nowNanos) {
+    if (requireNonNegative("tokens", tokens) > 0) {
+      line.replenish(tokens, nowNanos);
+    }
+  }
+
+  @Override
+  public void reset() {
+    reset(clock.nanoTime());
+  }
+
+  @Override
+  public void reset(long nowNanos) {
+    line.reset(nowNanos);
+  }
+
+  @Override
+  public void reconfigure(Limit limit) {
+    reconfigure(limit, clock.nanoTime());
+  }
+
+  @Override
+  public void reconfigure(Limit limit, long nowNanos) {
+    line.reconfigure(Scale.of(Objects.requireNonNull(limit, "limit")), nowNanos);
+  }
+
+  @Override
+  public Limit limit() {
+    return inService(clock.nanoTime()).scale.limit();
+  }
+
+  @Override
+  public int waiting() {
+    return line.size();
+  }
+
+  /** The cell that serves, after finishing any handover that is under way. */
+  Cell inService(long nowNanos) {
+    Cell cell = live;
+    while (cell.isSealed()) {
+      cell = after(cell, MOVED, nowNanos);
+    }
+    return cell;
+  }
+
+  /** Where to ask next when {@code cell} answered {@link #MOVED} or {@link #EXPIRED}. */
+  Cell after(Cell cell, long outcome, long nowNanos) {
+    if (outcome == EXPIRED) {
+      cell.succeed(new Change(cell.scale, nowNanos), epochNanos);
+    }
+    Cell next = cell.successor(epochNanos, nowNanos);
+    LIVE.compareAndSet(this, cell, next);
+    return next;
+  }
+
+  /** Goes on from {@code cell} with another scale, unless somebody else was faster. */
+  boolean change(Cell cell, Scale scale, long nowNanos) {
+    boolean won = cell.succeed(new Change(scale, nowNanos), epochNanos);
+    after(cell, MOVED, nowNanos);
+    return won;
+  }
+
+  @Override
+  public String toString() {
+    return "TokenBucket[limit=" + limit() + ", available=" + available() + "]";
+  }
+}

@@ -1,0 +1,275 @@
+package dev.sluice;
+
+import static dev.sluice.BucketMath.MAX_DEBT_UNITS;
+
+import dev.sluice.Successor.Change;
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.VarHandle;
+
+/**
+ * One configuration of a bucket together with its state, a single word.
+ *
+ * <p>Thread-safe and lock-free. A cell serves until it is sealed; then its successor does.
+ */
+@SuppressWarnings("unused") // the padding
+sealed class Cell extends CellState permits AtomicTokenBucket {
+  /*
+   * The word:
+   *
+   *    63     62    61                                                            0
+   *  +------+------+--------------------------------------------------------------+
+   *  | LOCK | SEAL |  full-at, in units since the epoch (never negative)          |
+   *  +------+------+--------------------------------------------------------------+
+   *
+   * SEAL freezes full-at while the successor takes over. LOCK belongs to checks over several keyed
+   * buckets, which stand-alone buckets never meet.
+   *
+   * Concurrency. Every change of the word is one compare-and-set in commit() or replace(), or the
+   * seal. The word publishes no other data, so grants need its atomicity alone: opaque reads, plain
+   * compare-and-set. docs/concurrency.md argues the handover.
+   */
+  private static final long SEAL = 1L << 62;
+
+  private static final long FLAGS = ~(SEAL - 1);
+
+  /** Outcome: this cell is sealed, ask its successor. */
+  static final long MOVED = Long.MIN_VALUE;
+
+  /** Outcome: the tokens are there, but only a cell with a later epoch can note their taking. */
+  static final long EXPIRED = Long.MIN_VALUE + 1;
+
+  /** Some hundred nanoseconds: a few calls of another thread. */
+  private static final int BACK_OFF_SPINS = 8;
+
+  /** An instant so far before the epoch that nothing is known of it: no level reaches it. */
+  private static final long TOO_EARLY_UNITS = -(MAX_DEBT_UNITS + 1);
+
+  /** An instant at which whatever was owed has been paid. */
+  private static final long PAID_UP_UNITS = 1L << 62;
+
+  private static final VarHandle WORD;
+  private static final VarHandle SUCCESSOR;
+
+  static {
+    try {
+      MethodHandles.Lookup lookup = MethodHandles.lookup();
+      WORD = lookup.findVarHandle(CellState.class, "word", long.class);
+      SUCCESSOR = lookup.findVarHandle(CellState.class, "successor", Successor.class);
+    } catch (ReflectiveOperationException e) {
+      throw new ExceptionInInitializerError(e);
+    }
+  }
+
+  /** A pure step from one full-at to the next; a negative result changes nothing. */
+  @FunctionalInterface
+  interface Transition {
+    long apply(long fullAt, long now, long units, long capacity);
+  }
+
+  static final Transition TAKE = BucketMath::take;
+  static final Transition OWE = BucketMath::owe;
+  static final Transition GIVE = BucketMath::give;
+
+  // Keeps the word off the cache line of whatever lies behind it.
+  byte b00, b01, b02, b03, b04, b05, b06, b07, b08, b09, b0a, b0b, b0c, b0d, b0e, b0f;
+  byte b10, b11, b12, b13, b14, b15, b16, b17, b18, b19, b1a, b1b, b1c, b1d, b1e, b1f;
+  byte b20, b21, b22, b23, b24, b25, b26, b27, b28, b29, b2a, b2b, b2c, b2d, b2e, b2f;
+  byte b30, b31, b32, b33, b34, b35, b36, b37, b38, b39, b3a, b3b, b3c, b3d, b3e, b3f;
+  byte b40, b41, b42, b43, b44, b45, b46, b47, b48, b49, b4a, b4b, b4c, b4d, b4e, b4f;
+  byte b50, b51, b52, b53, b54, b55, b56, b57, b58, b59, b5a, b5b, b5c, b5d, b5e, b5f;
+  byte b60, b61, b62, b63, b64, b65, b66, b67, b68, b69, b6a, b6b, b6c, b6d, b6e, b6f;
+  byte b70, b71, b72, b73, b74, b75, b76, b77, b78, b79, b7a, b7b, b7c, b7d, b7e, b7f;
+
+  /** The first cell of a bucket. */
+  Cell(Scale scale, long initialTokens, long nowNanos) {
+    super(scale, nowNanos, nowNanos, true);
+    this.word = scale.cost(scale.capacity() - initialTokens);
+  }
+
+  /** The cell that takes over from {@code sealed}. */
+  private Cell(Scale scale, long epochNanos, long nowNanos, Cell sealed) {
+    super(scale, epochNanos, nowNanos, false);
+    this.word = Math.max(0, sealed.carry(sealed.fullAt(), this));
+  }
+
+  /**
+   * Takes {@code tokens}, which must be positive.
+   *
+   * @return the new full-at; if denied, the bitwise complement of the present one; or {@link
+   *     #MOVED} or {@link #EXPIRED}
+   */
+  final long take(long tokens, long nowNanos) {
+    return tokens > capacity ? denied() : apply(TAKE, tokens * unitsPerToken, nowNanos);
+  }
+
+  /** The outcome {@link #take} would have; never {@link #MOVED} nor {@link #EXPIRED}. */
+  final long wouldTake(long tokens, long nowNanos) {
+    long fullAt = fullAt();
+    return tokens > capacity
+        ? ~fullAt
+        : BucketMath.take(fullAt, unitsAt(nowNanos), tokens * unitsPerToken, capacityUnits);
+  }
+
+  /** Promises {@code tokens}, which must be positive; the outcome is as for {@link #take}. */
+  final long owe(long tokens, long nowNanos) {
+    return apply(OWE, scale.cost(tokens), nowNanos);
+  }
+
+  /** Adds {@code tokens}, never above full; the outcome is as for {@link #take}, never a denial. */
+  final long give(long tokens, long nowNanos) {
+    // Lowers full-at and so needs no later epoch.
+    return commit(GIVE, scale.cost(tokens), unitsAt(nowNanos));
+  }
+
+  private long apply(Transition transition, long units, long nowNanos) {
+    long elapsedNanos = nowNanos - epochNanos;
+    if (Long.compareUnsigned(elapsedNanos, horizonNanos) < 0) {
+      long steps = stepNanos == 1 ? elapsedNanos : elapsedNanos / stepNanos;
+      return commit(transition, units, steps * unitsPerStep);
+    }
+    return elapsedNanos < 0
+        ? commit(transition, units, unitsAt(nowNanos))
+        : applyBeyondHorizon(transition, units, nowNanos);
+  }
+
+  private long applyBeyondHorizon(Transition transition, long units, long nowNanos) {
+    long seen = (long) WORD.getOpaque(this);
+    if ((seen & FLAGS) != 0) {
+      return MOVED;
+    }
+    long next = transition.apply(seen, unitsAt(nowNanos), units, capacityUnits);
+    return next < 0 ? next : EXPIRED;
+  }
+
+  private long commit(Transition transition, long units, long now) {
+    for (; ; ) {
+      long seen = (long) WORD.getOpaque(this);
+      if ((seen & FLAGS) != 0) {
+        return MOVED;
+      }
+      long next = transition.apply(seen, now, units, capacityUnits);
+      if (next < 0 || next == seen || WORD.weakCompareAndSetPlain(this, seen, next)) {
+        return next;
+      }
+      backOff();
+    }
+  }
+
+  /** Lets whoever won the race go on a few times; without it, two threads mostly pass the line. */
+  private static void backOff() {
+    for (int i = 0; i < BACK_OFF_SPINS; i++) {
+      Thread.onSpinWait();
+    }
+  }
+
+  private long denied() {
+    long seen = (long) WORD.getOpaque(this);
+    return (seen & FLAGS) != 0 ? MOVED : ~seen;
+  }
+
+  /** Changes full-at if it is still {@code expected} and this cell is in service. */
+  final boolean replace(long expected, long next) {
+    return WORD.compareAndSet(this, expected, next);
+  }
+
+  /** Full-at; frozen if this cell is sealed. */
+  final long fullAt() {
+    return (long) WORD.getAcquire(this) & ~FLAGS;
+  }
+
+  final boolean isSealed() {
+    return ((long) WORD.getAcquire(this) & SEAL) != 0;
+  }
+
+  /** The instant {@code nowNanos} in units of this cell, whatever the distance from its epoch. */
+  final long unitsAt(long nowNanos) {
+    long elapsedNanos = nowNanos - epochNanos;
+    if (elapsedNanos < 0) {
+      if (first || unitsPerStep == 0) {
+        return 0;
+      }
+      return elapsedNanos <= -horizonNanos ? TOO_EARLY_UNITS : scale.unitsAt(elapsedNanos);
+    }
+    long steps = elapsedNanos / stepNanos;
+    return BucketMath.multiplySaturated(steps, unitsPerStep, PAID_UP_UNITS);
+  }
+
+  /** Nanoseconds from {@code nowNanos} until {@code units}, zero if that is past. */
+  final long nanosUntil(long units, long nowNanos) {
+    if (units <= unitsAt(nowNanos)) {
+      return 0;
+    }
+    long waitNanos = scale.elapsedAt(units) - (nowNanos - epochNanos);
+    return waitNanos < 0 ? Long.MAX_VALUE : waitNanos;
+  }
+
+  /** Whole tokens there at {@code nowNanos} when the bucket is full at {@code fullAt}. */
+  final long availableAt(long fullAt, long nowNanos) {
+    return BucketMath.level(fullAt, unitsAt(nowNanos), capacityUnits) / unitsPerToken;
+  }
+
+  /**
+   * Asks for another scale and completes the handover, to that scale or to one asked for before.
+   *
+   * @return whether it was this wish that was met
+   */
+  final boolean succeed(Change change, long originNanos) {
+    boolean won = SUCCESSOR.compareAndSet(this, null, change);
+    successor(originNanos, change.nowNanos());
+    return won;
+  }
+
+  /**
+   * Completes the handover that some thread has begun; whoever comes first does the work.
+   *
+   * @param originNanos when the bucket was made, where the grid of a strict limit starts
+   */
+  final Cell successor(long originNanos, long nowNanos) {
+    WORD.getAndBitwiseOr(this, SEAL);
+    Successor next = (Successor) SUCCESSOR.getVolatile(this);
+    if (next instanceof Change change) {
+      Cell cell = next(change, originNanos, nowNanos);
+      SUCCESSOR.compareAndSet(this, change, cell);
+      next = (Successor) SUCCESSOR.getVolatile(this);
+    }
+    return (Cell) next;
+  }
+
+  /**
+   * The next cell of an equal or another scale; its epoch leaves room for clock readings that lag.
+   */
+  private Cell next(Change change, long originNanos, long nowNanos) {
+    // Never before the wish: a thread that was away since long before must not backdate a rate.
+    long atNanos = nowNanos - change.nowNanos() > 0 ? nowNanos : change.nowNanos();
+    Scale next = change.scale();
+    long step = next.stepNanos();
+    long gridNanos = originNanos + Math.floorDiv(atNanos - originNanos, step) * step;
+    long slackNanos = next.horizonNanos() / 4 / step * step;
+    return new Cell(next, gridNanos - slackNanos, atNanos, this);
+  }
+
+  /** A full-at of this cell on the axis of {@code next}: tokens kept, clamped, never gained. */
+  final long carry(long fullAt, Cell next) {
+    if (scale.equals(next.scale)) {
+      long movedNanos = next.epochNanos - epochNanos;
+      return fullAt
+          - BucketMath.multiplySaturated(movedNanos / stepNanos, unitsPerStep, PAID_UP_UNITS);
+    }
+    long empty = next.unitsAt(next.bornNanos) + next.capacityUnits;
+    long owed = Math.max(0, fullAt - unitsAt(next.bornNanos)) - capacityUnits;
+    if (owed > 0) {
+      long most = MAX_DEBT_UNITS - next.capacityUnits;
+      return empty + BucketMath.scaleUp(owed, next.unitsPerToken, unitsPerToken, most);
+    }
+    return empty
+        - BucketMath.scaleDown(-owed, next.unitsPerToken, unitsPerToken, next.capacityUnits);
+  }
+
+  /** Whether what {@code fullAt} owes at {@code nowNanos} can be owed on {@code next} too. */
+  final boolean canCarry(long fullAt, Scale next, long nowNanos) {
+    long owed = Math.max(0, fullAt - unitsAt(nowNanos)) - capacityUnits;
+    long most = MAX_DEBT_UNITS - next.capacityUnits();
+    return owed <= 0
+        || BucketMath.scaleUp(owed, next.unitsPerToken(), unitsPerToken, most + 1) <= most;
+  }
+}

@@ -1,0 +1,74 @@
+package dev.sluice;
+
+import java.time.Duration;
+
+/**
+ * What a bucket answered, and why.
+ *
+ * <p>One of {@link Granted}, {@link Denied}, {@link Depleted} and {@link Impossible}. More answers
+ * about a decision may be added to these interfaces; nobody else implements them.
+ *
+ * @since 0.1
+ */
+public sealed interface Decision {
+
+  /**
+   * Whether the tokens were granted.
+   *
+   * @return true exactly for {@link Granted}
+   */
+  default boolean isGranted() {
+    return this instanceof Granted;
+  }
+
+  /** The tokens were there and have been taken. */
+  sealed interface Granted extends Decision permits Decisions.Grant {
+    /**
+     * Whole tokens left after this grant.
+     *
+     * @return tokens, at least 0
+     */
+    long remaining();
+  }
+
+  /** Not now; time alone will bring the tokens. */
+  sealed interface Denied extends Decision permits Decisions.Denial {
+    /**
+     * How long until the same request can be granted, if nobody else consumes meanwhile.
+     *
+     * <p>Minimal and sufficient: one nanosecond earlier it is denied, then it is granted.
+     *
+     * @return nanoseconds, at least 1
+     */
+    long retryAfterNanos();
+
+    /**
+     * {@link #retryAfterNanos()} as a duration.
+     *
+     * @return a positive duration
+     */
+    default Duration retryAfter() {
+      return Duration.ofNanos(retryAfterNanos());
+    }
+  }
+
+  /** Not now, and time will not help: only {@link TokenBucket#replenish} adds tokens. */
+  sealed interface Depleted extends Decision permits Decisions.Depletion {
+    /**
+     * Tokens missing for this request.
+     *
+     * @return tokens, at least 1
+     */
+    long missing();
+  }
+
+  /** Never, under this limit: more was asked for than the bucket can hold. */
+  sealed interface Impossible extends Decision permits Decisions.Impossibility {
+    /**
+     * The most that can be granted at once.
+     *
+     * @return tokens, 0 for a bucket that denies everything
+     */
+    long capacity();
+  }
+}

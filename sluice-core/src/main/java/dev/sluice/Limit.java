@@ -1,0 +1,136 @@
+package dev.sluice;
+
+import static dev.sluice.Preconditions.requireAtMost;
+import static dev.sluice.Preconditions.requireNonNegative;
+import static dev.sluice.Preconditions.requirePositive;
+
+import java.time.Duration;
+
+/**
+ * What a bucket allows: how many tokens it holds and how they come back.
+ *
+ * <p>A limit is an immutable value. {@link Balanced} is the usual one; {@link Strict} refills in
+ * whole periods, {@link Manual} only by hand, {@link DenyAll} never.
+ *
+ * @since 0.1
+ */
+public sealed interface Limit {
+
+  /**
+   * The largest capacity a bucket can have: every smaller count is exact in a {@code double} too.
+   */
+  long MAX_CAPACITY = 1L << 53;
+
+  /** The longest refill period, about 146 years. */
+  Duration MAX_PERIOD = Duration.ofNanos(1L << 62);
+
+  /**
+   * The most tokens the bucket holds, and so the largest burst.
+   *
+   * @return zero for {@link DenyAll}, else a positive number
+   */
+  long capacity();
+
+  /**
+   * Tokens accrue evenly: {@code refillTokens} per {@code refillPeriod}, up to the capacity.
+   *
+   * <p>Time spent full is not saved up, nor is the fraction of a token left over when the capacity
+   * is reached. In every window of length w at most {@code capacity + refillTokens · w /
+   * refillPeriod} tokens are granted.
+   *
+   * @param capacity the most tokens held, at least 1
+   * @param refillTokens tokens that accrue in one period, at least 1
+   * @param refillPeriod the period, positive
+   */
+  record Balanced(long capacity, long refillTokens, Duration refillPeriod) implements Limit {
+    public Balanced {
+      requireCapacity(capacity);
+      requirePositive("refillTokens", refillTokens);
+      requirePeriod("refillPeriod", refillPeriod);
+    }
+  }
+
+  /**
+   * Tokens come back all at once at the boundaries of a fixed grid that starts with the bucket.
+   *
+   * <p>Nothing is minted before a boundary and unused tokens do not carry over it, so at most
+   * {@code capacity} are granted in one period and {@code 2 · capacity} in any window as long as
+   * one.
+   *
+   * @param capacity tokens per period, at least 1
+   * @param period length of a period, positive
+   */
+  record Strict(long capacity, Duration period) implements Limit {
+    public Strict {
+      requireCapacity(capacity);
+      requirePeriod("period", period);
+    }
+  }
+
+  /**
+   * Tokens come back only by {@link TokenBucket#replenish}.
+   *
+   * @param capacity the most tokens held, at least 1
+   */
+  record Manual(long capacity) implements Limit {
+    public Manual {
+      requireCapacity(capacity);
+    }
+  }
+
+  /** Grants nothing, ever; what a rate of zero means. */
+  record DenyAll() implements Limit {
+    @Override
+    public long capacity() {
+      return 0;
+    }
+  }
+
+  /**
+   * So many tokens a second, in a burst at most as many.
+   *
+   * @param tokens tokens per second; 0 denies everything
+   * @return the limit
+   * @throws IllegalArgumentException if {@code tokens} is negative or above {@link #MAX_CAPACITY}
+   */
+  static Limit perSecond(long tokens) {
+    return per(tokens, Duration.ofSeconds(1));
+  }
+
+  /**
+   * So many tokens a minute, in a burst at most as many.
+   *
+   * @param tokens tokens per minute; 0 denies everything
+   * @return the limit
+   * @throws IllegalArgumentException if {@code tokens} is negative or above {@link #MAX_CAPACITY}
+   */
+  static Limit perMinute(long tokens) {
+    return per(tokens, Duration.ofMinutes(1));
+  }
+
+  /**
+   * So many tokens per period, in a burst at most as many.
+   *
+   * @param tokens tokens per period; 0 denies everything
+   * @param period the period, positive
+   * @return the limit
+   * @throws IllegalArgumentException if an argument is negative, too large, or the period is zero
+   */
+  static Limit per(long tokens, Duration period) {
+    requireNonNegative("tokens", tokens);
+    requirePeriod("period", period);
+    return tokens == 0 ? new DenyAll() : new Balanced(tokens, tokens, period);
+  }
+
+  private static void requireCapacity(long capacity) {
+    requirePositive("capacity", capacity);
+    requireAtMost("capacity", capacity, MAX_CAPACITY);
+  }
+
+  private static void requirePeriod(String name, Duration period) {
+    if (period.isZero() || period.isNegative() || period.compareTo(MAX_PERIOD) > 0) {
+      throw new IllegalArgumentException(
+          name + " must be positive and at most " + MAX_PERIOD + ": " + name + "=" + period);
+    }
+  }
+}

@@ -1,0 +1,60 @@
+package dev.sluice;
+
+import java.time.Duration;
+
+/**
+ * Where a bucket's time comes from.
+ *
+ * <p>Readings are nanoseconds from an arbitrary origin, like those of {@link System#nanoTime}: only
+ * differences mean anything, and they may wrap. A clock that stands still or steps back mints no
+ * token.
+ *
+ * <p>Callers that wait on a bucket are woken by real time, whatever its clock says; only {@link
+ * ManualClock} wakes them itself.
+ *
+ * @since 0.1
+ */
+@FunctionalInterface
+public interface NanoClock {
+
+  /**
+   * The present instant.
+   *
+   * @return nanoseconds from an arbitrary origin
+   */
+  long nanoTime();
+
+  /**
+   * The system's monotonic clock, {@link System#nanoTime}.
+   *
+   * @return the clock; always the same
+   */
+  static NanoClock system() {
+    return SystemClock.INSTANCE;
+  }
+
+  /**
+   * A clock that a background thread sets every millisecond: much cheaper to read, up to a tick
+   * late.
+   *
+   * <p>The lag loosens the window bound: a bucket on this clock may grant {@code rate × lag} more
+   * in a window than one on the system clock. The daemon thread starts with the first reading and
+   * ends when nobody has read the clock for some seconds.
+   *
+   * @return the clock; always the same
+   */
+  static NanoClock coarse() {
+    return CoarseClock.SHARED;
+  }
+
+  /**
+   * A clock like {@link #coarse()} with its own tick and its own thread.
+   *
+   * @param tick time between two settings, from 1 microsecond to 1 second
+   * @return a new clock
+   * @throws IllegalArgumentException if {@code tick} is out of range
+   */
+  static NanoClock coarse(Duration tick) {
+    return new CoarseClock(tick);
+  }
+}

@@ -1,0 +1,13 @@
+package dev.sluice;
+
+/** What follows a cell: first the wish for another scale, then the cell that has it. */
+sealed interface Successor permits Successor.Change, CellState {
+
+  /**
+   * The wish to go on with another scale.
+   *
+   * @param scale the scale of the next cell
+   * @param nowNanos when it was wished: the change takes effect no earlier
+   */
+  record Change(Scale scale, long nowNanos) implements Successor {}
+}

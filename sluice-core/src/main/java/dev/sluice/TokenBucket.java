@@ -1,0 +1,486 @@
+package dev.sluice;
+
+import static dev.sluice.Preconditions.requireAtMost;
+import static dev.sluice.Preconditions.requireNonNegative;
+
+import java.time.Duration;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A token bucket: grants up to its capacity at once, and over time no more than its rate.
+ *
+ * <p>Exact, thread-safe and lock-free; {@code tryConsume} allocates nothing. It never grants more
+ * than configured, whatever the interleaving of threads and clock readings: in every window of
+ * length w at most {@code capacity + rate · w}. The bound counts neither tokens that callers add
+ * ({@link #replenish}, {@link #refund}, {@link #reset}) nor the part of a {@link #consume} beyond
+ * the capacity.
+ *
+ * <p>Callers that wait are served first come, first served, and own what is minted: {@code
+ * tryConsume} does not overtake them. A grant orders nothing else: it is no memory barrier between
+ * the threads it serves.
+ *
+ * <p>Methods without an instant read the bucket's clock. Those with {@code nowNanos} take a reading
+ * of that clock from the caller; a late or even backward reading is safe and at worst denies.
+ *
+ * <pre>{@code
+ * TokenBucket bucket = TokenBucket.perSecond(100);
+ * if (bucket.tryConsume()) {
+ *   serve(request);
+ * }
+ * }</pre>
+ *
+ * @since 0.1
+ */
+public sealed interface TokenBucket permits AtomicTokenBucket {
+
+  /**
+   * A full bucket of so many tokens a second.
+   *
+   * @param tokens tokens per second and capacity; 0 denies everything
+   * @return a new bucket on the system clock
+   * @throws IllegalArgumentException if {@code tokens} is negative or out of range
+   */
+  static TokenBucket perSecond(long tokens) {
+    return of(Limit.perSecond(tokens));
+  }
+
+  /**
+   * A full bucket of so many tokens a minute.
+   *
+   * @param tokens tokens per minute and capacity; 0 denies everything
+   * @return a new bucket on the system clock
+   * @throws IllegalArgumentException if {@code tokens} is negative or out of range
+   */
+  static TokenBucket perMinute(long tokens) {
+    return of(Limit.perMinute(tokens));
+  }
+
+  /**
+   * A full bucket of so many tokens per period.
+   *
+   * @param tokens tokens per period and capacity; 0 denies everything
+   * @param period the period, positive
+   * @return a new bucket on the system clock
+   * @throws IllegalArgumentException if an argument is out of range
+   */
+  static TokenBucket per(long tokens, Duration period) {
+    return of(Limit.per(tokens, period));
+  }
+
+  /**
+   * A full bucket with the given limit.
+   *
+   * @param limit what it allows
+   * @return a new bucket on the system clock
+   * @throws IllegalArgumentException if no exact scale fits the limit
+   */
+  static TokenBucket of(Limit limit) {
+    return builder().limit(limit).build();
+  }
+
+  /**
+   * The way to all settings.
+   *
+   * @return a new builder
+   */
+  static Builder builder() {
+    return new Builder();
+  }
+
+  /**
+   * Takes one token if it is there.
+   *
+   * @return whether it was
+   */
+  boolean tryConsume();
+
+  /**
+   * Takes {@code tokens} if all are there; else takes and changes nothing.
+   *
+   * @param tokens how many; 0 is always granted
+   * @return whether they were there
+   * @throws IllegalArgumentException if {@code tokens} is negative
+   */
+  boolean tryConsume(long tokens);
+
+  /**
+   * {@link #tryConsume(long)} at a given instant.
+   *
+   * @param tokens how many; 0 is always granted
+   * @param nowNanos a reading of the bucket's clock
+   * @return whether they were there
+   * @throws IllegalArgumentException if {@code tokens} is negative
+   */
+  boolean tryConsume(long tokens, long nowNanos);
+
+  /**
+   * Takes {@code tokens} if all are there and says what is left; else says when to come back.
+   *
+   * @param tokens how many; 0 is always granted
+   * @return the decision
+   * @throws IllegalArgumentException if {@code tokens} is negative
+   */
+  Decision decide(long tokens);
+
+  /**
+   * {@link #decide(long)} at a given instant.
+   *
+   * @param tokens how many; 0 is always granted
+   * @param nowNanos a reading of the bucket's clock
+   * @return the decision
+   * @throws IllegalArgumentException if {@code tokens} is negative
+   */
+  Decision decide(long tokens, long nowNanos);
+
+  /**
+   * What {@link #decide(long)} would answer now. Takes nothing.
+   *
+   * @param tokens how many; 0 would always be granted
+   * @return the decision
+   * @throws IllegalArgumentException if {@code tokens} is negative
+   */
+  Decision peek(long tokens);
+
+  /**
+   * {@link #peek(long)} at a given instant.
+   *
+   * @param tokens how many; 0 would always be granted
+   * @param nowNanos a reading of the bucket's clock
+   * @return the decision
+   * @throws IllegalArgumentException if {@code tokens} is negative
+   */
+  Decision peek(long tokens, long nowNanos);
+
+  /**
+   * Takes {@code tokens} as soon as they are there, after everybody who came before.
+   *
+   * <p>The future completes when they are taken. Cancelling it, or completing it in any other way,
+   * leaves the line and returns exactly what was promised; if the tokens are due already, the
+   * caller has them and {@code cancel} returns false. The future fails with {@link
+   * ConsumeRefusedException} if the line is full. Its dependents run on the default executor of
+   * {@link CompletableFuture}, or on the thread whose call made the tokens available.
+   *
+   * @param tokens how many, possibly more than the capacity: then what is minted goes to this
+   *     caller until all are there
+   * @return a future that completes with the grant
+   * @throws IllegalArgumentException if {@code tokens} is negative
+   */
+  CompletableFuture<Void> consume(long tokens);
+
+  /**
+   * {@link #consume(long)} at a given instant.
+   *
+   * @param tokens how many
+   * @param nowNanos a reading of the bucket's clock
+   * @return a future that completes with the grant
+   * @throws IllegalArgumentException if {@code tokens} is negative
+   */
+  CompletableFuture<Void> consume(long tokens, long nowNanos);
+
+  /**
+   * {@link #consume(long)} with a deadline.
+   *
+   * <p>If, as things stand, the tokens come too late, it fails at once, and otherwise when the
+   * deadline passes without them; either way nothing is taken.
+   *
+   * @param tokens how many
+   * @param maxWait the longest wait, not negative
+   * @return a future that completes with the grant, or fails with {@link ConsumeRefusedException}
+   * @throws IllegalArgumentException if an argument is negative
+   */
+  CompletableFuture<Void> consume(long tokens, Duration maxWait);
+
+  /**
+   * Takes {@code tokens}, waiting in line for them.
+   *
+   * @param tokens how many, possibly more than the capacity
+   * @throws InterruptedException if interrupted before the tokens were there; nothing is taken then
+   * @throws ConsumeRefusedException if the line is full or the bucket denies everything
+   * @throws IllegalArgumentException if {@code tokens} is negative
+   */
+  void consumeBlocking(long tokens) throws InterruptedException;
+
+  /**
+   * Takes {@code tokens}, waiting in line for them no longer than {@code maxWait}.
+   *
+   * <p>Returns at once if, as things stand, the tokens come too late.
+   *
+   * @param tokens how many, possibly more than the capacity
+   * @param maxWait the longest wait, not negative
+   * @return whether they were taken; if not, nothing was
+   * @throws InterruptedException if interrupted before the tokens were there; nothing is taken then
+   * @throws ConsumeRefusedException if the line is full or the bucket denies everything
+   * @throws IllegalArgumentException if an argument is negative
+   */
+  boolean consumeBlocking(long tokens, Duration maxWait) throws InterruptedException;
+
+  /**
+   * Whole tokens there now. Changes nothing; others may take them at any moment.
+   *
+   * @return tokens, from 0 to the capacity
+   */
+  long available();
+
+  /**
+   * {@link #available()} at a given instant.
+   *
+   * @param nowNanos a reading of the bucket's clock
+   * @return tokens, from 0 to the capacity
+   */
+  long available(long nowNanos);
+
+  /**
+   * How long until the bucket is full if nobody touches it. Changes nothing.
+   *
+   * @return zero if it is full; empty if time alone will not fill it
+   */
+  Optional<Duration> timeToFull();
+
+  /**
+   * {@link #timeToFull()} at a given instant.
+   *
+   * @param nowNanos a reading of the bucket's clock
+   * @return zero if it is full; empty if time alone will not fill it
+   */
+  Optional<Duration> timeToFull(long nowNanos);
+
+  /**
+   * Adds tokens: to those who wait first, then to the bucket up to its capacity.
+   *
+   * @param tokens how many, not negative
+   * @throws IllegalArgumentException if {@code tokens} is negative
+   */
+  void replenish(long tokens);
+
+  /**
+   * {@link #replenish(long)} at a given instant.
+   *
+   * @param tokens how many, not negative
+   * @param nowNanos a reading of the bucket's clock
+   * @throws IllegalArgumentException if {@code tokens} is negative
+   */
+  void replenish(long tokens, long nowNanos);
+
+  /**
+   * Returns tokens that were consumed and not used.
+   *
+   * <p>Not window-safe: if the bucket has refilled since, a refund lets more than {@code capacity +
+   * rate · w} through in a window that contains both. Cancelling a {@link #consume} is safe.
+   *
+   * @param tokens how many, not negative; what exceeds the capacity is lost
+   * @throws IllegalArgumentException if {@code tokens} is negative
+   */
+  default void refund(long tokens) {
+    replenish(tokens);
+  }
+
+  /**
+   * {@link #refund(long)} at a given instant.
+   *
+   * @param tokens how many, not negative; what exceeds the capacity is lost
+   * @param nowNanos a reading of the bucket's clock
+   * @throws IllegalArgumentException if {@code tokens} is negative
+   */
+  default void refund(long tokens, long nowNanos) {
+    replenish(tokens, nowNanos);
+  }
+
+  /** Fills the bucket: replenishes a whole capacity, those who wait first. */
+  void reset();
+
+  /**
+   * {@link #reset()} at a given instant.
+   *
+   * @param nowNanos a reading of the bucket's clock
+   */
+  void reset(long nowNanos);
+
+  /**
+   * Changes the limit; the tokens stay, up to the new capacity, and so do those who wait.
+   *
+   * <p>Atomic against everybody else: each grant is made under the old limit or under the new one.
+   * A limit equal to the present one changes nothing. The conversion never gains and loses less
+   * than one unit, which is a whole token where the new limit is strict or manual and less than a
+   * billionth of a second of refill elsewhere. The grid of a strict limit starts with the bucket,
+   * not with the change.
+   *
+   * @param limit the new limit
+   * @throws IllegalArgumentException if no exact scale fits the limit; nothing changes
+   * @throws IllegalStateException if the new limit cannot account for what is owed to those who
+   *     wait; nothing changes
+   */
+  void reconfigure(Limit limit);
+
+  /**
+   * {@link #reconfigure(Limit)} at a given instant.
+   *
+   * @param limit the new limit
+   * @param nowNanos a reading of the bucket's clock
+   * @throws IllegalArgumentException if no exact scale fits the limit; nothing changes
+   * @throws IllegalStateException if the new limit cannot account for what is owed to those who
+   *     wait; nothing changes
+   */
+  void reconfigure(Limit limit, long nowNanos);
+
+  /**
+   * What this bucket allows.
+   *
+   * @return the present limit
+   */
+  Limit limit();
+
+  /**
+   * How many callers wait in line.
+   *
+   * @return waiters, at least 0
+   */
+  int waiting();
+
+  /**
+   * Settings of a new bucket. Not thread-safe.
+   *
+   * <p>Required: a {@link #limit}, or a {@link #capacity} and one of {@link #refill}, {@link
+   * #strict} and {@link #manual}.
+   */
+  final class Builder {
+    /** Enough for any sane line, small enough that a stuck one cannot fill the heap. */
+    static final int DEFAULT_MAX_WAITERS = 10_000;
+
+    private @Nullable Long capacity;
+    private @Nullable Limit limit;
+    private @Nullable LimitOfCapacity refill;
+    private @Nullable Long initialTokens;
+    private NanoClock clock = NanoClock.system();
+    private int maxWaiters = DEFAULT_MAX_WAITERS;
+
+    @FunctionalInterface
+    private interface LimitOfCapacity {
+      Limit limit(long capacity);
+    }
+
+    Builder() {}
+
+    /**
+     * The whole limit at once, instead of a capacity and a refill.
+     *
+     * @param limit what the bucket allows
+     * @return this
+     */
+    public Builder limit(Limit limit) {
+      this.limit = limit;
+      return this;
+    }
+
+    /**
+     * The most tokens the bucket holds.
+     *
+     * @param tokens from 1 to {@link Limit#MAX_CAPACITY}
+     * @return this
+     */
+    public Builder capacity(long tokens) {
+      this.capacity = tokens;
+      return this;
+    }
+
+    /**
+     * Tokens accrue evenly; see {@link Limit.Balanced}.
+     *
+     * @param tokens tokens per period, at least 1
+     * @param period the period, positive
+     * @return this
+     */
+    public Builder refill(long tokens, Duration period) {
+      this.refill = capacity -> new Limit.Balanced(capacity, tokens, period);
+      return this;
+    }
+
+    /**
+     * Tokens come back all at once at the end of each period; see {@link Limit.Strict}.
+     *
+     * @param period the period, positive
+     * @return this
+     */
+    public Builder strict(Duration period) {
+      this.refill = capacity -> new Limit.Strict(capacity, period);
+      return this;
+    }
+
+    /**
+     * Tokens come back only by {@link TokenBucket#replenish}; see {@link Limit.Manual}.
+     *
+     * @return this
+     */
+    public Builder manual() {
+      this.refill = Limit.Manual::new;
+      return this;
+    }
+
+    /**
+     * Tokens in the bucket at the start. Default: full.
+     *
+     * @param tokens from 0 to the capacity
+     * @return this
+     */
+    public Builder initialTokens(long tokens) {
+      this.initialTokens = tokens;
+      return this;
+    }
+
+    /**
+     * Where the bucket's time comes from. Default: {@link NanoClock#system()}.
+     *
+     * @param clock the clock
+     * @return this
+     */
+    public Builder clock(NanoClock clock) {
+      this.clock = clock;
+      return this;
+    }
+
+    /**
+     * How many callers may wait in line; one more is refused. Default: 10,000.
+     *
+     * @param waiters at least 0
+     * @return this
+     */
+    public Builder maxWaiters(int waiters) {
+      requireNonNegative("maxWaiters", waiters);
+      this.maxWaiters = waiters;
+      return this;
+    }
+
+    /**
+     * Makes the bucket; it starts now, by its clock.
+     *
+     * @return a new bucket
+     * @throws IllegalArgumentException if a setting breaks its rule; the message names both
+     * @throws IllegalStateException if a required setting is missing
+     */
+    public TokenBucket build() {
+      Limit chosen = chosenLimit();
+      long initial = initialTokens == null ? chosen.capacity() : initialTokens;
+      requireNonNegative("initialTokens", initial);
+      requireAtMost("initialTokens", initial, chosen.capacity());
+      return new AtomicTokenBucket(Scale.of(chosen), initial, clock, maxWaiters);
+    }
+
+    private Limit chosenLimit() {
+      if (limit != null) {
+        if (capacity != null || refill != null) {
+          throw new IllegalStateException("set either limit or capacity and refill, not both");
+        }
+        return limit;
+      }
+      if (capacity == null) {
+        throw new IllegalStateException("capacity is not set");
+      }
+      if (refill == null) {
+        throw new IllegalStateException(
+            "refill is not set: choose refill(tokens, period), strict(period) or manual()");
+      }
+      return refill.limit(capacity);
+    }
+  }
+}

@@ -1,0 +1,87 @@
+package dev.sluice;
+
+import dev.sluice.ConsumeRefusedException.Reason;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import org.jspecify.annotations.Nullable;
+
+/** A caller in line, and the future it holds. */
+final class Waiter extends CompletableFuture<Void> {
+  /*
+   * Whoever completes a waiter from outside must first get it out of the line, which fails once it
+   * is granted; whoever grants it has removed it from the line. So exactly one of them completes it.
+   */
+  final long tokens;
+  private final WaitingLine line;
+
+  /** Guarded by the line's lock: goes off at the deadline, if there is one. */
+  Alarms.@Nullable Alarm deadline;
+
+  Waiter(WaitingLine line, long tokens) {
+    this.line = line;
+    this.tokens = tokens;
+  }
+
+  void grant() {
+    super.complete(null);
+  }
+
+  void refuse(Reason reason, String message) {
+    super.completeExceptionally(new ConsumeRefusedException(reason, message));
+  }
+
+  @Override
+  public boolean cancel(boolean mayInterruptIfRunning) {
+    return line.leave(this) ? super.cancel(mayInterruptIfRunning) : isCancelled();
+  }
+
+  @Override
+  public boolean complete(@Nullable Void ignored) {
+    return line.leave(this) && super.complete(null);
+  }
+
+  @Override
+  public boolean completeExceptionally(Throwable failure) {
+    return line.leave(this) && super.completeExceptionally(failure);
+  }
+
+  @Override
+  public <U> CompletableFuture<U> newIncompleteFuture() {
+    return new CompletableFuture<>();
+  }
+
+  /** Waits for the grant; on interrupt leaves the line, unless the tokens are there. */
+  void await() throws InterruptedException {
+    try {
+      get();
+    } catch (InterruptedException e) {
+      if (cancel(true)) {
+        throw e;
+      }
+      join();
+      Thread.currentThread().interrupt();
+    } catch (ExecutionException e) {
+      throw refusal(e);
+    }
+  }
+
+  /** Waits for the grant or the deadline. */
+  boolean awaitBeforeDeadline() throws InterruptedException {
+    try {
+      await();
+      return true;
+    } catch (ConsumeRefusedException e) {
+      if (e.reason() == Reason.DEADLINE) {
+        return false;
+      }
+      throw e;
+    }
+  }
+
+  private static ConsumeRefusedException refusal(ExecutionException e) {
+    if (e.getCause() instanceof ConsumeRefusedException refused) {
+      return refused;
+    }
+    throw new IllegalStateException("a waiter fails only by refusal", e.getCause());
+  }
+}
