@@ -1,0 +1,82 @@
+package dev.sluice;
+
+import static dev.sluice.ExtremesTest.bucket;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.sun.management.ThreadMXBean;
+import java.lang.management.ManagementFactory;
+import java.time.Duration;
+import org.junit.jupiter.api.Test;
+
+/** The boolean paths allocate nothing: not when granting, not when denying. */
+final class AllocationTest {
+  private static final int CALLS = 100_000;
+
+  private static final ThreadMXBean THREADS = (ThreadMXBean) ManagementFactory.getThreadMXBean();
+
+  @Test
+  void balanced() {
+    TokenBucket granting = TokenBucket.perSecond(1_000_000_000);
+    assertNoAllocation(granting::tryConsume);
+    assertNoAllocation(() -> granting.tryConsume(3));
+    assertNoAllocation(() -> granting.tryConsume(0));
+    assertNoAllocation(() -> granting.tryConsume(2, System.nanoTime()));
+    TokenBucket denying = bucket(Limit.per(1, Duration.ofDays(1)), 0, NanoClock.system());
+    assertNoAllocation(denying::tryConsume);
+    assertNoAllocation(() -> denying.tryConsume(Long.MAX_VALUE));
+  }
+
+  @Test
+  void strict() {
+    assertNoAllocation(
+        TokenBucket.of(new Limit.Strict(1_000_000, Duration.ofMillis(1)))::tryConsume);
+    assertNoAllocation(
+        bucket(new Limit.Strict(1, Duration.ofDays(1)), 0, NanoClock.system())::tryConsume);
+  }
+
+  @Test
+  void manual() {
+    assertNoAllocation(TokenBucket.of(new Limit.Manual(Limit.MAX_CAPACITY))::tryConsume);
+    assertNoAllocation(bucket(new Limit.Manual(1), 0, NanoClock.system())::tryConsume);
+  }
+
+  @Test
+  void coarseClock() {
+    assertNoAllocation(bucket(Limit.perSecond(1_000_000_000), 0, NanoClock.coarse())::tryConsume);
+  }
+
+  @Test
+  void reconfiguredBucket() {
+    TokenBucket bucket = TokenBucket.perSecond(10);
+    bucket.reconfigure(Limit.perSecond(1_000_000_000));
+    assertNoAllocation(bucket::tryConsume);
+  }
+
+  @Test
+  void reads() {
+    TokenBucket bucket = TokenBucket.perSecond(10);
+    assertNoAllocation(() -> bucket.available() >= 0);
+  }
+
+  private interface Call {
+    boolean run();
+  }
+
+  /** Warm code allocates nothing; a first round lets the JVM settle. */
+  private static void assertNoAllocation(Call call) {
+    run(call);
+    long before = THREADS.getThreadAllocatedBytes(Thread.currentThread().getId());
+    long seen = run(call);
+    long after = THREADS.getThreadAllocatedBytes(Thread.currentThread().getId());
+    assertThat(seen).isBetween(0L, (long) CALLS);
+    assertThat(after - before).as("bytes over %s calls", CALLS).isZero();
+  }
+
+  private static long run(Call call) {
+    long granted = 0;
+    for (int i = 0; i < CALLS; i++) {
+      granted += call.run() ? 1 : 0;
+    }
+    return granted;
+  }
+}

@@ -1,0 +1,379 @@
+package dev.sluice;
+
+import static dev.sluice.ExtremesTest.bucket;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.sluice.ConsumeRefusedException.Reason;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.atomic.AtomicReference;
+import org.awaitility.Awaitility;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** Waiting for tokens: in order, without barging, and exactly undone by cancelling. */
+@Timeout(120)
+final class ConsumeTest {
+  private static final Duration SECOND = Duration.ofSeconds(1);
+  private static final long MS = 1_000_000;
+
+  private final ManualClock clock = ManualClock.create();
+
+  @Test
+  void available_completesAtOnce() {
+    TokenBucket bucket = bucket(Limit.perSecond(10), 10, clock);
+    assertThat(bucket.consume(10)).isCompleted();
+    assertThat(bucket.consume(0)).isCompleted();
+    assertThat(bucket.waiting()).isZero();
+  }
+
+  @Test
+  void waiters_areServedInOrderAtTheirInstant_onTheAdvancingThread() {
+    TokenBucket bucket = bucket(Limit.perSecond(10), 0, clock);
+    List<String> log = new ArrayList<>();
+    Thread caller = Thread.currentThread();
+    List<CompletableFuture<Void>> callbacks = new ArrayList<>();
+    for (int i = 0; i < 3; i++) {
+      String name = "w" + i;
+      callbacks.add(
+          bucket
+              .consume(i + 1)
+              .thenRun(
+                  () -> {
+                    assertThat(Thread.currentThread()).isSameAs(caller);
+                    log.add(name + "@" + clock.nanoTime() / MS);
+                  }));
+    }
+    clock.advance(SECOND);
+    assertThat(callbacks).allSatisfy(callback -> assertThat(callback).isCompleted());
+    assertThat(log).containsExactly("w0@100", "w1@300", "w2@600");
+    assertThat(bucket.available()).isEqualTo(4);
+    assertThat(clock.pendingAlarms()).isZero();
+  }
+
+  @Test
+  void smallRequests_doNotBargeBeforeALargeOne() {
+    TokenBucket bucket = bucket(Limit.perSecond(10), 3, clock);
+    CompletableFuture<Void> large = bucket.consume(10);
+    assertThat(bucket.tryConsume(1)).isFalse();
+    CompletableFuture<Void> small = bucket.consume(1);
+    assertThat(bucket.available()).isZero();
+    assertThat(((Decision.Denied) bucket.decide(1)).retryAfter()).isEqualTo(Duration.ofMillis(900));
+    clock.advance(Duration.ofMillis(700));
+    assertThat(large).isCompleted();
+    assertThat(small).isNotDone();
+    clock.advance(Duration.ofMillis(100));
+    assertThat(small).isCompleted();
+  }
+
+  @Test
+  void moreThanTheCapacity_waitsAsLongAsItTakes() {
+    TokenBucket bucket = bucket(Limit.perSecond(10), 10, clock);
+    CompletableFuture<Void> big = bucket.consume(1_000);
+    clock.advance(Duration.ofSeconds(99).minusNanos(1));
+    assertThat(big).isNotDone();
+    clock.advanceNanos(1);
+    assertThat(big).isCompleted();
+    assertThat(bucket.available()).isZero();
+  }
+
+  @Test
+  void strict_moreThanTheCapacity_takesWhatEachPeriodGives() {
+    TokenBucket bucket = bucket(new Limit.Strict(10, SECOND), 10, clock);
+    CompletableFuture<Void> big = bucket.consume(25);
+    CompletableFuture<Void> next = bucket.consume(5);
+    CompletableFuture<Void> last = bucket.consume(1);
+    clock.advance(Duration.ofSeconds(2).minusNanos(1));
+    assertThat(big).isNotDone();
+    clock.advanceNanos(1);
+    assertThat(big).isCompleted();
+    assertThat(next).isCompleted();
+    assertThat(last).isNotDone();
+    clock.advance(SECOND);
+    assertThat(last).isCompleted();
+    assertThat(bucket.available()).isEqualTo(9);
+  }
+
+  @Test
+  void manual_replenishServesWaitersFirst_thenFillsUpToTheCapacity() {
+    TokenBucket bucket = bucket(new Limit.Manual(1_500), 0, clock);
+    CompletableFuture<Void> first = bucket.consume(1_000);
+    CompletableFuture<Void> second = bucket.consume(4_000);
+    bucket.replenish(999);
+    assertThat(first).isNotDone();
+    bucket.replenish(1);
+    assertThat(first).isCompleted();
+    assertThat(second).isNotDone();
+    bucket.replenish(1_000_000);
+    assertThat(second).isCompleted();
+    assertThat(bucket.available()).isEqualTo(1_500);
+  }
+
+  @Test
+  void replenishAndReset_hurryWaitersOn() {
+    TokenBucket bucket = bucket(Limit.perSecond(10), 0, clock);
+    CompletableFuture<Void> first = bucket.consume(10);
+    CompletableFuture<Void> second = bucket.consume(10);
+    clock.advance(Duration.ofMillis(500));
+    bucket.replenish(5);
+    assertThat(first).isCompleted();
+    assertThat(second).isNotDone();
+    bucket.reset();
+    assertThat(second).isCompleted();
+    assertThat(bucket.available()).isZero();
+    assertThat(clock.pendingAlarms()).isZero();
+  }
+
+  @Test
+  void cancel_returnsExactlyWhatWasPromised_andWakesTheNext() {
+    TokenBucket bucket = bucket(Limit.perSecond(10), 0, clock);
+    CompletableFuture<Void> head = bucket.consume(10);
+    CompletableFuture<Void> next = bucket.consume(4);
+    CompletableFuture<Void> last = bucket.consume(2);
+    clock.advance(Duration.ofMillis(450));
+    assertThat(head.cancel(true)).isTrue();
+    assertThat(head).isCancelled();
+    assertThat(next).isCompleted();
+    assertThat(last).isNotDone();
+    clock.advance(Duration.ofMillis(150).minusNanos(1));
+    assertThat(last).isNotDone();
+    clock.advanceNanos(1);
+    assertThat(last).isCompleted();
+    assertThat(bucket.available()).isZero();
+  }
+
+  @Test
+  void cancelInTheMiddleAndAtTheEnd_leavesTheBucketAsIfTheyNeverCame() {
+    TokenBucket bucket = bucket(Limit.perSecond(10), 0, clock);
+    CompletableFuture<Void> head = bucket.consume(1);
+    CompletableFuture<Void> middle = bucket.consume(100);
+    CompletableFuture<Void> last = bucket.consume(50);
+    assertThat(middle.cancel(false)).isTrue();
+    assertThat(last.cancel(false)).isTrue();
+    assertThat(middle.cancel(false)).as("cancelled twice").isTrue();
+    clock.advance(Duration.ofMillis(250));
+    assertThat(head).isCompleted();
+    assertThat(bucket.available()).isEqualTo(1);
+    clock.advance(Duration.ofMillis(50));
+    assertThat(bucket.available()).isEqualTo(2);
+  }
+
+  @Test
+  void cancelOfMoreThanTheCapacity_leavesAtMostAFullBucket() {
+    TokenBucket bucket = bucket(Limit.perSecond(10), 10, clock);
+    CompletableFuture<Void> big = bucket.consume(1_000_000);
+    clock.advance(Duration.ofHours(1));
+    assertThat(big.cancel(true)).isTrue();
+    assertThat(bucket.available()).isEqualTo(10);
+    assertThat(bucket.tryConsume(10)).isTrue();
+    assertThat(bucket.tryConsume(1)).isFalse();
+  }
+
+  /** The tokens were the waiter's from the instant they were due: others may count on the rest. */
+  @Test
+  void cancelAfterTheTokensAreDue_comesTooLate() {
+    AtomicLong time = new AtomicLong();
+    TokenBucket bucket = bucket(Limit.perSecond(10), 0, time::get);
+    CompletableFuture<Void> waiter = bucket.consume(10);
+    time.set(2 * SECOND.toNanos());
+    assertThat(bucket.tryConsume(10)).as("what came after the waiter's ten").isTrue();
+    assertThat(waiter.cancel(true)).isFalse();
+    assertThat(waiter).isCompleted();
+    assertThat(bucket.tryConsume(1)).as("no second ten in the same instant").isFalse();
+  }
+
+  /**
+   * As above, but the canceller's clock reading is late: the passing grant proves the waiter due.
+   */
+  @Test
+  void cancelWithALateReading_afterSomebodyPassed_comesTooLate() {
+    AtomicLong time = new AtomicLong();
+    TokenBucket bucket = bucket(Limit.perSecond(10), 0, time::get);
+    CompletableFuture<Void> waiter = bucket.consume(10);
+    assertThat(bucket.tryConsume(10, 2 * SECOND.toNanos())).isTrue();
+    time.set(SECOND.toNanos() / 2);
+    assertThat(waiter.cancel(true)).isFalse();
+    assertThat(waiter).isCompleted();
+    assertThat(bucket.tryConsume(1, 2 * SECOND.toNanos())).isFalse();
+  }
+
+  @Test
+  void completingFromOutside_leavesTheLineToo() {
+    TokenBucket bucket = bucket(Limit.perSecond(10), 0, clock);
+    CompletableFuture<Void> failed = bucket.consume(5);
+    CompletableFuture<Void> completed = bucket.consume(5);
+    assertThat(failed.completeExceptionally(new IllegalStateException())).isTrue();
+    assertThat(completed.complete(null)).isTrue();
+    assertThat(bucket.waiting()).isZero();
+    assertThat(clock.pendingAlarms()).isZero();
+    clock.advance(Duration.ofMillis(300));
+    assertThat(bucket.available()).isEqualTo(3);
+    assertThat(completed.completeExceptionally(new IllegalStateException())).isFalse();
+  }
+
+  @Test
+  void boundedLine_refusesOneMore() {
+    TokenBucket bucket =
+        TokenBucket.builder()
+            .capacity(1)
+            .refill(1, SECOND)
+            .initialTokens(0)
+            .maxWaiters(2)
+            .clock(clock)
+            .build();
+    CompletableFuture<Void> first = bucket.consume(1);
+    CompletableFuture<Void> second = bucket.consume(1);
+    assertRefused(bucket.consume(1), Reason.LINE_FULL, "maxWaiters=2");
+    second.cancel(true);
+    assertThat(bucket.consume(1)).isNotDone();
+    clock.advance(SECOND);
+    assertThat(first).isCompleted();
+    assertThat(bucket.waiting()).isEqualTo(1);
+  }
+
+  @Test
+  void deadline_thatCannotBeMet_refusesAtOnce_andTakesNothing() {
+    TokenBucket bucket = bucket(Limit.perSecond(10), 0, clock);
+    assertRefused(bucket.consume(5, Duration.ofMillis(499)), Reason.DEADLINE, "499000000");
+    CompletableFuture<Void> inTime = bucket.consume(5, Duration.ofMillis(500));
+    assertRefused(bucket.consume(1, Duration.ZERO), Reason.DEADLINE, "maxWaitNanos=0");
+    clock.advance(Duration.ofMillis(500));
+    assertThat(inTime).isCompleted();
+    assertThat(clock.pendingAlarms()).isZero();
+  }
+
+  @Test
+  void deadline_missedBecauseTheRateFell_expiresAndReturnsTheTokens() {
+    TokenBucket bucket = bucket(Limit.perSecond(10), 0, clock);
+    CompletableFuture<Void> waiter = bucket.consume(5, SECOND);
+    CompletableFuture<Void> patient = bucket.consume(1);
+    bucket.reconfigure(Limit.perSecond(1));
+    clock.advance(SECOND.minusNanos(1));
+    assertThat(waiter).isNotDone();
+    clock.advanceNanos(1);
+    assertRefused(waiter, Reason.DEADLINE, "deadline");
+    assertThat(patient).as("one token has come, and now it is his").isCompleted();
+    assertThat(bucket.available()).isZero();
+  }
+
+  @Test
+  void deadline_onAManualBucket() {
+    TokenBucket bucket = bucket(new Limit.Manual(5), 0, clock);
+    assertRefused(bucket.consume(1, Duration.ZERO), Reason.DEADLINE, "maxWaitNanos=0");
+    CompletableFuture<Void> served = bucket.consume(1, SECOND);
+    CompletableFuture<Void> late = bucket.consume(1, SECOND);
+    bucket.replenish(1);
+    assertThat(served).isCompleted();
+    clock.advance(SECOND);
+    assertRefused(late, Reason.DEADLINE, "deadline");
+    bucket.replenish(1);
+    assertThat(bucket.available()).isEqualTo(1);
+  }
+
+  @Test
+  void denyAll_refusesToLetAnybodyWait() {
+    assertRefused(TokenBucket.perSecond(0).consume(1), Reason.NEVER, "denies everything");
+  }
+
+  @Test
+  void owingTooMuch_isRefused() {
+    TokenBucket bucket = bucket(Limit.perSecond(10), 10, clock);
+    assertRefused(bucket.consume(Long.MAX_VALUE), Reason.TOO_MUCH_OWED, "tokens=" + Long.MAX_VALUE);
+    assertThat(bucket.available()).isEqualTo(10);
+    CompletableFuture<Void> huge = bucket.consume(30_000_000_000L);
+    assertRefused(bucket.consume(30_000_000_000L), Reason.TOO_MUCH_OWED, "tokens=30000000000");
+    assertThat(huge.cancel(true)).isTrue();
+    assertThat(bucket.available()).isEqualTo(10);
+  }
+
+  @Test
+  void waitersOutliveAnEpoch() {
+    // 999,983/s: an epoch lasts 19 minutes; the waiter waits for 1000 s twice over.
+    Limit limit = new Limit.Balanced(999_983, 999_983, SECOND);
+    TokenBucket bucket = bucket(limit, 0, clock);
+    CompletableFuture<Void> first = bucket.consume(999_983_000L);
+    CompletableFuture<Void> second = bucket.consume(999_983_000L);
+    // Moves the epoch while both wait, by a request that is granted after them.
+    clock.advance(Duration.ofSeconds(1_000));
+    assertThat(first).isCompleted();
+    clock.advance(Duration.ofSeconds(999));
+    CompletableFuture<Void> third = bucket.consume(1);
+    clock.advance(Duration.ofSeconds(1).minusNanos(1));
+    assertThat(second).isNotDone();
+    clock.advanceNanos(1);
+    assertThat(second).isCompleted();
+    assertThat(third).isNotDone();
+    clock.advanceNanos(1_001);
+    assertThat(third).isCompleted();
+  }
+
+  @Test
+  void negative_isRejected() {
+    TokenBucket bucket = bucket(Limit.perSecond(10), 10, clock);
+    assertThatIllegalArgumentException().isThrownBy(() -> bucket.consume(-1));
+    assertThatIllegalArgumentException()
+        .isThrownBy(() -> bucket.consume(1, Duration.ofNanos(-1)))
+        .withMessageContaining("maxWait");
+    assertThatIllegalArgumentException().isThrownBy(() -> bucket.consumeBlocking(-1));
+  }
+
+  @Test
+  void blocking_waitsForItsTokens() throws Exception {
+    TokenBucket bucket = TokenBucket.of(new Limit.Balanced(1, 50, SECOND));
+    long start = System.nanoTime();
+    for (int i = 0; i < 6; i++) {
+      bucket.consumeBlocking(1);
+    }
+    assertThat(System.nanoTime() - start).isGreaterThanOrEqualTo(100 * MS);
+    assertThat(bucket.consumeBlocking(1, Duration.ofSeconds(5))).isTrue();
+    assertThat(bucket.consumeBlocking(100, Duration.ofMillis(1))).isFalse();
+  }
+
+  @Test
+  void blocking_refusals() {
+    TokenBucket bucket =
+        TokenBucket.builder().capacity(1).manual().initialTokens(0).maxWaiters(0).build();
+    assertThatThrownBy(() -> bucket.consumeBlocking(1))
+        .isInstanceOf(ConsumeRefusedException.class)
+        .hasMessageContaining("maxWaiters=0");
+    assertThatThrownBy(() -> bucket.consumeBlocking(1, SECOND))
+        .isInstanceOf(ConsumeRefusedException.class);
+  }
+
+  @Test
+  void blocking_interrupted_leavesTheLine() throws Exception {
+    TokenBucket bucket = bucket(new Limit.Manual(5), 0, clock);
+    AtomicReference<Throwable> thrown = new AtomicReference<>();
+    Thread thread =
+        new Thread(
+            () -> {
+              try {
+                bucket.consumeBlocking(3);
+              } catch (InterruptedException | RuntimeException e) {
+                thrown.set(e);
+              }
+            });
+    thread.start();
+    Awaitility.await().until(() -> bucket.waiting() == 1);
+    thread.interrupt();
+    thread.join();
+    assertThat(thrown.get()).isInstanceOf(InterruptedException.class);
+    assertThat(bucket.waiting()).isZero();
+    bucket.replenish(3);
+    assertThat(bucket.available()).isEqualTo(3);
+  }
+
+  private static void assertRefused(CompletableFuture<Void> future, Reason reason, String message) {
+    assertThat(future).isCompletedExceptionally();
+    assertThatThrownBy(future::get)
+        .cause()
+        .isInstanceOfSatisfying(
+            ConsumeRefusedException.class, e -> assertThat(e.reason()).isEqualTo(reason))
+        .hasMessageContaining(message);
+  }
+}

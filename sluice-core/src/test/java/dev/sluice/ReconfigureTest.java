@@ -1,0 +1,292 @@
+package dev.sluice;
+
+import static dev.sluice.ExtremesTest.bucket;
+import static dev.sluice.Threads.sumOver;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
+
+import java.math.BigInteger;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicLong;
+import net.jqwik.api.ForAll;
+import net.jqwik.api.Property;
+import net.jqwik.api.constraints.LongRange;
+import org.junit.jupiter.api.Test;
+
+/** Changing the limit at run time keeps the tokens and never makes new ones. */
+final class ReconfigureTest {
+  private static final Duration SECOND = Duration.ofSeconds(1);
+
+  @Test
+  void tokensStay_andTheNewRateApplies() {
+    ManualClock clock = ManualClock.create();
+    TokenBucket bucket = bucket(Limit.perSecond(10), 4, clock);
+    bucket.reconfigure(Limit.perSecond(100));
+    assertThat(bucket.limit()).isEqualTo(Limit.perSecond(100));
+    assertThat(bucket.available()).isEqualTo(4);
+    clock.advance(Duration.ofMillis(100));
+    assertThat(bucket.available()).isEqualTo(14);
+    clock.advance(Duration.ofDays(1));
+    assertThat(bucket.available()).isEqualTo(100);
+  }
+
+  @Test
+  void tokensAreClampedToTheNewCapacity() {
+    ManualClock clock = ManualClock.create();
+    TokenBucket bucket = bucket(Limit.perSecond(100), 90, clock);
+    bucket.reconfigure(Limit.perSecond(10));
+    assertThat(bucket.available()).isEqualTo(10);
+    bucket.reconfigure(Limit.perSecond(100));
+    assertThat(bucket.available()).isEqualTo(10);
+  }
+
+  @Test
+  void fractionsOfATokenStayToo() {
+    ManualClock clock = ManualClock.create();
+    TokenBucket bucket = bucket(Limit.perSecond(10), 0, clock);
+    clock.advance(Duration.ofMillis(99));
+    bucket.reconfigure(Limit.perSecond(1000));
+    assertThat(bucket.available()).isZero();
+    clock.advanceNanos(10_000);
+    assertThat(bucket.available()).isEqualTo(1);
+  }
+
+  @Test
+  void equalLimit_changesNothing() {
+    ManualClock clock = ManualClock.create();
+    TokenBucket bucket = bucket(new Limit.Strict(5, SECOND), 3, clock);
+    Cell before = ((AtomicTokenBucket) bucket).inService(0);
+    bucket.reconfigure(new Limit.Strict(5, Duration.parse("PT1S")));
+    assertThat(((AtomicTokenBucket) bucket).inService(0)).isSameAs(before);
+  }
+
+  @Test
+  void betweenAllModes_wholeTokensStay() {
+    ManualClock clock = ManualClock.startingAt(12_345);
+    TokenBucket bucket = bucket(Limit.perSecond(10), 7, clock);
+    for (Limit limit :
+        List.of(
+            new Limit.Strict(20, SECOND),
+            new Limit.Manual(9),
+            new Limit.Balanced(8, 999_983, Duration.ofDays(1)),
+            new Limit.Strict(7, Duration.ofDays(3)),
+            Limit.perMinute(1_000))) {
+      bucket.reconfigure(limit);
+      assertThat(bucket.available()).as("%s", limit).isEqualTo(7);
+    }
+    bucket.reconfigure(new Limit.DenyAll());
+    assertThat(bucket.decide(1)).isInstanceOf(Decision.Impossible.class);
+    bucket.reconfigure(Limit.perSecond(10));
+    assertThat(bucket.available()).isZero();
+    clock.advance(SECOND);
+    assertThat(bucket.available()).isEqualTo(10);
+  }
+
+  @Test
+  void strictGrid_startsWithTheBucket_notWithTheChange() {
+    ManualClock clock = ManualClock.startingAt(1_000);
+    TokenBucket bucket = bucket(Limit.perSecond(10), 0, clock);
+    clock.advance(Duration.ofMillis(2_345));
+    bucket.reconfigure(new Limit.Strict(10, SECOND));
+    assertThat(bucket.tryConsume(10)).isTrue();
+    assertThat(((Decision.Denied) bucket.decide(1)).retryAfter()).isEqualTo(Duration.ofMillis(655));
+    clock.advance(Duration.ofMillis(655));
+    assertThat(bucket.available()).isEqualTo(10);
+  }
+
+  @Test
+  void aLimitOutOfRange_isRefusedAndChangesNothing() {
+    TokenBucket bucket = bucket(Limit.perSecond(10), 7, ManualClock.create());
+    Limit monstrous = new Limit.Balanced(Limit.MAX_CAPACITY, 1, Duration.ofDays(36_525));
+    assertThatIllegalArgumentException().isThrownBy(() -> bucket.reconfigure(monstrous));
+    assertThat(bucket.limit()).isEqualTo(Limit.perSecond(10));
+    assertThat(bucket.available()).isEqualTo(7);
+  }
+
+  @Test
+  void waiters_keepTheirPlace_andPayAtTheNewRate() {
+    ManualClock clock = ManualClock.create();
+    TokenBucket bucket = bucket(Limit.perSecond(10), 0, clock);
+    CompletableFuture<Void> first = bucket.consume(5);
+    CompletableFuture<Void> second = bucket.consume(10);
+    clock.advance(Duration.ofMillis(300));
+    bucket.reconfigure(Limit.perSecond(1000));
+    assertThat(bucket.waiting()).isEqualTo(2);
+    clock.advanceNanos(2_000_000 - 1);
+    assertThat(first).isNotDone();
+    clock.advanceNanos(1);
+    assertThat(first).isCompleted();
+    clock.advanceNanos(10_000_000 - 1);
+    assertThat(second).isNotDone();
+    clock.advanceNanos(1);
+    assertThat(second).isCompleted();
+    assertThat(bucket.available()).isZero();
+    assertThat(clock.pendingAlarms()).isZero();
+  }
+
+  @Test
+  void waiters_throughDenyAllAndBack() {
+    ManualClock clock = ManualClock.create();
+    TokenBucket bucket = bucket(Limit.perSecond(10), 0, clock);
+    CompletableFuture<Void> waiter = bucket.consume(1);
+    bucket.reconfigure(new Limit.DenyAll());
+    clock.advance(Duration.ofDays(1));
+    assertThat(waiter).isNotDone();
+    bucket.reconfigure(Limit.perSecond(10));
+    clock.advance(Duration.ofMillis(100));
+    assertThat(waiter).isCompleted();
+  }
+
+  @Test
+  void waiters_owedMoreThanTheNewLimitCanHold_areNotForgotten() {
+    ManualClock clock = ManualClock.create();
+    TokenBucket bucket = bucket(Limit.perSecond(10), 0, clock);
+    CompletableFuture<Void> waiter = bucket.consume(1_000_000);
+    assertThatIllegalStateException()
+        .isThrownBy(() -> bucket.reconfigure(new Limit.Balanced(1, 1, Duration.ofDays(36_525))))
+        .withMessageContaining("waiting=1");
+    assertThat(bucket.limit()).isEqualTo(Limit.perSecond(10));
+    assertThat(waiter).isNotDone();
+    clock.advance(Duration.ofSeconds(100_000));
+    assertThat(waiter).isCompleted();
+  }
+
+  /** A thread that was away since before the change was wished must not apply the rate earlier. */
+  @Test
+  void aHelperWithAnOldReading_doesNotBackdateTheRate() {
+    AtomicTokenBucket bucket =
+        (AtomicTokenBucket) bucket(Limit.perSecond(10), 0, ManualClock.create());
+    long wished = Duration.ofSeconds(60).toNanos();
+    assertThat(bucket.tryConsume(10, wished)).isTrue();
+    Scale faster = Scale.of(Limit.perSecond(1_000_000));
+    bucket.succeed(new Successor.Change(faster, wished), 0);
+    Cell next = bucket.successor(0, 5);
+    assertThat(next.bornNanos).isEqualTo(wished);
+    assertThat(bucket.available(wished)).isZero();
+    assertThat(bucket.available(5)).isZero();
+  }
+
+  /** A writer that stalls between its wish and the seal holds up nobody; the next one helps. */
+  @Test
+  void aStalledWriter_isHelped() {
+    AtomicTokenBucket bucket =
+        (AtomicTokenBucket) bucket(Limit.perSecond(10), 6, ManualClock.create());
+    // What a writer has done when it stalls before sealing: published its wish, no more.
+    bucket.successor = new Successor.Change(Scale.of(Limit.perSecond(20)), 0);
+    assertThat(bucket.tryConsume(1)).as("not sealed yet: the old cell serves").isTrue();
+    bucket.reconfigure(Limit.perSecond(30));
+    assertThat(bucket.limit()).isEqualTo(Limit.perSecond(30));
+    assertThat(bucket.available()).isEqualTo(5);
+  }
+
+  @Property(tries = 1_000)
+  void conversion_neverGains_andLosesLessThanAUnit(
+      @ForAll @LongRange(min = 1, max = 1_000_000) long fromCapacity,
+      @ForAll @LongRange(min = 1, max = 1_000_000) long fromTokens,
+      @ForAll @LongRange(min = 1, max = 10_000_000_000L) long fromPeriod,
+      @ForAll @LongRange(min = 1, max = 1_000_000) long toCapacity,
+      @ForAll @LongRange(min = 1, max = 1_000_000) long toTokens,
+      @ForAll @LongRange(min = 1, max = 10_000_000_000L) long toPeriod,
+      @ForAll @LongRange(min = 0, max = 1_000_000) long part) {
+    Limit.Balanced from =
+        new Limit.Balanced(fromCapacity, fromTokens, Duration.ofNanos(fromPeriod));
+    Limit.Balanced to = new Limit.Balanced(toCapacity, toTokens, Duration.ofNanos(toPeriod));
+    AtomicTokenBucket bucket =
+        (AtomicTokenBucket) bucket(from, fromCapacity * part / 1_000_000, ManualClock.create());
+    long now = part * 997;
+    Cell before = bucket.inService(now);
+    BigInteger level = level(before, now);
+    bucket.reconfigure(to, now);
+    Cell after = bucket.inService(now);
+    BigInteger kept = level(after, now);
+    // Compare level/unitsPerToken before and after, clamped to the new capacity.
+    BigInteger exact =
+        level
+            .multiply(big(after.unitsPerToken))
+            .min(big(after.capacityUnits).multiply(big(before.unitsPerToken)));
+    BigInteger lost = exact.subtract(kept.multiply(big(before.unitsPerToken)));
+    if (before != after) {
+      assertThat(lost).isNotNegative().isLessThan(big(before.unitsPerToken));
+    }
+  }
+
+  @Test
+  void storm_conservesTokens() {
+    // Time stands still and every capacity is above the number of tokens: none may come or go.
+    long tokens = 200_000;
+    TokenBucket bucket = bucket(new Limit.Manual(1_000_000), tokens, ManualClock.create());
+    AtomicBoolean done = new AtomicBoolean();
+    CompletableFuture<Void> storm =
+        Threads.beside(
+            () -> {
+              List<Limit> limits =
+                  List.of(
+                      Limit.perSecond(1_000_000),
+                      new Limit.Balanced(300_000, 999_983, SECOND),
+                      new Limit.Strict(500_000, SECOND),
+                      new Limit.Manual(250_000),
+                      new Limit.Balanced(1_000_000, 7, Duration.ofHours(1)));
+              for (int i = 0; !done.get(); i++) {
+                bucket.reconfigure(limits.get(i % limits.size()));
+              }
+            });
+    AtomicLong givenBack = new AtomicLong();
+    long taken =
+        sumOver(
+            3,
+            () -> {
+              long count = 0;
+              while (bucket.tryConsume(3)) {
+                count += 3;
+                if (ThreadLocalRandom.current().nextInt(5) == 0) {
+                  bucket.replenish(1);
+                  givenBack.incrementAndGet();
+                }
+              }
+              return count;
+            });
+    done.set(true);
+    storm.join();
+    assertThat(taken + bucket.available()).isEqualTo(tokens + givenBack.get());
+  }
+
+  @Test
+  void storm_withMovingClock_neverExceedsTheFastestLimit() {
+    TokenBucket bucket = TokenBucket.perSecond(1_000);
+    long start = System.nanoTime();
+    long end = start + 500_000_000;
+    CompletableFuture<Void> storm =
+        Threads.beside(
+            () -> {
+              for (int i = 0; System.nanoTime() - end < 0; i++) {
+                bucket.reconfigure(new Limit.Balanced(1_000, 10_000 + i % 2 * 1_003, SECOND));
+              }
+            });
+    long granted =
+        sumOver(
+            2,
+            () -> {
+              long count = 0;
+              while (System.nanoTime() - end < 0) {
+                count += bucket.tryConsume() ? 1 : 0;
+              }
+              return count;
+            });
+    storm.join();
+    double legal = 1_000 + 11_003 * (System.nanoTime() - start) / 1e9 + 1;
+    assertThat((double) granted).isLessThanOrEqualTo(legal).isGreaterThan(2_000);
+  }
+
+  private static BigInteger level(Cell cell, long now) {
+    return big(BucketMath.level(cell.fullAt(), cell.unitsAt(now), cell.capacityUnits));
+  }
+
+  private static BigInteger big(long value) {
+    return BigInteger.valueOf(value);
+  }
+}

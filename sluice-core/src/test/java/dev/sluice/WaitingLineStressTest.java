@@ -1,0 +1,204 @@
+package dev.sluice;
+
+import static dev.sluice.ExtremesTest.bucket;
+import static dev.sluice.Threads.sumOver;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.lang.ref.WeakReference;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Queue;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicLong;
+import org.awaitility.Awaitility;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** The waiting line under real threads and the real timer. */
+@Timeout(120)
+final class WaitingLineStressTest {
+  private static final Duration SECOND = Duration.ofSeconds(1);
+  private static final long MS = 1_000_000;
+
+  /** The rescue: a callback that blocks does not keep those behind it from their tokens. */
+  @Test
+  void aCallbackThatBlocks_doesNotHoldUpThoseBehindIt() throws Exception {
+    TokenBucket bucket = bucket(new Limit.Balanced(100, 100, SECOND), 0, NanoClock.system());
+    CountDownLatch release = new CountDownLatch(1);
+    CompletableFuture<Void> stuck = bucket.consume(1).thenRun(() -> awaitQuietly(release));
+    List<CompletableFuture<Void>> behind = new ArrayList<>();
+    for (int i = 0; i < 10; i++) {
+      behind.add(bucket.consume(1));
+    }
+    CompletableFuture.allOf(behind.toArray(CompletableFuture[]::new)).get(30, TimeUnit.SECONDS);
+    assertThat(stuck).isNotDone();
+    release.countDown();
+    stuck.get(30, TimeUnit.SECONDS);
+  }
+
+  @Test
+  void cancelStorm_conservesTokens() {
+    // Fed by hand and never full: what was granted and what is left must add up to the feed.
+    TokenBucket bucket =
+        TokenBucket.builder()
+            .capacity(Limit.MAX_CAPACITY)
+            .manual()
+            .initialTokens(0)
+            .maxWaiters(100_000)
+            .build();
+    AtomicLong granted = new AtomicLong();
+    Queue<CompletableFuture<Void>> counted = new ConcurrentLinkedQueue<>();
+    AtomicLong fed = new AtomicLong();
+    AtomicBoolean done = new AtomicBoolean();
+    CompletableFuture<Void> feeder =
+        Threads.beside(
+            () -> {
+              while (!done.get()) {
+                bucket.replenish(7);
+                fed.addAndGet(7);
+              }
+            });
+    sumOver(
+        4,
+        () -> {
+          ThreadLocalRandom random = ThreadLocalRandom.current();
+          for (int i = 0; i < 20_000; i++) {
+            long tokens = 1L + random.nextInt(20);
+            CompletableFuture<Void> future = bucket.consume(tokens);
+            if (random.nextBoolean() && future.cancel(true)) {
+              continue;
+            }
+            counted.add(future.thenRun(() -> granted.addAndGet(tokens)));
+          }
+          return 0;
+        });
+    done.set(true);
+    feeder.join();
+    bucket.replenish(2_000_000);
+    assertThat(bucket.waiting()).isZero();
+    assertThat(counted).allMatch(future -> future.isDone() && !future.isCompletedExceptionally());
+    assertThat(granted.get() + bucket.available()).isEqualTo(fed.get() + 2_000_000);
+  }
+
+  @Test
+  void cancelRacingWithTheGrant_conservesTokensExactly() {
+    for (int round = 0; round < 300; round++) {
+      TokenBucket bucket =
+          TokenBucket.builder().capacity(1_000_000).manual().initialTokens(0).build();
+      List<CompletableFuture<Void>> futures = new ArrayList<>();
+      for (int i = 0; i < 100; i++) {
+        futures.add(bucket.consume(1 + i % 7));
+      }
+      long fed = 3 * 70;
+      sumOver(
+          3,
+          () -> {
+            ThreadLocalRandom random = ThreadLocalRandom.current();
+            for (int i = 0; i < 70; i++) {
+              if (random.nextBoolean()) {
+                futures.get(random.nextInt(futures.size())).cancel(true);
+              }
+              bucket.replenish(1);
+            }
+            return 0;
+          });
+      long granted = 0;
+      long owed = 0;
+      for (int i = 0; i < 100; i++) {
+        CompletableFuture<Void> future = futures.get(i);
+        if (!future.isDone()) {
+          owed += 1 + i % 7;
+        } else if (!future.isCancelled()) {
+          granted += 1 + i % 7;
+        }
+      }
+      bucket.replenish(1_000);
+      assertThat(granted + owed + bucket.available()).isEqualTo(fed + 1_000);
+    }
+  }
+
+  @Test
+  void cancelRacingWithATimedGrant_neverLosesNorDoubles() {
+    TokenBucket bucket = bucket(new Limit.Balanced(100, 20_000, SECOND), 0, NanoClock.system());
+    long start = System.nanoTime();
+    long granted =
+        sumOver(
+            4,
+            () -> {
+              ThreadLocalRandom random = ThreadLocalRandom.current();
+              long count = 0;
+              while (System.nanoTime() - start < 1_000 * MS) {
+                CompletableFuture<Void> future = bucket.consume(1);
+                long patience = System.nanoTime() + random.nextInt(400_000);
+                while (!future.isDone() && System.nanoTime() - patience < 0) {
+                  Thread.onSpinWait();
+                }
+                if (!future.cancel(true)) {
+                  future.join();
+                  count++;
+                }
+              }
+              return count;
+            });
+    double elapsed = (System.nanoTime() - start) / 1e9;
+    assertThat((double) granted).isLessThanOrEqualTo(100 + 20_000 * elapsed + 1);
+    assertThat(granted).isGreaterThan(1_000);
+    assertThat(bucket.waiting()).isZero();
+    assertThat(bucket.available()).isBetween(0L, 100L);
+  }
+
+  @Test
+  void realTimer_servesInOrder() throws Exception {
+    TokenBucket bucket = bucket(new Limit.Balanced(10, 2_000, SECOND), 0, NanoClock.system());
+    List<Integer> order = new ArrayList<>();
+    List<CompletableFuture<Void>> futures = new ArrayList<>();
+    for (int i = 0; i < 300; i++) {
+      int number = i;
+      futures.add(
+          bucket
+              .consume(1)
+              .thenRun(
+                  () -> {
+                    synchronized (order) {
+                      order.add(number);
+                    }
+                  }));
+    }
+    CompletableFuture.allOf(futures.toArray(CompletableFuture[]::new)).get(30, TimeUnit.SECONDS);
+    assertThat(order).hasSize(300).isSorted();
+  }
+
+  @Test
+  void aBucketNobodyHolds_isCollected() throws Exception {
+    TokenBucket idle = bucket(Limit.perSecond(100), 0, NanoClock.system());
+    idle.consume(1).get(30, TimeUnit.SECONDS);
+    idle.consume(1_000_000).cancel(true);
+    TokenBucket unfed = bucket(new Limit.Manual(1), 0, NanoClock.system());
+    assertThat(unfed.consume(1)).isNotDone();
+    List<WeakReference<TokenBucket>> references =
+        List.of(new WeakReference<>(idle), new WeakReference<>(unfed));
+    idle = null;
+    unfed = null;
+    Awaitility.await()
+        .atMost(30, TimeUnit.SECONDS)
+        .until(
+            () -> {
+              System.gc();
+              return references.stream().allMatch(r -> r.get() == null);
+            });
+  }
+
+  private static void awaitQuietly(CountDownLatch latch) {
+    try {
+      latch.await();
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    }
+  }
+}
