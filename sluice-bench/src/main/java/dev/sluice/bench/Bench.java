@@ -1,0 +1,35 @@
+package dev.sluice.bench;
+
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+
+/** Runs a benchmark by name: {@code ./bench NAME [--quick]}. */
+public final class Bench {
+  private static final int USAGE = 2;
+
+  /** A benchmark that measures itself and reports. */
+  @FunctionalInterface
+  interface Suite {
+    Report run(boolean quick) throws Exception;
+  }
+
+  private static final Map<String, Suite> SUITES =
+      new TreeMap<>(Map.of("bucket", BucketSuite::run));
+
+  private Bench() {}
+
+  public static void main(String[] args) throws Exception {
+    List<String> words = List.of(args);
+    boolean quick = words.contains("--quick");
+    List<String> names = words.stream().filter(word -> !word.equals("--quick")).toList();
+    Suite suite = names.size() == 1 ? SUITES.get(names.get(0)) : null;
+    if (suite == null) {
+      System.err.println("usage: ./bench NAME [--quick]");
+      System.err.println("names: " + String.join(", ", SUITES.keySet()));
+      System.exit(USAGE);
+      return;
+    }
+    suite.run(quick).print(names.get(0));
+  }
+}
