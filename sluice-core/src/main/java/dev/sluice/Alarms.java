@@ -1,9 +1,10 @@
 package dev.sluice;
 
-import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
 import java.util.concurrent.ScheduledFuture;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
+import java.util.concurrent.SynchronousQueue;
+import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 
 /** Runs something when a clock reaches an instant. */
@@ -28,17 +29,27 @@ interface Alarms {
     return (dueNanos, action) -> SharedTimer.after(dueNanos - clock.nanoTime(), action);
   }
 
-  /** One daemon thread for all buckets; it ends when nothing has been set for a while. */
+  /** One timer for all buckets; its daemon threads end when nothing has been set for a while. */
   final class SharedTimer {
     private static final long KEEP_ALIVE_SECONDS = 10;
 
     /** About what a thread takes to wake anyway; keeps a clock that lags from being polled. */
     private static final long MIN_DELAY_NANOS = 50_000;
 
-    /** Where actions run: they call user code, which must not hold up the timer. */
-    private static final Executor ACTIONS = new CompletableFuture<Void>().defaultExecutor();
-
     private static final ScheduledThreadPoolExecutor TIMER = timer();
+
+    /**
+     * Where actions run. They call user code, so that one may block without holding up the timer or
+     * another bucket; the common pool would not do, it may have a single thread.
+     */
+    private static final Executor ACTIONS =
+        new ThreadPoolExecutor(
+            0,
+            Integer.MAX_VALUE,
+            KEEP_ALIVE_SECONDS,
+            TimeUnit.SECONDS,
+            new SynchronousQueue<>(),
+            task -> DaemonThread.of(task, "sluice-waker"));
 
     private SharedTimer() {}
 

@@ -159,8 +159,9 @@ public sealed interface TokenBucket permits AtomicTokenBucket {
    * <p>The future completes when they are taken. Cancelling it, or completing it in any other way,
    * leaves the line and returns exactly what was promised; if the tokens are due already, the
    * caller has them and {@code cancel} returns false. The future fails with {@link
-   * ConsumeRefusedException} if the line is full. Its dependents run on the default executor of
-   * {@link CompletableFuture}, or on the thread whose call made the tokens available.
+   * ConsumeRefusedException} if the line is full. Its dependents run on a thread of the library, or
+   * on the thread whose call made the tokens available; those that block belong on an executor of
+   * their own ({@code thenRunAsync}).
    *
    * @param tokens how many, possibly more than the capacity: then what is minted goes to this
    *     caller until all are there

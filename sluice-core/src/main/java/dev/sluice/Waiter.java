@@ -2,6 +2,7 @@ package dev.sluice;
 
 import dev.sluice.ConsumeRefusedException.Reason;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
 import java.util.concurrent.ExecutionException;
 import org.jspecify.annotations.Nullable;
 
@@ -53,14 +54,16 @@ final class Waiter extends CompletableFuture<Void> {
   /** Waits for the grant; on interrupt leaves the line, unless the tokens are there. */
   void await() throws InterruptedException {
     try {
-      get();
-    } catch (InterruptedException e) {
-      if (cancel(true)) {
-        throw e;
+      try {
+        get();
+      } catch (InterruptedException e) {
+        if (cancel(true)) {
+          throw e;
+        }
+        Thread.currentThread().interrupt();
+        join();
       }
-      join();
-      Thread.currentThread().interrupt();
-    } catch (ExecutionException e) {
+    } catch (ExecutionException | CompletionException e) {
       throw refusal(e);
     }
   }
@@ -78,7 +81,7 @@ final class Waiter extends CompletableFuture<Void> {
     }
   }
 
-  private static ConsumeRefusedException refusal(ExecutionException e) {
+  private static ConsumeRefusedException refusal(Exception e) {
     if (e.getCause() instanceof ConsumeRefusedException refused) {
       return refused;
     }

@@ -93,19 +93,21 @@ final class WaitingLine {
   }
 
   /** Brings the line up to date, runs {@code step} under the lock, then completes who is due. */
-  private <T> T locked(long nowNanos, Supplier<T> step) {
-    T result;
-    lock.lock();
+  private <T extends @Nullable Object> T locked(long nowNanos, Supplier<T> step) {
     try {
-      settle(nowNanos);
-      result = step.get();
-      settle(nowNanos);
-      armHead();
+      lock.lock();
+      try {
+        settle(nowNanos);
+        T result = step.get();
+        settle(nowNanos);
+        return result;
+      } finally {
+        armHead();
+        lock.unlock();
+      }
     } finally {
-      lock.unlock();
+      completeGranted();
     }
-    completeGranted();
-    return result;
   }
 
   private Waiter admit(long tokens, long nowNanos, long maxWaitNanos) {
@@ -271,19 +273,15 @@ final class WaitingLine {
   private void remove(Waiter waiter) {
     waiters.remove(waiter);
     queuedTokens -= waiter.tokens;
-    if (waiter.deadline != null) {
-      waiter.deadline.cancel();
-      waiter.deadline = null;
-    }
+    waiter.deadline = cancelled(waiter.deadline);
   }
 
   /** Sets the alarm for the first in line, if time will serve it. */
   private void armHead() {
     boolean wanted = !waiters.isEmpty() && cell.scale.refills();
     long dueNanos = wanted ? dueNanos() : 0;
-    if (headAlarm != null && !(wanted && dueNanos == headAlarmNanos)) {
-      headAlarm.cancel();
-      headAlarm = null;
+    if (!wanted || dueNanos != headAlarmNanos) {
+      headAlarm = cancelled(headAlarm);
     }
     if (wanted && headAlarm == null) {
       headAlarmNanos = dueNanos;
@@ -296,12 +294,15 @@ final class WaitingLine {
   }
 
   private void onHeadDue() {
-    locked(
-        clock.nanoTime(),
-        () -> {
-          headAlarm = null;
-          return true;
-        });
+    // Cancels too: an alarm may go off just as it is replaced, and must not lose the other one.
+    locked(clock.nanoTime(), () -> headAlarm = cancelled(headAlarm));
+  }
+
+  private static @Nullable Alarm cancelled(@Nullable Alarm alarm) {
+    if (alarm != null) {
+      alarm.cancel();
+    }
+    return null;
   }
 
   /** Completes the granted outside the lock, in order: one thread at a time does it. */
@@ -332,10 +333,9 @@ final class WaitingLine {
   }
 
   private void armRescue() {
-    if (granted.isEmpty() && rescueAlarm != null) {
-      rescueAlarm.cancel();
-      rescueAlarm = null;
-    } else if (!granted.isEmpty() && rescueAlarm == null) {
+    if (granted.isEmpty()) {
+      rescueAlarm = cancelled(rescueAlarm);
+    } else if (rescueAlarm == null) {
       long seen = completions;
       rescueAlarm = alarms.at(clock.nanoTime() + RESCUE_NANOS, () -> rescue(seen));
     }
@@ -345,7 +345,7 @@ final class WaitingLine {
   private void rescue(long seenCompletions) {
     lock.lock();
     try {
-      rescueAlarm = null;
+      rescueAlarm = cancelled(rescueAlarm);
       if (completions == seenCompletions) {
         completer = null;
       }

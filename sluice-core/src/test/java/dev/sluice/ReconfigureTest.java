@@ -156,6 +156,19 @@ final class ReconfigureTest {
     assertThat(waiter).isCompleted();
   }
 
+  @Test
+  void waiters_thatAreDueWhenAChangeIsRefused_areServedAllTheSame() {
+    AtomicLong time = new AtomicLong();
+    TokenBucket bucket = bucket(Limit.perSecond(10), 0, time::get);
+    CompletableFuture<Void> due = bucket.consume(1);
+    CompletableFuture<Void> waiting = bucket.consume(1_000_000);
+    time.set(SECOND.toNanos());
+    assertThatIllegalStateException()
+        .isThrownBy(() -> bucket.reconfigure(new Limit.Balanced(1, 1, Duration.ofDays(36_525))));
+    assertThat(due).isCompleted();
+    assertThat(waiting.cancel(true)).isTrue();
+  }
+
   /** A thread that was away since before the change was wished must not apply the rate earlier. */
   @Test
   void aHelperWithAnOldReading_doesNotBackdateTheRate() {

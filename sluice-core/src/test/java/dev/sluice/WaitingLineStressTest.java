@@ -153,6 +153,35 @@ final class WaitingLineStressTest {
     assertThat(bucket.available()).isBetween(0L, 100L);
   }
 
+  /** Interrupted or served, never both and never neither. */
+  @Test
+  void interruptRacingWithTheGrant_conservesTokens() {
+    for (int round = 0; round < 1_000; round++) {
+      TokenBucket bucket = bucket(new Limit.Manual(10), 0, NanoClock.system());
+      AtomicBoolean interrupted = new AtomicBoolean();
+      CountDownLatch started = new CountDownLatch(1);
+      Thread[] waiting = new Thread[1];
+      CompletableFuture<Void> waiter =
+          Threads.beside(
+              () -> {
+                waiting[0] = Thread.currentThread();
+                started.countDown();
+                try {
+                  bucket.consumeBlocking(3);
+                } catch (InterruptedException e) {
+                  interrupted.set(true);
+                }
+              });
+      awaitQuietly(started);
+      CompletableFuture<Void> feeder = Threads.beside(() -> bucket.replenish(3));
+      waiting[0].interrupt();
+      waiter.join();
+      feeder.join();
+      assertThat(bucket.available()).isEqualTo(interrupted.get() ? 3 : 0);
+      assertThat(bucket.waiting()).isZero();
+    }
+  }
+
   @Test
   void realTimer_servesInOrder() throws Exception {
     TokenBucket bucket = bucket(new Limit.Balanced(10, 2_000, SECOND), 0, NanoClock.system());
