@@ -244,8 +244,7 @@ sealed class Cell extends CellState permits AtomicTokenBucket {
     Scale next = change.scale();
     long step = next.stepNanos();
     long gridNanos = originNanos + Math.floorDiv(atNanos - originNanos, step) * step;
-    long slackNanos = next.horizonNanos() / 4 / step * step;
-    return new Cell(next, gridNanos - slackNanos, atNanos, this);
+    return new Cell(next, gridNanos - slackNanos(next), atNanos, this);
   }
 
   /** A full-at of this cell on the axis of {@code next}: tokens kept, clamped, never gained. */
@@ -265,11 +264,22 @@ sealed class Cell extends CellState permits AtomicTokenBucket {
         - BucketMath.scaleDown(-owed, next.unitsPerToken, unitsPerToken, next.capacityUnits);
   }
 
-  /** Whether what {@code fullAt} owes at {@code nowNanos} can be owed on {@code next} too. */
+  /**
+   * Whether what {@code fullAt} owes at {@code nowNanos} can be owed, and paid, on {@code next}.
+   */
   final boolean canCarry(long fullAt, Scale next, long nowNanos) {
     long owed = Math.max(0, fullAt - unitsAt(nowNanos)) - capacityUnits;
+    if (owed <= 0) {
+      return true;
+    }
     long most = MAX_DEBT_UNITS - next.capacityUnits();
-    return owed <= 0
-        || BucketMath.scaleUp(owed, next.unitsPerToken(), unitsPerToken, most + 1) <= most;
+    long carried = BucketMath.scaleUp(owed, next.unitsPerToken(), unitsPerToken, most + 1);
+    long timeLeftNanos = Long.MAX_VALUE - slackNanos(next) - next.stepNanos();
+    return carried <= most && (!next.refills() || next.elapsedAt(carried) < timeLeftNanos);
+  }
+
+  /** How far the epoch of a later cell lies in the past, so that readings that lag stay exact. */
+  private static long slackNanos(Scale scale) {
+    return scale.horizonNanos() / 4 / scale.stepNanos() * scale.stepNanos();
   }
 }

@@ -95,6 +95,11 @@ record Scale(Limit limit, long unitsPerToken, long unitsPerStep, long stepNanos)
     return BucketMath.multiplySaturated(steps, stepNanos, Long.MAX_VALUE);
   }
 
+  /** Whether the clock can show {@code units}: its readings wrap 292 years after the epoch. */
+  boolean isWithinTime(long units) {
+    return !refills() || elapsedAt(units) < Long.MAX_VALUE;
+  }
+
   /** Whether tokens come back by themselves. */
   boolean refills() {
     return unitsPerStep > 0;

@@ -122,16 +122,24 @@ final class WaitingLine {
     while ((outcome = serving.owe(tokens, nowNanos)) <= Cell.EXPIRED) {
       serving = bucket.after(serving, outcome, nowNanos);
     }
-    if (outcome < 0) {
-      return refused(
-          tokens, Reason.TOO_MUCH_OWED, "more than the bucket can account for: tokens=" + tokens);
-    }
     Waiter waiter = new Waiter(this, tokens);
+    if (outcome < 0) {
+      refuseTooMuch(waiter);
+      return waiter;
+    }
     append(waiter, serving, outcome);
-    if (maxWaitNanos != FOR_EVER) {
+    boolean dueInTime = cell.scale.isWithinTime(lineFullAt - cell.capacityUnits);
+    if (!dueInTime && withdraw(waiter, nowNanos)) {
+      refuseTooMuch(waiter);
+    } else if (maxWaitNanos != FOR_EVER) {
       setDeadline(waiter, nowNanos, maxWaitNanos);
     }
     return waiter;
+  }
+
+  private static void refuseTooMuch(Waiter waiter) {
+    waiter.refuse(
+        Reason.TOO_MUCH_OWED, "more than the bucket can account for: tokens=" + waiter.tokens);
   }
 
   private Waiter refused(long tokens, Reason reason, String message) {

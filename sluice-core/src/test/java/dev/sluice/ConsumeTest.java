@@ -292,6 +292,21 @@ final class ConsumeTest {
   }
 
   @Test
+  void owingBeyondTheEndOfTime_isRefused() {
+    // Clock readings wrap after 292 years: the third period of a century ends beyond that.
+    TokenBucket bucket = bucket(new Limit.Strict(1, Duration.ofDays(36_525)), 1, clock);
+    assertThat(bucket.tryConsume()).isTrue();
+    CompletableFuture<Void> second = bucket.consume(1);
+    CompletableFuture<Void> third = bucket.consume(1);
+    assertRefused(bucket.consume(1), Reason.TOO_MUCH_OWED, "tokens=1");
+    clock.advance(Duration.ofDays(36_525));
+    assertThat(second).isCompleted();
+    clock.advance(Duration.ofDays(36_525));
+    assertThat(third).isCompleted();
+    assertThat(clock.pendingAlarms()).isZero();
+  }
+
+  @Test
   void waitersOutliveAnEpoch() {
     // 999,983/s: an epoch lasts 19 minutes; the waiter waits for 1000 s twice over.
     Limit limit = new Limit.Balanced(999_983, 999_983, SECOND);

@@ -157,6 +157,17 @@ final class ReconfigureTest {
   }
 
   @Test
+  void waiters_owedBeyondTheEndOfTime_areNotForgotten() {
+    TokenBucket bucket = bucket(Limit.perSecond(10), 0, ManualClock.create());
+    CompletableFuture<Void> waiter = bucket.consume(5);
+    assertThatIllegalStateException()
+        .isThrownBy(() -> bucket.reconfigure(new Limit.Strict(1, Duration.ofDays(36_525))));
+    bucket.reconfigure(new Limit.Strict(5, Duration.ofDays(36_525)));
+    assertThat(waiter).isNotDone();
+    assertThat(waiter.cancel(true)).isTrue();
+  }
+
+  @Test
   void waiters_thatAreDueWhenAChangeIsRefused_areServedAllTheSame() {
     AtomicLong time = new AtomicLong();
     TokenBucket bucket = bucket(Limit.perSecond(10), 0, time::get);
