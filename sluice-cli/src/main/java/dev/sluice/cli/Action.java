@@ -1,0 +1,31 @@
+package dev.sluice.cli;
+
+import java.io.PrintWriter;
+import java.util.concurrent.Callable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Spec;
+
+/** A command: does its work in {@code call} and returns the exit code. */
+@Command(sortOptions = false, usageHelpAutoWidth = true)
+abstract class Action implements Callable<Integer> {
+  /** Set by picocli before {@code call}. */
+  @SuppressWarnings("NullAway.Init")
+  @Spec
+  CommandSpec spec;
+
+  @Option(
+      names = {"-h", "--help"},
+      usageHelp = true,
+      description = "Print this help and exit.")
+  boolean helpAsked;
+
+  final PrintWriter out() {
+    return spec.commandLine().getOut();
+  }
+
+  final PrintWriter err() {
+    return spec.commandLine().getErr();
+  }
+}

@@ -1,0 +1,56 @@
+package dev.sluice.cli;
+
+import java.io.PrintWriter;
+import java.util.List;
+import picocli.CommandLine;
+import picocli.CommandLine.ExitCode;
+import picocli.CommandLine.ParameterException;
+import picocli.CommandLine.ParseResult;
+import picocli.CommandLine.UnmatchedArgumentException;
+
+/** Turns what goes wrong into one sentence and an exit code. */
+final class Failures {
+  private Failures() {}
+
+  /** Arguments that picocli refuses. */
+  static int onUsage(ParameterException failure, String[] args) {
+    CommandLine command = failure.getCommandLine();
+    String name = command.getCommandSpec().qualifiedName();
+    command.getErr().println(name + ": " + sentence(failure));
+    command.getErr().println("Try '" + name + " --help'.");
+    return ExitCode.USAGE;
+  }
+
+  /** Input that a command refuses; anything else is a bug and shows where. */
+  static int onExecution(Exception failure, CommandLine command, ParseResult parsed) {
+    PrintWriter err = command.getErr();
+    String name = command.getCommandSpec().qualifiedName();
+    if (failure instanceof InvalidInputException) {
+      err.println(name + ": " + failure.getMessage());
+      return ExitCode.USAGE;
+    }
+    err.println(name + ": unexpected failure, please report it:");
+    failure.printStackTrace(err);
+    return ExitCode.SOFTWARE;
+  }
+
+  private static String sentence(ParameterException failure) {
+    if (failure instanceof UnmatchedArgumentException unmatched) {
+      return sentence(unmatched);
+    }
+    String message = String.valueOf(failure.getMessage());
+    return message.startsWith("Error: ") ? message.substring("Error: ".length()) : message;
+  }
+
+  private static String sentence(UnmatchedArgumentException failure) {
+    String what = Quoted.of(failure.getUnmatched().get(0));
+    List<String> meant = failure.getSuggestions();
+    return (failure.isUnknownOption() ? "unknown option " : unexpected(failure.getCommandLine()))
+        + what
+        + (meant.isEmpty() ? "" : "; did you mean " + String.join(" or ", meant) + "?");
+  }
+
+  private static String unexpected(CommandLine command) {
+    return command.getSubcommands().isEmpty() ? "unexpected argument " : "unknown command ";
+  }
+}

@@ -1,0 +1,63 @@
+package dev.sluice.cli;
+
+import dev.sluice.Limit;
+import java.time.Duration;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.ArgGroup;
+import picocli.CommandLine.Option;
+
+/** The options that make up a limit. */
+final class LimitOptions {
+  @Option(
+      names = "--capacity",
+      paramLabel = "N",
+      converter = Converters.WholeNumberConverter.class,
+      description = "The most tokens the bucket holds. Default: TOKENS of --refill.")
+  private @Nullable Long capacity;
+
+  @ArgGroup(exclusive = true, multiplicity = "1")
+  private Source source = new Source();
+
+  /** How tokens come back: exactly one of these is given. */
+  static final class Source {
+    @Option(
+        names = "--refill",
+        paramLabel = "TOKENS/PERIOD",
+        converter = Converters.RefillConverter.class,
+        description = "Tokens come back evenly, such as 10/1s, 100/1m or 3/7s.")
+    private @Nullable Refill refill;
+
+    @Option(
+        names = "--strict",
+        paramLabel = "PERIOD",
+        converter = Converters.PeriodConverter.class,
+        description = "All tokens come back at the end of each period.")
+    private @Nullable Duration strict;
+
+    @Option(names = "--manual", description = "No token ever comes back by itself.")
+    boolean manual;
+  }
+
+  /** The limit they describe. */
+  Limit limit() {
+    try {
+      return source.refill == null ? unrefilled() : balanced(source.refill);
+    } catch (IllegalArgumentException e) {
+      throw new InvalidInputException(String.valueOf(e.getMessage()));
+    }
+  }
+
+  private Limit balanced(Refill refill) {
+    long most = capacity == null ? refill.tokens() : capacity;
+    return new Limit.Balanced(most, refill.tokens(), refill.period());
+  }
+
+  private Limit unrefilled() {
+    if (capacity == null) {
+      throw new InvalidInputException("--capacity is required with --strict and --manual");
+    }
+    return source.strict == null
+        ? new Limit.Manual(capacity)
+        : new Limit.Strict(capacity, source.strict);
+  }
+}

@@ -1,0 +1,65 @@
+package dev.sluice.cli;
+
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.InputStreamReader;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.AccessDeniedException;
+import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Where requests come from: the arguments, a file, or standard input.
+ *
+ * @param arguments requests, or a single {@code -}
+ * @param file a file, {@code -}, or null if the arguments count
+ */
+record RequestSource(List<String> arguments, @Nullable Path file) {
+  private static final String STANDARD_INPUT = "-";
+
+  List<Batch> read(InputStream standardInput) {
+    if (file == null && arguments.isEmpty()) {
+      throw new InvalidInputException("no requests: give some, such as 0ms:7, or --file");
+    }
+    if (file != null && !arguments.isEmpty()) {
+      throw new InvalidInputException("requests come from --file or from arguments, not from both");
+    }
+    if (isStandardInput()) {
+      return readLines("standard input", () -> standardInput);
+    }
+    return file == null
+        ? Requests.ofArguments(arguments)
+        : readLines(file.toString(), () -> Files.newInputStream(file));
+  }
+
+  private boolean isStandardInput() {
+    return file == null
+        ? arguments.equals(List.of(STANDARD_INPUT))
+        : file.equals(Path.of(STANDARD_INPUT));
+  }
+
+  @FunctionalInterface
+  private interface Opener {
+    InputStream open() throws IOException;
+  }
+
+  private static List<Batch> readLines(String name, Opener opener) {
+    try (InputStream bytes = opener.open()) {
+      return Requests.ofLines(name, new InputStreamReader(bytes, StandardCharsets.UTF_8));
+    } catch (IOException e) {
+      throw new InvalidInputException("cannot read " + Quoted.of(name) + ": " + reason(e));
+    }
+  }
+
+  private static String reason(IOException failure) {
+    if (failure instanceof NoSuchFileException) {
+      return "no such file";
+    }
+    return failure instanceof AccessDeniedException
+        ? "permission denied"
+        : String.valueOf(failure.getMessage());
+  }
+}

@@ -1,0 +1,104 @@
+package dev.sluice.cli;
+
+import dev.sluice.Limit;
+import java.io.BufferedWriter;
+import java.io.PrintWriter;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.ExitCode;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Parameters;
+
+/** {@code sluice simulate}. */
+@Command(
+    name = "simulate",
+    description = "Show what a limit does to a list of requests, in simulated time.",
+    customSynopsis = {
+      "sluice simulate (--refill=TOKENS/PERIOD | --strict=PERIOD | --manual)",
+      "                       [--capacity=N] [--initial=N] [--wait] [--json]",
+      "                       (REQUEST... | --file=FILE)"
+    },
+    footer = {
+      "",
+      "A duration is a number and a unit: ns, us, ms, s, m, h or d.",
+      "",
+      "Examples:",
+      "  sluice simulate --refill 10/1s 0ms:7 200ms:5 650ms:3",
+      "  sluice simulate --capacity 10 --strict 1m --file requests.txt",
+      "  sluice simulate --capacity 10 --refill 10/10ms --wait 0ms:1x12 5ms:1x7"
+    })
+final class SimulateCommand extends Action {
+  private final Surroundings surroundings;
+
+  @Mixin private final LimitOptions limitOptions = new LimitOptions();
+
+  @Option(
+      names = "--initial",
+      paramLabel = "N",
+      converter = Converters.WholeNumberConverter.class,
+      description = "Tokens in the bucket at the start. Default: full.")
+  private @Nullable Long initial;
+
+  @Option(names = "--wait", description = "Excess requests wait in line instead of being denied.")
+  private boolean waiting;
+
+  @Option(
+      names = "--file",
+      paramLabel = "FILE",
+      description =
+          "Read the requests from FILE, one per line, # begins a comment; - is standard"
+              + " input.")
+  private @Nullable Path file;
+
+  @Option(names = "--json", description = "Print a JSON object.")
+  private boolean json;
+
+  @Parameters(
+      paramLabel = "REQUEST",
+      arity = "0..*",
+      description =
+          "TIME:TOKENS or TIME:TOKENSxCOUNT in order of time, such as 200ms:5 or 0ms:1x12;"
+              + " a single - reads them from standard input.")
+  private List<String> requests = new ArrayList<>();
+
+  SimulateCommand(Surroundings surroundings) {
+    this.surroundings = surroundings;
+  }
+
+  @Override
+  public Integer call() {
+    Simulation simulation = simulation();
+    try {
+      simulation.run(new RequestSource(requests, file).read(surroundings.input()));
+    } catch (OutOfMemoryError e) {
+      throw new InvalidInputException(
+          "too many requests for Java's heap; try JAVA_TOOL_OPTIONS=-Xmx1g");
+    }
+    print(simulation);
+    return ExitCode.OK;
+  }
+
+  private void print(Simulation simulation) {
+    // Not the command line's own writer: that one flushes at every line.
+    PrintWriter buffered = new PrintWriter(new BufferedWriter(out()));
+    if (json) {
+      new SimulationJson(simulation, buffered).print();
+    } else {
+      new SimulationText(simulation, buffered).print();
+    }
+    buffered.flush();
+  }
+
+  private Simulation simulation() {
+    Limit limit = limitOptions.limit();
+    try {
+      return new Simulation(limit, initial == null ? limit.capacity() : initial, waiting);
+    } catch (IllegalArgumentException e) {
+      throw new InvalidInputException(String.valueOf(e.getMessage()));
+    }
+  }
+}

@@ -1,0 +1,47 @@
+package dev.sluice.cli;
+
+import java.io.PrintWriter;
+import java.util.List;
+import java.util.function.Function;
+
+/** Prints rows in right-aligned columns under a header. */
+final class Table<R> {
+  private static final String GAP = "  ";
+
+  private final List<String> header;
+  private final Function<R, List<String>> cells;
+
+  /** A table with these column names, whose rows {@code cells} takes apart. */
+  Table(List<String> header, Function<R, List<String>> cells) {
+    this.header = header;
+    this.cells = cells;
+  }
+
+  /** Formats each row twice, so that a long table need not be held as text. */
+  void print(Iterable<R> rows, PrintWriter out) {
+    int[] widths = new int[header.size()];
+    widen(widths, header);
+    for (R row : rows) {
+      widen(widths, cells.apply(row));
+    }
+    printLine(widths, header, out);
+    for (R row : rows) {
+      printLine(widths, cells.apply(row), out);
+    }
+  }
+
+  private static void widen(int[] widths, List<String> line) {
+    for (int i = 0; i < widths.length; i++) {
+      widths[i] = Math.max(widths[i], line.get(i).length());
+    }
+  }
+
+  private static void printLine(int[] widths, List<String> line, PrintWriter out) {
+    StringBuilder text = new StringBuilder();
+    for (int i = 0; i < widths.length; i++) {
+      text.append(i == 0 ? "" : GAP);
+      text.append(" ".repeat(widths[i] - line.get(i).length())).append(line.get(i));
+    }
+    out.println(text);
+  }
+}

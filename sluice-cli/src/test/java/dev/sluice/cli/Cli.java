@@ -1,0 +1,64 @@
+package dev.sluice.cli;
+
+import java.io.ByteArrayInputStream;
+import java.io.InputStream;
+import java.io.PrintWriter;
+import java.io.StringWriter;
+import java.nio.charset.StandardCharsets;
+import java.util.List;
+import java.util.Map;
+import java.util.function.Supplier;
+import picocli.CommandLine;
+
+/** Runs the command line as a user would, and keeps what it says. */
+record Cli(int exitCode, String out, String err) {
+
+  static Cli run(String... args) {
+    return run(new Setting(), args);
+  }
+
+  static Cli run(Setting setting, String... args) {
+    StringWriter out = new StringWriter();
+    StringWriter err = new StringWriter();
+    CommandLine sluice =
+        Sluice.commandLine(new Surroundings(setting.input, setting.terminal, setting.pacers))
+            .setOut(new PrintWriter(out))
+            .setErr(new PrintWriter(err));
+    int exitCode = sluice.execute(args);
+    return new Cli(exitCode, plain(out), plain(err));
+  }
+
+  private static String plain(StringWriter text) {
+    return text.toString().replace(System.lineSeparator(), "\n");
+  }
+
+  List<String> outLines() {
+    return out.lines().toList();
+  }
+
+  Map<String, Object> json() {
+    return JsonReader.readObject(out);
+  }
+
+  /** What surrounds a run: no input, no terminal and simulated time unless told otherwise. */
+  static final class Setting {
+    private InputStream input = InputStream.nullInputStream();
+    private boolean terminal;
+    private Supplier<Pacer> pacers = ManualPacer::new;
+
+    Setting input(String text) {
+      input = new ByteArrayInputStream(text.getBytes(StandardCharsets.UTF_8));
+      return this;
+    }
+
+    Setting terminal() {
+      terminal = true;
+      return this;
+    }
+
+    Setting pacer(Supplier<Pacer> pacer) {
+      pacers = pacer;
+      return this;
+    }
+  }
+}
