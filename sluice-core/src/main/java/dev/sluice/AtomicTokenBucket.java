@@ -60,16 +60,16 @@ final class AtomicTokenBucket extends Cell implements TokenBucket {
       return requireNonNegative("tokens", tokens) == 0;
     }
     long outcome = take(tokens, nowNanos);
-    return outcome >= 0 || (outcome <= EXPIRED && tryConsumeInSuccessor(tokens, nowNanos));
+    return outcome >= 0 || (outcome <= QUEUED && tryConsumeElsewhere(tokens, nowNanos));
   }
 
-  private boolean tryConsumeInSuccessor(long tokens, long nowNanos) {
+  private boolean tryConsumeElsewhere(long tokens, long nowNanos) {
     Cell cell = inService(nowNanos);
     long outcome;
     while ((outcome = cell.take(tokens, nowNanos)) <= EXPIRED) {
       cell = after(cell, outcome, nowNanos);
     }
-    return outcome >= 0;
+    return outcome == QUEUED ? line.decide(tokens, nowNanos).isGranted() : outcome >= 0;
   }
 
   @Override
@@ -88,7 +88,9 @@ final class AtomicTokenBucket extends Cell implements TokenBucket {
     while ((outcome = cell.take(tokens, nowNanos)) <= EXPIRED) {
       cell = after(cell, outcome, nowNanos);
     }
-    return Decisions.of(cell, outcome, tokens, nowNanos);
+    return outcome == QUEUED
+        ? line.decide(tokens, nowNanos)
+        : Decisions.of(cell, outcome, tokens, nowNanos);
   }
 
   @Override
@@ -222,6 +224,16 @@ final class AtomicTokenBucket extends Cell implements TokenBucket {
     Cell cell = live;
     while (cell.isSealed()) {
       cell = after(cell, MOVED, nowNanos);
+    }
+    return cell;
+  }
+
+  /** The cell that serves, with an epoch late enough to note grants at {@code nowNanos}. */
+  Cell covering(long nowNanos) {
+    Cell cell = inService(nowNanos);
+    while (!cell.covers(nowNanos)) {
+      after(cell, EXPIRED, nowNanos);
+      cell = inService(nowNanos);
     }
     return cell;
   }

@@ -38,13 +38,6 @@ final class BucketMath {
     return from - now <= capacity - cost ? from + cost : ~fullAt;
   }
 
-  /**
-   * Promises {@code cost} units, minted or not: the new full-at, or {@code ~fullAt} if unpayable.
-   */
-  static long owe(long fullAt, long now, long cost, long capacity) {
-    return take(fullAt, now, cost, MAX_DEBT_UNITS);
-  }
-
   /** Adds {@code units}, never above full; {@code now} may lie before the epoch, full-at never. */
   static long give(long fullAt, long now, long units, long capacity) {
     return fullAt <= now ? fullAt : Math.max(Math.max(0, now), fullAt - units);

@@ -18,25 +18,30 @@ sealed class Cell extends CellState permits AtomicTokenBucket {
    *
    *    63     62    61                                                            0
    *  +------+------+--------------------------------------------------------------+
-   *  | LOCK | SEAL |  full-at, in units since the epoch (never negative)          |
+   *  | LINE | SEAL |  full-at, in units since the epoch (never negative)          |
    *  +------+------+--------------------------------------------------------------+
    *
-   * SEAL freezes full-at while the successor takes over. LOCK belongs to checks over several keyed
-   * buckets, which stand-alone buckets never meet.
+   * SEAL freezes full-at while the successor takes over. LINE says that callers wait: what they are
+   * owed is part of full-at, and only their line moves it.
    *
-   * Concurrency. Every change of the word is one compare-and-set in commit() or replace(), or the
-   * seal. The word publishes no other data, so grants need its atomicity alone: opaque reads, plain
-   * compare-and-set. docs/concurrency.md argues the handover.
+   * Concurrency. Every change of the word is one compare-and-set, or the seal. The word publishes no
+   * other data, so grants need its atomicity alone: opaque reads, plain compare-and-set.
+   * docs/concurrency.md argues the handover.
    */
   private static final long SEAL = 1L << 62;
 
-  private static final long FLAGS = ~(SEAL - 1);
+  private static final long LINE = 1L << 63;
+
+  private static final long FLAGS = SEAL | LINE;
 
   /** Outcome: this cell is sealed, ask its successor. */
   static final long MOVED = Long.MIN_VALUE;
 
   /** Outcome: the tokens are there, but only a cell with a later epoch can note their taking. */
   static final long EXPIRED = Long.MIN_VALUE + 1;
+
+  /** Outcome: the tokens would be there, but callers wait: ask their line. */
+  static final long QUEUED = Long.MIN_VALUE + 2;
 
   /** Some hundred nanoseconds: a few calls of another thread. */
   private static final int BACK_OFF_SPINS = 8;
@@ -67,7 +72,6 @@ sealed class Cell extends CellState permits AtomicTokenBucket {
   }
 
   static final Transition TAKE = BucketMath::take;
-  static final Transition OWE = BucketMath::owe;
   static final Transition GIVE = BucketMath::give;
 
   // Keeps the word off the cache line of whatever lies behind it.
@@ -89,30 +93,26 @@ sealed class Cell extends CellState permits AtomicTokenBucket {
   /** The cell that takes over from {@code sealed}. */
   private Cell(Scale scale, long epochNanos, long nowNanos, Cell sealed) {
     super(scale, epochNanos, nowNanos, false);
-    this.word = Math.max(0, sealed.carry(sealed.fullAt(), this));
+    long line = (long) WORD.getAcquire(sealed) & LINE;
+    this.word = Math.max(0, sealed.carry(sealed.fullAt(), this)) | line;
   }
 
   /**
    * Takes {@code tokens}, which must be positive.
    *
    * @return the new full-at; if denied, the bitwise complement of the present one; or {@link
-   *     #MOVED} or {@link #EXPIRED}
+   *     #MOVED}, {@link #EXPIRED} or {@link #QUEUED}
    */
   final long take(long tokens, long nowNanos) {
     return tokens > capacity ? denied() : apply(TAKE, tokens * unitsPerToken, nowNanos);
   }
 
-  /** The outcome {@link #take} would have; never {@link #MOVED} nor {@link #EXPIRED}. */
+  /** The outcome {@link #take} would have; always a grant or a denial. */
   final long wouldTake(long tokens, long nowNanos) {
     long fullAt = fullAt();
     return tokens > capacity
         ? ~fullAt
         : BucketMath.take(fullAt, unitsAt(nowNanos), tokens * unitsPerToken, capacityUnits);
-  }
-
-  /** Promises {@code tokens}, which must be positive; the outcome is as for {@link #take}. */
-  final long owe(long tokens, long nowNanos) {
-    return apply(OWE, scale.cost(tokens), nowNanos);
   }
 
   /** Adds {@code tokens}, never above full; the outcome is as for {@link #take}, never a denial. */
@@ -134,10 +134,11 @@ sealed class Cell extends CellState permits AtomicTokenBucket {
 
   private long applyBeyondHorizon(Transition transition, long units, long nowNanos) {
     long seen = (long) WORD.getOpaque(this);
+    long now = unitsAt(nowNanos);
     if ((seen & FLAGS) != 0) {
-      return MOVED;
+      return flagged(transition, units, now, seen);
     }
-    long next = transition.apply(seen, unitsAt(nowNanos), units, capacityUnits);
+    long next = transition.apply(seen, now, units, capacityUnits);
     return next < 0 ? next : EXPIRED;
   }
 
@@ -145,7 +146,7 @@ sealed class Cell extends CellState permits AtomicTokenBucket {
     for (; ; ) {
       long seen = (long) WORD.getOpaque(this);
       if ((seen & FLAGS) != 0) {
-        return MOVED;
+        return flagged(transition, units, now, seen);
       }
       long next = transition.apply(seen, now, units, capacityUnits);
       if (next < 0 || next == seen || WORD.weakCompareAndSetPlain(this, seen, next)) {
@@ -153,6 +154,14 @@ sealed class Cell extends CellState permits AtomicTokenBucket {
       }
       backOff();
     }
+  }
+
+  private long flagged(Transition transition, long units, long now, long seen) {
+    if ((seen & SEAL) != 0) {
+      return MOVED;
+    }
+    long next = transition.apply(seen & ~FLAGS, now, units, capacityUnits);
+    return next < 0 ? next : QUEUED;
   }
 
   /** Lets whoever won the race go on a few times; without it, two threads mostly pass the line. */
@@ -164,12 +173,25 @@ sealed class Cell extends CellState permits AtomicTokenBucket {
 
   private long denied() {
     long seen = (long) WORD.getOpaque(this);
-    return (seen & FLAGS) != 0 ? MOVED : ~seen;
+    return (seen & SEAL) != 0 ? MOVED : ~(seen & ~FLAGS);
   }
 
-  /** Changes full-at if it is still {@code expected} and this cell is in service. */
-  final boolean replace(long expected, long next) {
-    return WORD.compareAndSet(this, expected, next);
+  /**
+   * Marks that callers wait and moves full-at, if it is still {@code expected} and nobody waits.
+   */
+  final boolean openLine(long expected, long next) {
+    return WORD.compareAndSet(this, expected, next | LINE);
+  }
+
+  /** Moves full-at while callers wait; whether some still do is noted. False if sealed. */
+  final boolean moveLine(long next, boolean waiting) {
+    long seen = (long) WORD.getAcquire(this);
+    return (seen & SEAL) == 0 && WORD.compareAndSet(this, seen, waiting ? next | LINE : next);
+  }
+
+  /** Whether grants at {@code nowNanos} can be noted on this cell's axis. */
+  final boolean covers(long nowNanos) {
+    return nowNanos - epochNanos < horizonNanos;
   }
 
   /** Full-at; frozen if this cell is sealed. */
@@ -235,16 +257,18 @@ sealed class Cell extends CellState permits AtomicTokenBucket {
     return (Cell) next;
   }
 
-  /**
-   * The next cell of an equal or another scale; its epoch leaves room for clock readings that lag.
-   */
+  /** The next cell, of an equal or another scale. */
   private Cell next(Change change, long originNanos, long nowNanos) {
     // Never before the wish: a thread that was away since long before must not backdate a rate.
-    long atNanos = nowNanos - change.nowNanos() > 0 ? nowNanos : change.nowNanos();
+    long atNanos = later(later(nowNanos, change.nowNanos()), bornNanos);
     Scale next = change.scale();
     long step = next.stepNanos();
     long gridNanos = originNanos + Math.floorDiv(atNanos - originNanos, step) * step;
     return new Cell(next, gridNanos - slackNanos(next), atNanos, this);
+  }
+
+  private static long later(long nanos, long otherNanos) {
+    return nanos - otherNanos > 0 ? nanos : otherNanos;
   }
 
   /** A full-at of this cell on the axis of {@code next}: tokens kept, clamped, never gained. */

@@ -95,6 +95,26 @@ record Scale(Limit limit, long unitsPerToken, long unitsPerStep, long stepNanos)
     return BucketMath.multiplySaturated(steps, stepNanos, Long.MAX_VALUE);
   }
 
+  /** Whether time moves by nanoseconds, and not by periods. */
+  boolean isContinuous() {
+    return stepNanos == 1 || !refills();
+  }
+
+  /**
+   * Full-at behind a caller who is owed {@code tokens} from {@code fullAt} on.
+   *
+   * <p>Tokens of one period do not outlast it: on a grid, who would straddle a boundary is owed all
+   * of them from the boundary on, unless no period has that many.
+   */
+  long place(long fullAt, long tokens) {
+    long cost = cost(tokens);
+    if (isContinuous() || tokens > capacity()) {
+      return fullAt + cost;
+    }
+    long boundary = BucketMath.ceilDiv(fullAt, unitsPerStep) * unitsPerStep;
+    return fullAt + cost > boundary && boundary > fullAt ? boundary + cost : fullAt + cost;
+  }
+
   /** Whether the clock can show {@code units}: its readings wrap 292 years after the epoch. */
   boolean isWithinTime(long units) {
     return !refills() || elapsedAt(units) < Long.MAX_VALUE;

@@ -14,8 +14,8 @@ import org.jspecify.annotations.Nullable;
  * <p>Exact, thread-safe and lock-free; {@code tryConsume} allocates nothing. It never grants more
  * than configured, whatever the interleaving of threads and clock readings: in every window of
  * length w at most {@code capacity + rate · w}. The bound counts neither tokens that callers add
- * ({@link #replenish}, {@link #refund}, {@link #reset}) nor the part of a {@link #consume} beyond
- * the capacity.
+ * ({@link #replenish}, {@link #refund}, {@link #reset}) nor a {@link #consume} of more than the
+ * capacity; everybody else keeps it. Who waited is counted when served.
  *
  * <p>Callers that wait are served first come, first served, and own what is minted: {@code
  * tryConsume} does not overtake them. A grant orders nothing else: it is no memory barrier between

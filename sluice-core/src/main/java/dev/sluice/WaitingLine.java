@@ -12,14 +12,17 @@ import org.jspecify.annotations.Nullable;
 final class WaitingLine {
   /*
    * Mechanism. Whoever joins takes its tokens at once by moving full-at, beyond the capacity if need
-   * be: its tokens are owed, no later caller can get ahead of it, and it is due when the debt up to
-   * and including its own has shrunk to one capacity. Being granted is therefore a matter of time
-   * alone; no token changes hands then.
+   * be: they are owed, and no later caller can get ahead. It is due when the debt up to and including
+   * its own has shrunk to one capacity.
    *
-   * Invariant, under the lock: the bucket's full-at equals `lineFullAt` while somebody waits, unless
-   * it has passed it. Only a grant by tryConsume can pass it, which is possible only when everybody
-   * in line is due. So if it differs, all are due; and whatever gives tokens back compares and sets
-   * it from exactly that value, so that tokens whose time has come are never handed out twice.
+   * State. While somebody waits, the word of the cell in service carries the LINE mark. Then nothing
+   * but this class changes it, under the lock; other callers are denied by arithmetic or come here.
+   * `frontFullAt` is full-at before the first in line, and full-at itself that behind the last.
+   *
+   * Service is charged when it happens, not when it was due. A timer may be late by longer than the
+   * bucket takes to fill; whoever is served then is placed at the present instant, and those behind
+   * move up accordingly. Otherwise a late timer, or the cancelling of a large request, would let more
+   * than a capacity through at once.
    *
    * Lock order: this lock, then the alarms'. Futures complete outside it.
    */
@@ -35,12 +38,12 @@ final class WaitingLine {
 
   private final ReentrantLock lock = new ReentrantLock();
 
-  // Guarded by lock. The cell is the one on whose axis lineFullAt lies.
+  // Guarded by lock. The cell is the one on whose axis frontFullAt lies.
   private final LinkedHashSet<Waiter> waiters = new LinkedHashSet<>();
   private final ArrayDeque<Waiter> granted = new ArrayDeque<>();
   private long queuedTokens;
   private Cell cell;
-  private long lineFullAt;
+  private long frontFullAt;
   private @Nullable Alarm headAlarm;
   private long headAlarmNanos;
 
@@ -92,6 +95,22 @@ final class WaitingLine {
     locked(nowNanos, () -> change(scale, nowNanos));
   }
 
+  /** Decides for a caller who does not wait, after everybody whose turn has come. */
+  Decision decide(long tokens, long nowNanos) {
+    lock.lock();
+    try {
+      settle(nowNanos);
+      armHead();
+      // A caller who does not wait has not asked to run the callbacks of those who did.
+      armCompletion(0);
+      return waiters.isEmpty()
+          ? bucket.decide(tokens, nowNanos)
+          : Decisions.of(cell, ~cell.fullAt(), tokens, nowNanos);
+    } finally {
+      lock.unlock();
+    }
+  }
+
   /** Brings the line up to date, runs {@code step} under the lock, then completes who is due. */
   private <T extends @Nullable Object> T locked(long nowNanos, Supplier<T> step) {
     try {
@@ -111,64 +130,60 @@ final class WaitingLine {
   }
 
   private Waiter admit(long tokens, long nowNanos, long maxWaitNanos) {
-    if (waiters.size() >= maxWaiters) {
-      return refused(tokens, Reason.LINE_FULL, "the line is full: maxWaiters=" + maxWaiters);
-    }
-    Cell serving = bucket.inService(nowNanos);
-    if (serving.capacity == 0) {
-      return refused(tokens, Reason.NEVER, "the bucket denies everything");
-    }
-    long outcome;
-    while ((outcome = serving.owe(tokens, nowNanos)) <= Cell.EXPIRED) {
-      serving = bucket.after(serving, outcome, nowNanos);
-    }
     Waiter waiter = new Waiter(this, tokens);
-    if (outcome < 0) {
-      refuseTooMuch(waiter);
+    if (waiters.size() >= maxWaiters) {
+      waiter.refuse(Reason.LINE_FULL, "the line is full: maxWaiters=" + maxWaiters);
       return waiter;
     }
-    append(waiter, serving, outcome);
-    boolean dueInTime = cell.scale.isWithinTime(lineFullAt - cell.capacityUnits);
-    if (!dueInTime && withdraw(waiter, nowNanos)) {
-      refuseTooMuch(waiter);
-    } else if (maxWaitNanos != FOR_EVER) {
-      setDeadline(waiter, nowNanos, maxWaitNanos);
-    }
-    return waiter;
-  }
-
-  private static void refuseTooMuch(Waiter waiter) {
-    waiter.refuse(
-        Reason.TOO_MUCH_OWED, "more than the bucket can account for: tokens=" + waiter.tokens);
-  }
-
-  private Waiter refused(long tokens, Reason reason, String message) {
-    Waiter waiter = new Waiter(this, tokens);
-    waiter.refuse(reason, message);
-    return waiter;
-  }
-
-  /** Puts {@code waiter}, whose promise moved full-at to {@code fullAt}, at the end. */
-  private void append(Waiter waiter, Cell serving, long fullAt) {
-    followTo(serving);
-    if (fullAt - cell.scale.cost(waiter.tokens) != lineFullAt) {
-      grantAll();
-    }
-    lineFullAt = fullAt;
-    queuedTokens += waiter.tokens;
-    waiters.add(waiter);
-  }
-
-  private void setDeadline(Waiter waiter, long nowNanos, long maxWaitNanos) {
-    boolean tooLate =
-        cell.scale.refills()
-            ? cell.nanosUntil(lineFullAt - cell.capacityUnits, nowNanos) > maxWaitNanos
-            : maxWaitNanos == 0;
-    if (tooLate && withdraw(waiter, nowNanos)) {
-      refuseLate(waiter, maxWaitNanos);
-    } else if (waiters.contains(waiter)) {
+    do {
+      followTo(bucket.covering(nowNanos), nowNanos);
+    } while (!refusedOutright(waiter, nowNanos, maxWaitNanos) && !append(waiter, nowNanos));
+    if (maxWaitNanos != FOR_EVER && !waiter.isDone()) {
       waiter.deadline = alarms.at(nowNanos + maxWaitNanos, () -> expire(waiter, maxWaitNanos));
     }
+    return waiter;
+  }
+
+  /** Refuses, before anything is taken, who cannot be served or not in time. */
+  private boolean refusedOutright(Waiter waiter, long nowNanos, long maxWaitNanos) {
+    long now = cell.unitsAt(nowNanos);
+    long end = cell.scale.place(Math.max(cell.fullAt(), now), waiter.tokens);
+    long dueAt = end - cell.capacityUnits;
+    if (cell.capacity == 0) {
+      waiter.refuse(Reason.NEVER, "the bucket denies everything");
+    } else if (end - now > BucketMath.MAX_DEBT_UNITS || !cell.scale.isWithinTime(dueAt)) {
+      waiter.refuse(
+          Reason.TOO_MUCH_OWED, "more than the bucket can account for: tokens=" + waiter.tokens);
+    } else if (leastWaitNanos(dueAt, nowNanos) > maxWaitNanos) {
+      refuseLate(waiter, maxWaitNanos);
+    }
+    return waiter.isDone();
+  }
+
+  /** How long until {@code dueAt}; a nanosecond where only a replenishment helps. */
+  private long leastWaitNanos(long dueAt, long nowNanos) {
+    if (cell.scale.refills()) {
+      return cell.nanosUntil(dueAt, nowNanos);
+    }
+    return dueAt > 0 ? 1 : 0;
+  }
+
+  /**
+   * Puts {@code waiter} at the end and owes it its tokens; false if the bucket changed meanwhile.
+   */
+  private boolean append(Waiter waiter, long nowNanos) {
+    if (waiters.isEmpty()) {
+      long fullAt = cell.fullAt();
+      long from = Math.max(fullAt, cell.unitsAt(nowNanos));
+      if (!cell.openLine(fullAt, cell.scale.place(from, waiter.tokens))) {
+        return false;
+      }
+      frontFullAt = from;
+    }
+    queuedTokens += waiter.tokens;
+    waiters.add(waiter);
+    publish(nowNanos);
+    return true;
   }
 
   private void expire(Waiter waiter, long maxWaitNanos) {
@@ -182,33 +197,37 @@ final class WaitingLine {
   }
 
   private boolean withdraw(Waiter waiter, long nowNanos) {
-    while (waiters.contains(waiter)) {
-      long next = lineFullAt - cell.scale.cost(waiter.tokens);
-      if (cell.replace(lineFullAt, Math.max(0, next))) {
-        lineFullAt = next;
-        remove(waiter);
-        return true;
-      }
-      settle(nowNanos);
+    if (!waiters.contains(waiter)) {
+      return false;
     }
-    return false;
+    boolean first = waiter == head();
+    remove(waiter);
+    if (first && !waiters.isEmpty()) {
+      // Those behind it are served from now on, not from when it came.
+      frontFullAt = Math.max(frontFullAt, cell.unitsAt(nowNanos));
+    }
+    publish(nowNanos);
+    return true;
   }
 
   private boolean give(long tokens, long nowNanos) {
-    while (!waiters.isEmpty()) {
-      long units = cell.scale.cost(tokens);
-      long next = BucketMath.give(lineFullAt, cell.unitsAt(nowNanos), units, cell.capacityUnits);
-      if (cell.replace(lineFullAt, next)) {
-        lineFullAt -= units;
-        return true;
+    if (waiters.isEmpty()) {
+      Cell serving = bucket.inService(nowNanos);
+      while (serving.give(tokens, nowNanos) == Cell.MOVED) {
+        serving = bucket.after(serving, Cell.MOVED, nowNanos);
       }
-      settle(nowNanos);
+      return true;
     }
-    Cell serving = bucket.inService(nowNanos);
-    long outcome;
-    while ((outcome = serving.give(tokens, nowNanos)) == Cell.MOVED) {
-      serving = bucket.after(serving, outcome, nowNanos);
+    frontFullAt -= cell.scale.cost(tokens);
+    long now = cell.unitsAt(nowNanos);
+    while (isHeadDue(now)) {
+      frontFullAt = headFullAt();
+      grant(head());
     }
+    if (waiters.isEmpty()) {
+      frontFullAt = Math.max(frontFullAt, now);
+    }
+    publish(nowNanos);
     return true;
   }
 
@@ -219,8 +238,7 @@ final class WaitingLine {
       if (serving.scale.equals(scale)) {
         return false;
       }
-      settle(nowNanos);
-      if (!waiters.isEmpty() && !cell.canCarry(lineFullAt, scale, nowNanos)) {
+      if (!waiters.isEmpty() && !serving.canCarry(serving.fullAt(), scale, nowNanos)) {
         throw new IllegalStateException(
             "the new limit cannot account for what is owed to those who wait: limit="
                 + scale.limit()
@@ -231,45 +249,78 @@ final class WaitingLine {
     return true;
   }
 
-  /** Moves everybody who is due from the line to the granted. */
+  /** Moves everybody whose turn has come from the line to the granted. */
   private void settle(long nowNanos) {
-    followTo(bucket.inService(nowNanos));
-    if (!waiters.isEmpty() && cell.fullAt() != lineFullAt) {
-      grantAll();
+    if (waiters.isEmpty()) {
+      return;
     }
-    long dueFullAt = cell.unitsAt(nowNanos) + cell.capacityUnits;
-    while (!waiters.isEmpty() && headFullAt() <= dueFullAt) {
+    followTo(bucket.covering(nowNanos), nowNanos);
+    long now = cell.unitsAt(nowNanos);
+    boolean served = false;
+    while (isHeadDue(now)) {
+      frontFullAt = servedFullAt(head().tokens, now);
       grant(head());
+      served = true;
+    }
+    if (served) {
+      publish(nowNanos);
     }
   }
 
-  /** Follows the bucket over to {@code serving}, which comes after the present cell or is it. */
-  private void followTo(Cell serving) {
-    while (cell != serving) {
-      if (waiters.isEmpty()) {
-        cell = serving;
-      } else if (cell.fullAt() != lineFullAt) {
-        grantAll();
-      } else {
-        Cell next = cell.successor(bucket.epochNanos, cell.bornNanos);
-        lineFullAt = cell.carry(lineFullAt, next);
-        cell = next;
-      }
-    }
+  private boolean isHeadDue(long now) {
+    return !waiters.isEmpty() && headFullAt() <= now + cell.capacityUnits;
   }
 
   private Waiter head() {
     return waiters.iterator().next();
   }
 
-  /** Full-at up to and including the first in line. */
+  /** Full-at behind the first in line. */
   private long headFullAt() {
-    return lineFullAt - cell.scale.cost(queuedTokens - head().tokens);
+    return cell.scale.place(frontFullAt, head().tokens);
   }
 
-  private void grantAll() {
-    while (!waiters.isEmpty()) {
-      grant(head());
+  /** Full-at behind the first in line when {@code tokens} are handed to it at {@code now}. */
+  private long servedFullAt(long tokens, long now) {
+    return tokens <= cell.capacity
+        ? cell.scale.place(Math.max(frontFullAt, now), tokens)
+        : Math.max(frontFullAt + cell.scale.cost(tokens), now);
+  }
+
+  /** Full-at behind the last in line. */
+  private long endFullAt() {
+    if (cell.scale.isContinuous()) {
+      return frontFullAt + cell.scale.cost(queuedTokens);
+    }
+    long end = frontFullAt;
+    for (Waiter waiter : waiters) {
+      end = cell.scale.place(end, waiter.tokens);
+    }
+    return end;
+  }
+
+  /** Writes where the line ends into the bucket. */
+  private void publish(long nowNanos) {
+    while (!cell.moveLine(Math.max(0, endFullAt()), !waiters.isEmpty())) {
+      followTo(bucket.inService(nowNanos), nowNanos);
+    }
+  }
+
+  /** Follows the bucket over to {@code serving}, which comes after the present cell or is it. */
+  private void followTo(Cell serving, long nowNanos) {
+    while (cell != serving) {
+      Cell next = waiters.isEmpty() ? serving : cell.successor(bucket.epochNanos, cell.bornNanos);
+      boolean sameScale = cell.scale.equals(next.scale);
+      if (!waiters.isEmpty()) {
+        frontFullAt =
+            sameScale
+                ? cell.carry(frontFullAt, next)
+                : next.fullAt() - next.scale.cost(queuedTokens);
+      }
+      cell = next;
+      if (!waiters.isEmpty() && !sameScale) {
+        publish(nowNanos);
+      }
     }
   }
 
@@ -333,19 +384,20 @@ final class WaitingLine {
         next = granted.poll();
         completer = next == null ? null : turn;
       }
-      armRescue();
+      armCompletion(RESCUE_NANOS);
       return next;
     } finally {
       lock.unlock();
     }
   }
 
-  private void armRescue() {
+  /** Sees to it that the granted are completed even if this thread does not come to it. */
+  private void armCompletion(long delayNanos) {
     if (granted.isEmpty()) {
       rescueAlarm = cancelled(rescueAlarm);
     } else if (rescueAlarm == null) {
       long seen = completions;
-      rescueAlarm = alarms.at(clock.nanoTime() + RESCUE_NANOS, () -> rescue(seen));
+      rescueAlarm = alarms.at(clock.nanoTime() + delayNanos, () -> rescue(seen));
     }
   }
 
@@ -357,7 +409,7 @@ final class WaitingLine {
       if (completions == seenCompletions) {
         completer = null;
       }
-      armRescue();
+      armCompletion(RESCUE_NANOS);
     } finally {
       lock.unlock();
     }

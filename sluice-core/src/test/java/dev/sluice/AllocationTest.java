@@ -62,14 +62,20 @@ final class AllocationTest {
     boolean run();
   }
 
-  /** Warm code allocates nothing; a first round lets the JVM settle. */
+  /**
+   * Warm code allocates nothing. The JVM itself may, on the caller's thread and rarely, as when it
+   * recompiles: what the call allocates shows in every round.
+   */
   private static void assertNoAllocation(Call call) {
     run(call);
-    long before = THREADS.getThreadAllocatedBytes(Thread.currentThread().getId());
-    long seen = run(call);
-    long after = THREADS.getThreadAllocatedBytes(Thread.currentThread().getId());
-    assertThat(seen).isBetween(0L, (long) CALLS);
-    assertThat(after - before).as("bytes over %s calls", CALLS).isZero();
+    long least = Long.MAX_VALUE;
+    for (int round = 0; round < 5 && least > 0; round++) {
+      long before = THREADS.getThreadAllocatedBytes(Thread.currentThread().getId());
+      run(call);
+      long after = THREADS.getThreadAllocatedBytes(Thread.currentThread().getId());
+      least = Math.min(least, after - before);
+    }
+    assertThat(least).as("bytes over %s calls", CALLS).isZero();
   }
 
   private static long run(Call call) {

@@ -174,32 +174,79 @@ final class ConsumeTest {
     assertThat(bucket.tryConsume(1)).isFalse();
   }
 
-  /** The tokens were the waiter's from the instant they were due: others may count on the rest. */
+  /** Far slower than any test, so that the timer, which goes by real time, never gets there. */
+  private static final Duration HOUR = Duration.ofHours(1);
+
   @Test
   void cancelAfterTheTokensAreDue_comesTooLate() {
     AtomicLong time = new AtomicLong();
-    TokenBucket bucket = bucket(Limit.perSecond(10), 0, time::get);
+    TokenBucket bucket = bucket(new Limit.Balanced(10, 10, HOUR), 0, time::get);
     CompletableFuture<Void> waiter = bucket.consume(10);
-    time.set(2 * SECOND.toNanos());
-    assertThat(bucket.tryConsume(10)).as("what came after the waiter's ten").isTrue();
+    time.set(HOUR.toNanos());
     assertThat(waiter.cancel(true)).isFalse();
     assertThat(waiter).isCompleted();
-    assertThat(bucket.tryConsume(1)).as("no second ten in the same instant").isFalse();
+    assertThat(bucket.tryConsume(1)).isFalse();
   }
 
-  /**
-   * As above, but the canceller's clock reading is late: the passing grant proves the waiter due.
-   */
+  /** Charged when it happens: else twenty tokens would leave a bucket of ten in one instant. */
   @Test
-  void cancelWithALateReading_afterSomebodyPassed_comesTooLate() {
+  void lateService_isChargedWhenItHappens() {
     AtomicLong time = new AtomicLong();
-    TokenBucket bucket = bucket(Limit.perSecond(10), 0, time::get);
-    CompletableFuture<Void> waiter = bucket.consume(10);
-    assertThat(bucket.tryConsume(10, 2 * SECOND.toNanos())).isTrue();
-    time.set(SECOND.toNanos() / 2);
-    assertThat(waiter.cancel(true)).isFalse();
-    assertThat(waiter).isCompleted();
-    assertThat(bucket.tryConsume(1, 2 * SECOND.toNanos())).isFalse();
+    TokenBucket bucket = bucket(new Limit.Balanced(10, 10, HOUR), 0, time::get);
+    CompletableFuture<Void> first = bucket.consume(10);
+    CompletableFuture<Void> second = bucket.consume(4);
+    CompletableFuture<Void> third = bucket.consume(7);
+    time.set(9 * HOUR.toNanos());
+    assertThat(bucket.tryConsume(1)).as("the first in line go first").isFalse();
+    Awaitility.await().until(first::isDone);
+    assertThat(second).isNotDone();
+    time.addAndGet(HOUR.toNanos() * 4 / 10 - 1);
+    assertThat(third.cancel(true)).isTrue();
+    assertThat(second).isNotDone();
+    time.incrementAndGet();
+    assertThat(second.cancel(true)).isFalse();
+    assertThat(second).isCompleted();
+  }
+
+  @Test
+  void cancelOfALongWait_doesNotLetThoseBehindUseItsTime() {
+    AtomicLong time = new AtomicLong();
+    TokenBucket bucket = bucket(new Limit.Balanced(10, 10, HOUR), 0, time::get);
+    CompletableFuture<Void> big = bucket.consume(1_000);
+    CompletableFuture<Void> behind = bucket.consume(10);
+    time.set(50 * HOUR.toNanos());
+    assertThat(big.cancel(true)).isTrue();
+    assertThat(behind).isCompleted();
+    assertThat(bucket.tryConsume(1)).as("ten in this instant are enough").isFalse();
+  }
+
+  @Test
+  void strict_waitersDoNotCarryTokensOverTheBoundary() {
+    TokenBucket bucket = bucket(new Limit.Strict(10, SECOND), 10, clock);
+    assertThat(bucket.tryConsume(7)).isTrue();
+    CompletableFuture<Void> five = bucket.consume(5);
+    CompletableFuture<Void> one = bucket.consume(1);
+    assertThat(bucket.tryConsume(1)).isFalse();
+    clock.advance(SECOND);
+    assertThat(five).isCompleted();
+    assertThat(one).isCompleted();
+    assertThat(bucket.available()).isEqualTo(4);
+  }
+
+  @Test
+  void strict_cancel_movesThoseBehindToWhereTheyFit() {
+    TokenBucket bucket = bucket(new Limit.Strict(10, SECOND), 10, clock);
+    assertThat(bucket.tryConsume(7)).isTrue();
+    CompletableFuture<Void> eight = bucket.consume(8);
+    CompletableFuture<Void> three = bucket.consume(3);
+    CompletableFuture<Void> seven = bucket.consume(7);
+    assertThat(eight.cancel(true)).isTrue();
+    assertThat(three).as("fits the present period").isCompleted();
+    assertThat(seven).isNotDone();
+    assertThat(bucket.available()).isZero();
+    clock.advance(SECOND);
+    assertThat(seven).isCompleted();
+    assertThat(bucket.available()).isEqualTo(3);
   }
 
   @Test
