@@ -55,9 +55,17 @@ interface Alarms {
 
     static Alarm after(long delayNanos, Runnable action) {
       long delay = Math.max(MIN_DELAY_NANOS, delayNanos);
-      ScheduledFuture<?> future =
-          TIMER.schedule(() -> ACTIONS.execute(action), delay, TimeUnit.NANOSECONDS);
+      ScheduledFuture<?> future = TIMER.schedule(() -> start(action), delay, TimeUnit.NANOSECONDS);
       return () -> future.cancel(false);
+    }
+
+    /** Without a thread to be had, on the timer's own: late is better than never. */
+    private static void start(Runnable action) {
+      try {
+        ACTIONS.execute(action);
+      } catch (OutOfMemoryError noThread) {
+        action.run();
+      }
     }
 
     private static ScheduledThreadPoolExecutor timer() {

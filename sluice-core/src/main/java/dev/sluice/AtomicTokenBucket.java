@@ -121,8 +121,12 @@ final class AtomicTokenBucket extends Cell implements TokenBucket {
 
   @Override
   public CompletableFuture<Void> consume(long tokens, Duration maxWait) {
+    return consume(tokens, maxWait, clock.nanoTime());
+  }
+
+  @Override
+  public CompletableFuture<Void> consume(long tokens, Duration maxWait, long nowNanos) {
     long maxWaitNanos = saturatedNanos(maxWait);
-    long nowNanos = clock.nanoTime();
     return tryConsume(tokens, nowNanos)
         ? CompletableFuture.completedFuture(null)
         : line.join(tokens, nowNanos, maxWaitNanos);
@@ -241,18 +245,26 @@ final class AtomicTokenBucket extends Cell implements TokenBucket {
   /** Where to ask next when {@code cell} answered {@link #MOVED} or {@link #EXPIRED}. */
   Cell after(Cell cell, long outcome, long nowNanos) {
     if (outcome == EXPIRED) {
-      cell.succeed(new Change(cell.scale, nowNanos), epochNanos);
+      cell.succeed(new Change(cell.scale, nowNanos), epochNanos, clock);
     }
-    Cell next = cell.successor(epochNanos, nowNanos);
-    LIVE.compareAndSet(this, cell, next);
+    Cell next = cell.successor(epochNanos, nowNanos, clock);
+    if (LIVE.compareAndSet(this, cell, next) && cell != this) {
+      // Nobody comes by here any more to find his way; the line, too, starts from later cells.
+      skipTo(next);
+    }
     return next;
   }
 
   /** Goes on from {@code cell} with another scale, unless somebody else was faster. */
   boolean change(Cell cell, Scale scale, long nowNanos) {
-    boolean won = cell.succeed(new Change(scale, nowNanos), epochNanos);
+    boolean won = cell.succeed(new Change(scale, nowNanos), epochNanos, clock);
     after(cell, MOVED, nowNanos);
     return won;
+  }
+
+  /** The cell that took over from {@code sealed}, whose handover is done. */
+  Cell successorOf(Cell sealed) {
+    return sealed.successor(epochNanos, sealed.bornNanos, clock);
   }
 
   @Override

@@ -235,9 +235,9 @@ sealed class Cell extends CellState permits AtomicTokenBucket {
    *
    * @return whether it was this wish that was met
    */
-  final boolean succeed(Change change, long originNanos) {
+  final boolean succeed(Change change, long originNanos, NanoClock clock) {
     boolean won = SUCCESSOR.compareAndSet(this, null, change);
-    successor(originNanos, change.nowNanos());
+    successor(originNanos, change.nowNanos(), clock);
     return won;
   }
 
@@ -245,26 +245,39 @@ sealed class Cell extends CellState permits AtomicTokenBucket {
    * Completes the handover that some thread has begun; whoever comes first does the work.
    *
    * @param originNanos when the bucket was made, where the grid of a strict limit starts
+   * @param clock read once this cell is sealed: no grant it made can be later than that
    */
-  final Cell successor(long originNanos, long nowNanos) {
+  final Cell successor(long originNanos, long nowNanos, NanoClock clock) {
     WORD.getAndBitwiseOr(this, SEAL);
     Successor next = (Successor) SUCCESSOR.getVolatile(this);
     if (next instanceof Change change) {
-      Cell cell = next(change, originNanos, nowNanos);
+      long atNanos = later(later(nowNanos, change.nowNanos()), clock.nanoTime());
+      Cell cell = next(change.scale(), originNanos, later(atNanos, usedUntilNanos()));
       SUCCESSOR.compareAndSet(this, change, cell);
       next = (Successor) SUCCESSOR.getVolatile(this);
     }
     return (Cell) next;
   }
 
-  /** The next cell, of an equal or another scale. */
-  private Cell next(Change change, long originNanos, long nowNanos) {
-    // Never before the wish: a thread that was away since long before must not backdate a rate.
-    long atNanos = later(later(nowNanos, change.nowNanos()), bornNanos);
-    Scale next = change.scale();
+  /** Lets the cells between this one, whose handover is done, and {@code live} be collected. */
+  final void skipTo(Cell live) {
+    SUCCESSOR.setRelease(this, live);
+  }
+
+  /** The next cell, of an equal or another scale, from {@code atNanos} on. */
+  private Cell next(Scale next, long originNanos, long atNanos) {
     long step = next.stepNanos();
     long gridNanos = originNanos + Math.floorDiv(atNanos - originNanos, step) * step;
     return new Cell(next, gridNanos - slackNanos(next), atNanos, this);
+  }
+
+  /** An instant that is certainly not later than the last grant, nor earlier than this cell. */
+  private long usedUntilNanos() {
+    long units = fullAt() - capacityUnits;
+    boolean waiting = ((long) WORD.getAcquire(this) & LINE) != 0;
+    return waiting || units <= 0 || !scale.refills()
+        ? bornNanos
+        : later(bornNanos, epochNanos + scale.elapsedAt(units));
   }
 
   private static long later(long nanos, long otherNanos) {
@@ -273,37 +286,38 @@ sealed class Cell extends CellState permits AtomicTokenBucket {
 
   /** A full-at of this cell on the axis of {@code next}: tokens kept, clamped, never gained. */
   final long carry(long fullAt, Cell next) {
-    if (scale.equals(next.scale)) {
-      long movedNanos = next.epochNanos - epochNanos;
-      return fullAt
-          - BucketMath.multiplySaturated(movedNanos / stepNanos, unitsPerStep, PAID_UP_UNITS);
-    }
-    long empty = next.unitsAt(next.bornNanos) + next.capacityUnits;
-    long owed = Math.max(0, fullAt - unitsAt(next.bornNanos)) - capacityUnits;
-    if (owed > 0) {
-      long most = MAX_DEBT_UNITS - next.capacityUnits;
-      return empty + BucketMath.scaleUp(owed, next.unitsPerToken, unitsPerToken, most);
-    }
-    return empty
-        - BucketMath.scaleDown(-owed, next.unitsPerToken, unitsPerToken, next.capacityUnits);
+    return scale.equals(next.scale)
+        ? shift(fullAt, next)
+        : next.unitsAt(next.bornNanos)
+            + Math.max(0, convert(Math.max(0, fullAt - unitsAt(next.bornNanos)), next.scale));
   }
 
-  /**
-   * Whether what {@code fullAt} owes at {@code nowNanos} can be owed, and paid, on {@code next}.
-   */
-  final boolean canCarry(long fullAt, Scale next, long nowNanos) {
-    long owed = Math.max(0, fullAt - unitsAt(nowNanos)) - capacityUnits;
-    if (owed <= 0) {
-      return true;
-    }
-    long most = MAX_DEBT_UNITS - next.capacityUnits();
-    long carried = BucketMath.scaleUp(owed, next.unitsPerToken(), unitsPerToken, most + 1);
-    long timeLeftNanos = Long.MAX_VALUE - slackNanos(next) - next.stepNanos();
-    return carried <= most && (!next.refills() || next.elapsedAt(carried) < timeLeftNanos);
+  /** A full-at that is no level of the bucket but what lies before those who wait: not clamped. */
+  final long carryFront(long fullAt, Cell next) {
+    return scale.equals(next.scale)
+        ? shift(fullAt, next)
+        : next.unitsAt(next.bornNanos) + convert(fullAt - unitsAt(next.bornNanos), next.scale);
+  }
+
+  private long shift(long fullAt, Cell next) {
+    long movedNanos = next.epochNanos - epochNanos;
+    return fullAt
+        - BucketMath.multiplySaturated(movedNanos / stepNanos, unitsPerStep, PAID_UP_UNITS);
+  }
+
+  /** Debt in units of {@code next}, rounded up, that leaves as many tokens as {@code debt} here. */
+  final long convert(long debt, Scale next) {
+    long level = capacityUnits - debt;
+    long most = MAX_DEBT_UNITS;
+    long tokens =
+        level >= 0
+            ? BucketMath.scaleDown(level, next.unitsPerToken(), unitsPerToken, most)
+            : -BucketMath.scaleUp(-level, next.unitsPerToken(), unitsPerToken, most);
+    return next.capacityUnits() - tokens;
   }
 
   /** How far the epoch of a later cell lies in the past, so that readings that lag stay exact. */
-  private static long slackNanos(Scale scale) {
+  static long slackNanos(Scale scale) {
     return scale.horizonNanos() / 4 / scale.stepNanos() * scale.stepNanos();
   }
 }

@@ -29,9 +29,18 @@ record Scale(Limit limit, long unitsPerToken, long unitsPerStep, long stepNanos)
       return balanced(balanced);
     }
     if (limit instanceof Limit.Strict strict) {
-      return new Scale(strict, 1, strict.capacity(), strict.period().toNanos());
+      return strict(strict);
     }
     return new Scale(limit, 1, 0, 1);
+  }
+
+  private static Scale strict(Limit.Strict limit) {
+    Scale scale = new Scale(limit, 1, limit.capacity(), limit.period().toNanos());
+    if (scale.horizonNanos() < HORIZON_UNITS / MAX_UNITS_PER_NANO) {
+      throw new IllegalArgumentException(
+          "limit is out of range: at most 2^30 tokens a nanosecond: " + limit);
+    }
+    return scale;
   }
 
   /* For A tokens per T ns and g = gcd(A, T): A/g units per ns and T/g units per token are exact. */
@@ -101,18 +110,19 @@ record Scale(Limit limit, long unitsPerToken, long unitsPerStep, long stepNanos)
   }
 
   /**
-   * Full-at behind a caller who is owed {@code tokens} from {@code fullAt} on.
+   * Full-at behind a caller who is owed {@code tokens} from {@code fullAt} on, seen at {@code now}.
    *
    * <p>Tokens of one period do not outlast it: on a grid, who would straddle a boundary is owed all
    * of them from the boundary on, unless no period has that many.
    */
-  long place(long fullAt, long tokens) {
-    long cost = cost(tokens);
+  long place(long fullAt, long tokens, long now) {
+    long end = fullAt + cost(tokens);
     if (isContinuous() || tokens > capacity()) {
-      return fullAt + cost;
+      return end;
     }
-    long boundary = BucketMath.ceilDiv(fullAt, unitsPerStep) * unitsPerStep;
-    return fullAt + cost > boundary && boundary > fullAt ? boundary + cost : fullAt + cost;
+    long boundary =
+        Math.max(now + unitsPerStep, BucketMath.ceilDiv(fullAt, unitsPerStep) * unitsPerStep);
+    return end > boundary && boundary > fullAt ? boundary + cost(tokens) : end;
   }
 
   /** Whether the clock can show {@code units}: its readings wrap 292 years after the epoch. */

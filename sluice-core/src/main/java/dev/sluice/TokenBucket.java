@@ -4,6 +4,7 @@ import static dev.sluice.Preconditions.requireAtMost;
 import static dev.sluice.Preconditions.requireNonNegative;
 
 import java.time.Duration;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
@@ -135,7 +136,8 @@ public sealed interface TokenBucket permits AtomicTokenBucket {
   Decision decide(long tokens, long nowNanos);
 
   /**
-   * What {@link #decide(long)} would answer now. Takes nothing.
+   * What {@link #decide(long)} would answer now, but for those who wait and whose turn the timer
+   * has yet to notice. Takes nothing.
    *
    * @param tokens how many; 0 would always be granted
    * @return the decision
@@ -194,6 +196,17 @@ public sealed interface TokenBucket permits AtomicTokenBucket {
   CompletableFuture<Void> consume(long tokens, Duration maxWait);
 
   /**
+   * {@link #consume(long, Duration)} at a given instant.
+   *
+   * @param tokens how many
+   * @param maxWait the longest wait, not negative
+   * @param nowNanos a reading of the bucket's clock
+   * @return a future that completes with the grant, or fails with {@link ConsumeRefusedException}
+   * @throws IllegalArgumentException if an argument is negative
+   */
+  CompletableFuture<Void> consume(long tokens, Duration maxWait, long nowNanos);
+
+  /**
    * Takes {@code tokens}, waiting in line for them.
    *
    * @param tokens how many, possibly more than the capacity
@@ -218,7 +231,8 @@ public sealed interface TokenBucket permits AtomicTokenBucket {
   boolean consumeBlocking(long tokens, Duration maxWait) throws InterruptedException;
 
   /**
-   * Whole tokens there now. Changes nothing; others may take them at any moment.
+   * Whole tokens there now. Changes nothing; others may take them at any moment, first of all those
+   * who wait and whose turn the timer has yet to notice.
    *
    * @return tokens, from 0 to the capacity
    */
@@ -315,7 +329,8 @@ public sealed interface TokenBucket permits AtomicTokenBucket {
   void reconfigure(Limit limit);
 
   /**
-   * {@link #reconfigure(Limit)} at a given instant.
+   * {@link #reconfigure(Limit)} at a given instant, or when the bucket's clock says if that is
+   * later.
    *
    * @param limit the new limit
    * @param nowNanos a reading of the bucket's clock
@@ -370,7 +385,7 @@ public sealed interface TokenBucket permits AtomicTokenBucket {
      * @return this
      */
     public Builder limit(Limit limit) {
-      this.limit = limit;
+      this.limit = Objects.requireNonNull(limit, "limit");
       return this;
     }
 
@@ -436,7 +451,7 @@ public sealed interface TokenBucket permits AtomicTokenBucket {
      * @return this
      */
     public Builder clock(NanoClock clock) {
-      this.clock = clock;
+      this.clock = Objects.requireNonNull(clock, "clock");
       return this;
     }
 

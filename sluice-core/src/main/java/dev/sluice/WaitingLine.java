@@ -47,8 +47,9 @@ final class WaitingLine {
   private @Nullable Alarm headAlarm;
   private long headAlarmNanos;
 
-  // Guarded by lock: whose turn it is to complete the granted, and how many that was so far.
-  private @Nullable Object completer;
+  // Guarded by lock: whose turn it is to complete the granted, and how many that was so far. A
+  // callback may come back here on the same thread and go on with those behind it.
+  private @Nullable Thread completer;
   private long completions;
   private @Nullable Alarm rescueAlarm;
 
@@ -121,8 +122,11 @@ final class WaitingLine {
         settle(nowNanos);
         return result;
       } finally {
-        armHead();
-        lock.unlock();
+        try {
+          armHead();
+        } finally {
+          lock.unlock();
+        }
       }
     } finally {
       completeGranted();
@@ -136,7 +140,7 @@ final class WaitingLine {
       return waiter;
     }
     do {
-      followTo(bucket.covering(nowNanos), nowNanos);
+      cover(nowNanos);
     } while (!refusedOutright(waiter, nowNanos, maxWaitNanos) && !append(waiter, nowNanos));
     if (maxWaitNanos != FOR_EVER && !waiter.isDone()) {
       waiter.deadline = alarms.at(nowNanos + maxWaitNanos, () -> expire(waiter, maxWaitNanos));
@@ -146,8 +150,8 @@ final class WaitingLine {
 
   /** Refuses, before anything is taken, who cannot be served or not in time. */
   private boolean refusedOutright(Waiter waiter, long nowNanos, long maxWaitNanos) {
-    long now = cell.unitsAt(nowNanos);
-    long end = cell.scale.place(Math.max(cell.fullAt(), now), waiter.tokens);
+    long now = unitsAt(nowNanos);
+    long end = cell.scale.place(Math.max(cell.fullAt(), now), waiter.tokens, now);
     long dueAt = end - cell.capacityUnits;
     if (cell.capacity == 0) {
       waiter.refuse(Reason.NEVER, "the bucket denies everything");
@@ -168,21 +172,20 @@ final class WaitingLine {
     return dueAt > 0 ? 1 : 0;
   }
 
-  /**
-   * Puts {@code waiter} at the end and owes it its tokens; false if the bucket changed meanwhile.
-   */
+  /** Puts {@code waiter} at the end, owed its tokens; false if the bucket changed meanwhile. */
   private boolean append(Waiter waiter, long nowNanos) {
+    long now = unitsAt(nowNanos);
+    long fullAt = cell.fullAt();
+    long from = Math.max(fullAt, now);
+    long end = cell.scale.place(from, waiter.tokens, now);
+    if (waiters.isEmpty() ? !cell.openLine(fullAt, end) : !cell.moveLine(end, true)) {
+      return false;
+    }
     if (waiters.isEmpty()) {
-      long fullAt = cell.fullAt();
-      long from = Math.max(fullAt, cell.unitsAt(nowNanos));
-      if (!cell.openLine(fullAt, cell.scale.place(from, waiter.tokens))) {
-        return false;
-      }
       frontFullAt = from;
     }
     queuedTokens += waiter.tokens;
     waiters.add(waiter);
-    publish(nowNanos);
     return true;
   }
 
@@ -204,7 +207,7 @@ final class WaitingLine {
     remove(waiter);
     if (first && !waiters.isEmpty()) {
       // Those behind it are served from now on, not from when it came.
-      frontFullAt = Math.max(frontFullAt, cell.unitsAt(nowNanos));
+      frontFullAt = Math.max(frontFullAt, unitsAt(nowNanos));
     }
     publish(nowNanos);
     return true;
@@ -218,10 +221,13 @@ final class WaitingLine {
       }
       return true;
     }
+    if (cell.capacity == 0) {
+      return false;
+    }
     frontFullAt -= cell.scale.cost(tokens);
-    long now = cell.unitsAt(nowNanos);
+    long now = unitsAt(nowNanos);
     while (isHeadDue(now)) {
-      frontFullAt = headFullAt();
+      frontFullAt = headFullAt(now);
       grant(head());
     }
     if (waiters.isEmpty()) {
@@ -238,15 +244,31 @@ final class WaitingLine {
       if (serving.scale.equals(scale)) {
         return false;
       }
-      if (!waiters.isEmpty() && !serving.canCarry(serving.fullAt(), scale, nowNanos)) {
-        throw new IllegalStateException(
-            "the new limit cannot account for what is owed to those who wait: limit="
-                + scale.limit()
-                + ", waiting="
-                + waiters.size());
+      if (!waiters.isEmpty()) {
+        follow();
+        requireCanCarry(scale, nowNanos);
       }
     } while (!bucket.change(serving, scale, nowNanos));
+    if (!waiters.isEmpty()) {
+      publish(nowNanos);
+    }
     return true;
+  }
+
+  /** What is owed must fit the other scale, as must the time it takes to pay. */
+  private void requireCanCarry(Scale scale, long nowNanos) {
+    long owed = endFullAt(scale, cell.convert(frontFullAt - unitsAt(nowNanos), scale), 0);
+    long most = BucketMath.MAX_DEBT_UNITS;
+    long timeLeftNanos = Long.MAX_VALUE - Cell.slackNanos(scale) - scale.stepNanos();
+    boolean paidInTime =
+        !scale.refills() || scale.elapsedAt(owed - scale.capacityUnits()) < timeLeftNanos;
+    if (scale.cost(queuedTokens) > most || owed > most || !paidInTime) {
+      throw new IllegalStateException(
+          "the new limit cannot account for what is owed to those who wait: limit="
+              + scale.limit()
+              + ", waiting="
+              + waiters.size());
+    }
   }
 
   /** Moves everybody whose turn has come from the line to the granted. */
@@ -254,8 +276,8 @@ final class WaitingLine {
     if (waiters.isEmpty()) {
       return;
     }
-    followTo(bucket.covering(nowNanos), nowNanos);
-    long now = cell.unitsAt(nowNanos);
+    cover(nowNanos);
+    long now = unitsAt(nowNanos);
     boolean served = false;
     while (isHeadDue(now)) {
       frontFullAt = servedFullAt(head().tokens, now);
@@ -268,7 +290,7 @@ final class WaitingLine {
   }
 
   private boolean isHeadDue(long now) {
-    return !waiters.isEmpty() && headFullAt() <= now + cell.capacityUnits;
+    return !waiters.isEmpty() && headFullAt(now) <= now + cell.capacityUnits;
   }
 
   private Waiter head() {
@@ -276,51 +298,63 @@ final class WaitingLine {
   }
 
   /** Full-at behind the first in line. */
-  private long headFullAt() {
-    return cell.scale.place(frontFullAt, head().tokens);
+  private long headFullAt(long now) {
+    return cell.scale.place(frontFullAt, head().tokens, now);
   }
 
   /** Full-at behind the first in line when {@code tokens} are handed to it at {@code now}. */
   private long servedFullAt(long tokens, long now) {
     return tokens <= cell.capacity
-        ? cell.scale.place(Math.max(frontFullAt, now), tokens)
+        ? cell.scale.place(Math.max(frontFullAt, now), tokens, now)
         : Math.max(frontFullAt + cell.scale.cost(tokens), now);
   }
 
-  /** Full-at behind the last in line. */
-  private long endFullAt() {
-    if (cell.scale.isContinuous()) {
-      return frontFullAt + cell.scale.cost(queuedTokens);
+  /** Full-at behind the last in line, on {@code scale} and from {@code front} on. */
+  private long endFullAt(Scale scale, long front, long now) {
+    if (scale.isContinuous()) {
+      return front + scale.cost(queuedTokens);
     }
-    long end = frontFullAt;
+    long end = front;
     for (Waiter waiter : waiters) {
-      end = cell.scale.place(end, waiter.tokens);
+      end = scale.place(end, waiter.tokens, now);
     }
     return end;
   }
 
+  /** The present instant; before the epoch nothing is known, so that is the earliest. */
+  private long unitsAt(long nowNanos) {
+    return Math.max(0, cell.unitsAt(nowNanos));
+  }
+
   /** Writes where the line ends into the bucket. */
   private void publish(long nowNanos) {
-    while (!cell.moveLine(Math.max(0, endFullAt()), !waiters.isEmpty())) {
-      followTo(bucket.inService(nowNanos), nowNanos);
+    long end;
+    do {
+      follow();
+      end = endFullAt(cell.scale, frontFullAt, unitsAt(nowNanos));
+    } while (!cell.moveLine(Math.max(0, end), !waiters.isEmpty()));
+    if (waiters.isEmpty()) {
+      // Keeps no cell alive that the bucket has left behind.
+      cell = bucket;
     }
   }
 
-  /** Follows the bucket over to {@code serving}, which comes after the present cell or is it. */
-  private void followTo(Cell serving, long nowNanos) {
-    while (cell != serving) {
-      Cell next = waiters.isEmpty() ? serving : cell.successor(bucket.epochNanos, cell.bornNanos);
-      boolean sameScale = cell.scale.equals(next.scale);
-      if (!waiters.isEmpty()) {
-        frontFullAt =
-            sameScale
-                ? cell.carry(frontFullAt, next)
-                : next.fullAt() - next.scale.cost(queuedTokens);
-      }
+  /** Goes over to the cell in service, with an epoch late enough for {@code nowNanos}. */
+  private void cover(long nowNanos) {
+    Cell serving = bucket.covering(nowNanos);
+    if (waiters.isEmpty()) {
+      cell = serving;
+    } else {
+      follow();
+    }
+  }
+
+  /** Follows the bucket over to the cell in service. */
+  private void follow() {
+    while (cell.isSealed()) {
+      Cell next = bucket.successorOf(cell);
+      frontFullAt = cell.carryFront(frontFullAt, next);
       cell = next;
-      if (!waiters.isEmpty() && !sameScale) {
-        publish(nowNanos);
-      }
     }
   }
 
@@ -349,7 +383,8 @@ final class WaitingLine {
   }
 
   private long dueNanos() {
-    return cell.epochNanos + cell.scale.elapsedAt(headFullAt() - cell.capacityUnits);
+    long now = unitsAt(clock.nanoTime());
+    return cell.epochNanos + cell.scale.elapsedAt(headFullAt(now) - cell.capacityUnits);
   }
 
   private void onHeadDue() {
@@ -366,13 +401,13 @@ final class WaitingLine {
 
   /** Completes the granted outside the lock, in order: one thread at a time does it. */
   private void completeGranted() {
-    Object turn = new Object();
-    for (Waiter next = nextGranted(turn); next != null; next = nextGranted(turn)) {
+    for (Waiter next = nextGranted(); next != null; next = nextGranted()) {
       next.grant();
     }
   }
 
-  private @Nullable Waiter nextGranted(Object turn) {
+  private @Nullable Waiter nextGranted() {
+    Thread turn = Thread.currentThread();
     lock.lock();
     try {
       if (completer == null) {

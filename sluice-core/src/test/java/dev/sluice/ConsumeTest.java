@@ -10,6 +10,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicReference;
 import org.awaitility.Awaitility;
@@ -351,6 +352,67 @@ final class ConsumeTest {
     clock.advance(Duration.ofDays(36_525));
     assertThat(third).isCompleted();
     assertThat(clock.pendingAlarms()).isZero();
+  }
+
+  @Test
+  void strict_replenish_servesWaitersFirst_andKeepsTheRest() {
+    TokenBucket bucket = bucket(new Limit.Strict(10, SECOND), 0, clock);
+    CompletableFuture<Void> first = bucket.consume(6);
+    CompletableFuture<Void> second = bucket.consume(6);
+    bucket.replenish(12);
+    assertThat(first).isCompleted();
+    assertThat(second).isCompleted();
+    assertThat(bucket.available()).isZero();
+    bucket.replenish(5);
+    CompletableFuture<Void> third = bucket.consume(10);
+    bucket.replenish(9);
+    assertThat(third).isCompleted();
+    assertThat(bucket.available()).isEqualTo(4);
+  }
+
+  @Test
+  void joiningWithAVeryLateReading_waitsLikeAnybody() {
+    Limit fast = new Limit.Balanced(10, 999_999_937, SECOND);
+    TokenBucket bucket = bucket(fast, 10, clock);
+    clock.advance(Duration.ofSeconds(100));
+    assertThat(bucket.tryConsume(10)).isTrue();
+    CompletableFuture<Void> late = bucket.consume(1, clock.nanoTime() - 2 * SECOND.toNanos());
+    clock.advance(Duration.ofNanos(100));
+    assertThat(late).isCompleted();
+  }
+
+  @Test
+  void aCallback_mayServeAndAwaitTheNextInLine() {
+    TokenBucket bucket = bucket(new Limit.Manual(10), 0, clock);
+    CompletableFuture<Void> first = bucket.consume(1);
+    CompletableFuture<Void> second = bucket.consume(1);
+    CompletableFuture<Void> both =
+        first.thenRun(
+            () -> {
+              bucket.replenish(1);
+              second.join();
+            });
+    bucket.replenish(1);
+    assertThat(both).isCompleted();
+  }
+
+  @Test
+  void aClockThatFails_doesNotLockTheLine() {
+    AtomicBoolean broken = new AtomicBoolean();
+    TokenBucket bucket =
+        bucket(
+            Limit.perSecond(1),
+            0,
+            () -> {
+              if (broken.get()) {
+                throw new IllegalStateException("broken clock");
+              }
+              return 0;
+            });
+    broken.set(true);
+    assertThatThrownBy(() -> bucket.consume(1, 0)).hasMessage("broken clock");
+    broken.set(false);
+    assertThat(CompletableFuture.supplyAsync(bucket::waiting).join()).isEqualTo(1);
   }
 
   @Test

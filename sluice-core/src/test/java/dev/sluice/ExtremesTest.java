@@ -77,8 +77,6 @@ final class ExtremesTest {
       TokenBucket bucket = bucket(limit, 10, ManualClock.create());
       assertThat(bucket.tryConsume(tokens)).isFalse();
       assertThat(bucket.decide(tokens)).isInstanceOf(Decision.Impossible.class);
-      assertThat(bucket.consume(tokens))
-          .satisfies(f -> assertThat(f.isDone() || bucket.waiting() == 1).isTrue());
     }
   }
 
@@ -180,7 +178,7 @@ final class ExtremesTest {
           COPRIME,
           Limit.perSecond(7),
           new Limit.Strict(7, Duration.ofMillis(3)),
-          new Limit.Strict(Limit.MAX_CAPACITY, Duration.ofNanos(1)),
+          new Limit.Strict(Limit.MAX_CAPACITY, Duration.ofMillis(10)),
           new Limit.Balanced(3, 3, Duration.ofSeconds(7)),
         }) {
       ManualClock clock = ManualClock.startingAt(start);

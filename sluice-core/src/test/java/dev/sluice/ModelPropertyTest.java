@@ -147,7 +147,9 @@ final class ModelPropertyTest {
   @Provide
   Arbitrary<Limit> refilling() {
     Arbitrary<Limit> strict =
-        Combinators.combine(capacities(), periods()).as((c, t) -> new Limit.Strict(c, t));
+        Combinators.combine(capacities(), periods())
+            .as((c, t) -> (Limit) new Limit.Strict(c, t))
+            .filter(limit -> limit.capacity() <= 1L << 30);
     return Arbitraries.oneOf(balanced().map(limit -> limit), strict);
   }
 

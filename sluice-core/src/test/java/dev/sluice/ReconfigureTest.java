@@ -13,6 +13,8 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.stream.Stream;
 import net.jqwik.api.ForAll;
 import net.jqwik.api.Property;
 import net.jqwik.api.constraints.LongRange;
@@ -188,11 +190,127 @@ final class ReconfigureTest {
     long wished = Duration.ofSeconds(60).toNanos();
     assertThat(bucket.tryConsume(10, wished)).isTrue();
     Scale faster = Scale.of(Limit.perSecond(1_000_000));
-    bucket.succeed(new Successor.Change(faster, wished), 0);
-    Cell next = bucket.successor(0, 5);
+    bucket.succeed(new Successor.Change(faster, wished), 0, () -> 7);
+    Cell next = bucket.successor(0, 5, () -> 7);
     assertThat(next.bornNanos).isEqualTo(wished);
     assertThat(bucket.available(wished)).isZero();
     assertThat(bucket.available(5)).isZero();
+  }
+
+  /** The wish itself may be late: somebody was granted tokens since the writer read the clock. */
+  @Test
+  void aWriterWithAnOldReading_doesNotBackdateTheRate() {
+    for (Limit slow :
+        List.of(
+            new Limit.Balanced(10, 1, Duration.ofSeconds(1_000)),
+            new Limit.Manual(10),
+            new Limit.Strict(10, Duration.ofDays(1)))) {
+      AtomicLong time = new AtomicLong();
+      AtomicReference<Runnable> afterReading = new AtomicReference<>(() -> {});
+      TokenBucket bucket =
+          bucket(
+              slow,
+              10,
+              () -> {
+                long reading = time.get();
+                afterReading.getAndSet(() -> {}).run();
+                return reading;
+              });
+      afterReading.set(
+          () -> {
+            time.set(SECOND.toNanos());
+            assertThat(bucket.tryConsume(10)).isTrue();
+          });
+      bucket.reconfigure(Limit.perSecond(10));
+      assertThat(bucket.tryConsume(1)).as("%s", slow).isFalse();
+      time.addAndGet(Duration.ofMillis(100).toNanos());
+      assertThat(bucket.tryConsume(1)).as("no false debt either").isTrue();
+    }
+  }
+
+  @Test
+  void reconfigureUnderLoad_leavesNoFalseDebt() {
+    for (int round = 0; round < 30; round++) {
+      TokenBucket bucket = TokenBucket.perSecond(100_000_000);
+      AtomicBoolean done = new AtomicBoolean();
+      CompletableFuture<Void> load =
+          Threads.beside(
+              () -> {
+                while (!done.get()) {
+                  bucket.tryConsume(100_000);
+                }
+              });
+      bucket.reconfigure(Limit.perSecond(1));
+      done.set(true);
+      load.join();
+      assertThat(bucket.timeToFull().orElseThrow()).isLessThanOrEqualTo(SECOND);
+    }
+  }
+
+  @Test
+  void aStaleExplicitReading_leavesNoFalseDebt() {
+    TokenBucket bucket = bucket(Limit.perSecond(10), 10, ManualClock.create());
+    assertThat(bucket.tryConsume(10, SECOND.toNanos())).isTrue();
+    bucket.reconfigure(Limit.perSecond(1), 0);
+    assertThat(((Decision.Denied) bucket.decide(1, SECOND.toNanos())).retryAfter())
+        .isEqualTo(SECOND);
+  }
+
+  @Test
+  void oldCells_areCollected() {
+    // Each cell takes about 350 bytes: kept for ever, these would take 1.4 GB.
+    TokenBucket bucket = bucket(Limit.perSecond(10), 4, ManualClock.create());
+    for (int i = 0; i < 4_000_000; i++) {
+      bucket.reconfigure(i % 2 == 0 ? Limit.perSecond(20) : Limit.perSecond(10));
+    }
+    assertThat(bucket.available()).isEqualTo(4);
+  }
+
+  @Test
+  void fullForLong_gainsNothingFromALargerCapacity() {
+    ManualClock clock = ManualClock.create();
+    TokenBucket bucket = bucket(Limit.perSecond(10), 10, clock);
+    clock.advance(Duration.ofDays(1));
+    bucket.reconfigure(Limit.perSecond(1_000));
+    assertThat(bucket.available()).isEqualTo(10);
+  }
+
+  @Test
+  void strictWaiters_oweNoGapsAfterAChange() {
+    ManualClock clock = ManualClock.create();
+    TokenBucket bucket = bucket(new Limit.Strict(10, SECOND), 0, clock);
+    List<CompletableFuture<Void>> waiters =
+        Stream.generate(() -> bucket.consume(6)).limit(4).toList();
+    for (int i = 0; i < 100; i++) {
+      bucket.reconfigure(new Limit.Strict(10, Duration.ofSeconds(2)));
+      bucket.reconfigure(new Limit.Strict(10, SECOND));
+    }
+    bucket.reconfigure(new Limit.Manual(10));
+    bucket.replenish(23);
+    assertThat(waiters).filteredOn(CompletableFuture::isDone).hasSize(3);
+    bucket.replenish(1);
+    assertThat(waiters).allMatch(CompletableFuture::isDone);
+    assertThat(bucket.available()).isZero();
+  }
+
+  @Test
+  void moreOwedThanTheGridCanHold_isRefused() {
+    TokenBucket bucket = bucket(new Limit.Manual(Limit.MAX_CAPACITY), 0, ManualClock.create());
+    List<CompletableFuture<Void>> waiters =
+        Stream.generate(() -> bucket.consume((1L << 52) + 1)).limit(700).toList();
+    assertThatIllegalStateException()
+        .isThrownBy(() -> bucket.reconfigure(new Limit.Strict(Limit.MAX_CAPACITY, SECOND)));
+    assertThat(bucket.available()).isZero();
+    assertThat(waiters).noneMatch(CompletableFuture::isDone);
+  }
+
+  @Test
+  void denyAll_grantsNothing_evenToWhoWaitsAndIsFed() {
+    TokenBucket bucket = bucket(Limit.perSecond(10), 0, ManualClock.create());
+    CompletableFuture<Void> waiter = bucket.consume(5);
+    bucket.reconfigure(new Limit.DenyAll());
+    bucket.replenish(5);
+    assertThat(waiter).isNotDone();
   }
 
   /** A writer that stalls between its wish and the seal holds up nobody; the next one helps. */

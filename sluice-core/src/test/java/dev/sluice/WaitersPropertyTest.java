@@ -27,8 +27,20 @@ final class WaitersPropertyTest {
     WAIT,
     TRY,
     CANCEL,
-    ADVANCE
+    ADVANCE,
+    WAIT_FOR_MUCH,
+    REPLENISH,
+    RECONFIGURE
   }
+
+  private static final List<Limit> LIMITS =
+      List.of(
+          new Limit.Balanced(7, 3, Duration.ofNanos(100)),
+          new Limit.Strict(5, Duration.ofNanos(70)),
+          new Limit.Manual(9),
+          new Limit.DenyAll(),
+          new Limit.Balanced(3, 999_983, Duration.ofSeconds(1)),
+          new Limit.Strict(11, Duration.ofNanos(300)));
 
   @Property(tries = 1_000)
   void balanced_everyWindowHolds(
@@ -50,6 +62,12 @@ final class WaitersPropertyTest {
     assertThat(perPeriod.values()).allMatch(sum -> sum <= capacity);
   }
 
+  /** Whatever happens, and in whatever mode: in order, and nobody is forgotten. */
+  @Property(tries = 2_000)
+  void anything_isServedInOrderInTheEnd(@ForAll("anySteps") List<Step> steps) {
+    assertThat(new Run(LIMITS.get(0)).play(steps)).isNotNull();
+  }
+
   /** One bucket and what its callers saw. */
   private static final class Run {
     private final ManualClock clock = ManualClock.create();
@@ -65,7 +83,10 @@ final class WaitersPropertyTest {
     List<Grant> play(List<Step> steps) {
       for (Step step : steps) {
         clock.advanceNanos(step.advanceNanos);
-        play(step, 1 + step.number % bucket.limit().capacity());
+        play(step, 1 + step.number % Math.max(1, bucket.limit().capacity()));
+      }
+      if (!(bucket.limit() instanceof Limit.Balanced || bucket.limit() instanceof Limit.Strict)) {
+        bucket.reconfigure(LIMITS.get(0));
       }
       clock.advance(Duration.ofHours(1));
       assertThat(bucket.waiting()).isZero();
@@ -90,6 +111,9 @@ final class WaitersPropertyTest {
           }
         }
         case ADVANCE -> clock.advanceNanos(step.number);
+        case WAIT_FOR_MUCH -> join(tokens + bucket.limit().capacity(), waiters.size());
+        case REPLENISH -> bucket.replenish(tokens);
+        case RECONFIGURE -> bucket.reconfigure(LIMITS.get(step.number % LIMITS.size()));
       }
     }
 
@@ -108,10 +132,17 @@ final class WaitersPropertyTest {
 
   @Provide
   Arbitrary<List<Step>> steps() {
+    return stepsOf(Arbitraries.of(Kind.WAIT, Kind.TRY, Kind.CANCEL, Kind.ADVANCE));
+  }
+
+  @Provide
+  Arbitrary<List<Step>> anySteps() {
+    return stepsOf(Arbitraries.of(Kind.class));
+  }
+
+  private static Arbitrary<List<Step>> stepsOf(Arbitrary<Kind> kinds) {
     return Combinators.combine(
-            Arbitraries.of(Kind.class),
-            Arbitraries.longs().between(0, 150),
-            Arbitraries.integers().between(0, 400))
+            kinds, Arbitraries.longs().between(0, 150), Arbitraries.integers().between(0, 400))
         .as(Step::new)
         .list()
         .ofMinSize(1)
