@@ -334,9 +334,6 @@ public sealed interface TokenBucket permits AtomicTokenBucket {
    *
    * @param limit the new limit
    * @param nowNanos a reading of the bucket's clock
-   * @throws IllegalArgumentException if no exact scale fits the limit; nothing changes
-   * @throws IllegalStateException if the new limit cannot account for what is owed to those who
-   *     wait; nothing changes
    */
   void reconfigure(Limit limit, long nowNanos);
 
