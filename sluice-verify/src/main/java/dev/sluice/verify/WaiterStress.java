@@ -1,0 +1,170 @@
+package dev.sluice.verify;
+
+import static org.openjdk.jcstress.annotations.Expect.ACCEPTABLE;
+import static org.openjdk.jcstress.annotations.Expect.ACCEPTABLE_INTERESTING;
+import static org.openjdk.jcstress.annotations.Expect.FORBIDDEN;
+
+import dev.sluice.TokenBucket;
+import java.util.concurrent.CompletableFuture;
+import org.openjdk.jcstress.annotations.Actor;
+import org.openjdk.jcstress.annotations.Arbiter;
+import org.openjdk.jcstress.annotations.JCStressTest;
+import org.openjdk.jcstress.annotations.Outcome;
+import org.openjdk.jcstress.annotations.State;
+import org.openjdk.jcstress.infra.results.ZZI_Result;
+
+/** Callers who wait: granted or cancelled, never both, and no token is lost on the way. */
+public class WaiterStress {
+
+  private static boolean isGranted(CompletableFuture<Void> request) {
+    return request.isDone() && !request.isCompletedExceptionally();
+  }
+
+  /** A request for one is cancelled while one token arrives. */
+  @JCStressTest
+  @Outcome(id = "true, false, 1", expect = ACCEPTABLE, desc = "Cancelled; the token is there.")
+  @Outcome(id = "false, true, 0", expect = ACCEPTABLE, desc = "Granted; the token is taken.")
+  @Outcome(id = "true, true, .*", expect = FORBIDDEN, desc = "Cancelled and granted.")
+  @Outcome(id = "false, false, .*", expect = FORBIDDEN, desc = "Neither: the caller is forgotten.")
+  @Outcome(expect = FORBIDDEN, desc = "The token was lost or doubled.")
+  @State
+  public static class CancelOrGrant {
+    private final TokenBucket bucket = Buckets.manual(2, 0);
+    private final CompletableFuture<Void> request = bucket.consume(1);
+
+    @Actor
+    public void cancel(ZZI_Result r) {
+      r.r1 = request.cancel(false);
+    }
+
+    @Actor
+    public void replenish() {
+      bucket.replenish(1);
+    }
+
+    @Arbiter
+    public void left(ZZI_Result r) {
+      r.r2 = isGranted(request);
+      r.r3 = (int) bucket.available();
+    }
+  }
+
+  /** The first in line, for two, is cancelled while its second token arrives; one waits behind. */
+  @JCStressTest
+  @Outcome(id = "true, true, 1", expect = ACCEPTABLE, desc = "Cancelled: the next is served.")
+  @Outcome(id = "false, false, 0", expect = ACCEPTABLE, desc = "Granted: the next waits on.")
+  @Outcome(id = "true, false, .*", expect = FORBIDDEN, desc = "Cancelled, but the next sleeps on.")
+  @Outcome(expect = FORBIDDEN, desc = "Tokens lost or made, or handed out twice.")
+  @State
+  public static class CancelHead {
+    private final TokenBucket bucket = Buckets.manual(2, 1);
+    private final CompletableFuture<Void> head = bucket.consume(2);
+    private final CompletableFuture<Void> next = bucket.consume(1);
+
+    @Actor
+    public void cancel(ZZI_Result r) {
+      r.r1 = head.cancel(false);
+    }
+
+    @Actor
+    public void replenish() {
+      bucket.replenish(1);
+    }
+
+    @Arbiter
+    public void left(ZZI_Result r) {
+      r.r2 = isGranted(next);
+      r.r3 = (int) bucket.available();
+    }
+  }
+
+  /** A request that holds back one token is cancelled; who does not wait may have it then. */
+  @JCStressTest
+  @Outcome(id = "true, true, 0", expect = ACCEPTABLE, desc = "Cancelled, then consumed.")
+  @Outcome(id = "true, false, 1", expect = ACCEPTABLE, desc = "Denied, then cancelled.")
+  @Outcome(id = "false, .*, .*", expect = FORBIDDEN, desc = "Granted what was never there.")
+  @Outcome(expect = FORBIDDEN, desc = "The token was lost or doubled.")
+  @State
+  public static class CancelOrConsume {
+    private final TokenBucket bucket = Buckets.manual(2, 1);
+    private final CompletableFuture<Void> request = bucket.consume(2);
+
+    @Actor
+    public void cancel(ZZI_Result r) {
+      r.r1 = request.cancel(false);
+    }
+
+    @Actor
+    public void consume(ZZI_Result r) {
+      r.r2 = bucket.tryConsume(1);
+    }
+
+    @Arbiter
+    public void left(ZZI_Result r) {
+      r.r3 = (int) bucket.available();
+    }
+  }
+
+  /** One of two tokens is there: one waits for both, one would have the one. Then one arrives. */
+  @JCStressTest
+  @Outcome(
+      id = "true, false, 1",
+      expect = ACCEPTABLE,
+      desc = "Consumed first: one is missing still.")
+  @Outcome(id = "false, true, 0", expect = ACCEPTABLE, desc = "In line first: both are there now.")
+  @Outcome(id = "true, true, .*", expect = FORBIDDEN, desc = "Two tokens, three granted.")
+  @Outcome(id = "false, false, .*", expect = FORBIDDEN, desc = "A token was lost.")
+  @Outcome(expect = FORBIDDEN, desc = "Granted and in line, or neither.")
+  @State
+  public static class WaitOrConsume {
+    private final TokenBucket bucket = Buckets.manual(2, 1);
+    private CompletableFuture<Void> request;
+
+    @Actor
+    public void await() {
+      request = bucket.consume(2);
+    }
+
+    @Actor
+    public void consume(ZZI_Result r) {
+      r.r1 = bucket.tryConsume(1);
+    }
+
+    @Arbiter
+    public void left(ZZI_Result r) {
+      bucket.replenish(1);
+      r.r2 = isGranted(request);
+      r.r3 = bucket.waiting();
+    }
+  }
+
+  /** Two cancel the same request. */
+  @JCStressTest
+  @Outcome(id = "true, true, 1", expect = ACCEPTABLE, desc = "Both are told that it is cancelled.")
+  @Outcome(
+      id = {"true, false, 1", "false, true, 1"},
+      expect = ACCEPTABLE_INTERESTING,
+      desc = "One left the line but has not marked the future yet; Future.cancel allows it.")
+  @Outcome(id = "false, false, .*", expect = FORBIDDEN, desc = "Nobody cancelled it.")
+  @Outcome(expect = FORBIDDEN, desc = "The token was lost or doubled.")
+  @State
+  public static class CancelTwice {
+    private final TokenBucket bucket = Buckets.manual(2, 1);
+    private final CompletableFuture<Void> request = bucket.consume(2);
+
+    @Actor
+    public void first(ZZI_Result r) {
+      r.r1 = request.cancel(false);
+    }
+
+    @Actor
+    public void second(ZZI_Result r) {
+      r.r2 = request.cancel(false);
+    }
+
+    @Arbiter
+    public void left(ZZI_Result r) {
+      r.r3 = (int) bucket.available();
+    }
+  }
+}
