@@ -43,8 +43,8 @@ sealed class Cell extends CellState permits AtomicTokenBucket {
   /** Outcome: the tokens would be there, but callers wait: ask their line. */
   static final long QUEUED = Long.MIN_VALUE + 2;
 
-  /** Some hundred nanoseconds: a few calls of another thread. */
-  private static final int BACK_OFF_SPINS = 8;
+  /** A microsecond or three: some dozen calls of another thread. */
+  private static final int BACK_OFF_SPINS = 64;
 
   /** An instant so far before the epoch that nothing is known of it: no level reaches it. */
   private static final long TOO_EARLY_UNITS = -(MAX_DEBT_UNITS + 1);
