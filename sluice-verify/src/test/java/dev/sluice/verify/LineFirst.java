@@ -11,8 +11,8 @@ import org.jetbrains.lincheck.datastructures.CTestConfiguration;
 import org.jetbrains.lincheck.datastructures.RandomProvider;
 
 /**
- * Random scenarios that begin with requests in line and end with everybody leaving and a count of
- * the tokens: left to chance, few would have anybody to serve, and fewer show who was.
+ * Random scenarios that begin with requests in line and end with a count of the tokens: left to
+ * chance, few would have anybody to serve or to cancel.
  */
 public class LineFirst extends RandomExecutionGenerator {
   private static final long TOKENS_PER_REQUEST = 2;
@@ -34,9 +34,6 @@ public class LineFirst extends RandomExecutionGenerator {
     }
     before.addAll(scenario.getInitExecution());
     List<Actor> after = new ArrayList<>(scenario.getPostExecution());
-    for (int thread = 1; thread <= scenario.getNThreads(); thread++) {
-      after.add(actor("cancel", List.of(thread), int.class));
-    }
     after.add(actor("available", List.of()));
     return new ExecutionScenario(
         before, scenario.getParallelExecution(), after, scenario.getValidationFunction());
