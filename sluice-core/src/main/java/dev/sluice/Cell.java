@@ -43,9 +43,6 @@ sealed class Cell extends CellState permits AtomicTokenBucket {
   /** Outcome: the tokens would be there, but callers wait: ask their line. */
   static final long QUEUED = Long.MIN_VALUE + 2;
 
-  /** A microsecond or three: some dozen calls of another thread. */
-  private static final int BACK_OFF_SPINS = 64;
-
   /** An instant so far before the epoch that nothing is known of it: no level reaches it. */
   private static final long TOO_EARLY_UNITS = -(MAX_DEBT_UNITS + 1);
 
@@ -152,7 +149,7 @@ sealed class Cell extends CellState permits AtomicTokenBucket {
       if (next < 0 || next == seen || WORD.weakCompareAndSetPlain(this, seen, next)) {
         return next;
       }
-      backOff();
+      BackOff.pause();
     }
   }
 
@@ -162,13 +159,6 @@ sealed class Cell extends CellState permits AtomicTokenBucket {
     }
     long next = transition.apply(seen & ~FLAGS, now, units, capacityUnits);
     return next < 0 ? next : QUEUED;
-  }
-
-  /** Lets whoever won the race go on a few times; without it, two threads mostly pass the line. */
-  private static void backOff() {
-    for (int i = 0; i < BACK_OFF_SPINS; i++) {
-      Thread.onSpinWait();
-    }
   }
 
   private long denied() {

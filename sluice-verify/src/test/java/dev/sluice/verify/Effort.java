@@ -14,7 +14,14 @@ final class Effort {
 
   /** Every interleaving of small scenarios, as far as the number of invocations goes. */
   static ModelCheckingOptions modelChecking() {
-    return sized(new ModelCheckingOptions(), 4, 100).addGuarantee(collectionsAreGuarded());
+    return sized(new ModelCheckingOptions(), 4, 100)
+        .addGuarantee(collectionsAreGuarded())
+        .addGuarantee(backOffEnds());
+  }
+
+  /** A counted loop, which Lincheck would take for a thread that hangs. */
+  private static ManagedStrategyGuarantee backOffEnds() {
+    return ManagedStrategyGuaranteeKt.forClasses("dev.sluice.BackOff").allMethods().ignore();
   }
 
   /** The line keeps these under its lock: a switch inside them shows nothing. */
