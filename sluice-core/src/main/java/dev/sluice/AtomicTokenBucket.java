@@ -90,7 +90,7 @@ final class AtomicTokenBucket extends Cell implements TokenBucket {
     }
     return outcome == QUEUED
         ? line.decide(tokens, nowNanos)
-        : Decisions.of(cell, outcome, tokens, nowNanos);
+        : Decisions.of(cell.axis, outcome, tokens, nowNanos);
   }
 
   @Override
@@ -104,7 +104,7 @@ final class AtomicTokenBucket extends Cell implements TokenBucket {
       return new Decisions.Grant(available(nowNanos));
     }
     Cell cell = inService(nowNanos);
-    return Decisions.of(cell, cell.wouldTake(tokens, nowNanos), tokens, nowNanos);
+    return Decisions.of(cell.axis, cell.wouldTake(tokens, nowNanos), tokens, nowNanos);
   }
 
   @Override
@@ -163,7 +163,7 @@ final class AtomicTokenBucket extends Cell implements TokenBucket {
   @Override
   public long available(long nowNanos) {
     Cell cell = inService(nowNanos);
-    return cell.availableAt(cell.fullAt(), nowNanos);
+    return cell.axis.availableAt(cell.fullAt(), nowNanos);
   }
 
   @Override
@@ -178,7 +178,7 @@ final class AtomicTokenBucket extends Cell implements TokenBucket {
     if (!cell.scale.refills()) {
       return fullAt == 0 ? Optional.of(Duration.ZERO) : Optional.empty();
     }
-    return Optional.of(Duration.ofNanos(cell.nanosUntil(fullAt, nowNanos)));
+    return Optional.of(Duration.ofNanos(cell.axis.nanosUntil(fullAt, nowNanos)));
   }
 
   @Override
@@ -264,7 +264,7 @@ final class AtomicTokenBucket extends Cell implements TokenBucket {
 
   /** The cell that took over from {@code sealed}, whose handover is done. */
   Cell successorOf(Cell sealed) {
-    return sealed.successor(epochNanos, sealed.bornNanos, clock);
+    return sealed.successor(epochNanos, sealed.axis.bornNanos(), clock);
   }
 
   @Override

@@ -1,7 +1,5 @@
 package dev.sluice;
 
-import static dev.sluice.BucketMath.MAX_DEBT_UNITS;
-
 import dev.sluice.Successor.Change;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
@@ -43,12 +41,6 @@ sealed class Cell extends CellState permits AtomicTokenBucket {
   /** Outcome: the tokens would be there, but callers wait: ask their line. */
   static final long QUEUED = Long.MIN_VALUE + 2;
 
-  /** An instant so far before the epoch that nothing is known of it: no level reaches it. */
-  private static final long TOO_EARLY_UNITS = -(MAX_DEBT_UNITS + 1);
-
-  /** An instant at which whatever was owed has been paid. */
-  private static final long PAID_UP_UNITS = 1L << 62;
-
   private static final VarHandle WORD;
   private static final VarHandle SUCCESSOR;
 
@@ -83,15 +75,15 @@ sealed class Cell extends CellState permits AtomicTokenBucket {
 
   /** The first cell of a bucket. */
   Cell(Scale scale, long initialTokens, long nowNanos) {
-    super(scale, nowNanos, nowNanos, true);
+    super(Axis.first(scale, nowNanos));
     this.word = scale.cost(scale.capacity() - initialTokens);
   }
 
   /** The cell that takes over from {@code sealed}. */
-  private Cell(Scale scale, long epochNanos, long nowNanos, Cell sealed) {
-    super(scale, epochNanos, nowNanos, false);
+  private Cell(Axis axis, Cell sealed) {
+    super(axis);
     long line = (long) WORD.getAcquire(sealed) & LINE;
-    this.word = Math.max(0, sealed.carry(sealed.fullAt(), this)) | line;
+    this.word = sealed.axis.carry(sealed.fullAt(), axis) | line;
   }
 
   /**
@@ -181,7 +173,7 @@ sealed class Cell extends CellState permits AtomicTokenBucket {
 
   /** Whether grants at {@code nowNanos} can be noted on this cell's axis. */
   final boolean covers(long nowNanos) {
-    return nowNanos - epochNanos < horizonNanos;
+    return axis.covers(nowNanos);
   }
 
   /** Full-at; frozen if this cell is sealed. */
@@ -195,29 +187,7 @@ sealed class Cell extends CellState permits AtomicTokenBucket {
 
   /** The instant {@code nowNanos} in units of this cell, whatever the distance from its epoch. */
   final long unitsAt(long nowNanos) {
-    long elapsedNanos = nowNanos - epochNanos;
-    if (elapsedNanos < 0) {
-      if (first || unitsPerStep == 0) {
-        return 0;
-      }
-      return elapsedNanos <= -horizonNanos ? TOO_EARLY_UNITS : scale.unitsAt(elapsedNanos);
-    }
-    long steps = elapsedNanos / stepNanos;
-    return BucketMath.multiplySaturated(steps, unitsPerStep, PAID_UP_UNITS);
-  }
-
-  /** Nanoseconds from {@code nowNanos} until {@code units}, zero if that is past. */
-  final long nanosUntil(long units, long nowNanos) {
-    if (units <= unitsAt(nowNanos)) {
-      return 0;
-    }
-    long waitNanos = scale.elapsedAt(units) - (nowNanos - epochNanos);
-    return waitNanos < 0 ? Long.MAX_VALUE : waitNanos;
-  }
-
-  /** Whole tokens there at {@code nowNanos} when the bucket is full at {@code fullAt}. */
-  final long availableAt(long fullAt, long nowNanos) {
-    return BucketMath.level(fullAt, unitsAt(nowNanos), capacityUnits) / unitsPerToken;
+    return axis.unitsAt(nowNanos);
   }
 
   /**
@@ -241,8 +211,9 @@ sealed class Cell extends CellState permits AtomicTokenBucket {
     WORD.getAndBitwiseOr(this, SEAL);
     Successor next = (Successor) SUCCESSOR.getVolatile(this);
     if (next instanceof Change change) {
-      long atNanos = later(later(nowNanos, change.nowNanos()), clock.nanoTime());
-      Cell cell = next(change.scale(), originNanos, later(atNanos, usedUntilNanos()));
+      long atNanos = Axis.later(Axis.later(nowNanos, change.nowNanos()), clock.nanoTime());
+      Axis later = axis.next(change.scale(), originNanos, Axis.later(atNanos, usedUntilNanos()));
+      Cell cell = new Cell(later, this);
       SUCCESSOR.compareAndSet(this, change, cell);
       next = (Successor) SUCCESSOR.getVolatile(this);
     }
@@ -254,60 +225,9 @@ sealed class Cell extends CellState permits AtomicTokenBucket {
     SUCCESSOR.setRelease(this, live);
   }
 
-  /** The next cell, of an equal or another scale, from {@code atNanos} on. */
-  private Cell next(Scale next, long originNanos, long atNanos) {
-    long step = next.stepNanos();
-    long gridNanos = originNanos + Math.floorDiv(atNanos - originNanos, step) * step;
-    return new Cell(next, gridNanos - slackNanos(next), atNanos, this);
-  }
-
   /** An instant that is certainly not later than the last grant, nor earlier than this cell. */
   private long usedUntilNanos() {
-    long units = fullAt() - capacityUnits;
     boolean waiting = ((long) WORD.getAcquire(this) & LINE) != 0;
-    return waiting || units <= 0 || !scale.refills()
-        ? bornNanos
-        : later(bornNanos, epochNanos + scale.elapsedAt(units));
-  }
-
-  private static long later(long nanos, long otherNanos) {
-    return nanos - otherNanos > 0 ? nanos : otherNanos;
-  }
-
-  /** A full-at of this cell on the axis of {@code next}: tokens kept, clamped, never gained. */
-  final long carry(long fullAt, Cell next) {
-    return scale.equals(next.scale)
-        ? shift(fullAt, next)
-        : next.unitsAt(next.bornNanos)
-            + Math.max(0, convert(Math.max(0, fullAt - unitsAt(next.bornNanos)), next.scale));
-  }
-
-  /** A full-at that is no level of the bucket but what lies before those who wait: not clamped. */
-  final long carryFront(long fullAt, Cell next) {
-    return scale.equals(next.scale)
-        ? shift(fullAt, next)
-        : next.unitsAt(next.bornNanos) + convert(fullAt - unitsAt(next.bornNanos), next.scale);
-  }
-
-  private long shift(long fullAt, Cell next) {
-    long movedNanos = next.epochNanos - epochNanos;
-    return fullAt
-        - BucketMath.multiplySaturated(movedNanos / stepNanos, unitsPerStep, PAID_UP_UNITS);
-  }
-
-  /** Debt in units of {@code next}, rounded up, that leaves as many tokens as {@code debt} here. */
-  final long convert(long debt, Scale next) {
-    long level = capacityUnits - debt;
-    long most = MAX_DEBT_UNITS;
-    long tokens =
-        level >= 0
-            ? BucketMath.scaleDown(level, next.unitsPerToken(), unitsPerToken, most)
-            : -BucketMath.scaleUp(-level, next.unitsPerToken(), unitsPerToken, most);
-    return next.capacityUnits() - tokens;
-  }
-
-  /** How far the epoch of a later cell lies in the past, so that readings that lag stay exact. */
-  static long slackNanos(Scale scale) {
-    return scale.horizonNanos() / 4 / scale.stepNanos() * scale.stepNanos();
+    return waiting ? axis.bornNanos() : axis.usedUntilNanos(fullAt());
   }
 }

@@ -4,13 +4,10 @@ import org.jspecify.annotations.Nullable;
 
 /** What a cell holds: first what never changes, last the word. */
 abstract sealed class CellState extends CellPadding implements Successor permits Cell {
+  final Axis axis;
+
+  // Copies out of the axis: a grant touches no other object.
   final Scale scale;
-  final boolean first;
-
-  /** When this cell came into service. */
-  final long bornNanos;
-
-  // Copies out of the scale: a grant touches no other object.
   final long epochNanos;
   final long horizonNanos;
   final long stepNanos;
@@ -25,11 +22,10 @@ abstract sealed class CellState extends CellPadding implements Successor permits
   /** Atomic; set before the seal. */
   @Nullable Successor successor;
 
-  CellState(Scale scale, long epochNanos, long bornNanos, boolean first) {
-    this.scale = scale;
-    this.first = first;
-    this.bornNanos = bornNanos;
-    this.epochNanos = epochNanos;
+  CellState(Axis axis) {
+    this.axis = axis;
+    this.scale = axis.scale();
+    this.epochNanos = axis.epochNanos();
     this.horizonNanos = scale.horizonNanos();
     this.stepNanos = scale.stepNanos();
     this.unitsPerStep = scale.unitsPerStep();

@@ -12,19 +12,20 @@ final class Decisions {
 
   record Impossibility(long capacity) implements Decision.Impossible {}
 
-  /** What {@code outcome} of taking {@code tokens} from {@code cell} means to the caller. */
-  static Decision of(Cell cell, long outcome, long tokens, long nowNanos) {
+  /** What {@code outcome} of taking {@code tokens} from a bucket on {@code axis} means. */
+  static Decision of(Axis axis, long outcome, long tokens, long nowNanos) {
     if (outcome >= 0) {
-      return new Grant(cell.availableAt(outcome, nowNanos));
+      return new Grant(axis.availableAt(outcome, nowNanos));
     }
-    if (tokens > cell.capacity) {
-      return new Impossibility(cell.capacity);
+    Scale scale = axis.scale();
+    if (tokens > scale.capacity()) {
+      return new Impossibility(scale.capacity());
     }
     long fullAt = ~outcome;
-    if (!cell.scale.refills()) {
-      return new Depletion(tokens - cell.availableAt(fullAt, nowNanos));
+    if (!scale.refills()) {
+      return new Depletion(tokens - axis.availableAt(fullAt, nowNanos));
     }
-    long grantableAt = fullAt + tokens * cell.unitsPerToken - cell.capacityUnits;
-    return new Denial(cell.nanosUntil(grantableAt, nowNanos));
+    long grantableAt = fullAt + scale.cost(tokens) - scale.capacityUnits();
+    return new Denial(axis.nanosUntil(grantableAt, nowNanos));
   }
 }

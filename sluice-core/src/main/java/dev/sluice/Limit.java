@@ -9,8 +9,9 @@ import java.time.Duration;
 /**
  * What a bucket allows: how many tokens it holds and how they come back.
  *
- * <p>A limit is an immutable value. {@link Balanced} is the usual one; {@link Strict} refills in
- * whole periods, {@link Manual} only by hand, {@link DenyAll} never.
+ * <p>A limit is an immutable value. {@link Balanced} is the usual one, {@link Rate} the same in
+ * fractions; {@link Strict} refills in whole periods, {@link Manual} only by hand, {@link DenyAll}
+ * never.
  *
  * @since 0.1
  */
@@ -27,7 +28,8 @@ public sealed interface Limit {
   /**
    * The most tokens the bucket holds, and so the largest burst.
    *
-   * @return zero for {@link DenyAll}, else a positive number
+   * @return zero for {@link DenyAll} and for a {@link Rate} with a burst below 1, else a positive
+   *     number
    */
   long capacity();
 
@@ -47,6 +49,29 @@ public sealed interface Limit {
       requireCapacity(capacity);
       requirePositive("refillTokens", refillTokens);
       requirePeriod("refillPeriod", refillPeriod);
+    }
+  }
+
+  /**
+   * Tokens accrue evenly like {@link Balanced}, with fractions: half a token a second, a burst of
+   * two and a half.
+   *
+   * <p>The decimal number that a {@code double} prints as is what counts; it is converted once,
+   * exactly or rounded against the caller by at most a millionth.
+   *
+   * @param perSecond tokens that accrue in one second; 0 means that none ever do
+   * @param burst the most tokens held; less than 1 means that none is ever granted
+   */
+  record Rate(double perSecond, double burst) implements Limit {
+    public Rate {
+      requireFraction("perSecond", perSecond, Double.MAX_VALUE);
+      requireFraction("burst", burst, MAX_CAPACITY);
+    }
+
+    /** Whole tokens that fit. */
+    @Override
+    public long capacity() {
+      return (long) burst;
     }
   }
 
@@ -125,6 +150,13 @@ public sealed interface Limit {
   private static void requireCapacity(long capacity) {
     requirePositive("capacity", capacity);
     requireAtMost("capacity", capacity, MAX_CAPACITY);
+  }
+
+  private static void requireFraction(String name, double value, double most) {
+    if (!(value >= 0 && value <= most)) {
+      throw new IllegalArgumentException(
+          name + " must be a number from 0 to " + most + ": " + name + "=" + value);
+    }
   }
 
   private static void requirePeriod(String name, Duration period) {

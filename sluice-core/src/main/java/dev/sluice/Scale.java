@@ -3,6 +3,7 @@ package dev.sluice;
 import static dev.sluice.BucketMath.HORIZON_UNITS;
 import static dev.sluice.BucketMath.MAX_DEBT_UNITS;
 
+import java.math.BigDecimal;
 import java.math.BigInteger;
 
 /**
@@ -16,26 +17,50 @@ import java.math.BigInteger;
  * @param unitsPerToken cost of one token
  * @param unitsPerStep what one step of time mints
  * @param stepNanos length of a step
+ * @param capacityUnits the most a bucket holds; not whole tokens where the burst is a fraction
+ * @param horizonNanos the longest time since an epoch that {@link #unitsAt} takes
  */
-record Scale(Limit limit, long unitsPerToken, long unitsPerStep, long stepNanos) {
+record Scale(
+    Limit limit,
+    long unitsPerToken,
+    long unitsPerStep,
+    long stepNanos,
+    long capacityUnits,
+    long horizonNanos) {
   /** An epoch must last at least about a second, or the bucket would move it all the time. */
   private static final long MAX_UNITS_PER_NANO = 1L << 30;
 
   /** Without exact units a bucket may run slower than configured by this part of its rate. */
-  private static final long MAX_ERROR_DIVISOR = 1_000_000;
+  private static final BigInteger MAX_ERROR_DIVISOR = BigInteger.valueOf(1_000_000);
+
+  private static final BigInteger MAX_CAPACITY_UNITS = BigInteger.valueOf(MAX_DEBT_UNITS);
 
   static Scale of(Limit limit) {
     if (limit instanceof Limit.Balanced balanced) {
-      return balanced(balanced);
+      BigInteger period = BigInteger.valueOf(balanced.refillPeriod().toNanos());
+      return even(limit, BigInteger.valueOf(balanced.refillTokens()), period);
+    }
+    if (limit instanceof Limit.Rate rate && rate.perSecond() > 0) {
+      return even(limit, BigDecimal.valueOf(rate.perSecond()));
     }
     if (limit instanceof Limit.Strict strict) {
       return strict(strict);
     }
-    return new Scale(limit, 1, 0, 1);
+    return scale(limit, 1, 0, 1, limit.capacity());
+  }
+
+  private static Scale scale(
+      Limit limit, long unitsPerToken, long unitsPerStep, long stepNanos, long capacityUnits) {
+    long horizonNanos =
+        unitsPerStep == 0
+            ? Long.MAX_VALUE
+            : BucketMath.multiplySaturated(HORIZON_UNITS / unitsPerStep, stepNanos, Long.MAX_VALUE);
+    return new Scale(limit, unitsPerToken, unitsPerStep, stepNanos, capacityUnits, horizonNanos);
   }
 
   private static Scale strict(Limit.Strict limit) {
-    Scale scale = new Scale(limit, 1, limit.capacity(), limit.period().toNanos());
+    long capacity = limit.capacity();
+    Scale scale = scale(limit, 1, capacity, limit.period().toNanos(), capacity);
     if (scale.horizonNanos() < HORIZON_UNITS / MAX_UNITS_PER_NANO) {
       throw new IllegalArgumentException(
           "limit is out of range: at most 2^30 tokens a nanosecond: " + limit);
@@ -43,54 +68,66 @@ record Scale(Limit limit, long unitsPerToken, long unitsPerStep, long stepNanos)
     return scale;
   }
 
+  private static Scale even(Limit limit, BigDecimal perSecond) {
+    BigInteger second = BigInteger.valueOf(1_000_000_000);
+    BigInteger power = BigInteger.TEN.pow(Math.abs(perSecond.scale()));
+    return perSecond.scale() >= 0
+        ? even(limit, perSecond.unscaledValue(), second.multiply(power))
+        : even(limit, perSecond.unscaledValue().multiply(power), second);
+  }
+
   /* For A tokens per T ns and g = gcd(A, T): A/g units per ns and T/g units per token are exact. */
-  private static Scale balanced(Limit.Balanced limit) {
-    long periodNanos = limit.refillPeriod().toNanos();
-    BigInteger tokens = BigInteger.valueOf(limit.refillTokens());
-    BigInteger period = BigInteger.valueOf(periodNanos);
-    long gcd = tokens.gcd(period).longValueExact();
-    Scale exact = new Scale(limit, periodNanos / gcd, limit.refillTokens() / gcd, 1);
-    return exact.fits() ? exact : nearest(limit, tokens, period);
+  private static Scale even(Limit limit, BigInteger tokens, BigInteger periodNanos) {
+    BigInteger gcd = tokens.gcd(periodNanos);
+    BigInteger perNano = tokens.divide(gcd);
+    if (perNano.compareTo(BigInteger.valueOf(MAX_UNITS_PER_NANO)) <= 0) {
+      BigInteger cost = periodNanos.divide(gcd);
+      if (fits(limit, cost)) {
+        return even(limit, cost, perNano.longValueExact());
+      }
+    }
+    return nearest(limit, tokens, periodNanos);
   }
 
   /* Powers of two per ns, dearer tokens: slower than configured by less than one unit per token. */
-  private static Scale nearest(Limit.Balanced limit, BigInteger tokens, BigInteger period) {
+  private static Scale nearest(Limit limit, BigInteger tokens, BigInteger periodNanos) {
     for (long perNano = MAX_UNITS_PER_NANO; perNano > 0; perNano >>= 1) {
-      BigInteger wanted = period.multiply(BigInteger.valueOf(perNano));
+      BigInteger wanted = periodNanos.multiply(BigInteger.valueOf(perNano));
       BigInteger cost = wanted.add(tokens).subtract(BigInteger.ONE).divide(tokens);
-      if (cost.bitLength() < Long.SIZE) {
-        Scale scale = new Scale(limit, cost.longValueExact(), perNano, 1);
-        BigInteger error = cost.multiply(tokens).subtract(wanted);
-        boolean accurate =
-            error.multiply(BigInteger.valueOf(MAX_ERROR_DIVISOR)).compareTo(wanted) <= 0;
-        if (scale.fits() && accurate) {
-          return scale;
-        }
+      BigInteger error = cost.multiply(tokens).subtract(wanted);
+      boolean accurate = error.multiply(MAX_ERROR_DIVISOR).compareTo(wanted) <= 0;
+      if (accurate && fits(limit, cost)) {
+        return even(limit, cost, perNano);
       }
     }
     throw new IllegalArgumentException(
         "limit is out of range: a bucket must fill within 109 years and its rate be expressible to"
-            + " 1e-6: "
+            + " 1e-6 in at most 2^30 units a nanosecond: "
             + limit);
   }
 
-  private boolean fits() {
-    return unitsPerStep <= MAX_UNITS_PER_NANO && unitsPerToken <= MAX_DEBT_UNITS / capacity();
+  private static Scale even(Limit limit, BigInteger unitsPerToken, long unitsPerNano) {
+    long capacityUnits = capacityUnits(limit, unitsPerToken).longValueExact();
+    return scale(limit, unitsPerToken.longValueExact(), unitsPerNano, 1, capacityUnits);
   }
 
+  private static boolean fits(Limit limit, BigInteger unitsPerToken) {
+    return unitsPerToken.compareTo(MAX_CAPACITY_UNITS) <= 0
+        && capacityUnits(limit, unitsPerToken).compareTo(MAX_CAPACITY_UNITS) <= 0;
+  }
+
+  /** Rounded down: against the caller. */
+  private static BigInteger capacityUnits(Limit limit, BigInteger unitsPerToken) {
+    BigDecimal tokens =
+        limit instanceof Limit.Rate rate
+            ? BigDecimal.valueOf(rate.burst())
+            : BigDecimal.valueOf(limit.capacity());
+    return tokens.multiply(new BigDecimal(unitsPerToken)).toBigInteger();
+  }
+
+  /** The most whole tokens a bucket holds. */
   long capacity() {
     return limit.capacity();
-  }
-
-  long capacityUnits() {
-    return capacity() * unitsPerToken;
-  }
-
-  /** The longest time since an epoch that {@link #unitsAt} takes. */
-  long horizonNanos() {
-    return unitsPerStep == 0
-        ? Long.MAX_VALUE
-        : BucketMath.multiplySaturated(HORIZON_UNITS / unitsPerStep, stepNanos, Long.MAX_VALUE);
   }
 
   /** The instant {@code elapsedNanos} after an epoch; its magnitude is at most the horizon's. */

@@ -106,7 +106,7 @@ final class WaitingLine {
       armCompletion(0);
       return waiters.isEmpty()
           ? bucket.decide(tokens, nowNanos)
-          : Decisions.of(cell, ~cell.fullAt(), tokens, nowNanos);
+          : Decisions.of(cell.axis, ~cell.fullAt(), tokens, nowNanos);
     } finally {
       lock.unlock();
     }
@@ -167,7 +167,7 @@ final class WaitingLine {
   /** How long until {@code dueAt}; a nanosecond where only a replenishment helps. */
   private long leastWaitNanos(long dueAt, long nowNanos) {
     if (cell.scale.refills()) {
-      return cell.nanosUntil(dueAt, nowNanos);
+      return cell.axis.nanosUntil(dueAt, nowNanos);
     }
     return dueAt > 0 ? 1 : 0;
   }
@@ -257,9 +257,9 @@ final class WaitingLine {
 
   /** What is owed must fit the other scale, as must the time it takes to pay. */
   private void requireCanCarry(Scale scale, long nowNanos) {
-    long owed = endFullAt(scale, cell.convert(frontFullAt - unitsAt(nowNanos), scale), 0);
+    long owed = endFullAt(scale, cell.axis.convert(frontFullAt - unitsAt(nowNanos), scale), 0);
     long most = BucketMath.MAX_DEBT_UNITS;
-    long timeLeftNanos = Long.MAX_VALUE - Cell.slackNanos(scale) - scale.stepNanos();
+    long timeLeftNanos = Long.MAX_VALUE - Axis.slackNanos(scale) - scale.stepNanos();
     boolean paidInTime =
         !scale.refills() || scale.elapsedAt(owed - scale.capacityUnits()) < timeLeftNanos;
     if (scale.cost(queuedTokens) > most || owed > most || !paidInTime) {
@@ -353,7 +353,7 @@ final class WaitingLine {
   private void follow() {
     while (cell.isSealed()) {
       Cell next = bucket.successorOf(cell);
-      frontFullAt = cell.carryFront(frontFullAt, next);
+      frontFullAt = cell.axis.carryFront(frontFullAt, next.axis);
       cell = next;
     }
   }

@@ -192,7 +192,7 @@ final class ReconfigureTest {
     Scale faster = Scale.of(Limit.perSecond(1_000_000));
     bucket.succeed(new Successor.Change(faster, wished), 0, () -> 7);
     Cell next = bucket.successor(0, 5, () -> 7);
-    assertThat(next.bornNanos).isEqualTo(wished);
+    assertThat(next.axis.bornNanos()).isEqualTo(wished);
     assertThat(bucket.available(wished)).isZero();
     assertThat(bucket.available(5)).isZero();
   }
