@@ -1,0 +1,198 @@
+package dev.sluice;
+
+import static dev.sluice.Placement.requireBetween;
+import static dev.sluice.Placement.requireName;
+import static dev.sluice.Preconditions.requireAtMost;
+import static dev.sluice.Preconditions.requireNonNegative;
+import static dev.sluice.Preconditions.requirePositive;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.OptionalLong;
+
+/**
+ * One queue of a {@link FairScheduler}: it shares throttle keys with the others, nothing else.
+ *
+ * <p>Not thread-safe: like the scheduler, it belongs to one thread at a time.
+ *
+ * @param <T> what is scheduled
+ * @since 0.1
+ */
+public final class FairQueue<T> {
+  /** Credit that never runs out, which a queue has at first. */
+  public static final long UNLIMITED_CREDIT = Long.MAX_VALUE;
+
+  private final SchedulerCore core;
+  private final QueueState state;
+
+  FairQueue(SchedulerCore core, String name) {
+    this.core = core;
+    this.state = new QueueState(core, name);
+  }
+
+  /**
+   * The name under which the scheduler knows it.
+   *
+   * @return the name
+   */
+  public String name() {
+    return state.name;
+  }
+
+  /**
+   * Puts an item in line.
+   *
+   * @param item what to schedule
+   * @param placement whose it is, how urgent, what it costs and which limits it obeys
+   * @return a handle by which it can be removed and completed
+   * @throws IllegalArgumentException if it costs more than the scheduler's unit
+   * @throws IllegalStateException while an offer is open
+   */
+  public ScheduledItem<T> enqueue(T item, Placement placement) {
+    Objects.requireNonNull(item, "item");
+    core.requireNoOffer();
+    requireAtMost("cost", placement.cost(), core.unit);
+    ThrottleSet set = core.enter(placement.throttles());
+    ScheduledItem<T> scheduled =
+        new ScheduledItem<>(
+            item, placement.key(), core.nextSequence(), placement.cost(), set, placement.tokens());
+    state.enqueue(scheduled, placement.weight(), placement.priority());
+    return scheduled;
+  }
+
+  /**
+   * Gives a key a weight, at once and until it is given another: a key of weight 2 gets twice the
+   * service of a key of weight 1.
+   *
+   * @param key the fairness key
+   * @param weight from 1 to {@link Placement#MAX_WEIGHT}
+   */
+  public void setWeight(String key, int weight) {
+    core.requireNoOffer();
+    requireBetween("weight", weight, 1, Placement.MAX_WEIGHT);
+    state.weigh(requireName("key", key), weight);
+  }
+
+  /**
+   * Says how many items the consumers of this queue can take now. Every confirmed item uses one.
+   *
+   * <p>A queue without credit is passed over, and holds up nobody at a throttle key.
+   *
+   * @param items at least 0, or {@link #UNLIMITED_CREDIT}
+   */
+  public void setCredit(long items) {
+    core.requireNoOffer();
+    state.credit(requireNonNegative("items", items));
+  }
+
+  /**
+   * How many items the consumers of this queue can take.
+   *
+   * @return the credit left
+   */
+  public long credit() {
+    return state.credit();
+  }
+
+  /**
+   * Limits how many items of every key may be in flight, except of keys with a limit of their own.
+   *
+   * <p>Only items confirmed while a limit is in force count.
+   *
+   * @param limit at least 1; {@link Integer#MAX_VALUE} for no limit
+   */
+  public void setConcurrencyLimit(int limit) {
+    core.requireNoOffer();
+    requirePositive("limit", limit);
+    state.limitSlots(null, limit);
+  }
+
+  /**
+   * Limits how many items of one key may be in flight.
+   *
+   * @param key the fairness key
+   * @param limit at least 1; {@link Integer#MAX_VALUE} for no limit
+   */
+  public void setConcurrencyLimit(String key, int limit) {
+    core.requireNoOffer();
+    requirePositive("limit", limit);
+    state.limitSlots(requireName("key", key), limit);
+  }
+
+  /**
+   * Gives a priority so many items a second even while more urgent ones wait.
+   *
+   * @param priority from 0 to {@link Placement#MAX_PRIORITY}
+   * @param perSecond items per second, not counting what it gets anyway
+   * @param burst how many of them may go at once, at least 1
+   * @param nowNanos the present
+   */
+  public void setMinimumShare(int priority, double perSecond, double burst, long nowNanos) {
+    core.requireNoOffer();
+    requireBetween("priority", priority, 0, Placement.MAX_PRIORITY);
+    state.share(priority, new Limit.Rate(perSecond, burst), core.advanceTo(nowNanos));
+  }
+
+  /**
+   * Takes a priority's minimum share away.
+   *
+   * @param priority from 0 to {@link Placement#MAX_PRIORITY}
+   */
+  public void removeMinimumShare(int priority) {
+    core.requireNoOffer();
+    requireBetween("priority", priority, 0, Placement.MAX_PRIORITY);
+    state.removeShare(priority);
+  }
+
+  /**
+   * How one key stands.
+   *
+   * @param key the fairness key
+   * @return empty if nothing of it waits
+   */
+  public Optional<KeyStats> stats(String key) {
+    List<Flow> flows = state.flowsOf(key);
+    int pending = flows.stream().mapToInt(flow -> flow.pending).sum();
+    if (pending == 0) {
+      return Optional.empty();
+    }
+    long deficit = flows.stream().mapToLong(flow -> flow.deficit).sum();
+    List<KeyStats.Parked> parked = new ArrayList<>();
+    for (Flow flow : flows) {
+      for (SubQueue sub : flow.subQueues()) {
+        Gate gate = sub.parkedAt;
+        if (gate != null) {
+          parked.add(new KeyStats.Parked(gate.name, sub.items.size(), untilNanos(gate)));
+        }
+      }
+    }
+    return Optional.of(
+        new KeyStats(
+            key, pending, state.inFlight(key), flows.get(0).weight, deficit, List.copyOf(parked)));
+  }
+
+  private OptionalLong untilNanos(Gate gate) {
+    return gate.isArmed() ? OptionalLong.of(core.atNanos(gate.rank())) : OptionalLong.empty();
+  }
+
+  /**
+   * How every key stands of which something waits, by name.
+   *
+   * @return a snapshot
+   */
+  public List<KeyStats> stats() {
+    return state.flows().stream()
+        .map(flow -> flow.key)
+        .sorted()
+        .distinct()
+        .flatMap(key -> stats(key).stream())
+        .toList();
+  }
+
+  @Override
+  public String toString() {
+    return "FairQueue[" + state.name + "]";
+  }
+}

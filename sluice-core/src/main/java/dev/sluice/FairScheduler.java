@@ -1,0 +1,220 @@
+package dev.sluice;
+
+import static dev.sluice.Placement.requireName;
+import static dev.sluice.Preconditions.requireAtMost;
+import static dev.sluice.Preconditions.requirePositive;
+
+import java.util.Comparator;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Decides whose item goes next: fair between keys by weight, within the limits of throttle keys.
+ *
+ * <p>Pure and deterministic: it does no input or output, reads no clock and starts no thread. Every
+ * step costs the same however many keys there are. Between two calls nothing happens, and nothing
+ * is ever polled: {@link #next} gives an item that can go at the instant it is told, or the instant
+ * at which to ask again.
+ *
+ * <p>Not thread-safe: it belongs to one thread at a time. FairExecutor is the thread-safe way to
+ * run tasks by it.
+ *
+ * <p>Instants are readings of one clock in nanoseconds, such as {@link System#nanoTime}. One that
+ * lies before an earlier one counts as that.
+ *
+ * <ul>
+ *   <li>Keys of weight v and w that always have something that can go are served v to w, within
+ *       {@code 2 · unit + unit} per unit of weight in every window.
+ *   <li>A key that comes new goes almost at once: its turns alternate with those of busy keys.
+ *   <li>In every window of length w, items that name a throttle key take at most {@code burst +
+ *       rate · w} of its tokens.
+ *   <li>An item waits behind items of its own key that name the same throttle keys, never behind
+ *       ones that name others, unless {@link Builder#strictOrder} asks for it.
+ *   <li>Among those who wait for one throttle key, too, service is by weight.
+ * </ul>
+ *
+ * @param <T> what is scheduled
+ * @since 0.1
+ */
+public final class FairScheduler<T> {
+  /** The largest unit. */
+  public static final long MAX_UNIT = 1L << 40;
+
+  private final SchedulerCore core;
+  private final Map<String, FairQueue<T>> queues = new LinkedHashMap<>();
+  private Next.@Nullable Offer<T> open;
+
+  private FairScheduler(SchedulerCore core) {
+    this.core = core;
+  }
+
+  /**
+   * A scheduler whose items cost 1.
+   *
+   * @param <T> what is scheduled
+   * @return the scheduler
+   */
+  public static <T> FairScheduler<T> create() {
+    return FairScheduler.<T>builder().build();
+  }
+
+  /**
+   * Begins a scheduler.
+   *
+   * @param <T> what is scheduled
+   * @return a builder
+   */
+  public static <T> Builder<T> builder() {
+    return new Builder<>();
+  }
+
+  /**
+   * The queue of this name, made on first use.
+   *
+   * @param name the name, not empty
+   * @return the queue
+   */
+  public FairQueue<T> queue(String name) {
+    return queues.computeIfAbsent(
+        requireName("queue", name), absent -> new FairQueue<>(core, absent));
+  }
+
+  /**
+   * Gives a throttle key a rate, or another one; in force at once.
+   *
+   * <p>A key without a rate lets everything pass. At first it is full; later its tokens are kept,
+   * clamped to the new burst.
+   *
+   * @param throttleKey the key, not empty
+   * @param perSecond tokens per second, fractions allowed; 0 means that none ever come back
+   * @param burst the most tokens it holds; less than 1 means that nothing passes
+   * @param nowNanos the present
+   * @throws IllegalArgumentException if a number is negative, infinite or NaN; nothing changes
+   */
+  public void setRate(String throttleKey, double perSecond, double burst, long nowNanos) {
+    core.requireNoOffer();
+    requireName("throttle key", throttleKey);
+    Limit.Rate rate = new Limit.Rate(perSecond, burst);
+    core.setRate(throttleKey, rate, core.advanceTo(nowNanos));
+  }
+
+  /**
+   * Takes a throttle key's rate away: whatever waits for it can go.
+   *
+   * @param throttleKey the key
+   * @return false if it had none
+   */
+  public boolean removeRate(String throttleKey) {
+    core.requireNoOffer();
+    return core.removeRate(throttleKey);
+  }
+
+  /**
+   * Whose turn it is.
+   *
+   * @param nowNanos the present
+   * @return an item that can go now, or when to ask again
+   * @throws IllegalStateException while an offer is open
+   */
+  public Next<T> next(long nowNanos) {
+    core.requireNoOffer();
+    long now = core.advanceTo(nowNanos);
+    SubQueue sub = core.next(now);
+    if (sub != null) {
+      Next.Offer<T> offer = new Next.Offer<>(this, sub, now);
+      open = offer;
+      core.offering(true);
+      return offer;
+    }
+    long waitNanos = core.nanosUntilWakeUp(now);
+    return waitNanos == PlainBucket.NEVER ? new Next.Idle<>() : new Next.Wait<>(now + waitNanos);
+  }
+
+  /** {@code offer} is answered; only the open one can be. */
+  void answer(Next.Offer<T> offer) {
+    if (open != offer) {
+      throw new IllegalStateException("this offer was answered before: " + offer);
+    }
+    open = null;
+    core.offering(false);
+  }
+
+  /**
+   * How one throttle key stands.
+   *
+   * @param throttleKey the key
+   * @param nowNanos the present
+   * @return empty if it has no rate
+   */
+  public Optional<ThrottleStats> throttle(String throttleKey, long nowNanos) {
+    Gate gate = core.gates.get(throttleKey);
+    PlainBucket bucket = gate == null ? null : gate.bucket;
+    if (gate == null || bucket == null) {
+      return Optional.empty();
+    }
+    Limit.Rate rate = bucket.rate();
+    double level = bucket.level(core.present(nowNanos));
+    return Optional.of(
+        new ThrottleStats(throttleKey, level, rate.perSecond(), rate.burst(), gate.waiters()));
+  }
+
+  /**
+   * How every throttle key with a rate stands, by name.
+   *
+   * @param nowNanos the present
+   * @return a snapshot
+   */
+  public List<ThrottleStats> throttles(long nowNanos) {
+    return core.gates.keySet().stream()
+        .flatMap(key -> throttle(key, nowNanos).stream())
+        .sorted(Comparator.comparing(ThrottleStats::key))
+        .toList();
+  }
+
+  /**
+   * Says what a scheduler is to be like.
+   *
+   * @param <T> what is scheduled
+   */
+  public static final class Builder<T> {
+    private long unit = 1;
+    private boolean strictOrder;
+
+    private Builder() {}
+
+    /**
+     * The most that one item may cost, and what a key of weight 1 may spend in a turn.
+     *
+     * @param most from 1, which is the default, to {@link #MAX_UNIT}
+     * @return this builder
+     */
+    public Builder<T> unit(long most) {
+      requirePositive("unit", most);
+      this.unit = requireAtMost("unit", most, MAX_UNIT);
+      return this;
+    }
+
+    /**
+     * Keeps the order of all items of a key and priority, so that one that has to wait for a
+     * throttle key holds up those behind it.
+     *
+     * @return this builder
+     */
+    public Builder<T> strictOrder() {
+      this.strictOrder = true;
+      return this;
+    }
+
+    /**
+     * Makes the scheduler.
+     *
+     * @return a scheduler without queues
+     */
+    public FairScheduler<T> build() {
+      return new FairScheduler<>(new SchedulerCore(unit, strictOrder));
+    }
+  }
+}

@@ -1,0 +1,144 @@
+package dev.sluice;
+
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/** One fairness key within a priority of a queue: its sub-queues and its deficit. */
+final class Flow extends Ring.Link<Flow> {
+  final QueueState queue;
+  final Band band;
+  final String key;
+  int weight;
+  int pending;
+
+  /** What it may still spend in this turn. */
+  long deficit;
+
+  /** Whether it has begun a turn that it has not used up. */
+  boolean inTurn;
+
+  @Nullable Slots slots;
+
+  /** Its places in the lines of gates. */
+  final List<Seat> seats = new ArrayList<>(0);
+
+  // Most flows have a single sub-queue; the collections are made for the second.
+  private @Nullable SubQueue single;
+  private @Nullable Map<ThrottleSet, SubQueue> several;
+  private @Nullable SubQueue singleReady;
+  private @Nullable IndexedHeap<SubQueue> severalReady;
+
+  Flow(QueueState queue, Band band, String key, int weight) {
+    this.queue = queue;
+    this.band = band;
+    this.key = key;
+    this.weight = weight;
+  }
+
+  long quantum() {
+    return weight * queue.core.unit;
+  }
+
+  boolean hasSlot() {
+    return slots == null || !slots.isFull();
+  }
+
+  SubQueue subQueue(ThrottleSet set) {
+    if (single != null && single.set == set) {
+      return single;
+    }
+    SubQueue found = several == null ? null : several.get(set);
+    return found == null ? add(new SubQueue(this, set)) : found;
+  }
+
+  private SubQueue add(SubQueue sub) {
+    if (single == null && several == null) {
+      single = sub;
+      return sub;
+    }
+    if (several == null) {
+      several = new HashMap<>();
+    }
+    if (single != null) {
+      several.put(single.set, single);
+      single = null;
+    }
+    several.put(sub.set, sub);
+    return sub;
+  }
+
+  /** Forgets {@code sub}, which is empty and neither ready nor parked. */
+  void drop(SubQueue sub) {
+    sub.leaveSeat();
+    if (single == sub) {
+      single = null;
+    } else if (several != null) {
+      several.remove(sub.set);
+      if (several.isEmpty()) {
+        several = null;
+      }
+    }
+  }
+
+  Collection<SubQueue> subQueues() {
+    if (single != null) {
+      return List.of(single);
+    }
+    return several == null ? List.of() : several.values();
+  }
+
+  /** {@code sub} can go as far as anybody knows. */
+  void ready(SubQueue sub) {
+    if (severalReady != null) {
+      severalReady.put(sub);
+    } else if (singleReady == null) {
+      singleReady = sub;
+    } else {
+      severalReady = new IndexedHeap<>();
+      severalReady.put(singleReady);
+      severalReady.put(sub);
+      singleReady = null;
+    }
+    queue.enter(this);
+  }
+
+  void unready(SubQueue sub) {
+    if (singleReady == sub) {
+      singleReady = null;
+    } else if (severalReady != null) {
+      severalReady.remove(sub);
+      if (severalReady.isEmpty()) {
+        severalReady = null;
+      }
+    }
+  }
+
+  boolean isReady(SubQueue sub) {
+    return singleReady == sub || (severalReady != null && sub.place() != IndexedHeap.OUTSIDE);
+  }
+
+  /** The ready sub-queue with the oldest head. */
+  @Nullable SubQueue oldestReady() {
+    return severalReady == null ? singleReady : severalReady.first();
+  }
+
+  Seat seatAt(Gate gate) {
+    for (Seat seat : seats) {
+      if (seat.lane.gate == gate) {
+        return seat;
+      }
+    }
+    Seat seat = new Seat(gate.laneOf(queue), this);
+    seats.add(seat);
+    return seat;
+  }
+
+  @Override
+  public String toString() {
+    return key + " in " + queue;
+  }
+}

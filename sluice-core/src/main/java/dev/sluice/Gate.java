@@ -1,0 +1,263 @@
+package dev.sluice;
+
+import java.util.ArrayList;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/** A throttle key of a scheduler: its bucket, if it has a rate, and the line of those who wait. */
+final class Gate extends Ring.Link<Gate> implements IndexedHeap.Node {
+  /*
+   * Invariant, once the scheduler has looked at every touched gate: if a lane in line could have the
+   * tokens it needs next, it has been let through. So at rest the gate is armed for the instant at
+   * which the first in line can go, or waits for a promise to be kept, or nobody with credit waits.
+   *
+   * Promises. Who is let through becomes ready and takes the tokens only when its turn comes in its
+   * queue; until then they are promised, and nobody else gets them. Promises to a queue without
+   * credit, or to priorities that it does not serve now, do not count, so that they hold up nobody;
+   * should such a sub-queue come too late, it finds the tokens gone and waits again, in front.
+   *
+   * Nobody passes: while somebody is in line, who comes new waits behind. Else small costs could
+   * starve a large one for ever.
+   */
+  final String name;
+  private final SchedulerCore core;
+
+  /** Null while the key has no rate. */
+  @Nullable PlainBucket bucket;
+
+  /** Sets that name this key. */
+  int users;
+
+  /** Lanes in which somebody waits, except the stalled ones. */
+  private final Ring<Lane> line = new Ring<>();
+
+  private final List<Lane> lanes = new ArrayList<>(1);
+
+  /** Sub-queues whose head no time will let through under this rate. */
+  private final Ring<SubQueue> aside = new Ring<>();
+
+  /** When the first in line can go, in nanoseconds since the scheduler's origin. */
+  private long wakeAt;
+
+  /** The lane for which the gate is armed, if a smaller cost than its could go earlier. */
+  private @Nullable Lane armedFor;
+
+  private int place = IndexedHeap.OUTSIDE;
+
+  Gate(String name, SchedulerCore core) {
+    this.name = name;
+    this.core = core;
+  }
+
+  /** Asks the scheduler to look at this gate before it decides anything. */
+  void touch() {
+    core.touch(this);
+  }
+
+  Lane laneOf(QueueState queue) {
+    for (Lane lane : lanes) {
+      if (lane.queue == queue) {
+        return lane;
+      }
+    }
+    Lane lane = new Lane(this, queue);
+    lanes.add(lane);
+    updateContests();
+    return lane;
+  }
+
+  /** {@code lane} has somebody new in line. */
+  void joined(Lane lane) {
+    if (!lane.isLinked()) {
+      line.addLast(lane);
+    }
+    touch();
+  }
+
+  void drop(Lane lane) {
+    lanes.remove(lane);
+    lane.queue.contested.remove(lane);
+    if (armedFor == lane) {
+      armedFor = null;
+    }
+    updateContests();
+  }
+
+  private void updateContests() {
+    for (Lane lane : lanes) {
+      updateContest(lane);
+    }
+  }
+
+  /** A lane is contested if others at its gate may go should its queue run out of credit. */
+  void updateContest(Lane lane) {
+    if (lanes.size() > 1 && (lane.hasPromises() || armedFor == lane)) {
+      lane.queue.contested.add(lane);
+    } else {
+      lane.queue.contested.remove(lane);
+    }
+  }
+
+  /** Whether {@code sub}, whose head needs {@code tokens} here, may go now. */
+  boolean admits(SubQueue sub, long tokens, long nowNanos) {
+    PlainBucket limiter = bucket;
+    if (limiter == null) {
+      return true;
+    }
+    return sub.promised
+        ? limiter.has(tokens, nowNanos)
+        : firstInLine() == null && limiter.has(tokens + promisedTokens(), nowNanos);
+  }
+
+  /** Nanoseconds until the bucket alone would let {@code tokens} through. */
+  long nanosUntil(long tokens, long nowNanos) {
+    PlainBucket limiter = bucket;
+    return limiter == null ? 0 : limiter.nanosUntil(tokens, nowNanos);
+  }
+
+  private long promisedTokens() {
+    long tokens = 0;
+    for (Lane lane : lanes) {
+      tokens += lane.promised();
+    }
+    return tokens;
+  }
+
+  /** The lane whose turn it is; those without credit go over to their queues until they have. */
+  private @Nullable Lane firstInLine() {
+    Lane lane = line.first();
+    while (lane != null && !lane.queue.hasCredit()) {
+      lane.unlink();
+      lane.queue.stalled.addLast(lane);
+      lane = line.first();
+    }
+    return lane;
+  }
+
+  /** Parks {@code sub}, which is not among the ready ones of its flow, until it can go. */
+  void park(SubQueue sub, long nowNanos) {
+    sub.withdraw();
+    sub.parkedAt = this;
+    if (nanosUntil(sub.head().tokensAt(this), nowNanos) == PlainBucket.NEVER) {
+      sub.leaveSeat();
+      aside.addLast(sub);
+      return;
+    }
+    sub.seatAt(this).take(sub);
+  }
+
+  /** The queue of {@code lane} has credit again. */
+  void resume(Lane lane) {
+    line.addLast(lane);
+    touch();
+  }
+
+  /** Lets through whoever can go, in turn, and asks to be woken for the next. */
+  void release(long nowNanos) {
+    armedFor = null;
+    Lane lane;
+    while ((lane = firstInLine()) != null) {
+      SubQueue sub = first(lane.turn(nowNanos));
+      long tokens = sub.head().tokensAt(this);
+      long waitNanos = nanosUntil(tokens + promisedTokens(), nowNanos);
+      if (waitNanos == 0) {
+        letThrough(lane, sub, nowNanos);
+      } else if (nanosUntil(tokens, nowNanos) == PlainBucket.NEVER) {
+        sub.unpark();
+        park(sub, nowNanos);
+      } else {
+        arm(lane, tokens, waitNanos, nowNanos);
+        return;
+      }
+    }
+    core.disarm(this);
+  }
+
+  private static SubQueue first(Seat seat) {
+    SubQueue sub = seat.parked.first();
+    if (sub == null) {
+      throw new IllegalStateException("an empty seat in line");
+    }
+    return sub;
+  }
+
+  /* Without a finite time, it is a promise that must be kept first; that touches the gate. */
+  private void arm(Lane lane, long tokens, long waitNanos, long nowNanos) {
+    wakeAt = core.sinceOrigin(nowNanos) + waitNanos;
+    if (waitNanos == PlainBucket.NEVER || wakeAt < 0) {
+      core.disarm(this);
+    } else {
+      core.arm(this);
+    }
+    if (tokens > 1) {
+      armedFor = lane;
+      updateContest(lane);
+    }
+  }
+
+  private void letThrough(Lane lane, SubQueue sub, long nowNanos) {
+    Gate other = SchedulerCore.blocker(sub, this, nowNanos);
+    Seat seat = sub.seat;
+    sub.unpark();
+    if (other != null) {
+      other.park(sub, nowNanos);
+      return;
+    }
+    if (seat != null) {
+      seat.deficit -= sub.head().cost;
+    }
+    if (lane.isIn(line)) {
+      lane.unlink();
+      line.addLast(lane);
+    }
+    sub.promise();
+    sub.flow.ready(sub);
+  }
+
+  /** The rate is another one: whoever could not go under the old one tries again. */
+  void rateChanged() {
+    SubQueue sub;
+    while ((sub = aside.first()) != null) {
+      sub.unpark();
+      sub.flow.ready(sub);
+    }
+    touch();
+  }
+
+  boolean isUnused() {
+    return users == 0 && bucket == null;
+  }
+
+  int waiters() {
+    int waiting = aside.size();
+    for (Lane lane : lanes) {
+      waiting += lane.waiters;
+    }
+    return waiting;
+  }
+
+  /** Whether {@link #rank} says when the first in line can go. */
+  boolean isArmed() {
+    return place != IndexedHeap.OUTSIDE;
+  }
+
+  @Override
+  public long rank() {
+    return wakeAt;
+  }
+
+  @Override
+  public int place() {
+    return place;
+  }
+
+  @Override
+  public void place(int newPlace) {
+    this.place = newPlace;
+  }
+
+  @Override
+  public String toString() {
+    return name;
+  }
+}

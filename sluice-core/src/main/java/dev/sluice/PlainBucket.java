@@ -1,0 +1,86 @@
+package dev.sluice;
+
+/**
+ * A token bucket for one thread: the arithmetic of {@link BucketMath} over plain fields.
+ *
+ * <p>Instants never go back; whoever owns the bucket sees to it.
+ */
+final class PlainBucket {
+  /** No time brings the tokens. */
+  static final long NEVER = Long.MAX_VALUE;
+
+  private Axis axis;
+  private long fullAt;
+
+  /** A full bucket. */
+  PlainBucket(Limit.Rate rate, long nowNanos) {
+    this.axis = Axis.first(Scale.of(rate), nowNanos);
+  }
+
+  boolean has(long tokens, long nowNanos) {
+    Scale scale = axis.scale();
+    return tokens <= scale.capacity()
+        && BucketMath.take(
+                fullAt, axis.unitsAt(nowNanos), scale.cost(tokens), scale.capacityUnits())
+            >= 0;
+  }
+
+  /** Takes {@code tokens}, which must be there. */
+  void take(long tokens, long nowNanos) {
+    if (!axis.covers(nowNanos)) {
+      moveTo(axis.scale(), nowNanos);
+    }
+    Scale scale = axis.scale();
+    long next =
+        BucketMath.take(fullAt, axis.unitsAt(nowNanos), scale.cost(tokens), scale.capacityUnits());
+    if (next < 0) {
+      throw new IllegalStateException(tokens + " tokens are not there: " + this);
+    }
+    fullAt = next;
+  }
+
+  /** Nanoseconds until {@code tokens} are there, if nobody takes any: zero or {@link #NEVER}. */
+  long nanosUntil(long tokens, long nowNanos) {
+    if (has(tokens, nowNanos)) {
+      return 0;
+    }
+    Scale scale = axis.scale();
+    return tokens > scale.capacity() || !scale.refills()
+        ? NEVER
+        : axis.nanosUntil(fullAt + scale.cost(tokens) - scale.capacityUnits(), nowNanos);
+  }
+
+  boolean canHold(long tokens) {
+    return tokens <= axis.scale().capacity();
+  }
+
+  /** Goes over to another rate: tokens kept, clamped to the new burst. */
+  void configure(Limit.Rate rate, long nowNanos) {
+    Scale scale = Scale.of(rate);
+    if (!scale.equals(axis.scale())) {
+      moveTo(scale, nowNanos);
+    }
+  }
+
+  private void moveTo(Scale scale, long nowNanos) {
+    Axis next = axis.next(scale, axis.epochNanos(), nowNanos);
+    fullAt = axis.carry(fullAt, next);
+    axis = next;
+  }
+
+  Limit.Rate rate() {
+    return (Limit.Rate) axis.scale().limit();
+  }
+
+  /** Tokens there, fractions included. */
+  double level(long nowNanos) {
+    Scale scale = axis.scale();
+    long units = BucketMath.level(fullAt, axis.unitsAt(nowNanos), scale.capacityUnits());
+    return (double) units / scale.unitsPerToken();
+  }
+
+  @Override
+  public String toString() {
+    return "PlainBucket[" + rate() + "]";
+  }
+}

@@ -1,0 +1,416 @@
+package dev.sluice;
+
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+
+/** A queue of a scheduler: its priorities, its credit and its concurrency limits. */
+final class QueueState extends Ring.Link<QueueState> {
+  /** The most urgent priority; priorities are bits of an int. */
+  static final int MAX_PRIORITY = 31;
+
+  static final int UNLIMITED_SLOTS = Integer.MAX_VALUE;
+
+  final SchedulerCore core;
+  final String name;
+  private final @Nullable Band[] bands = new Band[MAX_PRIORITY + 1];
+
+  /** Bit n is set while a flow of priority n is in a ring. */
+  private int priorities;
+
+  /** Bit n is set while priority n has a minimum share. */
+  private int shares;
+
+  private long credit = Long.MAX_VALUE;
+  private final Map<String, Integer> weights = new HashMap<>();
+  private final Map<String, Slots> slots = new HashMap<>();
+  private final Map<String, Integer> slotLimits = new HashMap<>();
+  private int slotLimit = UNLIMITED_SLOTS;
+
+  /** Lanes that left the line of their gate for want of credit. */
+  final Ring<Lane> stalled = new Ring<>();
+
+  /** Lanes whose gates have something for others, should this queue run out of credit. */
+  final Set<Lane> contested = new LinkedHashSet<>();
+
+  QueueState(SchedulerCore core, String name) {
+    this.core = core;
+    this.name = name;
+  }
+
+  boolean hasCredit() {
+    return credit > 0;
+  }
+
+  long credit() {
+    return credit;
+  }
+
+  void credit(long items) {
+    boolean had = hasCredit();
+    credit = items;
+    if (had && items == 0) {
+      unlink();
+      touchContested();
+    } else if (!had && items > 0) {
+      if (priorities != 0) {
+        core.queues.addLast(this);
+      }
+      Lane lane;
+      while ((lane = stalled.first()) != null) {
+        lane.unlink();
+        lane.gate.resume(lane);
+      }
+    }
+  }
+
+  /** What this queue was promised may be for others now. */
+  private void touchContested() {
+    for (Lane lane : contested) {
+      lane.gate.touch();
+    }
+  }
+
+  /** The most urgent priority with a flow in a ring. */
+  int topPriority() {
+    return priorities == 0 ? 0 : MAX_PRIORITY - Integer.numberOfLeadingZeros(priorities);
+  }
+
+  void enqueue(ScheduledItem<?> item, int weight, int priority) {
+    Band band = band(priority);
+    Flow flow = band.flows.get(item.key());
+    if (flow == null) {
+      flow = new Flow(this, band, item.key(), weights.getOrDefault(item.key(), 1));
+      flow.slots = slotsOf(item.key());
+      band.flows.put(item.key(), flow);
+    }
+    if (weight > 0) {
+      weigh(flow, weight);
+    }
+    SubQueue sub = flow.subQueue(core.strictOrder ? ThrottleSet.EMPTY : item.set);
+    boolean arrives = sub.items.isEmpty();
+    sub.items.addLast(item);
+    item.queued = sub;
+    if (flow.pending++ == 0 && !flow.isLinked() && flow.hasSlot()) {
+      enter(flow, band.fresh);
+    }
+    if (arrives) {
+      flow.ready(sub);
+    }
+  }
+
+  private Band band(int priority) {
+    Band band = bands[priority];
+    if (band == null) {
+      band = new Band(priority);
+      bands[priority] = band;
+    }
+    return band;
+  }
+
+  private static void weigh(Flow flow, int weight) {
+    flow.weight = weight;
+    flow.deficit = Math.min(flow.deficit, flow.quantum());
+  }
+
+  /** Takes part in the rounds again, among those that had their turn. */
+  void enter(Flow flow) {
+    if (!flow.isLinked() && flow.hasSlot()) {
+      enter(flow, flow.band.old);
+    }
+  }
+
+  private void enter(Flow flow, Ring<Flow> ring) {
+    ring.addLast(flow);
+    int before = topPriority();
+    priorities |= 1 << flow.band.priority;
+    if (topPriority() > before) {
+      touchContested();
+    }
+    if (!isLinked() && hasCredit()) {
+      core.queues.addLast(this);
+    }
+  }
+
+  /** Leaves the rounds: nothing of it is ready, or it has no slot. */
+  private void leave(Flow flow) {
+    flow.unlink();
+    if (flow.band.isEmpty()) {
+      priorities &= ~(1 << flow.band.priority);
+      if (priorities == 0) {
+        unlink();
+      }
+    }
+    if (flow.pending == 0) {
+      flow.band.flows.remove(flow.key);
+      forgetIfUnused(flow.slots);
+    }
+  }
+
+  /** Among these priorities, the one to serve: first whose share is due, else the most urgent. */
+  int priorityToServe(int candidates, long nowNanos) {
+    for (int due = candidates & shares; due != 0; due &= due - 1) {
+      int priority = Integer.numberOfTrailingZeros(due);
+      if (band(priority).isShareDue(nowNanos)) {
+        return priority;
+      }
+    }
+    return MAX_PRIORITY - Integer.numberOfLeadingZeros(candidates);
+  }
+
+  /** The sub-queue whose head goes next; parks those that cannot. */
+  @Nullable SubQueue pick(long nowNanos) {
+    while (priorities != 0) {
+      Flow flow = band(priorityToServe(priorities, nowNanos)).turn();
+      SubQueue sub = flow.oldestReady();
+      Gate gate = sub == null ? null : SchedulerCore.blocker(sub, null, nowNanos);
+      if (sub == null) {
+        leave(flow);
+      } else if (gate != null) {
+        flow.unready(sub);
+        gate.park(sub, nowNanos);
+      } else if (canSpend(flow, sub.head().cost)) {
+        return sub;
+      }
+    }
+    return null;
+  }
+
+  private boolean canSpend(Flow flow, long cost) {
+    if (!flow.inTurn) {
+      flow.inTurn = true;
+      flow.deficit += flow.quantum();
+    }
+    if (flow.deficit >= cost) {
+      return true;
+    }
+    flow.inTurn = false;
+    flow.unlink();
+    flow.band.old.addLast(flow);
+    return false;
+  }
+
+  /** The head of {@code sub} goes: everything it needs is taken. */
+  ScheduledItem<?> confirm(SubQueue sub, long nowNanos) {
+    ScheduledItem<?> item = sub.head();
+    Flow flow = sub.flow;
+    take(item, nowNanos);
+    if (sub.promised) {
+      sub.keepPromise();
+    } else {
+      sub.leaveSeat();
+    }
+    flow.band.served(flow);
+    if (flow.band.isShareDue(nowNanos) && flow.band.share != null) {
+      flow.band.share.take(1, nowNanos);
+    }
+    flow.deficit -= item.cost;
+    detach(sub, item);
+    if (flow.pending == 0) {
+      rest(flow);
+    }
+    if (isLinked()) {
+      core.queues.rotate();
+    }
+    occupySlot(flow, item);
+    if (credit != Long.MAX_VALUE) {
+      credit(credit - 1);
+    }
+    return item;
+  }
+
+  private static void take(ScheduledItem<?> item, long nowNanos) {
+    Gate[] gates = item.set.gates;
+    for (int i = 0; i < gates.length; i++) {
+      PlainBucket bucket = gates[i].bucket;
+      if (bucket != null) {
+        bucket.take(item.tokensAt(i), nowNanos);
+      }
+    }
+  }
+
+  /** Takes out an item that waits. */
+  void remove(SubQueue sub, ScheduledItem<?> item) {
+    core.requireNoOffer();
+    Flow flow = sub.flow;
+    boolean wasHead = sub.items.first() == item;
+    if (wasHead) {
+      sub.withdraw();
+    }
+    detach(sub, item);
+    if (wasHead && sub.parkedAt != null) {
+      // Its new head may need something else.
+      sub.unpark();
+      flow.ready(sub);
+    }
+    if (flow.pending == 0) {
+      leave(flow);
+    }
+  }
+
+  private void detach(SubQueue sub, ScheduledItem<?> item) {
+    Flow flow = sub.flow;
+    item.unlink();
+    item.queued = null;
+    flow.pending--;
+    if (sub.items.isEmpty()) {
+      flow.unready(sub);
+      sub.unpark();
+      flow.drop(sub);
+    } else if (flow.isReady(sub)) {
+      flow.ready(sub);
+    }
+    core.leave(item.set);
+  }
+
+  /* An empty flow stays until its turn would come, unless it is alone: see Band. */
+  private void rest(Flow flow) {
+    flow.deficit = 0;
+    flow.inTurn = false;
+    flow.unlink();
+    if (flow.band.isEmpty()) {
+      leave(flow);
+    } else {
+      flow.band.old.addLast(flow);
+    }
+  }
+
+  private void occupySlot(Flow flow, ScheduledItem<?> item) {
+    Slots held = flow.slots;
+    if (held != null) {
+      item.slots = held;
+      slots.put(held.key, held);
+      held.used++;
+      if (held.isFull()) {
+        forEachFlow(held.key, this::suspend);
+      }
+    }
+  }
+
+  /** The key of {@code flow} has no slot: what waits for it goes to others. */
+  private void suspend(Flow flow) {
+    if (flow.isLinked()) {
+      leave(flow);
+    }
+    for (SubQueue sub : List.copyOf(flow.subQueues())) {
+      sub.withdraw();
+    }
+    for (Seat seat : List.copyOf(flow.seats)) {
+      seat.leaveLine();
+    }
+  }
+
+  private void resume(Flow flow) {
+    if (flow.oldestReady() != null) {
+      enter(flow);
+    }
+    for (Seat seat : List.copyOf(flow.seats)) {
+      seat.join();
+    }
+  }
+
+  void release(Slots held) {
+    core.requireNoOffer();
+    held.used--;
+    if (!held.isFull()) {
+      forEachFlow(held.key, this::resume);
+    }
+    forgetIfUnused(held);
+  }
+
+  private @Nullable Slots slotsOf(String key) {
+    Slots known = slots.get(key);
+    int limit = slotLimits.getOrDefault(key, slotLimit);
+    if (known == null && limit != UNLIMITED_SLOTS) {
+      known = new Slots(this, key, limit);
+      slots.put(key, known);
+    }
+    return known;
+  }
+
+  private void forgetIfUnused(@Nullable Slots candidate) {
+    if (candidate != null && candidate.used == 0 && flowsOf(candidate.key).isEmpty()) {
+      slots.remove(candidate.key);
+    }
+  }
+
+  /** Sets the limit of one key, or of all that have none of their own where key is null. */
+  void limitSlots(@Nullable String key, int limit) {
+    if (key == null) {
+      slotLimit = limit;
+    } else {
+      slotLimits.put(key, limit);
+    }
+    for (Slots held : slots.values()) {
+      held.limit = slotLimits.getOrDefault(held.key, slotLimit);
+    }
+    for (Flow flow : key == null ? flows() : flowsOf(key)) {
+      flow.slots = slotsOf(flow.key);
+      if (flow.hasSlot()) {
+        resume(flow);
+      } else {
+        suspend(flow);
+      }
+    }
+  }
+
+  void weigh(String key, int weight) {
+    weights.put(key, weight);
+    forEachFlow(key, flow -> weigh(flow, weight));
+  }
+
+  void share(int priority, Limit.Rate rate, long nowNanos) {
+    Band band = band(priority);
+    if (band.share == null) {
+      band.share = new PlainBucket(rate, nowNanos);
+      shares |= 1 << priority;
+    } else {
+      band.share.configure(rate, nowNanos);
+    }
+  }
+
+  void removeShare(int priority) {
+    band(priority).share = null;
+    shares &= ~(1 << priority);
+  }
+
+  private void forEachFlow(String key, Consumer<Flow> action) {
+    flowsOf(key).forEach(action);
+  }
+
+  List<Flow> flowsOf(String key) {
+    List<Flow> found = new ArrayList<>(1);
+    for (Band band : bands) {
+      Flow flow = band == null ? null : band.flows.get(key);
+      if (flow != null) {
+        found.add(flow);
+      }
+    }
+    return found;
+  }
+
+  List<Flow> flows() {
+    List<Flow> found = new ArrayList<>();
+    for (Band band : bands) {
+      if (band != null) {
+        found.addAll(band.flows.values());
+      }
+    }
+    return found;
+  }
+
+  int inFlight(String key) {
+    Slots held = slots.get(key);
+    return held == null ? 0 : held.used;
+  }
+
+  @Override
+  public String toString() {
+    return name;
+  }
+}

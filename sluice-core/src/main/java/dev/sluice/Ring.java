@@ -1,0 +1,111 @@
+package dev.sluice;
+
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A list whose elements carry its links: every step is O(1), removal from the middle included.
+ *
+ * <p>An element is in at most one ring at a time.
+ */
+final class Ring<E extends Ring.Link<E>> {
+
+  /** What an element brings along. */
+  abstract static class Link<E extends Link<E>> {
+    private @Nullable E before;
+    private @Nullable E after;
+    private @Nullable Ring<E> ring;
+
+    final boolean isLinked() {
+      return ring != null;
+    }
+
+    final boolean isIn(Ring<E> candidate) {
+      return ring == candidate;
+    }
+
+    /** The next element of the same ring. */
+    final @Nullable E after() {
+      return after;
+    }
+
+    /** Leaves its ring, if it is in one. */
+    @SuppressWarnings("unchecked")
+    final void unlink() {
+      if (ring != null) {
+        ring.remove((E) this);
+      }
+    }
+  }
+
+  private @Nullable E first;
+  private @Nullable E last;
+  private int size;
+
+  @Nullable E first() {
+    return first;
+  }
+
+  boolean isEmpty() {
+    return first == null;
+  }
+
+  int size() {
+    return size;
+  }
+
+  void addLast(E element) {
+    link(element, last, null);
+  }
+
+  void addFirst(E element) {
+    link(element, null, first);
+  }
+
+  /** Sends the first element to the end. */
+  void rotate() {
+    E element = first;
+    if (element != last && element != null) {
+      remove(element);
+      addLast(element);
+    }
+  }
+
+  private void link(E element, @Nullable E before, @Nullable E after) {
+    Link<E> link = element;
+    if (link.ring != null) {
+      throw new IllegalStateException("already in a ring: " + element);
+    }
+    link.ring = this;
+    link.before = before;
+    link.after = after;
+    if (before == null) {
+      first = element;
+    } else {
+      ((Link<E>) before).after = element;
+    }
+    if (after == null) {
+      last = element;
+    } else {
+      ((Link<E>) after).before = element;
+    }
+    size++;
+  }
+
+  private void remove(E element) {
+    Link<E> link = element;
+    if (link.before == null) {
+      first = link.after;
+    } else {
+      ((Link<E>) link.before).after = link.after;
+    }
+    if (link.after == null) {
+      last = link.before;
+    } else {
+      ((Link<E>) link.after).before = link.before;
+    }
+    link.ring = null;
+    link.before = null;
+    link.after = null;
+    size--;
+  }
+}

@@ -1,0 +1,126 @@
+package dev.sluice;
+
+import java.util.Objects;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * An item that a {@link FairScheduler} was given, from its enqueueing to its completion.
+ *
+ * <p>Not thread-safe: like the scheduler, it belongs to one thread at a time.
+ *
+ * @param <T> what is scheduled
+ * @since 0.1
+ */
+public final class ScheduledItem<T> extends Ring.Link<ScheduledItem<?>> {
+  private final T item;
+  private final String key;
+
+  /** Order of arrival. */
+  final long sequence;
+
+  /** What it costs its fairness key. */
+  final long cost;
+
+  final ThrottleSet set;
+
+  /** Tokens at each gate of the set; null where it is one at each. */
+  private final long @Nullable [] tokens;
+
+  /** Where it waits; null once it has been delivered or removed. */
+  @Nullable SubQueue queued;
+
+  /** The slot it occupies while it is in flight, if its key has a concurrency limit. */
+  @Nullable Slots slots;
+
+  ScheduledItem(
+      T item, String key, long sequence, long cost, ThrottleSet set, long @Nullable [] tokens) {
+    this.item = item;
+    this.key = key;
+    this.sequence = sequence;
+    this.cost = cost;
+    this.set = set;
+    this.tokens = tokens;
+  }
+
+  /**
+   * What was enqueued.
+   *
+   * @return the item
+   */
+  public T item() {
+    return item;
+  }
+
+  /**
+   * The fairness key it was enqueued under.
+   *
+   * @return the key
+   */
+  public String key() {
+    return key;
+  }
+
+  /**
+   * Whether it still waits: neither delivered nor removed.
+   *
+   * @return true while it is queued
+   */
+  public boolean isQueued() {
+    return queued != null;
+  }
+
+  /**
+   * Takes it out of its queue, wherever it stands in it.
+   *
+   * @return false if it has been delivered or removed before
+   * @throws IllegalStateException while an offer is open
+   */
+  public boolean remove() {
+    SubQueue from = queued;
+    if (from == null) {
+      return false;
+    }
+    from.flow.queue.remove(from, this);
+    return true;
+  }
+
+  /**
+   * Says that its work is done, which frees the slot it holds if its key has a concurrency limit.
+   *
+   * @return whether a slot came free: false without a limit, and the second time
+   * @throws IllegalStateException if it has not been delivered, or while an offer is open
+   */
+  public boolean complete() {
+    if (queued != null) {
+      throw new IllegalStateException("item has not been delivered: " + this);
+    }
+    Slots held = slots;
+    if (held == null) {
+      return false;
+    }
+    held.queue.release(held);
+    slots = null;
+    return true;
+  }
+
+  /** What it takes from the gate at {@code index} of its set. */
+  long tokensAt(int index) {
+    return tokens == null ? 1 : tokens[index];
+  }
+
+  long tokensAt(Gate gate) {
+    if (tokens != null) {
+      for (int i = 0; i < tokens.length; i++) {
+        if (set.gates[i] == gate) {
+          return tokens[i];
+        }
+      }
+    }
+    return 1;
+  }
+
+  @Override
+  public String toString() {
+    return "ScheduledItem[item=" + Objects.toString(item) + ", key=" + key + "]";
+  }
+}

@@ -1,0 +1,209 @@
+package dev.sluice;
+
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.SortedMap;
+import org.jspecify.annotations.Nullable;
+
+/** What the queues of a scheduler share: gates, wake-ups and whose turn it is. */
+final class SchedulerCore {
+  /** The most one item may cost, and what a key of weight 1 may spend in a turn. */
+  final long unit;
+
+  /** Whether a key keeps the order of all its items, and not only of those with equal sets. */
+  final boolean strictOrder;
+
+  final Map<String, Gate> gates = new HashMap<>();
+  private final Map<List<String>, ThrottleSet> sets = new HashMap<>();
+
+  /** Queues with credit and with flows in some ring. */
+  final Ring<QueueState> queues = new Ring<>();
+
+  /** Gates to look at before the next decision. */
+  private final Ring<Gate> touched = new Ring<>();
+
+  private final IndexedHeap<Gate> wakeUps = new IndexedHeap<>();
+  private boolean started;
+  private long originNanos;
+  private long latestNanos;
+  private boolean offering;
+  private long sequence;
+
+  SchedulerCore(long unit, boolean strictOrder) {
+    this.unit = unit;
+    this.strictOrder = strictOrder;
+  }
+
+  /** The present, which never goes back. */
+  long advanceTo(long nowNanos) {
+    if (!started) {
+      started = true;
+      originNanos = nowNanos;
+      latestNanos = nowNanos;
+    }
+    latestNanos = Axis.later(latestNanos, nowNanos);
+    return latestNanos;
+  }
+
+  /** The present as {@link #advanceTo} would have it, which stays where it is. */
+  long present(long nowNanos) {
+    return started ? Axis.later(latestNanos, nowNanos) : nowNanos;
+  }
+
+  /** The instant that lies so far from the origin. */
+  long atNanos(long sinceOrigin) {
+    return originNanos + sinceOrigin;
+  }
+
+  long sinceOrigin(long nowNanos) {
+    return nowNanos - originNanos;
+  }
+
+  long nextSequence() {
+    return sequence++;
+  }
+
+  /** Between an offer and its answer nothing may change, or the offer would not hold. */
+  void requireNoOffer() {
+    if (offering) {
+      throw new IllegalStateException("an offer is open: confirm it or give it back first");
+    }
+  }
+
+  void offering(boolean open) {
+    offering = open;
+  }
+
+  /** Whose turn it is; null if nobody can go at {@code nowNanos}. */
+  @Nullable SubQueue next(long nowNanos) {
+    Gate due;
+    while ((due = wakeUps.first()) != null && due.rank() <= sinceOrigin(nowNanos)) {
+      wakeUps.remove(due);
+      touch(due);
+    }
+    for (; ; ) {
+      Gate gate;
+      while ((gate = touched.first()) != null) {
+        gate.unlink();
+        gate.release(nowNanos);
+      }
+      QueueState queue = queues.first();
+      if (queue == null) {
+        return null;
+      }
+      SubQueue sub = queue.pick(nowNanos);
+      if (sub != null) {
+        return sub;
+      }
+    }
+  }
+
+  /** When somebody can go next, or {@link PlainBucket#NEVER} if time alone does not bring it. */
+  long nanosUntilWakeUp(long nowNanos) {
+    Gate gate = wakeUps.first();
+    return gate == null ? PlainBucket.NEVER : gate.rank() - sinceOrigin(nowNanos);
+  }
+
+  void touch(Gate gate) {
+    if (!gate.isLinked()) {
+      touched.addLast(gate);
+    }
+  }
+
+  void arm(Gate gate) {
+    wakeUps.put(gate);
+  }
+
+  void disarm(Gate gate) {
+    wakeUps.remove(gate);
+  }
+
+  /**
+   * The gate at which the head of {@code sub} has to wait longest, apart from {@code passed}.
+   *
+   * @return null if it can go
+   */
+  static @Nullable Gate blocker(SubQueue sub, @Nullable Gate passed, long nowNanos) {
+    ScheduledItem<?> head = sub.head();
+    Gate[] gates = head.set.gates;
+    Gate blocker = null;
+    long longestNanos = -1;
+    for (int i = 0; i < gates.length; i++) {
+      long tokens = head.tokensAt(i);
+      if (gates[i] != passed && !gates[i].admits(sub, tokens, nowNanos)) {
+        long waitNanos = gates[i].nanosUntil(tokens, nowNanos);
+        if (waitNanos > longestNanos) {
+          longestNanos = waitNanos;
+          blocker = gates[i];
+        }
+      }
+    }
+    return blocker;
+  }
+
+  void setRate(String name, Limit.Rate rate, long nowNanos) {
+    Scale.of(rate);
+    Gate gate = gate(name);
+    if (gate.bucket == null) {
+      gate.bucket = new PlainBucket(rate, nowNanos);
+    } else {
+      gate.bucket.configure(rate, nowNanos);
+    }
+    gate.rateChanged();
+  }
+
+  boolean removeRate(String name) {
+    Gate gate = gates.get(name);
+    if (gate == null || gate.bucket == null) {
+      return false;
+    }
+    gate.bucket = null;
+    gate.rateChanged();
+    dropIfUnused(gate);
+    return true;
+  }
+
+  private Gate gate(String name) {
+    return gates.computeIfAbsent(name, absent -> new Gate(absent, this));
+  }
+
+  /** The set of these keys, with one more user. */
+  ThrottleSet enter(SortedMap<String, Long> throttles) {
+    if (throttles.isEmpty()) {
+      return ThrottleSet.EMPTY;
+    }
+    List<String> names = List.copyOf(throttles.keySet());
+    ThrottleSet set = sets.get(names);
+    if (set == null) {
+      Gate[] members = new Gate[names.size()];
+      for (int i = 0; i < members.length; i++) {
+        members[i] = gate(names.get(i));
+        members[i].users++;
+      }
+      set = new ThrottleSet(names, members);
+      sets.put(names, set);
+    }
+    set.users++;
+    return set;
+  }
+
+  /** An item that used {@code set} is gone. */
+  void leave(ThrottleSet set) {
+    if (set != ThrottleSet.EMPTY && --set.users == 0) {
+      sets.remove(set.names);
+      for (Gate gate : set.gates) {
+        gate.users--;
+        dropIfUnused(gate);
+      }
+    }
+  }
+
+  void dropIfUnused(Gate gate) {
+    if (gate.isUnused()) {
+      gates.remove(gate.name);
+      gate.unlink();
+      disarm(gate);
+    }
+  }
+}

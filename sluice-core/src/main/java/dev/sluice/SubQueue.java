@@ -1,0 +1,115 @@
+package dev.sluice;
+
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The items of one fairness key that name the same throttle keys, in order of arrival.
+ *
+ * <p>Either ready, and then among the ready ones of its flow, or parked at a gate. In strict order
+ * a flow has one sub-queue, whose items differ in their sets.
+ */
+final class SubQueue extends Ring.Link<SubQueue> implements IndexedHeap.Node {
+  final Flow flow;
+  final ThrottleSet set;
+  final Ring<ScheduledItem<?>> items = new Ring<>();
+
+  /** The gate at which it is parked. */
+  @Nullable Gate parkedAt;
+
+  /** Its place in the line of a gate, kept from parking until it is known to need none. */
+  @Nullable Seat seat;
+
+  /** Whether every gate of its head keeps the tokens for it. */
+  boolean promised;
+
+  private int place = IndexedHeap.OUTSIDE;
+
+  SubQueue(Flow flow, ThrottleSet set) {
+    this.flow = flow;
+    this.set = set;
+  }
+
+  ScheduledItem<?> head() {
+    ScheduledItem<?> head = items.first();
+    if (head == null) {
+      throw new IllegalStateException("empty sub-queue of " + flow);
+    }
+    return head;
+  }
+
+  /** The gates keep the tokens of its head. */
+  void promise() {
+    promised = true;
+    changePromises(1);
+  }
+
+  /** Its head has taken what was promised. */
+  void keepPromise() {
+    promised = false;
+    changePromises(-1);
+  }
+
+  /** The gates need not keep the tokens of its head any more, if they did. */
+  void withdraw() {
+    if (promised) {
+      keepPromise();
+      if (seat != null) {
+        seat.deficit += head().cost;
+      }
+    }
+  }
+
+  private void changePromises(int sign) {
+    ScheduledItem<?> head = head();
+    Gate[] gates = head.set.gates;
+    for (int i = 0; i < gates.length; i++) {
+      gates[i].laneOf(flow.queue).promise(flow.band.priority, sign * head.tokensAt(i));
+    }
+  }
+
+  /** Sits at {@code gate}; a seat it has elsewhere is given up. */
+  Seat seatAt(Gate gate) {
+    Seat held = seat;
+    if (held != null && held.lane.gate == gate) {
+      return held;
+    }
+    leaveSeat();
+    Seat taken = flow.seatAt(gate);
+    taken.holders++;
+    seat = taken;
+    return taken;
+  }
+
+  void leaveSeat() {
+    Seat held = seat;
+    if (held != null) {
+      seat = null;
+      held.holders--;
+      held.leaveIfUnused();
+    }
+  }
+
+  /** Leaves the line of the gate at which it is parked, but not its seat. */
+  void unpark() {
+    if (seat != null) {
+      seat.leave(this);
+    }
+    unlink();
+    parkedAt = null;
+  }
+
+  @Override
+  public long rank() {
+    return head().sequence;
+  }
+
+  @Override
+  public int place() {
+    return place;
+  }
+
+  @Override
+  public void place(int newPlace) {
+    this.place = newPlace;
+  }
+}
