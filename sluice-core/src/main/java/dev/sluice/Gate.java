@@ -99,14 +99,15 @@ final class Gate extends Ring.Link<Gate> implements IndexedHeap.Node {
   }
 
   /** Whether {@code sub}, whose head needs {@code tokens} here, may go now. */
-  boolean admits(SubQueue sub, long tokens, long nowNanos) {
+  boolean admits(SubQueue sub, long tokens, long round, long nowNanos) {
     PlainBucket limiter = bucket;
     if (limiter == null) {
       return true;
     }
     return sub.promised
         ? limiter.has(tokens, nowNanos)
-        : firstInLine() == null && limiter.has(tokens + promisedTokens(), nowNanos);
+        : (firstInLine() == null || sub.hadTurnAt(this, round))
+            && limiter.has(tokens + promisedTokens(), nowNanos);
   }
 
   /** Nanoseconds until the bucket alone would let {@code tokens} through. */
@@ -132,6 +133,11 @@ final class Gate extends Ring.Link<Gate> implements IndexedHeap.Node {
       lane = line.first();
     }
     return lane;
+  }
+
+  /** Whether somebody waits who could go. */
+  boolean isAwaited() {
+    return firstInLine() != null;
   }
 
   /** Parks {@code sub}, which is not among the ready ones of its flow, until it can go. */
@@ -196,10 +202,11 @@ final class Gate extends Ring.Link<Gate> implements IndexedHeap.Node {
   }
 
   private void letThrough(Lane lane, SubQueue sub, long nowNanos) {
-    Gate other = SchedulerCore.blocker(sub, this, nowNanos);
+    Gate other = core.blocker(sub, this, nowNanos);
     Seat seat = sub.seat;
     sub.unpark();
     if (other != null) {
+      sub.hasTurnAt(this, core.round());
       other.park(sub, nowNanos);
       return;
     }

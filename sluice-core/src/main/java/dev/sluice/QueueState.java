@@ -168,7 +168,7 @@ final class QueueState extends Ring.Link<QueueState> {
     while (priorities != 0) {
       Flow flow = band(priorityToServe(priorities, nowNanos)).turn();
       SubQueue sub = flow.oldestReady();
-      Gate gate = sub == null ? null : SchedulerCore.blocker(sub, null, nowNanos);
+      Gate gate = sub == null ? null : core.blocker(sub, null, nowNanos);
       if (sub == null) {
         leave(flow);
       } else if (gate != null) {

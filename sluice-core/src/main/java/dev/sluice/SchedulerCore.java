@@ -30,6 +30,11 @@ final class SchedulerCore {
   private boolean offering;
   private long sequence;
 
+  /**
+   * Counts the calls of {@link #next}: within one, a gate that let somebody through stands by it.
+   */
+  private long round;
+
   SchedulerCore(long unit, boolean strictOrder) {
     this.unit = unit;
     this.strictOrder = strictOrder;
@@ -77,6 +82,7 @@ final class SchedulerCore {
 
   /** Whose turn it is; null if nobody can go at {@code nowNanos}. */
   @Nullable SubQueue next(long nowNanos) {
+    round++;
     Gate due;
     while ((due = wakeUps.first()) != null && due.rank() <= sinceOrigin(nowNanos)) {
       wakeUps.remove(due);
@@ -101,7 +107,10 @@ final class SchedulerCore {
 
   /** When somebody can go next, or {@link PlainBucket#NEVER} if time alone does not bring it. */
   long nanosUntilWakeUp(long nowNanos) {
-    Gate gate = wakeUps.first();
+    Gate gate;
+    while ((gate = wakeUps.first()) != null && !gate.isAwaited()) {
+      disarm(gate);
+    }
     return gate == null ? PlainBucket.NEVER : gate.rank() - sinceOrigin(nowNanos);
   }
 
@@ -120,18 +129,19 @@ final class SchedulerCore {
   }
 
   /**
-   * The gate at which the head of {@code sub} has to wait longest, apart from {@code passed}.
+   * The gate at which the head of {@code sub} has to wait longest, apart from {@code passed}, where
+   * it was its turn.
    *
    * @return null if it can go
    */
-  static @Nullable Gate blocker(SubQueue sub, @Nullable Gate passed, long nowNanos) {
+  @Nullable Gate blocker(SubQueue sub, @Nullable Gate passed, long nowNanos) {
     ScheduledItem<?> head = sub.head();
     Gate[] gates = head.set.gates;
     Gate blocker = null;
     long longestNanos = -1;
     for (int i = 0; i < gates.length; i++) {
       long tokens = head.tokensAt(i);
-      if (gates[i] != passed && !gates[i].admits(sub, tokens, nowNanos)) {
+      if (gates[i] != passed && !gates[i].admits(sub, tokens, round, nowNanos)) {
         long waitNanos = gates[i].nanosUntil(tokens, nowNanos);
         if (waitNanos > longestNanos) {
           longestNanos = waitNanos;
@@ -162,6 +172,10 @@ final class SchedulerCore {
     gate.rateChanged();
     dropIfUnused(gate);
     return true;
+  }
+
+  long round() {
+    return round;
   }
 
   private Gate gate(String name) {

@@ -1,5 +1,7 @@
 package dev.sluice;
 
+import java.util.HashSet;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -21,6 +23,11 @@ final class SubQueue extends Ring.Link<SubQueue> implements IndexedHeap.Node {
 
   /** Whether every gate of its head keeps the tokens for it. */
   boolean promised;
+
+  /** Gates that would have let it through in that round, had not another one held it up. */
+  private @Nullable Set<Gate> turns;
+
+  private long turnsRound;
 
   private int place = IndexedHeap.OUTSIDE;
 
@@ -65,6 +72,19 @@ final class SubQueue extends Ring.Link<SubQueue> implements IndexedHeap.Node {
     for (int i = 0; i < gates.length; i++) {
       gates[i].laneOf(flow.queue).promise(flow.band.priority, sign * head.tokensAt(i));
     }
+  }
+
+  /* Else two lines in which it is first could send it to and fro for ever. */
+  void hasTurnAt(Gate gate, long round) {
+    if (turns == null || turnsRound != round) {
+      turns = new HashSet<>();
+      turnsRound = round;
+    }
+    turns.add(gate);
+  }
+
+  boolean hadTurnAt(Gate gate, long round) {
+    return turns != null && turnsRound == round && turns.contains(gate);
   }
 
   /** Sits at {@code gate}; a seat it has elsewhere is given up. */

@@ -1,0 +1,258 @@
+package dev.sluice;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.sluice.SchedulerModel.Item;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import net.jqwik.api.Arbitraries;
+import net.jqwik.api.Arbitrary;
+import net.jqwik.api.Combinators;
+import net.jqwik.api.ForAll;
+import net.jqwik.api.Property;
+import net.jqwik.api.Provide;
+import org.jspecify.annotations.Nullable;
+
+/** The scheduler against a model that looks at every item: what it offers, and when it says no. */
+class SchedulerModelPropertyTest {
+  private static final List<String> QUEUES = List.of("q", "r");
+  private static final List<String> KEYS = List.of("a", "b", "c", "d");
+  private static final List<String> THROTTLES = List.of("x", "y", "z");
+
+  /** A step; what its numbers mean depends on its kind. */
+  record Step(int kind, int a, int b, int c) {}
+
+  @Provide
+  Arbitrary<List<Step>> steps() {
+    Arbitrary<Integer> small = Arbitraries.integers().between(0, 63);
+    return Combinators.combine(Arbitraries.integers().between(0, 19), small, small, small)
+        .as(Step::new)
+        .list()
+        .ofMaxSize(150);
+  }
+
+  @Property(shrinking = net.jqwik.api.ShrinkingMode.BOUNDED, tries = 3000)
+  void next_ofUnitCosts_missesNothing(@ForAll("steps") List<Step> steps) {
+    new Run(false, 1, THROTTLES.size()).go(steps);
+  }
+
+  @Property(shrinking = net.jqwik.api.ShrinkingMode.BOUNDED, tries = 1000)
+  void next_ofSingleThrottles_wakesExactly(@ForAll("steps") List<Step> steps) {
+    new Run(false, 1, 1).go(steps);
+  }
+
+  @Property(shrinking = net.jqwik.api.ShrinkingMode.BOUNDED, tries = 1000)
+  void next_inStrictOrder_missesNothing(@ForAll("steps") List<Step> steps) {
+    new Run(true, 1, THROTTLES.size()).go(steps);
+  }
+
+  @Property(shrinking = net.jqwik.api.ShrinkingMode.BOUNDED, tries = 2000)
+  void next_ofMixedCosts_holdsUpNobodyWithoutReason(@ForAll("steps") List<Step> steps) {
+    new Run(false, 4, THROTTLES.size()).go(steps);
+  }
+
+  /** One scheduler and one model, taken through the same steps. */
+  private static final class Run {
+    private final SchedulerModel model;
+    private final FairScheduler<Item> scheduler;
+    private final long maxTokens;
+    private final int maxThrottles;
+    private final List<ScheduledItem<Item>> handles = new ArrayList<>();
+    private final List<ScheduledItem<Item>> delivered = new ArrayList<>();
+    private int ids;
+
+    Run(boolean strict, long maxTokens, int maxThrottles) {
+      this.model = new SchedulerModel(strict);
+      FairScheduler.Builder<Item> builder = FairScheduler.<Item>builder().unit(4);
+      this.scheduler = strict ? builder.strictOrder().build() : builder.build();
+      this.maxTokens = maxTokens;
+      this.maxThrottles = maxThrottles;
+    }
+
+    void go(List<Step> steps) {
+      steps.forEach(this::apply);
+      QUEUES.forEach(queue -> credit(queue, Long.MAX_VALUE));
+      QUEUES.forEach(queue -> KEYS.forEach(key -> limit(queue, key, Integer.MAX_VALUE)));
+      THROTTLES.forEach(name -> rate(name, 2, 10));
+      while (serve(true)) {
+        // until nothing is left
+      }
+      assertThat(model.waiting()).isEmpty();
+      assertThat(scheduler.next(model.nowNanos())).isInstanceOf(Next.Idle.class);
+    }
+
+    private void apply(Step step) {
+      switch (step.kind) {
+        case 0, 1, 2, 3, 4, 5 -> enqueue(step);
+        case 6, 7, 8, 9 -> serve(true);
+        case 10 -> serve(false);
+        case 11 -> removeItem(step.a);
+        case 12 -> rate(pick(THROTTLES, step.a), step.b % 5 / 2.0, step.c % 4);
+        case 13 -> unrate(pick(THROTTLES, step.a));
+        case 14 -> credit(pick(QUEUES, step.a), step.b % 3);
+        case 15 -> limit(pick(QUEUES, step.a), pick(KEYS, step.b), 1 + step.c % 2);
+        case 16 -> complete(step.a);
+        case 17 -> scheduler.queue(pick(QUEUES, step.a)).setWeight(pick(KEYS, step.b), 1 + step.c);
+        case 18 -> model.advance(step.a * 10_000_000L + step.b);
+        default -> credit(pick(QUEUES, step.a), Long.MAX_VALUE);
+      }
+    }
+
+    private static <E> E pick(List<E> from, int index) {
+      return from.get(index % from.size());
+    }
+
+    private void enqueue(Step step) {
+      Map<String, Long> tokens = new TreeMap<>();
+      for (int i = 0; i < THROTTLES.size() && tokens.size() < maxThrottles; i++) {
+        if ((step.b >> i & 1) == 1) {
+          tokens.put(THROTTLES.get(i), 1 + (step.c + i) % maxTokens);
+        }
+      }
+      String queue = pick(QUEUES, step.a / 4);
+      Item item = new Item(ids++, queue, pick(KEYS, step.a), step.b / 8 % 3, tokens);
+      Placement placement = Placement.of(item.key()).withPriority(item.priority());
+      for (Map.Entry<String, Long> need : tokens.entrySet()) {
+        placement = placement.withThrottle(need.getKey(), need.getValue());
+      }
+      placement = placement.withCost(1 + step.c % 4);
+      model.add(item);
+      handles.add(scheduler.queue(queue).enqueue(item, placement));
+    }
+
+    private void removeItem(int index) {
+      if (!handles.isEmpty()) {
+        ScheduledItem<Item> handle = pick(handles, index);
+        boolean waits = model.waiting().contains(handle.item());
+        assertThat(handle.isQueued()).isEqualTo(waits);
+        assertThat(handle.remove()).isEqualTo(waits);
+        model.remove(handle.item());
+      }
+    }
+
+    private void rate(String name, double perSecond, long burst) {
+      model.setRate(name, perSecond, burst);
+      scheduler.setRate(name, perSecond, burst, model.nowNanos());
+    }
+
+    private void unrate(String name) {
+      assertThat(scheduler.removeRate(name)).isEqualTo(model.hasRate(name));
+      model.removeRate(name);
+    }
+
+    private void credit(String queue, long credit) {
+      model.setCredit(queue, credit);
+      scheduler.queue(queue).setCredit(credit);
+    }
+
+    private void limit(String queue, String key, int limit) {
+      model.setLimit(queue, key, limit);
+      scheduler.queue(queue).setConcurrencyLimit(key, limit);
+    }
+
+    private void complete(int index) {
+      if (!delivered.isEmpty()) {
+        ScheduledItem<Item> handle = delivered.remove(index % delivered.size());
+        if (handle.complete()) {
+          model.complete(handle.item().queue(), handle.item().key());
+        }
+        assertThat(handle.complete()).isFalse();
+      }
+    }
+
+    /** Asks once, and goes on to the wake-up if there is one; false when nothing can ever go. */
+    private boolean serve(boolean confirm) {
+      Next<Item> next = scheduler.next(model.nowNanos());
+      levelsAgree();
+      if (next instanceof Next.Offer<Item> offer) {
+        answer(offer, confirm);
+        return true;
+      }
+      nothingIsHeldUp();
+      if (next instanceof Next.Wait<Item> wait) {
+        long waitNanos = wait.untilNanos() - model.nowNanos();
+        assertThat(waitNanos).isPositive();
+        if (maxTokens == 1) {
+          wakesInTime(waitNanos);
+        }
+        model.advance(waitNanos - 1);
+        assertThat(scheduler.next(model.nowNanos())).isEqualTo(wait);
+        model.advance(1);
+        return true;
+      }
+      assertThat(maxTokens > 1 || earliest() == SchedulerModel.NEVER).isTrue();
+      return false;
+    }
+
+    private void answer(Next.Offer<Item> offer, boolean confirm) {
+      Item item = offer.item();
+      assertThat(model.canGo(item)).as("%s can go", item).isTrue();
+      if (confirm) {
+        assertThat(offer.confirm().isQueued()).isFalse();
+        model.deliver(item, model.isLimited(item.queue(), item.key()));
+        delivered.add(offer.scheduled());
+      } else {
+        offer.giveBack();
+        levelsAgree();
+        Next<Item> again = scheduler.next(model.nowNanos());
+        assertThat(again)
+            .isInstanceOfSatisfying(
+                Next.Offer.class,
+                same -> {
+                  assertThat(same.item()).isEqualTo(item);
+                  same.giveBack();
+                });
+      }
+    }
+
+    private void nothingIsHeldUp() {
+      for (Item item : model.waiting()) {
+        if (model.canGo(item)) {
+          assertThat(waitsBehindLarger(item)).as("%s is held up by a larger one", item).isTrue();
+        }
+      }
+    }
+
+    /** Who waits for tokens keeps its place even if somebody behind needs fewer. */
+    private boolean waitsBehindLarger(Item item) {
+      return model.waiting().stream()
+          .filter(model::isEligible)
+          .filter(other -> !model.canGo(other))
+          .anyMatch(other -> needsMore(other, item));
+    }
+
+    private static boolean needsMore(Item other, Item item) {
+      return item.tokens().entrySet().stream()
+          .anyMatch(need -> other.tokens().getOrDefault(need.getKey(), 0L) > need.getValue());
+    }
+
+    private void wakesInTime(long waitNanos) {
+      if (maxThrottles == 1) {
+        assertThat(waitNanos).isEqualTo(earliest());
+      } else {
+        assertThat(waitNanos).isLessThanOrEqualTo(earliest());
+      }
+    }
+
+    private long earliest() {
+      return model.waiting().stream()
+          .filter(model::isEligible)
+          .mapToLong(model::nanosUntil)
+          .min()
+          .orElse(SchedulerModel.NEVER);
+    }
+
+    private void levelsAgree() {
+      for (String name : THROTTLES) {
+        @Nullable Double level =
+            scheduler.throttle(name, model.nowNanos()).map(ThrottleStats::level).orElse(null);
+        assertThat(level == null).isEqualTo(!model.hasRate(name));
+        if (level != null) {
+          assertThat(level).isEqualTo(model.level(name));
+        }
+      }
+    }
+  }
+}
