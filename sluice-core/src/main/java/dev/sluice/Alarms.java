@@ -8,11 +8,13 @@ import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 
 /** Runs something when a clock reaches an instant. */
-@FunctionalInterface
 interface Alarms {
 
   /** Runs {@code action} once when the clock reaches {@code dueNanos}, possibly a little early. */
   Alarm at(long dueNanos, Runnable action);
+
+  /** Runs {@code action}, which may block, soon and without waiting for it. */
+  void start(Runnable action);
 
   /** Something set to happen. */
   @FunctionalInterface
@@ -23,10 +25,33 @@ interface Alarms {
 
   /** The alarms of {@code clock}: its own if it is manual, else those of the one shared timer. */
   static Alarms of(NanoClock clock) {
-    if (clock instanceof ManualClock manual) {
-      return manual::alarmAt;
+    return clock instanceof ManualClock manual ? new OfManual(manual) : new OfTimer(clock);
+  }
+
+  /** Alarms that go off on the thread that advances the clock. */
+  record OfManual(ManualClock clock) implements Alarms {
+    @Override
+    public Alarm at(long dueNanos, Runnable action) {
+      return clock.alarmAt(dueNanos, action);
     }
-    return (dueNanos, action) -> SharedTimer.after(dueNanos - clock.nanoTime(), action);
+
+    @Override
+    public void start(Runnable action) {
+      action.run();
+    }
+  }
+
+  /** Alarms that go off on threads of the library. */
+  record OfTimer(NanoClock clock) implements Alarms {
+    @Override
+    public Alarm at(long dueNanos, Runnable action) {
+      return SharedTimer.after(dueNanos - clock.nanoTime(), action);
+    }
+
+    @Override
+    public void start(Runnable action) {
+      SharedTimer.start(action);
+    }
   }
 
   /** One timer for all buckets; its daemon threads end when nothing has been set for a while. */

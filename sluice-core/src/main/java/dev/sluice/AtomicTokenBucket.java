@@ -136,7 +136,7 @@ final class AtomicTokenBucket extends Cell implements TokenBucket {
   public void consumeBlocking(long tokens) throws InterruptedException {
     long nowNanos = clock.nanoTime();
     if (!tryConsume(tokens, nowNanos)) {
-      line.join(tokens, nowNanos, WaitingLine.FOR_EVER).await();
+      line.joinBlocking(tokens, nowNanos, WaitingLine.FOR_EVER).await();
     }
   }
 
@@ -145,10 +145,11 @@ final class AtomicTokenBucket extends Cell implements TokenBucket {
     long maxWaitNanos = saturatedNanos(maxWait);
     long nowNanos = clock.nanoTime();
     return tryConsume(tokens, nowNanos)
-        || line.join(tokens, nowNanos, maxWaitNanos).awaitBeforeDeadline();
+        || line.joinBlocking(tokens, nowNanos, maxWaitNanos).awaitBeforeDeadline();
   }
 
   private static long saturatedNanos(Duration maxWait) {
+    Objects.requireNonNull(maxWait, "maxWait");
     if (maxWait.isNegative()) {
       throw new IllegalArgumentException("maxWait must not be negative: maxWait=" + maxWait);
     }

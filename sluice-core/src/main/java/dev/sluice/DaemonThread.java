@@ -6,7 +6,7 @@ final class DaemonThread {
 
   static Thread of(Runnable task, String name) {
     Thread thread = new Thread(null, task, name, 0, false);
-    thread.setContextClassLoader(null);
+    thread.setContextClassLoader(ClassLoader.getSystemClassLoader());
     thread.setDaemon(true);
     return thread;
   }

@@ -36,7 +36,8 @@ public sealed interface Decision {
     /**
      * How long until the same request can be granted, if nobody else consumes meanwhile.
      *
-     * <p>Minimal and sufficient: one nanosecond earlier it is denied, then it is granted.
+     * <p>Minimal and sufficient: one nanosecond earlier it is denied, then it is granted. While
+     * callers wait in line, it is the least it can be: they are served when a timer wakes.
      *
      * @return nanoseconds, at least 1
      */

@@ -5,6 +5,7 @@ import static dev.sluice.Preconditions.requireNonNegative;
 import static dev.sluice.Preconditions.requirePositive;
 
 import java.time.Duration;
+import java.util.Objects;
 
 /**
  * What a bucket allows: how many tokens it holds and how they come back.
@@ -160,6 +161,7 @@ public sealed interface Limit {
   }
 
   private static void requirePeriod(String name, Duration period) {
+    Objects.requireNonNull(period, name);
     if (period.isZero() || period.isNegative() || period.compareTo(MAX_PERIOD) > 0) {
       throw new IllegalArgumentException(
           name + " must be positive and at most " + MAX_PERIOD + ": " + name + "=" + period);

@@ -11,11 +11,14 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>Callers waiting on a bucket with this clock are served by {@link #advance}, on the thread that
  * calls it and in the order they fall due, each while the clock shows the instant it was due at.
- * Thread-safe.
+ * Thread-safe. A caller served early, by a call with a later instant than this clock shows, has its
+ * future completed when the clock is moved or the line is next used.
  *
  * @since 0.1
  */
 public final class ManualClock implements NanoClock {
+  private static final Duration MAX_ADVANCE = Duration.ofNanos(Long.MAX_VALUE);
+
   private final Object lock = new Object();
 
   /** Written under {@code lock}. */
@@ -62,6 +65,10 @@ public final class ManualClock implements NanoClock {
    * @throws IllegalArgumentException if {@code duration} is negative
    */
   public void advance(Duration duration) {
+    if (duration.compareTo(MAX_ADVANCE) > 0) {
+      throw new IllegalArgumentException(
+          "duration must be at most " + MAX_ADVANCE + ": duration=" + duration);
+    }
     advanceNanos(duration.toNanos());
   }
 

@@ -7,7 +7,7 @@ import java.time.Duration;
  *
  * <p>Readings are nanoseconds from an arbitrary origin, like those of {@link System#nanoTime}: only
  * differences mean anything, and they may wrap. A clock that stands still or steps back mints no
- * token.
+ * token. One that throws fails the call that reads it, and callers that wait then may wait on.
  *
  * <p>Callers that wait on a bucket are woken by real time, whatever its clock says; only {@link
  * ManualClock} wakes them itself.

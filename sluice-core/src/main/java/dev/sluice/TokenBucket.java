@@ -319,7 +319,7 @@ public sealed interface TokenBucket permits AtomicTokenBucket {
    * A limit equal to the present one changes nothing. The conversion never gains and loses less
    * than one unit, which is a whole token where the new limit is strict or manual and less than a
    * billionth of a second of refill elsewhere. The grid of a strict limit starts with the bucket,
-   * not with the change.
+   * not with the change. Under {@link Limit.DenyAll} those who wait go on waiting.
    *
    * @param limit the new limit
    * @throws IllegalArgumentException if no exact scale fits the limit; nothing changes

@@ -15,12 +15,16 @@ final class Waiter extends CompletableFuture<Void> {
   final long tokens;
   private final WaitingLine line;
 
+  /** Whether a thread waits for it, and nobody else has seen it: it has no callbacks. */
+  final boolean isBlocking;
+
   /** Guarded by the line's lock: goes off at the deadline, if there is one. */
   Alarms.@Nullable Alarm deadline;
 
-  Waiter(WaitingLine line, long tokens) {
+  Waiter(WaitingLine line, long tokens, boolean isBlocking) {
     this.line = line;
     this.tokens = tokens;
+    this.isBlocking = isBlocking;
   }
 
   void grant() {

@@ -2,7 +2,6 @@ package dev.sluice;
 
 import dev.sluice.Alarms.Alarm;
 import dev.sluice.ConsumeRefusedException.Reason;
-import java.util.ArrayDeque;
 import java.util.LinkedHashSet;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Supplier;
@@ -28,30 +27,21 @@ final class WaitingLine {
    */
   static final long FOR_EVER = Long.MAX_VALUE;
 
-  /** How long one caller's callback may hold up those behind it; long against any mere delay. */
-  private static final long RESCUE_NANOS = 100_000_000;
-
   private final AtomicTokenBucket bucket;
   private final NanoClock clock;
   private final Alarms alarms;
   private final int maxWaiters;
 
   private final ReentrantLock lock = new ReentrantLock();
+  private final Completer completer;
 
   // Guarded by lock. The cell is the one on whose axis frontFullAt lies.
   private final LinkedHashSet<Waiter> waiters = new LinkedHashSet<>();
-  private final ArrayDeque<Waiter> granted = new ArrayDeque<>();
   private long queuedTokens;
   private Cell cell;
   private long frontFullAt;
   private @Nullable Alarm headAlarm;
   private long headAlarmNanos;
-
-  // Guarded by lock: whose turn it is to complete the granted, and how many that was so far. A
-  // callback may come back here on the same thread and go on with those behind it.
-  private @Nullable Thread completer;
-  private long completions;
-  private @Nullable Alarm rescueAlarm;
 
   WaitingLine(AtomicTokenBucket bucket, NanoClock clock, int maxWaiters) {
     this.bucket = bucket;
@@ -59,6 +49,7 @@ final class WaitingLine {
     this.clock = clock;
     this.alarms = Alarms.of(clock);
     this.maxWaiters = maxWaiters;
+    this.completer = new Completer(lock, clock, alarms);
   }
 
   int size() {
@@ -72,7 +63,16 @@ final class WaitingLine {
 
   /** Joins the line, or is refused. */
   Waiter join(long tokens, long nowNanos, long maxWaitNanos) {
-    return locked(nowNanos, () -> admit(tokens, nowNanos, maxWaitNanos));
+    return join(new Waiter(this, tokens, false), nowNanos, maxWaitNanos);
+  }
+
+  /** Joins the line with a thread that waits for nothing else, or is refused. */
+  Waiter joinBlocking(long tokens, long nowNanos, long maxWaitNanos) {
+    return join(new Waiter(this, tokens, true), nowNanos, maxWaitNanos);
+  }
+
+  private Waiter join(Waiter waiter, long nowNanos, long maxWaitNanos) {
+    return locked(nowNanos, () -> admit(waiter, nowNanos, maxWaitNanos));
   }
 
   /** Leaves the line and returns what was promised; false if the tokens are there already. */
@@ -103,7 +103,7 @@ final class WaitingLine {
       settle(nowNanos);
       armHead();
       // A caller who does not wait has not asked to run the callbacks of those who did.
-      armCompletion(0);
+      completer.runElsewhere();
       return waiters.isEmpty()
           ? bucket.decide(tokens, nowNanos)
           : Decisions.of(cell.axis, ~cell.fullAt(), tokens, nowNanos);
@@ -129,12 +129,11 @@ final class WaitingLine {
         }
       }
     } finally {
-      completeGranted();
+      completer.run();
     }
   }
 
-  private Waiter admit(long tokens, long nowNanos, long maxWaitNanos) {
-    Waiter waiter = new Waiter(this, tokens);
+  private Waiter admit(Waiter waiter, long nowNanos, long maxWaitNanos) {
     if (waiters.size() >= maxWaiters) {
       waiter.refuse(Reason.LINE_FULL, "the line is full: maxWaiters=" + maxWaiters);
       return waiter;
@@ -277,6 +276,10 @@ final class WaitingLine {
       return;
     }
     cover(nowNanos);
+    if (cell.unitsAt(nowNanos) < 0) {
+      // Nothing is known of the time before the epoch, so nobody is served in it.
+      return;
+    }
     long now = unitsAt(nowNanos);
     boolean served = false;
     while (isHeadDue(now)) {
@@ -360,7 +363,7 @@ final class WaitingLine {
 
   private void grant(Waiter waiter) {
     remove(waiter);
-    granted.add(waiter);
+    completer.add(waiter);
   }
 
   private void remove(Waiter waiter) {
@@ -397,57 +400,5 @@ final class WaitingLine {
       alarm.cancel();
     }
     return null;
-  }
-
-  /** Completes the granted outside the lock, in order: one thread at a time does it. */
-  private void completeGranted() {
-    for (Waiter next = nextGranted(); next != null; next = nextGranted()) {
-      next.grant();
-    }
-  }
-
-  private @Nullable Waiter nextGranted() {
-    Thread turn = Thread.currentThread();
-    lock.lock();
-    try {
-      if (completer == null) {
-        completer = turn;
-      }
-      Waiter next = null;
-      if (completer == turn) {
-        completions++;
-        next = granted.poll();
-        completer = next == null ? null : turn;
-      }
-      armCompletion(RESCUE_NANOS);
-      return next;
-    } finally {
-      lock.unlock();
-    }
-  }
-
-  /** Sees to it that the granted are completed even if this thread does not come to it. */
-  private void armCompletion(long delayNanos) {
-    if (granted.isEmpty()) {
-      rescueAlarm = cancelled(rescueAlarm);
-    } else if (rescueAlarm == null) {
-      long seen = completions;
-      rescueAlarm = alarms.at(clock.nanoTime() + delayNanos, () -> rescue(seen));
-    }
-  }
-
-  /** Goes on with the others if the thread whose turn it is got stuck in one caller's callback. */
-  private void rescue(long seenCompletions) {
-    lock.lock();
-    try {
-      rescueAlarm = cancelled(rescueAlarm);
-      if (completions == seenCompletions) {
-        completer = null;
-      }
-      armCompletion(RESCUE_NANOS);
-    } finally {
-      lock.unlock();
-    }
-    completeGranted();
   }
 }

@@ -54,7 +54,7 @@ final class ClockTest {
         .filteredOn(thread -> thread.getName().startsWith("sluice-"))
         .isNotEmpty()
         .allMatch(Thread::isDaemon)
-        .allMatch(thread -> thread.getContextClassLoader() == null);
+        .allMatch(thread -> thread.getContextClassLoader() == ClassLoader.getSystemClassLoader());
   }
 
   @Test

@@ -285,4 +285,20 @@ final class ExtremesTest {
   static TokenBucket bucket(Limit limit, long initialTokens, NanoClock clock) {
     return TokenBucket.builder().limit(limit).initialTokens(initialTokens).clock(clock).build();
   }
+
+  @Test
+  void consume_atAReadingBeforeAMovedEpoch_isNotServedAtOnce() {
+    ManualClock clock = ManualClock.startingAt(0);
+    TokenBucket bucket =
+        TokenBucket.builder()
+            .capacity(14)
+            .refill(999_983, Duration.ofSeconds(1))
+            .clock(clock)
+            .build();
+    assertThat(bucket.tryConsume(14)).isTrue();
+    clock.advance(Duration.ofSeconds(3000));
+    assertThat(bucket.tryConsume(14)).isTrue();
+    assertThat(bucket.tryConsume(13, 0)).isFalse();
+    assertThat(bucket.consume(13, 0)).isNotDone();
+  }
 }

@@ -33,22 +33,22 @@ class SchedulerModelPropertyTest {
         .ofMaxSize(150);
   }
 
-  @Property(shrinking = net.jqwik.api.ShrinkingMode.BOUNDED, tries = 3000)
+  @Property(tries = 3000)
   void next_ofUnitCosts_missesNothing(@ForAll("steps") List<Step> steps) {
     new Run(false, 1, THROTTLES.size()).go(steps);
   }
 
-  @Property(shrinking = net.jqwik.api.ShrinkingMode.BOUNDED, tries = 1000)
+  @Property(tries = 1000)
   void next_ofSingleThrottles_wakesExactly(@ForAll("steps") List<Step> steps) {
     new Run(false, 1, 1).go(steps);
   }
 
-  @Property(shrinking = net.jqwik.api.ShrinkingMode.BOUNDED, tries = 1000)
+  @Property(tries = 1000)
   void next_inStrictOrder_missesNothing(@ForAll("steps") List<Step> steps) {
     new Run(true, 1, THROTTLES.size()).go(steps);
   }
 
-  @Property(shrinking = net.jqwik.api.ShrinkingMode.BOUNDED, tries = 2000)
+  @Property(tries = 2000)
   void next_ofMixedCosts_holdsUpNobodyWithoutReason(@ForAll("steps") List<Step> steps) {
     new Run(false, 4, THROTTLES.size()).go(steps);
   }
@@ -134,7 +134,7 @@ class SchedulerModelPropertyTest {
 
     private void rate(String name, double perSecond, long burst) {
       model.setRate(name, perSecond, burst);
-      scheduler.setRate(name, perSecond, burst, model.nowNanos());
+      scheduler.setRate(name, perSecond, (double) burst, model.nowNanos());
     }
 
     private void unrate(String name) {

@@ -28,6 +28,59 @@ final class WaitingLineStressTest {
 
   /** The rescue: a callback that blocks does not keep those behind it from their tokens. */
   @Test
+  void callbacksThatComeBack_doNotGrowTheStack() {
+    int callers = 20_000;
+    TokenBucket bucket =
+        TokenBucket.builder()
+            .capacity(callers)
+            .manual()
+            .initialTokens(0)
+            .maxWaiters(callers)
+            .build();
+    List<CompletableFuture<Void>> done = new ArrayList<>();
+    for (int i = 0; i < callers; i++) {
+      done.add(bucket.consume(1).thenRun(() -> bucket.replenish(1)));
+    }
+    bucket.replenish(1);
+    assertThat(done).allSatisfy(each -> assertThat(each).isCompleted());
+    assertThat(bucket.waiting()).isZero();
+    assertThat(bucket.available()).isEqualTo(1);
+  }
+
+  @Test
+  void callersThatComeBackTogether_allGoOn() {
+    int callers = 5_000;
+    TokenBucket bucket =
+        TokenBucket.builder()
+            .capacity(callers)
+            .manual()
+            .initialTokens(0)
+            .maxWaiters(callers)
+            .build();
+    List<CompletableFuture<Void>> second = new ArrayList<>();
+    for (int i = 0; i < callers; i++) {
+      second.add(bucket.consume(1).thenCompose(first -> bucket.consume(1)));
+    }
+    bucket.replenish(callers);
+    assertThat(bucket.waiting()).isEqualTo(callers);
+    bucket.replenish(callers);
+    assertThat(second).allSatisfy(each -> assertThat(each).isCompleted());
+  }
+
+  @Test
+  void callbacksThatBlock_doNotHoldUpAThreadThatWaits() throws Exception {
+    TokenBucket bucket = bucket(new Limit.Balanced(100, 100, SECOND), 0, NanoClock.system());
+    CountDownLatch release = new CountDownLatch(1);
+    List<CompletableFuture<Void>> stuck = new ArrayList<>();
+    for (int i = 0; i < 30; i++) {
+      stuck.add(bucket.consume(1).thenRun(() -> awaitQuietly(release)));
+    }
+    bucket.consumeBlocking(1);
+    release.countDown();
+    CompletableFuture.allOf(stuck.toArray(CompletableFuture[]::new)).get(30, TimeUnit.SECONDS);
+  }
+
+  @Test
   void aCallbackThatBlocks_doesNotHoldUpThoseBehindIt() throws Exception {
     TokenBucket bucket = bucket(new Limit.Balanced(100, 100, SECOND), 0, NanoClock.system());
     CountDownLatch release = new CountDownLatch(1);

@@ -1,0 +1,154 @@
+package dev.sluice;
+
+import dev.sluice.Alarms.Alarm;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.locks.ReentrantLock;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Completes the futures of those whose turn has come: outside the line's lock, in order, by one
+ * thread at a time.
+ */
+final class Completer {
+  /*
+   * A callback may come back here, serve others and even wait for them; so the thread whose turn it
+   * is goes on with them inside the callback, but only a few times over: beyond that the loops
+   * further out do it, and the stack does not grow.
+   *
+   * A callback that blocks would hold up those behind it. If nothing has moved for a while, a timer
+   * takes the turn away from that thread and completes some of the others on threads of their own.
+   */
+
+  /** How often a callback may run others inside itself. */
+  private static final int MAX_DEPTH = 8;
+
+  /** How long one caller's callback may hold up those behind it; long against any mere delay. */
+  private static final long RESCUE_NANOS = 100_000_000;
+
+  /** Threads that a rescue may start; callbacks that block tend to come in crowds. */
+  private static final int RESCUED_AT_ONCE = 64;
+
+  private final ReentrantLock lock;
+  private final NanoClock clock;
+  private final Alarms alarms;
+
+  // Guarded by lock. Depth is how many loops the thread whose turn it is has begun.
+  private final ArrayDeque<Waiter> granted = new ArrayDeque<>();
+  private @Nullable Thread turn;
+  private int depth;
+  private long completions;
+  private @Nullable Alarm rescueAlarm;
+
+  Completer(ReentrantLock lock, NanoClock clock, Alarms alarms) {
+    this.lock = lock;
+    this.clock = clock;
+    this.alarms = alarms;
+  }
+
+  /** {@code waiter} has its tokens. The caller holds the lock. */
+  void add(Waiter waiter) {
+    if (waiter.isBlocking) {
+      // Wakes a thread and runs no callback, so nobody need wait for it nor it for anybody.
+      waiter.grant();
+    } else {
+      granted.add(waiter);
+    }
+  }
+
+  /** Completes who was added, unless another thread is at it. The caller does not hold the lock. */
+  void run() {
+    if (begin()) {
+      for (Waiter next = next(); next != null; next = next()) {
+        grant(next);
+      }
+    }
+  }
+
+  /** Completes {@code waiter}, if need be elsewhere: this thread may have no stack left. */
+  private void grant(Waiter waiter) {
+    try {
+      waiter.grant();
+    } finally {
+      if (!waiter.isDone()) {
+        alarms.start(waiter::grant);
+      }
+    }
+  }
+
+  /** Sees to it that who was added is completed soon, on another thread. Called with the lock. */
+  void runElsewhere() {
+    arm(turn == null ? 0 : RESCUE_NANOS);
+  }
+
+  private boolean begin() {
+    lock.lock();
+    try {
+      arm(RESCUE_NANOS);
+      if (turn == null) {
+        turn = Thread.currentThread();
+        depth = 0;
+      }
+      if (turn != Thread.currentThread() || depth == MAX_DEPTH) {
+        return false;
+      }
+      depth++;
+      return true;
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  private @Nullable Waiter next() {
+    lock.lock();
+    try {
+      if (turn != Thread.currentThread()) {
+        return null;
+      }
+      completions++;
+      Waiter next = granted.poll();
+      if (next == null && --depth == 0) {
+        turn = null;
+      }
+      arm(RESCUE_NANOS);
+      return next;
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  private void arm(long delayNanos) {
+    if (granted.isEmpty()) {
+      if (rescueAlarm != null) {
+        rescueAlarm.cancel();
+        rescueAlarm = null;
+      }
+    } else if (rescueAlarm == null) {
+      long seen = completions;
+      rescueAlarm = alarms.at(clock.nanoTime() + delayNanos, () -> rescue(seen));
+    }
+  }
+
+  private void rescue(long seenCompletions) {
+    List<Waiter> rescued = new ArrayList<>();
+    lock.lock();
+    try {
+      if (rescueAlarm != null) {
+        rescueAlarm.cancel();
+        rescueAlarm = null;
+      }
+      if (turn != null && completions == seenCompletions) {
+        turn = null;
+        completions++;
+        while (rescued.size() < RESCUED_AT_ONCE && !granted.isEmpty()) {
+          rescued.add(granted.remove());
+        }
+      }
+    } finally {
+      lock.unlock();
+    }
+    rescued.forEach(waiter -> alarms.start(waiter::grant));
+    run();
+  }
+}
