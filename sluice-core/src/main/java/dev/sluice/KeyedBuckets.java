@@ -77,7 +77,7 @@ final class KeyedBuckets {
       if (bucket != null) {
         rehome(bucket, nowNanos);
         bucket = map.get(key);
-      } else if (templates.isEmpty()) {
+      } else if (templates.match(key) == null) {
         return null;
       } else {
         bucket = map.computeIfAbsent(key, absent -> fromTemplate(absent, nowNanos));

@@ -13,10 +13,6 @@ import org.jspecify.annotations.Nullable;
 record Templates(List<Template> longestFirst) {
   static final Templates NONE = new Templates(List.of());
 
-  boolean isEmpty() {
-    return longestFirst.isEmpty();
-  }
-
   /** The template with the longest prefix of {@code key}. */
   @Nullable Template match(String key) {
     for (Template template : longestFirst) {
