@@ -20,7 +20,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Many threads, many keys: never a token too many, none lost, nobody stuck. */
-@Timeout(60)
+@Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD) // who spins is not asked
 final class ThrottleConcurrencyTest {
   private static final int KEYS = 8;
   private static final long BURST = 1_000_000;

@@ -178,6 +178,31 @@ final class ThrottleTest {
   }
 
   @Test
+  void update_toARateThatOtherKeysHaveHadForLong_countsFromNow() {
+    throttle.setRate("old", 10, 100);
+    clock.advance(Duration.ofHours(1));
+    throttle.setRate("key", 1, 100);
+    throttle.tryConsume("key", 98);
+    throttle.setRate("key", 10, 100);
+    assertThat(level("key")).isEqualTo(2);
+    clock.advance(Duration.ofSeconds(1));
+    assertThat(level("key")).isEqualTo(12);
+    throttle.tryConsume("key", 12);
+    throttle.setRate("key", 1, 50);
+    assertThat(level("key")).isZero();
+    clock.advance(Duration.ofSeconds(1));
+    assertThat(level("key")).isEqualTo(1);
+  }
+
+  @Test
+  void update_doesNotBackdateAFasterRateOverGrantsAlreadyMade() {
+    throttle.setRate("key", 1, 10);
+    assertThat(throttle.tryConsume("key", 10, 5 * SECOND)).as("by a clock ahead of ours").isTrue();
+    throttle.setRate("key", 1_000, 10);
+    assertThat(throttle.tryConsume("key", 1, 5 * SECOND)).isFalse();
+  }
+
+  @Test
   void updateToEqualValues_changesNothing() {
     throttle.setRate("key", 0.3, 10);
     throttle.tryConsume("key", 5);
