@@ -63,14 +63,25 @@ final class Claims {
 
   /** Sorts by id and drops what is named twice. */
   void order() {
-    for (int gap : GAPS) {
-      for (int i = gap; i < size; i++) {
-        sink(i, gap);
+    for (int g = size > GAPS[GAPS.length - 2] ? 0 : GAPS.length - 1; g < GAPS.length; g++) {
+      for (int i = GAPS[g]; i < size; i++) {
+        if (buckets[i - GAPS[g]].id > buckets[i].id) {
+          sink(i, GAPS[g]);
+        }
       }
     }
-    int kept = 0;
-    for (int i = 0; i < size; i++) {
-      if (i == 0 || buckets[i] != buckets[kept - 1]) {
+    for (int i = 1; i < size; i++) {
+      if (buckets[i] == buckets[i - 1]) {
+        dropRepeated();
+        return;
+      }
+    }
+  }
+
+  private void dropRepeated() {
+    int kept = 1;
+    for (int i = 1; i < size; i++) {
+      if (buckets[i] != buckets[kept - 1]) {
         put(kept++, buckets[i], cost(i));
       }
     }
@@ -108,13 +119,39 @@ final class Claims {
     if (size == 1) {
       return outcome(buckets[0].take(cost(0), nowNanos), buckets[0]);
     }
+    // What was seen of each bucket, and what to make of that.
+    long[] words = new long[2 * size];
     for (int i = 0; i < size; i++) {
-      Outcome outcome = outcome(buckets[i].wouldTake(cost(i), nowNanos), buckets[i]);
-      if (outcome != Outcome.GRANTED) {
-        return outcome;
+      KeyedBucket bucket = buckets[i];
+      long seen = bucket.settledFullAt();
+      long next = seen < 0 ? KeyedBucket.MOVED : bucket.outcome(seen, cost(i), nowNanos);
+      if (next < 0) {
+        return outcome(next, bucket);
+      }
+      words[2 * i] = seen;
+      words[2 * i + 1] = next;
+    }
+    return takeAsSeen(words) ? Outcome.GRANTED : takeLocked(nowNanos);
+  }
+
+  /** The usual case: nobody else has been at these buckets, and what was reckoned still holds. */
+  private boolean takeAsSeen(long[] words) {
+    int locked = 0;
+    int unlocked = 0;
+    try {
+      while (locked < size && buckets[locked].lockIf(words[2 * locked])) {
+        locked++;
+      }
+      boolean all = locked == size;
+      for (; all && unlocked < size; unlocked++) {
+        buckets[unlocked].unlockAt(words[2 * unlocked + 1]);
+      }
+      return all;
+    } finally {
+      for (; unlocked < locked; unlocked++) {
+        buckets[unlocked].unlock();
       }
     }
-    return takeLocked(nowNanos);
   }
 
   private Outcome takeLocked(long nowNanos) {
@@ -126,13 +163,15 @@ final class Claims {
         if (!bucket.lock()) {
           return outcome(KeyedBucket.MOVED, bucket);
         }
-        Outcome outcome = outcome(bucket.wouldTakeLocked(cost(locked++), nowNanos), bucket);
+        Outcome outcome =
+            outcome(bucket.outcome(bucket.fullAt(), cost(locked++), nowNanos), bucket);
         if (outcome != Outcome.GRANTED) {
           return outcome;
         }
       }
       for (; unlocked < size; unlocked++) {
-        buckets[unlocked].takeAndUnlock(cost(unlocked), nowNanos);
+        KeyedBucket bucket = buckets[unlocked];
+        bucket.unlockAt(bucket.outcome(bucket.fullAt(), cost(unlocked), nowNanos));
       }
       return Outcome.GRANTED;
     } finally {

@@ -20,7 +20,10 @@ final class IdleSweep {
   /** So few idle buckets are not worth a walk. */
   private static final int FEW = 64;
 
-  /** Evicts a bucket if it is idle. */
+  /** Full for so long: a bucket in use every second is not evicted only to be made again. */
+  private static final long IDLE_NANOS = 1_000_000_000;
+
+  /** Evicts a bucket of a template if it is full at {@code nowNanos}. */
   @FunctionalInterface
   interface Evictor {
     boolean evictIfIdle(KeyedBucket bucket, long nowNanos);
@@ -64,12 +67,12 @@ final class IdleSweep {
       rest = buckets.values().iterator();
     }
     for (int i = 0; i < STRIDE && rest.hasNext(); i++) {
-      evictor.evictIfIdle(rest.next(), nowNanos);
+      evictor.evictIfIdle(rest.next(), nowNanos - IDLE_NANOS);
     }
     place = rest.hasNext() ? rest : null;
   }
 
-  /** Looks at every bucket at once; how many went. */
+  /** Looks at every bucket at once, for none that is not full; how many went. */
   long all(long nowNanos) {
     long evicted = 0;
     for (KeyedBucket bucket : buckets.values()) {

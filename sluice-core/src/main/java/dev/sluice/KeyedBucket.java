@@ -106,26 +106,8 @@ final class KeyedBucket {
     }
   }
 
-  /** The outcome {@link #take} would have now. */
-  long wouldTake(long cost, long nowNanos) {
-    long seen = settled();
-    return (seen & SEAL) != 0 ? MOVED : outcome(seen, cost, nowNanos);
-  }
-
-  /** The outcome {@link #take} would have; the caller holds the lock. */
-  long wouldTakeLocked(long cost, long nowNanos) {
-    return outcome(fullAt(), cost, nowNanos);
-  }
-
-  /** Takes what {@link #wouldTakeLocked} has granted and unlocks. */
-  void takeAndUnlock(long cost, long nowNanos) {
-    Scale scale = axis.scale();
-    long next =
-        BucketMath.take(fullAt(), unitsAt(nowNanos), units(scale, cost), scale.capacityUnits());
-    WORD.setRelease(this, next);
-  }
-
-  private long outcome(long fullAt, long cost, long nowNanos) {
+  /** The outcome {@link #take} would have at this full-at, were it neither locked nor sealed. */
+  long outcome(long fullAt, long cost, long nowNanos) {
     Scale scale = axis.scale();
     long next =
         BucketMath.take(fullAt, unitsAt(nowNanos), units(scale, cost), scale.capacityUnits());
@@ -144,6 +126,16 @@ final class KeyedBucket {
       }
       BackOff.await(tries);
     }
+  }
+
+  /** Takes the lock if full-at is what the caller saw and nobody holds it. */
+  boolean lockIf(long seenFullAt) {
+    return WORD.weakCompareAndSet(this, seenFullAt, seenFullAt | LOCK);
+  }
+
+  /** Gives the lock back with a new full-at. */
+  void unlockAt(long fullAt) {
+    WORD.setRelease(this, fullAt);
   }
 
   /** Gives the lock back, full-at as it was. */

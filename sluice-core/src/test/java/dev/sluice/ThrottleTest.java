@@ -299,10 +299,24 @@ final class ThrottleTest {
     throttle.setTemplate("t:*", 1_000, 2);
     for (int i = 0; i < 100_000; i++) {
       assertThat(throttle.tryConsume("t:" + i)).isTrue();
-      clock.advanceNanos(10_000);
+      clock.advanceNanos(10_000_000);
     }
-    // A hundred keys are in use at a time: each is full again after a millisecond.
+    // A hundred keys were in use within the last second, and each is full again at once.
     assertThat(throttle.size()).isLessThan(1_000);
+  }
+
+  @Test
+  void keysInUse_stayThoughTheyAreFullAgainAtOnce() {
+    throttle.setTemplate("t:*", 1e9, 1e9);
+    for (int round = 0; round < 20; round++) {
+      for (int i = 0; i < 1_000; i++) {
+        throttle.tryConsume("t:" + i);
+        throttle.tryConsume("t:new" + round + ":" + i);
+        clock.advanceNanos(200_000);
+      }
+      assertThat(throttle.snapshots()).extracting(Throttle.Snapshot::key).contains("t:0", "t:999");
+    }
+    assertThat(throttle.size()).as("of 21,000").isBetween(5_000, 12_000);
   }
 
   @Test
