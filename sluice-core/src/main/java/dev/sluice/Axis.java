@@ -125,4 +125,8 @@ record Axis(Scale scale, long epochNanos, long bornNanos, boolean first) {
   static long later(long nanos, long otherNanos) {
     return nanos - otherNanos > 0 ? nanos : otherNanos;
   }
+
+  static long earlier(long nanos, long otherNanos) {
+    return nanos - otherNanos < 0 ? nanos : otherNanos;
+  }
 }

@@ -84,7 +84,8 @@ final class KeyedBuckets {
         if (bucket == null) {
           return null;
         }
-        sweep.step(nowNanos);
+        // A caller's reading from the future would evict what is not full, at the cost of new keys.
+        sweep.step(Axis.earlier(nowNanos, clock.nanoTime()));
       }
       if (bucket != null && bucket.isCurrent()) {
         return bucket;

@@ -320,6 +320,18 @@ final class ThrottleTest {
   }
 
   @Test
+  void aReadingFromTheFuture_costsNoOtherKeyItsTokens() {
+    throttle.setTemplate("slow:*", 0.001, 10);
+    throttle.setTemplate("fast:*", 1, 10);
+    assertThat(throttle.tryConsume("slow:1", 10)).isTrue();
+    for (int i = 0; i < 1_000; i++) {
+      throttle.tryConsume("fast:" + i, 1, 1_000_000 * SECOND);
+    }
+    assertThat(throttle.tryConsume("fast:new", 10)).isTrue();
+    assertThat(throttle.tryConsume("slow:1")).isFalse();
+  }
+
+  @Test
   void aKeyThatComesBack_withAReadingFromBeforeItsEviction_getsNoSecondBurst() {
     throttle.setTemplate("t:*", 1, 10);
     assertThat(throttle.tryConsume("t:1", 10, 0)).isTrue();
