@@ -14,6 +14,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicLongArray;
+import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -24,6 +25,27 @@ import org.junit.jupiter.params.provider.ValueSource;
 final class ThrottleConcurrencyTest {
   private static final int KEYS = 8;
   private static final long BURST = 1_000_000;
+
+  @Test
+  void aWriterWithAnOldReading_doesNotBackdateAFasterRate() {
+    AtomicLong time = new AtomicLong();
+    AtomicReference<Runnable> betweenReadingAndUse = new AtomicReference<>(() -> {});
+    Throttle throttle =
+        Throttle.create(
+            () -> {
+              long reading = time.get();
+              betweenReadingAndUse.getAndSet(() -> {}).run();
+              return reading;
+            });
+    throttle.setRate("key", 1, 10);
+    betweenReadingAndUse.set(
+        () -> {
+          time.set(5_000_000_000L);
+          assertThat(throttle.tryConsume("key", 5)).isTrue();
+        });
+    throttle.setRate("key", 1_000, 10);
+    assertThat(level(throttle, "key")).isEqualTo(5);
+  }
 
   @Test
   void eightThreadsWithoutRefill_getExactlyTheBurst() {
@@ -211,10 +233,11 @@ final class ThrottleConcurrencyTest {
   }
 
   @Test
-  void templatesChangingUnderLoad_neverLetMoreThroughThanTheLargestBurst() {
+  void templatesChangingUnderLoad_giveNoKeyATokenMore() {
     // Without refill a key must not gain by moving between rules, whoever finishes the move.
     Throttle throttle = Throttle.create();
     throttle.setTemplate("t:*", 0, 10_000);
+    assertThat(throttle.tryConsume("t:x:1")).isTrue();
     AtomicBoolean done = new AtomicBoolean();
     CompletableFuture<Void> changes =
         beside(
@@ -240,7 +263,35 @@ final class ThrottleConcurrencyTest {
             });
     done.set(true);
     changes.join();
-    assertThat(granted).isEqualTo(10_000);
+    assertThat(granted).isEqualTo(9_999);
+  }
+
+  @Test
+  void aDecision_findsAllKeysAtOneInstant() {
+    // Key a is always as far behind as b or further, so b alone can never be the binding one.
+    Throttle throttle = Throttle.create(ManualClock.create());
+    List<String> keys = new ArrayList<>(List.of("a"));
+    for (int i = 0; i < 200; i++) {
+      keys.add("full" + i);
+    }
+    keys.add("b");
+    keys.forEach(key -> throttle.setRate(key, 1, BURST));
+    throttle.tryConsume("a");
+    AtomicBoolean done = new AtomicBoolean();
+    CompletableFuture<Void> taker =
+        beside(
+            () -> {
+              for (int i = 0; i < 300_000; i++) {
+                throttle.tryConsume("a");
+                throttle.tryConsume("b");
+              }
+              done.set(true);
+            });
+    while (!done.get()) {
+      ThrottleDecision decision = throttle.peek(keys, BURST);
+      assertThat(((ThrottleDecision.Denied) decision).bindingKey()).isEqualTo("a");
+    }
+    taker.join();
   }
 
   private static double level(Throttle throttle, String key) {
