@@ -29,8 +29,13 @@ final class AtomicThrottle implements Throttle {
 
   @Override
   public void setRate(String key, double ratePerSecond, double burst) {
+    setRate(key, ratePerSecond, burst, clock.nanoTime());
+  }
+
+  @Override
+  public void setRate(String key, double ratePerSecond, double burst, long nowNanos) {
     requireNonEmpty("key", key);
-    buckets.set(key, new Limit.Rate(ratePerSecond, burst), clock.nanoTime());
+    buckets.set(key, new Limit.Rate(ratePerSecond, burst), nowNanos);
   }
 
   @Override
@@ -270,11 +275,12 @@ final class AtomicThrottle implements Throttle {
 
   @Override
   public Optional<Snapshot> snapshot(String key) {
-    requireNonEmpty("key", key);
     return snapshot(key, clock.nanoTime());
   }
 
-  private Optional<Snapshot> snapshot(String key, long nowNanos) {
+  @Override
+  public Optional<Snapshot> snapshot(String key, long nowNanos) {
+    requireNonEmpty("key", key);
     for (; ; ) {
       KeyedBucket bucket = buckets.like(key, nowNanos);
       if (bucket == null) {

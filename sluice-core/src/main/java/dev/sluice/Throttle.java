@@ -77,6 +77,18 @@ public sealed interface Throttle permits AtomicThrottle {
   void setRate(String key, double ratePerSecond, double burst);
 
   /**
+   * {@link #setRate(String, double, double)} at a given instant, or at the clock's if that is
+   * later.
+   *
+   * @param key not empty
+   * @param ratePerSecond tokens that accrue in one second; 0 means that none ever do
+   * @param burst the most tokens held; less than 1 means that none is ever granted
+   * @param nowNanos a reading of the throttle's clock
+   * @throws IllegalArgumentException if an argument is negative, not a number or out of range
+   */
+  void setRate(String key, double ratePerSecond, double burst, long nowNanos);
+
+  /**
    * Removes a rate that was set for one key; what it had consumed is forgotten.
    *
    * <p>If a template matches the key, its bucket goes over to that with its tokens.
@@ -378,6 +390,15 @@ public sealed interface Throttle permits AtomicThrottle {
    * @return empty if the key has no rate
    */
   Optional<Snapshot> snapshot(String key);
+
+  /**
+   * {@link #snapshot(String)} at a given instant.
+   *
+   * @param key not empty
+   * @param nowNanos a reading of the throttle's clock
+   * @return empty if the key has no rate
+   */
+  Optional<Snapshot> snapshot(String key, long nowNanos);
 
   /**
    * How things stand with all keys that have a bucket, each at its own instant.

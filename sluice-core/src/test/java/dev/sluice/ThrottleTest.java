@@ -203,6 +203,22 @@ final class ThrottleTest {
   }
 
   @Test
+  void everythingAtGivenInstants_needsNoClock() {
+    Throttle simulated = Throttle.create(() -> 0);
+    long start = 1_000_000 * SECOND;
+    simulated.setRate("a", 1, 10, start);
+    simulated.setTemplate("t:*", 1, 10);
+    List<String> keys = List.of("a", "t:1");
+    assertThat(simulated.tryConsume(keys, 10, start)).isTrue();
+    simulated.setRate("a", 2, 10, start + SECOND);
+    assertThat(simulated.snapshot("a", start + 2 * SECOND))
+        .contains(new Throttle.Snapshot("a", 3, 2, 10));
+    assertThat(simulated.consume(keys, 3, start + 2 * SECOND))
+        .isEqualTo(new ThrottleDecisions.Denial("t:1", SECOND));
+    assertThat(simulated.evictIdle(start + 10 * SECOND)).isEqualTo(1);
+  }
+
+  @Test
   void updateToEqualValues_changesNothing() {
     throttle.setRate("key", 0.3, 10);
     throttle.tryConsume("key", 5);
