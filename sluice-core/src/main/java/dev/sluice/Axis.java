@@ -32,6 +32,16 @@ record Axis(Scale scale, long epochNanos, long bornNanos, boolean first) {
     return new Axis(next, gridNanos - slackNanos(next), atNanos, false);
   }
 
+  /** An axis for buckets that start at any time: readings before {@code atNanos} are exact too. */
+  static Axis around(Scale scale, long atNanos) {
+    return new Axis(scale, atNanos - slackNanos(scale), atNanos, false);
+  }
+
+  /** This axis, as seen by a bucket that goes over to it at {@code atNanos}. */
+  Axis usedFrom(long atNanos) {
+    return new Axis(scale, epochNanos, atNanos, first);
+  }
+
   /** How far the epoch of a later axis lies in the past, so that readings that lag stay exact. */
   static long slackNanos(Scale scale) {
     return scale.horizonNanos() / 4 / scale.stepNanos() * scale.stepNanos();
@@ -114,5 +124,9 @@ record Axis(Scale scale, long epochNanos, long bornNanos, boolean first) {
 
   static long later(long nanos, long otherNanos) {
     return nanos - otherNanos > 0 ? nanos : otherNanos;
+  }
+
+  static long earlier(long nanos, long otherNanos) {
+    return nanos - otherNanos < 0 ? nanos : otherNanos;
   }
 }

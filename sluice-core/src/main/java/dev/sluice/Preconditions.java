@@ -1,8 +1,17 @@
 package dev.sluice;
 
+import java.util.Objects;
+
 /** Checks of caller input; every message names the rule and the value that broke it. */
 final class Preconditions {
   private Preconditions() {}
+
+  static String requireNonEmpty(String name, String value) {
+    if (Objects.requireNonNull(value, name).isEmpty()) {
+      throw new IllegalArgumentException(name + " must not be empty: " + name + "=\"\"");
+    }
+    return value;
+  }
 
   static long requirePositive(String name, long value) {
     if (value <= 0) {

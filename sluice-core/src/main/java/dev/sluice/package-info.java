@@ -1,8 +1,9 @@
 /**
  * Decides who may go now, who waits, and for how long.
  *
- * <p>Start at {@link dev.sluice.TokenBucket}; {@link dev.sluice.Limit} says what it allows, {@link
- * dev.sluice.Decision} what it answered, {@link dev.sluice.NanoClock} where its time comes from.
+ * <p>Start at {@link dev.sluice.TokenBucket}, or at {@link dev.sluice.Throttle} for many by key;
+ * {@link dev.sluice.Limit} says what it allows, {@link dev.sluice.Decision} what it answered,
+ * {@link dev.sluice.NanoClock} where its time comes from.
  *
  * <h2>Vocabulary</h2>
  *
@@ -24,6 +25,8 @@
  *   <dd>units between now and full-at. More than a capacity of debt means that callers wait.
  *   <dt>waiter
  *   <dd>a caller whose tokens are promised but not minted yet.
+ *   <dt>key
+ *   <dd>what a throttle keeps a bucket for, if a rate was set for it or a template matches it.
  *   <dt>seal
  *   <dd>a mark that freezes one configuration of a bucket while the next one takes over.
  * </dl>

@@ -58,6 +58,20 @@ final class AllocationTest {
     assertNoAllocation(() -> bucket.available() >= 0);
   }
 
+  @Test
+  void throttle_oneKey() {
+    Throttle throttle = Throttle.create();
+    throttle.setRate("granting", 1e9, 1e9);
+    throttle.setRate("denying", 0, 0);
+    throttle.setTemplate("template:*", 1e9, 1e9);
+    assertNoAllocation(() -> throttle.tryConsume("granting"));
+    assertNoAllocation(() -> throttle.tryConsume("granting", 3));
+    assertNoAllocation(() -> throttle.tryConsume("granting", 2, System.nanoTime()));
+    assertNoAllocation(() -> throttle.tryConsume("denying"));
+    assertNoAllocation(() -> throttle.tryConsume("template:1"));
+    assertNoAllocation(() -> throttle.tryConsume("unknown"));
+  }
+
   private interface Call {
     boolean run();
   }

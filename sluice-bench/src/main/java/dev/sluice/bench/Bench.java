@@ -15,7 +15,7 @@ public final class Bench {
   }
 
   private static final Map<String, Suite> SUITES =
-      new TreeMap<>(Map.of("bucket", BucketSuite::run));
+      new TreeMap<>(Map.of("bucket", BucketSuite::run, "throttle", ThrottleSuite::run));
 
   private Bench() {}
 

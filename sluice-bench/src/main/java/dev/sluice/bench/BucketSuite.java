@@ -167,7 +167,7 @@ final class BucketSuite {
     return median(measured.stream().mapToDouble(figure).toArray());
   }
 
-  private static double median(double[] figures) {
+  static double median(double[] figures) {
     Arrays.sort(figures);
     int middle = figures.length / 2;
     return figures.length % 2 == 1 ? figures[middle] : (figures[middle - 1] + figures[middle]) / 2;

@@ -1,0 +1,329 @@
+package dev.sluice;
+
+import static dev.sluice.Preconditions.requireNonEmpty;
+import static dev.sluice.Preconditions.requirePositive;
+
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.function.Supplier;
+
+/** The throttle: what callers ask, put to the buckets of their keys. */
+final class AtomicThrottle implements Throttle {
+  /*
+   * Every call looks its buckets up, asks them, and starts over if one of them was sealed or could
+   * not note the grant; it helps that to be over first. Each such round means that some other thread
+   * changed a rule or evicted a bucket, or that an axis came to its end.
+   */
+  private final NanoClock clock;
+
+  private final KeyedBuckets buckets;
+
+  AtomicThrottle(NanoClock clock) {
+    this.clock = clock;
+    this.buckets = new KeyedBuckets(clock);
+  }
+
+  @Override
+  public void setRate(String key, double ratePerSecond, double burst) {
+    setRate(key, ratePerSecond, burst, clock.nanoTime());
+  }
+
+  @Override
+  public void setRate(String key, double ratePerSecond, double burst, long nowNanos) {
+    requireNonEmpty("key", key);
+    buckets.set(key, new Limit.Rate(ratePerSecond, burst), nowNanos);
+  }
+
+  @Override
+  public boolean removeRate(String key) {
+    requireNonEmpty("key", key);
+    return buckets.remove(key, clock.nanoTime());
+  }
+
+  @Override
+  public void setTemplate(String pattern, double ratePerSecond, double burst) {
+    buckets.setTemplate(prefix(pattern), new Limit.Rate(ratePerSecond, burst));
+  }
+
+  @Override
+  public boolean removeTemplate(String pattern) {
+    return buckets.removeTemplate(prefix(pattern));
+  }
+
+  private static String prefix(String pattern) {
+    int asterisk = Objects.requireNonNull(pattern, "pattern").indexOf('*');
+    if (asterisk < 0 || asterisk != pattern.length() - 1) {
+      throw new IllegalArgumentException(
+          "pattern must have one asterisk, at its end: pattern=" + pattern);
+    }
+    return pattern.substring(0, asterisk);
+  }
+
+  @Override
+  public boolean tryConsume(String key, long cost) {
+    return tryConsume(key, cost, clock.nanoTime());
+  }
+
+  @Override
+  public boolean tryConsume(String key, long cost, long nowNanos) {
+    requireNonEmpty("key", key);
+    requirePositive("cost", cost);
+    for (; ; ) {
+      KeyedBucket bucket = buckets.inService(key, nowNanos);
+      if (bucket == null) {
+        return true;
+      }
+      long outcome = bucket.take(cost, nowNanos);
+      if (outcome > KeyedBucket.EXPIRED) {
+        return outcome >= 0;
+      }
+      buckets.renew(bucket, nowNanos);
+    }
+  }
+
+  @Override
+  public boolean tryConsume(Collection<String> keys, long cost) {
+    return tryConsume(keys, cost, clock.nanoTime());
+  }
+
+  @Override
+  public boolean tryConsume(Collection<String> keys, long cost, long nowNanos) {
+    requirePositive("cost", cost);
+    for (; ; ) {
+      Claims claims = claims(keys, cost, nowNanos);
+      Claims.Outcome outcome = claims.take(nowNanos);
+      if (outcome != Claims.Outcome.BLOCKED) {
+        return outcome == Claims.Outcome.GRANTED;
+      }
+      buckets.renew(claims.obstacle(), nowNanos);
+    }
+  }
+
+  @Override
+  public boolean tryConsume(Map<String, Long> costs) {
+    return tryConsume(costs, clock.nanoTime());
+  }
+
+  @Override
+  public boolean tryConsume(Map<String, Long> costs, long nowNanos) {
+    for (; ; ) {
+      Claims claims = claims(costs, nowNanos);
+      Claims.Outcome outcome = claims.take(nowNanos);
+      if (outcome != Claims.Outcome.BLOCKED) {
+        return outcome == Claims.Outcome.GRANTED;
+      }
+      buckets.renew(claims.obstacle(), nowNanos);
+    }
+  }
+
+  @Override
+  public ThrottleDecision consume(String key, long cost) {
+    return consume(key, cost, clock.nanoTime());
+  }
+
+  @Override
+  public ThrottleDecision consume(String key, long cost, long nowNanos) {
+    return consume(List.of(Objects.requireNonNull(key, "key")), cost, nowNanos);
+  }
+
+  @Override
+  public ThrottleDecision consume(Collection<String> keys, long cost) {
+    return consume(keys, cost, clock.nanoTime());
+  }
+
+  @Override
+  public ThrottleDecision consume(Collection<String> keys, long cost, long nowNanos) {
+    requirePositive("cost", cost);
+    return consume(() -> claims(keys, cost, nowNanos), nowNanos);
+  }
+
+  @Override
+  public ThrottleDecision consume(Map<String, Long> costs) {
+    return consume(costs, clock.nanoTime());
+  }
+
+  @Override
+  public ThrottleDecision consume(Map<String, Long> costs, long nowNanos) {
+    return consume(() -> claims(costs, nowNanos), nowNanos);
+  }
+
+  private ThrottleDecision consume(Supplier<Claims> lookup, long nowNanos) {
+    for (; ; ) {
+      Claims claims = lookup.get();
+      Claims.Outcome outcome = claims.take(nowNanos);
+      if (outcome == Claims.Outcome.GRANTED) {
+        return ThrottleDecisions.GRANT;
+      }
+      ThrottleDecision decision =
+          outcome == Claims.Outcome.BLOCKED ? null : claims.decide(nowNanos);
+      if (decision == null) {
+        buckets.renew(claims.obstacle(), nowNanos);
+      } else if (!decision.isGranted()) {
+        return decision;
+      }
+    }
+  }
+
+  @Override
+  public ThrottleDecision peek(String key, long cost) {
+    return peek(key, cost, clock.nanoTime());
+  }
+
+  @Override
+  public ThrottleDecision peek(String key, long cost, long nowNanos) {
+    return peek(List.of(Objects.requireNonNull(key, "key")), cost, nowNanos);
+  }
+
+  @Override
+  public ThrottleDecision peek(Collection<String> keys, long cost) {
+    return peek(keys, cost, clock.nanoTime());
+  }
+
+  @Override
+  public ThrottleDecision peek(Collection<String> keys, long cost, long nowNanos) {
+    requirePositive("cost", cost);
+    requireKeys(keys);
+    return peek(
+        () -> {
+          Claims claims = new Claims(keys.size());
+          keys.forEach(key -> claims.addIfAny(buckets.like(key, nowNanos), cost));
+          return claims;
+        },
+        nowNanos);
+  }
+
+  @Override
+  public ThrottleDecision peek(Map<String, Long> costs) {
+    return peek(costs, clock.nanoTime());
+  }
+
+  @Override
+  public ThrottleDecision peek(Map<String, Long> costs, long nowNanos) {
+    requireCosts(costs);
+    return peek(
+        () -> {
+          Claims claims = new Claims(costs.size());
+          costs.forEach((key, cost) -> claims.addIfAny(buckets.like(key, nowNanos), cost));
+          return claims;
+        },
+        nowNanos);
+  }
+
+  private ThrottleDecision peek(Supplier<Claims> lookup, long nowNanos) {
+    for (; ; ) {
+      Claims claims = lookup.get();
+      ThrottleDecision decision = claims.decide(nowNanos);
+      if (decision != null) {
+        return decision;
+      }
+      buckets.renew(claims.obstacle(), nowNanos);
+    }
+  }
+
+  private Claims claims(Collection<String> keys, long cost, long nowNanos) {
+    Claims claims = new Claims(keys.size());
+    for (String key : keys) {
+      requireNonEmpty("key", key);
+      KeyedBucket bucket = buckets.present(key);
+      if (bucket == null) {
+        // Nothing is made for a request that turns out to be misuse.
+        requireKeys(keys);
+        bucket = buckets.inService(key, nowNanos);
+      }
+      claims.addIfAny(bucket, cost);
+    }
+    claims.order();
+    return claims;
+  }
+
+  private Claims claims(Map<String, Long> costs, long nowNanos) {
+    requireCosts(costs);
+    Claims claims = new Claims(costs.size());
+    for (Map.Entry<String, Long> entry : costs.entrySet()) {
+      claims.addIfAny(buckets.inService(entry.getKey(), nowNanos), entry.getValue());
+    }
+    claims.order();
+    return claims;
+  }
+
+  private static void requireKeys(Collection<String> keys) {
+    for (String key : keys) {
+      requireNonEmpty("key", key);
+    }
+  }
+
+  private static void requireCosts(Map<String, Long> costs) {
+    for (Map.Entry<String, Long> entry : costs.entrySet()) {
+      requireNonEmpty("key", entry.getKey());
+      requirePositive("cost", Objects.requireNonNull(entry.getValue(), "cost"));
+    }
+  }
+
+  @Override
+  public long evictIdle() {
+    return evictIdle(clock.nanoTime());
+  }
+
+  @Override
+  public long evictIdle(long nowNanos) {
+    return buckets.evictIdle(nowNanos);
+  }
+
+  @Override
+  public Optional<Snapshot> snapshot(String key) {
+    return snapshot(key, clock.nanoTime());
+  }
+
+  @Override
+  public Optional<Snapshot> snapshot(String key, long nowNanos) {
+    requireNonEmpty("key", key);
+    for (; ; ) {
+      KeyedBucket bucket = buckets.like(key, nowNanos);
+      if (bucket == null) {
+        return Optional.empty();
+      }
+      long fullAt = bucket.settledFullAt();
+      if (fullAt >= 0) {
+        return Optional.of(snapshot(bucket, fullAt, nowNanos));
+      }
+      buckets.renew(bucket, nowNanos);
+    }
+  }
+
+  private static Snapshot snapshot(KeyedBucket bucket, long fullAt, long nowNanos) {
+    Scale scale = bucket.axis.scale();
+    Limit.Rate limit = (Limit.Rate) scale.limit();
+    long level = BucketMath.level(fullAt, bucket.axis.unitsAt(nowNanos), scale.capacityUnits());
+    return new Snapshot(
+        bucket.key, (double) level / scale.unitsPerToken(), limit.perSecond(), limit.burst());
+  }
+
+  @Override
+  public List<Snapshot> snapshots() {
+    long nowNanos = clock.nanoTime();
+    List<Snapshot> snapshots = new ArrayList<>();
+    for (KeyedBucket bucket : buckets.all()) {
+      snapshot(bucket.key, nowNanos).ifPresent(snapshots::add);
+    }
+    return snapshots;
+  }
+
+  @Override
+  public int size() {
+    return buckets.size();
+  }
+
+  /** For tests: axes held for sharing. */
+  int axes() {
+    return buckets.axes();
+  }
+
+  @Override
+  public String toString() {
+    return "Throttle[size=" + size() + "]";
+  }
+}

@@ -1,0 +1,260 @@
+package dev.sluice;
+
+import java.util.Collection;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicLong;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The buckets of a throttle by key: which one serves, and how another takes its place.
+ *
+ * <p>Thread-safe. Looking up a bucket that is there takes no lock.
+ */
+final class KeyedBuckets {
+  /*
+   * Invariant. A key has at most one bucket that is not sealed, the one in the map. A bucket's full-at
+   * is never earlier than that of any bucket the same key had before, unless a rate was removed.
+   *
+   * State. A bucket leaves the map in one of three ways:
+   *
+   *   replaced (other limit, later axis)   LOCK   map.replace   SEAL
+   *   removed  (no rule left)              LOCK   map.remove    SEAL
+   *   evicted  (full, made by a template)  SEAL   lastFull      map.remove
+   *
+   * so one that is sealed and yet in the map is being evicted, and anybody can finish that.
+   *
+   * Time. A replacement to another limit converts at an instant read under LOCK: no grant of the old
+   * bucket can be later. An evicted bucket leaves its full-at behind in lastFull, one for all keys;
+   * whoever makes a bucket reads it inside the map's computation for that key, and so after any
+   * removal of that key. Starting full as of lastFull, the new bucket grants nothing the old one
+   * would not have granted: eviction shows in memory only.
+   */
+  private final NanoClock clock;
+
+  private final ConcurrentHashMap<String, KeyedBucket> map = new ConcurrentHashMap<>();
+  private final SharedAxes axes = new SharedAxes();
+  private final AtomicLong ids = new AtomicLong();
+  private final IdleSweep sweep = new IdleSweep(map, this::evictIfIdle);
+  private final Object rules = new Object();
+
+  /** Written under {@code rules}. */
+  private volatile Templates templates = Templates.NONE;
+
+  // The latest full-at of an evicted bucket, if any; written under evictions, the flag last.
+  private final Object evictions = new Object();
+  private volatile long lastFullNanos;
+  private volatile boolean evicted;
+
+  KeyedBuckets(NanoClock clock) {
+    this.clock = clock;
+  }
+
+  /** The bucket that serves {@code key}, made if need be; null if the key has no rate. */
+  @Nullable KeyedBucket inService(String key, long nowNanos) {
+    KeyedBucket bucket = map.get(key);
+    return bucket != null && bucket.isCurrent() ? bucket : resolve(key, bucket, nowNanos);
+  }
+
+  /** The bucket that serves {@code key}; null also if it has to be made or renewed. */
+  @Nullable KeyedBucket present(String key) {
+    KeyedBucket bucket = map.get(key);
+    return bucket != null && bucket.isCurrent() ? bucket : null;
+  }
+
+  /** The bucket that serves {@code key}, or one like that which would be made. */
+  @Nullable KeyedBucket like(String key, long nowNanos) {
+    KeyedBucket bucket = map.get(key);
+    while (bucket != null && !bucket.isCurrent()) {
+      rehome(bucket, nowNanos);
+      bucket = map.get(key);
+    }
+    return bucket == null ? fromTemplate(key, nowNanos) : bucket;
+  }
+
+  private @Nullable KeyedBucket resolve(String key, @Nullable KeyedBucket found, long nowNanos) {
+    KeyedBucket bucket = found;
+    for (; ; ) {
+      if (bucket != null) {
+        rehome(bucket, nowNanos);
+        bucket = map.get(key);
+      } else if (templates.match(key) == null) {
+        return null;
+      } else {
+        bucket = map.computeIfAbsent(key, absent -> fromTemplate(absent, nowNanos));
+        if (bucket == null) {
+          return null;
+        }
+        // A caller's reading from the future would evict what is not full, at the cost of new keys.
+        sweep.step(Axis.earlier(nowNanos, clock.nanoTime()));
+      }
+      if (bucket != null && bucket.isCurrent()) {
+        return bucket;
+      }
+    }
+  }
+
+  private @Nullable KeyedBucket fromTemplate(String key, long nowNanos) {
+    Template template = templates.match(key);
+    return template == null ? null : full(key, template.scale, template, nowNanos);
+  }
+
+  /** A full bucket; what is put into the map must be made in a computation for its key. */
+  private KeyedBucket full(String key, Scale scale, @Nullable Template template, long nowNanos) {
+    boolean anyEvicted = evicted;
+    long lastNanos = lastFullNanos;
+    long atNanos = anyEvicted ? Axis.later(nowNanos, lastNanos) : nowNanos;
+    Axis axis = axes.covering(scale, atNanos);
+    long fullAt = anyEvicted ? Math.max(0, axis.unitsAt(lastNanos)) : 0;
+    return new KeyedBucket(key, axis, template, ids.getAndIncrement(), fullAt);
+  }
+
+  /** Makes way for whoever found that {@code bucket} is sealed or cannot note its grant. */
+  void renew(KeyedBucket bucket, long nowNanos) {
+    if (!bucket.isSealed()) {
+      if (!bucket.axis.covers(nowNanos)) {
+        replace(bucket, bucket.axis.scale(), bucket.template, nowNanos);
+      }
+    } else if (map.get(bucket.key) == bucket) {
+      finishEviction(bucket);
+    }
+  }
+
+  /** Sets the rate of {@code key} alone. */
+  void set(String key, Limit.Rate limit, long nowNanos) {
+    Scale scale = axes.scaleOf(limit);
+    for (; ; ) {
+      KeyedBucket bucket = map.computeIfAbsent(key, absent -> full(absent, scale, null, nowNanos));
+      boolean isSet = bucket.template == null && bucket.axis.scale().equals(scale);
+      if (isSet || replace(bucket, scale, null, nowNanos)) {
+        return;
+      }
+    }
+  }
+
+  /** Removes a rate that was set for {@code key} alone; false if there is none. */
+  boolean remove(String key, long nowNanos) {
+    for (; ; ) {
+      KeyedBucket bucket = map.get(key);
+      if (bucket == null || bucket.template != null) {
+        return false;
+      }
+      if (rehome(bucket, nowNanos)) {
+        return true;
+      }
+    }
+  }
+
+  void setTemplate(String prefix, Limit.Rate limit) {
+    Scale scale = axes.scaleOf(limit);
+    synchronized (rules) {
+      Template present = templates.withPrefix(prefix);
+      if (present == null || !present.scale.equals(scale)) {
+        publish(templates.with(prefix, scale));
+      }
+    }
+  }
+
+  boolean removeTemplate(String prefix) {
+    synchronized (rules) {
+      boolean found = templates.withPrefix(prefix) != null;
+      if (found) {
+        publish(templates.without(prefix));
+      }
+      return found;
+    }
+  }
+
+  private void publish(Templates next) {
+    Templates last = templates;
+    templates = next;
+    last.retireAllBut(next);
+  }
+
+  /** Puts {@code bucket} under the template its key now has, or out of the map. */
+  private boolean rehome(KeyedBucket bucket, long nowNanos) {
+    Template template = templates.match(bucket.key);
+    if (template != null) {
+      return replace(bucket, template.scale, template, nowNanos);
+    }
+    if (!bucket.lock()) {
+      renew(bucket, nowNanos);
+      return false;
+    }
+    try {
+      map.remove(bucket.key, bucket);
+    } finally {
+      bucket.unlockSealed();
+    }
+    return true;
+  }
+
+  /** Has another bucket take over, tokens kept and clamped; false if this one was gone. */
+  private boolean replace(
+      KeyedBucket bucket, Scale scale, @Nullable Template template, long nowNanos) {
+    if (!bucket.lock()) {
+      renew(bucket, nowNanos);
+      return false;
+    }
+    boolean replaced = false;
+    try {
+      long atNanos = Axis.later(nowNanos, clock.nanoTime());
+      atNanos = Axis.later(atNanos, bucket.axis.usedUntilNanos(bucket.fullAt()));
+      Axis axis = axes.covering(scale, atNanos);
+      long fullAt = bucket.axis.carry(bucket.fullAt(), axis.usedFrom(atNanos));
+      map.replace(
+          bucket.key,
+          bucket,
+          new KeyedBucket(bucket.key, axis, template, ids.getAndIncrement(), fullAt));
+      replaced = true;
+    } finally {
+      if (replaced) {
+        bucket.unlockSealed();
+      } else {
+        bucket.unlock();
+      }
+    }
+    return true;
+  }
+
+  /** Evicts all idle buckets; how many. */
+  long evictIdle(long nowNanos) {
+    return sweep.all(nowNanos);
+  }
+
+  private boolean evictIfIdle(KeyedBucket bucket, long nowNanos) {
+    if (bucket.template == null) {
+      return false;
+    }
+    if (!bucket.isCurrent()) {
+      rehome(bucket, nowNanos);
+      return false;
+    }
+    if (bucket.axis.scale().refills() && bucket.sealIfFull(nowNanos)) {
+      finishEviction(bucket);
+      return true;
+    }
+    return false;
+  }
+
+  private void finishEviction(KeyedBucket bucket) {
+    long fullNanos = bucket.fullAtNanos();
+    synchronized (evictions) {
+      lastFullNanos = evicted ? Axis.later(lastFullNanos, fullNanos) : fullNanos;
+      evicted = true;
+    }
+    map.remove(bucket.key, bucket);
+  }
+
+  Collection<KeyedBucket> all() {
+    return map.values();
+  }
+
+  int size() {
+    return (int) Math.min(Integer.MAX_VALUE, map.mappingCount());
+  }
+
+  /** Axes held for sharing. */
+  int axes() {
+    return axes.size();
+  }
+}

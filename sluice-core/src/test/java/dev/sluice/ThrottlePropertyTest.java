@@ -1,0 +1,177 @@
+package dev.sluice;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.within;
+
+import dev.sluice.ModelPropertyTest.Grant;
+import dev.sluice.ThrottleModel.Rule;
+import java.math.BigInteger;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import net.jqwik.api.Arbitraries;
+import net.jqwik.api.Arbitrary;
+import net.jqwik.api.Combinators;
+import net.jqwik.api.ForAll;
+import net.jqwik.api.Property;
+import net.jqwik.api.Provide;
+
+/** The throttle against an exact model that never evicts, and every window within bounds. */
+final class ThrottlePropertyTest {
+  private static final List<String> KEYS = List.of("a", "b", "t:1", "t:2", "unknown");
+
+  /** What to ask for, and how long after the last time. */
+  record Step(long advance, int keys, long cost, boolean evict) {
+    Map<String, Long> costs() {
+      Map<String, Long> costs = new HashMap<>();
+      for (int i = 0; i < KEYS.size(); i++) {
+        if ((keys >> i & 1) != 0) {
+          costs.put(KEYS.get(i), 1 + (cost + i) % 5);
+        }
+      }
+      return costs;
+    }
+  }
+
+  @Property(tries = 1_000)
+  void answersLikeTheModel_whichKnowsNoEviction(
+      @ForAll("rules") Rule a,
+      @ForAll("rules") Rule b,
+      @ForAll("rules") Rule template,
+      @ForAll("steps") List<Step> steps) {
+    ManualClock clock = ManualClock.create();
+    Throttle throttle = Throttle.create(clock);
+    throttle.setRate("a", a.rate(), a.burst());
+    throttle.setRate("b", b.rate(), b.burst());
+    throttle.setTemplate("t:*", template.rate(), template.burst());
+    ThrottleModel model =
+        new ThrottleModel(Map.of("a", a, "b", b, "t:1", template, "t:2", template));
+    for (Step step : steps) {
+      clock.advanceNanos(step.advance * step.advance);
+      model.advanceTo(clock.nanoTime());
+      if (step.evict) {
+        throttle.evictIdle();
+      }
+      assertSameAnswer(throttle, model, step.costs(), clock.nanoTime());
+      for (String key : List.of("a", "b", "t:1", "t:2")) {
+        assertThat(throttle.snapshot(key).orElseThrow().level())
+            .isCloseTo(model.level(key).doubleValue() / 1e12, within(1e-9));
+      }
+    }
+  }
+
+  private static void assertSameAnswer(
+      Throttle throttle, ThrottleModel model, Map<String, Long> costs, long nowNanos) {
+    String binding =
+        costs.keySet().stream()
+            .max(Comparator.comparing(key -> model.wait(key, costs)))
+            .orElse("unknown");
+    BigInteger wait = model.wait(binding, costs);
+    assertThat(throttle.peek(costs).isGranted()).isEqualTo(wait.signum() == 0);
+    if (nowNanos % 2 == 0) {
+      assertThat(throttle.tryConsume(costs)).isEqualTo(model.tryConsume(costs));
+      return;
+    }
+    ThrottleDecision decision = throttle.consume(costs);
+    assertThat(decision.isGranted()).isEqualTo(model.tryConsume(costs));
+    if (decision instanceof ThrottleDecision.Denied denied) {
+      assertThat(BigInteger.valueOf(denied.retryAfterNanos())).isEqualTo(wait);
+      assertThat(model.wait(denied.bindingKey(), costs)).isEqualTo(wait);
+      long retryAt = nowNanos + denied.retryAfterNanos();
+      assertThat(throttle.peek(costs, retryAt - 1).isGranted()).as("minimal").isFalse();
+      assertThat(throttle.peek(costs, retryAt).isGranted()).as("for all keys").isTrue();
+    } else if (decision instanceof ThrottleDecision.Depleted depleted) {
+      assertThat(wait).isEqualTo(ThrottleModel.TOKEN.pow(4));
+      assertThat(model.wait(depleted.bindingKey(), costs)).isEqualTo(wait);
+    } else if (decision instanceof ThrottleDecision.Impossible impossible) {
+      assertThat(wait).isEqualTo(ThrottleModel.TOKEN.pow(5));
+      assertThat(model.wait(impossible.bindingKey(), costs)).isEqualTo(wait);
+    }
+  }
+
+  @Property(tries = 1_000)
+  void everyWindow_holds_withJumbledReadingsAndEvictions(
+      @ForAll("limits") Limit.Balanced limit, @ForAll("steps") List<Step> steps) {
+    double rate = limit.refillTokens() * 1e9 / limit.refillPeriod().toNanos();
+    long fillNanos = (long) (limit.capacity() * 1e9 / rate);
+    Throttle throttle = Throttle.create(ManualClock.create());
+    throttle.setTemplate("t:*", rate, (double) limit.capacity());
+    List<Grant> grants = new ArrayList<>();
+    long latest = 0;
+    int n = 0;
+    for (Step step : steps) {
+      long advance = (long) (Math.pow(step.advance / 1e6, 2) * fillNanos);
+      latest += advance;
+      long now = step.keys % 3 == 0 ? latest : latest - advance * (step.keys % 32) / 16;
+      if (step.evict) {
+        throttle.evictIdle(step.cost % 2 == 0 ? latest : now);
+      }
+      long cost = 1 + step.cost % limit.capacity();
+      boolean granted =
+          n++ % 2 == 0
+              ? throttle.tryConsume("t:1", cost, now)
+              : throttle.tryConsume(List.of("t:1", "t:2" + n), cost, now);
+      if (granted) {
+        grants.add(new Grant(now, cost));
+      }
+    }
+    Windows.assertBounded(grants, limit);
+  }
+
+  @Property(tries = 500)
+  void anUpdate_keepsTokens_clampsThem_andNeverGains(
+      @ForAll("rules") Rule before,
+      @ForAll("rules") Rule after,
+      @ForAll("steps") List<Step> steps) {
+    ManualClock clock = ManualClock.create();
+    Throttle throttle = Throttle.create(clock);
+    throttle.setRate("a", before.rate(), before.burst());
+    for (Step step : steps) {
+      clock.advanceNanos(step.advance * step.advance);
+      throttle.tryConsume("a", 1 + step.cost % 5);
+    }
+    double level = throttle.snapshot("a").orElseThrow().level();
+    throttle.setRate("a", after.rate(), after.burst());
+    double expected = Math.min(level, after.burst());
+    double lost = after.milliPerSecond() == 0 ? 1 : 1e-6;
+    assertThat(throttle.snapshot("a").orElseThrow().level())
+        .isBetween(Math.max(0, expected - lost), expected + 1e-9);
+  }
+
+  @Provide
+  Arbitrary<Rule> rules() {
+    return Combinators.combine(
+            Arbitraries.longs().between(0, 1_000).edgeCases(e -> e.add(0L, 500L, 999L)),
+            Arbitraries.longs().between(0, 100))
+        .as(Rule::new);
+  }
+
+  /** Slow ones, and one whose epoch ends about every second, that is every other filling. */
+  @Provide
+  Arbitrary<Limit.Balanced> limits() {
+    Arbitrary<Limit.Balanced> slow =
+        Combinators.combine(
+                Arbitraries.longs().between(1, 20), Arbitraries.longs().between(1, 1_000))
+            .as((burst, milli) -> new Limit.Balanced(burst, milli, Duration.ofSeconds(1_000)));
+    Arbitrary<Limit.Balanced> shortLived =
+        Arbitraries.longs()
+            .between(1, 500_000_000)
+            .map(burst -> new Limit.Balanced(burst, 999_999_937, Duration.ofSeconds(1)));
+    return Arbitraries.oneOf(slow, shortLived);
+  }
+
+  @Provide
+  Arbitrary<List<Step>> steps() {
+    Arbitrary<Step> step =
+        Combinators.combine(
+                Arbitraries.longs().between(0, 1_000_000),
+                Arbitraries.integers().between(0, 31),
+                Arbitraries.longs().between(0, 1_000_000_000),
+                Arbitraries.of(true, false))
+            .as(Step::new);
+    return step.list().ofMinSize(1).ofMaxSize(60);
+  }
+}

@@ -1,0 +1,425 @@
+package dev.sluice;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.sluice.ThrottleDecision.Denied;
+import dev.sluice.ThrottleDecision.Depleted;
+import dev.sluice.ThrottleDecision.Impossible;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** What a throttle promises to one thread. */
+final class ThrottleTest {
+  private static final long SECOND = 1_000_000_000;
+
+  private final ManualClock clock = ManualClock.create();
+  private final Throttle throttle = Throttle.create(clock);
+
+  @Test
+  void emptyCollection_passes() {
+    assertThat(throttle.tryConsume(List.of())).isTrue();
+    assertThat(throttle.tryConsume(Map.of())).isTrue();
+    assertThat(throttle.consume(List.of()).isGranted()).isTrue();
+    assertThat(throttle.peek(Map.of()).isGranted()).isTrue();
+  }
+
+  @Test
+  void duplicateKeys_countOnce() {
+    throttle.setRate("a", 0, 10);
+    throttle.setRate("b", 0, 10);
+    assertThat(throttle.tryConsume(List.of("a", "b", "a", "a", "b"))).isTrue();
+    assertThat(level("a")).isEqualTo(9);
+    assertThat(level("b")).isEqualTo(9);
+    assertThat(throttle.consume(List.of("a", "a"), 9).isGranted()).isTrue();
+    assertThat(level("a")).isZero();
+  }
+
+  @Test
+  void manyKeys_areAllOrNothing() {
+    List<String> keys = new ArrayList<>();
+    for (int i = 0; i < 2_000; i++) {
+      keys.add("key" + i * 7919 % 2_000);
+      throttle.setRate("key" + i, 0, 2);
+    }
+    assertThat(throttle.tryConsume(keys)).isTrue();
+    throttle.setRate("key77", 0, 0);
+    assertThat(throttle.tryConsume(keys)).isFalse();
+    keys.removeAll(List.of("key77"));
+    assertThat(keys).allSatisfy(key -> assertThat(level(key)).isEqualTo(1));
+  }
+
+  @Test
+  void costPerKey() {
+    throttle.setRate("calls", 1, 10);
+    throttle.setRate("bytes", 1_000, 5_000);
+    throttle.setRate("cpu", 1, 2);
+    Map<String, Long> costs = Map.of("calls", 1L, "bytes", 3_000L, "cpu", 2L, "unknown", 99L);
+    assertThat(throttle.peek(costs).isGranted()).isTrue();
+    assertThat(throttle.tryConsume(costs)).isTrue();
+    assertThat(level("calls")).isEqualTo(9);
+    assertThat(level("bytes")).isEqualTo(2_000);
+    assertThat(level("cpu")).isZero();
+    assertThat(throttle.tryConsume(costs)).isFalse();
+    assertThat(throttle.consume(costs))
+        .isInstanceOfSatisfying(
+            Denied.class,
+            denied -> {
+              assertThat(denied.bindingKey()).isEqualTo("cpu");
+              assertThat(denied.retryAfter()).isEqualTo(Duration.ofSeconds(2));
+            });
+    assertThat(level("calls")).isEqualTo(9);
+  }
+
+  @Test
+  void theBindingKey_isTheOneWithTheLongestWait() {
+    throttle.setRate("fast", 10, 1);
+    throttle.setRate("slow", 0.5, 1);
+    throttle.setRate("none", 0, 1);
+    throttle.setRate("tiny", 5, 0.5);
+    assertThat(throttle.tryConsume(List.of("fast", "slow", "none"))).isTrue();
+    assertThat(throttle.consume(List.of("slow", "fast")))
+        .isEqualTo(new ThrottleDecisions.Denial("slow", 2 * SECOND));
+    assertThat(throttle.consume(List.of("slow", "none", "fast")))
+        .isInstanceOfSatisfying(Depleted.class, d -> assertThat(d.bindingKey()).isEqualTo("none"));
+    assertThat(throttle.consume(List.of("none", "tiny", "slow")))
+        .isInstanceOfSatisfying(
+            Impossible.class,
+            impossible -> {
+              assertThat(impossible.bindingKey()).isEqualTo("tiny");
+              assertThat(impossible.burst()).isEqualTo(0.5);
+            });
+  }
+
+  @Test
+  void peek_changesNothing_notEvenForKeysOfATemplate() {
+    throttle.setTemplate("t:*", 1, 5);
+    throttle.setRate("a", 1, 5);
+    assertThat(throttle.peek(List.of("a", "t:1", "t:1"), 5).isGranted()).isTrue();
+    assertThat(throttle.peek("t:1", 6)).isInstanceOf(Impossible.class);
+    assertThat(throttle.snapshot("t:1")).contains(new Throttle.Snapshot("t:1", 5, 1, 5));
+    assertThat(throttle.size()).isEqualTo(1);
+    assertThat(level("a")).isEqualTo(5);
+  }
+
+  @Test
+  void rateZero_neverRefills() {
+    throttle.setRate("key", 0, 2.5);
+    assertThat(throttle.tryConsume("key", 2)).isTrue();
+    clock.advance(Duration.ofDays(100 * 365));
+    assertThat(throttle.tryConsume("key")).isFalse();
+    assertThat(throttle.consume("key")).isInstanceOf(Depleted.class);
+    assertThat(throttle.consume("key", 3)).isInstanceOf(Impossible.class);
+  }
+
+  @ParameterizedTest
+  @ValueSource(doubles = {0, 0.25, 0.999999})
+  void burstBelowOne_neverPasses(double burst) {
+    throttle.setRate("key", 1_000, burst);
+    clock.advance(Duration.ofDays(1));
+    assertThat(throttle.tryConsume("key")).isFalse();
+    assertThat(throttle.consume("key"))
+        .isEqualTo(new ThrottleDecisions.Impossibility("key", burst));
+  }
+
+  @Test
+  void halfATokenASecond_isOneEveryTwoSeconds() {
+    throttle.setRate("key", 0.5, 1);
+    for (int i = 0; i < 100; i++) {
+      assertThat(throttle.tryConsume("key")).isTrue();
+      assertThat(throttle.consume("key"))
+          .isEqualTo(new ThrottleDecisions.Denial("key", 2 * SECOND));
+      clock.advanceNanos(2 * SECOND - 1);
+      assertThat(throttle.tryConsume("key")).isFalse();
+      clock.advanceNanos(1);
+    }
+  }
+
+  @Test
+  void burstOfTwoAndAHalf_isFullHalfATokenEarlier() {
+    throttle.setRate("key", 1, 2.5);
+    assertThat(throttle.tryConsume("key", 2)).isTrue();
+    assertThat(throttle.consume("key")).isEqualTo(new ThrottleDecisions.Denial("key", SECOND / 2));
+  }
+
+  @ParameterizedTest
+  @CsvSource({"1e9, 1e9", "1e9, 1", "999999937, 1000", "1e12, 1e6", "1e15, 9e15", "1e-9, 1"})
+  void hugeAndTinyRates_grantTheirBurstAndNoMore(double rate, double burst) {
+    throttle.setRate("key", rate, burst);
+    assertThat(throttle.tryConsume("key", (long) burst)).isTrue();
+    assertThat(throttle.tryConsume("key")).isFalse();
+    assertThat(throttle.consume("key")).isInstanceOf(Denied.class);
+    assertThat(throttle.tryConsume("key", Long.MAX_VALUE)).isFalse();
+  }
+
+  @Test
+  void update_keepsTokens_clampsThem_andNeverGains() {
+    throttle.setRate("key", 1, 10);
+    throttle.tryConsume("key", 7);
+    throttle.setRate("key", 100, 50);
+    assertThat(level("key")).as("kept").isEqualTo(3);
+    clock.advance(Duration.ofMillis(100));
+    assertThat(level("key")).as("the new rate counts from the change on").isEqualTo(13);
+    throttle.setRate("key", 100, 4);
+    assertThat(level("key")).as("clamped").isEqualTo(4);
+    throttle.setRate("key", 0, 50);
+    assertThat(level("key")).isEqualTo(4);
+    throttle.setRate("key", 3, 50);
+    assertThat(level("key")).isEqualTo(4);
+  }
+
+  @Test
+  void update_toARateThatOtherKeysHaveHadForLong_countsFromNow() {
+    throttle.setRate("old", 10, 100);
+    clock.advance(Duration.ofHours(1));
+    throttle.setRate("key", 1, 100);
+    throttle.tryConsume("key", 98);
+    throttle.setRate("key", 10, 100);
+    assertThat(level("key")).isEqualTo(2);
+    clock.advance(Duration.ofSeconds(1));
+    assertThat(level("key")).isEqualTo(12);
+    throttle.tryConsume("key", 12);
+    throttle.setRate("key", 1, 50);
+    assertThat(level("key")).isZero();
+    clock.advance(Duration.ofSeconds(1));
+    assertThat(level("key")).isEqualTo(1);
+  }
+
+  @Test
+  void update_doesNotBackdateAFasterRateOverGrantsAlreadyMade() {
+    throttle.setRate("key", 1, 10);
+    assertThat(throttle.tryConsume("key", 10, 5 * SECOND)).as("by a clock ahead of ours").isTrue();
+    throttle.setRate("key", 1_000, 10);
+    assertThat(throttle.tryConsume("key", 1, 5 * SECOND)).isFalse();
+  }
+
+  @Test
+  void everythingAtGivenInstants_needsNoClock() {
+    Throttle simulated = Throttle.create(() -> 0);
+    long start = 1_000_000 * SECOND;
+    simulated.setRate("a", 1, 10, start);
+    simulated.setTemplate("t:*", 1, 10);
+    List<String> keys = List.of("a", "t:1");
+    assertThat(simulated.tryConsume(keys, 10, start)).isTrue();
+    simulated.setRate("a", 2, 10, start + SECOND);
+    assertThat(simulated.snapshot("a", start + 2 * SECOND))
+        .contains(new Throttle.Snapshot("a", 3, 2, 10));
+    assertThat(simulated.consume(keys, 3, start + 2 * SECOND))
+        .isEqualTo(new ThrottleDecisions.Denial("t:1", SECOND));
+    assertThat(simulated.evictIdle(start + 10 * SECOND)).isEqualTo(1);
+  }
+
+  @Test
+  void updateToEqualValues_changesNothing() {
+    throttle.setRate("key", 0.3, 10);
+    throttle.tryConsume("key", 5);
+    clock.advanceNanos(123_456_789);
+    double before = level("key");
+    for (int i = 0; i < 1_000; i++) {
+      throttle.setRate("key", 0.3, 10);
+    }
+    assertThat(level("key")).isEqualTo(before);
+  }
+
+  @Test
+  void template_givesEachKeyItsOwnBucket() {
+    throttle.setTemplate("tenant:*", 1, 2);
+    assertThat(throttle.tryConsume("tenant:a", 2)).isTrue();
+    assertThat(throttle.tryConsume("tenant:a")).isFalse();
+    assertThat(throttle.tryConsume("tenant:b", 2)).isTrue();
+    assertThat(throttle.tryConsume("other:a", 9)).isTrue();
+    assertThat(throttle.size()).isEqualTo(2);
+    assertThat(throttle.snapshots())
+        .extracting(Throttle.Snapshot::key)
+        .containsExactlyInAnyOrder("tenant:a", "tenant:b");
+  }
+
+  @Test
+  void templates_theLongestPrefixWins_andASetRateBeforeAll() {
+    throttle.setTemplate("*", 1, 1);
+    throttle.setTemplate("tenant:*", 1, 2);
+    throttle.setTemplate("tenant:vip:*", 1, 3);
+    throttle.setRate("tenant:vip:me", 1, 4);
+    assertThat(burst("x")).isEqualTo(1);
+    assertThat(burst("tenant:x")).isEqualTo(2);
+    assertThat(burst("tenant:vip:x")).isEqualTo(3);
+    assertThat(burst("tenant:vip:me")).isEqualTo(4);
+  }
+
+  @Test
+  void aLongerTemplate_takesOverTheBucketsOfAShorterOne_withTheirTokens() {
+    throttle.setTemplate("t:*", 1, 10);
+    throttle.tryConsume(List.of("t:vip:1", "t:2"), 8);
+    throttle.setTemplate("t:vip:*", 5, 100);
+    assertThat(throttle.snapshot("t:vip:1")).contains(new Throttle.Snapshot("t:vip:1", 2, 5, 100));
+    assertThat(throttle.snapshot("t:2")).contains(new Throttle.Snapshot("t:2", 2, 1, 10));
+    assertThat(throttle.removeTemplate("t:vip:*")).isTrue();
+    assertThat(throttle.snapshot("t:vip:1")).contains(new Throttle.Snapshot("t:vip:1", 2, 1, 10));
+  }
+
+  @Test
+  void aChangedTemplate_appliesAtOnce_andARemovedOneLetsKeysPass() {
+    throttle.setTemplate("t:*", 0, 10);
+    assertThat(throttle.tryConsume("t:1", 9)).isTrue();
+    throttle.setTemplate("t:*", 0, 5);
+    assertThat(throttle.tryConsume("t:1", 2)).isFalse();
+    assertThat(throttle.tryConsume(List.of("t:1", "t:2"))).isTrue();
+    assertThat(throttle.removeTemplate("t:*")).isTrue();
+    assertThat(throttle.removeTemplate("t:*")).isFalse();
+    assertThat(throttle.tryConsume(List.of("t:1", "t:2"), 100)).isTrue();
+    assertThat(throttle.size()).isZero();
+  }
+
+  @Test
+  void setRateOnAKeyOfATemplate_keepsTokens_andSoDoesRemovingIt() {
+    throttle.setTemplate("t:*", 0, 10);
+    throttle.tryConsume("t:1", 7);
+    throttle.setRate("t:1", 0, 20);
+    assertThat(throttle.snapshot("t:1")).contains(new Throttle.Snapshot("t:1", 3, 0, 20));
+    assertThat(throttle.removeRate("t:1")).isTrue();
+    assertThat(throttle.snapshot("t:1")).contains(new Throttle.Snapshot("t:1", 3, 0, 10));
+    assertThat(throttle.removeRate("t:1")).as("it is the template's").isFalse();
+  }
+
+  @Test
+  void evictIdle_forgetsFullBucketsOfTemplates_andNoOthers() {
+    throttle.setTemplate("t:*", 1, 2);
+    throttle.setTemplate("z:*", 0, 2);
+    throttle.setRate("a", 1, 2);
+    throttle.tryConsume(List.of("t:1", "t:2", "z:1", "a"));
+    throttle.tryConsume("t:2");
+    clock.advanceNanos(SECOND - 1);
+    assertThat(throttle.evictIdle()).isZero();
+    clock.advanceNanos(1);
+    assertThat(throttle.evictIdle()).isEqualTo(1);
+    clock.advanceNanos(SECOND);
+    assertThat(throttle.evictIdle()).isEqualTo(1);
+    assertThat(throttle.snapshots())
+        .extracting(Throttle.Snapshot::key)
+        .containsExactlyInAnyOrder("z:1", "a");
+    assertThat(throttle.tryConsume("t:1", 2)).isTrue();
+    assertThat(throttle.tryConsume("t:1")).isFalse();
+  }
+
+  @Test
+  void newKeys_makeRoomByThemselves() {
+    throttle.setTemplate("t:*", 1_000, 2);
+    for (int i = 0; i < 100_000; i++) {
+      assertThat(throttle.tryConsume("t:" + i)).isTrue();
+      clock.advanceNanos(10_000_000);
+    }
+    // A hundred keys were in use within the last second, and each is full again at once.
+    assertThat(throttle.size()).isLessThan(1_000);
+  }
+
+  @Test
+  void keysInUse_stayThoughTheyAreFullAgainAtOnce() {
+    throttle.setTemplate("t:*", 1e9, 1e9);
+    for (int round = 0; round < 20; round++) {
+      for (int i = 0; i < 1_000; i++) {
+        throttle.tryConsume("t:" + i);
+        throttle.tryConsume("t:new" + round + ":" + i);
+        clock.advanceNanos(200_000);
+      }
+      assertThat(throttle.snapshots()).extracting(Throttle.Snapshot::key).contains("t:0", "t:999");
+    }
+    assertThat(throttle.size()).as("of 21,000").isBetween(5_000, 12_000);
+  }
+
+  @Test
+  void aReadingFromTheFuture_costsNoOtherKeyItsTokens() {
+    throttle.setTemplate("slow:*", 0.001, 10);
+    throttle.setTemplate("fast:*", 1, 10);
+    assertThat(throttle.tryConsume("slow:1", 10)).isTrue();
+    for (int i = 0; i < 1_000; i++) {
+      throttle.tryConsume("fast:" + i, 1, 1_000_000 * SECOND);
+    }
+    assertThat(throttle.tryConsume("fast:new", 10)).isTrue();
+    assertThat(throttle.tryConsume("slow:1")).isFalse();
+  }
+
+  @Test
+  void aKeyThatComesBack_withAReadingFromBeforeItsEviction_getsNoSecondBurst() {
+    throttle.setTemplate("t:*", 1, 10);
+    assertThat(throttle.tryConsume("t:1", 10, 0)).isTrue();
+    assertThat(throttle.evictIdle(10 * SECOND)).isEqualTo(1);
+    assertThat(throttle.tryConsume("t:1", 1, 0)).isFalse();
+    assertThat(throttle.tryConsume("t:1", 4, 4 * SECOND)).isTrue();
+    assertThat(throttle.tryConsume("t:1", 1, 4 * SECOND)).isFalse();
+  }
+
+  @Test
+  void aClockThatThrows_leavesNoLockBehind() {
+    boolean[] broken = {false};
+    Throttle fragile =
+        Throttle.create(
+            () -> {
+              if (broken[0]) {
+                throw new IllegalStateException("no time");
+              }
+              return 0;
+            });
+    fragile.setRate("a", 999_999_937, 1_000);
+    broken[0] = true;
+    long later = 10 * SECOND;
+    assertThatThrownBy(() -> fragile.tryConsume("a", 1, later)).hasMessage("no time");
+    assertThatThrownBy(() -> fragile.tryConsume(List.of("a"), 1, later)).hasMessage("no time");
+    broken[0] = false;
+    assertThat(fragile.tryConsume("a", 1, later)).isTrue();
+  }
+
+  @Test
+  void misuse_namesRuleAndValue_andChangesNothing() {
+    throttle.setRate("a", 1, 5);
+    throttle.setTemplate("t:*", 1, 5);
+    assertRefused(() -> throttle.setRate("a", Double.NaN, 1), "perSecond", "NaN");
+    assertRefused(() -> throttle.setRate("a", -1, 1), "perSecond", "-1.0");
+    assertRefused(() -> throttle.setRate("a", Double.POSITIVE_INFINITY, 1), "Infinity");
+    assertRefused(() -> throttle.setRate("a", 1, Double.NaN), "burst", "NaN");
+    assertRefused(() -> throttle.setRate("a", 1, -0.5), "burst", "-0.5");
+    assertRefused(() -> throttle.setRate("a", 1, Double.POSITIVE_INFINITY), "burst", "Infinity");
+    assertRefused(() -> throttle.setRate("", 1, 1), "key must not be empty");
+    assertRefused(() -> throttle.setRate("a", 1e-300, 1), "out of range");
+    assertRefused(() -> throttle.setTemplate("t:", 1, 1), "one asterisk", "pattern=t:");
+    assertRefused(() -> throttle.setTemplate("t*:*", 1, 1), "one asterisk");
+    assertRefused(() -> throttle.setTemplate("t:*", Double.NaN, 1), "NaN");
+    assertRefused(() -> throttle.tryConsume("a", 0), "cost must be positive", "cost=0");
+    assertRefused(() -> throttle.consume("a", -1), "cost=-1");
+    assertRefused(() -> throttle.peek("", 1), "key must not be empty");
+    assertRefused(() -> throttle.tryConsume(List.of("a", "t:1", "")), "key must not be empty");
+    assertRefused(() -> throttle.tryConsume(List.of("a"), 0), "cost=0");
+    assertRefused(() -> throttle.consume(Map.of("a", 1L, "t:1", 0L)), "cost=0");
+    assertThatThrownBy(() -> throttle.tryConsume(Arrays.asList("t:1", "a", null)))
+        .isInstanceOf(NullPointerException.class)
+        .hasMessage("key");
+    Map<String, Long> costs = new HashMap<>(Map.of("a", 1L));
+    costs.put("t:1", null);
+    assertThatThrownBy(() -> throttle.tryConsume(costs))
+        .isInstanceOf(NullPointerException.class)
+        .hasMessage("cost");
+    assertThat(throttle.snapshots()).containsExactly(new Throttle.Snapshot("a", 5, 1, 5));
+  }
+
+  private static void assertRefused(ThrowingCallable call, String... parts) {
+    assertThatThrownBy(call)
+        .isInstanceOf(IllegalArgumentException.class)
+        .hasMessageContainingAll(parts);
+  }
+
+  private double level(String key) {
+    return throttle.snapshot(key).orElseThrow().level();
+  }
+
+  private double burst(String key) {
+    return throttle.snapshot(key).orElseThrow().burst();
+  }
+}

@@ -1,0 +1,73 @@
+package dev.sluice.verify;
+
+import dev.sluice.ManualClock;
+import dev.sluice.Throttle;
+import java.util.List;
+import org.jetbrains.lincheck.datastructures.BooleanGen;
+import org.jetbrains.lincheck.datastructures.LongGen;
+import org.jetbrains.lincheck.datastructures.ManagedStrategyGuarantee;
+import org.jetbrains.lincheck.datastructures.ManagedStrategyGuaranteeKt;
+import org.jetbrains.lincheck.datastructures.Operation;
+import org.jetbrains.lincheck.datastructures.Param;
+import org.junit.jupiter.api.Test;
+
+/** A throttle without refill: linearizable, over one key, over two, and while rates change. */
+class ThrottleLincheckTest {
+
+  /** Two keys, alone and together. */
+  @Param(name = "burst", gen = LongGen.class, conf = "0:3")
+  @Param(name = "first", gen = BooleanGen.class)
+  public static class TwoKeys {
+    final Throttle throttle = Throttle.create(ManualClock.create());
+
+    public TwoKeys() {
+      throttle.setRate("a", 0, ThrottleModel.BURST);
+      throttle.setRate("b", 0, ThrottleModel.BURST);
+    }
+
+    private static String key(boolean first) {
+      return first ? "a" : "b";
+    }
+
+    @Operation
+    public boolean tryConsume(@Param(name = "first") boolean first) {
+      return throttle.tryConsume(key(first));
+    }
+
+    @Operation
+    public boolean tryConsumeBoth(@Param(name = "first") boolean first) {
+      return throttle.tryConsume(first ? List.of("a", "b") : List.of("b", "a"));
+    }
+
+    @Operation
+    public String consumeBoth() {
+      return throttle.consume(List.of("b", "a")).isGranted() ? "granted" : "refused";
+    }
+
+    @Operation
+    public void setRate(@Param(name = "first") boolean first, @Param(name = "burst") long burst) {
+      throttle.setRate(key(first), 0, (double) burst);
+    }
+
+    @Operation
+    public double level(@Param(name = "first") boolean first) {
+      return throttle.snapshot(key(first)).orElseThrow().level();
+    }
+  }
+
+  /** The JDK's map is not what is tested: no switches inside it. */
+  private static ManagedStrategyGuarantee mapIsAtomic() {
+    return ManagedStrategyGuaranteeKt.forClasses("java.util.concurrent.ConcurrentHashMap")
+        .allMethods()
+        .treatAsAtomic();
+  }
+
+  @Test
+  void twoKeys_areLinearizable() {
+    Effort.modelChecking()
+        .addGuarantee(mapIsAtomic())
+        .sequentialSpecification(ThrottleModel.class)
+        .check(TwoKeys.class);
+    Effort.stress().sequentialSpecification(ThrottleModel.class).check(TwoKeys.class);
+  }
+}
