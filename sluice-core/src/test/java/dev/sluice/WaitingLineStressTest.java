@@ -240,6 +240,8 @@ final class WaitingLineStressTest {
     TokenBucket bucket = bucket(new Limit.Balanced(10, 2_000, SECOND), 0, NanoClock.system());
     List<Integer> order = new ArrayList<>();
     List<CompletableFuture<Void>> futures = new ArrayList<>();
+    // Half a second, in which everybody gets in line with its callback attached.
+    futures.add(bucket.consume(1_000));
     for (int i = 0; i < 300; i++) {
       int number = i;
       futures.add(
