@@ -133,6 +133,11 @@ public final class FairScheduler<T> {
     return waitNanos == PlainBucket.NEVER ? new Next.Idle<>() : new Next.Wait<>(now + waitNanos);
   }
 
+  /** Whether nothing is kept of any item or throttle key; for tests. */
+  boolean isAtRest() {
+    return core.isAtRest();
+  }
+
   /** {@code offer} is answered; only the open one can be. */
   void answer(Next.Offer<T> offer) {
     if (open != offer) {

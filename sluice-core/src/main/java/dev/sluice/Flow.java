@@ -8,18 +8,12 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /** One fairness key within a priority of a queue: its sub-queues and its deficit. */
-final class Flow extends Ring.Link<Flow> {
+final class Flow extends Round.Member<Flow> {
   final QueueState queue;
   final Band band;
   final String key;
   int weight;
   int pending;
-
-  /** What it may still spend in this turn. */
-  long deficit;
-
-  /** Whether it has begun a turn that it has not used up. */
-  boolean inTurn;
 
   @Nullable Slots slots;
 
@@ -39,6 +33,7 @@ final class Flow extends Ring.Link<Flow> {
     this.weight = weight;
   }
 
+  @Override
   long quantum() {
     return weight * queue.core.unit;
   }

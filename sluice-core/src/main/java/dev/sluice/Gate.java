@@ -163,7 +163,7 @@ final class Gate extends Ring.Link<Gate> implements IndexedHeap.Node {
     armedFor = null;
     Lane lane;
     while ((lane = firstInLine()) != null) {
-      SubQueue sub = first(lane.turn(nowNanos));
+      SubQueue sub = lane.turn(nowNanos);
       long tokens = sub.head().tokensAt(this);
       long waitNanos = nanosUntil(tokens + promisedTokens(), nowNanos);
       if (waitNanos == 0) {
@@ -177,14 +177,6 @@ final class Gate extends Ring.Link<Gate> implements IndexedHeap.Node {
       }
     }
     core.disarm(this);
-  }
-
-  private static SubQueue first(Seat seat) {
-    SubQueue sub = seat.parked.first();
-    if (sub == null) {
-      throw new IllegalStateException("an empty seat in line");
-    }
-    return sub;
   }
 
   /* Without a finite time, it is a promise that must be kept first; that touches the gate. */
@@ -212,6 +204,8 @@ final class Gate extends Ring.Link<Gate> implements IndexedHeap.Node {
     }
     if (seat != null) {
       seat.deficit -= sub.head().cost;
+      seat.leaveLine();
+      seat.join();
     }
     if (lane.isIn(line)) {
       lane.unlink();

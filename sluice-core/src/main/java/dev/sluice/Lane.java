@@ -14,7 +14,7 @@ final class Lane extends Ring.Link<Lane> {
   final QueueState queue;
 
   /** By priority; null where nobody ever waited. */
-  private @Nullable Ring<Seat>[] rings;
+  private @Nullable Round<Seat>[] rounds;
 
   /** Bit n is set while somebody of priority n waits. */
   private int priorities;
@@ -32,7 +32,7 @@ final class Lane extends Ring.Link<Lane> {
   Lane(Gate gate, QueueState queue) {
     this.gate = gate;
     this.queue = queue;
-    this.rings = new Ring[1];
+    this.rounds = new Round[1];
   }
 
   boolean isWaiting() {
@@ -74,21 +74,17 @@ final class Lane extends Ring.Link<Lane> {
     leaveIfUnused();
   }
 
-  void add(Seat seat) {
-    Ring<Seat> ring = ring(seat.flow.band.priority);
-    if (seat.inTurn) {
-      ring.addFirst(seat);
-    } else {
-      ring.addLast(seat);
-    }
-    priorities |= 1 << seat.flow.band.priority;
+  void add(Seat seat, long cost) {
+    int priority = seat.flow.band.priority;
+    round(priority).add(seat, cost);
+    priorities |= 1 << priority;
     gate.joined(this);
   }
 
   void remove(Seat seat) {
     int priority = seat.flow.band.priority;
     seat.unlink();
-    if (ring(priority).isEmpty()) {
+    if (round(priority).isEmpty()) {
       priorities &= ~(1 << priority);
       if (priorities == 0) {
         unlink();
@@ -97,40 +93,32 @@ final class Lane extends Ring.Link<Lane> {
     gate.touch();
   }
 
-  private Ring<Seat> ring(int priority) {
-    if (priority >= rings.length) {
-      rings = Arrays.copyOf(rings, priority + 1);
+  private Round<Seat> round(int priority) {
+    if (priority >= rounds.length) {
+      rounds = Arrays.copyOf(rounds, priority + 1);
     }
-    Ring<Seat> ring = rings[priority];
-    if (ring == null) {
-      ring = new Ring<>();
-      rings[priority] = ring;
+    Round<Seat> round = rounds[priority];
+    if (round == null) {
+      round = new Round<>();
+      rounds[priority] = round;
     }
-    return ring;
+    return round;
   }
 
-  /** Whose turn it is; somebody must wait. */
-  Seat turn(long nowNanos) {
-    Ring<Seat> ring = ring(queue.priorityToServe(priorities, nowNanos));
-    for (; ; ) {
-      Seat seat = ring.first();
-      if (seat == null) {
-        throw new IllegalStateException("nobody waits at " + gate);
-      }
+  /** The sub-queue whose turn it is; somebody must wait. */
+  SubQueue turn(long nowNanos) {
+    Round<Seat> round = round(queue.priorityToServe(priorities, nowNanos));
+    Seat seat;
+    while ((seat = round.first()) != null) {
       SubQueue sub = seat.parked.first();
       if (sub == null) {
         throw new IllegalStateException("an empty seat in the line at " + gate);
       }
-      if (!seat.inTurn) {
-        seat.inTurn = true;
-        seat.deficit += seat.flow.quantum();
+      if (round.canSpend(seat, sub.head().cost)) {
+        return sub;
       }
-      if (seat.deficit >= sub.head().cost) {
-        return seat;
-      }
-      seat.inTurn = false;
-      ring.rotate();
     }
+    throw new IllegalStateException("nobody waits at " + gate);
   }
 
   void leaveIfUnused() {

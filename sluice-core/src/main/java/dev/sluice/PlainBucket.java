@@ -13,8 +13,8 @@ final class PlainBucket {
   private long fullAt;
 
   /** A full bucket. */
-  PlainBucket(Limit.Rate rate, long nowNanos) {
-    this.axis = Axis.first(Scale.of(rate), nowNanos);
+  PlainBucket(Scale scale, long nowNanos) {
+    this.axis = Axis.first(scale, nowNanos);
   }
 
   boolean has(long tokens, long nowNanos) {
@@ -50,13 +50,8 @@ final class PlainBucket {
         : axis.nanosUntil(fullAt + scale.cost(tokens) - scale.capacityUnits(), nowNanos);
   }
 
-  boolean canHold(long tokens) {
-    return tokens <= axis.scale().capacity();
-  }
-
   /** Goes over to another rate: tokens kept, clamped to the new burst. */
-  void configure(Limit.Rate rate, long nowNanos) {
-    Scale scale = Scale.of(rate);
+  void configure(Scale scale, long nowNanos) {
     if (!scale.equals(axis.scale())) {
       moveTo(scale, nowNanos);
     }

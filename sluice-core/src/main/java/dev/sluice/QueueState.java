@@ -97,7 +97,8 @@ final class QueueState extends Ring.Link<QueueState> {
     sub.items.addLast(item);
     item.queued = sub;
     if (flow.pending++ == 0 && !flow.isLinked() && flow.hasSlot()) {
-      enter(flow, band.fresh);
+      band.fresh.addLast(flow);
+      entered(flow);
     }
     if (arrives) {
       flow.ready(sub);
@@ -120,13 +121,14 @@ final class QueueState extends Ring.Link<QueueState> {
 
   /** Takes part in the rounds again, among those that had their turn. */
   void enter(Flow flow) {
-    if (!flow.isLinked() && flow.hasSlot()) {
-      enter(flow, flow.band.old);
+    SubQueue next = flow.oldestReady();
+    if (next != null && !flow.isLinked() && flow.hasSlot()) {
+      flow.band.old.add(flow, next.head().cost);
+      entered(flow);
     }
   }
 
-  private void enter(Flow flow, Ring<Flow> ring) {
-    ring.addLast(flow);
+  private void entered(Flow flow) {
     int before = topPriority();
     priorities |= 1 << flow.band.priority;
     if (topPriority() > before) {
@@ -181,18 +183,12 @@ final class QueueState extends Ring.Link<QueueState> {
     return null;
   }
 
-  private boolean canSpend(Flow flow, long cost) {
-    if (!flow.inTurn) {
-      flow.inTurn = true;
-      flow.deficit += flow.quantum();
-    }
-    if (flow.deficit >= cost) {
+  private static boolean canSpend(Flow flow, long cost) {
+    if (flow.isIn(flow.band.fresh)) {
+      flow.band.old.begin(flow);
       return true;
     }
-    flow.inTurn = false;
-    flow.unlink();
-    flow.band.old.addLast(flow);
-    return false;
+    return flow.band.old.canSpend(flow, cost);
   }
 
   /** The head of {@code sub} goes: everything it needs is taken. */
@@ -205,14 +201,16 @@ final class QueueState extends Ring.Link<QueueState> {
     } else {
       sub.leaveSeat();
     }
-    flow.band.served(flow);
     if (flow.band.isShareDue(nowNanos) && flow.band.share != null) {
       flow.band.share.take(1, nowNanos);
     }
     flow.deficit -= item.cost;
     detach(sub, item);
+    flow.band.served(flow);
     if (flow.pending == 0) {
       rest(flow);
+    } else if (!flow.isLinked()) {
+      leave(flow);
     }
     if (isLinked()) {
       core.queues.rotate();
@@ -272,11 +270,10 @@ final class QueueState extends Ring.Link<QueueState> {
   private void rest(Flow flow) {
     flow.deficit = 0;
     flow.inTurn = false;
-    flow.unlink();
     if (flow.band.isEmpty()) {
       leave(flow);
     } else {
-      flow.band.old.addLast(flow);
+      flow.band.old.addLater(flow);
     }
   }
 
@@ -306,9 +303,7 @@ final class QueueState extends Ring.Link<QueueState> {
   }
 
   private void resume(Flow flow) {
-    if (flow.oldestReady() != null) {
-      enter(flow);
-    }
+    enter(flow);
     for (Seat seat : List.copyOf(flow.seats)) {
       seat.join();
     }
@@ -366,11 +361,12 @@ final class QueueState extends Ring.Link<QueueState> {
 
   void share(int priority, Limit.Rate rate, long nowNanos) {
     Band band = band(priority);
+    Scale scale = Scale.of(rate);
     if (band.share == null) {
-      band.share = new PlainBucket(rate, nowNanos);
+      band.share = new PlainBucket(scale, nowNanos);
       shares |= 1 << priority;
     } else {
-      band.share.configure(rate, nowNanos);
+      band.share.configure(scale, nowNanos);
     }
   }
 

@@ -99,7 +99,7 @@ final class SchedulerCore {
         return null;
       }
       SubQueue sub = queue.pick(nowNanos);
-      if (sub != null) {
+      if (sub != null && touched.isEmpty()) {
         return sub;
       }
     }
@@ -153,14 +153,22 @@ final class SchedulerCore {
   }
 
   void setRate(String name, Limit.Rate rate, long nowNanos) {
-    Scale.of(rate);
+    Scale scale = Scale.of(rate);
     Gate gate = gate(name);
     if (gate.bucket == null) {
-      gate.bucket = new PlainBucket(rate, nowNanos);
+      gate.bucket = new PlainBucket(scale, nowNanos);
     } else {
-      gate.bucket.configure(rate, nowNanos);
+      gate.bucket.configure(scale, nowNanos);
     }
     gate.rateChanged();
+  }
+
+  boolean isAtRest() {
+    return gates.isEmpty()
+        && sets.isEmpty()
+        && queues.isEmpty()
+        && touched.isEmpty()
+        && wakeUps.isEmpty();
   }
 
   boolean removeRate(String name) {

@@ -1,7 +1,7 @@
 package dev.sluice;
 
 /** The place of one fairness key in the line of a gate, with a deficit of its own there. */
-final class Seat extends Ring.Link<Seat> {
+final class Seat extends Round.Member<Seat> {
   final Lane lane;
   final Flow flow;
 
@@ -10,11 +10,6 @@ final class Seat extends Ring.Link<Seat> {
 
   /** Sub-queues that wait here or were let through and may be back. */
   int holders;
-
-  long deficit;
-
-  /** Whether it has begun a turn that it has not used up. */
-  boolean inTurn;
 
   Seat(Lane lane, Flow flow) {
     this.lane = lane;
@@ -40,10 +35,16 @@ final class Seat extends Ring.Link<Seat> {
     }
   }
 
-  /** Takes its place in the line: in front if it is still its turn. */
+  @Override
+  long quantum() {
+    return flow.quantum();
+  }
+
+  /** Takes its place in the line. */
   void join() {
-    if (!isLinked() && !parked.isEmpty() && flow.hasSlot()) {
-      lane.add(this);
+    SubQueue first = parked.first();
+    if (first != null && !isLinked() && flow.hasSlot()) {
+      lane.add(this, first.head().cost);
     }
   }
 

@@ -1,0 +1,550 @@
+package dev.sluice;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
+import static org.assertj.core.api.Assertions.assertThatNullPointerException;
+
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.OptionalLong;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** The scheduler, case by case. */
+class FairSchedulerTest {
+  private static final long SECOND = 1_000_000_000;
+
+  private final FairScheduler<String> scheduler = FairScheduler.create();
+  private final FairQueue<String> queue = scheduler.queue("q");
+
+  private static FairScheduler<String> scheduler(boolean strict) {
+    FairScheduler.Builder<String> builder = FairScheduler.builder();
+    return strict ? builder.strictOrder().build() : builder.build();
+  }
+
+  private static void enqueue(FairQueue<String> queue, int items, Placement placement) {
+    for (int i = 0; i < items; i++) {
+      assertThat(queue.enqueue(placement.key() + i, placement).isQueued()).isTrue();
+    }
+  }
+
+  /** Confirms what can go at {@code nowNanos}, at most {@code most}. */
+  private static List<ScheduledItem<String>> serve(
+      FairScheduler<String> scheduler, int most, long nowNanos) {
+    List<ScheduledItem<String>> served = new ArrayList<>();
+    while (served.size() < most && scheduler.next(nowNanos) instanceof Next.Offer<String> offer) {
+      served.add(offer.confirm());
+    }
+    return served;
+  }
+
+  private List<String> serveAll(long nowNanos) {
+    return items(serve(scheduler, Integer.MAX_VALUE, nowNanos));
+  }
+
+  private static List<String> items(List<ScheduledItem<String>> served) {
+    return served.stream().map(ScheduledItem::item).toList();
+  }
+
+  private static Map<String, Integer> perKey(List<ScheduledItem<String>> served) {
+    Map<String, Integer> counts = new HashMap<>();
+    served.forEach(item -> counts.merge(item.key(), 1, Integer::sum));
+    return counts;
+  }
+
+  // The named cases of the second seed, in both orders.
+
+  @ParameterizedTest
+  @ValueSource(booleans = {false, true})
+  void ac2_aThrottledKeyIsSkipped_othersGo(boolean strict) {
+    FairScheduler<String> both = scheduler(strict);
+    both.setRate("slow", 1, 1, 0);
+    both.queue("q").enqueue("t1", Placement.of("throttled").withThrottles("slow"));
+    both.queue("q").enqueue("t2", Placement.of("throttled").withThrottles("slow"));
+    both.queue("q").enqueue("f1", Placement.of("free"));
+    both.queue("q").enqueue("f2", Placement.of("free"));
+    assertThat(items(serve(both, 9, 0))).containsExactlyInAnyOrder("t1", "f1", "f2");
+    assertThat(both.next(0)).isEqualTo(new Next.Wait<>(SECOND));
+  }
+
+  @ParameterizedTest
+  @ValueSource(booleans = {false, true})
+  void ac3_allKeysMustHaveTokens(boolean strict) {
+    FairScheduler<String> both = scheduler(strict);
+    both.setRate("provider:aws", 1, 5, 0);
+    both.setRate("region:us-east-1", 1, 1, 0);
+    Placement placement = Placement.of("a").withThrottles("provider:aws", "region:us-east-1");
+    enqueue(both.queue("q"), 3, placement);
+    assertThat(serve(both, 9, 0)).hasSize(1);
+    assertThat(both.throttle("provider:aws", 0).orElseThrow().level()).isEqualTo(4);
+    assertThat(both.throttle("region:us-east-1", 0).orElseThrow().level()).isZero();
+  }
+
+  @ParameterizedTest
+  @ValueSource(booleans = {false, true})
+  void ac4_refillLetsTheNextOneGo(boolean strict) {
+    FairScheduler<String> both = scheduler(strict);
+    both.setRate("slow", 10, 1, 0);
+    enqueue(both.queue("q"), 3, Placement.of("a").withThrottles("slow"));
+    assertThat(items(serve(both, 9, 0))).containsExactly("a0");
+    assertThat(serve(both, 9, SECOND / 10 - 1)).isEmpty();
+    assertThat(items(serve(both, 9, SECOND / 10))).containsExactly("a1");
+  }
+
+  @ParameterizedTest
+  @ValueSource(booleans = {false, true})
+  void ac5_aParkedKeyStaysActive_withItsDeficit(boolean strict) {
+    FairScheduler<String> both = scheduler(strict);
+    both.setRate("slow", 1, 1, 0);
+    enqueue(both.queue("q"), 3, Placement.of("a").withWeight(3).withThrottles("slow"));
+    assertThat(serve(both, 9, 0)).hasSize(1);
+    KeyStats stats = both.queue("q").stats("a").orElseThrow();
+    assertThat(stats.pending()).isEqualTo(2);
+    assertThat(stats.deficit()).isEqualTo(2);
+    assertThat(stats.parked())
+        .containsExactly(new KeyStats.Parked("slow", 2, OptionalLong.of(SECOND)));
+    assertThat(both.throttle("slow", 0).orElseThrow().waiters()).isEqualTo(1);
+  }
+
+  @ParameterizedTest
+  @ValueSource(booleans = {false, true})
+  void itemsWithoutThrottles_areUnthrottled(boolean strict) {
+    FairScheduler<String> both = scheduler(strict);
+    both.setRate("slow", 0, 0, 0);
+    enqueue(both.queue("q"), 100, Placement.of("a"));
+    assertThat(serve(both, 999, 0)).hasSize(100);
+  }
+
+  @ParameterizedTest
+  @ValueSource(booleans = {false, true})
+  void tenThousandItemsOfSixKeys_areSharedByWeight(boolean strict) {
+    FairScheduler<String> both = scheduler(strict);
+    for (int weight = 1; weight <= 6; weight++) {
+      enqueue(both.queue("q"), 10_000, Placement.of("k" + weight).withWeight(weight));
+    }
+    Map<String, Integer> counts = perKey(serve(both, 10_000, 0));
+    for (int weight = 1; weight <= 6; weight++) {
+      assertThat(counts.get("k" + weight)).isCloseTo(10_000 * weight / 21, within(6));
+    }
+  }
+
+  private static org.assertj.core.data.Offset<Integer> within(int items) {
+    return org.assertj.core.data.Offset.offset(items);
+  }
+
+  @Test
+  void weights_areKeptWithinAThousandthOfTheShare() {
+    for (int weight = 1; weight <= 5; weight++) {
+      enqueue(queue, 10_000, Placement.of("k" + weight).withWeight(weight));
+    }
+    assertSharesWithinAThousandth(perKey(serve(scheduler, 5_000, 0)));
+  }
+
+  @Test
+  void weights_areKeptAtASharedExhaustedBucket() {
+    scheduler.setRate("shared", 1_000, 1, 0);
+    for (int weight = 1; weight <= 5; weight++) {
+      Placement placement = Placement.of("k" + weight).withWeight(weight);
+      enqueue(queue, 10_000, placement.withThrottles("shared"));
+    }
+    List<ScheduledItem<String>> served = new ArrayList<>();
+    for (long now = 0; served.size() < 5_000; now += SECOND / 1_000) {
+      served.addAll(serve(scheduler, 9, now));
+    }
+    assertSharesWithinAThousandth(perKey(served));
+  }
+
+  @Test
+  void weights_areKeptAtABucketThatFillsInBursts() {
+    scheduler.setRate("shared", 1_000, 100, 0);
+    for (int weight = 1; weight <= 5; weight++) {
+      Placement placement = Placement.of("k" + weight).withWeight(weight);
+      enqueue(queue, 10_000, placement.withThrottles("shared"));
+    }
+    List<ScheduledItem<String>> served = new ArrayList<>();
+    for (long now = 0; served.size() < 5_000; now += SECOND / 20) {
+      served.addAll(serve(scheduler, 5_000 - served.size(), now));
+    }
+    assertSharesWithinAThousandth(perKey(served));
+  }
+
+  private static void assertSharesWithinAThousandth(Map<String, Integer> counts) {
+    for (int weight = 1; weight <= 5; weight++) {
+      assertThat(counts.get("k" + weight)).isCloseTo(5_000 * weight / 15, within(5));
+    }
+  }
+
+  @Test
+  void aQuietTenant_goesWithinTwoItems_inTheMiddleOfABusyRound() {
+    for (int i = 0; i < 100; i++) {
+      enqueue(queue, 1_000, Placement.of("busy" + i).withWeight(100));
+    }
+    assertThat(serve(scheduler, 4_321, 0)).hasSize(4_321);
+    queue.enqueue("hello", Placement.of("quiet"));
+    assertThat(items(serve(scheduler, 2, 0))).contains("hello");
+  }
+
+  @Test
+  void anEndlessStreamOfNewKeys_starvesNoOldOne() {
+    enqueue(queue, 1_000, Placement.of("old1"));
+    enqueue(queue, 1_000, Placement.of("old2"));
+    assertThat(serve(scheduler, 10, 0)).hasSize(10);
+    int old = 0;
+    for (int i = 0; i < 1_000; i++) {
+      enqueue(queue, 1, Placement.of("new" + 2 * i));
+      enqueue(queue, 1, Placement.of("new" + (2 * i + 1)));
+      old += (int) items(serve(scheduler, 2, 0)).stream().filter(s -> s.startsWith("old")).count();
+    }
+    assertThat(old).isBetween(900, 1_100);
+  }
+
+  @Test
+  void comingBackAtOnce_doesNotMakeAKeyNewAgain() {
+    for (int i = 0; i < 10; i++) {
+      enqueue(queue, 1_000, Placement.of("busy" + i));
+    }
+    queue.enqueue("sly", Placement.of("sly"));
+    int sly = 0;
+    for (int i = 0; i < 1_100; i++) {
+      ScheduledItem<String> item = serve(scheduler, 1, 0).get(0);
+      if (item.key().equals("sly")) {
+        sly++;
+        queue.enqueue("sly", Placement.of("sly"));
+      }
+    }
+    assertThat(sly).isBetween(95, 105);
+  }
+
+  @Test
+  void aThrottledItem_hidesNoneOfAnotherSet() {
+    scheduler.setRate("slow", 1, 1, 0);
+    Placement slow = Placement.of("a").withThrottles("slow");
+    enqueue(queue, 3, slow);
+    queue.enqueue("free", Placement.of("a"));
+    assertThat(serveAll(0)).containsExactly("a0", "free");
+  }
+
+  @Test
+  void inStrictOrder_aThrottledItemHoldsUpWhatIsBehindIt() {
+    FairScheduler<String> strict = scheduler(true);
+    strict.setRate("slow", 1, 1, 0);
+    enqueue(strict.queue("q"), 2, Placement.of("a").withThrottles("slow"));
+    strict.queue("q").enqueue("free", Placement.of("a"));
+    assertThat(items(serve(strict, 9, 0))).containsExactly("a0");
+    assertThat(items(serve(strict, 9, SECOND))).containsExactly("a1", "free");
+  }
+
+  @Test
+  void amongReadySubQueues_theOldestHeadGoesFirst() {
+    scheduler.setRate("x", 100, 10, 0);
+    scheduler.setRate("y", 100, 10, 0);
+    queue.enqueue("1", Placement.of("a").withThrottles("x"));
+    queue.enqueue("2", Placement.of("a").withThrottles("y"));
+    queue.enqueue("3", Placement.of("a"));
+    queue.enqueue("4", Placement.of("a").withThrottles("x"));
+    assertThat(serveAll(0)).containsExactly("1", "2", "3", "4");
+  }
+
+  @Test
+  void smallItems_doNotPassALargeOneAtABucket() {
+    scheduler.setRate("tokens", 10, 10, 0);
+    queue.enqueue("first", Placement.of("a").withThrottle("tokens", 10));
+    queue.enqueue("large", Placement.of("a").withThrottle("tokens", 10));
+    assertThat(serveAll(0)).containsExactly("first");
+    assertThat(scheduler.next(0)).isEqualTo(new Next.Wait<>(SECOND));
+    enqueue(queue, 5, Placement.of("b").withThrottles("tokens"));
+    assertThat(serveAll(SECOND / 2)).isEmpty();
+    assertThat(serveAll(SECOND)).containsExactly("large");
+    assertThat(serveAll(2 * SECOND)).hasSize(5);
+  }
+
+  @Test
+  void anItemThatCanNeverGo_holdsUpOnlyItsOwnSet() {
+    scheduler.setRate("tokens", 10, 10, 0);
+    queue.enqueue("never", Placement.of("a").withThrottle("tokens", 11));
+    queue.enqueue("behind", Placement.of("a").withThrottles("tokens"));
+    queue.enqueue("other", Placement.of("b").withThrottles("tokens"));
+    assertThat(serveAll(0)).containsExactly("other");
+    assertThat(scheduler.next(0)).isEqualTo(new Next.Idle<>());
+    assertThat(queue.stats("a").orElseThrow().parked())
+        .containsExactly(new KeyStats.Parked("tokens", 2, OptionalLong.empty()));
+    scheduler.setRate("tokens", 10, 11, 0);
+    assertThat(serveAll(SECOND)).containsExactly("never");
+  }
+
+  @Test
+  void rateChanges_takeEffectAtOnce() {
+    scheduler.setRate("slow", 1, 1, 0);
+    enqueue(queue, 10, Placement.of("a").withThrottles("slow"));
+    assertThat(serveAll(0)).hasSize(1);
+    assertThat(scheduler.next(0)).isEqualTo(new Next.Wait<>(SECOND));
+    scheduler.setRate("slow", 10, 1, 0);
+    assertThat(scheduler.next(0)).isEqualTo(new Next.Wait<>(SECOND / 10));
+    scheduler.setRate("slow", 0.5, 1, 0);
+    assertThat(scheduler.next(0)).isEqualTo(new Next.Wait<>(2 * SECOND));
+    scheduler.setRate("slow", 0, 1, 0);
+    assertThat(scheduler.next(0)).isEqualTo(new Next.Idle<>());
+    assertThat(scheduler.removeRate("slow")).isTrue();
+    assertThat(serveAll(0)).hasSize(9);
+    assertThat(scheduler.removeRate("slow")).isFalse();
+  }
+
+  @Test
+  void aKeyWithoutARate_canGetOneWhileItemsWait() {
+    enqueue(queue, 5, Placement.of("a").withThrottles("later"));
+    assertThat(serve(scheduler, 1, 0)).hasSize(1);
+    scheduler.setRate("later", 1, 2, 0);
+    assertThat(serveAll(0)).hasSize(2);
+    assertThat(scheduler.next(0)).isEqualTo(new Next.Wait<>(SECOND));
+  }
+
+  @Test
+  void aQueueWithoutCredit_holdsUpNobodyAtASharedBucket() {
+    scheduler.setRate("shared", 1, 1, 0);
+    FairQueue<String> other = scheduler.queue("other");
+    Placement shared = Placement.of("a").withThrottles("shared");
+    enqueue(queue, 3, shared);
+    enqueue(other, 3, shared);
+    assertThat(serve(scheduler, 9, 0)).hasSize(1);
+    queue.setCredit(0);
+    assertThat(scheduler.next(SECOND))
+        .isInstanceOfSatisfying(
+            Next.Offer.class,
+            offer -> {
+              assertThat(offer.queue()).isEqualTo("other");
+              offer.giveBack();
+            });
+    other.setCredit(0);
+    assertThat(scheduler.next(5 * SECOND)).isEqualTo(new Next.Idle<>());
+    queue.setCredit(1);
+    assertThat(serve(scheduler, 9, 5 * SECOND)).hasSize(1);
+    assertThat(queue.credit()).isZero();
+    assertThat(scheduler.next(9 * SECOND)).isEqualTo(new Next.Idle<>());
+  }
+
+  @Test
+  void queues_takeTurnsAtASharedBucket() {
+    scheduler.setRate("shared", 1, 1, 0);
+    FairQueue<String> other = scheduler.queue("other");
+    enqueue(queue, 100, Placement.of("q").withThrottles("shared"));
+    for (int i = 0; i < 10; i++) {
+      enqueue(other, 100, Placement.of("o" + i).withThrottles("shared"));
+    }
+    List<ScheduledItem<String>> served = new ArrayList<>();
+    for (int i = 0; i < 100; i++) {
+      served.addAll(serve(scheduler, 9, i * SECOND));
+    }
+    assertThat(perKey(served).get("q")).isBetween(49, 51);
+  }
+
+  @Test
+  void higherPriorities_goFirst() {
+    enqueue(queue, 2, Placement.of("low"));
+    enqueue(queue, 2, Placement.of("high").withPriority(31));
+    enqueue(queue, 2, Placement.of("mid").withPriority(3));
+    assertThat(serveAll(0)).containsExactly("high0", "high1", "mid0", "mid1", "low0", "low1");
+  }
+
+  @Test
+  void aMinimumShare_bypassesPriorities() {
+    queue.setMinimumShare(0, 1, 2, 0);
+    enqueue(queue, 100, Placement.of("low"));
+    enqueue(queue, 1_000, Placement.of("high").withPriority(1));
+    assertThat(perKey(serve(scheduler, 50, 0))).containsEntry("low", 2).containsEntry("high", 48);
+    assertThat(perKey(serve(scheduler, 50, 3 * SECOND))).containsEntry("low", 2);
+    queue.removeMinimumShare(0);
+    assertThat(perKey(serve(scheduler, 50, 9 * SECOND))).doesNotContainKey("low");
+  }
+
+  @Test
+  void aPromiseToALowPriority_holdsUpNoHigherOne() {
+    scheduler.setRate("x", 1, 1, 0);
+    queue.enqueue("low1", Placement.of("low").withThrottles("x"));
+    queue.enqueue("low2", Placement.of("low").withThrottles("x"));
+    assertThat(serveAll(0)).containsExactly("low1");
+    // At one second the token is promised to low2, but then more urgent work comes.
+    enqueue(queue, 3, Placement.of("high").withPriority(1));
+    queue.enqueue("urgent", Placement.of("urgent").withPriority(1).withThrottles("x"));
+    assertThat(serveAll(SECOND)).contains("urgent").doesNotContain("low2");
+    assertThat(serveAll(2 * SECOND)).containsExactly("low2");
+  }
+
+  @Test
+  void concurrencyLimits_holdPerKey() {
+    queue.setConcurrencyLimit(2);
+    queue.setConcurrencyLimit("one", 1);
+    enqueue(queue, 5, Placement.of("a"));
+    enqueue(queue, 5, Placement.of("one").withPriority(3));
+    List<ScheduledItem<String>> running = serve(scheduler, 99, 0);
+    assertThat(perKey(running)).containsEntry("a", 2).containsEntry("one", 1);
+    assertThat(queue.stats("a").orElseThrow().inFlight()).isEqualTo(2);
+    assertThat(scheduler.next(0)).isEqualTo(new Next.Idle<>());
+    assertThat(running.get(0).complete()).isTrue();
+    assertThat(running.get(0).complete()).isFalse();
+    assertThat(serve(scheduler, 99, 0)).hasSize(1);
+    queue.setConcurrencyLimit("one", Integer.MAX_VALUE);
+    assertThat(perKey(serve(scheduler, 99, 0))).containsOnlyKeys("one");
+  }
+
+  @Test
+  void aKeyWithoutASlot_holdsUpNobodyAtABucket() {
+    scheduler.setRate("x", 1, 1, 0);
+    queue.setConcurrencyLimit("a", 1);
+    enqueue(queue, 2, Placement.of("a").withThrottles("x"));
+    ScheduledItem<String> running = serve(scheduler, 9, 0).get(0);
+    enqueue(queue, 2, Placement.of("b").withThrottles("x"));
+    assertThat(serveAll(SECOND)).containsExactly("b0");
+    assertThat(running.complete()).isTrue();
+    assertThat(serveAll(2 * SECOND)).hasSize(1);
+  }
+
+  @Test
+  void giveBack_leavesEverythingAsItWas() {
+    scheduler.setRate("x", 1, 1, 0);
+    queue.setConcurrencyLimit(1);
+    queue.setCredit(5);
+    enqueue(queue, 2, Placement.of("a").withThrottles("x"));
+    enqueue(queue, 2, Placement.of("b").withThrottles("x"));
+    for (int i = 0; i < 10; i++) {
+      Next<String> next = scheduler.next(0);
+      assertThat(next)
+          .isInstanceOfSatisfying(
+              Next.Offer.class,
+              offer -> {
+                assertThat(offer.item()).isEqualTo("a0");
+                offer.giveBack();
+              });
+    }
+    assertThat(queue.credit()).isEqualTo(5);
+    assertThat(scheduler.throttle("x", 0).orElseThrow().level()).isEqualTo(1);
+    assertThat(queue.stats("a").orElseThrow().inFlight()).isZero();
+    assertThat(queue.stats("a").orElseThrow().pending()).isEqualTo(2);
+  }
+
+  @Test
+  void whileAnOfferIsOpen_nothingElseIsAllowed() {
+    ScheduledItem<String> item = queue.enqueue("a", Placement.of("a"));
+    Next.Offer<String> offer = (Next.Offer<String>) scheduler.next(0);
+    assertThatIllegalStateException().isThrownBy(() -> scheduler.next(0));
+    assertThatIllegalStateException().isThrownBy(() -> queue.enqueue("b", Placement.of("a")));
+    assertThatIllegalStateException().isThrownBy(() -> scheduler.setRate("x", 1, 1, 0));
+    assertThatIllegalStateException().isThrownBy(() -> scheduler.removeRate("x"));
+    assertThatIllegalStateException().isThrownBy(() -> queue.setCredit(1));
+    assertThatIllegalStateException().isThrownBy(() -> queue.setWeight("a", 1));
+    assertThatIllegalStateException().isThrownBy(() -> queue.setConcurrencyLimit(1));
+    assertThatIllegalStateException().isThrownBy(item::remove);
+    assertThatIllegalStateException().isThrownBy(item::complete);
+    assertThat(offer.confirm()).isSameAs(item);
+    assertThatIllegalStateException().isThrownBy(offer::confirm);
+    assertThatIllegalStateException().isThrownBy(offer::giveBack);
+    assertThat(item.remove()).isFalse();
+    assertThat(item.complete()).isFalse();
+  }
+
+  @Test
+  void remove_takesAnyItemOut() {
+    scheduler.setRate("x", 1, 1, 0);
+    List<ScheduledItem<String>> all = new ArrayList<>();
+    for (int i = 0; i < 4; i++) {
+      all.add(queue.enqueue("a" + i, Placement.of("a").withThrottles("x")));
+    }
+    assertThat(all.get(2).remove()).isTrue();
+    assertThat(all.get(2).remove()).isFalse();
+    assertThat(serveAll(0)).containsExactly("a0");
+    assertThat(scheduler.next(0)).isEqualTo(new Next.Wait<>(SECOND));
+    assertThat(all.get(1).remove()).isTrue();
+    assertThat(serveAll(SECOND)).containsExactly("a3");
+    assertThat(queue.stats()).isEmpty();
+    assertThat(scheduler.next(SECOND)).isEqualTo(new Next.Idle<>());
+  }
+
+  @Test
+  void weights_areThoseOfTheLatestEnqueueOrSet() {
+    enqueue(queue, 1_000, Placement.of("a").withWeight(2));
+    enqueue(queue, 1_000, Placement.of("b"));
+    assertThat(perKey(serve(scheduler, 300, 0)).get("a")).isCloseTo(200, within(3));
+    queue.setWeight("b", 4);
+    queue.enqueue("retry", Placement.of("a"));
+    assertThat(perKey(serve(scheduler, 300, 0)).get("a")).isCloseTo(100, within(6));
+    assertThat(queue.stats("b").orElseThrow().weight()).isEqualTo(4);
+  }
+
+  @Test
+  void costs_areWhatWeightsShareOut() {
+    FairScheduler<String> costly = FairScheduler.<String>builder().unit(10).build();
+    enqueue(costly.queue("q"), 1_000, Placement.of("large").withCost(10));
+    enqueue(costly.queue("q"), 1_000, Placement.of("small").withCost(2));
+    Map<String, Integer> counts = perKey(serve(costly, 600, 0));
+    assertThat(counts.get("small")).isCloseTo(500, within(6));
+  }
+
+  @Test
+  void readingsThatGoBack_countAsTheLatest() {
+    scheduler.setRate("x", 1, 1, 0);
+    enqueue(queue, 3, Placement.of("a").withThrottles("x"));
+    assertThat(serveAll(10 * SECOND)).hasSize(1);
+    assertThat(scheduler.next(0)).isEqualTo(new Next.Wait<>(11 * SECOND));
+  }
+
+  @Test
+  void readingsThatWrap_areOrdinary() {
+    long start = Long.MAX_VALUE - SECOND / 2;
+    scheduler.setRate("x", 1, 1, start);
+    enqueue(queue, 2, Placement.of("a").withThrottles("x"));
+    assertThat(serveAll(start)).hasSize(1);
+    assertThat(scheduler.next(start)).isEqualTo(new Next.Wait<>(start + SECOND));
+    assertThat(serveAll(start + SECOND)).hasSize(1);
+  }
+
+  @Test
+  void nothingIsKept_ofWhatIsGone() {
+    for (int i = 0; i < 1_000; i++) {
+      queue.enqueue("x", Placement.of("key" + i).withThrottles("t" + i, "u" + i % 10));
+    }
+    assertThat(serveAll(0)).hasSize(1_000);
+    assertThat(scheduler.next(0)).isEqualTo(new Next.Idle<>());
+    assertThat(queue.stats()).isEmpty();
+    assertThat(scheduler.isAtRest()).isTrue();
+  }
+
+  @Test
+  void badInput_isNamedAndChangesNothing() {
+    assertThatIllegalArgumentException()
+        .isThrownBy(() -> queue.enqueue("x", Placement.of("a").withCost(2)))
+        .withMessage("cost must be at most 1: cost=2");
+    assertThatIllegalArgumentException()
+        .isThrownBy(() -> Placement.of(""))
+        .withMessage("key must not be empty");
+    assertThatIllegalArgumentException()
+        .isThrownBy(() -> Placement.of("a").withWeight(0))
+        .withMessage("weight must be from 1 to 1000000: weight=0");
+    assertThatIllegalArgumentException()
+        .isThrownBy(() -> Placement.of("a").withPriority(32))
+        .withMessage("priority must be from 0 to 31: priority=32");
+    assertThatIllegalArgumentException()
+        .isThrownBy(() -> Placement.of("a").withThrottle("x", 0))
+        .withMessage("tokens of x must be positive: tokens of x=0");
+    assertThatIllegalArgumentException()
+        .isThrownBy(() -> scheduler.setRate("x", Double.NaN, 1, 0))
+        .withMessageContaining("perSecond must be a number");
+    assertThatIllegalArgumentException().isThrownBy(() -> scheduler.setRate("x", -1, 1, 0));
+    assertThatIllegalArgumentException().isThrownBy(() -> scheduler.setRate("x", 1e-30, 1, 0));
+    assertThatIllegalArgumentException().isThrownBy(() -> scheduler.queue(""));
+    assertThatIllegalArgumentException().isThrownBy(() -> queue.setCredit(-1));
+    assertThatIllegalArgumentException().isThrownBy(() -> queue.setConcurrencyLimit(0));
+    assertThatIllegalArgumentException().isThrownBy(() -> FairScheduler.builder().unit(0));
+    assertThatNullPointerException().isThrownBy(() -> Placement.of(nothing()));
+    assertThat(scheduler.next(0)).isEqualTo(new Next.Idle<>());
+    assertThat(scheduler.throttles(0)).isEmpty();
+    assertThat(scheduler.isAtRest()).isTrue();
+  }
+
+  @SuppressWarnings("NullAway") // what a caller without a null checker may do
+  private static String nothing() {
+    return null;
+  }
+}
