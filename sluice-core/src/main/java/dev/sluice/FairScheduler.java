@@ -138,6 +138,11 @@ public final class FairScheduler<T> {
     return core.isAtRest();
   }
 
+  /** Whether tokens are held for somebody who needs others too; for tests. */
+  boolean isCollecting() {
+    return core.collector.isCollecting();
+  }
+
   /** {@code offer} is answered; only the open one can be. */
   void answer(Next.Offer<T> offer) {
     if (open != offer) {

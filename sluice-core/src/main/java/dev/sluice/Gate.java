@@ -36,6 +36,9 @@ final class Gate extends Ring.Link<Gate> implements IndexedHeap.Node {
   /** Sub-queues whose head no time will let through under this rate. */
   private final Ring<SubQueue> aside = new Ring<>();
 
+  /** Who goes before the line, because other gates hold tokens for it. */
+  private @Nullable SubQueue favoured;
+
   /** When the first in line can go, in nanoseconds since the scheduler's origin. */
   private long wakeAt;
 
@@ -104,9 +107,9 @@ final class Gate extends Ring.Link<Gate> implements IndexedHeap.Node {
     if (limiter == null) {
       return true;
     }
-    return sub.promised
+    return sub.promised || sub.held.contains(this)
         ? limiter.has(tokens, nowNanos)
-        : (firstInLine() == null || sub.hadTurnAt(this, round))
+        : (!isAwaited() || sub.hadTurnAt(this, round))
             && limiter.has(tokens + promisedTokens(), nowNanos);
   }
 
@@ -137,7 +140,7 @@ final class Gate extends Ring.Link<Gate> implements IndexedHeap.Node {
 
   /** Whether somebody waits who could go. */
   boolean isAwaited() {
-    return firstInLine() != null;
+    return favoured != null || firstInLine() != null;
   }
 
   /** Parks {@code sub}, which is not among the ready ones of its flow, until it can go. */
@@ -161,22 +164,51 @@ final class Gate extends Ring.Link<Gate> implements IndexedHeap.Node {
   /** Lets through whoever can go, in turn, and asks to be woken for the next. */
   void release(long nowNanos) {
     armedFor = null;
-    Lane lane;
-    while ((lane = firstInLine()) != null) {
-      SubQueue sub = lane.turn(nowNanos);
+    SubQueue sub;
+    while ((sub = turn(nowNanos)) != null) {
       long tokens = sub.head().tokensAt(this);
       long waitNanos = nanosUntil(tokens + promisedTokens(), nowNanos);
       if (waitNanos == 0) {
-        letThrough(lane, sub, nowNanos);
+        letThrough(sub, nowNanos);
       } else if (nanosUntil(tokens, nowNanos) == PlainBucket.NEVER) {
-        sub.unpark();
+        leave(sub);
         park(sub, nowNanos);
       } else {
-        arm(lane, tokens, waitNanos, nowNanos);
+        arm(laneOf(sub.flow.queue), tokens, waitNanos, nowNanos);
         return;
       }
     }
     core.disarm(this);
+  }
+
+  /** Whose turn it is. */
+  private @Nullable SubQueue turn(long nowNanos) {
+    if (favoured != null) {
+      return favoured;
+    }
+    Lane lane = firstInLine();
+    return lane == null ? null : lane.turn(nowNanos);
+  }
+
+  /** {@code sub} waits here no more. */
+  void leave(SubQueue sub) {
+    if (favoured == sub) {
+      favoured = null;
+      touch();
+    }
+    sub.unpark();
+  }
+
+  /** {@code sub} waits here before the line. */
+  void favour(SubQueue sub) {
+    sub.parkedAt = this;
+    favoured = sub;
+    touch();
+  }
+
+  /** How long the bucket takes to make up for {@code tokens}; zero if it never does. */
+  long nanosToMint(long tokens) {
+    return bucket == null ? 0 : bucket.nanosToMint(tokens);
   }
 
   /* Without a finite time, it is a promise that must be kept first; that touches the gate. */
@@ -193,20 +225,22 @@ final class Gate extends Ring.Link<Gate> implements IndexedHeap.Node {
     }
   }
 
-  private void letThrough(Lane lane, SubQueue sub, long nowNanos) {
+  private void letThrough(SubQueue sub, long nowNanos) {
     Gate other = core.blocker(sub, this, nowNanos);
-    Seat seat = sub.seat;
-    sub.unpark();
+    leave(sub);
     if (other != null) {
       sub.hasTurnAt(this, core.round());
-      other.park(sub, nowNanos);
+      core.collector.bounce(sub, this, other, nowNanos);
       return;
     }
+    core.collector.done(sub);
+    Seat seat = sub.seat;
     if (seat != null) {
       seat.deficit -= sub.head().cost;
       seat.leaveLine();
       seat.join();
     }
+    Lane lane = laneOf(sub.flow.queue);
     if (lane.isIn(line)) {
       lane.unlink();
       line.addLast(lane);
@@ -217,6 +251,7 @@ final class Gate extends Ring.Link<Gate> implements IndexedHeap.Node {
 
   /** The rate is another one: whoever could not go under the old one tries again. */
   void rateChanged() {
+    core.collector.giveUp();
     SubQueue sub;
     while ((sub = aside.first()) != null) {
       sub.unpark();
@@ -230,7 +265,7 @@ final class Gate extends Ring.Link<Gate> implements IndexedHeap.Node {
   }
 
   int waiters() {
-    int waiting = aside.size();
+    int waiting = aside.size() + (favoured == null ? 0 : 1);
     for (Lane lane : lanes) {
       waiting += lane.waiters;
     }

@@ -15,7 +15,8 @@ import java.util.TreeMap;
  * Placement.of("tenant-a").withWeight(3).withThrottles("provider:aws")}.
  *
  * @param key the fairness key: between keys, turns are fair; within one, first come first served
- * @param weight what the key's share is from now on; 0 leaves it as it is, which is 1 at first
+ * @param weight what the key's share is from now on, until nothing of it waits; 0 leaves it as it
+ *     is, which at first is what {@link FairQueue#setWeight} gave it, or 1
  * @param priority items of a higher priority go first, from 0 to 31
  * @param cost what the item costs its key, at least 1 and at most the scheduler's unit
  * @param throttles the throttle keys, each with the tokens that the item takes there

@@ -50,6 +50,12 @@ final class PlainBucket {
         : axis.nanosUntil(fullAt + scale.cost(tokens) - scale.capacityUnits(), nowNanos);
   }
 
+  /** How long it takes to make up for {@code tokens}; zero if it never does. */
+  long nanosToMint(long tokens) {
+    Scale scale = axis.scale();
+    return scale.refills() ? scale.elapsedAt(scale.cost(tokens)) : 0;
+  }
+
   /** Goes over to another rate: tokens kept, clamped to the new burst. */
   void configure(Scale scale, long nowNanos) {
     if (!scale.equals(axis.scale())) {

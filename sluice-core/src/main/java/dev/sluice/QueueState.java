@@ -56,6 +56,7 @@ final class QueueState extends Ring.Link<QueueState> {
     credit = items;
     if (had && items == 0) {
       unlink();
+      core.collector.giveUp(this);
       touchContested();
     } else if (!had && items > 0) {
       if (priorities != 0) {
@@ -238,6 +239,7 @@ final class QueueState extends Ring.Link<QueueState> {
     Flow flow = sub.flow;
     boolean wasHead = sub.items.first() == item;
     if (wasHead) {
+      core.collector.giveUp(sub);
       sub.withdraw();
     }
     detach(sub, item);
@@ -295,6 +297,7 @@ final class QueueState extends Ring.Link<QueueState> {
       leave(flow);
     }
     for (SubQueue sub : List.copyOf(flow.subQueues())) {
+      core.collector.giveUp(sub);
       sub.withdraw();
     }
     for (Seat seat : List.copyOf(flow.seats)) {
@@ -338,6 +341,8 @@ final class QueueState extends Ring.Link<QueueState> {
   void limitSlots(@Nullable String key, int limit) {
     if (key == null) {
       slotLimit = limit;
+    } else if (limit == UNLIMITED_SLOTS && slotLimit == UNLIMITED_SLOTS) {
+      slotLimits.remove(key);
     } else {
       slotLimits.put(key, limit);
     }
@@ -355,7 +360,11 @@ final class QueueState extends Ring.Link<QueueState> {
   }
 
   void weigh(String key, int weight) {
-    weights.put(key, weight);
+    if (weight == 1) {
+      weights.remove(key);
+    } else {
+      weights.put(key, weight);
+    }
     forEachFlow(key, flow -> weigh(flow, weight));
   }
 

@@ -23,6 +23,7 @@ final class SchedulerCore {
   /** Gates to look at before the next decision. */
   private final Ring<Gate> touched = new Ring<>();
 
+  final Collector collector = new Collector();
   private final IndexedHeap<Gate> wakeUps = new IndexedHeap<>();
   private boolean started;
   private long originNanos;

@@ -1,6 +1,8 @@
 package dev.sluice;
 
+import java.util.ArrayList;
 import java.util.HashSet;
+import java.util.List;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
@@ -24,10 +26,16 @@ final class SubQueue extends Ring.Link<SubQueue> implements IndexedHeap.Node {
   /** Whether every gate of its head keeps the tokens for it. */
   boolean promised;
 
+  /** Gates that keep the tokens for it while it waits at another; see {@link Collector}. */
+  final List<Gate> held = new ArrayList<>(0);
+
   /** Gates that would have let it through in that round, had not another one held it up. */
   private @Nullable Set<Gate> turns;
 
   private long turnsRound;
+
+  /** How often one gate let it through and another did not, since it last went. */
+  int bounces;
 
   private int place = IndexedHeap.OUTSIDE;
 
@@ -44,19 +52,32 @@ final class SubQueue extends Ring.Link<SubQueue> implements IndexedHeap.Node {
     return head;
   }
 
-  /** The gates keep the tokens of its head. */
+  /** Every gate keeps the tokens of its head. */
   void promise() {
+    for (Gate gate : head().set.gates) {
+      if (!held.contains(gate)) {
+        changePromise(gate, 1);
+      }
+    }
+    held.clear();
     promised = true;
-    changePromises(1);
+  }
+
+  /** {@code gate} keeps the tokens of its head. */
+  void hold(Gate gate) {
+    held.add(gate);
+    changePromise(gate, 1);
   }
 
   /** Its head has taken what was promised. */
   void keepPromise() {
     promised = false;
-    changePromises(-1);
+    for (Gate gate : head().set.gates) {
+      changePromise(gate, -1);
+    }
   }
 
-  /** The gates need not keep the tokens of its head any more, if they did. */
+  /** No gate need keep the tokens of its head any more, if it did. */
   void withdraw() {
     if (promised) {
       keepPromise();
@@ -64,14 +85,14 @@ final class SubQueue extends Ring.Link<SubQueue> implements IndexedHeap.Node {
         seat.deficit += head().cost;
       }
     }
+    for (Gate gate : held) {
+      changePromise(gate, -1);
+    }
+    held.clear();
   }
 
-  private void changePromises(int sign) {
-    ScheduledItem<?> head = head();
-    Gate[] gates = head.set.gates;
-    for (int i = 0; i < gates.length; i++) {
-      gates[i].laneOf(flow.queue).promise(flow.band.priority, sign * head.tokensAt(i));
-    }
+  private void changePromise(Gate gate, int sign) {
+    gate.laneOf(flow.queue).promise(flow.band.priority, sign * head().tokensAt(gate));
   }
 
   /* Else two lines in which it is first could send it to and fro for ever. */

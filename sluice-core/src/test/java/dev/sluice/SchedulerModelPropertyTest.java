@@ -174,7 +174,7 @@ class SchedulerModelPropertyTest {
       if (next instanceof Next.Wait<Item> wait) {
         long waitNanos = wait.untilNanos() - model.nowNanos();
         assertThat(waitNanos).isPositive();
-        if (maxTokens == 1) {
+        if (maxTokens == 1 && !scheduler.isCollecting()) {
           wakesInTime(waitNanos);
         }
         model.advance(waitNanos - 1);
@@ -210,7 +210,9 @@ class SchedulerModelPropertyTest {
     private void nothingIsHeldUp() {
       for (Item item : model.waiting()) {
         if (model.canGo(item)) {
-          assertThat(waitsBehindLarger(item)).as("%s is held up by a larger one", item).isTrue();
+          assertThat(scheduler.isCollecting() || waitsBehindLarger(item))
+              .as("%s is held up for a reason", item)
+              .isTrue();
         }
       }
     }

@@ -1,0 +1,201 @@
+package dev.sluice;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import net.jqwik.api.Arbitraries;
+import net.jqwik.api.Arbitrary;
+import net.jqwik.api.Combinators;
+import net.jqwik.api.ForAll;
+import net.jqwik.api.Property;
+import net.jqwik.api.Provide;
+import net.jqwik.api.constraints.IntRange;
+import net.jqwik.api.constraints.Size;
+import org.junit.jupiter.api.Test;
+
+/** The bounds that the scheduler promises, over random keys, weights, sets, rates and arrivals. */
+class FairnessPropertyTest {
+  private static final long SECOND = 1_000_000_000;
+  private static final int UNIT = 4;
+
+  /** Somebody else's item that comes at some point: its key, cost, throttle and weight. */
+  record Noise(int at, int key, int cost, int throttle, int weight) {}
+
+  @Provide
+  Arbitrary<List<Noise>> noise() {
+    return Combinators.combine(
+            Arbitraries.integers().between(0, 400),
+            Arbitraries.integers().between(0, 5),
+            Arbitraries.integers().between(1, UNIT),
+            Arbitraries.integers().between(0, 2),
+            Arbitraries.integers().between(1, 9))
+        .as(Noise::new)
+        .list()
+        .ofMaxSize(300);
+  }
+
+  /**
+   * Keys that always have something that can go, whatever else comes, is parked and leaves: from
+   * their first items on, for which fresh keys share every second item.
+   */
+  @Property(tries = 5000)
+  void keysThatCanAlwaysGo_areServedByWeightInEveryWindow(
+      @ForAll @Size(min = 2, max = 5) List<@IntRange(min = 1, max = 9) Integer> weights,
+      @ForAll @Size(min = 1, max = 7) List<@IntRange(min = 1, max = UNIT) Integer> costs,
+      @ForAll("noise") List<Noise> noise) {
+    FairScheduler<String> scheduler = FairScheduler.<String>builder().unit(UNIT).build();
+    scheduler.setRate("t1", 10, 1, 0);
+    scheduler.setRate("t2", 3, 2, 0);
+    FairQueue<String> queue = scheduler.queue("q");
+    for (int i = 0; i < weights.size(); i++) {
+      for (int n = 0; n < 500; n++) {
+        int cost = costs.get((n + i) % costs.size());
+        queue.enqueue("", Placement.of("k" + i).withWeight(weights.get(i)).withCost(cost));
+      }
+    }
+    List<double[]> served = new ArrayList<>();
+    double[] sums = new double[weights.size()];
+    for (int step = 0; step < 400; step++) {
+      add(queue, noise, step);
+      Next.Offer<String> offer = (Next.Offer<String>) scheduler.next(step * SECOND / 100);
+      ScheduledItem<String> item = offer.confirm();
+      if (item.key().startsWith("k")) {
+        int key = item.key().charAt(1) - '0';
+        sums[key] += (double) item.cost / weights.get(key);
+        served.add(sums.clone());
+      }
+    }
+    assertGapWithin(2 * UNIT + UNIT, served, weights.size());
+  }
+
+  private static void add(FairQueue<String> queue, List<Noise> noise, int step) {
+    for (Noise each : noise) {
+      if (each.at == step) {
+        Placement placement =
+            Placement.of("noise" + each.key).withWeight(each.weight).withCost(each.cost);
+        queue.enqueue(
+            "", each.throttle == 0 ? placement : placement.withThrottles("t" + each.throttle));
+      }
+    }
+  }
+
+  /** The gap in a window is the change of the difference over it. */
+  private static void assertGapWithin(double bound, List<double[]> served, int keys) {
+    for (int i = 0; i < keys; i++) {
+      for (int j = 0; j < i; j++) {
+        double least = Double.MAX_VALUE;
+        double most = -Double.MAX_VALUE;
+        for (double[] sums : served) {
+          if (sums[i] > 0 && sums[j] > 0) {
+            least = Math.min(least, sums[i] - sums[j]);
+            most = Math.max(most, sums[i] - sums[j]);
+          }
+        }
+        assertThat(most - least).isLessThanOrEqualTo(bound + 1e-6);
+      }
+    }
+  }
+
+  /** One delivery of a throttle key. */
+  record Delivery(long atNanos, long tokens) {}
+
+  @Property(tries = 500)
+  void throttleKeys_areKeptInEveryWindow(
+      @ForAll @Size(min = 1, max = 3) List<@IntRange(min = 1, max = 40) Integer> halvesPerSecond,
+      @ForAll @IntRange(min = 1, max = 5) int burst,
+      @ForAll("noise") List<Noise> noise,
+      @ForAll @Size(min = 1, max = 20) List<@IntRange(min = 0, max = 700) Integer> stepMillis) {
+    FairScheduler<Map<String, Long>> scheduler =
+        FairScheduler.<Map<String, Long>>builder().unit(UNIT).build();
+    for (int i = 0; i < halvesPerSecond.size(); i++) {
+      scheduler.setRate("t" + i, halvesPerSecond.get(i) / 2.0, (double) burst, 0);
+    }
+    Map<String, List<Delivery>> log = new TreeMap<>();
+    long now = 0;
+    for (int step = 0; step < 400; step++) {
+      now += stepMillis.get(step % stepMillis.size()) * 1_000_000L;
+      for (Noise each : noise) {
+        if (each.at == step) {
+          enqueue(scheduler, each, halvesPerSecond.size(), burst);
+        }
+      }
+      while (scheduler.next(now) instanceof Next.Offer<Map<String, Long>> offer) {
+        long atNanos = now;
+        offer
+            .confirm()
+            .item()
+            .forEach(
+                (name, tokens) ->
+                    log.computeIfAbsent(name, absent -> new ArrayList<>())
+                        .add(new Delivery(atNanos, tokens)));
+      }
+    }
+    log.forEach(
+        (name, deliveries) ->
+            assertWithin(deliveries, halvesPerSecond.get(name.charAt(1) - '0'), burst));
+  }
+
+  private static void enqueue(
+      FairScheduler<Map<String, Long>> scheduler, Noise each, int throttles, int burst) {
+    Map<String, Long> tokens = new TreeMap<>();
+    tokens.put("t" + each.throttle % throttles, (long) Math.min(burst, each.cost));
+    if (each.weight > 5) {
+      tokens.put("t" + (each.throttle + 1) % throttles, 1L);
+    }
+    Placement placement = Placement.of("k" + each.key).withWeight(each.weight);
+    for (Map.Entry<String, Long> need : tokens.entrySet()) {
+      placement = placement.withThrottle(need.getKey(), need.getValue());
+    }
+    scheduler.queue("q" + each.at % 2).enqueue(tokens, placement);
+  }
+
+  private static void assertWithin(List<Delivery> deliveries, int halvesPerSecond, int burst) {
+    for (int from = 0; from < deliveries.size(); from++) {
+      long tokens = 0;
+      for (int to = from; to < deliveries.size(); to++) {
+        tokens += deliveries.get(to).tokens;
+        long nanos = deliveries.get(to).atNanos - deliveries.get(from).atNanos;
+        // Tokens in halves of a nanosecond's worth, so that nothing is rounded.
+        assertThat(tokens * 2 * SECOND)
+            .isLessThanOrEqualTo(burst * 2 * SECOND + nanos * halvesPerSecond);
+      }
+    }
+  }
+
+  /** Somebody who needs two scarce tokens at once, each wanted by others whenever it comes. */
+  @Test
+  void whoNeedsTwoScarceTokens_isNotStarved() {
+    FairScheduler<String> scheduler = FairScheduler.create();
+    FairQueue<String> queue = scheduler.queue("q");
+    scheduler.setRate("a", 1, 1, 0);
+    scheduler.setRate("b", 1, 1, 0);
+    // Empties b half a second later than a, so that the tokens never come together.
+    queue.enqueue("first", Placement.of("first").withThrottles("a"));
+    assertThat(confirmAll(scheduler, 0)).containsExactly("first");
+    queue.enqueue("second", Placement.of("second").withThrottles("b"));
+    assertThat(confirmAll(scheduler, SECOND / 2)).containsExactly("second");
+    for (int i = 0; i < 1_000; i++) {
+      queue.enqueue("a", Placement.of("a" + i % 3).withThrottles("a"));
+      queue.enqueue("b", Placement.of("b" + i % 3).withThrottles("b"));
+      queue.enqueue("both", Placement.of("both").withThrottles("a", "b"));
+    }
+    List<String> served = new ArrayList<>();
+    for (long now = SECOND / 2; now < 200 * SECOND; now += SECOND / 4) {
+      served.addAll(confirmAll(scheduler, now));
+    }
+    assertThat(served.stream().filter("both"::equals).count()).isGreaterThan(10);
+    assertThat(served.stream().filter("a"::equals).count()).isGreaterThan(100);
+    assertThat(served.stream().filter("b"::equals).count()).isGreaterThan(100);
+  }
+
+  private static List<String> confirmAll(FairScheduler<String> scheduler, long nowNanos) {
+    List<String> items = new ArrayList<>();
+    while (scheduler.next(nowNanos) instanceof Next.Offer<String> offer) {
+      items.add(offer.confirm().item());
+    }
+    return items;
+  }
+}
