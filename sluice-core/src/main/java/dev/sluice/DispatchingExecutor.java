@@ -422,8 +422,6 @@ final class DispatchingExecutor implements FairExecutor {
                 + running
                 + ", parallelism="
                 + parallelism
-                + ", shutdown="
-                + shutdown
                 + "]");
   }
 
