@@ -3,9 +3,11 @@ package dev.sluice;
 import dev.sluice.Alarms.Alarm;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
@@ -60,6 +62,11 @@ final class DispatchingExecutor implements FairExecutor {
   private int running;
   private boolean shutdown;
   private boolean terminated;
+  private boolean interrupting;
+
+  /** Threads of our own that run tasks. */
+  private final Set<Thread> busy = new HashSet<>();
+
   private @Nullable WakeUp wakeUp;
 
   DispatchingExecutor(FairExecutor.Builder builder, Executor delegate) {
@@ -264,6 +271,20 @@ final class DispatchingExecutor implements FairExecutor {
     task.leaveSlot();
   }
 
+  /** A thread of our own sets to work. */
+  private void begin() {
+    Thread thread = Thread.currentThread();
+    boolean late =
+        read(
+            () -> {
+              busy.add(thread);
+              return interrupting;
+            });
+    if (late) {
+      thread.interrupt();
+    }
+  }
+
   /** The end of {@code task} on a thread of our own, and what that thread is to run next. */
   private @Nullable FairTask<?> endAndTake(FairTask<?> task) {
     FairTask<?> mine;
@@ -273,6 +294,9 @@ final class DispatchingExecutor implements FairExecutor {
       free(task);
       mine = take();
       another = mine == null ? null : take();
+      if (mine == null) {
+        busy.remove(Thread.currentThread());
+      }
       endIfDone();
     } finally {
       lock.unlock();
@@ -353,23 +377,19 @@ final class DispatchingExecutor implements FairExecutor {
   @Override
   public List<Runnable> shutdownNow() {
     List<FairTask<?>> dropped = new ArrayList<>();
+    List<Thread> interrupted = new ArrayList<>();
     change(
         () -> {
           shutdown = true;
+          interrupting = true;
+          interrupted.addAll(busy);
           for (FairTask<?> task = waiting.first(); task != null; task = waiting.first()) {
             leaveLine(task);
             dropped.add(task);
           }
         });
-    if (own != null) {
-      for (Runnable unstarted : own.shutdownNow()) {
-        Handed handed = (Handed) unstarted;
-        if (handed.claim()) {
-          dropped.add(handed.task);
-          end(handed.task);
-        }
-      }
-    }
+    // One that ended its task meanwhile has nothing to do that this could disturb.
+    interrupted.forEach(Thread::interrupt);
     dropped.forEach(FairTask::drop);
     return dropped.stream().flatMap(task -> Optional.ofNullable(task.command).stream()).toList();
   }
@@ -468,12 +488,10 @@ final class DispatchingExecutor implements FairExecutor {
         end(task);
         return;
       }
-      for (FairTask<?> next = task; next != null; ) {
+      begin();
+      for (FairTask<?> next = task; next != null; next = endAndTake(next)) {
         next.run();
-        if (!own.isShutdown()) {
-          Thread.interrupted(); // what one task left behind is not for the next
-        }
-        next = endAndTake(next);
+        Thread.interrupted(); // what one task left behind is not for the next
       }
     }
   }

@@ -31,14 +31,15 @@ import org.jspecify.annotations.Nullable;
  * {@code burst + rate · w} of its tokens.
  *
  * <pre>{@code
- * try (FairExecutor executor = FairExecutor.ofThreads(8)) {
- *   executor.setRate("provider", 5, 5);
+ * try (FairExecutor executor = FairExecutor.builder().threads(8).rate("provider", 5, 5).build()) {
  *   Placement noisy = Placement.of("noisy").withThrottles("provider");
  *   Placement quiet = Placement.of("quiet").withThrottles("provider");
- *   for (Request request : requests) {
- *     executor.execute(noisy, () -> provider.call(request));
+ *   for (String document : documents) { // thousands of them
+ *     executor.execute(noisy, () -> call(document));
  *   }
- *   Reply reply = executor.submit(quiet, () -> provider.call(urgent)).join();
+ *   CompletableFuture<String> reply = executor.submit(quiet, () -> call("hello"));
+ *   reply.join(); // after one or two calls of the noisy tenant, not behind them all
+ *   executor.shutdownNow(); // close() alone would wait for every document
  * }
  * }</pre>
  *
@@ -339,8 +340,9 @@ public sealed interface FairExecutor extends Executor, AutoCloseable permits Dis
      * Runs tasks on another Executor, with one call of its {@code execute} for each.
      *
      * <p>It may run them in the calling thread, which then is whoever submits, ends a task or keeps
-     * the time. It must run what it accepts: a task that it drops without an exception holds its
-     * worker for ever. It is not shut down with this one.
+     * the time, and is kept as long as there is something to run. It must run what it accepts: a
+     * task that it drops without an exception holds its worker for ever. It is not shut down with
+     * this one.
      *
      * @param executor the Executor
      * @param most how many tasks it gets at a time, at least 1

@@ -84,10 +84,10 @@ final class FairExecutorReentrancyTest {
         task -> {
           throw new RejectedExecutionException("full");
         };
-    FairExecutor executor = FairExecutor.builder().on(refusing, 2).maxQueued(MANY).build();
+    FairExecutor executor = FairExecutor.builder().on(refusing, 2).maxQueued(10_000).build();
     executor.setRate("provider", 0, 0);
     List<CompletableFuture<Integer>> futures = new ArrayList<>();
-    for (int i = 0; i < MANY; i++) {
+    for (int i = 0; i < 10_000; i++) {
       futures.add(executor.submit(CALL, ran::incrementAndGet));
     }
     executor.removeRate("provider");

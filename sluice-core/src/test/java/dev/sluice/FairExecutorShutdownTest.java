@@ -241,7 +241,7 @@ final class FairExecutorShutdownTest {
 
   @Test
   void shutdownNow_underLoad_everyTaskRanOrWasDropped() throws InterruptedException {
-    for (int round = 0; round < 200; round++) {
+    for (int round = 0; round < 50; round++) {
       FairExecutor executor = FairExecutor.builder().threads(3).build();
       AtomicInteger done = new AtomicInteger();
       AtomicInteger plain = new AtomicInteger();
@@ -270,8 +270,7 @@ final class FairExecutorShutdownTest {
       assertThat(futures).allMatch(CompletableFuture::isDone);
       long ended = futures.stream().filter(f -> !f.isCompletedExceptionally()).count();
       assertThat(ended).isEqualTo(done.get());
-      // A task on its way to a thread when the threads stopped is reported, not returned.
-      assertThat(plain.get() + dropped).isBetween(accepted.get() - 3, accepted.get());
+      assertThat(plain.get() + dropped).isEqualTo(accepted.get());
     }
   }
 
