@@ -85,10 +85,10 @@ public sealed interface FairExecutor extends Executor, AutoCloseable permits Dis
    *
    * <p>To cancel the future takes a queued task out of the line at once, as if it had never been
    * there: its place is free and it takes no token. Once it was handed to a thread, {@code cancel}
-   * returns false and does nothing, neither interrupt it: a cancelled task is one that did not run.
-   * To complete the future by other means, {@code orTimeout} among them, takes a queued task out of
-   * the line too; one that runs goes on, and its result is dropped. Futures derived from this one
-   * have no such effect.
+   * returns false and does nothing, not even interrupt it: a cancelled task is one that did not
+   * run. To complete the future by other means, {@code orTimeout} among them, takes a queued task
+   * out of the line too; one that runs goes on, and its result is dropped. Futures derived from
+   * this one have no such effect.
    *
    * @param placement whose it is, how urgent, what it costs and which limits it obeys
    * @param task the task; what it throws completes the future

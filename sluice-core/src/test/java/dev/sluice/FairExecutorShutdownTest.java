@@ -109,6 +109,29 @@ final class FairExecutorShutdownTest {
   }
 
   @Test
+  void shutdownNow_taskOnItsWayToAnOwnThread_findsItselfInterrupted() {
+    CountDownLatch release = new CountDownLatch(1);
+    FairExecutor executor =
+        FairExecutor.builder()
+            .threads(1)
+            .threadFactory(
+                task ->
+                    new Thread(
+                        () -> {
+                          awaitQuietly(release);
+                          task.run();
+                        }))
+            .build();
+    CompletableFuture<Boolean> onItsWay =
+        executor.submit("tenant", () -> Thread.currentThread().isInterrupted());
+    assertThat(executor.shutdownNow()).isEmpty();
+    assertThat(onItsWay.isCancelled()).isFalse();
+    release.countDown();
+    assertThat(onItsWay.join()).isTrue();
+    executor.close();
+  }
+
+  @Test
   void lifecycle_anyOrderAndTwice_isIdempotent() throws InterruptedException {
     FairExecutor executor = FairExecutor.ofThreads(1);
     assertThat(executor.awaitTermination(Duration.ofNanos(-1))).isFalse();

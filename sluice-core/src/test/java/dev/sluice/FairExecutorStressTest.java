@@ -165,6 +165,7 @@ final class FairExecutorStressTest {
       // The second has no slot, and so no alarm, before the first ends on its worker.
       CompletableFuture<Integer> first = executor.submit(call, () -> 1);
       CompletableFuture<Integer> second = executor.submit(call, () -> 2);
+      spin(i % 2_000);
       clock.advanceNanos(1_000);
       first.get(30, TimeUnit.SECONDS);
       second.get(30, TimeUnit.SECONDS);
@@ -173,6 +174,13 @@ final class FairExecutorStressTest {
     }
     executor.close();
     assertThat(clock.pendingAlarms()).isZero();
+  }
+
+  /** Meets another thread at ever other points of its way. */
+  private static void spin(int turns) {
+    for (int i = 0; i < turns; i++) {
+      Thread.onSpinWait();
+    }
   }
 
   /** A future is done a moment before its task has left its worker. */
