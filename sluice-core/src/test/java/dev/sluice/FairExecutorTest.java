@@ -257,6 +257,20 @@ final class FairExecutorTest {
   }
 
   @Test
+  void complete_queuedTask_takesItOutOfTheLine() {
+    FairExecutor executor = oneWorker().build();
+    CompletableFuture<String> running = executor.submit("tenant", () -> "late");
+    CompletableFuture<String> queued = executor.submit("tenant", () -> "late");
+    assertThat(queued.complete("early")).isTrue();
+    assertThat(running.complete("early")).isTrue();
+    assertThat(executor.queued()).isZero();
+    held.runAll();
+    assertThat(queued).isCompletedWithValue("early");
+    assertThat(running).isCompletedWithValue("early");
+    assertThat(executor.running()).isZero();
+  }
+
+  @Test
   void completeAsync_queuedTask_isSkippedWithoutTakingTokens() {
     FairExecutor executor = oneWorker().rate("provider", 1, 5).build();
     submit(executor, "first", 1);
