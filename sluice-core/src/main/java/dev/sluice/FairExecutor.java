@@ -1,0 +1,438 @@
+package dev.sluice;
+
+import static dev.sluice.Placement.requireName;
+import static dev.sluice.Preconditions.requireAtMost;
+import static dev.sluice.Preconditions.requirePositive;
+
+import java.time.Duration;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.concurrent.Callable;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Executor;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.ThreadFactory;
+import java.util.concurrent.ThreadPoolExecutor;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Runs tasks fairly by tenant and within the limits of throttle keys, on threads of its own or on
+ * any other {@link Executor}.
+ *
+ * <p>Who goes next is decided when a worker is free, by the rules of {@link FairScheduler}: by
+ * weight between tenants that have something to do, first come first served within one, and a
+ * tenant that comes new goes almost at once however much the others have queued. A {@link
+ * Placement} says for each task whose it is, how urgent, what it costs and which throttle keys it
+ * obeys; in every window of length w, tasks that name a throttle key are handed out for at most
+ * {@code burst + rate · w} of its tokens.
+ *
+ * <pre>{@code
+ * try (FairExecutor executor = FairExecutor.builder().threads(8).rate("provider", 5, 5).build()) {
+ *   Placement noisy = Placement.of("noisy").withThrottles("provider");
+ *   Placement quiet = Placement.of("quiet").withThrottles("provider");
+ *   for (String document : documents) { // thousands of them
+ *     executor.execute(noisy, () -> call(document));
+ *   }
+ *   CompletableFuture<String> reply = executor.submit(quiet, () -> call("hello"));
+ *   reply.join(); // after one or two calls of the noisy tenant, not behind them all
+ *   executor.shutdownNow(); // close() alone would wait for every document
+ * }
+ * }</pre>
+ *
+ * <p>Thread-safe. Only {@link #awaitTermination} and {@link #close} block. Tasks, callbacks of
+ * their futures and the delegate are called without a lock held, so they may use the executor in
+ * turn; nothing polls.
+ *
+ * <p>A task counts as running, and holds its worker and its slot, until the callbacks that its
+ * future runs on its thread are over. A task that waits for another one, or that calls {@link
+ * #close}, waits in vain where no worker is left for it; with an Executor that runs tasks in the
+ * calling thread, always.
+ *
+ * <p>Not promised: that a task begins when it was handed out if the delegate has a queue of its
+ * own; that a task that runs can be stopped; that a task ever runs whose throttle key has rate 0.
+ *
+ * @since 0.1
+ */
+public sealed interface FairExecutor extends Executor, AutoCloseable permits DispatchingExecutor {
+  /** The tenant of tasks that come without one. */
+  String DEFAULT_TENANT = "default";
+
+  /**
+   * An executor with threads of its own and default settings.
+   *
+   * @param threads how many tasks may run at a time
+   * @return a new executor
+   */
+  static FairExecutor ofThreads(int threads) {
+    return builder().threads(threads).build();
+  }
+
+  /**
+   * Begins an executor.
+   *
+   * @return a builder
+   */
+  static Builder builder() {
+    return new Builder();
+  }
+
+  /**
+   * Queues a task that has a result.
+   *
+   * <p>To cancel the future takes a queued task out of the line at once, as if it had never been
+   * there: its place is free and it takes no token. Once it was handed to a thread, {@code cancel}
+   * returns false and does nothing, not even interrupt it: a cancelled task is one that did not
+   * run. To complete the future by other means, {@code orTimeout} among them, takes a queued task
+   * out of the line too; one that runs goes on, and its result is dropped. Futures derived from
+   * this one have no such effect.
+   *
+   * @param placement whose it is, how urgent, what it costs and which limits it obeys
+   * @param task the task; what it throws completes the future
+   * @param <T> what it returns
+   * @return the future of its result; fails with {@link
+   *     java.util.concurrent.RejectedExecutionException} if the delegate refuses the task, whose
+   *     tokens are not given back
+   * @throws java.util.concurrent.RejectedExecutionException if the bound of queued tasks is
+   *     reached, or after a shutdown
+   * @throws IllegalArgumentException if it costs more than {@link Builder#maxCost}
+   */
+  <T> CompletableFuture<T> submit(Placement placement, Callable<T> task);
+
+  /**
+   * Queues a task without a result; like {@link #submit(Placement, Callable)} in all else.
+   *
+   * @param placement whose it is, how urgent, what it costs and which limits it obeys
+   * @param task the task
+   * @return the future of its end
+   */
+  CompletableFuture<Void> submit(Placement placement, Runnable task);
+
+  /**
+   * Queues a task of {@code tenant} that obeys no throttle key.
+   *
+   * @param tenant whose it is
+   * @param task the task
+   * @param <T> what it returns
+   * @return the future of its result
+   */
+  default <T> CompletableFuture<T> submit(String tenant, Callable<T> task) {
+    return submit(Placement.of(tenant), task);
+  }
+
+  /**
+   * Queues a task of {@code tenant} that obeys no throttle key.
+   *
+   * @param tenant whose it is
+   * @param task the task
+   * @return the future of its end
+   */
+  default CompletableFuture<Void> submit(String tenant, Runnable task) {
+    return submit(Placement.of(tenant), task);
+  }
+
+  /**
+   * Queues a task of {@link #DEFAULT_TENANT}.
+   *
+   * @param task the task
+   */
+  @Override
+  default void execute(Runnable task) {
+    execute(Placement.of(DEFAULT_TENANT), task);
+  }
+
+  /**
+   * Queues a task whose end nobody waits for.
+   *
+   * <p>What it throws goes to the handler of uncaught exceptions of the thread it ran on, which
+   * lives on; so does the refusal of a delegate, on the thread that tried to hand it over.
+   *
+   * @param placement whose it is, how urgent, what it costs and which limits it obeys
+   * @param task the task
+   * @throws java.util.concurrent.RejectedExecutionException if the bound of queued tasks is
+   *     reached, or after a shutdown
+   */
+  void execute(Placement placement, Runnable task);
+
+  /**
+   * A view for code that knows nothing of tenants.
+   *
+   * @param placement what every task given to the view gets
+   * @return a view of this executor
+   */
+  default Executor executorFor(Placement placement) {
+    Objects.requireNonNull(placement, "placement");
+    return task -> execute(placement, task);
+  }
+
+  /**
+   * Gives a throttle key a rate, or another one; in force at once, for queued tasks too.
+   *
+   * <p>A key without a rate lets everything pass. At first it is full; later its tokens are kept,
+   * clamped to the new burst.
+   *
+   * @param throttleKey the key, not empty
+   * @param perSecond tokens per second, fractions allowed; 0 means that none ever come back
+   * @param burst the most tokens it holds; less than 1 means that nothing passes
+   */
+  void setRate(String throttleKey, double perSecond, double burst);
+
+  /**
+   * Takes a throttle key's rate away: whatever waits for it can go.
+   *
+   * @param throttleKey the key
+   * @return false if it had none
+   */
+  boolean removeRate(String throttleKey);
+
+  /**
+   * Gives a tenant a weight, at once and until it is given another.
+   *
+   * @param tenant the tenant
+   * @param weight from 1, which it has at first, to {@link Placement#MAX_WEIGHT}
+   */
+  void setWeight(String tenant, int weight);
+
+  /**
+   * Limits how many tasks of every tenant may run at a time, except of tenants with a limit of
+   * their own. Tasks that began while there was none do not count.
+   *
+   * @param limit at least 1; {@link Integer#MAX_VALUE} for no limit
+   */
+  void setConcurrencyLimit(int limit);
+
+  /**
+   * Limits how many tasks of one tenant may run at a time. Tasks that began while there was no
+   * limit do not count.
+   *
+   * @param tenant the tenant
+   * @param limit at least 1; {@link Integer#MAX_VALUE} for no limit
+   */
+  void setConcurrencyLimit(String tenant, int limit);
+
+  /**
+   * How many tasks wait, of all tenants.
+   *
+   * @return tasks submitted and neither handed out nor cancelled
+   */
+  int queued();
+
+  /**
+   * How many tasks were handed to workers and have not ended.
+   *
+   * @return at most the number of workers
+   */
+  int running();
+
+  /**
+   * How one tenant stands.
+   *
+   * @param tenant the tenant
+   * @return empty if nothing of it waits
+   */
+  Optional<KeyStats> stats(String tenant);
+
+  /**
+   * How every throttle key with a rate stands, by name.
+   *
+   * @return a snapshot
+   */
+  List<ThrottleStats> throttles();
+
+  /**
+   * Takes no more tasks. Queued ones still run, when their turn and their tokens come.
+   *
+   * <p>Does not wait, and does nothing the second time.
+   */
+  void shutdown();
+
+  /**
+   * Takes no more tasks and drops those that wait; the futures of submitted ones are cancelled.
+   *
+   * <p>Threads of its own are interrupted; tasks on an Executor of the caller are left alone. Does
+   * not wait.
+   *
+   * @return what was given to {@code execute} and dropped, since nobody else would learn of it
+   */
+  List<Runnable> shutdownNow();
+
+  /**
+   * Whether it takes no more tasks.
+   *
+   * @return true after {@link #shutdown}, {@link #shutdownNow} or {@link #close}
+   */
+  boolean isShutdown();
+
+  /**
+   * Whether it is shut down and everything has ended.
+   *
+   * @return true if nothing waits and nothing runs any more
+   */
+  boolean isTerminated();
+
+  /**
+   * Waits until everything has ended after a shutdown, threads of its own included.
+   *
+   * @param atMost how long, in real time whatever the clock of this executor says
+   * @return false if it took longer
+   * @throws InterruptedException if the caller is interrupted while it waits
+   */
+  boolean awaitTermination(Duration atMost) throws InterruptedException;
+
+  /**
+   * Shuts down and waits until everything has ended, however long that takes.
+   *
+   * <p>If the caller is interrupted, what is queued is dropped as by {@link #shutdownNow}, what
+   * runs is still waited for, and the caller finds itself interrupted afterwards.
+   */
+  @Override
+  void close();
+
+  /** Says what an executor is to be like. */
+  final class Builder {
+    private static final int DEFAULT_MAX_QUEUED = 10_000;
+
+    int parallelism = Runtime.getRuntime().availableProcessors();
+    int maxQueued = DEFAULT_MAX_QUEUED;
+    int maxQueuedPerTenant = Integer.MAX_VALUE;
+    long maxCost = 1;
+    NanoClock clock = NanoClock.system();
+
+    /** Null for threads of its own. */
+    @Nullable Executor delegate;
+
+    final Map<String, Limit.Rate> rates = new LinkedHashMap<>();
+    private @Nullable ThreadFactory factory;
+
+    private Builder() {}
+
+    /**
+     * Runs tasks on threads of its own, which is the default, with one for every processor.
+     *
+     * <p>They start when they are needed, stay until the executor has ended and are no daemons: the
+     * JVM does not exit over queued work, nor without {@link FairExecutor#close}.
+     *
+     * @param count how many, at least 1
+     * @return this builder
+     */
+    public Builder threads(int count) {
+      requirePositive("threads", count);
+      this.parallelism = count;
+      this.delegate = null;
+      return this;
+    }
+
+    /**
+     * Where threads of its own come from.
+     *
+     * @param threadFactory makes a new thread for each call
+     * @return this builder
+     */
+    public Builder threadFactory(ThreadFactory threadFactory) {
+      this.factory = Objects.requireNonNull(threadFactory, "threadFactory");
+      return this;
+    }
+
+    /**
+     * Runs tasks on another Executor, with one call of its {@code execute} for each.
+     *
+     * <p>It may run them in the calling thread, which then is whoever submits, ends a task or keeps
+     * the time, and is kept as long as there is something to run. It must run what it accepts: a
+     * task that it drops without an exception holds its worker for ever. It is not shut down with
+     * this one.
+     *
+     * @param executor the Executor
+     * @param most how many tasks it gets at a time, at least 1
+     * @return this builder
+     */
+    public Builder on(Executor executor, int most) {
+      requirePositive("parallelism", most);
+      this.delegate = Objects.requireNonNull(executor, "executor");
+      this.parallelism = most;
+      return this;
+    }
+
+    /**
+     * How many tasks may wait, of all tenants together.
+     *
+     * @param most at least 1; 10,000 by default
+     * @return this builder
+     */
+    public Builder maxQueued(int most) {
+      requirePositive("maxQueued", most);
+      this.maxQueued = most;
+      return this;
+    }
+
+    /**
+     * How many tasks of one tenant may wait, so that none fills the queue alone.
+     *
+     * @param most at least 1; unlimited by default
+     * @return this builder
+     */
+    public Builder maxQueuedPerTenant(int most) {
+      requirePositive("maxQueuedPerTenant", most);
+      this.maxQueuedPerTenant = most;
+      return this;
+    }
+
+    /**
+     * The most that one task may cost, and what a tenant of weight 1 may spend in a turn.
+     *
+     * @param most from 1, which is the default, to {@link FairScheduler#MAX_UNIT}
+     * @return this builder
+     */
+    public Builder maxCost(long most) {
+      requirePositive("maxCost", most);
+      this.maxCost = requireAtMost("maxCost", most, FairScheduler.MAX_UNIT);
+      return this;
+    }
+
+    /**
+     * Gives a throttle key a rate from the start.
+     *
+     * @param throttleKey the key, not empty
+     * @param perSecond tokens per second, fractions allowed; 0 means that none ever come back
+     * @param burst the most tokens it holds; less than 1 means that nothing passes
+     * @return this builder
+     */
+    public Builder rate(String throttleKey, double perSecond, double burst) {
+      rates.put(requireName("throttle key", throttleKey), new Limit.Rate(perSecond, burst));
+      return this;
+    }
+
+    /**
+     * Where the time of the rates comes from.
+     *
+     * @param source a clock that neither blocks nor calls back; the system's by default
+     * @return this builder
+     */
+    public Builder clock(NanoClock source) {
+      this.clock = Objects.requireNonNull(source, "source");
+      return this;
+    }
+
+    /**
+     * Makes the executor.
+     *
+     * @return a new executor, which starts no thread before it gets a task
+     */
+    public FairExecutor build() {
+      return new DispatchingExecutor(this, delegate == null ? ownThreads() : delegate);
+    }
+
+    private Executor ownThreads() {
+      ThreadFactory threads = factory == null ? new WorkerThreads() : factory;
+      return new ThreadPoolExecutor(
+          parallelism,
+          parallelism,
+          0,
+          TimeUnit.SECONDS,
+          new LinkedBlockingQueue<>(),
+          task -> Objects.requireNonNull(threads.newThread(task), "the thread factory's thread"));
+    }
+  }
+}

@@ -1,0 +1,60 @@
+package dev.sluice;
+
+import java.util.HashMap;
+import java.util.Map;
+import java.util.concurrent.RejectedExecutionException;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The tasks of an executor that wait, and how many there may be. Guarded by the executor's lock.
+ */
+final class WaitingTasks {
+  private final int most;
+  private final int mostPerTenant;
+  private final Ring<FairTask<?>> tasks = new Ring<>();
+
+  /** Empty unless the bound per tenant is the narrower one. */
+  private final Map<String, Integer> byTenant = new HashMap<>();
+
+  WaitingTasks(int most, int mostPerTenant) {
+    this.most = most;
+    this.mostPerTenant = mostPerTenant;
+  }
+
+  int size() {
+    return tasks.size();
+  }
+
+  boolean isEmpty() {
+    return tasks.isEmpty();
+  }
+
+  @Nullable FairTask<?> first() {
+    return tasks.first();
+  }
+
+  void requireRoom(String tenant) {
+    require("tasks queued", most, tasks.size(), tenant);
+    require("tasks queued of one tenant", mostPerTenant, byTenant.getOrDefault(tenant, 0), tenant);
+  }
+
+  private static void require(String what, int most, int queued, String tenant) {
+    if (queued >= most) {
+      throw new RejectedExecutionException(
+          what + " must be at most " + most + ": queued=" + queued + ", tenant=" + tenant);
+    }
+  }
+
+  void add(FairTask<?> task) {
+    tasks.addLast(task);
+    if (mostPerTenant < most) {
+      byTenant.merge(task.tenant, 1, Integer::sum);
+    }
+  }
+
+  void remove(FairTask<?> task) {
+    task.unlink();
+    byTenant.computeIfPresent(
+        task.tenant, (tenant, count) -> count == 1 ? null : Integer.valueOf(count - 1));
+  }
+}
