@@ -107,10 +107,11 @@ final class Gate extends Ring.Link<Gate> implements IndexedHeap.Node {
     if (limiter == null) {
       return true;
     }
-    return sub.promised || sub.held.contains(this)
-        ? limiter.has(tokens, nowNanos)
-        : (!isAwaited() || sub.hadTurnAt(this, round))
-            && limiter.has(tokens + promisedTokens(), nowNanos);
+    if (sub.promised || sub.held.contains(this)) {
+      return limiter.has(tokens, nowNanos);
+    }
+    return (!isAwaited() || sub.hadTurnAt(this, round))
+        && limiter.has(tokens + promisedTokens(), nowNanos);
   }
 
   /** Nanoseconds until the bucket alone would let {@code tokens} through. */

@@ -15,7 +15,11 @@ public final class Bench {
   }
 
   private static final Map<String, Suite> SUITES =
-      new TreeMap<>(Map.of("bucket", BucketSuite::run, "throttle", ThrottleSuite::run));
+      new TreeMap<>(
+          Map.of(
+              "bucket", BucketSuite::run,
+              "scheduler", SchedulerSuite::run,
+              "throttle", ThrottleSuite::run));
 
   private Bench() {}
 

@@ -1,10 +1,7 @@
 package dev.sluice.bench;
 
 import java.io.IOException;
-import java.lang.management.ManagementFactory;
 import java.lang.ref.Reference;
-import java.nio.charset.StandardCharsets;
-import java.nio.file.Path;
 import java.time.Duration;
 import java.util.function.Predicate;
 
@@ -19,23 +16,7 @@ final class KeyBytes {
 
   /** Bytes per key of {@code kind}. */
   static double measure(KeyedKind kind) throws IOException, InterruptedException {
-    Process process =
-        new ProcessBuilder(
-                Path.of(System.getProperty("java.home"), "bin", "java").toString(),
-                "-Xmx2g",
-                "-XX:+UseSerialGC",
-                "-XX:+UseCompressedOops",
-                "-cp",
-                System.getProperty("java.class.path"),
-                KeyBytes.class.getName(),
-                kind.name())
-            .redirectError(ProcessBuilder.Redirect.INHERIT)
-            .start();
-    String output = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
-    if (process.waitFor() != 0) {
-      throw new IllegalStateException("no figure for " + kind + ": " + output);
-    }
-    return Double.parseDouble(output.strip());
+    return HeapProbe.measure(KeyBytes.class, kind.name());
   }
 
   public static void main(String[] args) {
@@ -46,11 +27,11 @@ final class KeyBytes {
     }
     // What the first call loads is not the keys'.
     use(kind.create(1, LONG), "tenant:warm");
-    long before = usedBytes();
+    long before = HeapProbe.usedBytes();
     Predicate<String> limiter = kind.create(1, LONG);
     try {
       use(limiter, keys);
-      System.out.println((usedBytes() - before) / (double) KEYS);
+      System.out.println((HeapProbe.usedBytes() - before) / (double) KEYS);
     } finally {
       Reference.reachabilityFence(limiter);
       Reference.reachabilityFence(keys);
@@ -63,12 +44,5 @@ final class KeyBytes {
         throw new IllegalStateException("denied: " + key);
       }
     }
-  }
-
-  private static long usedBytes() {
-    for (int i = 0; i < 3; i++) {
-      System.gc();
-    }
-    return ManagementFactory.getMemoryMXBean().getHeapMemoryUsage().getUsed();
   }
 }

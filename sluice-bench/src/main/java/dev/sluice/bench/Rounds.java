@@ -1,0 +1,109 @@
+package dev.sluice.bench;
+
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.function.DoubleBinaryOperator;
+import org.openjdk.jmh.runner.Runner;
+import org.openjdk.jmh.runner.RunnerException;
+import org.openjdk.jmh.runner.options.ChainedOptionsBuilder;
+import org.openjdk.jmh.runner.options.OptionsBuilder;
+import org.openjdk.jmh.runner.options.TimeValue;
+import org.openjdk.jmh.runner.options.VerboseMode;
+
+/**
+ * Average times of several cases, measured round by round: a figure is the median over the rounds,
+ * a ratio the median of the ratios within a round.
+ */
+final class Rounds {
+  private final int rounds;
+  private final int warmups;
+  private final int iterations;
+  private final TimeValue time;
+  private final Map<String, List<Double>> figures = new LinkedHashMap<>();
+
+  private Rounds(int rounds, int warmups, int iterations, TimeValue time) {
+    this.rounds = rounds;
+    this.warmups = warmups;
+    this.iterations = iterations;
+    this.time = time;
+  }
+
+  /** One short round, with so many iterations to warm up. */
+  static Rounds quick(int warmups) {
+    return new Rounds(1, warmups, 3, TimeValue.milliseconds(150));
+  }
+
+  static Rounds full() {
+    return new Rounds(5, 4, 4, TimeValue.milliseconds(400));
+  }
+
+  /** Measures all cases of one round. */
+  @FunctionalInterface
+  interface Cases {
+    void measure(Rounds rounds) throws RunnerException;
+  }
+
+  void run(Cases cases) throws RunnerException {
+    for (int round = 1; round <= rounds; round++) {
+      System.err.printf("round %d of %d%n", round, rounds);
+      cases.measure(this);
+    }
+  }
+
+  ChainedOptionsBuilder options(Class<?> benchmark, String method) {
+    return new OptionsBuilder()
+        .include(benchmark.getName() + "." + method + "$")
+        .forks(1)
+        .threads(1)
+        .jvmArgsAppend("-Xms2g", "-Xmx2g")
+        .warmupIterations(warmups)
+        .warmupTime(time)
+        .measurementIterations(iterations)
+        .measurementTime(time)
+        .shouldFailOnError(true)
+        .verbosity(VerboseMode.SILENT);
+  }
+
+  void record(String name, ChainedOptionsBuilder options) throws RunnerException {
+    double nanos = new Runner(options.build()).runSingle().getPrimaryResult().getScore();
+    System.err.printf(Locale.ROOT, "  %-32s %10.1f%n", name, nanos);
+    figures.computeIfAbsent(name, unused -> new ArrayList<>()).add(nanos);
+  }
+
+  double median(String name) {
+    List<Double> each = figures.get(name);
+    return BucketSuite.median(each.stream().mapToDouble(Double::doubleValue).toArray());
+  }
+
+  /** Reports the figure that was recorded under this name. */
+  void value(Report report, String name) {
+    value(report, name, median(name));
+  }
+
+  static void value(Report report, String name, double value) {
+    report.line("%-32s %14.1f", name, value);
+    report.value(name, value);
+  }
+
+  void ratio(Report report, String name, String dividend, String divisor) {
+    ratio(report, name, perRound(dividend, divisor, (a, b) -> a / b));
+  }
+
+  static void ratio(Report report, String name, double... ratios) {
+    double ratio = BucketSuite.median(ratios);
+    report.line("%-32s %14.2f", name, ratio);
+    report.ratio(name, ratio);
+  }
+
+  double[] perRound(String name, String other, DoubleBinaryOperator operator) {
+    List<Double> first = figures.get(name);
+    List<Double> second = figures.get(other);
+    double[] results = new double[first.size()];
+    Arrays.setAll(results, i -> operator.applyAsDouble(first.get(i), second.get(i)));
+    return results;
+  }
+}
