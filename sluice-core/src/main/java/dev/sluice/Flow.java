@@ -9,6 +9,8 @@ import org.jspecify.annotations.Nullable;
 
 /** One fairness key within a priority of a queue: its sub-queues and its deficit. */
 final class Flow extends Round.Member<Flow> {
+  private static final List<Seat> NO_SEATS = List.of();
+
   final QueueState queue;
   final Band band;
   final String key;
@@ -18,7 +20,7 @@ final class Flow extends Round.Member<Flow> {
   @Nullable Slots slots;
 
   /** Its places in the lines of gates. */
-  final List<Seat> seats = new ArrayList<>(0);
+  List<Seat> seats = NO_SEATS;
 
   // Most flows have a single sub-queue; the collections are made for the second.
   private @Nullable SubQueue single;
@@ -128,8 +130,18 @@ final class Flow extends Round.Member<Flow> {
       }
     }
     Seat seat = new Seat(gate.laneOf(queue), this);
+    if (seats.isEmpty()) {
+      seats = new ArrayList<>(1);
+    }
     seats.add(seat);
     return seat;
+  }
+
+  void leave(Seat seat) {
+    seats.remove(seat);
+    if (seats.isEmpty()) {
+      seats = NO_SEATS;
+    }
   }
 
   @Override

@@ -57,7 +57,7 @@ final class Seat extends Round.Member<Seat> {
   void leaveIfUnused() {
     if (holders == 0) {
       leaveLine();
-      flow.seats.remove(this);
+      flow.leave(this);
       lane.seats--;
       lane.leaveIfUnused();
     }

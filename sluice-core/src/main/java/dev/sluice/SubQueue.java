@@ -13,6 +13,8 @@ import org.jspecify.annotations.Nullable;
  * a flow has one sub-queue, whose items differ in their sets.
  */
 final class SubQueue extends Ring.Link<SubQueue> implements IndexedHeap.Node {
+  private static final List<Gate> NO_GATES = List.of();
+
   final Flow flow;
   final ThrottleSet set;
   final Ring<ScheduledItem<?>> items = new Ring<>();
@@ -27,7 +29,7 @@ final class SubQueue extends Ring.Link<SubQueue> implements IndexedHeap.Node {
   boolean promised;
 
   /** Gates that keep the tokens for it while it waits at another; see {@link Collector}. */
-  final List<Gate> held = new ArrayList<>(0);
+  List<Gate> held = NO_GATES;
 
   /** Gates that would have let it through in that round, had not another one held it up. */
   private @Nullable Set<Gate> turns;
@@ -59,12 +61,15 @@ final class SubQueue extends Ring.Link<SubQueue> implements IndexedHeap.Node {
         changePromise(gate, 1);
       }
     }
-    held.clear();
+    held = NO_GATES;
     promised = true;
   }
 
   /** {@code gate} keeps the tokens of its head. */
   void hold(Gate gate) {
+    if (held.isEmpty()) {
+      held = new ArrayList<>(2);
+    }
     held.add(gate);
     changePromise(gate, 1);
   }
@@ -88,7 +93,7 @@ final class SubQueue extends Ring.Link<SubQueue> implements IndexedHeap.Node {
     for (Gate gate : held) {
       changePromise(gate, -1);
     }
-    held.clear();
+    held = NO_GATES;
   }
 
   private void changePromise(Gate gate, int sign) {

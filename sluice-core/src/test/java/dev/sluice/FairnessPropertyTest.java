@@ -160,7 +160,7 @@ class FairnessPropertyTest {
         long nanos = deliveries.get(to).atNanos - deliveries.get(from).atNanos;
         // Tokens in halves of a nanosecond's worth, so that nothing is rounded.
         assertThat(tokens * 2 * SECOND)
-            .isLessThanOrEqualTo(burst * 2 * SECOND + nanos * halvesPerSecond);
+            .isLessThanOrEqualTo(2 * SECOND * burst + nanos * halvesPerSecond);
       }
     }
   }

@@ -34,7 +34,7 @@ final class Rounds {
 
   /** One short round, with so many iterations to warm up. */
   static Rounds quick(int warmups) {
-    return new Rounds(1, warmups, 3, TimeValue.milliseconds(150));
+    return new Rounds(1, warmups, 3, TimeValue.milliseconds(100));
   }
 
   static Rounds full() {

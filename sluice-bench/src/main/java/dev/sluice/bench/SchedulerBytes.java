@@ -17,11 +17,14 @@ final class SchedulerBytes {
     FairScheduler.<Placement>create().queue("warm").enqueue(placements.get(0), placements.get(0));
     long before = HeapProbe.usedBytes();
     FairScheduler<Placement> scheduler = FairScheduler.create();
-    for (Placement placement : placements) {
-      scheduler.queue("queue").enqueue(placement, placement);
+    try {
+      for (Placement placement : placements) {
+        scheduler.queue("queue").enqueue(placement, placement);
+      }
+      System.out.println((HeapProbe.usedBytes() - before) / (double) KEYS);
+    } finally {
+      Reference.reachabilityFence(scheduler);
+      Reference.reachabilityFence(placements);
     }
-    System.out.println((HeapProbe.usedBytes() - before) / (double) KEYS);
-    Reference.reachabilityFence(scheduler);
-    Reference.reachabilityFence(placements);
   }
 }
