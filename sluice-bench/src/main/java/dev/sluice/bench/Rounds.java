@@ -32,9 +32,9 @@ final class Rounds {
     this.time = time;
   }
 
-  /** One short round, with so many iterations to warm up. */
-  static Rounds quick(int warmups) {
-    return new Rounds(1, warmups, 3, TimeValue.milliseconds(100));
+  /** One short round, with so many iterations, of so many milliseconds each, to warm up. */
+  static Rounds quick(int warmups, int millis) {
+    return new Rounds(1, warmups, 3, TimeValue.milliseconds(millis));
   }
 
   static Rounds full() {

@@ -25,7 +25,7 @@ final class ThrottleSuite {
   private ThrottleSuite() {}
 
   static Report run(boolean quick) throws RunnerException, IOException, InterruptedException {
-    Rounds rounds = quick ? Rounds.quick(6) : Rounds.full();
+    Rounds rounds = quick ? Rounds.quick(8, 300) : Rounds.full();
     rounds.run(ThrottleSuite::measure);
     Report report = new Report();
     reportTimes(report, rounds);
