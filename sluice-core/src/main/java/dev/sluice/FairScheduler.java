@@ -19,15 +19,15 @@ import org.jspecify.annotations.Nullable;
  * is ever polled: {@link #next} gives an item that can go at the instant it is told, or the instant
  * at which to ask again.
  *
- * <p>Not thread-safe: it belongs to one thread at a time. FairExecutor is the thread-safe way to
- * run tasks by it.
+ * <p>Not thread-safe: it belongs to one thread at a time. {@link FairExecutor} is the thread-safe
+ * way to run tasks by it.
  *
  * <p>Instants are readings of one clock in nanoseconds, such as {@link System#nanoTime}. One that
  * lies before an earlier one counts as that.
  *
  * <ul>
  *   <li>Keys of weight v and w that always have something that can go are served v to w, within
- *       {@code 2 · unit + unit} per unit of weight in every window.
+ *       {@code 2 · unit + unit} per unit of weight in every window, from their first items on.
  *   <li>A key that comes new goes almost at once: its turns alternate with those of busy keys.
  *   <li>In every window of length w, items that name a throttle key take at most {@code burst +
  *       rate · w} of its tokens.

@@ -3,7 +3,8 @@
  *
  * <p>Start at {@link dev.sluice.TokenBucket}, or at {@link dev.sluice.Throttle} for many by key;
  * {@link dev.sluice.Limit} says what it allows, {@link dev.sluice.Decision} what it answered,
- * {@link dev.sluice.NanoClock} where its time comes from.
+ * {@link dev.sluice.NanoClock} where its time comes from. {@link dev.sluice.FairScheduler} decides
+ * whose item goes next, and {@link dev.sluice.FairExecutor} runs tasks by it.
  *
  * <h2>Vocabulary</h2>
  *
@@ -29,6 +30,17 @@
  *   <dd>what a throttle keeps a bucket for, if a rate was set for it or a template matches it.
  *   <dt>seal
  *   <dd>a mark that freezes one configuration of a bucket while the next one takes over.
+ *   <dt>fairness key
+ *   <dd>whose an item is; keys share service by weight.
+ *   <dt>throttle key
+ *   <dd>a limit that an item obeys; it may obey several.
+ *   <dt>round, quantum, deficit
+ *   <dd>in a round every key may spend its quantum, its weight times the unit; the deficit is what
+ *       is left of it.
+ *   <dt>gate
+ *   <dd>a throttle key of a scheduler, where items park that it does not let through.
+ *   <dt>promise
+ *   <dd>tokens that a gate keeps for somebody it let through and who has not gone yet.
  * </dl>
  */
 @NullMarked

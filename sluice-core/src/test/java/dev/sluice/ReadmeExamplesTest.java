@@ -7,6 +7,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
@@ -18,7 +19,7 @@ import org.junit.jupiter.api.Test;
 final class ReadmeExamplesTest {
   private static final Pattern JAVA_BLOCK = Pattern.compile("```java\\n(.*?)```", Pattern.DOTALL);
 
-  private final List<String> served = new ArrayList<>();
+  private final List<String> served = Collections.synchronizedList(new ArrayList<>());
 
   @Test
   void oneLine() {
@@ -72,6 +73,55 @@ final class ReadmeExamplesTest {
   }
 
   @Test
+  void throttling() {
+    Reply reply = new Reply();
+    Throttle throttle = Throttle.create();
+    throttle.setTemplate("tenant:*", 10, 20); // 10 a second each, in bursts of 20
+    throttle.setRate("provider:aws", 0.5, 1);
+    assertThat(throttle.tryConsume("provider:aws")).isTrue();
+    ThrottleDecision decision = throttle.consume(List.of("tenant:acme", "provider:aws"));
+    if (decision instanceof ThrottleDecision.Denied denied) {
+      reply.header("Limited-By", denied.bindingKey());
+    }
+    assertThat(reply.headers).containsExactly("Limited-By: provider:aws");
+  }
+
+  @Test
+  void noisyAndQuietTenant() {
+    List<String> documents = Collections.nCopies(5_000, "document");
+    try (FairExecutor executor = FairExecutor.builder().threads(8).rate("provider", 5, 5).build()) {
+      Placement noisy = Placement.of("noisy").withThrottles("provider");
+      Placement quiet = Placement.of("quiet").withThrottles("provider");
+      for (String document : documents) { // thousands of them
+        executor.execute(noisy, () -> call(document));
+      }
+      CompletableFuture<String> reply = executor.submit(quiet, () -> call("hello"));
+      reply.join(); // after one or two calls of the noisy tenant, not behind them all
+      executor.shutdownNow(); // close() alone would wait for every document
+    }
+    assertThat(served).contains("hello").hasSizeLessThan(100);
+  }
+
+  @Test
+  void scheduling() {
+    FairScheduler<String> scheduler = FairScheduler.create();
+    scheduler.setRate("provider", 5, 1, System.nanoTime());
+    FairQueue<String> queue = scheduler.queue("mail");
+    ScheduledItem<String> mail =
+        queue.enqueue("hello", Placement.of("tenant-a").withWeight(3).withThrottles("provider"));
+
+    Next<String> next = scheduler.next(System.nanoTime());
+    if (next instanceof Next.Offer<String> offer) {
+      send(offer.item());
+      offer.confirm(); // or giveBack(), which leaves everything as it was
+    } else if (next instanceof Next.Wait<String> wait) {
+      sleepUntil(wait.untilNanos());
+    }
+    assertThat(mail.isQueued()).isFalse();
+    assertThat(served).containsExactly("hello");
+  }
+
+  @Test
   void testing() {
     ManualClock clock = ManualClock.create();
     TokenBucket bucket = TokenBucket.builder().limit(Limit.perSecond(10)).clock(clock).build();
@@ -93,7 +143,7 @@ final class ReadmeExamplesTest {
       assertThat(code).contains(stripped(blocks.group(1)));
       count++;
     }
-    assertThat(count).isEqualTo(5);
+    assertThat(count).isEqualTo(8);
   }
 
   /** The formatter may break lines where the README need not. */
@@ -105,6 +155,15 @@ final class ReadmeExamplesTest {
     served.add(request);
   }
 
+  private String call(String document) {
+    served.add(document);
+    return document;
+  }
+
+  private static void sleepUntil(long untilNanos) {
+    throw new AssertionError("the first item can go at once: " + untilNanos);
+  }
+
   private void send(String batch) {
     served.add(batch);
   }
@@ -112,7 +171,7 @@ final class ReadmeExamplesTest {
   private static final class Reply {
     final List<String> headers = new ArrayList<>();
 
-    void header(String name, long value) {
+    void header(String name, Object value) {
       headers.add(name + ": " + value);
     }
   }
