@@ -1,18 +1,21 @@
 package dev.sluice;
 
+import static dev.sluice.Schedules.enqueue;
+import static dev.sluice.Schedules.items;
+import static dev.sluice.Schedules.perKey;
+import static dev.sluice.Schedules.scheduler;
+import static dev.sluice.Schedules.serve;
+import static dev.sluice.Schedules.within;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 import static org.assertj.core.api.Assertions.assertThatNullPointerException;
 
 import java.util.ArrayList;
-import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.OptionalLong;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.ValueSource;
 
 /** The scheduler, case by case. */
 class FairSchedulerTest {
@@ -21,161 +24,8 @@ class FairSchedulerTest {
   private final FairScheduler<String> scheduler = FairScheduler.create();
   private final FairQueue<String> queue = scheduler.queue("q");
 
-  private static FairScheduler<String> scheduler(boolean strict) {
-    FairScheduler.Builder<String> builder = FairScheduler.builder();
-    return strict ? builder.strictOrder().build() : builder.build();
-  }
-
-  private static void enqueue(FairQueue<String> queue, int items, Placement placement) {
-    for (int i = 0; i < items; i++) {
-      assertThat(queue.enqueue(placement.key() + i, placement).isQueued()).isTrue();
-    }
-  }
-
-  /** Confirms what can go at {@code nowNanos}, at most {@code most}. */
-  private static List<ScheduledItem<String>> serve(
-      FairScheduler<String> scheduler, int most, long nowNanos) {
-    List<ScheduledItem<String>> served = new ArrayList<>();
-    while (served.size() < most && scheduler.next(nowNanos) instanceof Next.Offer<String> offer) {
-      served.add(offer.confirm());
-    }
-    return served;
-  }
-
   private List<String> serveAll(long nowNanos) {
     return items(serve(scheduler, Integer.MAX_VALUE, nowNanos));
-  }
-
-  private static List<String> items(List<ScheduledItem<String>> served) {
-    return served.stream().map(ScheduledItem::item).toList();
-  }
-
-  private static Map<String, Integer> perKey(List<ScheduledItem<String>> served) {
-    Map<String, Integer> counts = new HashMap<>();
-    served.forEach(item -> counts.merge(item.key(), 1, Integer::sum));
-    return counts;
-  }
-
-  // The named cases of the second seed, in both orders.
-
-  @ParameterizedTest
-  @ValueSource(booleans = {false, true})
-  void ac2_aThrottledKeyIsSkipped_othersGo(boolean strict) {
-    FairScheduler<String> both = scheduler(strict);
-    both.setRate("slow", 1, 1, 0);
-    both.queue("q").enqueue("t1", Placement.of("throttled").withThrottles("slow"));
-    both.queue("q").enqueue("t2", Placement.of("throttled").withThrottles("slow"));
-    both.queue("q").enqueue("f1", Placement.of("free"));
-    both.queue("q").enqueue("f2", Placement.of("free"));
-    assertThat(items(serve(both, 9, 0))).containsExactlyInAnyOrder("t1", "f1", "f2");
-    assertThat(both.next(0)).isEqualTo(new Next.Wait<>(SECOND));
-  }
-
-  @ParameterizedTest
-  @ValueSource(booleans = {false, true})
-  void ac3_allKeysMustHaveTokens(boolean strict) {
-    FairScheduler<String> both = scheduler(strict);
-    both.setRate("provider:aws", 1, 5, 0);
-    both.setRate("region:us-east-1", 1, 1, 0);
-    Placement placement = Placement.of("a").withThrottles("provider:aws", "region:us-east-1");
-    enqueue(both.queue("q"), 3, placement);
-    assertThat(serve(both, 9, 0)).hasSize(1);
-    assertThat(both.throttle("provider:aws", 0).orElseThrow().level()).isEqualTo(4);
-    assertThat(both.throttle("region:us-east-1", 0).orElseThrow().level()).isZero();
-  }
-
-  @ParameterizedTest
-  @ValueSource(booleans = {false, true})
-  void ac4_refillLetsTheNextOneGo(boolean strict) {
-    FairScheduler<String> both = scheduler(strict);
-    both.setRate("slow", 10, 1, 0);
-    enqueue(both.queue("q"), 3, Placement.of("a").withThrottles("slow"));
-    assertThat(items(serve(both, 9, 0))).containsExactly("a0");
-    assertThat(serve(both, 9, SECOND / 10 - 1)).isEmpty();
-    assertThat(items(serve(both, 9, SECOND / 10))).containsExactly("a1");
-  }
-
-  @ParameterizedTest
-  @ValueSource(booleans = {false, true})
-  void ac5_aParkedKeyStaysActive_withItsDeficit(boolean strict) {
-    FairScheduler<String> both = scheduler(strict);
-    both.setRate("slow", 1, 1, 0);
-    enqueue(both.queue("q"), 3, Placement.of("a").withWeight(3).withThrottles("slow"));
-    assertThat(serve(both, 9, 0)).hasSize(1);
-    KeyStats stats = both.queue("q").stats("a").orElseThrow();
-    assertThat(stats.pending()).isEqualTo(2);
-    assertThat(stats.deficit()).isEqualTo(2);
-    assertThat(stats.parked())
-        .containsExactly(new KeyStats.Parked("slow", 2, OptionalLong.of(SECOND)));
-    assertThat(both.throttle("slow", 0).orElseThrow().waiters()).isEqualTo(1);
-  }
-
-  @ParameterizedTest
-  @ValueSource(booleans = {false, true})
-  void itemsWithoutThrottles_areUnthrottled(boolean strict) {
-    FairScheduler<String> both = scheduler(strict);
-    both.setRate("slow", 0, 0, 0);
-    enqueue(both.queue("q"), 100, Placement.of("a"));
-    assertThat(serve(both, 999, 0)).hasSize(100);
-  }
-
-  @ParameterizedTest
-  @ValueSource(booleans = {false, true})
-  void tenThousandItemsOfSixKeys_areSharedByWeight(boolean strict) {
-    FairScheduler<String> both = scheduler(strict);
-    for (int weight = 1; weight <= 6; weight++) {
-      enqueue(both.queue("q"), 10_000, Placement.of("k" + weight).withWeight(weight));
-    }
-    Map<String, Integer> counts = perKey(serve(both, 10_000, 0));
-    for (int weight = 1; weight <= 6; weight++) {
-      assertThat(counts.get("k" + weight)).isCloseTo(10_000 * weight / 21, within(6));
-    }
-  }
-
-  private static org.assertj.core.data.Offset<Integer> within(int items) {
-    return org.assertj.core.data.Offset.offset(items);
-  }
-
-  @Test
-  void weights_areKeptWithinAThousandthOfTheShare() {
-    for (int weight = 1; weight <= 5; weight++) {
-      enqueue(queue, 10_000, Placement.of("k" + weight).withWeight(weight));
-    }
-    assertSharesWithinAThousandth(perKey(serve(scheduler, 5_000, 0)));
-  }
-
-  @Test
-  void weights_areKeptAtASharedExhaustedBucket() {
-    scheduler.setRate("shared", 1_000, 1, 0);
-    for (int weight = 1; weight <= 5; weight++) {
-      Placement placement = Placement.of("k" + weight).withWeight(weight);
-      enqueue(queue, 10_000, placement.withThrottles("shared"));
-    }
-    List<ScheduledItem<String>> served = new ArrayList<>();
-    for (long now = 0; served.size() < 5_000; now += SECOND / 1_000) {
-      served.addAll(serve(scheduler, 9, now));
-    }
-    assertSharesWithinAThousandth(perKey(served));
-  }
-
-  @Test
-  void weights_areKeptAtABucketThatFillsInBursts() {
-    scheduler.setRate("shared", 1_000, 100, 0);
-    for (int weight = 1; weight <= 5; weight++) {
-      Placement placement = Placement.of("k" + weight).withWeight(weight);
-      enqueue(queue, 10_000, placement.withThrottles("shared"));
-    }
-    List<ScheduledItem<String>> served = new ArrayList<>();
-    for (long now = 0; served.size() < 5_000; now += SECOND / 20) {
-      served.addAll(serve(scheduler, 5_000 - served.size(), now));
-    }
-    assertSharesWithinAThousandth(perKey(served));
-  }
-
-  private static void assertSharesWithinAThousandth(Map<String, Integer> counts) {
-    for (int weight = 1; weight <= 5; weight++) {
-      assertThat(counts.get("k" + weight)).isCloseTo(5_000 * weight / 15, within(5));
-    }
   }
 
   @Test
