@@ -111,7 +111,7 @@ final class Gate extends Ring.Link<Gate> implements IndexedHeap.Node {
       return limiter.has(tokens, nowNanos);
     }
     return (!isAwaited() || sub.hadTurnAt(this, round))
-        && limiter.has(tokens + promisedTokens(), nowNanos);
+        && limiter.has(withPromises(tokens), nowNanos);
   }
 
   /** Nanoseconds until the bucket alone would let {@code tokens} through. */
@@ -120,12 +120,13 @@ final class Gate extends Ring.Link<Gate> implements IndexedHeap.Node {
     return limiter == null ? 0 : limiter.nanosUntil(tokens, nowNanos);
   }
 
-  private long promisedTokens() {
-    long tokens = 0;
+  /** What the bucket must hold for {@code tokens} to be there beside all that is promised. */
+  private long withPromises(long tokens) {
+    long promised = 0;
     for (Lane lane : lanes) {
-      tokens += lane.promised();
+      promised += lane.promised();
     }
-    return tokens;
+    return tokens > Long.MAX_VALUE - promised ? Long.MAX_VALUE : tokens + promised;
   }
 
   /** The lane whose turn it is; those without credit go over to their queues until they have. */
@@ -168,7 +169,7 @@ final class Gate extends Ring.Link<Gate> implements IndexedHeap.Node {
     SubQueue sub;
     while ((sub = turn(nowNanos)) != null) {
       long tokens = sub.head().tokensAt(this);
-      long waitNanos = nanosUntil(tokens + promisedTokens(), nowNanos);
+      long waitNanos = nanosUntil(withPromises(tokens), nowNanos);
       if (waitNanos == 0) {
         letThrough(sub, nowNanos);
       } else if (nanosUntil(tokens, nowNanos) == PlainBucket.NEVER) {

@@ -127,6 +127,16 @@ class FairSchedulerTest {
   }
 
   @Test
+  void moreTokensThanThereAreNumbers_waitForEver() {
+    scheduler.setRate("x", 1, 1, 0);
+    enqueue(queue, 2, Placement.of("a").withThrottles("x"));
+    assertThat(serveAll(0)).hasSize(1);
+    queue.enqueue("huge", Placement.of("b").withThrottle("x", Long.MAX_VALUE));
+    assertThat(serveAll(SECOND)).containsExactly("a1");
+    assertThat(scheduler.next(SECOND)).isEqualTo(new Next.Idle<>());
+  }
+
+  @Test
   void rateChanges_takeEffectAtOnce() {
     scheduler.setRate("slow", 1, 1, 0);
     enqueue(queue, 10, Placement.of("a").withThrottles("slow"));
