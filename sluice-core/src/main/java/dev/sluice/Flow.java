@@ -1,15 +1,14 @@
 package dev.sluice;
 
-import java.util.ArrayList;
 import java.util.Collection;
-import java.util.HashMap;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /** One fairness key within a priority of a queue: its sub-queues and its deficit. */
 final class Flow extends Round.Member<Flow> {
-  private static final List<Seat> NO_SEATS = List.of();
+  private static final Map<Gate, Seat> NO_SEATS = Map.of();
 
   final QueueState queue;
   final Band band;
@@ -20,9 +19,10 @@ final class Flow extends Round.Member<Flow> {
   @Nullable Slots slots;
 
   /** Its places in the lines of gates. */
-  List<Seat> seats = NO_SEATS;
+  private Map<Gate, Seat> seats = NO_SEATS;
 
-  // Most flows have a single sub-queue; the collections are made for the second.
+  // Most flows have a single sub-queue; the collections are made for the second. They keep their
+  // order, for what a scheduler does must not depend on where objects lie in memory.
   private @Nullable SubQueue single;
   private @Nullable Map<ThrottleSet, SubQueue> several;
   private @Nullable SubQueue singleReady;
@@ -58,7 +58,7 @@ final class Flow extends Round.Member<Flow> {
       return sub;
     }
     if (several == null) {
-      several = new HashMap<>();
+      several = new LinkedHashMap<>();
     }
     if (single != null) {
       several.put(single.set, single);
@@ -124,24 +124,27 @@ final class Flow extends Round.Member<Flow> {
   }
 
   Seat seatAt(Gate gate) {
-    for (Seat seat : seats) {
-      if (seat.lane.gate == gate) {
-        return seat;
-      }
+    Seat known = seats.get(gate);
+    if (known != null) {
+      return known;
     }
     Seat seat = new Seat(gate.laneOf(queue), this);
     if (seats.isEmpty()) {
-      seats = new ArrayList<>(1);
+      seats = new LinkedHashMap<>(2);
     }
-    seats.add(seat);
+    seats.put(gate, seat);
     return seat;
   }
 
   void leave(Seat seat) {
-    seats.remove(seat);
+    seats.remove(seat.lane.gate);
     if (seats.isEmpty()) {
       seats = NO_SEATS;
     }
+  }
+
+  Collection<Seat> seats() {
+    return seats.values();
   }
 
   @Override

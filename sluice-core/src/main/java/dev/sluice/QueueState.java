@@ -300,14 +300,14 @@ final class QueueState extends Ring.Link<QueueState> {
       core.collector.giveUp(sub);
       sub.withdraw();
     }
-    for (Seat seat : List.copyOf(flow.seats)) {
+    for (Seat seat : List.copyOf(flow.seats())) {
       seat.leaveLine();
     }
   }
 
   private void resume(Flow flow) {
     enter(flow);
-    for (Seat seat : List.copyOf(flow.seats)) {
+    for (Seat seat : List.copyOf(flow.seats())) {
       seat.join();
     }
   }
