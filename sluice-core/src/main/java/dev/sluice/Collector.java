@@ -34,6 +34,8 @@ final class Collector {
     if (collecting != sub) {
       other.park(sub, nowNanos);
     } else if (isWorthHolding(sub, passed, other, nowNanos)) {
+      // Somebody more urgent may have taken what was held there.
+      sub.letGo(other);
       sub.hold(passed);
       other.favour(sub);
     } else {

@@ -125,13 +125,16 @@ public final class FairQueue<T> {
    * Gives a priority so many items a second even while more urgent ones wait.
    *
    * @param priority from 0 to {@link Placement#MAX_PRIORITY}
-   * @param perSecond items per second, not counting what it gets anyway
+   * @param perSecond items per second, counting those that it gets anyway
    * @param burst how many of them may go at once, at least 1
    * @param nowNanos the present
    */
   public void setMinimumShare(int priority, double perSecond, double burst, long nowNanos) {
     core.requireNoOffer();
     requireBetween("priority", priority, 0, Placement.MAX_PRIORITY);
+    if (!(burst >= 1)) {
+      throw new IllegalArgumentException("burst must be at least 1: burst=" + burst);
+    }
     state.share(priority, new Limit.Rate(perSecond, burst), core.advanceTo(nowNanos));
   }
 

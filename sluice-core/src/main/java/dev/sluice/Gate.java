@@ -110,7 +110,7 @@ final class Gate extends Ring.Link<Gate> implements IndexedHeap.Node {
     if (sub.promised || sub.held.contains(this)) {
       return limiter.has(tokens, nowNanos);
     }
-    return (!isAwaited() || sub.hadTurnAt(this, round))
+    return (!isContended(sub) || sub.hadTurnAt(this, round))
         && limiter.has(withPromises(tokens), nowNanos);
   }
 
@@ -143,6 +143,21 @@ final class Gate extends Ring.Link<Gate> implements IndexedHeap.Node {
   /** Whether somebody waits who could go. */
   boolean isAwaited() {
     return favoured != null || firstInLine() != null;
+  }
+
+  /**
+   * Whether others than {@code sub} wait here, or were let through and may be back: then turns are
+   * taken here, and nobody passes.
+   */
+  private boolean isContended(SubQueue sub) {
+    if (isAwaited()) {
+      return true;
+    }
+    int seats = sub.seat != null && sub.seat.lane.gate == this ? -1 : 0;
+    for (Lane lane : lanes) {
+      seats += lane.queue.hasCredit() ? lane.seats : 0;
+    }
+    return seats > 0;
   }
 
   /** Parks {@code sub}, which is not among the ready ones of its flow, until it can go. */
@@ -229,8 +244,8 @@ final class Gate extends Ring.Link<Gate> implements IndexedHeap.Node {
 
   private void letThrough(SubQueue sub, long nowNanos) {
     Gate other = core.blocker(sub, this, nowNanos);
-    leave(sub);
     if (other != null) {
+      leave(sub);
       sub.hasTurnAt(this, core.round());
       core.collector.bounce(sub, this, other, nowNanos);
       return;
@@ -238,9 +253,15 @@ final class Gate extends Ring.Link<Gate> implements IndexedHeap.Node {
     core.collector.done(sub);
     Seat seat = sub.seat;
     if (seat != null) {
-      seat.deficit -= sub.head().cost;
+      seat.lane.spent(seat, sub.head().cost);
+    }
+    leave(sub);
+    if (seat != null) {
       seat.leaveLine();
       seat.join();
+      if (!seat.isLinked()) {
+        seat.lane.goAway(seat);
+      }
     }
     Lane lane = laneOf(sub.flow.queue);
     if (lane.isIn(line)) {

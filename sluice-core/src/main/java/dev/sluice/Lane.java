@@ -14,7 +14,7 @@ final class Lane extends Ring.Link<Lane> {
   final QueueState queue;
 
   /** By priority; null where nobody ever waited. */
-  private @Nullable Round<Seat>[] rounds;
+  private @Nullable Turns<Seat>[] turns;
 
   /** Bit n is set while somebody of priority n waits. */
   private int priorities;
@@ -32,7 +32,7 @@ final class Lane extends Ring.Link<Lane> {
   Lane(Gate gate, QueueState queue) {
     this.gate = gate;
     this.queue = queue;
-    this.rounds = new Round[1];
+    this.turns = new Turns[1];
   }
 
   boolean isWaiting() {
@@ -76,7 +76,15 @@ final class Lane extends Ring.Link<Lane> {
 
   void add(Seat seat, long cost) {
     int priority = seat.flow.band.priority;
-    round(priority).add(seat, cost);
+    Turns<Seat> at = turns(priority);
+    at.comeBack(seat);
+    if (!seat.isNew()) {
+      at.add(seat, cost);
+    } else if (at.isBack(seat.flow.key)) {
+      at.addLater(seat);
+    } else {
+      at.addFresh(seat);
+    }
     priorities |= 1 << priority;
     gate.joined(this);
   }
@@ -84,7 +92,7 @@ final class Lane extends Ring.Link<Lane> {
   void remove(Seat seat) {
     int priority = seat.flow.band.priority;
     seat.unlink();
-    if (round(priority).isEmpty()) {
+    if (turns(priority).isEmpty()) {
       priorities &= ~(1 << priority);
       if (priorities == 0) {
         unlink();
@@ -93,32 +101,57 @@ final class Lane extends Ring.Link<Lane> {
     gate.touch();
   }
 
-  private Round<Seat> round(int priority) {
-    if (priority >= rounds.length) {
-      rounds = Arrays.copyOf(rounds, priority + 1);
-    }
-    Round<Seat> round = rounds[priority];
-    if (round == null) {
-      round = new Round<>();
-      rounds[priority] = round;
-    }
-    return round;
+  /** {@code seat} is let through, for {@code cost}. */
+  void spent(Seat seat, long cost) {
+    turns(seat.flow.band.priority).spent(seat, cost);
   }
 
-  /** The sub-queue whose turn it is; somebody must wait. */
-  SubQueue turn(long nowNanos) {
-    Round<Seat> round = round(queue.priorityToServe(priorities, nowNanos));
+  private Turns<Seat> turns(int priority) {
+    if (priority >= turns.length) {
+      turns = Arrays.copyOf(turns, priority + 1);
+    }
+    Turns<Seat> at = turns[priority];
+    if (at == null) {
+      at = new Turns<>();
+      turns[priority] = at;
+    }
+    return at;
+  }
+
+  /** The sub-queue whose turn it is; null while the line waits for somebody who was let through. */
+  @Nullable SubQueue turn(long nowNanos) {
+    Turns<Seat> at = turns(queue.priorityToServe(priorities, nowNanos));
     Seat seat;
-    while ((seat = round.first()) != null) {
+    while ((seat = at.first()) != null) {
       SubQueue sub = seat.parked.first();
       if (sub == null) {
         throw new IllegalStateException("an empty seat in the line at " + gate);
       }
-      if (round.canSpend(seat, sub.head().cost)) {
+      if (at.canSpend(seat, sub.head().cost)) {
         return sub;
       }
     }
-    throw new IllegalStateException("nobody waits at " + gate);
+    return null;
+  }
+
+  /** {@code seat} was let through and may be back. */
+  void goAway(Seat seat) {
+    turns(seat.flow.band.priority).goAway(seat);
+  }
+
+  /** Nobody waits for {@code seat} to be back. */
+  void doNotAwait(Seat seat) {
+    if (turns(seat.flow.band.priority).comeBack(seat)) {
+      gate.touch();
+    }
+  }
+
+  /** {@code seat} is given up. */
+  void forget(Seat seat) {
+    seats--;
+    doNotAwait(seat);
+    turns(seat.flow.band.priority).forget(seat, seat.flow.key);
+    leaveIfUnused();
   }
 
   void leaveIfUnused() {

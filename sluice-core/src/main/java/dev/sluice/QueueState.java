@@ -98,7 +98,7 @@ final class QueueState extends Ring.Link<QueueState> {
     sub.items.addLast(item);
     item.queued = sub;
     if (flow.pending++ == 0 && !flow.isLinked() && flow.hasSlot()) {
-      band.fresh.addLast(flow);
+      band.turns.addFresh(flow);
       entered(flow);
     }
     if (arrives) {
@@ -124,7 +124,7 @@ final class QueueState extends Ring.Link<QueueState> {
   void enter(Flow flow) {
     SubQueue next = flow.oldestReady();
     if (next != null && !flow.isLinked() && flow.hasSlot()) {
-      flow.band.old.add(flow, next.head().cost);
+      flow.band.turns.add(flow, next.head().cost);
       entered(flow);
     }
   }
@@ -143,7 +143,7 @@ final class QueueState extends Ring.Link<QueueState> {
   /** Leaves the rounds: nothing of it is ready, or it has no slot. */
   private void leave(Flow flow) {
     flow.unlink();
-    if (flow.band.isEmpty()) {
+    if (flow.band.turns.isEmpty()) {
       priorities &= ~(1 << flow.band.priority);
       if (priorities == 0) {
         unlink();
@@ -169,27 +169,44 @@ final class QueueState extends Ring.Link<QueueState> {
   /** The sub-queue whose head goes next; parks those that cannot. */
   @Nullable SubQueue pick(long nowNanos) {
     while (priorities != 0) {
-      Flow flow = band(priorityToServe(priorities, nowNanos)).turn();
-      SubQueue sub = flow.oldestReady();
-      Gate gate = sub == null ? null : core.blocker(sub, null, nowNanos);
-      if (sub == null) {
-        leave(flow);
-      } else if (gate != null) {
-        flow.unready(sub);
-        gate.park(sub, nowNanos);
-      } else if (canSpend(flow, sub.head().cost)) {
+      Band band = band(priorityToServe(priorities, nowNanos));
+      SubQueue sub = firstThatCanGo(band, nowNanos);
+      if (sub != null && band.turns.canSpend(sub.flow, sub.head().cost)) {
         return sub;
       }
     }
     return null;
   }
 
-  private static boolean canSpend(Flow flow, long cost) {
-    if (flow.isIn(flow.band.fresh)) {
-      flow.band.old.begin(flow);
-      return true;
+  /** Whose turn it is in {@code band}, null if nobody is left in it; parks those that cannot go. */
+  private @Nullable SubQueue firstThatCanGo(Band band, long nowNanos) {
+    Flow flow;
+    while ((flow = band.turns.first()) != null) {
+      SubQueue sub = flow.oldestReady();
+      Gate gate = sub == null ? null : core.blocker(sub, null, nowNanos);
+      if (sub == null || !flow.hasSlot()) {
+        leave(flow);
+      } else if (gate != null) {
+        flow.unready(sub);
+        gate.park(sub, nowNanos);
+      } else {
+        return sub;
+      }
     }
-    return flow.band.old.canSpend(flow, cost);
+    return null;
+  }
+
+  /**
+   * Lets those whose minimum share is due get in line where they have to wait, before the gates
+   * give what they have to more urgent ones.
+   */
+  void visitDueShares(long nowNanos) {
+    for (int due = priorities & shares; due != 0; due &= due - 1) {
+      Band band = band(Integer.numberOfTrailingZeros(due));
+      if (band.isShareDue(nowNanos)) {
+        firstThatCanGo(band, nowNanos);
+      }
+    }
   }
 
   /** The head of {@code sub} goes: everything it needs is taken. */
@@ -205,13 +222,13 @@ final class QueueState extends Ring.Link<QueueState> {
     if (flow.band.isShareDue(nowNanos) && flow.band.share != null) {
       flow.band.share.take(1, nowNanos);
     }
-    flow.deficit -= item.cost;
+    flow.band.turns.spent(flow, item.cost);
     detach(sub, item);
-    flow.band.served(flow);
+    flow.unlink();
     if (flow.pending == 0) {
       rest(flow);
-    } else if (!flow.isLinked()) {
-      leave(flow);
+    } else {
+      comeBack(flow);
     }
     if (isLinked()) {
       core.queues.rotate();
@@ -221,6 +238,16 @@ final class QueueState extends Ring.Link<QueueState> {
       credit(credit - 1);
     }
     return item;
+  }
+
+  /* Does not leave in between: the queue would lose its own turn. */
+  private void comeBack(Flow flow) {
+    SubQueue next = flow.oldestReady();
+    if (next == null) {
+      leave(flow);
+    } else {
+      flow.band.turns.add(flow, next.head().cost);
+    }
   }
 
   private static void take(ScheduledItem<?> item, long nowNanos) {
@@ -249,7 +276,8 @@ final class QueueState extends Ring.Link<QueueState> {
       flow.ready(sub);
     }
     if (flow.pending == 0) {
-      leave(flow);
+      flow.unlink();
+      rest(flow);
     }
   }
 
@@ -272,10 +300,10 @@ final class QueueState extends Ring.Link<QueueState> {
   private void rest(Flow flow) {
     flow.deficit = 0;
     flow.inTurn = false;
-    if (flow.band.isEmpty()) {
+    if (flow.band.turns.isEmpty()) {
       leave(flow);
     } else {
-      flow.band.old.addLater(flow);
+      flow.band.turns.addLater(flow);
     }
   }
 
@@ -293,7 +321,7 @@ final class QueueState extends Ring.Link<QueueState> {
 
   /** The key of {@code flow} has no slot: what waits for it goes to others. */
   private void suspend(Flow flow) {
-    if (flow.isLinked()) {
+    if (flow.isLinked() && flow.pending > 0) {
       leave(flow);
     }
     for (SubQueue sub : List.copyOf(flow.subQueues())) {
@@ -346,8 +374,10 @@ final class QueueState extends Ring.Link<QueueState> {
     } else {
       slotLimits.put(key, limit);
     }
-    for (Slots held : slots.values()) {
-      held.limit = slotLimits.getOrDefault(held.key, slotLimit);
+    if (key == null) {
+      slots.values().forEach(this::updateLimit);
+    } else if (slots.containsKey(key)) {
+      updateLimit(slots.get(key));
     }
     for (Flow flow : key == null ? flows() : flowsOf(key)) {
       flow.slots = slotsOf(flow.key);
@@ -357,6 +387,10 @@ final class QueueState extends Ring.Link<QueueState> {
         suspend(flow);
       }
     }
+  }
+
+  private void updateLimit(Slots held) {
+    held.limit = slotLimits.getOrDefault(held.key, slotLimit);
   }
 
   void weigh(String key, int weight) {
@@ -374,6 +408,7 @@ final class QueueState extends Ring.Link<QueueState> {
     if (band.share == null) {
       band.share = new PlainBucket(scale, nowNanos);
       shares |= 1 << priority;
+      core.sharing.add(this);
     } else {
       band.share.configure(scale, nowNanos);
     }
@@ -382,6 +417,9 @@ final class QueueState extends Ring.Link<QueueState> {
   void removeShare(int priority) {
     band(priority).share = null;
     shares &= ~(1 << priority);
+    if (shares == 0) {
+      core.sharing.remove(this);
+    }
   }
 
   private void forEachFlow(String key, Consumer<Flow> action) {

@@ -27,6 +27,18 @@ final class Round<E extends Round.Member<E>> {
     /** The round that it has begun. */
     private long begun = -1;
 
+    private boolean away;
+
+    /** Whether it has ever begun a round. */
+    final boolean isNew() {
+      return begun < 0;
+    }
+
+    /** Whether it has begun this round. */
+    final boolean hasBegun(long round) {
+      return begun == round;
+    }
+
     abstract long quantum();
   }
 
@@ -34,13 +46,23 @@ final class Round<E extends Round.Member<E>> {
   private Ring<E> later = new Ring<>();
   private long number;
 
+  /** Members that will be back soon and have not spent all of this round's quantum. */
+  private int away;
+
+  long number() {
+    return number;
+  }
+
   boolean isEmpty() {
     return current.isEmpty() && later.isEmpty();
   }
 
-  /** Who is visited now; a round in which nobody is left gives way to the next. */
+  /**
+   * Who is visited now; a round in which nobody is left gives way to the next, but not while
+   * somebody is away who has something left to spend in it.
+   */
   @Nullable E first() {
-    if (current.isEmpty()) {
+    if (current.isEmpty() && away == 0) {
       Ring<E> over = current;
       current = later;
       later = over;
@@ -53,7 +75,7 @@ final class Round<E extends Round.Member<E>> {
    * Takes part, or comes back, to spend {@code cost} next.
    *
    * <p>Who has spent its quantum in this round waits for the next; who was away when its round
-   * ended finishes that first.
+   * ended finishes that first, at once: it may be away most of the time, an item at a time.
    */
   void add(E member, long cost) {
     boolean thisRound = ((Member<E>) member).begun == number;
@@ -65,6 +87,24 @@ final class Round<E extends Round.Member<E>> {
       member.inTurn = false;
       current.addLast(member);
     }
+  }
+
+  /** {@code member} is away, for the time of one item. */
+  void goAway(E member) {
+    if (member.inTurn && member.deficit > 0 && ((Member<E>) member).begun == number) {
+      ((Member<E>) member).away = true;
+      away++;
+    }
+  }
+
+  /** {@code member} is back, or will not be back. Whether somebody may have waited for that. */
+  boolean isBack(E member) {
+    boolean wasAway = ((Member<E>) member).away;
+    if (wasAway) {
+      ((Member<E>) member).away = false;
+      away--;
+    }
+    return wasAway;
   }
 
   /** Takes part from the next round on. */

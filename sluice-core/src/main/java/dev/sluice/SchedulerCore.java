@@ -1,8 +1,10 @@
 package dev.sluice;
 
 import java.util.HashMap;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.SortedMap;
 import org.jspecify.annotations.Nullable;
 
@@ -19,6 +21,9 @@ final class SchedulerCore {
 
   /** Queues with credit and with flows in some ring. */
   final Ring<QueueState> queues = new Ring<>();
+
+  /** Queues with a priority that has a minimum share. */
+  final Set<QueueState> sharing = new LinkedHashSet<>();
 
   /** Gates to look at before the next decision. */
   private final Ring<Gate> touched = new Ring<>();
@@ -88,6 +93,9 @@ final class SchedulerCore {
     while ((due = wakeUps.first()) != null && due.rank() <= sinceOrigin(nowNanos)) {
       wakeUps.remove(due);
       touch(due);
+    }
+    for (QueueState queue : sharing) {
+      queue.visitDueShares(nowNanos);
     }
     for (; ; ) {
       Gate gate;

@@ -58,8 +58,7 @@ final class Seat extends Round.Member<Seat> {
     if (holders == 0) {
       leaveLine();
       flow.leave(this);
-      lane.seats--;
-      lane.leaveIfUnused();
+      lane.forget(this);
     }
   }
 }

@@ -67,11 +67,22 @@ final class SubQueue extends Ring.Link<SubQueue> implements IndexedHeap.Node {
 
   /** {@code gate} keeps the tokens of its head. */
   void hold(Gate gate) {
+    if (held.contains(gate)) {
+      return;
+    }
     if (held.isEmpty()) {
       held = new ArrayList<>(2);
     }
     held.add(gate);
     changePromise(gate, 1);
+  }
+
+  /** {@code gate} need not keep the tokens of its head any more, if it did. */
+  void letGo(Gate gate) {
+    if (held.contains(gate)) {
+      held.remove(gate);
+      changePromise(gate, -1);
+    }
   }
 
   /** Its head has taken what was promised. */
@@ -88,6 +99,7 @@ final class SubQueue extends Ring.Link<SubQueue> implements IndexedHeap.Node {
       keepPromise();
       if (seat != null) {
         seat.deficit += head().cost;
+        seat.lane.doNotAwait(seat);
       }
     }
     for (Gate gate : held) {
