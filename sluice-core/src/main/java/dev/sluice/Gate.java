@@ -45,6 +45,9 @@ final class Gate extends Ring.Link<Gate> implements IndexedHeap.Node {
   /** The lane for which the gate is armed, if a smaller cost than its could go earlier. */
   private @Nullable Lane armedFor;
 
+  /** The queue in whose heap it is armed, if not in the one of all. */
+  @Nullable QueueState armedBy;
+
   private int place = IndexedHeap.OUTSIDE;
 
   Gate(String name, SchedulerCore core) {
@@ -234,7 +237,7 @@ final class Gate extends Ring.Link<Gate> implements IndexedHeap.Node {
     if (waitNanos == PlainBucket.NEVER || wakeAt < 0) {
       core.disarm(this);
     } else {
-      core.arm(this);
+      core.arm(this, lane.queue);
     }
     if (tokens > 1) {
       armedFor = lane;
@@ -281,6 +284,11 @@ final class Gate extends Ring.Link<Gate> implements IndexedHeap.Node {
       sub.flow.ready(sub);
     }
     touch();
+  }
+
+  /** Whether several queues are here. */
+  boolean isShared() {
+    return lanes.size() > 1;
   }
 
   boolean isUnused() {

@@ -10,7 +10,7 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /** A queue of a scheduler: its priorities, its credit and its concurrency limits. */
-final class QueueState extends Ring.Link<QueueState> {
+final class QueueState extends Ring.Link<QueueState> implements IndexedHeap.Node {
   /** The most urgent priority; priorities are bits of an int. */
   static final int MAX_PRIORITY = 31;
 
@@ -31,6 +31,11 @@ final class QueueState extends Ring.Link<QueueState> {
   private final Map<String, Slots> slots = new HashMap<>();
   private final Map<String, Integer> slotLimits = new HashMap<>();
   private int slotLimit = UNLIMITED_SLOTS;
+
+  /** Armed gates at which nobody of another queue waits. */
+  final IndexedHeap<Gate> wakeUps = new IndexedHeap<>();
+
+  private int place = IndexedHeap.OUTSIDE;
 
   /** Lanes that left the line of their gate for want of credit. */
   final Ring<Lane> stalled = new Ring<>();
@@ -54,6 +59,9 @@ final class QueueState extends Ring.Link<QueueState> {
   void credit(long items) {
     boolean had = hasCredit();
     credit = items;
+    if (had != hasCredit()) {
+      core.updateWakeUps(this);
+    }
     if (had && items == 0) {
       unlink();
       core.collector.giveUp(this);
@@ -74,6 +82,15 @@ final class QueueState extends Ring.Link<QueueState> {
   private void touchContested() {
     for (Lane lane : contested) {
       lane.gate.touch();
+    }
+  }
+
+  /** What was promised to lower priorities may be for others now. */
+  private void touchPromised() {
+    for (Lane lane : contested) {
+      if (lane.hasPromises()) {
+        lane.gate.touch();
+      }
     }
   }
 
@@ -133,7 +150,7 @@ final class QueueState extends Ring.Link<QueueState> {
     int before = topPriority();
     priorities |= 1 << flow.band.priority;
     if (topPriority() > before) {
-      touchContested();
+      touchPromised();
     }
     if (!isLinked() && hasCredit()) {
       core.queues.addLast(this);
@@ -450,6 +467,22 @@ final class QueueState extends Ring.Link<QueueState> {
   int inFlight(String key) {
     Slots held = slots.get(key);
     return held == null ? 0 : held.used;
+  }
+
+  @Override
+  public long rank() {
+    Gate first = wakeUps.first();
+    return first == null ? Long.MAX_VALUE : first.rank();
+  }
+
+  @Override
+  public int place() {
+    return place;
+  }
+
+  @Override
+  public void place(int newPlace) {
+    this.place = newPlace;
   }
 
   @Override

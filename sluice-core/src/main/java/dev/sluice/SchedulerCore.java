@@ -29,7 +29,13 @@ final class SchedulerCore {
   private final Ring<Gate> touched = new Ring<>();
 
   final Collector collector = new Collector();
-  private final IndexedHeap<Gate> wakeUps = new IndexedHeap<>();
+
+  /** Armed gates at which several queues wait; those of one queue are in its own heap. */
+  private final IndexedHeap<Gate> sharedWakeUps = new IndexedHeap<>();
+
+  /** Queues with credit and armed gates of their own, by the earliest of these. */
+  private final IndexedHeap<QueueState> wakingQueues = new IndexedHeap<>();
+
   private boolean started;
   private long originNanos;
   private long latestNanos;
@@ -90,8 +96,8 @@ final class SchedulerCore {
   @Nullable SubQueue next(long nowNanos) {
     round++;
     Gate due;
-    while ((due = wakeUps.first()) != null && due.rank() <= sinceOrigin(nowNanos)) {
-      wakeUps.remove(due);
+    while ((due = earliest()) != null && due.rank() <= sinceOrigin(nowNanos)) {
+      disarm(due);
       touch(due);
     }
     for (QueueState queue : sharing) {
@@ -116,11 +122,19 @@ final class SchedulerCore {
 
   /** When somebody can go next, or {@link PlainBucket#NEVER} if time alone does not bring it. */
   long nanosUntilWakeUp(long nowNanos) {
-    Gate gate;
-    while ((gate = wakeUps.first()) != null && !gate.isAwaited()) {
-      disarm(gate);
-    }
+    Gate gate = earliest();
     return gate == null ? PlainBucket.NEVER : gate.rank() - sinceOrigin(nowNanos);
+  }
+
+  /** The armed gate that is due first, of those at which somebody with credit waits. */
+  private @Nullable Gate earliest() {
+    Gate shared;
+    while ((shared = sharedWakeUps.first()) != null && !shared.isAwaited()) {
+      disarm(shared);
+    }
+    QueueState queue = wakingQueues.first();
+    Gate own = queue == null ? null : queue.wakeUps.first();
+    return own == null || (shared != null && shared.rank() <= own.rank()) ? shared : own;
   }
 
   void touch(Gate gate) {
@@ -129,12 +143,35 @@ final class SchedulerCore {
     }
   }
 
-  void arm(Gate gate) {
-    wakeUps.put(gate);
+  /** Wakes {@code gate} at its rank, for {@code queue} if nobody else waits there. */
+  void arm(Gate gate, QueueState queue) {
+    disarm(gate);
+    gate.armedBy = gate.isShared() ? null : queue;
+    if (gate.armedBy == null) {
+      sharedWakeUps.put(gate);
+    } else {
+      queue.wakeUps.put(gate);
+      updateWakeUps(queue);
+    }
   }
 
   void disarm(Gate gate) {
-    wakeUps.remove(gate);
+    QueueState queue = gate.armedBy;
+    if (queue == null) {
+      sharedWakeUps.remove(gate);
+    } else {
+      queue.wakeUps.remove(gate);
+      updateWakeUps(queue);
+    }
+    gate.armedBy = null;
+  }
+
+  /** A queue without credit takes its wake-ups out as one. */
+  void updateWakeUps(QueueState queue) {
+    wakingQueues.remove(queue);
+    if (queue.hasCredit() && !queue.wakeUps.isEmpty()) {
+      wakingQueues.put(queue);
+    }
   }
 
   /**
@@ -177,7 +214,8 @@ final class SchedulerCore {
         && sets.isEmpty()
         && queues.isEmpty()
         && touched.isEmpty()
-        && wakeUps.isEmpty();
+        && sharedWakeUps.isEmpty()
+        && wakingQueues.isEmpty();
   }
 
   boolean removeRate(String name) {
