@@ -206,8 +206,13 @@ final class Gate extends Ring.Link<Gate> implements IndexedHeap.Node {
     if (favoured != null) {
       return favoured;
     }
-    Lane lane = firstInLine();
-    return lane == null ? null : lane.turn(nowNanos);
+    for (Lane lane = firstInLine(); lane != null; lane = lane.after()) {
+      SubQueue sub = lane.queue.hasCredit() ? lane.turn(nowNanos) : null;
+      if (sub != null) {
+        return sub;
+      }
+    }
+    return null;
   }
 
   /** {@code sub} waits here no more. */

@@ -347,6 +347,7 @@ final class QueueState extends Ring.Link<QueueState> implements IndexedHeap.Node
     }
     for (Seat seat : List.copyOf(flow.seats())) {
       seat.leaveLine();
+      seat.lane.doNotAwait(seat);
     }
   }
 

@@ -91,8 +91,10 @@ final class Round<E extends Round.Member<E>> {
 
   /** {@code member} is away, for the time of one item. */
   void goAway(E member) {
-    if (member.inTurn && member.deficit > 0 && ((Member<E>) member).begun == number) {
-      ((Member<E>) member).away = true;
+    Member<E> leaving = member;
+    boolean hasMore = leaving.inTurn && leaving.deficit > 0 && leaving.begun == number;
+    if (hasMore && !leaving.away) {
+      leaving.away = true;
       away++;
     }
   }

@@ -16,6 +16,8 @@ import java.util.List;
 import java.util.Map;
 import java.util.OptionalLong;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** The scheduler, case by case. */
 class FairSchedulerTest {
@@ -36,6 +38,22 @@ class FairSchedulerTest {
     assertThat(serve(scheduler, 4_321, 0)).hasSize(4_321);
     queue.enqueue("hello", Placement.of("quiet"));
     assertThat(items(serve(scheduler, 2, 0))).contains("hello");
+  }
+
+  @Test
+  void aQuietTenant_goesWithinTwoItems_whereEverybodyWaits() {
+    scheduler.setRate("x", 1, 1, 0);
+    for (int i = 0; i < 100; i++) {
+      enqueue(queue, 100, Placement.of("busy" + i).withWeight(5).withThrottles("x"));
+    }
+    long now = 0;
+    for (int i = 0; i < 777; i++, now += SECOND) {
+      assertThat(serve(scheduler, 9, now)).hasSize(1);
+    }
+    queue.enqueue("hello", Placement.of("quiet").withThrottles("x"));
+    assertThat(serveAll(now)).hasSize(1);
+    assertThat(serveAll(now + SECOND)).hasSize(1);
+    assertThat(queue.stats("quiet")).isEmpty();
   }
 
   @Test
@@ -67,6 +85,34 @@ class FairSchedulerTest {
       }
     }
     assertThat(sly).isBetween(95, 105);
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"limit", "cancel", "throttle"})
+  void comingBackAtOnce_doesNotHelpByATrickEither(String trick) {
+    if (trick.equals("limit")) {
+      queue.setConcurrencyLimit("sly", 1);
+    }
+    scheduler.setRate(
+        "x", trick.equals("throttle") ? 1 : 1e9, trick.equals("throttle") ? 1 : 1e6, 0);
+    for (int i = 0; i < 10; i++) {
+      enqueue(queue, 1_000, Placement.of("busy" + i).withThrottles("x"));
+    }
+    Placement sly = Placement.of("sly").withThrottles("x");
+    queue.enqueue("sly", sly);
+    int served = 0;
+    for (int i = 0; i < 1_100; i++) {
+      ScheduledItem<String> extra = queue.enqueue("extra", sly);
+      assertThat(trick.equals("cancel") || extra.remove()).isTrue();
+      ScheduledItem<String> item = serve(scheduler, 1, i * SECOND).get(0);
+      assertThat(extra.isQueued() == extra.remove()).isTrue();
+      item.complete();
+      if (item.key().equals("sly")) {
+        served++;
+        queue.enqueue("sly", sly);
+      }
+    }
+    assertThat(served).isBetween(80, 120);
   }
 
   @Test
@@ -218,6 +264,20 @@ class FairSchedulerTest {
     assertThat(perKey(serve(scheduler, 50, 3 * SECOND))).containsEntry("low", 2);
     queue.removeMinimumShare(0);
     assertThat(perKey(serve(scheduler, 50, 9 * SECOND))).doesNotContainKey("low");
+  }
+
+  @Test
+  void aMinimumShare_countsAtABucketToo() {
+    queue.setMinimumShare(0, 5, 1, 0);
+    scheduler.setRate("x", 20, 1, 0);
+    enqueue(queue, 1_000, Placement.of("low").withThrottles("x"));
+    enqueue(queue, 5_000, Placement.of("high").withPriority(1).withThrottles("x"));
+    enqueue(queue, 5_000, Placement.of("free").withPriority(1));
+    List<ScheduledItem<String>> served = new ArrayList<>();
+    for (int i = 0; i < 2_000; i++) {
+      served.addAll(serve(scheduler, 2, i * SECOND / 100));
+    }
+    assertThat(perKey(served).get("low")).isBetween(95, 105);
   }
 
   @Test

@@ -191,6 +191,36 @@ class FairnessPropertyTest {
     assertThat(served.stream().filter("b"::equals).count()).isGreaterThan(100);
   }
 
+  /** What was held for it may be taken by something more urgent; then it must begin again. */
+  @Test
+  void whoCollects_survivesUrgentWork() {
+    FairScheduler<String> scheduler = FairScheduler.create();
+    FairQueue<String> queue = scheduler.queue("q");
+    scheduler.setRate("a", 1, 1, 0);
+    scheduler.setRate("b", 1, 1, 0);
+    queue.enqueue("first", Placement.of("a").withThrottles("a"));
+    assertThat(confirmAll(scheduler, 0)).hasSize(1);
+    for (int i = 0; i < 50; i++) {
+      queue.enqueue("a", Placement.of("a").withThrottles("a"));
+      queue.enqueue("b", Placement.of("b").withThrottles("b"));
+    }
+    queue.enqueue("both", Placement.of("both").withThrottles("a", "b"));
+    long now = SECOND / 2;
+    while (!scheduler.isCollecting()) {
+      assertThat(confirmAll(scheduler, now)).isNotEmpty();
+      now += SECOND / 2;
+    }
+    for (String key : List.of("a", "b")) {
+      queue.enqueue("urgent", Placement.of("urgent").withPriority(1).withThrottles(key));
+      queue.enqueue("free", Placement.of("free").withPriority(1));
+    }
+    while (scheduler.next(now) instanceof Next.Wait<String> wait) {
+      now = wait.untilNanos();
+      assertThat(confirmAll(scheduler, now)).isNotEmpty();
+    }
+    assertThat(queue.stats()).isEmpty();
+  }
+
   private static List<String> confirmAll(FairScheduler<String> scheduler, long nowNanos) {
     List<String> items = new ArrayList<>();
     while (scheduler.next(nowNanos) instanceof Next.Offer<String> offer) {

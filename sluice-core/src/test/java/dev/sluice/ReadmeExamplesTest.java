@@ -93,7 +93,7 @@ final class ReadmeExamplesTest {
   @Test
   void noisyAndQuietTenant() {
     List<String> documents = Collections.nCopies(5_000, "document");
-    try (FairExecutor executor = FairExecutor.builder().threads(8).rate("provider", 5, 5).build()) {
+    try (FairExecutor executor = FairExecutor.builder().threads(8).rate("provider", 5, 1).build()) {
       Placement noisy = Placement.of("noisy").withThrottles("provider");
       Placement quiet = Placement.of("quiet").withThrottles("provider");
       for (String document : documents) { // thousands of them

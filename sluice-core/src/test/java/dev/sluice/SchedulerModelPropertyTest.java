@@ -30,7 +30,7 @@ class SchedulerModelPropertyTest {
     return Combinators.combine(Arbitraries.integers().between(0, 19), small, small, small)
         .as(Step::new)
         .list()
-        .ofMaxSize(150);
+        .ofMaxSize(500);
   }
 
   @Property(tries = 3000)

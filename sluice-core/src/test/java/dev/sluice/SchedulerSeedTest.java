@@ -14,6 +14,7 @@ import java.util.Map;
 import java.util.OptionalLong;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** The named cases of the second seed, in both orders, and the shares it asks for. */
@@ -119,15 +120,16 @@ class SchedulerSeedTest {
     assertSharesWithinAThousandth(perKey(served));
   }
 
-  @Test
-  void weights_areKeptAtABucketThatFillsInBursts() {
-    scheduler.setRate("shared", 1_000, 100, 0);
+  @ParameterizedTest
+  @CsvSource({"2, 2", "5, 5", "7, 10", "10, 10", "20, 50", "50, 50", "100, 77"})
+  void weights_areKeptAtABucketThatFillsInBursts(int burst, int stepMillis) {
+    scheduler.setRate("shared", 1_000, burst, 0);
     for (int weight = 1; weight <= 5; weight++) {
       Placement placement = Placement.of("k" + weight).withWeight(weight);
       enqueue(queue, 10_000, placement.withThrottles("shared"));
     }
     List<ScheduledItem<String>> served = new ArrayList<>();
-    for (long now = 0; served.size() < 5_000; now += SECOND / 20) {
+    for (long now = 0; served.size() < 5_000; now += stepMillis * SECOND / 1_000) {
       served.addAll(serve(scheduler, 5_000 - served.size(), now));
     }
     assertSharesWithinAThousandth(perKey(served));
