@@ -15,7 +15,7 @@ final class SchedulerSuite {
   private SchedulerSuite() {}
 
   static Report run(boolean quick) throws RunnerException, IOException, InterruptedException {
-    Rounds rounds = quick ? Rounds.quick(5, 150) : Rounds.full();
+    Rounds rounds = quick ? Rounds.quick(4, 120) : Rounds.full();
     rounds.run(SchedulerSuite::measure);
     Report report = new Report();
     for (int keys : new int[] {10, 1_000, 100_000, 1_000_000}) {
