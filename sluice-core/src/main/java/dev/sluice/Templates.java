@@ -15,7 +15,9 @@ record Templates(List<Template> longestFirst) {
 
   /** The template with the longest prefix of {@code key}. */
   @Nullable Template match(String key) {
-    for (Template template : longestFirst) {
+    // By index: an iterator would be an allocation for every key without a bucket.
+    for (int i = 0; i < longestFirst.size(); i++) {
+      Template template = longestFirst.get(i);
       if (key.startsWith(template.prefix)) {
         return template;
       }
