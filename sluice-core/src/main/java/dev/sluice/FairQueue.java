@@ -177,7 +177,7 @@ public final class FairQueue<T> {
   }
 
   private OptionalLong untilNanos(Gate gate) {
-    return gate.isArmed() ? OptionalLong.of(core.atNanos(gate.rank())) : OptionalLong.empty();
+    return gate.isInHeap() ? OptionalLong.of(core.atNanos(gate.rank())) : OptionalLong.empty();
   }
 
   /**

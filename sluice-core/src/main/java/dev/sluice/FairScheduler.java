@@ -14,10 +14,10 @@ import org.jspecify.annotations.Nullable;
 /**
  * Decides whose item goes next: fair between keys by weight, within the limits of throttle keys.
  *
- * <p>Pure and deterministic: it does no input or output, reads no clock and starts no thread. Every
- * step costs the same however many keys there are. Between two calls nothing happens, and nothing
- * is ever polled: {@link #next} gives an item that can go at the instant it is told, or the instant
- * at which to ask again.
+ * <p>Pure and deterministic: it does no input or output, reads no clock and starts no thread. What
+ * an item costs does not grow with the number of keys. Between two calls nothing happens, and
+ * nothing is ever polled: {@link #next} gives an item that can go at the instant it is told, or the
+ * instant at which to ask again.
  *
  * <p>Not thread-safe: it belongs to one thread at a time. {@link FairExecutor} is the thread-safe
  * way to run tasks by it.
@@ -33,7 +33,7 @@ import org.jspecify.annotations.Nullable;
  *       rate · w} of its tokens.
  *   <li>An item waits behind items of its own key that name the same throttle keys, never behind
  *       ones that name others, unless {@link Builder#strictOrder} asks for it.
- *   <li>Among those who wait for one throttle key, too, service is by weight.
+ *   <li>Among those who wait for one throttle key, and for no other, service is by weight, too.
  * </ul>
  *
  * @param <T> what is scheduled

@@ -115,7 +115,7 @@ final class Flow extends Round.Member<Flow> {
   }
 
   boolean isReady(SubQueue sub) {
-    return singleReady == sub || (severalReady != null && sub.place() != IndexedHeap.OUTSIDE);
+    return singleReady == sub || (severalReady != null && sub.isInHeap());
   }
 
   /** The ready sub-queue with the oldest head. */

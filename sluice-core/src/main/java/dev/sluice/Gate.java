@@ -5,7 +5,7 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /** A throttle key of a scheduler: its bucket, if it has a rate, and the line of those who wait. */
-final class Gate extends Ring.Link<Gate> implements IndexedHeap.Node {
+final class Gate extends IndexedHeap.Node<Gate> {
   /*
    * Invariant, once the scheduler has looked at every touched gate: if a lane in line could have the
    * tokens it needs next, it has been let through. So at rest the gate is armed for the instant at
@@ -47,8 +47,6 @@ final class Gate extends Ring.Link<Gate> implements IndexedHeap.Node {
 
   /** The queue in whose heap it is armed, if not in the one of all. */
   @Nullable QueueState armedBy;
-
-  private int place = IndexedHeap.OUTSIDE;
 
   Gate(String name, SchedulerCore core) {
     this.name = name;
@@ -308,24 +306,9 @@ final class Gate extends Ring.Link<Gate> implements IndexedHeap.Node {
     return waiting;
   }
 
-  /** Whether {@link #rank} says when the first in line can go. */
-  boolean isArmed() {
-    return place != IndexedHeap.OUTSIDE;
-  }
-
   @Override
-  public long rank() {
+  long rank() {
     return wakeAt;
-  }
-
-  @Override
-  public int place() {
-    return place;
-  }
-
-  @Override
-  public void place(int newPlace) {
-    this.place = newPlace;
   }
 
   @Override

@@ -5,21 +5,22 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /** A binary heap whose elements know their place, so that any of them can leave or move. */
-final class IndexedHeap<E extends IndexedHeap.Node> {
+final class IndexedHeap<E extends IndexedHeap.Node<E>> {
 
-  /** An element; the heap keeps its place in it. */
-  interface Node {
+  /** An element, which keeps its place in the heap; it may be in a ring, too. */
+  abstract static class Node<E extends Node<E>> extends Ring.Link<E> {
+    private int place = OUTSIDE;
+
     /** What the heap is ordered by, smallest first. */
-    long rank();
+    abstract long rank();
 
-    /** Its place, {@link #OUTSIDE} when in no heap; set by the heap alone. */
-    int place();
-
-    void place(int place);
+    final boolean isInHeap() {
+      return place != OUTSIDE;
+    }
   }
 
   /** The place of an element that is in no heap. */
-  static final int OUTSIDE = -1;
+  private static final int OUTSIDE = -1;
 
   private final List<E> nodes = new ArrayList<>(2);
 
@@ -31,30 +32,25 @@ final class IndexedHeap<E extends IndexedHeap.Node> {
     return nodes.isEmpty();
   }
 
-  int size() {
-    return nodes.size();
-  }
-
   /** Adds {@code node}, or moves it to where its rank now belongs. */
   void put(E node) {
-    if (node.place() == OUTSIDE) {
+    if (!node.isInHeap()) {
       nodes.add(node);
-      node.place(nodes.size() - 1);
+      place(node, nodes.size() - 1);
     }
-    sink(node, rise(node, node.place()));
+    sink(node, rise(node, ((Node<E>) node).place));
   }
 
   /** Removes {@code node} if it is in the heap. */
   void remove(E node) {
-    int place = node.place();
-    if (place == OUTSIDE) {
+    if (!node.isInHeap()) {
       return;
     }
-    node.place(OUTSIDE);
+    int place = ((Node<E>) node).place;
+    place(node, OUTSIDE);
     E last = nodes.remove(nodes.size() - 1);
     if (last != node) {
-      last.place(place);
-      nodes.set(place, last);
+      set(place, last);
       sink(last, rise(last, place));
     }
   }
@@ -90,6 +86,10 @@ final class IndexedHeap<E extends IndexedHeap.Node> {
 
   private void set(int place, E node) {
     nodes.set(place, node);
-    node.place(place);
+    place(node, place);
+  }
+
+  private static void place(Node<?> node, int place) {
+    node.place = place;
   }
 }

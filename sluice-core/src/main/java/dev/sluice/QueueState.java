@@ -10,7 +10,7 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /** A queue of a scheduler: its priorities, its credit and its concurrency limits. */
-final class QueueState extends Ring.Link<QueueState> implements IndexedHeap.Node {
+final class QueueState extends IndexedHeap.Node<QueueState> {
   /** The most urgent priority; priorities are bits of an int. */
   static final int MAX_PRIORITY = 31;
 
@@ -34,8 +34,6 @@ final class QueueState extends Ring.Link<QueueState> implements IndexedHeap.Node
 
   /** Armed gates at which nobody of another queue waits. */
   final IndexedHeap<Gate> wakeUps = new IndexedHeap<>();
-
-  private int place = IndexedHeap.OUTSIDE;
 
   /** Lanes that left the line of their gate for want of credit. */
   final Ring<Lane> stalled = new Ring<>();
@@ -471,19 +469,9 @@ final class QueueState extends Ring.Link<QueueState> implements IndexedHeap.Node
   }
 
   @Override
-  public long rank() {
+  long rank() {
     Gate first = wakeUps.first();
     return first == null ? Long.MAX_VALUE : first.rank();
-  }
-
-  @Override
-  public int place() {
-    return place;
-  }
-
-  @Override
-  public void place(int newPlace) {
-    this.place = newPlace;
   }
 
   @Override

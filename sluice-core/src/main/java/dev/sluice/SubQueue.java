@@ -12,7 +12,7 @@ import org.jspecify.annotations.Nullable;
  * <p>Either ready, and then among the ready ones of its flow, or parked at a gate. In strict order
  * a flow has one sub-queue, whose items differ in their sets.
  */
-final class SubQueue extends Ring.Link<SubQueue> implements IndexedHeap.Node {
+final class SubQueue extends IndexedHeap.Node<SubQueue> {
   private static final List<Gate> NO_GATES = List.of();
 
   final Flow flow;
@@ -38,8 +38,6 @@ final class SubQueue extends Ring.Link<SubQueue> implements IndexedHeap.Node {
 
   /** How often one gate let it through and another did not, since it last went. */
   int bounces;
-
-  private int place = IndexedHeap.OUTSIDE;
 
   SubQueue(Flow flow, ThrottleSet set) {
     this.flow = flow;
@@ -157,17 +155,7 @@ final class SubQueue extends Ring.Link<SubQueue> implements IndexedHeap.Node {
   }
 
   @Override
-  public long rank() {
+  long rank() {
     return head().sequence;
-  }
-
-  @Override
-  public int place() {
-    return place;
-  }
-
-  @Override
-  public void place(int newPlace) {
-    this.place = newPlace;
   }
 }

@@ -26,17 +26,20 @@ final class WaitingLineStressTest {
   private static final Duration SECOND = Duration.ofSeconds(1);
   private static final long MS = 1_000_000;
 
-  /** The rescue: a callback that blocks does not keep those behind it from their tokens. */
+  /** An empty manual bucket for so many callers at once. */
+  private static TokenBucket emptyManual(int callers) {
+    return TokenBucket.builder()
+        .capacity(callers)
+        .manual()
+        .initialTokens(0)
+        .maxWaiters(callers)
+        .build();
+  }
+
   @Test
   void callbacksThatComeBack_doNotGrowTheStack() {
     int callers = 20_000;
-    TokenBucket bucket =
-        TokenBucket.builder()
-            .capacity(callers)
-            .manual()
-            .initialTokens(0)
-            .maxWaiters(callers)
-            .build();
+    TokenBucket bucket = emptyManual(callers);
     List<CompletableFuture<Void>> done = new ArrayList<>();
     for (int i = 0; i < callers; i++) {
       done.add(bucket.consume(1).thenRun(() -> bucket.replenish(1)));
@@ -50,13 +53,7 @@ final class WaitingLineStressTest {
   @Test
   void callersThatComeBackTogether_allGoOn() {
     int callers = 5_000;
-    TokenBucket bucket =
-        TokenBucket.builder()
-            .capacity(callers)
-            .manual()
-            .initialTokens(0)
-            .maxWaiters(callers)
-            .build();
+    TokenBucket bucket = emptyManual(callers);
     List<CompletableFuture<Void>> second = new ArrayList<>();
     for (int i = 0; i < callers; i++) {
       second.add(bucket.consume(1).thenCompose(first -> bucket.consume(1)));
@@ -80,6 +77,7 @@ final class WaitingLineStressTest {
     CompletableFuture.allOf(stuck.toArray(CompletableFuture[]::new)).get(30, TimeUnit.SECONDS);
   }
 
+  /** The rescue: a callback that blocks does not keep those behind it from their tokens. */
   @Test
   void aCallbackThatBlocks_doesNotHoldUpThoseBehindIt() throws Exception {
     TokenBucket bucket = bucket(new Limit.Balanced(100, 100, SECOND), 0, NanoClock.system());
