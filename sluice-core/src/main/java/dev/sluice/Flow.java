@@ -40,11 +40,6 @@ final class Flow extends Round.Member<Flow> {
     return weight * queue.core.unit;
   }
 
-  @Override
-  long unit() {
-    return queue.core.unit;
-  }
-
   boolean hasSlot() {
     return slots == null || !slots.isFull();
   }

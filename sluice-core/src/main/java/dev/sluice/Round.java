@@ -2,11 +2,11 @@ package dev.sluice;
 
 import org.jspecify.annotations.Nullable;
 
-/** Turns by weight: in every round each member may spend its quantum, one unit at a visit. */
+/** Turns by weight: in every round each member may spend its quantum, one item at a visit. */
 final class Round<E extends Round.Member<E>> {
   /*
-   * Nested deficit round robin [1]: within a round members are visited in turn, one unit at a visit,
-   * until each has spent its quantum; what is left of either, less than one item, carries over. So a
+   * Nested deficit round robin [1]: within a round members are visited in turn, one item at a time,
+   * until each has spent its quantum; what is left of it, less than one item, carries over. So a
    * heavy member's items are spread over the round, and a round cut off anywhere is still fair.
    *
    * Every step is O(1): a quantum is at least the cost of any item, so a member that begins a round
@@ -29,11 +29,6 @@ final class Round<E extends Round.Member<E>> {
 
     private boolean away;
 
-    /** What it may still spend in this visit, and whether one has begun. */
-    private long credit;
-
-    private boolean visited;
-
     /** Whether it has ever begun a round. */
     final boolean isNew() {
       return begun < 0;
@@ -45,9 +40,6 @@ final class Round<E extends Round.Member<E>> {
     }
 
     abstract long quantum();
-
-    /** The most one item costs, and what may be spent in a visit. */
-    abstract long unit();
   }
 
   private Ring<E> current = new Ring<>();
@@ -87,9 +79,7 @@ final class Round<E extends Round.Member<E>> {
    */
   void add(E member, long cost) {
     boolean thisRound = ((Member<E>) member).begun == number;
-    if (thisRound && member.inTurn && ((Member<E>) member).visited) {
-      current.addFirst(member);
-    } else if (thisRound) {
+    if (thisRound) {
       (member.inTurn ? current : later).addLast(member);
     } else if (member.inTurn && member.deficit >= cost) {
       current.addFirst(member);
@@ -125,43 +115,25 @@ final class Round<E extends Round.Member<E>> {
   }
 
   /**
-   * Whether {@code member}, the first, can spend {@code cost}; if not, the visit is over for it.
+   * Whether {@code member}, the first, can spend {@code cost}; if not, the round is over for it.
    */
   boolean canSpend(E member, long cost) {
     begin(member);
-    Member<E> visitor = member;
-    if (visitor.deficit >= cost && visitor.credit >= cost) {
+    if (member.deficit >= cost) {
       return true;
     }
-    visitor.visited = false;
-    visitor.unlink();
-    if (visitor.deficit >= cost) {
-      current.addLast(member);
-    } else {
-      visitor.credit = 0;
-      visitor.inTurn = false;
-      later.addLast(member);
-    }
+    member.inTurn = false;
+    member.unlink();
+    later.addLast(member);
     return false;
   }
 
-  /** {@code member} has spent {@code cost}. */
-  void spent(E member, long cost) {
-    member.deficit -= cost;
-    ((Member<E>) member).credit -= cost;
-  }
-
-  /** Gives {@code member} its quantum and the unit of this visit, unless it has them. */
+  /** Gives {@code member} its quantum, unless it has it. */
   void begin(E member) {
-    Member<E> visitor = member;
-    if (!visitor.inTurn) {
-      visitor.inTurn = true;
-      visitor.begun = number;
-      visitor.deficit += visitor.quantum();
-    }
-    if (!visitor.visited) {
-      visitor.visited = true;
-      visitor.credit += visitor.unit();
+    if (!member.inTurn) {
+      member.inTurn = true;
+      ((Member<E>) member).begun = number;
+      member.deficit += member.quantum();
     }
   }
 }

@@ -40,11 +40,6 @@ final class Seat extends Round.Member<Seat> {
     return flow.quantum();
   }
 
-  @Override
-  long unit() {
-    return flow.unit();
-  }
-
   /** Takes its place in the line. */
   void join() {
     SubQueue first = parked.first();

@@ -96,7 +96,7 @@ final class SubQueue extends IndexedHeap.Node<SubQueue> {
     if (promised) {
       keepPromise();
       if (seat != null) {
-        seat.lane.spent(seat, -head().cost);
+        seat.deficit += head().cost;
         seat.lane.doNotAwait(seat);
       }
     }

@@ -45,7 +45,7 @@ final class Turns<E extends Round.Member<E>> {
 
   /** {@code member}, the first, has spent something: then it is the others' turn. */
   void spent(E member, long cost) {
-    old.spent(member, cost);
+    member.deficit -= cost;
     if (member.isLinked()) {
       freshNext = !member.isIn(fresh);
     }

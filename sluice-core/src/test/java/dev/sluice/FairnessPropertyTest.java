@@ -71,13 +71,6 @@ class FairnessPropertyTest {
     assertGapWithin(2 * UNIT + UNIT, served, weights.size());
   }
 
-  /** One item at a visit, whatever it costs, would be off by 13 here. */
-  @Test
-  void keysOfUnequalCosts_areServedByWeightInEveryWindow() {
-    keysThatCanAlwaysGo_areServedByWeightInEveryWindow(
-        List.of(1, 2, 2, 1), List.of(4, 4, 4, 1, 4, 2), List.of());
-  }
-
   private static void add(FairQueue<String> queue, List<Noise> noise, int step) {
     for (Noise each : noise) {
       if (each.at == step) {
