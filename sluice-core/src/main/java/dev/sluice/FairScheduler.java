@@ -27,7 +27,8 @@ import org.jspecify.annotations.Nullable;
  *
  * <ul>
  *   <li>Keys of weight v and w that always have something that can go are served v to w, within
- *       {@code 2 · unit + unit} per unit of weight in every window, from their first items on.
+ *       {@code 2 · unit + unit} per unit of weight in every window, from their first items on, and
+ *       one unit more where items differ in cost.
  *   <li>A key that comes new goes almost at once: its turns alternate with those of busy keys.
  *   <li>In every window of length w, items that name a throttle key take at most {@code burst +
  *       rate · w} of its tokens.

@@ -68,7 +68,10 @@ class FairnessPropertyTest {
         served.add(sums.clone());
       }
     }
-    assertGapWithin(2 * UNIT + UNIT, served, weights.size());
+    // With unequal costs a round's order may change, which costs one quantum more than DRR.
+    boolean equalCosts = costs.stream().distinct().count() == 1;
+    int maxCost = costs.stream().mapToInt(Integer::intValue).max().orElseThrow();
+    assertGapWithin(2 * maxCost + (equalCosts ? 1 : 2) * UNIT, served, weights.size());
   }
 
   private static void add(FairQueue<String> queue, List<Noise> noise, int step) {
