@@ -1,0 +1,72 @@
+package dev.sluice.broker;
+
+import java.util.List;
+import java.util.Map;
+import java.util.UUID;
+
+/**
+ * Compiles the scripts by which a queue decides where its messages go.
+ *
+ * <p>Thread-safe. A compiled hook may be called by any number of threads at once; no state survives
+ * a call, and a call ends within its budgets of time and memory whatever the script does.
+ */
+interface HookEngine {
+
+  /** What {@code on_enqueue} is told. */
+  record Arrival(String queue, Map<String, String> headers, int payloadSize) {}
+
+  /** What {@code on_failure} is told; {@code attempts} counts the one that failed. */
+  record Failure(String queue, UUID id, Map<String, String> headers, int attempts, String error) {}
+
+  /** What {@code on_enqueue} decides. */
+  record Assignment(String fairnessKey, int weight, List<String> throttleKeys) {
+    static final Assignment DEFAULT = new Assignment("default", 1, List.of());
+  }
+
+  /** What {@code on_failure} decides. */
+  sealed interface Verdict {}
+
+  /** Try again after a while. */
+  record Retry(long delayMillis) implements Verdict {
+    static final Retry AT_ONCE = new Retry(0);
+  }
+
+  /** Give up. */
+  record GiveUp() implements Verdict {}
+
+  /** A compiled {@code on_enqueue}. */
+  interface EnqueueHook {
+    /**
+     * Runs the script.
+     *
+     * @param config what {@code sluice.get} reads; does not change during the call
+     * @throws HookException if the script fails or exceeds a budget
+     */
+    Assignment run(Arrival arrival, Map<String, String> config);
+  }
+
+  /** A compiled {@code on_failure}. */
+  interface FailureHook {
+    /**
+     * Runs the script.
+     *
+     * @param config what {@code sluice.get} reads; does not change during the call
+     * @throws HookException if the script fails or exceeds a budget
+     */
+    Verdict run(Failure failure, Map<String, String> config);
+  }
+
+  /**
+   * Compiles a script.
+   *
+   * @throws HookException if {@code source} does not compile or defines no {@code on_enqueue}
+   */
+  EnqueueHook compileEnqueue(String source);
+
+  /**
+   * Compiles a script.
+   *
+   * @throws HookException if {@code source} does not compile or defines no {@code on_failure}
+   */
+  FailureHook compileFailure(String source);
+}

@@ -1,0 +1,6 @@
+package dev.sluice.broker;
+
+/** What rows look like. */
+final class Schema {
+  private Schema() {}
+}

@@ -1,0 +1,43 @@
+package dev.sluice.broker;
+
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Ordered tables of rows that change by whole batches.
+ *
+ * <p>One thread writes and one thread syncs, at the same time; any thread reads. After a {@link
+ * StoreException} from {@link #write} or {@link #sync} nothing is known about what is stored: the
+ * store must be closed and opened again.
+ */
+interface Store extends AutoCloseable {
+
+  /** What {@link #scan} calls. */
+  interface RowVisitor {
+    /** Returns whether to go on. */
+    boolean row(byte[] key, byte[] value);
+  }
+
+  /**
+   * Applies all of {@code rows} or, should the machine stop meanwhile, nothing of it. On return
+   * readers see it, and it survives the end of the process; not yet that of the machine.
+   */
+  void write(Rows rows);
+
+  /** On return everything written before the call survives the end of the machine. */
+  void sync();
+
+  byte @Nullable [] get(Table table, byte[] key);
+
+  /** As {@link #get} for each of {@code keys}, in their order. */
+  List<byte @Nullable []> getAll(Table table, List<byte[]> keys);
+
+  /** Rows from {@code from} on, up to but without {@code to}, in the order of unsigned bytes. */
+  void scan(Table table, byte[] from, byte[] to, RowVisitor visitor);
+
+  /** What may still be written, in bytes. */
+  long freeBytes();
+
+  @Override
+  void close();
+}
