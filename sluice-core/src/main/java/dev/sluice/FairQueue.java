@@ -63,6 +63,46 @@ public final class FairQueue<T> {
   }
 
   /**
+   * Puts an item that was delivered back to where it was: before all of its key that came after it.
+   *
+   * <p>What it took is not given back: it takes its tokens again when it goes again.
+   *
+   * @param delivered what {@link Next.Offer#confirm} returned; completed by this
+   * @param placement the one it was enqueued with; its weight is not looked at
+   * @return the handle that takes the place of {@code delivered}
+   * @throws IllegalStateException if it waits, or while an offer is open
+   */
+  public ScheduledItem<T> putBack(ScheduledItem<T> delivered, Placement placement) {
+    core.requireNoOffer();
+    delivered.complete();
+    ThrottleSet set = core.enter(placement.throttles());
+    ScheduledItem<T> again = delivered.again(set);
+    state.enqueue(again, 0, placement.priority());
+    return again;
+  }
+
+  /**
+   * Says whether keys keep the order of all their items, so that one that has to wait for a
+   * throttle key holds up those behind it. Holds for items enqueued from now on; at first it is
+   * what the scheduler was built with.
+   *
+   * @param strict true to keep it
+   */
+  public void setStrictOrder(boolean strict) {
+    core.requireNoOffer();
+    state.strictOrder = strict;
+  }
+
+  /** Leaves the scheduler. */
+  void retire() {
+    if (!state.flows().stream().allMatch(flow -> flow.pending == 0)) {
+      throw new IllegalStateException("queue must be empty: queue=" + name());
+    }
+    state.credit(0);
+    core.sharing.remove(state);
+  }
+
+  /**
    * Gives a key a weight, at once and until it is given another: a key of weight 2 gets twice the
    * service of a key of weight 1.
    *

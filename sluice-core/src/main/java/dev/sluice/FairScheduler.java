@@ -84,6 +84,24 @@ public final class FairScheduler<T> {
   }
 
   /**
+   * Forgets a queue of which nothing waits.
+   *
+   * @param name the queue
+   * @return false if there is none of that name
+   * @throws IllegalStateException if something waits in it, or while an offer is open
+   */
+  public boolean removeQueue(String name) {
+    core.requireNoOffer();
+    FairQueue<T> queue = queues.get(name);
+    if (queue == null) {
+      return false;
+    }
+    queue.retire();
+    queues.remove(name);
+    return true;
+  }
+
+  /**
    * Gives a throttle key a rate, or another one; in force at once.
    *
    * <p>A key without a rate lets everything pass. At first it is full; later its tokens are kept,
@@ -100,6 +118,28 @@ public final class FairScheduler<T> {
     requireName("throttle key", throttleKey);
     Limit.Rate rate = new Limit.Rate(perSecond, burst);
     core.setRate(throttleKey, rate, core.advanceTo(nowNanos));
+  }
+
+  /**
+   * Says how many tokens a throttle key holds, as after a restart.
+   *
+   * @param throttleKey a key that has a rate
+   * @param tokens fractions allowed; more than its burst counts as that, rounded down to what it
+   *     can hold
+   * @param nowNanos the present
+   * @throws IllegalArgumentException if the key has no rate, or tokens are negative or NaN
+   */
+  public void setLevel(String throttleKey, double tokens, long nowNanos) {
+    core.requireNoOffer();
+    if (!(tokens >= 0)) {
+      throw new IllegalArgumentException("tokens must not be negative: tokens=" + tokens);
+    }
+    Gate gate = core.gates.get(throttleKey);
+    if (gate == null || gate.bucket == null) {
+      throw new IllegalArgumentException("throttle key has no rate: throttleKey=" + throttleKey);
+    }
+    gate.bucket.setLevel(tokens, core.advanceTo(nowNanos));
+    gate.rateChanged();
   }
 
   /**

@@ -69,6 +69,16 @@ final class PlainBucket {
     axis = next;
   }
 
+  /** Holds {@code tokens} from now on, rounded down; at most its burst. */
+  void setLevel(double tokens, long nowNanos) {
+    moveTo(axis.scale(), nowNanos);
+    Scale scale = axis.scale();
+    // A step down, for the product may have been rounded up.
+    double units = Math.max(0, Math.nextDown(tokens * scale.unitsPerToken()));
+    long level = Math.min((long) units, scale.capacityUnits());
+    fullAt = axis.unitsAt(nowNanos) + scale.capacityUnits() - level;
+  }
+
   Limit.Rate rate() {
     return (Limit.Rate) axis.scale().limit();
   }

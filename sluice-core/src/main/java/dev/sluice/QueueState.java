@@ -27,6 +27,10 @@ final class QueueState extends IndexedHeap.Node<QueueState> {
   private int shares;
 
   private long credit = Long.MAX_VALUE;
+
+  /** Whether a key keeps the order of all its items, and not only of those with equal sets. */
+  boolean strictOrder;
+
   private final Map<String, Integer> weights = new HashMap<>();
   private final Map<String, Slots> slots = new HashMap<>();
   private final Map<String, Integer> slotLimits = new HashMap<>();
@@ -44,6 +48,7 @@ final class QueueState extends IndexedHeap.Node<QueueState> {
   QueueState(SchedulerCore core, String name) {
     this.core = core;
     this.name = name;
+    this.strictOrder = core.strictOrder;
   }
 
   boolean hasCredit() {
@@ -108,15 +113,19 @@ final class QueueState extends IndexedHeap.Node<QueueState> {
     if (weight > 0) {
       weigh(flow, weight);
     }
-    SubQueue sub = flow.subQueue(core.strictOrder ? ThrottleSet.EMPTY : item.set);
-    boolean arrives = sub.items.isEmpty();
-    sub.items.addLast(item);
-    item.queued = sub;
+    SubQueue sub = flow.subQueue(strictOrder ? ThrottleSet.EMPTY : item.set);
+    boolean goesFirst = sub.items.isEmpty() || item.sequence < sub.head().sequence;
+    if (goesFirst && !sub.items.isEmpty()) {
+      core.collector.giveUp(sub);
+      sub.withdraw();
+      sub.unpark();
+    }
+    sub.add(item);
     if (flow.pending++ == 0 && !flow.isLinked() && flow.hasSlot()) {
       band.turns.addFresh(flow);
       entered(flow);
     }
-    if (arrives) {
+    if (goesFirst) {
       flow.ready(sub);
     }
   }

@@ -61,6 +61,15 @@ final class Ring<E extends Ring.Link<E>> {
     link(element, null, first);
   }
 
+  /** Puts {@code element} right before {@code next}, which is in this ring. */
+  void addBefore(E element, E next) {
+    link(element, ((Link<E>) next).before, next);
+  }
+
+  @Nullable E last() {
+    return last;
+  }
+
   /** Sends the first element to the end. */
   void rotate() {
     E element = first;

@@ -103,6 +103,11 @@ public final class ScheduledItem<T> extends Ring.Link<ScheduledItem<?>> {
     return true;
   }
 
+  /** The same, to wait at the same place again. */
+  ScheduledItem<T> again(ThrottleSet entered) {
+    return new ScheduledItem<>(item, key, sequence, cost, entered, tokens);
+  }
+
   /** What it takes from the gate at {@code index} of its set. */
   long tokensAt(int index) {
     return tokens == null ? 1 : tokens[index];

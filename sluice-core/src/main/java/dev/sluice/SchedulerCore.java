@@ -13,7 +13,7 @@ final class SchedulerCore {
   /** The most one item may cost, and what a key of weight 1 may spend in a turn. */
   final long unit;
 
-  /** Whether a key keeps the order of all its items, and not only of those with equal sets. */
+  /** What queues are told about it at first. */
   final boolean strictOrder;
 
   final Map<String, Gate> gates = new HashMap<>();

@@ -3,6 +3,7 @@ package dev.sluice;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Objects;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
@@ -50,6 +51,21 @@ final class SubQueue extends IndexedHeap.Node<SubQueue> {
       throw new IllegalStateException("empty sub-queue of " + flow);
     }
     return head;
+  }
+
+  /** Puts {@code item} where its sequence says: at the end, or where it was before it went. */
+  void add(ScheduledItem<?> item) {
+    ScheduledItem<?> last = items.last();
+    if (last == null || last.sequence < item.sequence) {
+      items.addLast(item);
+    } else {
+      ScheduledItem<?> next = head();
+      while (next != null && next.sequence < item.sequence) {
+        next = next.after();
+      }
+      items.addBefore(item, Objects.requireNonNull(next));
+    }
+    item.queued = this;
   }
 
   /** Every gate keeps the tokens of its head. */

@@ -4,8 +4,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.sluice.SchedulerModel.Item;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.TreeMap;
 import net.jqwik.api.Arbitraries;
 import net.jqwik.api.Arbitrary;
@@ -27,7 +29,7 @@ class SchedulerModelPropertyTest {
   @Provide
   Arbitrary<List<Step>> steps() {
     Arbitrary<Integer> small = Arbitraries.integers().between(0, 63);
-    return Combinators.combine(Arbitraries.integers().between(0, 19), small, small, small)
+    return Combinators.combine(Arbitraries.integers().between(0, 21), small, small, small)
         .as(Step::new)
         .list()
         .ofMaxSize(500);
@@ -61,6 +63,7 @@ class SchedulerModelPropertyTest {
     private final int maxThrottles;
     private final List<ScheduledItem<Item>> handles = new ArrayList<>();
     private final List<ScheduledItem<Item>> delivered = new ArrayList<>();
+    private final Map<Item, Placement> placements = new HashMap<>();
     private int ids;
 
     Run(boolean strict, long maxTokens, int maxThrottles) {
@@ -95,6 +98,7 @@ class SchedulerModelPropertyTest {
         case 15 -> limit(pick(QUEUES, step.a), pick(KEYS, step.b), 1 + step.c % 2);
         case 16 -> complete(step.a);
         case 17 -> scheduler.queue(pick(QUEUES, step.a)).setWeight(pick(KEYS, step.b), 1 + step.c);
+        case 19, 20 -> putBack(step.a);
         case 18 -> model.advance(step.a * 10_000_000L + step.b);
         default -> credit(pick(QUEUES, step.a), Long.MAX_VALUE);
       }
@@ -119,6 +123,7 @@ class SchedulerModelPropertyTest {
       }
       placement = placement.withCost(1 + step.c % 4);
       model.add(item);
+      placements.put(item, placement);
       handles.add(scheduler.queue(queue).enqueue(item, placement));
     }
 
@@ -159,6 +164,21 @@ class SchedulerModelPropertyTest {
           model.complete(handle.item().queue(), handle.item().key());
         }
         assertThat(handle.complete()).isFalse();
+      }
+    }
+
+    private void putBack(int index) {
+      if (!delivered.isEmpty()) {
+        ScheduledItem<Item> handle = delivered.remove(index % delivered.size());
+        Item item = handle.item();
+        if (handle.slots != null) {
+          model.complete(item.queue(), item.key());
+        }
+        model.add(item);
+        handles.remove(handle);
+        Placement placement = Objects.requireNonNull(placements.get(item));
+        handles.add(scheduler.queue(item.queue()).putBack(handle, placement));
+        assertThat(handle.isQueued()).isFalse();
       }
     }
 

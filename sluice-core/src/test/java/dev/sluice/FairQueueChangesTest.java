@@ -1,0 +1,131 @@
+package dev.sluice;
+
+import static dev.sluice.Schedules.enqueue;
+import static dev.sluice.Schedules.items;
+import static dev.sluice.Schedules.serve;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
+
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+/** Queues whose items come back, that change their order, or that go. */
+class FairQueueChangesTest {
+  private static final long SECOND = 1_000_000_000;
+
+  private final FairScheduler<String> scheduler = FairScheduler.create();
+  private final FairQueue<String> queue = scheduler.queue("q");
+  private final Placement a = Placement.of("a");
+
+  private List<String> serveAll(long nowNanos) {
+    return items(serve(scheduler, Integer.MAX_VALUE, nowNanos));
+  }
+
+  @Test
+  void putBack_inAnyOrder_isWhereItWas() {
+    enqueue(queue, 5, a);
+    List<ScheduledItem<String>> served = serve(scheduler, 3, 0);
+    for (int i : new int[] {1, 2, 0}) {
+      assertThat(queue.putBack(served.get(i), a).isQueued()).isTrue();
+    }
+    assertThat(serveAll(0)).containsExactly("a0", "a1", "a2", "a3", "a4");
+  }
+
+  @Test
+  void putBack_goesBeforeTheOneThatIsParked_andTakesItsTokensAgain() {
+    scheduler.setRate("x", 1, 1, 0);
+    Placement throttled = a.withThrottles("x");
+    enqueue(queue, 2, throttled);
+    List<ScheduledItem<String>> served = serve(scheduler, 2, 0);
+    assertThat(items(served)).containsExactly("a0");
+    queue.putBack(served.get(0), throttled);
+    assertThat(serveAll(SECOND - 1)).isEmpty();
+    assertThat(serveAll(SECOND)).containsExactly("a0");
+    assertThat(serveAll(2 * SECOND)).containsExactly("a1");
+  }
+
+  @Test
+  void putBack_freesItsSlot() {
+    queue.setConcurrencyLimit(1);
+    enqueue(queue, 2, a);
+    List<ScheduledItem<String>> served = serve(scheduler, 2, 0);
+    assertThat(items(served)).containsExactly("a0");
+    queue.putBack(served.get(0), a);
+    assertThat(serveAll(0)).containsExactly("a0");
+  }
+
+  @Test
+  void putBack_ofOneThatWaits_isRefused() {
+    ScheduledItem<String> waiting = queue.enqueue("a0", a);
+    assertThatIllegalStateException().isThrownBy(() -> queue.putBack(waiting, a));
+    assertThat(serveAll(0)).containsExactly("a0");
+  }
+
+  @Test
+  void strictOrder_isForOneQueue_andForWhatComesAfter() {
+    scheduler.setRate("x", 1, 1, 0);
+    FairQueue<String> strict = scheduler.queue("strict");
+    strict.setStrictOrder(true);
+    for (FairQueue<String> each : List.of(queue, strict)) {
+      each.enqueue(each.name() + " throttled", a.withThrottles("x"));
+      each.enqueue(each.name() + " behind", a);
+    }
+    scheduler.setLevel("x", 0, 0);
+    assertThat(serveAll(0)).containsExactly("q behind");
+    assertThat(serveAll(2 * SECOND)).hasSize(1);
+    assertThat(serveAll(4 * SECOND)).hasSize(2).contains("strict behind");
+  }
+
+  @Test
+  void removeQueue_needsAnEmptyOne_andForgetsItsSettings() {
+    ScheduledItem<String> waiting = queue.enqueue("a0", a);
+    assertThatIllegalStateException()
+        .isThrownBy(() -> scheduler.removeQueue("q"))
+        .withMessage("queue must be empty: queue=q");
+    queue.setCredit(0);
+    queue.setMinimumShare(0, 1, 1, 0);
+    assertThat(waiting.remove()).isTrue();
+    assertThat(scheduler.removeQueue("q")).isTrue();
+    assertThat(scheduler.removeQueue("q")).isFalse();
+    assertThat(scheduler.isAtRest()).isTrue();
+    assertThat(scheduler.queue("q").enqueue("new", a).isQueued()).isTrue();
+    assertThat(serveAll(0)).containsExactly("new");
+  }
+
+  @Test
+  void setLevel_isRoundedDown_clamped_andWakesWhoeverWaits() {
+    scheduler.setRate("x", 3, 10, 0);
+    enqueue(queue, 20, a.withThrottles("x"));
+    scheduler.setLevel("x", 2.5, 0);
+    assertThat(serveAll(0)).hasSize(2);
+    assertThat(scheduler.next(0)).isInstanceOf(Next.Wait.class);
+    scheduler.setLevel("x", 1e300, 0);
+    assertThat(serveAll(0)).hasSizeBetween(9, 10);
+    scheduler.setLevel("x", 0, SECOND);
+    assertThat(serveAll(SECOND)).isEmpty();
+    assertThat(serveAll(2 * SECOND)).hasSize(3);
+  }
+
+  @Test
+  void setLevel_neverGains() {
+    for (double tokens : new double[] {0, 0.1, 1, 2.9999999999, 1e-12}) {
+      scheduler.setRate("x", 7, 3, 0);
+      scheduler.setLevel("x", tokens, 0);
+      assertThat(scheduler.throttle("x", 0).orElseThrow().level()).isLessThanOrEqualTo(tokens);
+    }
+  }
+
+  @Test
+  void setLevel_ofNothing_isRefused() {
+    assertThatIllegalArgumentException()
+        .isThrownBy(() -> scheduler.setLevel("x", 1, 0))
+        .withMessage("throttle key has no rate: throttleKey=x");
+    scheduler.setRate("x", 1, 1, 0);
+    for (double bad : new double[] {-1, Double.NaN}) {
+      assertThatIllegalArgumentException()
+          .isThrownBy(() -> scheduler.setLevel("x", bad, 0))
+          .withMessage("tokens must not be negative: tokens=" + bad);
+    }
+  }
+}
