@@ -1,0 +1,258 @@
+package dev.sluice.broker;
+
+import dev.sluice.KeyStats;
+import dev.sluice.broker.BrokerException.Code;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Deque;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.function.BooleanSupplier;
+import org.jspecify.annotations.Nullable;
+
+/** Queues, configuration and rates; long work is done a piece at a time. */
+final class Admin {
+  /** Messages in one piece of long work. */
+  static final int PIECE = 1_000;
+
+  private final BrokerState state;
+  private final Dispatch dispatch;
+  private final Intake intake;
+
+  /** Long work; each returns whether it is done. */
+  private final Deque<BooleanSupplier> chores = new ArrayDeque<>();
+
+  Admin(BrokerState state, Dispatch dispatch, Intake intake) {
+    this.state = state;
+    this.dispatch = dispatch;
+    this.intake = intake;
+  }
+
+  /** Does one piece of long work; returns whether there is more. */
+  boolean work() {
+    BooleanSupplier chore = chores.pollFirst();
+    if (chore != null && !chore.getAsBoolean()) {
+      chores.addLast(chore);
+    }
+    return !chores.isEmpty();
+  }
+
+  void create(String name, QueueConfig config, CompletableFuture<Void> future) {
+    if (state.lines.containsKey(name)) {
+      state.outputs.refuse(
+          future, new BrokerException(Code.QUEUE_EXISTS, "the queue exists: queue=" + name));
+      return;
+    }
+    add(name, config);
+    String deadLetters = DeadLetter.queueOf(name);
+    if (!DeadLetter.isDeadLetterQueue(name) && !state.lines.containsKey(deadLetters)) {
+      add(deadLetters, QueueConfig.builder().durability(config.durability()).build());
+    }
+    changed(future);
+  }
+
+  private void add(String name, QueueConfig config) {
+    Line line = open(state.nextQueueId++, name, config);
+    state.batch.facts.add(new Fact.QueueSaved(line.id, name, config));
+  }
+
+  Line open(int id, String name, QueueConfig config) {
+    Line line = new Line(id, name, config, state.scheduler.queue(name));
+    state.lines.put(name, line);
+    return line;
+  }
+
+  void update(String name, QueueConfig config, CompletableFuture<Void> future) {
+    try {
+      Line line = state.line(name);
+      line.configure(config);
+      state.batch.facts.add(new Fact.QueueSaved(line.id, name, config));
+      changed(future);
+    } catch (BrokerException refused) {
+      state.outputs.refuse(future, refused);
+    }
+  }
+
+  /** Answers {@code future} once what was changed is on the disk. */
+  private void changed(CompletableFuture<Void> future) {
+    state.outputs.configurationChanged();
+    state.batch.whenSynced.answers.add(Answer.done(future));
+  }
+
+  /** Deletes a queue with its dead letters and everything in them. */
+  void delete(String name, CompletableFuture<Void> future) {
+    try {
+      List<Line> doomed = new ArrayList<>(List.of(state.line(name)));
+      Line deadLetters = state.lines.get(DeadLetter.queueOf(name));
+      if (deadLetters != null && !deadLetters.deleting) {
+        doomed.add(deadLetters);
+      }
+      doomed.forEach(this::shut);
+      chores.add(() -> deletePiece(doomed, future));
+    } catch (BrokerException refused) {
+      state.outputs.refuse(future, refused);
+    }
+  }
+
+  private void shut(Line line) {
+    line.deleting = true;
+    BrokerException why =
+        new BrokerException(Code.QUEUE_DELETED, "the queue was deleted: queue=" + line.name);
+    List.copyOf(line.subscribers).forEach(subscriber -> dispatch.close(subscriber, why));
+  }
+
+  private boolean deletePiece(List<Line> doomed, CompletableFuture<Void> future) {
+    List<Entry> piece = state.index.find(PIECE, entry -> doomed.contains(entry.line));
+    piece.forEach(this::remove);
+    if (piece.size() == PIECE) {
+      return false;
+    }
+    for (Line line : doomed) {
+      intake.forgetAll(line);
+      state.lines.remove(line.name);
+      state.scheduler.removeQueue(line.name);
+      state.batch.facts.add(new Fact.QueueDeleted(line.id));
+    }
+    changed(future);
+    return true;
+  }
+
+  private void remove(Entry entry) {
+    state.forget(entry);
+    state.batch.facts.add(new Fact.Removed(entry));
+  }
+
+  /** Deletes every message that waits; answers with their number. */
+  void purge(String name, CompletableFuture<Long> future) {
+    try {
+      Line line = state.line(name);
+      long end = state.nextSequence;
+      long[] removed = {0};
+      chores.add(
+          () -> {
+            List<Entry> piece =
+                state.index.find(PIECE, entry -> waitsIn(line, entry) && entry.sequence < end);
+            piece.forEach(this::remove);
+            removed[0] += piece.size();
+            boolean done = piece.size() < PIECE;
+            if (done) {
+              state.batch.committed(line).answers.add(new Answer<>(future, removed[0]));
+            }
+            return done;
+          });
+    } catch (BrokerException refused) {
+      state.outputs.refuse(future, refused);
+    }
+  }
+
+  private static boolean waitsIn(Line line, Entry entry) {
+    return entry.line == line
+        && (entry.stage == Entry.Stage.PENDING || entry.stage == Entry.Stage.DELAYED);
+  }
+
+  /**
+   * Takes up to {@code limit} dead letters that wait out of {@code queue}, the oldest first; they
+   * are not delivered until {@link #redrive} has moved them.
+   */
+  void claimDeadLetters(String queue, int limit, CompletableFuture<List<Entry>> future) {
+    try {
+      Line line = state.line(queue);
+      int room = (int) Math.min(limit, roomAtSource(line));
+      List<Entry> claimed =
+          room == 0 ? List.of() : state.index.find(room, entry -> waitsIn(line, entry));
+      for (Entry entry : claimed) {
+        state.unschedule(entry);
+        entry.stage = Entry.Stage.MOVING;
+      }
+      state.batch.whenWritten.answers.add(new Answer<>(future, claimed));
+    } catch (BrokerException refused) {
+      state.outputs.refuse(future, refused);
+    }
+  }
+
+  private long roomAtSource(Line deadLetters) {
+    Line source = source(deadLetters);
+    long most = source.config.maxDepth();
+    if (most > 0 && source.depth >= most) {
+      throw new BrokerException(
+          Code.QUEUE_FULL,
+          "the queue holds as many messages as it may: queue=%s, maxDepth=%d"
+              .formatted(source.name, most));
+    }
+    return most == 0 ? Long.MAX_VALUE : most - source.depth;
+  }
+
+  private Line source(Line deadLetters) {
+    String name = deadLetters.name;
+    if (!DeadLetter.isDeadLetterQueue(name)) {
+      throw new BrokerException(
+          Code.NOT_A_DEAD_LETTER_QUEUE, "the queue holds no dead letters: queue=" + name);
+    }
+    Line source = state.lines.get(DeadLetter.sourceOf(name));
+    if (source == null || source.deleting) {
+      throw new BrokerException(
+          Code.SOURCE_NOT_FOUND,
+          "the queue of these dead letters does not exist: queue=" + DeadLetter.sourceOf(name));
+    }
+    return source;
+  }
+
+  /** Moves claimed dead letters to where they came from; answers with their number. */
+  void redrive(List<Entry> claimed, List<Route.Spec> routes, CompletableFuture<Integer> future) {
+    int moved = 0;
+    BrokerException refusal = null;
+    for (int i = 0; i < claimed.size(); i++) {
+      Entry entry = claimed.get(i);
+      if (entry.stage != Entry.Stage.MOVING) {
+        continue;
+      }
+      try {
+        move(entry, source(entry.line), routes.get(i));
+        moved++;
+      } catch (BrokerException sourceIsGone) {
+        refusal = sourceIsGone;
+        state.makeAvailable(entry, state.now, true);
+      }
+    }
+    if (refusal == null || moved > 0) {
+      state.batch.whenSynced.answers.add(new Answer<>(future, moved));
+    } else {
+      state.outputs.refuse(future, refusal);
+    }
+  }
+
+  private void move(Entry entry, Line source, Route.Spec route) {
+    long timeToLive = source.config.timeToLive().toNanos();
+    long expiresAt = timeToLive > 0 ? state.now + timeToLive : Long.MAX_VALUE;
+    Entry moved = state.create(source, route, expiresAt);
+    state.forget(entry);
+    state.batch.facts.add(new Fact.Moved(entry, moved, 0, state.now, null));
+    state.batch.committed(source).ready.add(moved);
+    state.metrics.redriven(source.name);
+  }
+
+  void setConfig(String key, @Nullable String value, CompletableFuture<Void> future) {
+    if (value == null) {
+      state.config.remove(key);
+    } else {
+      state.config.put(key, value);
+    }
+    state.batch.facts.add(new Fact.ConfigSet(key, value));
+    String throttleKey = ThrottleRate.throttleKey(key);
+    if (throttleKey != null && value != null) {
+      ThrottleRate rate = ThrottleRate.parse(value);
+      state.scheduler.setRate(throttleKey, rate.perSecond(), rate.burst(), state.now);
+      state.batch.touched.add(throttleKey);
+    } else if (throttleKey != null && state.scheduler.removeRate(throttleKey)) {
+      state.batch.facts.add(new Fact.LevelDropped(throttleKey));
+    }
+    changed(future);
+  }
+
+  QueueStats stats(String name) {
+    Line line = state.line(name);
+    List<KeyStats> keys = line.queue.stats();
+    return new QueueStats(
+        name, line.depth, line.leased, line.delayed, line.subscribers.size(), keys);
+  }
+}

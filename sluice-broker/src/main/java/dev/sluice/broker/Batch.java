@@ -1,0 +1,106 @@
+package dev.sluice.broker;
+
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+
+/**
+ * What goes into the store as one, and what may happen once it is there.
+ *
+ * <p>Grows on the thread of the state machine until it is sealed; then it does not change.
+ */
+final class Batch {
+  final int epoch;
+  final long number;
+  final List<Fact> facts = new ArrayList<>();
+
+  /** Messages to hand over once their leases are written. */
+  final List<Handover> handovers = new ArrayList<>();
+
+  /** Throttle keys from which tokens were taken. */
+  final Set<String> touched = new HashSet<>();
+
+  final Effects whenWritten = new Effects();
+  final Effects whenSynced = new Effects();
+
+  /** Whether somebody whose queue need not wait for the disk wants it there soon all the same. */
+  boolean syncSoon;
+
+  /** Broker time at which the last of its leases ends; {@link Long#MIN_VALUE} without one. */
+  long leasesUntil = Long.MIN_VALUE;
+
+  List<Level> levels = List.of();
+  Meta meta = Meta.NONE;
+
+  /** What may happen at some point. */
+  static final class Effects {
+    final List<Answer<?>> answers = new ArrayList<>();
+
+    /** New messages that may go. */
+    final List<Entry> ready = new ArrayList<>();
+
+    final List<Runnable> actions = new ArrayList<>();
+
+    boolean isEmpty() {
+      return answers.isEmpty() && ready.isEmpty() && actions.isEmpty();
+    }
+  }
+
+  /**
+   * Tokens of a throttle key.
+   *
+   * @param at broker time
+   */
+  record Level(String throttleKey, double tokens, long at) {}
+
+  /**
+   * Counters as they are after the batch.
+   *
+   * @param brokerTime when the batch was sealed
+   * @param bootNanos the same instant on the clock that counts since the machine started
+   * @param lowWaterMark no message has a lower number
+   */
+  record Meta(
+      long brokerTime, long bootNanos, long nextSequence, int nextQueueId, long lowWaterMark) {
+    static final Meta NONE = new Meta(0, 0, 1, 1, 1);
+  }
+
+  Batch(int epoch, long number) {
+    this.epoch = epoch;
+    this.number = number;
+  }
+
+  boolean isEmpty() {
+    return facts.isEmpty()
+        && handovers.isEmpty()
+        && touched.isEmpty()
+        && whenWritten.isEmpty()
+        && whenSynced.isEmpty();
+  }
+
+  void hand(Handover handover) {
+    handovers.add(handover);
+    touched.addAll(handover.entry().route.spec.throttles().keySet());
+    leasesUntil = Math.max(leasesUntil, handover.until());
+  }
+
+  void extend(Fact.Extended extended) {
+    facts.add(extended);
+    leasesUntil = Math.max(leasesUntil, extended.until());
+  }
+
+  /** What may happen once operations on {@code line} are as durable as it asks for. */
+  Effects committed(Line line) {
+    if (line.syncs()) {
+      return whenSynced;
+    }
+    syncSoon |= line.config.durability() == Durability.INTERVAL;
+    return whenWritten;
+  }
+
+  /** Whether somebody waits for the disk. */
+  boolean needsSync() {
+    return !whenSynced.isEmpty();
+  }
+}

@@ -1,0 +1,109 @@
+package dev.sluice.broker;
+
+import dev.sluice.broker.Schema.StoredLease;
+
+/** Turns a batch into rows. */
+final class BatchRows {
+  private final Store store;
+  private final Rows rows = new Rows();
+
+  private BatchRows(Store store) {
+    this.store = store;
+  }
+
+  /** The rows of {@code batch}; messages that move are read from {@code store}. */
+  static Rows of(Batch batch, Store store) {
+    BatchRows result = new BatchRows(store);
+    batch.facts.forEach(result::add);
+    result.addLeases(batch);
+    for (Batch.Level level : batch.levels) {
+      result.rows.put(Table.LEVEL, Schema.utf8(level.throttleKey()), Schema.levelRow(level));
+    }
+    result.rows.put(Table.META, Schema.META_KEY, Schema.metaRow(batch.meta));
+    return result.rows;
+  }
+
+  private void add(Fact fact) {
+    if (fact instanceof Fact.Enqueued enqueued) {
+      byte[] key = Schema.messageKey(enqueued.entry());
+      rows.put(Table.MESSAGE, key, enqueued.body());
+      rows.put(Table.STATE, key, Schema.stateRow(enqueued.entry(), 0, enqueued.availableAt()));
+    } else if (fact instanceof Fact.Removed removed) {
+      remove(removed.entry());
+    } else if (fact instanceof Fact.Failed failed) {
+      rows.put(
+          Table.STATE,
+          Schema.messageKey(failed.entry()),
+          Schema.stateRow(failed.entry(), failed.attempts(), failed.availableAt()));
+    } else if (fact instanceof Fact.Moved moved) {
+      move(moved);
+    } else if (fact instanceof Fact.Remembered seen) {
+      rows.put(
+          Table.DEDUPE,
+          Schema.dedupeKey(seen.queueId(), seen.dedupeId()),
+          Schema.dedupeRow(seen.id(), seen.until()));
+    } else if (fact instanceof Fact.Forgotten forgotten) {
+      rows.delete(Table.DEDUPE, Schema.dedupeKey(forgotten.queueId(), forgotten.dedupeId()));
+    } else if (fact instanceof Fact.LeasesOver over) {
+      rows.delete(Table.LEASE, Schema.leaseKey(over.epoch(), over.batch()));
+    } else {
+      addConfiguration(fact);
+    }
+  }
+
+  private void addConfiguration(Fact fact) {
+    if (fact instanceof Fact.ConfigSet set) {
+      byte[] key = Schema.configKey(set.key());
+      if (set.value() == null) {
+        rows.delete(Table.CONFIG, key);
+      } else {
+        rows.put(Table.CONFIG, key, Schema.utf8(set.value()));
+      }
+    } else if (fact instanceof Fact.LevelDropped dropped) {
+      rows.delete(Table.LEVEL, Schema.utf8(dropped.throttleKey()));
+    } else if (fact instanceof Fact.QueueSaved saved) {
+      byte[] row = Schema.queueRow(saved.name(), saved.config());
+      rows.put(Table.CONFIG, Schema.queueKey(saved.queueId()), row);
+    } else if (fact instanceof Fact.QueueDeleted deleted) {
+      rows.delete(Table.CONFIG, Schema.queueKey(deleted.queueId()));
+    }
+  }
+
+  private void remove(Entry entry) {
+    byte[] key = Schema.messageKey(entry);
+    rows.delete(Table.MESSAGE, key);
+    rows.delete(Table.STATE, key);
+  }
+
+  private void move(Fact.Moved moved) {
+    byte[] body = store.get(Table.MESSAGE, Schema.messageKey(moved.from()));
+    if (body == null) {
+      throw new StoreException("a message is not in the store: " + moved.from());
+    }
+    byte[] key = Schema.messageKey(moved.to());
+    Envelope envelope = Envelope.decode(body).with(moved.deadLetter());
+    rows.put(Table.MESSAGE, key, envelope.encode());
+    rows.put(Table.STATE, key, Schema.stateRow(moved.to(), moved.attempts(), moved.availableAt()));
+    remove(moved.from());
+  }
+
+  private void addLeases(Batch batch) {
+    if (batch.leasesUntil == Long.MIN_VALUE) {
+      return;
+    }
+    ByteWriter out = new ByteWriter(40 * (batch.handovers.size() + 1));
+    for (Handover handover : batch.handovers) {
+      lease(handover.entry(), handover.token(), handover.attempts(), handover.until()).write(out);
+    }
+    for (Fact fact : batch.facts) {
+      if (fact instanceof Fact.Extended extended) {
+        lease(extended.entry(), extended.token(), extended.attempts(), extended.until()).write(out);
+      }
+    }
+    rows.put(Table.LEASE, Schema.leaseKey(batch.epoch, batch.number), out.toBytes());
+  }
+
+  private static StoredLease lease(Entry entry, LeaseToken token, int attempts, long until) {
+    return new StoredLease(entry.line.id, entry.sequence, token, attempts, until);
+  }
+}

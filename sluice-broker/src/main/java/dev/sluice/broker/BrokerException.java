@@ -1,0 +1,75 @@
+package dev.sluice.broker;
+
+import java.util.Objects;
+
+/**
+ * The broker refuses an operation, which has changed nothing, or has stopped.
+ *
+ * @since 0.1
+ */
+public final class BrokerException extends RuntimeException {
+  private static final long serialVersionUID = 1L;
+
+  /** What is wrong. */
+  public enum Code {
+    /** No queue has that name. */
+    QUEUE_NOT_FOUND,
+
+    /** A queue of that name exists. */
+    QUEUE_EXISTS,
+
+    /** The queue is being deleted. */
+    QUEUE_DELETED,
+
+    /** The queue, or the fairness key, holds as many messages as it may. */
+    QUEUE_FULL,
+
+    /** The message is not leased, or the token is not that of its present lease. */
+    LEASE_NOT_FOUND,
+
+    /** The queue holds no dead letters: its name does not end in {@code .dlq}. */
+    NOT_A_DEAD_LETTER_QUEUE,
+
+    /** The queue that dead letters came from does not exist any more. */
+    SOURCE_NOT_FOUND,
+
+    /** A script does not compile. */
+    BAD_SCRIPT,
+
+    /** More is being enqueued than the broker can take; try again. */
+    BUSY,
+
+    /** The disk is nearly full: messages are not accepted, but can be settled. */
+    DISK_FULL,
+
+    /** The consumer was closed. */
+    CONSUMER_CLOSED,
+
+    /** The directory cannot be opened, or what it holds is damaged. */
+    STORE,
+
+    /** The broker is closed, or stopped after its store failed. */
+    STOPPED
+  }
+
+  /** What is wrong. */
+  private final Code code;
+
+  BrokerException(Code code, String message) {
+    this(code, message, null);
+  }
+
+  BrokerException(Code code, String message, @org.jspecify.annotations.Nullable Throwable cause) {
+    super(message, cause, false, code == Code.STORE || code == Code.STOPPED);
+    this.code = Objects.requireNonNull(code);
+  }
+
+  /**
+   * What is wrong.
+   *
+   * @return the code
+   */
+  public Code code() {
+    return code;
+  }
+}

@@ -1,0 +1,162 @@
+package dev.sluice.broker;
+
+import dev.sluice.FairScheduler;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.concurrent.CompletableFuture;
+import org.jspecify.annotations.Nullable;
+
+/** What the parts of the state machine share; belongs to one thread at a time. */
+final class BrokerState {
+  final FairScheduler<Entry> scheduler = FairScheduler.create();
+  final Map<String, Line> lines = new LinkedHashMap<>();
+  final MessageIndex index = new MessageIndex();
+  final Timers timers = new Timers();
+  final TreeMap<String, String> config = new TreeMap<>();
+  final Outputs outputs;
+  final BrokerMetrics metrics;
+
+  /** How often the store was opened. */
+  final int epoch;
+
+  /** Broker time of the input at hand; never goes back. */
+  long now;
+
+  long nextSequence = 1;
+  int nextQueueId = 1;
+
+  /** Whether messages are refused, so that there is room to settle those there are. */
+  boolean diskLow;
+
+  Batch batch;
+  private long nextLease = 1;
+
+  /** What the state machine asks of others; they come back with another input. */
+  interface Outputs {
+    /** Answers at once. */
+    void refuse(CompletableFuture<?> future, BrokerException why);
+
+    /** Runs {@code on_failure}; {@link Failures#verdict} takes the answer. */
+    void askFailureHook(FailureQuestion question);
+
+    /** Whether the queue has such a script. */
+    boolean hasFailureHook(Line line);
+
+    /** Queues or configuration are different now. */
+    void configurationChanged();
+  }
+
+  /**
+   * What to ask {@code on_failure}.
+   *
+   * @param attempts failures, the one at hand included
+   * @param future whom to answer once it is decided and stored; null if nobody asked
+   */
+  record FailureQuestion(
+      Entry entry, int attempts, String error, @Nullable CompletableFuture<Void> future) {}
+
+  BrokerState(Outputs outputs, BrokerMetrics metrics, int epoch, long now) {
+    this.outputs = outputs;
+    this.metrics = metrics;
+    this.epoch = epoch;
+    this.now = now;
+    this.batch = new Batch(epoch, 1);
+  }
+
+  LeaseToken nextToken() {
+    return new LeaseToken(epoch, nextLease++);
+  }
+
+  /** The queue of this name, if it is one to work with. */
+  Line line(String name) {
+    Line line = lines.get(name);
+    if (line == null) {
+      throw new BrokerException(
+          BrokerException.Code.QUEUE_NOT_FOUND, "no queue has that name: queue=" + name);
+    }
+    if (line.deleting) {
+      throw new BrokerException(
+          BrokerException.Code.QUEUE_DELETED, "the queue is being deleted: queue=" + name);
+    }
+    return line;
+  }
+
+  /** A new message of {@code line}, which is not stored yet. */
+  Entry create(Line line, Route.Spec spec, long expiresAt) {
+    Entry entry = new Entry(line, nextSequence++, line.enter(spec), expiresAt);
+    index.add(entry);
+    return entry;
+  }
+
+  /** {@code entry} is gone from memory; wherever it stood, it does not any more. */
+  void forget(Entry entry) {
+    unschedule(entry);
+    entry.stage = Entry.Stage.GONE;
+    entry.line.leave(entry.route);
+    index.remove(entry);
+  }
+
+  /** Ends whatever {@code entry} waits for, or its lease. */
+  void unschedule(Entry entry) {
+    Lease lease = entry.lease();
+    if (lease != null) {
+      endLease(lease);
+    }
+    if (entry.timer != null) {
+      timers.remove(entry.timer);
+      entry.timer = null;
+    }
+    if (entry.stage == Entry.Stage.DELAYED) {
+      entry.line.delayed--;
+    }
+    if (entry.scheduled != null) {
+      if (!entry.scheduled.remove()) {
+        entry.scheduled.complete();
+      }
+      entry.scheduled = null;
+    }
+  }
+
+  /** The holder of {@code lease} has the message no more. */
+  void endLease(Lease lease) {
+    timers.remove(lease);
+    lease.entry.timer = null;
+    lease.entry.line.leased--;
+    Subscriber holder = lease.holder;
+    if (holder != null) {
+      holder.remove(lease);
+      if (holder.renewsCredit && !holder.closed) {
+        holder.line.give(holder, 1);
+      }
+    }
+  }
+
+  /** {@code entry} is stored and may go at {@code availableAt}. */
+  void makeAvailable(Entry entry, long availableAt, boolean again) {
+    if (entry.stage == Entry.Stage.GONE) {
+      return;
+    }
+    if (availableAt > now) {
+      entry.stage = Entry.Stage.DELAYED;
+      entry.line.delayed++;
+      Alarm alarm = new Alarm(entry, availableAt);
+      entry.timer = alarm;
+      timers.set(alarm, Math.min(availableAt, entry.expiresAt));
+      return;
+    }
+    entry.stage = Entry.Stage.PENDING;
+    armExpiry(entry);
+    entry.scheduled =
+        entry.line.queue.enqueue(entry, again ? entry.route.again : entry.route.first);
+  }
+
+  /** Makes sure that {@code entry}, which is pending, does not wait too long. */
+  void armExpiry(Entry entry) {
+    if (entry.expiresAt != Long.MAX_VALUE) {
+      Alarm alarm = new Alarm(entry, now);
+      entry.timer = alarm;
+      timers.set(alarm, entry.expiresAt);
+    }
+  }
+}

@@ -1,0 +1,44 @@
+package dev.sluice.broker;
+
+import java.util.UUID;
+
+/**
+ * Why a message is in a queue of dead letters.
+ *
+ * @param source the queue it comes from
+ * @param originalId its id there
+ * @param reason what happened
+ * @param attempts how often it was tried
+ * @param error what the last consumer said, or why it was given up
+ * @since 0.1
+ */
+public record DeadLetter(
+    String source, UUID originalId, Reason reason, int attempts, String error) {
+  /** What the queue of dead letters of {@code q} is called: {@code q.dlq}. */
+  public static final String SUFFIX = ".dlq";
+
+  /** What happened to a dead letter. */
+  public enum Reason {
+    /** The failure script gave it up. */
+    SCRIPT,
+
+    /** It failed as often as its queue allows. */
+    MAX_ATTEMPTS,
+
+    /** It waited longer than its time to live. */
+    TIME_TO_LIVE
+  }
+
+  /** The queue whose dead letters {@code name} holds; {@code name} itself if it holds none. */
+  static String sourceOf(String name) {
+    return isDeadLetterQueue(name) ? name.substring(0, name.length() - SUFFIX.length()) : name;
+  }
+
+  static boolean isDeadLetterQueue(String name) {
+    return name.endsWith(SUFFIX);
+  }
+
+  static String queueOf(String source) {
+    return source + SUFFIX;
+  }
+}

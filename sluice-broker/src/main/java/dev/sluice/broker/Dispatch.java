@@ -1,0 +1,190 @@
+package dev.sluice.broker;
+
+import dev.sluice.Next;
+import dev.sluice.broker.BrokerException.Code;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.UUID;
+import java.util.concurrent.CompletableFuture;
+import org.jspecify.annotations.Nullable;
+
+/** Hands messages out, and takes back the right to settle them. */
+final class Dispatch {
+  private final BrokerState state;
+
+  /**
+   * A message that a consumer means.
+   *
+   * @param token null for whatever lease the message has
+   */
+  record Claim(UUID id, @Nullable LeaseToken token) {}
+
+  Dispatch(BrokerState state) {
+    this.state = state;
+  }
+
+  void open(String queue, Subscription subscription) {
+    try {
+      Line line = state.line(queue);
+      Subscriber subscriber =
+          new Subscriber(line, subscription.renewsCredit(), subscription.outlet());
+      line.subscribers.add(subscriber);
+      line.give(subscriber, subscription.credit());
+      state.batch.whenWritten.answers.add(new Answer<>(subscription.future(), subscriber));
+    } catch (BrokerException refused) {
+      state.outputs.refuse(subscription.future(), refused);
+    }
+  }
+
+  /** Asks for a subscriber. */
+  record Subscription(
+      long credit,
+      boolean renewsCredit,
+      Subscriber.Outlet outlet,
+      CompletableFuture<Subscriber> future) {}
+
+  void give(Subscriber subscriber, long credit) {
+    if (!subscriber.closed) {
+      subscriber.line.give(subscriber, credit);
+    }
+  }
+
+  /** Takes a consumer away; what it has goes back to where it was, as if never delivered. */
+  void close(Subscriber subscriber, @Nullable BrokerException why) {
+    if (subscriber.closed) {
+      return;
+    }
+    subscriber.closed = true;
+    subscriber.line.takeCredit(subscriber);
+    subscriber.line.subscribers.remove(subscriber);
+    for (Lease lease : subscriber.leases()) {
+      putBack(lease);
+    }
+    if (why != null) {
+      state.batch.whenWritten.actions.add(() -> subscriber.outlet.closed(why));
+    }
+  }
+
+  private void putBack(Lease lease) {
+    Entry entry = lease.entry;
+    state.endLease(lease);
+    if (entry.scheduled == null) {
+      state.makeAvailable(entry, state.now, true);
+      return;
+    }
+    entry.scheduled = entry.line.queue.putBack(entry.scheduled, entry.route.again);
+    entry.stage = Entry.Stage.PENDING;
+    state.armExpiry(entry);
+  }
+
+  /**
+   * Hands out up to {@code limit} messages.
+   *
+   * @return when more can go: {@code now} if some can at once, {@link Long#MAX_VALUE} if only an
+   *     input brings more
+   */
+  long deliver(int limit) {
+    for (int i = 0; i < limit; i++) {
+      Next<Entry> next = state.scheduler.next(state.now);
+      if (next instanceof Next.Offer<Entry> offer) {
+        lease(offer);
+      } else if (next instanceof Next.Wait<Entry> wait) {
+        return wait.untilNanos();
+      } else {
+        return Long.MAX_VALUE;
+      }
+    }
+    return state.now;
+  }
+
+  private void lease(Next.Offer<Entry> offer) {
+    Entry entry = offer.item();
+    Line line = entry.line;
+    offer.confirm();
+    Subscriber subscriber = line.nextSubscriber();
+    if (entry.timer != null) {
+      state.timers.remove(entry.timer);
+    }
+    Lease lease = new Lease(entry, state.nextToken(), subscriber);
+    entry.timer = lease;
+    entry.stage = Entry.Stage.LEASED;
+    line.leased++;
+    subscriber.add(lease);
+    state.timers.set(lease, state.now + line.config.leaseTimeout().toNanos());
+    state.batch.hand(new Handover(subscriber, entry, lease.token, entry.attempts, lease.due));
+    state.metrics.delivered(line.name, entry.route.spec.key(), entry.attempts);
+  }
+
+  /** Acknowledges each of {@code claims} that holds; answers with those that do not. */
+  void ackAll(String queue, List<Claim> claims, CompletableFuture<List<UUID>> future) {
+    try {
+      Line line = state.line(queue);
+      List<UUID> refused = new ArrayList<>(0);
+      for (Claim claim : claims) {
+        Lease lease = find(line, claim);
+        if (lease == null) {
+          refused.add(claim.id());
+        } else {
+          ack(lease);
+        }
+      }
+      state.batch.committed(line).answers.add(new Answer<>(future, refused));
+    } catch (BrokerException refused) {
+      state.outputs.refuse(future, refused);
+    }
+  }
+
+  private void ack(Lease lease) {
+    Entry entry = lease.entry;
+    Line line = entry.line;
+    long held = state.now - (lease.due - line.config.leaseTimeout().toNanos());
+    state.metrics.acked(line.name, entry.route.spec.key(), Math.max(0, held));
+    state.forget(entry);
+    state.batch.facts.add(new Fact.Removed(entry));
+  }
+
+  /** Gives a consumer more time. */
+  void extend(String queue, Claim claim, long nanos, CompletableFuture<Void> future) {
+    try {
+      Lease lease = require(queue, claim);
+      state.timers.set(lease, state.now + nanos);
+      state.batch.extend(
+          new Fact.Extended(lease.entry, lease.token, lease.entry.attempts, lease.due));
+      state.batch.whenWritten.answers.add(Answer.done(future));
+    } catch (BrokerException refused) {
+      state.outputs.refuse(future, refused);
+    }
+  }
+
+  /** A consumer gives a message back untouched. */
+  void release(String queue, Claim claim, CompletableFuture<Void> future) {
+    try {
+      putBack(require(queue, claim));
+      state.batch.whenWritten.answers.add(Answer.done(future));
+    } catch (BrokerException refused) {
+      state.outputs.refuse(future, refused);
+    }
+  }
+
+  Lease require(String queue, Claim claim) {
+    Lease lease = find(state.line(queue), claim);
+    if (lease == null) {
+      throw new BrokerException(
+          Code.LEASE_NOT_FOUND,
+          "the message is not leased, or not by that token: queue=%s, id=%s, token=%s"
+              .formatted(queue, claim.id(), claim.token()));
+    }
+    return lease;
+  }
+
+  private @Nullable Lease find(Line line, Claim claim) {
+    UUID id = claim.id();
+    if (!MessageId.isValid(id) || MessageId.queueId(id) != line.id) {
+      return null;
+    }
+    Entry entry = state.index.get(MessageId.sequence(id));
+    Lease lease = entry == null ? null : entry.lease();
+    boolean holds = lease != null && (claim.token() == null || claim.token().equals(lease.token));
+    return holds ? lease : null;
+  }
+}

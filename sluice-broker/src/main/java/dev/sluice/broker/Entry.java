@@ -1,0 +1,64 @@
+package dev.sluice.broker;
+
+import dev.sluice.ScheduledItem;
+import java.util.UUID;
+import org.jspecify.annotations.Nullable;
+
+/** What is in memory of a message: not its payload, and nothing by name. */
+final class Entry {
+  /** Where a message stands. */
+  enum Stage {
+    /** What happened to it last is not stored yet. */
+    COMMITTING,
+    /** It may not go before its timer is due. */
+    DELAYED,
+    /** It waits in the scheduler. */
+    PENDING,
+    /** A consumer has it. */
+    LEASED,
+    /** A script is asked what becomes of it. */
+    FAILING,
+    /** It is about to be moved to another queue. */
+    MOVING,
+    /** It does not exist any more. */
+    GONE
+  }
+
+  final Line line;
+  final long sequence;
+  final Route route;
+
+  /** How often it failed. */
+  int attempts;
+
+  Stage stage = Stage.COMMITTING;
+
+  /** Broker time after which it is given up; {@link Long#MAX_VALUE} for never. */
+  final long expiresAt;
+
+  /** Its place in the scheduler while it is pending, and while it is leased the one it had. */
+  @Nullable ScheduledItem<Entry> scheduled;
+
+  /** Its lease, or what it waits for. */
+  @Nullable Timer timer;
+
+  Entry(Line line, long sequence, Route route, long expiresAt) {
+    this.line = line;
+    this.sequence = sequence;
+    this.route = route;
+    this.expiresAt = expiresAt;
+  }
+
+  UUID id() {
+    return MessageId.of(line.id, sequence);
+  }
+
+  @Nullable Lease lease() {
+    return timer instanceof Lease lease ? lease : null;
+  }
+
+  @Override
+  public String toString() {
+    return line.name + "#" + sequence + " " + stage;
+  }
+}

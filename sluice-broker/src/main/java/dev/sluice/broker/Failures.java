@@ -1,0 +1,127 @@
+package dev.sluice.broker;
+
+import dev.sluice.broker.BrokerState.FailureQuestion;
+import dev.sluice.broker.DeadLetter.Reason;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+
+/** Decides what becomes of messages that were not handled. */
+final class Failures {
+  static final String LEASE_EXPIRED = "lease expired";
+
+  /** Before a message that has nowhere to go as a dead letter is tried again. */
+  private static final long NO_DEAD_LETTERS_MILLIS = 1_000;
+
+  private final BrokerState state;
+  private final Dispatch dispatch;
+
+  Failures(BrokerState state, Dispatch dispatch) {
+    this.state = state;
+    this.dispatch = dispatch;
+  }
+
+  /** A consumer says that it could not handle a message. */
+  void nack(String queue, Dispatch.Claim claim, String error, CompletableFuture<Void> future) {
+    try {
+      fail(dispatch.require(queue, claim), error, future);
+    } catch (BrokerException refused) {
+      state.outputs.refuse(future, refused);
+    }
+  }
+
+  /** A consumer did not settle a message in time. */
+  void expire(Lease lease) {
+    fail(lease, LEASE_EXPIRED, null);
+  }
+
+  private void fail(Lease lease, String error, @Nullable CompletableFuture<Void> future) {
+    Entry entry = lease.entry;
+    state.metrics.failed(entry.line.name, entry.route.spec.key(), future == null);
+    state.unschedule(entry);
+    entry.stage = Entry.Stage.FAILING;
+    FailureQuestion question = new FailureQuestion(entry, entry.attempts + 1, error, future);
+    if (state.outputs.hasFailureHook(entry.line)) {
+      state.outputs.askFailureHook(question);
+    } else {
+      verdict(question, HookEngine.Retry.AT_ONCE);
+    }
+  }
+
+  /** What becomes of a message that failed. */
+  void verdict(FailureQuestion question, HookEngine.Verdict verdict) {
+    Entry entry = question.entry();
+    CompletableFuture<Void> future = question.future();
+    if (entry.stage == Entry.Stage.GONE) {
+      if (future != null) {
+        state.outputs.refuse(
+            future,
+            new BrokerException(
+                BrokerException.Code.QUEUE_DELETED,
+                "the queue is being deleted: queue=" + entry.line.name));
+      }
+      return;
+    }
+    int most = entry.line.config.maxAttempts();
+    boolean last = most > 0 && question.attempts() >= most;
+    Line deadLetters = deadLettersOf(entry.line);
+    if (verdict instanceof HookEngine.Retry retry && !last) {
+      retry(entry, question.attempts(), retry.delayMillis());
+    } else if (deadLetters == null) {
+      retry(entry, question.attempts(), NO_DEAD_LETTERS_MILLIS);
+    } else {
+      entry.attempts = question.attempts();
+      bury(entry, deadLetters, last ? Reason.MAX_ATTEMPTS : Reason.SCRIPT, question.error());
+    }
+    if (future != null) {
+      state.batch.committed(entry.line).answers.add(Answer.done(future));
+    }
+  }
+
+  private void retry(Entry entry, int attempts, long delayMillis) {
+    long availableAt = state.now + TimeUnit.MILLISECONDS.toNanos(delayMillis);
+    entry.attempts = attempts;
+    entry.stage = Entry.Stage.COMMITTING;
+    state.batch.facts.add(new Fact.Failed(entry, attempts, availableAt));
+    state
+        .batch
+        .committed(entry.line)
+        .actions
+        .add(() -> state.makeAvailable(entry, availableAt, true));
+  }
+
+  /** A message may go now, or has waited too long. */
+  void alarm(Alarm alarm) {
+    Entry entry = alarm.entry;
+    state.unschedule(entry);
+    if (state.now < entry.expiresAt) {
+      state.makeAvailable(entry, alarm.availableAt, entry.attempts > 0);
+      return;
+    }
+    Line deadLetters = deadLettersOf(entry.line);
+    if (deadLetters == null) {
+      state.forget(entry);
+      state.batch.facts.add(new Fact.Removed(entry));
+    } else {
+      bury(entry, deadLetters, Reason.TIME_TO_LIVE, "time to live is over");
+    }
+  }
+
+  private @Nullable Line deadLettersOf(Line line) {
+    Line found =
+        DeadLetter.isDeadLetterQueue(line.name)
+            ? null
+            : state.lines.get(DeadLetter.queueOf(line.name));
+    return found == null || found.deleting ? null : found;
+  }
+
+  private void bury(Entry entry, Line deadLetters, Reason reason, String error) {
+    Entry buried = state.create(deadLetters, entry.route.spec, Long.MAX_VALUE);
+    buried.attempts = entry.attempts;
+    DeadLetter why = new DeadLetter(entry.line.name, entry.id(), reason, entry.attempts, error);
+    state.forget(entry);
+    state.batch.facts.add(new Fact.Moved(entry, buried, buried.attempts, state.now, why));
+    state.batch.committed(entry.line).ready.add(buried);
+    state.metrics.deadLettered(entry.line.name, entry.route.spec.key(), reason);
+  }
+}

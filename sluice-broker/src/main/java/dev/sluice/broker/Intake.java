@@ -1,0 +1,154 @@
+package dev.sluice.broker;
+
+import dev.sluice.broker.BrokerException.Code;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.UUID;
+import java.util.concurrent.CompletableFuture;
+import org.jspecify.annotations.Nullable;
+
+/** Takes messages in. */
+final class Intake {
+  /** Ids to forget at a time: the rest waits for the next moment. */
+  private static final int FORGET_AT_ONCE = 1_000;
+
+  private final BrokerState state;
+
+  /** Wakes up to forget ids. */
+  static final class Forgetting extends Timer {
+    final Line line;
+
+    Forgetting(Line line) {
+      this.line = line;
+    }
+  }
+
+  private final Map<Line, Forgetting> forgetting = new HashMap<>();
+
+  Intake(BrokerState state) {
+    this.state = state;
+  }
+
+  /** Takes all of {@code submissions} or, with an exception, none. */
+  void enqueue(String queue, List<Submission> submissions, CompletableFuture<List<UUID>> future) {
+    try {
+      Line line = state.line(queue);
+      @Nullable UUID[] known = duplicates(line, submissions);
+      requireRoom(line, submissions, known);
+      List<UUID> ids = new ArrayList<>(submissions.size());
+      for (int i = 0; i < known.length; i++) {
+        UUID duplicate = known[i];
+        ids.add(duplicate == null ? accept(line, submissions.get(i)) : duplicate);
+      }
+      state.batch.committed(line).answers.add(new Answer<>(future, ids));
+    } catch (BrokerException refused) {
+      state.metrics.refused(queue, refused.code());
+      state.outputs.refuse(future, refused);
+    }
+  }
+
+  /** Which of {@code submissions} have been enqueued before. */
+  private @Nullable UUID[] duplicates(Line line, List<Submission> submissions) {
+    @Nullable UUID[] known = new UUID[submissions.size()];
+    for (int i = 0; i < known.length; i++) {
+      String dedupeId = submissions.get(i).dedupeId();
+      known[i] = dedupeId == null ? null : line.dedupe.find(dedupeId, state.now);
+    }
+    return known;
+  }
+
+  private void requireRoom(Line line, List<Submission> submissions, @Nullable UUID[] known) {
+    if (state.diskLow) {
+      throw new BrokerException(
+          Code.DISK_FULL, "the disk is nearly full: no messages are accepted");
+    }
+    long more = 0;
+    Map<String, Long> byKey = new HashMap<>();
+    long perKey = line.config.maxDepthPerKey();
+    for (int i = 0; i < known.length; i++) {
+      if (known[i] == null) {
+        more++;
+        if (perKey > 0) {
+          String key = submissions.get(i).route().key();
+          long depth = byKey.merge(key, 1L, Long::sum) + line.depthOf(key);
+          if (depth > perKey) {
+            throw new BrokerException(
+                Code.QUEUE_FULL,
+                "the fairness key holds as many messages as it may: queue=%s, key=%s, maxDepthPerKey=%d"
+                    .formatted(line.name, key, perKey));
+          }
+        }
+      }
+    }
+    long most = line.config.maxDepth();
+    if (most > 0 && line.depth + more > most) {
+      throw new BrokerException(
+          Code.QUEUE_FULL,
+          "the queue holds as many messages as it may: queue=%s, maxDepth=%d"
+              .formatted(line.name, most));
+    }
+  }
+
+  private UUID accept(Line line, Submission submission) {
+    String dedupeId = submission.dedupeId();
+    long window = line.config.dedupeWindow().toNanos();
+    if (dedupeId != null && window > 0) {
+      UUID twin = line.dedupe.find(dedupeId, state.now);
+      if (twin != null) {
+        return twin;
+      }
+    }
+    long ownTime = submission.timeToLiveNanos();
+    long timeToLive = ownTime > 0 ? ownTime : line.config.timeToLive().toNanos();
+    long expiresAt = timeToLive > 0 ? state.now + timeToLive : Long.MAX_VALUE;
+    Entry entry = state.create(line, submission.route(), expiresAt);
+    Envelope.stamp(submission.body(), state.now);
+    long availableAt = state.now + submission.delayNanos();
+    state.batch.facts.add(new Fact.Enqueued(entry, availableAt, submission.body()));
+    Batch.Effects committed = state.batch.committed(line);
+    if (submission.delayNanos() == 0) {
+      committed.ready.add(entry);
+    } else {
+      committed.actions.add(() -> state.makeAvailable(entry, availableAt, false));
+    }
+    UUID id = entry.id();
+    if (dedupeId != null && window > 0) {
+      long until = state.now + window;
+      remember(line, dedupeId, id, until);
+      state.batch.facts.add(new Fact.Remembered(line.id, dedupeId, id, until));
+    }
+    state.metrics.enqueued(line.name, entry.route.spec.key());
+    return id;
+  }
+
+  void remember(Line line, String dedupeId, UUID id, long until) {
+    line.dedupe.remember(dedupeId, id, until);
+    state.timers.set(forgetting.computeIfAbsent(line, Forgetting::new), line.dedupe.firstDue());
+  }
+
+  /** Forgets ids whose time is over. */
+  void forget(Forgetting due) {
+    Line line = due.line;
+    for (String dedupeId : line.dedupe.forget(state.now, FORGET_AT_ONCE)) {
+      state.batch.facts.add(new Fact.Forgotten(line.id, dedupeId));
+    }
+    if (line.dedupe.firstDue() == Long.MAX_VALUE) {
+      forgetting.remove(line);
+    } else {
+      state.timers.set(due, line.dedupe.firstDue());
+    }
+  }
+
+  /** {@code line} is gone. */
+  void forgetAll(Line line) {
+    Forgetting timer = forgetting.remove(line);
+    if (timer != null) {
+      state.timers.remove(timer);
+    }
+    for (String dedupeId : line.dedupe.forget(Long.MAX_VALUE, Integer.MAX_VALUE)) {
+      state.batch.facts.add(new Fact.Forgotten(line.id, dedupeId));
+    }
+  }
+}

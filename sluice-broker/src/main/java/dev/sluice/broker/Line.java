@@ -1,0 +1,124 @@
+package dev.sluice.broker;
+
+import dev.sluice.FairQueue;
+import java.util.ArrayDeque;
+import java.util.Deque;
+import java.util.HashMap;
+import java.util.LinkedHashSet;
+import java.util.Map;
+import java.util.Set;
+
+/** A queue as the state machine sees it. */
+final class Line {
+  /** More than any consumer needs, and small enough for sums. */
+  static final long MAX_CREDIT = 1L << 30;
+
+  final int id;
+  final String name;
+  final FairQueue<Entry> queue;
+  final Dedupe dedupe = new Dedupe();
+  final Set<Subscriber> subscribers = new LinkedHashSet<>();
+
+  /** Subscribers with credit, in turn. */
+  private final Deque<Subscriber> inTurn = new ArrayDeque<>();
+
+  private final Map<Route.Spec, Route> routes = new HashMap<>();
+  private final Map<String, Route.KeyCount> keys = new HashMap<>();
+
+  QueueConfig config;
+
+  /** It takes nothing and gives nothing any more. */
+  boolean deleting;
+
+  // What it holds; `depth` counts everything.
+  long depth;
+  long leased;
+  long delayed;
+
+  Line(int id, String name, QueueConfig config, FairQueue<Entry> queue) {
+    this.id = id;
+    this.name = name;
+    this.queue = queue;
+    this.config = config;
+    queue.setCredit(0);
+    configure(config);
+  }
+
+  void configure(QueueConfig newConfig) {
+    config = newConfig;
+    queue.setStrictOrder(newConfig.strictOrder());
+    int slots = newConfig.maxInFlightPerKey();
+    queue.setConcurrencyLimit(slots == 0 ? Integer.MAX_VALUE : slots);
+  }
+
+  boolean syncs() {
+    return config.durability() == Durability.ALWAYS;
+  }
+
+  /** The route of one more message. */
+  Route enter(Route.Spec spec) {
+    Route route = routes.get(spec);
+    if (route == null) {
+      route = new Route(spec, keys.computeIfAbsent(spec.key(), Route.KeyCount::new));
+      routes.put(spec, route);
+    }
+    route.users++;
+    route.count.messages++;
+    depth++;
+    return route;
+  }
+
+  /** A message is gone. */
+  void leave(Route route) {
+    depth--;
+    if (--route.count.messages == 0) {
+      keys.remove(route.count.key);
+    }
+    if (--route.users == 0) {
+      routes.remove(route.spec);
+    }
+  }
+
+  long depthOf(String key) {
+    Route.KeyCount count = keys.get(key);
+    return count == null ? 0 : count.messages;
+  }
+
+  /** Lets {@code subscriber} have so many messages more. */
+  void give(Subscriber subscriber, long credit) {
+    long more = Math.min(credit, MAX_CREDIT - subscriber.credit);
+    subscriber.credit += more;
+    if (subscriber.credit > 0 && !subscriber.inTurn) {
+      subscriber.inTurn = true;
+      inTurn.addLast(subscriber);
+    }
+    queue.setCredit(queue.credit() + more);
+  }
+
+  /** Takes from {@code subscriber} what credit it has. */
+  void takeCredit(Subscriber subscriber) {
+    queue.setCredit(queue.credit() - subscriber.credit);
+    subscriber.credit = 0;
+  }
+
+  /** Whose turn it is to get the message that the scheduler has just let go. */
+  Subscriber nextSubscriber() {
+    for (Subscriber next; (next = inTurn.pollFirst()) != null; next.inTurn = false) {
+      if (next.credit > 0) {
+        next.credit--;
+        if (next.credit > 0) {
+          inTurn.addLast(next);
+        } else {
+          next.inTurn = false;
+        }
+        return next;
+      }
+    }
+    throw new IllegalStateException("credit without a subscriber in " + this);
+  }
+
+  @Override
+  public String toString() {
+    return name;
+  }
+}

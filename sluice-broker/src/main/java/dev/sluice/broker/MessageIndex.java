@@ -1,0 +1,86 @@
+package dev.sluice.broker;
+
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.function.Predicate;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Every message there is, by its sequence number.
+ *
+ * <p>Numbers are handed out in order, so messages lie in pages of neighbours: a few bytes each, and
+ * the first page tells the lowest number in use.
+ */
+final class MessageIndex {
+  private static final int PAGE_BITS = 6;
+  private static final int PAGE_SIZE = 1 << PAGE_BITS;
+
+  private static final class Page {
+    final @Nullable Entry[] entries = new Entry[PAGE_SIZE];
+    int used;
+  }
+
+  private final Map<Long, Page> pages = new LinkedHashMap<>();
+  private long size;
+
+  long size() {
+    return size;
+  }
+
+  /** Adds {@code entry}, whose number is higher than any before. */
+  void add(Entry entry) {
+    Page page = pages.computeIfAbsent(pageOf(entry.sequence), absent -> new Page());
+    page.entries[slotOf(entry.sequence)] = entry;
+    page.used++;
+    size++;
+  }
+
+  @Nullable Entry get(long sequence) {
+    Page page = pages.get(pageOf(sequence));
+    return page == null ? null : page.entries[slotOf(sequence)];
+  }
+
+  void remove(Entry entry) {
+    Long number = pageOf(entry.sequence);
+    Page page = pages.get(number);
+    if (page == null || page.entries[slotOf(entry.sequence)] != entry) {
+      throw new IllegalStateException("not in the index: " + entry);
+    }
+    page.entries[slotOf(entry.sequence)] = null;
+    size--;
+    if (--page.used == 0) {
+      pages.remove(number);
+    }
+  }
+
+  /** No message has a lower number, nor will one have that. */
+  long lowWaterMark(long nextSequence) {
+    return pages.isEmpty() ? nextSequence : pages.keySet().iterator().next() << PAGE_BITS;
+  }
+
+  /** Up to {@code limit} messages that {@code filter} accepts, from the lowest number on. */
+  List<Entry> find(int limit, Predicate<Entry> filter) {
+    List<Entry> found = new ArrayList<>();
+    for (Page page : pages.values()) {
+      for (Entry entry : page.entries) {
+        if (entry != null && filter.test(entry)) {
+          found.add(entry);
+          if (found.size() == limit) {
+            return found;
+          }
+        }
+      }
+    }
+    return found;
+  }
+
+  private static long pageOf(long sequence) {
+    return sequence >>> PAGE_BITS;
+  }
+
+  private static int slotOf(long sequence) {
+    return (int) sequence & (PAGE_SIZE - 1);
+  }
+}

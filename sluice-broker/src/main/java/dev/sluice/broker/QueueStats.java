@@ -1,0 +1,18 @@
+package dev.sluice.broker;
+
+import dev.sluice.KeyStats;
+import java.util.List;
+
+/**
+ * How a queue stands.
+ *
+ * @param queue its name
+ * @param depth the messages it holds, whatever they wait for
+ * @param inFlight those that consumers have
+ * @param delayed those that may not go before some time
+ * @param consumers how many consumers it has
+ * @param keys the fairness keys of which something waits
+ * @since 0.1
+ */
+public record QueueStats(
+    String queue, long depth, long inFlight, long delayed, int consumers, List<KeyStats> keys) {}

@@ -1,0 +1,76 @@
+package dev.sluice.broker;
+
+import dev.sluice.Placement;
+import java.util.Collections;
+import java.util.SortedMap;
+import java.util.TreeMap;
+
+/**
+ * Where messages go: fairness key, weight, priority and throttle keys, kept once for all messages
+ * of a queue that have them in common.
+ */
+final class Route {
+  /**
+   * What makes two routes the same.
+   *
+   * @param throttles tokens by throttle key
+   */
+  record Spec(String key, int weight, int priority, SortedMap<String, Long> throttles) {}
+
+  final Spec spec;
+
+  /** The messages of the same fairness key. */
+  final KeyCount count;
+
+  /** With the weight, for what is enqueued. */
+  final Placement first;
+
+  /** Without it, for what comes back: that changes nobody's weight. */
+  final Placement again;
+
+  /** As it is stored. */
+  final byte[] encoded;
+
+  /** Messages that have this route. */
+  long users;
+
+  Route(Spec spec, KeyCount count) {
+    this.spec = spec;
+    this.count = count;
+    this.again = new Placement(spec.key, 0, spec.priority, 1, spec.throttles);
+    this.first = new Placement(spec.key, spec.weight, spec.priority, 1, spec.throttles);
+    this.encoded = encode(spec);
+  }
+
+  private static byte[] encode(Spec spec) {
+    ByteWriter out = new ByteWriter(32 + spec.key.length());
+    out.text(spec.key).varint(spec.weight).varint(spec.priority).varint(spec.throttles.size());
+    spec.throttles.forEach((name, tokens) -> out.text(name).varint(tokens));
+    return out.toBytes();
+  }
+
+  static Spec decode(ByteReader in) {
+    String key = in.text();
+    int weight = in.varint32();
+    int priority = in.varint32();
+    int count = in.varint32();
+    if (count == 0) {
+      return new Spec(key, weight, priority, Collections.emptySortedMap());
+    }
+    SortedMap<String, Long> throttles = new TreeMap<>();
+    for (int i = 0; i < count; i++) {
+      throttles.put(in.text(), in.varint());
+    }
+    return new Spec(key, weight, priority, Collections.unmodifiableSortedMap(throttles));
+  }
+
+  /** How many messages of one fairness key a queue holds. */
+  static final class KeyCount {
+    final String key;
+    long messages;
+
+    KeyCount(String key) {
+      this.key = key;
+    }
+  }
+}

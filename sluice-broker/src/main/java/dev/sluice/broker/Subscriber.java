@@ -1,0 +1,73 @@
+package dev.sluice.broker;
+
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/** A consumer as the state machine sees it. */
+final class Subscriber {
+  final Line line;
+
+  /** Whether a settled message makes room for the next; else the consumer says so itself. */
+  final boolean renewsCredit;
+
+  /** Where deliveries go. */
+  final Outlet outlet;
+
+  long credit;
+
+  /** Whether it stands among those of its queue with credit. */
+  boolean inTurn;
+
+  boolean closed;
+  int inFlight;
+  private @Nullable Lease first;
+
+  /** Takes what is delivered; called outside the state machine. */
+  interface Outlet {
+    void deliver(List<Handover> batch);
+
+    /** Nothing will be delivered any more. */
+    void closed(BrokerException why);
+  }
+
+  Subscriber(Line line, boolean renewsCredit, Outlet outlet) {
+    this.line = line;
+    this.renewsCredit = renewsCredit;
+    this.outlet = outlet;
+  }
+
+  void add(Lease lease) {
+    lease.after = first;
+    if (first != null) {
+      first.before = lease;
+    }
+    first = lease;
+    inFlight++;
+  }
+
+  void remove(Lease lease) {
+    if (lease.before == null) {
+      first = lease.after;
+    } else {
+      lease.before.after = lease.after;
+    }
+    if (lease.after != null) {
+      lease.after.before = lease.before;
+    }
+    lease.before = null;
+    lease.after = null;
+    inFlight--;
+  }
+
+  /** Its leases, the newest message first. */
+  List<Lease> leases() {
+    List<Lease> all = new ArrayList<>();
+    for (Lease lease = first; lease != null; lease = lease.after) {
+      all.add(lease);
+    }
+    all.sort(Comparator.comparingLong((Lease lease) -> lease.entry.sequence).reversed());
+    return all;
+  }
+}

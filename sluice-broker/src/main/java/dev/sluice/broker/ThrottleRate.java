@@ -1,0 +1,50 @@
+package dev.sluice.broker;
+
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The rate of a throttle key as the configuration has it: {@code throttle.<key>} = {@code "<per
+ * second>,<burst>"}.
+ */
+record ThrottleRate(double perSecond, double burst) {
+  static final String PREFIX = "throttle.";
+
+  ThrottleRate {
+    requireFinite("perSecond", perSecond);
+    requireFinite("burst", burst);
+  }
+
+  private static void requireFinite(String name, double value) {
+    if (!(value >= 0) || Double.isInfinite(value)) {
+      throw new IllegalArgumentException(
+          name + " must be finite and not negative: " + name + "=" + value);
+    }
+  }
+
+  /** The throttle key whose rate {@code configKey} gives; null if it gives none. */
+  static @Nullable String throttleKey(String configKey) {
+    return configKey.startsWith(PREFIX) ? configKey.substring(PREFIX.length()) : null;
+  }
+
+  static String configKey(String throttleKey) {
+    return PREFIX + throttleKey;
+  }
+
+  static ThrottleRate parse(String value) {
+    String[] parts = value.split(",", -1);
+    try {
+      if (parts.length == 2) {
+        return new ThrottleRate(
+            Double.parseDouble(parts[0].trim()), Double.parseDouble(parts[1].trim()));
+      }
+    } catch (NumberFormatException notNumbers) {
+      // Told below, with the rule.
+    }
+    throw new IllegalArgumentException(
+        "a rate must be \"<tokens per second>,<burst>\": value=\"" + value + "\"");
+  }
+
+  String format() {
+    return perSecond + "," + burst;
+  }
+}
