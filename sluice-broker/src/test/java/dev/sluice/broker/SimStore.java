@@ -5,6 +5,7 @@ import java.util.Arrays;
 import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
+import java.util.NavigableMap;
 import java.util.Random;
 import java.util.TreeMap;
 import java.util.TreeSet;
@@ -134,7 +135,7 @@ final class SimStore implements Store {
       return;
     }
     // A copy: the visitor may write, and is not shown what it wrote.
-    for (var row : new TreeMap<>(visible.of(table).subMap(from, to)).entrySet()) {
+    for (var row : new TreeMap<>(visible.of(table).subMap(from, true, to, false)).entrySet()) {
       if (!visitor.row(row.getKey().clone(), row.getValue().clone())) {
         return;
       }
@@ -183,7 +184,7 @@ final class SimStore implements Store {
 
   /** The rows of all tables, which hold callers to the rule of write-once tables. */
   private static final class Tables implements Rows.Visitor {
-    private final Map<Table, TreeMap<byte[], byte[]>> rows = new EnumMap<>(Table.class);
+    private final Map<Table, NavigableMap<byte[], byte[]>> rows = new EnumMap<>(Table.class);
     private final Map<Table, TreeSet<byte[]>> everPut = new EnumMap<>(Table.class);
 
     Tables() {
@@ -198,7 +199,7 @@ final class SimStore implements Store {
       other.everPut.forEach((table, keys) -> everPut.put(table, new TreeSet<>(keys)));
     }
 
-    TreeMap<byte[], byte[]> of(Table table) {
+    NavigableMap<byte[], byte[]> of(Table table) {
       return rows.get(table);
     }
 
