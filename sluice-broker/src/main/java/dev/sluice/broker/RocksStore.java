@@ -1,0 +1,258 @@
+package dev.sluice.broker;
+
+import java.io.IOException;
+import java.nio.file.FileStore;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Collections;
+import java.util.List;
+import java.util.concurrent.locks.Lock;
+import java.util.concurrent.locks.ReentrantReadWriteLock;
+import org.jspecify.annotations.Nullable;
+import org.rocksdb.ColumnFamilyHandle;
+import org.rocksdb.ReadOptions;
+import org.rocksdb.RocksDB;
+import org.rocksdb.RocksDBException;
+import org.rocksdb.RocksIterator;
+import org.rocksdb.Slice;
+import org.rocksdb.WriteBatch;
+
+/**
+ * A {@link Store} in a directory, kept by RocksDB: every batch goes to a write-ahead log and to
+ * memory, later to table files.
+ *
+ * <p>Thread-safe. Damage that is found when opening is a {@link StoreException}; nothing is skipped
+ * or repaired.
+ */
+final class RocksStore implements Store {
+  /*
+   * Use of a native handle after its release ends the JVM, so every operation holds `open` for
+   * reading and close() takes it for writing. Operations do not exclude each other: a write does
+   * not wait for a sync under way.
+   */
+  private final ReentrantReadWriteLock open = new ReentrantReadWriteLock();
+  private final Path dir;
+  private final FileStore fileStore;
+  private final RocksOptions options;
+  private final RocksDB db;
+  private final ColumnFamilyHandle[] families;
+  private boolean closed;
+
+  /** Set by the first failed write or sync: a second sync would report success without one. */
+  private volatile @Nullable StoreException failure;
+
+  private RocksStore(
+      Path dir,
+      FileStore fileStore,
+      RocksOptions options,
+      RocksDB db,
+      List<ColumnFamilyHandle> families) {
+    this.dir = dir;
+    this.fileStore = fileStore;
+    this.options = options;
+    this.db = db;
+    this.families = families.toArray(new ColumnFamilyHandle[0]);
+  }
+
+  /** Opens the store in {@code dir}, which is made if there is none. */
+  static RocksStore open(Path dir) {
+    return open(dir, RocksSettings.DEFAULT);
+  }
+
+  static RocksStore open(Path dir, RocksSettings settings) {
+    FileStore fileStore;
+    try {
+      StoreDirectory.prepare(dir);
+      fileStore = Files.getFileStore(dir);
+    } catch (IOException e) {
+      throw new StoreException("open: cannot use the directory: " + dir, e);
+    }
+    RocksOptions options = new RocksOptions(settings);
+    try {
+      return open(dir, fileStore, settings, options);
+    } catch (RocksDBException e) {
+      options.close();
+      throw new StoreException(reason(e) + ": " + dir, e);
+    } catch (RuntimeException | Error e) {
+      options.close();
+      throw e;
+    }
+  }
+
+  private static RocksStore open(
+      Path dir, FileStore fileStore, RocksSettings settings, RocksOptions options)
+      throws RocksDBException {
+    List<ColumnFamilyHandle> families = new ArrayList<>();
+    RocksDB db = RocksDB.open(options.database, dir.toString(), options.families, families);
+    try {
+      for (Table table : Table.values()) {
+        int id = families.get(table.columnFamily).getID();
+        if (id != table.columnFamily) {
+          throw new StoreException(
+              "open: " + table + " must be column family " + table.columnFamily + ": id=" + id);
+        }
+      }
+      if (settings.verifyTables()) {
+        db.verifyChecksum();
+      }
+    } catch (RocksDBException | RuntimeException e) {
+      db.close();
+      throw e;
+    }
+    return new RocksStore(dir, fileStore, options, db, families);
+  }
+
+  private static String reason(RocksDBException e) {
+    String message = String.valueOf(e.getMessage());
+    if (message.contains("LOCK") || message.contains("lock hold by current process")) {
+      return "open: the store is already open";
+    }
+    return "open: " + message;
+  }
+
+  @Override
+  public void write(Rows rows) {
+    Lock held = hold("write");
+    try (WriteBatch batch = new WriteBatch(rows.toBytes())) {
+      requireIntact("write");
+      db.write(options.write, batch);
+    } catch (RocksDBException e) {
+      throw fail("write", e);
+    } finally {
+      held.unlock();
+    }
+  }
+
+  @Override
+  public void sync() {
+    Lock held = hold("sync");
+    try {
+      requireIntact("sync");
+      db.flushWal(true);
+    } catch (RocksDBException e) {
+      throw fail("sync", e);
+    } finally {
+      held.unlock();
+    }
+  }
+
+  @Override
+  public byte @Nullable [] get(Table table, byte[] key) {
+    Lock held = hold("get");
+    try {
+      return db.get(families[table.columnFamily], options.read, key);
+    } catch (RocksDBException e) {
+      throw failed("get", e);
+    } finally {
+      held.unlock();
+    }
+  }
+
+  @Override
+  public List<byte @Nullable []> getAll(Table table, List<byte[]> keys) {
+    Lock held = hold("getAll");
+    try {
+      List<byte @Nullable []> values = new ArrayList<>(keys.size());
+      if (!keys.isEmpty()) {
+        ColumnFamilyHandle family = families[table.columnFamily];
+        values.addAll(
+            db.multiGetAsList(options.read, Collections.nCopies(keys.size(), family), keys));
+      }
+      return values;
+    } catch (RocksDBException e) {
+      throw failed("getAll", e);
+    } finally {
+      held.unlock();
+    }
+  }
+
+  @Override
+  public void scan(Table table, byte[] from, byte[] to, RowVisitor visitor) {
+    if (Arrays.compareUnsigned(from, to) >= 0) {
+      return;
+    }
+    Lock held = hold("scan");
+    // RocksDB reads ahead by itself, further the longer a scan goes on.
+    try (Slice end = new Slice(to);
+        ReadOptions bounded = new ReadOptions().setIterateUpperBound(end).setFillCache(false);
+        RocksIterator rows = db.newIterator(families[table.columnFamily], bounded)) {
+      rows.seek(from);
+      while (rows.isValid() && visitor.row(rows.key(), rows.value())) {
+        rows.next();
+      }
+      rows.status();
+    } catch (RocksDBException e) {
+      throw failed("scan", e);
+    } finally {
+      held.unlock();
+    }
+  }
+
+  @Override
+  public long freeBytes() {
+    try {
+      return fileStore.getUsableSpace();
+    } catch (IOException e) {
+      throw new StoreException("freeBytes: " + dir, e);
+    }
+  }
+
+  /** Waits for operations under way; syncs first, unless a write or a sync has failed. */
+  @Override
+  public void close() {
+    if (open.getReadHoldCount() > 0) {
+      throw new IllegalStateException("a visitor must not close the store that it visits");
+    }
+    open.writeLock().lock();
+    try {
+      if (closed) {
+        return;
+      }
+      closed = true;
+      release();
+    } catch (RocksDBException e) {
+      throw failed("close", e);
+    } finally {
+      open.writeLock().unlock();
+    }
+  }
+
+  private void release() throws RocksDBException {
+    try (options;
+        db) {
+      if (failure == null) {
+        db.flushWal(true);
+      }
+    }
+  }
+
+  /** Keeps the store from being closed until the lock that is returned is released. */
+  private Lock hold(String operation) {
+    Lock held = open.readLock();
+    held.lock();
+    if (closed) {
+      held.unlock();
+      throw new StoreException(operation + ": the store is closed: " + dir);
+    }
+    return held;
+  }
+
+  private void requireIntact(String operation) {
+    StoreException earlier = failure;
+    if (earlier != null) {
+      throw new StoreException(operation + ": the store failed before: " + dir, earlier);
+    }
+  }
+
+  private StoreException fail(String operation, RocksDBException cause) {
+    StoreException failed = failed(operation, cause);
+    failure = failed;
+    return failed;
+  }
+
+  private StoreException failed(String operation, RocksDBException cause) {
+    return new StoreException(operation + ": " + cause.getMessage() + ": " + dir, cause);
+  }
+}
