@@ -85,9 +85,13 @@ final class Batch {
     leasesUntil = Math.max(leasesUntil, handover.until());
   }
 
-  void extend(Fact.Extended extended) {
-    facts.add(extended);
-    leasesUntil = Math.max(leasesUntil, extended.until());
+  /**
+   * Says that a lease, which was to last until {@code before}, ends at another time; that is to be
+   * remembered for as long as the lease itself.
+   */
+  void change(Fact.LeaseChanged changed, long before) {
+    facts.add(changed);
+    leasesUntil = Math.max(leasesUntil, Math.max(before, changed.until()));
   }
 
   /** What may happen once operations on {@code line} are as durable as it asks for. */

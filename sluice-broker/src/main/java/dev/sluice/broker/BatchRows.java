@@ -96,8 +96,8 @@ final class BatchRows {
       lease(handover.entry(), handover.token(), handover.attempts(), handover.until()).write(out);
     }
     for (Fact fact : batch.facts) {
-      if (fact instanceof Fact.Extended extended) {
-        lease(extended.entry(), extended.token(), extended.attempts(), extended.until()).write(out);
+      if (fact instanceof Fact.LeaseChanged changed) {
+        lease(changed.entry(), changed.token(), changed.attempts(), changed.until()).write(out);
       }
     }
     rows.put(Table.LEASE, Schema.leaseKey(batch.epoch, batch.number), out.toBytes());

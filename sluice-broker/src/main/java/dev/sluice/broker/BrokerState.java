@@ -116,6 +116,7 @@ final class BrokerState {
       }
       entry.scheduled = null;
     }
+    entry.stage = Entry.Stage.COMMITTING;
   }
 
   /** The holder of {@code lease} has the message no more. */

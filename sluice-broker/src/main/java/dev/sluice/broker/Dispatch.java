@@ -68,6 +68,7 @@ final class Dispatch {
   private void putBack(Lease lease) {
     Entry entry = lease.entry;
     state.endLease(lease);
+    changed(lease, lease.due, Fact.OVER);
     if (entry.scheduled == null) {
       state.makeAvailable(entry, state.now, true);
       return;
@@ -147,13 +148,18 @@ final class Dispatch {
   void extend(String queue, Claim claim, long nanos, CompletableFuture<Void> future) {
     try {
       Lease lease = require(queue, claim);
+      long before = lease.due;
       state.timers.set(lease, state.now + nanos);
-      state.batch.extend(
-          new Fact.Extended(lease.entry, lease.token, lease.entry.attempts, lease.due));
+      changed(lease, before, lease.due);
       state.batch.whenWritten.answers.add(Answer.done(future));
     } catch (BrokerException refused) {
       state.outputs.refuse(future, refused);
     }
+  }
+
+  private void changed(Lease lease, long before, long until) {
+    Entry entry = lease.entry;
+    state.batch.change(new Fact.LeaseChanged(entry, lease.token, entry.attempts, until), before);
   }
 
   /** A consumer gives a message back untouched. */

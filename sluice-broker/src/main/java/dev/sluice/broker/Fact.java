@@ -7,6 +7,8 @@ import org.jspecify.annotations.Nullable;
  * Something that happened and must not be forgotten; hooks, ids, time and turns have been decided.
  */
 sealed interface Fact {
+  /** The end of a lease that was given back. */
+  long OVER = 0;
 
   /**
    * A message came.
@@ -34,8 +36,12 @@ sealed interface Fact {
   /** An id is not remembered any more. */
   record Forgotten(int queueId, String dedupeId) implements Fact {}
 
-  /** A lease was prolonged. */
-  record Extended(Entry entry, LeaseToken token, int attempts, long until) implements Fact {}
+  /**
+   * A lease ends at another time than was said before.
+   *
+   * @param until {@link #OVER} if it ended without a failure
+   */
+  record LeaseChanged(Entry entry, LeaseToken token, int attempts, long until) implements Fact {}
 
   /** No lease that was stored with that batch can be in force any more. */
   record LeasesOver(int epoch, long batch) implements Fact {}

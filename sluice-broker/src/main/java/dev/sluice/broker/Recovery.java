@@ -17,6 +17,8 @@ final class Recovery {
   /** Levels are doubles; this much is given away so that rounding never adds a token. */
   private static final double ROUNDING = 1 - 1e-12;
 
+  private static final int EPOCH_SHIFT = 40;
+
   private static final double NANOS_PER_SECOND = 1e9;
 
   private final Store store;
@@ -77,7 +79,9 @@ final class Recovery {
   }
 
   private void readConfiguration() {
-    state.nextSequence = meta.nextSequence();
+    // A power loss may take the last numbers with it, which somebody may have seen: each time the
+    // store is opened numbers go on from a place of their own.
+    state.nextSequence = Math.max(meta.nextSequence(), (long) state.epoch << EPOCH_SHIFT);
     state.nextQueueId = meta.nextQueueId();
     store.scan(
         Table.CONFIG,
@@ -172,33 +176,42 @@ final class Recovery {
   }
 
   private void readLeases() {
+    List<Engine.LeaseRow> leaseRows = new ArrayList<>();
+    long[] last = {state.now};
     store.scan(
         Table.LEASE,
         new byte[0],
         Schema.END,
         (key, value) -> {
-          long last = state.now;
           for (ByteReader in = new ByteReader(value); in.hasMore(); ) {
             StoredLease lease = StoredLease.read(in);
-            last = Math.max(last, lease.until());
+            last[0] = Math.max(last[0], lease.until());
             restore(lease);
           }
-          state.timers.set(Schema.leaseRow(key), last);
-          return true;
+          return leaseRows.add(Schema.leaseRow(key));
         });
+    // Together: one may say that a lease is over which another one gave.
+    leaseRows.forEach(row -> state.timers.set(row, last[0]));
   }
 
-  /* Rows come in the order in which they were written: the last lease of a message stands. */
+  /*
+   * Rows come in the order in which they were written, but within a batch not leases and their
+   * changes: a lease is changed by its own token only. One that ran out while the broker was down
+   * counts as a failure at once; one that ran out before that was seen to then.
+   */
   private void restore(StoredLease stored) {
     Entry entry = state.index.get(stored.sequence());
     if (entry == null || entry.line.id != stored.queueId()) {
       return;
     }
-    if (entry.lease() != null) {
+    Lease known = entry.lease();
+    if (known != null) {
+      if (known.token.compareTo(stored.token()) > 0) {
+        return;
+      }
       state.unschedule(entry);
-      entry.stage = Entry.Stage.COMMITTING;
     }
-    if (entry.attempts == stored.attempts() && stored.until() > state.now) {
+    if (entry.attempts == stored.attempts() && stored.until() > meta.brokerTime()) {
       Lease lease = new Lease(entry, stored.token(), null);
       entry.timer = lease;
       entry.stage = Entry.Stage.LEASED;

@@ -1,0 +1,214 @@
+package dev.sluice.broker;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.UUID;
+import java.util.function.Predicate;
+import org.jspecify.annotations.Nullable;
+
+/** What clients of a simulated broker know, and the promises that this must not contradict. */
+final class SimLedger {
+  /** What is known of one message, which is its payload. */
+  static final class Sent {
+    final int number;
+    final String queue;
+    final Route.Spec route;
+
+    /** Whether its place among others is promised: not delayed, not a duplicate. */
+    final boolean ordered;
+
+    /** The producer was told that it is stored. */
+    boolean confirmed;
+
+    /** A consumer was told that it is acknowledged, or an operator that it is purged. */
+    boolean done;
+
+    /** Somebody tried to end it: whether it exists is open. */
+    boolean doubtful;
+
+    boolean delivered;
+
+    /** It waits where it was put: not leased, and never failed. */
+    boolean inLine = true;
+
+    Sent(int number, String queue, Route.Spec route, boolean ordered) {
+      this.number = number;
+      this.queue = queue;
+      this.route = route;
+      this.ordered = ordered;
+    }
+
+    @Override
+    public String toString() {
+      return "message " + number + " of " + queue + " " + route;
+    }
+  }
+
+  /** A lease that a consumer knows of. */
+  record Held(UUID id, LeaseToken token, int attempts, long until) {}
+
+  private record Group(String queue, Route.Spec route) {}
+
+  private final Map<Integer, Sent> sent = new LinkedHashMap<>();
+  private final Map<Group, List<Sent>> inOrder = new HashMap<>();
+  private final Map<UUID, Held> leases = new HashMap<>();
+  private final Map<UUID, Integer> attempts = new HashMap<>();
+  private final Set<LeaseToken> ended = new HashSet<>();
+  private final Map<String, List<Long>> throttled = new HashMap<>();
+  int deliveries;
+
+  Sent send(String queue, Route.Spec route, boolean ordered) {
+    Sent message = new Sent(sent.size(), queue, route, ordered);
+    sent.put(message.number, message);
+    if (ordered) {
+      inOrder.computeIfAbsent(new Group(queue, route), absent -> new ArrayList<>()).add(message);
+    }
+    return message;
+  }
+
+  /** It will not be stored, or nobody knows: it holds up nothing. */
+  void unordered(Sent message) {
+    List<Sent> group = inOrder.get(new Group(message.queue, message.route));
+    if (group != null) {
+      group.remove(message);
+    }
+  }
+
+  /** A consumer gets a message. */
+  void delivered(int number, Handover handover, long now) {
+    deliveries++;
+    Sent message = sent.get(number);
+    assertThat(message).as("phantom: message %d", number).isNotNull();
+    assertThat(message.done).as("delivered after it was done: %s", message).isFalse();
+    UUID id = handover.entry().id();
+    Held other = leases.get(id);
+    assertThat(other == null || other.until <= now || ended.contains(other.token))
+        .as("two leases at once of %s: %s and %s", message, other, handover)
+        .isTrue();
+    leases.put(id, new Held(id, handover.token(), handover.attempts(), handover.until()));
+    Integer before = attempts.put(id, handover.attempts());
+    assertThat(before == null || before <= handover.attempts())
+        .as("attempts go back from %s: %s", before, handover)
+        .isTrue();
+    message.delivered = true;
+  }
+
+  /** The broker decides that a message goes. */
+  void leased(Sent message, Handover handover) {
+    Line line = handover.entry().line;
+    if (line.name.equals(message.queue) && handover.attempts() == 0) {
+      inOrder(message);
+    }
+    message.inLine = false;
+  }
+
+  private void inOrder(Sent message) {
+    List<Sent> group = inOrder.getOrDefault(new Group(message.queue, message.route), List.of());
+    for (Sent earlier : group.subList(0, Math.max(0, group.indexOf(message)))) {
+      assertThat(earlier.inLine && earlier.confirmed && !earlier.done && !earlier.doubtful)
+          .as("%s goes before %s", message, earlier)
+          .isFalse();
+    }
+  }
+
+  /** Tokens were taken for something that went. */
+  void took(Handover handover, long now) {
+    handover
+        .entry()
+        .route
+        .spec
+        .throttles()
+        .forEach(
+            (key, tokens) -> {
+              List<Long> times = throttled.computeIfAbsent(key, absent -> new ArrayList<>());
+              for (long i = 0; i < tokens; i++) {
+                times.add(now);
+              }
+            });
+  }
+
+  /** The lease is over by something that a client did. */
+  void ended(LeaseToken token) {
+    ended.add(token);
+  }
+
+  boolean isEnded(LeaseToken token) {
+    return ended.contains(token);
+  }
+
+  @Nullable Held lease(UUID id) {
+    return leases.get(id);
+  }
+
+  Sent message(int number) {
+    return sent.get(number);
+  }
+
+  void extended(Handover handover, long until) {
+    UUID id = handover.entry().id();
+    Held held = leases.get(id);
+    if (held != null && held.token.equals(handover.token())) {
+      leases.put(id, new Held(id, held.token, held.attempts, until));
+    }
+  }
+
+  /** Consumers are gone: what they had may be delivered again only when it is due. */
+  void restarted() {
+    // What producers were not told of may be stored or not.
+    inOrder.values().forEach(group -> group.removeIf(message -> !message.confirmed));
+    // What consumers gave back may be leased again, if that was not stored.
+    sent.values().forEach(message -> message.inLine &= !message.delivered);
+  }
+
+  /** The machine stopped, and these queues do not wait for the disk. */
+  void mayHaveLost(Predicate<String> queues) {
+    for (Sent message : sent.values()) {
+      if (queues.test(message.queue)) {
+        message.doubtful = true;
+        // Its acknowledgement may be lost as well.
+        message.done = false;
+      }
+    }
+    attempts.clear();
+  }
+
+  /** The machine stopped: leases are not synced, so any of them may be forgotten. */
+  void leasesMayBeLost() {
+    leases.clear();
+  }
+
+  /** Everything is consumed: what was confirmed must have been seen. */
+  void nothingIsLost() {
+    for (Sent message : sent.values()) {
+      assertThat(!message.confirmed || message.delivered || message.done || message.doubtful)
+          .as("lost: %s", message)
+          .isTrue();
+    }
+  }
+
+  /** In no window did a throttle key give more than it may. */
+  void ratesHold(Map<String, ThrottleRate> rates) {
+    throttled.forEach(
+        (key, times) -> {
+          ThrottleRate rate = rates.get(key);
+          if (rate == null) {
+            return;
+          }
+          for (int from = 0; from < times.size(); from++) {
+            for (int to = from; to < times.size(); to++) {
+              double seconds = (times.get(to) - times.get(from)) / 1e9;
+              assertThat(to - from + 1.0)
+                  .as("tokens of %s in %f s", key, seconds)
+                  .isLessThanOrEqualTo(rate.burst() + rate.perSecond() * seconds + 1e-6);
+            }
+          }
+        });
+  }
+}
