@@ -15,7 +15,8 @@ final class StoreDirectory {
 
   /** What a first open that was cut short may have left behind. */
   private static final Pattern UNFINISHED =
-      Pattern.compile("LOCK|LOG|LOG\\.old\\..*|IDENTITY|MANIFEST-000001|.*\\.dbtmp");
+      Pattern.compile(
+          "LOCK|LOG|LOG\\.old\\..*|IDENTITY|MANIFEST-000001|.*\\.dbtmp|" + SyncMark.FILE);
 
   private StoreDirectory() {}
 
