@@ -95,6 +95,7 @@ final class RocksStore implements Store {
     StoreDirectory.prepare(dir);
     SyncMark mark = SyncMark.open(dir);
     opened.push(mark);
+    Manifest.check(dir, mark.closed());
     WalCheck.check(dir, mark.synced());
     RocksOptions options = new RocksOptions(settings);
     opened.push(options);
@@ -262,10 +263,14 @@ final class RocksStore implements Store {
 
   private void release() throws RocksDBException, IOException {
     try (mark;
-        options;
-        db) {
+        options) {
+      try (db) {
+        if (failure == null) {
+          flushWal();
+        }
+      }
       if (failure == null) {
-        flushWal();
+        mark.writeClosed(durable, Manifest.in(dir));
       }
     }
   }

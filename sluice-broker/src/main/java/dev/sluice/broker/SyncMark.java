@@ -11,8 +11,8 @@ import java.util.zip.CRC32C;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A file that says how far the write-ahead log was synced, so that damage at its end is not taken
- * for a write that was cut short.
+ * A file that says how far the write-ahead log was synced and, of a closed store, where the
+ * manifest ends: so that damage at their ends is not taken for a write that was cut short.
  *
  * <p>Written after each sync and itself not synced: what it says is true, but after the end of the
  * machine it may be old. Two slots are written in turn, so that a torn one leaves the other. Locked
@@ -21,16 +21,20 @@ import org.jspecify.annotations.Nullable;
 final class SyncMark implements AutoCloseable {
   static final String FILE = "SYNCED";
 
+  /** Stands in a slot for no manifest. */
+  private static final Manifest OPEN = new Manifest(0, 0);
+
   /** Each slot in a sector of its own. */
   private static final int SLOT_BYTES = 512;
 
-  private static final int CRC_AT = 3 * Long.BYTES;
+  private static final int CRC_AT = 5 * Long.BYTES;
 
   private final FileChannel file;
   private final ByteBuffer slot = ByteBuffer.allocate(SLOT_BYTES);
   private final CRC32C crc = new CRC32C();
   private long turn;
   private @Nullable WalPosition synced;
+  private @Nullable Manifest closed;
 
   private SyncMark(FileChannel file) {
     this.file = file;
@@ -72,9 +76,25 @@ final class SyncMark implements AutoCloseable {
     return synced;
   }
 
+  /** The manifest as the store left it; null if it was not closed. */
+  @Nullable Manifest closed() {
+    return closed;
+  }
+
   void write(WalPosition position) throws IOException {
+    write(position, OPEN);
+  }
+
+  /** The last word before the store is closed; this one is synced. */
+  void writeClosed(WalPosition position, Manifest manifest) throws IOException {
+    write(position, manifest);
+    file.force(false);
+  }
+
+  private void write(WalPosition position, Manifest manifest) throws IOException {
     turn++;
     slot.clear().putLong(turn).putLong(position.log()).putLong(position.bytes());
+    slot.putLong(manifest.number()).putLong(manifest.bytes());
     slot.putInt(checksum()).clear();
     file.write(slot, SLOT_BYTES * (turn & 1));
   }
@@ -87,7 +107,10 @@ final class SyncMark implements AutoCloseable {
     long written = slot.getLong(0);
     if (written > turn && slot.getInt(CRC_AT) == checksum()) {
       turn = written;
-      synced = new WalPosition(slot.getLong(Long.BYTES), slot.getLong(2 * Long.BYTES));
+      slot.position(Long.BYTES);
+      synced = new WalPosition(slot.getLong(), slot.getLong());
+      Manifest manifest = new Manifest(slot.getLong(), slot.getLong());
+      closed = manifest.equals(OPEN) ? null : manifest;
     }
   }
 
