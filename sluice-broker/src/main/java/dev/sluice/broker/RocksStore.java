@@ -4,9 +4,11 @@ import java.io.IOException;
 import java.nio.file.FileStore;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
+import java.util.Deque;
 import java.util.List;
 import java.util.concurrent.locks.Lock;
 import java.util.concurrent.locks.ReentrantReadWriteLock;
@@ -43,17 +45,28 @@ final class RocksStore implements Store {
   /** Set by the first failed write or sync: a second sync would report success without one. */
   private volatile @Nullable StoreException failure;
 
+  // Guarded by `writing`, but `written` is read without it.
+  private final Object writing = new Object();
+  private final WalFiles.Tail tail;
+  private volatile WalPosition written;
+
+  // Guarded by `syncing`, but `durable` is read without it.
+  private final Object syncing = new Object();
+  private final SyncMark mark;
+  private volatile WalPosition durable;
+
   private RocksStore(
-      Path dir,
-      FileStore fileStore,
-      RocksOptions options,
-      RocksDB db,
-      List<ColumnFamilyHandle> families) {
+      Path dir, RocksOptions options, RocksDB db, List<ColumnFamilyHandle> families, SyncMark mark)
+      throws IOException {
     this.dir = dir;
-    this.fileStore = fileStore;
+    this.fileStore = Files.getFileStore(dir);
     this.options = options;
     this.db = db;
     this.families = families.toArray(new ColumnFamilyHandle[0]);
+    this.mark = mark;
+    this.tail = new WalFiles.Tail(dir);
+    this.written = tail.position();
+    this.durable = written;
   }
 
   /** Opens the store in {@code dir}, which is made if there is none. */
@@ -62,46 +75,58 @@ final class RocksStore implements Store {
   }
 
   static RocksStore open(Path dir, RocksSettings settings) {
-    FileStore fileStore;
+    Deque<AutoCloseable> opened = new ArrayDeque<>();
     try {
-      StoreDirectory.prepare(dir);
-      fileStore = Files.getFileStore(dir);
+      return open(dir, settings, opened);
     } catch (IOException e) {
+      release(opened, e);
       throw new StoreException("open: cannot use the directory: " + dir, e);
-    }
-    RocksOptions options = new RocksOptions(settings);
-    try {
-      return open(dir, fileStore, settings, options);
     } catch (RocksDBException e) {
-      options.close();
+      release(opened, e);
       throw new StoreException(reason(e) + ": " + dir, e);
     } catch (RuntimeException | Error e) {
-      options.close();
+      release(opened, e);
       throw e;
     }
   }
 
-  private static RocksStore open(
-      Path dir, FileStore fileStore, RocksSettings settings, RocksOptions options)
-      throws RocksDBException {
+  private static RocksStore open(Path dir, RocksSettings settings, Deque<AutoCloseable> opened)
+      throws IOException, RocksDBException {
+    StoreDirectory.prepare(dir);
+    SyncMark mark = SyncMark.open(dir);
+    opened.push(mark);
+    Manifest.check(dir, mark.closed());
+    WalCheck.check(dir, mark.synced());
+    RocksOptions options = new RocksOptions(settings);
+    opened.push(options);
     List<ColumnFamilyHandle> families = new ArrayList<>();
     RocksDB db = RocksDB.open(options.database, dir.toString(), options.families, families);
-    try {
-      for (Table table : Table.values()) {
-        int id = families.get(table.columnFamily).getID();
-        if (id != table.columnFamily) {
-          throw new StoreException(
-              "open: " + table + " must be column family " + table.columnFamily + ": id=" + id);
-        }
+    opened.push(db);
+    for (Table table : Table.values()) {
+      int id = families.get(table.columnFamily).getID();
+      if (id != table.columnFamily) {
+        throw new StoreException(
+            "open: " + table + " must be column family " + table.columnFamily + ": id=" + id);
       }
-      if (settings.verifyTables()) {
-        db.verifyChecksum();
-      }
-    } catch (RocksDBException | RuntimeException e) {
-      db.close();
-      throw e;
     }
-    return new RocksStore(dir, fileStore, options, db, families);
+    if (settings.verifyTables()) {
+      db.verifyChecksum();
+    }
+    RocksStore store = new RocksStore(dir, options, db, families, mark);
+    // What was recovered is in table files now: from here on the mark speaks of the new log.
+    store.sync();
+    return store;
+  }
+
+  /** Closes the newest first. */
+  private static void release(Iterable<AutoCloseable> opened, Throwable reason) {
+    for (AutoCloseable resource : opened) {
+      try {
+        resource.close();
+      } catch (Exception e) {
+        reason.addSuppressed(e);
+      }
+    }
   }
 
   private static String reason(RocksDBException e) {
@@ -117,8 +142,11 @@ final class RocksStore implements Store {
     Lock held = hold("write");
     try (WriteBatch batch = new WriteBatch(rows.toBytes())) {
       requireIntact("write");
-      db.write(options.write, batch);
-    } catch (RocksDBException e) {
+      synchronized (writing) {
+        db.write(options.write, batch);
+        written = tail.advance();
+      }
+    } catch (RocksDBException | IOException e) {
       throw fail("write", e);
     } finally {
       held.unlock();
@@ -130,12 +158,26 @@ final class RocksStore implements Store {
     Lock held = hold("sync");
     try {
       requireIntact("sync");
-      db.flushWal(true);
-    } catch (RocksDBException e) {
+      flushWal();
+    } catch (RocksDBException | IOException e) {
       throw fail("sync", e);
     } finally {
       held.unlock();
     }
+  }
+
+  private void flushWal() throws RocksDBException, IOException {
+    synchronized (syncing) {
+      WalPosition reached = written;
+      db.flushWal(true);
+      durable = reached;
+      mark.write(reached);
+    }
+  }
+
+  /** Where a loss of power would cut the log at the earliest: everything before was synced. */
+  WalPosition durable() {
+    return durable;
   }
 
   @Override
@@ -212,18 +254,23 @@ final class RocksStore implements Store {
       }
       closed = true;
       release();
-    } catch (RocksDBException e) {
+    } catch (RocksDBException | IOException e) {
       throw failed("close", e);
     } finally {
       open.writeLock().unlock();
     }
   }
 
-  private void release() throws RocksDBException {
-    try (options;
-        db) {
+  private void release() throws RocksDBException, IOException {
+    try (mark;
+        options) {
+      try (db) {
+        if (failure == null) {
+          flushWal();
+        }
+      }
       if (failure == null) {
-        db.flushWal(true);
+        mark.writeClosed(durable, Manifest.in(dir));
       }
     }
   }
@@ -246,13 +293,13 @@ final class RocksStore implements Store {
     }
   }
 
-  private StoreException fail(String operation, RocksDBException cause) {
+  private StoreException fail(String operation, Exception cause) {
     StoreException failed = failed(operation, cause);
     failure = failed;
     return failed;
   }
 
-  private StoreException failed(String operation, RocksDBException cause) {
+  private StoreException failed(String operation, Exception cause) {
     return new StoreException(operation + ": " + cause.getMessage() + ": " + dir, cause);
   }
 }

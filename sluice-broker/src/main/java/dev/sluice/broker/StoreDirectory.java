@@ -10,19 +10,17 @@ import java.util.stream.Stream;
 
 /** The directory of a {@link RocksStore} before RocksDB opens it. */
 final class StoreDirectory {
-  /** RocksDB takes a directory without this file for a new one, whatever else is there. */
-  private static final String CURRENT = "CURRENT";
-
   /** What a first open that was cut short may have left behind. */
   private static final Pattern UNFINISHED =
-      Pattern.compile("LOCK|LOG|LOG\\.old\\..*|IDENTITY|MANIFEST-000001|.*\\.dbtmp");
+      Pattern.compile(
+          "LOCK|LOG|LOG\\.old\\..*|IDENTITY|MANIFEST-000001|.*\\.dbtmp|" + SyncMark.FILE);
 
   private StoreDirectory() {}
 
   /** Makes the directory, or sees that it holds a store or nothing. */
   static void prepare(Path dir) throws IOException {
     make(dir.toAbsolutePath());
-    if (Files.exists(dir.resolve(CURRENT))) {
+    if (Files.exists(dir.resolve(Manifest.CURRENT))) {
       return;
     }
     try (Stream<Path> files = Files.list(dir)) {
@@ -38,7 +36,7 @@ final class StoreDirectory {
                         + " has "
                         + name
                         + " but no "
-                        + CURRENT);
+                        + Manifest.CURRENT);
               });
     }
   }

@@ -1,0 +1,39 @@
+package dev.sluice.broker;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+
+/** Runs a main class of the tests in a process of its own. */
+final class ChildJvm {
+  private ChildJvm() {}
+
+  /** A process whose standard error is ours. */
+  static Process start(List<String> prefix, Class<?> main, String... arguments) throws IOException {
+    List<String> command = new ArrayList<>(prefix);
+    command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
+    command.addAll(List.of("-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"));
+    command.addAll(List.of("-cp", System.getProperty("java.class.path"), main.getName()));
+    Collections.addAll(command, arguments);
+    return new ProcessBuilder(command).redirectError(ProcessBuilder.Redirect.INHERIT).start();
+  }
+
+  /** What a process printed, line by line, after it has ended by itself without an error. */
+  static List<String> output(Process process) throws IOException, InterruptedException {
+    try {
+      List<String> lines =
+          new String(process.getInputStream().readAllBytes(), UTF_8).lines().toList();
+      if (!process.waitFor(30, TimeUnit.SECONDS) || process.exitValue() != 0) {
+        throw new AssertionError("a child process failed: " + process.info() + ": " + lines);
+      }
+      return lines;
+    } finally {
+      process.destroyForcibly();
+    }
+  }
+}

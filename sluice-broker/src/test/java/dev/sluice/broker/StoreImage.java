@@ -1,0 +1,53 @@
+package dev.sluice.broker;
+
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Objects;
+import java.util.stream.Stream;
+
+/** The files of a {@link RocksStore}, to copy and to damage. */
+final class StoreImage {
+  private StoreImage() {}
+
+  /** What a process leaves that ends now; of a store that is open, too. */
+  static Path copy(Path from, Path to) throws IOException {
+    Files.createDirectories(to);
+    for (Path file : files(from)) {
+      Files.copy(file, to.resolve(file.getFileName()));
+    }
+    return to;
+  }
+
+  /** Files by how their names end, oldest first. */
+  static List<Path> files(Path dir, String suffix) throws IOException {
+    return files(dir).stream().filter(file -> file.toString().endsWith(suffix)).toList();
+  }
+
+  private static List<Path> files(Path dir) throws IOException {
+    try (Stream<Path> files = Files.list(dir)) {
+      return files.sorted().toList();
+    }
+  }
+
+  static Path newestLog(Path dir) throws IOException {
+    return Objects.requireNonNull(WalFiles.in(dir).lastEntry()).getValue();
+  }
+
+  /** Inverts one bit; a second call restores it. */
+  static void flip(Path file, long bit) {
+    try {
+      byte[] bytes = Files.readAllBytes(file);
+      bytes[Math.toIntExact(bit / 8)] ^= (byte) (1 << (bit % 8));
+      Files.write(file, bytes);
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
+  static long bits(Path file) throws IOException {
+    return 8 * Files.size(file);
+  }
+}
