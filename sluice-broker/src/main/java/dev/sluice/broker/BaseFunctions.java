@@ -112,9 +112,17 @@ final class BaseFunctions {
     try {
       return varargsOf(TRUE, function.invoke(args.subargs(3)));
     } catch (LuaError e) {
-      return varargsOf(FALSE, handler.invoke(ScriptError.valueOf(e)));
+      return varargsOf(FALSE, handle(handler, ScriptError.valueOf(e)));
     } finally {
       guard.leaveTo(depth);
+    }
+  }
+
+  private static Varargs handle(LuaValue handler, LuaValue error) {
+    try {
+      return handler.invoke(error);
+    } catch (LuaError e) {
+      return LuaText.of("error in error handling");
     }
   }
 

@@ -24,6 +24,10 @@ final class LuaHookEngine implements HookEngine {
   private static final LuaString ATTEMPTS = LuaText.of("attempts");
   private static final LuaString ERROR = LuaText.of("error");
 
+  static {
+    ScriptWarmup.run();
+  }
+
   private final SandboxPool pool;
 
   LuaHookEngine(HookLimits limits, LongSupplier nanoClock) {

@@ -72,10 +72,10 @@ final class StringFunctions {
     return LuaString.valueUsing(reversed);
   }
 
-  private byte[] newBytes(int length) {
+  private byte[] newBytes(long length) {
     guard.reserveString(length);
     guard.spend(length / COPIED_PER_STEP);
-    return new byte[length];
+    return new byte[(int) length];
   }
 
   private Varargs bytes(Varargs args) {
@@ -138,15 +138,19 @@ final class StringFunctions {
     if (times <= 0 || length == 0) {
       return LuaValue.EMPTYSTRING;
     }
-    guard.reserveString(length);
-    guard.spend(times);
-    ScriptBuffer repeated = new ScriptBuffer(guard);
-    repeated.append(text);
-    for (long i = 1; i < times; i++) {
-      repeated.append(separator);
-      repeated.append(text);
+    byte[] repeated = newBytes(length);
+    text.copyInto(0, repeated, 0, text.m_length);
+    int filled = text.m_length;
+    if (times > 1) {
+      separator.copyInto(0, repeated, filled, separator.m_length);
+      filled += separator.m_length;
     }
-    return repeated.toLua();
+    while (filled < repeated.length) {
+      int count = Math.min(filled, repeated.length - filled);
+      System.arraycopy(repeated, 0, repeated, filled, count);
+      filled += count;
+    }
+    return LuaString.valueUsing(repeated);
   }
 
   private Varargs find(Varargs args, boolean positions) {
