@@ -1,0 +1,109 @@
+package dev.sluice.broker;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import java.io.ByteArrayInputStream;
+import java.io.IOException;
+import java.util.function.LongSupplier;
+import org.luaj.vm2.LuaError;
+import org.luaj.vm2.LuaString;
+import org.luaj.vm2.LuaTable;
+import org.luaj.vm2.LuaValue;
+import org.luaj.vm2.Prototype;
+import org.luaj.vm2.compiler.LuaC;
+
+/** Hooks in Lua 5.2, as LuaJ speaks it; {@code docs/hooks.md} has the contract. */
+final class LuaHookEngine implements HookEngine {
+  private static final String ON_ENQUEUE = "on_enqueue";
+  private static final String ON_FAILURE = "on_failure";
+
+  private static final LuaString HEADERS = LuaText.of("headers");
+  private static final LuaString PAYLOAD_SIZE = LuaText.of("payload_size");
+  private static final LuaString QUEUE = LuaText.of("queue");
+  private static final LuaString ID = LuaText.of("id");
+  private static final LuaString ATTEMPTS = LuaText.of("attempts");
+  private static final LuaString ERROR = LuaText.of("error");
+
+  static {
+    ScriptWarmup.run();
+  }
+
+  private final SandboxPool pool;
+
+  LuaHookEngine(HookLimits limits, LongSupplier nanoClock) {
+    LongSupplier allocated = Sandbox.allocatedBytes();
+    pool = new SandboxPool(() -> new Sandbox(limits, nanoClock, allocated));
+  }
+
+  @Override
+  public EnqueueHook compileEnqueue(String source) {
+    Prototype script = compile(source, ON_ENQUEUE);
+    return (arrival, config) -> {
+      Sandbox sandbox = pool.take();
+      try {
+        return HookAnswers.assignment(
+            sandbox.run(script, ON_ENQUEUE, guard -> message(guard, arrival), config));
+      } finally {
+        pool.give(sandbox);
+      }
+    };
+  }
+
+  @Override
+  public FailureHook compileFailure(String source) {
+    Prototype script = compile(source, ON_FAILURE);
+    return (failure, config) -> {
+      Sandbox sandbox = pool.take();
+      try {
+        return HookAnswers.verdict(
+            sandbox.run(script, ON_FAILURE, guard -> message(guard, failure), config));
+      } finally {
+        pool.give(sandbox);
+      }
+    };
+  }
+
+  private static LuaTable message(ScriptGuard guard, Arrival arrival) {
+    LuaTable message = new LuaTable(0, 4);
+    message.rawset(HEADERS, new HeaderTable(guard, arrival.headers()));
+    message.rawset(PAYLOAD_SIZE, LuaValue.valueOf(arrival.payloadSize()));
+    message.rawset(QUEUE, LuaText.of(arrival.queue()));
+    return message;
+  }
+
+  private static LuaTable message(ScriptGuard guard, Failure failure) {
+    LuaTable message = new LuaTable(0, 8);
+    message.rawset(HEADERS, new HeaderTable(guard, failure.headers()));
+    message.rawset(ID, LuaText.of(failure.id().toString()));
+    message.rawset(ATTEMPTS, LuaValue.valueOf(failure.attempts()));
+    message.rawset(QUEUE, LuaText.of(failure.queue()));
+    message.rawset(ERROR, LuaText.of(failure.error()));
+    return message;
+  }
+
+  private Prototype compile(String source, String function) {
+    Prototype script = parse(source, function);
+    Sandbox sandbox = pool.take();
+    try {
+      sandbox.check(script, function);
+    } finally {
+      pool.give(sandbox);
+    }
+    return script;
+  }
+
+  private static Prototype parse(String source, String name) {
+    byte[] bytes = source.getBytes(UTF_8);
+    if (bytes.length > HookLimits.MAX_SOURCE_BYTES) {
+      throw new HookException("a script must be at most 65536 bytes long: bytes=" + bytes.length);
+    }
+    try {
+      return LuaC.instance.compile(new ByteArrayInputStream(bytes), name);
+    } catch (LuaError e) {
+      String message = ScriptError.text(e).replace("[string \"" + name + "\"]", name);
+      throw new HookException(Sandbox.bounded(message));
+    } catch (IOException | RuntimeException | StackOverflowError e) {
+      throw new HookException(Sandbox.bounded("the script does not compile: " + e));
+    }
+  }
+}
