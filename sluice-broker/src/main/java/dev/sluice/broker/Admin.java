@@ -153,11 +153,14 @@ final class Admin {
   /**
    * Takes up to {@code limit} dead letters that wait out of {@code queue}, the oldest first; they
    * are not delivered until {@link #redrive} has moved them.
+   *
+   * @param first whether to complain if there is no room for them; else they stay
    */
-  void claimDeadLetters(String queue, int limit, CompletableFuture<List<Entry>> future) {
+  void claimDeadLetters(
+      String queue, int limit, boolean first, CompletableFuture<List<Entry>> future) {
     try {
       Line line = state.line(queue);
-      int room = (int) Math.min(limit, roomAtSource(line));
+      int room = (int) Math.min(limit, roomAtSource(line, first));
       List<Entry> claimed =
           room == 0 ? List.of() : state.index.find(room, entry -> waitsIn(line, entry));
       for (Entry entry : claimed) {
@@ -170,16 +173,16 @@ final class Admin {
     }
   }
 
-  private long roomAtSource(Line deadLetters) {
+  private long roomAtSource(Line deadLetters, boolean first) {
     Line source = source(deadLetters);
     long most = source.config.maxDepth();
-    if (most > 0 && source.depth >= most) {
+    if (first && most > 0 && source.depth >= most) {
       throw new BrokerException(
           Code.QUEUE_FULL,
           "the queue holds as many messages as it may: queue=%s, maxDepth=%d"
               .formatted(source.name, most));
     }
-    return most == 0 ? Long.MAX_VALUE : most - source.depth;
+    return most == 0 ? Long.MAX_VALUE : Math.max(0, most - source.depth);
   }
 
   private Line source(Line deadLetters) {

@@ -27,6 +27,9 @@ final class Batch {
   /** Whether somebody whose queue need not wait for the disk wants it there soon all the same. */
   boolean syncSoon;
 
+  /** Bytes of messages in it. */
+  long bodyBytes;
+
   /** Broker time at which the last of its leases ends; {@link Long#MIN_VALUE} without one. */
   long leasesUntil = Long.MIN_VALUE;
 

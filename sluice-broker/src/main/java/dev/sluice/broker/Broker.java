@@ -1,6 +1,443 @@
 package dev.sluice.broker;
 
-/** Durable queues that are fair between tenants and obey rate limits. */
-public final class Broker {
-  private Broker() {}
+import static dev.sluice.broker.Checks.requireBetween;
+import static dev.sluice.broker.Checks.requireDuration;
+import static dev.sluice.broker.Checks.requireKey;
+import static dev.sluice.broker.Checks.requireQueueName;
+
+import dev.sluice.ThrottleStats;
+import dev.sluice.broker.BrokerException.Code;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.Collection;
+import java.util.List;
+import java.util.Optional;
+import java.util.SortedMap;
+import java.util.TreeMap;
+import java.util.UUID;
+import java.util.concurrent.CompletableFuture;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Durable queues in a directory: fair between tenants by weight, within the limits of throttle
+ * keys, with leases, retries and dead letters.
+ *
+ * <p>Thread-safe. What concerns messages is answered by futures, once it is as durable as the queue
+ * asks for ({@link Durability}); what concerns queues and configuration waits for that. Futures are
+ * completed on a thread of the broker: what is chained to them must not block.
+ *
+ * <p>What is acknowledged is never lost: an enqueued message is delivered until it is acknowledged,
+ * becomes a dead letter or is purged. It may be delivered more than once: when its lease ends, or
+ * when the broker stops before an acknowledgement is answered.
+ *
+ * <p>When its store fails the broker stops: every call fails with {@code STOPPED}, and what was
+ * answered is there when the directory is opened again.
+ *
+ * @since 0.1
+ */
+public final class Broker implements AutoCloseable {
+  /** The longest error that is kept with a dead letter, in characters; longer ones are cut. */
+  public static final int MAX_ERROR = 4_096;
+
+  /** The longest value of the configuration, in bytes of UTF-8. */
+  public static final int MAX_CONFIG_BYTES = 1_024;
+
+  private final Machinery machinery;
+
+  private Broker(Machinery machinery) {
+    this.machinery = machinery;
+  }
+
+  /**
+   * Opens a broker with {@link BrokerConfig#defaults}.
+   *
+   * @param directory where it keeps everything; made if it does not exist
+   * @return the broker
+   * @throws BrokerException if the directory cannot be used, or what it holds is damaged
+   */
+  public static Broker open(Path directory) {
+    return open(directory, BrokerConfig.defaults());
+  }
+
+  /**
+   * Opens a broker.
+   *
+   * @param directory where it keeps everything; made if it does not exist
+   * @param config how it behaves
+   * @return the broker
+   * @throws BrokerException if the directory cannot be used, or what it holds is damaged
+   */
+  public static Broker open(Path directory, BrokerConfig config) {
+    try {
+      return new Broker(Machinery.start(RocksStore.open(directory), config));
+    } catch (StoreException unusable) {
+      throw new BrokerException(Code.STORE, unusable.getMessage(), unusable);
+    }
+  }
+
+  // ---- queues
+
+  /**
+   * Makes a queue of {@link QueueConfig#defaults}, and one for its dead letters.
+   *
+   * @param name 1 to 128 letters, digits and {@code . _ - : /}
+   */
+  public void createQueue(String name) {
+    createQueue(name, QueueConfig.defaults());
+  }
+
+  /**
+   * Makes a queue, and one for its dead letters, {@code <name>.dlq}.
+   *
+   * @param name 1 to 128 letters, digits and {@code . _ - : /}
+   * @param config how it behaves
+   * @throws BrokerException if it exists or a script does not compile
+   */
+  public void createQueue(String name, QueueConfig config) {
+    requireQueueName(name);
+    machinery.scripts.compile(config);
+    CompletableFuture<Void> call = machinery.calls.begin();
+    machinery.input(engine -> engine.admin.create(name, config, call));
+    Calls.await(call);
+  }
+
+  /**
+   * Changes how a queue behaves.
+   *
+   * @param name the queue
+   * @param config how it behaves from now on
+   * @throws BrokerException if it does not exist or a script does not compile
+   */
+  public void updateQueue(String name, QueueConfig config) {
+    machinery.scripts.compile(config);
+    CompletableFuture<Void> call = machinery.calls.begin();
+    machinery.input(engine -> engine.admin.update(name, config, call));
+    Calls.await(call);
+  }
+
+  /**
+   * Deletes a queue, its dead letters, and everything in both; their consumers are closed.
+   *
+   * @param name the queue
+   * @throws BrokerException if it does not exist
+   */
+  public void deleteQueue(String name) {
+    CompletableFuture<Void> call = machinery.calls.begin();
+    machinery.input(engine -> engine.admin.delete(name, call));
+    Calls.await(call);
+  }
+
+  /**
+   * All queues, with those of dead letters.
+   *
+   * @return configuration by name
+   */
+  public SortedMap<String, QueueConfig> queues() {
+    SortedMap<String, QueueConfig> all = new TreeMap<>();
+    machinery.scripts.views().forEach((name, view) -> all.put(name, view.config()));
+    return all;
+  }
+
+  /**
+   * How a queue stands.
+   *
+   * @param name the queue
+   * @return a snapshot
+   * @throws BrokerException if it does not exist
+   */
+  public QueueStats stats(String name) {
+    return machinery.ask(engine -> engine.admin.stats(name));
+  }
+
+  /**
+   * Deletes every message of a queue that no consumer has.
+   *
+   * @param name the queue
+   * @return how many
+   * @throws BrokerException if it does not exist
+   */
+  public long purge(String name) {
+    CompletableFuture<Long> call = machinery.calls.begin();
+    machinery.input(engine -> engine.admin.purge(name, call));
+    return Calls.await(call);
+  }
+
+  /**
+   * Looks at messages of a queue without taking them, whatever they wait for, the oldest first.
+   *
+   * @param name the queue
+   * @param limit how many at the most, from 1 to 1,000
+   * @return the messages
+   * @throws BrokerException if the queue does not exist
+   */
+  public List<StoredMessage> peek(String name, int limit) {
+    requireBetween("limit", limit, 1, 1_000);
+    return machinery.reader.peek(machinery.scripts.view(name), limit);
+  }
+
+  // ---- messages
+
+  /**
+   * Enqueues a message.
+   *
+   * @param queue the queue
+   * @param message the message
+   * @return its id, once it is stored
+   * @throws IllegalArgumentException if the message is too large
+   */
+  public CompletableFuture<UUID> enqueue(String queue, Message message) {
+    return enqueueAll(queue, List.of(message)).thenApply(ids -> ids.get(0));
+  }
+
+  /**
+   * Enqueues messages in order, all or, if it fails, none.
+   *
+   * @param queue the queue
+   * @param messages the messages
+   * @return their ids, once they are stored
+   * @throws IllegalArgumentException if a message is too large
+   */
+  public CompletableFuture<List<UUID>> enqueueAll(String queue, List<Message> messages) {
+    return machinery.submit(queue, messages);
+  }
+
+  /**
+   * Takes messages from a queue by asking for them.
+   *
+   * @param queue the queue
+   * @param prefetch how many messages the consumer may have that are not settled, from 1 to
+   *     1,000,000
+   * @return the consumer
+   * @throws BrokerException if the queue does not exist
+   */
+  public Consumer consume(String queue, int prefetch) {
+    requireBetween("prefetch", prefetch, 1, 1_000_000);
+    return machinery.consume(this, queue, prefetch, null);
+  }
+
+  /**
+   * Takes messages from a queue by being called, on a thread of the broker, which it may block.
+   *
+   * @param queue the queue
+   * @param prefetch how many messages the consumer may have that are not settled, from 1 to
+   *     1,000,000; 0 if it says so itself by {@link Consumer#addCredit}
+   * @param handler called with messages, one call at a time
+   * @return the consumer
+   * @throws BrokerException if the queue does not exist
+   */
+  public Consumer consume(String queue, int prefetch, Consumer.Handler handler) {
+    requireBetween("prefetch", prefetch, 0, 1_000_000);
+    return machinery.consume(this, queue, prefetch, handler);
+  }
+
+  /**
+   * Acknowledges messages of one queue: they will not be delivered again.
+   *
+   * @param deliveries the messages
+   * @return the ids of those whose lease had ended, once the others are stored as done
+   * @throws IllegalArgumentException if they are of several queues
+   */
+  public CompletableFuture<List<UUID>> ackAll(Collection<Delivery> deliveries) {
+    if (deliveries.isEmpty()) {
+      return CompletableFuture.completedFuture(List.of());
+    }
+    List<String> queues = deliveries.stream().map(Delivery::queue).distinct().toList();
+    if (queues.size() > 1) {
+      throw new IllegalArgumentException("deliveries must be of one queue: queues=" + queues);
+    }
+    return machinery.ackAll(queues.get(0), Delivery.claims(deliveries));
+  }
+
+  /**
+   * Acknowledges a message.
+   *
+   * @param queue the queue
+   * @param id the message
+   * @param token of its lease; null for whatever lease it has
+   * @return completed once it is stored as done
+   */
+  public CompletableFuture<Void> ack(String queue, UUID id, @Nullable LeaseToken token) {
+    Dispatch.Claim claim = new Dispatch.Claim(id, token);
+    return machinery
+        .ackAll(queue, List.of(claim))
+        .thenAccept(
+            refused -> {
+              if (!refused.isEmpty()) {
+                throw Dispatch.notLeased(queue, claim);
+              }
+            });
+  }
+
+  /**
+   * Says that a message could not be handled.
+   *
+   * @param queue the queue
+   * @param id the message
+   * @param token of its lease; null for whatever lease it has
+   * @param error what went wrong
+   * @return completed once what becomes of it is stored
+   */
+  public CompletableFuture<Void> nack(
+      String queue, UUID id, @Nullable LeaseToken token, String error) {
+    String kept = error.length() > MAX_ERROR ? error.substring(0, MAX_ERROR) : error;
+    CompletableFuture<Void> call = machinery.calls.begin();
+    Dispatch.Claim claim = new Dispatch.Claim(id, token);
+    machinery.input(engine -> engine.failures.nack(queue, claim, kept, call));
+    return call;
+  }
+
+  /**
+   * Gives the holder of a message more time, or less.
+   *
+   * @param queue the queue
+   * @param id the message
+   * @param token of its lease; null for whatever lease it has
+   * @param time from now on, from 1 ms to {@link QueueConfig#MAX_LEASE}
+   * @return completed once the lease is extended
+   */
+  public CompletableFuture<Void> extend(
+      String queue, UUID id, @Nullable LeaseToken token, Duration time) {
+    requireDuration("time", time, Duration.ofMillis(1), QueueConfig.MAX_LEASE);
+    CompletableFuture<Void> call = machinery.calls.begin();
+    Dispatch.Claim claim = new Dispatch.Claim(id, token);
+    machinery.input(engine -> engine.dispatch.extend(queue, claim, time.toNanos(), call));
+    return call;
+  }
+
+  /**
+   * Gives a message back untouched.
+   *
+   * @param queue the queue
+   * @param id the message
+   * @param token of its lease; null for whatever lease it has
+   * @return completed once others can have it
+   */
+  public CompletableFuture<Void> release(String queue, UUID id, @Nullable LeaseToken token) {
+    CompletableFuture<Void> call = machinery.calls.begin();
+    Dispatch.Claim claim = new Dispatch.Claim(id, token);
+    machinery.input(engine -> engine.dispatch.release(queue, claim, call));
+    return call;
+  }
+
+  /**
+   * Sends dead letters back to the queue they came from, the oldest first, as if new: their
+   * attempts are forgotten.
+   *
+   * @param deadLetterQueue a queue whose name ends in {@code .dlq}
+   * @param count how many at the most; 0 for all that wait now
+   * @param runScript whether {@code on_enqueue} says anew where they go
+   * @return how many went
+   * @throws BrokerException if there is no such queue or the one they came from is gone or full
+   */
+  public long redrive(String deadLetterQueue, long count, boolean runScript) {
+    requireBetween("count", count, 0, Long.MAX_VALUE);
+    return machinery.redrive(deadLetterQueue, count == 0 ? Long.MAX_VALUE : count, runScript);
+  }
+
+  // ---- configuration and rates
+
+  /**
+   * Sets a value that scripts can read. A key {@code throttle.<k>} is the rate of throttle key k:
+   * {@code "<tokens per second>,<burst>"}.
+   *
+   * @param key 1 to 256 bytes
+   * @param value up to {@link #MAX_CONFIG_BYTES} bytes
+   * @throws IllegalArgumentException if either is too long, or the value is no rate where it must
+   *     be one
+   */
+  public void setConfig(String key, String value) {
+    requireKey("key", key);
+    requireBetween("bytes of value", Schema.utf8(value).length, 0, MAX_CONFIG_BYTES);
+    String throttleKey = ThrottleRate.throttleKey(key);
+    if (throttleKey != null) {
+      requireKey("throttle key", throttleKey);
+      ThrottleRate.parse(value).requireExact();
+    }
+    changeConfig(key, value);
+  }
+
+  /**
+   * Takes a value away, and with a key {@code throttle.<k>} the rate of throttle key k.
+   *
+   * @param key the key
+   */
+  public void removeConfig(String key) {
+    changeConfig(requireKey("key", key), null);
+  }
+
+  private void changeConfig(String key, @Nullable String value) {
+    CompletableFuture<Void> call = machinery.calls.begin();
+    machinery.input(engine -> engine.admin.setConfig(key, value, call));
+    Calls.await(call);
+  }
+
+  /**
+   * A value of the configuration.
+   *
+   * @param key the key
+   * @return empty if there is none
+   */
+  public Optional<String> config(String key) {
+    return Optional.ofNullable(machinery.scripts.config().get(key));
+  }
+
+  /**
+   * The whole configuration.
+   *
+   * @return value by key
+   */
+  public SortedMap<String, String> config() {
+    return new TreeMap<>(machinery.scripts.config());
+  }
+
+  /**
+   * Gives a throttle key a rate, or another one; all queues share it, at once and after a restart.
+   *
+   * @param throttleKey the key
+   * @param perSecond messages per second, fractions allowed
+   * @param burst how many at once
+   */
+  public void setThrottle(String throttleKey, double perSecond, double burst) {
+    requireKey("throttle key", throttleKey);
+    setConfig(ThrottleRate.configKey(throttleKey), new ThrottleRate(perSecond, burst).format());
+  }
+
+  /**
+   * Takes a throttle key's rate away: it holds up nobody.
+   *
+   * @param throttleKey the key
+   */
+  public void removeThrottle(String throttleKey) {
+    requireKey("throttle key", throttleKey);
+    removeConfig(ThrottleRate.configKey(throttleKey));
+  }
+
+  /**
+   * How every throttle key with a rate stands.
+   *
+   * @return a snapshot
+   */
+  public List<ThrottleStats> throttles() {
+    return machinery.ask(engine -> engine.state.scheduler.throttles(engine.state.now));
+  }
+
+  // ---- for consumers
+
+  List<Delivery> read(List<Handover> handovers) {
+    return machinery.reader.read(this, handovers);
+  }
+
+  void input(java.util.function.Consumer<Engine> input) {
+    machinery.input(input);
+  }
+
+  void fenced(Runnable userCode) {
+    Machinery.fenced(userCode);
+  }
+
+  /** Stops once everything that was begun is stored; closing twice does nothing. */
+  @Override
+  public void close() {
+    machinery.close();
+  }
 }

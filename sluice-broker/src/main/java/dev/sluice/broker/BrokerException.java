@@ -1,6 +1,7 @@
 package dev.sluice.broker;
 
 import java.util.Objects;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The broker refuses an operation, which has changed nothing, or has stopped.
@@ -55,11 +56,11 @@ public final class BrokerException extends RuntimeException {
   /** What is wrong. */
   private final Code code;
 
-  BrokerException(Code code, String message) {
+  BrokerException(Code code, @Nullable String message) {
     this(code, message, null);
   }
 
-  BrokerException(Code code, String message, @org.jspecify.annotations.Nullable Throwable cause) {
+  BrokerException(Code code, @Nullable String message, @Nullable Throwable cause) {
     super(message, cause, false, code == Code.STORE || code == Code.STOPPED);
     this.code = Objects.requireNonNull(code);
   }

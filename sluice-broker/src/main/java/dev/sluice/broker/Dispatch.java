@@ -175,12 +175,16 @@ final class Dispatch {
   Lease require(String queue, Claim claim) {
     Lease lease = find(state.line(queue), claim);
     if (lease == null) {
-      throw new BrokerException(
-          Code.LEASE_NOT_FOUND,
-          "the message is not leased, or not by that token: queue=%s, id=%s, token=%s"
-              .formatted(queue, claim.id(), claim.token()));
+      throw notLeased(queue, claim);
     }
     return lease;
+  }
+
+  static BrokerException notLeased(String queue, Claim claim) {
+    return new BrokerException(
+        Code.LEASE_NOT_FOUND,
+        "the message is not leased, or not by that token: queue=%s, id=%s, token=%s"
+            .formatted(queue, claim.id(), claim.token()));
   }
 
   private @Nullable Lease find(Line line, Claim claim) {

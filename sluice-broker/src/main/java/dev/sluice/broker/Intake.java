@@ -107,6 +107,7 @@ final class Intake {
     Envelope.stamp(submission.body(), state.now);
     long availableAt = state.now + submission.delayNanos();
     state.batch.facts.add(new Fact.Enqueued(entry, availableAt, submission.body()));
+    state.batch.bodyBytes += submission.body().length;
     Batch.Effects committed = state.batch.committed(line);
     if (submission.delayNanos() == 0) {
       committed.ready.add(entry);

@@ -1,5 +1,6 @@
 package dev.sluice.broker;
 
+import dev.sluice.FairScheduler;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -42,6 +43,11 @@ record ThrottleRate(double perSecond, double burst) {
     }
     throw new IllegalArgumentException(
         "a rate must be \"<tokens per second>,<burst>\": value=\"" + value + "\"");
+  }
+
+  /** Refuses what no bucket can be made of, before it is stored. */
+  void requireExact() {
+    FairScheduler.create().setRate("checked", perSecond, burst, 0);
   }
 
   String format() {

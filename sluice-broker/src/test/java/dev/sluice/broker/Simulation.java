@@ -571,7 +571,7 @@ final class Simulation implements BrokerState.Outputs {
   private void redrive() {
     String deadLetters = pick(QUEUES) + DeadLetter.SUFFIX;
     CompletableFuture<List<Entry>> claimed = new CompletableFuture<>();
-    engine.admin.claimDeadLetters(deadLetters, 1 + random.nextInt(3), claimed);
+    engine.admin.claimDeadLetters(deadLetters, 1 + random.nextInt(3), true, claimed);
     claimed.thenAccept(
         entries ->
             engine.admin.redrive(

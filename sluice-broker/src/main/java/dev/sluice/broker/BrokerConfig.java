@@ -1,0 +1,104 @@
+package dev.sluice.broker;
+
+import static dev.sluice.broker.Checks.requireBetween;
+import static dev.sluice.broker.Checks.requireDuration;
+
+import java.time.Duration;
+import java.util.Objects;
+
+/**
+ * How a broker behaves as a whole.
+ *
+ * @param maxMessageBytes the largest message, payload and headers together
+ * @param maxInboundBytes how much may be on its way into the broker before it is {@code BUSY}
+ * @param diskReserveBytes below so much free space messages are refused, so that those there are
+ *     can be settled
+ * @param syncInterval how soon operations on queues of {@link Durability#INTERVAL} are on the disk
+ * @param metrics told what happens
+ * @since 0.1
+ */
+public record BrokerConfig(
+    int maxMessageBytes,
+    long maxInboundBytes,
+    long diskReserveBytes,
+    Duration syncInterval,
+    BrokerMetrics metrics) {
+  private static final int MEBIBYTE = 1 << 20;
+  private static final BrokerConfig DEFAULTS =
+      new BrokerConfig(
+          16 * MEBIBYTE,
+          64L * MEBIBYTE,
+          256L * MEBIBYTE,
+          Duration.ofMillis(100),
+          BrokerMetrics.NONE);
+
+  /** Checks every part. */
+  public BrokerConfig {
+    requireBetween("maxMessageBytes", maxMessageBytes, 1, 256L * MEBIBYTE);
+    requireBetween("maxInboundBytes", maxInboundBytes, maxMessageBytes, 1L << 40);
+    requireBetween("diskReserveBytes", diskReserveBytes, 0, Long.MAX_VALUE);
+    requireDuration("syncInterval", syncInterval, Duration.ofMillis(1), Duration.ofHours(1));
+    Objects.requireNonNull(metrics, "metrics");
+  }
+
+  /**
+   * Messages of up to 16 MiB, 64 MiB on their way, a reserve of 256 MiB, 100 ms.
+   *
+   * @return the configuration that a broker has unless told otherwise
+   */
+  public static BrokerConfig defaults() {
+    return DEFAULTS;
+  }
+
+  /**
+   * The same, with another largest message.
+   *
+   * @param bytes from 1 to 256 MiB
+   * @return the configuration
+   */
+  public BrokerConfig withMaxMessageBytes(int bytes) {
+    return new BrokerConfig(
+        bytes, Math.max(bytes, maxInboundBytes), diskReserveBytes, syncInterval, metrics);
+  }
+
+  /**
+   * The same, with another limit of what is on its way in.
+   *
+   * @param bytes at least {@link #maxMessageBytes}
+   * @return the configuration
+   */
+  public BrokerConfig withMaxInboundBytes(long bytes) {
+    return new BrokerConfig(maxMessageBytes, bytes, diskReserveBytes, syncInterval, metrics);
+  }
+
+  /**
+   * The same, with another reserve of free space.
+   *
+   * @param bytes at least 0
+   * @return the configuration
+   */
+  public BrokerConfig withDiskReserveBytes(long bytes) {
+    return new BrokerConfig(maxMessageBytes, maxInboundBytes, bytes, syncInterval, metrics);
+  }
+
+  /**
+   * The same, with another interval between syncs.
+   *
+   * @param interval from 1 ms to 1 h
+   * @return the configuration
+   */
+  public BrokerConfig withSyncInterval(Duration interval) {
+    return new BrokerConfig(maxMessageBytes, maxInboundBytes, diskReserveBytes, interval, metrics);
+  }
+
+  /**
+   * The same, with somebody who counts.
+   *
+   * @param listener told what happens
+   * @return the configuration
+   */
+  public BrokerConfig withMetrics(BrokerMetrics listener) {
+    return new BrokerConfig(
+        maxMessageBytes, maxInboundBytes, diskReserveBytes, syncInterval, listener);
+  }
+}

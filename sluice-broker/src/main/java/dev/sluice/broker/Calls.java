@@ -1,0 +1,76 @@
+package dev.sluice.broker;
+
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ExecutionException;
+import org.jspecify.annotations.Nullable;
+
+/** Calls that are not answered yet: all of them are, whatever happens to the broker. */
+final class Calls {
+  @SuppressWarnings("CollectionUndefinedEquality") // each is itself
+  private final Set<Call<?>> open = ConcurrentHashMap.newKeySet();
+
+  private volatile @Nullable BrokerException end;
+
+  /** A call, which is open until it is answered. */
+  private final class Call<T> extends CompletableFuture<T> {
+    @Override
+    public boolean complete(T value) {
+      open.remove(this);
+      return super.complete(value);
+    }
+
+    @Override
+    public boolean completeExceptionally(Throwable why) {
+      open.remove(this);
+      return super.completeExceptionally(why);
+    }
+
+    @Override
+    public boolean cancel(boolean mayInterruptIfRunning) {
+      open.remove(this);
+      return super.cancel(mayInterruptIfRunning);
+    }
+  }
+
+  <T> CompletableFuture<T> begin() {
+    Call<T> call = new Call<>();
+    open.add(call);
+    BrokerException over = end;
+    if (over != null) {
+      call.completeExceptionally(over);
+    }
+    return call;
+  }
+
+  /** Every call, present and future, fails. */
+  void end(BrokerException why) {
+    end = end == null ? why : end;
+    open.forEach(call -> call.completeExceptionally(why));
+  }
+
+  /** Waits for an answer. */
+  static <T> T await(CompletableFuture<T> call) {
+    boolean interrupted = false;
+    try {
+      for (; ; ) {
+        try {
+          return call.get();
+        } catch (InterruptedException goOn) {
+          // The operation is under way: whoever asked for it must learn how it ends.
+          interrupted = true;
+        }
+      }
+    } catch (ExecutionException failed) {
+      if (failed.getCause() instanceof BrokerException refused) {
+        throw new BrokerException(refused.code(), refused.getMessage(), refused);
+      }
+      throw new IllegalStateException(failed.getCause());
+    } finally {
+      if (interrupted) {
+        Thread.currentThread().interrupt();
+      }
+    }
+  }
+}

@@ -1,0 +1,168 @@
+package dev.sluice.broker;
+
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Writes batches and makes them durable, on two threads: while one sync runs, what is written
+ * meanwhile comes together for the next.
+ */
+final class Committer {
+  /** Ends a thread. */
+  private static final Batch END = new Batch(0, 0);
+
+  private final Store store;
+  private final BrokerMetrics metrics;
+  private final long syncIntervalNanos;
+  private final Listener listener;
+  private final BlockingQueue<Batch> toWrite = new LinkedBlockingQueue<>();
+  private final BlockingQueue<Batch> toSync = new LinkedBlockingQueue<>();
+  private final Thread writer;
+  private final Thread syncer;
+
+  /** Told how far batches are. */
+  interface Listener {
+    void written(Batch batch);
+
+    void synced(List<Batch> batches);
+
+    /** The store failed; nothing more is written. */
+    void failed(Throwable why);
+  }
+
+  Committer(Store store, BrokerConfig config, Listener listener) {
+    this.store = store;
+    this.metrics = config.metrics();
+    this.syncIntervalNanos = config.syncInterval().toNanos();
+    this.listener = listener;
+    this.writer = new Thread(() -> guard(this::writeAll), "sluice-writer");
+    this.syncer = new Thread(() -> guard(this::syncAll), "sluice-syncer");
+  }
+
+  void start() {
+    writer.start();
+    syncer.start();
+  }
+
+  void submit(Batch batch) {
+    toWrite.add(batch);
+  }
+
+  /** Ends once everything submitted is written and synced. */
+  void finish() {
+    toWrite.add(END);
+    join(writer);
+    join(syncer);
+  }
+
+  static void join(Thread thread) {
+    boolean interrupted = false;
+    while (thread.isAlive() && thread != Thread.currentThread()) {
+      try {
+        thread.join();
+      } catch (InterruptedException goOn) {
+        interrupted = true;
+      }
+    }
+    if (interrupted) {
+      Thread.currentThread().interrupt();
+    }
+  }
+
+  /** A step that may be interrupted. */
+  private interface Work {
+    void run() throws InterruptedException;
+  }
+
+  private void guard(Work work) {
+    try {
+      work.run();
+    } catch (Throwable failure) {
+      listener.failed(failure);
+      toSync.add(END);
+    }
+  }
+
+  private void writeAll() throws InterruptedException {
+    for (Batch batch; (batch = toWrite.take()) != END; ) {
+      long from = System.nanoTime();
+      Rows rows = BatchRows.of(batch, store);
+      store.write(rows);
+      metrics.written(batch.facts.size(), rows.sizeBytes(), System.nanoTime() - from);
+      hand(batch.handovers);
+      listener.written(batch);
+      toSync.add(batch);
+    }
+    toSync.add(END);
+  }
+
+  /** Leases are written: their holders get the messages. */
+  private static void hand(List<Handover> handovers) {
+    if (handovers.isEmpty()) {
+      return;
+    }
+    Map<Subscriber, List<Handover>> byHolder = new LinkedHashMap<>();
+    for (Handover handover : handovers) {
+      byHolder.computeIfAbsent(handover.to(), absent -> new ArrayList<>()).add(handover);
+    }
+    byHolder.forEach((holder, batch) -> holder.outlet.deliver(batch));
+  }
+
+  private void syncAll() throws InterruptedException {
+    List<Batch> waiting = new ArrayList<>();
+    boolean ended = false;
+    while (!ended) {
+      ended = collect(waiting);
+      if (!waiting.isEmpty()) {
+        long from = System.nanoTime();
+        store.sync();
+        metrics.synced(System.nanoTime() - from);
+        listener.synced(List.copyOf(waiting));
+        waiting.clear();
+      }
+    }
+  }
+
+  /** Collects batches until one of them wants to be synced; returns whether there will be more. */
+  private boolean collect(List<Batch> waiting) throws InterruptedException {
+    long deadline = Long.MAX_VALUE;
+    for (; ; ) {
+      Batch next = take(deadline);
+      if (next == END) {
+        return true;
+      }
+      if (next == null) {
+        return false;
+      }
+      waiting.add(next);
+      while ((next = toSync.poll()) != null) {
+        if (next == END) {
+          return true;
+        }
+        waiting.add(next);
+      }
+      if (waiting.stream().anyMatch(Batch::needsSync)) {
+        return false;
+      }
+      if (deadline == Long.MAX_VALUE && waiting.stream().anyMatch(batch -> batch.syncSoon)) {
+        deadline = System.nanoTime() + syncIntervalNanos;
+      }
+      if (deadline == Long.MAX_VALUE) {
+        // Nobody waits for the disk: the operating system writes when it likes.
+        waiting.clear();
+      }
+    }
+  }
+
+  private @Nullable Batch take(long deadline) throws InterruptedException {
+    return deadline == Long.MAX_VALUE
+        ? toSync.take()
+        : toSync.poll(deadline - System.nanoTime(), TimeUnit.NANOSECONDS);
+  }
+}

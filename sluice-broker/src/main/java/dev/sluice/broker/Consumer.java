@@ -1,0 +1,229 @@
+package dev.sluice.broker;
+
+import java.time.Duration;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Deque;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Executor;
+import java.util.concurrent.locks.Condition;
+import java.util.concurrent.locks.ReentrantLock;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Somebody who takes messages from a queue: by asking for them, or by being called.
+ *
+ * <p>Thread-safe. A consumer that is slow holds up nobody else: it has its credit, and what it does
+ * not settle in time goes to others. When it is closed, what it has not settled goes back at once.
+ *
+ * @since 0.1
+ */
+public final class Consumer implements AutoCloseable {
+  private final Broker broker;
+  private final String queue;
+  private final @Nullable Handler handler;
+  private final Executor executor;
+  private final CompletableFuture<Subscriber> subscriber;
+  private final Mailbox mailbox = new Mailbox();
+
+  /** Called with messages, one call at a time. */
+  @FunctionalInterface
+  public interface Handler {
+    /**
+     * Takes messages; each is to be settled, now or later.
+     *
+     * @param deliveries the messages, at least one
+     */
+    void handle(List<Delivery> deliveries);
+  }
+
+  /** What has arrived and nobody has taken yet. */
+  private final class Mailbox implements Subscriber.Outlet {
+    private final ReentrantLock lock = new ReentrantLock();
+    private final Condition arrived = lock.newCondition();
+
+    // Guarded by lock.
+    private final Deque<Handover> waiting = new ArrayDeque<>();
+    private @Nullable BrokerException end;
+    private boolean handling;
+
+    @Override
+    public void deliver(List<Handover> batch) {
+      lock.lock();
+      try {
+        if (end != null) {
+          return;
+        }
+        waiting.addAll(batch);
+        arrived.signalAll();
+        if (handler == null || handling) {
+          return;
+        }
+        handling = true;
+      } finally {
+        lock.unlock();
+      }
+      executor.execute(Consumer.this::handleAll);
+    }
+
+    @Override
+    public void closed(BrokerException why) {
+      lock.lock();
+      try {
+        end = end == null ? why : end;
+        waiting.clear();
+        arrived.signalAll();
+      } finally {
+        lock.unlock();
+      }
+    }
+
+    List<Handover> take(int most, long waitNanos) throws InterruptedException {
+      lock.lockInterruptibly();
+      try {
+        long left = waitNanos;
+        while (waiting.isEmpty() && end == null && left > 0) {
+          left = arrived.awaitNanos(left);
+        }
+        if (end != null) {
+          throw new BrokerException(end.code(), end.getMessage());
+        }
+        return drain(most);
+      } finally {
+        lock.unlock();
+      }
+    }
+
+    /** For the handler; when nothing is left, it has to be called again. */
+    List<Handover> takeForHandler() {
+      lock.lock();
+      try {
+        handling = !waiting.isEmpty();
+        return drain(Integer.MAX_VALUE);
+      } finally {
+        lock.unlock();
+      }
+    }
+
+    private List<Handover> drain(int most) {
+      List<Handover> taken = new ArrayList<>(Math.min(most, waiting.size()));
+      while (taken.size() < most && !waiting.isEmpty()) {
+        taken.add(waiting.poll());
+      }
+      return taken;
+    }
+  }
+
+  Consumer(
+      Broker broker,
+      String queue,
+      @Nullable Handler handler,
+      Executor executor,
+      CompletableFuture<Subscriber> subscriber) {
+    this.broker = broker;
+    this.queue = queue;
+    this.handler = handler;
+    this.executor = executor;
+    this.subscriber = subscriber;
+  }
+
+  Subscriber.Outlet outlet() {
+    return mailbox;
+  }
+
+  /**
+   * The queue it takes from.
+   *
+   * @return the name
+   */
+  public String queue() {
+    return queue;
+  }
+
+  /**
+   * Waits for messages.
+   *
+   * @param most how many at the most, at least 1
+   * @param timeout how long to wait for the first
+   * @return what was there; empty when the time was over
+   * @throws InterruptedException if interrupted while it waited; nothing is lost
+   * @throws BrokerException if the consumer is closed or its queue is deleted
+   */
+  public List<Delivery> poll(int most, Duration timeout) throws InterruptedException {
+    Checks.requireBetween("most", most, 1, Integer.MAX_VALUE);
+    requirePull();
+    long left = nanos(timeout);
+    long deadline = System.nanoTime() + left;
+    for (; ; ) {
+      List<Handover> taken = mailbox.take(most, left);
+      List<Delivery> deliveries = broker.read(taken);
+      left = deadline - System.nanoTime();
+      // What was settled otherwise before it was read is nobody's any more.
+      if (!deliveries.isEmpty() || taken.isEmpty()) {
+        return deliveries;
+      }
+    }
+  }
+
+  /**
+   * Waits for a message, as long as it takes.
+   *
+   * @return the message
+   * @throws InterruptedException if interrupted while it waited; nothing is lost
+   * @throws BrokerException if the consumer is closed or its queue is deleted
+   */
+  public Delivery take() throws InterruptedException {
+    for (; ; ) {
+      List<Delivery> taken = poll(1, Duration.ofDays(1));
+      if (!taken.isEmpty()) {
+        return taken.get(0);
+      }
+    }
+  }
+
+  private static long nanos(Duration timeout) {
+    return timeout.compareTo(Duration.ofDays(365)) > 0
+        ? Duration.ofDays(365).toNanos()
+        : timeout.toNanos();
+  }
+
+  private void requirePull() {
+    if (handler != null) {
+      throw new IllegalStateException("this consumer is called with its messages: queue=" + queue);
+    }
+  }
+
+  private void handleAll() {
+    for (List<Handover> taken = mailbox.takeForHandler();
+        !taken.isEmpty();
+        taken = mailbox.takeForHandler()) {
+      List<Delivery> deliveries = broker.read(taken);
+      if (handler != null && !deliveries.isEmpty()) {
+        broker.fenced(() -> handler.handle(deliveries));
+      }
+    }
+  }
+
+  /**
+   * Lets the broker send more messages. Needed only by a consumer that was opened without a
+   * prefetch: others get as many as they settle.
+   *
+   * @param messages how many more, from 1 to 1,000,000
+   */
+  public void addCredit(int messages) {
+    Checks.requireBetween("messages", messages, 1, 1_000_000);
+    Subscriber known = Calls.await(subscriber);
+    broker.input(engine -> engine.dispatch.give(known, messages));
+  }
+
+  /** Takes no more messages; those it has not settled go back to where they were. */
+  @Override
+  public void close() {
+    mailbox.closed(
+        new BrokerException(
+            BrokerException.Code.CONSUMER_CLOSED, "the consumer is closed: queue=" + queue));
+    Subscriber known = Calls.await(subscriber);
+    broker.input(engine -> engine.dispatch.close(known, null));
+  }
+}

@@ -1,0 +1,191 @@
+package dev.sluice.broker;
+
+import java.time.Duration;
+import java.time.Instant;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.UUID;
+import java.util.concurrent.CompletableFuture;
+
+/**
+ * A message that a consumer has: to be settled before its lease ends.
+ *
+ * <p>Thread-safe. Each way to settle it answers once that is as durable as its queue asks for, and
+ * fails with {@code LEASE_NOT_FOUND} if the lease has ended: then somebody else may have it.
+ *
+ * @since 0.1
+ */
+public final class Delivery {
+  private final Broker broker;
+  private final Handover handover;
+  private final Envelope envelope;
+
+  Delivery(Broker broker, Handover handover, Envelope envelope) {
+    this.broker = broker;
+    this.handover = handover;
+    this.envelope = envelope;
+  }
+
+  /**
+   * Its id.
+   *
+   * @return the id that enqueueing it returned
+   */
+  public UUID id() {
+    return handover.entry().id();
+  }
+
+  /**
+   * The queue it comes from.
+   *
+   * @return the name
+   */
+  public String queue() {
+    return handover.entry().line.name;
+  }
+
+  /**
+   * Its content.
+   *
+   * @return the bytes; not a copy
+   */
+  public byte[] payload() {
+    return envelope.payload();
+  }
+
+  /**
+   * Its headers.
+   *
+   * @return name and value of each
+   */
+  public Map<String, String> headers() {
+    return envelope.headers();
+  }
+
+  /**
+   * Its fairness key.
+   *
+   * @return the key
+   */
+  public String key() {
+    return handover.entry().route.spec.key();
+  }
+
+  /**
+   * The weight that its fairness key had when it was enqueued.
+   *
+   * @return the weight
+   */
+  public int weight() {
+    return handover.entry().route.spec.weight();
+  }
+
+  /**
+   * The throttle keys it obeys.
+   *
+   * @return the keys
+   */
+  public Set<String> throttles() {
+    return handover.entry().route.spec.throttles().keySet();
+  }
+
+  /**
+   * How often it failed before.
+   *
+   * @return 0 the first time
+   */
+  public int attempts() {
+    return handover.attempts();
+  }
+
+  /**
+   * When it was enqueued.
+   *
+   * @return broker time
+   */
+  public Instant enqueuedAt() {
+    return instant(envelope.enqueuedAt());
+  }
+
+  /**
+   * When its lease ends, if it is not extended.
+   *
+   * @return broker time
+   */
+  public Instant leaseEnds() {
+    return instant(handover.until());
+  }
+
+  private static Instant instant(long brokerTime) {
+    return Instant.ofEpochSecond(0, brokerTime);
+  }
+
+  /**
+   * The token of its lease.
+   *
+   * @return the token
+   */
+  public LeaseToken token() {
+    return handover.token();
+  }
+
+  /**
+   * Why it is a dead letter.
+   *
+   * @return empty if it is none
+   */
+  public Optional<DeadLetter> deadLetter() {
+    return Optional.ofNullable(envelope.deadLetter());
+  }
+
+  /**
+   * It is done: it will not be delivered again.
+   *
+   * @return completed once that is stored
+   */
+  public CompletableFuture<Void> ack() {
+    return broker.ack(queue(), id(), token());
+  }
+
+  /**
+   * It could not be handled: the queue decides whether it is tried again.
+   *
+   * @param error what went wrong; kept with a dead letter
+   * @return completed once that is stored
+   */
+  public CompletableFuture<Void> nack(String error) {
+    return broker.nack(queue(), id(), token(), error);
+  }
+
+  /**
+   * It takes longer.
+   *
+   * @param time from now on, up to {@link QueueConfig#MAX_LEASE}
+   * @return completed once the lease is extended
+   */
+  public CompletableFuture<Void> extend(Duration time) {
+    return broker.extend(queue(), id(), token(), time);
+  }
+
+  /**
+   * It goes back untouched to where it was, which is not a failure.
+   *
+   * @return completed once others can have it
+   */
+  public CompletableFuture<Void> release() {
+    return broker.release(queue(), id(), token());
+  }
+
+  static List<Dispatch.Claim> claims(Iterable<Delivery> deliveries) {
+    List<Dispatch.Claim> claims = new java.util.ArrayList<>();
+    deliveries.forEach(each -> claims.add(new Dispatch.Claim(each.id(), each.token())));
+    return claims;
+  }
+
+  @Override
+  public String toString() {
+    return "Delivery[" + queue() + " " + id() + ", " + token() + "]";
+  }
+}

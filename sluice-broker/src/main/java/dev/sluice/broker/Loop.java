@@ -1,0 +1,91 @@
+package dev.sluice.broker;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
+
+/** The thread of the state machine. */
+final class Loop implements Runnable {
+  private static final long DISK_CHECK_NANOS = TimeUnit.MILLISECONDS.toNanos(500);
+
+  /** While a batch of this size waits for the one before it, messages wait outside. */
+  private static final long MAX_BATCH_BYTES = 8L << 20;
+
+  private final Engine engine;
+  private final Inbox inbox;
+  private final BrokerClock clock;
+  private final Store store;
+  private final long diskReserve;
+  private final Consumer<Batch> committer;
+  private final Consumer<Throwable> onFailure;
+
+  /** Whether the last batch is still being written; set by inputs, so on this thread alone. */
+  private boolean writing;
+
+  private long diskCheckedAt;
+
+  Loop(
+      Engine engine,
+      Inbox inbox,
+      BrokerClock clock,
+      Store store,
+      long diskReserve,
+      Consumer<Batch> committer,
+      Consumer<Throwable> onFailure) {
+    this.engine = engine;
+    this.inbox = inbox;
+    this.clock = clock;
+    this.store = store;
+    this.diskReserve = diskReserve;
+    this.committer = committer;
+    this.onFailure = onFailure;
+    this.diskCheckedAt = System.nanoTime() - DISK_CHECK_NANOS;
+  }
+
+  @Override
+  public void run() {
+    try {
+      List<Consumer<Engine>> inputs = new ArrayList<>();
+      long wakeUp = 0;
+      // After the last input the last batch goes out.
+      for (boolean last = false; !last; ) {
+        last = inbox.isClosed();
+        boolean room = engine.state.batch.bodyBytes < MAX_BATCH_BYTES || last;
+        inbox.drainTo(inputs, room, last ? 0 : Math.max(0, clock.nanosUntil(wakeUp)));
+        checkDisk();
+        engine.advanceTo(clock.now());
+        inputs.forEach(input -> input.accept(engine));
+        inputs.clear();
+        wakeUp = engine.tick();
+        if (!writing || last) {
+          submit();
+        }
+      }
+    } catch (Throwable failure) {
+      onFailure.accept(failure);
+    }
+  }
+
+  private void submit() {
+    Batch batch = engine.seal(BrokerClock.bootNanos());
+    if (batch != null) {
+      writing = true;
+      committer.accept(batch);
+    }
+  }
+
+  /** The last batch is written: an input. */
+  void written(Batch batch) {
+    writing = false;
+    engine.apply(batch.whenWritten);
+  }
+
+  private void checkDisk() {
+    long now = System.nanoTime();
+    if (now - diskCheckedAt >= DISK_CHECK_NANOS) {
+      diskCheckedAt = now;
+      engine.state.diskLow = store.freeBytes() < diskReserve;
+    }
+  }
+}

@@ -1,0 +1,327 @@
+package dev.sluice.broker;
+
+import dev.sluice.broker.BrokerException.Code;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import java.util.SortedMap;
+import java.util.TreeMap;
+import java.util.UUID;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.Consumer;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The threads of a broker, and what goes between them.
+ *
+ * <pre>
+ *   callers --inputs--> loop --batches--> writer --batches--> syncer
+ *                        ^                  |                   |
+ *                        +------ inputs ----+-------------------+---answers--> callers
+ * </pre>
+ */
+final class Machinery implements BrokerState.Outputs, Committer.Listener {
+  private static final System.Logger LOG = System.getLogger(Broker.class.getName());
+  private static final int REDRIVE_AT_ONCE = 500;
+
+  final Scripts scripts;
+  final Calls calls = new Calls();
+  final Reader reader;
+  private final Store store;
+  private final BrokerConfig config;
+  private final Inbox inbox;
+  private final Committer committer;
+  private final Engine engine;
+  private final Loop loop;
+  private final Thread loopThread;
+  private final ExecutorService answers = Executors.newSingleThreadExecutor(named("answers"));
+  private final ExecutorService hooks = Executors.newSingleThreadExecutor(named("hooks"));
+  private final ExecutorService handlers = Executors.newCachedThreadPool(named("handler"));
+  private final AtomicBoolean closed = new AtomicBoolean();
+
+  private Machinery(Store store, BrokerConfig config) {
+    this.store = store;
+    this.config = config;
+    this.reader = new Reader(store);
+    this.inbox = new Inbox(config.maxInboundBytes());
+    this.scripts = new Scripts(config.metrics());
+    Recovery.Start start = BrokerClock.start();
+    this.engine = Recovery.recover(store, start, this, config.metrics());
+    this.committer = new Committer(store, config, this);
+    BrokerClock clock = BrokerClock.from(engine.state.now, start.bootNanos());
+    this.loop =
+        new Loop(
+            engine,
+            inbox,
+            clock,
+            store,
+            config.diskReserveBytes(),
+            committer::submit,
+            this::failed);
+    this.loopThread = new Thread(loop, "sluice-broker");
+    scripts.publish(engine.state);
+  }
+
+  private static java.util.concurrent.ThreadFactory named(String role) {
+    return task -> {
+      Thread thread = new Thread(task, "sluice-" + role);
+      thread.setDaemon(true);
+      return thread;
+    };
+  }
+
+  static Machinery start(Store store, BrokerConfig config) {
+    try {
+      Machinery machinery = new Machinery(store, config);
+      machinery.committer.start();
+      machinery.loopThread.start();
+      return machinery;
+    } catch (RuntimeException failure) {
+      store.close();
+      throw failure;
+    }
+  }
+
+  // ---- what callers do
+
+  /** Whatever {@code input} answers, a broker that has ended fails all calls anyway. */
+  void input(Consumer<Engine> input) {
+    inbox.put(input);
+  }
+
+  /** Asks the state machine something that changes nothing. */
+  <T> T ask(Function<Engine, T> question) {
+    CompletableFuture<T> call = calls.begin();
+    input(
+        machine -> {
+          try {
+            T answer = question.apply(machine);
+            answer(List.of(new Answer<>(call, answer)));
+          } catch (BrokerException refused) {
+            refuse(call, refused);
+          }
+        });
+    return Calls.await(call);
+  }
+
+  CompletableFuture<List<UUID>> submit(String queue, List<Message> messages) {
+    CompletableFuture<List<UUID>> call = calls.begin();
+    Scripts.View view = scripts.find(queue);
+    if (view == null || messages.isEmpty() || call.isDone()) {
+      // The state machine says what is wrong, or that there is nothing to do.
+      input(machine -> machine.intake.enqueue(queue, List.of(), call));
+      return call;
+    }
+    List<Submission> submissions = new ArrayList<>(messages.size());
+    long bytes = 0;
+    for (Message message : messages) {
+      Submission submission = prepare(view, message);
+      submissions.add(submission);
+      bytes += submission.body().length;
+    }
+    if (!inbox.putMessages(machine -> machine.intake.enqueue(queue, submissions, call), bytes)) {
+      config.metrics().refused(queue, Code.BUSY);
+      call.completeExceptionally(
+          new BrokerException(
+              Code.BUSY,
+              "more is being enqueued than the broker can take: maxInboundBytes="
+                  + config.maxInboundBytes()));
+    }
+    return call;
+  }
+
+  private Submission prepare(Scripts.View view, Message message) {
+    byte[] body = Envelope.encode(message.headers, message.payload);
+    Checks.requireBetween("bytes of message", body.length, 0, config.maxMessageBytes());
+    HookEngine.Assignment assigned = scripts.assign(view, message.headers, message.payload.length);
+    Route.Spec route =
+        assigned == null
+            ? new Route.Spec(message.key, message.weight, message.priority, message.throttles)
+            : route(assigned, message.priority);
+    return new Submission(
+        route, body, message.delay.toNanos(), message.timeToLive.toNanos(), message.dedupeId);
+  }
+
+  private static Route.Spec route(HookEngine.Assignment assigned, int priority) {
+    SortedMap<String, Long> throttles = Collections.emptySortedMap();
+    if (!assigned.throttleKeys().isEmpty()) {
+      throttles = new TreeMap<>();
+      for (String key : assigned.throttleKeys()) {
+        throttles.put(key, 1L);
+      }
+    }
+    return new Route.Spec(assigned.fairnessKey(), assigned.weight(), priority, throttles);
+  }
+
+  dev.sluice.broker.Consumer consume(
+      Broker broker,
+      String queue,
+      int prefetch,
+      dev.sluice.broker.Consumer.@Nullable Handler handler) {
+    CompletableFuture<Subscriber> call = calls.begin();
+    var consumer = new dev.sluice.broker.Consumer(broker, queue, handler, handlers, call);
+    var subscription = new Dispatch.Subscription(prefetch, prefetch > 0, consumer.outlet(), call);
+    input(machine -> machine.dispatch.open(queue, subscription));
+    Calls.await(call);
+    return consumer;
+  }
+
+  CompletableFuture<List<UUID>> ackAll(String queue, List<Dispatch.Claim> claims) {
+    CompletableFuture<List<UUID>> call = calls.begin();
+    input(machine -> machine.dispatch.ackAll(queue, claims, call));
+    return call;
+  }
+
+  long redrive(String queue, long count, boolean runScript) {
+    long moved = 0;
+    while (moved < count) {
+      int limit = (int) Math.min(count - moved, REDRIVE_AT_ONCE);
+      CompletableFuture<List<Entry>> claim = calls.begin();
+      boolean first = moved == 0;
+      input(machine -> machine.admin.claimDeadLetters(queue, limit, first, claim));
+      List<Entry> claimed = Calls.await(claim);
+      if (claimed.isEmpty()) {
+        break;
+      }
+      List<Route.Spec> routes = new ArrayList<>();
+      claimed.forEach(entry -> routes.add(runScript ? reroute(entry) : entry.route.spec));
+      CompletableFuture<Integer> move = calls.begin();
+      input(machine -> machine.admin.redrive(claimed, routes, move));
+      moved += Calls.await(move);
+    }
+    return moved;
+  }
+
+  private Route.Spec reroute(Entry entry) {
+    Scripts.View view = scripts.find(DeadLetter.sourceOf(entry.line.name));
+    Envelope envelope = reader.read(entry);
+    if (view == null || envelope == null) {
+      return entry.route.spec;
+    }
+    HookEngine.Assignment assigned =
+        scripts.assign(view, envelope.headers(), envelope.payload().length);
+    return assigned == null ? entry.route.spec : route(assigned, entry.route.spec.priority());
+  }
+
+  // ---- what the state machine asks for
+
+  @Override
+  public void refuse(CompletableFuture<?> future, BrokerException why) {
+    answers(() -> future.completeExceptionally(why));
+  }
+
+  @Override
+  public boolean hasFailureHook(Line line) {
+    return line.config.onFailure() != null;
+  }
+
+  @Override
+  public void askFailureHook(BrokerState.FailureQuestion question) {
+    hooks.execute(
+        () -> {
+          HookEngine.Verdict verdict = judge(question);
+          input(machine -> machine.failures.verdict(question, verdict));
+        });
+  }
+
+  private HookEngine.Verdict judge(BrokerState.FailureQuestion question) {
+    try {
+      Entry entry = question.entry();
+      Scripts.View view = scripts.find(entry.line.name);
+      Envelope envelope = reader.read(entry);
+      if (view != null && envelope != null) {
+        return scripts.judge(
+            view,
+            new HookEngine.Failure(
+                view.name(),
+                entry.id(),
+                envelope.headers(),
+                question.attempts(),
+                question.error()));
+      }
+    } catch (RuntimeException unreadable) {
+      LOG.log(System.Logger.Level.WARNING, "on_failure was not asked", unreadable);
+    }
+    return HookEngine.Retry.AT_ONCE;
+  }
+
+  @Override
+  public void configurationChanged() {
+    scripts.publish(engine.state);
+  }
+
+  // ---- what the committer says
+
+  @Override
+  public void written(Batch batch) {
+    // Before the answers: whoever is answered and asks again sees what it was told.
+    input(machine -> loop.written(batch));
+    answer(batch.whenWritten.answers);
+  }
+
+  @Override
+  public void synced(List<Batch> batches) {
+    input(machine -> batches.forEach(batch -> machine.apply(batch.whenSynced)));
+    batches.forEach(batch -> answer(batch.whenSynced.answers));
+  }
+
+  private void answer(List<? extends Answer<?>> given) {
+    if (!given.isEmpty()) {
+      answers(() -> given.forEach(answer -> fenced(answer::give)));
+    }
+  }
+
+  private void answers(Runnable task) {
+    try {
+      answers.execute(task);
+    } catch (RejectedExecutionException ended) {
+      // The broker has ended, and with it every call.
+    }
+  }
+
+  static void fenced(Runnable userCode) {
+    try {
+      userCode.run();
+    } catch (Throwable thrown) {
+      LOG.log(System.Logger.Level.WARNING, "a callback has thrown", thrown);
+    }
+  }
+
+  @Override
+  public void failed(Throwable why) {
+    LOG.log(System.Logger.Level.ERROR, "the broker stops", why);
+    calls.end(
+        new BrokerException(Code.STOPPED, "the broker has stopped: " + why.getMessage(), why));
+    inbox.close();
+  }
+
+  void close() {
+    if (!closed.compareAndSet(false, true)) {
+      return;
+    }
+    inbox.close();
+    Committer.join(loopThread);
+    committer.finish();
+    hooks.shutdownNow();
+    handlers.shutdownNow();
+    answers.shutdown();
+    try {
+      answers.awaitTermination(10, TimeUnit.SECONDS);
+    } catch (InterruptedException goOn) {
+      Thread.currentThread().interrupt();
+    }
+    calls.end(new BrokerException(Code.STOPPED, "the broker is closed"));
+    engine.state.lines.values().forEach(line -> line.subscribers.forEach(this::end));
+    store.close();
+  }
+
+  private void end(Subscriber subscriber) {
+    subscriber.outlet.closed(new BrokerException(Code.STOPPED, "the broker is closed"));
+  }
+}

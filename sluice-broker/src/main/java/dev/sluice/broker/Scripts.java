@@ -1,0 +1,139 @@
+package dev.sluice.broker;
+
+import dev.sluice.broker.BrokerMetrics.Hook;
+import dev.sluice.broker.BrokerMetrics.HookOutcome;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+
+/** The scripts of all queues, and what callers' threads need to know of queues. */
+final class Scripts {
+  private final BrokerMetrics metrics;
+
+  /** Compiled scripts by source: a queue that is configured again is compiled once. */
+  private final Map<String, HookEngine.EnqueueHook> enqueueHooks = new ConcurrentHashMap<>();
+
+  private final Map<String, HookEngine.FailureHook> failureHooks = new ConcurrentHashMap<>();
+
+  // Replaced as a whole by the thread of the state machine.
+  private volatile Map<String, View> views = Map.of();
+  private volatile Map<String, String> config = Map.of();
+
+  /** A queue as callers see it. */
+  record View(
+      int id,
+      String name,
+      QueueConfig config,
+      HookEngine.@Nullable EnqueueHook onEnqueue,
+      HookEngine.@Nullable FailureHook onFailure,
+      HookBreaker breaker) {}
+
+  /** Made when the first script is compiled, for that takes a moment. */
+  private static final class Lua {
+    static final HookEngine ENGINE = new LuaHookEngine(HookLimits.DEFAULT, System::nanoTime);
+  }
+
+  Scripts(BrokerMetrics metrics) {
+    this.metrics = metrics;
+  }
+
+  /** Compiles what {@code config} has. */
+  void compile(QueueConfig queueConfig) {
+    try {
+      if (queueConfig.onEnqueue() != null) {
+        enqueueHooks.computeIfAbsent(queueConfig.onEnqueue(), Lua.ENGINE::compileEnqueue);
+      }
+      if (queueConfig.onFailure() != null) {
+        failureHooks.computeIfAbsent(queueConfig.onFailure(), Lua.ENGINE::compileFailure);
+      }
+    } catch (HookException bad) {
+      throw new BrokerException(BrokerException.Code.BAD_SCRIPT, bad.getMessage());
+    }
+  }
+
+  /** Shows callers how things are now. */
+  void publish(BrokerState state) {
+    Map<String, View> next = new HashMap<>();
+    for (Line line : state.lines.values()) {
+      View before = views.get(line.name);
+      boolean same = before != null && before.id == line.id && before.config.equals(line.config);
+      next.put(line.name, same ? before : view(line));
+    }
+    views = next;
+    if (!config.equals(state.config)) {
+      config = Map.copyOf(state.config);
+    }
+  }
+
+  private View view(Line line) {
+    compile(line.config);
+    String onEnqueue = line.config.onEnqueue();
+    String onFailure = line.config.onFailure();
+    return new View(
+        line.id,
+        line.name,
+        line.config,
+        onEnqueue == null ? null : enqueueHooks.get(onEnqueue),
+        onFailure == null ? null : failureHooks.get(onFailure),
+        new HookBreaker());
+  }
+
+  Map<String, View> views() {
+    return views;
+  }
+
+  @Nullable View find(String queue) {
+    return views.get(queue);
+  }
+
+  View view(String queue) {
+    View view = views.get(queue);
+    if (view == null) {
+      throw new BrokerException(
+          BrokerException.Code.QUEUE_NOT_FOUND, "no queue has that name: queue=" + queue);
+    }
+    return view;
+  }
+
+  Map<String, String> config() {
+    return config;
+  }
+
+  /** Where a message goes by the script of {@code view}; null if it has none. */
+  HookEngine.@Nullable Assignment assign(View view, Map<String, String> headers, int payloadSize) {
+    HookEngine.EnqueueHook hook = view.onEnqueue;
+    if (hook == null) {
+      return null;
+    }
+    HookEngine.Arrival arrival = new HookEngine.Arrival(view.name, headers, payloadSize);
+    return run(view, Hook.ENQUEUE, () -> hook.run(arrival, config), HookEngine.Assignment.DEFAULT);
+  }
+
+  /** What becomes of a message that failed. */
+  HookEngine.Verdict judge(View view, HookEngine.Failure failure) {
+    HookEngine.FailureHook hook = view.onFailure;
+    return hook == null
+        ? HookEngine.Retry.AT_ONCE
+        : run(view, Hook.FAILURE, () -> hook.run(failure, config), HookEngine.Retry.AT_ONCE);
+  }
+
+  private <T> T run(View view, Hook hook, Supplier<T> script, T otherwise) {
+    long from = System.nanoTime();
+    HookOutcome outcome = HookOutcome.BYPASSED;
+    T result = otherwise;
+    if (view.breaker.allows(from)) {
+      try {
+        result = script.get();
+        outcome = HookOutcome.ANSWERED;
+        view.breaker.succeeded();
+      } catch (HookException failed) {
+        outcome = HookOutcome.FAILED;
+        view.breaker.failed(System.nanoTime());
+      }
+    }
+    metrics.hook(view.name, hook, outcome, System.nanoTime() - from);
+    return result;
+  }
+}
