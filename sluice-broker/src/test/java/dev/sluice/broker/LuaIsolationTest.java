@@ -84,9 +84,26 @@ class LuaIsolationTest {
   @ParameterizedTest
   @ValueSource(
       strings = {
-        "io", "os", "package", "require", "luajava", "load", "loadstring", "loadfile", "dofile",
-        "debug", "coroutine", "print", "collectgarbage", "module", "setfenv", "getfenv", "newproxy",
-        "string.dump", "java", "import",
+        "io",
+        "os",
+        "package",
+        "require",
+        "luajava",
+        "load",
+        "loadstring",
+        "loadfile",
+        "dofile",
+        "debug",
+        "coroutine",
+        "print",
+        "collectgarbage",
+        "module",
+        "setfenv",
+        "getfenv",
+        "newproxy",
+        "string.dump",
+        "java",
+        "import",
       })
   void name_isNotThere(String name) {
     assertThat(runner.text("return " + name)).isEqualTo("nil");

@@ -27,8 +27,7 @@ class LuaSandboxTest {
   private final ScriptRunner runner = new ScriptRunner();
 
   static Stream<Arguments> bombs() {
-    return Stream.of(
-            strings(), patterns(), tables(), recursion(), metatables())
+    return Stream.of(strings(), patterns(), tables(), recursion(), metatables())
         .flatMap(bombs -> bombs);
   }
 
@@ -73,7 +72,8 @@ class LuaSandboxTest {
         Arguments.of("return pcall(string.rep, 'x', 1e9)", STRING),
         Arguments.of("return (('x'):rep(60000):gsub('x', '%0%0'))", MEMORY),
         Arguments.of("return (('x'):rep(300):gsub('x', ('y'):rep(300)))", STRING),
-        Arguments.of("return (('x'):rep(300):gsub('x', function() return ('y'):rep(300) end))", STRING),
+        Arguments.of(
+            "return (('x'):rep(300):gsub('x', function() return ('y'):rep(300) end))", STRING),
         Arguments.of("return (('x'):rep(300):gsub('x', { x = ('y'):rep(300) }))", STRING),
         Arguments.of("return ('%s%s'):format(('x'):rep(60000), ('x'):rep(60000))", STRING),
         Arguments.of("return ('%q'):format(('\"'):rep(60000))", STRING),
@@ -82,7 +82,8 @@ class LuaSandboxTest {
         Arguments.of("return ('%.99999999f'):format(1)", "width or precision too long"),
         Arguments.of("local s = ('x'):rep(60000) while true do local a = s:upper() end", MEMORY),
         Arguments.of("local s = ('x'):rep(60000) while true do local a = s:reverse() end", MEMORY),
-        Arguments.of("local s = ('x'):rep(60000) while true do local a = s:sub(1, 20000) end", MEMORY),
+        Arguments.of(
+            "local s = ('x'):rep(60000) while true do local a = s:sub(1, 20000) end", MEMORY),
         Arguments.of("return ('x'):rep(60000):byte(1, -1)", VALUES),
         Arguments.of(
             "local a, b = ('x'):rep(60000) .. 1, ('x'):rep(60000) .. 2 "
@@ -97,7 +98,8 @@ class LuaSandboxTest {
         Arguments.of("return ('a'):rep(300):match(('.-'):rep(20) .. 'b')", STEPS),
         Arguments.of("return ('a'):rep(300):gsub(('a-'):rep(20) .. 'b', '')", STEPS),
         Arguments.of("for a in ('a'):rep(300):gmatch(('a*'):rep(20) .. 'b') do end", STEPS),
-        Arguments.of("return pcall(string.match, ('a'):rep(30), ('a?'):rep(30) .. ('a'):rep(30))", STEPS),
+        Arguments.of(
+            "return pcall(string.match, ('a'):rep(30), ('a?'):rep(30) .. ('a'):rep(30))", STEPS),
         Arguments.of("return ('('):rep(60000):match('%b()')", STEPS),
         Arguments.of("return ('a'):rep(60000):match('[' .. ('b'):rep(60000) .. ']')", STEPS),
         Arguments.of("return ('a'):rep(60000):find(('a'):rep(30000) .. 'b', 1, true)", STEPS),
@@ -122,9 +124,12 @@ class LuaSandboxTest {
             "local t = {} for i = 1, 2000 do t[i] = 0 end "
                 + "table.sort(t, function(a, b) for i = 1, 100 do end return a < b end)",
             STEPS),
-        Arguments.of("local t = {} for i = 1, 5000 do t[i] = 'xxxxxxxxxxxxxxxxxxxx' end "
-            + "return table.concat(t)", STRING),
-        Arguments.of("local t = {} for i = 1, 20 do t[i] = i end table.concat(t, ('x'):rep(9999))", STRING),
+        Arguments.of(
+            "local t = {} for i = 1, 5000 do t[i] = 'xxxxxxxxxxxxxxxxxxxx' end "
+                + "return table.concat(t)",
+            STRING),
+        Arguments.of(
+            "local t = {} for i = 1, 20 do t[i] = i end table.concat(t, ('x'):rep(9999))", STRING),
         Arguments.of("table.insert({}, 2^40, 1)", "position out of bounds"),
         Arguments.of("table.concat({}, '', 1, 1e18)", "invalid value (nil) at index 1"));
   }
@@ -134,16 +139,20 @@ class LuaSandboxTest {
         Arguments.of("local function f() return 1 + f() end return f()", DEPTH),
         Arguments.of("local function f() pcall(f) return 1 end return f()", DEPTH),
         Arguments.of("local function f() xpcall(error, f) end return f()", DEPTH),
-        Arguments.of("local t = setmetatable({}, {__tostring = tostring}) return tostring(t)", DEPTH),
+        Arguments.of(
+            "local t = setmetatable({}, {__tostring = tostring}) return tostring(t)", DEPTH),
         Arguments.of("local function f(s) return s:gsub('.', f) end return f('a')", DEPTH),
         Arguments.of("local function f() table.sort({1, 2}, f) end f()", DEPTH),
-        Arguments.of("local t = {} setmetatable(t, {__call = t}) return t()", "overflowed the stack"),
-        Arguments.of("local t = {} setmetatable(t, {__call = t}) return pcall(t)", "overflowed the stack"),
+        Arguments.of(
+            "local t = {} setmetatable(t, {__call = t}) return t()", "overflowed the stack"),
+        Arguments.of(
+            "local t = {} setmetatable(t, {__call = t}) return pcall(t)", "overflowed the stack"),
         Arguments.of("local t = {} setmetatable(t, {__index = t}) return t.x", "loop in gettable"));
   }
 
   private static Stream<Arguments> metatables() {
-    String loops = "local m = {} local t = setmetatable({}, m) m.%s = function() while true do end end ";
+    String loops =
+        "local m = {} local t = setmetatable({}, m) m.%s = function() while true do end end ";
     return Stream.of(
         Arguments.of(loops.formatted("__index") + "return t.x", STEPS),
         Arguments.of(loops.formatted("__newindex") + "t.x = 1", STEPS),
@@ -196,8 +205,7 @@ class LuaSandboxTest {
   void time_runsOutThoughFewInstructionsDo() {
     long[] now = {0};
     HookLimits limits = new HookLimits(Integer.MAX_VALUE, 10_000_000, 1 << 20);
-    ScriptRunner slow =
-        new ScriptRunner(limits, () -> now[0] += 100_000, Sandbox.allocatedBytes());
+    ScriptRunner slow = new ScriptRunner(limits, () -> now[0] += 100_000, Sandbox.allocatedBytes());
     assertThat(slow.failure("while true do end")).contains("ran for more than 10000000 ns");
     assertThat(slow.spent()).isLessThan(10_000);
   }
@@ -220,8 +228,7 @@ class LuaSandboxTest {
   void memory_isEstimatedWhereTheJvmCannotTell() {
     ScriptRunner blind =
         new ScriptRunner(HookLimits.DEFAULT, ScriptRunner.STANDING_CLOCK, () -> -1);
-    assertThat(blind.failure("local t = {} while true do t = { t } end"))
-        .contains(MEMORY);
+    assertThat(blind.failure("local t = {} while true do t = { t } end")).contains(MEMORY);
     assertThat(blind.failure("while true do local s = ('x'):rep(60000) end")).contains(MEMORY);
   }
 

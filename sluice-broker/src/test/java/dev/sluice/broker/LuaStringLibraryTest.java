@@ -127,7 +127,9 @@ class LuaStringLibraryTest {
           """)
   void golden(String expression, String expected) {
     String script =
-        "local out = table.pack(" + expression + ") for i = 1, out.n do out[i] = tostring(out[i]) end "
+        "local out = table.pack("
+            + expression
+            + ") for i = 1, out.n do out[i] = tostring(out[i]) end "
             + "return table.concat(out, ' ')";
     assertThat(new ScriptRunner().text(script)).isEqualTo(expected);
   }
@@ -155,7 +157,8 @@ class LuaStringLibraryTest {
           string.char(256)           | value out of range
           """)
   void mistake_isNamed(String expression, String message) {
-    assertThat(new ScriptRunner().failure("local it = " + expression)).contains("hook:2: ", message);
+    assertThat(new ScriptRunner().failure("local it = " + expression))
+        .contains("hook:2: ", message);
   }
 
   private String same(String function, Varargs args) {
