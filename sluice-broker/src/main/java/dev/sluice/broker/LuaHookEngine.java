@@ -2,7 +2,6 @@ package dev.sluice.broker;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
-import java.io.ByteArrayInputStream;
 import java.io.IOException;
 import java.util.function.LongSupplier;
 import org.luaj.vm2.LuaError;
@@ -98,7 +97,7 @@ final class LuaHookEngine implements HookEngine {
       throw new HookException("a script must be at most 65536 bytes long: bytes=" + bytes.length);
     }
     try {
-      return LuaC.instance.compile(new ByteArrayInputStream(bytes), name);
+      return LuaC.instance.compile(new ScriptSource(bytes), name);
     } catch (LuaError e) {
       String message = ScriptError.text(e).replace("[string \"" + name + "\"]", name);
       throw new HookException(Sandbox.bounded(message));

@@ -2,7 +2,6 @@ package dev.sluice.broker;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
-import java.io.ByteArrayInputStream;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.util.Map;
@@ -74,7 +73,7 @@ final class ScriptRunner {
 
   private static Prototype compile(String script) {
     try {
-      return LuaC.instance.compile(new ByteArrayInputStream(script.getBytes(UTF_8)), "hook");
+      return LuaC.instance.compile(new ScriptSource(script.getBytes(UTF_8)), "hook");
     } catch (IOException e) {
       throw new UncheckedIOException(e);
     }
