@@ -26,6 +26,16 @@ final class SimClients {
   private final SimLedger ledger;
   private final List<Client> clients = new ArrayList<>();
 
+  /** Everything that was ever delivered. */
+  private final List<Past> all = new ArrayList<>();
+
+  private record Past(String queue, Handover handover) {}
+
+  /** Messages with an id by which they are known again. */
+  private final List<Repeatable> repeatable = new ArrayList<>();
+
+  private record Repeatable(Sent sent, Submission submission, long at) {}
+
   /** What is checked once the broker answers. */
   private final List<CompletableFuture<Void>> checks = new ArrayList<>();
 
@@ -152,19 +162,29 @@ final class SimClients {
     if (future.isCompletedExceptionally()) {
       messages.forEach(ledger::unordered);
     }
-    if (chance(30)) {
-      retryWithTheSameIds(queue, submissions);
+    for (int i = 0; i < messages.size(); i++) {
+      if (submissions.get(i).dedupeId() != null) {
+        repeatable.add(new Repeatable(messages.get(i), submissions.get(i), simulation.now()));
+      }
     }
   }
 
   /** A producer that lost the answer; a queue that remembers ids must not take it twice. */
-  private void retryWithTheSameIds(String queue, List<Submission> submissions) {
-    Line line = engine().state.lines.get(queue);
-    boolean remembers = line != null && !line.config.dedupeWindow().isZero();
-    if (remembers && submissions.stream().allMatch(each -> each.dedupeId() != null)) {
+  void sendAgain() {
+    if (repeatable.isEmpty()) {
+      return;
+    }
+    Repeatable chosen = pick(repeatable);
+    Line line = engine().state.lines.get(chosen.sent.queue);
+    boolean remembered =
+        line.syncs()
+            && chosen.sent.confirmed
+            && simulation.now() - chosen.at < line.config.dedupeWindow().toNanos();
+    if (remembered) {
       long before = line.depth;
-      engine().intake.enqueue(queue, submissions, new CompletableFuture<>());
-      assertThat(line.depth).isEqualTo(before);
+      engine().advanceTo(simulation.now());
+      engine().intake.enqueue(line.name, List.of(chosen.submission), new CompletableFuture<>());
+      assertThat(line.depth).as("taken twice: %s", chosen).isEqualTo(before);
     }
   }
 
@@ -193,6 +213,7 @@ final class SimClients {
     tell("deliver " + number(envelope) + ": " + handover);
     ledger.delivered(number(envelope), handover, simulation.now());
     client.held.add(handover);
+    all.add(new Past(client.queue, handover));
   }
 
   /** An untouched message is back where it was. */
@@ -227,6 +248,14 @@ final class SimClients {
     }
   }
 
+  /** Somebody acknowledges a message that it had long ago. */
+  void ackLate() {
+    if (!all.isEmpty()) {
+      Past past = all.get(Math.max(0, all.size() - 1 - random.nextInt(30)));
+      ack(new Client(past.queue), past.handover);
+    }
+  }
+
   private Dispatch.Claim claim(Handover handover) {
     return new Dispatch.Claim(handover.entry().id(), handover.token());
   }
@@ -234,9 +263,10 @@ final class SimClients {
   /** Whether the broker may accept something under this lease. */
   private boolean mayHold(Handover handover) {
     SimLedger.Held newest = ledger.lease(handover.entry().id());
-    return newest != null
-        && newest.token().equals(handover.token())
-        && !ledger.isEnded(handover.token());
+    return newest == null
+        || (newest.token().equals(handover.token())
+            && !ledger.isOutdated(handover)
+            && !ledger.isEnded(handover.token()));
   }
 
   private void ack(Client client, Handover handover) {

@@ -114,7 +114,7 @@ final class Simulation implements BrokerState.Outputs {
   }
 
   private void step() {
-    switch (random.nextInt(20)) {
+    switch (random.nextInt(22)) {
       case 0, 1, 2, 3 -> clients.enqueue();
       case 4, 5 -> pass(random.nextInt(50) * MILLI);
       case 6 -> pass(chance(20) ? LEASE : random.nextInt(1_000_000));
@@ -125,6 +125,8 @@ final class Simulation implements BrokerState.Outputs {
       case 14, 15 -> write();
       case 16 -> beginSync();
       case 17 -> endSync();
+      case 19 -> clients.ackLate();
+      case 20 -> clients.sendAgain();
       case 18 -> {
         verdict();
         finishRedrives();
