@@ -21,6 +21,13 @@ final class StoreImage {
     return to;
   }
 
+  static void delete(Path dir) throws IOException {
+    for (Path file : files(dir)) {
+      Files.delete(file);
+    }
+    Files.delete(dir);
+  }
+
   /** Files by how their names end, oldest first. */
   static List<Path> files(Path dir, String suffix) throws IOException {
     return files(dir).stream().filter(file -> file.toString().endsWith(suffix)).toList();
