@@ -1,7 +1,7 @@
 package dev.sluice.broker;
 
 import java.io.IOException;
-import java.io.UncheckedIOException;
+import java.io.RandomAccessFile;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
@@ -43,14 +43,13 @@ final class StoreImage {
     return Objects.requireNonNull(WalFiles.in(dir).lastEntry()).getValue();
   }
 
-  /** Inverts one bit; a second call restores it. */
-  static void flip(Path file, long bit) {
-    try {
-      byte[] bytes = Files.readAllBytes(file);
-      bytes[Math.toIntExact(bit / 8)] ^= (byte) (1 << (bit % 8));
-      Files.write(file, bytes);
-    } catch (IOException e) {
-      throw new UncheckedIOException(e);
+  /** Inverts one bit, in place; a second call restores it. */
+  static void flip(Path file, long bit) throws IOException {
+    try (RandomAccessFile bytes = new RandomAccessFile(file.toFile(), "rw")) {
+      bytes.seek(bit / 8);
+      int old = bytes.read();
+      bytes.seek(bit / 8);
+      bytes.write(old ^ (1 << (bit % 8)));
     }
   }
 
