@@ -148,8 +148,8 @@ class LuaHookEngineTest {
           """
           return 5                          | must return a table, not a number
           return "key"                      | must return a table, not a string
-          return { fairness_key = ("x"):rep(1025) }    | a key must be at most 1024 bytes
-          return { throttle_keys = { ("x"):rep(1025) } } | a key must be at most 1024 bytes
+          return { fairness_key = ("x"):rep(257) }    | a key must be at most 256 bytes
+          return { throttle_keys = { ("x"):rep(257) } } | a key must be at most 256 bytes
           local x = nil + 1                 | on_enqueue:1: attempt to perform arithmetic
           local x = msg.none.x              | on_enqueue:1: attempt to index
           local x = "a" .. nil              | on_enqueue:1: attempt to concatenate a nil value
