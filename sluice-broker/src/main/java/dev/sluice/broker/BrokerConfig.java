@@ -12,7 +12,7 @@ import java.util.Objects;
  * @param maxMessageBytes the largest message, payload and headers together
  * @param maxInboundBytes how much may be on its way into the broker before it is {@code BUSY}
  * @param diskReserveBytes below so much free space messages are refused, so that those there are
- *     can be settled
+ *     can be settled; opening the directory again needs some 256 MiB
  * @param syncInterval how soon operations on queues of {@link Durability#INTERVAL} are on the disk
  * @param metrics told what happens
  * @since 0.1
@@ -28,7 +28,7 @@ public record BrokerConfig(
       new BrokerConfig(
           16 * MEBIBYTE,
           64L * MEBIBYTE,
-          256L * MEBIBYTE,
+          512L * MEBIBYTE,
           Duration.ofMillis(100),
           BrokerMetrics.NONE);
 
@@ -42,7 +42,7 @@ public record BrokerConfig(
   }
 
   /**
-   * Messages of up to 16 MiB, 64 MiB on their way, a reserve of 256 MiB, 100 ms.
+   * Messages of up to 16 MiB, 64 MiB on their way, a reserve of 512 MiB, 100 ms.
    *
    * @return the configuration that a broker has unless told otherwise
    */

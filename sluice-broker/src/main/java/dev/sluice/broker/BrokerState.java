@@ -9,6 +9,9 @@ import org.jspecify.annotations.Nullable;
 
 /** What the parts of the state machine share; belongs to one thread at a time. */
 final class BrokerState {
+  /** Messages that are delivered soon after they came are not read from the store. */
+  private static final long MAX_BODY_BYTES = 16L << 20;
+
   final FairScheduler<Entry> scheduler = FairScheduler.create();
   final Map<String, Line> lines = new LinkedHashMap<>();
   final MessageIndex index = new MessageIndex();
@@ -31,6 +34,7 @@ final class BrokerState {
 
   Batch batch;
   private long nextLease = 1;
+  private long bodyBytes;
 
   /** What the state machine asks of others; they come back with another input. */
   interface Outputs {
@@ -89,9 +93,28 @@ final class BrokerState {
     return entry;
   }
 
+  /** Keeps what is stored of {@code entry} at hand, if there is room: it may be wanted soon. */
+  void keepBody(Entry entry, byte[] body) {
+    if (bodyBytes + body.length <= MAX_BODY_BYTES) {
+      bodyBytes += body.length;
+      entry.body = body;
+    }
+  }
+
+  /** What was kept of {@code entry}, which makes room for others. */
+  byte @Nullable [] takeBody(Entry entry) {
+    byte[] body = entry.body;
+    if (body != null) {
+      bodyBytes -= body.length;
+      entry.body = null;
+    }
+    return body;
+  }
+
   /** {@code entry} is gone from memory; wherever it stood, it does not any more. */
   void forget(Entry entry) {
     unschedule(entry);
+    takeBody(entry);
     entry.stage = Entry.Stage.GONE;
     entry.line.leave(entry.route);
     index.remove(entry);

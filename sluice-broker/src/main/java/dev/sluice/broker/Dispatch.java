@@ -112,7 +112,7 @@ final class Dispatch {
     line.leased++;
     subscriber.add(lease);
     state.timers.set(lease, state.now + line.config.leaseTimeout().toNanos());
-    state.batch.hand(new Handover(subscriber, entry, lease.token, entry.attempts, lease.due));
+    state.batch.hand(Handover.of(lease, subscriber, state.takeBody(entry)));
     state.metrics.delivered(line.name, entry.route.spec.key(), entry.attempts);
   }
 

@@ -39,6 +39,9 @@ final class Entry {
   /** Its place in the scheduler while it is pending, and while it is leased the one it had. */
   @Nullable ScheduledItem<Entry> scheduled;
 
+  /** Its {@link Envelope}, as long as it is at hand; see {@link BrokerState#keepBody}. */
+  byte @Nullable [] body;
+
   /** Its lease, or what it waits for. */
   @Nullable Timer timer;
 

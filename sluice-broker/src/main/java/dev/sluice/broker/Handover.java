@@ -1,8 +1,22 @@
 package dev.sluice.broker;
 
+import org.jspecify.annotations.Nullable;
+
 /**
- * A message on its way to a consumer, without its payload.
+ * A message on its way to a consumer.
  *
  * @param until broker time at which the lease ends
+ * @param body its {@link Envelope}; null if it has to be read
  */
-record Handover(Subscriber to, Entry entry, LeaseToken token, int attempts, long until) {}
+@SuppressWarnings("ArrayRecordComponent") // compared by nobody
+record Handover(
+    Subscriber to,
+    Entry entry,
+    LeaseToken token,
+    int attempts,
+    long until,
+    byte @Nullable [] body) {
+  static Handover of(Lease lease, Subscriber to, byte @Nullable [] body) {
+    return new Handover(to, lease.entry, lease.token, lease.entry.attempts, lease.due, body);
+  }
+}

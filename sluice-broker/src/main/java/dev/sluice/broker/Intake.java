@@ -111,6 +111,7 @@ final class Intake {
     Batch.Effects committed = state.batch.committed(line);
     if (submission.delayNanos() == 0) {
       committed.ready.add(entry);
+      state.keepBody(entry, submission.body());
     } else {
       committed.actions.add(() -> state.makeAvailable(entry, availableAt, false));
     }

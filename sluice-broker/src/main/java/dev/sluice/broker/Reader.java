@@ -3,6 +3,7 @@ package dev.sluice.broker;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Collections;
+import java.util.Iterator;
 import java.util.List;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
@@ -17,17 +18,22 @@ final class Reader {
 
   /** The messages that are still there. */
   List<Delivery> read(Broker broker, List<Handover> handovers) {
-    if (handovers.isEmpty()) {
-      return List.of();
+    List<byte[]> keys = new ArrayList<>();
+    for (Handover handover : handovers) {
+      if (handover.body() == null) {
+        keys.add(Schema.messageKey(handover.entry()));
+      }
     }
-    List<byte[]> keys = new ArrayList<>(handovers.size());
-    handovers.forEach(handover -> keys.add(Schema.messageKey(handover.entry())));
-    List<byte @Nullable []> bodies = store.getAll(Table.MESSAGE, keys);
-    List<Delivery> deliveries = new ArrayList<>(keys.size());
-    for (int i = 0; i < keys.size(); i++) {
-      byte[] body = bodies.get(i);
+    List<byte @Nullable []> read = new ArrayList<>();
+    if (!keys.isEmpty()) {
+      read = store.getAll(Table.MESSAGE, keys);
+    }
+    Iterator<byte @Nullable []> next = read.iterator();
+    List<Delivery> deliveries = new ArrayList<>(handovers.size());
+    for (Handover handover : handovers) {
+      byte[] body = handover.body() == null ? next.next() : handover.body();
       if (body != null) {
-        deliveries.add(new Delivery(broker, handovers.get(i), Envelope.decode(body)));
+        deliveries.add(new Delivery(broker, handover, Envelope.decode(body)));
       }
     }
     return deliveries;
