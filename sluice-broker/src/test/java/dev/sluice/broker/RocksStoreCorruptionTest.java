@@ -266,8 +266,8 @@ final class RocksStoreCorruptionTest {
       Rows rows = new Rows();
       rows.put(Table.STATE, key(0), new byte[10]);
       store.write(rows);
-      for (int i = 0; i < 500; i++) {
-        put(store, i, i + 1, 2000);
+      for (int i = 0; i < 500; i += 10) {
+        put(store, i, i + 10, 2000);
         store.sync();
       }
     }
