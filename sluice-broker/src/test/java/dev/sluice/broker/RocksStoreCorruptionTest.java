@@ -105,6 +105,16 @@ final class RocksStoreCorruptionTest {
     assertHolds(dir, 500);
   }
 
+  /** Logs that were not synced when they were closed are not tracked by RocksDB. */
+  @Test
+  void missingLogBetweenTwo_isReported_withoutTracking() throws IOException {
+    Path dir = storeOfManyLogs("many");
+    Files.delete(StoreImage.files(dir, ".log").get(1));
+    assertThatThrownBy(() -> WalCheck.check(dir, null))
+        .isInstanceOf(StoreException.class)
+        .hasMessageContaining("batches are missing");
+  }
+
   @Test
   void olderLog_thatEndsEarly_isReported() throws IOException {
     Path dir = storeOfManyLogs("many");
@@ -256,8 +266,8 @@ final class RocksStoreCorruptionTest {
       Rows rows = new Rows();
       rows.put(Table.STATE, key(0), new byte[10]);
       store.write(rows);
-      for (int i = 0; i < 500; i++) {
-        put(store, i, i + 1, 2000);
+      for (int i = 0; i < 500; i += 10) {
+        put(store, i, i + 10, 2000);
         store.sync();
       }
     }
