@@ -1,6 +1,6 @@
 package dev.sluice.broker;
 
-import java.io.InputStream;
+import java.io.ByteArrayInputStream;
 
 /**
  * The text of a script, as LuaJ's compiler reads it.
@@ -8,25 +8,22 @@ import java.io.InputStream;
  * <p>After {@code \z} in a string that is not finished the compiler looks for the end of the blanks
  * past the end of the script, and for ever.
  */
-final class ScriptSource extends InputStream {
+@SuppressWarnings("InputStreamSlowMultibyteRead") // The compiler reads byte by byte.
+final class ScriptSource extends ByteArrayInputStream {
   private static final int MAX_READS_PAST_END = 100;
 
-  private final byte[] bytes;
-  private int next;
+  private int readsPastEnd;
 
   ScriptSource(byte[] bytes) {
-    this.bytes = bytes;
+    super(bytes);
   }
 
   @Override
-  public int read() {
-    int at = next++;
-    if (at < bytes.length) {
-      return bytes[at] & 0xff;
-    }
-    if (at > bytes.length + MAX_READS_PAST_END) {
+  public synchronized int read() {
+    int b = super.read();
+    if (b < 0 && ++readsPastEnd > MAX_READS_PAST_END) {
       throw new ScriptError("unfinished string at the end of the script");
     }
-    return -1;
+    return b;
   }
 }

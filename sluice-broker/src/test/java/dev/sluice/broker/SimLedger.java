@@ -59,6 +59,7 @@ final class SimLedger {
   private final Map<Integer, Sent> sent = new LinkedHashMap<>();
   private final Map<Group, List<Sent>> inOrder = new HashMap<>();
   private final Map<UUID, Held> leases = new HashMap<>();
+  private final Map<UUID, LeaseToken> newest = new HashMap<>();
   private final Map<UUID, Integer> attempts = new HashMap<>();
   private final Set<LeaseToken> ended = new HashSet<>();
   private final Map<String, List<Long>> throttled = new HashMap<>();
@@ -107,6 +108,7 @@ final class SimLedger {
       inOrder(message);
     }
     message.inLine = false;
+    newest.put(handover.entry().id(), handover.token());
   }
 
   private void inOrder(Sent message) {
@@ -151,6 +153,12 @@ final class SimLedger {
     return sent.get(number);
   }
 
+  /** Whether the broker has decided to give the message to somebody else. */
+  boolean isOutdated(Handover handover) {
+    LeaseToken token = newest.get(handover.entry().id());
+    return token != null && !token.equals(handover.token());
+  }
+
   void extended(Handover handover, long until) {
     UUID id = handover.entry().id();
     Held held = leases.get(id);
@@ -161,6 +169,10 @@ final class SimLedger {
 
   /** Consumers are gone: what they had may be delivered again only when it is due. */
   void restarted() {
+    newest.clear();
+    // Whether what ended a lease was stored is open.
+    leases.values().removeIf(held -> ended.contains(held.token));
+    ended.clear();
     // What producers were not told of may be stored or not.
     inOrder.values().forEach(group -> group.removeIf(message -> !message.confirmed));
     // What consumers gave back may be leased again, if that was not stored.

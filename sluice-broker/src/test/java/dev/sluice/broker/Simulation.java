@@ -2,11 +2,8 @@ package dev.sluice.broker;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.sluice.broker.SimLedger.Sent;
-import java.nio.ByteBuffer;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
-import java.util.Collections;
 import java.util.Deque;
 import java.util.HashMap;
 import java.util.List;
@@ -15,7 +12,6 @@ import java.util.Objects;
 import java.util.Random;
 import java.util.SortedMap;
 import java.util.TreeMap;
-import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 
@@ -24,14 +20,13 @@ import org.jspecify.annotations.Nullable;
  * and one clock, decided by one random number.
  */
 final class Simulation implements BrokerState.Outputs {
-  private static final List<String> QUEUES = List.of("a", "b");
-  private static final List<String> KEYS = List.of("k1", "k2", "k3");
-  private static final List<String> THROTTLES = List.of("t1", "t2");
+  static final List<String> QUEUES = List.of("a", "b");
+  static final List<String> THROTTLES = List.of("t1", "t2");
   private static final Map<String, ThrottleRate> RATES =
       Map.of("t1", new ThrottleRate(20, 3), "t2", new ThrottleRate(5, 1));
   private static final long BEGIN = 1_700_000_000_000_000_000L;
-  private static final long MILLI = 1_000_000;
-  private static final long LEASE = 2_000 * MILLI;
+  static final long MILLI = 1_000_000;
+  static final long LEASE = 2_000 * MILLI;
 
   private final Random random;
   private final SimLedger ledger = new SimLedger();
@@ -48,37 +43,15 @@ final class Simulation implements BrokerState.Outputs {
   private final Deque<Batch> sealed = new ArrayDeque<>();
   private final Deque<Batch> written = new ArrayDeque<>();
   private final List<BrokerState.FailureQuestion> questions = new ArrayList<>();
+  private final List<CompletableFuture<List<Entry>>> redrives = new ArrayList<>();
   private int syncing;
   private boolean draining;
 
-  // The clients.
-  private final List<Client> clients = new ArrayList<>();
-
-  /** A consumer and the messages it has. */
-  private final class Client implements Subscriber.Outlet {
-    final String queue;
-    @Nullable Subscriber subscriber;
-    final List<Handover> held = new ArrayList<>();
-
-    Client(String queue) {
-      this.queue = queue;
-    }
-
-    @Override
-    public void deliver(List<Handover> batch) {
-      for (Handover handover : batch) {
-        received(this, handover);
-      }
-    }
-
-    @Override
-    public void closed(BrokerException why) {
-      clients.remove(this);
-    }
-  }
+  private final SimClients clients;
 
   Simulation(long seed) {
     this.random = new Random(seed);
+    this.clients = new SimClients(this, random, ledger);
     this.engine = recover();
     for (String queue : QUEUES) {
       QueueConfig config =
@@ -103,11 +76,19 @@ final class Simulation implements BrokerState.Outputs {
     return story;
   }
 
-  private void tell(String what, Object... about) {
-    story.add((now - BEGIN) / MILLI + " ms: " + what.formatted(about));
+  void tell(String what) {
+    story.add((now - BEGIN) / MILLI + " ms: " + what);
   }
 
-  private boolean chance(int percent) {
+  Engine engine() {
+    return engine;
+  }
+
+  long now() {
+    return now;
+  }
+
+  boolean chance(int percent) {
     return random.nextInt(100) < percent;
   }
 
@@ -123,26 +104,33 @@ final class Simulation implements BrokerState.Outputs {
   void run(int steps) {
     for (int i = 0; i < steps; i++) {
       step();
+      clients.checkAnswers();
       engine.state.lines.values().forEach(this::consistent);
     }
     drain();
+    clients.checkAnswers();
     ledger.nothingIsLost();
     ledger.ratesHold(RATES);
   }
 
   private void step() {
-    switch (random.nextInt(20)) {
-      case 0, 1, 2, 3 -> enqueue();
+    switch (random.nextInt(22)) {
+      case 0, 1, 2, 3 -> clients.enqueue();
       case 4, 5 -> pass(random.nextInt(50) * MILLI);
       case 6 -> pass(chance(20) ? LEASE : random.nextInt(1_000_000));
-      case 7 -> connect();
-      case 8, 9, 10 -> settleOne();
+      case 7 -> clients.connect();
+      case 8, 9, 10 -> clients.settleOne();
       case 11 -> disturb();
       case 12, 13 -> seal();
       case 14, 15 -> write();
       case 16 -> beginSync();
       case 17 -> endSync();
-      case 18 -> verdict();
+      case 19 -> clients.ackLate();
+      case 20 -> clients.sendAgain();
+      case 18 -> {
+        verdict();
+        finishRedrives();
+      }
       default -> tick();
     }
   }
@@ -162,11 +150,16 @@ final class Simulation implements BrokerState.Outputs {
     List<Handover> all = engine.state.batch.handovers;
     for (Handover handover : all.subList(before, all.size())) {
       Envelope envelope = Objects.requireNonNull(body(handover), "its payload is stored");
-      ledger.leased(ledger.message(number(envelope)), handover);
+      ledger.leased(ledger.message(SimClients.number(envelope)), handover);
     }
     if (next > engine.state.now) {
       nobodyIsHeldUp();
     }
+  }
+
+  @Nullable Envelope body(Handover handover) {
+    byte[] body = store.get(Table.MESSAGE, Schema.messageKey(handover.entry()));
+    return body == null ? null : Envelope.decode(body);
   }
 
   /** What names no throttle key, and whose consumers have credit, does not wait. */
@@ -225,6 +218,7 @@ final class Simulation implements BrokerState.Outputs {
       while (!questions.isEmpty()) {
         verdict();
       }
+      finishRedrives();
       engine.advanceTo(now);
       tick();
       seal();
@@ -234,7 +228,7 @@ final class Simulation implements BrokerState.Outputs {
       endSync();
       beginSync();
       endSync();
-    } while (!questions.isEmpty() || !engine.state.batch.isEmpty());
+    } while (!questions.isEmpty() || !redrives.isEmpty() || !engine.state.batch.isEmpty());
   }
 
   // ---- what the state machine asks for
@@ -268,206 +262,6 @@ final class Simulation implements BrokerState.Outputs {
     }
   }
 
-  // ---- producers
-
-  private void enqueue() {
-    String queue = pick(QUEUES);
-    List<Submission> submissions = new ArrayList<>();
-    List<Sent> messages = new ArrayList<>();
-    for (int i = chance(80) ? 1 : random.nextInt(5); i > 0; i--) {
-      SortedMap<String, Long> throttles = new TreeMap<>();
-      for (String throttle : THROTTLES) {
-        if (chance(25)) {
-          throttles.put(throttle, 1L);
-        }
-      }
-      Route.Spec route =
-          new Route.Spec(
-              pick(KEYS),
-              1 + random.nextInt(3),
-              chance(90) ? 0 : 1,
-              Collections.unmodifiableSortedMap(throttles));
-      // One weight a route, so that routes tell which messages keep their order.
-      route = new Route.Spec(route.key(), 1, route.priority(), route.throttles());
-      long delay = chance(90) ? 0 : random.nextInt(300) * MILLI;
-      long timeToLive = chance(95) ? 0 : random.nextInt(3_000) * MILLI + 1;
-      Sent sent = ledger.send(queue, route, delay == 0 && timeToLive == 0);
-      byte[] payload = ByteBuffer.allocate(4).putInt(sent.number).array();
-      String dedupeId = chance(90) ? null : "d" + sent.number;
-      submissions.add(
-          new Submission(route, Envelope.encode(Map.of(), payload), delay, timeToLive, dedupeId));
-      messages.add(sent);
-      tell("enqueue %s, delay %d, lives %d", sent, delay / MILLI, timeToLive / MILLI);
-    }
-    CompletableFuture<List<UUID>> future = new CompletableFuture<>();
-    future.whenComplete(
-        (ids, refused) ->
-            messages.forEach(
-                message -> {
-                  message.confirmed |= refused == null;
-                  if (refused != null) {
-                    ledger.unordered(message);
-                  }
-                }));
-    engine.advanceTo(now);
-    engine.intake.enqueue(queue, submissions, future);
-    if (chance(30)) {
-      retryWithTheSameIds(queue, submissions);
-    }
-  }
-
-  /** A producer that lost the answer; a queue that remembers ids must not take it twice. */
-  private void retryWithTheSameIds(String queue, List<Submission> submissions) {
-    Line line = engine.state.lines.get(queue);
-    boolean remembers = line != null && !line.config.dedupeWindow().isZero();
-    if (remembers && submissions.stream().allMatch(each -> each.dedupeId() != null)) {
-      long before = line.depth;
-      engine.intake.enqueue(queue, submissions, new CompletableFuture<>());
-      assertThat(line.depth).isEqualTo(before);
-    }
-  }
-
-  // ---- consumers
-
-  private void connect() {
-    if (clients.size() < 4) {
-      String queue = pick(QUEUES);
-      consume(chance(15) ? queue + DeadLetter.SUFFIX : queue, 1 + random.nextInt(4));
-    }
-  }
-
-  private void consume(String queue, int credit) {
-    Client client = new Client(queue);
-    clients.add(client);
-    CompletableFuture<Subscriber> future = new CompletableFuture<>();
-    future.thenAccept(subscriber -> client.subscriber = subscriber);
-    engine.dispatch.open(queue, new Dispatch.Subscription(credit, true, client, future));
-  }
-
-  private void received(Client client, Handover handover) {
-    Envelope envelope = body(handover);
-    if (!clients.contains(client) || envelope == null) {
-      return;
-    }
-    tell("deliver %d: %s", number(envelope), handover);
-    ledger.delivered(number(envelope), handover, now);
-    client.held.add(handover);
-  }
-
-  private @Nullable Envelope body(Handover handover) {
-    byte[] body = store.get(Table.MESSAGE, Schema.messageKey(handover.entry()));
-    return body == null ? null : Envelope.decode(body);
-  }
-
-  /** An untouched message is back where it was. */
-  private void isBack(Handover handover) {
-    if (handover.attempts() == 0 && mayHold(handover) && handover.until() > engine.state.now) {
-      Envelope envelope = body(handover);
-      if (envelope != null) {
-        ledger.message(number(envelope)).inLine = true;
-      }
-    }
-  }
-
-  private static int number(Envelope envelope) {
-    return ByteBuffer.wrap(envelope.payload()).getInt();
-  }
-
-  /** A consumer does something with one of its messages, or stalls. */
-  private void settleOne() {
-    List<Client> busy = clients.stream().filter(client -> !client.held.isEmpty()).toList();
-    if (busy.isEmpty()) {
-      return;
-    }
-    Client client = pick(busy);
-    Handover handover = pick(client.held);
-    engine.advanceTo(now);
-    switch (random.nextInt(10)) {
-      case 0, 1, 2, 3, 4 -> ack(client, handover);
-      case 5, 6 -> nack(client, handover);
-      case 7 -> extend(client, handover);
-      case 8 -> release(client, handover);
-      default -> client.held.remove(handover); // forgets it
-    }
-  }
-
-  private Dispatch.Claim claim(Handover handover) {
-    return new Dispatch.Claim(handover.entry().id(), handover.token());
-  }
-
-  /** Whether the broker may accept something under this lease. */
-  private boolean mayHold(Handover handover) {
-    SimLedger.Held newest = ledger.lease(handover.entry().id());
-    return newest != null
-        && newest.token().equals(handover.token())
-        && !ledger.isEnded(handover.token());
-  }
-
-  private void ack(Client client, Handover handover) {
-    tell("ack %s", handover.token());
-    Envelope envelope = body(handover);
-    boolean mayHold = mayHold(handover);
-    CompletableFuture<List<UUID>> future = new CompletableFuture<>();
-    engine.dispatch.ackAll(client.queue, List.of(claim(handover)), future);
-    Sent message = envelope == null ? null : ledger.message(number(envelope));
-    future.thenAccept(
-        refused -> {
-          if (refused.isEmpty()) {
-            assertThat(mayHold).as("stale ack accepted: %s", handover).isTrue();
-            message.done = true;
-          }
-        });
-    boolean gone = handover.entry().stage == Entry.Stage.GONE;
-    if (gone && message != null) {
-      message.doubtful = true;
-    }
-    ledger.ended(handover.token());
-    if (chance(80)) {
-      client.held.remove(handover); // else it acks twice
-    }
-  }
-
-  private void nack(Client client, Handover handover) {
-    tell("nack %s", handover.token());
-    boolean mayHold = mayHold(handover);
-    CompletableFuture<Void> future = new CompletableFuture<>();
-    engine.failures.nack(client.queue, claim(handover), "no", future);
-    future.thenAccept(done -> assertThat(mayHold).as("stale nack accepted: %s", handover).isTrue());
-    ledger.ended(handover.token());
-    client.held.remove(handover);
-  }
-
-  private void extend(Client client, Handover handover) {
-    boolean mayHold = mayHold(handover);
-    long until = now + LEASE;
-    CompletableFuture<Void> future = new CompletableFuture<>();
-    engine.dispatch.extend(client.queue, claim(handover), LEASE, future);
-    future.thenRun(
-        () -> {
-          assertThat(mayHold).as("stale extend accepted: %s", handover).isTrue();
-          ledger.extended(handover, until);
-        });
-  }
-
-  private void release(Client client, Handover handover) {
-    tell("release %s", handover.token());
-    isBack(handover);
-    engine.dispatch.release(client.queue, claim(handover), new CompletableFuture<>());
-    ledger.ended(handover.token());
-    client.held.remove(handover);
-  }
-
-  private void disconnect(Client client) {
-    tell("disconnect %s", client.subscriber);
-    clients.remove(client);
-    client.held.forEach(this::isBack);
-    client.held.forEach(handover -> ledger.ended(handover.token()));
-    if (client.subscriber != null) {
-      client.subscriber.leases().forEach(lease -> ledger.ended(lease.token));
-      engine.dispatch.close(client.subscriber, null);
-    }
-  }
-
   // ---- what goes wrong
 
   private void disturb() {
@@ -479,11 +273,7 @@ final class Simulation implements BrokerState.Outputs {
       case 4 -> restart();
       case 5 -> engine.state.diskLow = chance(30);
       case 6 -> redrive();
-      default -> {
-        if (!clients.isEmpty()) {
-          disconnect(pick(clients));
-        }
-      }
+      default -> clients.disconnectAny();
     }
   }
 
@@ -529,7 +319,7 @@ final class Simulation implements BrokerState.Outputs {
 
   /** Everything is stored: after a restart the queues hold the same. */
   private void restart() {
-    List.copyOf(clients).forEach(this::disconnect);
+    clients.disconnectAll();
     settle();
     SortedMap<String, String> before = contents();
     start(store.reopen());
@@ -539,12 +329,13 @@ final class Simulation implements BrokerState.Outputs {
   }
 
   private void start(SimStore survivor) {
-    tell("start, boot %d", boots);
+    tell("start, boot " + boots);
     store = survivor;
     sealed.clear();
     written.clear();
     questions.clear();
-    clients.clear();
+    redrives.clear();
+    clients.forget();
     syncing = 0;
     pause();
     engine = recover();
@@ -572,12 +363,19 @@ final class Simulation implements BrokerState.Outputs {
     String deadLetters = pick(QUEUES) + DeadLetter.SUFFIX;
     CompletableFuture<List<Entry>> claimed = new CompletableFuture<>();
     engine.admin.claimDeadLetters(deadLetters, 1 + random.nextInt(3), true, claimed);
-    claimed.thenAccept(
-        entries ->
-            engine.admin.redrive(
-                entries,
-                entries.stream().map(entry -> entry.route.spec).toList(),
-                new CompletableFuture<>()));
+    redrives.add(claimed);
+  }
+
+  /** An operator goes on with what it has claimed. */
+  private void finishRedrives() {
+    for (CompletableFuture<List<Entry>> claimed : redrives) {
+      if (claimed.isDone() && !claimed.isCompletedExceptionally()) {
+        List<Entry> entries = claimed.join();
+        List<Route.Spec> routes = entries.stream().map(entry -> entry.route.spec).toList();
+        engine.admin.redrive(entries, routes, new CompletableFuture<>());
+      }
+    }
+    redrives.removeIf(CompletableFuture::isDone);
   }
 
   private void consistent(Line line) {
@@ -599,17 +397,14 @@ final class Simulation implements BrokerState.Outputs {
   private void drain() {
     draining = true;
     engine.state.diskLow = false;
-    List.copyOf(clients).forEach(this::disconnect);
+    clients.disconnectAll();
     for (String queue : QUEUES) {
-      consume(queue, 10);
-      consume(queue + DeadLetter.SUFFIX, 10);
+      clients.consume(queue, 10);
+      clients.consume(queue + DeadLetter.SUFFIX, 10);
     }
     for (int i = 0; i < 10_000 && engine.state.index.size() > 0; i++) {
       settle();
-      for (Client client : clients) {
-        List.copyOf(client.held).forEach(handover -> ack(client, handover));
-        client.held.clear();
-      }
+      clients.ackAll();
       pass(100 * MILLI);
     }
     settle();
