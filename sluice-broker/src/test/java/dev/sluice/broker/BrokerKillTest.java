@@ -30,4 +30,17 @@ final class BrokerKillTest {
     System.out.println("BrokerKillTest: " + driver.summary());
     assertThat(driver.violations(KillCheck.Fault.KILL)).as("seed %d", seed).isEmpty();
   }
+
+  @Test
+  void brokerWhoseDirectoryGoesBackInTime_isNoticed() throws Exception {
+    KillDriver driver = new KillDriver(temp.resolve("ledger"), 1);
+    Path dir = temp.resolve("broker");
+    driver.cycle(dir, "kill", 500);
+    Path old = StoreImage.copy(dir, temp.resolve("old"));
+    driver.cycle(dir, "kill", 500);
+    driver.drain(old);
+    assertThat(driver.violations(KillCheck.Fault.KILL))
+        .anyMatch(word -> word.startsWith("lost"))
+        .anyMatch(word -> word.startsWith("delivered after its ack"));
+  }
 }

@@ -2,6 +2,7 @@ package dev.sluice.broker;
 
 import dev.sluice.broker.BrokerException.Code;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.Map;
@@ -90,7 +91,7 @@ final class KillConsumer implements Runnable {
   }
 
   private static long nanos(Delivery delivery) {
-    return delivery.leaseEnds().getEpochSecond() * 1_000_000_000L + delivery.leaseEnds().getNano();
+    return Duration.between(Instant.EPOCH, delivery.leaseEnds()).toNanos();
   }
 
   private void handle(Delivery delivery) {
@@ -145,16 +146,17 @@ final class KillConsumer implements Runnable {
 
   private static void answered(
       KillLog log, String operation, String token, CompletableFuture<Void> answer) {
-    answer.whenComplete(
-        (done, failure) -> {
-          if (failure == null) {
-            log.add("done", operation, token, wall());
-          } else if (codeOf(failure) == Code.LEASE_NOT_FOUND) {
-            log.add("late", operation, token, wall());
-          } else if (!isStopped(failure)) {
-            log.broken(operation, failure);
-          }
-        });
+    var unused =
+        answer.whenComplete(
+            (done, failure) -> {
+              if (failure == null) {
+                log.add("done", operation, token, wall());
+              } else if (codeOf(failure) == Code.LEASE_NOT_FOUND) {
+                log.add("late", operation, token, wall());
+              } else if (!isStopped(failure)) {
+                log.broken(operation, failure);
+              }
+            });
   }
 
   static @Nullable Code codeOf(Throwable failure) {

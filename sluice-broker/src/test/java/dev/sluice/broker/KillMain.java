@@ -57,7 +57,11 @@ final class KillMain {
     if (kind.equals("kill")) {
       return Broker.open(dir);
     }
-    Store store = new LoggedStore(RocksStore.open(dir), log, kind.equals("power"));
+    return over(new LoggedStore(RocksStore.open(dir), log, kind.equals("power")));
+  }
+
+  /** A broker on any store. */
+  static Broker over(Store store) throws ReflectiveOperationException {
     Machinery machinery = Machinery.start(store, BrokerConfig.defaults());
     var over = Broker.class.getDeclaredConstructor(Machinery.class);
     over.setAccessible(true);
@@ -111,20 +115,21 @@ final class KillMain {
   private void send(long number, String producer, Semaphore open) {
     String queue = KillLoad.queueOf(number);
     log.add("send", number, queue, producer);
-    broker
-        .enqueue(queue, KillLoad.message(number))
-        .whenComplete(
-            (id, failure) -> {
-              if (failure == null) {
-                log.add("sent", number, id);
-              } else if (KillConsumer.codeOf(failure) == Code.QUEUE_FULL) {
-                log.add("refused", number);
-                full = true;
-              } else if (!KillConsumer.isStopped(failure)) {
-                log.broken("enqueue", failure);
-              }
-              open.release();
-            });
+    var unused =
+        broker
+            .enqueue(queue, KillLoad.message(number))
+            .whenComplete(
+                (id, failure) -> {
+                  if (failure == null) {
+                    log.add("sent", number, id);
+                  } else if (KillConsumer.codeOf(failure) == Code.QUEUE_FULL) {
+                    log.add("refused", number);
+                    full = true;
+                  } else if (!KillConsumer.isStopped(failure)) {
+                    log.broken("enqueue", failure);
+                  }
+                  open.release();
+                });
   }
 
   private void redrive() {
