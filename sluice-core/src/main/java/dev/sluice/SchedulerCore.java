@@ -100,23 +100,29 @@ final class SchedulerCore {
       disarm(due);
       touch(due);
     }
-    for (QueueState queue : sharing) {
-      queue.visitDueShares(nowNanos);
-    }
+    visitDueShares(nowNanos);
     for (; ; ) {
       Gate gate;
       while ((gate = touched.first()) != null) {
         gate.unlink();
         gate.release(nowNanos);
       }
+      // Again, for those who have just been let through: who asks twice must hear the same.
+      visitDueShares(nowNanos);
       QueueState queue = queues.first();
-      if (queue == null) {
+      if (queue == null && touched.isEmpty()) {
         return null;
       }
-      SubQueue sub = queue.pick(nowNanos);
+      SubQueue sub = queue == null || !touched.isEmpty() ? null : queue.pick(nowNanos);
       if (sub != null && touched.isEmpty()) {
         return sub;
       }
+    }
+  }
+
+  private void visitDueShares(long nowNanos) {
+    for (QueueState queue : sharing) {
+      queue.visitDueShares(nowNanos);
     }
   }
 

@@ -29,7 +29,7 @@ class SchedulerModelPropertyTest {
   @Provide
   Arbitrary<List<Step>> steps() {
     Arbitrary<Integer> small = Arbitraries.integers().between(0, 63);
-    return Combinators.combine(Arbitraries.integers().between(0, 21), small, small, small)
+    return Combinators.combine(Arbitraries.integers().between(0, 22), small, small, small)
         .as(Step::new)
         .list()
         .ofMaxSize(500);
@@ -99,6 +99,7 @@ class SchedulerModelPropertyTest {
         case 16 -> complete(step.a);
         case 17 -> scheduler.queue(pick(QUEUES, step.a)).setWeight(pick(KEYS, step.b), 1 + step.c);
         case 19, 20 -> putBack(step.a);
+        case 21 -> share(pick(QUEUES, step.a), step.b % 3, step.c);
         case 18 -> model.advance(step.a * 10_000_000L + step.b);
         default -> credit(pick(QUEUES, step.a), Long.MAX_VALUE);
       }
@@ -155,6 +156,16 @@ class SchedulerModelPropertyTest {
     private void limit(String queue, String key, int limit) {
       model.setLimit(queue, key, limit);
       scheduler.queue(queue).setConcurrencyLimit(key, limit);
+    }
+
+    /* It changes who goes first, not who can go. */
+    private void share(String queue, int priority, int rate) {
+      if (rate % 4 == 0) {
+        scheduler.queue(queue).removeMinimumShare(priority);
+      } else {
+        long now = model.nowNanos();
+        scheduler.queue(queue).setMinimumShare(priority, rate % 4, 1 + rate % 2, now);
+      }
     }
 
     private void complete(int index) {

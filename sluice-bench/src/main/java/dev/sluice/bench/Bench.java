@@ -17,6 +17,7 @@ public final class Bench {
   private static final Map<String, Suite> SUITES =
       new TreeMap<>(
           Map.of(
+              "broker", BrokerSuite::run,
               "bucket", BucketSuite::run,
               "scheduler", SchedulerSuite::run,
               "throttle", ThrottleSuite::run));

@@ -4,28 +4,26 @@ import java.io.IOException;
 import java.lang.management.ManagementFactory;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
 
 /** Runs a program that measures its own heap, in a JVM of its own. */
 final class HeapProbe {
   private HeapProbe() {}
 
   /** The one number that {@code main} prints. */
-  static double measure(Class<?> main, String argument) throws IOException, InterruptedException {
+  static double measure(Class<?> main, String... arguments)
+      throws IOException, InterruptedException {
+    List<String> command = new ArrayList<>();
+    command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
+    command.addAll(List.of("-Xmx2g", "-XX:+UseSerialGC", "-XX:+UseCompressedOops"));
+    command.addAll(List.of("-cp", System.getProperty("java.class.path"), main.getName()));
+    command.addAll(List.of(arguments));
     Process process =
-        new ProcessBuilder(
-                Path.of(System.getProperty("java.home"), "bin", "java").toString(),
-                "-Xmx2g",
-                "-XX:+UseSerialGC",
-                "-XX:+UseCompressedOops",
-                "-cp",
-                System.getProperty("java.class.path"),
-                main.getName(),
-                argument)
-            .redirectError(ProcessBuilder.Redirect.INHERIT)
-            .start();
+        new ProcessBuilder(command).redirectError(ProcessBuilder.Redirect.INHERIT).start();
     String output = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
     if (process.waitFor() != 0) {
-      throw new IllegalStateException("no figure for " + argument + ": " + output);
+      throw new IllegalStateException("no figure for " + List.of(arguments) + ": " + output);
     }
     return Double.parseDouble(output.strip());
   }

@@ -41,13 +41,18 @@ final class Rounds {
     return new Rounds(5, 4, 4, TimeValue.milliseconds(400));
   }
 
-  /** Measures all cases of one round. */
-  @FunctionalInterface
-  interface Cases {
-    void measure(Rounds rounds) throws RunnerException;
+  /** So many rounds of cases that are not JMH's. */
+  static Rounds of(int rounds) {
+    return new Rounds(rounds, 0, 0, TimeValue.NONE);
   }
 
-  void run(Cases cases) throws RunnerException {
+  /** Measures all cases of one round. */
+  @FunctionalInterface
+  interface Cases<E extends Exception> {
+    void measure(Rounds rounds) throws E;
+  }
+
+  <E extends Exception> void run(Cases<E> cases) throws E {
     for (int round = 1; round <= rounds; round++) {
       System.err.printf("round %d of %d%n", round, rounds);
       cases.measure(this);
@@ -69,9 +74,18 @@ final class Rounds {
   }
 
   void record(String name, ChainedOptionsBuilder options) throws RunnerException {
-    double nanos = new Runner(options.build()).runSingle().getPrimaryResult().getScore();
-    System.err.printf(Locale.ROOT, "  %-32s %10.1f%n", name, nanos);
-    figures.computeIfAbsent(name, unused -> new ArrayList<>()).add(nanos);
+    record(name, new Runner(options.build()).runSingle().getPrimaryResult().getScore());
+  }
+
+  void record(String name, double figure) {
+    System.err.printf(Locale.ROOT, "  %-32s %10.1f%n", name, figure);
+    figures.computeIfAbsent(name, unused -> new ArrayList<>()).add(figure);
+  }
+
+  /** The figure of this round. */
+  double last(String name) {
+    List<Double> each = figures.get(name);
+    return each.get(each.size() - 1);
   }
 
   double median(String name) {

@@ -23,7 +23,7 @@ final class HookAnswers {
   /** More would make every look at a waiting message dearer; those past it are ignored. */
   static final int MAX_THROTTLE_KEYS = 16;
 
-  static final int MAX_KEY_BYTES = 1024;
+  static final int MAX_KEY_BYTES = Checks.MAX_KEY_BYTES;
   static final long MAX_DELAY_MILLIS = TimeUnit.DAYS.toMillis(7);
 
   private static final LuaString FAIRNESS_KEY = LuaText.of("fairness_key");
@@ -71,7 +71,8 @@ final class HookAnswers {
     }
     LuaString text = Arguments.coerce(value);
     if (text.m_length > MAX_KEY_BYTES) {
-      throw new HookException("a key must be at most 1024 bytes long: bytes=" + text.m_length);
+      throw new HookException(
+          "a key must be at most " + MAX_KEY_BYTES + " bytes long: bytes=" + text.m_length);
     }
     return LuaText.toJava(text);
   }

@@ -76,8 +76,13 @@ final class LuaHookEngine implements HookEngine {
     message.rawset(ID, LuaText.of(failure.id().toString()));
     message.rawset(ATTEMPTS, LuaValue.valueOf(failure.attempts()));
     message.rawset(QUEUE, LuaText.of(failure.queue()));
-    message.rawset(ERROR, LuaText.of(failure.error()));
+    message.rawset(ERROR, LuaText.of(cut(failure.error())));
     return message;
+  }
+
+  /** An error may carry a whole document; its beginning says enough. */
+  private static String cut(String error) {
+    return error.substring(0, Math.min(error.length(), HookLimits.MAX_STRING_BYTES / 4));
   }
 
   private Prototype compile(String source, String function) {
@@ -96,8 +101,13 @@ final class LuaHookEngine implements HookEngine {
     if (bytes.length > HookLimits.MAX_SOURCE_BYTES) {
       throw new HookException("a script must be at most 65536 bytes long: bytes=" + bytes.length);
     }
+    ScriptSource input = new ScriptSource(bytes);
     try {
-      return LuaC.instance.compile(new ScriptSource(bytes), name);
+      return LuaC.instance.compile(input, name);
+    } catch (NumberFormatException e) {
+      throw new HookException(name + ":" + input.line() + ": malformed number");
+    } catch (ScriptError e) {
+      throw new HookException(name + ":" + input.line() + ": " + ScriptError.text(e));
     } catch (LuaError e) {
       String message = ScriptError.text(e).replace("[string \"" + name + "\"]", name);
       throw new HookException(Sandbox.bounded(message));

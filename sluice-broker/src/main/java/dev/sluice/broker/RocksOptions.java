@@ -5,6 +5,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
+import java.util.EnumSet;
 import java.util.List;
 import java.util.Locale;
 import java.util.Properties;
@@ -16,10 +17,12 @@ import org.rocksdb.ColumnFamilyOptions;
 import org.rocksdb.CompressionType;
 import org.rocksdb.DBOptions;
 import org.rocksdb.Filter;
+import org.rocksdb.HistogramType;
 import org.rocksdb.LRUCache;
 import org.rocksdb.Options;
 import org.rocksdb.ReadOptions;
 import org.rocksdb.RocksDB;
+import org.rocksdb.Statistics;
 import org.rocksdb.TablePropertiesCollectorFactory;
 import org.rocksdb.WALRecoveryMode;
 import org.rocksdb.WriteOptions;
@@ -42,6 +45,7 @@ final class RocksOptions implements AutoCloseable {
   private static final int DELETION_WINDOW = 4096;
 
   private final Deque<AutoCloseable> open = new ArrayDeque<>();
+  final Statistics statistics;
   final DBOptions database;
   final List<ColumnFamilyDescriptor> families = new ArrayList<>();
   final WriteOptions write;
@@ -49,7 +53,9 @@ final class RocksOptions implements AutoCloseable {
 
   RocksOptions(RocksSettings settings) {
     RocksDB.loadLibrary();
-    database = database();
+    // Counters only: they cost nothing that could be measured, timers do.
+    statistics = closing(new Statistics(EnumSet.allOf(HistogramType.class)));
+    database = database().setStatistics(statistics);
     write = closing(new WriteOptions().setSync(false).setDisableWAL(false));
     read = closing(new ReadOptions());
     Cache cache = closing(new LRUCache(BLOCK_CACHE_BYTES));

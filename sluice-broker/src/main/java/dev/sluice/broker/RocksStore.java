@@ -19,6 +19,7 @@ import org.rocksdb.RocksDB;
 import org.rocksdb.RocksDBException;
 import org.rocksdb.RocksIterator;
 import org.rocksdb.Slice;
+import org.rocksdb.TickerType;
 import org.rocksdb.WriteBatch;
 
 /**
@@ -178,6 +179,16 @@ final class RocksStore implements Store {
   /** Where a loss of power would cut the log at the earliest: everything before was synced. */
   WalPosition durable() {
     return durable;
+  }
+
+  /** How often RocksDB has synced a log, by its own count. */
+  long logSyncs() {
+    Lock held = hold("logSyncs");
+    try {
+      return options.statistics.getTickerCount(TickerType.WAL_FILE_SYNCED);
+    } finally {
+      held.unlock();
+    }
   }
 
   @Override

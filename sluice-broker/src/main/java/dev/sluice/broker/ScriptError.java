@@ -53,11 +53,6 @@ final class ScriptError extends LuaError {
   }
 
   @Override
-  public LuaValue getMessageObject() {
-    return value();
-  }
-
-  @Override
   public synchronized Throwable fillInStackTrace() {
     return this;
   }

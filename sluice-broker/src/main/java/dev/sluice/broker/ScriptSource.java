@@ -12,17 +12,24 @@ import java.io.ByteArrayInputStream;
 final class ScriptSource extends ByteArrayInputStream {
   private static final int MAX_READS_PAST_END = 100;
 
+  private int line = 1;
   private int readsPastEnd;
 
   ScriptSource(byte[] bytes) {
     super(bytes);
   }
 
+  /** Where the compiler is. */
+  int line() {
+    return line;
+  }
+
   @Override
   public synchronized int read() {
     int b = super.read();
+    line += b == '\n' ? 1 : 0;
     if (b < 0 && ++readsPastEnd > MAX_READS_PAST_END) {
-      throw new ScriptError("unfinished string at the end of the script");
+      throw new ScriptError("unfinished string");
     }
     return b;
   }

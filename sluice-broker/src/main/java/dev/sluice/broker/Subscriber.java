@@ -1,7 +1,6 @@
 package dev.sluice.broker;
 
 import java.util.ArrayList;
-import java.util.Comparator;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
@@ -61,13 +60,17 @@ final class Subscriber {
     inFlight--;
   }
 
-  /** Its leases, the newest message first. */
+  @Override
+  public String toString() {
+    return "subscriber of " + line + " with " + inFlight + " in flight";
+  }
+
+  /** Its leases, the newest first. */
   List<Lease> leases() {
     List<Lease> all = new ArrayList<>();
     for (Lease lease = first; lease != null; lease = lease.after) {
       all.add(lease);
     }
-    all.sort(Comparator.comparingLong((Lease lease) -> lease.entry.sequence).reversed());
     return all;
   }
 }

@@ -3,7 +3,7 @@ package dev.sluice.broker;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.List;
+import java.util.Map;
 import java.util.NavigableMap;
 import java.util.TreeMap;
 import java.util.regex.Matcher;
@@ -19,35 +19,28 @@ final class WalFiles {
   /** The logs by their numbers. */
   static NavigableMap<Long, Path> in(Path dir) throws IOException {
     NavigableMap<Long, Path> logs = new TreeMap<>();
-    for (Path file : list(dir)) {
-      Matcher name = NAME.matcher(file.getFileName().toString());
-      if (name.matches()) {
-        logs.put(Long.valueOf(name.group(1)), file);
-      }
+    try (Stream<Path> files = Files.list(dir)) {
+      files.forEach(
+          file -> {
+            Matcher name = NAME.matcher(file.getFileName().toString());
+            if (name.matches()) {
+              logs.put(Long.valueOf(name.group(1)), file);
+            }
+          });
     }
     return logs;
   }
 
-  private static List<Path> list(Path dir) throws IOException {
-    try (Stream<Path> files = Files.list(dir)) {
-      return files.toList();
-    }
-  }
-
-  /** Follows the end of the newest log; for one writer at a time. */
+  /** Follows the end of the newest log; for one thread at a time. */
   static final class Tail {
     private final Path dir;
-    private Path file;
+    private Map.Entry<Long, Path> newest;
     private WalPosition position;
 
     Tail(Path dir) throws IOException {
       this.dir = dir;
-      var newest = in(dir).lastEntry();
-      if (newest == null) {
-        throw new IOException("no write-ahead log in " + dir);
-      }
-      file = newest.getValue();
-      position = new WalPosition(newest.getKey(), Files.size(file));
+      this.newest = newest(dir);
+      this.position = end();
     }
 
     WalPosition position() {
@@ -56,16 +49,27 @@ final class WalFiles {
 
     /** The place after a batch that was just written. */
     WalPosition advance() throws IOException {
-      long bytes = Files.size(file);
-      if (bytes == position.bytes()) {
-        // Every batch makes its log longer, so this one went to a new log.
-        var newest = in(dir).lastEntry();
-        file = newest.getValue();
-        position = new WalPosition(newest.getKey(), Files.size(file));
+      // A batch makes its log longer. If not this one, which may be gone, it was a newer one.
+      long bytes = newest.getValue().toFile().length();
+      if (bytes > position.bytes()) {
+        position = new WalPosition(newest.getKey(), bytes);
       } else {
-        position = new WalPosition(position.log(), bytes);
+        newest = newest(dir);
+        position = end();
       }
       return position;
+    }
+
+    private WalPosition end() throws IOException {
+      return new WalPosition(newest.getKey(), Files.size(newest.getValue()));
+    }
+
+    private static Map.Entry<Long, Path> newest(Path dir) throws IOException {
+      Map.Entry<Long, Path> newest = in(dir).lastEntry();
+      if (newest == null) {
+        throw new IOException("there is no write-ahead log: " + dir);
+      }
+      return newest;
     }
   }
 }

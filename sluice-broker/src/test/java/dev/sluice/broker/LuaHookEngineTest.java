@@ -61,6 +61,14 @@ class LuaHookEngineTest {
     assertThat(hook.run(failure, Map.of())).isEqualTo(new Retry(400));
   }
 
+  @Test
+  void failure_seesTheBeginningOfALongError() {
+    FailureHook hook =
+        engine.compileFailure("function on_failure(msg) return { delay_ms = #msg.error } end");
+    Failure failure = new Failure("q", new UUID(0, 0), Map.of(), 1, "e".repeat(10_000_000));
+    assertThat(hook.run(failure, Map.of())).isEqualTo(new Retry(16_384));
+  }
+
   @ParameterizedTest
   @CsvSource(
       delimiter = '|',
@@ -140,8 +148,8 @@ class LuaHookEngineTest {
           """
           return 5                          | must return a table, not a number
           return "key"                      | must return a table, not a string
-          return { fairness_key = ("x"):rep(1025) }    | a key must be at most 1024 bytes
-          return { throttle_keys = { ("x"):rep(1025) } } | a key must be at most 1024 bytes
+          return { fairness_key = ("x"):rep(257) }    | a key must be at most 256 bytes
+          return { throttle_keys = { ("x"):rep(257) } } | a key must be at most 256 bytes
           local x = nil + 1                 | on_enqueue:1: attempt to perform arithmetic
           local x = msg.none.x              | on_enqueue:1: attempt to index
           local x = "a" .. nil              | on_enqueue:1: attempt to concatenate a nil value
@@ -179,6 +187,8 @@ class LuaHookEngineTest {
           `\n\nlocal x = = 1`                     | on_enqueue:3:
           local x <const> = 1                     | on_enqueue:1:
           return 7 // 2                           | on_enqueue:1:
+          `\nreturn 1e`                           | on_enqueue:2: malformed number
+          `\nreturn "\\z  `                       | on_enqueue:2: unfinished string
           return 7 & 2                            | on_enqueue:1:
           x = 1                                   | defines no function on_enqueue
           local function on_enqueue() end         | defines no function on_enqueue

@@ -2,12 +2,15 @@ package dev.sluice.broker;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.awaitility.Awaitility.await;
 
 import java.io.IOException;
+import java.nio.ByteBuffer;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Random;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
@@ -135,6 +138,89 @@ final class RocksStoreTest extends StoreContractTest {
       }
       assertThat(refused).hasValue(4);
     }
+  }
+
+  @Test
+  void sync_isOneOfRocksDb() {
+    try (RocksStore store = RocksStore.open(dir.resolve("synced"))) {
+      store.write(messages(0, 1));
+      long before = store.logSyncs();
+      store.sync();
+      assertThat(store.logSyncs()).isEqualTo(before + 1);
+    }
+  }
+
+  @Test
+  void durable_isWhereTheLogEndedWhenTheSyncBegan() throws IOException {
+    Path synced = dir.resolve("synced");
+    try (RocksStore store = RocksStore.open(synced)) {
+      store.write(messages(0, 1));
+      assertThat(store.durable().bytes()).isZero();
+      store.sync();
+      long size = Files.size(StoreImage.newestLog(synced));
+      store.write(messages(1, 2));
+      assertThat(store.durable().bytes()).isEqualTo(size).isPositive();
+    }
+  }
+
+  @Test
+  void messagesThatComeAndGo_leaveNoTableFilesToSpeakOf() throws IOException {
+    Path passing = dir.resolve("passing");
+    try (Store store = RocksStore.open(passing, new RocksSettings(1 << 20, true))) {
+      for (int i = 0; i < 2000; i++) {
+        store.write(messages(i, i + 1));
+        store.write(deletions(i, i + 1));
+      }
+      assertThat(tableBytes(passing)).isLessThan(1 << 20);
+    }
+  }
+
+  @Test
+  void deletedMessages_giveTheirSpaceBack() {
+    Path drained = dir.resolve("drained");
+    try (Store store = RocksStore.open(drained, new RocksSettings(1 << 20, true))) {
+      for (int i = 0; i < 1000; i += 100) {
+        store.write(messages(i, i + 100));
+      }
+      await().untilAsserted(() -> assertThat(tableBytes(drained)).isGreaterThan(5 << 20));
+      store.write(deletions(0, 1000));
+    }
+    // Deletions take effect when they reach a table file themselves, as they do when opening.
+    try (Store store = RocksStore.open(drained)) {
+      await().untilAsserted(() -> assertThat(tableBytes(drained)).isLessThan(1 << 20));
+      assertThat(store.get(Table.MESSAGE, number(0))).isNull();
+    }
+  }
+
+  private static long tableBytes(Path dir) throws IOException {
+    long bytes = 0;
+    for (Path file : StoreImage.files(dir, ".sst")) {
+      bytes += file.toFile().length();
+    }
+    return bytes;
+  }
+
+  /** Messages of 10 kB that cannot be compressed. */
+  private static Rows messages(int from, int to) {
+    Rows rows = new Rows();
+    for (int i = from; i < to; i++) {
+      byte[] message = new byte[10_000];
+      new Random(i).nextBytes(message);
+      rows.put(Table.MESSAGE, number(i), message);
+    }
+    return rows;
+  }
+
+  private static Rows deletions(int from, int to) {
+    Rows rows = new Rows();
+    for (int i = from; i < to; i++) {
+      rows.delete(Table.MESSAGE, number(i));
+    }
+    return rows;
+  }
+
+  private static byte[] number(int number) {
+    return ByteBuffer.allocate(Integer.BYTES).putInt(number).array();
   }
 
   private static List<Runnable> calls(Store store) {

@@ -299,7 +299,7 @@ final class SimClients {
     boolean mayHold = mayHold(handover);
     CompletableFuture<Void> future = new CompletableFuture<>();
     engine().failures.nack(client.queue, claim(handover), "no", future);
-    future.thenAccept(done -> assertThat(mayHold).as("stale nack accepted: %s", handover).isTrue());
+    then(future, done -> assertThat(mayHold).as("stale nack accepted: %s", handover).isTrue());
     ledger.ended(handover.token());
     client.held.remove(handover);
   }

@@ -1,7 +1,7 @@
 package dev.sluice.broker;
 
 import java.io.IOException;
-import java.io.UncheckedIOException;
+import java.io.RandomAccessFile;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
@@ -21,6 +21,13 @@ final class StoreImage {
     return to;
   }
 
+  static void delete(Path dir) throws IOException {
+    for (Path file : files(dir)) {
+      Files.delete(file);
+    }
+    Files.delete(dir);
+  }
+
   /** Files by how their names end, oldest first. */
   static List<Path> files(Path dir, String suffix) throws IOException {
     return files(dir).stream().filter(file -> file.toString().endsWith(suffix)).toList();
@@ -36,14 +43,13 @@ final class StoreImage {
     return Objects.requireNonNull(WalFiles.in(dir).lastEntry()).getValue();
   }
 
-  /** Inverts one bit; a second call restores it. */
-  static void flip(Path file, long bit) {
-    try {
-      byte[] bytes = Files.readAllBytes(file);
-      bytes[Math.toIntExact(bit / 8)] ^= (byte) (1 << (bit % 8));
-      Files.write(file, bytes);
-    } catch (IOException e) {
-      throw new UncheckedIOException(e);
+  /** Inverts one bit, in place; a second call restores it. */
+  static void flip(Path file, long bit) throws IOException {
+    try (RandomAccessFile bytes = new RandomAccessFile(file.toFile(), "rw")) {
+      bytes.seek(bit / 8);
+      int old = bytes.read();
+      bytes.seek(bit / 8);
+      bytes.write(old ^ (1 << (bit % 8)));
     }
   }
 

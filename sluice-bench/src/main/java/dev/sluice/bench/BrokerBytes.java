@@ -1,0 +1,44 @@
+package dev.sluice.bench;
+
+import dev.sluice.broker.Durability;
+import java.lang.ref.Reference;
+import java.nio.file.Path;
+
+/**
+ * Heap that a pending message of 1 KB takes; its payload is on the disk. Ends without closing the
+ * broker, as a crash does, and leaves its folder for {@link BrokerRecovery}.
+ */
+final class BrokerBytes {
+  private static final int KEYS = 1_000;
+  private static final int WARM_UP = 10_000;
+
+  private BrokerBytes() {}
+
+  @SuppressWarnings("CatchAndPrintStackTrace") // for whoever started this
+  public static void main(String[] args) {
+    int status = 1;
+    try {
+      System.out.println(measure(Path.of(args[0]), Long.parseLong(args[1])));
+      System.out.flush();
+      status = 0;
+    } catch (Throwable thrown) {
+      thrown.printStackTrace();
+    } finally {
+      Runtime.getRuntime().halt(status);
+    }
+  }
+
+  @SuppressWarnings("resource") // that is the point
+  private static double measure(Path folder, long messages) throws InterruptedException {
+    BrokerRig rig = new BrokerRig(folder, BrokerRig.queue(Durability.OS));
+    BrokerLoad.Shape shape = BrokerLoad.Shape.BATCHES;
+    BrokerLoad load = new BrokerLoad(rig, BrokerLoad.messages(KEYS, shape.batch()), shape);
+    load.fill(WARM_UP);
+    load.purge();
+    long before = HeapProbe.usedBytes();
+    load.fill(messages);
+    double each = (HeapProbe.usedBytes() - before) / (double) messages;
+    Reference.reachabilityFence(rig);
+    return each;
+  }
+}

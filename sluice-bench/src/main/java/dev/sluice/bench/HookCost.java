@@ -1,0 +1,136 @@
+package dev.sluice.bench;
+
+import dev.sluice.broker.Broker;
+import dev.sluice.broker.BrokerConfig;
+import dev.sluice.broker.BrokerMetrics;
+import dev.sluice.broker.Durability;
+import dev.sluice.broker.Message;
+import java.lang.management.ManagementFactory;
+import java.lang.management.ThreadMXBean;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.Semaphore;
+import java.util.concurrent.atomic.LongAdder;
+
+/**
+ * What {@code on_enqueue} costs whoever enqueues: CPU time of the calling thread in {@code
+ * enqueueAll}, on a queue with a script less on one without, the same messages in turn. The
+ * broker's own timer around the script is reported beside it.
+ */
+final class HookCost {
+  /** Fairness by tenant, weight from the configuration, two throttle keys. */
+  private static final String SCRIPT =
+      """
+      function on_enqueue(msg)
+        local tenant = msg.headers["tenant"] or "none"
+        local provider = msg.headers["provider"] or "none"
+        local tier = msg.headers["tier"] or "free"
+        return {
+          fairness_key = tenant,
+          weight = tonumber(sluice.get("weight." .. tier)) or 1,
+          throttle_keys = { "provider:" .. provider, "tenant:" .. tenant .. ":" .. provider },
+        }
+      end
+      """;
+
+  private static final String SCRIPTED = "scripted";
+  private static final int BATCH = 100;
+  private static final int WINDOW = 20_000;
+  private static final ThreadMXBean THREADS = ManagementFactory.getThreadMXBean();
+
+  /** Sums up what the broker says of its scripts. */
+  private static final class Watch implements BrokerMetrics {
+    private final LongAdder count = new LongAdder();
+    private final LongAdder sum = new LongAdder();
+    private final LongAdder failed = new LongAdder();
+
+    @Override
+    public void hook(String queue, Hook hook, HookOutcome outcome, long nanos) {
+      count.increment();
+      sum.add(nanos);
+      if (outcome != HookOutcome.ANSWERED) {
+        failed.increment();
+      }
+    }
+
+    double microsPerCall() {
+      if (failed.sum() > 0) {
+        throw new IllegalStateException("scripts failed: " + failed.sum());
+      }
+      return sum.sum() / 1e3 / count.sum();
+    }
+
+    void reset() {
+      count.reset();
+      sum.reset();
+    }
+  }
+
+  private final Broker broker;
+  private final List<List<Message>> batches;
+  private final Semaphore window = new Semaphore(WINDOW);
+
+  private HookCost(Broker broker) {
+    this.broker = broker;
+    this.batches = BrokerRig.batches(1_000, BATCH, HookCost::message);
+  }
+
+  private static Message message(int i) {
+    return BrokerRig.message(i)
+        .withHeaders(
+            Map.of("tenant", BrokerRig.key(i), "provider", "p" + i % 10, "tier", "t" + i % 3));
+  }
+
+  /** Microseconds a message: of CPU time on the caller's thread, and by the broker's timer. */
+  record Cost(double cpuMicros, double timerMicros) {}
+
+  static Cost measure(Path folder, int messages) throws InterruptedException {
+    Watch watch = new Watch();
+    BrokerConfig config = BrokerConfig.defaults().withMetrics(watch);
+    var plain = BrokerRig.queue(Durability.OS);
+    try (BrokerRig rig = new BrokerRig(folder, plain, config)) {
+      rig.broker.createQueue(SCRIPTED, plain.toBuilder().onEnqueue(SCRIPT).build());
+      rig.broker.setConfig("weight.t1", "2");
+      HookCost cost = new HookCost(rig.broker);
+      cost.difference(messages / 2);
+      watch.reset();
+      double nanos = cost.difference(messages);
+      return new Cost(nanos / 1e3, watch.microsPerCall());
+    }
+  }
+
+  private double difference(int messages) throws InterruptedException {
+    long with = 0;
+    long without = 0;
+    for (int i = 0; i < messages / BATCH; i++) {
+      List<Message> batch = batches.get(i % batches.size());
+      without += cpuNanos(BrokerRig.QUEUE, batch);
+      with += cpuNanos(SCRIPTED, batch);
+    }
+    window.acquire(WINDOW);
+    window.release(WINDOW);
+    long purged = broker.purge(BrokerRig.QUEUE) + broker.purge(SCRIPTED);
+    int expected = 2 * (messages / BATCH) * BATCH;
+    if (purged != expected) {
+      throw new IllegalStateException("purged=" + purged + ", expected=" + expected);
+    }
+    return (double) (with - without) / messages;
+  }
+
+  private long cpuNanos(String queue, List<Message> batch) throws InterruptedException {
+    window.acquire(BATCH);
+    long from = THREADS.getCurrentThreadCpuTime();
+    var sent = broker.enqueueAll(queue, batch);
+    long nanos = THREADS.getCurrentThreadCpuTime() - from;
+    // The window is less than what makes a broker busy, so a failure is one.
+    var unused =
+        sent.whenComplete(
+            (ids, why) -> {
+              if (why == null) {
+                window.release(BATCH);
+              }
+            });
+    return nanos;
+  }
+}

@@ -1,0 +1,75 @@
+package dev.sluice.bench;
+
+import com.sun.management.OperatingSystemMXBean;
+import dev.sluice.broker.Consumer;
+import dev.sluice.broker.Durability;
+import dev.sluice.broker.Message;
+import java.lang.management.ManagementFactory;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.stream.IntStream;
+
+/**
+ * What a broker costs while nothing may go: every fairness key has a message that waits for its
+ * throttle key, and a consumer would take it.
+ */
+final class IdleCost {
+  static final int KEYS = 100_000;
+
+  /** So many keys wait for one rate. */
+  static final int RATES = 1_000;
+
+  /** The next token comes long after the measurement. */
+  private static final double PER_SECOND = 0.001;
+
+  private static final Duration CALM = Duration.ofSeconds(1);
+
+  private IdleCost() {}
+
+  /** CPU time of the whole process in percent of one core. */
+  static double percent(Path folder, Duration time) throws Exception {
+    try (BrokerRig rig = new BrokerRig(folder, BrokerRig.queue(Durability.OS))) {
+      rig.setThrottles(RATES, PER_SECOND, 1);
+      BrokerLoad.Shape shape = BrokerLoad.Shape.BATCHES;
+      List<Message> messages = IntStream.range(0, KEYS).mapToObj(IdleCost::message).toList();
+      BrokerLoad load =
+          new BrokerLoad(rig, BrokerRig.batches(KEYS, shape.batch(), messages::get), shape);
+      load.fill(KEYS);
+      try (Consumer consumer = rig.broker.consume(BrokerRig.QUEUE, 2 * KEYS)) {
+        takeBursts(rig, consumer);
+        HeapProbe.usedBytes();
+        Thread.sleep(CALM.toMillis());
+        long cpu = cpuNanos();
+        long from = System.nanoTime();
+        Thread.sleep(time.toMillis());
+        double percent = 100.0 * (cpuNanos() - cpu) / (System.nanoTime() - from);
+        rig.requireDepth(KEYS - RATES);
+        return percent;
+      }
+    }
+  }
+
+  private static Message message(int i) {
+    return BrokerRig.message(i)
+        .withKey(BrokerRig.key(i))
+        .withThrottles(BrokerRig.throttle(i % RATES));
+  }
+
+  /** A rate starts with its burst: one message each. */
+  private static void takeBursts(BrokerRig rig, Consumer consumer) throws Exception {
+    for (int taken = 0; taken < RATES; ) {
+      var deliveries = consumer.poll(RATES, Duration.ofSeconds(10));
+      if (deliveries.isEmpty()) {
+        throw new IllegalStateException("too few were delivered: " + taken);
+      }
+      taken += deliveries.size();
+      rig.broker.ackAll(deliveries).get();
+    }
+  }
+
+  private static long cpuNanos() {
+    return ((OperatingSystemMXBean) ManagementFactory.getOperatingSystemMXBean())
+        .getProcessCpuTime();
+  }
+}

@@ -1,0 +1,104 @@
+package dev.sluice.broker;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.UUID;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** The examples of the README that use the broker, run; and a check that it shows just these. */
+class BrokerReadmeTest {
+  private static final Pattern JAVA_BLOCK = Pattern.compile("```java\\n(.*?)```", Pattern.DOTALL);
+
+  @TempDir Path directory;
+  private final List<String> sent = new ArrayList<>();
+
+  @Test
+  void aBroker() throws Exception {
+    try (Broker broker = Broker.open(directory)) {
+      broker.createQueue("mail");
+      broker.setThrottle("provider:aws", 50, 10); // 50 a second, in bursts of 10
+      Message mail = Message.of("hello").withKey("tenant-a").withThrottles("provider:aws");
+      UUID id = broker.enqueue("mail", mail).join(); // now it is on the disk
+
+      try (Consumer consumer = broker.consume("mail", 100)) { // at most 100 unsettled
+        Delivery delivery = consumer.take();
+        assertThat(delivery.id()).isEqualTo(id);
+        send(delivery.payload());
+        delivery.ack().join(); // or nack(error): tried again, in the end a dead letter in mail.dlq
+      }
+    }
+    assertThat(sent).containsExactly("hello");
+  }
+
+  @Test
+  void scripts() throws Exception {
+    try (Broker broker = Broker.open(directory)) {
+      broker.setConfig("weight.acme", "7");
+      broker.createQueue(
+          "calls",
+          QueueConfig.builder()
+              .onEnqueue(
+                  """
+                  function on_enqueue(msg)
+                    return { fairness_key = msg.headers.tenant,
+                             weight = tonumber(sluice.get("weight." .. msg.headers.tenant)),
+                             throttle_keys = { "provider:" .. msg.headers.provider } }
+                  end
+                  """)
+              .onFailure(
+                  """
+                  function on_failure(msg)
+                    if msg.attempts >= 5 then return { action = "dlq" } end
+                    return { action = "retry", delay_ms = 100 * 2 ^ msg.attempts }
+                  end
+                  """)
+              .build());
+      Message call = Message.of("m").withHeader("tenant", "acme").withHeader("provider", "aws");
+      broker.enqueue("calls", call).join();
+      try (Consumer consumer = broker.consume("calls", 1)) {
+        Delivery delivery = consumer.take();
+        assertThat(delivery.key()).isEqualTo("acme");
+        assertThat(delivery.weight()).isEqualTo(7);
+        assertThat(delivery.throttles()).containsExactly("provider:aws");
+        delivery.nack("no").join();
+        assertThat(broker.stats("calls").delayed()).isEqualTo(1);
+        assertThat(consumer.poll(1, Duration.ofSeconds(20)).get(0).attempts()).isEqualTo(1);
+      }
+    }
+  }
+
+  private void send(byte[] payload) {
+    sent.add(new String(payload, StandardCharsets.UTF_8));
+  }
+
+  @Test
+  void theReadme_showsOnlyWhatRunsHere() throws IOException {
+    String source =
+        Files.readString(Path.of("src/test/java/dev/sluice/broker/BrokerReadmeTest.java"));
+    // Assertions between the lines of an example are not part of it.
+    String code = stripped(source.replaceAll("(?m)^ *assertThat\\(delivery.id.*\\n", ""));
+    Matcher blocks = JAVA_BLOCK.matcher(Files.readString(Path.of("../README.md")));
+    int count = 0;
+    while (blocks.find()) {
+      if (blocks.group(1).contains("broker.")) {
+        assertThat(code).contains(stripped(blocks.group(1)));
+        count++;
+      }
+    }
+    assertThat(count).isEqualTo(2);
+  }
+
+  private static String stripped(String code) {
+    return code.replaceAll("\\s+", "");
+  }
+}
