@@ -45,7 +45,7 @@ final class BrokerFullDiskTest {
   /** Faster than the broker looks at the disk by the clock. */
   @Test
   void belowTheReserve_messagesAreRefused_howeverFastTheyCome() throws Exception {
-    assertMeetsReserve(run(RESERVE, 400, 0));
+    assertMeetsReserve(run(RESERVE, 800, 0));
   }
 
   private static void assertMeetsReserve(Map<String, String> told) {

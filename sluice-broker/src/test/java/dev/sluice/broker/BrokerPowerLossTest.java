@@ -2,11 +2,11 @@ package dev.sluice.broker;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.sluice.broker.PowerLoss.Cut;
 import java.io.IOException;
-import java.io.RandomAccessFile;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.Map;
+import java.nio.file.StandardCopyOption;
 import java.util.Random;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -37,7 +37,7 @@ final class BrokerPowerLossTest {
     while (driver.cycles() < CYCLES) {
       driver.cycle(dir, "power", MAX_MILLIS);
       Path image = temp.resolve("image" + driver.cycles());
-      cut(dir, image, driver.random.nextBoolean());
+      cut(dir, image, driver.random.nextBoolean() ? Cut.EARLIEST : Cut.TORN);
       dir = image;
     }
     driver.drain(dir);
@@ -52,31 +52,20 @@ final class BrokerPowerLossTest {
     driver.cycle(dir, "power", 1);
     driver.cycle(dir, "nosync", MAX_MILLIS);
     Path image = temp.resolve("image");
-    cut(dir, image, false);
+    cut(dir, image, Cut.EARLIEST);
     Path ledger = Files.copy(driver.ledger, temp.resolve("copy"));
     driver.drain(dir);
     assertThat(driver.violations(KillCheck.Fault.POWER)).as("killed only").isEmpty();
-    Files.copy(ledger, driver.ledger, java.nio.file.StandardCopyOption.REPLACE_EXISTING);
+    Files.copy(ledger, driver.ledger, StandardCopyOption.REPLACE_EXISTING);
     driver.drain(image);
     assertThat(driver.violations(KillCheck.Fault.POWER)).anyMatch(word -> word.startsWith("lost"));
   }
 
-  /** Copies a directory as the loss of power may leave it. */
-  private void cut(Path from, Path to, boolean torn) throws IOException {
-    StoreImage.copy(from, to);
+  private void cut(Path from, Path to, Cut cut) throws IOException {
     WalPosition durable = KillHistory.read(driver.ledger).synced;
-    // Not synced itself: it may not have reached the disk.
-    Files.delete(to.resolve(SyncMark.FILE));
-    Map.Entry<Long, Path> newest = WalFiles.in(to).lastEntry();
-    long size = Files.size(newest.getValue());
-    assertThat(newest.getKey()).as("the log of the last sync").isEqualTo(durable.log());
-    assertThat(size).isGreaterThanOrEqualTo(durable.bytes());
-    long kept = durable.bytes();
-    if (torn) {
-      kept += driver.random.nextLong(size - kept + 1);
-    }
-    try (RandomAccessFile file = new RandomAccessFile(newest.getValue().toFile(), "rw")) {
-      file.setLength(kept);
-    }
+    Path newest = StoreImage.newestLog(from);
+    assertThat(WalFiles.in(from).lastKey()).as("the log of the last sync").isEqualTo(durable.log());
+    assertThat(Files.size(newest)).isGreaterThanOrEqualTo(durable.bytes());
+    PowerLoss.cut(from, to, durable, cut, driver.random);
   }
 }

@@ -31,6 +31,8 @@ final class BrokerStressTest {
   /** Comes and goes. */
   private static final String PASSING = "x";
 
+  private static final long LOAD_MILLIS = 2_000;
+
   private static final QueueConfig CONFIG =
       QueueConfig.builder()
           .leaseTimeout(Duration.ofSeconds(1))
@@ -59,6 +61,7 @@ final class BrokerStressTest {
     broker = Broker.open(dir);
     STAYING.forEach(name -> broker.createQueue(name, CONFIG));
     List<Thread> workers = startWorkers();
+    Thread.sleep(LOAD_MILLIS);
     assertThat(busy.await(20, TimeUnit.SECONDS)).as("enough was acknowledged").isTrue();
     broker.close();
 
