@@ -1,0 +1,179 @@
+package dev.sluice.broker;
+
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.UUID;
+
+/** The promises of a broker, held against what its clients saw over all restarts. */
+final class KillCheck {
+  /** What stopped the broker. */
+  enum Fault {
+    /** The end of its process: what was written is there. */
+    KILL,
+
+    /** The end of its machine: what was not synced, leases among it, may be gone. */
+    POWER
+  }
+
+  /**
+   * Whether a lease that runs out while the broker is down, or as it is killed, is a failure that
+   * is counted. It is not always: see {@link LeaseExpiryCrashTest}.
+   */
+  private static final boolean COUNTS_OVER_KILLS = Boolean.getBoolean("sluice.kills.strict");
+
+  private static final Comparator<KillHistory.Lease> BY_TOKEN =
+      Comparator.comparing(lease -> lease.token);
+
+  private final KillHistory history;
+  private final Fault fault;
+  private final List<String> violations;
+
+  private KillCheck(KillHistory history, Fault fault) {
+    this.history = history;
+    this.fault = fault;
+    this.violations = new ArrayList<>(history.violations);
+  }
+
+  /** Everything that was promised and is not so. */
+  static List<String> violations(KillHistory history, Fault fault) {
+    KillCheck check = new KillCheck(history, fault);
+    history.sent.values().forEach(check::message);
+    check.identities();
+    check.producersOrder();
+    check.deliveryOrder();
+    Map<UUID, List<KillHistory.Lease>> byId = new HashMap<>();
+    history.leases.values().stream()
+        .sorted(BY_TOKEN)
+        .forEach(lease -> byId.computeIfAbsent(lease.id, id -> new ArrayList<>()).add(lease));
+    byId.values().forEach(check::leasesOfOne);
+    if (fault == Fault.KILL) {
+      check.violations.addAll(history.leasesLost);
+      KillLoad.THROTTLES.forEach(check::rate);
+    }
+    return check.violations;
+  }
+
+  /** Nothing that was confirmed is lost, and nothing that was acknowledged comes back. */
+  private void message(KillHistory.Sent message) {
+    if (message.refused && !message.leases.isEmpty()) {
+      violations.add("refused and delivered: " + message + ", " + message.leases);
+    }
+    List<KillHistory.Lease> leases = message.leases.stream().sorted(BY_TOKEN).toList();
+    boolean over = false;
+    for (int i = 0; i < leases.size(); i++) {
+      KillHistory.Lease lease = leases.get(i);
+      boolean last = i == leases.size() - 1;
+      if (lease.ack == KillHistory.Ack.DONE && !last) {
+        violations.add("delivered after its ack: " + lease + ", then " + leases.get(i + 1));
+      }
+      // An acknowledgement that was not answered may have been stored, if nothing came after.
+      over |= lease.ack == KillHistory.Ack.DONE || (last && lease.ack == KillHistory.Ack.OPEN);
+    }
+    if (history.isDrained() && message.id != null && !over) {
+      violations.add("lost: " + message + ", " + leases);
+    }
+  }
+
+  private void identities() {
+    Map<UUID, Long> numbers = new HashMap<>();
+    history.sent.values().stream()
+        .filter(message -> message.id != null)
+        .forEach(message -> same(numbers, message.id, message.number));
+    history.leases.values().forEach(lease -> same(numbers, lease.id, lease.number));
+  }
+
+  private void same(Map<UUID, Long> numbers, UUID id, long number) {
+    Long other = numbers.put(id, number);
+    if (other != null && other != number) {
+      violations.add("one id of two messages: " + id + " of " + other + " and " + number);
+    }
+  }
+
+  /** One producer's messages are stored in the order in which it sent them. */
+  private void producersOrder() {
+    Map<String, KillHistory.Sent> latest = new HashMap<>();
+    for (KillHistory.Sent message : history.sent.values()) {
+      UUID id = message.id;
+      if (id == null || message.producer.equals("again")) {
+        continue;
+      }
+      String line = message.run + " " + message.producer + " " + message.queue;
+      KillHistory.Sent before = latest.put(line, message);
+      // Those that were sent again after a restart have their place there.
+      if (before != null && before.id != null && sequence(before.id) > sequence(id)) {
+        boolean resent = sequence(before.id) >>> 40 != sequence(id) >>> 40;
+        if (!resent) {
+          violations.add("stored in another order than sent: " + before + ", " + message);
+        }
+      }
+    }
+  }
+
+  private static long sequence(UUID id) {
+    return MessageId.sequence(id);
+  }
+
+  /** First deliveries within queue, key and throttle set are in the order of storing. */
+  private void deliveryOrder() {
+    Map<UUID, KillHistory.Lease> first = new HashMap<>();
+    Map<String, KillHistory.Lease> furthest = new HashMap<>();
+    history.leases.values().stream()
+        .sorted(BY_TOKEN)
+        .filter(lease -> first.putIfAbsent(lease.id, lease) == null && isPlain(lease))
+        .forEach(lease -> inOrder(lease, furthest));
+  }
+
+  /** Whether it was not leased before by somebody whom a closing consumer kept it from. */
+  private boolean isPlain(KillHistory.Lease lease) {
+    return lease.attempts == 0 && !history.closings.contains(lease.run + " " + lease.queue);
+  }
+
+  private void inOrder(KillHistory.Lease lease, Map<String, KillHistory.Lease> furthest) {
+    String line = lease.queue + " " + lease.group;
+    KillHistory.Lease before = furthest.get(line);
+    boolean comparable = before != null && (fault == Fault.KILL || before.run == lease.run);
+    if (comparable && sequence(before.id) > sequence(lease.id)) {
+      violations.add("out of order: " + before + ", then " + lease);
+    } else {
+      furthest.put(line, lease);
+    }
+  }
+
+  /** One lease at a time; a failure is counted once it is known, and never forgotten. */
+  private void leasesOfOne(List<KillHistory.Lease> leases) {
+    for (int i = 1; i < leases.size(); i++) {
+      KillHistory.Lease before = leases.get(i - 1);
+      KillHistory.Lease lease = leases.get(i);
+      boolean ranOut = before.settling == 0 && fault == Fault.KILL;
+      if (ranOut && lease.leased < before.end) {
+        violations.add("two leases at once: " + before + ", " + lease);
+      }
+      boolean counted = before.run == lease.run || COUNTS_OVER_KILLS;
+      boolean failed = before.nacked || (ranOut && counted);
+      if (lease.attempts < before.attempts + (failed ? 1 : 0)) {
+        violations.add("attempts: " + before + ", then " + lease);
+      }
+    }
+  }
+
+  /** In no window, whatever restarts it spans, more than the burst and what the rate gives. */
+  private void rate(String throttle) {
+    List<KillHistory.Lease> taken =
+        history.leases.values().stream()
+            .filter(lease -> lease.group.matches(".*[/+]" + throttle + "(\\+.*)?"))
+            .sorted(Comparator.comparingLong(lease -> lease.leased))
+            .toList();
+    double used = 0;
+    long at = 0;
+    for (KillHistory.Lease lease : taken) {
+      used = Math.max(0, used - (lease.leased - at) / 1e9 * KillLoad.RATE.perSecond()) + 1;
+      at = lease.leased;
+      if (used > KillLoad.RATE.burst() + 1e-6) {
+        violations.add("rate of " + throttle + ": " + used + " at once at " + lease);
+      }
+    }
+  }
+}

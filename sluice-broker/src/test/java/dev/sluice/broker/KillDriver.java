@@ -1,0 +1,103 @@
+package dev.sluice.broker;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import java.io.IOException;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Random;
+
+/** Starts brokers in processes of their own, kills them, and looks at what is left. */
+final class KillDriver {
+  final Path ledger;
+  final Random random;
+  private int cycles;
+
+  KillDriver(Path ledger, long seed) {
+    this.ledger = ledger;
+    this.random = new Random(seed);
+  }
+
+  int cycles() {
+    return cycles;
+  }
+
+  /** Runs a broker under load for a while, in which it may not even get to its feet. */
+  void cycle(Path dir, String kind, int maxMillis) throws IOException, InterruptedException {
+    Process child =
+        ChildJvm.start(
+            List.of(),
+            KillMain.class,
+            dir.toString(),
+            ledger.toString(),
+            String.valueOf(cycles++),
+            kind);
+    try {
+      boolean whileItOpens = kind.equals("kill") && cycles > 1 && random.nextInt(5) == 0;
+      if (!whileItOpens) {
+        assertThat(child.inputReader().readLine()).isEqualTo("ready");
+      }
+      Thread.sleep(random.nextInt(maxMillis));
+      assertThat(child.isAlive()).as("the process has not ended by itself").isTrue();
+    } finally {
+      child.destroyForcibly().waitFor();
+    }
+  }
+
+  /** Consumes everything, dead letters included; afterwards the queues are empty. */
+  void drain(Path dir) throws Exception {
+    try (KillLog log = new KillLog(ledger);
+        Broker broker = Broker.open(dir)) {
+      log.add("open");
+      List<Thread> consumers = new ArrayList<>();
+      List<String> queues = List.copyOf(broker.queues().keySet());
+      for (String queue : queues) {
+        Thread consumer = new Thread(KillConsumer.drain(broker, log, queue));
+        consumer.start();
+        consumers.add(consumer);
+      }
+      await()
+          .atMost(Duration.ofSeconds(60))
+          .pollInterval(Duration.ofMillis(20))
+          .untilAsserted(() -> queues.forEach(queue -> assertEmpty(broker.stats(queue))));
+      for (Thread consumer : consumers) {
+        consumer.interrupt();
+        consumer.join();
+      }
+      queues.forEach(queue -> assertThat(broker.peek(queue, 10)).isEmpty());
+      log.add("drained");
+    }
+    assertThat(rows(dir)).as("rows of messages that are gone").isZero();
+  }
+
+  private static void assertEmpty(QueueStats stats) {
+    assertThat(stats.depth() + stats.inFlight() + stats.delayed()).as("%s", stats).isZero();
+  }
+
+  private static int rows(Path dir) {
+    int[] rows = {0};
+    try (Store store = RocksStore.open(dir)) {
+      for (Table table : List.of(Table.MESSAGE, Table.STATE)) {
+        store.scan(table, new byte[0], Schema.END, (key, value) -> ++rows[0] > 0);
+      }
+    }
+    return rows[0];
+  }
+
+  List<String> violations(KillCheck.Fault fault) throws IOException {
+    return KillCheck.violations(KillHistory.read(ledger), fault);
+  }
+
+  /** How much was done. */
+  String summary() throws IOException {
+    KillHistory history = KillHistory.read(ledger);
+    long confirmed = history.sent.values().stream().filter(sent -> sent.id != null).count();
+    long acked =
+        history.leases.values().stream().filter(each -> each.ack == KillHistory.Ack.DONE).count();
+    return "%d kills, %d messages confirmed, %d deliveries, %d acks confirmed"
+        .formatted(cycles, confirmed, history.leases.size(), acked);
+  }
+}
