@@ -31,14 +31,16 @@ final class BrokerBytes {
   @SuppressWarnings("resource") // that is the point
   private static double measure(Path folder, long messages) throws InterruptedException {
     BrokerRig rig = new BrokerRig(folder, BrokerRig.queue(Durability.OS));
-    BrokerLoad.Shape shape = BrokerLoad.Shape.BATCHES;
-    BrokerLoad load = new BrokerLoad(rig, BrokerLoad.messages(KEYS, shape.batch()), shape);
-    load.fill(WARM_UP);
-    load.purge();
-    long before = HeapProbe.usedBytes();
-    load.fill(messages);
-    double each = (HeapProbe.usedBytes() - before) / (double) messages;
-    Reference.reachabilityFence(rig);
-    return each;
+    try {
+      BrokerLoad.Shape shape = BrokerLoad.Shape.BATCHES;
+      BrokerLoad load = new BrokerLoad(rig, BrokerLoad.messages(KEYS, shape.batch()), shape);
+      load.fill(WARM_UP);
+      load.purge();
+      long before = HeapProbe.usedBytes();
+      load.fill(messages);
+      return (HeapProbe.usedBytes() - before) / (double) messages;
+    } finally {
+      Reference.reachabilityFence(rig);
+    }
   }
 }

@@ -35,6 +35,14 @@ final class BrokerLoad {
     static final Shape SINGLE = new Shape(1, 8_000, 1_000, 8_000);
   }
 
+  /**
+   * How fast it went.
+   *
+   * @param cpuMicros CPU time of the whole process for one message, the load's own share included:
+   *     unlike the speed it hardly depends on who else uses the machine
+   */
+  record Speed(double perSecond, double cpuMicros) {}
+
   private final BrokerRig rig;
   private final Broker broker;
   private final List<List<Message>> batches;
@@ -101,29 +109,29 @@ final class BrokerLoad {
    * Messages per second that are enqueued, delivered and acknowledged while the window is kept
    * full. What was in the queue before stays as deep: consumers take as many as are enqueued.
    */
-  double lifecycle(Duration warmUp, Duration measured) throws InterruptedException {
+  Speed lifecycle(Duration warmUp, Duration measured) throws InterruptedException {
     long before = depth();
     gate.drainPermits();
-    double perSecond;
+    Speed speed;
     try (Consumer consumer = broker.consume(BrokerRig.QUEUE, shape.prefetch())) {
       Worker consuming =
           new Worker("consumer", before == 0 ? () -> consume(consumer) : () -> exchange(consumer));
       Worker producing = new Worker("producer", () -> produce(true));
       Thread.sleep(warmUp.toMillis());
-      perSecond = rate(acked, measured);
+      speed = rate(acked, measured);
       producing.finish();
       await(() -> depth() == before);
       consuming.finish();
     }
     settle();
-    return perSecond;
+    return speed;
   }
 
   /** Messages per second that are enqueued while nobody consumes. */
   double enqueue(Duration warmUp, Duration measured) throws InterruptedException {
     Worker producing = new Worker("producer", () -> produce(false));
     Thread.sleep(warmUp.toMillis());
-    double perSecond = rate(stored, measured);
+    double perSecond = rate(stored, measured).perSecond();
     producing.finish();
     settle();
     return perSecond;
@@ -229,14 +237,16 @@ final class BrokerLoad {
     return sent.get() - acked.get() - purged.get();
   }
 
-  private double rate(AtomicLong count, Duration measured) throws InterruptedException {
+  private Speed rate(AtomicLong count, Duration measured) throws InterruptedException {
     long from = System.nanoTime();
+    long cpu = ProcessCpu.nanos();
     long before = count.get();
     Thread.sleep(measured.toMillis());
-    long after = count.get();
+    long messages = count.get() - before;
+    double cpuMicros = (ProcessCpu.nanos() - cpu) / 1e3 / messages;
     long to = System.nanoTime();
     check();
-    return (after - before) * 1e9 / (to - from);
+    return new Speed(messages * 1e9 / (to - from), cpuMicros);
   }
 
   /** Waits for every answer, and compares what was answered with what the broker has. */

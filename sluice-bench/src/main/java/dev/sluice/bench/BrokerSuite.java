@@ -99,10 +99,15 @@ final class BrokerSuite {
   }
 
   private void speed() throws InterruptedException {
-    rounds.record("lifecycle_fsync_per_s", lifecycle(Durability.ALWAYS, BATCHES, 1));
-    rounds.record("lifecycle_os_per_s", lifecycle(Durability.OS, BATCHES, 1));
+    BrokerLoad.Speed synced = lifecycle(Durability.ALWAYS, BATCHES, 1);
+    rounds.record("lifecycle_fsync_per_s", synced.perSecond());
+    rounds.record("lifecycle_fsync_cpu_us", synced.cpuMicros());
+    BrokerLoad.Speed written = lifecycle(Durability.OS, BATCHES, 1);
+    rounds.record("lifecycle_os_per_s", written.perSecond());
+    rounds.record("lifecycle_os_cpu_us", written.cpuMicros());
     rounds.record(
-        "lifecycle_single_fsync_per_s", lifecycle(Durability.ALWAYS, BrokerLoad.Shape.SINGLE, 1));
+        "lifecycle_single_fsync_per_s",
+        lifecycle(Durability.ALWAYS, BrokerLoad.Shape.SINGLE, 1).perSecond());
     try (BrokerRig rig = rig(Durability.ALWAYS)) {
       BrokerLoad load = load(rig, 1);
       rounds.record("enqueue_fsync_per_s", load.enqueue(effort.warmUp(), effort.measured()));
@@ -115,7 +120,7 @@ final class BrokerSuite {
     }
   }
 
-  private double lifecycle(Durability durability, BrokerLoad.Shape shape, int keys)
+  private BrokerLoad.Speed lifecycle(Durability durability, BrokerLoad.Shape shape, int keys)
       throws InterruptedException {
     try (BrokerRig rig = rig(durability)) {
       return new BrokerLoad(rig, BrokerLoad.messages(keys, shape.batch()), shape)
@@ -143,7 +148,9 @@ final class BrokerSuite {
           BrokerRig.batches(THROTTLES, BATCHES.batch(), BrokerSuite::throttled);
       rounds.record(
           "lifecycle_throttled_per_s",
-          new BrokerLoad(rig, batches, BATCHES).lifecycle(effort.warmUp(), effort.measured()));
+          new BrokerLoad(rig, batches, BATCHES)
+              .lifecycle(effort.warmUp(), effort.measured())
+              .perSecond());
     }
   }
 
@@ -152,7 +159,7 @@ final class BrokerSuite {
     try (BrokerRig rig = rig(Durability.OS)) {
       BrokerLoad load = load(rig, keys);
       load.fill(KEYS_BACKLOG);
-      double perSecond = load.lifecycle(effort.warmUp(), effort.measured());
+      double perSecond = load.lifecycle(effort.warmUp(), effort.measured()).perSecond();
       load.purge();
       return perSecond;
     }
@@ -181,7 +188,7 @@ final class BrokerSuite {
         for (int round = 0; round < effort.rounds(); round++) {
           rounds.record(
               "lifecycle_" + scale(pending) + "_pending_per_s",
-              load.lifecycle(effort.warmUp(), effort.measured()));
+              load.lifecycle(effort.warmUp(), effort.measured()).perSecond());
         }
         load.purge();
       }
@@ -246,6 +253,8 @@ final class BrokerSuite {
     row("lifecycle_fsync_per_s", "enqueued, delivered, acknowledged; fsync=always, 1 key");
     row("lifecycle_single_fsync_per_s", "the same, one message a call of the producer");
     row("lifecycle_os_per_s", "fsync=os, 1 key");
+    row("lifecycle_fsync_cpu_us", "CPU time a message, fsync=always, this load included");
+    row("lifecycle_os_cpu_us", "the same, fsync=os");
     row("enqueue_fsync_per_s", "no consumer");
     row("deliver_ack_fsync_per_s", "no producer");
     row("enqueue_os_per_s", "no consumer");

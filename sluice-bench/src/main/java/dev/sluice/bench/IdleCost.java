@@ -1,10 +1,8 @@
 package dev.sluice.bench;
 
-import com.sun.management.OperatingSystemMXBean;
 import dev.sluice.broker.Consumer;
 import dev.sluice.broker.Durability;
 import dev.sluice.broker.Message;
-import java.lang.management.ManagementFactory;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
@@ -40,10 +38,10 @@ final class IdleCost {
         takeBursts(rig, consumer);
         HeapProbe.usedBytes();
         Thread.sleep(CALM.toMillis());
-        long cpu = cpuNanos();
+        long cpu = ProcessCpu.nanos();
         long from = System.nanoTime();
         Thread.sleep(time.toMillis());
-        double percent = 100.0 * (cpuNanos() - cpu) / (System.nanoTime() - from);
+        double percent = 100.0 * (ProcessCpu.nanos() - cpu) / (System.nanoTime() - from);
         rig.requireDepth(KEYS - RATES);
         return percent;
       }
@@ -66,10 +64,5 @@ final class IdleCost {
       taken += deliveries.size();
       rig.broker.ackAll(deliveries).get();
     }
-  }
-
-  private static long cpuNanos() {
-    return ((OperatingSystemMXBean) ManagementFactory.getOperatingSystemMXBean())
-        .getProcessCpuTime();
   }
 }
