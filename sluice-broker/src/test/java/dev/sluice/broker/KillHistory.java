@@ -63,6 +63,9 @@ final class KillHistory {
 
     final int run;
 
+    /** Whether throttles were gone by then. */
+    boolean free;
+
     /** Broker time before which the lease has not run out. */
     long end;
 
@@ -117,6 +120,7 @@ final class KillHistory {
   WalPosition synced = new WalPosition(0, 0);
   int run;
   private boolean drained;
+  private boolean free;
 
   private KillHistory() {}
 
@@ -149,6 +153,7 @@ final class KillHistory {
       case "late" -> late(words, leases.get(KillLog.token(words[2])));
       case "close" -> closings.add(run + " " + words[1]);
       case "wal" -> synced = new WalPosition(Long.parseLong(words[1]), Long.parseLong(words[2]));
+      case "free" -> free = true;
       case "drained" -> drained = true;
       default -> violations.add(String.join(" ", words));
     }
@@ -169,6 +174,7 @@ final class KillHistory {
       return;
     }
     message.leases.add(lease);
+    lease.free = free;
     if (leases.put(lease.token, lease) != null) {
       violations.add("token twice: " + lease);
     }

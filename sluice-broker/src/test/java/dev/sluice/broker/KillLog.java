@@ -26,6 +26,7 @@ import java.util.List;
  *   late operation token wall                      that is refused: the lease has ended
  *   close queue                                    a consumer is about to be closed
  *   wal log bytes                                  so far the store has synced
+ *   free                                           throttles are about to be taken away
  *   drained                                        nothing is left
  *   broken reason                                  something happened that never may
  * </pre>
