@@ -63,6 +63,9 @@ final class KillHistory {
 
     final int run;
 
+    /** The same instant on the clock of the machine, which no restart touches. */
+    long onMachine;
+
     /** Whether throttles were gone by then. */
     boolean free;
 
@@ -121,6 +124,7 @@ final class KillHistory {
   int run;
   private boolean drained;
   private boolean free;
+  private long toMachine;
 
   private KillHistory() {}
 
@@ -153,6 +157,7 @@ final class KillHistory {
       case "late" -> late(words, leases.get(KillLog.token(words[2])));
       case "close" -> closings.add(run + " " + words[1]);
       case "wal" -> synced = new WalPosition(Long.parseLong(words[1]), Long.parseLong(words[2]));
+      case "clock" -> toMachine = Long.parseLong(words[2]) - Long.parseLong(words[1]);
       case "free" -> free = true;
       case "drained" -> drained = true;
       default -> violations.add(String.join(" ", words));
@@ -175,6 +180,7 @@ final class KillHistory {
     }
     message.leases.add(lease);
     lease.free = free;
+    lease.onMachine = lease.leased + toMachine;
     if (leases.put(lease.token, lease) != null) {
       violations.add("token twice: " + lease);
     }

@@ -49,10 +49,13 @@ final class KillMain {
   }
 
   static Broker open(Path dir, String kind, KillLog log) throws ReflectiveOperationException {
-    if (kind.equals("kill")) {
-      return Broker.open(dir);
-    }
-    return over(new LoggedStore(RocksStore.open(dir), log, kind.equals("power")));
+    LoggedStore.Syncs syncs =
+        switch (kind) {
+          case "power" -> LoggedStore.Syncs.LOGGED;
+          case "nosync" -> LoggedStore.Syncs.NEVER;
+          default -> LoggedStore.Syncs.SILENTLY;
+        };
+    return over(new LoggedStore(RocksStore.open(dir), log, syncs));
   }
 
   /** A broker on any store. */
