@@ -51,7 +51,7 @@ final class KillCheck {
     byId.values().forEach(check::leasesOfOne);
     if (fault == Fault.KILL) {
       check.violations.addAll(history.leasesLost);
-      KillLoad.THROTTLES.forEach(check::rate);
+      KillLoad.RATES.forEach(check::rate);
     }
     return check.violations;
   }
@@ -159,19 +159,23 @@ final class KillCheck {
     }
   }
 
-  /** In no window, whatever restarts it spans, more than the burst and what the rate gives. */
-  private void rate(String throttle) {
+  /**
+   * In no window, whatever restarts it spans, more than the burst and what the rate gives. By the
+   * clock of the machine: broker time goes on from the wall clock, so that at a restart it may pass
+   * over some of the time that went by.
+   */
+  private void rate(String throttle, ThrottleRate rate) {
     List<KillHistory.Lease> taken =
         history.leases.values().stream()
-            .filter(lease -> lease.group.matches(".*[/+]" + throttle + "(\\+.*)?"))
-            .sorted(Comparator.comparingLong(lease -> lease.leased))
+            .filter(lease -> !lease.free && lease.group.matches(".*[/+]" + throttle + "(\\+.*)?"))
+            .sorted(Comparator.comparingLong(lease -> lease.onMachine))
             .toList();
     double used = 0;
     long at = 0;
     for (KillHistory.Lease lease : taken) {
-      used = Math.max(0, used - (lease.leased - at) / 1e9 * KillLoad.RATE.perSecond()) + 1;
-      at = lease.leased;
-      if (used > KillLoad.RATE.burst() + 1e-6) {
+      used = Math.max(0, used - (lease.onMachine - at) / 1e9 * rate.perSecond()) + 1;
+      at = lease.onMachine;
+      if (used > rate.burst() + 1e-6) {
         violations.add("rate of " + throttle + ": " + used + " at once at " + lease);
       }
     }

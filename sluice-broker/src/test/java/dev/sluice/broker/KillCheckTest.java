@@ -185,16 +185,16 @@ final class KillCheckTest {
 
   @Test
   void burstThatARestartGivesAnew_isNoticed() {
-    int burst = (int) KillLoad.RATE.burst();
+    int burst = (int) KillLoad.RATES.get("t3").burst();
     for (int i = 1; i <= 2 * burst; i++) {
       if (i == burst + 1) {
         violations(Fault.KILL).isEmpty();
         line("open");
       }
       sent(i);
-      got(i, (i <= burst ? "1:" : "2:") + i, 0, 10 * SECOND, "k/t1+t2");
+      got(i, (i <= burst ? "1:" : "2:") + i, 0, 10 * SECOND, "k/t3");
     }
-    violations(Fault.KILL).hasSize(2 * burst).allMatch(word -> word.startsWith("rate of t"));
+    violations(Fault.KILL).hasSize(burst).allMatch(word -> word.startsWith("rate of t3"));
   }
 
   @Test

@@ -52,6 +52,8 @@ final class KillDriver {
     try (KillLog log = new KillLog(ledger);
         Broker broker = Broker.open(dir)) {
       log.add("open");
+      log.add("free");
+      KillLoad.RATES.keySet().forEach(broker::removeThrottle);
       List<Thread> consumers = new ArrayList<>();
       List<String> queues = List.copyOf(broker.queues().keySet());
       for (String queue : queues) {

@@ -63,6 +63,12 @@ final class KillHistory {
 
     final int run;
 
+    /** The same instant on the clock of the machine, which no restart touches. */
+    long onMachine;
+
+    /** Whether throttles were gone by then. */
+    boolean free;
+
     /** Broker time before which the lease has not run out. */
     long end;
 
@@ -117,6 +123,8 @@ final class KillHistory {
   WalPosition synced = new WalPosition(0, 0);
   int run;
   private boolean drained;
+  private boolean free;
+  private long toMachine;
 
   private KillHistory() {}
 
@@ -149,6 +157,8 @@ final class KillHistory {
       case "late" -> late(words, leases.get(KillLog.token(words[2])));
       case "close" -> closings.add(run + " " + words[1]);
       case "wal" -> synced = new WalPosition(Long.parseLong(words[1]), Long.parseLong(words[2]));
+      case "clock" -> toMachine = Long.parseLong(words[2]) - Long.parseLong(words[1]);
+      case "free" -> free = true;
       case "drained" -> drained = true;
       default -> violations.add(String.join(" ", words));
     }
@@ -169,6 +179,8 @@ final class KillHistory {
       return;
     }
     message.leases.add(lease);
+    lease.free = free;
+    lease.onMachine = lease.leased + toMachine;
     if (leases.put(lease.token, lease) != null) {
       violations.add("token twice: " + lease);
     }

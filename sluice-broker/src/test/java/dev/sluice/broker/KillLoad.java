@@ -4,16 +4,23 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 
 import java.time.Duration;
 import java.util.Arrays;
-import java.util.List;
+import java.util.Map;
 import java.util.Set;
 
 /** What is sent to a broker that is killed, and the queues it is sent to. */
 final class KillLoad {
-  static final List<String> SOURCES = List.of("a", "b");
-  static final List<String> QUEUES = List.of("a", "b", "a.dlq", "b.dlq");
+  /** Of the messages that one process may send; the second half goes to {@link #SLOW}. */
+  static final long NUMBERS = 10_000_000;
+
+  /** Its messages wait for a throttle that takes longer to fill than the broker is down. */
+  static final String SLOW = "c";
+
   static final Duration LEASE = Duration.ofSeconds(1);
-  static final ThrottleRate RATE = new ThrottleRate(300, 10);
-  static final List<String> THROTTLES = List.of("t1", "t2");
+  static final Map<String, ThrottleRate> RATES =
+      Map.of(
+          "t1", new ThrottleRate(300, 10),
+          "t2", new ThrottleRate(200, 5),
+          "t3", new ThrottleRate(2, 8));
 
   private static final String ON_FAILURE =
       """
@@ -44,27 +51,39 @@ final class KillLoad {
           "b",
           config.toBuilder().durability(durability).maxAttempts(0).onFailure(ON_FAILURE).build());
     }
-    for (String name : QUEUES) {
-      if (DeadLetter.isDeadLetterQueue(name)
-          && !broker.queues().get(name).leaseTimeout().equals(LEASE)) {
-        broker.updateQueue(name, broker.queues().get(name).toBuilder().leaseTimeout(LEASE).build());
-      }
+    if (!there.contains(SLOW)) {
+      broker.createQueue(SLOW, config.toBuilder().maxDepth(30).build());
     }
-    for (String key : THROTTLES) {
-      if (broker.config(ThrottleRate.configKey(key)).isEmpty()) {
-        broker.setThrottle(key, RATE.perSecond(), RATE.burst());
-      }
+    broker.queues().forEach((name, is) -> lease(broker, name, is));
+    RATES.forEach(
+        (key, rate) -> {
+          if (broker.config(ThrottleRate.configKey(key)).isEmpty()) {
+            broker.setThrottle(key, rate.perSecond(), rate.burst());
+          }
+        });
+  }
+
+  private static void lease(Broker broker, String queue, QueueConfig config) {
+    if (!config.leaseTimeout().equals(LEASE)) {
+      broker.updateQueue(queue, config.toBuilder().leaseTimeout(LEASE).build());
     }
   }
 
+  private static boolean isSlow(long number) {
+    return number % NUMBERS >= NUMBERS / 2;
+  }
+
   static String queueOf(long number) {
-    return SOURCES.get((int) (number & 1));
+    return isSlow(number) ? SLOW : (number & 1) == 0 ? "a" : "b";
   }
 
   /** A message that says who it is. */
   static Message message(long number) {
     Message message =
         Message.of(payload(number)).withKey("k" + (number >> 1) % 4).withDedupeId("d" + number);
+    if (isSlow(number)) {
+      return message.withThrottles("t3");
+    }
     return switch ((int) ((number >> 3) % 8)) {
       case 0 -> message.withThrottles("t1");
       case 1 -> message.withThrottles("t1", "t2");

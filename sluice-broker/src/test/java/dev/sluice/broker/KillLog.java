@@ -25,7 +25,9 @@ import java.util.List;
  *   done operation token wall                      that is confirmed
  *   late operation token wall                      that is refused: the lease has ended
  *   close queue                                    a consumer is about to be closed
+ *   clock broker machine                           two clocks at one instant, until the next line
  *   wal log bytes                                  so far the store has synced
+ *   free                                           throttles are about to be taken away
  *   drained                                        nothing is left
  *   broken reason                                  something happened that never may
  * </pre>

@@ -7,6 +7,7 @@ import java.util.List;
 import java.util.Random;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.locks.LockSupport;
 
 /**
@@ -15,18 +16,12 @@ import java.util.concurrent.locks.LockSupport;
  * it has synced, {@code nosync} for one that does so too but never syncs.
  */
 final class KillMain {
-  /** Of the messages that one process may send. */
-  private static final long NUMBERS = 10_000_000;
-
   private static final int PRODUCERS = 3;
   private static final int UNCONFIRMED = 16;
 
   private final Broker broker;
   private final KillLog log;
   private final int cycle;
-
-  /** Producers give consumers some time. */
-  private volatile boolean full;
 
   private KillMain(Broker broker, KillLog log, int cycle) {
     this.broker = broker;
@@ -54,10 +49,13 @@ final class KillMain {
   }
 
   static Broker open(Path dir, String kind, KillLog log) throws ReflectiveOperationException {
-    if (kind.equals("kill")) {
-      return Broker.open(dir);
-    }
-    return over(new LoggedStore(RocksStore.open(dir), log, kind.equals("power")));
+    LoggedStore.Syncs syncs =
+        switch (kind) {
+          case "power" -> LoggedStore.Syncs.LOGGED;
+          case "nosync" -> LoggedStore.Syncs.NEVER;
+          default -> LoggedStore.Syncs.SILENTLY;
+        };
+    return over(new LoggedStore(RocksStore.open(dir), log, syncs));
   }
 
   /** A broker on any store. */
@@ -77,20 +75,22 @@ final class KillMain {
       }
     }
     Semaphore open = new Semaphore(1_000_000);
-    before.unconfirmedAtEnd().forEach(number -> send(number, "again", open));
+    before.unconfirmedAtEnd().forEach(number -> send(number, "again", open, new AtomicBoolean()));
   }
 
   private void work() throws IOException {
     boolean churns = cycle % 2 == 0;
     for (int i = 0; i < PRODUCERS; i++) {
       int producer = i;
-      start(() -> produce(producer));
+      start(() -> produce(producer, PRODUCERS, 2));
     }
+    start(() -> produce(KillLoad.NUMBERS / 2, 1, 50));
     long seed = cycle * 100L;
     start(new KillConsumer(broker, log, "a", seed + 1, false));
     start(new KillConsumer(broker, log, "a", seed + 2, false));
     start(new KillConsumer(broker, log, "b", seed + 3, false));
     start(new KillConsumer(broker, log, "b", seed + 4, churns));
+    start(new KillConsumer(broker, log, KillLoad.SLOW, seed + 7, false));
     start(new KillConsumer(broker, log, "a.dlq", seed + 5, false));
     start(new KillConsumer(broker, log, "b.dlq", seed + 6, false));
     start(this::redrive);
@@ -100,19 +100,20 @@ final class KillMain {
     new Thread(work).start();
   }
 
-  private void produce(int producer) {
+  /** Sends without end; when a queue is full, consumers get some time. */
+  private void produce(long producer, long step, long pauseMillis) {
     Semaphore open = new Semaphore(UNCONFIRMED);
-    for (long number = cycle * NUMBERS + producer; ; number += PRODUCERS) {
+    AtomicBoolean full = new AtomicBoolean();
+    for (long number = cycle * KillLoad.NUMBERS + producer; ; number += step) {
       open.acquireUninterruptibly();
-      send(number, String.valueOf(producer), open);
-      if (full) {
-        full = false;
-        LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(2));
+      send(number, String.valueOf(producer), open, full);
+      if (full.getAndSet(false)) {
+        LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(pauseMillis));
       }
     }
   }
 
-  private void send(long number, String producer, Semaphore open) {
+  private void send(long number, String producer, Semaphore open, AtomicBoolean full) {
     String queue = KillLoad.queueOf(number);
     log.add("send", number, queue, producer);
     var unused =
@@ -124,7 +125,7 @@ final class KillMain {
                     log.add("sent", number, id);
                   } else if (KillConsumer.codeOf(failure) == Code.QUEUE_FULL) {
                     log.add("refused", number);
-                    full = true;
+                    full.set(true);
                   } else if (!KillConsumer.isStopped(failure)) {
                     log.broken("enqueue", failure);
                   }

@@ -1,16 +1,32 @@
 package dev.sluice.broker;
 
+import java.util.Arrays;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
-/** Writes down after each sync, before anybody is answered, what a loss of power would leave. */
+/**
+ * Writes down how the broker's clock stands to that of the machine and, if told so, after each sync
+ * before anybody is answered what a loss of power would leave.
+ */
 final class LoggedStore implements Store {
   private final RocksStore store;
   private final KillLog log;
-  private final boolean syncs;
+  private final Syncs syncs;
+  private boolean knowsClock;
 
-  /** One that does not sync at all unless it {@code syncs}. */
-  LoggedStore(RocksStore store, KillLog log, boolean syncs) {
+  /** How it syncs. */
+  enum Syncs {
+    /** As ever. */
+    SILENTLY,
+
+    /** And says how far. */
+    LOGGED,
+
+    /** Not at all, and says how far. */
+    NEVER
+  }
+
+  LoggedStore(RocksStore store, KillLog log, Syncs syncs) {
     this.store = store;
     this.log = log;
     this.syncs = syncs;
@@ -18,15 +34,35 @@ final class LoggedStore implements Store {
 
   @Override
   public void sync() {
-    if (syncs) {
+    if (syncs != Syncs.NEVER) {
       store.sync();
     }
-    log.add("wal", store.durable().log(), store.durable().bytes());
+    if (syncs != Syncs.SILENTLY) {
+      log.add("wal", store.durable().log(), store.durable().bytes());
+    }
   }
 
   @Override
   public void write(Rows rows) {
+    if (!knowsClock) {
+      rows.forEach(new Clock());
+    }
     store.write(rows);
+  }
+
+  /** The first batch says when and where the broker starts. */
+  private final class Clock implements Rows.Visitor {
+    @Override
+    public void put(Table table, byte[] key, byte[] value) {
+      if (table == Table.META && Arrays.equals(key, Schema.META_KEY)) {
+        Batch.Meta meta = Schema.metaRow(value);
+        log.add("clock", meta.brokerTime(), meta.bootNanos());
+        knowsClock = true;
+      }
+    }
+
+    @Override
+    public void delete(Table table, byte[] key) {}
   }
 
   @Override
