@@ -50,8 +50,20 @@ final class Calls {
     open.forEach(call -> call.completeExceptionally(why));
   }
 
+  /** The thread that gives answers, and so must not wait for one. */
+  static final class AnswerThread extends Thread {
+    AnswerThread(Runnable task) {
+      super(task, "sluice-answers");
+      setDaemon(true);
+    }
+  }
+
   /** Waits for an answer. */
   static <T> T await(CompletableFuture<T> call) {
+    if (Thread.currentThread() instanceof AnswerThread && !call.isDone()) {
+      throw new IllegalStateException(
+          "what is chained to an answer of the broker must not wait for the broker");
+    }
     boolean interrupted = false;
     try {
       for (; ; ) {

@@ -30,6 +30,9 @@ final class Machinery implements BrokerState.Outputs, Committer.Listener {
   private static final System.Logger LOG = System.getLogger(Broker.class.getName());
   private static final int REDRIVE_AT_ONCE = 500;
 
+  /** How long closing waits for callbacks that are under way. */
+  private static final long ANSWERS_SECONDS = 10;
+
   final Scripts scripts;
   final Calls calls = new Calls();
   final Reader reader;
@@ -40,7 +43,8 @@ final class Machinery implements BrokerState.Outputs, Committer.Listener {
   private final Engine engine;
   private final Loop loop;
   private final Thread loopThread;
-  private final ExecutorService answers = Executors.newSingleThreadExecutor(named("answers"));
+  private final ExecutorService answers =
+      Executors.newSingleThreadExecutor(Calls.AnswerThread::new);
   private final ExecutorService hooks = Executors.newSingleThreadExecutor(named("hooks"));
   private final ExecutorService handlers = Executors.newCachedThreadPool(named("handler"));
   private final AtomicBoolean closed = new AtomicBoolean();
@@ -311,14 +315,22 @@ final class Machinery implements BrokerState.Outputs, Committer.Listener {
     hooks.shutdownNow();
     handlers.shutdownNow();
     answers.shutdown();
-    try {
-      answers.awaitTermination(10, TimeUnit.SECONDS);
-    } catch (InterruptedException goOn) {
-      Thread.currentThread().interrupt();
+    if (!(Thread.currentThread() instanceof Calls.AnswerThread)) {
+      awaitAnswers();
     }
     calls.end(new BrokerException(Code.STOPPED, "the broker is closed"));
     engine.state.lines.values().forEach(line -> line.subscribers.forEach(this::end));
     store.close();
+  }
+
+  private void awaitAnswers() {
+    try {
+      if (!answers.awaitTermination(ANSWERS_SECONDS, TimeUnit.SECONDS)) {
+        LOG.log(System.Logger.Level.WARNING, "a callback blocks the answers of the broker");
+      }
+    } catch (InterruptedException goOn) {
+      Thread.currentThread().interrupt();
+    }
   }
 
   private void end(Subscriber subscriber) {

@@ -423,6 +423,17 @@ class BrokerTest {
   }
 
   @Test
+  void aCallbackThatWaitsForTheBroker_isToldSo_andHoldsUpNobody() {
+    broker.createQueue("q");
+    assertThatThrownBy(
+            () -> broker.enqueue("q", Message.of("m")).thenApply(id -> broker.stats("q")).join())
+        .hasCauseInstanceOf(IllegalStateException.class);
+    assertThat(broker.stats("q").depth()).isEqualTo(1);
+    broker.enqueue("q", Message.of("m")).thenRun(broker::close).join();
+    refused(Code.STOPPED, () -> broker.stats("q"));
+  }
+
+  @Test
   void aDirectoryInUse_isRefused() {
     assertThatThrownBy(() -> Broker.open(dir))
         .isInstanceOf(BrokerException.class)
