@@ -14,18 +14,8 @@ final class BrokerBytes {
 
   private BrokerBytes() {}
 
-  @SuppressWarnings("CatchAndPrintStackTrace") // for whoever started this
   public static void main(String[] args) {
-    int status = 1;
-    try {
-      System.out.println(measure(Path.of(args[0]), Long.parseLong(args[1])));
-      System.out.flush();
-      status = 0;
-    } catch (Throwable thrown) {
-      thrown.printStackTrace();
-    } finally {
-      Runtime.getRuntime().halt(status);
-    }
+    HeapProbe.answer(() -> measure(Path.of(args[0]), Long.parseLong(args[1])));
   }
 
   @SuppressWarnings("resource") // that is the point

@@ -43,6 +43,17 @@ final class BrokerLoad {
    */
   record Speed(double perSecond, double cpuMicros) {}
 
+  /** Time and CPU time since it was made. */
+  private static final class Meter {
+    private final long from = System.nanoTime();
+    private final long cpuFrom = ProcessCpu.nanos();
+
+    Speed speed(long messages) {
+      double cpuMicros = (ProcessCpu.nanos() - cpuFrom) / 1e3 / messages;
+      return new Speed(messages * 1e9 / (System.nanoTime() - from), cpuMicros);
+    }
+  }
+
   private final BrokerRig rig;
   private final Broker broker;
   private final List<List<Message>> batches;
@@ -128,28 +139,28 @@ final class BrokerLoad {
   }
 
   /** Messages per second that are enqueued while nobody consumes. */
-  double enqueue(Duration warmUp, Duration measured) throws InterruptedException {
+  Speed enqueue(Duration warmUp, Duration measured) throws InterruptedException {
     Worker producing = new Worker("producer", () -> produce(false));
     Thread.sleep(warmUp.toMillis());
-    double perSecond = rate(stored, measured).perSecond();
+    Speed speed = rate(stored, measured);
     producing.finish();
     settle();
-    return perSecond;
+    return speed;
   }
 
   /** Messages per second that are delivered and acknowledged while nobody enqueues. */
-  double drain() throws InterruptedException {
+  Speed drain() throws InterruptedException {
     long messages = depth();
-    long from = System.nanoTime();
-    long to;
+    Speed speed;
     try (Consumer consumer = broker.consume(BrokerRig.QUEUE, shape.prefetch())) {
+      Meter meter = new Meter();
       Worker consuming = new Worker("consumer", () -> consume(consumer));
       await(() -> depth() == 0);
-      to = System.nanoTime();
+      speed = meter.speed(messages);
       consuming.finish();
     }
     settle();
-    return messages * 1e9 / (to - from);
+    return speed;
   }
 
   /** Enqueues that many messages and waits until they are stored. */
@@ -194,11 +205,12 @@ final class BrokerLoad {
 
   /** Takes no more than producers have enqueued meanwhile. */
   private void exchange(Consumer consumer) throws InterruptedException {
-    if (gate.tryAcquire(POLL.toMillis(), TimeUnit.MILLISECONDS)) {
-      int most = 1;
-      while (most < shape.poll() && gate.tryAcquire()) {
-        most++;
-      }
+    int half = shape.poll() / 2;
+    int most = gate.tryAcquire(half, POLL.toMillis(), TimeUnit.MILLISECONDS) ? half : 0;
+    while (most < shape.poll() && gate.tryAcquire()) {
+      most++;
+    }
+    if (most > 0) {
       gate.release(most - take(consumer, most));
     }
   }
@@ -238,15 +250,12 @@ final class BrokerLoad {
   }
 
   private Speed rate(AtomicLong count, Duration measured) throws InterruptedException {
-    long from = System.nanoTime();
-    long cpu = ProcessCpu.nanos();
+    Meter meter = new Meter();
     long before = count.get();
     Thread.sleep(measured.toMillis());
-    long messages = count.get() - before;
-    double cpuMicros = (ProcessCpu.nanos() - cpu) / 1e3 / messages;
-    long to = System.nanoTime();
+    Speed speed = meter.speed(count.get() - before);
     check();
-    return new Speed(messages * 1e9 / (to - from), cpuMicros);
+    return speed;
   }
 
   /** Waits for every answer, and compares what was answered with what the broker has. */

@@ -3,20 +3,26 @@ package dev.sluice.bench;
 import dev.sluice.broker.Broker;
 import java.nio.file.Path;
 
-/** How long a broker takes to open what {@link BrokerBytes} left, in a JVM that just started. */
+/**
+ * How long a broker takes to open what {@link BrokerBytes} left, in a JVM that just started and
+ * ends as that one did.
+ */
 final class BrokerRecovery {
   private BrokerRecovery() {}
 
   public static void main(String[] args) {
-    long messages = Long.parseLong(args[1]);
+    HeapProbe.answer(() -> measure(Path.of(args[0]), Long.parseLong(args[1])));
+  }
+
+  @SuppressWarnings("resource") // that is the point
+  private static double measure(Path folder, long messages) {
     long from = System.nanoTime();
-    try (Broker broker = Broker.open(Path.of(args[0]))) {
-      double seconds = (System.nanoTime() - from) / 1e9;
-      long depth = broker.stats(BrokerRig.QUEUE).depth();
-      if (depth != messages) {
-        throw new IllegalStateException("depth=" + depth + ", expected=" + messages);
-      }
-      System.out.println(seconds);
+    Broker broker = Broker.open(folder);
+    double seconds = (System.nanoTime() - from) / 1e9;
+    long depth = broker.stats(BrokerRig.QUEUE).depth();
+    if (depth != messages) {
+      throw new IllegalStateException("depth=" + depth + ", expected=" + messages);
     }
+    return seconds;
   }
 }

@@ -20,36 +20,45 @@ final class BrokerSuite {
   private static final int KEYS_BACKLOG = 100_000;
 
   private static final int SHALLOW = 1_000;
+  private static final String PER_SECOND = "_per_s";
+  private static final String CPU = "_cpu_us";
 
   /**
    * How much is measured.
    *
+   * @param jit the longest time to wait for the compiler
    * @param pending messages for heap and recovery
    */
   private record Effort(
       int rounds,
+      Duration jit,
       Duration warmUp,
       Duration measured,
       Duration disk,
       Duration rate,
+      Duration idle,
       int deep,
       int pending) {
     static final Effort QUICK =
         new Effort(
             1,
-            Duration.ofMillis(500),
-            Duration.ofMillis(1_200),
+            Duration.ofSeconds(6),
             Duration.ofMillis(300),
+            Duration.ofSeconds(1),
+            Duration.ofMillis(200),
+            Duration.ofSeconds(3),
             Duration.ofSeconds(3),
             100_000,
             200_000);
     static final Effort FULL =
         new Effort(
             5,
+            Duration.ofSeconds(30),
             Duration.ofSeconds(1),
             Duration.ofSeconds(3),
             Duration.ofMillis(700),
             Duration.ofSeconds(10),
+            Duration.ofSeconds(5),
             1_000_000,
             1_000_000);
   }
@@ -73,7 +82,7 @@ final class BrokerSuite {
   }
 
   private Report measure() throws Exception {
-    lifecycle(Durability.OS, BATCHES, 1);
+    warmUp();
     rounds.run(
         unused -> {
           disk();
@@ -90,6 +99,20 @@ final class BrokerSuite {
     return report;
   }
 
+  /** Until the compiler has nothing left to gain. */
+  private void warmUp() throws InterruptedException {
+    long end = System.nanoTime() + effort.jit().toNanos();
+    double best = Double.MAX_VALUE;
+    try (BrokerRig rig = rig(Durability.ALWAYS)) {
+      BrokerLoad load = load(rig, 1);
+      for (int calm = 0; calm < 2 && System.nanoTime() < end; ) {
+        double cpu = load.lifecycle(Duration.ZERO, Duration.ofSeconds(1)).cpuMicros();
+        calm = cpu > 0.9 * best ? calm + 1 : 0;
+        best = Math.min(best, cpu);
+      }
+    }
+  }
+
   // ---- rounds
 
   private void disk() throws IOException {
@@ -99,31 +122,30 @@ final class BrokerSuite {
   }
 
   private void speed() throws InterruptedException {
-    BrokerLoad.Speed synced = lifecycle(Durability.ALWAYS, BATCHES, 1);
-    rounds.record("lifecycle_fsync_per_s", synced.perSecond());
-    rounds.record("lifecycle_fsync_cpu_us", synced.cpuMicros());
-    BrokerLoad.Speed written = lifecycle(Durability.OS, BATCHES, 1);
-    rounds.record("lifecycle_os_per_s", written.perSecond());
-    rounds.record("lifecycle_os_cpu_us", written.cpuMicros());
-    rounds.record(
-        "lifecycle_single_fsync_per_s",
-        lifecycle(Durability.ALWAYS, BrokerLoad.Shape.SINGLE, 1).perSecond());
+    record("lifecycle_fsync", lifecycle(Durability.ALWAYS, BATCHES));
+    record("lifecycle_os", lifecycle(Durability.OS, BATCHES));
+    record("lifecycle_single_fsync", lifecycle(Durability.ALWAYS, BrokerLoad.Shape.SINGLE));
     try (BrokerRig rig = rig(Durability.ALWAYS)) {
       BrokerLoad load = load(rig, 1);
-      rounds.record("enqueue_fsync_per_s", load.enqueue(effort.warmUp(), effort.measured()));
-      rounds.record("deliver_ack_fsync_per_s", load.drain());
+      record("enqueue_fsync", load.enqueue(effort.warmUp(), effort.measured()));
+      record("deliver_ack_fsync", load.drain());
     }
     try (BrokerRig rig = rig(Durability.OS)) {
       BrokerLoad load = load(rig, 1);
-      rounds.record("enqueue_os_per_s", load.enqueue(effort.warmUp(), effort.measured()));
+      record("enqueue_os", load.enqueue(effort.warmUp(), effort.measured()));
       load.purge();
     }
   }
 
-  private BrokerLoad.Speed lifecycle(Durability durability, BrokerLoad.Shape shape, int keys)
+  private void record(String name, BrokerLoad.Speed speed) {
+    rounds.record(name + PER_SECOND, speed.perSecond());
+    rounds.record(name + CPU, speed.cpuMicros());
+  }
+
+  private BrokerLoad.Speed lifecycle(Durability durability, BrokerLoad.Shape shape)
       throws InterruptedException {
     try (BrokerRig rig = rig(durability)) {
-      return new BrokerLoad(rig, BrokerLoad.messages(keys, shape.batch()), shape)
+      return new BrokerLoad(rig, BrokerLoad.messages(1, shape.batch()), shape)
           .lifecycle(effort.warmUp(), effort.measured());
     }
   }
@@ -139,29 +161,26 @@ final class BrokerSuite {
   }
 
   private void keys() throws Exception {
-    rounds.record("lifecycle_10_keys_per_s", backlogged(10));
-    rounds.record("lifecycle_10k_keys_per_s", backlogged(10_000));
-    rounds.record("lifecycle_100k_keys_per_s", backlogged(KEYS_BACKLOG));
+    record("lifecycle_10_keys", backlogged(10));
+    record("lifecycle_10k_keys", backlogged(10_000));
+    record("lifecycle_100k_keys", backlogged(KEYS_BACKLOG));
     try (BrokerRig rig = rig(Durability.OS)) {
       rig.setThrottles(THROTTLES, 1e6, 1e6);
       List<List<Message>> batches =
           BrokerRig.batches(THROTTLES, BATCHES.batch(), BrokerSuite::throttled);
-      rounds.record(
-          "lifecycle_throttled_per_s",
-          new BrokerLoad(rig, batches, BATCHES)
-              .lifecycle(effort.warmUp(), effort.measured())
-              .perSecond());
+      BrokerLoad load = new BrokerLoad(rig, batches, BATCHES);
+      record("lifecycle_throttled", load.lifecycle(effort.warmUp(), effort.measured()));
     }
   }
 
   /** Lifecycles beside a backlog that all keys share. */
-  private double backlogged(int keys) throws InterruptedException {
+  private BrokerLoad.Speed backlogged(int keys) throws InterruptedException {
     try (BrokerRig rig = rig(Durability.OS)) {
       BrokerLoad load = load(rig, keys);
       load.fill(KEYS_BACKLOG);
-      double perSecond = load.lifecycle(effort.warmUp(), effort.measured()).perSecond();
+      BrokerLoad.Speed speed = load.lifecycle(effort.warmUp(), effort.measured());
       load.purge();
-      return perSecond;
+      return speed;
     }
   }
 
@@ -186,9 +205,7 @@ final class BrokerSuite {
         BrokerLoad load = load(rig, 1);
         load.fill(pending);
         for (int round = 0; round < effort.rounds(); round++) {
-          rounds.record(
-              "lifecycle_" + scale(pending) + "_pending_per_s",
-              load.lifecycle(effort.warmUp(), effort.measured()).perSecond());
+          record(pending(pending), load.lifecycle(effort.warmUp(), effort.measured()));
         }
         load.purge();
       }
@@ -205,10 +222,14 @@ final class BrokerSuite {
           recovery(), HeapProbe.measure(BrokerRecovery.class, folder.toString(), pending));
     }
     Scratch.delete(folder);
-    rounds.record("idle_cpu_percent_100k", IdleCost.percent(scratch.next(), Duration.ofSeconds(5)));
+    rounds.record("idle_cpu_percent_100k", IdleCost.percent(scratch.next(), effort.idle()));
     double delivered = RateAccuracy.percent(scratch.next(), 50, effort.rate());
     rounds.record("rate_error_percent", Math.abs(delivered - 100));
     rounds.record("rate_burst1_percent", RateAccuracy.percent(scratch.next(), 1, effort.rate()));
+  }
+
+  private static String pending(int messages) {
+    return "lifecycle_" + scale(messages) + "_pending";
   }
 
   private String recovery() {
@@ -237,33 +258,34 @@ final class BrokerSuite {
         "consumer: polls of up to %,d, each acknowledged in one call, prefetch %,d",
         BATCHES.poll(), BATCHES.prefetch());
     report.line(
-        "medians of %d round(s) of %s each, %d cores, %s",
+        "medians of %d round(s) of %d s each, %d cores, %s",
         effort.rounds(),
-        effort.measured(),
+        effort.measured().toSeconds(),
         Runtime.getRuntime().availableProcessors(),
         scratch.fileSystem());
     if (scratch.isInMemory()) {
       report.line("WARNING: the temporary folder is in memory; use -Djava.io.tmpdir");
     }
+    report.line("CPU time is that of the whole process, this load included");
     report.line("");
   }
 
   private void table() {
     row("disk_limit_per_s", "appended to a file, synced in groups of %,d", diskGroup);
-    row("lifecycle_fsync_per_s", "enqueued, delivered, acknowledged; fsync=always, 1 key");
-    row("lifecycle_single_fsync_per_s", "the same, one message a call of the producer");
-    row("lifecycle_os_per_s", "fsync=os, 1 key");
-    row("lifecycle_fsync_cpu_us", "CPU time a message, fsync=always, this load included");
-    row("lifecycle_os_cpu_us", "the same, fsync=os");
-    row("enqueue_fsync_per_s", "no consumer");
-    row("deliver_ack_fsync_per_s", "no producer");
-    row("enqueue_os_per_s", "no consumer");
-    row("lifecycle_10_keys_per_s", "fsync=os, beside a backlog of %,d", KEYS_BACKLOG);
-    row("lifecycle_10k_keys_per_s", "the same backlog in 10,000 keys");
-    row("lifecycle_100k_keys_per_s", "the same backlog in 100,000 keys");
-    row("lifecycle_throttled_per_s", "fsync=os, 2 of %,d throttle keys, none short", THROTTLES);
-    row("lifecycle_1k_pending_per_s", "fsync=os, 1 key, beside a backlog of 1,000");
-    row(deep(), "the same beside a backlog of %,d", effort.deep());
+    report.line("%-32s %14s %10s", "", "a second", "CPU us");
+    speed("lifecycle_fsync", "enqueued, delivered, acknowledged; fsync=always, 1 key");
+    speed("lifecycle_single_fsync", "the same, one message a call of the producer");
+    speed("lifecycle_os", "fsync=os, 1 key");
+    speed("enqueue_fsync", "no consumer");
+    speed("deliver_ack_fsync", "no producer");
+    speed("enqueue_os", "no consumer");
+    speed("lifecycle_10_keys", "fsync=os, beside a backlog of %,d", KEYS_BACKLOG);
+    speed("lifecycle_10k_keys", "the same backlog in 10,000 keys");
+    speed("lifecycle_100k_keys", "the same backlog in 100,000 keys");
+    speed("lifecycle_throttled", "fsync=os, 2 of %,d throttle keys, none short", THROTTLES);
+    speed(pending(SHALLOW), "fsync=os, 1 key, beside a backlog of %,d", SHALLOW);
+    speed(pending(effort.deep()), "the same beside a backlog of %,d", effort.deep());
+    report.line("");
     row("p50_ms", "due to delivered at half of lifecycle_fsync_per_s, sent each ms");
     row("p99_ms", "the same");
     row("p50_os_ms", "the same at half of lifecycle_os_per_s");
@@ -277,16 +299,28 @@ final class BrokerSuite {
         "of one core, %,d keys wait for %,d rates",
         IdleCost.KEYS,
         IdleCost.RATES);
-    row("rate_error_percent", "1,000/s, burst 50, over %s", effort.rate());
-    row("rate_burst1_percent", "delivered at 1,000/s, burst 1, over %s", effort.rate());
+    row("rate_error_percent", "1,000/s, burst 50, over %d s", effort.rate().toSeconds());
+    row("rate_burst1_percent", "of 1,000/s with burst 1, over %d s", effort.rate().toSeconds());
     report.line("");
-    rounds.ratio(report, "keys_cost", "lifecycle_10_keys_per_s", "lifecycle_100k_keys_per_s");
-    rounds.ratio(report, "depth_cost", "lifecycle_1k_pending_per_s", deep());
+    cost("keys_cost", "lifecycle_10_keys", "lifecycle_100k_keys");
+    cost("depth_cost", pending(SHALLOW), pending(effort.deep()));
     rounds.ratio(report, "lifecycle_of_disk", "lifecycle_fsync_per_s", "disk_limit_per_s");
   }
 
-  private String deep() {
-    return "lifecycle_" + scale(effort.deep()) + "_pending_per_s";
+  /** By speed, and by CPU time. */
+  private void cost(String name, String cheap, String dear) {
+    rounds.ratio(report, name, cheap + PER_SECOND, dear + PER_SECOND);
+    rounds.ratio(report, name.replace("_cost", "_cpu_cost"), dear + CPU, cheap + CPU);
+  }
+
+  private void speed(String name, String note, Object... arguments) {
+    double perSecond = rounds.median(name + PER_SECOND);
+    double cpu = rounds.median(name + CPU);
+    report.line(
+        "%-32s %,14.0f %10.1f   %s",
+        name + PER_SECOND, perSecond, cpu, String.format(Locale.ROOT, note, arguments));
+    report.value(name + PER_SECOND, perSecond);
+    report.value(name + CPU, cpu);
   }
 
   private void row(String name, String note, Object... arguments) {

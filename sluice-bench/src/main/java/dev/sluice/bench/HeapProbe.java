@@ -6,8 +6,9 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.Callable;
 
-/** Runs a program that measures its own heap, in a JVM of its own. */
+/** Runs a program that measures itself, its heap above all, in a JVM of its own. */
 final class HeapProbe {
   private HeapProbe() {}
 
@@ -26,6 +27,21 @@ final class HeapProbe {
       throw new IllegalStateException("no figure for " + List.of(arguments) + ": " + output);
     }
     return Double.parseDouble(output.strip());
+  }
+
+  /** For such a program: prints the number, then ends at once, as a crash does. */
+  @SuppressWarnings("CatchAndPrintStackTrace") // whoever started it shows it
+  static void answer(Callable<Double> figure) {
+    int status = 1;
+    try {
+      System.out.println(figure.call());
+      System.out.flush();
+      status = 0;
+    } catch (Throwable thrown) {
+      thrown.printStackTrace();
+    } finally {
+      Runtime.getRuntime().halt(status);
+    }
   }
 
   /** Heap in use after collecting what is not. */
