@@ -5,7 +5,6 @@ import dev.sluice.broker.Message;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
-import java.util.List;
 import java.util.Locale;
 
 /**
@@ -20,18 +19,19 @@ final class BrokerSuite {
   private static final int KEYS_BACKLOG = 100_000;
 
   private static final int SHALLOW = 1_000;
+  private static final Duration SLICE = Duration.ofMillis(700);
   private static final String PER_SECOND = "_per_s";
   private static final String CPU = "_cpu_us";
 
   /**
    * How much is measured.
    *
-   * @param jit the longest time to wait for the compiler
+   * @param warmUps the most slices of time to wait for the compiler
    * @param pending messages for heap and recovery
    */
   private record Effort(
       int rounds,
-      Duration jit,
+      int warmUps,
       Duration warmUp,
       Duration measured,
       Duration disk,
@@ -42,7 +42,7 @@ final class BrokerSuite {
     static final Effort QUICK =
         new Effort(
             1,
-            Duration.ofSeconds(6),
+            6,
             Duration.ofMillis(300),
             Duration.ofSeconds(1),
             Duration.ofMillis(200),
@@ -53,7 +53,7 @@ final class BrokerSuite {
     static final Effort FULL =
         new Effort(
             5,
-            Duration.ofSeconds(30),
+            30,
             Duration.ofSeconds(1),
             Duration.ofSeconds(3),
             Duration.ofMillis(700),
@@ -83,6 +83,7 @@ final class BrokerSuite {
 
   private Report measure() throws Exception {
     warmUp();
+    depth();
     rounds.run(
         unused -> {
           disk();
@@ -92,25 +93,31 @@ final class BrokerSuite {
           keys();
           hook();
         });
-    depth();
     once();
     head();
     table();
     return report;
   }
 
-  /** Until the compiler has nothing left to gain. */
-  private void warmUp() throws InterruptedException {
-    long end = System.nanoTime() + effort.jit().toNanos();
-    double best = Double.MAX_VALUE;
+  /** On every path, until the compiler has nothing left to gain. */
+  private void warmUp() throws Exception {
     try (BrokerRig rig = rig(Durability.ALWAYS)) {
-      BrokerLoad load = load(rig, 1);
-      for (int calm = 0; calm < 2 && System.nanoTime() < end; ) {
-        double cpu = load.lifecycle(Duration.ZERO, Duration.ofSeconds(1)).cpuMicros();
-        calm = cpu > 0.9 * best ? calm + 1 : 0;
-        best = Math.min(best, cpu);
-      }
+      warmUp(load(rig, 1));
     }
+    try (BrokerRig rig = rig(Durability.OS)) {
+      BrokerLoad load = throttled(rig);
+      load.fill(THROTTLES);
+      warmUp(load);
+      load.purge();
+    }
+  }
+
+  private void warmUp(BrokerLoad load) throws InterruptedException {
+    Calm calm = new Calm(effort.warmUps());
+    double cpu;
+    do {
+      cpu = load.lifecycle(Duration.ZERO, SLICE).cpuMicros();
+    } while (!calm.after(cpu));
   }
 
   // ---- rounds
@@ -165,11 +172,7 @@ final class BrokerSuite {
     record("lifecycle_10k_keys", backlogged(10_000));
     record("lifecycle_100k_keys", backlogged(KEYS_BACKLOG));
     try (BrokerRig rig = rig(Durability.OS)) {
-      rig.setThrottles(THROTTLES, 1e6, 1e6);
-      List<List<Message>> batches =
-          BrokerRig.batches(THROTTLES, BATCHES.batch(), BrokerSuite::throttled);
-      BrokerLoad load = new BrokerLoad(rig, batches, BATCHES);
-      record("lifecycle_throttled", load.lifecycle(effort.warmUp(), effort.measured()));
+      record("lifecycle_throttled", throttled(rig).lifecycle(effort.warmUp(), effort.measured()));
     }
   }
 
@@ -184,6 +187,12 @@ final class BrokerSuite {
     }
   }
 
+  private static BrokerLoad throttled(BrokerRig rig) throws Exception {
+    rig.setThrottles(THROTTLES, 1e6, 1e6);
+    return new BrokerLoad(
+        rig, BrokerRig.batches(THROTTLES, BATCHES.batch(), BrokerSuite::throttled), BATCHES);
+  }
+
   private static Message throttled(int i) {
     return BrokerRig.message(i)
         .withKey(BrokerRig.key(i))
@@ -191,24 +200,27 @@ final class BrokerSuite {
   }
 
   private void hook() throws InterruptedException {
-    HookCost.Cost cost = HookCost.measure(scratch.next(), 40_000);
+    HookCost.Cost cost = HookCost.measure(scratch.next());
     rounds.record("hook_us", cost.cpuMicros());
     rounds.record("hook_timer_us", cost.timerMicros());
   }
 
   // ---- what takes long to set up
 
-  /** One broker for all rounds: what takes long is to fill it. */
+  /** The same two brokers in all rounds, in turn: what takes long is to fill them. */
   private void depth() throws InterruptedException {
-    for (int pending : new int[] {SHALLOW, effort.deep()}) {
-      try (BrokerRig rig = rig(Durability.OS)) {
-        BrokerLoad load = load(rig, 1);
-        load.fill(pending);
-        for (int round = 0; round < effort.rounds(); round++) {
-          record(pending(pending), load.lifecycle(effort.warmUp(), effort.measured()));
-        }
-        load.purge();
+    try (BrokerRig shallow = rig(Durability.OS);
+        BrokerRig deep = rig(Durability.OS)) {
+      BrokerLoad few = load(shallow, 1);
+      few.fill(SHALLOW);
+      BrokerLoad many = load(deep, 1);
+      many.fill(effort.deep());
+      for (int round = 0; round < effort.rounds(); round++) {
+        record(pending(SHALLOW), few.lifecycle(effort.warmUp(), effort.measured()));
+        record(pending(effort.deep()), many.lifecycle(effort.warmUp(), effort.measured()));
       }
+      few.purge();
+      many.purge();
     }
   }
 

@@ -36,6 +36,8 @@ final class HookCost {
 
   private static final String SCRIPTED = "scripted";
   private static final int BATCH = 100;
+  private static final int MESSAGES = 20_000;
+  private static final int WARM_UPS = 12;
   private static final int WINDOW = 20_000;
   private static final ThreadMXBean THREADS = ManagementFactory.getThreadMXBean();
 
@@ -85,7 +87,7 @@ final class HookCost {
   /** Microseconds a message: of CPU time on the caller's thread, and by the broker's timer. */
   record Cost(double cpuMicros, double timerMicros) {}
 
-  static Cost measure(Path folder, int messages) throws InterruptedException {
+  static Cost measure(Path folder) throws InterruptedException {
     Watch watch = new Watch();
     BrokerConfig config = BrokerConfig.defaults().withMetrics(watch);
     var plain = BrokerRig.queue(Durability.OS);
@@ -93,17 +95,20 @@ final class HookCost {
       rig.broker.createQueue(SCRIPTED, plain.toBuilder().onEnqueue(SCRIPT).build());
       rig.broker.setConfig("weight.t1", "2");
       HookCost cost = new HookCost(rig.broker);
-      cost.difference(messages / 2);
-      watch.reset();
-      double nanos = cost.difference(messages);
+      Calm calm = new Calm(WARM_UPS);
+      double nanos;
+      do {
+        watch.reset();
+        nanos = cost.difference();
+      } while (!calm.after(nanos));
       return new Cost(nanos / 1e3, watch.microsPerCall());
     }
   }
 
-  private double difference(int messages) throws InterruptedException {
+  private double difference() throws InterruptedException {
     long with = 0;
     long without = 0;
-    for (int i = 0; i < messages / BATCH; i++) {
+    for (int i = 0; i < MESSAGES / BATCH; i++) {
       List<Message> batch = batches.get(i % batches.size());
       without += cpuNanos(BrokerRig.QUEUE, batch);
       with += cpuNanos(SCRIPTED, batch);
@@ -111,11 +116,10 @@ final class HookCost {
     window.acquire(WINDOW);
     window.release(WINDOW);
     long purged = broker.purge(BrokerRig.QUEUE) + broker.purge(SCRIPTED);
-    int expected = 2 * (messages / BATCH) * BATCH;
-    if (purged != expected) {
-      throw new IllegalStateException("purged=" + purged + ", expected=" + expected);
+    if (purged != 2 * MESSAGES) {
+      throw new IllegalStateException("purged=" + purged + ", expected=" + 2 * MESSAGES);
     }
-    return (double) (with - without) / messages;
+    return (double) (with - without) / MESSAGES;
   }
 
   private long cpuNanos(String queue, List<Message> batch) throws InterruptedException {
