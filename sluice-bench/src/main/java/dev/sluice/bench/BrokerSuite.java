@@ -207,20 +207,20 @@ final class BrokerSuite {
 
   // ---- what takes long to set up
 
-  /** The same two brokers in all rounds, in turn: what takes long is to fill them. */
+  /**
+   * One broker for all rounds, as it takes long to fill; the shallow one first and alone, for a
+   * deep one compacts its files in the background.
+   */
   private void depth() throws InterruptedException {
-    try (BrokerRig shallow = rig(Durability.OS);
-        BrokerRig deep = rig(Durability.OS)) {
-      BrokerLoad few = load(shallow, 1);
-      few.fill(SHALLOW);
-      BrokerLoad many = load(deep, 1);
-      many.fill(effort.deep());
-      for (int round = 0; round < effort.rounds(); round++) {
-        record(pending(SHALLOW), few.lifecycle(effort.warmUp(), effort.measured()));
-        record(pending(effort.deep()), many.lifecycle(effort.warmUp(), effort.measured()));
+    for (int pending : new int[] {SHALLOW, effort.deep()}) {
+      try (BrokerRig rig = rig(Durability.OS)) {
+        BrokerLoad load = load(rig, 1);
+        load.fill(pending);
+        for (int round = 0; round < effort.rounds(); round++) {
+          record(pending(pending), load.lifecycle(effort.warmUp(), effort.measured()));
+        }
+        load.purge();
       }
-      few.purge();
-      many.purge();
     }
   }
 
