@@ -68,7 +68,7 @@ public final class FairQueue<T> {
    * <p>What it took is not given back: it takes its tokens again when it goes again.
    *
    * @param delivered what {@link Next.Offer#confirm} returned; completed by this
-   * @param placement the one it was enqueued with; its weight is not looked at
+   * @param placement the one it was enqueued with; a weight is given to its key, as by enqueueing
    * @return the handle that takes the place of {@code delivered}
    * @throws IllegalStateException if it waits, or while an offer is open
    */
@@ -77,8 +77,23 @@ public final class FairQueue<T> {
     delivered.complete();
     ThrottleSet set = core.enter(placement.throttles());
     ScheduledItem<T> again = delivered.again(set);
-    state.enqueue(again, 0, placement.priority());
+    state.enqueue(again, placement.weight(), placement.priority());
     return again;
+  }
+
+  /**
+   * Takes an item out as if it had been delivered, as after a restart: it occupies a slot if its
+   * key has a concurrency limit, and can be {@link #putBack}. It takes no tokens, no turn and no
+   * credit.
+   *
+   * @param waiting an item that waits in this queue
+   * @throws IllegalStateException if it does not wait, or while an offer is open
+   */
+  public void markDelivered(ScheduledItem<T> waiting) {
+    if (!waiting.remove()) {
+      throw new IllegalStateException("item does not wait: " + waiting);
+    }
+    state.occupySlot(waiting);
   }
 
   /**

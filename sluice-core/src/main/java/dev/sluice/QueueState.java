@@ -257,7 +257,7 @@ final class QueueState extends IndexedHeap.Node<QueueState> {
     if (isLinked()) {
       core.queues.rotate();
     }
-    occupySlot(flow, item);
+    occupySlot(item);
     if (credit != Long.MAX_VALUE) {
       credit(credit - 1);
     }
@@ -331,11 +331,11 @@ final class QueueState extends IndexedHeap.Node<QueueState> {
     }
   }
 
-  private void occupySlot(Flow flow, ScheduledItem<?> item) {
-    Slots held = flow.slots;
+  /** {@code item} is delivered: if its key has a limit, it counts. */
+  void occupySlot(ScheduledItem<?> item) {
+    Slots held = slotsOf(item.key());
     if (held != null) {
       item.slots = held;
-      slots.put(held.key, held);
       held.used++;
       if (held.isFull()) {
         forEachFlow(held.key, this::suspend);

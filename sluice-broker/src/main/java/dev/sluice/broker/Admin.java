@@ -8,6 +8,7 @@ import java.util.Deque;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.BooleanSupplier;
+import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /** Queues, configuration and rates; long work is done a piece at a time. */
@@ -26,6 +27,19 @@ final class Admin {
     this.state = state;
     this.dispatch = dispatch;
     this.intake = intake;
+  }
+
+  /** Goes through all messages, a piece at a time. */
+  private final class Cursor {
+    private long from;
+
+    List<Entry> next(Predicate<Entry> filter) {
+      List<Entry> piece = state.index.find(from, PIECE, filter);
+      if (!piece.isEmpty()) {
+        from = piece.get(piece.size() - 1).sequence + 1;
+      }
+      return piece;
+    }
   }
 
   /** Does one piece of long work; returns whether there is more. */
@@ -48,6 +62,7 @@ final class Admin {
     if (!DeadLetter.isDeadLetterQueue(name) && !state.lines.containsKey(deadLetters)) {
       add(deadLetters, QueueConfig.builder().durability(config.durability()).build());
     }
+    state.outputs.queuesChanged();
     changed(future);
   }
 
@@ -67,6 +82,7 @@ final class Admin {
       Line line = state.line(name);
       line.configure(config);
       state.batch.facts.add(new Fact.QueueSaved(line.id, name, config));
+      state.outputs.queuesChanged();
       changed(future);
     } catch (BrokerException refused) {
       state.outputs.refuse(future, refused);
@@ -75,7 +91,6 @@ final class Admin {
 
   /** Answers {@code future} once what was changed is on the disk. */
   private void changed(CompletableFuture<Void> future) {
-    state.outputs.configurationChanged();
     state.batch.whenSynced.answers.add(Answer.done(future));
   }
 
@@ -88,7 +103,8 @@ final class Admin {
         doomed.add(deadLetters);
       }
       doomed.forEach(this::shut);
-      chores.add(() -> deletePiece(doomed, future));
+      Cursor cursor = new Cursor();
+      chores.add(() -> deletePiece(doomed, cursor, future));
     } catch (BrokerException refused) {
       state.outputs.refuse(future, refused);
     }
@@ -101,8 +117,8 @@ final class Admin {
     List.copyOf(line.subscribers).forEach(subscriber -> dispatch.close(subscriber, why));
   }
 
-  private boolean deletePiece(List<Line> doomed, CompletableFuture<Void> future) {
-    List<Entry> piece = state.index.find(PIECE, entry -> doomed.contains(entry.line));
+  private boolean deletePiece(List<Line> doomed, Cursor cursor, CompletableFuture<Void> future) {
+    List<Entry> piece = cursor.next(entry -> doomed.contains(entry.line));
     piece.forEach(this::remove);
     if (piece.size() == PIECE) {
       return false;
@@ -113,6 +129,7 @@ final class Admin {
       state.scheduler.removeQueue(line.name);
       state.batch.facts.add(new Fact.QueueDeleted(line.id));
     }
+    state.outputs.queuesChanged();
     changed(future);
     return true;
   }
@@ -128,10 +145,10 @@ final class Admin {
       Line line = state.line(name);
       long end = state.nextSequence;
       long[] removed = {0};
+      Cursor cursor = new Cursor();
       chores.add(
           () -> {
-            List<Entry> piece =
-                state.index.find(PIECE, entry -> waitsIn(line, entry) && entry.sequence < end);
+            List<Entry> piece = cursor.next(entry -> waitsIn(line, entry) && entry.sequence < end);
             piece.forEach(this::remove);
             removed[0] += piece.size();
             boolean done = piece.size() < PIECE;
@@ -154,15 +171,18 @@ final class Admin {
    * Takes up to {@code limit} dead letters that wait out of {@code queue}, the oldest first; they
    * are not delivered until {@link #redrive} has moved them.
    *
-   * @param first whether to complain if there is no room for them; else they stay
+   * @param range the numbers among which to look; from 0 on, it is an error if there is no room
    */
   void claimDeadLetters(
-      String queue, int limit, boolean first, CompletableFuture<List<Entry>> future) {
+      String queue, int limit, Range range, CompletableFuture<List<Entry>> future) {
     try {
       Line line = state.line(queue);
-      int room = (int) Math.min(limit, roomAtSource(line, first));
+      int room = (int) Math.min(limit, roomAtSource(line, range.from == 0));
       List<Entry> claimed =
-          room == 0 ? List.of() : state.index.find(room, entry -> waitsIn(line, entry));
+          room == 0
+              ? List.of()
+              : state.index.find(
+                  range.from, room, entry -> waitsIn(line, entry) && entry.sequence < range.end);
       for (Entry entry : claimed) {
         state.unschedule(entry);
         entry.stage = Entry.Stage.MOVING;
@@ -172,6 +192,9 @@ final class Admin {
       state.outputs.refuse(future, refused);
     }
   }
+
+  /** Numbers of messages, without the end. */
+  record Range(long from, long end) {}
 
   private long roomAtSource(Line deadLetters, boolean first) {
     Line source = source(deadLetters);
@@ -214,7 +237,7 @@ final class Admin {
         moved++;
       } catch (BrokerException sourceIsGone) {
         refusal = sourceIsGone;
-        state.makeAvailable(entry, state.now, true);
+        state.makeAvailable(entry, state.now);
       }
     }
     if (refusal == null || moved > 0) {
@@ -241,6 +264,7 @@ final class Admin {
       state.config.put(key, value);
     }
     state.batch.facts.add(new Fact.ConfigSet(key, value));
+    state.outputs.configChanged(key, value);
     String throttleKey = ThrottleRate.throttleKey(key);
     if (throttleKey != null && value != null) {
       ThrottleRate rate = ThrottleRate.parse(value);

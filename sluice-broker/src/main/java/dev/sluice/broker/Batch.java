@@ -30,8 +30,10 @@ final class Batch {
   /** Bytes of messages in it. */
   long bodyBytes;
 
-  /** Broker time at which the last of its leases ends; {@link Long#MIN_VALUE} without one. */
-  long leasesUntil = Long.MIN_VALUE;
+  /** Where its leases are stored; not at all if they are over when it is sealed. */
+  final LeaseRow leases;
+
+  boolean storesLeases;
 
   List<Level> levels = List.of();
   Meta meta = Meta.NONE;
@@ -72,6 +74,7 @@ final class Batch {
   Batch(int epoch, long number) {
     this.epoch = epoch;
     this.number = number;
+    this.leases = new LeaseRow(epoch, number);
   }
 
   boolean isEmpty() {
@@ -85,16 +88,6 @@ final class Batch {
   void hand(Handover handover) {
     handovers.add(handover);
     touched.addAll(handover.entry().route.spec.throttles().keySet());
-    leasesUntil = Math.max(leasesUntil, handover.until());
-  }
-
-  /**
-   * Says that a lease, which was to last until {@code before}, ends at another time; that is to be
-   * remembered for as long as the lease itself.
-   */
-  void change(Fact.LeaseChanged changed, long before) {
-    facts.add(changed);
-    leasesUntil = Math.max(leasesUntil, Math.max(before, changed.until()));
   }
 
   /** What may happen once operations on {@code line} are as durable as it asks for. */

@@ -4,15 +4,23 @@ import dev.sluice.broker.Schema.StoredLease;
 
 /** Turns a batch into rows. */
 final class BatchRows {
+  /** Messages that move are read; what has come together goes out before it is too much. */
+  private static final int MAX_PART_BYTES = 16 << 20;
+
   private final Store store;
-  private final Rows rows = new Rows();
+  private Rows rows = new Rows();
+  private long bytes;
 
   private BatchRows(Store store) {
     this.store = store;
   }
 
-  /** The rows of {@code batch}; messages that move are read from {@code store}. */
-  static Rows of(Batch batch, Store store) {
+  /**
+   * Writes {@code batch}; as one, unless many messages move: then each move is one.
+   *
+   * @return bytes written
+   */
+  static long write(Batch batch, Store store) {
     BatchRows result = new BatchRows(store);
     batch.facts.forEach(result::add);
     result.addLeases(batch);
@@ -20,7 +28,14 @@ final class BatchRows {
       result.rows.put(Table.LEVEL, Schema.utf8(level.throttleKey()), Schema.levelRow(level));
     }
     result.rows.put(Table.META, Schema.META_KEY, Schema.metaRow(batch.meta));
-    return result.rows;
+    result.flush();
+    return result.bytes;
+  }
+
+  private void flush() {
+    store.write(rows);
+    bytes += rows.sizeBytes();
+    rows = new Rows();
   }
 
   private void add(Fact fact) {
@@ -76,6 +91,9 @@ final class BatchRows {
   }
 
   private void move(Fact.Moved moved) {
+    if (rows.sizeBytes() > MAX_PART_BYTES) {
+      flush();
+    }
     byte[] body = store.get(Table.MESSAGE, Schema.messageKey(moved.from()));
     if (body == null) {
       throw new StoreException("a message is not in the store: " + moved.from());
@@ -88,7 +106,7 @@ final class BatchRows {
   }
 
   private void addLeases(Batch batch) {
-    if (batch.leasesUntil == Long.MIN_VALUE) {
+    if (!batch.storesLeases) {
       return;
     }
     ByteWriter out = new ByteWriter(40 * (batch.handovers.size() + 1));

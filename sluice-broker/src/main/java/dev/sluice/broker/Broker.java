@@ -11,6 +11,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Collection;
 import java.util.List;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.SortedMap;
 import java.util.TreeMap;
@@ -172,7 +173,7 @@ public final class Broker implements AutoCloseable {
    */
   public List<StoredMessage> peek(String name, int limit) {
     requireBetween("limit", limit, 1, 1_000);
-    return machinery.reader.peek(machinery.scripts.view(name), limit);
+    return machinery.reading(() -> machinery.reader.peek(machinery.scripts.view(name), limit));
   }
 
   // ---- messages
@@ -227,7 +228,7 @@ public final class Broker implements AutoCloseable {
    */
   public Consumer consume(String queue, int prefetch, Consumer.Handler handler) {
     requireBetween("prefetch", prefetch, 0, 1_000_000);
-    return machinery.consume(this, queue, prefetch, handler);
+    return machinery.consume(this, queue, prefetch, Objects.requireNonNull(handler, "handler"));
   }
 
   /**
@@ -257,7 +258,7 @@ public final class Broker implements AutoCloseable {
    * @return completed once it is stored as done
    */
   public CompletableFuture<Void> ack(String queue, UUID id, @Nullable LeaseToken token) {
-    Dispatch.Claim claim = new Dispatch.Claim(id, token);
+    Dispatch.Claim claim = claim(id, token);
     return machinery
         .ackAll(queue, List.of(claim))
         .thenAccept(
@@ -281,7 +282,7 @@ public final class Broker implements AutoCloseable {
       String queue, UUID id, @Nullable LeaseToken token, String error) {
     String kept = error.length() > MAX_ERROR ? error.substring(0, MAX_ERROR) : error;
     CompletableFuture<Void> call = machinery.calls.begin();
-    Dispatch.Claim claim = new Dispatch.Claim(id, token);
+    Dispatch.Claim claim = claim(id, token);
     machinery.input(engine -> engine.failures.nack(queue, claim, kept, call));
     return call;
   }
@@ -299,7 +300,7 @@ public final class Broker implements AutoCloseable {
       String queue, UUID id, @Nullable LeaseToken token, Duration time) {
     requireDuration("time", time, Duration.ofMillis(1), QueueConfig.MAX_LEASE);
     CompletableFuture<Void> call = machinery.calls.begin();
-    Dispatch.Claim claim = new Dispatch.Claim(id, token);
+    Dispatch.Claim claim = claim(id, token);
     machinery.input(engine -> engine.dispatch.extend(queue, claim, time.toNanos(), call));
     return call;
   }
@@ -314,7 +315,7 @@ public final class Broker implements AutoCloseable {
    */
   public CompletableFuture<Void> release(String queue, UUID id, @Nullable LeaseToken token) {
     CompletableFuture<Void> call = machinery.calls.begin();
-    Dispatch.Claim claim = new Dispatch.Claim(id, token);
+    Dispatch.Claim claim = claim(id, token);
     machinery.input(engine -> engine.dispatch.release(queue, claim, call));
     return call;
   }
@@ -346,14 +347,19 @@ public final class Broker implements AutoCloseable {
    *     be one
    */
   public void setConfig(String key, String value) {
-    requireKey("key", key);
+    requireConfigKey(key);
     requireBetween("bytes of value", Schema.utf8(value).length, 0, MAX_CONFIG_BYTES);
     String throttleKey = ThrottleRate.throttleKey(key);
     if (throttleKey != null) {
-      requireKey("throttle key", throttleKey);
       ThrottleRate.parse(value).requireExact();
     }
     changeConfig(key, value);
+  }
+
+  private static void requireConfigKey(String key) {
+    String throttleKey = ThrottleRate.throttleKey(key);
+    requireKey(
+        throttleKey == null ? "key" : "throttle key", throttleKey == null ? key : throttleKey);
   }
 
   /**
@@ -362,7 +368,8 @@ public final class Broker implements AutoCloseable {
    * @param key the key
    */
   public void removeConfig(String key) {
-    changeConfig(requireKey("key", key), null);
+    requireConfigKey(key);
+    changeConfig(key, null);
   }
 
   private void changeConfig(String key, @Nullable String value) {
@@ -421,14 +428,26 @@ public final class Broker implements AutoCloseable {
     return machinery.ask(engine -> engine.state.scheduler.throttles(engine.state.now));
   }
 
+  private static Dispatch.Claim claim(UUID id, @Nullable LeaseToken token) {
+    return new Dispatch.Claim(Objects.requireNonNull(id, "id"), token);
+  }
+
   // ---- for consumers
 
   List<Delivery> read(List<Handover> handovers) {
-    return machinery.reader.read(this, handovers);
+    return machinery.reading(() -> machinery.reader.read(this, handovers));
   }
 
   void input(java.util.function.Consumer<Engine> input) {
     machinery.input(input);
+  }
+
+  void requireOpen() {
+    machinery.calls.requireOpen();
+  }
+
+  void forget(Consumer consumer) {
+    machinery.forget(consumer);
   }
 
   void fenced(Runnable userCode) {

@@ -47,18 +47,26 @@ final class BrokerState {
     /** Whether the queue has such a script. */
     boolean hasFailureHook(Line line);
 
-    /** Queues or configuration are different now. */
-    void configurationChanged();
+    /** Queues are different now. */
+    void queuesChanged();
+
+    /** A value of the configuration is different now; null if it is gone. */
+    void configChanged(String key, @Nullable String value);
   }
 
   /**
    * What to ask {@code on_failure}.
    *
+   * @param lease the one under which it failed
    * @param attempts failures, the one at hand included
    * @param future whom to answer once it is decided and stored; null if nobody asked
    */
   record FailureQuestion(
-      Entry entry, int attempts, String error, @Nullable CompletableFuture<Void> future) {}
+      Entry entry,
+      Lease lease,
+      int attempts,
+      String error,
+      @Nullable CompletableFuture<Void> future) {}
 
   BrokerState(Outputs outputs, BrokerMetrics metrics, int epoch, long now) {
     this.outputs = outputs;
@@ -76,8 +84,7 @@ final class BrokerState {
   Line line(String name) {
     Line line = lines.get(name);
     if (line == null) {
-      throw new BrokerException(
-          BrokerException.Code.QUEUE_NOT_FOUND, "no queue has that name: queue=" + name);
+      throw Scripts.notFound(name);
     }
     if (line.deleting) {
       throw new BrokerException(
@@ -113,7 +120,11 @@ final class BrokerState {
 
   /** {@code entry} is gone from memory; wherever it stood, it does not any more. */
   void forget(Entry entry) {
+    Lease lease = entry.lease();
     unschedule(entry);
+    if (lease != null) {
+      discard(lease);
+    }
     takeBody(entry);
     entry.stage = Entry.Stage.GONE;
     entry.line.leave(entry.route);
@@ -142,6 +153,41 @@ final class BrokerState {
     entry.stage = Entry.Stage.COMMITTING;
   }
 
+  /** {@code lease} is to be found after a restart, as it is stored with the present batch. */
+  void store(Lease lease) {
+    if (!lease.rows.contains(batch.leases)) {
+      lease.rows.add(batch.leases);
+      batch.leases.uses++;
+    }
+  }
+
+  /** {@code lease} is over, and what came of it is stored: it need not be found any more. */
+  void discard(Lease lease) {
+    lease.rows.forEach(this::release);
+    lease.rows.clear();
+  }
+
+  /** {@code lease} is over and left no trace: that is stored for as long as the lease is. */
+  void revoke(Lease lease) {
+    Entry entry = lease.entry;
+    batch.facts.add(new Fact.LeaseChanged(entry, lease.token, entry.attempts, Fact.OVER));
+    for (LeaseRow row : lease.rows) {
+      if (row != batch.leases) {
+        row.corrections.add(batch.leases);
+        batch.leases.uses++;
+      }
+    }
+    discard(lease);
+  }
+
+  private void release(LeaseRow row) {
+    // That of the present batch is not there yet; whether it will be is seen when it is sealed.
+    if (--row.uses == 0 && row != batch.leases) {
+      batch.facts.add(new Fact.LeasesOver(row.epoch, row.batch));
+      row.corrections.forEach(this::release);
+    }
+  }
+
   /** The holder of {@code lease} has the message no more. */
   void endLease(Lease lease) {
     timers.remove(lease);
@@ -150,14 +196,16 @@ final class BrokerState {
     Subscriber holder = lease.holder;
     if (holder != null) {
       holder.remove(lease);
-      if (holder.renewsCredit && !holder.closed) {
+      // One that it never took leaves its mailbox later, and makes room then.
+      boolean taken = !lease.claim();
+      if (taken && holder.renewsCredit && !holder.closed) {
         holder.line.give(holder, 1);
       }
     }
   }
 
   /** {@code entry} is stored and may go at {@code availableAt}. */
-  void makeAvailable(Entry entry, long availableAt, boolean again) {
+  void makeAvailable(Entry entry, long availableAt) {
     if (entry.stage == Entry.Stage.GONE) {
       return;
     }
@@ -171,8 +219,7 @@ final class BrokerState {
     }
     entry.stage = Entry.Stage.PENDING;
     armExpiry(entry);
-    entry.scheduled =
-        entry.line.queue.enqueue(entry, again ? entry.route.again : entry.route.first);
+    entry.scheduled = entry.line.queue.enqueue(entry, entry.route.placement());
   }
 
   /** Makes sure that {@code entry}, which is pending, does not wait too long. */

@@ -44,10 +44,27 @@ final class Calls {
     return call;
   }
 
-  /** Every call, present and future, fails. */
-  void end(BrokerException why) {
-    end = end == null ? why : end;
-    open.forEach(call -> call.completeExceptionally(why));
+  /** Every call from now on fails; the first reason stands. */
+  synchronized void refuseNew(BrokerException why) {
+    if (end == null) {
+      end = why;
+    }
+  }
+
+  /** Every call that is open fails. */
+  void failOpen() {
+    BrokerException why = end;
+    if (why != null) {
+      open.forEach(call -> call.completeExceptionally(why));
+    }
+  }
+
+  /** Throws if calls fail. */
+  void requireOpen() {
+    BrokerException why = end;
+    if (why != null) {
+      throw new BrokerException(why.code(), why.getMessage(), why.getCause());
+    }
   }
 
   /** The thread that gives answers, and so must not wait for one. */

@@ -36,12 +36,21 @@ final class Checks {
     if (value.isEmpty()) {
       throw new IllegalArgumentException(name + " must not be empty: " + name + "=\"\"");
     }
+    if (!isText(value)) {
+      throw new IllegalArgumentException(name + " must be valid Unicode: " + name + "=" + value);
+    }
     // A char is at most three bytes, so most keys need not be encoded to be measured.
     if (value.length() * 3 > MAX_KEY_BYTES) {
       int bytes = value.getBytes(StandardCharsets.UTF_8).length;
       requireBetween("bytes of " + name, bytes, 1, MAX_KEY_BYTES);
     }
     return value;
+  }
+
+  /** Whether it can be stored and read again: no half of a surrogate pair. */
+  private static boolean isText(String value) {
+    return value.chars().noneMatch(c -> Character.isSurrogate((char) c))
+        || StandardCharsets.UTF_8.newEncoder().canEncode(value);
   }
 
   /** Letters, digits and {@code . _ - : /}; the name goes into file-like paths and metrics. */

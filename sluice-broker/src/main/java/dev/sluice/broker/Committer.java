@@ -84,18 +84,19 @@ final class Committer {
     try {
       work.run();
     } catch (Throwable failure) {
-      listener.failed(failure);
       toSync.add(END);
+      listener.failed(failure);
     }
   }
 
   private void writeAll() throws InterruptedException {
     for (Batch batch; (batch = toWrite.take()) != END; ) {
       long from = System.nanoTime();
-      Rows rows = BatchRows.of(batch, store);
-      store.write(rows);
-      metrics.written(batch.facts.size(), rows.sizeBytes(), System.nanoTime() - from);
+      long bytes = BatchRows.write(batch, store);
+      metrics.written(batch.facts.size(), bytes, System.nanoTime() - from);
+      batch.facts.clear(); // a slow disk must not keep messages in memory
       hand(batch.handovers);
+      batch.handovers.clear();
       listener.written(batch);
       toSync.add(batch);
     }

@@ -20,6 +20,8 @@ import org.jspecify.annotations.Nullable;
  * @since 0.1
  */
 public final class Consumer implements AutoCloseable {
+  private static final Duration LONGEST = Duration.ofDays(365);
+
   private final Broker broker;
   private final String queue;
   private final @Nullable Handler handler;
@@ -83,13 +85,16 @@ public final class Consumer implements AutoCloseable {
       lock.lockInterruptibly();
       try {
         long left = waitNanos;
-        while (waiting.isEmpty() && end == null && left > 0) {
+        for (; ; ) {
+          if (end != null) {
+            throw new BrokerException(end.code(), end.getMessage(), end.getCause());
+          }
+          List<Handover> taken = drain(most);
+          if (!taken.isEmpty() || left <= 0) {
+            return taken;
+          }
           left = arrived.awaitNanos(left);
         }
-        if (end != null) {
-          throw new BrokerException(end.code(), end.getMessage());
-        }
-        return drain(most);
       } finally {
         lock.unlock();
       }
@@ -106,10 +111,19 @@ public final class Consumer implements AutoCloseable {
       }
     }
 
+    /** Those whose lease has ended before anybody took them make room for others. */
     private List<Handover> drain(int most) {
       List<Handover> taken = new ArrayList<>(Math.min(most, waiting.size()));
-      while (taken.size() < most && !waiting.isEmpty()) {
-        taken.add(waiting.poll());
+      int ended = 0;
+      for (Handover next; taken.size() < most && (next = waiting.poll()) != null; ) {
+        if (next.lease().claim()) {
+          taken.add(next);
+        } else {
+          ended++;
+        }
+      }
+      if (ended > 0) {
+        giveCredit(ended);
       }
       return taken;
     }
@@ -183,9 +197,10 @@ public final class Consumer implements AutoCloseable {
   }
 
   private static long nanos(Duration timeout) {
-    return timeout.compareTo(Duration.ofDays(365)) > 0
-        ? Duration.ofDays(365).toNanos()
-        : timeout.toNanos();
+    if (timeout.isNegative()) {
+      return 0;
+    }
+    return timeout.compareTo(LONGEST) > 0 ? LONGEST.toNanos() : timeout.toNanos();
   }
 
   private void requirePull() {
@@ -198,10 +213,14 @@ public final class Consumer implements AutoCloseable {
     for (List<Handover> taken = mailbox.takeForHandler();
         !taken.isEmpty();
         taken = mailbox.takeForHandler()) {
-      List<Delivery> deliveries = broker.read(taken);
-      if (handler != null && !deliveries.isEmpty()) {
-        broker.fenced(() -> handler.handle(deliveries));
-      }
+      List<Handover> batch = taken;
+      broker.fenced(() -> handle(broker.read(batch)));
+    }
+  }
+
+  private void handle(List<Delivery> deliveries) {
+    if (handler != null && !deliveries.isEmpty()) {
+      handler.handle(deliveries);
     }
   }
 
@@ -213,8 +232,18 @@ public final class Consumer implements AutoCloseable {
    */
   public void addCredit(int messages) {
     Checks.requireBetween("messages", messages, 1, 1_000_000);
+    broker.requireOpen();
+    giveCredit(messages);
+  }
+
+  private void giveCredit(int messages) {
     Subscriber known = Calls.await(subscriber);
     broker.input(engine -> engine.dispatch.give(known, messages));
+  }
+
+  /** The broker is gone. */
+  void end(BrokerException why) {
+    mailbox.closed(why);
   }
 
   /** Takes no more messages; those it has not settled go back to where they were. */
@@ -223,6 +252,7 @@ public final class Consumer implements AutoCloseable {
     mailbox.closed(
         new BrokerException(
             BrokerException.Code.CONSUMER_CLOSED, "the consumer is closed: queue=" + queue));
+    broker.forget(this);
     Subscriber known = Calls.await(subscriber);
     broker.input(engine -> engine.dispatch.close(known, null));
   }

@@ -4,6 +4,7 @@ import dev.sluice.Next;
 import dev.sluice.broker.BrokerException.Code;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
@@ -65,15 +66,22 @@ final class Dispatch {
     }
   }
 
+  /** What no consumer has seen yet goes back; what they have they may settle after a restart. */
+  void putBackUntaken() {
+    for (Line line : state.lines.values()) {
+      for (Subscriber subscriber : line.subscribers) {
+        subscriber.leases().stream().filter(Lease::claim).forEach(this::putBack);
+      }
+      line.queue.setCredit(0);
+    }
+  }
+
   private void putBack(Lease lease) {
     Entry entry = lease.entry;
     state.endLease(lease);
-    changed(lease, lease.due, Fact.OVER);
-    if (entry.scheduled == null) {
-      state.makeAvailable(entry, state.now, true);
-      return;
-    }
-    entry.scheduled = entry.line.queue.putBack(entry.scheduled, entry.route.again);
+    state.revoke(lease);
+    entry.scheduled =
+        entry.line.queue.putBack(Objects.requireNonNull(entry.scheduled), entry.route.placement());
     entry.stage = Entry.Stage.PENDING;
     state.armExpiry(entry);
   }
@@ -111,6 +119,7 @@ final class Dispatch {
     entry.stage = Entry.Stage.LEASED;
     line.leased++;
     subscriber.add(lease);
+    state.store(lease);
     state.timers.set(lease, state.now + line.config.leaseTimeout().toNanos());
     state.batch.hand(Handover.of(lease, subscriber, state.takeBody(entry)));
     state.metrics.delivered(line.name, entry.route.spec.key(), entry.attempts);
@@ -148,18 +157,14 @@ final class Dispatch {
   void extend(String queue, Claim claim, long nanos, CompletableFuture<Void> future) {
     try {
       Lease lease = require(queue, claim);
-      long before = lease.due;
+      Entry entry = lease.entry;
       state.timers.set(lease, state.now + nanos);
-      changed(lease, before, lease.due);
+      state.batch.facts.add(new Fact.LeaseChanged(entry, lease.token, entry.attempts, lease.due));
+      state.store(lease);
       state.batch.whenWritten.answers.add(Answer.done(future));
     } catch (BrokerException refused) {
       state.outputs.refuse(future, refused);
     }
-  }
-
-  private void changed(Lease lease, long before, long until) {
-    Entry entry = lease.entry;
-    state.batch.change(new Fact.LeaseChanged(entry, lease.token, entry.attempts, until), before);
   }
 
   /** A consumer gives a message back untouched. */

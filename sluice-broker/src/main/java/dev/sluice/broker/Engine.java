@@ -20,17 +20,6 @@ final class Engine {
   final Failures failures;
   final Admin admin;
 
-  /** Wakes up when the leases that were stored with a batch are over. */
-  static final class LeaseRow extends Timer {
-    final int epoch;
-    final long batch;
-
-    LeaseRow(int epoch, long batch) {
-      this.epoch = epoch;
-      this.batch = batch;
-    }
-  }
-
   Engine(BrokerState state) {
     this.state = state;
     this.dispatch = new Dispatch(state);
@@ -67,8 +56,6 @@ final class Engine {
       failures.expire(lease);
     } else if (due instanceof Alarm alarm) {
       failures.alarm(alarm);
-    } else if (due instanceof LeaseRow row) {
-      state.batch.facts.add(new Fact.LeasesOver(row.epoch, row.batch));
     } else if (due instanceof Intake.Forgetting forgetting) {
       intake.forget(forgetting);
     } else {
@@ -99,9 +86,7 @@ final class Engine {
             state.nextSequence,
             state.nextQueueId,
             state.index.lowWaterMark(state.nextSequence));
-    if (sealed.leasesUntil != Long.MIN_VALUE) {
-      state.timers.set(new LeaseRow(sealed.epoch, sealed.number), sealed.leasesUntil);
-    }
+    sealed.storesLeases = sealed.leases.uses > 0;
     state.batch = new Batch(state.epoch, sealed.number + 1);
     return sealed;
   }
@@ -110,7 +95,7 @@ final class Engine {
   void apply(Batch.Effects effects) {
     List<Entry> ready = effects.ready;
     for (int i = 0; i < ready.size(); i++) {
-      state.makeAvailable(ready.get(i), state.now, false);
+      state.makeAvailable(ready.get(i), state.now);
     }
     effects.actions.forEach(Runnable::run);
   }

@@ -40,7 +40,7 @@ final class Failures {
     state.metrics.failed(entry.line.name, entry.route.spec.key(), future == null);
     state.unschedule(entry);
     entry.stage = Entry.Stage.FAILING;
-    FailureQuestion question = new FailureQuestion(entry, entry.attempts + 1, error, future);
+    FailureQuestion question = new FailureQuestion(entry, lease, entry.attempts + 1, error, future);
     if (state.outputs.hasFailureHook(entry.line)) {
       state.outputs.askFailureHook(question);
     } else {
@@ -52,6 +52,7 @@ final class Failures {
   void verdict(FailureQuestion question, HookEngine.Verdict verdict) {
     Entry entry = question.entry();
     CompletableFuture<Void> future = question.future();
+    state.discard(question.lease());
     if (entry.stage == Entry.Stage.GONE) {
       if (future != null) {
         state.outputs.refuse(
@@ -83,11 +84,7 @@ final class Failures {
     entry.attempts = attempts;
     entry.stage = Entry.Stage.COMMITTING;
     state.batch.facts.add(new Fact.Failed(entry, attempts, availableAt));
-    state
-        .batch
-        .committed(entry.line)
-        .actions
-        .add(() -> state.makeAvailable(entry, availableAt, true));
+    state.batch.committed(entry.line).actions.add(() -> state.makeAvailable(entry, availableAt));
   }
 
   /** A message may go now, or has waited too long. */
@@ -95,7 +92,7 @@ final class Failures {
     Entry entry = alarm.entry;
     state.unschedule(entry);
     if (state.now < entry.expiresAt) {
-      state.makeAvailable(entry, alarm.availableAt, entry.attempts > 0);
+      state.makeAvailable(entry, alarm.availableAt);
       return;
     }
     Line deadLetters = deadLettersOf(entry.line);

@@ -9,14 +9,16 @@ import org.jspecify.annotations.Nullable;
  * @param body its {@link Envelope}; null if it has to be read
  */
 @SuppressWarnings("ArrayRecordComponent") // compared by nobody
-record Handover(
-    Subscriber to,
-    Entry entry,
-    LeaseToken token,
-    int attempts,
-    long until,
-    byte @Nullable [] body) {
+record Handover(Subscriber to, Lease lease, int attempts, long until, byte @Nullable [] body) {
   static Handover of(Lease lease, Subscriber to, byte @Nullable [] body) {
-    return new Handover(to, lease.entry, lease.token, lease.entry.attempts, lease.due, body);
+    return new Handover(to, lease, lease.entry.attempts, lease.due, body);
+  }
+
+  Entry entry() {
+    return lease.entry;
+  }
+
+  LeaseToken token() {
+    return lease.token;
   }
 }

@@ -74,7 +74,7 @@ final class HookAnswers {
       throw new HookException(
           "a key must be at most " + MAX_KEY_BYTES + " bytes long: bytes=" + text.m_length);
     }
-    return LuaText.toJava(text);
+    return text.m_length == 0 ? null : LuaText.toJava(text);
   }
 
   private static int weight(LuaValue value) {

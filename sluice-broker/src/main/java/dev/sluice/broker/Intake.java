@@ -107,13 +107,13 @@ final class Intake {
     Envelope.stamp(submission.body(), state.now);
     long availableAt = state.now + submission.delayNanos();
     state.batch.facts.add(new Fact.Enqueued(entry, availableAt, submission.body()));
-    state.batch.bodyBytes += submission.body().length;
+    state.batch.bodyBytes += submission.bytes();
     Batch.Effects committed = state.batch.committed(line);
     if (submission.delayNanos() == 0) {
       committed.ready.add(entry);
       state.keepBody(entry, submission.body());
     } else {
-      committed.actions.add(() -> state.makeAvailable(entry, availableAt, false));
+      committed.actions.add(() -> state.makeAvailable(entry, availableAt));
     }
     UUID id = entry.id();
     if (dedupeId != null && window > 0) {

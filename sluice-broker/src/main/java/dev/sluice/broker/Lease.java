@@ -1,5 +1,8 @@
 package dev.sluice.broker;
 
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
 
 /** The right to settle a message, until it is due. */
@@ -10,6 +13,11 @@ final class Lease extends Timer {
   /** Who has it; null after a restart. */
   final @Nullable Subscriber holder;
 
+  /** The rows in which it is stored. */
+  final List<LeaseRow> rows = new ArrayList<>(1);
+
+  private final AtomicBoolean claimed = new AtomicBoolean();
+
   // Neighbours in the list of the holder's leases.
   @Nullable Lease before;
   @Nullable Lease after;
@@ -18,6 +26,15 @@ final class Lease extends Timer {
     this.entry = entry;
     this.token = token;
     this.holder = holder;
+  }
+
+  /**
+   * Called once when the holder takes the message and once when the lease ends.
+   *
+   * @return true to whoever came first
+   */
+  boolean claim() {
+    return claimed.compareAndSet(false, true);
   }
 
   @Override

@@ -64,6 +64,7 @@ final class Line {
     }
     route.users++;
     route.count.messages++;
+    route.count.weight = spec.weight();
     depth++;
     return route;
   }
@@ -99,6 +100,8 @@ final class Line {
   void takeCredit(Subscriber subscriber) {
     queue.setCredit(queue.credit() - subscriber.credit);
     subscriber.credit = 0;
+    inTurn.remove(subscriber);
+    subscriber.inTurn = false;
   }
 
   /** Whose turn it is to get the message that the scheduler has just let go. */

@@ -9,6 +9,8 @@ import java.util.function.Consumer;
 final class Loop implements Runnable {
   private static final long DISK_CHECK_NANOS = TimeUnit.MILLISECONDS.toNanos(500);
 
+  private static final long DISK_CHECK_BYTES = 4L << 20;
+
   /** While a batch of this size waits for the one before it, messages wait outside. */
   private static final long MAX_BATCH_BYTES = 8L << 20;
 
@@ -16,28 +18,32 @@ final class Loop implements Runnable {
   private final Inbox inbox;
   private final BrokerClock clock;
   private final Store store;
-  private final long diskReserve;
+  private final BrokerConfig config;
   private final Consumer<Batch> committer;
   private final Consumer<Throwable> onFailure;
 
   /** Whether the last batch is still being written; set by inputs, so on this thread alone. */
   private boolean writing;
 
+  /** Bytes of messages that are not as durable yet as their queues ask for. */
+  private long underWay;
+
   private long diskCheckedAt;
+  private long acceptedSinceCheck;
 
   Loop(
       Engine engine,
       Inbox inbox,
       BrokerClock clock,
       Store store,
-      long diskReserve,
+      BrokerConfig config,
       Consumer<Batch> committer,
       Consumer<Throwable> onFailure) {
     this.engine = engine;
     this.inbox = inbox;
     this.clock = clock;
     this.store = store;
-    this.diskReserve = diskReserve;
+    this.config = config;
     this.committer = committer;
     this.onFailure = onFailure;
     this.diskCheckedAt = System.nanoTime() - DISK_CHECK_NANOS;
@@ -51,7 +57,7 @@ final class Loop implements Runnable {
       // After the last input the last batch goes out.
       for (boolean last = false; !last; ) {
         last = inbox.isClosed();
-        boolean room = engine.state.batch.bodyBytes < MAX_BATCH_BYTES || last;
+        boolean room = last || hasRoom();
         inbox.drainTo(inputs, room, last ? 0 : Math.max(0, clock.nanosUntil(wakeUp)));
         checkDisk();
         engine.advanceTo(clock.now());
@@ -71,21 +77,44 @@ final class Loop implements Runnable {
     Batch batch = engine.seal(BrokerClock.bootNanos());
     if (batch != null) {
       writing = true;
+      underWay += batch.bodyBytes;
+      acceptedSinceCheck += batch.bodyBytes;
       committer.accept(batch);
     }
+  }
+
+  private boolean hasRoom() {
+    return engine.state.batch.bodyBytes < MAX_BATCH_BYTES && underWay < config.maxInboundBytes();
   }
 
   /** The last batch is written: an input. */
   void written(Batch batch) {
     writing = false;
+    if (!batch.needsSync()) {
+      underWay -= batch.bodyBytes;
+    }
     engine.apply(batch.whenWritten);
+  }
+
+  /** What was written is on the disk: an input. */
+  void synced(List<Batch> batches) {
+    for (Batch batch : batches) {
+      if (batch.needsSync()) {
+        underWay -= batch.bodyBytes;
+      }
+      engine.apply(batch.whenSynced);
+    }
   }
 
   private void checkDisk() {
     long now = System.nanoTime();
-    if (now - diskCheckedAt >= DISK_CHECK_NANOS) {
+    long pending = engine.state.batch.bodyBytes + underWay;
+    if (now - diskCheckedAt >= DISK_CHECK_NANOS
+        || acceptedSinceCheck + engine.state.batch.bodyBytes >= DISK_CHECK_BYTES
+        || engine.state.diskLow) {
       diskCheckedAt = now;
-      engine.state.diskLow = store.freeBytes() < diskReserve;
+      acceptedSinceCheck = 0;
+      engine.state.diskLow = store.freeBytes() - pending < config.diskReserveBytes();
     }
   }
 }

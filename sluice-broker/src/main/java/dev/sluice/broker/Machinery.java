@@ -4,10 +4,12 @@ import dev.sluice.broker.BrokerException.Code;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
+import java.util.Set;
 import java.util.SortedMap;
 import java.util.TreeMap;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.RejectedExecutionException;
@@ -15,6 +17,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Consumer;
 import java.util.function.Function;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -47,6 +50,7 @@ final class Machinery implements BrokerState.Outputs, Committer.Listener {
       Executors.newSingleThreadExecutor(Calls.AnswerThread::new);
   private final ExecutorService hooks = Executors.newSingleThreadExecutor(named("hooks"));
   private final ExecutorService handlers = Executors.newCachedThreadPool(named("handler"));
+  private final Set<dev.sluice.broker.Consumer> consumers = ConcurrentHashMap.newKeySet();
   private final AtomicBoolean closed = new AtomicBoolean();
 
   private Machinery(Store store, BrokerConfig config) {
@@ -59,17 +63,10 @@ final class Machinery implements BrokerState.Outputs, Committer.Listener {
     this.engine = Recovery.recover(store, start, this, config.metrics());
     this.committer = new Committer(store, config, this);
     BrokerClock clock = BrokerClock.from(engine.state.now, start.bootNanos());
-    this.loop =
-        new Loop(
-            engine,
-            inbox,
-            clock,
-            store,
-            config.diskReserveBytes(),
-            committer::submit,
-            this::failed);
+    this.loop = new Loop(engine, inbox, clock, store, config, committer::submit, this::failed);
     this.loopThread = new Thread(loop, "sluice-broker");
-    scripts.publish(engine.state);
+    engine.state.config.forEach(scripts::publish);
+    scripts.publish(engine.state.lines.values());
   }
 
   private static java.util.concurrent.ThreadFactory named(String role) {
@@ -115,29 +112,46 @@ final class Machinery implements BrokerState.Outputs, Committer.Listener {
   }
 
   CompletableFuture<List<UUID>> submit(String queue, List<Message> messages) {
-    CompletableFuture<List<UUID>> call = calls.begin();
     Scripts.View view = scripts.find(queue);
-    if (view == null || messages.isEmpty() || call.isDone()) {
-      // The state machine says what is wrong, or that there is nothing to do.
-      input(machine -> machine.intake.enqueue(queue, List.of(), call));
-      return call;
-    }
     List<Submission> submissions = new ArrayList<>(messages.size());
     long bytes = 0;
-    for (Message message : messages) {
-      Submission submission = prepare(view, message);
-      submissions.add(submission);
-      bytes += submission.body().length;
+    if (view != null) {
+      for (Message message : messages) {
+        Submission submission = prepare(view, message);
+        submissions.add(submission);
+        bytes += submission.bytes();
+      }
+      Checks.requireBetween("bytes of messages", bytes, 0, config.maxInboundBytes());
     }
-    if (!inbox.putMessages(machine -> machine.intake.enqueue(queue, submissions, call), bytes)) {
-      config.metrics().refused(queue, Code.BUSY);
-      call.completeExceptionally(
-          new BrokerException(
-              Code.BUSY,
-              "more is being enqueued than the broker can take: maxInboundBytes="
-                  + config.maxInboundBytes()));
+    CompletableFuture<List<UUID>> call = calls.begin();
+    if (call.isDone()) {
+      return call;
+    }
+    if (view == null) {
+      config.metrics().refused(queue, Code.QUEUE_NOT_FOUND);
+      call.completeExceptionally(Scripts.notFound(queue));
+    } else if (!inbox.putMessages(
+        machine -> machine.intake.enqueue(queue, submissions, call), bytes)) {
+      busy(queue, call);
     }
     return call;
+  }
+
+  private void busy(String queue, CompletableFuture<?> call) {
+    if (inbox.isClosed()) {
+      call.completeExceptionally(closedException());
+      return;
+    }
+    config.metrics().refused(queue, Code.BUSY);
+    call.completeExceptionally(
+        new BrokerException(
+            Code.BUSY,
+            "more is being enqueued than the broker can take: maxInboundBytes="
+                + config.maxInboundBytes()));
+  }
+
+  private static BrokerException closedException() {
+    return new BrokerException(Code.STOPPED, "the broker is closed");
   }
 
   private Submission prepare(Scripts.View view, Message message) {
@@ -171,8 +185,14 @@ final class Machinery implements BrokerState.Outputs, Committer.Listener {
     CompletableFuture<Subscriber> call = calls.begin();
     var consumer = new dev.sluice.broker.Consumer(broker, queue, handler, handlers, call);
     var subscription = new Dispatch.Subscription(prefetch, prefetch > 0, consumer.outlet(), call);
+    consumers.add(consumer);
     input(machine -> machine.dispatch.open(queue, subscription));
-    Calls.await(call);
+    try {
+      Calls.await(call);
+    } catch (RuntimeException refused) {
+      consumers.remove(consumer);
+      throw refused;
+    }
     return consumer;
   }
 
@@ -183,16 +203,20 @@ final class Machinery implements BrokerState.Outputs, Committer.Listener {
   }
 
   long redrive(String queue, long count, boolean runScript) {
+    // What becomes a dead letter again meanwhile is not for this time.
+    long end = ask(machine -> machine.state.nextSequence);
     long moved = 0;
+    long from = 0;
     while (moved < count) {
       int limit = (int) Math.min(count - moved, REDRIVE_AT_ONCE);
       CompletableFuture<List<Entry>> claim = calls.begin();
-      boolean first = moved == 0;
-      input(machine -> machine.admin.claimDeadLetters(queue, limit, first, claim));
+      Admin.Range range = new Admin.Range(from, end);
+      input(machine -> machine.admin.claimDeadLetters(queue, limit, range, claim));
       List<Entry> claimed = Calls.await(claim);
       if (claimed.isEmpty()) {
         break;
       }
+      from = claimed.get(claimed.size() - 1).sequence + 1;
       List<Route.Spec> routes = new ArrayList<>();
       claimed.forEach(entry -> routes.add(runScript ? reroute(entry) : entry.route.spec));
       CompletableFuture<Integer> move = calls.begin();
@@ -249,15 +273,20 @@ final class Machinery implements BrokerState.Outputs, Committer.Listener {
                 question.attempts(),
                 question.error()));
       }
-    } catch (RuntimeException unreadable) {
+    } catch (RuntimeException | Error unreadable) {
       LOG.log(System.Logger.Level.WARNING, "on_failure was not asked", unreadable);
     }
     return HookEngine.Retry.AT_ONCE;
   }
 
   @Override
-  public void configurationChanged() {
-    scripts.publish(engine.state);
+  public void queuesChanged() {
+    scripts.publish(engine.state.lines.values());
+  }
+
+  @Override
+  public void configChanged(String key, @Nullable String value) {
+    scripts.publish(key, value);
   }
 
   // ---- what the committer says
@@ -271,7 +300,7 @@ final class Machinery implements BrokerState.Outputs, Committer.Listener {
 
   @Override
   public void synced(List<Batch> batches) {
-    input(machine -> batches.forEach(batch -> machine.apply(batch.whenSynced)));
+    input(machine -> loop.synced(batches));
     batches.forEach(batch -> answer(batch.whenSynced.answers));
   }
 
@@ -300,26 +329,52 @@ final class Machinery implements BrokerState.Outputs, Committer.Listener {
   @Override
   public void failed(Throwable why) {
     LOG.log(System.Logger.Level.ERROR, "the broker stops", why);
-    calls.end(
-        new BrokerException(Code.STOPPED, "the broker has stopped: " + why.getMessage(), why));
+    end(new BrokerException(Code.STOPPED, "the broker has stopped: " + why.getMessage(), why));
     inbox.close();
+  }
+
+  /** Calls fail, and consumers are told; on the thread of answers, as it runs code of theirs. */
+  private void end(BrokerException why) {
+    calls.refuseNew(why);
+    try {
+      answers.execute(() -> fenced(calls::failOpen));
+    } catch (RejectedExecutionException ended) {
+      calls.failOpen();
+    }
+    consumers.forEach(consumer -> consumer.end(why));
+  }
+
+  /** {@code consumer} is closed. */
+  void forget(dev.sluice.broker.Consumer consumer) {
+    consumers.remove(consumer);
+  }
+
+  /** Reads what is stored, as long as there is a store. */
+  <T> T reading(Supplier<T> read) {
+    calls.requireOpen();
+    try {
+      return read.get();
+    } catch (StoreException unreadable) {
+      throw new BrokerException(
+          Code.STOPPED, "the broker has stopped: " + unreadable.getMessage(), unreadable);
+    }
   }
 
   void close() {
     if (!closed.compareAndSet(false, true)) {
       return;
     }
+    input(machine -> machine.dispatch.putBackUntaken());
     inbox.close();
     Committer.join(loopThread);
     committer.finish();
     hooks.shutdownNow();
     handlers.shutdownNow();
+    end(closedException());
     answers.shutdown();
     if (!(Thread.currentThread() instanceof Calls.AnswerThread)) {
       awaitAnswers();
     }
-    calls.end(new BrokerException(Code.STOPPED, "the broker is closed"));
-    engine.state.lines.values().forEach(line -> line.subscribers.forEach(this::end));
     store.close();
   }
 
@@ -331,9 +386,5 @@ final class Machinery implements BrokerState.Outputs, Committer.Listener {
     } catch (InterruptedException goOn) {
       Thread.currentThread().interrupt();
     }
-  }
-
-  private void end(Subscriber subscriber) {
-    subscriber.outlet.closed(new BrokerException(Code.STOPPED, "the broker is closed"));
   }
 }

@@ -60,12 +60,20 @@ final class MessageIndex {
     return pages.isEmpty() ? nextSequence : pages.keySet().iterator().next() << PAGE_BITS;
   }
 
-  /** Up to {@code limit} messages that {@code filter} accepts, from the lowest number on. */
-  List<Entry> find(int limit, Predicate<Entry> filter) {
+  /** All messages that {@code filter} accepts, from the lowest number on. */
+  List<Entry> find(Predicate<Entry> filter) {
+    return find(0, Integer.MAX_VALUE, filter);
+  }
+
+  /** Up to {@code limit} messages that {@code filter} accepts, from number {@code from} on. */
+  List<Entry> find(long from, int limit, Predicate<Entry> filter) {
     List<Entry> found = new ArrayList<>();
-    for (Page page : pages.values()) {
-      for (Entry entry : page.entries) {
-        if (entry != null && filter.test(entry)) {
+    for (Map.Entry<Long, Page> page : pages.entrySet()) {
+      if (page.getKey() < pageOf(from)) {
+        continue;
+      }
+      for (Entry entry : page.getValue().entries) {
+        if (entry != null && entry.sequence >= from && filter.test(entry)) {
           found.add(entry);
           if (found.size() == limit) {
             return found;

@@ -1,5 +1,6 @@
 package dev.sluice.broker;
 
+import dev.sluice.ScheduledItem;
 import dev.sluice.broker.Batch.Level;
 import dev.sluice.broker.Batch.Meta;
 import dev.sluice.broker.Schema.StateRow;
@@ -9,6 +10,7 @@ import java.util.Comparator;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 
@@ -25,9 +27,12 @@ final class Recovery {
   private final Start start;
   private final Meta meta;
   private final Schema.@Nullable Opened before;
+  private final boolean sameBoot;
+  private final long downNanos;
   private final Engine engine;
   private final BrokerState state;
   private final Rows rows = new Rows();
+  private final LeaseRow restoredLeases;
 
   /**
    * When and where the broker starts.
@@ -49,9 +54,18 @@ final class Recovery {
     this.meta = metaRow == null ? Meta.NONE : Schema.metaRow(metaRow);
     byte[] openedRow = store.get(Table.META, Schema.OPENED_KEY);
     this.before = openedRow == null ? null : Schema.Opened.decode(openedRow);
-    long now = Math.max(meta.brokerTime(), start.wallNanos);
+    this.sameBoot =
+        before != null
+            && !start.bootId.isEmpty()
+            && before.bootId().equals(start.bootId)
+            && start.bootNanos >= meta.bootNanos();
+    this.downNanos = start.bootNanos - meta.bootNanos();
+    // In the same boot it is known how long the broker was down, whatever the wall clock says.
+    long now =
+        sameBoot ? meta.brokerTime() + downNanos : Math.max(meta.brokerTime(), start.wallNanos);
     this.state = new BrokerState(outputs, metrics, before == null ? 1 : before.epoch() + 1, now);
     this.engine = new Engine(state);
+    this.restoredLeases = new LeaseRow(state.epoch, 0);
   }
 
   private static void requireVersion(byte @Nullable [] row) {
@@ -98,18 +112,8 @@ final class Recovery {
         });
   }
 
-  /*
-   * In the same boot the clock that counts since the machine started says how long the broker was
-   * down, whatever happened to the wall clock. After another boot nobody knows what was handed out
-   * last, so every bucket starts empty.
-   */
+  /* After another boot nobody knows what was handed out last, so every bucket starts empty. */
   private void readLevels() {
-    boolean sameBoot =
-        before != null
-            && !start.bootId.isEmpty()
-            && before.bootId().equals(start.bootId)
-            && start.bootNanos >= meta.bootNanos();
-    long downNanos = start.bootNanos - meta.bootNanos();
     Map<String, Level> stored = new HashMap<>();
     store.scan(
         Table.LEVEL,
@@ -126,7 +130,7 @@ final class Recovery {
             if (!sameBoot) {
               restore(throttleKey, 0);
             } else if (level != null) {
-              double elapsed = meta.brokerTime() - level.at() + downNanos;
+              double elapsed = state.now - level.at();
               double minted = elapsed * rate.perSecond() / NANOS_PER_SECOND;
               restore(throttleKey, (level.tokens() + minted) * ROUNDING);
             }
@@ -150,21 +154,24 @@ final class Recovery {
           (key, value) -> all.add(message(line, key, Schema.stateRow(value))));
     }
     all.sort(Comparator.comparingLong(waiting -> waiting.entry.sequence));
-    Map<Route.KeyCount, Entry> latest = new HashMap<>();
-    for (Waiting waiting : all) {
-      state.index.add(waiting.entry);
-      latest.put(waiting.entry.route.count, waiting.entry);
-    }
+    all.forEach(waiting -> state.index.add(waiting.entry));
     readLeases();
     // The place of a message is the time from which it could go, as it was before the restart.
     all.sort(Comparator.comparingLong(Waiting::availableAt));
-    for (Waiting waiting : all) {
-      Entry entry = waiting.entry;
-      if (entry.stage != Entry.Stage.LEASED) {
-        boolean setsWeight = latest.get(entry.route.count) == entry;
-        state.makeAvailable(entry, waiting.availableAt, !setsWeight);
-      }
+    all.forEach(this::schedule);
+  }
+
+  private void schedule(Waiting waiting) {
+    Entry entry = waiting.entry;
+    Lease lease = entry.lease();
+    if (lease == null) {
+      state.makeAvailable(entry, waiting.availableAt);
+      return;
     }
+    // It takes its place, to which it may come back, and goes again.
+    ScheduledItem<Entry> place = entry.line.queue.enqueue(entry, entry.route.placement());
+    entry.line.queue.markDelivered(place);
+    entry.scheduled = place;
   }
 
   private static Waiting message(Line line, byte[] key, StateRow row) {
@@ -176,32 +183,40 @@ final class Recovery {
   }
 
   private void readLeases() {
-    List<Engine.LeaseRow> leaseRows = new ArrayList<>();
-    long[] last = {state.now};
     store.scan(
         Table.LEASE,
         new byte[0],
         Schema.END,
         (key, value) -> {
           for (ByteReader in = new ByteReader(value); in.hasMore(); ) {
-            StoredLease lease = StoredLease.read(in);
-            last[0] = Math.max(last[0], lease.until());
-            restore(lease);
+            restore(StoredLease.read(in));
           }
-          return leaseRows.add(Schema.leaseRow(key));
+          rows.delete(Table.LEASE, key);
+          return true;
         });
-    // Together: one may say that a lease is over which another one gave.
-    leaseRows.forEach(row -> state.timers.set(row, last[0]));
+    // What is in force is stored anew, in one row.
+    ByteWriter row = new ByteWriter(64);
+    for (Entry entry : state.index.find(any -> any.lease() != null)) {
+      Lease lease = Objects.requireNonNull(entry.lease());
+      lease.rows.add(restoredLeases);
+      restoredLeases.uses++;
+      new StoredLease(entry.line.id, entry.sequence, lease.token, entry.attempts, lease.due)
+          .write(row);
+    }
+    if (restoredLeases.uses > 0) {
+      byte[] key = Schema.leaseKey(restoredLeases.epoch, restoredLeases.batch);
+      rows.put(Table.LEASE, key, row.toBytes());
+    }
   }
 
   /*
    * Rows come in the order in which they were written, but within a batch not leases and their
-   * changes: a lease is changed by its own token only. One that ran out while the broker was down
-   * counts as a failure at once; one that ran out before that was seen to then.
+   * changes: a lease is changed by its own token only. One whose failure was stored is known by the
+   * attempts. One that ran out meanwhile, or whose failure was not stored, fails at once.
    */
   private void restore(StoredLease stored) {
     Entry entry = state.index.get(stored.sequence());
-    if (entry == null || entry.line.id != stored.queueId()) {
+    if (entry == null || entry.line.id != stored.queueId() || entry.attempts != stored.attempts()) {
       return;
     }
     Lease known = entry.lease();
@@ -211,7 +226,7 @@ final class Recovery {
       }
       state.unschedule(entry);
     }
-    if (entry.attempts == stored.attempts() && stored.until() > meta.brokerTime()) {
+    if (stored.until() != Fact.OVER) {
       Lease lease = new Lease(entry, stored.token(), null);
       entry.timer = lease;
       entry.stage = Entry.Stage.LEASED;

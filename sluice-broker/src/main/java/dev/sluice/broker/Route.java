@@ -22,11 +22,7 @@ final class Route {
   /** The messages of the same fairness key. */
   final KeyCount count;
 
-  /** With the weight, for what is enqueued. */
-  final Placement first;
-
-  /** Without it, for what comes back: that changes nobody's weight. */
-  final Placement again;
+  private final Placement placement;
 
   /** As it is stored. */
   final byte[] encoded;
@@ -37,9 +33,13 @@ final class Route {
   Route(Spec spec, KeyCount count) {
     this.spec = spec;
     this.count = count;
-    this.again = new Placement(spec.key, 0, spec.priority, 1, spec.throttles);
-    this.first = new Placement(spec.key, spec.weight, spec.priority, 1, spec.throttles);
+    this.placement = new Placement(spec.key, spec.weight, spec.priority, 1, spec.throttles);
     this.encoded = encode(spec);
+  }
+
+  /** Where messages go in the scheduler, with the weight that their key has by now. */
+  Placement placement() {
+    return count.weight == spec.weight ? placement : placement.withWeight(count.weight);
   }
 
   private static byte[] encode(Spec spec) {
@@ -68,6 +68,9 @@ final class Route {
   static final class KeyCount {
     final String key;
     long messages;
+
+    /** That of the last message to come; what comes back changes nobody's weight. */
+    int weight = 1;
 
     KeyCount(String key) {
       this.key = key;

@@ -76,11 +76,6 @@ final class Schema {
     return new ByteWriter(12).int32(epoch).int64(batch).toBytes();
   }
 
-  static Engine.LeaseRow leaseRow(byte[] key) {
-    ByteReader in = new ByteReader(key);
-    return new Engine.LeaseRow(in.int32(), in.int64());
-  }
-
   /** A lease as it is stored. */
   record StoredLease(int queueId, long sequence, LeaseToken token, int attempts, long until) {
     static StoredLease read(ByteReader in) {

@@ -2,9 +2,13 @@ package dev.sluice.broker;
 
 import dev.sluice.broker.BrokerMetrics.Hook;
 import dev.sluice.broker.BrokerMetrics.HookOutcome;
+import java.util.Collection;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
@@ -19,7 +23,15 @@ final class Scripts {
 
   // Replaced as a whole by the thread of the state machine.
   private volatile Map<String, View> views = Map.of();
-  private volatile Map<String, String> config = Map.of();
+
+  /** The configuration as it is; changed by the thread of the state machine. */
+  private final Map<String, String> live = new ConcurrentHashMap<>();
+
+  private final AtomicLong changes = new AtomicLong();
+  private volatile Snapshot snapshot = new Snapshot(0, Map.of());
+
+  /** The configuration after so many changes: what scripts read does not change under them. */
+  private record Snapshot(long changes, Map<String, String> values) {}
 
   /** A queue as callers see it. */
   record View(
@@ -53,31 +65,72 @@ final class Scripts {
     }
   }
 
-  /** Shows callers how things are now. */
-  void publish(BrokerState state) {
+  /** Shows callers which queues there are now. */
+  void publish(Collection<Line> lines) {
     Map<String, View> next = new HashMap<>();
-    for (Line line : state.lines.values()) {
+    Set<String> sources = new HashSet<>();
+    for (Line line : lines) {
       View before = views.get(line.name);
       boolean same = before != null && before.id == line.id && before.config.equals(line.config);
       next.put(line.name, same ? before : view(line));
+      sources.add(String.valueOf(line.config.onEnqueue()));
+      sources.add(String.valueOf(line.config.onFailure()));
     }
     views = next;
-    if (!config.equals(state.config)) {
-      config = Map.copyOf(state.config);
+    enqueueHooks.keySet().retainAll(sources);
+    failureHooks.keySet().retainAll(sources);
+  }
+
+  void publish(String key, @Nullable String value) {
+    if (value == null) {
+      live.remove(key);
+    } else {
+      live.put(key, value);
     }
+    changes.incrementAndGet();
+  }
+
+  private Map<String, String> snapshot() {
+    Snapshot known = snapshot;
+    long now = changes.get();
+    if (known.changes != now) {
+      known = new Snapshot(now, new HashMap<>(live));
+      snapshot = known;
+    }
+    return known.values;
   }
 
   private View view(Line line) {
-    compile(line.config);
     String onEnqueue = line.config.onEnqueue();
     String onFailure = line.config.onFailure();
     return new View(
         line.id,
         line.name,
         line.config,
-        onEnqueue == null ? null : enqueueHooks.get(onEnqueue),
-        onFailure == null ? null : failureHooks.get(onFailure),
+        onEnqueue == null ? null : enqueueHook(onEnqueue),
+        onFailure == null ? null : failureHook(onFailure),
         new HookBreaker());
+  }
+
+  /* A script that was accepted once must not keep a broker from opening: it fails, and no more. */
+  private HookEngine.EnqueueHook enqueueHook(String source) {
+    try {
+      return enqueueHooks.computeIfAbsent(source, Lua.ENGINE::compileEnqueue);
+    } catch (HookException broken) {
+      return (arrival, values) -> {
+        throw broken;
+      };
+    }
+  }
+
+  private HookEngine.FailureHook failureHook(String source) {
+    try {
+      return failureHooks.computeIfAbsent(source, Lua.ENGINE::compileFailure);
+    } catch (HookException broken) {
+      return (failure, values) -> {
+        throw broken;
+      };
+    }
   }
 
   Map<String, View> views() {
@@ -91,14 +144,18 @@ final class Scripts {
   View view(String queue) {
     View view = views.get(queue);
     if (view == null) {
-      throw new BrokerException(
-          BrokerException.Code.QUEUE_NOT_FOUND, "no queue has that name: queue=" + queue);
+      throw notFound(queue);
     }
     return view;
   }
 
+  static BrokerException notFound(String queue) {
+    return new BrokerException(
+        BrokerException.Code.QUEUE_NOT_FOUND, "no queue has that name: queue=" + queue);
+  }
+
   Map<String, String> config() {
-    return config;
+    return live;
   }
 
   /** Where a message goes by the script of {@code view}; null if it has none. */
@@ -108,7 +165,8 @@ final class Scripts {
       return null;
     }
     HookEngine.Arrival arrival = new HookEngine.Arrival(view.name, headers, payloadSize);
-    return run(view, Hook.ENQUEUE, () -> hook.run(arrival, config), HookEngine.Assignment.DEFAULT);
+    return run(
+        view, Hook.ENQUEUE, () -> hook.run(arrival, snapshot()), HookEngine.Assignment.DEFAULT);
   }
 
   /** What becomes of a message that failed. */
@@ -116,7 +174,7 @@ final class Scripts {
     HookEngine.FailureHook hook = view.onFailure;
     return hook == null
         ? HookEngine.Retry.AT_ONCE
-        : run(view, Hook.FAILURE, () -> hook.run(failure, config), HookEngine.Retry.AT_ONCE);
+        : run(view, Hook.FAILURE, () -> hook.run(failure, snapshot()), HookEngine.Retry.AT_ONCE);
   }
 
   private <T> T run(View view, Hook hook, Supplier<T> script, T otherwise) {
@@ -128,7 +186,8 @@ final class Scripts {
         result = script.get();
         outcome = HookOutcome.ANSWERED;
         view.breaker.succeeded();
-      } catch (HookException failed) {
+      } catch (RuntimeException | Error failed) {
+        // Whatever a script does to the interpreter, the message goes on.
         outcome = HookOutcome.FAILED;
         view.breaker.failed(System.nanoTime());
       }

@@ -14,4 +14,15 @@ record Submission(
     byte[] body,
     long delayNanos,
     long timeToLiveNanos,
-    @Nullable String dedupeId) {}
+    @Nullable String dedupeId) {
+  /** What a message takes up beside its bytes. */
+  private static final int OVERHEAD_BYTES = 200;
+
+  /** What it takes up while it is on its way. */
+  long bytes() {
+    return (long) body.length
+        + OVERHEAD_BYTES
+        + route.key().length()
+        + 50L * route.throttles().size();
+  }
+}

@@ -22,7 +22,7 @@ final class KillCheck {
    * Whether a lease that runs out while the broker is down, or as it is killed, is a failure that
    * is counted. It is not always: see {@link LeaseExpiryCrashTest}.
    */
-  private static final boolean COUNTS_OVER_KILLS = Boolean.getBoolean("sluice.kills.strict");
+  private static final boolean COUNTS_OVER_KILLS = true;
 
   private static final Comparator<KillHistory.Lease> BY_TOKEN =
       Comparator.comparing(lease -> lease.token);

@@ -126,7 +126,7 @@ final class LeaseExpiryCrashTest implements BrokerState.Outputs {
   private void commit() {
     Batch batch = engine.seal(now);
     if (batch != null) {
-      store.write(BatchRows.of(batch, store));
+      BatchRows.write(batch, store);
       store.sync();
       batch.handovers.forEach(handover -> handover.to().outlet.deliver(List.of(handover)));
       engine.apply(batch.whenWritten);
@@ -149,5 +149,8 @@ final class LeaseExpiryCrashTest implements BrokerState.Outputs {
   }
 
   @Override
-  public void configurationChanged() {}
+  public void queuesChanged() {}
+
+  @Override
+  public void configChanged(String key, String value) {}
 }

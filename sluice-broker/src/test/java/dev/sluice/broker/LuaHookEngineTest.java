@@ -82,7 +82,8 @@ class LuaHookEngineTest {
           { fairness_key = {} }                     | default | 1       | ``
           { fairness_key = true }                   | default | 1       | ``
           { fairness_key = print }                  | default | 1       | ``
-          { fairness_key = "" }                     | ``      | 1       | ``
+          { fairness_key = "" }                     | default | 1       | ``
+          { throttle_keys = { "a", "", "b" } }      | default | 1       | a
           { fairness_key = "ä\\226\\130\\172\\240\\159\\146\\167" } | ä€💧 | 1  | ``
           { fairness_key = "a\\255" }               | a\uFFFD | 1       | ``
           { weight = 5 }                            | default | 5       | ``

@@ -144,10 +144,14 @@ final class SimClients {
       }
       Route.Spec route =
           new Route.Spec(
-              pick(KEYS), 1, chance(90) ? 0 : 1, Collections.unmodifiableSortedMap(throttles));
+              pick(KEYS),
+              1 + random.nextInt(3),
+              chance(90) ? 0 : 1,
+              Collections.unmodifiableSortedMap(throttles));
       long delay = chance(90) ? 0 : random.nextInt(300) * Simulation.MILLI;
       long timeToLive = chance(95) ? 0 : random.nextInt(3_000) * Simulation.MILLI + 1;
-      Sent sent = ledger.send(queue, route, delay == 0 && timeToLive == 0);
+      boolean strict = engine().state.lines.get(queue).config.strictOrder();
+      Sent sent = ledger.send(queue, route, strict, delay == 0 && timeToLive == 0);
       byte[] payload = ByteBuffer.allocate(4).putInt(sent.number).array();
       String dedupeId = chance(90) ? null : "d" + sent.number;
       submissions.add(
@@ -208,6 +212,11 @@ final class SimClients {
   private void received(Client client, Handover handover) {
     Envelope envelope = simulation.body(handover);
     if (!clients.contains(client) || envelope == null) {
+      return;
+    }
+    if (!handover.lease().claim()) {
+      // Its lease has ended on the way: it leaves the mailbox unseen, and makes room.
+      engine().dispatch.give(handover.to(), 1);
       return;
     }
     tell("deliver " + number(envelope) + ": " + handover);
@@ -284,7 +293,7 @@ final class SimClients {
             message.done = true;
           }
         });
-    boolean gone = handover.entry().stage == Entry.Stage.GONE;
+    boolean gone = engine().state.index.get(handover.entry().sequence) == null;
     if (gone && message != null) {
       message.doubtful = true;
     }

@@ -60,6 +60,7 @@ final class Simulation implements BrokerState.Outputs {
               .durability(chance(70) ? Durability.ALWAYS : Durability.OS)
               .maxAttempts(chance(50) ? 0 : 3)
               .strictOrder(chance(20))
+              .maxInFlightPerKey(chance(80) ? 0 : 2)
               .dedupeWindow(java.time.Duration.ofSeconds(chance(50) ? 0 : 5))
               .build();
       engine.admin.create(queue, config, new CompletableFuture<>());
@@ -150,6 +151,7 @@ final class Simulation implements BrokerState.Outputs {
     List<Handover> all = engine.state.batch.handovers;
     for (Handover handover : all.subList(before, all.size())) {
       Envelope envelope = Objects.requireNonNull(body(handover), "its payload is stored");
+      withinLimit(handover.entry());
       ledger.leased(ledger.message(SimClients.number(envelope)), handover);
     }
     if (next > engine.state.now) {
@@ -164,10 +166,12 @@ final class Simulation implements BrokerState.Outputs {
 
   /** What names no throttle key, and whose consumers have credit, does not wait. */
   private void nobodyIsHeldUp() {
-    List<Entry> pending =
-        engine.state.index.find(1_000, entry -> entry.stage == Entry.Stage.PENDING);
+    List<Entry> pending = engine.state.index.find(entry -> entry.stage == Entry.Stage.PENDING);
     for (Entry entry : pending) {
-      boolean free = entry.route.spec.throttles().isEmpty() && !entry.line.config.strictOrder();
+      boolean free =
+          entry.route.spec.throttles().isEmpty()
+              && !entry.line.config.strictOrder()
+              && entry.line.config.maxInFlightPerKey() == 0;
       assertThat(free && entry.line.queue.credit() > 0).as("held up: %s", entry).isFalse();
     }
   }
@@ -182,7 +186,7 @@ final class Simulation implements BrokerState.Outputs {
   private void write() {
     Batch batch = sealed.poll();
     if (batch != null) {
-      store.write(BatchRows.of(batch, store));
+      BatchRows.write(batch, store);
       written.add(batch);
       for (Handover handover : batch.handovers) {
         Line line = handover.entry().line;
@@ -249,7 +253,10 @@ final class Simulation implements BrokerState.Outputs {
   }
 
   @Override
-  public void configurationChanged() {}
+  public void queuesChanged() {}
+
+  @Override
+  public void configChanged(String key, @Nullable String value) {}
 
   private void verdict() {
     if (!questions.isEmpty()) {
@@ -259,6 +266,9 @@ final class Simulation implements BrokerState.Outputs {
               ? new HookEngine.GiveUp()
               : new HookEngine.Retry(chance(50) ? 0 : random.nextInt(500));
       engine.failures.verdict(question, verdict);
+      if (verdict instanceof HookEngine.Retry retry) {
+        ledger.notBefore(question.entry().id(), engine.state.now + retry.delayMillis() * MILLI);
+      }
     }
   }
 
@@ -350,7 +360,7 @@ final class Simulation implements BrokerState.Outputs {
 
   private SortedMap<String, String> contents() {
     SortedMap<String, String> all = new TreeMap<>();
-    for (Entry entry : engine.state.index.find(Integer.MAX_VALUE, any -> true)) {
+    for (Entry entry : engine.state.index.find(any -> true)) {
       boolean leased = entry.stage == Entry.Stage.LEASED;
       all.put(
           entry.line.name + "#" + entry.sequence,
@@ -362,7 +372,8 @@ final class Simulation implements BrokerState.Outputs {
   private void redrive() {
     String deadLetters = pick(QUEUES) + DeadLetter.SUFFIX;
     CompletableFuture<List<Entry>> claimed = new CompletableFuture<>();
-    engine.admin.claimDeadLetters(deadLetters, 1 + random.nextInt(3), true, claimed);
+    engine.admin.claimDeadLetters(
+        deadLetters, 1 + random.nextInt(3), new Admin.Range(0, Long.MAX_VALUE), claimed);
     redrives.add(claimed);
   }
 
@@ -381,7 +392,7 @@ final class Simulation implements BrokerState.Outputs {
   private void consistent(Line line) {
     Map<Entry.Stage, Long> stages = new HashMap<>();
     long depth = 0;
-    for (Entry entry : engine.state.index.find(Integer.MAX_VALUE, each -> each.line == line)) {
+    for (Entry entry : engine.state.index.find(each -> each.line == line)) {
       stages.merge(entry.stage, 1L, Long::sum);
       depth++;
     }
@@ -389,6 +400,23 @@ final class Simulation implements BrokerState.Outputs {
     assertThat(line.leased).isEqualTo(stages.getOrDefault(Entry.Stage.LEASED, 0L));
     assertThat(line.delayed).isEqualTo(stages.getOrDefault(Entry.Stage.DELAYED, 0L));
     assertThat(stages).doesNotContainKey(Entry.Stage.GONE);
+  }
+
+  /** After a crash there may be more, if acknowledgements were lost; but no new ones. */
+  private void withinLimit(Entry leased) {
+    int most = leased.line.config.maxInFlightPerKey();
+    String key = leased.route.spec.key();
+    int inFlight =
+        engine
+            .state
+            .index
+            .find(
+                any ->
+                    any.line == leased.line
+                        && any.route.spec.key().equals(key)
+                        && any.lease() != null)
+            .size();
+    assertThat(most > 0 && inFlight > most).as("too many of %s in flight", key).isFalse();
   }
 
   // ---- the end
