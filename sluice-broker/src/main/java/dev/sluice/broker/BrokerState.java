@@ -10,7 +10,7 @@ import org.jspecify.annotations.Nullable;
 /** What the parts of the state machine share; belongs to one thread at a time. */
 final class BrokerState {
   /** Messages that are delivered soon after they came are not read from the store. */
-  private static final long MAX_BODY_BYTES = 16L << 20;
+  private static final long MAX_BODY_BYTES = 8L << 20;
 
   final FairScheduler<Entry> scheduler = FairScheduler.create();
   final Map<String, Line> lines = new LinkedHashMap<>();

@@ -44,7 +44,7 @@ final class Inbox {
   boolean putMessages(Consumer<Engine> input, long size) {
     lock.lock();
     try {
-      if (closed || (bytes > 0 && bytes + size > maxBytes)) {
+      if (closed || (!messages.isEmpty() && bytes + size > maxBytes)) {
         return false;
       }
       messages.add(input);
@@ -66,7 +66,7 @@ final class Inbox {
     lock.lockInterruptibly();
     try {
       long left = waitNanos;
-      while (control.isEmpty() && !(withMessages && bytes > 0) && left > 0 && !closed) {
+      while (control.isEmpty() && !(withMessages && !messages.isEmpty()) && left > 0 && !closed) {
         left = arrived.awaitNanos(left);
       }
       inputs.addAll(control);

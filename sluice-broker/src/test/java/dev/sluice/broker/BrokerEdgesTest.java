@@ -1,0 +1,224 @@
+package dev.sluice.broker;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+import static org.assertj.core.api.Assertions.assertThatNullPointerException;
+
+import dev.sluice.KeyStats;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import java.util.UUID;
+import org.awaitility.Awaitility;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Awkward moments and inputs; each of these once went wrong. */
+@Timeout(60)
+class BrokerEdgesTest {
+  private static final Duration SOON = Duration.ofSeconds(20);
+  private static final Duration NOW = Duration.ofMillis(100);
+
+  @TempDir Path dir;
+  private Broker broker;
+
+  @BeforeEach
+  void open() {
+    broker = Broker.open(dir);
+  }
+
+  @AfterEach
+  void close() {
+    broker.close();
+  }
+
+  private void reopen() {
+    broker.close();
+    broker = Broker.open(dir);
+  }
+
+  private void send(String queue, int messages) {
+    for (int i = 0; i < messages; i++) {
+      broker.enqueue(queue, Message.of("m" + i)).join();
+    }
+  }
+
+  private static Delivery one(Consumer consumer) throws InterruptedException {
+    List<Delivery> taken = consumer.poll(1, SOON);
+    assertThat(taken).hasSize(1);
+    return taken.get(0);
+  }
+
+  private List<String> receive(String queue, int messages) throws InterruptedException {
+    List<String> got = new ArrayList<>();
+    try (Consumer consumer = broker.consume(queue, 100)) {
+      while (got.size() < messages) {
+        List<Delivery> taken = consumer.poll(100, SOON);
+        assertThat(taken).as("after %s", got).isNotEmpty();
+        taken.forEach(delivery -> got.add(new String(delivery.payload(), UTF_8)));
+        assertThat(broker.ackAll(taken).join()).isEmpty();
+      }
+    }
+    return got;
+  }
+
+  @Test
+  void aScriptThatReturnsAnEmptyKey_meansTheDefault() {
+    String script =
+        "function on_enqueue(msg) return { fairness_key = msg.headers.t, throttle_keys = {''} } end";
+    broker.createQueue("q", QueueConfig.builder().onEnqueue(script).build());
+    broker.enqueue("q", Message.of("m").withHeader("t", "")).join();
+    assertThat(broker.stats("q").keys()).extracting(KeyStats::key).containsExactly("default");
+  }
+
+  @Test
+  void nothingIsNobodysId() {
+    broker.createQueue("q");
+    assertThatNullPointerException().isThrownBy(() -> broker.ack("q", null, null));
+    assertThatNullPointerException().isThrownBy(() -> broker.nack("q", null, null, "no"));
+    assertThatNullPointerException().isThrownBy(() -> broker.release("q", null, null));
+    assertThatNullPointerException().isThrownBy(() -> broker.extend("q", null, null, SOON));
+    assertThatIllegalArgumentException().isThrownBy(() -> Message.of("m").withKey("a\uD800"));
+    assertThat(broker.stats("q").depth()).isZero();
+  }
+
+  @Test
+  void aScriptThatFailsWhenTheBrokerOpens_isBypassed() throws Exception {
+    String good = "function on_enqueue(msg) return { fairness_key = 'script' } end";
+    broker.createQueue("q", QueueConfig.builder().onEnqueue(good).build());
+    int id = MessageId.queueId(broker.enqueue("q", Message.of("before")).join());
+    broker.close();
+    QueueConfig broken = QueueConfig.builder().onEnqueue("error('not today')").build();
+    try (RocksStore store = RocksStore.open(dir)) {
+      Rows rows = new Rows();
+      rows.put(Table.CONFIG, Schema.queueKey(id), Schema.queueRow("q", broken));
+      store.write(rows);
+    }
+    broker = Broker.open(dir);
+    broker.enqueue("q", Message.of("after").withKey("mine")).join();
+    assertThat(broker.stats("q").keys())
+        .extracting(KeyStats::key)
+        .containsExactly("default", "script");
+    broker.updateQueue("q", QueueConfig.defaults());
+    assertThat(receive("q", 2)).containsExactlyInAnyOrder("before", "after");
+  }
+
+  @Test
+  void manyLargeMessages_canMoveAtOnce() {
+    broker.createQueue("q");
+    Message large = Message.of(new byte[3 << 20]).withTimeToLive(Duration.ofSeconds(1));
+    for (int i = 0; i < 15; i++) {
+      broker.enqueue("q", large).join();
+    }
+    Awaitility.await()
+        .atMost(SOON)
+        .untilAsserted(() -> assertThat(broker.stats("q.dlq").depth()).isEqualTo(15));
+    assertThat(broker.redrive("q.dlq", 0, false)).isEqualTo(15);
+    assertThat(broker.stats("q").depth()).isEqualTo(15);
+  }
+
+  @Test
+  void moreAtOnceThanFitsIntoTheBroker_isRefused() {
+    broker.createQueue("q");
+    List<Message> tooMany = Collections.nCopies(5, Message.of(new byte[15 << 20]));
+    assertThatIllegalArgumentException()
+        .isThrownBy(() -> broker.enqueueAll("q", tooMany))
+        .withMessageStartingWith("bytes of messages must be from 0 to 67108864");
+    assertThat(broker.enqueueAll("q", List.of()).join()).isEmpty();
+  }
+
+  @Test
+  void redrive_ends_thoughItsMessagesDieAgain() throws Exception {
+    String script = "function on_failure(msg) return { action = 'dlq' } end";
+    broker.createQueue("q", QueueConfig.builder().onFailure(script).build());
+    send("q", 50);
+    try (Consumer consumer =
+        broker.consume("q", 50, taken -> taken.forEach(each -> each.nack("no")))) {
+      Awaitility.await()
+          .atMost(SOON)
+          .untilAsserted(() -> assertThat(broker.stats("q.dlq").depth()).isEqualTo(50));
+      assertThat(broker.redrive("q.dlq", 0, true)).isEqualTo(50);
+      assertThat(consumer.queue()).isEqualTo("q");
+    }
+  }
+
+  @Test
+  void afterARestart_whatIsReleased_goesToItsPlace_andSlotsAreTaken() throws Exception {
+    broker.createQueue("q", QueueConfig.builder().maxInFlightPerKey(1).build());
+    send("q", 3);
+    UUID id;
+    LeaseToken token;
+    try (Consumer consumer = broker.consume("q", 1)) {
+      Delivery first = one(consumer);
+      id = first.id();
+      token = first.token();
+      broker.close();
+    }
+    broker = Broker.open(dir);
+    try (Consumer consumer = broker.consume("q", 10)) {
+      assertThat(consumer.poll(1, NOW)).isEmpty();
+      broker.release("q", id, token).join();
+      assertThat(one(consumer).id()).isEqualTo(id);
+    }
+    assertThat(receive("q", 3)).containsExactly("m0", "m1", "m2");
+  }
+
+  @Test
+  void afterARestart_aKeyWeighsWhatItDid() throws Exception {
+    broker.createQueue("q");
+    broker.enqueue("q", Message.of("m").withKey("k").withWeight(2)).join();
+    broker.enqueue("q", Message.of("m").withKey("k").withWeight(9).withDelay(SOON)).join();
+    reopen();
+    assertThat(broker.stats("q").keys().get(0).weight()).isEqualTo(9);
+  }
+
+  @Test
+  void whatNobodyHasSeen_hasNotFailed_whenTheBrokerIsClosed() throws Exception {
+    QueueConfig config =
+        QueueConfig.builder().maxAttempts(1).leaseTimeout(Duration.ofSeconds(1)).build();
+    broker.createQueue("q", config);
+    send("q", 5);
+    try (Consumer consumer = broker.consume("q", 5)) {
+      Awaitility.await()
+          .atMost(SOON)
+          .untilAsserted(() -> assertThat(broker.stats("q").inFlight()).isEqualTo(5));
+      broker.close();
+      assertThat(consumer.queue()).isEqualTo("q");
+    }
+    broker = Broker.open(dir);
+    assertThat(receive("q", 5)).containsExactly("m0", "m1", "m2", "m3", "m4");
+  }
+
+  @Test
+  void aConsumerThatStalls_hasNoMoreThanItsPrefetch_andRecovers() throws Exception {
+    broker.createQueue("q", QueueConfig.builder().leaseTimeout(Duration.ofSeconds(1)).build());
+    send("q", 20);
+    try (Consumer consumer = broker.consume("q", 3)) {
+      // Its leases end unseen; others are not given to it until it takes its mail.
+      Awaitility.await()
+          .atMost(SOON)
+          .untilAsserted(() -> assertThat(broker.stats("q").inFlight()).isZero());
+      for (int i = 0; i < 20; i++) {
+        one(consumer).ack().join();
+      }
+    }
+    assertThat(broker.stats("q").depth()).isZero();
+  }
+
+  @Test
+  void consumersThatComeAndGo_leaveNothingBehind() throws Exception {
+    broker.createQueue("q");
+    for (int i = 0; i < 200; i++) {
+      broker.consume("q", 10).close();
+    }
+    assertThat(broker.stats("q").consumers()).isZero();
+    send("q", 1);
+    assertThat(receive("q", 1)).containsExactly("m0");
+  }
+}
