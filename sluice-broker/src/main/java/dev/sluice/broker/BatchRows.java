@@ -8,11 +8,13 @@ final class BatchRows {
   private static final int MAX_PART_BYTES = 16 << 20;
 
   private final Store store;
-  private Rows rows = new Rows();
+  private Rows rows;
   private long bytes;
 
-  private BatchRows(Store store) {
+  private BatchRows(Batch batch, Store store) {
     this.store = store;
+    long expected = batch.bodyBytes + 100L * (batch.facts.size() + batch.handovers.size());
+    this.rows = new Rows((int) Math.min(expected, MAX_PART_BYTES));
   }
 
   /**
@@ -21,7 +23,7 @@ final class BatchRows {
    * @return bytes written
    */
   static long write(Batch batch, Store store) {
-    BatchRows result = new BatchRows(store);
+    BatchRows result = new BatchRows(batch, store);
     batch.facts.forEach(result::add);
     result.addLeases(batch);
     for (Batch.Level level : batch.levels) {

@@ -9,6 +9,7 @@ import java.util.EnumSet;
 import java.util.List;
 import java.util.Locale;
 import java.util.Properties;
+import org.jspecify.annotations.Nullable;
 import org.rocksdb.BlockBasedTableConfig;
 import org.rocksdb.BloomFilter;
 import org.rocksdb.Cache;
@@ -41,6 +42,9 @@ final class RocksOptions implements AutoCloseable {
   /** Bounds both the replay at the next open and what a quiet table holds back. */
   private static final long WAL_BYTES = 256 * MIB;
 
+  /** Most messages are gone before they are compacted, if that comes late. */
+  private static final int FILES_TO_COMPACT = 16;
+
   /** A table file is compacted when half of this many neighbouring rows are deletions. */
   private static final int DELETION_WINDOW = 4096;
 
@@ -70,7 +74,12 @@ final class RocksOptions implements AutoCloseable {
     for (Table table : Table.values()) {
       families.add(
           new ColumnFamilyDescriptor(
-              name(table), family(bufferBytes(table, settings), cache, filter, deletions)));
+              name(table),
+              family(
+                  bufferBytes(table, settings),
+                  cache,
+                  filter,
+                  table == Table.MESSAGE ? null : deletions)));
     }
   }
 
@@ -109,7 +118,10 @@ final class RocksOptions implements AutoCloseable {
   }
 
   private ColumnFamilyOptions family(
-      long bufferBytes, Cache cache, Filter filter, TablePropertiesCollectorFactory deletions) {
+      long bufferBytes,
+      Cache cache,
+      Filter filter,
+      @Nullable TablePropertiesCollectorFactory deletions) {
     BlockBasedTableConfig format =
         new BlockBasedTableConfig()
             .setBlockCache(cache)
@@ -118,11 +130,16 @@ final class RocksOptions implements AutoCloseable {
             .setFilterPolicy(filter);
     // Only Options takes a collector; the options of a column family are a copy of it.
     Options options = closing(new Options());
-    options.setTablePropertiesCollectorFactory(List.of(deletions));
+    if (deletions != null) {
+      options.setTablePropertiesCollectorFactory(List.of(deletions));
+    }
     return closing(new ColumnFamilyOptions(options))
         .setTableFormatConfig(format)
         .setWriteBufferSize(bufferBytes)
         .setMaxWriteBufferNumber(BUFFERS)
+        .setLevel0FileNumCompactionTrigger(FILES_TO_COMPACT)
+        .setLevel0SlowdownWritesTrigger(3 * FILES_TO_COMPACT)
+        .setLevel0StopWritesTrigger(4 * FILES_TO_COMPACT)
         .setCompressionType(CompressionType.LZ4_COMPRESSION);
   }
 

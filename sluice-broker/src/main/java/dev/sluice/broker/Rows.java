@@ -21,9 +21,17 @@ final class Rows {
   private static final byte SINGLE_DELETE = 0x8;
   private static final int MAX_VARINT_BYTES = 5;
 
-  private byte[] bytes = new byte[4096];
+  private byte[] bytes;
   private int length = HEADER_BYTES;
   private int count;
+
+  Rows() {
+    this(4096);
+  }
+
+  Rows(int expectedBytes) {
+    bytes = new byte[HEADER_BYTES + expectedBytes];
+  }
 
   /** What {@link #forEach} calls. */
   interface Visitor {
