@@ -139,7 +139,7 @@ class BrokerEdgesTest {
     broker.createQueue("q", QueueConfig.builder().onFailure(script).build());
     send("q", 50);
     try (Consumer consumer =
-        broker.consume("q", 50, taken -> taken.forEach(each -> each.nack("no")))) {
+        broker.consume("q", 50, taken -> taken.forEach(each -> each.nack("no").join()))) {
       Awaitility.await()
           .atMost(SOON)
           .untilAsserted(() -> assertThat(broker.stats("q.dlq").depth()).isEqualTo(50));
