@@ -21,7 +21,7 @@ final class IdleCost {
   /** The next token comes long after the measurement. */
   private static final double PER_SECOND = 0.001;
 
-  private static final Duration CALM = Duration.ofSeconds(1);
+  private static final Duration CALM = Duration.ofMillis(500);
 
   private IdleCost() {}
 
