@@ -14,7 +14,7 @@ final class BrokerBytes {
   private static final int WARM_UP = 10_000;
 
   /** With so many pending, whatever a broker keeps at hand is there. */
-  private static final int FIRST = 50_000;
+  private static final int FIRST = 30_000;
 
   private BrokerBytes() {}
 

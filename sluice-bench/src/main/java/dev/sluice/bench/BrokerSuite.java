@@ -42,14 +42,14 @@ final class BrokerSuite {
     static final Effort QUICK =
         new Effort(
             1,
-            8,
+            5,
             Duration.ofMillis(200),
             Duration.ofMillis(800),
             Duration.ofMillis(200),
             Duration.ofSeconds(2),
             Duration.ofSeconds(3),
             100_000,
-            200_000);
+            100_000);
     static final Effort FULL =
         new Effort(
             5,

@@ -40,7 +40,7 @@ final class HookCost {
   private static final int MESSAGES = 10_000;
 
   /** The compiler takes its time over an interpreter; warm-up messages have no payload. */
-  private static final int WARM_UP = 100_000;
+  private static final int WARM_UP = 150_000;
 
   private static final int MOST = 8;
 
