@@ -128,12 +128,12 @@ final class BrokerSuite {
     record("lifecycle_single_fsync", lifecycle(Durability.ALWAYS, BrokerLoad.Shape.SINGLE));
     try (BrokerRig rig = rig(Durability.ALWAYS)) {
       BrokerLoad load = load(rig, 1);
-      record("enqueue_fsync", load.enqueue(effort.warmUp(), effort.measured()));
+      record("enqueue_fsync", load.enqueue(effort.warmUp(), effort.measured().dividedBy(2)));
       record("deliver_ack_fsync", load.drain());
     }
     try (BrokerRig rig = rig(Durability.OS)) {
       BrokerLoad load = load(rig, 1);
-      record("enqueue_os", load.enqueue(effort.warmUp(), effort.measured()));
+      record("enqueue_os", load.enqueue(effort.warmUp(), effort.measured().dividedBy(2)));
       load.purge();
     }
   }
