@@ -5,12 +5,16 @@ import java.lang.ref.Reference;
 import java.nio.file.Path;
 
 /**
- * Heap that a pending message of 1 KB takes; its payload is on the disk. Ends without closing the
- * broker, as a crash does, and leaves its folder for {@link BrokerRecovery}.
+ * Heap that a pending message of 1 KB takes, whose payload is on the disk, and the MB that a broker
+ * takes at once however many are pending. Ends without closing the broker, as a crash does, and
+ * leaves its folder for {@link BrokerRecovery}.
  */
 final class BrokerBytes {
   private static final int KEYS = 1_000;
   private static final int WARM_UP = 10_000;
+
+  /** With so many pending, whatever a broker keeps at hand is there. */
+  private static final int FIRST = 30_000;
 
   private BrokerBytes() {}
 
@@ -19,16 +23,19 @@ final class BrokerBytes {
   }
 
   @SuppressWarnings("resource") // that is the point
-  private static double measure(Path folder, long messages) throws InterruptedException {
+  private static double[] measure(Path folder, long messages) throws InterruptedException {
     BrokerRig rig = new BrokerRig(folder, BrokerRig.queue(Durability.OS));
     try {
       BrokerLoad.Shape shape = BrokerLoad.Shape.BATCHES;
       BrokerLoad load = new BrokerLoad(rig, BrokerLoad.messages(KEYS, shape.batch()), shape);
       load.fill(WARM_UP);
       load.purge();
-      long before = HeapProbe.usedBytes();
-      load.fill(messages);
-      return (HeapProbe.usedBytes() - before) / (double) messages;
+      long empty = HeapProbe.usedBytes();
+      load.fill(FIRST);
+      long first = HeapProbe.usedBytes();
+      load.fill(messages - FIRST);
+      double each = (HeapProbe.usedBytes() - first) / (double) (messages - FIRST);
+      return new double[] {each, (first - empty - FIRST * each) / 1e6};
     } finally {
       Reference.reachabilityFence(rig);
     }

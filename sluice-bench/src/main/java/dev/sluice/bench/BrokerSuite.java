@@ -19,7 +19,7 @@ final class BrokerSuite {
   private static final int KEYS_BACKLOG = 100_000;
 
   private static final int SHALLOW = 1_000;
-  private static final Duration SLICE = Duration.ofMillis(700);
+  private static final Duration SLICE = Duration.ofMillis(300);
   private static final String PER_SECOND = "_per_s";
   private static final String CPU = "_cpu_us";
 
@@ -42,14 +42,14 @@ final class BrokerSuite {
     static final Effort QUICK =
         new Effort(
             1,
-            6,
-            Duration.ofMillis(300),
-            Duration.ofSeconds(1),
+            5,
             Duration.ofMillis(200),
-            Duration.ofSeconds(3),
+            Duration.ofMillis(800),
+            Duration.ofMillis(200),
+            Duration.ofSeconds(2),
             Duration.ofSeconds(3),
             100_000,
-            200_000);
+            100_000);
     static final Effort FULL =
         new Effort(
             5,
@@ -99,21 +99,15 @@ final class BrokerSuite {
     return report;
   }
 
-  /** On every path, until the compiler has nothing left to gain. */
-  private void warmUp() throws Exception {
+  private void warmUp() throws InterruptedException {
     try (BrokerRig rig = rig(Durability.ALWAYS)) {
       warmUp(load(rig, 1));
     }
-    try (BrokerRig rig = rig(Durability.OS)) {
-      BrokerLoad load = throttled(rig);
-      load.fill(THROTTLES);
-      warmUp(load);
-      load.purge();
-    }
   }
 
+  /** Until the compiler has nothing left to gain. */
   private void warmUp(BrokerLoad load) throws InterruptedException {
-    Calm calm = new Calm(effort.warmUps());
+    Calm calm = new Calm(2, effort.warmUps());
     double cpu;
     do {
       cpu = load.lifecycle(Duration.ZERO, SLICE).cpuMicros();
@@ -134,12 +128,12 @@ final class BrokerSuite {
     record("lifecycle_single_fsync", lifecycle(Durability.ALWAYS, BrokerLoad.Shape.SINGLE));
     try (BrokerRig rig = rig(Durability.ALWAYS)) {
       BrokerLoad load = load(rig, 1);
-      record("enqueue_fsync", load.enqueue(effort.warmUp(), effort.measured()));
+      record("enqueue_fsync", load.enqueue(effort.warmUp(), effort.measured().dividedBy(2)));
       record("deliver_ack_fsync", load.drain());
     }
     try (BrokerRig rig = rig(Durability.OS)) {
       BrokerLoad load = load(rig, 1);
-      record("enqueue_os", load.enqueue(effort.warmUp(), effort.measured()));
+      record("enqueue_os", load.enqueue(effort.warmUp(), effort.measured().dividedBy(2)));
       load.purge();
     }
   }
@@ -172,7 +166,9 @@ final class BrokerSuite {
     record("lifecycle_10k_keys", backlogged(10_000));
     record("lifecycle_100k_keys", backlogged(KEYS_BACKLOG));
     try (BrokerRig rig = rig(Durability.OS)) {
-      record("lifecycle_throttled", throttled(rig).lifecycle(effort.warmUp(), effort.measured()));
+      BrokerLoad load = throttled(rig);
+      warmUp(load);
+      record("lifecycle_throttled", load.lifecycle(effort.warmUp(), effort.measured()));
     }
   }
 
@@ -216,6 +212,7 @@ final class BrokerSuite {
       try (BrokerRig rig = rig(Durability.OS)) {
         BrokerLoad load = load(rig, 1);
         load.fill(pending);
+        warmUp(load);
         for (int round = 0; round < effort.rounds(); round++) {
           record(pending(pending), load.lifecycle(effort.warmUp(), effort.measured()));
         }
@@ -227,8 +224,9 @@ final class BrokerSuite {
   private void once() throws Exception {
     Path folder = scratch.next();
     String pending = String.valueOf(effort.pending());
-    rounds.record(
-        "heap_b_per_msg", HeapProbe.measure(BrokerBytes.class, folder.toString(), pending));
+    double[] bytes = HeapProbe.figures(BrokerBytes.class, folder.toString(), pending);
+    rounds.record("heap_b_per_msg", bytes[0]);
+    rounds.record("heap_fixed_mb", bytes[1]);
     for (int round = 0; round < effort.rounds(); round++) {
       rounds.record(
           recovery(), HeapProbe.measure(BrokerRecovery.class, folder.toString(), pending));
@@ -270,9 +268,9 @@ final class BrokerSuite {
         "consumer: polls of up to %,d, each acknowledged in one call, prefetch %,d",
         BATCHES.poll(), BATCHES.prefetch());
     report.line(
-        "medians of %d round(s) of %d s each, %d cores, %s",
+        "medians of %d round(s) of %d ms each, %d cores, %s",
         effort.rounds(),
-        effort.measured().toSeconds(),
+        effort.measured().toMillis(),
         Runtime.getRuntime().availableProcessors(),
         scratch.fileSystem());
     if (scratch.isInMemory()) {
@@ -304,7 +302,8 @@ final class BrokerSuite {
     row("p99_os_ms", "the same");
     row("hook_us", "on_enqueue: CPU time of the caller, less that without");
     row("hook_timer_us", "the same by the broker's own timer");
-    row("heap_b_per_msg", "%,d pending, after collection", effort.pending());
+    row("heap_b_per_msg", "each of %,d pending, after collection", effort.pending());
+    row("heap_fixed_mb", "beside that, however many are pending");
     row(recovery(), "open after a crash, %,d pending, cold JVM", effort.pending());
     row(
         "idle_cpu_percent_100k",

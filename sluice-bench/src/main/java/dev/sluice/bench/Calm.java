@@ -4,19 +4,23 @@ package dev.sluice.bench;
 final class Calm {
   private static final int ENOUGH = 2;
 
-  private int triesLeft;
+  private final int least;
+  private final int most;
+  private int tries;
   private int calm;
   private double best = Double.MAX_VALUE;
 
-  Calm(int tries) {
-    this.triesLeft = tries;
+  /** Takes so many measurements at the least and at the most. */
+  Calm(int least, int most) {
+    this.least = least;
+    this.most = most;
   }
 
   /** Says so after one more measurement, or when there were too many. */
   boolean after(double cost) {
     calm = cost > 0.9 * best ? calm + 1 : 0;
     best = Math.min(best, cost);
-    triesLeft--;
-    return calm >= ENOUGH || triesLeft <= 0;
+    tries++;
+    return tries >= most || (tries >= least && calm >= ENOUGH);
   }
 }

@@ -7,6 +7,8 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.Callable;
+import java.util.stream.DoubleStream;
+import java.util.stream.Stream;
 
 /** Runs a program that measures itself, its heap above all, in a JVM of its own. */
 final class HeapProbe {
@@ -14,6 +16,12 @@ final class HeapProbe {
 
   /** The one number that {@code main} prints. */
   static double measure(Class<?> main, String... arguments)
+      throws IOException, InterruptedException {
+    return figures(main, arguments)[0];
+  }
+
+  /** The numbers that {@code main} prints. */
+  static double[] figures(Class<?> main, String... arguments)
       throws IOException, InterruptedException {
     List<String> command = new ArrayList<>();
     command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
@@ -26,15 +34,15 @@ final class HeapProbe {
     if (process.waitFor() != 0) {
       throw new IllegalStateException("no figure for " + List.of(arguments) + ": " + output);
     }
-    return Double.parseDouble(output.strip());
+    return Stream.of(output.strip().split("\\s+")).mapToDouble(Double::parseDouble).toArray();
   }
 
-  /** For such a program: prints the number, then ends at once, as a crash does. */
+  /** For such a program: prints the numbers, then ends at once, as a crash does. */
   @SuppressWarnings("CatchAndPrintStackTrace") // whoever started it shows it
-  static void answer(Callable<Double> figure) {
+  static void answer(Callable<double[]> figures) {
     int status = 1;
     try {
-      System.out.println(figure.call());
+      DoubleStream.of(figures.call()).forEach(System.out::println);
       System.out.flush();
       status = 0;
     } catch (Throwable thrown) {

@@ -12,6 +12,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.atomic.LongAdder;
+import java.util.function.IntFunction;
 
 /**
  * What {@code on_enqueue} costs whoever enqueues: CPU time of the calling thread in {@code
@@ -36,8 +37,13 @@ final class HookCost {
 
   private static final String SCRIPTED = "scripted";
   private static final int BATCH = 100;
-  private static final int MESSAGES = 20_000;
-  private static final int WARM_UPS = 12;
+  private static final int MESSAGES = 10_000;
+
+  /** The compiler takes its time over an interpreter; warm-up messages have no payload. */
+  private static final int WARM_UP = 150_000;
+
+  private static final int MOST = 8;
+
   private static final int WINDOW = 20_000;
   private static final ThreadMXBean THREADS = ManagementFactory.getThreadMXBean();
 
@@ -70,18 +76,18 @@ final class HookCost {
   }
 
   private final Broker broker;
-  private final List<List<Message>> batches;
   private final Semaphore window = new Semaphore(WINDOW);
 
   private HookCost(Broker broker) {
     this.broker = broker;
-    this.batches = BrokerRig.batches(1_000, BATCH, HookCost::message);
   }
 
-  private static Message message(int i) {
-    return BrokerRig.message(i)
-        .withHeaders(
-            Map.of("tenant", BrokerRig.key(i), "provider", "p" + i % 10, "tier", "t" + i % 3));
+  private static List<List<Message>> batches(IntFunction<Message> message) {
+    return BrokerRig.batches(1_000, BATCH, i -> message.apply(i).withHeaders(headers(i)));
+  }
+
+  private static Map<String, String> headers(int i) {
+    return Map.of("tenant", BrokerRig.key(i), "provider", "p" + i % 10, "tier", "t" + i % 3);
   }
 
   /** Microseconds a message: of CPU time on the caller's thread, and by the broker's timer. */
@@ -95,20 +101,22 @@ final class HookCost {
       rig.broker.createQueue(SCRIPTED, plain.toBuilder().onEnqueue(SCRIPT).build());
       rig.broker.setConfig("weight.t1", "2");
       HookCost cost = new HookCost(rig.broker);
-      Calm calm = new Calm(WARM_UPS);
+      cost.difference(batches(i -> Message.of("")), WARM_UP);
+      List<List<Message>> batches = batches(BrokerRig::message);
+      Calm calm = new Calm(1, MOST);
       double nanos;
       do {
         watch.reset();
-        nanos = cost.difference();
+        nanos = cost.difference(batches, MESSAGES);
       } while (!calm.after(nanos));
       return new Cost(nanos / 1e3, watch.microsPerCall());
     }
   }
 
-  private double difference() throws InterruptedException {
+  private double difference(List<List<Message>> batches, int messages) throws InterruptedException {
     long with = 0;
     long without = 0;
-    for (int i = 0; i < MESSAGES / BATCH; i++) {
+    for (int i = 0; i < messages / BATCH; i++) {
       List<Message> batch = batches.get(i % batches.size());
       without += cpuNanos(BrokerRig.QUEUE, batch);
       with += cpuNanos(SCRIPTED, batch);
@@ -116,10 +124,10 @@ final class HookCost {
     window.acquire(WINDOW);
     window.release(WINDOW);
     long purged = broker.purge(BrokerRig.QUEUE) + broker.purge(SCRIPTED);
-    if (purged != 2 * MESSAGES) {
-      throw new IllegalStateException("purged=" + purged + ", expected=" + 2 * MESSAGES);
+    if (purged != 2L * messages) {
+      throw new IllegalStateException("purged=" + purged + ", expected=" + 2L * messages);
     }
-    return (double) (with - without) / MESSAGES;
+    return (double) (with - without) / messages;
   }
 
   private long cpuNanos(String queue, List<Message> batch) throws InterruptedException {

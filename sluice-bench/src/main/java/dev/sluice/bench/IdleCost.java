@@ -21,7 +21,8 @@ final class IdleCost {
   /** The next token comes long after the measurement. */
   private static final double PER_SECOND = 0.001;
 
-  private static final Duration CALM = Duration.ofSeconds(1);
+  /** Until files are compacted and garbage is collected. */
+  private static final Duration CALM = Duration.ofSeconds(2);
 
   private IdleCost() {}
 
