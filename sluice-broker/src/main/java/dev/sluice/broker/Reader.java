@@ -3,13 +3,18 @@ package dev.sluice.broker;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Collections;
+import java.util.HashMap;
 import java.util.Iterator;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /** Reads messages for whoever is to see them, on their threads. */
 final class Reader {
+  /** Fewer messages are not worth a scan. */
+  private static final int MIN_SCAN = 32;
+
   private final Store store;
 
   Reader(Store store) {
@@ -18,25 +23,75 @@ final class Reader {
 
   /** The messages that are still there. */
   List<Delivery> read(Broker broker, List<Handover> handovers) {
-    List<byte[]> keys = new ArrayList<>();
+    List<Entry> entries = new ArrayList<>();
     for (Handover handover : handovers) {
       if (handover.body() == null) {
-        keys.add(Schema.messageKey(handover.entry()));
+        entries.add(handover.entry());
       }
     }
-    List<byte @Nullable []> read = new ArrayList<>();
-    if (!keys.isEmpty()) {
-      read = store.getAll(Table.MESSAGE, keys);
-    }
-    Iterator<byte @Nullable []> next = read.iterator();
+    Map<Entry, byte[]> bodies = areNeighbours(entries) ? scan(entries) : get(entries);
     List<Delivery> deliveries = new ArrayList<>(handovers.size());
     for (Handover handover : handovers) {
-      byte[] body = handover.body() == null ? next.next() : handover.body();
+      byte[] body = handover.body() == null ? bodies.get(handover.entry()) : handover.body();
       if (body != null) {
         deliveries.add(new Delivery(broker, handover, Envelope.decode(body)));
       }
     }
     return deliveries;
+  }
+
+  /** Whether they lie so close together that going along is quicker than looking each up. */
+  private static boolean areNeighbours(List<Entry> entries) {
+    if (entries.size() < MIN_SCAN) {
+      return false;
+    }
+    Entry first = entries.get(0);
+    Entry before = first;
+    for (Entry entry : entries) {
+      if (entry.line != first.line || entry.sequence < before.sequence) {
+        return false;
+      }
+      before = entry;
+    }
+    return before.sequence - first.sequence < 2L * entries.size();
+  }
+
+  private Map<Entry, byte[]> scan(List<Entry> entries) {
+    Map<Entry, byte[]> bodies = new HashMap<>();
+    Entry last = entries.get(entries.size() - 1);
+    Iterator<Entry> wanted = entries.iterator();
+    Entry[] next = {wanted.next()};
+    store.scan(
+        Table.MESSAGE,
+        Schema.messageKey(next[0]),
+        Schema.messageKey(last.line.id, last.sequence + 1),
+        (key, value) -> {
+          long sequence = Schema.sequence(key);
+          while (next[0].sequence < sequence && wanted.hasNext()) {
+            next[0] = wanted.next();
+          }
+          if (next[0].sequence == sequence) {
+            bodies.put(next[0], value);
+          }
+          return true;
+        });
+    return bodies;
+  }
+
+  private Map<Entry, byte[]> get(List<Entry> entries) {
+    Map<Entry, byte[]> bodies = new HashMap<>();
+    if (!entries.isEmpty()) {
+      List<byte[]> keys = new ArrayList<>(entries.size());
+      entries.forEach(entry -> keys.add(Schema.messageKey(entry)));
+      List<byte @Nullable []> read = store.getAll(Table.MESSAGE, keys);
+      for (int i = 0; i < keys.size(); i++) {
+        byte[] body = read.get(i);
+        if (body != null) {
+          bodies.put(entries.get(i), body);
+        }
+      }
+    }
+    return bodies;
   }
 
   @Nullable Envelope read(Entry entry) {
@@ -53,18 +108,11 @@ final class Reader {
         (key, value) -> {
           byte[] body = store.get(Table.MESSAGE, key);
           if (body != null) {
-            ByteReader in = new ByteReader(key);
-            long sequence = skipQueue(in).int64();
-            found.add(message(view.id(), sequence, Schema.stateRow(value), body));
+            found.add(message(view.id(), Schema.sequence(key), Schema.stateRow(value), body));
           }
           return found.size() < limit;
         });
     return found;
-  }
-
-  private static ByteReader skipQueue(ByteReader in) {
-    in.int32();
-    return in;
   }
 
   private static StoredMessage message(

@@ -175,9 +175,8 @@ final class Recovery {
   }
 
   private static Waiting message(Line line, byte[] key, StateRow row) {
-    ByteReader in = new ByteReader(key);
-    in.int32();
-    Entry entry = new Entry(line, in.int64(), line.enter(row.route()), row.expiresAt());
+    long sequence = Schema.sequence(key);
+    Entry entry = new Entry(line, sequence, line.enter(row.route()), row.expiresAt());
     entry.attempts = row.attempts();
     return new Waiting(entry, row.availableAt());
   }

@@ -9,7 +9,6 @@ import java.util.EnumSet;
 import java.util.List;
 import java.util.Locale;
 import java.util.Properties;
-import org.jspecify.annotations.Nullable;
 import org.rocksdb.BlockBasedTableConfig;
 import org.rocksdb.BloomFilter;
 import org.rocksdb.Cache;
@@ -48,6 +47,9 @@ final class RocksOptions implements AutoCloseable {
   /** A table file is compacted when half of this many neighbouring rows are deletions. */
   private static final int DELETION_WINDOW = 4096;
 
+  /** A file of messages is compacted when it holds hardly anything but deletions. */
+  private static final double DRAINED_RATIO = 0.8;
+
   private final Deque<AutoCloseable> open = new ArrayDeque<>();
   final Statistics statistics;
   final DBOptions database;
@@ -68,6 +70,10 @@ final class RocksOptions implements AutoCloseable {
         closing(
             TablePropertiesCollectorFactory.NewCompactOnDeletionCollectorFactory(
                 DELETION_WINDOW, DELETION_WINDOW / 2, 0.5));
+    TablePropertiesCollectorFactory drained =
+        closing(
+            TablePropertiesCollectorFactory.NewCompactOnDeletionCollectorFactory(
+                0, 0, DRAINED_RATIO));
     families.add(
         new ColumnFamilyDescriptor(
             RocksDB.DEFAULT_COLUMN_FAMILY, family(OTHER_BUFFER_BYTES, cache, filter, deletions)));
@@ -79,7 +85,7 @@ final class RocksOptions implements AutoCloseable {
                   bufferBytes(table, settings),
                   cache,
                   filter,
-                  table == Table.MESSAGE ? null : deletions)));
+                  table == Table.MESSAGE ? drained : deletions)));
     }
   }
 
@@ -118,10 +124,7 @@ final class RocksOptions implements AutoCloseable {
   }
 
   private ColumnFamilyOptions family(
-      long bufferBytes,
-      Cache cache,
-      Filter filter,
-      @Nullable TablePropertiesCollectorFactory deletions) {
+      long bufferBytes, Cache cache, Filter filter, TablePropertiesCollectorFactory deletions) {
     BlockBasedTableConfig format =
         new BlockBasedTableConfig()
             .setBlockCache(cache)
@@ -130,9 +133,7 @@ final class RocksOptions implements AutoCloseable {
             .setFilterPolicy(filter);
     // Only Options takes a collector; the options of a column family are a copy of it.
     Options options = closing(new Options());
-    if (deletions != null) {
-      options.setTablePropertiesCollectorFactory(List.of(deletions));
-    }
+    options.setTablePropertiesCollectorFactory(List.of(deletions));
     return closing(new ColumnFamilyOptions(options))
         .setTableFormatConfig(format)
         .setWriteBufferSize(bufferBytes)

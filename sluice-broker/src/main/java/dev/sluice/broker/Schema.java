@@ -49,6 +49,12 @@ final class Schema {
     return new ByteWriter(12).int32(queueId).int64(sequence).toBytes();
   }
 
+  static long sequence(byte[] messageKey) {
+    ByteReader in = new ByteReader(messageKey);
+    in.int32();
+    return in.int64();
+  }
+
   static byte[] messageKey(Entry entry) {
     return messageKey(entry.line.id, entry.sequence);
   }

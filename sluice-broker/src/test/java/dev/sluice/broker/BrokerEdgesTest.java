@@ -212,6 +212,34 @@ class BrokerEdgesTest {
   }
 
   @Test
+  void messagesReadFromTheDisk_areTheRightOnes_whereverTheyLie() throws Exception {
+    broker.createQueue("q");
+    broker.createQueue("other");
+    List<String> expected = new ArrayList<>();
+    for (int i = 0; i < 400; i++) {
+      broker.enqueue(i % 5 == 0 ? "other" : "q", Message.of("m" + i));
+      if (i % 5 != 0) {
+        expected.add("m" + i);
+      }
+    }
+    reopen();
+    try (Consumer consumer = broker.consume("q", 400)) {
+      List<Delivery> all = new ArrayList<>();
+      while (all.size() < 320) {
+        all.addAll(consumer.poll(150, SOON));
+      }
+      assertThat(all.stream().map(each -> new String(each.payload(), UTF_8)).toList())
+          .isEqualTo(expected);
+      // Some are gone from the middle, and what is left is given back and read again.
+      for (int i = 0; i < 320; i += 3) {
+        all.get(i).ack().join();
+        expected.remove("m" + new String(all.get(i).payload(), UTF_8).substring(1));
+      }
+    }
+    assertThat(receive("q", expected.size())).isEqualTo(expected);
+  }
+
+  @Test
   void consumersThatComeAndGo_leaveNothingBehind() throws Exception {
     broker.createQueue("q");
     for (int i = 0; i < 200; i++) {
