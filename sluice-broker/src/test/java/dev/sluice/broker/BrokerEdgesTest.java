@@ -217,7 +217,7 @@ class BrokerEdgesTest {
     broker.createQueue("other");
     List<String> expected = new ArrayList<>();
     for (int i = 0; i < 400; i++) {
-      broker.enqueue(i % 5 == 0 ? "other" : "q", Message.of("m" + i));
+      broker.enqueue(i % 5 == 0 ? "other" : "q", Message.of("m" + i)).join();
       if (i % 5 != 0) {
         expected.add("m" + i);
       }
