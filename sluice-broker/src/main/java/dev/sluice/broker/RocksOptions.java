@@ -41,14 +41,8 @@ final class RocksOptions implements AutoCloseable {
   /** Bounds both the replay at the next open and what a quiet table holds back. */
   private static final long WAL_BYTES = 256 * MIB;
 
-  /** Most messages are gone before they are compacted, if that comes late. */
-  private static final int FILES_TO_COMPACT = 16;
-
   /** A table file is compacted when half of this many neighbouring rows are deletions. */
   private static final int DELETION_WINDOW = 4096;
-
-  /** A file of messages is compacted when it holds hardly anything but deletions. */
-  private static final double DRAINED_RATIO = 0.8;
 
   private final Deque<AutoCloseable> open = new ArrayDeque<>();
   final Statistics statistics;
@@ -70,22 +64,13 @@ final class RocksOptions implements AutoCloseable {
         closing(
             TablePropertiesCollectorFactory.NewCompactOnDeletionCollectorFactory(
                 DELETION_WINDOW, DELETION_WINDOW / 2, 0.5));
-    TablePropertiesCollectorFactory drained =
-        closing(
-            TablePropertiesCollectorFactory.NewCompactOnDeletionCollectorFactory(
-                0, 0, DRAINED_RATIO));
     families.add(
         new ColumnFamilyDescriptor(
             RocksDB.DEFAULT_COLUMN_FAMILY, family(OTHER_BUFFER_BYTES, cache, filter, deletions)));
     for (Table table : Table.values()) {
       families.add(
           new ColumnFamilyDescriptor(
-              name(table),
-              family(
-                  bufferBytes(table, settings),
-                  cache,
-                  filter,
-                  table == Table.MESSAGE ? drained : deletions)));
+              name(table), family(bufferBytes(table, settings), cache, filter, deletions)));
     }
   }
 
@@ -138,9 +123,6 @@ final class RocksOptions implements AutoCloseable {
         .setTableFormatConfig(format)
         .setWriteBufferSize(bufferBytes)
         .setMaxWriteBufferNumber(BUFFERS)
-        .setLevel0FileNumCompactionTrigger(FILES_TO_COMPACT)
-        .setLevel0SlowdownWritesTrigger(3 * FILES_TO_COMPACT)
-        .setLevel0StopWritesTrigger(4 * FILES_TO_COMPACT)
         .setCompressionType(CompressionType.LZ4_COMPRESSION);
   }
 
