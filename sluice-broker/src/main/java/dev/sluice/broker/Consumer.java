@@ -104,8 +104,9 @@ public final class Consumer implements AutoCloseable {
     List<Handover> takeForHandler() {
       lock.lock();
       try {
-        handling = !waiting.isEmpty();
-        return drain(Integer.MAX_VALUE);
+        List<Handover> taken = drain(Integer.MAX_VALUE);
+        handling = !taken.isEmpty();
+        return taken;
       } finally {
         lock.unlock();
       }

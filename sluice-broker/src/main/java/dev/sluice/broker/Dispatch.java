@@ -12,6 +12,7 @@ import org.jspecify.annotations.Nullable;
 /** Hands messages out, and takes back the right to settle them. */
 final class Dispatch {
   private final BrokerState state;
+  private boolean stopped;
 
   /**
    * A message that a consumer means.
@@ -66,13 +67,16 @@ final class Dispatch {
     }
   }
 
-  /** What no consumer has seen yet goes back; what they have they may settle after a restart. */
-  void putBackUntaken() {
+  /**
+   * Hands out nothing more. What no consumer has seen yet goes back; what they have they may settle
+   * after a restart.
+   */
+  void stop() {
+    stopped = true;
     for (Line line : state.lines.values()) {
       for (Subscriber subscriber : line.subscribers) {
         subscriber.leases().stream().filter(Lease::claim).forEach(this::putBack);
       }
-      line.queue.setCredit(0);
     }
   }
 
@@ -93,7 +97,7 @@ final class Dispatch {
    *     input brings more
    */
   long deliver(int limit) {
-    for (int i = 0; i < limit; i++) {
+    for (int i = 0; i < limit && !stopped; i++) {
       Next<Entry> next = state.scheduler.next(state.now);
       if (next instanceof Next.Offer<Entry> offer) {
         lease(offer);
@@ -103,7 +107,7 @@ final class Dispatch {
         return Long.MAX_VALUE;
       }
     }
-    return state.now;
+    return stopped ? Long.MAX_VALUE : state.now;
   }
 
   private void lease(Next.Offer<Entry> offer) {

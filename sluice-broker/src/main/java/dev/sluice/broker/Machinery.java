@@ -364,7 +364,7 @@ final class Machinery implements BrokerState.Outputs, Committer.Listener {
     if (!closed.compareAndSet(false, true)) {
       return;
     }
-    input(machine -> machine.dispatch.putBackUntaken());
+    input(machine -> machine.dispatch.stop());
     inbox.close();
     Committer.join(loopThread);
     committer.finish();

@@ -12,6 +12,8 @@ import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
 import java.util.UUID;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -237,6 +239,39 @@ class BrokerEdgesTest {
       }
     }
     assertThat(receive("q", expected.size())).isEqualTo(expected);
+  }
+
+  @Test
+  void aHandlerThatIsSlow_isCalledAgain_thoughItsMailHasExpired() {
+    broker.createQueue("q", QueueConfig.builder().leaseTimeout(Duration.ofSeconds(1)).build());
+    CountDownLatch expired = new CountDownLatch(1);
+    try (Consumer consumer =
+        broker.consume(
+            "q",
+            3,
+            taken -> {
+              await(expired);
+              taken.forEach(Delivery::ack);
+            })) {
+      send("q", 10);
+      // One call has some of them; what came after waits in its mail until the leases end.
+      Awaitility.await()
+          .atMost(SOON)
+          .untilAsserted(() -> assertThat(broker.stats("q").inFlight()).isZero());
+      expired.countDown();
+      Awaitility.await()
+          .atMost(SOON)
+          .untilAsserted(() -> assertThat(broker.stats("q").depth()).isZero());
+      assertThat(consumer.queue()).isEqualTo("q");
+    }
+  }
+
+  private static void await(CountDownLatch latch) {
+    try {
+      assertThat(latch.await(30, TimeUnit.SECONDS)).isTrue();
+    } catch (InterruptedException stopped) {
+      Thread.currentThread().interrupt();
+    }
   }
 
   @Test
