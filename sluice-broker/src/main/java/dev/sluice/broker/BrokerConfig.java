@@ -12,7 +12,8 @@ import java.util.Objects;
  * @param maxMessageBytes the largest message, payload and headers together
  * @param maxInboundBytes how much may be on its way into the broker before it is {@code BUSY}
  * @param diskReserveBytes below so much free space messages are refused, so that those there are
- *     can be settled; opening the directory again needs some 256 MiB
+ *     can be settled; opening the directory again needs some 256 MiB. What the broker has yet to
+ *     write to table files counts as used. 0: never refused, a full disk stops the broker
  * @param syncInterval how soon operations on queues of {@link Durability#INTERVAL} are on the disk
  * @param metrics told what happens
  * @since 0.1

@@ -29,8 +29,8 @@ final class BrokerState {
   long nextSequence = 1;
   int nextQueueId = 1;
 
-  /** Whether messages are refused, so that there is room to settle those there are. */
-  boolean diskLow;
+  /** Bytes of messages that may be accepted, so that there stays room to settle those there are. */
+  long diskRoom = Long.MAX_VALUE;
 
   Batch batch;
   private long nextLease = 1;

@@ -60,7 +60,7 @@ final class Intake {
   }
 
   private void requireRoom(Line line, List<Submission> submissions, @Nullable UUID[] known) {
-    if (state.diskLow) {
+    if (state.diskRoom <= submissions.stream().mapToLong(Submission::bytes).sum()) {
       throw new BrokerException(
           Code.DISK_FULL, "the disk is nearly full: no messages are accepted");
     }
@@ -108,6 +108,7 @@ final class Intake {
     long availableAt = state.now + submission.delayNanos();
     state.batch.facts.add(new Fact.Enqueued(entry, availableAt, submission.body()));
     state.batch.bodyBytes += submission.bytes();
+    state.diskRoom -= submission.bytes();
     Batch.Effects committed = state.batch.committed(line);
     if (submission.delayNanos() == 0) {
       committed.ready.add(entry);

@@ -29,7 +29,7 @@ final class Loop implements Runnable {
   private long underWay;
 
   private long diskCheckedAt;
-  private long acceptedSinceCheck;
+  private long roomAtCheck;
 
   Loop(
       Engine engine,
@@ -78,7 +78,6 @@ final class Loop implements Runnable {
     if (batch != null) {
       writing = true;
       underWay += batch.bodyBytes;
-      acceptedSinceCheck += batch.bodyBytes;
       committer.accept(batch);
     }
   }
@@ -107,14 +106,19 @@ final class Loop implements Runnable {
   }
 
   private void checkDisk() {
+    if (config.diskReserveBytes() == 0) {
+      return;
+    }
     long now = System.nanoTime();
-    long pending = engine.state.batch.bodyBytes + underWay;
+    BrokerState state = engine.state;
     if (now - diskCheckedAt >= DISK_CHECK_NANOS
-        || acceptedSinceCheck + engine.state.batch.bodyBytes >= DISK_CHECK_BYTES
-        || engine.state.diskLow) {
+        || roomAtCheck - state.diskRoom >= DISK_CHECK_BYTES
+        || state.diskRoom <= 0) {
       diskCheckedAt = now;
-      acceptedSinceCheck = 0;
-      engine.state.diskLow = store.freeBytes() - pending < config.diskReserveBytes();
+      long free = store.freeBytes() - config.diskReserveBytes();
+      // A message is written twice: to the log, and from memory to a table file.
+      roomAtCheck = free / 2 - underWay - state.batch.bodyBytes;
+      state.diskRoom = roomAtCheck;
     }
   }
 }

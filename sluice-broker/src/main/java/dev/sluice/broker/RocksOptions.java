@@ -32,6 +32,7 @@ final class RocksOptions implements AutoCloseable {
   private static final long MIB = 1L << 20;
 
   private static final long BLOCK_CACHE_BYTES = 64 * MIB;
+  private static final long BLOCK_BYTES = 16L << 10;
   private static final long STATE_BUFFER_BYTES = 16 * MIB;
   private static final long OTHER_BUFFER_BYTES = 4 * MIB;
 
@@ -40,6 +41,9 @@ final class RocksOptions implements AutoCloseable {
 
   /** Bounds both the replay at the next open and what a quiet table holds back. */
   private static final long WAL_BYTES = 256 * MIB;
+
+  /** Most messages are gone before they are compacted, if that comes late. */
+  private static final int FILES_TO_COMPACT = 32;
 
   /** A table file is compacted when half of this many neighbouring rows are deletions. */
   private static final int DELETION_WINDOW = 4096;
@@ -66,11 +70,17 @@ final class RocksOptions implements AutoCloseable {
                 DELETION_WINDOW, DELETION_WINDOW / 2, 0.5));
     families.add(
         new ColumnFamilyDescriptor(
-            RocksDB.DEFAULT_COLUMN_FAMILY, family(OTHER_BUFFER_BYTES, cache, filter, deletions)));
+            RocksDB.DEFAULT_COLUMN_FAMILY,
+            family(OTHER_BUFFER_BYTES, cache, filter, List.of(deletions))));
     for (Table table : Table.values()) {
       families.add(
           new ColumnFamilyDescriptor(
-              name(table), family(bufferBytes(table, settings), cache, filter, deletions)));
+              name(table),
+              family(
+                  bufferBytes(table, settings),
+                  cache,
+                  filter,
+                  table == Table.MESSAGE ? List.of() : List.of(deletions))));
     }
   }
 
@@ -109,20 +119,27 @@ final class RocksOptions implements AutoCloseable {
   }
 
   private ColumnFamilyOptions family(
-      long bufferBytes, Cache cache, Filter filter, TablePropertiesCollectorFactory deletions) {
+      long bufferBytes,
+      Cache cache,
+      Filter filter,
+      List<TablePropertiesCollectorFactory> collectors) {
     BlockBasedTableConfig format =
         new BlockBasedTableConfig()
             .setBlockCache(cache)
+            .setBlockSize(BLOCK_BYTES)
             .setCacheIndexAndFilterBlocks(true)
             .setPinL0FilterAndIndexBlocksInCache(true)
             .setFilterPolicy(filter);
     // Only Options takes a collector; the options of a column family are a copy of it.
     Options options = closing(new Options());
-    options.setTablePropertiesCollectorFactory(List.of(deletions));
+    options.setTablePropertiesCollectorFactory(collectors);
     return closing(new ColumnFamilyOptions(options))
         .setTableFormatConfig(format)
         .setWriteBufferSize(bufferBytes)
         .setMaxWriteBufferNumber(BUFFERS)
+        .setLevel0FileNumCompactionTrigger(FILES_TO_COMPACT)
+        .setLevel0SlowdownWritesTrigger(3 * FILES_TO_COMPACT)
+        .setLevel0StopWritesTrigger(4 * FILES_TO_COMPACT)
         .setCompressionType(CompressionType.LZ4_COMPRESSION);
   }
 

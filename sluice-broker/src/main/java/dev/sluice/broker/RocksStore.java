@@ -41,6 +41,7 @@ final class RocksStore implements Store {
   private final RocksOptions options;
   private final RocksDB db;
   private final ColumnFamilyHandle[] families;
+  private final Reclaimer reclaimer;
   private boolean closed;
 
   /** Set by the first failed write or sync: a second sync would report success without one. */
@@ -57,7 +58,12 @@ final class RocksStore implements Store {
   private volatile WalPosition durable;
 
   private RocksStore(
-      Path dir, RocksOptions options, RocksDB db, List<ColumnFamilyHandle> families, SyncMark mark)
+      Path dir,
+      RocksOptions options,
+      RocksDB db,
+      List<ColumnFamilyHandle> families,
+      SyncMark mark,
+      Reclaimer reclaimer)
       throws IOException {
     this.dir = dir;
     this.fileStore = Files.getFileStore(dir);
@@ -65,6 +71,7 @@ final class RocksStore implements Store {
     this.db = db;
     this.families = families.toArray(new ColumnFamilyHandle[0]);
     this.mark = mark;
+    this.reclaimer = reclaimer;
     this.tail = new WalFiles.Tail(dir);
     this.written = tail.position();
     this.durable = written;
@@ -113,7 +120,10 @@ final class RocksStore implements Store {
     if (settings.verifyTables()) {
       db.verifyChecksum();
     }
-    RocksStore store = new RocksStore(dir, options, db, families, mark);
+    Reclaimer reclaimer =
+        new Reclaimer(db, families.get(Table.MESSAGE.columnFamily), settings.messageBufferBytes());
+    opened.push(reclaimer::close);
+    RocksStore store = new RocksStore(dir, options, db, families, mark, reclaimer);
     // What was recovered is in table files now: from here on the mark speaks of the new log.
     store.sync();
     return store;
@@ -245,10 +255,15 @@ final class RocksStore implements Store {
 
   @Override
   public long freeBytes() {
+    Lock held = hold("freeBytes");
     try {
-      return fileStore.getUsableSpace();
-    } catch (IOException e) {
-      throw new StoreException("freeBytes: " + dir, e);
+      // What is in memory is in the log, and will be in a table file as well.
+      return fileStore.getUsableSpace()
+          - db.getAggregatedLongProperty("rocksdb.cur-size-all-mem-tables");
+    } catch (RocksDBException | IOException e) {
+      throw failed("freeBytes", e);
+    } finally {
+      held.unlock();
     }
   }
 
@@ -264,6 +279,7 @@ final class RocksStore implements Store {
         return;
       }
       closed = true;
+      reclaimer.close();
       release();
     } catch (RocksDBException | IOException e) {
       throw failed("close", e);

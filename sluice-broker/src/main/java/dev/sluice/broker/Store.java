@@ -35,7 +35,7 @@ interface Store extends AutoCloseable {
   /** Rows from {@code from} on, up to but without {@code to}, in the order of unsigned bytes. */
   void scan(Table table, byte[] from, byte[] to, RowVisitor visitor);
 
-  /** What may still be written, in bytes. */
+  /** What is free on the disk when everything written before has found its last place. */
   long freeBytes();
 
   @Override

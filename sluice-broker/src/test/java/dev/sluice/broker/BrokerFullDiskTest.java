@@ -42,6 +42,12 @@ final class BrokerFullDiskTest {
     assertMeetsReserve(run(RESERVE, 20, 100));
   }
 
+  /** Faster than the broker looks at the disk by the clock. */
+  @Test
+  void belowTheReserve_messagesAreRefused_howeverFastTheyCome() throws Exception {
+    assertMeetsReserve(run(RESERVE, 800, 0));
+  }
+
   private static void assertMeetsReserve(Map<String, String> told) {
     String refusal = "DISK_FULL: the disk is nearly full: no messages are accepted";
     assertThat(told)

@@ -176,6 +176,21 @@ final class RocksStoreTest extends StoreContractTest {
   }
 
   @Test
+  void deletedMessages_giveTheirSpaceBack_thoughNothingMoreIsWritten() {
+    Path drained = dir.resolve("drained");
+    try (Store store = RocksStore.open(drained, new RocksSettings(1 << 20, true))) {
+      for (int i = 0; i < 1000; i += 100) {
+        store.write(messages(i, i + 100));
+      }
+      await().untilAsserted(() -> assertThat(tableBytes(drained)).isGreaterThan(5 << 20));
+      store.write(deletions(0, 900));
+      await().untilAsserted(() -> assertThat(tableBytes(drained)).isLessThan(2 << 20));
+      assertThat(store.get(Table.MESSAGE, number(899))).isNull();
+      assertThat(store.get(Table.MESSAGE, number(900))).isNotNull();
+    }
+  }
+
+  @Test
   void deletedMessages_doNotPileUp() {
     Path busy = dir.resolve("busy");
     try (Store store = RocksStore.open(busy, new RocksSettings(1 << 20, true))) {

@@ -281,7 +281,7 @@ final class Simulation implements BrokerState.Outputs {
       case 2 -> failSync();
       case 3 -> failWrite();
       case 4 -> restart();
-      case 5 -> engine.state.diskLow = chance(30);
+      case 5 -> engine.state.diskRoom = chance(30) ? 0 : Long.MAX_VALUE;
       case 6 -> redrive();
       default -> clients.disconnectAny();
     }
@@ -424,7 +424,7 @@ final class Simulation implements BrokerState.Outputs {
   /** Everything is consumed and acknowledged, until nothing is left anywhere. */
   private void drain() {
     draining = true;
-    engine.state.diskLow = false;
+    engine.state.diskRoom = Long.MAX_VALUE;
     clients.disconnectAll();
     for (String queue : QUEUES) {
       clients.consume(queue, 10);
