@@ -9,8 +9,10 @@ import dev.sluice.ThrottleStats;
 import dev.sluice.broker.BrokerException.Code;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
+import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.SortedMap;
@@ -247,6 +249,20 @@ public final class Broker implements AutoCloseable {
       throw new IllegalArgumentException("deliveries must be of one queue: queues=" + queues);
     }
     return machinery.ackAll(queues.get(0), Delivery.claims(deliveries));
+  }
+
+  /**
+   * Acknowledges messages of one queue by their leases: they will not be delivered again.
+   *
+   * @param queue the queue
+   * @param leases tokens by message
+   * @return the ids of those whose lease had ended, once the others are stored as done
+   */
+  public CompletableFuture<List<UUID>> ackAll(String queue, Map<UUID, LeaseToken> leases) {
+    Objects.requireNonNull(queue, "queue");
+    List<Dispatch.Claim> claims = new ArrayList<>(leases.size());
+    leases.forEach((id, token) -> claims.add(new Dispatch.Claim(id, token)));
+    return machinery.ackAll(queue, claims);
   }
 
   /**

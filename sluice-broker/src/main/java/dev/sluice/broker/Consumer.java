@@ -38,6 +38,14 @@ public final class Consumer implements AutoCloseable {
      * @param deliveries the messages, at least one
      */
     void handle(List<Delivery> deliveries);
+
+    /**
+     * Nothing will come any more: the queue was deleted, or the broker has ended. Not called when
+     * the consumer is closed by its owner.
+     *
+     * @param why what happened
+     */
+    default void ended(BrokerException why) {}
   }
 
   /** What has arrived and nobody has taken yet. */
@@ -71,11 +79,22 @@ public final class Consumer implements AutoCloseable {
 
     @Override
     public void closed(BrokerException why) {
+      if (close(why) && handler != null) {
+        executor.execute(() -> broker.fenced(() -> handler.ended(why)));
+      }
+    }
+
+    /** Returns whether it was open. */
+    boolean close(BrokerException why) {
       lock.lock();
       try {
-        end = end == null ? why : end;
+        if (end != null) {
+          return false;
+        }
+        end = why;
         waiting.clear();
         arrived.signalAll();
+        return true;
       } finally {
         lock.unlock();
       }
@@ -250,11 +269,24 @@ public final class Consumer implements AutoCloseable {
   /** Takes no more messages; those it has not settled go back to where they were. */
   @Override
   public void close() {
-    mailbox.closed(
+    Subscriber known = leave();
+    broker.input(engine -> engine.dispatch.close(known, null));
+  }
+
+  /**
+   * Takes no more messages; those it has been given stay leased until somebody settles them by
+   * their tokens, or their time is over.
+   */
+  public void detach() {
+    Subscriber known = leave();
+    broker.input(engine -> engine.dispatch.detach(known));
+  }
+
+  private Subscriber leave() {
+    mailbox.close(
         new BrokerException(
             BrokerException.Code.CONSUMER_CLOSED, "the consumer is closed: queue=" + queue));
     broker.forget(this);
-    Subscriber known = Calls.await(subscriber);
-    broker.input(engine -> engine.dispatch.close(known, null));
+    return Calls.await(subscriber);
   }
 }

@@ -53,18 +53,29 @@ final class Dispatch {
 
   /** Takes a consumer away; what it has goes back to where it was, as if never delivered. */
   void close(Subscriber subscriber, @Nullable BrokerException why) {
+    if (takeAway(subscriber)) {
+      subscriber.leases().forEach(this::putBack);
+      if (why != null) {
+        state.batch.whenWritten.actions.add(() -> subscriber.outlet.closed(why));
+      }
+    }
+  }
+
+  /** Takes a consumer away; what it has seen stays leased. */
+  void detach(Subscriber subscriber) {
+    if (takeAway(subscriber)) {
+      subscriber.leases().stream().filter(Lease::claim).forEach(this::putBack);
+    }
+  }
+
+  private boolean takeAway(Subscriber subscriber) {
     if (subscriber.closed) {
-      return;
+      return false;
     }
     subscriber.closed = true;
     subscriber.line.takeCredit(subscriber);
     subscriber.line.subscribers.remove(subscriber);
-    for (Lease lease : subscriber.leases()) {
-      putBack(lease);
-    }
-    if (why != null) {
-      state.batch.whenWritten.actions.add(() -> subscriber.outlet.closed(why));
-    }
+    return true;
   }
 
   /**

@@ -368,9 +368,9 @@ final class Machinery implements BrokerState.Outputs, Committer.Listener {
     inbox.close();
     Committer.join(loopThread);
     committer.finish();
+    end(closedException());
     hooks.shutdownNow();
     handlers.shutdownNow();
-    end(closedException());
     answers.shutdown();
     if (!(Thread.currentThread() instanceof Calls.AnswerThread)) {
       awaitAnswers();

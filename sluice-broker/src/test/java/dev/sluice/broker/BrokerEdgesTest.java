@@ -6,13 +6,16 @@ import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException
 import static org.assertj.core.api.Assertions.assertThatNullPointerException;
 
 import dev.sluice.KeyStats;
+import dev.sluice.broker.BrokerException.Code;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
+import java.util.Map;
 import java.util.Queue;
 import java.util.UUID;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Future;
@@ -242,6 +245,53 @@ class BrokerEdgesTest {
       }
     }
     assertThat(receive("q", expected.size())).isEqualTo(expected);
+  }
+
+  @Test
+  void aConsumerThatDetaches_leavesLeased_whatItHasSeen() throws InterruptedException {
+    broker.createQueue("q");
+    send("q", 3);
+    Consumer consumer = broker.consume("q", 3);
+    Delivery seen = one(consumer);
+    consumer.detach();
+    assertThat(broker.stats("q").consumers()).isZero();
+    assertThat(receive("q", 2)).containsExactly("m1", "m2");
+    assertThat(broker.stats("q").inFlight()).isEqualTo(1);
+    assertThat(broker.ackAll("q", Map.of(seen.id(), seen.token())).join()).isEmpty();
+    assertThat(broker.ackAll("q", Map.of(seen.id(), seen.token())).join())
+        .containsExactly(seen.id());
+    assertThat(broker.stats("q").depth()).isZero();
+  }
+
+  @Test
+  void aHandler_isTold_whenItsQueueIsDeleted_orTheBrokerCloses_butNotOfItsOwnClose() {
+    Map<String, BrokerException> told = new ConcurrentHashMap<>();
+    for (String queue : List.of("deleted", "closed", "left")) {
+      broker.createQueue(queue);
+    }
+    broker.consume("deleted", 1, new Told("deleted", told));
+    broker.consume("closed", 1, new Told("closed", told));
+    broker.consume("left", 1, new Told("left", told)).close();
+    broker.deleteQueue("deleted");
+    Awaitility.await().atMost(SOON).until(() -> told.containsKey("deleted"));
+    broker.close();
+    Awaitility.await().atMost(SOON).until(() -> told.containsKey("closed"));
+    assertThat(told.get("deleted").code()).isEqualTo(Code.QUEUE_DELETED);
+    assertThat(told.get("closed").code()).isEqualTo(Code.STOPPED);
+    assertThat(told).hasSize(2);
+  }
+
+  /** Notes its end. */
+  private record Told(String name, Map<String, BrokerException> ends) implements Consumer.Handler {
+    @Override
+    public void handle(List<Delivery> deliveries) {
+      throw new AssertionError(deliveries);
+    }
+
+    @Override
+    public void ended(BrokerException why) {
+      ends.put(name, why);
+    }
   }
 
   @Test
