@@ -24,13 +24,21 @@ final class BrokerClock {
     return bootNanos() + offset;
   }
 
+  /**
+   * What the machine's clock said at {@code brokerTime}. A later reading beside it would let broker
+   * time fall behind at every restart.
+   */
+  long bootNanosAt(long brokerTime) {
+    return brokerTime - offset;
+  }
+
   /** How long until {@code brokerTime}. */
   long nanosUntil(long brokerTime) {
     return brokerTime == Long.MAX_VALUE ? Long.MAX_VALUE : brokerTime - now();
   }
 
   /** Where a clock runs that counts since the machine started, and goes on over restarts. */
-  static long bootNanos() {
+  private static long bootNanos() {
     return System.nanoTime();
   }
 

@@ -74,7 +74,7 @@ final class Loop implements Runnable {
   }
 
   private void submit() {
-    Batch batch = engine.seal(BrokerClock.bootNanos());
+    Batch batch = engine.seal(clock.bootNanosAt(engine.state.now));
     if (batch != null) {
       writing = true;
       underWay += batch.bodyBytes;

@@ -11,9 +11,11 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Queue;
+import java.util.Set;
 import java.util.UUID;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedQueue;
@@ -245,6 +247,22 @@ class BrokerEdgesTest {
       }
     }
     assertThat(receive("q", expected.size())).isEqualTo(expected);
+  }
+
+  @Test
+  void brokerTime_keepsItsDistanceToTheMachinesClock_overRestarts() {
+    broker.createQueue("q");
+    Set<Long> distances = new HashSet<>();
+    for (int i = 0; i < 3; i++) {
+      send("q", 1);
+      broker.close();
+      try (RocksStore store = RocksStore.open(dir)) {
+        Batch.Meta meta = Schema.metaRow(store.get(Table.META, Schema.META_KEY));
+        distances.add(meta.brokerTime() - meta.bootNanos());
+      }
+      broker = Broker.open(dir);
+    }
+    assertThat(distances).hasSize(1);
   }
 
   @Test
