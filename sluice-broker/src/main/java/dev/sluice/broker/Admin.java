@@ -183,14 +183,29 @@ final class Admin {
               ? List.of()
               : state.index.find(
                   range.from, room, entry -> waitsIn(line, entry) && entry.sequence < range.end);
-      for (Entry entry : claimed) {
+      List<Entry> fitting = fitting(claimed, range.from == 0);
+      for (Entry entry : fitting) {
         state.unschedule(entry);
         entry.stage = Entry.Stage.MOVING;
       }
-      state.batch.whenWritten.answers.add(new Answer<>(future, claimed));
+      state.batch.whenWritten.answers.add(new Answer<>(future, fitting));
     } catch (BrokerException refused) {
       state.outputs.refuse(future, refused);
     }
+  }
+
+  /** Those of {@code claimed} for which there is room on the disk, from the first on. */
+  private List<Entry> fitting(List<Entry> claimed, boolean first) {
+    long room = state.diskRoom;
+    int count = 0;
+    while (count < claimed.size() && claimed.get(count).bytes < room) {
+      room -= claimed.get(count).bytes;
+      count++;
+    }
+    if (first && count == 0 && !claimed.isEmpty()) {
+      throw BrokerState.diskFull();
+    }
+    return claimed.subList(0, count);
   }
 
   /** Numbers of messages, without the end. */
@@ -250,7 +265,8 @@ final class Admin {
   private void move(Entry entry, Line source, Route.Spec route) {
     long timeToLive = source.config.timeToLive().toNanos();
     long expiresAt = timeToLive > 0 ? state.now + timeToLive : Long.MAX_VALUE;
-    Entry moved = state.create(source, route, expiresAt);
+    Entry moved = state.create(source, route, entry.bytes, expiresAt);
+    state.diskRoom -= entry.bytes;
     state.forget(entry);
     state.batch.facts.add(new Fact.Moved(entry, moved, 0, state.now, null));
     state.batch.committed(source).ready.add(moved);

@@ -94,8 +94,8 @@ final class BrokerState {
   }
 
   /** A new message of {@code line}, which is not stored yet. */
-  Entry create(Line line, Route.Spec spec, long expiresAt) {
-    Entry entry = new Entry(line, nextSequence++, line.enter(spec), expiresAt);
+  Entry create(Line line, Route.Spec spec, int bytes, long expiresAt) {
+    Entry entry = new Entry(line, nextSequence++, line.enter(spec), bytes, expiresAt);
     index.add(entry);
     return entry;
   }
@@ -204,22 +204,32 @@ final class BrokerState {
     }
   }
 
+  static BrokerException diskFull() {
+    return new BrokerException(
+        BrokerException.Code.DISK_FULL, "the disk is nearly full: no messages are accepted");
+  }
+
   /** {@code entry} is stored and may go at {@code availableAt}. */
   void makeAvailable(Entry entry, long availableAt) {
     if (entry.stage == Entry.Stage.GONE) {
       return;
     }
     if (availableAt > now) {
-      entry.stage = Entry.Stage.DELAYED;
-      entry.line.delayed++;
-      Alarm alarm = new Alarm(entry, availableAt);
-      entry.timer = alarm;
-      timers.set(alarm, Math.min(availableAt, entry.expiresAt));
+      delay(entry, availableAt, Math.min(availableAt, entry.expiresAt));
       return;
     }
     entry.stage = Entry.Stage.PENDING;
     armExpiry(entry);
     entry.scheduled = entry.line.queue.enqueue(entry, entry.route.placement());
+  }
+
+  /** {@code entry} may go at {@code availableAt}; it is looked at again at {@code due}. */
+  void delay(Entry entry, long availableAt, long due) {
+    entry.stage = Entry.Stage.DELAYED;
+    entry.line.delayed++;
+    Alarm alarm = new Alarm(entry, availableAt);
+    entry.timer = alarm;
+    timers.set(alarm, due);
   }
 
   /** Makes sure that {@code entry}, which is pending, does not wait too long. */

@@ -28,6 +28,9 @@ final class Entry {
   final long sequence;
   final Route route;
 
+  /** The size of its {@link Envelope}. */
+  final int bytes;
+
   /** How often it failed. */
   int attempts;
 
@@ -45,10 +48,11 @@ final class Entry {
   /** Its lease, or what it waits for. */
   @Nullable Timer timer;
 
-  Entry(Line line, long sequence, Route route, long expiresAt) {
+  Entry(Line line, long sequence, Route route, int bytes, long expiresAt) {
     this.line = line;
     this.sequence = sequence;
     this.route = route;
+    this.bytes = bytes;
     this.expiresAt = expiresAt;
   }
 

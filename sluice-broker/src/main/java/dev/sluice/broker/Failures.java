@@ -13,6 +13,9 @@ final class Failures {
   /** Before a message that has nowhere to go as a dead letter is tried again. */
   private static final long NO_DEAD_LETTERS_MILLIS = 1_000;
 
+  /** Before a message whose time is over is looked at again. */
+  private static final long NO_ROOM_NANOS = TimeUnit.SECONDS.toNanos(1);
+
   private final BrokerState state;
   private final Dispatch dispatch;
 
@@ -68,7 +71,7 @@ final class Failures {
     Line deadLetters = deadLettersOf(entry.line);
     if (verdict instanceof HookEngine.Retry retry && !last) {
       retry(entry, question.attempts(), retry.delayMillis());
-    } else if (deadLetters == null) {
+    } else if (deadLetters == null || !hasRoom(entry)) {
       retry(entry, question.attempts(), NO_DEAD_LETTERS_MILLIS);
     } else {
       entry.attempts = question.attempts();
@@ -99,6 +102,8 @@ final class Failures {
     if (deadLetters == null) {
       state.forget(entry);
       state.batch.facts.add(new Fact.Removed(entry));
+    } else if (!hasRoom(entry)) {
+      state.delay(entry, alarm.availableAt, state.now + NO_ROOM_NANOS);
     } else {
       bury(entry, deadLetters, Reason.TIME_TO_LIVE, "time to live is over");
     }
@@ -112,8 +117,14 @@ final class Failures {
     return found == null || found.deleting ? null : found;
   }
 
+  /** Whether there is room on the disk for a second copy of {@code entry}. */
+  private boolean hasRoom(Entry entry) {
+    return entry.bytes < state.diskRoom;
+  }
+
   private void bury(Entry entry, Line deadLetters, Reason reason, String error) {
-    Entry buried = state.create(deadLetters, entry.route.spec, Long.MAX_VALUE);
+    Entry buried = state.create(deadLetters, entry.route.spec, entry.bytes, Long.MAX_VALUE);
+    state.diskRoom -= entry.bytes;
     buried.attempts = entry.attempts;
     DeadLetter why = new DeadLetter(entry.line.name, entry.id(), reason, entry.attempts, error);
     state.forget(entry);

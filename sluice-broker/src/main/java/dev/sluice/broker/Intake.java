@@ -60,16 +60,14 @@ final class Intake {
   }
 
   private void requireRoom(Line line, List<Submission> submissions, @Nullable UUID[] known) {
-    if (state.diskRoom <= submissions.stream().mapToLong(Submission::bytes).sum()) {
-      throw new BrokerException(
-          Code.DISK_FULL, "the disk is nearly full: no messages are accepted");
-    }
     long more = 0;
+    long moreBytes = 0;
     Map<String, Long> byKey = new HashMap<>();
     long perKey = line.config.maxDepthPerKey();
     for (int i = 0; i < known.length; i++) {
       if (known[i] == null) {
         more++;
+        moreBytes += submissions.get(i).bytes();
         if (perKey > 0) {
           String key = submissions.get(i).route().key();
           long depth = byKey.merge(key, 1L, Long::sum) + line.depthOf(key);
@@ -81,6 +79,9 @@ final class Intake {
           }
         }
       }
+    }
+    if (more > 0 && state.diskRoom <= moreBytes) {
+      throw BrokerState.diskFull();
     }
     long most = line.config.maxDepth();
     if (most > 0 && line.depth + more > most) {
@@ -103,7 +104,7 @@ final class Intake {
     long ownTime = submission.timeToLiveNanos();
     long timeToLive = ownTime > 0 ? ownTime : line.config.timeToLive().toNanos();
     long expiresAt = timeToLive > 0 ? state.now + timeToLive : Long.MAX_VALUE;
-    Entry entry = state.create(line, submission.route(), expiresAt);
+    Entry entry = state.create(line, submission.route(), submission.body().length, expiresAt);
     Envelope.stamp(submission.body(), state.now);
     long availableAt = state.now + submission.delayNanos();
     state.batch.facts.add(new Fact.Enqueued(entry, availableAt, submission.body()));

@@ -115,7 +115,7 @@ final class Loop implements Runnable {
         || roomAtCheck - state.diskRoom >= DISK_CHECK_BYTES
         || state.diskRoom <= 0) {
       diskCheckedAt = now;
-      long free = store.freeBytes() - config.diskReserveBytes();
+      long free = Math.max(0, store.freeBytes()) - config.diskReserveBytes();
       // A message is written twice: to the log, and from memory to a table file.
       roomAtCheck = free / 2 - underWay - state.batch.bodyBytes;
       state.diskRoom = roomAtCheck;

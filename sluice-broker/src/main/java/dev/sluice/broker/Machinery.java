@@ -83,7 +83,7 @@ final class Machinery implements BrokerState.Outputs, Committer.Listener {
       machinery.committer.start();
       machinery.loopThread.start();
       return machinery;
-    } catch (RuntimeException failure) {
+    } catch (RuntimeException | Error failure) {
       store.close();
       throw failure;
     }

@@ -1,19 +1,27 @@
 package dev.sluice.broker;
 
+import java.io.IOException;
+import java.nio.file.FileStore;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import org.rocksdb.ColumnFamilyHandle;
 import org.rocksdb.CompactRangeOptions;
+import org.rocksdb.FlushOptions;
 import org.rocksdb.RocksDB;
 import org.rocksdb.RocksDBException;
 import org.rocksdb.TableProperties;
 
 /**
- * Gives the space of deleted messages back. RocksDB by itself does so as more is written: after a
- * queue was drained nothing may be.
+ * Gives space back that nobody needs: that of deleted messages, and, when the disk is nearly full,
+ * that of logs. RocksDB by itself does both as more is written, and then nothing may be.
  */
 final class Reclaimer {
+  private static final System.Logger LOG = System.getLogger(Reclaimer.class.getName());
   private static final long PERIOD_NANOS = TimeUnit.SECONDS.toNanos(1);
+  private static final long PERIOD_AFTER_FAILURE_NANOS = TimeUnit.SECONDS.toNanos(30);
 
   /** After work of this length as many times as long is rest. */
   private static final int REST = 9;
@@ -21,10 +29,24 @@ final class Reclaimer {
   /** So many messages deleted for one that is left are worth a compaction. */
   private static final int GARBAGE_RATIO = 2;
 
+  /** No message that is left is larger. */
+  private static final long MAX_MESSAGE_BYTES = 32L << 20;
+
+  /** Logs and memory are written out when the disk has not so many times as much to spare. */
+  private static final int TIGHT = 4;
+
+  private static final long MIN_FLUSH_BYTES = 1L << 20;
+
   private final RocksDB db;
+  private final List<ColumnFamilyHandle> families;
   private final ColumnFamilyHandle messages;
+  private final Path dir;
+  private final FileStore disk;
   private final long leastBytes;
-  private final CompactRangeOptions options = new CompactRangeOptions();
+  private final FlushOptions flush = new FlushOptions().setWaitForFlush(true);
+  private final CompactRangeOptions compaction =
+      // Only a flag that was there from the beginning is looked at again.
+      new CompactRangeOptions().setExclusiveManualCompaction(false).setCanceled(false);
   private final CountDownLatch ended = new CountDownLatch(1);
   private final Thread thread = new Thread(this::run, "sluice-reclaimer");
 
@@ -33,34 +55,65 @@ final class Reclaimer {
    *
    * @param leastBytes table files that are smaller in all are not worth it
    */
-  Reclaimer(RocksDB db, ColumnFamilyHandle messages, long leastBytes) {
+  Reclaimer(RocksDB db, List<ColumnFamilyHandle> families, Path dir, long leastBytes)
+      throws IOException {
     this.db = db;
-    this.messages = messages;
+    this.families = families;
+    this.messages = families.get(Table.MESSAGE.columnFamily);
+    this.dir = dir;
+    this.disk = Files.getFileStore(dir);
     this.leastBytes = leastBytes;
-    options.setExclusiveManualCompaction(false);
     thread.setDaemon(true);
     thread.start();
   }
 
   private void run() {
     try {
-      long pause = PERIOD_NANOS;
-      while (!ended.await(pause, TimeUnit.NANOSECONDS)) {
-        long from = System.nanoTime();
-        if (isMostlyGarbage()) {
-          db.compactRange(messages, null, null, options);
-        }
-        pause = Math.max(PERIOD_NANOS, REST * (System.nanoTime() - from));
+      for (long pause = PERIOD_NANOS; !ended.await(pause, TimeUnit.NANOSECONDS); ) {
+        pause = work();
       }
-    } catch (InterruptedException | RocksDBException e) {
-      // Cancelled, or the disk failed: then the next write says so.
+    } catch (InterruptedException nobodyDoes) {
       Thread.currentThread().interrupt();
     }
   }
 
-  /** Whether far more messages are deleted than are left. */
-  private boolean isMostlyGarbage() throws RocksDBException {
-    if (number("rocksdb.total-sst-files-size") < leastBytes) {
+  /** Returns how long to rest. */
+  private long work() {
+    long from = System.nanoTime();
+    try {
+      if (isTight()) {
+        db.flush(flush, families);
+      }
+      if (isWorthCompacting()) {
+        db.compactRange(messages, null, null, compaction);
+      }
+      return Math.max(PERIOD_NANOS, REST * (System.nanoTime() - from));
+    } catch (RocksDBException | IOException e) {
+      if (ended.getCount() > 0) {
+        LOG.log(System.Logger.Level.WARNING, "space cannot be given back: " + dir, e);
+      }
+      return PERIOD_AFTER_FAILURE_NANOS;
+    }
+  }
+
+  /** Whether logs, and what they hold back, matter on this disk. */
+  private boolean isTight() throws RocksDBException, IOException {
+    long held = unflushedBytes(db);
+    for (Path log : WalFiles.in(dir).values()) {
+      held += Files.size(log);
+    }
+    return held > MIN_FLUSH_BYTES && disk.getUsableSpace() < TIGHT * held;
+  }
+
+  /** What is in memory only, and in the log. */
+  static long unflushedBytes(RocksDB db) throws RocksDBException {
+    return db.getAggregatedLongProperty("rocksdb.cur-size-all-mem-tables");
+  }
+
+  /** Whether far more messages are deleted than are left, and there is room to copy the latter. */
+  private boolean isWorthCompacting() throws RocksDBException, IOException {
+    long tableBytes = number("rocksdb.total-sst-files-size");
+    if (tableBytes < leastBytes) {
       return false;
     }
     long rows =
@@ -74,8 +127,10 @@ final class Reclaimer {
       deletions += file.getNumDeletions();
     }
     // The message that a deletion means is a row as well.
-    long left = rows - 2 * deletions;
-    return deletions >= GARBAGE_RATIO * left;
+    long left = Math.max(0, rows - 2 * deletions);
+    // Those that are left may be the large ones.
+    long copied = left < tableBytes / MAX_MESSAGE_BYTES ? left * MAX_MESSAGE_BYTES : tableBytes;
+    return deletions >= GARBAGE_RATIO * left && copied < disk.getUsableSpace() / 2;
   }
 
   private long number(String property) throws RocksDBException {
@@ -85,8 +140,9 @@ final class Reclaimer {
   /** Returns when no more is done. */
   void close() {
     ended.countDown();
-    options.setCanceled(true);
+    compaction.setCanceled(true);
     Committer.join(thread);
-    options.close();
+    compaction.close();
+    flush.close();
   }
 }

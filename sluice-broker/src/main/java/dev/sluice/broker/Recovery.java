@@ -176,7 +176,7 @@ final class Recovery {
 
   private static Waiting message(Line line, byte[] key, StateRow row) {
     long sequence = Schema.sequence(key);
-    Entry entry = new Entry(line, sequence, line.enter(row.route()), row.expiresAt());
+    Entry entry = new Entry(line, sequence, line.enter(row.route()), row.bytes(), row.expiresAt());
     entry.attempts = row.attempts();
     return new Waiting(entry, row.availableAt());
   }

@@ -43,7 +43,7 @@ final class RocksOptions implements AutoCloseable {
   private static final long WAL_BYTES = 256 * MIB;
 
   /** Most messages are gone before they are compacted, if that comes late. */
-  private static final int FILES_TO_COMPACT = 32;
+  private static final int FILES_TO_COMPACT = 8;
 
   /** A table file is compacted when half of this many neighbouring rows are deletions. */
   private static final int DELETION_WINDOW = 4096;

@@ -120,8 +120,7 @@ final class RocksStore implements Store {
     if (settings.verifyTables()) {
       db.verifyChecksum();
     }
-    Reclaimer reclaimer =
-        new Reclaimer(db, families.get(Table.MESSAGE.columnFamily), settings.messageBufferBytes());
+    Reclaimer reclaimer = new Reclaimer(db, families, dir, settings.messageBufferBytes());
     opened.push(reclaimer::close);
     RocksStore store = new RocksStore(dir, options, db, families, mark, reclaimer);
     // What was recovered is in table files now: from here on the mark speaks of the new log.
@@ -154,13 +153,19 @@ final class RocksStore implements Store {
     try (WriteBatch batch = new WriteBatch(rows.toBytes())) {
       requireIntact("write");
       synchronized (writing) {
-        db.write(options.write, batch);
-        written = tail.advance();
+        append(batch);
       }
-    } catch (RocksDBException | IOException e) {
-      throw fail("write", e);
     } finally {
       held.unlock();
+    }
+  }
+
+  private void append(WriteBatch batch) {
+    try {
+      db.write(options.write, batch);
+      written = tail.advance();
+    } catch (RocksDBException | IOException e) {
+      throw fail("write", e);
     }
   }
 
@@ -171,6 +176,10 @@ final class RocksStore implements Store {
       requireIntact("sync");
       flushWal();
     } catch (RocksDBException | IOException e) {
+      synchronized (writing) {
+        // A write that fails makes a sync beside it fail as well; what it says tells more.
+        requireIntact("sync");
+      }
       throw fail("sync", e);
     } finally {
       held.unlock();
@@ -258,8 +267,7 @@ final class RocksStore implements Store {
     Lock held = hold("freeBytes");
     try {
       // What is in memory is in the log, and will be in a table file as well.
-      return fileStore.getUsableSpace()
-          - db.getAggregatedLongProperty("rocksdb.cur-size-all-mem-tables");
+      return fileStore.getUsableSpace() - Reclaimer.unflushedBytes(db);
     } catch (RocksDBException | IOException e) {
       throw failed("freeBytes", e);
     } finally {
@@ -316,7 +324,8 @@ final class RocksStore implements Store {
   private void requireIntact(String operation) {
     StoreException earlier = failure;
     if (earlier != null) {
-      throw new StoreException(operation + ": the store failed before: " + dir, earlier);
+      throw new StoreException(
+          operation + ": the store failed before: " + earlier.getMessage(), earlier);
     }
   }
 

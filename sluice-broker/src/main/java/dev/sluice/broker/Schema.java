@@ -60,21 +60,22 @@ final class Schema {
   }
 
   /** Where a message stands. */
-  record StateRow(int attempts, long availableAt, long expiresAt, Route.Spec route) {}
+  record StateRow(int attempts, long availableAt, long expiresAt, int bytes, Route.Spec route) {}
 
   static byte[] stateRow(Entry entry, int attempts, long availableAt) {
     byte[] route = entry.route.encoded;
-    return new ByteWriter(21 + route.length)
+    return new ByteWriter(26 + route.length)
         .varint(attempts)
         .int64(availableAt)
         .int64(entry.expiresAt)
+        .varint(entry.bytes)
         .raw(route)
         .toBytes();
   }
 
   static StateRow stateRow(byte[] value) {
     ByteReader in = new ByteReader(value);
-    return new StateRow(in.varint32(), in.int64(), in.int64(), Route.decode(in));
+    return new StateRow(in.varint32(), in.int64(), in.int64(), in.varint32(), Route.decode(in));
   }
 
   /** Of {@link Table#LEASE}: the leases of one batch. */

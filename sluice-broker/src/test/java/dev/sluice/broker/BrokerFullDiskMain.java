@@ -28,6 +28,9 @@ final class BrokerFullDiskMain {
   /** To open a store takes as much room as its log has bytes: they go to a table file. */
   private static final int BALLAST_BYTES = 40 << 20;
 
+  /** 200 MB. */
+  private static final int CHURNED = 4_000;
+
   private static final QueueConfig QUEUE =
       QueueConfig.builder().leaseTimeout(Duration.ofSeconds(1)).build();
 
@@ -56,7 +59,10 @@ final class BrokerFullDiskMain {
             reserve,
             Integer.parseInt(arguments[2]),
             Long.parseLong(arguments[3]));
-    if (reserve > 0) {
+    if (main.atOnce == 1) {
+      Files.delete(main.ballast);
+      main.churn();
+    } else if (reserve > 0) {
       main.meetReserve();
     } else {
       main.meetEnd();
@@ -85,6 +91,30 @@ final class BrokerFullDiskMain {
       print("enqueue with room: " + told(refusal));
     }
     openWithRoom();
+  }
+
+  /** Messages that come and go, many times what the disk holds: room comes back by itself. */
+  private void churn() throws Exception {
+    int refusals = 0;
+    try (Broker broker = Broker.open(dir, config)) {
+      broker.createQueue("q", QUEUE);
+      for (int i = 0; i < CHURNED; i++) {
+        long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(20);
+        Throwable refusal = enqueue(broker);
+        while (refusal != null && System.nanoTime() < deadline) {
+          refusals++;
+          LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(50));
+          refusal = enqueue(broker);
+        }
+        if (refusal != null) {
+          print("churned: " + i + " " + told(refusal));
+          return;
+        }
+        acked(broker, 1);
+      }
+      print("churned: done");
+      print("refused on the way: " + (refusals > 0));
+    }
   }
 
   /** The disk is really full: the broker stops, and whoever waits for it is told. */

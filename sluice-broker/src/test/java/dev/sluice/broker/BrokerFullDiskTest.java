@@ -62,6 +62,11 @@ final class BrokerFullDiskTest {
   }
 
   @Test
+  void messagesThatComeAndGo_neverFillASmallDisk() throws Exception {
+    assertThat(run(RESERVE, 1, 0)).containsEntry("churned", "done");
+  }
+
+  @Test
   void diskWithoutReserve_thatIsFull_stopsTheBroker_andLosesNothing() throws Exception {
     Map<String, String> told = run(0, 20, 0);
     for (String call :
