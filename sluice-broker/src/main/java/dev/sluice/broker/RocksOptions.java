@@ -45,6 +45,9 @@ final class RocksOptions implements AutoCloseable {
   /** Most messages are gone before they are compacted, if that comes late. */
   private static final int FILES_TO_COMPACT = 8;
 
+  /** Bounds what files are rewritten at once, and so the free space that it takes. */
+  private static final long COMPACTION_BYTES = 256 * MIB;
+
   /** A table file is compacted when half of this many neighbouring rows are deletions. */
   private static final int DELETION_WINDOW = 4096;
 
@@ -138,6 +141,7 @@ final class RocksOptions implements AutoCloseable {
         .setWriteBufferSize(bufferBytes)
         .setMaxWriteBufferNumber(BUFFERS)
         .setLevel0FileNumCompactionTrigger(FILES_TO_COMPACT)
+        .setMaxCompactionBytes(COMPACTION_BYTES)
         .setLevel0SlowdownWritesTrigger(3 * FILES_TO_COMPACT)
         .setLevel0StopWritesTrigger(4 * FILES_TO_COMPACT)
         .setCompressionType(CompressionType.LZ4_COMPRESSION);
