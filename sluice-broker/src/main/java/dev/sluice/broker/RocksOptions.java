@@ -32,7 +32,7 @@ final class RocksOptions implements AutoCloseable {
   private static final long MIB = 1L << 20;
 
   private static final long BLOCK_CACHE_BYTES = 64 * MIB;
-  private static final long BLOCK_BYTES = 16L << 10;
+  private static final long BLOCK_BYTES = 32L << 10;
   private static final long STATE_BUFFER_BYTES = 16 * MIB;
   private static final long OTHER_BUFFER_BYTES = 4 * MIB;
 
