@@ -100,7 +100,7 @@ final class Reclaimer {
   private boolean isTight() throws RocksDBException, IOException {
     long held = unflushedBytes(db);
     for (Path log : WalFiles.in(dir).values()) {
-      held += Files.size(log);
+      held += log.toFile().length(); // 0 if it is gone by now
     }
     return held > MIN_FLUSH_BYTES && disk.getUsableSpace() < TIGHT * held;
   }
