@@ -10,6 +10,7 @@ import java.util.concurrent.TimeUnit;
 import org.rocksdb.ColumnFamilyHandle;
 import org.rocksdb.CompactRangeOptions;
 import org.rocksdb.FlushOptions;
+import org.rocksdb.MutableColumnFamilyOptions;
 import org.rocksdb.RocksDB;
 import org.rocksdb.RocksDBException;
 import org.rocksdb.TableProperties;
@@ -37,6 +38,9 @@ final class Reclaimer {
 
   private static final long MIN_FLUSH_BYTES = 1L << 20;
 
+  /** With so much free space compactions may come late. */
+  private static final long ROOMY_BYTES = 8L << 30;
+
   private final RocksDB db;
   private final List<ColumnFamilyHandle> families;
   private final ColumnFamilyHandle messages;
@@ -47,6 +51,7 @@ final class Reclaimer {
   private final CompactRangeOptions compaction =
       // Only a flag that was there from the beginning is looked at again.
       new CompactRangeOptions().setExclusiveManualCompaction(false).setCanceled(false);
+  private int filesToCompact = RocksOptions.FILES_TO_COMPACT;
   private final CountDownLatch ended = new CountDownLatch(1);
   private final Thread thread = new Thread(this::run, "sluice-reclaimer");
 
@@ -67,6 +72,20 @@ final class Reclaimer {
     thread.start();
   }
 
+  /** Late compactions are less work, and take more free space at once. */
+  private void chooseWhenToCompact() throws RocksDBException, IOException {
+    int wanted =
+        disk.getUsableSpace() > ROOMY_BYTES
+            ? RocksOptions.FILES_TO_COMPACT_WITH_ROOM
+            : RocksOptions.FILES_TO_COMPACT;
+    if (wanted != filesToCompact) {
+      db.setOptions(
+          messages,
+          MutableColumnFamilyOptions.builder().setLevel0FileNumCompactionTrigger(wanted).build());
+      filesToCompact = wanted;
+    }
+  }
+
   private void run() {
     try {
       for (long pause = PERIOD_NANOS; !ended.await(pause, TimeUnit.NANOSECONDS); ) {
@@ -81,6 +100,7 @@ final class Reclaimer {
   private long work() {
     long from = System.nanoTime();
     try {
+      chooseWhenToCompact();
       if (isTight()) {
         db.flush(flush, families);
       }

@@ -1,7 +1,14 @@
 package dev.sluice.broker;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
+import static java.nio.file.StandardOpenOption.CREATE;
+import static java.nio.file.StandardOpenOption.DELETE_ON_CLOSE;
+import static java.nio.file.StandardOpenOption.WRITE;
 
+import com.sun.nio.file.ExtendedOpenOption;
+import java.io.IOException;
+import java.nio.channels.FileChannel;
+import java.nio.file.Path;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
@@ -42,8 +49,11 @@ final class RocksOptions implements AutoCloseable {
   /** Bounds both the replay at the next open and what a quiet table holds back. */
   private static final long WAL_BYTES = 256 * MIB;
 
-  /** Most messages are gone before they are compacted, if that comes late. */
-  private static final int FILES_TO_COMPACT = 8;
+  /** Bounds the free space that it takes to compact new files. */
+  static final int FILES_TO_COMPACT = 8;
+
+  /** The same of messages where space is free: most are gone before they are compacted. */
+  static final int FILES_TO_COMPACT_WITH_ROOM = 24;
 
   /** Bounds what files are rewritten at once, and so the free space that it takes. */
   private static final long COMPACTION_BYTES = 256 * MIB;
@@ -58,11 +68,12 @@ final class RocksOptions implements AutoCloseable {
   final WriteOptions write;
   final ReadOptions read;
 
-  RocksOptions(RocksSettings settings) {
+  RocksOptions(Path dir, RocksSettings settings) {
     RocksDB.loadLibrary();
     // Counters only: they cost nothing that could be measured, timers do.
     statistics = closing(new Statistics(EnumSet.allOf(HistogramType.class)));
-    database = database().setStatistics(statistics);
+    database =
+        database().setStatistics(statistics).setUseDirectIoForFlushAndCompaction(hasDirectIo(dir));
     write = closing(new WriteOptions().setSync(false).setDisableWAL(false));
     read = closing(new ReadOptions());
     Cache cache = closing(new LRUCache(BLOCK_CACHE_BYTES));
@@ -84,6 +95,17 @@ final class RocksOptions implements AutoCloseable {
                   cache,
                   filter,
                   table == Table.MESSAGE ? List.of() : List.of(deletions))));
+    }
+  }
+
+  /** Whether the file system of {@code dir} takes writes past its cache. */
+  private static boolean hasDirectIo(Path dir) {
+    Path probe = dir.resolve("direct-io.probe");
+    try (FileChannel opened =
+        FileChannel.open(probe, CREATE, WRITE, DELETE_ON_CLOSE, ExtendedOpenOption.DIRECT)) {
+      return opened.isOpen();
+    } catch (IOException | UnsupportedOperationException none) {
+      return false;
     }
   }
 
@@ -142,8 +164,8 @@ final class RocksOptions implements AutoCloseable {
         .setMaxWriteBufferNumber(BUFFERS)
         .setLevel0FileNumCompactionTrigger(FILES_TO_COMPACT)
         .setMaxCompactionBytes(COMPACTION_BYTES)
-        .setLevel0SlowdownWritesTrigger(3 * FILES_TO_COMPACT)
-        .setLevel0StopWritesTrigger(4 * FILES_TO_COMPACT)
+        .setLevel0SlowdownWritesTrigger(3 * FILES_TO_COMPACT_WITH_ROOM)
+        .setLevel0StopWritesTrigger(4 * FILES_TO_COMPACT_WITH_ROOM)
         .setCompressionType(CompressionType.LZ4_COMPRESSION);
   }
 

@@ -105,7 +105,7 @@ final class RocksStore implements Store {
     opened.push(mark);
     Manifest.check(dir, mark.closed());
     WalCheck.check(dir, mark.synced());
-    RocksOptions options = new RocksOptions(settings);
+    RocksOptions options = new RocksOptions(dir, settings);
     opened.push(options);
     List<ColumnFamilyHandle> families = new ArrayList<>();
     RocksDB db = RocksDB.open(options.database, dir.toString(), options.families, families);
