@@ -1,0 +1,44 @@
+package dev.sluice.server;
+
+import dev.sluice.server.Permission.Kind;
+import java.util.List;
+
+/**
+ * Whoever makes a request, and what they may do.
+ *
+ * @param name for logs
+ * @param superadmin whether everything is allowed
+ * @param permissions what is allowed otherwise
+ */
+record Caller(String name, boolean superadmin, List<Permission> permissions) {
+  /** Everybody, while the server asks for no keys. */
+  static final Caller ANYBODY = new Caller("anybody", true, List.of());
+
+  Caller {
+    permissions = List.copyOf(permissions);
+  }
+
+  boolean may(Kind kind, String name) {
+    return superadmin || permissions.stream().anyMatch(each -> each.allows(kind, name));
+  }
+
+  void require(Kind kind, String name) {
+    if (!may(kind, name)) {
+      throw denied(kind.word() + " on " + name);
+    }
+  }
+
+  /** What concerns no single name. */
+  void requireAdminOfAll() {
+    if (!superadmin
+        && permissions.stream()
+            .noneMatch(
+                each -> each.kind() == Kind.ADMIN && each.pattern().equals(Permission.ALL))) {
+      throw denied("admin on *");
+    }
+  }
+
+  static ApiException denied(String needed) {
+    return new ApiException(ErrorKind.PERMISSION_DENIED, "the key does not allow it: " + needed);
+  }
+}

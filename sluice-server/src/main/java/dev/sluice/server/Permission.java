@@ -1,0 +1,88 @@
+package dev.sluice.server;
+
+import java.util.Arrays;
+import java.util.Locale;
+import java.util.stream.Collectors;
+
+/**
+ * Something that a key allows: a kind of request for names that match a pattern.
+ *
+ * @param kind what may be done
+ * @param pattern a name, a prefix and {@code .*}, or {@code *} for all
+ */
+record Permission(Kind kind, String pattern) {
+  static final String ALL = "*";
+  private static final String PREFIX_END = ".*";
+  private static final int MAX_PATTERN = 256;
+
+  /** What may be done. */
+  enum Kind {
+    /** Enqueue to queues. */
+    PRODUCE,
+    /** Receive from queues, and settle. */
+    CONSUME,
+    /** Ask for decisions on limits. */
+    LIMIT,
+    /** Everything that changes or shows how the server is set up. */
+    ADMIN;
+
+    static Kind of(String name) {
+      return Arrays.stream(values())
+          .filter(kind -> kind.word().equals(name))
+          .findAny()
+          .orElseThrow(
+              () ->
+                  ApiException.invalid(
+                      "kind must be one of "
+                          + Arrays.stream(values())
+                              .map(Kind::word)
+                              .collect(Collectors.joining(", "))
+                          + ": "
+                          + name));
+    }
+
+    String word() {
+      return name().toLowerCase(Locale.ROOT);
+    }
+  }
+
+  Permission {
+    if (pattern.isEmpty() || pattern.length() > MAX_PATTERN) {
+      throw ApiException.invalid(
+          "pattern must have 1 to %d characters: %s".formatted(MAX_PATTERN, pattern));
+    }
+    String fixed =
+        pattern.equals(ALL) ? "" : pattern.endsWith(PREFIX_END) ? prefixOf(pattern) : pattern;
+    if (fixed.contains("*") || pattern.equals(PREFIX_END)) {
+      throw ApiException.invalid("pattern must be a name, a prefix and .*, or *: " + pattern);
+    }
+  }
+
+  private static String prefixOf(String pattern) {
+    return pattern.substring(0, pattern.length() - 1);
+  }
+
+  /** Whether it allows {@code wanted} for {@code name}. */
+  boolean allows(Kind wanted, String name) {
+    return kind == wanted && matches(name);
+  }
+
+  private boolean matches(String name) {
+    if (pattern.equals(ALL)) {
+      return true;
+    }
+    return pattern.endsWith(PREFIX_END) ? name.startsWith(prefixOf(pattern)) : name.equals(pattern);
+  }
+
+  /** Whether every name that {@code other} matches is matched by this pattern too. */
+  boolean covers(Permission other) {
+    if (pattern.equals(ALL)) {
+      return true;
+    }
+    return other.pattern.equals(ALL)
+        ? false
+        : other.pattern.endsWith(PREFIX_END)
+            ? pattern.endsWith(PREFIX_END) && prefixOf(other.pattern).startsWith(prefixOf(pattern))
+            : matches(other.pattern);
+  }
+}

@@ -1,0 +1,233 @@
+package dev.sluice.server;
+
+import dev.sluice.broker.Broker;
+import dev.sluice.broker.Consumer;
+import dev.sluice.broker.Delivery;
+import dev.sluice.broker.LeaseToken;
+import dev.sluice.broker.Message;
+import dev.sluice.broker.QueueConfig;
+import dev.sluice.broker.QueueStats;
+import dev.sluice.broker.StoredMessage;
+import dev.sluice.server.Permission.Kind;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.SortedMap;
+import java.util.TreeMap;
+import java.util.UUID;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ScheduledExecutorService;
+import org.jspecify.annotations.Nullable;
+
+/** What can be done with queues, whatever wire it comes by: checks the caller, asks the broker. */
+final class QueueApi {
+  /** How many messages one call receives or peeks at. */
+  static final int MAX_MESSAGES = 1_000;
+
+  static final Duration MAX_WAIT = Duration.ofSeconds(30);
+
+  private final Broker broker;
+  private final ScheduledExecutorService timer;
+
+  QueueApi(Broker broker, ScheduledExecutorService timer) {
+    this.broker = broker;
+    this.timer = timer;
+  }
+
+  CompletableFuture<List<UUID>> enqueue(Caller caller, String queue, List<Message> messages) {
+    requireName(queue);
+    caller.require(Kind.PRODUCE, queue);
+    return broker.enqueueAll(queue, messages);
+  }
+
+  /** Whoever calls this closes the consumer. */
+  Consumer consume(Caller caller, String queue, int prefetch, Consumer.Handler handler) {
+    requireName(queue);
+    caller.require(Kind.CONSUME, queue);
+    return broker.consume(queue, prefetch, handler);
+  }
+
+  /** Messages stay leased after the call. Cancelling the future gives them back. */
+  CompletableFuture<List<Delivery>> receive(
+      Caller caller, String queue, int maxMessages, Duration wait) {
+    requireName(queue);
+    caller.require(Kind.CONSUME, queue);
+    requireBetween("max_messages", maxMessages, 1, MAX_MESSAGES);
+    requireBetween("wait_ms", wait.toMillis(), 0, MAX_WAIT.toMillis());
+    return Reception.start(broker, queue, maxMessages, wait, timer);
+  }
+
+  /**
+   * What is to become of a leased message.
+   *
+   * @param id the message
+   * @param lease null for whatever lease it has
+   * @param action what to do
+   */
+  record Settlement(UUID id, @Nullable LeaseToken lease, Action action) {}
+
+  /** What to do with a leased message. */
+  sealed interface Action {
+    /** It is done. */
+    record Ack() implements Action {}
+
+    /** It failed. */
+    record Nack(String error) implements Action {}
+
+    /** It takes longer. */
+    record Extend(Duration time) implements Action {}
+
+    /** It was not touched. */
+    record Release() implements Action {}
+  }
+
+  /** The answer has a place for each settlement: empty if it is done. */
+  CompletableFuture<List<Optional<ApiException>>> settle(
+      Caller caller, String queue, List<Settlement> settlements) {
+    requireName(queue);
+    caller.require(Kind.CONSUME, queue);
+    Map<UUID, LeaseToken> acks = new LinkedHashMap<>();
+    for (Settlement each : settlements) {
+      if (isPlainAck(each)) {
+        acks.putIfAbsent(each.id(), each.lease());
+      }
+    }
+    if (acks.size() == settlements.size()) {
+      // Nearly always: one call for all.
+      return broker.ackAll(queue, acks).thenApply(refused -> outcomes(queue, settlements, refused));
+    }
+    List<CompletableFuture<Optional<ApiException>>> calls = new ArrayList<>(settlements.size());
+    settlements.forEach(each -> calls.add(settle(queue, each)));
+    return CompletableFuture.allOf(calls.toArray(new CompletableFuture<?>[0]))
+        .thenApply(all -> calls.stream().map(CompletableFuture::join).toList());
+  }
+
+  private static boolean isPlainAck(Settlement settlement) {
+    return settlement.action() instanceof Action.Ack && settlement.lease() != null;
+  }
+
+  private static List<Optional<ApiException>> outcomes(
+      String queue, List<Settlement> settlements, List<UUID> refusals) {
+    Set<UUID> refused = Set.copyOf(refusals);
+    List<Optional<ApiException>> outcomes = new ArrayList<>(settlements.size());
+    for (Settlement each : settlements) {
+      outcomes.add(
+          refused.contains(each.id())
+              ? Optional.of(
+                  ApiException.notFound(
+                      "the message is not leased, or not by that token: queue=%s, id=%s"
+                          .formatted(queue, each.id())))
+              : Optional.empty());
+    }
+    return outcomes;
+  }
+
+  private CompletableFuture<Optional<ApiException>> settle(String queue, Settlement settlement) {
+    CompletableFuture<Void> call;
+    try {
+      call = begin(queue, settlement);
+    } catch (RuntimeException refused) {
+      call = CompletableFuture.failedFuture(refused);
+    }
+    return call.handle(
+        (done, failure) ->
+            failure == null ? Optional.empty() : Optional.of(ApiException.of(failure)));
+  }
+
+  private CompletableFuture<Void> begin(String queue, Settlement settlement) {
+    UUID id = settlement.id();
+    LeaseToken lease = settlement.lease();
+    if (settlement.action() instanceof Action.Nack nack) {
+      return broker.nack(queue, id, lease, nack.error());
+    }
+    if (settlement.action() instanceof Action.Extend extend) {
+      return broker.extend(queue, id, lease, extend.time());
+    }
+    return settlement.action() instanceof Action.Release
+        ? broker.release(queue, id, lease)
+        : broker.ack(queue, id, lease);
+  }
+
+  void create(Caller caller, String queue, QueueConfig config) {
+    requireName(queue);
+    caller.require(Kind.ADMIN, queue);
+    broker.createQueue(queue, config);
+  }
+
+  void update(Caller caller, String queue, QueueConfig config) {
+    requireName(queue);
+    caller.require(Kind.ADMIN, queue);
+    broker.updateQueue(queue, config);
+  }
+
+  void delete(Caller caller, String queue) {
+    requireName(queue);
+    caller.require(Kind.ADMIN, queue);
+    broker.deleteQueue(queue);
+  }
+
+  QueueConfig config(Caller caller, String queue) {
+    requireName(queue);
+    caller.require(Kind.ADMIN, queue);
+    QueueConfig config = broker.queues().get(queue);
+    if (config == null) {
+      throw ApiException.notFound("there is no such queue: " + queue);
+    }
+    return config;
+  }
+
+  QueueStats stats(Caller caller, String queue) {
+    requireName(queue);
+    caller.require(Kind.ADMIN, queue);
+    return broker.stats(queue);
+  }
+
+  /** Those that the caller may administer. */
+  SortedMap<String, QueueStats> list(Caller caller) {
+    SortedMap<String, QueueStats> found = new TreeMap<>();
+    for (String queue : broker.queues().keySet()) {
+      if (caller.may(Kind.ADMIN, queue)) {
+        found.put(queue, broker.stats(queue));
+      }
+    }
+    return found;
+  }
+
+  long purge(Caller caller, String queue) {
+    requireName(queue);
+    caller.require(Kind.ADMIN, queue);
+    return broker.purge(queue);
+  }
+
+  List<StoredMessage> peek(Caller caller, String queue, int maxMessages) {
+    requireName(queue);
+    caller.require(Kind.ADMIN, queue);
+    requireBetween("max_messages", maxMessages, 1, MAX_MESSAGES);
+    return broker.peek(queue, maxMessages);
+  }
+
+  /** {@code count} 0 means all. */
+  long redrive(Caller caller, String deadLetterQueue, long count, boolean runScript) {
+    requireName(deadLetterQueue);
+    caller.require(Kind.ADMIN, deadLetterQueue);
+    requireBetween("count", count, 0, Long.MAX_VALUE);
+    return broker.redrive(deadLetterQueue, count, runScript);
+  }
+
+  private static void requireName(String queue) {
+    if (queue.isEmpty()) {
+      throw ApiException.invalid("queue must not be empty");
+    }
+  }
+
+  static void requireBetween(String name, long value, long least, long most) {
+    if (value < least || value > most) {
+      throw ApiException.invalid(
+          "%s must be between %d and %d: %d".formatted(name, least, most, value));
+    }
+  }
+}

@@ -1,0 +1,208 @@
+package dev.sluice.server;
+
+import dev.sluice.proto.v1.ConsumeRequest;
+import dev.sluice.proto.v1.ConsumeResponse;
+import dev.sluice.proto.v1.CreateQueueRequest;
+import dev.sluice.proto.v1.CreateQueueResponse;
+import dev.sluice.proto.v1.DeleteQueueRequest;
+import dev.sluice.proto.v1.DeleteQueueResponse;
+import dev.sluice.proto.v1.EnqueueRequest;
+import dev.sluice.proto.v1.EnqueueResponse;
+import dev.sluice.proto.v1.EnqueueStreamRequest;
+import dev.sluice.proto.v1.EnqueueStreamResponse;
+import dev.sluice.proto.v1.GetQueueRequest;
+import dev.sluice.proto.v1.GetQueueResponse;
+import dev.sluice.proto.v1.ListQueuesRequest;
+import dev.sluice.proto.v1.ListQueuesResponse;
+import dev.sluice.proto.v1.PeekMessagesRequest;
+import dev.sluice.proto.v1.PeekMessagesResponse;
+import dev.sluice.proto.v1.PurgeQueueRequest;
+import dev.sluice.proto.v1.PurgeQueueResponse;
+import dev.sluice.proto.v1.QueuesGrpc;
+import dev.sluice.proto.v1.ReceiveRequest;
+import dev.sluice.proto.v1.ReceiveResponse;
+import dev.sluice.proto.v1.RedriveRequest;
+import dev.sluice.proto.v1.RedriveResponse;
+import dev.sluice.proto.v1.SettleRequest;
+import dev.sluice.proto.v1.SettleResponse;
+import dev.sluice.proto.v1.UpdateQueueRequest;
+import dev.sluice.proto.v1.UpdateQueueResponse;
+import io.grpc.stub.ServerCallStreamObserver;
+import io.grpc.stub.StreamObserver;
+import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
+import java.util.UUID;
+
+/** {@code sluice.v1.Queues}. */
+final class QueueService extends QueuesGrpc.QueuesImplBase {
+  private static final int DEFAULT_PEEK = 10;
+
+  private final QueueApi queues;
+
+  QueueService(QueueApi queues) {
+    this.queues = queues;
+  }
+
+  @Override
+  public void enqueue(EnqueueRequest request, StreamObserver<EnqueueResponse> call) {
+    Calls.answerLater(
+        call,
+        caller ->
+            queues.enqueue(caller, request.getQueue(), Wire.messages(request.getMessagesList())),
+        ids -> EnqueueResponse.newBuilder().addAllIds(texts(ids)).build());
+  }
+
+  static List<String> texts(List<UUID> ids) {
+    return ids.stream().map(UUID::toString).toList();
+  }
+
+  @Override
+  public StreamObserver<EnqueueStreamRequest> enqueueStream(
+      StreamObserver<EnqueueStreamResponse> call) {
+    return new EnqueueStream(
+        queues, Access.caller(), (ServerCallStreamObserver<EnqueueStreamResponse>) call);
+  }
+
+  @Override
+  public void receive(ReceiveRequest request, StreamObserver<ReceiveResponse> call) {
+    Calls.answerLater(
+        call,
+        caller ->
+            queues.receive(
+                caller,
+                request.getQueue(),
+                request.getMaxMessages() == 0 ? 1 : request.getMaxMessages(),
+                Duration.ofMillis(request.getWaitMs())),
+        deliveries ->
+            ReceiveResponse.newBuilder()
+                .addAllDeliveries(deliveries.stream().map(Wire::delivery).toList())
+                .build());
+  }
+
+  @Override
+  public StreamObserver<ConsumeRequest> consume(StreamObserver<ConsumeResponse> call) {
+    return new ConsumeStream(
+        queues, Access.caller(), (ServerCallStreamObserver<ConsumeResponse>) call);
+  }
+
+  @Override
+  public void settle(SettleRequest request, StreamObserver<SettleResponse> call) {
+    Calls.answerLater(
+        call,
+        caller ->
+            queues.settle(
+                caller, request.getQueue(), Wire.settlements(request.getSettlementsList())),
+        QueueService::settled);
+  }
+
+  private static SettleResponse settled(List<Optional<ApiException>> outcomes) {
+    SettleResponse.Builder response = SettleResponse.newBuilder();
+    for (Optional<ApiException> outcome : outcomes) {
+      SettleResponse.Result.Builder result = SettleResponse.Result.newBuilder();
+      outcome.ifPresent(failure -> result.setError(failure.toWire()));
+      response.addResults(result);
+    }
+    return response.build();
+  }
+
+  @Override
+  public void createQueue(CreateQueueRequest request, StreamObserver<CreateQueueResponse> call) {
+    Calls.answer(
+        call,
+        caller -> {
+          queues.create(caller, request.getName(), Wire.config(request.getConfig()));
+          return CreateQueueResponse.getDefaultInstance();
+        });
+  }
+
+  @Override
+  public void updateQueue(UpdateQueueRequest request, StreamObserver<UpdateQueueResponse> call) {
+    Calls.answer(
+        call,
+        caller -> {
+          queues.update(caller, request.getName(), Wire.config(request.getConfig()));
+          return UpdateQueueResponse.getDefaultInstance();
+        });
+  }
+
+  @Override
+  public void deleteQueue(DeleteQueueRequest request, StreamObserver<DeleteQueueResponse> call) {
+    Calls.answer(
+        call,
+        caller -> {
+          queues.delete(caller, request.getName());
+          return DeleteQueueResponse.getDefaultInstance();
+        });
+  }
+
+  @Override
+  public void getQueue(GetQueueRequest request, StreamObserver<GetQueueResponse> call) {
+    Calls.answer(
+        call,
+        caller ->
+            GetQueueResponse.newBuilder()
+                .setConfig(Wire.config(queues.config(caller, request.getName())))
+                .setStats(Wire.stats(queues.stats(caller, request.getName())))
+                .build());
+  }
+
+  @Override
+  public void listQueues(ListQueuesRequest request, StreamObserver<ListQueuesResponse> call) {
+    Calls.answer(
+        call,
+        caller -> {
+          ListQueuesResponse.Builder response = ListQueuesResponse.newBuilder();
+          queues
+              .list(caller)
+              .forEach(
+                  (name, stats) ->
+                      response.addQueues(
+                          ListQueuesResponse.Queue.newBuilder()
+                              .setName(name)
+                              .setDepth(stats.depth())
+                              .setInFlight(stats.inFlight())
+                              .setConsumers(stats.consumers())));
+          return response.build();
+        });
+  }
+
+  @Override
+  public void purgeQueue(PurgeQueueRequest request, StreamObserver<PurgeQueueResponse> call) {
+    Calls.answer(
+        call,
+        caller ->
+            PurgeQueueResponse.newBuilder()
+                .setPurged(queues.purge(caller, request.getName()))
+                .build());
+  }
+
+  @Override
+  public void peekMessages(PeekMessagesRequest request, StreamObserver<PeekMessagesResponse> call) {
+    int most = request.getMaxMessages() == 0 ? DEFAULT_PEEK : request.getMaxMessages();
+    Calls.answer(
+        call,
+        caller ->
+            PeekMessagesResponse.newBuilder()
+                .addAllMessages(
+                    queues.peek(caller, request.getQueue(), most).stream()
+                        .map(Wire::stored)
+                        .toList())
+                .build());
+  }
+
+  @Override
+  public void redrive(RedriveRequest request, StreamObserver<RedriveResponse> call) {
+    Calls.answer(
+        call,
+        caller ->
+            RedriveResponse.newBuilder()
+                .setRedriven(
+                    queues.redrive(
+                        caller,
+                        request.getDeadLetterQueue(),
+                        request.getCount(),
+                        request.getRunScript()))
+                .build());
+  }
+}

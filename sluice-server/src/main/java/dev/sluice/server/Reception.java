@@ -1,0 +1,46 @@
+package dev.sluice.server;
+
+import dev.sluice.broker.Broker;
+import dev.sluice.broker.Consumer;
+import dev.sluice.broker.Delivery;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Future;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.TimeUnit;
+
+/** One call that waits for messages, without a thread of its own. */
+final class Reception {
+  private final CompletableFuture<List<Delivery>> answer = new CompletableFuture<>();
+
+  private Reception() {}
+
+  static CompletableFuture<List<Delivery>> start(
+      Broker broker, String queue, int maxMessages, Duration wait, ScheduledExecutorService timer) {
+    Reception reception = new Reception();
+    Consumer consumer = broker.consume(queue, maxMessages, reception::take);
+    Future<?> timeout =
+        timer.schedule(
+            () -> reception.answer.complete(List.of()), wait.toNanos(), TimeUnit.NANOSECONDS);
+    // Answered, out of time or cancelled: what was handed over stays leased, the rest goes back.
+    CompletableFuture<List<Delivery>> ended =
+        reception.answer.whenComplete(
+            (deliveries, failure) -> {
+              timeout.cancel(false);
+              consumer.detach();
+            });
+    // Not `ended`: cancelling that would not reach the answer.
+    return ended.isCompletedExceptionally() ? ended : reception.answer;
+  }
+
+  private void take(List<Delivery> deliveries) {
+    if (!answer.complete(deliveries)) {
+      deliveries.forEach(Reception::giveBack);
+    }
+  }
+
+  private static CompletableFuture<Void> giveBack(Delivery delivery) {
+    return delivery.release();
+  }
+}

@@ -1,0 +1,91 @@
+package dev.sluice.server;
+
+import dev.sluice.Throttle;
+import dev.sluice.broker.Broker;
+import io.grpc.Server;
+import io.grpc.netty.shaded.io.grpc.netty.NettyServerBuilder;
+import java.io.IOException;
+import java.net.InetSocketAddress;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.TimeUnit;
+
+/**
+ * A running server: a broker and limits behind gRPC.
+ *
+ * @since 0.1
+ */
+public final class SluiceServer implements AutoCloseable {
+  private static final long DRAIN_SECONDS = 10;
+
+  private final Broker broker;
+  private final Server grpc;
+  private final ExecutorService workers;
+  private final ScheduledExecutorService timer;
+
+  private SluiceServer(
+      Broker broker, Server grpc, ExecutorService workers, ScheduledExecutorService timer) {
+    this.broker = broker;
+    this.grpc = grpc;
+    this.workers = workers;
+    this.timer = timer;
+  }
+
+  /**
+   * Opens the data directory and listens.
+   *
+   * @param config how the server is set up
+   * @return the server, ready
+   * @throws IOException if it cannot listen
+   */
+  public static SluiceServer start(ServerConfig config) throws IOException {
+    Broker broker = Broker.open(config.dataDirectory());
+    ScheduledExecutorService timer = Executors.newSingleThreadScheduledExecutor();
+    ExecutorService workers =
+        Executors.newFixedThreadPool(2 * Runtime.getRuntime().availableProcessors() + 2);
+    QueueApi queues = new QueueApi(broker, timer);
+    LimitApi limits = new LimitApi(Throttle.create());
+    Server grpc =
+        NettyServerBuilder.forAddress(new InetSocketAddress(config.grpcHost(), config.grpcPort()))
+            .executor(workers)
+            .intercept(new Access(authorization -> Caller.ANYBODY))
+            .addService(new QueueService(queues))
+            .addService(new LimitService(limits))
+            .build();
+    SluiceServer server = new SluiceServer(broker, grpc, workers, timer);
+    try {
+      grpc.start();
+    } catch (IOException | RuntimeException failure) {
+      server.close();
+      throw failure;
+    }
+    return server;
+  }
+
+  /**
+   * Where gRPC listens.
+   *
+   * @return the port
+   */
+  public int grpcPort() {
+    return grpc.getPort();
+  }
+
+  /** Ends calls, then the broker; what was answered is stored. */
+  @Override
+  public void close() {
+    grpc.shutdown();
+    try {
+      if (!grpc.awaitTermination(DRAIN_SECONDS, TimeUnit.SECONDS)) {
+        grpc.shutdownNow();
+      }
+    } catch (InterruptedException now) {
+      grpc.shutdownNow();
+      Thread.currentThread().interrupt();
+    }
+    broker.close();
+    timer.shutdownNow();
+    workers.shutdownNow();
+  }
+}
