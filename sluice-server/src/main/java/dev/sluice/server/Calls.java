@@ -22,15 +22,13 @@ final class Calls {
     CompletableFuture<T> begun = begin(work);
     // A cancel handler also keeps the answer to a call that is gone from being an error.
     ((ServerCallStreamObserver<R>) call).setOnCancelHandler(() -> begun.cancel(false));
-    begun.whenComplete(
-        (value, failure) -> {
-          if (failure != null) {
-            call.onError(ApiException.of(failure).toStatus());
-          } else {
-            call.onNext(toAnswer.apply(value));
-            call.onCompleted();
-          }
-        });
+    Later.when(
+        begun,
+        value -> {
+          call.onNext(toAnswer.apply(value));
+          call.onCompleted();
+        },
+        failure -> call.onError(ApiException.of(failure).toStatus()));
   }
 
   private static <T> CompletableFuture<T> begin(Function<Caller, CompletableFuture<T>> work) {

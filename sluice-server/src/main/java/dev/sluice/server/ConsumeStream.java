@@ -111,16 +111,10 @@ final class ConsumeStream implements StreamObserver<ConsumeRequest>, Consumer.Ha
     synchronized (this) {
       settling++;
     }
-    queues
-        .settle(caller, from.queue(), Wire.settlements(request.getSettlementsList()))
-        .whenComplete(
-            (outcomes, failure) -> {
-              if (failure != null) {
-                fail(failure);
-              } else {
-                settled(request.getBatch(), outcomes);
-              }
-            });
+    Later.when(
+        queues.settle(caller, from.queue(), Wire.settlements(request.getSettlementsList())),
+        outcomes -> settled(request.getBatch(), outcomes),
+        this::fail);
   }
 
   private synchronized void settled(long batch, List<Optional<ApiException>> outcomes) {

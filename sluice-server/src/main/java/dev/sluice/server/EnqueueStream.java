@@ -9,6 +9,7 @@ import java.util.Deque;
 import java.util.List;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
+import org.jspecify.annotations.Nullable;
 
 /** One producer's stream of batches; answers go out in the order in which batches came. */
 final class EnqueueStream implements StreamObserver<EnqueueStreamRequest> {
@@ -46,10 +47,11 @@ final class EnqueueStream implements StreamObserver<EnqueueStreamRequest> {
     synchronized (this) {
       waiting.add(answer);
     }
-    answer.thenRun(this::send);
+    Later.whenOver(answer, this::send);
   }
 
-  private static EnqueueStreamResponse answer(long batch, List<UUID> ids, Throwable failure) {
+  private static EnqueueStreamResponse answer(
+      long batch, List<UUID> ids, @Nullable Throwable failure) {
     EnqueueStreamResponse.Builder answer = EnqueueStreamResponse.newBuilder().setBatch(batch);
     return failure == null
         ? answer.addAllIds(QueueService.texts(ids)).build()

@@ -24,23 +24,19 @@ final class Reception {
         timer.schedule(
             () -> reception.answer.complete(List.of()), wait.toNanos(), TimeUnit.NANOSECONDS);
     // Answered, out of time or cancelled: what was handed over stays leased, the rest goes back.
-    CompletableFuture<List<Delivery>> ended =
-        reception.answer.whenComplete(
-            (deliveries, failure) -> {
-              timeout.cancel(false);
-              consumer.detach();
-            });
-    // Not `ended`: cancelling that would not reach the answer.
-    return ended.isCompletedExceptionally() ? ended : reception.answer;
+    Later.whenOver(
+        reception.answer,
+        () -> {
+          timeout.cancel(false);
+          consumer.detach();
+        });
+    return reception.answer;
   }
 
   private void take(List<Delivery> deliveries) {
     if (!answer.complete(deliveries)) {
-      deliveries.forEach(Reception::giveBack);
+      // A lease that has ended meanwhile is just as well.
+      deliveries.forEach(each -> Later.whenOver(each.release(), () -> {}));
     }
-  }
-
-  private static CompletableFuture<Void> giveBack(Delivery delivery) {
-    return delivery.release();
   }
 }
