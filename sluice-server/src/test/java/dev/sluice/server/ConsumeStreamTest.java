@@ -3,23 +3,28 @@ package dev.sluice.server;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
+import com.google.protobuf.ByteString;
 import dev.sluice.proto.v1.ConsumeRequest;
 import dev.sluice.proto.v1.ConsumeResponse;
 import dev.sluice.proto.v1.DeleteQueueRequest;
 import dev.sluice.proto.v1.Delivery;
+import dev.sluice.proto.v1.EnqueueRequest;
 import dev.sluice.proto.v1.EnqueueStreamRequest;
 import dev.sluice.proto.v1.EnqueueStreamResponse;
 import dev.sluice.proto.v1.ErrorCode;
 import dev.sluice.proto.v1.GetQueueRequest;
+import dev.sluice.proto.v1.NewMessage;
 import dev.sluice.proto.v1.QueueStats;
 import dev.sluice.proto.v1.QueuesGrpc;
 import dev.sluice.proto.v1.Settlement;
 import io.grpc.Status;
 import io.grpc.stub.ClientCallStreamObserver;
+import io.grpc.stub.ClientResponseObserver;
 import io.grpc.stub.StreamObserver;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -30,6 +35,8 @@ import org.junit.jupiter.api.io.TempDir;
 /** The streams of {@code sluice.v1.Queues}, over a real socket. */
 @Timeout(60)
 final class ConsumeStreamTest {
+  private static final byte[] LARGE = new byte[100_000];
+
   @TempDir private Path dir;
   private TestServer server;
 
@@ -170,6 +177,49 @@ final class ConsumeStreamTest {
     assertThat(settled.getFailuresList()).hasSize(1);
     assertThat(settled.getFailures(0).getIndex()).isEqualTo(1);
     assertThat(settled.getFailures(0).getError().getCode()).isEqualTo(ErrorCode.NOT_FOUND);
+  }
+
+  /** Reads nothing after the answer to open. */
+  private static final class Unread
+      implements ClientResponseObserver<ConsumeRequest, ConsumeResponse> {
+    @Override
+    public void beforeStart(ClientCallStreamObserver<ConsumeRequest> requests) {
+      requests.disableAutoRequestWithInitial(1);
+    }
+
+    @Override
+    public void onNext(ConsumeResponse response) {}
+
+    @Override
+    public void onError(Throwable why) {}
+
+    @Override
+    public void onCompleted() {}
+  }
+
+  @Test
+  void clientThatDoesNotRead_holdsUpNobody_andItsMessagesComeBack() throws Exception {
+    NewMessage large = NewMessage.newBuilder().setPayload(ByteString.copyFrom(LARGE)).build();
+    EnqueueRequest batch =
+        EnqueueRequest.newBuilder()
+            .setQueue("q")
+            .addAllMessages(Collections.nCopies(20, large))
+            .build();
+    var requests =
+        (ClientCallStreamObserver<ConsumeRequest>)
+            QueuesGrpc.newStub(server.channel).consume(new Unread());
+    requests.onNext(
+        ConsumeRequest.newBuilder()
+            .setOpen(ConsumeRequest.Open.newBuilder().setQueue("q").setPrefetch(60))
+            .build());
+    for (int i = 0; i < 5; i++) {
+      server.queues().enqueue(batch);
+    }
+    await().until(() -> stats().getInFlight() == 60);
+    assertThat(new Client().open("q", 40, 0).take(40)).hasSize(40);
+    requests.cancel("gone", null);
+    Client other = new Client().open("q", 60, 0);
+    assertThat(other.take(60)).hasSize(60);
   }
 
   @Test
