@@ -1,7 +1,7 @@
 package dev.sluice.server;
 
+import static dev.sluice.server.TestServer.assertRefused;
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.sluice.proto.v1.Cost;
 import dev.sluice.proto.v1.DecideRequest;
@@ -16,13 +16,11 @@ import dev.sluice.proto.v1.Outcome;
 import dev.sluice.proto.v1.RemoveLimitRequest;
 import dev.sluice.proto.v1.SetLimitRequest;
 import io.grpc.Status;
-import io.grpc.StatusRuntimeException;
 import io.grpc.stub.StreamObserver;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.Collections;
 import java.util.stream.IntStream;
-import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -64,13 +62,6 @@ final class LimitServiceTest {
 
   private Decision decide(DecideRequest request) {
     return server.limits().decide(request).getDecision();
-  }
-
-  private static void assertRefused(ThrowingCallable call, Status.Code code, String words) {
-    assertThatThrownBy(call)
-        .isInstanceOfSatisfying(
-            StatusRuntimeException.class, e -> assertThat(e.getStatus().getCode()).isEqualTo(code))
-        .hasMessageContaining(words);
   }
 
   @Test

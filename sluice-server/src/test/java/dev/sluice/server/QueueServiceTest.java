@@ -1,7 +1,7 @@
 package dev.sluice.server;
 
+import static dev.sluice.server.TestServer.assertRefused;
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import com.google.protobuf.ByteString;
 import dev.sluice.proto.v1.CreateQueueRequest;
@@ -24,12 +24,10 @@ import dev.sluice.proto.v1.SettleResponse;
 import dev.sluice.proto.v1.Settlement;
 import dev.sluice.proto.v1.UpdateQueueRequest;
 import io.grpc.Status;
-import io.grpc.StatusRuntimeException;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.stream.IntStream;
-import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -96,13 +94,6 @@ final class QueueServiceTest {
         .getQueue(GetQueueRequest.newBuilder().setName(queue).build())
         .getStats()
         .getDepth();
-  }
-
-  private static void assertRefused(ThrowingCallable call, Status.Code code, String words) {
-    assertThatThrownBy(call)
-        .isInstanceOfSatisfying(
-            StatusRuntimeException.class, e -> assertThat(e.getStatus().getCode()).isEqualTo(code))
-        .hasMessageContaining(words);
   }
 
   @Test

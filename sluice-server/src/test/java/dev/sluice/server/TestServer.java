@@ -1,13 +1,19 @@
 package dev.sluice.server;
 
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
 import dev.sluice.proto.v1.CreateQueueRequest;
 import dev.sluice.proto.v1.LimitsGrpc;
 import dev.sluice.proto.v1.QueueConfig;
 import dev.sluice.proto.v1.QueuesGrpc;
 import io.grpc.ManagedChannel;
+import io.grpc.Status;
+import io.grpc.StatusRuntimeException;
 import io.grpc.netty.shaded.io.grpc.netty.NettyChannelBuilder;
 import java.io.IOException;
 import java.nio.file.Path;
+import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 
 /** A server on a port of its own, and a client of it. */
 final class TestServer implements AutoCloseable {
@@ -38,6 +44,14 @@ final class TestServer implements AutoCloseable {
 
   void createQueue(String name, QueueConfig config) {
     queues().createQueue(CreateQueueRequest.newBuilder().setName(name).setConfig(config).build());
+  }
+
+  /** {@code call} fails so, in these words. */
+  static void assertRefused(ThrowingCallable call, Status.Code code, String words) {
+    assertThatThrownBy(call)
+        .isInstanceOfSatisfying(
+            StatusRuntimeException.class, e -> assertThat(e.getStatus().getCode()).isEqualTo(code))
+        .hasMessageContaining(words);
   }
 
   @Override
