@@ -46,6 +46,7 @@ final class BrokerArchitectureTest {
                 "dev.sluice.broker",
                 "java..",
                 "com.sun.management",
+                "com.sun.nio.file", // direct I/O
                 "org.jspecify.annotations",
                 "org.luaj..",
                 "org.rocksdb"))
