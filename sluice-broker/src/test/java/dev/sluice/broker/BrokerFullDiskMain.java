@@ -28,6 +28,9 @@ final class BrokerFullDiskMain {
   /** To open a store takes as much room as its log has bytes: they go to a table file. */
   private static final int BALLAST_BYTES = 40 << 20;
 
+  /** More than the broker takes to give back what it can. */
+  private static final long RECLAIMED_MILLIS = 2_500;
+
   /** 200 MB. */
   private static final int CHURNED = 4_000;
 
@@ -79,7 +82,7 @@ final class BrokerFullDiskMain {
     try (Broker broker = Broker.open(dir, config)) {
       broker.createQueue("q", QUEUE);
       print("enqueue: " + told(fill(broker)));
-      print("enqueue again: " + told(enqueue(broker)));
+      print("enqueue again: " + told(fillUp(broker)));
       print("acked half: " + acked(broker, confirmed.size() / 2));
       print("redrive: " + broker.redrive("q.dlq", 0, false));
       Files.delete(ballast);
@@ -205,6 +208,18 @@ final class BrokerFullDiskMain {
         return refusal;
       }
       LockSupport.parkNanos(pauseNanos);
+    }
+  }
+
+  /** Fills it until there is nothing left that the broker can give back by itself; returns why. */
+  private Throwable fillUp(Broker broker) throws InterruptedException {
+    while (true) {
+      Thread.sleep(RECLAIMED_MILLIS);
+      Throwable refusal = enqueue(broker);
+      if (refusal != null) {
+        return refusal;
+      }
+      fill(broker);
     }
   }
 
