@@ -1,6 +1,5 @@
 package dev.sluice.server;
 
-import dev.sluice.broker.BrokerException;
 import dev.sluice.broker.Consumer;
 import dev.sluice.broker.Delivery;
 import dev.sluice.proto.v1.ConsumeRequest;
@@ -11,13 +10,12 @@ import io.grpc.stub.ServerCallStreamObserver;
 import io.grpc.stub.StreamObserver;
 import java.util.List;
 import java.util.Optional;
-import org.jspecify.annotations.Nullable;
 
 /**
- * One consumer's stream. Deliveries wait on a thread of the broker while the consumer does not
- * read; settlements and their answers go on beside them.
+ * One consumer's stream: settlements and their answers go on beside deliveries that have to wait.
  */
-final class ConsumeStream implements StreamObserver<ConsumeRequest>, Consumer.Handler {
+final class ConsumeStream extends DeliveryStream<ConsumeResponse>
+    implements StreamObserver<ConsumeRequest> {
   /** How many settlements may be on their way into the broker. */
   private static final int WINDOW = 64;
 
@@ -31,23 +29,20 @@ final class ConsumeStream implements StreamObserver<ConsumeRequest>, Consumer.Ha
   private final ServerCallStreamObserver<ConsumeResponse> call;
 
   // Guarded by this.
-  private @Nullable Consumer consumer;
-  private boolean ended;
   private boolean halfClosed;
   private int settling;
 
-  ConsumeStream(QueueApi queues, Caller caller, ServerCallStreamObserver<ConsumeResponse> call) {
+  ConsumeStream(
+      QueueApi queues,
+      Caller caller,
+      ServerCallStreamObserver<ConsumeResponse> call,
+      OpenStreams streams) {
+    super(call, streams);
     this.queues = queues;
     this.caller = caller;
     this.call = call;
     call.disableAutoRequest();
-    call.setOnCancelHandler(this::leave);
-    call.setOnReadyHandler(this::wake);
     call.request(WINDOW);
-  }
-
-  private synchronized void wake() {
-    notifyAll();
   }
 
   @Override
@@ -67,21 +62,18 @@ final class ConsumeStream implements StreamObserver<ConsumeRequest>, Consumer.Ha
 
   private void open(ConsumeRequest.Open open) {
     QueueApi.requireBetween("prefetch", open.getPrefetch() & 0xffffffffL, 0, MAX_PREFETCH);
-    if (opened() != null) {
+    if (consumer() != null) {
       throw ApiException.invalid("open must come once: queue=" + open.getQueue());
     }
     Consumer opened = queues.consume(caller, open.getQueue(), open.getPrefetch(), this);
     synchronized (this) {
-      if (ended) {
-        opened.close();
+      if (!begin(opened)) {
         return;
       }
-      consumer = opened;
-      call.onNext(
+      send(
           ConsumeResponse.newBuilder()
               .setOpened(ConsumeResponse.Opened.getDefaultInstance())
               .build());
-      notifyAll();
     }
     if (open.getPrefetch() == 0 && open.getCredit() > 0) {
       opened.addCredit(open.getCredit());
@@ -89,12 +81,8 @@ final class ConsumeStream implements StreamObserver<ConsumeRequest>, Consumer.Ha
     call.request(1);
   }
 
-  private synchronized @Nullable Consumer opened() {
-    return consumer;
-  }
-
   private Consumer requireOpened() {
-    Consumer known = opened();
+    Consumer known = consumer();
     if (known == null) {
       throw ApiException.invalid("open must come first");
     }
@@ -131,10 +119,10 @@ final class ConsumeStream implements StreamObserver<ConsumeRequest>, Consumer.Ha
                           .setError(failure.toWire())));
     }
     settling--;
-    if (!ended) {
-      call.onNext(ConsumeResponse.newBuilder().setSettled(settled).build());
+    if (!hasEnded()) {
+      send(ConsumeResponse.newBuilder().setSettled(settled).build());
       call.request(1);
-      complete();
+      completeIfSettled();
     }
   }
 
@@ -155,45 +143,8 @@ final class ConsumeStream implements StreamObserver<ConsumeRequest>, Consumer.Ha
     send(batch);
   }
 
-  /** Waits until the consumer has read what was sent before. */
-  private synchronized void send(Deliveries.Builder batch) {
-    try {
-      while (!ended && (consumer == null || !call.isReady())) {
-        wait();
-      }
-      if (!ended) {
-        call.onNext(ConsumeResponse.newBuilder().setDeliveries(batch).build());
-      }
-    } catch (InterruptedException closing) {
-      Thread.currentThread().interrupt();
-    }
-  }
-
-  @Override
-  public void ended(BrokerException why) {
-    fail(why);
-  }
-
-  private synchronized void fail(Throwable why) {
-    if (!ended) {
-      end();
-      call.onError(ApiException.of(why).toStatus());
-    }
-  }
-
-  /** The client is gone: what it had goes to others at once. */
-  private synchronized void leave() {
-    if (!ended) {
-      end();
-    }
-  }
-
-  private synchronized void end() {
-    ended = true;
-    notifyAll();
-    if (consumer != null) {
-      consumer.close();
-    }
+  private void send(Deliveries.Builder batch) {
+    sendWhenRead(ConsumeResponse.newBuilder().setDeliveries(batch).build());
   }
 
   @Override
@@ -205,13 +156,12 @@ final class ConsumeStream implements StreamObserver<ConsumeRequest>, Consumer.Ha
   @Override
   public synchronized void onCompleted() {
     halfClosed = true;
-    complete();
+    completeIfSettled();
   }
 
-  private synchronized void complete() {
-    if (halfClosed && settling == 0 && !ended) {
-      end();
-      call.onCompleted();
+  private synchronized void completeIfSettled() {
+    if (halfClosed && settling == 0) {
+      complete();
     }
   }
 }

@@ -218,7 +218,7 @@ final class QueueApi {
     return broker.redrive(deadLetterQueue, count, runScript);
   }
 
-  private static void requireName(String queue) {
+  static void requireName(String queue) {
     if (queue.isEmpty()) {
       throw ApiException.invalid("queue must not be empty");
     }

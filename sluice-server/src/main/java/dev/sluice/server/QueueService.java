@@ -39,9 +39,11 @@ final class QueueService extends QueuesGrpc.QueuesImplBase {
   private static final int DEFAULT_PEEK = 10;
 
   private final QueueApi queues;
+  private final OpenStreams streams;
 
-  QueueService(QueueApi queues) {
+  QueueService(QueueApi queues, OpenStreams streams) {
     this.queues = queues;
+    this.streams = streams;
   }
 
   @Override
@@ -83,7 +85,7 @@ final class QueueService extends QueuesGrpc.QueuesImplBase {
   @Override
   public StreamObserver<ConsumeRequest> consume(StreamObserver<ConsumeResponse> call) {
     return new ConsumeStream(
-        queues, Access.caller(), (ServerCallStreamObserver<ConsumeResponse>) call);
+        queues, Access.caller(), (ServerCallStreamObserver<ConsumeResponse>) call, streams);
   }
 
   @Override

@@ -21,13 +21,19 @@ public final class SluiceServer implements AutoCloseable {
 
   private final Broker broker;
   private final Server grpc;
+  private final OpenStreams streams;
   private final ExecutorService workers;
   private final ScheduledExecutorService timer;
 
   private SluiceServer(
-      Broker broker, Server grpc, ExecutorService workers, ScheduledExecutorService timer) {
+      Broker broker,
+      Server grpc,
+      OpenStreams streams,
+      ExecutorService workers,
+      ScheduledExecutorService timer) {
     this.broker = broker;
     this.grpc = grpc;
+    this.streams = streams;
     this.workers = workers;
     this.timer = timer;
   }
@@ -45,15 +51,18 @@ public final class SluiceServer implements AutoCloseable {
     ExecutorService workers =
         Executors.newFixedThreadPool(2 * Runtime.getRuntime().availableProcessors() + 2);
     QueueApi queues = new QueueApi(broker, timer);
+    OpenStreams streams = new OpenStreams();
     LimitApi limits = new LimitApi(Throttle.create());
     Server grpc =
         NettyServerBuilder.forAddress(new InetSocketAddress(config.grpcHost(), config.grpcPort()))
             .executor(workers)
             .intercept(new Access(authorization -> Caller.ANYBODY))
-            .addService(new QueueService(queues))
+            .addService(new QueueService(queues, streams))
             .addService(new LimitService(limits))
+            .addService(EarlyHeaders.before(new FilaMessages(queues, streams)))
+            .addService(new FilaAdministration(queues, new ConfigApi(broker)))
             .build();
-    SluiceServer server = new SluiceServer(broker, grpc, workers, timer);
+    SluiceServer server = new SluiceServer(broker, grpc, streams, workers, timer);
     try {
       grpc.start();
     } catch (IOException | RuntimeException failure) {
@@ -76,6 +85,7 @@ public final class SluiceServer implements AutoCloseable {
   @Override
   public void close() {
     grpc.shutdown();
+    streams.close();
     try {
       if (!grpc.awaitTermination(DRAIN_SECONDS, TimeUnit.SECONDS)) {
         grpc.shutdownNow();

@@ -22,7 +22,7 @@ import org.jspecify.annotations.Nullable;
 /** What the broker knows, as messages of {@code sluice.v1} and back. */
 final class Wire {
   /** More fairness keys of a queue are not shown. */
-  private static final int MAX_KEYS = 1_000;
+  static final int MAX_KEYS = 1_000;
 
   private static final char LEASE_SEPARATOR = '.';
 
@@ -78,7 +78,7 @@ final class Wire {
   }
 
   /** Nobody changes what the broker has read. */
-  private static ByteString bytes(byte[] payload) {
+  static ByteString bytes(byte[] payload) {
     return UnsafeByteOperations.unsafeWrap(payload);
   }
 
@@ -188,7 +188,7 @@ final class Wire {
     };
   }
 
-  private static @Nullable String emptyToNull(String text) {
+  static @Nullable String emptyToNull(String text) {
     return text.isEmpty() ? null : text;
   }
 

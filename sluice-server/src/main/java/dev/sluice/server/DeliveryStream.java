@@ -1,0 +1,110 @@
+package dev.sluice.server;
+
+import dev.sluice.broker.BrokerException;
+import dev.sluice.broker.Consumer;
+import io.grpc.stub.ServerCallStreamObserver;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A stream of deliveries to one client. They wait on a thread of the broker while the client does
+ * not read, so that a slow one costs no memory; when the stream ends, however it does, what the
+ * client has not settled goes to others at once.
+ *
+ * @param <R> what is sent
+ */
+abstract class DeliveryStream<R> implements Consumer.Handler {
+  private final ServerCallStreamObserver<R> call;
+  private final OpenStreams streams;
+
+  // Guarded by this.
+  private @Nullable Consumer consumer;
+  private boolean ended;
+
+  DeliveryStream(ServerCallStreamObserver<R> call, OpenStreams streams) {
+    this.call = call;
+    this.streams = streams;
+    call.setOnCancelHandler(this::leave);
+    call.setOnReadyHandler(this::wake);
+    streams.add(this);
+  }
+
+  private synchronized void wake() {
+    notifyAll();
+  }
+
+  /** Lets deliveries of {@code opened} through; false if the stream has ended meanwhile. */
+  final synchronized boolean begin(Consumer opened) {
+    if (ended) {
+      opened.close();
+      return false;
+    }
+    consumer = opened;
+    notifyAll();
+    return true;
+  }
+
+  /** Null before the stream has begun. */
+  final synchronized @Nullable Consumer consumer() {
+    return consumer;
+  }
+
+  final synchronized boolean hasEnded() {
+    return ended;
+  }
+
+  /** Sends an answer, which the client has asked for and so has room for. */
+  final synchronized void send(R answer) {
+    if (!ended) {
+      call.onNext(answer);
+    }
+  }
+
+  /** Waits until the client has read what was sent before; does nothing if it is gone. */
+  final synchronized void sendWhenRead(R deliveries) {
+    try {
+      while (!ended && (consumer == null || !call.isReady())) {
+        wait();
+      }
+      send(deliveries);
+    } catch (InterruptedException closing) {
+      Thread.currentThread().interrupt();
+    }
+  }
+
+  @Override
+  public final void ended(BrokerException why) {
+    fail(why);
+  }
+
+  /** Ends the stream with a status. */
+  final synchronized void fail(Throwable why) {
+    if (!ended) {
+      end();
+      call.onError(ApiException.of(why).toStatus());
+    }
+  }
+
+  /** The client is gone. */
+  final synchronized void leave() {
+    if (!ended) {
+      end();
+    }
+  }
+
+  /** Nothing more is to be sent. */
+  final synchronized void complete() {
+    if (!ended) {
+      end();
+      call.onCompleted();
+    }
+  }
+
+  private synchronized void end() {
+    ended = true;
+    streams.remove(this);
+    notifyAll();
+    if (consumer != null) {
+      consumer.close();
+    }
+  }
+}

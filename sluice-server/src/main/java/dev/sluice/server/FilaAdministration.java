@@ -1,0 +1,128 @@
+package dev.sluice.server;
+
+import dev.sluice.server.Permission.Kind;
+import dev.sluice.server.fila.ConfigEntry;
+import dev.sluice.server.fila.CreateQueueRequest;
+import dev.sluice.server.fila.CreateQueueResponse;
+import dev.sluice.server.fila.DeleteQueueRequest;
+import dev.sluice.server.fila.DeleteQueueResponse;
+import dev.sluice.server.fila.FilaAdminGrpc;
+import dev.sluice.server.fila.GetConfigRequest;
+import dev.sluice.server.fila.GetConfigResponse;
+import dev.sluice.server.fila.GetStatsRequest;
+import dev.sluice.server.fila.GetStatsResponse;
+import dev.sluice.server.fila.ListConfigRequest;
+import dev.sluice.server.fila.ListConfigResponse;
+import dev.sluice.server.fila.ListQueuesRequest;
+import dev.sluice.server.fila.ListQueuesResponse;
+import dev.sluice.server.fila.RedriveRequest;
+import dev.sluice.server.fila.RedriveResponse;
+import dev.sluice.server.fila.SetConfigRequest;
+import dev.sluice.server.fila.SetConfigResponse;
+import io.grpc.stub.StreamObserver;
+
+/** {@code fila.v1.FilaAdmin}: queues and configuration, for clients of fila. */
+final class FilaAdministration extends FilaAdminGrpc.FilaAdminImplBase {
+  private final QueueApi queues;
+  private final ConfigApi config;
+
+  FilaAdministration(QueueApi queues, ConfigApi config) {
+    this.queues = queues;
+    this.config = config;
+  }
+
+  @Override
+  public void createQueue(CreateQueueRequest request, StreamObserver<CreateQueueResponse> call) {
+    String name = request.getName();
+    Calls.answer(
+        call,
+        caller -> {
+          QueueApi.requireName(name);
+          caller.require(Kind.ADMIN, name);
+          queues.create(caller, name, FilaWire.config(request.getConfig()));
+          return CreateQueueResponse.newBuilder().setQueueId(name).build();
+        });
+  }
+
+  @Override
+  public void deleteQueue(DeleteQueueRequest request, StreamObserver<DeleteQueueResponse> call) {
+    Calls.answer(
+        call,
+        caller -> {
+          queues.delete(caller, request.getQueue());
+          return DeleteQueueResponse.getDefaultInstance();
+        });
+  }
+
+  @Override
+  public void setConfig(SetConfigRequest request, StreamObserver<SetConfigResponse> call) {
+    Calls.answer(
+        call,
+        caller -> {
+          config.set(caller, request.getKey(), request.getValue());
+          return SetConfigResponse.getDefaultInstance();
+        });
+  }
+
+  @Override
+  public void getConfig(GetConfigRequest request, StreamObserver<GetConfigResponse> call) {
+    Calls.answer(
+        call,
+        caller ->
+            GetConfigResponse.newBuilder().setValue(config.get(caller, request.getKey())).build());
+  }
+
+  @Override
+  public void listConfig(ListConfigRequest request, StreamObserver<ListConfigResponse> call) {
+    Calls.answer(
+        call,
+        caller -> {
+          ListConfigResponse.Builder response = ListConfigResponse.newBuilder();
+          config
+              .list(caller, request.getPrefix())
+              .forEach(
+                  (key, value) ->
+                      response.addEntries(ConfigEntry.newBuilder().setKey(key).setValue(value)));
+          return response.setTotalCount(response.getEntriesCount()).build();
+        });
+  }
+
+  @Override
+  public void getStats(GetStatsRequest request, StreamObserver<GetStatsResponse> call) {
+    Calls.answer(
+        call,
+        caller -> {
+          QueueApi.requireName(request.getQueue());
+          caller.requireAdminOfAll();
+          return FilaWire.stats(queues.stats(caller, request.getQueue()), config.throttles(caller));
+        });
+  }
+
+  @Override
+  public void redrive(RedriveRequest request, StreamObserver<RedriveResponse> call) {
+    // A number without a sign: above half of its range it is more than there can be.
+    long count = request.getCount() < 0 ? Long.MAX_VALUE : request.getCount();
+    Calls.answer(
+        call,
+        caller -> {
+          QueueApi.requireName(request.getDlqQueue());
+          caller.requireAdminOfAll();
+          long redriven = queues.redrive(caller, request.getDlqQueue(), count, false);
+          return RedriveResponse.newBuilder().setRedriven(redriven).build();
+        });
+  }
+
+  @Override
+  public void listQueues(ListQueuesRequest request, StreamObserver<ListQueuesResponse> call) {
+    Calls.answer(
+        call,
+        caller -> {
+          caller.requireAdminOfAll();
+          ListQueuesResponse.Builder response = ListQueuesResponse.newBuilder();
+          queues
+              .list(caller)
+              .forEach((name, stats) -> response.addQueues(FilaWire.info(name, stats)));
+          return response.build();
+        });
+  }
+}

@@ -1,0 +1,112 @@
+package dev.sluice.server;
+
+import com.google.protobuf.Timestamp;
+import dev.sluice.ThrottleStats;
+import dev.sluice.broker.Delivery;
+import dev.sluice.broker.QueueConfig;
+import dev.sluice.broker.QueueStats;
+import dev.sluice.server.fila.ConsumeResponse;
+import dev.sluice.server.fila.GetStatsResponse;
+import dev.sluice.server.fila.Message;
+import dev.sluice.server.fila.MessageMetadata;
+import dev.sluice.server.fila.MessageTimestamps;
+import dev.sluice.server.fila.PerFairnessKeyStats;
+import dev.sluice.server.fila.PerThrottleKeyStats;
+import dev.sluice.server.fila.QueueInfo;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.List;
+
+/** What the broker knows, as messages of {@code fila.v1} and back. */
+final class FilaWire {
+  /** What a fairness key of weight 1 may spend in a round. */
+  private static final int QUANTUM = 1;
+
+  private FilaWire() {}
+
+  static ConsumeResponse response(Delivery delivery) {
+    return ConsumeResponse.newBuilder()
+        .setMessage(
+            Message.newBuilder()
+                .setId(delivery.id().toString())
+                .putAllHeaders(delivery.headers())
+                .setPayload(Wire.bytes(delivery.payload()))
+                .setMetadata(metadata(delivery))
+                .setTimestamps(
+                    MessageTimestamps.newBuilder().setEnqueuedAt(timestamp(delivery.enqueuedAt()))))
+        .build();
+  }
+
+  private static MessageMetadata metadata(Delivery delivery) {
+    return MessageMetadata.newBuilder()
+        .setFairnessKey(delivery.key())
+        .setWeight(delivery.weight())
+        .addAllThrottleKeys(delivery.throttles())
+        .setAttemptCount(delivery.attempts())
+        .setQueueId(delivery.queue())
+        .build();
+  }
+
+  private static Timestamp timestamp(Instant time) {
+    return Timestamp.newBuilder()
+        .setSeconds(time.getEpochSecond())
+        .setNanos(time.getNano())
+        .build();
+  }
+
+  static QueueConfig config(dev.sluice.server.fila.QueueConfig wire) {
+    QueueConfig.Builder config =
+        QueueConfig.builder()
+            .onEnqueue(Wire.emptyToNull(wire.getOnEnqueueScript()))
+            .onFailure(Wire.emptyToNull(wire.getOnFailureScript()));
+    if (wire.getVisibilityTimeoutMs() != 0) {
+      QueueApi.requireBetween(
+          "visibility_timeout_ms",
+          wire.getVisibilityTimeoutMs(),
+          QueueConfig.MIN_LEASE.toMillis(),
+          QueueConfig.MAX_LEASE.toMillis());
+      config.leaseTimeout(Duration.ofMillis(wire.getVisibilityTimeoutMs()));
+    }
+    return config.build();
+  }
+
+  static GetStatsResponse stats(QueueStats stats, List<ThrottleStats> throttles) {
+    GetStatsResponse.Builder wire =
+        GetStatsResponse.newBuilder()
+            .setDepth(stats.depth())
+            .setInFlight(stats.inFlight())
+            .setActiveFairnessKeys(stats.keys().size())
+            .setActiveConsumers(stats.consumers())
+            .setQuantum(QUANTUM);
+    stats.keys().stream()
+        .limit(Wire.MAX_KEYS)
+        .forEach(
+            key ->
+                wire.addPerKeyStats(
+                    PerFairnessKeyStats.newBuilder()
+                        .setKey(key.key())
+                        .setPendingCount(key.pending())
+                        .setCurrentDeficit(key.deficit())
+                        .setWeight(key.weight())));
+    throttles.stream()
+        .limit(Wire.MAX_KEYS)
+        .forEach(
+            throttle ->
+                wire.addPerThrottleStats(
+                    PerThrottleKeyStats.newBuilder()
+                        .setKey(throttle.key())
+                        .setTokens(throttle.level())
+                        .setRatePerSecond(throttle.ratePerSecond())
+                        .setBurst(throttle.burst())));
+    return wire.build();
+  }
+
+  static QueueInfo info(String name, QueueStats stats) {
+    return QueueInfo.newBuilder()
+        .setName(name)
+        .setDepth(stats.depth())
+        .setInFlight(stats.inFlight())
+        .setActiveConsumers(stats.consumers())
+        .build();
+  }
+}
