@@ -1,0 +1,170 @@
+package dev.sluice.server;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.catchThrowableOfType;
+
+import com.google.protobuf.ByteString;
+import dev.sluice.server.fila.AckRequest;
+import dev.sluice.server.fila.ConsumeRequest;
+import dev.sluice.server.fila.ConsumeResponse;
+import dev.sluice.server.fila.CreateQueueRequest;
+import dev.sluice.server.fila.EnqueueRequest;
+import dev.sluice.server.fila.FilaAdminGrpc;
+import dev.sluice.server.fila.FilaServiceGrpc;
+import dev.sluice.server.fila.GetStatsRequest;
+import dev.sluice.server.fila.GetStatsResponse;
+import dev.sluice.server.fila.Message;
+import dev.sluice.server.fila.NackRequest;
+import dev.sluice.server.fila.QueueConfig;
+import io.grpc.ManagedChannel;
+import io.grpc.Status;
+import io.grpc.StatusRuntimeException;
+import io.grpc.netty.shaded.io.grpc.netty.NettyChannelBuilder;
+import io.grpc.stub.ClientCallStreamObserver;
+import io.grpc.stub.ClientResponseObserver;
+import java.util.Map;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.TimeUnit;
+import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
+
+/** A stock client of fila: nothing but what is generated from its protocol. */
+final class FilaClient implements AutoCloseable {
+  private static final long PATIENCE_SECONDS = 20;
+
+  private final ManagedChannel channel;
+  final FilaServiceGrpc.FilaServiceBlockingStub messages;
+  final FilaServiceGrpc.FilaServiceFutureStub messagesLater;
+  final FilaAdminGrpc.FilaAdminBlockingStub admin;
+
+  FilaClient(SluiceServer server) {
+    channel = NettyChannelBuilder.forAddress("127.0.0.1", server.grpcPort()).usePlaintext().build();
+    messages = FilaServiceGrpc.newBlockingStub(channel);
+    messagesLater = FilaServiceGrpc.newFutureStub(channel);
+    admin = FilaAdminGrpc.newBlockingStub(channel);
+  }
+
+  void create(String queue) {
+    create(queue, "", "");
+  }
+
+  void create(String queue, String onEnqueue, String onFailure) {
+    var response =
+        admin.createQueue(
+            CreateQueueRequest.newBuilder()
+                .setName(queue)
+                .setConfig(
+                    QueueConfig.newBuilder()
+                        .setOnEnqueueScript(onEnqueue)
+                        .setOnFailureScript(onFailure))
+                .build());
+    assertThat(response.getQueueId()).isEqualTo(queue);
+  }
+
+  String enqueue(String queue, String payload) {
+    return enqueue(queue, payload, Map.of());
+  }
+
+  String enqueue(String queue, String payload, Map<String, String> headers) {
+    return messages
+        .enqueue(
+            EnqueueRequest.newBuilder()
+                .setQueue(queue)
+                .setPayload(ByteString.copyFromUtf8(payload))
+                .putAllHeaders(headers)
+                .build())
+        .getMessageId();
+  }
+
+  void ack(String queue, String id) {
+    messages.ack(AckRequest.newBuilder().setQueue(queue).setMessageId(id).build());
+  }
+
+  void nack(String queue, String id) {
+    messages.nack(
+        NackRequest.newBuilder().setQueue(queue).setMessageId(id).setError("no luck").build());
+  }
+
+  GetStatsResponse stats(String queue) {
+    return admin.getStats(GetStatsRequest.newBuilder().setQueue(queue).build());
+  }
+
+  /** A stream that reads as fast as it can. */
+  Stream consume(String queue) {
+    return consume(queue, Integer.MAX_VALUE);
+  }
+
+  /** A stream that reads so many messages and then waits. */
+  Stream consume(String queue, int initially) {
+    Stream stream = new Stream(initially);
+    FilaServiceGrpc.newStub(channel)
+        .consume(ConsumeRequest.newBuilder().setQueue(queue).build(), stream);
+    return stream;
+  }
+
+  static Status.Code codeOf(ThrowingCallable call) {
+    return catchThrowableOfType(StatusRuntimeException.class, call).getStatus().getCode();
+  }
+
+  @Override
+  public void close() {
+    channel.shutdownNow();
+  }
+
+  /** What has come by a stream. */
+  static final class Stream implements ClientResponseObserver<ConsumeRequest, ConsumeResponse> {
+    private final int initially;
+    private final BlockingQueue<Message> received = new LinkedBlockingQueue<>();
+    private final CompletableFuture<Status> end = new CompletableFuture<>();
+    private final CompletableFuture<ClientCallStreamObserver<ConsumeRequest>> call =
+        new CompletableFuture<>();
+
+    Stream(int initially) {
+      this.initially = initially;
+    }
+
+    @Override
+    public void beforeStart(ClientCallStreamObserver<ConsumeRequest> started) {
+      started.disableAutoRequestWithInitial(initially);
+      call.complete(started);
+    }
+
+    @Override
+    public void onNext(ConsumeResponse response) {
+      received.add(response.getMessage());
+    }
+
+    @Override
+    public void onError(Throwable failure) {
+      end.complete(Status.fromThrowable(failure));
+    }
+
+    @Override
+    public void onCompleted() {
+      end.complete(Status.OK);
+    }
+
+    Message next() throws InterruptedException {
+      Message next = received.poll(PATIENCE_SECONDS, TimeUnit.SECONDS);
+      assertThat(next).as("a message in time").isNotNull();
+      return next;
+    }
+
+    boolean isEmpty() {
+      return received.isEmpty();
+    }
+
+    void request(int count) {
+      call.join().request(count);
+    }
+
+    void cancel() {
+      call.join().cancel("enough", null);
+    }
+
+    Status end() throws Exception {
+      return end.get(PATIENCE_SECONDS, TimeUnit.SECONDS);
+    }
+  }
+}

@@ -1,0 +1,286 @@
+package dev.sluice.server;
+
+import static dev.sluice.server.FilaClient.codeOf;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import com.google.common.util.concurrent.ListenableFuture;
+import com.google.protobuf.ByteString;
+import dev.sluice.server.FilaClient.Stream;
+import dev.sluice.server.fila.ConsumeRequest;
+import dev.sluice.server.fila.ConsumeResponse;
+import dev.sluice.server.fila.DeleteQueueRequest;
+import dev.sluice.server.fila.EnqueueRequest;
+import dev.sluice.server.fila.EnqueueResponse;
+import dev.sluice.server.fila.FilaServiceGrpc;
+import dev.sluice.server.fila.Message;
+import io.grpc.CallOptions;
+import io.grpc.ClientCall;
+import io.grpc.Metadata;
+import io.grpc.Status;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.UUID;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+final class FilaMessagesTest {
+  private static final String TO_DEAD_LETTERS =
+      "function on_failure(msg) return { action = 'dlq' } end";
+
+  @TempDir static Path dir;
+  private static SluiceServer server;
+  private static FilaClient client;
+
+  @BeforeAll
+  static void start() throws Exception {
+    server = SluiceServer.start(ServerConfig.defaults(dir).withPorts(0));
+    client = new FilaClient(server);
+  }
+
+  @AfterAll
+  static void stop() {
+    client.close();
+    server.close();
+  }
+
+  @Test
+  void consume_deliversWhatWasEnqueued() throws Exception {
+    client.create("plain");
+    String id = client.enqueue("plain", "hello", Map.of("h", "v"));
+    Message message = client.consume("plain").next();
+    assertThat(message.getId()).isEqualTo(id);
+    assertThat(message.getPayload().toStringUtf8()).isEqualTo("hello");
+    assertThat(message.getHeadersMap()).containsExactly(Map.entry("h", "v"));
+    assertThat(message.getTimestamps().getEnqueuedAt().getSeconds()).isPositive();
+    var metadata = message.getMetadata();
+    assertThat(metadata.getFairnessKey()).isEqualTo("default");
+    assertThat(metadata.getWeight()).isEqualTo(1);
+    assertThat(metadata.getThrottleKeysList()).isEmpty();
+    assertThat(metadata.getAttemptCount()).isZero();
+    assertThat(metadata.getQueueId()).isEqualTo("plain");
+  }
+
+  @Test
+  void nack_redeliversOnTheSameStream() throws Exception {
+    client.create("again");
+    String id = client.enqueue("again", "x");
+    Stream stream = client.consume("again");
+    assertThat(stream.next().getMetadata().getAttemptCount()).isZero();
+    client.nack("again", id);
+    Message second = stream.next();
+    assertThat(second.getId()).isEqualTo(id);
+    assertThat(second.getMetadata().getAttemptCount()).isEqualTo(1);
+    client.ack("again", id);
+    assertThat(client.stats("again").getDepth()).isZero();
+    assertThat(codeOf(() -> client.ack("again", id))).isEqualTo(Status.Code.NOT_FOUND);
+    assertThat(codeOf(() -> client.nack("again", id))).isEqualTo(Status.Code.NOT_FOUND);
+  }
+
+  @Test
+  void ack_ofWhatIsNotLeasedIsNotFound() {
+    client.create("waiting");
+    String id = client.enqueue("waiting", "x");
+    assertThat(codeOf(() -> client.ack("waiting", id))).isEqualTo(Status.Code.NOT_FOUND);
+    assertThat(codeOf(() -> client.ack("waiting", UUID.randomUUID().toString())))
+        .isEqualTo(Status.Code.NOT_FOUND);
+    assertThat(client.stats("waiting").getDepth()).isEqualTo(1);
+  }
+
+  @Test
+  void unknownQueue_isNotFound() throws Exception {
+    String id = UUID.randomUUID().toString();
+    assertThat(codeOf(() -> client.enqueue("nowhere", "x"))).isEqualTo(Status.Code.NOT_FOUND);
+    assertThat(codeOf(() -> client.ack("nowhere", id))).isEqualTo(Status.Code.NOT_FOUND);
+    assertThat(codeOf(() -> client.nack("nowhere", id))).isEqualTo(Status.Code.NOT_FOUND);
+    Status end = client.consume("nowhere").end();
+    assertThat(end.getCode()).isEqualTo(Status.Code.NOT_FOUND);
+    assertThat(end.getDescription()).contains("nowhere");
+  }
+
+  @Test
+  void emptyNames_areInvalid() throws Exception {
+    client.create("named");
+    String id = UUID.randomUUID().toString();
+    assertThat(codeOf(() -> client.enqueue("", "x"))).isEqualTo(Status.Code.INVALID_ARGUMENT);
+    assertThat(codeOf(() -> client.ack("", id))).isEqualTo(Status.Code.INVALID_ARGUMENT);
+    assertThat(codeOf(() -> client.nack("", id))).isEqualTo(Status.Code.INVALID_ARGUMENT);
+    assertThat(codeOf(() -> client.ack("named", ""))).isEqualTo(Status.Code.INVALID_ARGUMENT);
+    assertThat(codeOf(() -> client.nack("named", ""))).isEqualTo(Status.Code.INVALID_ARGUMENT);
+    assertThat(client.consume("").end().getCode()).isEqualTo(Status.Code.INVALID_ARGUMENT);
+  }
+
+  @Test
+  void malformedId_isInvalid() {
+    client.create("ids");
+    for (String id : List.of("x", "not-a-uuid-but-thirty-six-characters", "../../etc/passwd")) {
+      assertThat(codeOf(() -> client.ack("ids", id))).isEqualTo(Status.Code.INVALID_ARGUMENT);
+      assertThat(codeOf(() -> client.nack("ids", id))).isEqualTo(Status.Code.INVALID_ARGUMENT);
+      // Whatever the queue: the form of the id is looked at before the queue is.
+      assertThat(codeOf(() -> client.ack("nowhere", id))).isEqualTo(Status.Code.INVALID_ARGUMENT);
+    }
+  }
+
+  @Test
+  void onEnqueue_decidesKeysAndWeight() throws Exception {
+    client.create(
+        "scripted",
+        """
+        function on_enqueue(msg)
+          return {
+            fairness_key = msg.headers.tenant,
+            weight = 3,
+            throttle_keys = { "api:" .. msg.headers.tenant, "all" }
+          }
+        end
+        """,
+        "");
+    client.enqueue("scripted", "x", Map.of("tenant", "acme"));
+    var metadata = client.consume("scripted").next().getMetadata();
+    assertThat(metadata.getFairnessKey()).isEqualTo("acme");
+    assertThat(metadata.getWeight()).isEqualTo(3);
+    assertThat(metadata.getThrottleKeysList()).containsExactlyInAnyOrder("api:acme", "all");
+  }
+
+  @Test
+  void onFailure_makesDeadLetters() throws Exception {
+    client.create("fragile", "", TO_DEAD_LETTERS);
+    client.enqueue("fragile", "broken", Map.of("h", "v"));
+    Stream stream = client.consume("fragile");
+    client.nack("fragile", stream.next().getId());
+    Message dead = client.consume("fragile.dlq").next();
+    assertThat(dead.getPayload().toStringUtf8()).isEqualTo("broken");
+    assertThat(dead.getHeadersMap()).containsEntry("h", "v");
+    assertThat(dead.getMetadata().getQueueId()).isEqualTo("fragile.dlq");
+    client.ack("fragile.dlq", dead.getId());
+    assertThat(client.stats("fragile.dlq").getDepth()).isZero();
+    assertThat(stream.isEmpty()).isTrue();
+  }
+
+  @Test
+  void consume_opensBeforeThereIsAMessage() throws Exception {
+    client.create("idle");
+    ClientCall<ConsumeRequest, ConsumeResponse> call =
+        client
+            .messages
+            .getChannel()
+            .newCall(FilaServiceGrpc.getConsumeMethod(), CallOptions.DEFAULT);
+    CompletableFuture<Metadata> headers = new CompletableFuture<>();
+    call.start(
+        new ClientCall.Listener<>() {
+          @Override
+          public void onHeaders(Metadata came) {
+            headers.complete(came);
+          }
+        },
+        new Metadata());
+    call.sendMessage(ConsumeRequest.newBuilder().setQueue("idle").build());
+    call.halfClose();
+    call.request(1);
+    assertThat(headers.get(20, TimeUnit.SECONDS)).isNotNull();
+    call.cancel("enough", null);
+  }
+
+  @Test
+  void consume_goesOnWithoutAcks() throws Exception {
+    client.create("hoarded");
+    enqueue("hoarded", 200, 10);
+    Stream stream = client.consume("hoarded");
+    Set<String> ids = new HashSet<>();
+    for (int i = 0; i < 200; i++) {
+      ids.add(stream.next().getId());
+    }
+    assertThat(ids).hasSize(200);
+    assertThat(client.stats("hoarded").getInFlight()).isEqualTo(200);
+    stream.cancel();
+  }
+
+  @Test
+  void cancelledStream_givesBackAtOnce() throws Exception {
+    client.create("returned");
+    String id = client.enqueue("returned", "x");
+    Stream first = client.consume("returned");
+    assertThat(first.next().getId()).isEqualTo(id);
+    Stream second = client.consume("returned");
+    await().until(() -> client.stats("returned").getActiveConsumers() == 2);
+    first.cancel();
+    Message again = second.next();
+    assertThat(again.getId()).isEqualTo(id);
+    assertThat(again.getMetadata().getAttemptCount()).isZero();
+    assertThat(client.stats("returned").getActiveConsumers()).isEqualTo(1);
+    client.ack("returned", id);
+  }
+
+  @Test
+  void slowReader_getsNoMoreThanItCanTake() throws Exception {
+    client.create("large");
+    int messages = 300;
+    enqueue("large", messages, 64 << 10);
+    Stream slow = client.consume("large", 1);
+    await().until(() -> client.stats("large").getInFlight() >= 64);
+    Stream fast = client.consume("large");
+    // The slow one has 64 that wait to be sent, and what fits between it and the server.
+    int others = messages - 64 - 48;
+    Set<String> ids = new HashSet<>();
+    for (int i = 0; i < others; i++) {
+      ids.add(fast.next().getId());
+    }
+    assertThat(ids).hasSize(others);
+    fast.cancel();
+    slow.request(Integer.MAX_VALUE);
+    for (int i = 0; i < messages; i++) {
+      slow.next();
+    }
+    slow.cancel();
+  }
+
+  private static void enqueue(String queue, int messages, int bytes) throws Exception {
+    EnqueueRequest request =
+        EnqueueRequest.newBuilder()
+            .setQueue(queue)
+            .setPayload(ByteString.copyFrom(new byte[bytes]))
+            .build();
+    List<ListenableFuture<EnqueueResponse>> begun = new ArrayList<>();
+    for (int i = 0; i < messages; i++) {
+      begun.add(client.messagesLater.enqueue(request));
+    }
+    for (var each : begun) {
+      each.get(20, TimeUnit.SECONDS);
+    }
+  }
+
+  @Test
+  void deletedQueue_endsItsStreams() throws Exception {
+    client.create("doomed");
+    Stream stream = client.consume("doomed");
+    Stream deadLetters = client.consume("doomed.dlq");
+    await().until(() -> client.stats("doomed").getActiveConsumers() == 1);
+    client.admin.deleteQueue(DeleteQueueRequest.newBuilder().setQueue("doomed").build());
+    assertThat(stream.end().getCode()).isEqualTo(Status.Code.NOT_FOUND);
+    assertThat(deadLetters.end().getCode()).isEqualTo(Status.Code.NOT_FOUND);
+  }
+
+  @Test
+  void closingServer_endsStreams(@TempDir Path other) throws Exception {
+    SluiceServer closing = SluiceServer.start(ServerConfig.defaults(other).withPorts(0));
+    try (FilaClient served = new FilaClient(closing)) {
+      served.create("q");
+      served.enqueue("q", "x");
+      Stream stream = served.consume("q");
+      stream.next();
+      CompletableFuture<Void> closed = CompletableFuture.runAsync(closing::close);
+      Status end = stream.end();
+      assertThat(end.getCode()).isEqualTo(Status.Code.UNAVAILABLE);
+      assertThat(end.getDescription()).contains("the server is closing");
+      closed.get(20, TimeUnit.SECONDS);
+    }
+  }
+}
