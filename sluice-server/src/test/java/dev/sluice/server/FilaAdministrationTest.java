@@ -1,6 +1,6 @@
 package dev.sluice.server;
 
-import static dev.sluice.server.FilaClient.codeOf;
+import static dev.sluice.server.TestServer.assertRefused;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.tuple;
 
@@ -25,8 +25,11 @@ import java.util.Map;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
+/** {@code fila.v1.FilaAdmin}, over a real socket, by a stock client. */
+@Timeout(60)
 final class FilaAdministrationTest {
   private static final String BY_TENANT =
       """
@@ -37,34 +40,34 @@ final class FilaAdministrationTest {
   private static final String TO_DEAD_LETTERS =
       "function on_failure(msg) return { action = 'dlq' } end";
 
-  @TempDir static Path dir;
-  private static SluiceServer server;
+  @TempDir private static Path dir;
+  private static TestServer server;
   private static FilaClient client;
 
   @BeforeAll
   static void start() throws Exception {
-    server = SluiceServer.start(ServerConfig.defaults(dir).withPorts(0));
-    client = new FilaClient(server);
+    server = TestServer.start(dir);
+    client = new FilaClient(server.channel);
   }
 
   @AfterAll
   static void stop() {
-    client.close();
     server.close();
   }
 
   @Test
   void createQueue_refusesWhatExistsOrHasNoName() {
     client.create("once");
-    assertThat(codeOf(() -> client.create("once"))).isEqualTo(Status.Code.ALREADY_EXISTS);
-    assertThat(codeOf(() -> client.create(""))).isEqualTo(Status.Code.INVALID_ARGUMENT);
-    assertThat(codeOf(() -> client.create("no spaces"))).isEqualTo(Status.Code.INVALID_ARGUMENT);
+    assertRefused(() -> client.create("once"), Status.Code.ALREADY_EXISTS, "once");
+    assertRefused(() -> client.create(""), Status.Code.INVALID_ARGUMENT, "must not be empty");
+    assertRefused(() -> client.create("no spaces"), Status.Code.INVALID_ARGUMENT, "no spaces");
   }
 
   @Test
   void createQueue_checksVisibilityTimeout() {
     for (long wrong : List.of(1L, 999L, -1L)) {
-      assertThat(codeOf(() -> create("visible", wrong))).isEqualTo(Status.Code.INVALID_ARGUMENT);
+      assertRefused(
+          () -> create("visible", wrong), Status.Code.INVALID_ARGUMENT, "visibility_timeout_ms");
     }
     create("visible", 1_000);
     create("usual", 0);
@@ -80,21 +83,23 @@ final class FilaAdministrationTest {
 
   @Test
   void createQueue_refusesScriptsThatDoNotCompile() {
-    assertThat(codeOf(() -> client.create("lua", "function on_enqueue(", "")))
-        .isEqualTo(Status.Code.INVALID_ARGUMENT);
-    assertThat(codeOf(() -> client.create("lua", "", "return return")))
-        .isEqualTo(Status.Code.INVALID_ARGUMENT);
-    assertThat(codeOf(() -> client.stats("lua"))).isEqualTo(Status.Code.NOT_FOUND);
+    assertRefused(
+        () -> client.create("lua", "function on_enqueue(", ""),
+        Status.Code.INVALID_ARGUMENT,
+        "on_");
+    assertRefused(
+        () -> client.create("lua", "", "return return"), Status.Code.INVALID_ARGUMENT, "on_");
+    assertRefused(() -> client.stats("lua"), Status.Code.NOT_FOUND, "lua");
   }
 
   @Test
   void deleteQueue_takesItsDeadLettersAlong() {
     client.create("gone");
     delete("gone");
-    assertThat(codeOf(() -> client.stats("gone"))).isEqualTo(Status.Code.NOT_FOUND);
-    assertThat(codeOf(() -> client.stats("gone.dlq"))).isEqualTo(Status.Code.NOT_FOUND);
-    assertThat(codeOf(() -> delete("gone"))).isEqualTo(Status.Code.NOT_FOUND);
-    assertThat(codeOf(() -> delete(""))).isEqualTo(Status.Code.INVALID_ARGUMENT);
+    assertRefused(() -> client.stats("gone"), Status.Code.NOT_FOUND, "gone");
+    assertRefused(() -> client.stats("gone.dlq"), Status.Code.NOT_FOUND, "gone.dlq");
+    assertRefused(() -> delete("gone"), Status.Code.NOT_FOUND, "gone");
+    assertRefused(() -> delete(""), Status.Code.INVALID_ARGUMENT, "must not be empty");
   }
 
   private static void delete(String queue) {
@@ -132,15 +137,14 @@ final class FilaAdministrationTest {
             Map.entry("throttle.k", "1"),
             Map.entry("throttle.k", "-1,1"),
             Map.entry("throttle.k", "NaN,1"))) {
-      assertThat(codeOf(() -> set(wrong.getKey(), wrong.getValue())))
-          .as(wrong.toString())
-          .isEqualTo(Status.Code.INVALID_ARGUMENT);
+      assertRefused(
+          () -> set(wrong.getKey(), wrong.getValue()), Status.Code.INVALID_ARGUMENT, "must");
     }
     assertThat(get("throttle.k")).isEmpty();
-    assertThat(codeOf(() -> get(""))).isEqualTo(Status.Code.INVALID_ARGUMENT);
+    assertRefused(() -> get(""), Status.Code.INVALID_ARGUMENT, "key must not be empty");
     var tooLong = ListConfigRequest.newBuilder().setPrefix("p".repeat(257)).build();
-    assertThat(codeOf(() -> client.admin.listConfig(tooLong)))
-        .isEqualTo(Status.Code.INVALID_ARGUMENT);
+    assertRefused(
+        () -> client.admin.listConfig(tooLong), Status.Code.INVALID_ARGUMENT, "bytes of prefix");
   }
 
   private static void set(String key, String value) {
@@ -179,8 +183,8 @@ final class FilaAdministrationTest {
     stream.next();
     stream.next();
     assertThat(client.stats("counted").getPerThrottleStatsList()).isEmpty();
-    assertThat(codeOf(() -> client.stats(""))).isEqualTo(Status.Code.INVALID_ARGUMENT);
-    assertThat(codeOf(() -> client.stats("nowhere"))).isEqualTo(Status.Code.NOT_FOUND);
+    assertRefused(() -> client.stats(""), Status.Code.INVALID_ARGUMENT, "must not be empty");
+    assertRefused(() -> client.stats("nowhere"), Status.Code.NOT_FOUND, "nowhere");
   }
 
   @Test
@@ -219,10 +223,10 @@ final class FilaAdministrationTest {
   void redrive_refusesWhatHoldsNoDeadLetters() {
     client.create("ordinary");
     client.create("orphan.dlq");
-    assertThat(codeOf(() -> redrive("", 0))).isEqualTo(Status.Code.INVALID_ARGUMENT);
-    assertThat(codeOf(() -> redrive("ordinary", 0))).isEqualTo(Status.Code.INVALID_ARGUMENT);
-    assertThat(codeOf(() -> redrive("nowhere.dlq", 0))).isEqualTo(Status.Code.NOT_FOUND);
-    assertThat(codeOf(() -> redrive("orphan.dlq", 0))).isEqualTo(Status.Code.FAILED_PRECONDITION);
+    assertRefused(() -> redrive("", 0), Status.Code.INVALID_ARGUMENT, "must not be empty");
+    assertRefused(() -> redrive("ordinary", 0), Status.Code.INVALID_ARGUMENT, "ordinary");
+    assertRefused(() -> redrive("nowhere.dlq", 0), Status.Code.NOT_FOUND, "nowhere.dlq");
+    assertRefused(() -> redrive("orphan.dlq", 0), Status.Code.FAILED_PRECONDITION, "orphan");
   }
 
   private static long redrive(String queue, long count) {

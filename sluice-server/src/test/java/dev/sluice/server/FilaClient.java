@@ -1,7 +1,6 @@
 package dev.sluice.server;
 
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assertions.catchThrowableOfType;
 
 import com.google.protobuf.ByteString;
 import dev.sluice.server.fila.AckRequest;
@@ -18,28 +17,20 @@ import dev.sluice.server.fila.NackRequest;
 import dev.sluice.server.fila.QueueConfig;
 import io.grpc.ManagedChannel;
 import io.grpc.Status;
-import io.grpc.StatusRuntimeException;
-import io.grpc.netty.shaded.io.grpc.netty.NettyChannelBuilder;
 import io.grpc.stub.ClientCallStreamObserver;
 import io.grpc.stub.ClientResponseObserver;
 import java.util.Map;
-import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.LinkedBlockingQueue;
-import java.util.concurrent.TimeUnit;
-import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 
 /** A stock client of fila: nothing but what is generated from its protocol. */
-final class FilaClient implements AutoCloseable {
-  private static final long PATIENCE_SECONDS = 20;
-
+final class FilaClient {
   private final ManagedChannel channel;
   final FilaServiceGrpc.FilaServiceBlockingStub messages;
   final FilaServiceGrpc.FilaServiceFutureStub messagesLater;
   final FilaAdminGrpc.FilaAdminBlockingStub admin;
 
-  FilaClient(SluiceServer server) {
-    channel = NettyChannelBuilder.forAddress("127.0.0.1", server.grpcPort()).usePlaintext().build();
+  FilaClient(ManagedChannel channel) {
+    this.channel = channel;
     messages = FilaServiceGrpc.newBlockingStub(channel);
     messagesLater = FilaServiceGrpc.newFutureStub(channel);
     admin = FilaAdminGrpc.newBlockingStub(channel);
@@ -103,24 +94,14 @@ final class FilaClient implements AutoCloseable {
     return stream;
   }
 
-  static Status.Code codeOf(ThrowingCallable call) {
-    return catchThrowableOfType(StatusRuntimeException.class, call).getStatus().getCode();
-  }
-
-  @Override
-  public void close() {
-    channel.shutdownNow();
-  }
-
   /** What has come by a stream. */
   static final class Stream implements ClientResponseObserver<ConsumeRequest, ConsumeResponse> {
     private final int initially;
-    private final BlockingQueue<Message> received = new LinkedBlockingQueue<>();
-    private final CompletableFuture<Status> end = new CompletableFuture<>();
+    private final Recorded<ConsumeResponse> answers = new Recorded<>();
     private final CompletableFuture<ClientCallStreamObserver<ConsumeRequest>> call =
         new CompletableFuture<>();
 
-    Stream(int initially) {
+    private Stream(int initially) {
       this.initially = initially;
     }
 
@@ -132,27 +113,25 @@ final class FilaClient implements AutoCloseable {
 
     @Override
     public void onNext(ConsumeResponse response) {
-      received.add(response.getMessage());
+      answers.onNext(response);
     }
 
     @Override
     public void onError(Throwable failure) {
-      end.complete(Status.fromThrowable(failure));
+      answers.onError(failure);
     }
 
     @Override
     public void onCompleted() {
-      end.complete(Status.OK);
+      answers.onCompleted();
     }
 
     Message next() throws InterruptedException {
-      Message next = received.poll(PATIENCE_SECONDS, TimeUnit.SECONDS);
-      assertThat(next).as("a message in time").isNotNull();
-      return next;
+      return answers.next().getMessage();
     }
 
     boolean isEmpty() {
-      return received.isEmpty();
+      return answers.isEmpty();
     }
 
     void request(int count) {
@@ -164,7 +143,7 @@ final class FilaClient implements AutoCloseable {
     }
 
     Status end() throws Exception {
-      return end.get(PATIENCE_SECONDS, TimeUnit.SECONDS);
+      return answers.end();
     }
   }
 }

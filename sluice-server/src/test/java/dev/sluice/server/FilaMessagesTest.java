@@ -1,6 +1,6 @@
 package dev.sluice.server;
 
-import static dev.sluice.server.FilaClient.codeOf;
+import static dev.sluice.server.TestServer.assertRefused;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
@@ -30,25 +30,27 @@ import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
+/** {@code fila.v1.FilaService}, over a real socket, by a stock client. */
+@Timeout(60)
 final class FilaMessagesTest {
   private static final String TO_DEAD_LETTERS =
       "function on_failure(msg) return { action = 'dlq' } end";
 
-  @TempDir static Path dir;
-  private static SluiceServer server;
+  @TempDir private static Path dir;
+  private static TestServer server;
   private static FilaClient client;
 
   @BeforeAll
   static void start() throws Exception {
-    server = SluiceServer.start(ServerConfig.defaults(dir).withPorts(0));
-    client = new FilaClient(server);
+    server = TestServer.start(dir);
+    client = new FilaClient(server.channel);
   }
 
   @AfterAll
   static void stop() {
-    client.close();
     server.close();
   }
 
@@ -81,26 +83,28 @@ final class FilaMessagesTest {
     assertThat(second.getMetadata().getAttemptCount()).isEqualTo(1);
     client.ack("again", id);
     assertThat(client.stats("again").getDepth()).isZero();
-    assertThat(codeOf(() -> client.ack("again", id))).isEqualTo(Status.Code.NOT_FOUND);
-    assertThat(codeOf(() -> client.nack("again", id))).isEqualTo(Status.Code.NOT_FOUND);
+    assertRefused(() -> client.ack("again", id), Status.Code.NOT_FOUND, "not leased");
+    assertRefused(() -> client.nack("again", id), Status.Code.NOT_FOUND, "not leased");
   }
 
   @Test
   void ack_ofWhatIsNotLeasedIsNotFound() {
     client.create("waiting");
     String id = client.enqueue("waiting", "x");
-    assertThat(codeOf(() -> client.ack("waiting", id))).isEqualTo(Status.Code.NOT_FOUND);
-    assertThat(codeOf(() -> client.ack("waiting", UUID.randomUUID().toString())))
-        .isEqualTo(Status.Code.NOT_FOUND);
+    assertRefused(() -> client.ack("waiting", id), Status.Code.NOT_FOUND, "not leased");
+    assertRefused(
+        () -> client.ack("waiting", UUID.randomUUID().toString()),
+        Status.Code.NOT_FOUND,
+        "not leased");
     assertThat(client.stats("waiting").getDepth()).isEqualTo(1);
   }
 
   @Test
   void unknownQueue_isNotFound() throws Exception {
     String id = UUID.randomUUID().toString();
-    assertThat(codeOf(() -> client.enqueue("nowhere", "x"))).isEqualTo(Status.Code.NOT_FOUND);
-    assertThat(codeOf(() -> client.ack("nowhere", id))).isEqualTo(Status.Code.NOT_FOUND);
-    assertThat(codeOf(() -> client.nack("nowhere", id))).isEqualTo(Status.Code.NOT_FOUND);
+    assertRefused(() -> client.enqueue("nowhere", "x"), Status.Code.NOT_FOUND, "nowhere");
+    assertRefused(() -> client.ack("nowhere", id), Status.Code.NOT_FOUND, "nowhere");
+    assertRefused(() -> client.nack("nowhere", id), Status.Code.NOT_FOUND, "nowhere");
     Status end = client.consume("nowhere").end();
     assertThat(end.getCode()).isEqualTo(Status.Code.NOT_FOUND);
     assertThat(end.getDescription()).contains("nowhere");
@@ -110,11 +114,17 @@ final class FilaMessagesTest {
   void emptyNames_areInvalid() throws Exception {
     client.create("named");
     String id = UUID.randomUUID().toString();
-    assertThat(codeOf(() -> client.enqueue("", "x"))).isEqualTo(Status.Code.INVALID_ARGUMENT);
-    assertThat(codeOf(() -> client.ack("", id))).isEqualTo(Status.Code.INVALID_ARGUMENT);
-    assertThat(codeOf(() -> client.nack("", id))).isEqualTo(Status.Code.INVALID_ARGUMENT);
-    assertThat(codeOf(() -> client.ack("named", ""))).isEqualTo(Status.Code.INVALID_ARGUMENT);
-    assertThat(codeOf(() -> client.nack("named", ""))).isEqualTo(Status.Code.INVALID_ARGUMENT);
+    assertRefused(() -> client.enqueue("", "x"), Status.Code.INVALID_ARGUMENT, "must not be empty");
+    assertRefused(() -> client.ack("", id), Status.Code.INVALID_ARGUMENT, "must not be empty");
+    assertRefused(() -> client.nack("", id), Status.Code.INVALID_ARGUMENT, "must not be empty");
+    assertRefused(
+        () -> client.ack("named", ""),
+        Status.Code.INVALID_ARGUMENT,
+        "message_id must not be empty");
+    assertRefused(
+        () -> client.nack("named", ""),
+        Status.Code.INVALID_ARGUMENT,
+        "message_id must not be empty");
     assertThat(client.consume("").end().getCode()).isEqualTo(Status.Code.INVALID_ARGUMENT);
   }
 
@@ -122,10 +132,10 @@ final class FilaMessagesTest {
   void malformedId_isInvalid() {
     client.create("ids");
     for (String id : List.of("x", "not-a-uuid-but-thirty-six-characters", "../../etc/passwd")) {
-      assertThat(codeOf(() -> client.ack("ids", id))).isEqualTo(Status.Code.INVALID_ARGUMENT);
-      assertThat(codeOf(() -> client.nack("ids", id))).isEqualTo(Status.Code.INVALID_ARGUMENT);
+      assertRefused(() -> client.ack("ids", id), Status.Code.INVALID_ARGUMENT, id);
+      assertRefused(() -> client.nack("ids", id), Status.Code.INVALID_ARGUMENT, id);
       // Whatever the queue: the form of the id is looked at before the queue is.
-      assertThat(codeOf(() -> client.ack("nowhere", id))).isEqualTo(Status.Code.INVALID_ARGUMENT);
+      assertRefused(() -> client.ack("nowhere", id), Status.Code.INVALID_ARGUMENT, id);
     }
   }
 
@@ -270,13 +280,13 @@ final class FilaMessagesTest {
 
   @Test
   void closingServer_endsStreams(@TempDir Path other) throws Exception {
-    SluiceServer closing = SluiceServer.start(ServerConfig.defaults(other).withPorts(0));
-    try (FilaClient served = new FilaClient(closing)) {
+    try (TestServer closing = TestServer.start(other)) {
+      FilaClient served = new FilaClient(closing.channel);
       served.create("q");
       served.enqueue("q", "x");
       Stream stream = served.consume("q");
       stream.next();
-      CompletableFuture<Void> closed = CompletableFuture.runAsync(closing::close);
+      CompletableFuture<Void> closed = CompletableFuture.runAsync(closing.server::close);
       Status end = stream.end();
       assertThat(end.getCode()).isEqualTo(Status.Code.UNAVAILABLE);
       assertThat(end.getDescription()).contains("the server is closing");
