@@ -74,8 +74,12 @@ record Permission(Kind kind, String pattern) {
     return pattern.endsWith(PREFIX_END) ? name.startsWith(prefixOf(pattern)) : name.equals(pattern);
   }
 
-  /** Whether every name that {@code other} matches is matched by this pattern too. */
+  /** Whether it allows everything that {@code other} does. */
   boolean covers(Permission other) {
+    return kind == other.kind && coversNamesOf(other);
+  }
+
+  private boolean coversNamesOf(Permission other) {
     if (pattern.equals(ALL)) {
       return true;
     }

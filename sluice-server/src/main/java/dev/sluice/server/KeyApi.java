@@ -1,0 +1,142 @@
+package dev.sluice.server;
+
+import dev.sluice.server.Permission.Kind;
+import java.time.InstantSource;
+import java.util.List;
+import java.util.UUID;
+
+/**
+ * What can be done with API keys. It takes some admin permission; nobody grants more than they
+ * have, or sees or touches a key that allows more than their own.
+ */
+final class KeyApi {
+  static final int MAX_PERMISSIONS = 64;
+  private static final int MAX_NAME = 256;
+
+  private final KeyStore keys;
+  private final InstantSource clock;
+
+  /**
+   * A key to be made.
+   *
+   * @param name for people and logs
+   * @param expiresAtMs when it ends, in milliseconds since 1970; 0 for never
+   * @param superadmin whether it allows everything
+   * @param permissions what it allows otherwise
+   */
+  record NewKey(String name, long expiresAtMs, boolean superadmin, List<Permission> permissions) {}
+
+  /**
+   * A key that was made.
+   *
+   * @param id what it is known by
+   * @param token the secret, which is nowhere else
+   */
+  record Created(String id, String token) {}
+
+  KeyApi(KeyStore keys, InstantSource clock) {
+    this.keys = keys;
+    this.clock = clock;
+  }
+
+  Created create(Caller caller, NewKey wanted) {
+    requireSomeAdmin(caller);
+    requireName(wanted.name());
+    long nowMs = clock.millis();
+    requireExpiry(wanted.expiresAtMs(), nowMs);
+    requireFew(wanted.permissions());
+    requireCovered(caller, wanted.superadmin(), wanted.permissions());
+    Created created = new Created(UUID.randomUUID().toString(), KeyTokens.random());
+    keys.add(
+        new Key(
+            created.id(),
+            wanted.name(),
+            KeyTokens.hash(created.token()),
+            nowMs,
+            wanted.expiresAtMs(),
+            wanted.superadmin(),
+            wanted.permissions()));
+    return created;
+  }
+
+  void revoke(Caller caller, String id) {
+    requireSomeAdmin(caller);
+    keys.remove(id, key -> requireCovered(caller, key));
+  }
+
+  /** Those that the caller may change. */
+  List<Key> list(Caller caller) {
+    requireSomeAdmin(caller);
+    return keys.list().stream()
+        .filter(key -> covered(caller, key.superadmin(), key.permissions()))
+        .toList();
+  }
+
+  Key get(Caller caller, String id) {
+    requireSomeAdmin(caller);
+    Key key = keys.get(id);
+    requireCovered(caller, key);
+    return key;
+  }
+
+  void setPermissions(Caller caller, String id, List<Permission> permissions) {
+    requireSomeAdmin(caller);
+    requireFew(permissions);
+    requireCovered(caller, false, permissions);
+    keys.replace(
+        id,
+        key -> {
+          requireCovered(caller, key);
+          return key.withPermissions(permissions);
+        });
+  }
+
+  private static void requireSomeAdmin(Caller caller) {
+    if (!caller.superadmin()
+        && caller.permissions().stream().noneMatch(each -> each.kind() == Kind.ADMIN)) {
+      throw Caller.denied("admin");
+    }
+  }
+
+  private static void requireName(String name) {
+    if (name.isEmpty() || name.length() > MAX_NAME) {
+      throw ApiException.invalid(
+          "name must have 1 to %d characters: %d".formatted(MAX_NAME, name.length()));
+    }
+    if (name.chars().anyMatch(Character::isISOControl)) {
+      throw ApiException.invalid("name must have no control characters");
+    }
+  }
+
+  private static void requireExpiry(long expiresAtMs, long nowMs) {
+    if (expiresAtMs != Key.NEVER && expiresAtMs <= nowMs) {
+      throw ApiException.invalid(
+          "expires_at_ms must be 0 or later than now, %d: %d".formatted(nowMs, expiresAtMs));
+    }
+  }
+
+  private static void requireFew(List<Permission> permissions) {
+    if (permissions.size() > MAX_PERMISSIONS) {
+      throw ApiException.invalid(
+          "permissions must be at most %d: %d".formatted(MAX_PERMISSIONS, permissions.size()));
+    }
+  }
+
+  private static void requireCovered(Caller caller, Key key) {
+    requireCovered(caller, key.superadmin(), key.permissions());
+  }
+
+  private static void requireCovered(
+      Caller caller, boolean superadmin, List<Permission> permissions) {
+    if (!covered(caller, superadmin, permissions)) {
+      throw Caller.denied("a key that allows more than it does itself");
+    }
+  }
+
+  private static boolean covered(Caller caller, boolean superadmin, List<Permission> permissions) {
+    return caller.superadmin()
+        || (!superadmin
+            && permissions.stream()
+                .allMatch(each -> caller.permissions().stream().anyMatch(own -> own.covers(each))));
+  }
+}

@@ -1,0 +1,114 @@
+package dev.sluice.server;
+
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.function.Consumer;
+import java.util.function.UnaryOperator;
+import java.util.stream.Collectors;
+
+/**
+ * All API keys, in memory and in a {@link KeyFile}: a change is on disk before it counts.
+ *
+ * <p>Thread-safe. Keys are apart from the broker's configuration, so neither its readers nor
+ * scripts ever see them.
+ */
+final class KeyStore {
+  /** Every change writes all keys. */
+  static final int MAX_KEYS = 10_000;
+
+  private final KeyFile file;
+
+  /** Replaced as a whole, under the lock; read without. */
+  private volatile Index index;
+
+  /**
+   * Keys by what they are looked up by.
+   *
+   * @param byId in the order in which they were made
+   * @param byTokenHash for every request
+   */
+  private record Index(Map<String, Key> byId, Map<String, Key> byTokenHash) {
+    static Index of(List<Key> keys) {
+      Map<String, Key> byId = new LinkedHashMap<>();
+      keys.forEach(key -> byId.put(key.id(), key));
+      return new Index(
+          Collections.unmodifiableMap(byId),
+          keys.stream().collect(Collectors.toUnmodifiableMap(Key::tokenHash, key -> key)));
+    }
+  }
+
+  private KeyStore(KeyFile file, List<Key> keys) {
+    this.file = file;
+    this.index = Index.of(keys);
+  }
+
+  /**
+   * Reads what is there.
+   *
+   * @throws IOException if the file cannot be read or is damaged
+   */
+  static KeyStore open(Path directory) throws IOException {
+    KeyFile file = new KeyFile(directory);
+    return new KeyStore(file, file.read());
+  }
+
+  /** The key of that token, unless it is expired. */
+  Optional<Key> find(String token, long nowMs) {
+    String hash = KeyTokens.hash(token);
+    return Optional.ofNullable(index.byTokenHash().get(hash))
+        .filter(key -> KeyTokens.same(key.tokenHash(), hash))
+        .filter(key -> !key.expired(nowMs));
+  }
+
+  /** All keys, the oldest first. */
+  List<Key> list() {
+    return List.copyOf(index.byId().values());
+  }
+
+  Key get(String id) {
+    Key key = index.byId().get(id);
+    if (key == null) {
+      throw ApiException.notFound("there is no key of that id: " + id);
+    }
+    return key;
+  }
+
+  synchronized void add(Key key) {
+    if (index.byId().size() >= MAX_KEYS) {
+      throw new ApiException(
+          ErrorKind.RESOURCE_EXHAUSTED,
+          "there must be at most %d keys; revoke some".formatted(MAX_KEYS));
+    }
+    List<Key> keys = new ArrayList<>(list());
+    keys.add(key);
+    save(keys);
+  }
+
+  /** What {@code change} throws leaves the key as it is. */
+  synchronized void replace(String id, UnaryOperator<Key> change) {
+    Key changed = change.apply(get(id));
+    save(list().stream().map(key -> key.id().equals(id) ? changed : key).toList());
+  }
+
+  /** What {@code check} throws leaves the key where it is. */
+  synchronized void remove(String id, Consumer<Key> check) {
+    check.accept(get(id));
+    save(list().stream().filter(key -> !key.id().equals(id)).toList());
+  }
+
+  private void save(List<Key> keys) {
+    try {
+      file.write(keys);
+    } catch (IOException failure) {
+      throw new UncheckedIOException("keys could not be stored", failure);
+    }
+    index = Index.of(keys);
+  }
+}
