@@ -6,6 +6,7 @@ import io.grpc.Server;
 import io.grpc.netty.shaded.io.grpc.netty.NettyServerBuilder;
 import java.io.IOException;
 import java.net.InetSocketAddress;
+import java.time.InstantSource;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
@@ -43,22 +44,39 @@ public final class SluiceServer implements AutoCloseable {
    *
    * @param config how the server is set up
    * @return the server, ready
-   * @throws IOException if it cannot listen
+   * @throws IOException if it cannot listen, or the file of keys is damaged
+   * @throws IllegalArgumentException if others than this machine could call, and without a key
    */
   public static SluiceServer start(ServerConfig config) throws IOException {
+    return start(config, InstantSource.system());
+  }
+
+  /** The clock is the one that keys expire by. */
+  static SluiceServer start(ServerConfig config, InstantSource clock) throws IOException {
+    InetSocketAddress address = BindAddress.of(config);
     Broker broker = Broker.open(config.dataDirectory());
+    KeyStore keys;
+    try {
+      keys = KeyStore.open(config.dataDirectory());
+    } catch (IOException | RuntimeException failure) {
+      broker.close();
+      throw failure;
+    }
     ScheduledExecutorService timer = Executors.newSingleThreadScheduledExecutor();
     ExecutorService workers =
         Executors.newFixedThreadPool(2 * Runtime.getRuntime().availableProcessors() + 2);
     QueueApi queues = new QueueApi(broker, timer);
     OpenStreams streams = new OpenStreams();
     LimitApi limits = new LimitApi(Throttle.create());
+    AdminApi admin =
+        new AdminApi(broker, new AdminApi.ServerInfo(BuildVersion.number(), clock.millis()));
     Server grpc =
-        NettyServerBuilder.forAddress(new InetSocketAddress(config.grpcHost(), config.grpcPort()))
+        NettyServerBuilder.forAddress(address)
             .executor(workers)
-            .intercept(new Access(authorization -> Caller.ANYBODY))
+            .intercept(new Access(new KeyAuthenticator(keys, clock, config.bootstrapKey())))
             .addService(new QueueService(queues, streams))
             .addService(new LimitService(limits))
+            .addService(new AdminService(admin, new KeyApi(keys, clock)))
             .addService(EarlyHeaders.before(new FilaMessages(queues, streams)))
             .addService(new FilaAdministration(queues, new ConfigApi(broker)))
             .build();

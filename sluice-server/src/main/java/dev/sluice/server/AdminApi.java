@@ -1,0 +1,90 @@
+package dev.sluice.server;
+
+import dev.sluice.ThrottleStats;
+import dev.sluice.broker.Broker;
+import java.util.List;
+import java.util.Map;
+import java.util.SortedMap;
+import java.util.TreeMap;
+
+/** The configuration that scripts read, and rates of throttle keys: all of it for admins of all. */
+final class AdminApi {
+  /** How many entries one call lists. */
+  static final int MAX_LISTED = 10_000;
+
+  private static final String THROTTLE = "throttle.";
+
+  private final Broker broker;
+  private final ServerInfo info;
+
+  /**
+   * What the server is.
+   *
+   * @param version of the build
+   * @param startedAtMs in milliseconds since 1970
+   */
+  record ServerInfo(String version, long startedAtMs) {}
+
+  AdminApi(Broker broker, ServerInfo info) {
+    this.broker = broker;
+    this.info = info;
+  }
+
+  void setConfig(Caller caller, String key, String value) {
+    caller.requireAdminOfAll();
+    broker.setConfig(key, value);
+  }
+
+  String config(Caller caller, String key) {
+    caller.requireAdminOfAll();
+    return broker.config(key).orElseThrow(() -> unknown("configuration", key));
+  }
+
+  void removeConfig(Caller caller, String key) {
+    caller.requireAdminOfAll();
+    if (broker.config(key).isEmpty()) {
+      throw unknown("configuration", key);
+    }
+    broker.removeConfig(key);
+  }
+
+  /** The first {@link #MAX_LISTED} whose key begins with {@code prefix}. */
+  SortedMap<String, String> listConfig(Caller caller, String prefix) {
+    caller.requireAdminOfAll();
+    SortedMap<String, String> found = new TreeMap<>();
+    for (Map.Entry<String, String> entry : broker.config().tailMap(prefix).entrySet()) {
+      if (!entry.getKey().startsWith(prefix) || found.size() == MAX_LISTED) {
+        break;
+      }
+      found.put(entry.getKey(), entry.getValue());
+    }
+    return found;
+  }
+
+  void setThrottle(Caller caller, String key, double ratePerSecond, double burst) {
+    caller.requireAdminOfAll();
+    broker.setThrottle(key, ratePerSecond, burst);
+  }
+
+  void removeThrottle(Caller caller, String key) {
+    caller.requireAdminOfAll();
+    if (broker.config(THROTTLE + key).isEmpty()) {
+      throw unknown("throttle", key);
+    }
+    broker.removeThrottle(key);
+  }
+
+  List<ThrottleStats> throttles(Caller caller) {
+    caller.requireAdminOfAll();
+    return broker.throttles();
+  }
+
+  /** For everybody who may call at all. */
+  ServerInfo info() {
+    return info;
+  }
+
+  private static ApiException unknown(String what, String key) {
+    return ApiException.notFound("there is no %s of that key: %s".formatted(what, key));
+  }
+}

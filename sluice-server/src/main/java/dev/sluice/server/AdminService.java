@@ -1,0 +1,212 @@
+package dev.sluice.server;
+
+import dev.sluice.proto.v1.AdminGrpc;
+import dev.sluice.proto.v1.CreateKeyRequest;
+import dev.sluice.proto.v1.CreateKeyResponse;
+import dev.sluice.proto.v1.GetConfigRequest;
+import dev.sluice.proto.v1.GetConfigResponse;
+import dev.sluice.proto.v1.GetServerInfoRequest;
+import dev.sluice.proto.v1.GetServerInfoResponse;
+import dev.sluice.proto.v1.ListConfigRequest;
+import dev.sluice.proto.v1.ListConfigResponse;
+import dev.sluice.proto.v1.ListKeysRequest;
+import dev.sluice.proto.v1.ListKeysResponse;
+import dev.sluice.proto.v1.ListThrottlesRequest;
+import dev.sluice.proto.v1.ListThrottlesResponse;
+import dev.sluice.proto.v1.RemoveConfigRequest;
+import dev.sluice.proto.v1.RemoveConfigResponse;
+import dev.sluice.proto.v1.RemoveThrottleRequest;
+import dev.sluice.proto.v1.RemoveThrottleResponse;
+import dev.sluice.proto.v1.RevokeKeyRequest;
+import dev.sluice.proto.v1.RevokeKeyResponse;
+import dev.sluice.proto.v1.SetConfigRequest;
+import dev.sluice.proto.v1.SetConfigResponse;
+import dev.sluice.proto.v1.SetPermissionsRequest;
+import dev.sluice.proto.v1.SetPermissionsResponse;
+import dev.sluice.proto.v1.SetThrottleRequest;
+import dev.sluice.proto.v1.SetThrottleResponse;
+import io.grpc.stub.StreamObserver;
+import java.util.List;
+
+/** {@code sluice.v1.Admin}. */
+final class AdminService extends AdminGrpc.AdminImplBase {
+  private final AdminApi admin;
+  private final KeyApi keys;
+
+  AdminService(AdminApi admin, KeyApi keys) {
+    this.admin = admin;
+    this.keys = keys;
+  }
+
+  @Override
+  public void setConfig(SetConfigRequest request, StreamObserver<SetConfigResponse> call) {
+    Calls.answer(
+        call,
+        caller -> {
+          admin.setConfig(caller, request.getKey(), request.getValue());
+          return SetConfigResponse.getDefaultInstance();
+        });
+  }
+
+  @Override
+  public void getConfig(GetConfigRequest request, StreamObserver<GetConfigResponse> call) {
+    Calls.answer(
+        call,
+        caller ->
+            GetConfigResponse.newBuilder()
+                .setValue(admin.config(caller, request.getKey()))
+                .build());
+  }
+
+  @Override
+  public void removeConfig(RemoveConfigRequest request, StreamObserver<RemoveConfigResponse> call) {
+    Calls.answer(
+        call,
+        caller -> {
+          admin.removeConfig(caller, request.getKey());
+          return RemoveConfigResponse.getDefaultInstance();
+        });
+  }
+
+  @Override
+  public void listConfig(ListConfigRequest request, StreamObserver<ListConfigResponse> call) {
+    Calls.answer(
+        call,
+        caller -> {
+          ListConfigResponse.Builder response = ListConfigResponse.newBuilder();
+          admin
+              .listConfig(caller, request.getPrefix())
+              .forEach(
+                  (key, value) ->
+                      response.addEntries(
+                          ListConfigResponse.Entry.newBuilder().setKey(key).setValue(value)));
+          return response.build();
+        });
+  }
+
+  @Override
+  public void setThrottle(SetThrottleRequest request, StreamObserver<SetThrottleResponse> call) {
+    Calls.answer(
+        call,
+        caller -> {
+          admin.setThrottle(
+              caller, request.getKey(), request.getRatePerSecond(), request.getBurst());
+          return SetThrottleResponse.getDefaultInstance();
+        });
+  }
+
+  @Override
+  public void removeThrottle(
+      RemoveThrottleRequest request, StreamObserver<RemoveThrottleResponse> call) {
+    Calls.answer(
+        call,
+        caller -> {
+          admin.removeThrottle(caller, request.getKey());
+          return RemoveThrottleResponse.getDefaultInstance();
+        });
+  }
+
+  @Override
+  public void listThrottles(
+      ListThrottlesRequest request, StreamObserver<ListThrottlesResponse> call) {
+    Calls.answer(
+        call,
+        caller -> {
+          ListThrottlesResponse.Builder response = ListThrottlesResponse.newBuilder();
+          admin
+              .throttles(caller)
+              .forEach(
+                  each ->
+                      response.addThrottles(
+                          ListThrottlesResponse.Throttle.newBuilder()
+                              .setKey(each.key())
+                              .setRatePerSecond(each.ratePerSecond())
+                              .setBurst(each.burst())
+                              .setTokens(each.level())));
+          return response.build();
+        });
+  }
+
+  @Override
+  public void createKey(CreateKeyRequest request, StreamObserver<CreateKeyResponse> call) {
+    Calls.answer(
+        call,
+        caller -> {
+          KeyApi.Created created =
+              keys.create(
+                  caller,
+                  new KeyApi.NewKey(
+                      request.getName(),
+                      request.getExpiresAtMs(),
+                      request.getSuperadmin(),
+                      permissions(request.getPermissionsList())));
+          return CreateKeyResponse.newBuilder().setId(created.id()).setKey(created.token()).build();
+        });
+  }
+
+  @Override
+  public void revokeKey(RevokeKeyRequest request, StreamObserver<RevokeKeyResponse> call) {
+    Calls.answer(
+        call,
+        caller -> {
+          keys.revoke(caller, request.getId());
+          return RevokeKeyResponse.getDefaultInstance();
+        });
+  }
+
+  @Override
+  public void listKeys(ListKeysRequest request, StreamObserver<ListKeysResponse> call) {
+    Calls.answer(
+        call,
+        caller ->
+            ListKeysResponse.newBuilder()
+                .addAllKeys(keys.list(caller).stream().map(AdminService::key).toList())
+                .build());
+  }
+
+  @Override
+  public void setPermissions(
+      SetPermissionsRequest request, StreamObserver<SetPermissionsResponse> call) {
+    Calls.answer(
+        call,
+        caller -> {
+          keys.setPermissions(caller, request.getId(), permissions(request.getPermissionsList()));
+          return SetPermissionsResponse.getDefaultInstance();
+        });
+  }
+
+  @Override
+  public void getServerInfo(
+      GetServerInfoRequest request, StreamObserver<GetServerInfoResponse> call) {
+    Calls.answer(
+        call,
+        caller ->
+            GetServerInfoResponse.newBuilder()
+                .setVersion(admin.info().version())
+                .setStartedAtMs(admin.info().startedAtMs())
+                .build());
+  }
+
+  private static List<Permission> permissions(List<dev.sluice.proto.v1.Permission> wire) {
+    return wire.stream()
+        .map(each -> new Permission(Permission.Kind.of(each.getKind()), each.getPattern()))
+        .toList();
+  }
+
+  private static ListKeysResponse.Key key(Key key) {
+    ListKeysResponse.Key.Builder wire =
+        ListKeysResponse.Key.newBuilder()
+            .setId(key.id())
+            .setName(key.name())
+            .setCreatedAtMs(key.createdAtMs())
+            .setExpiresAtMs(key.expiresAtMs())
+            .setSuperadmin(key.superadmin());
+    for (Permission each : key.permissions()) {
+      wire.addPermissions(
+          dev.sluice.proto.v1.Permission.newBuilder()
+              .setKind(each.kind().word())
+              .setPattern(each.pattern()));
+    }
+    return wire.build();
+  }
+}

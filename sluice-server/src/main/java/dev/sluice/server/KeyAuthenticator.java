@@ -1,0 +1,49 @@
+package dev.sluice.server;
+
+import java.time.InstantSource;
+import java.util.List;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+
+/** Knows who calls by the key they give; without a bootstrap key it asks for none. */
+final class KeyAuthenticator implements Access.Authenticator {
+  private static final String SCHEME = "Bearer ";
+
+  private final KeyStore keys;
+  private final InstantSource clock;
+  private final @Nullable String bootstrapHash;
+
+  KeyAuthenticator(KeyStore keys, InstantSource clock, @Nullable Secret bootstrapKey) {
+    this.keys = keys;
+    this.clock = clock;
+    this.bootstrapHash = bootstrapKey == null ? null : KeyTokens.hash(bootstrapKey.value());
+  }
+
+  @Override
+  public Caller authenticate(@Nullable String authorization) {
+    if (bootstrapHash == null) {
+      return Caller.ANYBODY;
+    }
+    // One answer to everything that is no valid key: it tells nothing about those that were.
+    return tokenOf(authorization)
+        .flatMap(token -> callerOf(token, bootstrapHash))
+        .orElseThrow(
+            () ->
+                new ApiException(
+                    ErrorKind.UNAUTHENTICATED, "a valid key is needed: authorization: Bearer KEY"));
+  }
+
+  private static Optional<String> tokenOf(@Nullable String authorization) {
+    return authorization != null && authorization.regionMatches(true, 0, SCHEME, 0, SCHEME.length())
+        ? Optional.of(authorization.substring(SCHEME.length()))
+        : Optional.empty();
+  }
+
+  private Optional<Caller> callerOf(String token, String bootstrap) {
+    if (KeyTokens.same(bootstrap, KeyTokens.hash(token))) {
+      return Optional.of(new Caller("bootstrap", true, List.of()));
+    }
+    return keys.find(token, clock.millis())
+        .map(key -> new Caller(key.name(), key.superadmin(), key.permissions()));
+  }
+}
