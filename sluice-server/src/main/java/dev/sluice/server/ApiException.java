@@ -14,6 +14,9 @@ final class ApiException extends RuntimeException {
   private static final long serialVersionUID = 1L;
   private static final Logger LOG = LoggerFactory.getLogger(ApiException.class);
 
+  /** A longer message would not fit into the trailers of a gRPC call, even percent-encoded. */
+  private static final int MAX_MESSAGE = 512;
+
   private final ErrorKind kind;
 
   ApiException(ErrorKind kind, String message) {
@@ -21,8 +24,12 @@ final class ApiException extends RuntimeException {
   }
 
   private ApiException(ErrorKind kind, String message, @Nullable Throwable cause) {
-    super(message, cause, false, false);
+    super(cut(message), cause, false, false);
     this.kind = kind;
+  }
+
+  private static String cut(String message) {
+    return message.length() > MAX_MESSAGE ? message.substring(0, MAX_MESSAGE) + "..." : message;
   }
 
   ErrorKind kind() {
