@@ -1,0 +1,334 @@
+package dev.sluice.server;
+
+import static dev.sluice.server.KeyedServer.BOOTSTRAP;
+import static dev.sluice.server.KeyedServer.codeOf;
+import static dev.sluice.server.KeyedServer.request;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.sluice.proto.v1.Cost;
+import dev.sluice.proto.v1.CreateKeyRequest;
+import dev.sluice.proto.v1.CreateKeyResponse;
+import dev.sluice.proto.v1.CreateQueueRequest;
+import dev.sluice.proto.v1.DecideRequest;
+import dev.sluice.proto.v1.EnqueueRequest;
+import dev.sluice.proto.v1.GetConfigRequest;
+import dev.sluice.proto.v1.GetQueueRequest;
+import dev.sluice.proto.v1.GetServerInfoRequest;
+import dev.sluice.proto.v1.Limit;
+import dev.sluice.proto.v1.ListConfigRequest;
+import dev.sluice.proto.v1.ListKeysRequest;
+import dev.sluice.proto.v1.ListKeysResponse;
+import dev.sluice.proto.v1.ListThrottlesRequest;
+import dev.sluice.proto.v1.NewMessage;
+import dev.sluice.proto.v1.PeekMessagesRequest;
+import dev.sluice.proto.v1.QueueConfig;
+import dev.sluice.proto.v1.ReceiveRequest;
+import dev.sluice.proto.v1.RemoveConfigRequest;
+import dev.sluice.proto.v1.RemoveThrottleRequest;
+import dev.sluice.proto.v1.RevokeKeyRequest;
+import dev.sluice.proto.v1.SetConfigRequest;
+import dev.sluice.proto.v1.SetLimitRequest;
+import dev.sluice.proto.v1.SetPermissionsRequest;
+import dev.sluice.proto.v1.SetThrottleRequest;
+import io.grpc.Status.Code;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Collections;
+import java.util.List;
+import java.util.Set;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** What a valid key allows, and what it does not. */
+final class AuthorizationTest {
+  private static final List<String> KINDS = List.of("produce", "consume", "limit", "admin");
+
+  @TempDir Path dir;
+  private KeyedServer server;
+
+  @BeforeEach
+  void start() throws Exception {
+    server = new KeyedServer(dir);
+  }
+
+  @AfterEach
+  void stop() {
+    server.close();
+  }
+
+  private void createQueue(String name, QueueConfig config) {
+    var created =
+        server
+            .queues(BOOTSTRAP)
+            .createQueue(CreateQueueRequest.newBuilder().setName(name).setConfig(config).build());
+    assertThat(created).isNotNull();
+  }
+
+  // ---- kinds and patterns
+
+  @Test
+  void permission_allowsItsKindForItsNamesOnly() {
+    List<String> names = List.of("foo", "foo.bar", "foo.bar.baz", "food", "other");
+    names.forEach(this::createQueueAndLimit);
+    for (String kind : KINDS) {
+      checkMatrix(kind, "foo", Set.of("foo"), names);
+      checkMatrix(kind, "foo.*", Set.of("foo.bar", "foo.bar.baz"), names);
+      checkMatrix(kind, "*", Set.copyOf(names), names);
+    }
+  }
+
+  private void createQueueAndLimit(String name) {
+    createQueue(name, QueueConfig.getDefaultInstance());
+    Limit limit = Limit.newBuilder().setKey(name).setRatePerSecond(1).setBurst(1_000).build();
+    var set =
+        server.limits(BOOTSTRAP).setLimit(SetLimitRequest.newBuilder().setLimit(limit).build());
+    assertThat(set).isNotNull();
+  }
+
+  private void checkMatrix(String kind, String pattern, Set<String> allowed, List<String> names) {
+    String key = server.create(kind + ":" + pattern).getKey();
+    for (String name : names) {
+      for (String used : KINDS) {
+        boolean may = used.equals(kind) && allowed.contains(name);
+        assertThat(codeOf(() -> use(key, used, name)))
+            .as("%s on %s by %s:%s", used, name, kind, pattern)
+            .isEqualTo(may ? Code.OK : Code.PERMISSION_DENIED);
+      }
+    }
+  }
+
+  private void use(String key, String kind, String name) {
+    Object answer =
+        switch (kind) {
+          case "produce" ->
+              server
+                  .queues(key)
+                  .enqueue(
+                      EnqueueRequest.newBuilder()
+                          .setQueue(name)
+                          .addMessages(NewMessage.getDefaultInstance())
+                          .build());
+          case "consume" ->
+              server.queues(key).receive(ReceiveRequest.newBuilder().setQueue(name).build());
+          case "limit" ->
+              server
+                  .limits(key)
+                  .decide(
+                      DecideRequest.newBuilder().addCosts(Cost.newBuilder().setKey(name)).build());
+          default ->
+              server.queues(key).getQueue(GetQueueRequest.newBuilder().setName(name).build());
+        };
+    assertThat(answer).isNotNull();
+  }
+
+  @Test
+  void configAndThrottles_needAdminOfAll() {
+    String some = server.create("admin:foo.*", "produce:*", "consume:*", "limit:*").getKey();
+    String all = server.create("admin:*").getKey();
+    useConfigAndThrottles(some)
+        .forEach(call -> assertThat(codeOf(call)).isEqualTo(Code.PERMISSION_DENIED));
+    useConfigAndThrottles(all).forEach(call -> assertThat(codeOf(call)).isEqualTo(Code.OK));
+  }
+
+  private List<Runnable> useConfigAndThrottles(String key) {
+    var admin = server.admin(key);
+    return List.of(
+        () -> admin.setConfig(SetConfigRequest.newBuilder().setKey("k").build()),
+        () -> admin.getConfig(GetConfigRequest.newBuilder().setKey("k").build()),
+        () -> admin.listConfig(ListConfigRequest.getDefaultInstance()),
+        () -> admin.removeConfig(RemoveConfigRequest.newBuilder().setKey("k").build()),
+        () -> admin.setThrottle(SetThrottleRequest.newBuilder().setKey("t").setBurst(1).build()),
+        () -> admin.listThrottles(ListThrottlesRequest.getDefaultInstance()),
+        () -> admin.removeThrottle(RemoveThrottleRequest.newBuilder().setKey("t").build()));
+  }
+
+  // ---- keys
+
+  @Test
+  void keys_needSomeAdmin() {
+    String key = server.create("produce:*", "consume:*", "limit:*").getKey();
+    String id = server.create().getId();
+    assertThat(codeOf(() -> createBy(key, request()))).isEqualTo(Code.PERMISSION_DENIED);
+    assertThat(codeOf(() -> revokeBy(key, id))).isEqualTo(Code.PERMISSION_DENIED);
+    assertThat(codeOf(() -> setBy(key, id))).isEqualTo(Code.PERMISSION_DENIED);
+    assertThat(codeOf(() -> listBy(key))).isEqualTo(Code.PERMISSION_DENIED);
+    var info = GetServerInfoRequest.getDefaultInstance();
+    assertThat(codeOf(() -> server.admin(key).getServerInfo(info))).isEqualTo(Code.OK);
+  }
+
+  private CreateKeyResponse createBy(String key, CreateKeyRequest.Builder request) {
+    return server.admin(key).createKey(request.build());
+  }
+
+  private void revokeBy(String key, String id) {
+    assertThat(server.admin(key).revokeKey(RevokeKeyRequest.newBuilder().setId(id).build()))
+        .isNotNull();
+  }
+
+  private void setBy(String key, String id, String... permissions) {
+    SetPermissionsRequest.Builder request = SetPermissionsRequest.newBuilder().setId(id);
+    for (String each : permissions) {
+      request.addPermissions(KeyedServer.permission(each));
+    }
+    assertThat(server.admin(key).setPermissions(request.build())).isNotNull();
+  }
+
+  private List<String> listBy(String key) {
+    return server.admin(key).listKeys(ListKeysRequest.getDefaultInstance()).getKeysList().stream()
+        .map(ListKeysResponse.Key::getId)
+        .toList();
+  }
+
+  @Test
+  void grant_neverMoreThanOneHas() {
+    String key = server.create("admin:foo.*", "produce:foo.bar", "consume:a.b.*").getKey();
+    String target = server.create().getId();
+    for (String more :
+        List.of(
+            "admin:foo",
+            "admin:*",
+            "admin:food.*",
+            "admin:fo.*",
+            "produce:foo.*",
+            "produce:foo.bar.*",
+            "produce:*",
+            "consume:foo.bar",
+            "consume:a.*",
+            "consume:a.b",
+            "limit:foo.x")) {
+      assertThat(codeOf(() -> createBy(key, request("admin:foo.x", more))))
+          .as(more)
+          .isEqualTo(Code.PERMISSION_DENIED);
+      assertThat(codeOf(() -> setBy(key, target, more))).as(more).isEqualTo(Code.PERMISSION_DENIED);
+    }
+    for (String less :
+        List.of(
+            "admin:foo.*",
+            "admin:foo.x",
+            "admin:foo.x.*",
+            "produce:foo.bar",
+            "consume:a.b.c",
+            "consume:a.b.*",
+            "consume:a.b.c.*")) {
+      assertThat(codeOf(() -> createBy(key, request(less)))).as(less).isEqualTo(Code.OK);
+      assertThat(codeOf(() -> setBy(key, target, less))).as(less).isEqualTo(Code.OK);
+    }
+  }
+
+  @Test
+  void superadmin_onlyBySuperadmin() {
+    String all = server.create("admin:*", "produce:*", "consume:*", "limit:*").getKey();
+    assertThat(codeOf(() -> createBy(all, request().setSuperadmin(true))))
+        .isEqualTo(Code.PERMISSION_DENIED);
+    CreateKeyResponse superadmin = createBy(BOOTSTRAP, request().setSuperadmin(true));
+    assertThat(codeOf(() -> revokeBy(all, superadmin.getId()))).isEqualTo(Code.PERMISSION_DENIED);
+    assertThat(codeOf(() -> setBy(all, superadmin.getId()))).isEqualTo(Code.PERMISSION_DENIED);
+    assertThat(listBy(all)).doesNotContain(superadmin.getId());
+    CreateKeyResponse second = createBy(superadmin.getKey(), request().setSuperadmin(true));
+    revokeBy(second.getKey(), superadmin.getId());
+    assertThat(codeOf(() -> listBy(superadmin.getKey()))).isEqualTo(Code.UNAUTHENTICATED);
+  }
+
+  @Test
+  void otherKeys_areOutOfReachUnlessCovered() {
+    String key = server.create("admin:foo.*").getKey();
+    String inside = server.create("admin:foo.x").getId();
+    String outside = server.create("admin:foo.x", "produce:bar").getId();
+    assertThat(listBy(key)).contains(inside).doesNotContain(outside);
+    assertThat(codeOf(() -> revokeBy(key, outside))).isEqualTo(Code.PERMISSION_DENIED);
+    assertThat(codeOf(() -> setBy(key, outside))).isEqualTo(Code.PERMISSION_DENIED);
+    assertThat(codeOf(() -> revokeBy(key, inside))).isEqualTo(Code.OK);
+    assertThat(listBy(BOOTSTRAP)).contains(outside).doesNotContain(inside);
+  }
+
+  @Test
+  void setPermissions_countsFromTheNextCall() {
+    CreateKeyResponse key = server.create("admin:*");
+    setBy(key.getKey(), key.getId(), "admin:foo.*");
+    assertThat(codeOf(() -> setBy(key.getKey(), key.getId(), "admin:*")))
+        .isEqualTo(Code.PERMISSION_DENIED);
+    setBy(BOOTSTRAP, key.getId());
+    assertThat(codeOf(() -> listBy(key.getKey()))).isEqualTo(Code.PERMISSION_DENIED);
+  }
+
+  @Test
+  void badInput_isRefused() {
+    long now = server.nowMs.get();
+    assertThat(codeOf(() -> revokeBy(BOOTSTRAP, "no-such-id"))).isEqualTo(Code.NOT_FOUND);
+    assertThat(codeOf(() -> revokeBy(BOOTSTRAP, "x".repeat(100_000)))).isEqualTo(Code.NOT_FOUND);
+    assertThat(codeOf(() -> setBy(BOOTSTRAP, ""))).isEqualTo(Code.NOT_FOUND);
+    for (CreateKeyRequest.Builder bad :
+        List.of(
+            request().setName(""),
+            request().setName("x".repeat(257)),
+            request().setName("two\nlines"),
+            request().setExpiresAtMs(-1),
+            request().setExpiresAtMs(Long.MIN_VALUE),
+            request().setExpiresAtMs(now),
+            request("read:*"),
+            request("PRODUCE:*"),
+            request("produce:"),
+            request("produce:a*"),
+            request("produce:*.a"),
+            request("produce:" + "x".repeat(100_000)),
+            request("produce:*")
+                .addAllPermissions(Collections.nCopies(64, KeyedServer.permission("produce:*"))))) {
+      assertThat(codeOf(() -> createBy(BOOTSTRAP, bad))).isEqualTo(Code.INVALID_ARGUMENT);
+    }
+    assertThat(listBy(BOOTSTRAP)).isEmpty();
+    assertThat(createBy(BOOTSTRAP, request().setName("x".repeat(256))).getKey()).hasSize(64);
+  }
+
+  // ---- tricks
+
+  @Test
+  void configuration_neitherMakesNorShowsKeys() throws Exception {
+    CreateKeyResponse key = server.create("admin:*");
+    String stored = Files.readString(dir.resolve(KeyFile.NAME));
+    assertThat(stored).contains(key.getId()).doesNotContain(key.getKey(), BOOTSTRAP);
+    String forged = "f".repeat(64);
+    String record =
+        stored
+            .replace(KeyTokens.hash(key.getKey()), KeyTokens.hash(forged))
+            .replace("false", "true");
+    for (String name :
+        List.of("auth:key:" + key.getId(), KeyFile.NAME, "keys", KeyTokens.hash(forged))) {
+      var set =
+          server
+              .admin(key.getKey())
+              .setConfig(SetConfigRequest.newBuilder().setKey(name).setValue(record).build());
+      assertThat(set).isNotNull();
+      var removed =
+          server
+              .admin(key.getKey())
+              .removeConfig(RemoveConfigRequest.newBuilder().setKey(name).build());
+      assertThat(removed).isNotNull();
+    }
+    assertThat(codeOf(() -> listBy(forged))).isEqualTo(Code.UNAUTHENTICATED);
+    assertThat(listBy(key.getKey())).containsExactly(key.getId());
+    var config = server.admin(BOOTSTRAP).listConfig(ListConfigRequest.getDefaultInstance());
+    assertThat(config.toString()).doesNotContain(key.getId(), KeyTokens.hash(key.getKey()));
+  }
+
+  @Test
+  void scripts_doNotSeeKeys() {
+    String id = server.create("admin:*").getId();
+    String script =
+        """
+        function on_enqueue(msg)
+          return { fairness_key = sluice.get("auth:key:%s") or sluice.get("keys.json")
+            or sluice.get("%s") or "nothing" }
+        end
+        """
+            .formatted(id, id);
+    createQueue("q", QueueConfig.newBuilder().setOnEnqueue(script).build());
+    use(BOOTSTRAP, "produce", "q");
+    var messages =
+        server
+            .queues(BOOTSTRAP)
+            .peekMessages(PeekMessagesRequest.newBuilder().setQueue("q").build());
+    assertThat(messages.getMessages(0).getFairnessKey()).isEqualTo("nothing");
+  }
+}

@@ -1,0 +1,147 @@
+package dev.sluice.server;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.sluice.server.KeyApi.Created;
+import dev.sluice.server.KeyApi.NewKey;
+import dev.sluice.server.Permission.Kind;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.Callable;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.stream.Collectors;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+final class KeyStoreTest {
+  private static final long NOW_MS = 1_000;
+  private static final NewKey WANTED =
+      new NewKey("n\u00e4me", 2_000, false, List.of(new Permission(Kind.PRODUCE, "foo.*")));
+
+  @TempDir Path dir;
+
+  private static KeyApi api(KeyStore store) {
+    return new KeyApi(store, () -> Instant.ofEpochMilli(NOW_MS));
+  }
+
+  private Path file() {
+    return dir.resolve(KeyFile.NAME);
+  }
+
+  @Test
+  void file_isForItsOwnerAloneAndHoldsNoToken() throws Exception {
+    Created created = api(KeyStore.open(dir)).create(Caller.ANYBODY, WANTED);
+    assertThat(PosixFilePermissions.toString(Files.getPosixFilePermissions(file())))
+        .isEqualTo("rw-------");
+    assertThat(Files.readString(file())).contains(created.id()).doesNotContain(created.token());
+    assertThat(dir).isDirectoryNotContaining("glob:**.tmp");
+  }
+
+  @Test
+  void open_findsWhatWasStored() throws Exception {
+    KeyStore store = KeyStore.open(dir);
+    Created created = api(store).create(Caller.ANYBODY, WANTED);
+    KeyStore again = KeyStore.open(dir);
+    assertThat(again.list()).isEqualTo(store.list()).hasSize(1);
+    assertThat(again.find(created.token(), NOW_MS)).contains(again.get(created.id()));
+    assertThat(api(again).get(Caller.ANYBODY, created.id()).name()).isEqualTo("n\u00e4me");
+  }
+
+  @Test
+  void open_afterACrashInTheMiddleOfAWrite_hasTheOldKeys() throws Exception {
+    Created created = api(KeyStore.open(dir)).create(Caller.ANYBODY, WANTED);
+    Files.writeString(dir.resolve(KeyFile.NAME + ".tmp"), "{\"format\":1,");
+    KeyStore again = KeyStore.open(dir);
+    assertThat(again.find(created.token(), NOW_MS)).isPresent();
+    api(again).create(Caller.ANYBODY, WANTED);
+    assertThat(KeyStore.open(dir).list()).hasSize(2);
+  }
+
+  @Test
+  void open_whenAnyBitIsFlipped_fails() throws Exception {
+    api(KeyStore.open(dir)).create(Caller.ANYBODY, WANTED);
+    byte[] good = Files.readAllBytes(file());
+    for (int i = 0; i < good.length; i++) {
+      for (int bit = 0; bit < 8; bit++) {
+        byte[] bad = good.clone();
+        bad[i] ^= (byte) (1 << bit);
+        requireDamaged(bad, "bit %d of byte %d".formatted(bit, i));
+      }
+    }
+  }
+
+  @Test
+  void open_whenTheFileIsCutOrHasMore_fails() throws Exception {
+    api(KeyStore.open(dir)).create(Caller.ANYBODY, WANTED);
+    String good = Files.readString(file());
+    for (int length = 0; length < good.length(); length++) {
+      requireDamaged(
+          good.substring(0, length).getBytes(StandardCharsets.UTF_8), "length " + length);
+    }
+    for (String bad : List.of("null", "[]", "{}", good + "x", good + good)) {
+      requireDamaged(bad.getBytes(StandardCharsets.UTF_8), bad);
+    }
+  }
+
+  private void requireDamaged(byte[] content, String how) throws IOException {
+    Files.write(file(), content);
+    assertThatThrownBy(() -> KeyStore.open(dir))
+        .as(how)
+        .isInstanceOf(IOException.class)
+        .hasMessageContaining("file of keys")
+        .hasMessageContaining(file().toString());
+    assertThat(Files.readAllBytes(file())).isEqualTo(content);
+  }
+
+  @Test
+  void create_whenItCannotBeStored_makesNoKey() throws Exception {
+    KeyStore store = KeyStore.open(dir);
+    Created kept = api(store).create(Caller.ANYBODY, WANTED);
+    // Nothing can be written where a directory is in the way.
+    Path obstacle = Files.createDirectories(dir.resolve(KeyFile.NAME + ".tmp").resolve("x"));
+    assertThatThrownBy(() -> api(store).create(Caller.ANYBODY, WANTED))
+        .hasMessageContaining("could not be stored");
+    assertThatThrownBy(() -> api(store).revoke(Caller.ANYBODY, kept.id()))
+        .hasMessageContaining("could not be stored");
+    assertThat(store.list()).extracting(Key::id).containsExactly(kept.id());
+    Files.delete(obstacle);
+    Files.delete(obstacle.getParent());
+    api(store).revoke(Caller.ANYBODY, kept.id());
+    assertThat(KeyStore.open(dir).list()).isEmpty();
+  }
+
+  @Test
+  void create_byManyAtOnce_losesNone() throws Exception {
+    KeyStore store = KeyStore.open(dir);
+    List<Callable<Created>> calls = new ArrayList<>();
+    for (int i = 0; i < 80; i++) {
+      calls.add(() -> api(store).create(Caller.ANYBODY, WANTED));
+    }
+    ExecutorService threads = Executors.newFixedThreadPool(8);
+    List<Future<Created>> made;
+    try {
+      made = threads.invokeAll(calls);
+    } finally {
+      threads.shutdownNow();
+    }
+    KeyStore again = KeyStore.open(dir);
+    for (Future<Created> each : made) {
+      Created created = each.get();
+      assertThat(store.find(created.token(), NOW_MS)).isPresent();
+      assertThat(again.find(created.token(), NOW_MS))
+          .isEqualTo(store.find(created.token(), NOW_MS));
+    }
+    Set<String> ids = again.list().stream().map(Key::id).collect(Collectors.toSet());
+    assertThat(ids).hasSize(80);
+  }
+}
