@@ -3,9 +3,12 @@ package dev.sluice.server;
 import io.grpc.Context;
 import io.grpc.Contexts;
 import io.grpc.Metadata;
+import io.grpc.MethodDescriptor.MethodType;
 import io.grpc.ServerCall;
 import io.grpc.ServerCallHandler;
 import io.grpc.ServerInterceptor;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
 
 /** Finds out who calls, for gRPC. */
@@ -15,6 +18,7 @@ final class Access implements ServerInterceptor {
       Metadata.Key.of("authorization", Metadata.ASCII_STRING_MARSHALLER);
 
   private final Authenticator authenticator;
+  private final Set<KeyedStream<?, ?>> streams = ConcurrentHashMap.newKeySet();
 
   /** Knows keys. */
   interface Authenticator {
@@ -36,17 +40,30 @@ final class Access implements ServerInterceptor {
     return CALLER.get();
   }
 
+  /** Ends streams whose key has been revoked or changed, or has expired. */
+  void checkStreams() {
+    streams.forEach(stream -> stream.check(authenticator));
+  }
+
   @Override
   public <Q, A> ServerCall.Listener<Q> interceptCall(
       ServerCall<Q, A> call, Metadata headers, ServerCallHandler<Q, A> next) {
+    String authorization = headers.get(AUTHORIZATION);
     Caller caller;
     try {
-      caller = authenticator.authenticate(headers.get(AUTHORIZATION));
+      caller = authenticator.authenticate(authorization);
     } catch (RuntimeException refused) {
       ApiException why = ApiException.of(refused);
       call.close(why.toStatus().getStatus(), new Metadata());
       return new ServerCall.Listener<>() {};
     }
-    return Contexts.interceptCall(Context.current().withValue(CALLER, caller), call, headers, next);
+    Context context = Context.current().withValue(CALLER, caller);
+    if (call.getMethodDescriptor().getType() == MethodType.UNARY) {
+      return Contexts.interceptCall(context, call, headers, next);
+    }
+    KeyedStream<Q, A> stream = new KeyedStream<>(call, authorization, caller);
+    ServerCall.Listener<Q> service = Contexts.interceptCall(context, stream, headers, next);
+    streams.add(stream);
+    return stream.listener(service, () -> streams.remove(stream));
   }
 }

@@ -20,6 +20,9 @@ import java.util.concurrent.TimeUnit;
 public final class SluiceServer implements AutoCloseable {
   private static final long DRAIN_SECONDS = 10;
 
+  /** How long a stream may outlast its key. */
+  private static final long STREAM_CHECK_SECONDS = 1;
+
   private final Broker broker;
   private final Server grpc;
   private final OpenStreams streams;
@@ -70,10 +73,12 @@ public final class SluiceServer implements AutoCloseable {
     LimitApi limits = new LimitApi(Throttle.create());
     AdminApi admin =
         new AdminApi(broker, new AdminApi.ServerInfo(BuildVersion.number(), clock.millis()));
+    Access access = new Access(new KeyAuthenticator(keys, clock, config.bootstrapKey()));
+    checkStreams(access, timer);
     Server grpc =
         NettyServerBuilder.forAddress(address)
             .executor(workers)
-            .intercept(new Access(new KeyAuthenticator(keys, clock, config.bootstrapKey())))
+            .intercept(access)
             .addService(new QueueService(queues, streams))
             .addService(new LimitService(limits))
             .addService(new AdminService(admin, new KeyApi(keys, clock)))
@@ -88,6 +93,12 @@ public final class SluiceServer implements AutoCloseable {
       throw failure;
     }
     return server;
+  }
+
+  @SuppressWarnings("FutureReturnValueIgnored") // it ends with the timer
+  private static void checkStreams(Access access, ScheduledExecutorService timer) {
+    timer.scheduleWithFixedDelay(
+        access::checkStreams, STREAM_CHECK_SECONDS, STREAM_CHECK_SECONDS, TimeUnit.SECONDS);
   }
 
   /**
