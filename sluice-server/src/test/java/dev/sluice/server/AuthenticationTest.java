@@ -85,6 +85,7 @@ final class AuthenticationTest {
             "Bearer",
             "Bearer ",
             "Basic " + valid,
+            "Digest " + valid,
             valid,
             "Bearer" + valid,
             "Bearer  " + valid,
