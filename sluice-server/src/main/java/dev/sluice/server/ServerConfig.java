@@ -8,9 +8,12 @@ import java.nio.file.Path;
  * @param dataDirectory where everything is kept
  * @param grpcHost the address that gRPC listens on
  * @param grpcPort its port; 0 for any
+ * @param httpHost the address that HTTP listens on
+ * @param httpPort its port; 0 for any
  * @since 0.1
  */
-public record ServerConfig(Path dataDirectory, String grpcHost, int grpcPort) {
+public record ServerConfig(
+    Path dataDirectory, String grpcHost, int grpcPort, String httpHost, int httpPort) {
   /**
    * On loopback, with the usual ports.
    *
@@ -18,16 +21,26 @@ public record ServerConfig(Path dataDirectory, String grpcHost, int grpcPort) {
    * @return the configuration
    */
   public static ServerConfig defaults(Path dataDirectory) {
-    return new ServerConfig(dataDirectory, "127.0.0.1", 5555);
+    return new ServerConfig(dataDirectory, "127.0.0.1", 5555, "127.0.0.1", 8080);
   }
 
   /**
-   * The same on other ports.
+   * The same, with gRPC on another port and HTTP on any.
    *
    * @param grpc the port of gRPC; 0 for any
    * @return the configuration
    */
   public ServerConfig withPorts(int grpc) {
-    return new ServerConfig(dataDirectory, grpcHost, grpc);
+    return new ServerConfig(dataDirectory, grpcHost, grpc, httpHost, 0);
+  }
+
+  /**
+   * The same, with HTTP on another port.
+   *
+   * @param http the port of HTTP; 0 for any
+   * @return the configuration
+   */
+  public ServerConfig withHttpPort(int http) {
+    return new ServerConfig(dataDirectory, grpcHost, grpcPort, httpHost, http);
   }
 }

@@ -2,17 +2,19 @@ package dev.sluice.server;
 
 import dev.sluice.Throttle;
 import dev.sluice.broker.Broker;
+import dev.sluice.broker.BrokerConfig;
 import io.grpc.Server;
 import io.grpc.netty.shaded.io.grpc.netty.NettyServerBuilder;
 import java.io.IOException;
 import java.net.InetSocketAddress;
+import java.util.List;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
 
 /**
- * A running server: a broker and limits behind gRPC.
+ * A running server: a broker and limits behind gRPC and HTTP.
  *
  * @since 0.1
  */
@@ -22,6 +24,7 @@ public final class SluiceServer implements AutoCloseable {
   private final Broker broker;
   private final Server grpc;
   private final OpenStreams streams;
+  private final HttpServer http;
   private final ExecutorService workers;
   private final ScheduledExecutorService timer;
 
@@ -29,11 +32,13 @@ public final class SluiceServer implements AutoCloseable {
       Broker broker,
       Server grpc,
       OpenStreams streams,
+      HttpServer http,
       ExecutorService workers,
       ScheduledExecutorService timer) {
     this.broker = broker;
     this.grpc = grpc;
     this.streams = streams;
+    this.http = http;
     this.workers = workers;
     this.timer = timer;
   }
@@ -46,25 +51,38 @@ public final class SluiceServer implements AutoCloseable {
    * @throws IOException if it cannot listen
    */
   public static SluiceServer start(ServerConfig config) throws IOException {
-    Broker broker = Broker.open(config.dataDirectory());
+    ServerMetrics metrics = new ServerMetrics();
+    Broker broker =
+        Broker.open(config.dataDirectory(), BrokerConfig.defaults().withMetrics(metrics));
     ScheduledExecutorService timer = Executors.newSingleThreadScheduledExecutor();
     ExecutorService workers =
         Executors.newFixedThreadPool(2 * Runtime.getRuntime().availableProcessors() + 2);
     QueueApi queues = new QueueApi(broker, timer);
     OpenStreams streams = new OpenStreams();
     LimitApi limits = new LimitApi(Throttle.create());
+    Access.Authenticator authenticator = authorization -> Caller.ANYBODY;
     Server grpc =
         NettyServerBuilder.forAddress(new InetSocketAddress(config.grpcHost(), config.grpcPort()))
             .executor(workers)
-            .intercept(new Access(authorization -> Caller.ANYBODY))
+            .intercept(new Access(authenticator))
             .addService(new QueueService(queues, streams))
             .addService(new LimitService(limits))
             .addService(EarlyHeaders.before(new FilaMessages(queues, streams)))
             .addService(new FilaAdministration(queues, new ConfigApi(broker)))
             .build();
-    SluiceServer server = new SluiceServer(broker, grpc, streams, workers, timer);
+    HttpServer http =
+        new HttpServer(
+            new InetSocketAddress(config.httpHost(), config.httpPort()),
+            authenticator,
+            List.of(
+                new HttpQueues(queues),
+                new HttpLimits(limits),
+                new HttpEvents(queues, timer, workers),
+                new HttpOperations(queues, metrics, broker::throttles)));
+    SluiceServer server = new SluiceServer(broker, grpc, streams, http, workers, timer);
     try {
       grpc.start();
+      http.start();
     } catch (IOException | RuntimeException failure) {
       server.close();
       throw failure;
@@ -81,11 +99,25 @@ public final class SluiceServer implements AutoCloseable {
     return grpc.getPort();
   }
 
+  /**
+   * Where HTTP listens.
+   *
+   * @return the port
+   */
+  public int httpPort() {
+    return http.port();
+  }
+
+  List<HttpRoute> httpRoutes() {
+    return http.routes();
+  }
+
   /** Ends calls, then the broker; what was answered is stored. */
   @Override
   public void close() {
     grpc.shutdown();
     streams.close();
+    http.close();
     try {
       if (!grpc.awaitTermination(DRAIN_SECONDS, TimeUnit.SECONDS)) {
         grpc.shutdownNow();
