@@ -4,17 +4,18 @@ import java.nio.file.Path;
 import org.jspecify.annotations.Nullable;
 
 /**
- * How a server is set up; docs/operations.md lists every key.
+ * How a server is set up.
  *
  * @param dataDirectory where everything is kept
- * @param grpcHost the address that gRPC listens on
- * @param grpcPort its port; 0 for any
+ * @param host the address that gRPC and HTTP listen on
+ * @param grpcPort the port of gRPC; 0 for any
+ * @param httpPort the port of HTTP; 0 for any
  * @param bootstrapKey a key that allows everything; with one, every request needs a key; null for
  *     none
  * @since 0.1
  */
 public record ServerConfig(
-    Path dataDirectory, String grpcHost, int grpcPort, @Nullable Secret bootstrapKey) {
+    Path dataDirectory, String host, int grpcPort, int httpPort, @Nullable Secret bootstrapKey) {
   /**
    * On loopback, with the usual ports.
    *
@@ -22,27 +23,37 @@ public record ServerConfig(
    * @return the configuration
    */
   public static ServerConfig defaults(Path dataDirectory) {
-    return new ServerConfig(dataDirectory, "127.0.0.1", 5555, null);
+    return new ServerConfig(dataDirectory, "127.0.0.1", 5555, 8080, null);
   }
 
   /**
-   * The same on other ports.
+   * The same, with gRPC on another port and HTTP on any.
    *
    * @param grpc the port of gRPC; 0 for any
    * @return the configuration
    */
   public ServerConfig withPorts(int grpc) {
-    return new ServerConfig(dataDirectory, grpcHost, grpc, bootstrapKey);
+    return new ServerConfig(dataDirectory, host, grpc, 0, bootstrapKey);
+  }
+
+  /**
+   * The same, with HTTP on another port.
+   *
+   * @param http the port of HTTP; 0 for any
+   * @return the configuration
+   */
+  public ServerConfig withHttpPort(int http) {
+    return new ServerConfig(dataDirectory, host, grpcPort, http, bootstrapKey);
   }
 
   /**
    * The same, listening elsewhere.
    *
-   * @param host the address that gRPC listens on; other than loopback only with a bootstrap key
+   * @param newHost the address; other than loopback only with a bootstrap key
    * @return the configuration
    */
-  public ServerConfig withHost(String host) {
-    return new ServerConfig(dataDirectory, host, grpcPort, bootstrapKey);
+  public ServerConfig withHost(String newHost) {
+    return new ServerConfig(dataDirectory, newHost, grpcPort, httpPort, bootstrapKey);
   }
 
   /**
@@ -52,6 +63,6 @@ public record ServerConfig(
    * @return the configuration
    */
   public ServerConfig withBootstrapKey(String key) {
-    return new ServerConfig(dataDirectory, grpcHost, grpcPort, new Secret(key));
+    return new ServerConfig(dataDirectory, host, grpcPort, httpPort, new Secret(key));
   }
 }
