@@ -9,6 +9,8 @@ import dev.sluice.proto.v1.GetServerInfoRequest;
 import dev.sluice.proto.v1.LimitsGrpc;
 import dev.sluice.proto.v1.ListKeysRequest;
 import dev.sluice.proto.v1.QueuesGrpc;
+import dev.sluice.server.fila.FilaAdminGrpc;
+import dev.sluice.server.fila.FilaServiceGrpc;
 import io.grpc.CallOptions;
 import io.grpc.Channel;
 import io.grpc.ClientCall;
@@ -40,7 +42,9 @@ final class AuthenticationTest {
           Stream.of(
                   QueuesGrpc.getServiceDescriptor(),
                   LimitsGrpc.getServiceDescriptor(),
-                  AdminGrpc.getServiceDescriptor())
+                  AdminGrpc.getServiceDescriptor(),
+                  FilaServiceGrpc.getServiceDescriptor(),
+                  FilaAdminGrpc.getServiceDescriptor())
               .<MethodDescriptor<?, ?>>flatMap(service -> service.getMethods().stream())
               .toList();
       assertThat(methods).hasSizeGreaterThan(25);
