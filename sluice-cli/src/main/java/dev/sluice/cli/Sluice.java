@@ -31,6 +31,7 @@ public final class Sluice extends Action {
   static CommandLine commandLine(Surroundings surroundings) {
     CommandLine sluice =
         new CommandLine(new Sluice())
+            .addSubcommand(new ServeCommand())
             .addSubcommand(new DemoCommand(surroundings))
             .addSubcommand(new SimulateCommand(surroundings))
             .addSubcommand(new CompletionCommand())

@@ -17,7 +17,7 @@ class SluiceTest {
     assertThat(cli.out()).isEmpty();
     assertThat(cli.err())
         .startsWith("Usage: sluice [-hV] COMMAND\n")
-        .contains("  demo  ", "  simulate  ", "  completion  ", "  version  ");
+        .contains("  serve  ", "  demo  ", "  simulate  ", "  completion  ", "  version  ");
   }
 
   @ParameterizedTest
@@ -30,7 +30,7 @@ class SluiceTest {
   }
 
   @ParameterizedTest
-  @ValueSource(strings = {"demo", "simulate", "completion", "version"})
+  @ValueSource(strings = {"serve", "demo", "simulate", "completion", "version"})
   void help_ofCommand_isTheSameBothWays(String command) {
     Cli cli = Cli.run(command, "--help");
     assertThat(cli.exitCode()).isZero();
@@ -67,7 +67,7 @@ class SluiceTest {
     assertThat(cli.exitCode()).isZero();
     assertThat(cli.out())
         .startsWith("#!/usr/bin/env bash")
-        .contains("complete -F _complete_sluice", "demo simulate completion version help")
+        .contains("complete -F _complete_sluice", "serve demo simulate completion version help")
         .contains("'--refill'", "'--strict'", "--wait", "--json");
   }
 
