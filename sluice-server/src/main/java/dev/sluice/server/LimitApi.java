@@ -5,6 +5,7 @@ import dev.sluice.ThrottleDecision;
 import dev.sluice.server.Permission.Kind;
 import java.util.Collections;
 import java.util.Map;
+import java.util.Optional;
 import java.util.SortedMap;
 import java.util.TreeMap;
 
@@ -45,6 +46,11 @@ final class LimitApi {
       }
     }
     return dryRun ? throttle.peek(costs) : throttle.consume(costs);
+  }
+
+  /** How a key stands that the caller has just been answered for. */
+  Optional<Throttle.Snapshot> snapshot(String key) {
+    return throttle.snapshot(key);
   }
 
   synchronized void set(Caller caller, String key, Rate rate) {

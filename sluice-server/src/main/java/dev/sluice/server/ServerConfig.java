@@ -9,12 +9,19 @@ import org.jspecify.annotations.Nullable;
  * @param dataDirectory where everything is kept
  * @param grpcHost the address that gRPC listens on
  * @param grpcPort its port; 0 for any
+ * @param httpHost the address that HTTP listens on
+ * @param httpPort its port; 0 for any
  * @param bootstrapKey a key that allows everything; with one, every request needs a key; null for
  *     none
  * @since 0.1
  */
 public record ServerConfig(
-    Path dataDirectory, String grpcHost, int grpcPort, @Nullable Secret bootstrapKey) {
+    Path dataDirectory,
+    String grpcHost,
+    int grpcPort,
+    String httpHost,
+    int httpPort,
+    @Nullable Secret bootstrapKey) {
   /**
    * On loopback, with the usual ports.
    *
@@ -22,17 +29,17 @@ public record ServerConfig(
    * @return the configuration
    */
   public static ServerConfig defaults(Path dataDirectory) {
-    return new ServerConfig(dataDirectory, "127.0.0.1", 5555, null);
+    return new ServerConfig(dataDirectory, "127.0.0.1", 5555, "127.0.0.1", 8080, null);
   }
 
   /**
-   * The same on other ports.
+   * The same, with gRPC on another port and HTTP on any.
    *
    * @param grpc the port of gRPC; 0 for any
    * @return the configuration
    */
   public ServerConfig withPorts(int grpc) {
-    return new ServerConfig(dataDirectory, grpcHost, grpc, bootstrapKey);
+    return new ServerConfig(dataDirectory, grpcHost, grpc, httpHost, 0, bootstrapKey);
   }
 
   /**
@@ -42,7 +49,7 @@ public record ServerConfig(
    * @return the configuration
    */
   public ServerConfig withHost(String host) {
-    return new ServerConfig(dataDirectory, host, grpcPort, bootstrapKey);
+    return new ServerConfig(dataDirectory, host, grpcPort, httpHost, httpPort, bootstrapKey);
   }
 
   /**
@@ -52,6 +59,16 @@ public record ServerConfig(
    * @return the configuration
    */
   public ServerConfig withBootstrapKey(String key) {
-    return new ServerConfig(dataDirectory, grpcHost, grpcPort, new Secret(key));
+    return new ServerConfig(dataDirectory, grpcHost, grpcPort, httpHost, httpPort, new Secret(key));
+  }
+
+  /**
+   * The same, with HTTP on another port.
+   *
+   * @param http the port of HTTP; 0 for any
+   * @return the configuration
+   */
+  public ServerConfig withHttpPort(int http) {
+    return new ServerConfig(dataDirectory, grpcHost, grpcPort, httpHost, http, bootstrapKey);
   }
 }

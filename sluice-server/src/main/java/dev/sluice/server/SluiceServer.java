@@ -2,18 +2,20 @@ package dev.sluice.server;
 
 import dev.sluice.Throttle;
 import dev.sluice.broker.Broker;
+import dev.sluice.broker.BrokerConfig;
 import io.grpc.Server;
 import io.grpc.netty.shaded.io.grpc.netty.NettyServerBuilder;
 import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.time.InstantSource;
+import java.util.List;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
 
 /**
- * A running server: a broker and limits behind gRPC.
+ * A running server: a broker and limits behind gRPC and HTTP.
  *
  * @since 0.1
  */
@@ -26,6 +28,7 @@ public final class SluiceServer implements AutoCloseable {
   private final Broker broker;
   private final Server grpc;
   private final OpenStreams streams;
+  private final HttpServer http;
   private final ExecutorService workers;
   private final ScheduledExecutorService timer;
 
@@ -33,11 +36,13 @@ public final class SluiceServer implements AutoCloseable {
       Broker broker,
       Server grpc,
       OpenStreams streams,
+      HttpServer http,
       ExecutorService workers,
       ScheduledExecutorService timer) {
     this.broker = broker;
     this.grpc = grpc;
     this.streams = streams;
+    this.http = http;
     this.workers = workers;
     this.timer = timer;
   }
@@ -57,7 +62,11 @@ public final class SluiceServer implements AutoCloseable {
   /** The clock is the one that keys expire by. */
   static SluiceServer start(ServerConfig config, InstantSource clock) throws IOException {
     InetSocketAddress address = BindAddress.of(config);
-    Broker broker = Broker.open(config.dataDirectory());
+    InetSocketAddress httpAddress =
+        BindAddress.of(config.httpHost(), config.httpPort(), config.bootstrapKey() != null);
+    ServerMetrics metrics = new ServerMetrics();
+    Broker broker =
+        Broker.open(config.dataDirectory(), BrokerConfig.defaults().withMetrics(metrics));
     KeyStore keys;
     try {
       keys = KeyStore.open(config.dataDirectory());
@@ -73,7 +82,9 @@ public final class SluiceServer implements AutoCloseable {
     LimitApi limits = new LimitApi(Throttle.create());
     AdminApi admin =
         new AdminApi(broker, new AdminApi.ServerInfo(BuildVersion.number(), clock.millis()));
-    Access access = new Access(new KeyAuthenticator(keys, clock, config.bootstrapKey()));
+    Access.Authenticator authenticator =
+        new KeyAuthenticator(keys, clock, config.bootstrapKey());
+    Access access = new Access(authenticator);
     checkStreams(access, timer);
     Server grpc =
         NettyServerBuilder.forAddress(address)
@@ -85,9 +96,19 @@ public final class SluiceServer implements AutoCloseable {
             .addService(EarlyHeaders.before(new FilaMessages(queues, streams)))
             .addService(new FilaAdministration(queues, new ConfigApi(broker)))
             .build();
-    SluiceServer server = new SluiceServer(broker, grpc, streams, workers, timer);
+    HttpServer http =
+        new HttpServer(
+            httpAddress,
+            authenticator,
+            List.of(
+                new HttpQueues(queues),
+                new HttpLimits(limits),
+                new HttpEvents(queues, timer, workers),
+                new HttpOperations(queues, metrics, broker::throttles)));
+    SluiceServer server = new SluiceServer(broker, grpc, streams, http, workers, timer);
     try {
       grpc.start();
+      http.start();
     } catch (IOException | RuntimeException failure) {
       server.close();
       throw failure;
@@ -110,11 +131,25 @@ public final class SluiceServer implements AutoCloseable {
     return grpc.getPort();
   }
 
+  /**
+   * Where HTTP listens.
+   *
+   * @return the port
+   */
+  public int httpPort() {
+    return http.port();
+  }
+
+  List<HttpRoute> httpRoutes() {
+    return http.routes();
+  }
+
   /** Ends calls, then the broker; what was answered is stored. */
   @Override
   public void close() {
     grpc.shutdown();
     streams.close();
+    http.close();
     try {
       if (!grpc.awaitTermination(DRAIN_SECONDS, TimeUnit.SECONDS)) {
         grpc.shutdownNow();

@@ -1,0 +1,199 @@
+package dev.sluice.server;
+
+import io.undertow.io.Receiver;
+import io.undertow.server.HttpServerExchange;
+import io.undertow.server.RequestTooBigException;
+import io.undertow.server.handlers.sse.ServerSentEventConnection;
+import io.undertow.server.handlers.sse.ServerSentEventHandler;
+import io.undertow.util.Headers;
+import io.undertow.util.HttpString;
+import io.undertow.util.SameThreadExecutor;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.concurrent.CancellationException;
+import java.util.concurrent.CompletableFuture;
+import org.xnio.IoUtils;
+
+/**
+ * One request on its way: the caller is found out on a worker, the body is read without holding a
+ * thread, the route's handler runs on a worker, and the answer is sent when it is there.
+ */
+final class HttpCall {
+  private static final int TOO_LARGE = 413;
+
+  private final HttpServerExchange exchange;
+  private final HttpRoute route;
+  private final Map<String, String> encoded;
+  private final Access.Authenticator authenticator;
+  private final HttpWaiting waiting;
+
+  HttpCall(
+      HttpServerExchange exchange,
+      HttpRoute route,
+      Map<String, String> encoded,
+      Access.Authenticator authenticator,
+      HttpWaiting waiting) {
+    this.exchange = exchange;
+    this.route = route;
+    this.encoded = encoded;
+    this.authenticator = authenticator;
+    this.waiting = waiting;
+  }
+
+  void begin() {
+    exchange.dispatch(this::read);
+  }
+
+  private void read(HttpServerExchange same) {
+    Caller caller;
+    try {
+      caller =
+          route.open()
+              ? Caller.ANYBODY
+              : authenticator.authenticate(
+                  exchange.getRequestHeaders().getFirst(Headers.AUTHORIZATION));
+    } catch (RuntimeException refused) {
+      send(exchange, HttpAnswer.refusal(ApiException.of(refused)));
+      return;
+    }
+    if (!route.takesBody()) {
+      handle(caller, new byte[0]);
+    } else if (exchange.getRequestContentLength() > HttpServer.MAX_BODY) {
+      tooLarge();
+    } else {
+      Receiver receiver = exchange.getRequestReceiver();
+      receiver.receiveFullBytes(
+          (done, body) -> received(caller, body), (done, failure) -> unread(failure));
+    }
+  }
+
+  private void received(Caller caller, byte[] body) {
+    if (exchange.isInIoThread()) {
+      exchange.dispatch(same -> handle(caller, body));
+    } else {
+      handle(caller, body);
+    }
+  }
+
+  private void unread(IOException failure) {
+    if (failure instanceof RequestTooBigException
+        || failure instanceof Receiver.RequestToLargeException) {
+      tooLarge();
+    } else {
+      IoUtils.safeClose(exchange.getConnection());
+    }
+  }
+
+  private void tooLarge() {
+    exchange.setPersistent(false);
+    send(
+        exchange,
+        HttpAnswer.refusal(
+            TOO_LARGE,
+            ApiException.invalid(
+                "body must have at most %d bytes".formatted(HttpServer.MAX_BODY))));
+  }
+
+  private void handle(Caller caller, byte[] body) {
+    HttpReply reply;
+    try {
+      reply = route.handler().handle(new HttpRequest(caller, decoded(), query(), body));
+    } catch (RuntimeException refused) {
+      send(exchange, HttpAnswer.refusal(ApiException.of(refused)));
+      return;
+    }
+    if (reply instanceof HttpReply.Events events) {
+      stream(events);
+    } else if (reply instanceof HttpReply.Single<?> single) {
+      answer(single);
+    }
+  }
+
+  private Map<String, String> decoded() {
+    Map<String, String> all = new LinkedHashMap<>();
+    encoded.forEach((name, value) -> all.put(name, HttpRoute.decode(value)));
+    return all;
+  }
+
+  private Map<String, String> query() {
+    Map<String, String> all = new LinkedHashMap<>();
+    exchange
+        .getQueryParameters()
+        .forEach(
+            (name, values) -> all.put(HttpRoute.decode(name), HttpRoute.decode(values.getLast())));
+    return all;
+  }
+
+  private <T> void answer(HttpReply.Single<T> reply) {
+    if (reply.work().isDone()) {
+      Later.when(
+          reply.work(),
+          value -> send(exchange, reply.toAnswer().apply(value)),
+          failure -> send(exchange, refusal(failure)));
+    } else {
+      exchange.dispatch(SameThreadExecutor.INSTANCE, () -> await(reply));
+    }
+  }
+
+  /** Everything about the connection happens on its own thread from here on. */
+  private <T> void await(HttpReply.Single<T> reply) {
+    CompletableFuture<T> work = reply.work();
+    Runnable end = () -> work.cancel(false);
+    if (reply.waits()) {
+      waiting.add(end);
+      HttpDeparture.watch(exchange, work);
+    }
+    CompletableFuture<HttpAnswer> answer =
+        work.handle(
+            (value, failure) -> failure == null ? reply.toAnswer().apply(value) : refusal(failure));
+    Later.when(
+        answer.exceptionally(HttpCall::refusal),
+        ready -> {
+          waiting.remove(end);
+          exchange.getIoThread().execute(() -> send(exchange, ready));
+        },
+        failure -> IoUtils.safeClose(exchange.getConnection()));
+  }
+
+  private static HttpAnswer refusal(Throwable failure) {
+    return HttpAnswer.refusal(
+        failure instanceof CancellationException
+            ? new ApiException(ErrorKind.UNAVAILABLE, "the server is stopping")
+            : ApiException.of(failure));
+  }
+
+  private void stream(HttpReply.Events reply) {
+    ServerSentEventHandler handler =
+        new ServerSentEventHandler(
+            (connection, lastEventId) -> {
+              Runnable end = () -> IoUtils.safeClose(connection);
+              waiting.add(end);
+              connection.addCloseTask((ServerSentEventConnection closed) -> waiting.remove(end));
+              reply.events().connected(connection, lastEventId);
+            });
+    try {
+      handler.handleRequest(exchange);
+    } catch (Exception failure) {
+      send(exchange, HttpAnswer.refusal(ApiException.of(failure)));
+    }
+  }
+
+  static void send(HttpServerExchange exchange, HttpAnswer answer) {
+    if (!exchange.getConnection().isOpen() || exchange.isResponseStarted()) {
+      exchange.endExchange();
+      return;
+    }
+    exchange.setStatusCode(answer.status());
+    answer
+        .headers()
+        .forEach((name, value) -> exchange.getResponseHeaders().put(new HttpString(name), value));
+    if (answer.body().length == 0) {
+      exchange.endExchange();
+      return;
+    }
+    exchange.getResponseHeaders().put(Headers.CONTENT_TYPE, answer.type());
+    exchange.getResponseSender().send(ByteBuffer.wrap(answer.body()));
+  }
+}

@@ -1,0 +1,105 @@
+package dev.sluice.server;
+
+import io.undertow.server.handlers.sse.ServerSentEventConnection;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.util.List;
+import java.util.concurrent.Executor;
+import java.util.concurrent.Future;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** Statistics of queues as events, each second, to whoever listens. */
+final class HttpEvents implements HttpRoute.Group {
+  private static final Logger LOG = LoggerFactory.getLogger(HttpEvents.class);
+
+  /** Every listener costs a look at every queue each second. */
+  static final int MAX_LISTENERS = 64;
+
+  private final QueueApi queues;
+  private final ScheduledExecutorService timer;
+  private final Executor workers;
+  private final AtomicInteger listeners = new AtomicInteger();
+
+  HttpEvents(QueueApi queues, ScheduledExecutorService timer, Executor workers) {
+    this.queues = queues;
+    this.timer = timer;
+    this.workers = workers;
+  }
+
+  @Override
+  public List<HttpRoute> routes() {
+    return List.of(HttpRoute.of("GET", "/v1/events", this::listen));
+  }
+
+  private HttpReply listen(HttpRequest request) {
+    if (listeners.get() >= MAX_LISTENERS) {
+      throw new ApiException(
+          ErrorKind.RESOURCE_EXHAUSTED,
+          "at most %d clients may listen to events".formatted(MAX_LISTENERS));
+    }
+    return new HttpReply.Events(
+        (connection, lastEventId) -> new Listener(request.caller(), connection).begin());
+  }
+
+  /** One client; one that does not read misses events instead of heaping them up. */
+  private final class Listener implements ServerSentEventConnection.EventCallback {
+    private final Caller caller;
+    private final ServerSentEventConnection connection;
+    private final AtomicBoolean sending = new AtomicBoolean();
+
+    Listener(Caller caller, ServerSentEventConnection connection) {
+      this.caller = caller;
+      this.connection = connection;
+    }
+
+    void begin() {
+      listeners.incrementAndGet();
+      Future<?> ticks =
+          timer.scheduleAtFixedRate(() -> workers.execute(this::tick), 0, 1, TimeUnit.SECONDS);
+      connection.addCloseTask(
+          (ServerSentEventConnection closed) -> {
+            ticks.cancel(false);
+            listeners.decrementAndGet();
+          });
+    }
+
+    private void tick() {
+      if (!connection.isOpen() || !sending.compareAndSet(false, true)) {
+        return;
+      }
+      try {
+        byte[] json = Json.write(JsonQueues.Summaries.of(queues.list(caller)));
+        connection.send(new String(json, StandardCharsets.UTF_8), "queues", null, this);
+      } catch (RuntimeException later) {
+        // A queue may vanish while all are listed: the next event has it right.
+        LOG.debug("an event was left out", later);
+        sending.set(false);
+      }
+    }
+
+    @Override
+    public void done(
+        ServerSentEventConnection to,
+        @Nullable String data,
+        @Nullable String event,
+        @Nullable String id) {
+      sending.set(false);
+    }
+
+    @Override
+    public void failed(
+        ServerSentEventConnection to,
+        @Nullable String data,
+        @Nullable String event,
+        @Nullable String id,
+        IOException gone) {
+      LOG.debug("a listener is gone", gone);
+    }
+  }
+}

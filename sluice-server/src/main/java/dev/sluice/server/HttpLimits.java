@@ -1,0 +1,179 @@
+package dev.sluice.server;
+
+import dev.sluice.Throttle;
+import dev.sluice.ThrottleDecision;
+import java.nio.charset.StandardCharsets;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Limits over HTTP. The fields {@code RateLimit} and {@code RateLimit-Policy} are those of
+ * draft-ietf-httpapi-ratelimit-headers: q is the burst, w the seconds in which it accrues, r what
+ * is left, and t the seconds until nothing is missing.
+ */
+final class HttpLimits implements HttpRoute.Group {
+  private static final int OK = 200;
+  private static final int TOO_MANY_REQUESTS = 429;
+  private static final long NANOS = 1_000_000_000L;
+
+  /** The header fields name no more keys, so that every client can take them. */
+  private static final int MAX_NAMED = 8;
+
+  private static final String ALL = "/v1/limits";
+  private static final String ONE = ALL + "/{key}";
+
+  private final LimitApi limits;
+
+  HttpLimits(LimitApi limits) {
+    this.limits = limits;
+  }
+
+  /** What a key may have. */
+  record Rate(@Nullable Double ratePerSecond, @Nullable Double burst) {}
+
+  /** A limit. */
+  record Limit(String key, double ratePerSecond, double burst) {}
+
+  /** Tokens by key. */
+  record Decide(@Nullable Map<String, @Nullable Long> costs, @Nullable Boolean dryRun) {}
+
+  /** What was decided; only what applies is there. */
+  record Decision(
+      String outcome,
+      @Nullable String bindingKey,
+      @Nullable Long retryAfterNs,
+      @Nullable Double burst) {
+    static Decision of(ThrottleDecision decision) {
+      if (decision instanceof ThrottleDecision.Denied denied) {
+        return new Decision("DENIED", denied.bindingKey(), denied.retryAfterNanos(), null);
+      }
+      if (decision instanceof ThrottleDecision.Depleted depleted) {
+        return new Decision("DEPLETED", depleted.bindingKey(), null, null);
+      }
+      return decision instanceof ThrottleDecision.Impossible impossible
+          ? new Decision("IMPOSSIBLE", impossible.bindingKey(), null, impossible.burst())
+          : new Decision("GRANTED", null, null, null);
+    }
+  }
+
+  @Override
+  public List<HttpRoute> routes() {
+    return List.of(
+        HttpRoute.of("GET", ALL, this::list),
+        HttpRoute.of("PUT", ONE, this::set),
+        HttpRoute.of("DELETE", ONE, this::remove),
+        HttpRoute.of("POST", "/v1/decide", this::decide));
+  }
+
+  private HttpReply list(HttpRequest request) {
+    List<Limit> all =
+        limits.list(request.caller()).entrySet().stream()
+            .map(each -> limit(each.getKey(), each.getValue()))
+            .toList();
+    return HttpReply.now(HttpAnswer.ok(Map.of("limits", all)));
+  }
+
+  private static Limit limit(String key, LimitApi.Rate rate) {
+    return new Limit(key, rate.perSecond(), rate.burst());
+  }
+
+  private HttpReply set(HttpRequest request) {
+    Rate wanted = request.read(Rate.class);
+    Double perSecond = wanted.ratePerSecond();
+    Double burst = wanted.burst();
+    if (perSecond == null || burst == null) {
+      throw ApiException.invalid(
+          (perSecond == null ? "rate_per_second" : "burst") + " must be there");
+    }
+    String key = request.parameter("key");
+    LimitApi.Rate rate = new LimitApi.Rate(perSecond, burst);
+    limits.set(request.caller(), key, rate);
+    return HttpReply.now(HttpAnswer.ok(limit(key, rate)));
+  }
+
+  private HttpReply remove(HttpRequest request) {
+    limits.remove(request.caller(), request.parameter("key"));
+    return HttpReply.now(HttpAnswer.nothing());
+  }
+
+  private HttpReply decide(HttpRequest request) {
+    Decide wanted = request.read(Decide.class);
+    Map<String, @Nullable Long> given = wanted.costs();
+    if (given == null) {
+      throw ApiException.invalid("costs must be there");
+    }
+    Map<String, Long> costs = JsonMessages.present("costs", given);
+    Boolean dryRun = wanted.dryRun();
+    ThrottleDecision decided = limits.decide(request.caller(), costs, dryRun != null && dryRun);
+    Decision decision = Decision.of(decided);
+    String binding = decision.bindingKey();
+    Map<String, String> headers =
+        fields(binding == null ? List.copyOf(costs.keySet()) : List.of(binding));
+    Long retryAfterNs = decision.retryAfterNs();
+    if (retryAfterNs != null) {
+      headers.put("Retry-After", Long.toString(seconds(retryAfterNs)));
+    }
+    return HttpReply.now(
+        HttpAnswer.json(binding == null ? OK : TOO_MANY_REQUESTS, decision).with(headers));
+  }
+
+  /** Rounded up: whoever comes back then is not too early. */
+  static long seconds(long nanos) {
+    return nanos / NANOS + (nanos % NANOS == 0 ? 0 : 1);
+  }
+
+  private Map<String, String> fields(List<String> keys) {
+    StringBuilder policy = new StringBuilder();
+    StringBuilder state = new StringBuilder();
+    for (String key : keys.subList(0, Math.min(MAX_NAMED, keys.size()))) {
+      Optional<Throttle.Snapshot> known = limits.snapshot(key);
+      if (known.isPresent()) {
+        String separator = policy.length() == 0 ? "" : ", ";
+        policy.append(separator).append(policy(known.get()));
+        state.append(separator).append(state(known.get()));
+      }
+    }
+    Map<String, String> headers = new LinkedHashMap<>();
+    if (policy.length() > 0) {
+      headers.put("RateLimit-Policy", policy.toString());
+      headers.put("RateLimit", state.toString());
+    }
+    return headers;
+  }
+
+  private static String policy(Throttle.Snapshot limit) {
+    String quota = quoted(limit.key()) + ";q=" + (long) limit.burst();
+    return limit.ratePerSecond() > 0
+        ? quota + ";w=" + ceiling(limit.burst() / limit.ratePerSecond())
+        : quota;
+  }
+
+  private static String state(Throttle.Snapshot limit) {
+    String left = quoted(limit.key()) + ";r=" + (long) Math.max(0, limit.level());
+    return limit.ratePerSecond() > 0
+        ? left + ";t=" + ceiling((limit.burst() - limit.level()) / limit.ratePerSecond())
+        : left;
+  }
+
+  private static long ceiling(double seconds) {
+    return (long) Math.ceil(Math.max(0, seconds));
+  }
+
+  /** A string of a structured field: printable ASCII; everything else is percent-encoded. */
+  static String quoted(String key) {
+    StringBuilder text = new StringBuilder("\"");
+    for (byte each : key.getBytes(StandardCharsets.UTF_8)) {
+      if (each == '"' || each == '\\') {
+        text.append('\\').append((char) each);
+      } else if (each >= ' ' && each <= '~') {
+        text.append((char) each);
+      } else {
+        text.append("%%%02X".formatted(each));
+      }
+    }
+    return text.append('"').toString();
+  }
+}

@@ -1,0 +1,141 @@
+package dev.sluice.server;
+
+import dev.sluice.broker.QueueConfig;
+import dev.sluice.server.JsonQueues.Config;
+import dev.sluice.server.JsonQueues.Verdict;
+import dev.sluice.server.QueueApi.Settlement;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/** Queues over HTTP. */
+final class HttpQueues implements HttpRoute.Group {
+  private static final int CREATED = 201;
+  private static final int DEFAULT_PEEK = 10;
+  private static final String ALL = "/v1/queues";
+  private static final String ONE = ALL + "/{queue}";
+
+  private final QueueApi queues;
+
+  HttpQueues(QueueApi queues) {
+    this.queues = queues;
+  }
+
+  @Override
+  public List<HttpRoute> routes() {
+    return List.of(
+        HttpRoute.of("GET", ALL, this::list),
+        HttpRoute.of("POST", ALL, this::create),
+        HttpRoute.of("GET", ONE, this::get),
+        HttpRoute.of("PUT", ONE, this::update),
+        HttpRoute.of("DELETE", ONE, this::delete),
+        HttpRoute.of("POST", ONE + "/messages", this::enqueue),
+        HttpRoute.of("POST", ONE + "/receive", this::receive),
+        HttpRoute.of("POST", ONE + "/settle", this::settle),
+        HttpRoute.of("POST", ONE + "/purge", this::purge),
+        HttpRoute.of("GET", ONE + "/peek", this::peek),
+        HttpRoute.of("POST", ONE + "/redrive", this::redrive));
+  }
+
+  private static String queue(HttpRequest request) {
+    return request.parameter("queue");
+  }
+
+  private HttpReply list(HttpRequest request) {
+    return HttpReply.now(HttpAnswer.ok(JsonQueues.Summaries.of(queues.list(request.caller()))));
+  }
+
+  private HttpReply create(HttpRequest request) {
+    JsonQueues.NewQueue wanted = request.read(JsonQueues.NewQueue.class);
+    String name = wanted.name();
+    if (name == null) {
+      throw ApiException.invalid("name must be there");
+    }
+    Config config = wanted.config();
+    queues.create(
+        request.caller(), name, config == null ? QueueConfig.defaults() : config.toConfig());
+    return HttpReply.now(HttpAnswer.json(CREATED, describe(request.caller(), name)));
+  }
+
+  private JsonQueues.Queue describe(Caller caller, String name) {
+    return new JsonQueues.Queue(
+        name,
+        Config.of(queues.config(caller, name)),
+        JsonQueues.Stats.of(queues.stats(caller, name)));
+  }
+
+  private HttpReply get(HttpRequest request) {
+    return HttpReply.now(HttpAnswer.ok(describe(request.caller(), queue(request))));
+  }
+
+  private HttpReply update(HttpRequest request) {
+    queues.update(request.caller(), queue(request), request.read(Config.class).toConfig());
+    return get(request);
+  }
+
+  private HttpReply delete(HttpRequest request) {
+    queues.delete(request.caller(), queue(request));
+    return HttpReply.now(HttpAnswer.nothing());
+  }
+
+  private HttpReply enqueue(HttpRequest request) {
+    return HttpReply.later(
+        queues.enqueue(request.caller(), queue(request), JsonMessages.read(request.body())),
+        ids -> HttpAnswer.ok(Map.of("ids", QueueService.texts(ids))));
+  }
+
+  private HttpReply receive(HttpRequest request) {
+    JsonQueues.Receive wanted = request.readOptional(JsonQueues.Receive.class);
+    Integer most = wanted.maxMessages();
+    return HttpReply.waiting(
+        queues.receive(
+            request.caller(),
+            queue(request),
+            most == null ? 1 : most,
+            Duration.ofMillis(JsonQueues.orZero(wanted.waitMs()))),
+        deliveries -> HttpAnswer.ok(JsonMessages.Deliveries.of(deliveries)));
+  }
+
+  private HttpReply settle(HttpRequest request) {
+    List<@Nullable Verdict> wanted = request.read(JsonQueues.Settle.class).settlements();
+    if (wanted == null) {
+      throw ApiException.invalid("settlements must be there");
+    }
+    List<Settlement> settlements = new ArrayList<>(wanted.size());
+    for (Verdict each : wanted) {
+      int index = settlements.size();
+      if (each == null) {
+        throw ApiException.invalid("settlements[%d] must not be null".formatted(index));
+      }
+      settlements.add(each.toSettlement(index));
+    }
+    return HttpReply.later(
+        queues.settle(request.caller(), queue(request), settlements),
+        outcomes -> HttpAnswer.ok(JsonQueues.Settled.of(outcomes)));
+  }
+
+  private HttpReply purge(HttpRequest request) {
+    return HttpReply.now(
+        HttpAnswer.ok(Map.of("purged", queues.purge(request.caller(), queue(request)))));
+  }
+
+  private HttpReply peek(HttpRequest request) {
+    int most = request.queryInt("max_messages", DEFAULT_PEEK);
+    return HttpReply.now(
+        HttpAnswer.ok(JsonMessages.Peeked.of(queues.peek(request.caller(), queue(request), most))));
+  }
+
+  private HttpReply redrive(HttpRequest request) {
+    JsonQueues.Redrive wanted = request.readOptional(JsonQueues.Redrive.class);
+    Boolean runScript = wanted.runScript();
+    long redriven =
+        queues.redrive(
+            request.caller(),
+            queue(request),
+            JsonQueues.orZero(wanted.count()),
+            runScript != null && runScript);
+    return HttpReply.now(HttpAnswer.ok(Map.of("redriven", redriven)));
+  }
+}

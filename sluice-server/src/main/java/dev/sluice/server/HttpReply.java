@@ -1,0 +1,40 @@
+package dev.sluice.server;
+
+import io.undertow.server.handlers.sse.ServerSentEventConnectionCallback;
+import java.util.concurrent.CompletableFuture;
+import java.util.function.Function;
+
+/** What a handler has begun. */
+sealed interface HttpReply {
+  /**
+   * An answer, once some work is done.
+   *
+   * @param work what has to be done first
+   * @param toAnswer makes the answer of it
+   * @param waits whether the work may just wait, so that it ends when the client leaves or the
+   *     server stops
+   */
+  record Single<T>(
+      CompletableFuture<T> work, Function<? super T, HttpAnswer> toAnswer, boolean waits)
+      implements HttpReply {}
+
+  /**
+   * Events until the client leaves.
+   *
+   * @param events takes the connection
+   */
+  record Events(ServerSentEventConnectionCallback events) implements HttpReply {}
+
+  static HttpReply now(HttpAnswer answer) {
+    return later(CompletableFuture.completedFuture(answer), same -> same);
+  }
+
+  static <T> HttpReply later(CompletableFuture<T> work, Function<? super T, HttpAnswer> toAnswer) {
+    return new Single<>(work, toAnswer, false);
+  }
+
+  static <T> HttpReply waiting(
+      CompletableFuture<T> work, Function<? super T, HttpAnswer> toAnswer) {
+    return new Single<>(work, toAnswer, true);
+  }
+}

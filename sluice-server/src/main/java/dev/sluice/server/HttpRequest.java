@@ -1,0 +1,45 @@
+package dev.sluice.server;
+
+import java.util.Map;
+
+/**
+ * A request over HTTP, all of it there.
+ *
+ * @param caller who makes it
+ * @param parameters those of the path, by name
+ * @param query those behind the question mark, by name
+ * @param body its content
+ */
+@SuppressWarnings("ArrayRecordComponent") // read, not compared
+record HttpRequest(
+    Caller caller, Map<String, String> parameters, Map<String, String> query, byte[] body) {
+  String parameter(String name) {
+    String value = parameters.get(name);
+    if (value == null) {
+      throw new IllegalStateException("the route has no such parameter: " + name);
+    }
+    return value;
+  }
+
+  /** The body as a {@code type}. */
+  <T> T read(Class<T> type) {
+    return Json.read(body, type);
+  }
+
+  /** As {@link #read}; without a body as if it were an empty object. */
+  <T> T readOptional(Class<T> type) {
+    return body.length == 0 ? Json.read(new byte[] {'{', '}'}, type) : read(type);
+  }
+
+  int queryInt(String name, int otherwise) {
+    String value = query.get(name);
+    if (value == null) {
+      return otherwise;
+    }
+    try {
+      return Integer.parseInt(value);
+    } catch (NumberFormatException malformed) {
+      throw ApiException.invalid("%s must be a whole number: %s".formatted(name, value));
+    }
+  }
+}

@@ -1,0 +1,72 @@
+package dev.sluice.server;
+
+import java.net.URLDecoder;
+import java.nio.charset.StandardCharsets;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+
+/**
+ * A method and a path that the server answers.
+ *
+ * @param method in capitals
+ * @param template the path; a segment in braces is a parameter
+ * @param open whether it is answered to whoever asks, without a key
+ * @param handler does the work, on a thread that may wait
+ */
+record HttpRoute(String method, String template, boolean open, Handler handler) {
+  /** Does the work of a route; what it throws becomes an error. */
+  interface Handler {
+    HttpReply handle(HttpRequest request);
+  }
+
+  /** Routes that belong together. */
+  interface Group {
+    List<HttpRoute> routes();
+  }
+
+  static HttpRoute of(String method, String template, Handler handler) {
+    return new HttpRoute(method, template, false, handler);
+  }
+
+  static HttpRoute open(String method, String template, Handler handler) {
+    return new HttpRoute(method, template, true, handler);
+  }
+
+  boolean takesBody() {
+    return method.equals("POST") || method.equals("PUT");
+  }
+
+  /** The parameters of {@code path}, still encoded; empty if it is another one. */
+  Optional<Map<String, String>> match(String path) {
+    List<String> wanted = segments(template);
+    List<String> given = segments(path);
+    if (wanted.size() != given.size()) {
+      return Optional.empty();
+    }
+    Map<String, String> parameters = new LinkedHashMap<>();
+    for (int i = 0; i < wanted.size(); i++) {
+      String segment = wanted.get(i);
+      if (segment.startsWith("{")) {
+        parameters.put(segment.substring(1, segment.length() - 1), given.get(i));
+      } else if (!segment.equals(given.get(i))) {
+        return Optional.empty();
+      }
+    }
+    return Optional.of(parameters);
+  }
+
+  private static List<String> segments(String path) {
+    return List.of(path.split("/", -1));
+  }
+
+  /** Undoes percent encoding; a plus stays one. */
+  static String decode(String text) {
+    try {
+      return URLDecoder.decode(text.replace("+", "%2B"), StandardCharsets.UTF_8);
+    } catch (IllegalArgumentException malformed) {
+      throw ApiException.invalid("percent encoding must be two hexadecimal digits: " + text);
+    }
+  }
+}

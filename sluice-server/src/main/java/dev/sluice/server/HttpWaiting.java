@@ -1,0 +1,36 @@
+package dev.sluice.server;
+
+import java.util.HashSet;
+import java.util.Set;
+
+/** Calls that go on until something happens; they end at once when the server stops. */
+final class HttpWaiting {
+  // Guarded by this.
+  private final Set<Runnable> ends = new HashSet<>();
+  private boolean ended;
+
+  /** {@code end} is called once, now if the server is stopping, unless it is removed before. */
+  void add(Runnable end) {
+    synchronized (this) {
+      if (!ended) {
+        ends.add(end);
+        return;
+      }
+    }
+    end.run();
+  }
+
+  synchronized void remove(Runnable end) {
+    ends.remove(end);
+  }
+
+  void end() {
+    Set<Runnable> all;
+    synchronized (this) {
+      ended = true;
+      all = Set.copyOf(ends);
+      ends.clear();
+    }
+    all.forEach(Runnable::run);
+  }
+}

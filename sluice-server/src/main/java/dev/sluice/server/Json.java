@@ -1,0 +1,164 @@
+package dev.sluice.server;
+
+import static com.fasterxml.jackson.annotation.JsonInclude.Include.NON_NULL;
+
+import com.fasterxml.jackson.annotation.JsonInclude;
+import com.fasterxml.jackson.core.JsonFactory;
+import com.fasterxml.jackson.core.JsonLocation;
+import com.fasterxml.jackson.core.JsonParser;
+import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.core.JsonToken;
+import com.fasterxml.jackson.core.StreamReadConstraints;
+import com.fasterxml.jackson.core.StreamReadFeature;
+import com.fasterxml.jackson.databind.DeserializationFeature;
+import com.fasterxml.jackson.databind.JsonMappingException;
+import com.fasterxml.jackson.databind.MapperFeature;
+import com.fasterxml.jackson.databind.PropertyNamingStrategies;
+import com.fasterxml.jackson.databind.cfg.CoercionAction;
+import com.fasterxml.jackson.databind.cfg.CoercionInputShape;
+import com.fasterxml.jackson.databind.exc.InvalidFormatException;
+import com.fasterxml.jackson.databind.exc.MismatchedInputException;
+import com.fasterxml.jackson.databind.exc.UnrecognizedPropertyException;
+import com.fasterxml.jackson.databind.json.JsonMapper;
+import com.fasterxml.jackson.databind.type.LogicalType;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.util.Arrays;
+import java.util.Collection;
+import java.util.Locale;
+
+/** Reads JSON strictly: what is not known, or of another type, is an error that names the field. */
+final class Json {
+  private static final int MAX_DEPTH = 32;
+  private static final int MAX_NAME = 1_024;
+
+  private static final JsonMapper MAPPER = mapper();
+
+  private Json() {}
+
+  private static JsonMapper mapper() {
+    StreamReadConstraints constraints =
+        StreamReadConstraints.builder()
+            .maxStringLength((int) HttpServer.MAX_BODY)
+            .maxNestingDepth(MAX_DEPTH)
+            .maxNameLength(MAX_NAME)
+            .build();
+    JsonMapper mapper =
+        JsonMapper.builder(JsonFactory.builder().streamReadConstraints(constraints).build())
+            .enable(StreamReadFeature.STRICT_DUPLICATE_DETECTION)
+            .enable(DeserializationFeature.FAIL_ON_TRAILING_TOKENS)
+            .disable(DeserializationFeature.ACCEPT_FLOAT_AS_INT)
+            .disable(MapperFeature.ALLOW_COERCION_OF_SCALARS)
+            .propertyNamingStrategy(PropertyNamingStrategies.SNAKE_CASE)
+            .defaultPropertyInclusion(JsonInclude.Value.construct(NON_NULL, NON_NULL))
+            .build();
+    // A number is no text.
+    mapper
+        .coercionConfigFor(LogicalType.Textual)
+        .setCoercion(CoercionInputShape.Integer, CoercionAction.Fail)
+        .setCoercion(CoercionInputShape.Float, CoercionAction.Fail)
+        .setCoercion(CoercionInputShape.Boolean, CoercionAction.Fail);
+    return mapper;
+  }
+
+  static <T> T read(byte[] json, Class<T> type) {
+    try {
+      T value = MAPPER.readValue(json, type);
+      if (value == null) {
+        throw ApiException.invalid("body must be a JSON object: null");
+      }
+      return value;
+    } catch (IOException malformed) {
+      throw ApiException.invalid(explain(malformed));
+    }
+  }
+
+  /** Whether {@code json} is an object with that field; false if it is not even JSON. */
+  static boolean hasField(byte[] json, String name) {
+    try (JsonParser parser = MAPPER.createParser(json)) {
+      if (parser.nextToken() != JsonToken.START_OBJECT) {
+        return false;
+      }
+      while (parser.nextToken() == JsonToken.FIELD_NAME) {
+        if (parser.currentName().equals(name)) {
+          return true;
+        }
+        parser.nextToken();
+        parser.skipChildren();
+      }
+      return false;
+    } catch (IOException malformed) {
+      return false;
+    }
+  }
+
+  static byte[] write(Object value) {
+    try {
+      return MAPPER.writeValueAsBytes(value);
+    } catch (JsonProcessingException impossible) {
+      throw new UncheckedIOException(impossible);
+    }
+  }
+
+  private static String explain(IOException failure) {
+    if (failure instanceof UnrecognizedPropertyException unknown) {
+      return "field must be a known one: %s; known here: %s"
+          .formatted(path(unknown), unknown.getKnownPropertyIds());
+    }
+    if (failure instanceof InvalidFormatException format) {
+      return "%s must be %s: %s".formatted(path(format), words(format), format.getValue());
+    }
+    if (failure instanceof MismatchedInputException mismatch) {
+      return mismatch.getPath().isEmpty() && mismatch.getLocation() == null
+          ? "body must be a JSON object"
+          : "%s must be %s%s".formatted(path(mismatch), words(mismatch), where(mismatch));
+    }
+    if (failure instanceof JsonMappingException mapping && !mapping.getPath().isEmpty()) {
+      return "%s is malformed: %s".formatted(path(mapping), mapping.getOriginalMessage());
+    }
+    return failure instanceof JsonProcessingException parsing
+        ? "body must be JSON: %s%s".formatted(parsing.getOriginalMessage(), where(parsing))
+        : "body must be JSON: " + failure.getMessage();
+  }
+
+  private static String path(JsonMappingException failure) {
+    StringBuilder path = new StringBuilder();
+    for (JsonMappingException.Reference each : failure.getPath()) {
+      if (each.getFieldName() == null) {
+        path.append('[').append(each.getIndex()).append(']');
+      } else {
+        path.append(path.length() == 0 ? "" : ".").append(each.getFieldName());
+      }
+    }
+    return path.length() == 0 ? "body" : path.toString();
+  }
+
+  private static String words(MismatchedInputException mismatch) {
+    Class<?> wanted = mismatch.getTargetType();
+    if (wanted == null) {
+      return "of another type";
+    }
+    if (wanted.isEnum()) {
+      return "one of " + Arrays.toString(wanted.getEnumConstants());
+    }
+    if (wanted == String.class) {
+      return "text";
+    }
+    if (Number.class.isAssignableFrom(wanted) || wanted.isPrimitive()) {
+      return wanted == Double.class || wanted == double.class
+          ? "a number"
+          : "a whole number that fits " + wanted.getSimpleName().toLowerCase(Locale.ROOT);
+    }
+    if (wanted == Boolean.class) {
+      return "true or false";
+    }
+    return Collection.class.isAssignableFrom(wanted) ? "a list" : "an object";
+  }
+
+  private static String where(JsonProcessingException failure) {
+    JsonLocation location = failure.getLocation();
+    return location == null
+        ? ""
+        : " (line %d, column %d)".formatted(location.getLineNr(), location.getColumnNr());
+  }
+}

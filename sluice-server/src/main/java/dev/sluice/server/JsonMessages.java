@@ -1,0 +1,219 @@
+package dev.sluice.server;
+
+import dev.sluice.broker.DeadLetter;
+import dev.sluice.broker.Delivery;
+import dev.sluice.broker.Message;
+import dev.sluice.broker.StoredMessage;
+import java.nio.ByteBuffer;
+import java.nio.charset.CharacterCodingException;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Base64;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.SortedSet;
+import java.util.TreeSet;
+import org.jspecify.annotations.Nullable;
+
+/** Messages in JSON: their content is text where it is UTF-8, and base64 otherwise. */
+final class JsonMessages {
+  private JsonMessages() {}
+
+  /** Several messages on their way in. */
+  record Batch(@Nullable List<@Nullable NewMessage> messages) {}
+
+  /** Of a batch, which has a field of that name, or of one message. */
+  static List<Message> read(byte[] body) {
+    if (!Json.hasField(body, "messages")) {
+      return List.of(Json.read(body, NewMessage.class).toMessage());
+    }
+    List<@Nullable NewMessage> batch = Json.read(body, Batch.class).messages();
+    if (batch == null || batch.isEmpty()) {
+      throw ApiException.invalid("messages must not be empty");
+    }
+    List<Message> messages = new ArrayList<>(batch.size());
+    for (NewMessage each : batch) {
+      if (each == null) {
+        throw ApiException.invalid("messages[%d] must not be null".formatted(messages.size()));
+      }
+      messages.add(each.toMessage());
+    }
+    return messages;
+  }
+
+  /** A message on its way in. */
+  record NewMessage(
+      @Nullable String payload,
+      @Nullable String payloadBase64,
+      @Nullable Map<String, @Nullable String> headers,
+      @Nullable String fairnessKey,
+      @Nullable Integer weight,
+      @Nullable Integer priority,
+      @Nullable Map<String, @Nullable Long> throttles,
+      @Nullable Long delayMs,
+      @Nullable Long timeToLiveMs,
+      @Nullable String dedupeId) {
+    Message toMessage() {
+      Message message = Message.of(content());
+      if (headers != null) {
+        message = message.withHeaders(present("headers", headers));
+      }
+      if (fairnessKey != null) {
+        message = message.withKey(fairnessKey);
+      }
+      if (weight != null) {
+        message = message.withWeight(weight);
+      }
+      if (priority != null) {
+        message = message.withPriority(priority);
+      }
+      if (throttles != null) {
+        for (Map.Entry<String, Long> each : present("throttles", throttles).entrySet()) {
+          message = message.withThrottle(each.getKey(), each.getValue());
+        }
+      }
+      if (delayMs != null) {
+        message = message.withDelay(Duration.ofMillis(delayMs));
+      }
+      if (timeToLiveMs != null) {
+        message = message.withTimeToLive(Duration.ofMillis(timeToLiveMs));
+      }
+      return dedupeId == null ? message : message.withDedupeId(dedupeId);
+    }
+
+    private byte[] content() {
+      if (payload != null && payloadBase64 == null) {
+        return payload.getBytes(StandardCharsets.UTF_8);
+      }
+      if (payloadBase64 == null || payload != null) {
+        throw ApiException.invalid(
+            "a message must have one of payload, payload_base64: "
+                + (payload == null ? "none" : "both"));
+      }
+      try {
+        return Base64.getDecoder().decode(payloadBase64);
+      } catch (IllegalArgumentException malformed) {
+        throw ApiException.invalid("payload_base64 must be base64: " + malformed.getMessage());
+      }
+    }
+  }
+
+  /** The map, if it has a value for every name. */
+  static <T> Map<String, T> present(String field, Map<String, @Nullable T> values) {
+    Map<String, T> all = new LinkedHashMap<>();
+    values.forEach(
+        (name, value) -> {
+          if (value == null) {
+            throw ApiException.invalid("%s.%s must not be null".formatted(field, name));
+          }
+          all.put(name, value);
+        });
+    return all;
+  }
+
+  /** The content of a message: one of both. */
+  private record Content(@Nullable String text, @Nullable String base64) {
+    static Content of(byte[] payload) {
+      try {
+        // Unlike a new String, a decoder refuses what is not UTF-8.
+        return new Content(
+            StandardCharsets.UTF_8.newDecoder().decode(ByteBuffer.wrap(payload)).toString(), null);
+      } catch (CharacterCodingException binary) {
+        return new Content(null, Base64.getEncoder().encodeToString(payload));
+      }
+    }
+  }
+
+  /** Leased messages. */
+  record Deliveries(List<Delivered> deliveries) {
+    static Deliveries of(List<Delivery> deliveries) {
+      return new Deliveries(deliveries.stream().map(Delivered::of).toList());
+    }
+  }
+
+  /** A message on its way out, leased. */
+  record Delivered(
+      String id,
+      String lease,
+      @Nullable String payload,
+      @Nullable String payloadBase64,
+      Map<String, String> headers,
+      String fairnessKey,
+      int weight,
+      SortedSet<String> throttleKeys,
+      int attempts,
+      long enqueuedAtMs,
+      long leaseEndsAtMs,
+      @Nullable Dead deadLetter) {
+    static Delivered of(Delivery delivery) {
+      Content content = Content.of(delivery.payload());
+      return new Delivered(
+          delivery.id().toString(),
+          Wire.lease(delivery.token()),
+          content.text(),
+          content.base64(),
+          delivery.headers(),
+          delivery.key(),
+          delivery.weight(),
+          new TreeSet<>(delivery.throttles()),
+          delivery.attempts(),
+          delivery.enqueuedAt().toEpochMilli(),
+          delivery.leaseEnds().toEpochMilli(),
+          Dead.of(delivery.deadLetter()));
+    }
+  }
+
+  /** Messages that lie in a queue. */
+  record Peeked(List<Stored> messages) {
+    static Peeked of(List<StoredMessage> messages) {
+      return new Peeked(messages.stream().map(Stored::of).toList());
+    }
+  }
+
+  /** A message as it lies in a queue. */
+  record Stored(
+      String id,
+      @Nullable String payload,
+      @Nullable String payloadBase64,
+      Map<String, String> headers,
+      String fairnessKey,
+      SortedSet<String> throttleKeys,
+      int attempts,
+      long enqueuedAtMs,
+      long availableAtMs,
+      @Nullable Dead deadLetter) {
+    static Stored of(StoredMessage message) {
+      Content content = Content.of(message.payload());
+      return new Stored(
+          message.id().toString(),
+          content.text(),
+          content.base64(),
+          message.headers(),
+          message.key(),
+          new TreeSet<>(message.throttles()),
+          message.attempts(),
+          message.enqueuedAt().toEpochMilli(),
+          message.availableAt().toEpochMilli(),
+          Dead.of(message.deadLetter()));
+    }
+  }
+
+  /** Why a message is where it is. */
+  record Dead(String queue, String id, String reason, int attempts, String error) {
+    static @Nullable Dead of(Optional<DeadLetter> deadLetter) {
+      return deadLetter
+          .map(
+              each ->
+                  new Dead(
+                      each.source(),
+                      each.originalId().toString(),
+                      each.reason().name(),
+                      each.attempts(),
+                      each.error()))
+          .orElse(null);
+    }
+  }
+}

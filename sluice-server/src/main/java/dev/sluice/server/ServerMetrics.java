@@ -1,0 +1,176 @@
+package dev.sluice.server;
+
+import dev.sluice.broker.BrokerException;
+import dev.sluice.broker.BrokerMetrics;
+import dev.sluice.broker.DeadLetter;
+import dev.sluice.broker.QueueStats;
+import io.micrometer.core.instrument.Counter;
+import io.micrometer.core.instrument.Meter;
+import io.micrometer.core.instrument.MultiGauge;
+import io.micrometer.core.instrument.Tags;
+import io.micrometer.core.instrument.Timer;
+import io.micrometer.core.instrument.binder.jvm.JvmMemoryMetrics;
+import io.micrometer.core.instrument.binder.jvm.JvmThreadMetrics;
+import io.micrometer.core.instrument.binder.system.ProcessorMetrics;
+import io.micrometer.core.instrument.binder.system.UptimeMetrics;
+import io.micrometer.prometheusmetrics.PrometheusConfig;
+import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
+import java.util.Locale;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.TimeUnit;
+import java.util.function.ToDoubleFunction;
+
+/**
+ * Counts what the broker does, by queue. Nothing is counted by fairness key: of those there is no
+ * end. What was counted of a queue that is gone goes with the next scrape.
+ */
+final class ServerMetrics implements BrokerMetrics {
+  private static final String QUEUE = "queue";
+
+  private final PrometheusMeterRegistry registry =
+      new PrometheusMeterRegistry(PrometheusConfig.DEFAULT);
+  private final Map<String, QueueMeters> queues = new ConcurrentHashMap<>();
+  private final Counter unknownQueue = registry.counter("sluice.enqueue.unknown.queue");
+  private final Counter facts = registry.counter("sluice.store.written.facts");
+  private final Counter bytes = registry.counter("sluice.store.written.bytes");
+  private final Timer writes = registry.timer("sluice.store.write");
+  private final Timer syncs = registry.timer("sluice.store.sync");
+  private final MultiGauge depth = MultiGauge.builder("sluice.queue.depth").register(registry);
+  private final MultiGauge inFlight =
+      MultiGauge.builder("sluice.queue.in.flight").register(registry);
+  private final MultiGauge delayed = MultiGauge.builder("sluice.queue.delayed").register(registry);
+  private final MultiGauge consumers =
+      MultiGauge.builder("sluice.queue.consumers").register(registry);
+
+  ServerMetrics() {
+    new JvmMemoryMetrics().bindTo(registry);
+    new JvmThreadMetrics().bindTo(registry);
+    new ProcessorMetrics().bindTo(registry);
+    new UptimeMetrics().bindTo(registry);
+  }
+
+  /** Those that each message of a queue touches, found once. */
+  private final class QueueMeters {
+    final Tags tags;
+    final Counter enqueued;
+    final Counter delivered;
+    final Counter redelivered;
+    final Timer held;
+
+    QueueMeters(String queue) {
+      this.tags = Tags.of(QUEUE, queue);
+      this.enqueued = registry.counter("sluice.messages.enqueued", tags);
+      this.delivered = registry.counter("sluice.messages.delivered", tags);
+      this.redelivered = registry.counter("sluice.messages.redelivered", tags);
+      this.held = registry.timer("sluice.messages.acked", tags);
+    }
+
+    Counter counter(String name, String tag, String value) {
+      return registry.counter(name, tags.and(tag, value));
+    }
+  }
+
+  private QueueMeters of(String queue) {
+    return queues.computeIfAbsent(queue, QueueMeters::new);
+  }
+
+  private static String word(Enum<?> value) {
+    return value.name().toLowerCase(Locale.ROOT);
+  }
+
+  @Override
+  public void enqueued(String queue, String key) {
+    of(queue).enqueued.increment();
+  }
+
+  @Override
+  public void refused(String queue, BrokerException.Code why) {
+    if (why == BrokerException.Code.QUEUE_NOT_FOUND) {
+      // Whoever asks can make up as many names as they like.
+      unknownQueue.increment();
+    } else {
+      of(queue).counter("sluice.enqueue.refused", "reason", word(why)).increment();
+    }
+  }
+
+  @Override
+  public void delivered(String queue, String key, int attempts) {
+    QueueMeters meters = of(queue);
+    meters.delivered.increment();
+    if (attempts > 0) {
+      meters.redelivered.increment();
+    }
+  }
+
+  @Override
+  public void acked(String queue, String key, long heldNanos) {
+    of(queue).held.record(heldNanos, TimeUnit.NANOSECONDS);
+  }
+
+  @Override
+  public void failed(String queue, String key, boolean expired) {
+    of(queue).counter("sluice.messages.failed", "cause", expired ? "expired" : "nack").increment();
+  }
+
+  @Override
+  public void deadLettered(String queue, String key, DeadLetter.Reason reason) {
+    of(queue).counter("sluice.messages.dead.lettered", "reason", word(reason)).increment();
+  }
+
+  @Override
+  public void redriven(String queue) {
+    registry.counter("sluice.messages.redriven", of(queue).tags).increment();
+  }
+
+  @Override
+  public void hook(String queue, Hook hook, HookOutcome outcome, long nanos) {
+    Tags tags = of(queue).tags.and("hook", word(hook), "outcome", word(outcome));
+    registry.timer("sluice.hook", tags).record(nanos, TimeUnit.NANOSECONDS);
+  }
+
+  @Override
+  public void written(int count, long size, long nanos) {
+    facts.increment(count);
+    bytes.increment((double) size);
+    writes.record(nanos, TimeUnit.NANOSECONDS);
+  }
+
+  @Override
+  public void synced(long nanos) {
+    syncs.record(nanos, TimeUnit.NANOSECONDS);
+  }
+
+  /** Everything, in the format of Prometheus, with how the {@code present} queues stand. */
+  synchronized String scrape(Map<String, QueueStats> present) {
+    forgetOthers(present);
+    show(depth, present, QueueStats::depth);
+    show(inFlight, present, QueueStats::inFlight);
+    show(delayed, present, QueueStats::delayed);
+    show(consumers, present, QueueStats::consumers);
+    return registry.scrape();
+  }
+
+  private static void show(
+      MultiGauge gauge, Map<String, QueueStats> present, ToDoubleFunction<QueueStats> value) {
+    gauge.register(
+        present.entrySet().stream()
+            .map(
+                each ->
+                    MultiGauge.Row.of(
+                        Tags.of(QUEUE, each.getKey()), value.applyAsDouble(each.getValue())))
+            .toList(),
+        true);
+  }
+
+  private void forgetOthers(Map<String, QueueStats> present) {
+    if (queues.keySet().removeIf(queue -> !present.containsKey(queue))) {
+      for (Meter meter : registry.getMeters()) {
+        String queue = meter.getId().getTag(QUEUE);
+        if (queue != null && !present.containsKey(queue)) {
+          registry.remove(meter);
+        }
+      }
+    }
+  }
+}
