@@ -4,6 +4,7 @@ import io.undertow.Undertow;
 import io.undertow.UndertowOptions;
 import io.undertow.server.HttpServerExchange;
 import io.undertow.server.handlers.GracefulShutdownHandler;
+import io.undertow.util.Headers;
 import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.util.ArrayList;
@@ -85,6 +86,12 @@ final class HttpServer implements AutoCloseable {
   }
 
   private void route(HttpServerExchange exchange) {
+    String origin = exchange.getRequestHeaders().getFirst(Headers.ORIGIN);
+    if (origin != null && !origin.endsWith("://" + exchange.getHostAndPort())) {
+      // A page of another site, in the browser of somebody who reaches this server.
+      HttpCall.send(exchange, HttpAnswer.refusal(Caller.denied("a call from " + origin)));
+      return;
+    }
     String path = exchange.getRequestPath();
     String method = exchange.getRequestMethod().toString();
     List<String> allowed = new ArrayList<>();

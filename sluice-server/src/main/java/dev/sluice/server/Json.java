@@ -47,6 +47,7 @@ final class Json {
         JsonMapper.builder(JsonFactory.builder().streamReadConstraints(constraints).build())
             .enable(StreamReadFeature.STRICT_DUPLICATE_DETECTION)
             .enable(DeserializationFeature.FAIL_ON_TRAILING_TOKENS)
+            .enable(DeserializationFeature.FAIL_ON_NUMBERS_FOR_ENUMS)
             .disable(DeserializationFeature.ACCEPT_FLOAT_AS_INT)
             .disable(MapperFeature.ALLOW_COERCION_OF_SCALARS)
             .propertyNamingStrategy(PropertyNamingStrategies.SNAKE_CASE)

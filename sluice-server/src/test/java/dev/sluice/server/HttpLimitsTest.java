@@ -31,8 +31,7 @@ final class HttpLimitsTest {
   private static void limit(String key, String rate, String burst) {
     Reply set =
         http.put(
-            "/v1/limits/" + key,
-            "{\"rate_per_second\":%s,\"burst\":%s}".formatted(rate, burst));
+            "/v1/limits/" + key, "{\"rate_per_second\":%s,\"burst\":%s}".formatted(rate, burst));
     assertThat(set.status()).isEqualTo(200);
   }
 

@@ -1,0 +1,128 @@
+package dev.sluice.server;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.sluice.Throttle;
+import dev.sluice.broker.Broker;
+import dev.sluice.server.HttpProbe.Reply;
+import dev.sluice.server.Permission.Kind;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.http.HttpRequest.BodyPublishers;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.concurrent.Executors;
+import java.util.concurrent.ScheduledExecutorService;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+final class HttpAccessTest {
+  @TempDir Path dir;
+  private final ScheduledExecutorService timer = Executors.newSingleThreadScheduledExecutor();
+  private Broker broker;
+  private HttpServer server;
+  private HttpProbe http;
+
+  @BeforeEach
+  void start() throws IOException {
+    broker = Broker.open(dir);
+    QueueApi queues = new QueueApi(broker, timer);
+    server =
+        new HttpServer(
+            new InetSocketAddress(InetAddress.getLoopbackAddress(), 0),
+            HttpAccessTest::authenticate,
+            List.of(
+                new HttpQueues(queues),
+                new HttpLimits(new LimitApi(Throttle.create())),
+                new HttpEvents(queues, timer, timer),
+                new HttpOperations(queues, new ServerMetrics(), broker::throttles)));
+    server.start();
+    http = new HttpProbe(server.port());
+  }
+
+  @AfterEach
+  void stop() {
+    server.close();
+    broker.close();
+    timer.shutdownNow();
+  }
+
+  private static Caller authenticate(@Nullable String authorization) {
+    if ("Bearer root".equals(authorization)) {
+      return new Caller("root", true, List.of());
+    }
+    if ("Bearer producer".equals(authorization)) {
+      return new Caller("producer", false, List.of(new Permission(Kind.PRODUCE, "q")));
+    }
+    throw new ApiException(ErrorKind.UNAUTHENTICATED, "a key is needed");
+  }
+
+  private Reply as(String key, String method, String path, String body) {
+    return http.send(
+        http.request(path)
+            .header("Authorization", "Bearer " + key)
+            .method(method, BodyPublishers.ofString(body)));
+  }
+
+  @Test
+  void everyRoute_asksForAKeyUnlessItIsOpen() {
+    for (HttpRoute route : server.routes()) {
+      String path = route.template().replace("{queue}", "q").replace("{key}", "k");
+      Reply reply = http.send(http.request(path).method(route.method(), BodyPublishers.noBody()));
+      assertThat(reply.status()).as(path).isEqualTo(route.open() ? 200 : 401);
+      if (!route.open()) {
+        assertThat(reply.code()).isEqualTo("UNAUTHENTICATED");
+      }
+    }
+  }
+
+  @Test
+  void key_allowsWhatItSays() {
+    assertThat(as("root", "POST", "/v1/queues", "{\"name\":\"q\"}").status()).isEqualTo(201);
+    assertThat(as("root", "POST", "/v1/queues", "{\"name\":\"p\"}").status()).isEqualTo(201);
+    String message = "{\"payload\":\"x\"}";
+    assertThat(as("producer", "POST", "/v1/queues/q/messages", message).status()).isEqualTo(200);
+    for (String refused :
+        List.of(
+            "POST /v1/queues/p/messages",
+            "GET /v1/queues/q",
+            "DELETE /v1/queues/q",
+            "POST /v1/queues/q/purge",
+            "GET /v1/queues/q/peek",
+            "GET /metrics")) {
+      int space = refused.indexOf(' ');
+      String method = refused.substring(0, space);
+      String body = method.equals("POST") ? message : "";
+      Reply reply = as("producer", method, refused.substring(space + 1), body);
+      assertThat(reply.status()).as(refused).isEqualTo(403);
+      assertThat(reply.code()).isEqualTo("PERMISSION_DENIED");
+    }
+    assertThat(as("producer", "GET", "/v1/queues", "").json().get("queues")).isEmpty();
+    assertThat(as("root", "GET", "/metrics", "").status()).isEqualTo(200);
+  }
+
+  @Test
+  void origin_ofAnotherSiteIsRefused() {
+    String own = "http://127.0.0.1:" + server.port();
+    assertThat(http.send(http.request("/healthz").header("Origin", own)).status()).isEqualTo(200);
+    for (String foreign : List.of("http://example.com", "null", "http://127.0.0.1:1")) {
+      Reply refused = http.send(http.request("/healthz").header("Origin", foreign));
+      assertThat(refused.status()).as(foreign).isEqualTo(403);
+      assertThat(refused.message()).contains(foreign);
+    }
+  }
+
+  @Test
+  void ready_onlyWhileTheBrokerAnswers() {
+    assertThat(http.get("/readyz").status()).isEqualTo(200);
+    broker.close();
+    Reply reply = http.get("/readyz");
+    assertThat(reply.status()).isEqualTo(503);
+    assertThat(reply.code()).isEqualTo("UNAVAILABLE");
+    assertThat(http.get("/healthz").status()).isEqualTo(200);
+  }
+}

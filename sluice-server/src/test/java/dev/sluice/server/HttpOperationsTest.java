@@ -1,0 +1,165 @@
+package dev.sluice.server;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.awaitility.Awaitility.await;
+
+import dev.sluice.server.HttpProbe.Reply;
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.InputStreamReader;
+import java.net.ConnectException;
+import java.net.Socket;
+import java.net.http.HttpResponse;
+import java.net.http.HttpResponse.BodyHandlers;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.util.concurrent.CompletableFuture;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+final class HttpOperationsTest {
+  @TempDir Path dir;
+  private SluiceServer server;
+  private HttpProbe http;
+
+  @BeforeEach
+  void start() throws IOException {
+    server = SluiceServer.start(ServerConfig.defaults(dir).withPorts(0));
+    http = new HttpProbe(server.httpPort());
+  }
+
+  @AfterEach
+  void stop() {
+    server.close();
+  }
+
+  @Test
+  void health_isAliveAndReady() {
+    assertThat(http.get("/healthz").response().body()).isEqualTo("{\"status\":\"alive\"}");
+    assertThat(http.get("/readyz").response().body()).isEqualTo("{\"status\":\"ready\"}");
+    assertThat(http.post("/healthz", "").status()).isEqualTo(405);
+  }
+
+  @Test
+  void metrics_countByQueueAndForgetQueuesThatAreGone() {
+    http.post(
+        "/v1/queues",
+        "{\"name\":\"q\",\"config\":{\"max_attempts\":1,\"on_enqueue\":\"function on_enqueue(m)"
+            + " return {} end\"}}");
+    http.post("/v1/queues/q/messages", "{\"payload\":\"x\",\"fairness_key\":\"secret-key\"}");
+    http.post("/v1/queues/q/messages", "{\"payload\":\"x\"}");
+    http.post("/v1/queues/absent/messages", "{\"payload\":\"x\"}");
+    String first = receive();
+    http.post("/v1/queues/q/settle", settlement(first, "ack"));
+    http.post("/v1/queues/q/settle", settlement(receive(), "nack"));
+    String text = http.get("/metrics").response().body();
+    assertThat(text)
+        .contains("sluice_messages_enqueued_total{queue=\"q\"} 2.0")
+        .contains("sluice_messages_delivered_total{queue=\"q\"} 2.0")
+        .contains("sluice_messages_acked_seconds_count{queue=\"q\"} 1")
+        .contains("sluice_messages_dead_lettered_total{queue=\"q\",reason=\"max_attempts\"} 1.0")
+        .contains("sluice_hook_seconds_count{hook=\"enqueue\",outcome=\"answered\",queue=\"q\"} 2")
+        .contains("sluice_enqueue_unknown_queue_total 1.0")
+        .contains("sluice_queue_depth{queue=\"q\"} 0.0")
+        .contains("sluice_queue_depth{queue=\"q.dlq\"} 1.0")
+        .contains("sluice_store_sync_seconds_count")
+        .contains("jvm_memory_used_bytes")
+        .doesNotContain("absent")
+        .doesNotContain("secret-key");
+    http.delete("/v1/queues/q");
+    assertThat(http.get("/metrics").response().body()).doesNotContain("queue=\"q\"");
+  }
+
+  private String receive() {
+    return http.post("/v1/queues/q/receive", "{\"wait_ms\":10000}")
+        .json()
+        .at("/deliveries/0/id")
+        .asText();
+  }
+
+  private static String settlement(String id, String action) {
+    return "{\"settlements\":[{\"id\":\"%s\",\"action\":\"%s\"}]}".formatted(id, action);
+  }
+
+  @Test
+  void events_showQueuesAsTheyChange() throws Exception {
+    http.post("/v1/queues", "{\"name\":\"q\"}");
+    HttpResponse<InputStream> events =
+        http.client().send(http.request("/v1/events").build(), BodyHandlers.ofInputStream());
+    assertThat(events.headers().firstValue("Content-Type").orElse(""))
+        .startsWith("text/event-stream");
+    try (BufferedReader lines =
+        new BufferedReader(new InputStreamReader(events.body(), StandardCharsets.UTF_8))) {
+      assertThat(lines.readLine()).isEqualTo("event:queues");
+      assertThat(lines.readLine()).contains("{\"name\":\"q\",\"depth\":0,");
+      http.post("/v1/queues/q/messages", "{\"payload\":\"x\"}");
+      assertThat(lines.lines().anyMatch(line -> line.contains("{\"name\":\"q\",\"depth\":1,")))
+          .isTrue();
+    }
+  }
+
+  @Test
+  void events_listenersAreFewAndMakeRoomWhenTheyLeave() throws IOException {
+    Socket[] listeners = new Socket[HttpEvents.MAX_LISTENERS];
+    for (int i = 0; i < listeners.length; i++) {
+      listeners[i] = new Socket("127.0.0.1", server.httpPort());
+      listeners[i]
+          .getOutputStream()
+          .write("GET /v1/events HTTP/1.1\r\nHost: x\r\n\r\n".getBytes(StandardCharsets.US_ASCII));
+      // The event is there: the listener is counted.
+      BufferedReader lines =
+          new BufferedReader(
+              new InputStreamReader(listeners[i].getInputStream(), StandardCharsets.UTF_8));
+      while (!"event:queues".equals(lines.readLine())) {
+        assertThat(listeners[i].isClosed()).isFalse();
+      }
+    }
+    Reply refused = http.get("/v1/events");
+    assertThat(refused.status()).isEqualTo(429);
+    assertThat(refused.message()).contains("64");
+    for (Socket listener : listeners) {
+      listener.close();
+    }
+    await().until(() -> listens());
+  }
+
+  private boolean listens() throws Exception {
+    HttpResponse<InputStream> answer =
+        http.client().send(http.request("/v1/events").build(), BodyHandlers.ofInputStream());
+    answer.body().close();
+    return answer.statusCode() == 200;
+  }
+
+  @Test
+  void close_endsWhatWaitsAtOnce() throws Exception {
+    http.post("/v1/queues", "{\"name\":\"q\"}");
+    CompletableFuture<Reply> waiting =
+        http.postLater("/v1/queues/q/receive", "{\"wait_ms\":30000}");
+    HttpResponse<InputStream> events =
+        http.client().send(http.request("/v1/events").build(), BodyHandlers.ofInputStream());
+    await().until(() -> http.get("/v1/queues/q").json().at("/stats/consumers").asInt() == 1);
+    long began = System.nanoTime();
+    int port = server.httpPort();
+    server.close();
+    assertThat(System.nanoTime() - began).isLessThan(8_000_000_000L);
+    assertThat(waiting.join().status()).isEqualTo(503);
+    assertThat(waiting.join().code()).isEqualTo("UNAVAILABLE");
+    events.body().close();
+    assertThatThrownBy(() -> new Socket("127.0.0.1", port).close())
+        .isInstanceOf(ConnectException.class);
+  }
+
+  @Test
+  void start_onAPortInUseFailsAndFreesTheDirectory() throws IOException {
+    Path other = dir.resolve("other");
+    ServerConfig taken = ServerConfig.defaults(other).withPorts(0).withHttpPort(server.httpPort());
+    assertThatThrownBy(() -> SluiceServer.start(taken))
+        .isInstanceOf(IOException.class)
+        .hasMessageContaining("cannot listen for HTTP on");
+    SluiceServer.start(ServerConfig.defaults(other).withPorts(0)).close();
+  }
+}

@@ -1,0 +1,138 @@
+package dev.sluice.server;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.PropertyNamingStrategies.SnakeCaseStrategy;
+import java.io.IOException;
+import java.lang.reflect.RecordComponent;
+import java.nio.file.Path;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.stream.Collectors;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** The document says what the server does, and nothing else. */
+final class OpenApiTest {
+  /** Every record that is read or written, by the name of its schema. */
+  private static final Map<String, Class<? extends Record>> SCHEMAS =
+      Map.ofEntries(
+          Map.entry("Error", HttpAnswer.Failure.class),
+          Map.entry("Problem", HttpAnswer.Problem.class),
+          Map.entry("NewQueue", JsonQueues.NewQueue.class),
+          Map.entry("QueueConfig", JsonQueues.Config.class),
+          Map.entry("Queue", JsonQueues.Queue.class),
+          Map.entry("QueueStats", JsonQueues.Stats.class),
+          Map.entry("KeyStats", JsonQueues.KeyStats.class),
+          Map.entry("QueueList", JsonQueues.Summaries.class),
+          Map.entry("QueueSummary", JsonQueues.Summary.class),
+          Map.entry("NewMessage", JsonMessages.NewMessage.class),
+          Map.entry("NewMessages", JsonMessages.Batch.class),
+          Map.entry("Receive", JsonQueues.Receive.class),
+          Map.entry("Deliveries", JsonMessages.Deliveries.class),
+          Map.entry("Delivery", JsonMessages.Delivered.class),
+          Map.entry("DeadLetter", JsonMessages.Dead.class),
+          Map.entry("Settle", JsonQueues.Settle.class),
+          Map.entry("Settlement", JsonQueues.Verdict.class),
+          Map.entry("Settled", JsonQueues.Settled.class),
+          Map.entry("SettleResult", JsonQueues.Result.class),
+          Map.entry("Messages", JsonMessages.Peeked.class),
+          Map.entry("StoredMessage", JsonMessages.Stored.class),
+          Map.entry("Redrive", JsonQueues.Redrive.class),
+          Map.entry("Rate", HttpLimits.Rate.class),
+          Map.entry("Limit", HttpLimits.Limit.class),
+          Map.entry("Decide", HttpLimits.Decide.class),
+          Map.entry("Decision", HttpLimits.Decision.class));
+
+  /** Schemas of answers with one field, which are no records. */
+  private static final Set<String> PLAIN = Set.of("Status", "Ids", "Purged", "Redriven", "Limits");
+
+  @TempDir Path dir;
+
+  @Test
+  void document_namesExactlyTheRoutesThereAre() throws IOException {
+    try (SluiceServer server = SluiceServer.start(ServerConfig.defaults(dir).withPorts(0))) {
+      JsonNode document = new HttpProbe(server.httpPort()).get("/openapi.json").json();
+      assertThat(documented(document)).isEqualTo(registered(server.httpRoutes()));
+      for (HttpRoute route : server.httpRoutes()) {
+        JsonNode operation = operation(document, route);
+        assertThat(operation.has("security")).as(route.template()).isEqualTo(route.open());
+        assertThat(!operation.has("requestBody") || route.takesBody())
+            .as(route.template())
+            .isTrue();
+      }
+    }
+  }
+
+  private static JsonNode operation(JsonNode document, HttpRoute route) {
+    return document.get("paths").get(route.template()).get(route.method().toLowerCase(Locale.ROOT));
+  }
+
+  private static Set<String> registered(List<HttpRoute> routes) {
+    return routes.stream()
+        .map(route -> route.method() + " " + route.template())
+        .collect(Collectors.toCollection(TreeSet::new));
+  }
+
+  private static Set<String> documented(JsonNode document) {
+    Set<String> all = new TreeSet<>();
+    document
+        .get("paths")
+        .properties()
+        .forEach(
+            path ->
+                path.getValue()
+                    .fieldNames()
+                    .forEachRemaining(
+                        method -> {
+                          if (!method.equals("parameters")) {
+                            all.add(method.toUpperCase(Locale.ROOT) + " " + path.getKey());
+                          }
+                        }));
+    return all;
+  }
+
+  @Test
+  void schemas_haveExactlyTheFieldsThereAre() throws IOException {
+    try (SluiceServer server = SluiceServer.start(ServerConfig.defaults(dir).withPorts(0))) {
+      JsonNode schemas =
+          new HttpProbe(server.httpPort()).get("/openapi.json").json().at("/components/schemas");
+      Set<String> known = new TreeSet<>(SCHEMAS.keySet());
+      known.addAll(PLAIN);
+      assertThat(names(schemas)).isEqualTo(known);
+      SCHEMAS.forEach(
+          (name, type) ->
+              assertThat(names(schemas.get(name).get("properties")))
+                  .as(name)
+                  .isEqualTo(fields(type)));
+    }
+  }
+
+  private static Set<String> names(JsonNode object) {
+    Set<String> all = new TreeSet<>();
+    object.fieldNames().forEachRemaining(all::add);
+    return all;
+  }
+
+  private static Set<String> fields(Class<? extends Record> type) {
+    return Arrays.stream(type.getRecordComponents())
+        .map(RecordComponent::getName)
+        .map(new SnakeCaseStrategy()::translate)
+        .collect(Collectors.toCollection(TreeSet::new));
+  }
+
+  @Test
+  void references_leadSomewhere() throws IOException {
+    try (SluiceServer server = SluiceServer.start(ServerConfig.defaults(dir).withPorts(0))) {
+      JsonNode document = new HttpProbe(server.httpPort()).get("/openapi.json").json();
+      List<String> references = document.findValuesAsText("$ref");
+      assertThat(references).isNotEmpty();
+      assertThat(references).allMatch(each -> !document.at(each.substring(1)).isMissingNode());
+    }
+  }
+}
