@@ -136,8 +136,7 @@ final class JsonQueues {
 
     private Action toAction(int index) {
       String word = action == null ? "" : action;
-      if ((error != null && !word.equals("nack"))
-          || (leaseMs != null && !word.equals("extend"))) {
+      if ((error != null && !word.equals("nack")) || (leaseMs != null && !word.equals("extend"))) {
         throw ApiException.invalid(
             "settlements[%d]: error goes with nack, lease_ms with extend: %s"
                 .formatted(index, word));

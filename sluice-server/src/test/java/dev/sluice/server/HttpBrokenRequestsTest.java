@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import java.io.IOException;
 import java.io.OutputStream;
+import java.net.InetAddress;
 import java.net.Socket;
 import java.net.SocketException;
 import java.nio.charset.StandardCharsets;
@@ -40,7 +41,7 @@ final class HttpBrokenRequestsTest {
 
   /** All that comes back until the server closes; nothing if it resets the connection. */
   private static String answer(byte[] request) throws IOException {
-    try (Socket socket = new Socket("127.0.0.1", server.httpPort())) {
+    try (Socket socket = new Socket(InetAddress.getLoopbackAddress(), server.httpPort())) {
       socket.setSoTimeout(15_000);
       try {
         socket.getOutputStream().write(request);
@@ -108,7 +109,7 @@ final class HttpBrokenRequestsTest {
 
   @Test
   void oversizedBody_isRefusedBeforeItComes() throws IOException {
-    try (Socket socket = new Socket("127.0.0.1", server.httpPort())) {
+    try (Socket socket = new Socket(InetAddress.getLoopbackAddress(), server.httpPort())) {
       socket.setSoTimeout(15_000);
       socket
           .getOutputStream()
@@ -126,7 +127,7 @@ final class HttpBrokenRequestsTest {
     byte[] chunk = ("10000\r\n" + " ".repeat(0x10000) + "\r\n").getBytes(StandardCharsets.US_ASCII);
     long sent = 0;
     String status = "";
-    try (Socket socket = new Socket("127.0.0.1", server.httpPort())) {
+    try (Socket socket = new Socket(InetAddress.getLoopbackAddress(), server.httpPort())) {
       socket.setSoTimeout(15_000);
       OutputStream out = socket.getOutputStream();
       out.write(

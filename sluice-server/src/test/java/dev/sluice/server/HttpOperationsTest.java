@@ -10,6 +10,7 @@ import java.io.IOException;
 import java.io.InputStream;
 import java.io.InputStreamReader;
 import java.net.ConnectException;
+import java.net.InetAddress;
 import java.net.Socket;
 import java.net.http.HttpResponse;
 import java.net.http.HttpResponse.BodyHandlers;
@@ -106,7 +107,7 @@ final class HttpOperationsTest {
   void events_listenersAreFewAndMakeRoomWhenTheyLeave() throws IOException {
     Socket[] listeners = new Socket[HttpEvents.MAX_LISTENERS];
     for (int i = 0; i < listeners.length; i++) {
-      listeners[i] = new Socket("127.0.0.1", server.httpPort());
+      listeners[i] = new Socket(InetAddress.getLoopbackAddress(), server.httpPort());
       listeners[i]
           .getOutputStream()
           .write("GET /v1/events HTTP/1.1\r\nHost: x\r\n\r\n".getBytes(StandardCharsets.US_ASCII));
@@ -149,7 +150,7 @@ final class HttpOperationsTest {
     assertThat(waiting.join().status()).isEqualTo(503);
     assertThat(waiting.join().code()).isEqualTo("UNAVAILABLE");
     events.body().close();
-    assertThatThrownBy(() -> new Socket("127.0.0.1", port).close())
+    assertThatThrownBy(() -> new Socket(InetAddress.getLoopbackAddress(), port).close())
         .isInstanceOf(ConnectException.class);
   }
 

@@ -6,6 +6,7 @@ import static org.awaitility.Awaitility.await;
 import com.fasterxml.jackson.databind.JsonNode;
 import dev.sluice.server.HttpProbe.Reply;
 import java.io.IOException;
+import java.net.InetAddress;
 import java.net.Socket;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
@@ -211,7 +212,7 @@ final class HttpQueuesTest {
   @Test
   void receive_endsWhenTheClientLeaves() throws IOException {
     String queue = queue("left");
-    try (Socket socket = new Socket("127.0.0.1", server.httpPort())) {
+    try (Socket socket = new Socket(InetAddress.getLoopbackAddress(), server.httpPort())) {
       String body = "{\"wait_ms\":30000}";
       String request =
           "POST %s/receive HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n%s"
@@ -225,7 +226,7 @@ final class HttpQueuesTest {
   @Test
   void receive_keepsWhatTheClientSendsAhead() throws IOException {
     String queue = queue("ahead");
-    try (Socket socket = new Socket("127.0.0.1", server.httpPort())) {
+    try (Socket socket = new Socket(InetAddress.getLoopbackAddress(), server.httpPort())) {
       String body = "{\"wait_ms\":1000}";
       String first =
           "POST %s/receive HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n%s"
