@@ -82,8 +82,7 @@ public final class SluiceServer implements AutoCloseable {
     LimitApi limits = new LimitApi(Throttle.create());
     AdminApi admin =
         new AdminApi(broker, new AdminApi.ServerInfo(BuildVersion.number(), clock.millis()));
-    Access.Authenticator authenticator =
-        new KeyAuthenticator(keys, clock, config.bootstrapKey());
+    Access.Authenticator authenticator = new KeyAuthenticator(keys, clock, config.bootstrapKey());
     Access access = new Access(authenticator);
     checkStreams(access, timer);
     Server grpc =
