@@ -1,0 +1,20 @@
+package dev.sluice.client;
+
+import dev.sluice.proto.v1.DeadLetter;
+
+/**
+ * Why a message is in a dead letter queue.
+ *
+ * @param queue where it was before
+ * @param id what its id was there
+ * @param reason SCRIPT, MAX_ATTEMPTS or TIME_TO_LIVE
+ * @param attempts how often it had failed
+ * @param error what the last failure said
+ * @since 0.1
+ */
+public record DeadLetterCause(String queue, String id, String reason, int attempts, String error) {
+  static DeadLetterCause of(DeadLetter wire) {
+    return new DeadLetterCause(
+        wire.getQueue(), wire.getId(), wire.getReason(), wire.getAttempts(), wire.getError());
+  }
+}

@@ -1,0 +1,399 @@
+package dev.sluice.client;
+
+import dev.sluice.client.SluiceClientException.Code;
+import dev.sluice.proto.v1.EnqueueStreamRequest;
+import dev.sluice.proto.v1.EnqueueStreamResponse;
+import dev.sluice.proto.v1.NewMessage;
+import dev.sluice.proto.v1.QueuesGrpc;
+import io.grpc.stub.ClientCallStreamObserver;
+import io.grpc.stub.StreamObserver;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Deque;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.locks.Condition;
+import java.util.concurrent.locks.ReentrantLock;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Sends messages to one queue in batches, over one stream. For any number of threads.
+ *
+ * <p>What one thread sends is stored in that order, but for messages that the server refused and
+ * their neighbours. After a lost connection the producer connects again by itself and sends again
+ * whatever was not answered. <strong>Such messages may be stored twice</strong>, unless they have a
+ * {@linkplain OutgoingMessage#withDedupeId dedupe id} and the queue has a window for it.
+ *
+ * <p>Futures complete on a thread of the client: whatever depends on them must not block, least of
+ * all in {@link #send}.
+ *
+ * @since 0.1
+ */
+public final class Producer implements AutoCloseable {
+  /*
+   * State. A message is in `waiting`, then in a batch in `unanswered`, and from there perhaps in
+   * `again`: in exactly one of them until its future is about to be completed. `heldMessages` and
+   * `heldBytes` count them all until that is done.
+   *
+   * Concurrency. Everything is guarded by `lock`; futures are completed outside of it. Requests are
+   * handed to gRPC under the lock, which keeps them in order and does not block. Answers of a stream
+   * that is no longer `current` are ignored.
+   */
+  private static final int MAX_BATCH_MESSAGES = 512;
+  private static final int MAX_BATCH_BYTES = 256 << 10;
+
+  /** Batches under way: enough to keep the server busy, few enough for batches to fill. */
+  private static final int WINDOW = 8;
+
+  /** How often in a row a stream may break by a defect before it is held to be the messages'. */
+  private static final int MAX_DEFECTS = 5;
+
+  private final Connection connection;
+  private final String queue;
+  private final ProducerSettings settings;
+  private final ReentrantLock lock = new ReentrantLock();
+  private final Condition changed = lock.newCondition();
+
+  // Guarded by lock.
+  private final Backoff backoff = new Backoff();
+  private final Deque<Pending> waiting = new ArrayDeque<>();
+  private final Deque<List<Pending>> again = new ArrayDeque<>();
+  private final Deque<Batch> unanswered = new ArrayDeque<>();
+  private int heldMessages;
+  private long heldBytes;
+  private long batches;
+  private @Nullable Answers current;
+  private @Nullable SluiceClientException ended;
+  private boolean closing;
+
+  /** A message that is not answered yet. */
+  private record Pending(NewMessage message, int bytes, CompletableFuture<String> answer) {}
+
+  /** Messages that went out together. */
+  private record Batch(long number, List<Pending> parts) {}
+
+  Producer(Connection connection, String queue, ProducerSettings settings) {
+    this.connection = connection;
+    this.queue = queue;
+    this.settings = settings;
+  }
+
+  /**
+   * Sends a message; blocks while too much is waiting.
+   *
+   * @param message the message
+   * @return its id, when it is as durable as the queue asks for; fails with a {@link
+   *     SluiceClientException}
+   * @throws SluiceClientException {@code INTERRUPTED} while it waited
+   */
+  public CompletableFuture<String> send(OutgoingMessage message) {
+    return send(message, true);
+  }
+
+  /**
+   * Sends a message, or fails with {@code RESOURCE_EXHAUSTED} if too much is waiting.
+   *
+   * @param message the message
+   * @return as {@link #send}
+   */
+  public CompletableFuture<String> trySend(OutgoingMessage message) {
+    return send(message, false);
+  }
+
+  private CompletableFuture<String> send(OutgoingMessage message, boolean wait) {
+    NewMessage wire = message.toWire();
+    int bytes = wire.getSerializedSize();
+    if (bytes > connection.maxMessageBytes()) {
+      return refused(
+          Code.INVALID_ARGUMENT,
+          "a message must have at most %d bytes with its headers: %d"
+              .formatted(connection.maxMessageBytes(), bytes));
+    }
+    Pending pending = new Pending(wire, bytes, new CompletableFuture<>());
+    lock.lock();
+    try {
+      while (wait && ended == null && !closing && isFull(bytes)) {
+        changed.await();
+      }
+      if (ended != null) {
+        return CompletableFuture.failedFuture(SluiceClientException.of(ended));
+      }
+      if (closing) {
+        return CompletableFuture.failedFuture(SluiceClientException.closed("the producer"));
+      }
+      if (isFull(bytes)) {
+        return refused(
+            Code.RESOURCE_EXHAUSTED,
+            "the producer must hold at most %d messages and %d bytes: %d and %d"
+                .formatted(
+                    settings.maxWaitingMessages(),
+                    settings.maxWaitingBytes(),
+                    heldMessages,
+                    heldBytes));
+      }
+      heldMessages++;
+      heldBytes += bytes;
+      waiting.add(pending);
+      pump();
+    } catch (InterruptedException now) {
+      throw SluiceClientException.interrupted(now);
+    } finally {
+      lock.unlock();
+    }
+    return pending.answer;
+  }
+
+  private static CompletableFuture<String> refused(Code code, String message) {
+    return CompletableFuture.failedFuture(new SluiceClientException(code, message));
+  }
+
+  /** One message always has a place, however large. */
+  private boolean isFull(int bytes) {
+    return heldMessages >= settings.maxWaitingMessages()
+        || (heldMessages > 0 && heldBytes + bytes > settings.maxWaitingBytes());
+  }
+
+  void connect() {
+    lock.lock();
+    try {
+      if (ended == null && current == null) {
+        Answers answers = new Answers();
+        current = answers;
+        answers.requests = connection.stream(QueuesGrpc.getEnqueueStreamMethod(), answers);
+        pump();
+      }
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  private void pump() {
+    if (current == null || current.requests == null) {
+      return;
+    }
+    while (unanswered.size() < WINDOW && !(again.isEmpty() && waiting.isEmpty())) {
+      List<Pending> parts = again.isEmpty() ? nextParts() : again.remove();
+      Batch batch = new Batch(batches++, parts);
+      unanswered.add(batch);
+      EnqueueStreamRequest.Builder request =
+          EnqueueStreamRequest.newBuilder().setBatch(batch.number).setQueue(queue);
+      parts.forEach(part -> request.addMessages(part.message));
+      current.requests.onNext(request.build());
+    }
+  }
+
+  private List<Pending> nextParts() {
+    List<Pending> parts = new ArrayList<>();
+    long bytes = 0;
+    for (Pending next = waiting.peek(); next != null; next = waiting.peek()) {
+      bytes += next.bytes;
+      if (!parts.isEmpty() && (parts.size() == MAX_BATCH_MESSAGES || bytes > MAX_BATCH_BYTES)) {
+        break;
+      }
+      parts.add(waiting.remove());
+    }
+    return parts;
+  }
+
+  private void answered(Answers from, EnqueueStreamResponse response) {
+    Batch batch;
+    SluiceClientException refusal = null;
+    lock.lock();
+    try {
+      batch = unanswered.peek();
+      if (from != current || batch == null) {
+        return;
+      }
+      if (response.hasError()) {
+        refusal = SluiceClientException.of(response.getError());
+        if (refusal.code() == Code.UNAVAILABLE) {
+          from.cancel();
+          lostLocked(from, refusal);
+          return;
+        }
+      } else if (response.getIdsCount() != batch.parts.size()) {
+        refusal =
+            new SluiceClientException(
+                Code.INTERNAL,
+                "the server must give one id for each message: %d for %d"
+                    .formatted(response.getIdsCount(), batch.parts.size()));
+      }
+      unanswered.remove();
+      backoff.reset();
+      if (refusal != null && batch.parts.size() > 1 && mayBeOnesFault(refusal.code())) {
+        split(batch.parts);
+        pump();
+        return;
+      }
+      pump();
+    } finally {
+      lock.unlock();
+    }
+    complete(batch, response, refusal);
+  }
+
+  /** Whoever waits for the last answer finds it given: the place is free only after that. */
+  private void complete(
+      Batch batch, EnqueueStreamResponse response, @Nullable SluiceClientException refusal) {
+    if (refusal == null) {
+      for (int i = 0; i < batch.parts.size(); i++) {
+        batch.parts.get(i).answer.complete(response.getIds(i));
+      }
+    } else {
+      fail(batch.parts, refusal);
+    }
+    lock.lock();
+    try {
+      forget(batch.parts);
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /** A batch is stored as a whole or not at all, and the others of it are not to blame. */
+  private static boolean mayBeOnesFault(Code code) {
+    return code == Code.INVALID_ARGUMENT || code == Code.RESOURCE_EXHAUSTED;
+  }
+
+  private void split(List<Pending> parts) {
+    int half = parts.size() / 2;
+    again.addFirst(List.copyOf(parts.subList(half, parts.size())));
+    again.addFirst(List.copyOf(parts.subList(0, half)));
+  }
+
+  private void forget(List<Pending> parts) {
+    heldMessages -= parts.size();
+    parts.forEach(part -> heldBytes -= part.bytes);
+    changed.signalAll();
+  }
+
+  private static void fail(List<Pending> parts, SluiceClientException why) {
+    parts.forEach(part -> part.answer.completeExceptionally(why));
+  }
+
+  private void lost(Answers from, SluiceClientException why) {
+    List<Pending> failed;
+    lock.lock();
+    try {
+      failed = lostLocked(from, why);
+    } finally {
+      lock.unlock();
+    }
+    fail(failed, why);
+  }
+
+  /** What has failed, for the caller to say so outside of the lock. */
+  private List<Pending> lostLocked(Answers from, SluiceClientException why) {
+    if (from != current) {
+      return List.of();
+    }
+    current = null;
+    boolean forGood = why.code() == Code.UNAUTHENTICATED || why.code() == Code.PERMISSION_DENIED;
+    boolean worthAnother =
+        why.code() == Code.UNAVAILABLE
+            || (why.code() == Code.INTERNAL && backoff.attempts() < MAX_DEFECTS);
+    List<Pending> failed = List.of();
+    if (forGood) {
+      ended = why;
+      failed = forgetAll();
+    } else if (worthAnother) {
+      while (!unanswered.isEmpty()) {
+        again.addFirst(unanswered.removeLast().parts);
+      }
+    } else {
+      failed = forgetUnanswered();
+    }
+    if (ended == null) {
+      connection.retryLater(backoff, this::connect);
+    }
+    return failed;
+  }
+
+  private List<Pending> forgetUnanswered() {
+    List<Pending> forgotten = new ArrayList<>();
+    unanswered.forEach(batch -> forgotten.addAll(batch.parts));
+    unanswered.clear();
+    forget(forgotten);
+    return forgotten;
+  }
+
+  private List<Pending> forgetAll() {
+    List<Pending> forgotten = forgetUnanswered();
+    List<Pending> unsent = new ArrayList<>();
+    again.forEach(unsent::addAll);
+    unsent.addAll(waiting);
+    again.clear();
+    waiting.clear();
+    forget(unsent);
+    forgotten.addAll(unsent);
+    return forgotten;
+  }
+
+  /**
+   * Takes no more messages and waits for the answers to those it has, as long as the client waits
+   * for a call; what is not answered by then fails with {@code CLOSED}.
+   */
+  @Override
+  public void close() {
+    List<Pending> failed = List.of();
+    SluiceClientException why =
+        new SluiceClientException(
+            Code.CLOSED, "the producer was closed before the server had answered");
+    lock.lock();
+    try {
+      closing = true;
+      changed.signalAll();
+      awaitAnswers();
+      if (ended == null) {
+        ended = why;
+        if (current != null && current.requests != null) {
+          current.requests.onCompleted();
+        }
+        current = null;
+        failed = forgetAll();
+      }
+    } finally {
+      lock.unlock();
+    }
+    fail(failed, why);
+    connection.closed(this);
+  }
+
+  private void awaitAnswers() {
+    long left = connection.callTimeout().toNanos();
+    try {
+      while (heldMessages > 0 && ended == null && left > 0) {
+        left = changed.awaitNanos(left);
+      }
+    } catch (InterruptedException now) {
+      Thread.currentThread().interrupt();
+    }
+  }
+
+  /** The answers of one stream. */
+  private final class Answers implements StreamObserver<EnqueueStreamResponse> {
+    // Guarded by lock; null until the stream is begun.
+    private @Nullable ClientCallStreamObserver<EnqueueStreamRequest> requests;
+
+    void cancel() {
+      if (requests != null) {
+        requests.cancel("the server is closing", null);
+      }
+    }
+
+    @Override
+    public void onNext(EnqueueStreamResponse response) {
+      answered(this, response);
+    }
+
+    @Override
+    public void onError(Throwable failure) {
+      lost(this, SluiceClientException.of(failure));
+    }
+
+    @Override
+    public void onCompleted() {
+      lost(this, new SluiceClientException(Code.UNAVAILABLE, "the server ended the stream"));
+    }
+  }
+}

@@ -1,0 +1,55 @@
+package dev.sluice.client;
+
+import dev.sluice.proto.v1.GetQueueResponse;
+import dev.sluice.proto.v1.QueueStats;
+import java.util.List;
+
+/**
+ * A queue as it is.
+ *
+ * @param name its name
+ * @param settings how it behaves
+ * @param depth messages in all, leased and delayed ones too
+ * @param inFlight those that are leased
+ * @param delayed those whose time has not come
+ * @param consumers who takes messages
+ * @param keys fairness keys of which something waits, at most 1,000
+ * @since 0.1
+ */
+public record QueueStatus(
+    String name,
+    QueueSettings settings,
+    long depth,
+    long inFlight,
+    long delayed,
+    int consumers,
+    List<Key> keys) {
+  /** Makes the list immutable. */
+  public QueueStatus {
+    keys = List.copyOf(keys);
+  }
+
+  /**
+   * A fairness key.
+   *
+   * @param key its name
+   * @param pending how many messages of it wait
+   * @param weight how many turns it has for one of weight 1
+   * @param deficit what is left of its turn
+   */
+  public record Key(String key, long pending, int weight, long deficit) {}
+
+  static QueueStatus of(String name, GetQueueResponse wire) {
+    QueueStats stats = wire.getStats();
+    return new QueueStatus(
+        name,
+        new QueueSettings(wire.getConfig()),
+        stats.getDepth(),
+        stats.getInFlight(),
+        stats.getDelayed(),
+        stats.getConsumers(),
+        stats.getKeysList().stream()
+            .map(key -> new Key(key.getKey(), key.getPending(), key.getWeight(), key.getDeficit()))
+            .toList());
+  }
+}

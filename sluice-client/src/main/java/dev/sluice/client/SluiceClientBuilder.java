@@ -1,0 +1,171 @@
+package dev.sluice.client;
+
+import io.grpc.ChannelCredentials;
+import io.grpc.Grpc;
+import io.grpc.InsecureChannelCredentials;
+import io.grpc.ManagedChannelBuilder;
+import io.grpc.Metadata;
+import io.grpc.TlsChannelCredentials;
+import io.grpc.stub.MetadataUtils;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * How to reach a server; from {@link SluiceClient#builder}. Not thread-safe.
+ *
+ * @since 0.1
+ */
+public final class SluiceClientBuilder {
+  private static final Metadata.Key<String> AUTHORIZATION =
+      Metadata.Key.of("authorization", Metadata.ASCII_STRING_MARSHALLER);
+
+  /** What a server takes by default, less room for what stands around a message. */
+  private static final int DEFAULT_MESSAGE_BYTES = (4 << 20) - (16 << 10);
+
+  /** A response has many messages, and its size is the server's choice. */
+  private static final int MAX_RESPONSE_BYTES = 64 << 20;
+
+  /** Servers end connections that are probed more often than every five minutes. */
+  private static final long PROBE_MINUTES = 6;
+
+  private final String host;
+  private final int port;
+  private @Nullable String apiKey;
+  private boolean tls;
+  private @Nullable Path trust;
+  private @Nullable Path certificate;
+  private @Nullable Path privateKey;
+  private Duration callTimeout = Duration.ofSeconds(30);
+  private int maxMessageBytes = DEFAULT_MESSAGE_BYTES;
+
+  SluiceClientBuilder(String host, int port) {
+    if (host.isBlank()) {
+      throw new IllegalArgumentException("host must not be blank");
+    }
+    if (port < 1 || port > 65_535) {
+      throw new IllegalArgumentException("port must be from 1 to 65535: port=" + port);
+    }
+    this.host = host;
+    this.port = port;
+  }
+
+  /**
+   * With a key that says who calls.
+   *
+   * @param key as the server showed it
+   * @return this
+   */
+  public SluiceClientBuilder apiKey(String key) {
+    if (key.isBlank()) {
+      throw new IllegalArgumentException("API key must not be blank");
+    }
+    apiKey = key;
+    return this;
+  }
+
+  /**
+   * Over TLS, to a server whose certificate the Java runtime trusts.
+   *
+   * @return this
+   */
+  public SluiceClientBuilder tls() {
+    tls = true;
+    return this;
+  }
+
+  /**
+   * Over TLS, to a server whose certificate was issued by one of these.
+   *
+   * @param certificates a file in PEM format
+   * @return this
+   */
+  public SluiceClientBuilder trust(Path certificates) {
+    trust = certificates;
+    return tls();
+  }
+
+  /**
+   * Over TLS, with a certificate that says who calls.
+   *
+   * @param certificateChain a file in PEM format
+   * @param key its private key, a PKCS#8 file in PEM format
+   * @return this
+   */
+  public SluiceClientBuilder identity(Path certificateChain, Path key) {
+    certificate = certificateChain;
+    privateKey = key;
+    return tls();
+  }
+
+  /**
+   * How long to wait for an answer, and for what is under way when something is closed.
+   *
+   * @param timeout 30 seconds by default
+   * @return this
+   */
+  public SluiceClientBuilder callTimeout(Duration timeout) {
+    if (timeout.isNegative() || timeout.isZero()) {
+      throw new IllegalArgumentException("call timeout must be positive: " + timeout);
+    }
+    callTimeout = timeout;
+    return this;
+  }
+
+  /**
+   * The largest message to send; larger ones fail before they are sent.
+   *
+   * @param bytes of payload and headers; a little less than 4 MiB by default, as the server has it
+   * @return this
+   */
+  public SluiceClientBuilder maxMessageBytes(int bytes) {
+    if (bytes <= 0) {
+      throw new IllegalArgumentException("maxMessageBytes must be positive: " + bytes);
+    }
+    maxMessageBytes = bytes;
+    return this;
+  }
+
+  /**
+   * Makes the client. It connects when it is first used.
+   *
+   * @return the client
+   * @throws IllegalArgumentException if a file of {@link #trust} or {@link #identity} cannot be
+   *     read
+   */
+  public SluiceClient build() {
+    ManagedChannelBuilder<?> channel =
+        Grpc.newChannelBuilderForAddress(host, port, credentials())
+            .maxInboundMessageSize(MAX_RESPONSE_BYTES)
+            .keepAliveTime(PROBE_MINUTES, TimeUnit.MINUTES);
+    if (apiKey != null) {
+      Metadata headers = new Metadata();
+      headers.put(AUTHORIZATION, "Bearer " + apiKey);
+      channel.intercept(MetadataUtils.newAttachHeadersInterceptor(headers));
+    }
+    return new SluiceClient(new Connection(channel.build(), callTimeout, maxMessageBytes));
+  }
+
+  private ChannelCredentials credentials() {
+    if (!tls) {
+      return InsecureChannelCredentials.create();
+    }
+    TlsChannelCredentials.Builder credentials = TlsChannelCredentials.newBuilder();
+    try {
+      if (trust != null) {
+        credentials.trustManager(trust.toFile());
+      }
+      if (certificate != null && privateKey != null) {
+        credentials.keyManager(certificate.toFile(), privateKey.toFile());
+      }
+      return credentials.build();
+    } catch (IOException unreadable) {
+      throw new IllegalArgumentException(
+          "TLS files must be readable: trust=%s, certificate=%s, key=%s"
+              .formatted(trust, certificate, privateKey),
+          unreadable);
+    }
+  }
+}

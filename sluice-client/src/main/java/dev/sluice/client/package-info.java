@@ -1,0 +1,5 @@
+/** The Java client: queues and limits of a Sluice server over {@code sluice.v1}. */
+@NullMarked
+package dev.sluice.client;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,138 @@
+package dev.sluice.client;
+
+import static dev.sluice.client.Failures.assertFails;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.awaitility.Awaitility.await;
+
+import dev.sluice.client.SluiceClientException.Code;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+@Timeout(60)
+final class LimitsTest {
+  @TempDir Path dir;
+  private TestServer at;
+
+  @BeforeEach
+  void start() throws Exception {
+    at = new TestServer(dir);
+  }
+
+  @AfterEach
+  void stop() {
+    at.close();
+  }
+
+  @Test
+  void limits_setListRemove() {
+    at.client.setLimit(new Limit("mail", 5, 10));
+    at.client.setLimit(new Limit("tenant:*", 1, 2));
+    assertThat(at.client.limits())
+        .containsExactly(new Limit("mail", 5, 10), new Limit("tenant:*", 1, 2));
+    at.client.removeLimit("mail");
+    assertThat(at.client.limits()).containsExactly(new Limit("tenant:*", 1, 2));
+    assertFails(Code.NOT_FOUND, () -> at.client.removeLimit("mail")).contains("mail");
+    assertFails(Code.INVALID_ARGUMENT, () -> at.client.setLimit(new Limit("mail", -1, 10)))
+        .contains("-1");
+  }
+
+  @Test
+  void tryAcquire_untilNothingIsLeft_isDenied() {
+    at.client.setLimit(new Limit("k", 0.01, 2));
+    assertThat(at.client.tryAcquire("k").granted()).isTrue();
+    assertThat(at.client.tryAcquire("k").granted()).isTrue();
+    LimitDecision third = at.client.tryAcquire("k");
+    assertThat(third.granted()).isFalse();
+    assertThat(third).isInstanceOf(LimitDecision.Denied.class);
+    LimitDecision.Denied denied = (LimitDecision.Denied) third;
+    assertThat(denied.bindingKey()).isEqualTo("k");
+    assertThat(denied.retryAfter()).isBetween(Duration.ofSeconds(10), Duration.ofSeconds(100));
+  }
+
+  @Test
+  void decide_moreThanTheBurst_isImpossibleAndTakesNothing() {
+    at.client.setLimit(new Limit("a", 0.01, 2));
+    at.client.setLimit(new Limit("b", 0.01, 5));
+    assertThat(at.client.decide(Map.of("a", 3L, "b", 5L)).join())
+        .isEqualTo(new LimitDecision.Impossible("a", 2));
+    assertThat(at.client.decide(Map.of("b", 5L)).join().granted()).isTrue();
+  }
+
+  @Test
+  void preview_takesNothing() {
+    at.client.setLimit(new Limit("k", 0.01, 1));
+    assertThat(at.client.preview(Map.of("k", 1L)).join().granted()).isTrue();
+    assertThat(at.client.preview(Map.of("k", 1L)).join().granted()).isTrue();
+    assertThat(at.client.tryAcquire("k").granted()).isTrue();
+    assertThat(at.client.preview(Map.of("k", 1L)).join().granted()).isFalse();
+  }
+
+  @Test
+  void decide_badRequests_failAloneInTheirBatch() {
+    at.client.setLimit(new Limit("k", 0.01, 1_000));
+    List<CompletableFuture<LimitDecision>> good = new ArrayList<>();
+    List<CompletableFuture<LimitDecision>> unknown = new ArrayList<>();
+    for (int i = 0; i < 300; i++) {
+      good.add(at.client.decide(Map.of("k", 1L)));
+      unknown.add(at.client.decide(Map.of("nobody", 1L)));
+    }
+    good.forEach(each -> assertThat(each.join().granted()).isTrue());
+    unknown.forEach(each -> assertFails(Code.NOT_FOUND, each).contains("nobody"));
+    assertFails(Code.INVALID_ARGUMENT, at.client.decide(Map.of()));
+    assertThatThrownBy(() -> at.client.decide(Map.of("k", 0L)))
+        .isInstanceOf(IllegalArgumentException.class)
+        .hasMessage("tokens must be positive: key=k, tokens=0");
+  }
+
+  @Test
+  void decide_manyThreads_grantsExactlyTheBurst() throws Exception {
+    at.client.setLimit(new Limit("k", 0.001, 1_000));
+    List<CompletableFuture<LimitDecision>> answers = new ArrayList<>();
+    List<Thread> threads =
+        IntStream.range(0, 8)
+            .mapToObj(
+                i ->
+                    new Thread(
+                        () -> {
+                          for (int n = 0; n < 500; n++) {
+                            var answer = at.client.decide(Map.of("k", 1L));
+                            synchronized (answers) {
+                              answers.add(answer);
+                            }
+                          }
+                        }))
+            .toList();
+    threads.forEach(Thread::start);
+    for (Thread thread : threads) {
+      thread.join();
+    }
+    assertThat(answers).hasSize(4_000);
+    assertThat(answers.stream().filter(each -> each.join().granted())).hasSize(1_000);
+  }
+
+  @Test
+  void decide_connectionLost_failsAndWorksAgainWhenItIsBack() throws Exception {
+    at.client.setLimit(new Limit("k", 0.001, 1_000));
+    try (Wire wire = new Wire(at.server.grpcPort());
+        SluiceClient client = SluiceClient.connect("127.0.0.1", wire.port())) {
+      assertThat(client.tryAcquire("k").granted()).isTrue();
+      wire.takeDown();
+      await().untilAsserted(() -> assertFails(Code.UNAVAILABLE, () -> client.tryAcquire("k")));
+      wire.mend();
+      await()
+          .ignoreExceptions()
+          .untilAsserted(() -> assertThat(client.tryAcquire("k").granted()).isTrue());
+    }
+  }
+}

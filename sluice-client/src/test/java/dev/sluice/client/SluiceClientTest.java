@@ -1,0 +1,226 @@
+package dev.sluice.client;
+
+import static dev.sluice.client.Failures.assertFails;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.sluice.client.SluiceClientException.Code;
+import dev.sluice.proto.v1.QueuesGrpc;
+import io.grpc.Grpc;
+import io.grpc.InsecureServerCredentials;
+import io.grpc.Metadata;
+import io.grpc.Server;
+import io.grpc.ServerCall;
+import io.grpc.ServerCallHandler;
+import io.grpc.ServerInterceptor;
+import io.grpc.ServerServiceDefinition;
+import io.grpc.Status;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+final class SluiceClientTest {
+  @TempDir Path dir;
+  private TestServer at;
+
+  @BeforeEach
+  void start() throws Exception {
+    at = new TestServer(dir);
+  }
+
+  @AfterEach
+  void stop() {
+    at.close();
+  }
+
+  @Test
+  void queues_createUpdateListDelete() {
+    QueueSettings settings =
+        QueueSettings.defaults()
+            .withLease(Duration.ofSeconds(7))
+            .withDurability(QueueSettings.Durability.OS)
+            .withMaxAttempts(4)
+            .withStrictOrder(true)
+            .withMaxDepth(100, 10)
+            .withMaxInFlightPerKey(3)
+            .withTimeToLive(Duration.ofHours(1))
+            .withDedupeWindow(Duration.ofMinutes(1))
+            .withOnEnqueue("function on_enqueue(msg) return { fairness_key = 'a' } end");
+    at.client.createQueue("q", settings);
+    assertThat(at.client.queue("q").settings()).isEqualTo(settings);
+    assertFails(Code.ALREADY_EXISTS, () -> at.client.createQueue("q", settings)).contains("q");
+    QueueSettings other = settings.withLease(Duration.ofSeconds(9)).withOnEnqueue("");
+    at.client.updateQueue("q", other);
+    assertThat(at.client.queue("q").settings()).isEqualTo(other);
+    assertThat(at.client.queues()).extracting(QueueSummary::name).containsExactly("q", "q.dlq");
+    at.client.deleteQueue("q");
+    assertFails(Code.NOT_FOUND, () -> at.client.queue("q")).contains("q");
+  }
+
+  @Test
+  void queues_badInput_isRefusedByName() {
+    assertFails(
+            Code.INVALID_ARGUMENT,
+            () ->
+                at.client.createQueue(
+                    "q", QueueSettings.defaults().withLease(Duration.ofMillis(5))))
+        .contains("lease");
+    assertFails(Code.INVALID_ARGUMENT, () -> at.client.createQueue("", QueueSettings.defaults()));
+    assertFails(
+        Code.INVALID_ARGUMENT,
+        () -> at.client.createQueue("q", QueueSettings.defaults().withOnEnqueue("not lua")));
+    assertThatThrownBy(() -> at.client.peek("q", 0))
+        .isInstanceOf(IllegalArgumentException.class)
+        .hasMessage("maxMessages must be positive: maxMessages=0");
+    assertThatThrownBy(() -> OutgoingMessage.of("x").withWeight(0))
+        .isInstanceOf(IllegalArgumentException.class)
+        .hasMessage("weight must be positive: 0");
+  }
+
+  @Test
+  void enqueue_peekPurge() {
+    at.client.createQueue("q", QueueSettings.defaults());
+    String id = at.client.enqueue("q", OutgoingMessage.of("one").withKey("k").withHeader("a", "b"));
+    List<String> more =
+        at.client
+            .enqueueAsync("q", List.of(OutgoingMessage.of("two"), OutgoingMessage.of("three")))
+            .join();
+    assertThat(more).hasSize(2).doesNotContain(id);
+    assertThat(at.client.queue("q").keys())
+        .extracting(QueueStatus.Key::key)
+        .containsExactlyInAnyOrder("k", "default");
+    PeekedMessage first = at.client.peek("q", 1).get(0);
+    assertThat(first.id()).isEqualTo(id);
+    assertThat(first.text()).isEqualTo("one");
+    assertThat(first.key()).isEqualTo("k");
+    assertThat(first.headers()).containsEntry("a", "b");
+    assertThat(at.client.peek("q", 10)).hasSize(3);
+    assertThat(at.client.purgeQueue("q")).isEqualTo(3);
+    assertThat(at.client.queue("q").depth()).isZero();
+  }
+
+  @Test
+  void enqueueAsync_oneIsBad_storesNone() {
+    at.client.createQueue("q", QueueSettings.defaults());
+    assertFails(
+        Code.INVALID_ARGUMENT,
+        at.client.enqueueAsync(
+            "q",
+            List.of(
+                OutgoingMessage.of("good"),
+                OutgoingMessage.of("bad").withDelay(Duration.ofMillis(-1)))));
+    assertThat(at.client.queue("q").depth()).isZero();
+    assertFails(Code.NOT_FOUND, () -> at.client.enqueue("none", OutgoingMessage.of("x")));
+  }
+
+  @Test
+  void redrive_movesDeadLettersBack() {
+    at.client.createQueue("q", QueueSettings.defaults().withMaxAttempts(1));
+    at.client.enqueue("q", OutgoingMessage.of("x"));
+    try (Subscription subscription = at.client.subscribe("q")) {
+      subscription.poll(1, Duration.ofSeconds(20)).get(0).nack("no").join();
+    }
+    PeekedMessage dead = at.client.peek("q.dlq", 1).get(0);
+    assertThat(dead.deadLetter().orElseThrow().error()).isEqualTo("no");
+    assertThat(at.client.redrive("q.dlq", 0, false)).isEqualTo(1);
+    assertThat(at.client.queue("q").depth()).isEqualTo(1);
+    assertFails(Code.INVALID_ARGUMENT, () -> at.client.redrive("q", 0, false));
+  }
+
+  @Test
+  void call_nobodyListens_isUnavailable() throws Exception {
+    int port;
+    try (ServerSocket gone = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+      port = gone.getLocalPort();
+    }
+    try (SluiceClient client = SluiceClient.connect("127.0.0.1", port)) {
+      assertFails(Code.UNAVAILABLE, client::queues);
+    }
+  }
+
+  @Test
+  void call_noAnswer_exceedsItsDeadline() throws Exception {
+    try (ServerSocket silent = new ServerSocket(0, 1, InetAddress.getLoopbackAddress());
+        SluiceClient client =
+            SluiceClient.builder("127.0.0.1", silent.getLocalPort())
+                .callTimeout(Duration.ofMillis(100))
+                .build()) {
+      assertFails(Code.DEADLINE_EXCEEDED, client::queues);
+      assertFails(Code.DEADLINE_EXCEEDED, () -> client.tryAcquire("k"));
+    }
+  }
+
+  @Test
+  void apiKey_isSentWithEveryCallAndRefusalsEndForGood() throws Exception {
+    CompletableFuture<String> seen = new CompletableFuture<>();
+    Server keeper = refusing(Status.UNAUTHENTICATED.withDescription("no such key"), seen);
+    try (SluiceClient client =
+        SluiceClient.builder("127.0.0.1", keeper.getPort()).apiKey("secret").build()) {
+      assertFails(Code.UNAUTHENTICATED, client::queues).isEqualTo("no such key");
+      assertThat(seen.join()).isEqualTo("Bearer secret");
+      Producer producer = client.producer("q");
+      assertFails(Code.UNAUTHENTICATED, producer.send(OutgoingMessage.of("x")));
+      assertFails(Code.UNAUTHENTICATED, producer.send(OutgoingMessage.of("y")));
+      Subscription subscription = client.subscribe("q");
+      assertFails(Code.UNAUTHENTICATED, subscription.ended());
+    } finally {
+      keeper.shutdownNow();
+    }
+  }
+
+  private static Server refusing(Status why, CompletableFuture<String> authorization)
+      throws Exception {
+    ServerInterceptor refusal =
+        new ServerInterceptor() {
+          @Override
+          public <Q, A> ServerCall.Listener<Q> interceptCall(
+              ServerCall<Q, A> call, Metadata headers, ServerCallHandler<Q, A> next) {
+            authorization.complete(
+                headers.get(Metadata.Key.of("authorization", Metadata.ASCII_STRING_MARSHALLER)));
+            call.close(why, new Metadata());
+            return new ServerCall.Listener<>() {};
+          }
+        };
+    ServerServiceDefinition service = new QueuesGrpc.QueuesImplBase() {}.bindService();
+    return Grpc.newServerBuilderForPort(0, InsecureServerCredentials.create())
+        .addService(service)
+        .intercept(refusal)
+        .build()
+        .start();
+  }
+
+  @Test
+  void builder_badValues_areRefused() {
+    assertThatThrownBy(() -> SluiceClient.connect("127.0.0.1", 0)).hasMessageContaining("port=0");
+    assertThatThrownBy(() -> SluiceClient.connect(" ", 1)).hasMessageContaining("host");
+    SluiceClientBuilder builder = SluiceClient.builder("127.0.0.1", 1);
+    assertThatThrownBy(() -> builder.callTimeout(Duration.ZERO)).hasMessageContaining("PT0S");
+    assertThatThrownBy(() -> builder.apiKey("")).hasMessageContaining("blank");
+    assertThatThrownBy(() -> builder.maxMessageBytes(-1)).hasMessageContaining("-1");
+    assertThatThrownBy(() -> builder.trust(dir.resolve("missing.pem")).build())
+        .isInstanceOf(IllegalArgumentException.class)
+        .hasMessageContaining("missing.pem");
+  }
+
+  @Test
+  void close_endsProducersAndSubscriptions() {
+    at.client.createQueue("q", QueueSettings.defaults());
+    SluiceClient client = SluiceClient.connect("127.0.0.1", at.server.grpcPort());
+    Producer producer = client.producer("q");
+    Subscription subscription = client.subscribe("q");
+    CompletableFuture<String> sent = producer.send(OutgoingMessage.of("x"));
+    client.close();
+    client.close();
+    assertThat(sent).isCompleted();
+    assertThat(subscription.ended()).isCompleted();
+    assertFails(Code.CLOSED, producer.send(OutgoingMessage.of("y")));
+    assertFails(Code.UNAVAILABLE, client::queues);
+  }
+}

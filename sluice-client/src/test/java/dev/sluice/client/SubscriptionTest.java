@@ -1,0 +1,305 @@
+package dev.sluice.client;
+
+import static dev.sluice.client.Failures.assertFails;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.awaitility.Awaitility.await;
+
+import dev.sluice.client.SluiceClientException.Code;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+@Timeout(60)
+final class SubscriptionTest {
+  private static final Duration LONG = Duration.ofSeconds(20);
+
+  @TempDir Path dir;
+  private TestServer at;
+
+  @BeforeEach
+  void start() throws Exception {
+    at = new TestServer(dir);
+    at.client.createQueue("q", QueueSettings.defaults().withMaxAttempts(3));
+  }
+
+  @AfterEach
+  void stop() {
+    at.close();
+  }
+
+  private void enqueue(int count) {
+    at.client
+        .enqueueAsync(
+            "q", IntStream.range(0, count).mapToObj(i -> OutgoingMessage.of("m" + i)).toList())
+        .join();
+  }
+
+  private static ReceivedMessage next(Subscription subscription) {
+    List<ReceivedMessage> one = subscription.poll(1, LONG);
+    assertThat(one).hasSize(1);
+    return one.get(0);
+  }
+
+  @Test
+  void poll_hasWhatWasSent() {
+    String id =
+        at.client.enqueue(
+            "q", OutgoingMessage.of("hello").withKey("tenant").withWeight(3).withHeader("h", "v"));
+    try (Subscription subscription = at.client.subscribe("q")) {
+      ReceivedMessage message = next(subscription);
+      assertThat(message.id()).isEqualTo(id);
+      assertThat(message.text()).isEqualTo("hello");
+      assertThat(message.payload()).isEqualTo("hello".getBytes(StandardCharsets.UTF_8));
+      assertThat(message.key()).isEqualTo("tenant");
+      assertThat(message.weight()).isEqualTo(3);
+      assertThat(message.headers()).containsEntry("h", "v");
+      assertThat(message.attempts()).isZero();
+      assertThat(message.deadLetter()).isEmpty();
+      assertThat(message.leaseEndsAt()).isAfter(message.enqueuedAt());
+      assertThat(message.ack()).succeedsWithin(LONG);
+      assertFails(Code.NOT_FOUND, message.ack()).contains(id);
+      assertThat(at.client.queue("q").depth()).isZero();
+    }
+  }
+
+  @Test
+  void poll_nothingThere_isEmptyInTime() {
+    try (Subscription subscription = at.client.subscribe("q")) {
+      assertThat(subscription.poll(10, Duration.ofMillis(20))).isEmpty();
+    }
+  }
+
+  @Test
+  void nack_comesAgainAndBecomesADeadLetter() {
+    at.client.enqueue("q", OutgoingMessage.of("x"));
+    try (Subscription subscription = at.client.subscribe("q");
+        Subscription dead = at.client.subscribe("q.dlq")) {
+      for (int attempt = 0; attempt < 3; attempt++) {
+        ReceivedMessage message = next(subscription);
+        assertThat(message.attempts()).isEqualTo(attempt);
+        assertThat(message.nack("broken")).succeedsWithin(LONG);
+      }
+      DeadLetterCause cause = next(dead).deadLetter().orElseThrow();
+      assertThat(cause.queue()).isEqualTo("q");
+      assertThat(cause.reason()).isEqualTo("MAX_ATTEMPTS");
+      assertThat(cause.error()).isEqualTo("broken");
+    }
+  }
+
+  @Test
+  void release_comesAgainWithoutAnAttempt() {
+    at.client.enqueue("q", OutgoingMessage.of("x"));
+    try (Subscription subscription = at.client.subscribe("q")) {
+      assertThat(next(subscription).release()).succeedsWithin(LONG);
+      assertThat(next(subscription).attempts()).isZero();
+    }
+  }
+
+  @Test
+  void extend_badTime_isRefusedAndTheLeaseStays() {
+    at.client.enqueue("q", OutgoingMessage.of("x"));
+    try (Subscription subscription = at.client.subscribe("q")) {
+      ReceivedMessage message = next(subscription);
+      assertThat(message.extend(Duration.ofMinutes(1))).succeedsWithin(LONG);
+      assertFails(Code.INVALID_ARGUMENT, message.extend(Duration.ofMillis(-5))).contains("-");
+      assertThat(message.ack()).succeedsWithin(LONG);
+    }
+  }
+
+  @Test
+  void settle_many_areAllAnswered() {
+    enqueue(5_000);
+    List<CompletableFuture<Void>> answers = new ArrayList<>();
+    try (Subscription subscription = at.client.subscribe("q", 300)) {
+      while (answers.size() < 5_000) {
+        for (ReceivedMessage message : subscription.poll(100, LONG)) {
+          answers.add(message.ack());
+        }
+      }
+      for (CompletableFuture<Void> answer : answers) {
+        assertThat(answer).succeedsWithin(LONG);
+      }
+    }
+    assertThat(at.client.queue("q").depth()).isZero();
+  }
+
+  @Test
+  void handler_throws_messageIsNacked() throws Exception {
+    at.client.enqueue("q", OutgoingMessage.of("x"));
+    CountDownLatch acked = new CountDownLatch(1);
+    try (Subscription subscription =
+        at.client.subscribe(
+            "q",
+            10,
+            1,
+            message -> {
+              if (message.attempts() == 0) {
+                throw new IllegalStateException("first time");
+              }
+              var unused = message.ack().thenRun(acked::countDown);
+            })) {
+      assertThat(acked.await(20, TimeUnit.SECONDS)).isTrue();
+      assertThat(subscription.ended()).isNotDone();
+    }
+  }
+
+  @Test
+  void handler_slow_holdsNoMoreThanPrefetchAndOthersGetTheRest() throws Exception {
+    enqueue(100);
+    CountDownLatch goOn = new CountDownLatch(1);
+    AtomicInteger slow = new AtomicInteger();
+    Subscription held =
+        at.client.subscribe(
+            "q",
+            3,
+            1,
+            message -> {
+              slow.incrementAndGet();
+              goOn.await();
+              var unused = message.ack();
+            });
+    await().untilAsserted(() -> assertThat(at.client.queue("q").inFlight()).isEqualTo(3));
+    try (Subscription quick = at.client.subscribe("q", 50)) {
+      int got = 0;
+      while (got < 97) {
+        for (ReceivedMessage message : quick.poll(50, LONG)) {
+          assertThat(message.ack()).succeedsWithin(LONG);
+          got++;
+        }
+      }
+      assertThat(at.client.queue("q").depth()).isEqualTo(3);
+      assertThat(slow).hasValue(1);
+    }
+    goOn.countDown();
+    await().untilAsserted(() -> assertThat(at.client.queue("q").depth()).isZero());
+    held.close();
+  }
+
+  @Test
+  void close_givesBackWhatIsNotSettledAndKeepsWhatIs() {
+    enqueue(10);
+    Subscription subscription = at.client.subscribe("q", 10);
+    CompletableFuture<Void> acked = next(subscription).ack();
+    ReceivedMessage unsettled = next(subscription);
+    subscription.close();
+    assertThat(acked).isCompleted();
+    assertThat(at.client.queue("q").inFlight()).isZero();
+    assertThat(at.client.queue("q").depth()).isEqualTo(9);
+    assertFails(Code.CLOSED, unsettled.ack());
+    assertFails(Code.CLOSED, () -> subscription.poll(1, LONG));
+    assertThat(subscription.ended()).isCompleted();
+    subscription.close();
+    try (Subscription other = at.client.subscribe("q")) {
+      assertThat(next(other).text()).isEqualTo("m1");
+    }
+  }
+
+  @Test
+  void close_byItsHandler_ends() {
+    at.client.enqueue("q", OutgoingMessage.of("x"));
+    CompletableFuture<Subscription> self = new CompletableFuture<>();
+    Subscription subscription =
+        at.client.subscribe(
+            "q",
+            1,
+            1,
+            message -> {
+              var unused = message.ack();
+              self.join().close();
+            });
+    self.complete(subscription);
+    assertThat(subscription.ended()).succeedsWithin(LONG);
+    assertThat(at.client.queue("q").depth()).isZero();
+  }
+
+  @Test
+  void subscribe_unknownQueue_failsForGood() {
+    try (Subscription subscription = at.client.subscribe("missing")) {
+      assertFails(Code.NOT_FOUND, () -> subscription.poll(1, LONG)).contains("missing");
+      assertFails(Code.NOT_FOUND, subscription.ended());
+    }
+  }
+
+  @Test
+  void subscribe_queueIsDeleted_failsForGood() {
+    enqueue(1);
+    try (Subscription subscription = at.client.subscribe("q")) {
+      ReceivedMessage message = next(subscription);
+      at.client.deleteQueue("q");
+      assertFails(Code.NOT_FOUND, subscription.ended());
+      assertFails(Code.NOT_FOUND, message.ack());
+    }
+  }
+
+  @Test
+  void subscribe_badNumbers_areRefused() {
+    assertThatThrownBy(() -> at.client.subscribe("q", 0))
+        .isInstanceOf(IllegalArgumentException.class)
+        .hasMessageContaining("prefetch must be positive: prefetch=0");
+    assertThatThrownBy(() -> at.client.subscribe("q", 1, 0, message -> {}))
+        .isInstanceOf(IllegalArgumentException.class)
+        .hasMessageContaining("threads=0");
+    try (Subscription subscription = at.client.subscribe("q", 1_000_000)) {
+      assertFails(Code.INVALID_ARGUMENT, () -> subscription.poll(1, LONG)).contains("prefetch");
+    }
+    try (Subscription subscription = at.client.subscribe("q")) {
+      assertThatThrownBy(() -> subscription.poll(0, LONG))
+          .isInstanceOf(IllegalArgumentException.class);
+    }
+  }
+
+  @Test
+  void poll_connectionCutAgainAndAgain_everythingIsDelivered() throws Exception {
+    int count = 2_000;
+    enqueue(count);
+    Set<String> seen = ConcurrentHashMap.newKeySet();
+    try (Wire wire = new Wire(at.server.grpcPort());
+        SluiceClient client = SluiceClient.connect("127.0.0.1", wire.port());
+        Subscription subscription =
+            client.subscribe(
+                "q",
+                100,
+                4,
+                message -> {
+                  seen.add(message.text());
+                  var unused = message.ack();
+                })) {
+      for (int cut = 1; cut <= 4; cut++) {
+        int enough = count / 5 * cut;
+        await().until(() -> seen.size() >= enough);
+        wire.cut();
+      }
+      await().atMost(LONG).until(() -> at.client.queue("q").depth() == 0);
+      assertThat(seen).hasSize(count);
+      assertThat(subscription.ended()).isNotDone();
+    }
+  }
+
+  @Test
+  void poll_serverAwayAtFirst_beginsWhenItComes() throws Exception {
+    enqueue(1);
+    try (Wire wire = new Wire(at.server.grpcPort());
+        SluiceClient client = SluiceClient.connect("127.0.0.1", wire.port())) {
+      wire.takeDown();
+      Subscription subscription = client.subscribe("q");
+      assertThat(subscription.poll(1, Duration.ofMillis(100))).isEmpty();
+      wire.mend();
+      assertThat(next(subscription).ack()).succeedsWithin(LONG);
+    }
+  }
+}

@@ -1,0 +1,27 @@
+package dev.sluice.client;
+
+import dev.sluice.server.ServerConfig;
+import dev.sluice.server.SluiceServer;
+import java.io.IOException;
+import java.nio.file.Path;
+
+/** A real server on any port, and a client of it. */
+final class TestServer implements AutoCloseable {
+  final SluiceServer server;
+  final SluiceClient client;
+
+  TestServer(Path dir) throws IOException {
+    server = start(dir, 0);
+    client = SluiceClient.connect("127.0.0.1", server.grpcPort());
+  }
+
+  static SluiceServer start(Path dir, int port) throws IOException {
+    return SluiceServer.start(ServerConfig.defaults(dir).withPorts(port));
+  }
+
+  @Override
+  public void close() {
+    client.close();
+    server.close();
+  }
+}
