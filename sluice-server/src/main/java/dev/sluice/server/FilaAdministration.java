@@ -2,33 +2,46 @@ package dev.sluice.server;
 
 import dev.sluice.server.Permission.Kind;
 import dev.sluice.server.fila.ConfigEntry;
+import dev.sluice.server.fila.CreateApiKeyRequest;
+import dev.sluice.server.fila.CreateApiKeyResponse;
 import dev.sluice.server.fila.CreateQueueRequest;
 import dev.sluice.server.fila.CreateQueueResponse;
 import dev.sluice.server.fila.DeleteQueueRequest;
 import dev.sluice.server.fila.DeleteQueueResponse;
 import dev.sluice.server.fila.FilaAdminGrpc;
+import dev.sluice.server.fila.GetAclRequest;
+import dev.sluice.server.fila.GetAclResponse;
 import dev.sluice.server.fila.GetConfigRequest;
 import dev.sluice.server.fila.GetConfigResponse;
 import dev.sluice.server.fila.GetStatsRequest;
 import dev.sluice.server.fila.GetStatsResponse;
+import dev.sluice.server.fila.ListApiKeysRequest;
+import dev.sluice.server.fila.ListApiKeysResponse;
 import dev.sluice.server.fila.ListConfigRequest;
 import dev.sluice.server.fila.ListConfigResponse;
 import dev.sluice.server.fila.ListQueuesRequest;
 import dev.sluice.server.fila.ListQueuesResponse;
 import dev.sluice.server.fila.RedriveRequest;
 import dev.sluice.server.fila.RedriveResponse;
+import dev.sluice.server.fila.RevokeApiKeyRequest;
+import dev.sluice.server.fila.RevokeApiKeyResponse;
+import dev.sluice.server.fila.SetAclRequest;
+import dev.sluice.server.fila.SetAclResponse;
 import dev.sluice.server.fila.SetConfigRequest;
 import dev.sluice.server.fila.SetConfigResponse;
 import io.grpc.stub.StreamObserver;
+import java.util.List;
 
-/** {@code fila.v1.FilaAdmin}: queues and configuration, for clients of fila. */
+/** {@code fila.v1.FilaAdmin}: queues, configuration and keys, for clients of fila. */
 final class FilaAdministration extends FilaAdminGrpc.FilaAdminImplBase {
   private final QueueApi queues;
   private final ConfigApi config;
+  private final KeyApi keys;
 
-  FilaAdministration(QueueApi queues, ConfigApi config) {
+  FilaAdministration(QueueApi queues, ConfigApi config, KeyApi keys) {
     this.queues = queues;
     this.config = config;
+    this.keys = keys;
   }
 
   @Override
@@ -123,6 +136,71 @@ final class FilaAdministration extends FilaAdminGrpc.FilaAdminImplBase {
               .list(caller)
               .forEach((name, stats) -> response.addQueues(FilaWire.info(name, stats)));
           return response.build();
+        });
+  }
+
+  @Override
+  public void createApiKey(CreateApiKeyRequest request, StreamObserver<CreateApiKeyResponse> call) {
+    Calls.answer(
+        call,
+        caller -> {
+          KeyApi.Created created =
+              keys.create(
+                  caller,
+                  new KeyApi.NewKey(
+                      request.getName(),
+                      request.getExpiresAtMs(),
+                      request.getIsSuperadmin(),
+                      List.of()));
+          return CreateApiKeyResponse.newBuilder()
+              .setKeyId(created.id())
+              .setKey(created.token())
+              .setIsSuperadmin(request.getIsSuperadmin())
+              .build();
+        });
+  }
+
+  @Override
+  public void revokeApiKey(RevokeApiKeyRequest request, StreamObserver<RevokeApiKeyResponse> call) {
+    Calls.answer(
+        call,
+        caller -> {
+          caller.requireAdminOfAll();
+          keys.revoke(caller, request.getKeyId());
+          return RevokeApiKeyResponse.getDefaultInstance();
+        });
+  }
+
+  @Override
+  public void listApiKeys(ListApiKeysRequest request, StreamObserver<ListApiKeysResponse> call) {
+    Calls.answer(
+        call,
+        caller -> {
+          caller.requireAdminOfAll();
+          return ListApiKeysResponse.newBuilder()
+              .addAllKeys(keys.list(caller).stream().map(FilaWire::key).toList())
+              .build();
+        });
+  }
+
+  @Override
+  public void setAcl(SetAclRequest request, StreamObserver<SetAclResponse> call) {
+    Calls.answer(
+        call,
+        caller -> {
+          keys.setPermissions(
+              caller, request.getKeyId(), FilaWire.permissions(request.getPermissionsList()));
+          return SetAclResponse.getDefaultInstance();
+        });
+  }
+
+  @Override
+  public void getAcl(GetAclRequest request, StreamObserver<GetAclResponse> call) {
+    Calls.answer(
+        call,
+        caller -> {
+          caller.requireAdminOfAll();
+          return FilaWire.acl(keys.get(caller, request.getKeyId()));
         });
   }
 }

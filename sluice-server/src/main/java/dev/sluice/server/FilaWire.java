@@ -5,7 +5,10 @@ import dev.sluice.ThrottleStats;
 import dev.sluice.broker.Delivery;
 import dev.sluice.broker.QueueConfig;
 import dev.sluice.broker.QueueStats;
+import dev.sluice.server.fila.AclPermission;
+import dev.sluice.server.fila.ApiKeyInfo;
 import dev.sluice.server.fila.ConsumeResponse;
+import dev.sluice.server.fila.GetAclResponse;
 import dev.sluice.server.fila.GetStatsResponse;
 import dev.sluice.server.fila.Message;
 import dev.sluice.server.fila.MessageMetadata;
@@ -108,5 +111,31 @@ final class FilaWire {
         .setInFlight(stats.inFlight())
         .setActiveConsumers(stats.consumers())
         .build();
+  }
+
+  static ApiKeyInfo key(Key key) {
+    return ApiKeyInfo.newBuilder()
+        .setKeyId(key.id())
+        .setName(key.name())
+        .setCreatedAtMs(key.createdAtMs())
+        .setExpiresAtMs(key.expiresAtMs())
+        .setIsSuperadmin(key.superadmin())
+        .build();
+  }
+
+  static List<Permission> permissions(List<AclPermission> permissions) {
+    return permissions.stream()
+        .map(each -> new Permission(Permission.Kind.of(each.getKind()), each.getPattern()))
+        .toList();
+  }
+
+  static GetAclResponse acl(Key key) {
+    GetAclResponse.Builder acl =
+        GetAclResponse.newBuilder().setKeyId(key.id()).setIsSuperadmin(key.superadmin());
+    for (Permission each : key.permissions()) {
+      acl.addPermissions(
+          AclPermission.newBuilder().setKind(each.kind().word()).setPattern(each.pattern()));
+    }
+    return acl.build();
   }
 }

@@ -80,6 +80,7 @@ public final class SluiceServer implements AutoCloseable {
     LimitApi limits = new LimitApi(Throttle.create());
     AdminApi admin =
         new AdminApi(broker, new AdminApi.ServerInfo(BuildVersion.number(), clock.millis()));
+    KeyApi keyApi = new KeyApi(keys, clock);
     Access.Authenticator authenticator = new KeyAuthenticator(keys, clock, config.bootstrapKey());
     Access access = new Access(authenticator);
     checkStreams(access, timer);
@@ -89,9 +90,9 @@ public final class SluiceServer implements AutoCloseable {
             .intercept(access)
             .addService(new QueueService(queues, streams))
             .addService(new LimitService(limits))
-            .addService(new AdminService(admin, new KeyApi(keys, clock)))
+            .addService(new AdminService(admin, keyApi))
             .addService(EarlyHeaders.before(new FilaMessages(queues, streams)))
-            .addService(new FilaAdministration(queues, new ConfigApi(broker)))
+            .addService(new FilaAdministration(queues, new ConfigApi(broker), keyApi))
             .build();
     HttpServer http =
         new HttpServer(
