@@ -1,23 +1,19 @@
 package dev.sluice.server;
 
-import dev.sluice.ThrottleStats;
 import dev.sluice.broker.Broker;
 import java.nio.charset.StandardCharsets;
-import java.util.List;
 import java.util.SortedMap;
-import java.util.TreeMap;
 
-/** What scripts and throttle keys are configured by: checks the caller, asks the broker. */
+/** The configuration as fila has it: empty values are none, and none is no error. */
 final class ConfigApi {
   static final int MAX_KEY_BYTES = 256;
 
-  /** More entries are not listed. */
-  static final int MAX_LISTED = 10_000;
-
   private final Broker broker;
+  private final AdminApi admin;
 
-  ConfigApi(Broker broker) {
+  ConfigApi(Broker broker, AdminApi admin) {
     this.broker = broker;
+    this.admin = admin;
   }
 
   /** An empty value takes the key away. */
@@ -40,17 +36,7 @@ final class ConfigApi {
   SortedMap<String, String> list(Caller caller, String prefix) {
     caller.requireAdminOfAll();
     requireBytes("prefix", prefix);
-    SortedMap<String, String> found = new TreeMap<>();
-    broker.config().tailMap(prefix).entrySet().stream()
-        .takeWhile(each -> each.getKey().startsWith(prefix))
-        .limit(MAX_LISTED)
-        .forEach(each -> found.put(each.getKey(), each.getValue()));
-    return found;
-  }
-
-  List<ThrottleStats> throttles(Caller caller) {
-    caller.requireAdminOfAll();
-    return broker.throttles();
+    return admin.listConfig(caller, prefix);
   }
 
   private static void requireKey(Caller caller, String key) {

@@ -36,11 +36,13 @@ import java.util.List;
 final class FilaAdministration extends FilaAdminGrpc.FilaAdminImplBase {
   private final QueueApi queues;
   private final ConfigApi config;
+  private final AdminApi admin;
   private final KeyApi keys;
 
-  FilaAdministration(QueueApi queues, ConfigApi config, KeyApi keys) {
+  FilaAdministration(QueueApi queues, ConfigApi config, AdminApi admin, KeyApi keys) {
     this.queues = queues;
     this.config = config;
+    this.admin = admin;
     this.keys = keys;
   }
 
@@ -107,7 +109,7 @@ final class FilaAdministration extends FilaAdminGrpc.FilaAdminImplBase {
         caller -> {
           QueueApi.requireName(request.getQueue());
           caller.requireAdminOfAll();
-          return FilaWire.stats(queues.stats(caller, request.getQueue()), config.throttles(caller));
+          return FilaWire.stats(queues.stats(caller, request.getQueue()), admin.throttles(caller));
         });
   }
 

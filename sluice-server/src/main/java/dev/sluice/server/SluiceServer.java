@@ -92,7 +92,7 @@ public final class SluiceServer implements AutoCloseable {
             .addService(new LimitService(limits))
             .addService(new AdminService(admin, keyApi))
             .addService(EarlyHeaders.before(new FilaMessages(queues, streams)))
-            .addService(new FilaAdministration(queues, new ConfigApi(broker), keyApi))
+            .addService(new FilaAdministration(queues, new ConfigApi(broker, admin), admin, keyApi))
             .build();
     HttpServer http =
         new HttpServer(
