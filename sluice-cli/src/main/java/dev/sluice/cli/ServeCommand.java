@@ -1,6 +1,7 @@
 package dev.sluice.cli;
 
 import dev.sluice.broker.BrokerException;
+import dev.sluice.server.Listen;
 import dev.sluice.server.ServerConfig;
 import dev.sluice.server.SluiceServer;
 import java.io.IOException;
@@ -66,9 +67,8 @@ final class ServeCommand extends Action {
   private ServerConfig config() {
     ServerConfig config =
         ServerConfig.defaults(data)
-            .withHost(host)
-            .withPorts(port("--grpc-port", grpcPort))
-            .withHttpPort(port("--http-port", httpPort));
+            .withListen(
+                new Listen(host, port("--grpc-port", grpcPort), port("--http-port", httpPort)));
     @Nullable String key = System.getenv(KEY_VARIABLE);
     return key == null ? config : config.withBootstrapKey(key);
   }

@@ -1,5 +1,6 @@
 package dev.sluice.client;
 
+import dev.sluice.server.Listen;
 import dev.sluice.server.ServerConfig;
 import dev.sluice.server.SluiceServer;
 import java.io.IOException;
@@ -16,7 +17,8 @@ final class TestServer implements AutoCloseable {
   }
 
   static SluiceServer start(Path dir, int port) throws IOException {
-    return SluiceServer.start(ServerConfig.defaults(dir).withPorts(port));
+    return SluiceServer.start(
+        ServerConfig.defaults(dir).withListen(Listen.ANYWHERE.withGrpcPort(port)));
   }
 
   @Override

@@ -8,7 +8,7 @@ final class BindAddress {
   private BindAddress() {}
 
   static InetSocketAddress of(ServerConfig config) throws IOException {
-    return of(config.host(), config.grpcPort(), config.bootstrapKey() != null);
+    return of(config.listen().host(), config.listen().grpcPort(), config.bootstrapKey() != null);
   }
 
   /** Checks the very address that is returned; a name is looked up once. */

@@ -1,5 +1,6 @@
 package dev.sluice.server;
 
+import dev.sluice.broker.BrokerConfig;
 import java.nio.file.Path;
 import org.jspecify.annotations.Nullable;
 
@@ -7,15 +8,23 @@ import org.jspecify.annotations.Nullable;
  * How a server is set up.
  *
  * @param dataDirectory where everything is kept
- * @param host the address that gRPC and HTTP listen on
- * @param grpcPort the port of gRPC; 0 for any
- * @param httpPort the port of HTTP; 0 for any
+ * @param listen where it is called
  * @param bootstrapKey a key that allows everything; with one, every request needs a key; null for
  *     none
+ * @param tls the certificate it shows; null for none, calls are then not encrypted
+ * @param limits how much callers may take up
+ * @param telemetry where traces go
+ * @param broker how its broker behaves
  * @since 0.1
  */
 public record ServerConfig(
-    Path dataDirectory, String host, int grpcPort, int httpPort, @Nullable Secret bootstrapKey) {
+    Path dataDirectory,
+    Listen listen,
+    @Nullable Secret bootstrapKey,
+    @Nullable ServerTls tls,
+    ServerLimits limits,
+    Telemetry telemetry,
+    BrokerConfig broker) {
   /**
    * On loopback, with the usual ports.
    *
@@ -23,37 +32,24 @@ public record ServerConfig(
    * @return the configuration
    */
   public static ServerConfig defaults(Path dataDirectory) {
-    return new ServerConfig(dataDirectory, "127.0.0.1", 5555, 8080, null);
-  }
-
-  /**
-   * The same, with gRPC on another port and HTTP on any.
-   *
-   * @param grpc the port of gRPC; 0 for any
-   * @return the configuration
-   */
-  public ServerConfig withPorts(int grpc) {
-    return new ServerConfig(dataDirectory, host, grpc, 0, bootstrapKey);
-  }
-
-  /**
-   * The same, with HTTP on another port.
-   *
-   * @param http the port of HTTP; 0 for any
-   * @return the configuration
-   */
-  public ServerConfig withHttpPort(int http) {
-    return new ServerConfig(dataDirectory, host, grpcPort, http, bootstrapKey);
+    return new ServerConfig(
+        dataDirectory,
+        Listen.DEFAULTS,
+        null,
+        null,
+        ServerLimits.DEFAULTS,
+        Telemetry.NONE,
+        BrokerConfig.defaults());
   }
 
   /**
    * The same, listening elsewhere.
    *
-   * @param newHost the address; other than loopback only with a bootstrap key
+   * @param where address and ports; other than loopback only with a bootstrap key
    * @return the configuration
    */
-  public ServerConfig withHost(String newHost) {
-    return new ServerConfig(dataDirectory, newHost, grpcPort, httpPort, bootstrapKey);
+  public ServerConfig withListen(Listen where) {
+    return new ServerConfig(dataDirectory, where, bootstrapKey, tls, limits, telemetry, broker);
   }
 
   /**
@@ -63,6 +59,47 @@ public record ServerConfig(
    * @return the configuration
    */
   public ServerConfig withBootstrapKey(String key) {
-    return new ServerConfig(dataDirectory, host, grpcPort, httpPort, new Secret(key));
+    Secret secret = new Secret(key);
+    return new ServerConfig(dataDirectory, listen, secret, tls, limits, telemetry, broker);
+  }
+
+  /**
+   * The same, encrypted.
+   *
+   * @param with what it shows, and whether callers must show one too
+   * @return the configuration
+   */
+  public ServerConfig withTls(ServerTls with) {
+    return new ServerConfig(dataDirectory, listen, bootstrapKey, with, limits, telemetry, broker);
+  }
+
+  /**
+   * The same, with other limits.
+   *
+   * @param with how much callers may take up
+   * @return the configuration
+   */
+  public ServerConfig withLimits(ServerLimits with) {
+    return new ServerConfig(dataDirectory, listen, bootstrapKey, tls, with, telemetry, broker);
+  }
+
+  /**
+   * The same, with traces.
+   *
+   * @param with where they go
+   * @return the configuration
+   */
+  public ServerConfig withTelemetry(Telemetry with) {
+    return new ServerConfig(dataDirectory, listen, bootstrapKey, tls, limits, with, broker);
+  }
+
+  /**
+   * The same, with another broker.
+   *
+   * @param with how it behaves; its metrics are the server's
+   * @return the configuration
+   */
+  public ServerConfig withBroker(BrokerConfig with) {
+    return new ServerConfig(dataDirectory, listen, bootstrapKey, tls, limits, telemetry, with);
   }
 }

@@ -2,7 +2,6 @@ package dev.sluice.server;
 
 import dev.sluice.Throttle;
 import dev.sluice.broker.Broker;
-import dev.sluice.broker.BrokerConfig;
 import io.grpc.Server;
 import io.grpc.netty.shaded.io.grpc.netty.NettyServerBuilder;
 import java.io.IOException;
@@ -63,8 +62,7 @@ public final class SluiceServer implements AutoCloseable {
   static SluiceServer start(ServerConfig config, InstantSource clock) throws IOException {
     InetSocketAddress address = BindAddress.of(config);
     ServerMetrics metrics = new ServerMetrics();
-    Broker broker =
-        Broker.open(config.dataDirectory(), BrokerConfig.defaults().withMetrics(metrics));
+    Broker broker = Broker.open(config.dataDirectory(), config.broker().withMetrics(metrics));
     KeyStore keys;
     try {
       keys = KeyStore.open(config.dataDirectory());
@@ -96,7 +94,7 @@ public final class SluiceServer implements AutoCloseable {
             .build();
     HttpServer http =
         new HttpServer(
-            new InetSocketAddress(address.getAddress(), config.httpPort()),
+            new InetSocketAddress(address.getAddress(), config.listen().httpPort()),
             authenticator,
             List.of(
                 new HttpQueues(queues),

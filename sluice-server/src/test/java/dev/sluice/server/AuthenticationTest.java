@@ -170,14 +170,14 @@ final class AuthenticationTest {
 
   @Test
   void otherThanLoopback_needsABootstrapKey() throws Exception {
-    ServerConfig open = ServerConfig.defaults(dir).withPorts(0).withHost("0.0.0.0");
+    ServerConfig open = ServerConfig.defaults(dir).withListen(Listen.ANYWHERE.withHost("0.0.0.0"));
     assertThatThrownBy(() -> SluiceServer.start(open))
         .isInstanceOf(IllegalArgumentException.class)
         .hasMessageContaining("loopback")
         .hasMessageContaining("0.0.0.0");
     SluiceServer.start(open.withBootstrapKey("secret")).close();
-    SluiceServer.start(open.withHost("localhost")).close();
-    SluiceServer.start(open.withHost("127.0.0.2")).close();
+    SluiceServer.start(open.withListen(Listen.ANYWHERE.withHost("localhost"))).close();
+    SluiceServer.start(open.withListen(Listen.ANYWHERE.withHost("127.0.0.2"))).close();
   }
 
   @Test

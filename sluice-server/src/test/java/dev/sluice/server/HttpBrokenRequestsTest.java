@@ -24,7 +24,7 @@ final class HttpBrokenRequestsTest {
 
   @BeforeAll
   static void start() throws IOException {
-    server = SluiceServer.start(ServerConfig.defaults(dir).withPorts(0));
+    server = SluiceServer.start(ServerConfig.defaults(dir).withListen(Listen.ANYWHERE));
     http = new HttpProbe(server.httpPort());
     http.post("/v1/queues", "{\"name\":\"q\"}");
   }

@@ -19,7 +19,7 @@ final class HttpLimitsTest {
 
   @BeforeAll
   static void start() throws IOException {
-    server = SluiceServer.start(ServerConfig.defaults(dir).withPorts(0));
+    server = SluiceServer.start(ServerConfig.defaults(dir).withListen(Listen.ANYWHERE));
     http = new HttpProbe(server.httpPort());
   }
 

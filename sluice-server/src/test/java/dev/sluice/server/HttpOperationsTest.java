@@ -29,7 +29,7 @@ final class HttpOperationsTest {
 
   @BeforeEach
   void start() throws IOException {
-    server = SluiceServer.start(ServerConfig.defaults(dir).withPorts(0));
+    server = SluiceServer.start(ServerConfig.defaults(dir).withListen(Listen.ANYWHERE));
     http = new HttpProbe(server.httpPort());
   }
 
@@ -157,10 +157,11 @@ final class HttpOperationsTest {
   @Test
   void start_onAPortInUseFailsAndFreesTheDirectory() throws IOException {
     Path other = dir.resolve("other");
-    ServerConfig taken = ServerConfig.defaults(other).withPorts(0).withHttpPort(server.httpPort());
+    ServerConfig taken =
+        ServerConfig.defaults(other).withListen(Listen.ANYWHERE.withHttpPort(server.httpPort()));
     assertThatThrownBy(() -> SluiceServer.start(taken))
         .isInstanceOf(IOException.class)
         .hasMessageContaining("cannot listen for HTTP on");
-    SluiceServer.start(ServerConfig.defaults(other).withPorts(0)).close();
+    SluiceServer.start(ServerConfig.defaults(other).withListen(Listen.ANYWHERE)).close();
   }
 }

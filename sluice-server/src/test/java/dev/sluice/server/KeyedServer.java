@@ -35,7 +35,8 @@ final class KeyedServer implements AutoCloseable {
   private final ManagedChannel channel;
 
   KeyedServer(Path dir) throws IOException {
-    ServerConfig config = ServerConfig.defaults(dir).withPorts(0).withBootstrapKey(BOOTSTRAP);
+    ServerConfig config =
+        ServerConfig.defaults(dir).withListen(Listen.ANYWHERE).withBootstrapKey(BOOTSTRAP);
     server = SluiceServer.start(config, () -> Instant.ofEpochMilli(nowMs.get()));
     channel = NettyChannelBuilder.forAddress("127.0.0.1", server.grpcPort()).usePlaintext().build();
   }

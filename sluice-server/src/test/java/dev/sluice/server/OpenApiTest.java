@@ -56,7 +56,8 @@ final class OpenApiTest {
 
   @Test
   void document_namesExactlyTheRoutesThereAre() throws IOException {
-    try (SluiceServer server = SluiceServer.start(ServerConfig.defaults(dir).withPorts(0))) {
+    try (SluiceServer server =
+        SluiceServer.start(ServerConfig.defaults(dir).withListen(Listen.ANYWHERE))) {
       JsonNode document = new HttpProbe(server.httpPort()).get("/openapi.json").json();
       assertThat(documented(document)).isEqualTo(registered(server.httpRoutes()));
       for (HttpRoute route : server.httpRoutes()) {
@@ -99,7 +100,8 @@ final class OpenApiTest {
 
   @Test
   void schemas_haveExactlyTheFieldsThereAre() throws IOException {
-    try (SluiceServer server = SluiceServer.start(ServerConfig.defaults(dir).withPorts(0))) {
+    try (SluiceServer server =
+        SluiceServer.start(ServerConfig.defaults(dir).withListen(Listen.ANYWHERE))) {
       JsonNode schemas =
           new HttpProbe(server.httpPort()).get("/openapi.json").json().at("/components/schemas");
       Set<String> known = new TreeSet<>(SCHEMAS.keySet());
@@ -128,7 +130,8 @@ final class OpenApiTest {
 
   @Test
   void references_leadSomewhere() throws IOException {
-    try (SluiceServer server = SluiceServer.start(ServerConfig.defaults(dir).withPorts(0))) {
+    try (SluiceServer server =
+        SluiceServer.start(ServerConfig.defaults(dir).withListen(Listen.ANYWHERE))) {
       JsonNode document = new HttpProbe(server.httpPort()).get("/openapi.json").json();
       List<String> references = document.findValuesAsText("$ref");
       assertThat(references).isNotEmpty();

@@ -27,7 +27,8 @@ final class TestServer implements AutoCloseable {
   }
 
   static TestServer start(Path dir) throws IOException {
-    return new TestServer(SluiceServer.start(ServerConfig.defaults(dir).withPorts(0)));
+    return new TestServer(
+        SluiceServer.start(ServerConfig.defaults(dir).withListen(Listen.ANYWHERE)));
   }
 
   QueuesGrpc.QueuesBlockingStub queues() {

@@ -1,0 +1,62 @@
+package dev.sluice.server;
+
+/**
+ * Where a server is called.
+ *
+ * @param host the address that gRPC and HTTP listen on
+ * @param grpcPort the port of gRPC; 0 for any
+ * @param httpPort the port of HTTP; 0 for any
+ * @since 0.1
+ */
+public record Listen(String host, int grpcPort, int httpPort) {
+  /** Loopback, with the usual ports. */
+  public static final Listen DEFAULTS = new Listen("127.0.0.1", 5555, 8080);
+
+  /** Loopback, on any ports that are free. */
+  public static final Listen ANYWHERE = new Listen("127.0.0.1", 0, 0);
+
+  private static final int MAX_PORT = 65_535;
+
+  /** Checks the ports. */
+  public Listen {
+    requirePort("gRPC", grpcPort);
+    requirePort("HTTP", httpPort);
+  }
+
+  private static void requirePort(String of, int port) {
+    if (port < 0 || port > MAX_PORT) {
+      throw new IllegalArgumentException(
+          "the port of %s must be from 0 to %d: %d".formatted(of, MAX_PORT, port));
+    }
+  }
+
+  /**
+   * The same, at another address.
+   *
+   * @param newHost the address
+   * @return where to listen
+   */
+  public Listen withHost(String newHost) {
+    return new Listen(newHost, grpcPort, httpPort);
+  }
+
+  /**
+   * The same, with gRPC on another port.
+   *
+   * @param port 0 for any
+   * @return where to listen
+   */
+  public Listen withGrpcPort(int port) {
+    return new Listen(host, port, httpPort);
+  }
+
+  /**
+   * The same, with HTTP on another port.
+   *
+   * @param port 0 for any
+   * @return where to listen
+   */
+  public Listen withHttpPort(int port) {
+    return new Listen(host, grpcPort, port);
+  }
+}
