@@ -30,3 +30,19 @@ changed_since() {
   changed="$(find "$root"/pom.xml "$root"/*/pom.xml "$root"/*/src/main -newer "$1" -print)"
   [[ -n "$changed" ]]
 }
+
+# install_if_absent PACKAGE...: by apt. Prints to stderr only.
+install_if_absent() {
+  local package missing=()
+  for package in "$@"; do
+    dpkg -s "$package" >/dev/null 2>&1 || missing+=("$package")
+  done
+  ((${#missing[@]})) || return 0
+  echo "installing ${missing[*]} ..." >&2
+  local as_root=()
+  ((EUID == 0)) || as_root=(sudo)
+  "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive sh -c '
+    apt-get install -qq -y --no-install-recommends "$@" || {
+      apt-get update -qq && apt-get install -qq -y --no-install-recommends "$@"
+    }' sh "${missing[@]}" >&2
+}

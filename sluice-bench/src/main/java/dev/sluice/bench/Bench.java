@@ -20,6 +20,7 @@ public final class Bench {
               "broker", BrokerSuite::run,
               "bucket", BucketSuite::run,
               "scheduler", SchedulerSuite::run,
+              "server", ServerSuite::run,
               "throttle", ThrottleSuite::run));
 
   private Bench() {}

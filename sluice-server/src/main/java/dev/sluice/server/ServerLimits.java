@@ -18,11 +18,12 @@ public record ServerLimits(
     int maxRequestBytes,
     int maxHeaderBytes,
     Duration drain) {
+  // Before DEFAULTS, which it checks.
+  private static final Duration MAX_DRAIN = Duration.ofHours(1);
+
   /** 10,000 connections of 1,000 streams, 24 MiB, 32 KiB, 10 s. */
   public static final ServerLimits DEFAULTS =
       new ServerLimits(10_000, 1_000, 24 << 20, 32 << 10, Duration.ofSeconds(10));
-
-  private static final Duration MAX_DRAIN = Duration.ofHours(1);
 
   /** Checks every part. */
   public ServerLimits {
