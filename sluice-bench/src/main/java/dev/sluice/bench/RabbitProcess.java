@@ -9,13 +9,13 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
-import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /** A RabbitMQ node of its own, with its own port mapper, and its own load generator. */
 final class RabbitProcess implements AutoCloseable {
   private static final String COMMAND = "/usr/lib/rabbitmq/bin/rabbitmq-server";
-  private static final Pattern RECEIVED = Pattern.compile("receiving rate avg: (\\d+) msg/s");
+  private static final Pattern RECEIVED =
+      Pattern.compile("time:? (\\d+[.]\\d+) ?s.*received: (\\d+) msg/s");
   private static final Duration SLACK = Duration.ofSeconds(30);
 
   private final Path folder;
@@ -59,7 +59,7 @@ final class RabbitProcess implements AutoCloseable {
   }
 
   /** Messages a second that were consumed and acknowledged, by its own measure. */
-  double lifecycle(Duration measured) throws IOException, InterruptedException {
+  double lifecycle(Duration warmUp, Duration measured) throws IOException, InterruptedException {
     List<String> command =
         List.of(
             Path.of(System.getProperty("java.home"), "bin", "java").toString(),
@@ -84,14 +84,16 @@ final class RabbitProcess implements AutoCloseable {
             "--size",
             String.valueOf(BrokerRig.PAYLOAD_BYTES),
             "--time",
-            String.valueOf(measured.toSeconds()));
+            String.valueOf(warmUp.plus(measured).toSeconds() + 1));
     try (Child load = new Child(folder, Map.of(), command)) {
-      load.awaitEnd(measured.plus(SLACK));
-      Matcher received = RECEIVED.matcher(load.output());
-      if (!received.find()) {
-        throw new IllegalStateException("no rate in " + load.output());
-      }
-      return Double.parseDouble(received.group(1));
+      load.awaitEnd(warmUp.plus(measured).plus(SLACK));
+      return RECEIVED
+          .matcher(load.output())
+          .results()
+          .filter(second -> Double.parseDouble(second.group(1)) > warmUp.toSeconds())
+          .mapToDouble(second -> Double.parseDouble(second.group(2)))
+          .average()
+          .orElseThrow(() -> new IllegalStateException("no rate in its output"));
     }
   }
 
