@@ -1,0 +1,56 @@
+# Sourced by the commands that start Java; `java` is the command to take, `flags_dir` has *.jvm.
+
+# launch JAR [ARGUMENT...]: becomes the sluice command in JAR.
+launch() {
+  local jar="$1" flags=()
+  shift
+  java_flags "$jar" "${1:-}"
+  # shellcheck disable=SC2086 # several words are several flags
+  exec "$java" "${flags[@]}" ${SLUICE_JAVA_FLAGS:-} -jar "$jar" "$@"
+}
+
+# java_flags JAR COMMAND: adds to `flags`.
+java_flags() {
+  local archive="${1%.jar}.jsa"
+  if [[ -f "$archive" ]]; then
+    # Java says when the archive is another version's, and goes on without: no news for a user.
+    flags+=("-XX:SharedArchiveFile=$archive" -Xlog:disable "-Xlog:all=warning,cds*=off:stderr")
+  fi
+  case "$2" in
+    serve | demo | simulate) flags+=("@$flags_dir/serve.jvm") ;;
+    *) flags+=("@$flags_dir/command.jvm") ;;
+  esac
+  # gRPC's Netty reads memory in a way that newer versions of Java warn of.
+  if (($(java_version) >= 24)); then
+    flags+=(--sun-misc-unsafe-memory-access=allow)
+  fi
+}
+
+# java_version: the number of `java`, from the file beside it; 0 if there is none.
+java_version() {
+  local home release version=0
+  home="$(dirname "$(dirname "$(readlink -f "$(command -v "$java")")")")"
+  release="$home/release"
+  if [[ -f "$release" ]]; then
+    version="$(sed -n 's/^JAVA_VERSION="\([0-9]*\).*/\1/p' "$release")"
+  fi
+  echo "${version:-0}"
+}
+
+# archive JAR: keeps the classes that a start of the server loads, so that the next one is faster.
+archive() {
+  local jar="$1" folder pid
+  folder="$(mktemp -d)"
+  touch "$folder/out"
+  "$java" "-XX:ArchiveClassesAtExit=${jar%.jar}.jsa" -Xlog:disable "@$flags_dir/serve.jvm" \
+    -jar "$jar" serve --data "$folder/data" --grpc-port 0 --http-port 0 \
+    >"$folder/out" 2>"$folder/err" </dev/null &
+  pid=$!
+  for _ in {1..200}; do
+    if grep -q ready "$folder/out" || ! kill -0 "$pid" 2>/dev/null; then break; fi
+    sleep 0.1
+  done
+  kill "$pid" 2>/dev/null || true
+  wait "$pid" || true
+  rm -rf "$folder"
+}
