@@ -1,11 +1,14 @@
 package dev.sluice.cli;
 
 import dev.sluice.broker.BrokerException;
-import dev.sluice.server.Listen;
 import dev.sluice.server.ServerConfig;
+import dev.sluice.server.ServerSettings;
+import dev.sluice.server.SettingsException;
 import dev.sluice.server.SluiceServer;
 import java.io.IOException;
 import java.nio.file.Path;
+import java.util.LinkedHashMap;
+import java.util.Map;
 import java.util.concurrent.CountDownLatch;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
@@ -18,66 +21,91 @@ import picocli.CommandLine.Option;
     description = "Run the server: queues and limits over gRPC and HTTP.",
     footer = {
       "",
-      "With SLUICE_BOOTSTRAP_KEY in the environment every request needs a key, and that one",
-      "allows everything; without it only this machine may call. Ends on SIGINT and SIGTERM."
+      "Every key of the file is also an environment variable: server.grpc_port is",
+      "SLUICE_SERVER_GRPC_PORT. Options count first, then variables, then the file.",
+      "With auth.bootstrap_key every request needs a key, and that one allows",
+      "everything; without it only this machine may call. Ends on SIGINT and SIGTERM."
     })
 final class ServeCommand extends Action {
-  private static final String KEY_VARIABLE = "SLUICE_BOOTSTRAP_KEY";
-  private static final int MAX_PORT = 65_535;
+  @Option(
+      names = "--config",
+      paramLabel = "FILE",
+      description =
+          "The configuration. Default: sluice.toml, or a fila.toml, if there is one here.")
+  private @Nullable Path file;
 
   @Option(
       names = "--data",
       paramLabel = "DIR",
       description = "Where everything is kept. Default: sluice-data.")
-  private Path data = Path.of("sluice-data");
+  private @Nullable String data;
 
   @Option(
       names = "--host",
       paramLabel = "ADDRESS",
       description = "Where to listen. Default: 127.0.0.1.")
-  private String host = "127.0.0.1";
+  private @Nullable String host;
 
   @Option(
       names = "--grpc-port",
       paramLabel = "N",
-      converter = Converters.WholeNumberConverter.class,
       description = "The port of gRPC, 0 for any. Default: 5555.")
-  private long grpcPort = 5555;
+  private @Nullable String grpcPort;
 
   @Option(
       names = "--http-port",
       paramLabel = "N",
-      converter = Converters.WholeNumberConverter.class,
       description = "The port of HTTP, 0 for any. Default: 8080.")
-  private long httpPort = 8080;
+  private @Nullable String httpPort;
+
+  @Option(
+      names = "--print-config",
+      description = "Print every key with its value and effect, as a file, and exit.")
+  private boolean print;
 
   @Override
   public Integer call() throws InterruptedException {
-    SluiceServer server = start(config());
-    Runtime.getRuntime().addShutdownHook(new Thread(server::close, "sluice-shutdown"));
-    out()
-        .printf(
-            "sluice is ready: gRPC on %s:%d, HTTP on http://%s:%d, data in %s%n",
-            host, server.grpcPort(), host, server.httpPort(), data);
-    out().flush();
-    new CountDownLatch(1).await();
+    ServerSettings settings = settings();
+    if (print) {
+      settings.warnings().forEach(err()::println);
+      out().print(settings.toToml());
+      out().flush();
+      return ExitCode.OK;
+    }
+    settings.startLogging();
+    serve(settings.config());
     return ExitCode.OK;
   }
 
-  private ServerConfig config() {
-    ServerConfig config =
-        ServerConfig.defaults(data)
-            .withListen(
-                new Listen(host, port("--grpc-port", grpcPort), port("--http-port", httpPort)));
-    @Nullable String key = System.getenv(KEY_VARIABLE);
-    return key == null ? config : config.withBootstrapKey(key);
+  private void serve(ServerConfig config) throws InterruptedException {
+    SluiceServer server = start(config);
+    Runtime.getRuntime().addShutdownHook(new Thread(server::close, "sluice-shutdown"));
+    String address = config.listen().host();
+    out()
+        .printf(
+            "sluice is ready: gRPC on %s:%d, HTTP on http://%s:%d, data in %s%n",
+            address, server.grpcPort(), address, server.httpPort(), config.dataDirectory());
+    out().flush();
+    new CountDownLatch(1).await();
   }
 
-  private static int port(String option, long port) {
-    if (port > MAX_PORT) {
-      throw new InvalidInputException(option + " must be from 0 to " + MAX_PORT + ": " + port);
+  private ServerSettings settings() {
+    Map<String, String> flags = new LinkedHashMap<>();
+    putGiven(flags, "--data", data);
+    putGiven(flags, "--host", host);
+    putGiven(flags, "--grpc-port", grpcPort);
+    putGiven(flags, "--http-port", httpPort);
+    try {
+      return ServerSettings.read(Path.of(""), file, System.getenv(), flags);
+    } catch (SettingsException broken) {
+      throw new InvalidInputException(broken.getMessage());
     }
-    return (int) port;
+  }
+
+  private static void putGiven(Map<String, String> flags, String flag, @Nullable String value) {
+    if (value != null) {
+      flags.put(flag, value);
+    }
   }
 
   private static SluiceServer start(ServerConfig config) {

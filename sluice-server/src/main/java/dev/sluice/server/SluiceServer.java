@@ -55,7 +55,15 @@ public final class SluiceServer implements AutoCloseable {
    * @throws IllegalArgumentException if others than this machine could call, and without a key
    */
   public static SluiceServer start(ServerConfig config) throws IOException {
-    return start(config, InstantSource.system());
+    ServerLog.starting(config);
+    try {
+      SluiceServer server = start(config, InstantSource.system());
+      ServerLog.ready(server);
+      return server;
+    } catch (IOException | RuntimeException refused) {
+      ServerLog.refused(refused);
+      throw refused;
+    }
   }
 
   /** The clock is the one that keys expire by. */
@@ -143,6 +151,7 @@ public final class SluiceServer implements AutoCloseable {
   /** Ends calls, then the broker; what was answered is stored. */
   @Override
   public void close() {
+    ServerLog.draining();
     grpc.shutdown();
     streams.close();
     http.close();
@@ -157,5 +166,6 @@ public final class SluiceServer implements AutoCloseable {
     broker.close();
     timer.shutdownNow();
     workers.shutdownNow();
+    ServerLog.closed();
   }
 }

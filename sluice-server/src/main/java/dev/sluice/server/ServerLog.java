@@ -1,0 +1,51 @@
+package dev.sluice.server;
+
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** What the log says of a server's life. */
+final class ServerLog {
+  private static final Logger LOG = LoggerFactory.getLogger(SluiceServer.class);
+
+  private ServerLog() {}
+
+  static void starting(ServerConfig config) {
+    LOG.atInfo()
+        .addKeyValue("version", BuildVersion.number())
+        .addKeyValue("host", config.listen().host())
+        .addKeyValue("grpc_port", config.listen().grpcPort())
+        .addKeyValue("http_port", config.listen().httpPort())
+        .addKeyValue("data_dir", config.dataDirectory())
+        .addKeyValue("auth", config.bootstrapKey() == null ? "off" : "on")
+        .addKeyValue("tls", tls(config.tls()))
+        .addKeyValue("traces", config.telemetry().endpoint() == null ? "off" : "on")
+        .log("starting");
+  }
+
+  private static String tls(@Nullable ServerTls tls) {
+    if (tls == null) {
+      return "off";
+    }
+    return tls.clientCa() == null ? "on" : "mutual";
+  }
+
+  static void ready(SluiceServer server) {
+    LOG.atInfo()
+        .addKeyValue("grpc_port", server.grpcPort())
+        .addKeyValue("http_port", server.httpPort())
+        .log("ready");
+  }
+
+  static void refused(Exception reason) {
+    LOG.atError().addKeyValue("reason", reason.getMessage()).log("cannot start");
+  }
+
+  static void draining() {
+    LOG.info("draining: no new calls, those under way may end");
+  }
+
+  static void closed() {
+    LOG.info("closed: everything answered is stored");
+  }
+}

@@ -1,0 +1,143 @@
+package dev.sluice.server;
+
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * What a server is told by flags, the environment and a file, in this order; each key has a
+ * default. {@code docs/operations.md} lists them.
+ *
+ * @since 0.1
+ */
+public final class ServerSettings {
+  private static final Path FILE = Path.of("sluice.toml");
+  private static final Path FILA_FILE = Path.of("fila.toml");
+  private static final Path FILA_SYSTEM_FILE = Path.of("/etc/fila/fila.toml");
+
+  private final ServerConfig config;
+  private final Logging logging;
+  private final List<String> warnings;
+  private final String toml;
+
+  private ServerSettings(SettingsLayer given, SettingsDraft draft, List<String> warnings) {
+    given.applyTo(draft);
+    this.config = draft.config();
+    this.logging = new Logging(draft.logLevel, draft.logFormat);
+    this.warnings = List.copyOf(warnings);
+    this.toml = SettingsPrinter.print(given);
+  }
+
+  /**
+   * Reads everything and creates nothing.
+   *
+   * @param workingDirectory where {@code sluice.toml} may be, else a {@code fila.toml}; other
+   *     relative paths start here too
+   * @param file the file to read instead; null for none
+   * @param environment the environment variables
+   * @param flags values by flag, such as {@code --grpc-port}
+   * @return the settings
+   * @throws SettingsException if anything breaks a rule
+   */
+  public static ServerSettings read(
+      Path workingDirectory,
+      @Nullable Path file,
+      Map<String, String> environment,
+      Map<String, String> flags) {
+    Path found = file == null ? existing(workingDirectory.resolve(FILE)) : file;
+    Path fila = existing(workingDirectory.resolve(FILA_FILE));
+    return read(
+        workingDirectory,
+        found,
+        fila == null ? existing(FILA_SYSTEM_FILE) : fila,
+        environment,
+        flags);
+  }
+
+  /** The file of fila counts only without one of Sluice. */
+  static ServerSettings read(
+      Path workingDirectory,
+      @Nullable Path file,
+      @Nullable Path filaFile,
+      Map<String, String> environment,
+      Map<String, String> flags) {
+    SettingsLayer given = new SettingsLayer();
+    List<String> warnings = new ArrayList<>();
+    if (file != null) {
+      given.override(TomlSettings.read(file));
+      warnAboutFila(file, environment, warnings);
+    } else if (filaFile != null || FilaSettings.isMeant(environment)) {
+      FilaSettings fila = new FilaSettings();
+      given.override(fila.read(filaFile, environment));
+      warnings.addAll(fila.warnings());
+    }
+    given.override(EnvironmentSettings.read(environment));
+    given.override(readFlags(flags));
+    return new ServerSettings(given, new SettingsDraft(workingDirectory), warnings);
+  }
+
+  private static @Nullable Path existing(Path file) {
+    return Files.exists(file) ? file : null;
+  }
+
+  private static void warnAboutFila(
+      Path file, Map<String, String> environment, List<String> warnings) {
+    for (String variable : List.of(FilaSettings.DATA_VARIABLE, FilaSettings.KEY_VARIABLE)) {
+      if (environment.containsKey(variable)) {
+        warnings.add(variable + " is without effect beside " + file);
+      }
+    }
+  }
+
+  private static SettingsLayer readFlags(Map<String, String> flags) {
+    SettingsLayer layer = new SettingsLayer();
+    flags.forEach((flag, value) -> layer.put(flagged(flag), flag, value));
+    return layer;
+  }
+
+  private static Setting<?> flagged(String flag) {
+    return SettingsTable.ALL.stream()
+        .filter(setting -> flag.equals(setting.flag()))
+        .findFirst()
+        .orElseThrow(() -> new SettingsException("unknown flag: " + flag));
+  }
+
+  /**
+   * How the server is to be set up.
+   *
+   * @return for {@link SluiceServer#start}
+   */
+  public ServerConfig config() {
+    return config;
+  }
+
+  /**
+   * What was read and has no effect.
+   *
+   * @return a sentence each
+   */
+  public List<String> warnings() {
+    return warnings;
+  }
+
+  /**
+   * Every key with its value and effect, as a {@code sluice.toml}; a secret only as a comment.
+   *
+   * @return lines of TOML
+   */
+  public String toToml() {
+    return toml;
+  }
+
+  /** Makes the whole process log as told, and logs the warnings. */
+  public void startLogging() {
+    logging.start();
+    Logger log = LoggerFactory.getLogger(ServerSettings.class);
+    warnings.forEach(log::warn);
+  }
+}

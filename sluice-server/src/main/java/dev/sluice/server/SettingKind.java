@@ -1,0 +1,181 @@
+package dev.sluice.server;
+
+import java.net.URI;
+import java.net.URISyntaxException;
+import java.nio.file.InvalidPathException;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.Locale;
+import java.util.function.Function;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+
+/**
+ * What the values of a setting look like.
+ *
+ * @param description for the documentation
+ * @param form how a file has them
+ * @param parser from text; throws an {@link IllegalArgumentException} that says the rule alone
+ */
+record SettingKind<T>(String description, Form form, Function<String, T> parser) {
+  /** How a file has values. */
+  enum Form {
+    NUMBER,
+    TEXT,
+    /** A text that is never shown. */
+    SECRET
+  }
+
+  /** Any number of so many digits fits a long. */
+  private static final Pattern WHOLE_NUMBER = Pattern.compile("[0-9]{1,18}");
+
+  private static final Pattern DURATION = Pattern.compile("([0-9]{1,9})(ms|s|m|h)");
+
+  /** Enough to recognise a value, short enough for one line. */
+  private static final int MAX_SHOWN = 60;
+
+  static SettingKind<String> text() {
+    return new SettingKind<>("text", Form.TEXT, SettingKind::notBlank);
+  }
+
+  static SettingKind<Path> path() {
+    return new SettingKind<>("path", Form.TEXT, SettingKind::parsePath);
+  }
+
+  static SettingKind<Secret> secret() {
+    return new SettingKind<>("secret", Form.SECRET, SettingKind::parseSecret);
+  }
+
+  static SettingKind<URI> url() {
+    return new SettingKind<>("URL", Form.TEXT, SettingKind::parseUrl);
+  }
+
+  static SettingKind<Integer> integer(int least, int most) {
+    return new SettingKind<>(
+        "number, %d to %d".formatted(least, most),
+        Form.NUMBER,
+        text -> (int) parseNumber(text, least, most));
+  }
+
+  static SettingKind<Long> wholeNumber(long least, long most) {
+    return new SettingKind<>(
+        "number, %d to %d".formatted(least, most),
+        Form.NUMBER,
+        text -> parseNumber(text, least, most));
+  }
+
+  /** The bounds as a user would write them. */
+  static SettingKind<Duration> duration(String least, String most) {
+    return new SettingKind<>(
+        "duration, %s to %s".formatted(least, most),
+        Form.TEXT,
+        text -> parseDuration(text, least, most));
+  }
+
+  static SettingKind<String> oneOf(String... choices) {
+    String all = String.join(", ", choices);
+    return new SettingKind<>(
+        "one of " + all, Form.TEXT, text -> choice(text, List.of(choices), all));
+  }
+
+  /** {@code origin} says where the text was found. */
+  T parse(String origin, String text) {
+    try {
+      return parser.apply(text);
+    } catch (IllegalArgumentException broken) {
+      String value = form == Form.SECRET ? "" : ": " + shown(text);
+      throw new SettingsException(origin + " " + broken.getMessage() + value);
+    }
+  }
+
+  /** A user's text in a message: cut if long, without characters that would upset a terminal. */
+  static String shown(String text) {
+    String part = text.length() > MAX_SHOWN ? text.substring(0, MAX_SHOWN) + "..." : text;
+    return "'" + part.replaceAll("\\p{Cntrl}", "?") + "'";
+  }
+
+  private static String notBlank(String text) {
+    if (text.isBlank() || text.chars().anyMatch(Character::isISOControl)) {
+      throw new IllegalArgumentException("must be text, without control characters");
+    }
+    return text;
+  }
+
+  private static Path parsePath(String text) {
+    try {
+      return Path.of(notBlank(text));
+    } catch (InvalidPathException invalid) {
+      throw new IllegalArgumentException("must be a path", invalid);
+    }
+  }
+
+  private static Secret parseSecret(String text) {
+    try {
+      return new Secret(text);
+    } catch (IllegalArgumentException invalid) {
+      throw new IllegalArgumentException("is refused: " + invalid.getMessage(), invalid);
+    }
+  }
+
+  private static URI parseUrl(String text) {
+    String rule = "must be a URL such as http://localhost:4318";
+    try {
+      URI url = new URI(text);
+      boolean http = "http".equals(url.getScheme()) || "https".equals(url.getScheme());
+      if (!http || url.getHost() == null || url.getRawUserInfo() != null) {
+        throw new IllegalArgumentException(rule);
+      }
+      return url;
+    } catch (URISyntaxException invalid) {
+      throw new IllegalArgumentException(rule, invalid);
+    }
+  }
+
+  private static long parseNumber(String text, long least, long most) {
+    boolean inRange =
+        WHOLE_NUMBER.matcher(text).matches()
+            && Long.parseLong(text) >= least
+            && Long.parseLong(text) <= most;
+    if (!inRange) {
+      throw new IllegalArgumentException(
+          "must be a whole number from %d to %d".formatted(least, most));
+    }
+    return Long.parseLong(text);
+  }
+
+  private static Duration parseDuration(String text, String least, String most) {
+    Matcher matcher = DURATION.matcher(text);
+    if (matcher.matches()) {
+      Duration duration = parseDuration(text);
+      if (duration.compareTo(parseDuration(least)) >= 0
+          && duration.compareTo(parseDuration(most)) <= 0) {
+        return duration;
+      }
+    }
+    throw new IllegalArgumentException(
+        "must be a number and ms, s, m or h, from %s to %s".formatted(least, most));
+  }
+
+  private static Duration parseDuration(String text) {
+    Matcher matcher = DURATION.matcher(text);
+    if (!matcher.matches()) {
+      throw new IllegalArgumentException("must be a number and ms, s, m or h");
+    }
+    long amount = Long.parseLong(matcher.group(1));
+    return switch (matcher.group(2)) {
+      case "ms" -> Duration.ofMillis(amount);
+      case "s" -> Duration.ofSeconds(amount);
+      case "m" -> Duration.ofMinutes(amount);
+      default -> Duration.ofHours(amount);
+    };
+  }
+
+  private static String choice(String text, List<String> choices, String all) {
+    String lower = text.toLowerCase(Locale.ROOT);
+    if (!choices.contains(lower)) {
+      throw new IllegalArgumentException("must be one of " + all);
+    }
+    return lower;
+  }
+}

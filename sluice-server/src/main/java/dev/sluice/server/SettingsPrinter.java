@@ -1,0 +1,40 @@
+package dev.sluice.server;
+
+import org.jspecify.annotations.Nullable;
+
+/** Writes settings as a file that can be read again. */
+final class SettingsPrinter {
+  private SettingsPrinter() {}
+
+  static String print(SettingsLayer given) {
+    StringBuilder lines = new StringBuilder();
+    String section = "";
+    for (Setting<?> setting : SettingsTable.ALL) {
+      if (!setting.section().equals(section)) {
+        lines.append(section.isEmpty() ? "" : "\n");
+        section = setting.section();
+        lines.append('[').append(section).append("]\n");
+      }
+      lines.append("# ").append(setting.effect()).append('\n');
+      lines.append(line(setting, given.text(setting))).append('\n');
+    }
+    return lines.toString();
+  }
+
+  private static String line(Setting<?> setting, @Nullable String given) {
+    String text = given == null ? setting.byDefault() : given;
+    if (text == null) {
+      return "# " + setting.key() + " is not set";
+    }
+    return switch (setting.kind().form()) {
+      case SECRET -> "# " + setting.key() + " is set, and not shown";
+      case NUMBER -> setting.key() + " = " + Long.parseLong(text);
+      case TEXT -> setting.key() + " = " + quoted(text);
+    };
+  }
+
+  /** Settings have no control characters. */
+  private static String quoted(String text) {
+    return '"' + text.replace("\\", "\\\\").replace("\"", "\\\"") + '"';
+  }
+}

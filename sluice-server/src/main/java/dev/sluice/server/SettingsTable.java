@@ -1,0 +1,211 @@
+package dev.sluice.server;
+
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import java.util.function.Function;
+import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
+
+/** Every setting there is: readers, {@code --print-config} and the documentation go by it. */
+final class SettingsTable {
+  static final Setting<Secret> BOOTSTRAP_KEY =
+      new Setting<>(
+          "auth.bootstrap_key",
+          null,
+          SettingKind.secret(),
+          null,
+          "A key that allows everything; with one, every request needs a key.",
+          (draft, value) -> draft.bootstrapKey = value);
+
+  static final Setting<Path> BOOTSTRAP_KEY_FILE =
+      new Setting<>(
+          "auth.bootstrap_key_file",
+          null,
+          SettingKind.path(),
+          null,
+          "A file that has the bootstrap key, instead of `auth.bootstrap_key`.",
+          (draft, value) -> draft.bootstrapKeyFile = value);
+
+  private static final int MAX_PORT = 65_535;
+  private static final int MILLION = 1_000_000;
+  private static final int KIBIBYTE = 1 << 10;
+  private static final int MEBIBYTE = 1 << 20;
+
+  /** As many digits as {@link SettingKind} reads. */
+  private static final long MAX_LONG = 999_999_999_999_999_999L;
+
+  static final List<Setting<?>> ALL =
+      List.of(
+          new Setting<>(
+              "server.data_dir",
+              "--data",
+              SettingKind.path(),
+              "sluice-data",
+              "Where everything is kept.",
+              (draft, value) -> draft.dataDirectory = value),
+          new Setting<>(
+              "server.host",
+              "--host",
+              SettingKind.text(),
+              "127.0.0.1",
+              "The address to listen on; other than loopback only with a bootstrap key.",
+              (draft, value) -> draft.host = value),
+          new Setting<>(
+              "server.grpc_port",
+              "--grpc-port",
+              SettingKind.integer(0, MAX_PORT),
+              "5555",
+              "The port of gRPC; 0 for any.",
+              (draft, value) -> draft.grpcPort = value),
+          new Setting<>(
+              "server.http_port",
+              "--http-port",
+              SettingKind.integer(0, MAX_PORT),
+              "8080",
+              "The port of HTTP; 0 for any.",
+              (draft, value) -> draft.httpPort = value),
+          new Setting<>(
+              "server.drain",
+              null,
+              SettingKind.duration("0s", "1h"),
+              "10s",
+              "How long calls may take to end when the server closes.",
+              (draft, value) -> draft.drain = value),
+          BOOTSTRAP_KEY,
+          BOOTSTRAP_KEY_FILE,
+          new Setting<>(
+              "tls.cert_file",
+              null,
+              SettingKind.path(),
+              null,
+              "PEM certificates, the server's first; with them every call is encrypted.",
+              (draft, value) -> draft.certificate = value),
+          new Setting<>(
+              "tls.key_file",
+              null,
+              SettingKind.path(),
+              null,
+              "The private key of `tls.cert_file`, PEM (PKCS #8).",
+              (draft, value) -> draft.privateKey = value),
+          new Setting<>(
+              "tls.client_ca_file",
+              null,
+              SettingKind.path(),
+              null,
+              "PEM certificates; callers must show one that these have signed.",
+              (draft, value) -> draft.clientCa = value),
+          new Setting<>(
+              "limits.max_connections",
+              null,
+              SettingKind.integer(1, MILLION),
+              "10000",
+              "Open connections, of gRPC and of HTTP each.",
+              (draft, value) -> draft.maxConnections = value),
+          new Setting<>(
+              "limits.max_streams_per_connection",
+              null,
+              SettingKind.integer(1, MILLION),
+              "1000",
+              "Calls that are open at once on one connection of gRPC.",
+              (draft, value) -> draft.maxStreams = value),
+          new Setting<>(
+              "limits.max_request_bytes",
+              null,
+              SettingKind.integer(KIBIBYTE, KIBIBYTE * MEBIBYTE),
+              "25165824",
+              "The largest request, on either wire.",
+              (draft, value) -> draft.maxRequestBytes = value),
+          new Setting<>(
+              "limits.max_header_bytes",
+              null,
+              SettingKind.integer(KIBIBYTE, MEBIBYTE),
+              "32768",
+              "The headers of a request together.",
+              (draft, value) -> draft.maxHeaderBytes = value),
+          new Setting<>(
+              "telemetry.otlp_endpoint",
+              null,
+              SettingKind.url(),
+              null,
+              "An OTLP collector that takes HTTP, for traces; none without it.",
+              (draft, value) -> draft.otlpEndpoint = value),
+          new Setting<>(
+              "telemetry.service_name",
+              null,
+              SettingKind.text(),
+              "sluice",
+              "What traces call this server.",
+              (draft, value) -> draft.serviceName = value),
+          new Setting<>(
+              "broker.max_message_bytes",
+              null,
+              SettingKind.integer(1, 256 * MEBIBYTE),
+              "16777216",
+              "The largest message, payload and headers together.",
+              (draft, value) -> draft.maxMessageBytes = value),
+          new Setting<>(
+              "broker.max_inbound_bytes",
+              null,
+              SettingKind.wholeNumber(1, (long) MEBIBYTE * MEBIBYTE),
+              "67108864",
+              "What may be on its way into the broker; more is refused. At least a message.",
+              (draft, value) -> draft.maxInboundBytes = value),
+          new Setting<>(
+              "broker.disk_reserve_bytes",
+              null,
+              SettingKind.wholeNumber(0, MAX_LONG),
+              "536870912",
+              "With less free space messages are refused, acks are not; 0 refuses none.",
+              (draft, value) -> draft.diskReserveBytes = value),
+          new Setting<>(
+              "broker.sync_interval",
+              null,
+              SettingKind.duration("1ms", "1h"),
+              "100ms",
+              "How soon messages of queues with the durability `interval` are on the disk.",
+              (draft, value) -> draft.syncInterval = value),
+          new Setting<>(
+              "log.level",
+              null,
+              SettingKind.oneOf("trace", "debug", "info", "warn", "error"),
+              "info",
+              "What the server logs; libraries log warnings and errors only.",
+              (draft, value) -> draft.logLevel = value),
+          new Setting<>(
+              "log.format",
+              null,
+              SettingKind.oneOf("text", "json"),
+              "text",
+              "Lines of text or of JSON, on stderr.",
+              (draft, value) -> draft.logFormat = value));
+
+  private static final Map<String, Setting<?>> BY_NAME =
+      ALL.stream().collect(Collectors.toMap(Setting::name, Function.identity()));
+
+  private SettingsTable() {}
+
+  static @Nullable Setting<?> find(String name) {
+    return BY_NAME.get(name);
+  }
+
+  static Setting<?> named(String name) {
+    Setting<?> setting = BY_NAME.get(name);
+    if (setting == null) {
+      throw new IllegalArgumentException("there is no such setting: " + name);
+    }
+    return setting;
+  }
+
+  /** The names that begin so, for messages. */
+  static String namesIn(String section) {
+    return ALL.stream()
+        .filter(each -> each.section().equals(section))
+        .map(Setting::name)
+        .collect(Collectors.joining(", "));
+  }
+
+  static String sections() {
+    return ALL.stream().map(Setting::section).distinct().collect(Collectors.joining(", "));
+  }
+}

@@ -1,0 +1,99 @@
+package dev.sluice.server;
+
+import com.fasterxml.jackson.core.JsonLocation;
+import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.dataformat.toml.TomlMapper;
+import java.nio.file.Path;
+import java.util.LinkedHashMap;
+import java.util.Map;
+
+/** A file of TOML: sections, and keys in them. */
+final class TomlSettings {
+  private static final TomlMapper TOML = new TomlMapper();
+
+  private TomlSettings() {}
+
+  /** A {@code sluice.toml}. */
+  static SettingsLayer read(Path file) {
+    SettingsLayer layer = new SettingsLayer();
+    values(file)
+        .forEach(
+            (name, value) -> {
+              Setting<?> setting = SettingsTable.find(name);
+              if (setting == null) {
+                throw unknown(file, name);
+              }
+              put(layer, setting, origin(file, name), value);
+            });
+    return layer;
+  }
+
+  /** By section and key. */
+  static Map<String, JsonNode> values(Path file) {
+    JsonNode root = parse(file);
+    Map<String, JsonNode> values = new LinkedHashMap<>();
+    root.properties()
+        .forEach(
+            section -> {
+              if (!section.getValue().isObject()) {
+                throw unknown(file, section.getKey());
+              }
+              section
+                  .getValue()
+                  .properties()
+                  .forEach(
+                      key -> values.put(section.getKey() + "." + key.getKey(), key.getValue()));
+            });
+    return values;
+  }
+
+  private static JsonNode parse(Path file) {
+    String text = SmallFile.read(file, file.toString());
+    try {
+      return TOML.readTree(text);
+    } catch (JsonProcessingException malformed) {
+      JsonLocation place = malformed.getLocation();
+      throw new SettingsException(
+          "%s is not valid TOML%s: %s"
+              .formatted(
+                  file,
+                  place == null
+                      ? ""
+                      : ", line %d, column %d".formatted(place.getLineNr(), place.getColumnNr()),
+                  malformed.getOriginalMessage()));
+    }
+  }
+
+  static String origin(Path file, String name) {
+    return file + ": " + name;
+  }
+
+  static SettingsException unknown(Path file, String name) {
+    int dot = name.indexOf('.');
+    String known = dot < 0 ? "" : SettingsTable.namesIn(name.substring(0, dot));
+    return new SettingsException(
+        "%s: unknown key %s; there %s"
+            .formatted(
+                file,
+                SettingKind.shown(name),
+                known.isEmpty() ? "are the sections " + SettingsTable.sections() : "are " + known));
+  }
+
+  /** A number is written as such, anything else as text. */
+  static void put(SettingsLayer layer, Setting<?> setting, String origin, JsonNode value) {
+    SettingKind.Form form = setting.kind().form();
+    boolean fits = form == SettingKind.Form.NUMBER ? value.isIntegralNumber() : value.isTextual();
+    if (!fits) {
+      throw new SettingsException(
+          "%s must be %s%s"
+              .formatted(
+                  origin,
+                  form == SettingKind.Form.NUMBER ? "a whole number" : "text in quotes",
+                  form == SettingKind.Form.SECRET
+                      ? ""
+                      : ": " + SettingKind.shown(value.toString())));
+    }
+    layer.put(setting, origin, value.asText());
+  }
+}

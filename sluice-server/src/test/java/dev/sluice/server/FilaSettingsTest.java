@@ -1,0 +1,165 @@
+package dev.sluice.server;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import java.io.IOException;
+import java.net.URI;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/** A server that is started in fila's way. */
+final class FilaSettingsTest {
+  @TempDir private Path dir;
+
+  private ServerSettings read(Map<String, String> environment) {
+    return ServerSettings.read(dir, null, environment, Map.of());
+  }
+
+  private void writeFile(String toml) throws IOException {
+    Files.writeString(dir.resolve("fila.toml"), toml);
+  }
+
+  @Test
+  void whatFilaKnows_isUnderstood() throws IOException {
+    writeFile(
+        """
+        [server]
+        listen_addr = "0.0.0.0:5556"
+
+        [auth]
+        bootstrap_apikey = "from-file"
+
+        [tls]
+        cert_file = "c.pem"
+        key_file = "k.pem"
+        ca_file = "ca.pem"
+
+        [telemetry]
+        otlp_endpoint = "http://localhost:4317"
+        service_name = "mine"
+        metrics_interval_ms = 10000
+
+        [scheduler]
+        command_channel_capacity = 10000
+        idle_timeout_ms = 100
+        quantum = 1000
+
+        [lua]
+        default_timeout_ms = 10
+        default_memory_limit_bytes = 1048576
+        circuit_breaker_threshold = 3
+        circuit_breaker_cooldown_ms = 10000
+
+        [cluster]
+        enabled = false
+        node_id = 1
+        peers = []
+        """);
+    ServerSettings settings = read(Map.of());
+    assertThat(settings.config())
+        .isEqualTo(
+            ServerConfig.defaults(dir.resolve("data"))
+                .withListen(new Listen("0.0.0.0", 5556, 8080))
+                .withBootstrapKey("from-file")
+                .withTls(
+                    new ServerTls(
+                        dir.resolve("c.pem"), dir.resolve("k.pem"), dir.resolve("ca.pem")))
+                .withTelemetry(new Telemetry(URI.create("http://localhost:4317"), "mine")));
+    assertThat(settings.warnings()).hasSize(2);
+    assertThat(settings.warnings().get(0))
+        .contains(
+            "fila.toml: without effect here: telemetry.metrics_interval_ms,"
+                + " scheduler.command_channel_capacity, scheduler.idle_timeout_ms,"
+                + " scheduler.quantum, lua.default_timeout_ms,",
+            "cluster.enabled, cluster.node_id, cluster.peers");
+    assertThat(settings.warnings().get(1)).contains("OTLP over HTTP");
+  }
+
+  @Test
+  void withoutAnAddress_itIsLoopback() throws IOException {
+    writeFile("");
+    ServerSettings settings = read(Map.of());
+    assertThat(settings.config()).isEqualTo(ServerConfig.defaults(dir.resolve("data")));
+    assertThat(settings.warnings())
+        .singleElement()
+        .asString()
+        .contains("no server.listen_addr; this is 127.0.0.1:5555 here, not 0.0.0.0:5555");
+  }
+
+  @Test
+  void filasVariables_countBeforeItsFile_andOursBeforeThem() throws IOException {
+    writeFile("[auth]\nbootstrap_apikey = 'one'\n[server]\nlisten_addr = '[::1]:7'\n");
+    Map<String, String> fila = Map.of("FILA_DATA_DIR", "there", "FILA_BOOTSTRAP_APIKEY", "two");
+    ServerConfig config = read(fila).config();
+    assertThat(config.dataDirectory()).isEqualTo(dir.resolve("there"));
+    assertThat(config.listen()).isEqualTo(new Listen("::1", 7, 8080));
+    assertThat(config.bootstrapKey()).isEqualTo(new Secret("two"));
+    Map<String, String> both =
+        Map.of(
+            "FILA_DATA_DIR", "there",
+            "SLUICE_SERVER_DATA_DIR", "here",
+            "FILA_BOOTSTRAP_APIKEY", "two",
+            "SLUICE_BOOTSTRAP_KEY", "three");
+    assertThat(read(both).config().dataDirectory()).isEqualTo(dir.resolve("here"));
+    assertThat(read(both).config().bootstrapKey()).isEqualTo(new Secret("three"));
+  }
+
+  @Test
+  void filasVariables_areEnough() {
+    ServerConfig config = read(Map.of("FILA_BOOTSTRAP_APIKEY", "key")).config();
+    assertThat(config)
+        .isEqualTo(ServerConfig.defaults(dir.resolve("data")).withBootstrapKey("key"));
+  }
+
+  @Test
+  void besideASluiceToml_filaHasNoEffect() throws IOException {
+    writeFile("not even TOML");
+    Files.writeString(dir.resolve("sluice.toml"), "");
+    ServerSettings settings = read(Map.of("FILA_DATA_DIR", "there"));
+    assertThat(settings.config()).isEqualTo(ServerConfig.defaults(dir.resolve("sluice-data")));
+    assertThat(settings.warnings())
+        .containsExactly("FILA_DATA_DIR is without effect beside " + dir.resolve("sluice.toml"));
+  }
+
+  @Test
+  void theSystemsFile_isReadIfThereIsNoOther() throws IOException {
+    Path system = Files.writeString(dir.resolve("system"), "[server]\nlisten_addr = '127.0.0.1:9'");
+    ServerConfig config = ServerSettings.read(dir, null, system, Map.of(), Map.of()).config();
+    assertThat(config.listen().grpcPort()).isEqualTo(9);
+    assertThat(config.dataDirectory()).isEqualTo(dir.resolve("data"));
+  }
+
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      quoteCharacter = '`',
+      textBlock =
+          """
+          cluster.enabled = true | fila.toml: cluster.enabled must be false, there is one node: 'true'
+          cluster.enabled = "no" | fila.toml: cluster.enabled must be false, there is one node
+          server.binary_addr = "0.0.0.0:1" | fila.toml: server.binary_addr must not be set: fila's binary protocol is not spoken here
+          server.listen_addr = 5555 | fila.toml: server.listen_addr must be an address and a port in quotes
+          server.listen_addr = "localhost" | fila.toml: server.listen_addr must be an address and a port in quotes
+          server.listen_addr = "127.0.0.1:70000" | fila.toml: server.listen_addr must be a whole number from 0 to 65535: '70000'
+          server.grpc_port = 1 | fila.toml: unknown key 'server.grpc_port', which fila does not have either
+          auth.bootstrap_apikey = 17 | fila.toml: auth.bootstrap_apikey must be text in quotes
+          tls.cert_file = "x" | tls.cert_file and tls.key_file must both be set for TLS: tls.key_file is missing
+          scheduler = 1 | fila.toml: unknown key 'scheduler'
+          nothing | fila.toml is not valid TOML, line 1
+          """)
+  void whatWouldMislead_isRefused(String toml, String message) throws IOException {
+    writeFile(toml);
+    assertThatThrownBy(() -> read(Map.of()))
+        .isInstanceOf(SettingsException.class)
+        .satisfies(
+            refused ->
+                assertThat(String.valueOf(refused.getMessage()).replace(dir + "/", ""))
+                    .startsWith(message));
+  }
+}
