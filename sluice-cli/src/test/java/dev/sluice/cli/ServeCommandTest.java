@@ -2,6 +2,8 @@ package dev.sluice.cli;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
 import java.io.BufferedReader;
 import java.net.URI;
 import java.net.http.HttpClient;
@@ -9,9 +11,11 @@ import java.net.http.HttpRequest;
 import java.net.http.HttpRequest.BodyPublishers;
 import java.net.http.HttpResponse;
 import java.net.http.HttpResponse.BodyHandlers;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -35,15 +39,40 @@ final class ServeCommandTest {
   }
 
   private Process sluice(String... arguments) throws Exception {
+    return sluice(Map.of(), arguments);
+  }
+
+  /** In the temporary directory, with stderr in the file {@code log} there. */
+  private Process sluice(Map<String, String> environment, String... arguments) throws Exception {
     List<String> command = new ArrayList<>();
     command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
     command.addAll(List.of("-cp", System.getProperty("java.class.path"), Sluice.class.getName()));
     command.addAll(List.of(arguments));
-    ProcessBuilder builder = new ProcessBuilder(command).redirectErrorStream(true);
-    builder.environment().remove("SLUICE_BOOTSTRAP_KEY");
+    ProcessBuilder builder =
+        new ProcessBuilder(command).directory(dir.toFile()).redirectError(log().toFile());
+    builder.environment().keySet().removeIf(name -> name.matches("(SLUICE|FILA)_.*"));
+    builder.environment().putAll(environment);
     Process process = builder.start();
     started.add(process);
     return process;
+  }
+
+  private Path log() {
+    return dir.resolve("log");
+  }
+
+  private void endByTerm(Process server) throws Exception {
+    server.destroy();
+    assertThat(server.waitFor(20, TimeUnit.SECONDS)).isTrue();
+    assertThat(server.exitValue()).isEqualTo(128 + 15);
+  }
+
+  private void assertRefused(Process server, String... words) throws Exception {
+    assertThat(server.waitFor(20, TimeUnit.SECONDS)).isTrue();
+    assertThat(server.exitValue()).isEqualTo(2);
+    assertThat(server.inputReader().lines()).isEmpty();
+    List<String> lines = Files.readAllLines(log());
+    assertThat(lines.get(lines.size() - 1)).startsWith("sluice serve: ").contains(words);
   }
 
   /** Returns where HTTP is. */
@@ -74,9 +103,7 @@ final class ServeCommandTest {
     assertThat(post(url + "/v1/queues", "{\"name\":\"q\"}").statusCode()).isBetween(200, 201);
     assertThat(post(url + "/v1/queues/q/messages", "{\"payload\":\"hello\"}").statusCode())
         .isBetween(200, 201);
-    first.destroy();
-    assertThat(first.waitFor(20, TimeUnit.SECONDS)).isTrue();
-    assertThat(first.exitValue()).isEqualTo(128 + 15);
+    endByTerm(first);
 
     Process second = sluice("serve", "--data", data, "--grpc-port", "0", "--http-port", "0");
     HttpResponse<String> received =
@@ -86,19 +113,112 @@ final class ServeCommandTest {
 
   @Test
   void whatKeepsItFromStarting_isOneSentence() throws Exception {
-    Process open = sluice("serve", "--data", dir.toString(), "--host", "0.0.0.0");
-    assertThat(open.waitFor(20, TimeUnit.SECONDS)).isTrue();
-    assertThat(open.exitValue()).isEqualTo(2);
-    assertThat(open.inputReader().lines())
-        .singleElement()
-        .asString()
-        .startsWith("sluice serve: the server cannot start: ")
-        .contains("loopback");
-    Process port = sluice("serve", "--data", dir.toString(), "--grpc-port", "70000");
-    assertThat(port.waitFor(20, TimeUnit.SECONDS)).isTrue();
-    assertThat(port.inputReader().lines())
-        .singleElement()
-        .asString()
-        .contains("--grpc-port must be from 0 to 65535: 70000");
+    assertRefused(
+        sluice("serve", "--data", "data", "--host", "0.0.0.0"),
+        "the server cannot start: ",
+        "loopback");
+    assertRefused(
+        sluice("serve", "--data", "data", "--grpc-port", "70000"),
+        "--grpc-port must be a whole number from 0 to 65535: '70000'");
+    assertThat(Files.readAllLines(log())).hasSize(1);
+    assertRefused(
+        sluice(Map.of("SLUICE_SERVER_PORT", "1"), "serve"),
+        "unknown environment variable 'SLUICE_SERVER_PORT'");
+    Files.writeString(dir.resolve("sluice.toml"), "[server]\nport = 1\n");
+    assertRefused(sluice("serve"), "sluice.toml: unknown key 'server.port'");
+    assertThat(dir).isDirectoryNotContaining(Files::isDirectory);
+  }
+
+  @Test
+  void aFilaToml_isUnderstood() throws Exception {
+    Files.writeString(
+        dir.resolve("fila.toml"),
+        """
+        [server]
+        listen_addr = "127.0.0.1:0"
+
+        [auth]
+        bootstrap_apikey = "secret-of-fila"
+
+        [scheduler]
+        quantum = 1000
+        """);
+    Map<String, String> environment = Map.of("SLUICE_SERVER_HTTP_PORT", "0");
+    Process first = sluice(environment, "serve");
+    String url = awaitReady(first);
+    assertThat(post(url + "/v1/queues", "{\"name\":\"q\"}").statusCode()).isEqualTo(401);
+    endByTerm(first);
+    assertThat(dir.resolve("data").resolve("CURRENT")).exists();
+    assertThat(Files.readString(log()))
+        .contains(" WARN  ServerSettings - fila.toml: without effect here: scheduler.quantum\n")
+        .contains("data_dir=\"data\" auth=\"on\"")
+        .doesNotContain("secret-of-fila");
+
+    Process second =
+        sluice(
+            Map.of("SLUICE_SERVER_HTTP_PORT", "0", "FILA_DATA_DIR", "elsewhere"),
+            "serve",
+            "--grpc-port",
+            "0");
+    awaitReady(second);
+    assertThat(dir.resolve("elsewhere").resolve("CURRENT")).exists();
+    second.destroy();
+    assertThat(second.waitFor(20, TimeUnit.SECONDS)).isTrue();
+
+    Files.writeString(dir.resolve("fila.toml"), "[server]\nlisten_addr = '0.0.0.0:0'\n");
+    assertRefused(sluice(environment, "serve"), "loopback");
+    Files.writeString(dir.resolve("fila.toml"), "[cluster]\nenabled = true\n");
+    assertRefused(sluice(environment, "serve"), "cluster.enabled must be false");
+  }
+
+  @Test
+  void theLog_tellsTheLifeOfAServer_inJson() throws Exception {
+    Files.writeString(
+        dir.resolve("other.toml"),
+        """
+        server = { grpc_port = 0, http_port = 0, data_dir = "data" }
+        auth.bootstrap_key = "do-not-tell"
+        log.format = "json"
+        """);
+    Process server = sluice("serve", "--config", "other.toml");
+    awaitReady(server);
+    endByTerm(server);
+    ObjectMapper json = new ObjectMapper();
+    List<JsonNode> lines = new ArrayList<>();
+    for (String line : Files.readAllLines(log())) {
+      lines.add(json.readTree(line));
+    }
+    assertThat(lines)
+        .extracting(line -> line.get("formattedMessage").asText().split(":", 2)[0])
+        .containsExactly("starting", "ready", "draining", "closed");
+    assertThat(lines)
+        .allSatisfy(
+            line -> {
+              assertThat(line.get("level").asText()).isEqualTo("INFO");
+              assertThat(line.get("loggerName").asText())
+                  .isEqualTo("dev.sluice.server.SluiceServer");
+            });
+    assertThat(lines.get(0).get("kvpList").toString())
+        .contains("{\"auth\":\"on\"}", "{\"tls\":\"off\"}", "{\"data_dir\":\"data\"}");
+    assertThat(Files.readString(log())).doesNotContain("do-not-tell");
+  }
+
+  @Test
+  void printConfig_saysWhatFlagsGive_andStartsNothing() {
+    Cli cli =
+        Cli.run(
+            "serve",
+            "--data=some where",
+            "--host=127.0.0.2",
+            "--grpc-port=1",
+            "--http-port=2",
+            "--print-config");
+    assertThat(cli.exitCode()).isZero();
+    assertThat(cli.err()).isEmpty();
+    assertThat(cli.outLines())
+        .startsWith("[server]", "# Where everything is kept.", "data_dir = \"some where\"")
+        .contains("host = \"127.0.0.2\"", "grpc_port = 1", "http_port = 2")
+        .contains("# bootstrap_key is not set", "format = \"text\"");
+    assertThat(Path.of("some where")).doesNotExist();
   }
 }

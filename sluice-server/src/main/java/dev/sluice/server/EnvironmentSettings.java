@@ -15,7 +15,8 @@ final class EnvironmentSettings {
       Map.of("SLUICE_BOOTSTRAP_KEY", SettingsTable.BOOTSTRAP_KEY);
 
   /** For scripts and for other commands than the server. */
-  private static final Set<String> NOT_OURS = Set.of("SLUICE_LTS_HOME");
+  private static final Set<String> NOT_OURS =
+      Set.of("SLUICE_LTS_HOME", "SLUICE_JAVA_FLAGS", "SLUICE_ADDRESS", "SLUICE_API_KEY");
 
   /** Kubernetes tells every container of a service named sluice, or sluice-something. */
   private static final Pattern SERVICE_LINK =
