@@ -98,7 +98,7 @@ final class ServeCommand extends Action {
     try {
       return ServerSettings.read(Path.of(""), file, System.getenv(), flags);
     } catch (SettingsException broken) {
-      throw new InvalidInputException(broken.getMessage());
+      throw new InvalidInputException(String.valueOf(broken.getMessage()));
     }
   }
 

@@ -1,6 +1,7 @@
 package dev.sluice.server;
 
 import java.nio.file.Files;
+import java.nio.file.LinkOption;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -81,8 +82,9 @@ public final class ServerSettings {
     return new ServerSettings(given, new SettingsDraft(workingDirectory), warnings);
   }
 
+  /** A file that may be there but cannot be seen is taken for one, so that reading it says why. */
   private static @Nullable Path existing(Path file) {
-    return Files.exists(file) ? file : null;
+    return Files.notExists(file, LinkOption.NOFOLLOW_LINKS) ? null : file;
   }
 
   private static void warnAboutFila(

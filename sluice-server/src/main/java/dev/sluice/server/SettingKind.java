@@ -89,9 +89,13 @@ record SettingKind<T>(String description, Form form, Function<String, T> parser)
     }
   }
 
-  /** A user's text in a message: cut if long, without characters that would upset a terminal. */
+  /**
+   * A user's text in a message: cut if long, without characters that would upset a terminal, and
+   * without the password of a URL.
+   */
   static String shown(String text) {
-    String part = text.length() > MAX_SHOWN ? text.substring(0, MAX_SHOWN) + "..." : text;
+    String open = text.replaceAll("(?s)//.*@", "//***@");
+    String part = open.length() > MAX_SHOWN ? open.substring(0, MAX_SHOWN) + "..." : open;
     return "'" + part.replaceAll("\\p{Cntrl}", "?") + "'";
   }
 
@@ -119,7 +123,7 @@ record SettingKind<T>(String description, Form form, Function<String, T> parser)
   }
 
   private static URI parseUrl(String text) {
-    String rule = "must be a URL such as http://localhost:4318";
+    String rule = "must be a URL such as http://localhost:4318, without a user";
     try {
       URI url = new URI(text);
       boolean http = "http".equals(url.getScheme()) || "https".equals(url.getScheme());

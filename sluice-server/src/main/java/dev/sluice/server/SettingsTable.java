@@ -49,7 +49,7 @@ final class SettingsTable {
               "--host",
               SettingKind.text(),
               "127.0.0.1",
-              "The address to listen on; other than loopback only with a bootstrap key.",
+              "The address to listen on; loopback only, unless callers need keys or certificates.",
               (draft, value) -> draft.host = value),
           new Setting<>(
               "server.grpc_port",

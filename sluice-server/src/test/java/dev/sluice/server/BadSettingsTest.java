@@ -53,7 +53,8 @@ final class BadSettingsTest {
           server.drain = "-1s" | sluice.toml: server.drain must be a number and ms, s, m or h, from 0s to 1h: '-1s'
           broker.sync_interval = "0ms" | sluice.toml: broker.sync_interval must be a number and ms, s, m or h, from 1ms to 1h: '0ms'
           limits.max_header_bytes = 1023 | sluice.toml: limits.max_header_bytes must be a whole number from 1024 to 1048576: '1023'
-          telemetry.otlp_endpoint = "localhost:4317" | sluice.toml: telemetry.otlp_endpoint must be a URL such as http://localhost:4318: 'localhost:4317'
+          telemetry.otlp_endpoint = "localhost:4317" | sluice.toml: telemetry.otlp_endpoint must be a URL such as http://localhost:4318, without a user: 'localhost:4317'
+          telemetry.otlp_endpoint = "http://me:top-secret-word@host/" | sluice.toml: telemetry.otlp_endpoint must be a URL such as http://localhost:4318, without a user: 'http://***@host/'
           telemetry.otlp_endpoint = "a b" | sluice.toml: telemetry.otlp_endpoint must be a URL
           log.format = "xml" | sluice.toml: log.format must be one of text, json: 'xml'
           log.level = "loud" | sluice.toml: log.level must be one of trace, debug, info, warn, error: 'loud'
@@ -96,6 +97,9 @@ final class BadSettingsTest {
     Files.delete(file);
     Files.createDirectory(file);
     assertRefused(Map.of(), "sluice.toml cannot be read:");
+    Files.delete(file);
+    Files.createSymbolicLink(file, dir.resolve("gone"));
+    assertRefused(Map.of(), "sluice.toml does not exist");
   }
 
   @Test
