@@ -39,11 +39,13 @@ java_version() {
 
 # archive JAR: keeps the classes that a start of the server loads, so that the next one is faster.
 archive() {
-  local jar="$1" folder pid
+  local jar folder pid
+  jar="$(readlink -f "$1")"
   folder="$(mktemp -d)"
   touch "$folder/out"
-  "$java" "-XX:ArchiveClassesAtExit=${jar%.jar}.jsa" -Xlog:disable "@$flags_dir/serve.jvm" \
-    -jar "$jar" serve --data "$folder/data" --grpc-port 0 --http-port 0 \
+  # From that folder, which has no configuration.
+  cd "$folder" && exec "$java" "-XX:ArchiveClassesAtExit=${jar%.jar}.jsa" -Xlog:disable \
+    "@$flags_dir/serve.jvm" -jar "$jar" serve --data "$folder/data" --grpc-port 0 --http-port 0 \
     >"$folder/out" 2>"$folder/err" </dev/null &
   pid=$!
   for _ in {1..200}; do
