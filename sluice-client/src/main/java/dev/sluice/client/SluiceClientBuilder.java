@@ -22,8 +22,8 @@ public final class SluiceClientBuilder {
   private static final Metadata.Key<String> AUTHORIZATION =
       Metadata.Key.of("authorization", Metadata.ASCII_STRING_MARSHALLER);
 
-  /** What a server takes by default, less room for what stands around a message. */
-  private static final int DEFAULT_MESSAGE_BYTES = (4 << 20) - (16 << 10);
+  /** What a server stores by default; its requests may be larger than that. */
+  private static final int DEFAULT_MESSAGE_BYTES = 16 << 20;
 
   /** A response has many messages, and its size is the server's choice. */
   private static final int MAX_RESPONSE_BYTES = 64 << 20;
@@ -117,7 +117,7 @@ public final class SluiceClientBuilder {
   /**
    * The largest message to send; larger ones fail before they are sent.
    *
-   * @param bytes of payload and headers; a little less than 4 MiB by default, as the server has it
+   * @param bytes of payload and headers; 16 MiB by default, as the server has it
    * @return this
    */
   public SluiceClientBuilder maxMessageBytes(int bytes) {

@@ -113,9 +113,9 @@ final class ProducerTest {
   @Test
   void send_tooLarge_isRefusedAndNamesTheLimit() {
     try (Producer producer = at.client.producer("q")) {
-      assertFails(Code.INVALID_ARGUMENT, producer.send(OutgoingMessage.of(new byte[4 << 20])))
-          .contains("at most 4177920 bytes");
-      assertThat(producer.send(OutgoingMessage.of(new byte[4_000_000])))
+      assertFails(Code.INVALID_ARGUMENT, producer.send(OutgoingMessage.of(new byte[16 << 20])))
+          .contains("at most 16777216 bytes");
+      assertThat(producer.send(OutgoingMessage.of(new byte[16_000_000])))
           .succeedsWithin(Duration.ofSeconds(20));
     }
   }
@@ -127,7 +127,7 @@ final class ProducerTest {
                 .maxMessageBytes(64 << 20)
                 .build();
         Producer producer = client.producer("q")) {
-      assertFails(Code.RESOURCE_EXHAUSTED, producer.send(OutgoingMessage.of(new byte[8 << 20])));
+      assertFails(Code.RESOURCE_EXHAUSTED, producer.send(OutgoingMessage.of(new byte[32 << 20])));
       assertThat(producer.send(OutgoingMessage.of("small"))).succeedsWithin(Duration.ofSeconds(20));
     }
   }

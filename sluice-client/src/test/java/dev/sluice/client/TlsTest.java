@@ -7,6 +7,10 @@ import dev.sluice.client.SluiceClientException.Code;
 import dev.sluice.proto.v1.ListQueuesRequest;
 import dev.sluice.proto.v1.ListQueuesResponse;
 import dev.sluice.proto.v1.QueuesGrpc;
+import dev.sluice.server.Listen;
+import dev.sluice.server.ServerConfig;
+import dev.sluice.server.ServerTls;
+import dev.sluice.server.SluiceServer;
 import io.grpc.Grpc;
 import io.grpc.Server;
 import io.grpc.TlsServerCredentials;
@@ -18,6 +22,7 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.security.KeyStore;
+import java.util.Arrays;
 import java.util.Base64;
 import java.util.List;
 import org.junit.jupiter.api.Test;
@@ -66,6 +71,52 @@ final class TlsTest {
     } finally {
       server.shutdownNow();
     }
+  }
+
+  @Test
+  void tls_realServerWithKeys_needsCertificateAndKey() throws Exception {
+    makeCertificate("server");
+    makeCertificate("client");
+    for (Path clientCa : Arrays.asList(null, certificate("client"))) {
+      ServerConfig config =
+          ServerConfig.defaults(dir.resolve("data" + (clientCa == null ? "" : "-mutual")))
+              .withListen(Listen.ANYWHERE)
+              .withBootstrapKey("key")
+              .withTls(new ServerTls(certificate("server"), key("server"), clientCa));
+      try (SluiceServer server = SluiceServer.start(config);
+          SluiceClient known = known(server).apiKey("key").build();
+          SluiceClient wrongKey = known(server).apiKey("wrong").build();
+          SluiceClient noKey = known(server).build();
+          SluiceClient bare =
+              SluiceClient.builder("127.0.0.1", server.grpcPort())
+                  .trust(certificate("server"))
+                  .apiKey("key")
+                  .build();
+          SluiceClient plain =
+              SluiceClient.builder("127.0.0.1", server.grpcPort()).apiKey("key").build()) {
+        known.createQueue("q", QueueSettings.defaults());
+        try (Producer producer = known.producer("q");
+            Subscription received = known.subscribe("q")) {
+          assertThat(producer.send(OutgoingMessage.of("x")).join()).isNotEmpty();
+          received.next().ack().join();
+        }
+        assertThat(known.queue("q").depth()).isZero();
+        assertFails(Code.UNAUTHENTICATED, wrongKey::queues);
+        assertFails(Code.UNAUTHENTICATED, noKey::queues);
+        assertFails(Code.UNAVAILABLE, plain::queues);
+        if (clientCa == null) {
+          assertThat(bare.queues()).isNotEmpty();
+        } else {
+          assertFails(Code.UNAVAILABLE, bare::queues);
+        }
+      }
+    }
+  }
+
+  private SluiceClientBuilder known(SluiceServer server) {
+    return SluiceClient.builder("127.0.0.1", server.grpcPort())
+        .trust(certificate("server"))
+        .identity(certificate("client"), key("client"));
   }
 
   /** A server with nothing on it. */

@@ -12,7 +12,7 @@ import org.jspecify.annotations.Nullable;
  *
  * @param <R> what is sent
  */
-abstract class DeliveryStream<R> implements Consumer.Handler {
+abstract class DeliveryStream<R> implements Consumer.Handler, OpenStreams.Stream {
   private final ServerCallStreamObserver<R> call;
   private final OpenStreams streams;
 
@@ -76,8 +76,8 @@ abstract class DeliveryStream<R> implements Consumer.Handler {
     fail(why);
   }
 
-  /** Ends the stream with a status. */
-  final synchronized void fail(Throwable why) {
+  @Override
+  public final synchronized void fail(Throwable why) {
     if (!ended) {
       end();
       call.onError(ApiException.of(why).toStatus());

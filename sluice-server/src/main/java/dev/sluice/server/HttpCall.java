@@ -60,7 +60,7 @@ final class HttpCall {
     }
     if (!route.takesBody()) {
       handle(caller, new byte[0]);
-    } else if (exchange.getRequestContentLength() > HttpServer.MAX_BODY) {
+    } else if (exchange.getRequestContentLength() > exchange.getMaxEntitySize()) {
       tooLarge();
     } else {
       Receiver receiver = exchange.getRequestReceiver();
@@ -93,7 +93,7 @@ final class HttpCall {
         HttpAnswer.refusal(
             TOO_LARGE,
             ApiException.invalid(
-                "body must have at most %d bytes".formatted(HttpServer.MAX_BODY))));
+                "body must have at most %d bytes".formatted(exchange.getMaxEntitySize()))));
   }
 
   private void handle(Caller caller, byte[] body) {
@@ -159,9 +159,7 @@ final class HttpCall {
 
   private static HttpAnswer refusal(Throwable failure) {
     return HttpAnswer.refusal(
-        failure instanceof CancellationException
-            ? new ApiException(ErrorKind.UNAVAILABLE, "the server is stopping")
-            : ApiException.of(failure));
+        failure instanceof CancellationException ? Readiness.closing() : ApiException.of(failure));
   }
 
   private void stream(HttpReply.Events reply) {

@@ -1,66 +1,45 @@
 package dev.sluice.server;
 
-import io.undertow.Undertow;
-import io.undertow.UndertowOptions;
 import io.undertow.server.HttpServerExchange;
 import io.undertow.server.handlers.GracefulShutdownHandler;
 import io.undertow.util.Headers;
 import java.io.IOException;
 import java.net.InetSocketAddress;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
 
 /** Answers HTTP: finds the route, and says so if there is none. */
-final class HttpServer implements AutoCloseable {
-  /** A message of 16 MiB in base64, and room for what is around it. */
-  static final long MAX_BODY = 24L << 20;
-
-  static final int MAX_HEADER = 32 << 10;
-  private static final int MAX_HEADERS = 100;
-  private static final int MAX_PARAMETERS = 100;
-  private static final int PARSE_TIMEOUT_MS = 10_000;
-
-  /** Longer than a call may wait. */
-  private static final int IDLE_TIMEOUT_MS = 120_000;
-
-  private static final int IO_THREADS = 2;
+final class HttpServer {
   private static final int METHOD_NOT_ALLOWED = 405;
-  private static final long DRAIN_MS = 10_000;
 
   private final InetSocketAddress address;
   private final Access.Authenticator authenticator;
   private final List<HttpRoute> routes;
   private final HttpWaiting waiting = new HttpWaiting();
   private final GracefulShutdownHandler drain;
-  private final Undertow undertow;
-  private volatile boolean started;
+  private final ServerLimits limits;
+  private final @Nullable TlsMaterial tls;
+  private volatile @Nullable HttpListener listener;
+  private volatile boolean closing;
 
   HttpServer(
       InetSocketAddress address,
       Access.Authenticator authenticator,
-      List<? extends HttpRoute.Group> groups) {
+      List<? extends HttpRoute.Group> groups,
+      ServerLimits limits,
+      @Nullable TlsMaterial tls) {
     this.address = address;
     this.authenticator = authenticator;
     this.routes = groups.stream().flatMap(group -> group.routes().stream()).toList();
+    this.limits = limits;
+    this.tls = tls;
     this.drain = new GracefulShutdownHandler(this::route);
-    this.undertow =
-        Undertow.builder()
-            .addHttpListener(address.getPort(), address.getHostString())
-            .setIoThreads(IO_THREADS)
-            .setWorkerThreads(2 * Runtime.getRuntime().availableProcessors() + 2)
-            .setServerOption(UndertowOptions.MAX_ENTITY_SIZE, MAX_BODY)
-            .setServerOption(UndertowOptions.MAX_HEADER_SIZE, MAX_HEADER)
-            .setServerOption(UndertowOptions.MAX_HEADERS, MAX_HEADERS)
-            .setServerOption(UndertowOptions.MAX_PARAMETERS, MAX_PARAMETERS)
-            .setServerOption(UndertowOptions.REQUEST_PARSE_TIMEOUT, PARSE_TIMEOUT_MS)
-            .setServerOption(UndertowOptions.IDLE_TIMEOUT, IDLE_TIMEOUT_MS)
-            .setServerOption(UndertowOptions.DECODE_URL, false)
-            .setHandler(drain)
-            .build();
   }
 
   /**
@@ -70,9 +49,8 @@ final class HttpServer implements AutoCloseable {
    */
   void start() throws IOException {
     try {
-      undertow.start();
-      started = true;
-    } catch (RuntimeException failure) {
+      listener = HttpListener.open(address, limits, tls, this::take);
+    } catch (IOException | RuntimeException failure) {
       throw new IOException("cannot listen for HTTP on " + address, failure);
     }
   }
@@ -82,7 +60,28 @@ final class HttpServer implements AutoCloseable {
   }
 
   int port() {
-    return ((InetSocketAddress) undertow.getListenerInfo().get(0).getAddress()).getPort();
+    return listening().port();
+  }
+
+  long openConnections() {
+    return listening().openConnections();
+  }
+
+  private HttpListener listening() {
+    HttpListener now = listener;
+    if (now == null) {
+      throw new IllegalStateException("the server does not listen");
+    }
+    return now;
+  }
+
+  private void take(HttpServerExchange exchange) throws Exception {
+    if (closing) {
+      exchange.setPersistent(false);
+      HttpCall.send(exchange, HttpAnswer.refusal(Readiness.closing()));
+    } else {
+      drain.handleRequest(exchange);
+    }
   }
 
   private void route(HttpServerExchange exchange) {
@@ -122,19 +121,25 @@ final class HttpServer implements AutoCloseable {
         .with(headers);
   }
 
-  /** Lets calls end that are being answered, and ends those that wait. */
-  @Override
-  public void close() {
-    if (!started) {
-      return;
-    }
+  /** Refuses calls from now on, and ends those that wait. */
+  void stopAccepting() {
+    closing = true;
     drain.shutdown();
     waiting.end();
+  }
+
+  /** Lets calls end that are being answered, for so long. */
+  void close(Duration patience) {
+    HttpListener open = listener;
+    if (open == null) {
+      return;
+    }
+    stopAccepting();
     try {
-      drain.awaitShutdown(DRAIN_MS);
+      drain.awaitShutdown(Math.max(1, patience.toMillis()));
     } catch (InterruptedException now) {
       Thread.currentThread().interrupt();
     }
-    undertow.stop();
+    open.close();
   }
 }

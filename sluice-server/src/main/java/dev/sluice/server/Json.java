@@ -39,7 +39,7 @@ final class Json {
   private static JsonMapper mapper() {
     StreamReadConstraints constraints =
         StreamReadConstraints.builder()
-            .maxStringLength((int) HttpServer.MAX_BODY)
+            .maxStringLength(Integer.MAX_VALUE) // a body is bounded as it is
             .maxNestingDepth(MAX_DEPTH)
             .maxNameLength(MAX_NAME)
             .build();

@@ -26,9 +26,11 @@ final class LimitService extends LimitsGrpc.LimitsImplBase {
   private static final int MAX_BATCH = 1_024;
 
   private final LimitApi limits;
+  private final OpenStreams streams;
 
-  LimitService(LimitApi limits) {
+  LimitService(LimitApi limits, OpenStreams streams) {
     this.limits = limits;
+    this.streams = streams;
   }
 
   @Override
@@ -71,14 +73,20 @@ final class LimitService extends LimitsGrpc.LimitsImplBase {
       StreamObserver<DecideStreamResponse> call) {
     Caller caller = Access.caller();
     var answers = (ServerCallStreamObserver<DecideStreamResponse>) call;
-    answers.setOnCancelHandler(() -> {});
-    return new DecisionStream(caller, answers);
+    DecisionStream stream = new DecisionStream(caller, answers);
+    answers.setOnCancelHandler(() -> streams.remove(stream));
+    streams.add(stream);
+    return stream;
   }
 
   /** One client's stream of batches. */
-  private final class DecisionStream implements StreamObserver<DecideStreamRequest> {
+  private final class DecisionStream
+      implements StreamObserver<DecideStreamRequest>, OpenStreams.Stream {
     private final Caller caller;
     private final ServerCallStreamObserver<DecideStreamResponse> call;
+
+    // Guarded by this.
+    private boolean ended;
 
     DecisionStream(Caller caller, ServerCallStreamObserver<DecideStreamResponse> call) {
       this.caller = caller;
@@ -89,13 +97,15 @@ final class LimitService extends LimitsGrpc.LimitsImplBase {
     }
 
     @Override
-    public void onNext(DecideStreamRequest request) {
+    public synchronized void onNext(DecideStreamRequest request) {
+      if (ended) {
+        return;
+      }
       if (request.getRequestsCount() > MAX_BATCH) {
-        call.onError(
+        fail(
             ApiException.invalid(
-                    "a batch must have at most %d requests: %d"
-                        .formatted(MAX_BATCH, request.getRequestsCount()))
-                .toStatus());
+                "a batch must have at most %d requests: %d"
+                    .formatted(MAX_BATCH, request.getRequestsCount())));
         return;
       }
       DecideStreamResponse.Builder response =
@@ -119,13 +129,29 @@ final class LimitService extends LimitsGrpc.LimitsImplBase {
     }
 
     @Override
-    public void onError(Throwable gone) {
-      // Nothing is kept for it.
+    public synchronized void fail(Throwable why) {
+      if (end()) {
+        call.onError(ApiException.of(why).toStatus());
+      }
     }
 
     @Override
-    public void onCompleted() {
-      call.onCompleted();
+    public void onError(Throwable gone) {
+      end();
+    }
+
+    @Override
+    public synchronized void onCompleted() {
+      if (end()) {
+        call.onCompleted();
+      }
+    }
+
+    private synchronized boolean end() {
+      boolean first = !ended;
+      ended = true;
+      streams.remove(this);
+      return first;
     }
   }
 

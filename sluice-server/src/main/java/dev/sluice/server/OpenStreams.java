@@ -3,29 +3,35 @@ package dev.sluice.server;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 
-/** The streams of deliveries that are open: they would keep a server from closing. */
+/** The calls of gRPC that go on until somebody ends them: they would keep a server from closing. */
 final class OpenStreams {
-  private final Set<DeliveryStream<?>> open = ConcurrentHashMap.newKeySet();
+  private final Set<Stream> open = ConcurrentHashMap.newKeySet();
   private volatile boolean closed;
 
-  void add(DeliveryStream<?> stream) {
+  /** One that the server may end. */
+  interface Stream {
+    /** Ends it, with {@code why}; what was taken in before is answered. */
+    void fail(Throwable why);
+  }
+
+  void add(Stream stream) {
     open.add(stream);
     if (closed) {
-      end(stream);
+      stream.fail(Readiness.closing());
     }
   }
 
-  void remove(DeliveryStream<?> stream) {
+  void remove(Stream stream) {
     open.remove(stream);
+  }
+
+  int count() {
+    return open.size();
   }
 
   /** Ends them all, and every one that comes later. */
   void close() {
     closed = true;
-    open.forEach(OpenStreams::end);
-  }
-
-  private static void end(DeliveryStream<?> stream) {
-    stream.fail(new ApiException(ErrorKind.UNAVAILABLE, "the server is closing"));
+    open.forEach(stream -> stream.fail(Readiness.closing()));
   }
 }

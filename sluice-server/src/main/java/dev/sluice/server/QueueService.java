@@ -33,6 +33,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
 import java.util.UUID;
+import java.util.concurrent.CompletableFuture;
 
 /** {@code sluice.v1.Queues}. */
 final class QueueService extends QueuesGrpc.QueuesImplBase {
@@ -63,7 +64,7 @@ final class QueueService extends QueuesGrpc.QueuesImplBase {
   public StreamObserver<EnqueueStreamRequest> enqueueStream(
       StreamObserver<EnqueueStreamResponse> call) {
     return new EnqueueStream(
-        queues, Access.caller(), (ServerCallStreamObserver<EnqueueStreamResponse>) call);
+        queues, Access.caller(), (ServerCallStreamObserver<EnqueueStreamResponse>) call, streams);
   }
 
   @Override
@@ -71,15 +72,23 @@ final class QueueService extends QueuesGrpc.QueuesImplBase {
     Calls.answerLater(
         call,
         caller ->
-            queues.receive(
-                caller,
-                request.getQueue(),
-                request.getMaxMessages() == 0 ? 1 : request.getMaxMessages(),
-                Duration.ofMillis(request.getWaitMs())),
+            endedWithServer(
+                queues.receive(
+                    caller,
+                    request.getQueue(),
+                    request.getMaxMessages() == 0 ? 1 : request.getMaxMessages(),
+                    Duration.ofMillis(request.getWaitMs()))),
         deliveries ->
             ReceiveResponse.newBuilder()
                 .addAllDeliveries(deliveries.stream().map(Wire::delivery).toList())
                 .build());
+  }
+
+  private <T> CompletableFuture<T> endedWithServer(CompletableFuture<T> work) {
+    OpenStreams.Stream stream = work::completeExceptionally;
+    streams.add(stream);
+    Later.whenOver(work, () -> streams.remove(stream));
+    return work;
   }
 
   @Override

@@ -2,16 +2,17 @@ package dev.sluice.server;
 
 import dev.sluice.Throttle;
 import dev.sluice.broker.Broker;
-import io.grpc.Server;
-import io.grpc.netty.shaded.io.grpc.netty.NettyServerBuilder;
 import java.io.IOException;
 import java.net.InetSocketAddress;
+import java.time.Duration;
 import java.time.InstantSource;
 import java.util.List;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A running server: a broker and limits behind gRPC and HTTP.
@@ -19,31 +20,33 @@ import java.util.concurrent.TimeUnit;
  * @since 0.1
  */
 public final class SluiceServer implements AutoCloseable {
-  private static final long DRAIN_SECONDS = 10;
-
-  /** How long a stream may outlast its key. */
-  private static final long STREAM_CHECK_SECONDS = 1;
+  /** How long a stream may outlast its key, and bad health goes untold. */
+  private static final long CHECK_SECONDS = 1;
 
   private final Broker broker;
-  private final Server grpc;
+  private final GrpcServer grpc;
   private final OpenStreams streams;
   private final HttpServer http;
   private final ExecutorService workers;
   private final ScheduledExecutorService timer;
+  private final Duration drain;
+  private final AtomicBoolean closed = new AtomicBoolean();
 
   private SluiceServer(
       Broker broker,
-      Server grpc,
+      GrpcServer grpc,
       OpenStreams streams,
       HttpServer http,
       ExecutorService workers,
-      ScheduledExecutorService timer) {
+      ScheduledExecutorService timer,
+      Duration drain) {
     this.broker = broker;
     this.grpc = grpc;
     this.streams = streams;
     this.http = http;
     this.workers = workers;
     this.timer = timer;
+    this.drain = drain;
   }
 
   /**
@@ -51,8 +54,10 @@ public final class SluiceServer implements AutoCloseable {
    *
    * @param config how the server is set up
    * @return the server, ready
-   * @throws IOException if it cannot listen, or the file of keys is damaged
-   * @throws IllegalArgumentException if others than this machine could call, and without a key
+   * @throws IOException if it cannot listen, a file of TLS cannot be read, or that of keys is
+   *     damaged
+   * @throws IllegalArgumentException if anybody from another machine could call, or a file of TLS
+   *     does not hold what it should
    */
   public static SluiceServer start(ServerConfig config) throws IOException {
     ServerLog.starting(config);
@@ -69,6 +74,7 @@ public final class SluiceServer implements AutoCloseable {
   /** The clock is the one that keys expire by. */
   static SluiceServer start(ServerConfig config, InstantSource clock) throws IOException {
     InetSocketAddress address = BindAddress.of(config);
+    @Nullable TlsMaterial tls = config.tls() == null ? null : TlsMaterial.read(config.tls());
     ServerMetrics metrics = new ServerMetrics();
     Broker broker = Broker.open(config.dataDirectory(), config.broker().withMetrics(metrics));
     KeyStore keys;
@@ -89,17 +95,22 @@ public final class SluiceServer implements AutoCloseable {
     KeyApi keyApi = new KeyApi(keys, clock);
     Access.Authenticator authenticator = new KeyAuthenticator(keys, clock, config.bootstrapKey());
     Access access = new Access(authenticator);
-    checkStreams(access, timer);
-    Server grpc =
-        NettyServerBuilder.forAddress(address)
-            .executor(workers)
-            .intercept(access)
-            .addService(new QueueService(queues, streams))
-            .addService(new LimitService(limits))
-            .addService(new AdminService(admin, keyApi))
-            .addService(EarlyHeaders.before(new FilaMessages(queues, streams)))
-            .addService(new FilaAdministration(queues, new ConfigApi(broker, admin), admin, keyApi))
-            .build();
+    Readiness readiness = new Readiness(broker::throttles);
+    everySecond(timer, access::checkStreams);
+    everySecond(timer, readiness::update);
+    GrpcServer grpc =
+        new GrpcServer(
+            new GrpcServer.Socket(address, config.limits(), tls),
+            workers,
+            access,
+            readiness,
+            List.of(
+                new QueueService(queues, streams).bindService(),
+                new LimitService(limits, streams).bindService(),
+                new AdminService(admin, keyApi).bindService(),
+                EarlyHeaders.before(new FilaMessages(queues, streams)),
+                new FilaAdministration(queues, new ConfigApi(broker, admin), admin, keyApi)
+                    .bindService()));
     HttpServer http =
         new HttpServer(
             new InetSocketAddress(address.getAddress(), config.listen().httpPort()),
@@ -108,8 +119,11 @@ public final class SluiceServer implements AutoCloseable {
                 new HttpQueues(queues),
                 new HttpLimits(limits),
                 new HttpEvents(queues, timer, workers),
-                new HttpOperations(queues, metrics, broker::throttles)));
-    SluiceServer server = new SluiceServer(broker, grpc, streams, http, workers, timer);
+                new HttpOperations(queues, metrics, readiness::require)),
+            config.limits(),
+            tls);
+    SluiceServer server =
+        new SluiceServer(broker, grpc, streams, http, workers, timer, config.limits().drain());
     try {
       grpc.start();
       http.start();
@@ -121,9 +135,8 @@ public final class SluiceServer implements AutoCloseable {
   }
 
   @SuppressWarnings("FutureReturnValueIgnored") // it ends with the timer
-  private static void checkStreams(Access access, ScheduledExecutorService timer) {
-    timer.scheduleWithFixedDelay(
-        access::checkStreams, STREAM_CHECK_SECONDS, STREAM_CHECK_SECONDS, TimeUnit.SECONDS);
+  private static void everySecond(ScheduledExecutorService timer, Runnable check) {
+    timer.scheduleWithFixedDelay(check, CHECK_SECONDS, CHECK_SECONDS, TimeUnit.SECONDS);
   }
 
   /**
@@ -132,7 +145,7 @@ public final class SluiceServer implements AutoCloseable {
    * @return the port
    */
   public int grpcPort() {
-    return grpc.getPort();
+    return grpc.port();
   }
 
   /**
@@ -144,25 +157,44 @@ public final class SluiceServer implements AutoCloseable {
     return http.port();
   }
 
+  int grpcConnections() {
+    return grpc.openConnections();
+  }
+
+  long httpConnections() {
+    return http.openConnections();
+  }
+
+  /** Calls of gRPC that are being answered. */
+  int openCalls() {
+    return grpc.openCalls();
+  }
+
+  /** Calls that go on until somebody ends them. */
+  int openStreams() {
+    return streams.count();
+  }
+
   List<HttpRoute> httpRoutes() {
     return http.routes();
   }
 
-  /** Ends calls, then the broker; what was answered is stored. */
+  /**
+   * Refuses new calls, lets those end that are being answered, as long as the limits say, then
+   * closes the broker; what was answered is stored. Does nothing the second time.
+   */
   @Override
   public void close() {
-    ServerLog.draining();
-    grpc.shutdown();
-    streams.close();
-    http.close();
-    try {
-      if (!grpc.awaitTermination(DRAIN_SECONDS, TimeUnit.SECONDS)) {
-        grpc.shutdownNow();
-      }
-    } catch (InterruptedException now) {
-      grpc.shutdownNow();
-      Thread.currentThread().interrupt();
+    if (!closed.compareAndSet(false, true)) {
+      return;
     }
+    ServerLog.draining();
+    long deadline = System.nanoTime() + drain.toNanos();
+    grpc.stopAccepting();
+    http.stopAccepting();
+    streams.close();
+    grpc.close(drain);
+    http.close(Duration.ofNanos(Math.max(0, deadline - System.nanoTime())));
     broker.close();
     timer.shutdownNow();
     workers.shutdownNow();

@@ -11,6 +11,7 @@ import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.http.HttpRequest.BodyPublishers;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
@@ -39,14 +40,16 @@ final class HttpAccessTest {
                 new HttpQueues(queues),
                 new HttpLimits(new LimitApi(Throttle.create())),
                 new HttpEvents(queues, timer, timer),
-                new HttpOperations(queues, new ServerMetrics(), broker::throttles)));
+                new HttpOperations(queues, new ServerMetrics(), broker::throttles)),
+            ServerLimits.DEFAULTS,
+            null);
     server.start();
     http = new HttpProbe(server.port());
   }
 
   @AfterEach
   void stop() {
-    server.close();
+    server.close(Duration.ZERO);
     broker.close();
     timer.shutdownNow();
   }

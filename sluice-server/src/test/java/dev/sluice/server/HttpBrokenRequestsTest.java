@@ -18,6 +18,9 @@ import org.junit.jupiter.api.io.TempDir;
 
 /** Whatever comes over a socket, the answer is clean or none, and the server goes on. */
 final class HttpBrokenRequestsTest {
+  private static final int MAX_BODY = ServerLimits.DEFAULTS.maxRequestBytes();
+  private static final int MAX_HEADER = ServerLimits.DEFAULTS.maxHeaderBytes();
+
   @TempDir static Path dir;
   private static SluiceServer server;
   private static HttpProbe http;
@@ -98,7 +101,7 @@ final class HttpBrokenRequestsTest {
 
   @Test
   void hugeHeader_isRefused() throws IOException {
-    String huge = "x".repeat(2 * HttpServer.MAX_HEADER);
+    String huge = "x".repeat(2 * MAX_HEADER);
     String answer = answer("GET /healthz HTTP/1.1\r\nHost: x\r\nX-Huge: " + huge + "\r\n\r\n");
     assertThat(answer).doesNotContain(" 200 ");
     assertThat(answer("GET /" + huge + " HTTP/1.1\r\nHost: x\r\n\r\n")).doesNotContain(" 200 ");
@@ -115,7 +118,7 @@ final class HttpBrokenRequestsTest {
           .getOutputStream()
           .write(
               "POST /v1/queues HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n{"
-                  .formatted(HttpServer.MAX_BODY + 1)
+                  .formatted(MAX_BODY + 1)
                   .getBytes(StandardCharsets.ISO_8859_1));
       byte[] start = socket.getInputStream().readNBytes(12);
       assertThat(new String(start, StandardCharsets.ISO_8859_1)).isEqualTo("HTTP/1.1 413");
@@ -133,7 +136,7 @@ final class HttpBrokenRequestsTest {
       out.write(
           "POST /v1/queues HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"
               .getBytes(StandardCharsets.US_ASCII));
-      while (sent < 4 * HttpServer.MAX_BODY && socket.getInputStream().available() == 0) {
+      while (sent < 4L * MAX_BODY && socket.getInputStream().available() == 0) {
         out.write(chunk);
         sent += chunk.length;
       }
@@ -142,7 +145,7 @@ final class HttpBrokenRequestsTest {
       status = "reset";
     }
     assertThat(status).isIn("HTTP/1.1 413", "reset");
-    assertThat(sent).isLessThan(4 * HttpServer.MAX_BODY);
+    assertThat(sent).isLessThan(4L * MAX_BODY);
   }
 
   @Test

@@ -1,0 +1,52 @@
+package dev.sluice.client;
+
+import dev.sluice.server.Listen;
+import dev.sluice.server.ServerConfig;
+import dev.sluice.server.SluiceServer;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.concurrent.CountDownLatch;
+
+/** A server as a process of its own, which can be told to end. */
+final class ServerProcess implements AutoCloseable {
+  final Process process;
+  final int port;
+
+  ServerProcess(Path dir) throws IOException {
+    process =
+        new ProcessBuilder(
+                List.of(
+                    Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+                    "-cp",
+                    System.getProperty("java.class.path"),
+                    ServerProcess.class.getName(),
+                    dir.toString()))
+            .redirectError(ProcessBuilder.Redirect.INHERIT)
+            .start();
+    String line = process.inputReader().readLine();
+    if (line == null) {
+      throw new IOException("the server did not start");
+    }
+    port = Integer.parseInt(line);
+  }
+
+  /**
+   * Runs until it is told to end.
+   *
+   * @param arguments the directory of its data
+   */
+  public static void main(String[] arguments) throws Exception {
+    SluiceServer server =
+        SluiceServer.start(
+            ServerConfig.defaults(Path.of(arguments[0])).withListen(Listen.ANYWHERE));
+    Runtime.getRuntime().addShutdownHook(new Thread(server::close));
+    System.out.println(server.grpcPort());
+    new CountDownLatch(1).await();
+  }
+
+  @Override
+  public void close() {
+    process.destroyForcibly();
+  }
+}

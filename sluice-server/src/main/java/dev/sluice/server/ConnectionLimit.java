@@ -1,0 +1,38 @@
+package dev.sluice.server;
+
+import io.grpc.netty.shaded.io.netty.channel.Channel;
+import io.grpc.netty.shaded.io.netty.channel.ChannelHandlerContext;
+import io.grpc.netty.shaded.io.netty.channel.ChannelInboundHandlerAdapter;
+import java.util.concurrent.atomic.AtomicInteger;
+
+/** Closes the connections of gRPC that are too many; stands before what accepts them. */
+final class ConnectionLimit extends ChannelInboundHandlerAdapter {
+  private final int max;
+  private final AtomicInteger open = new AtomicInteger();
+
+  ConnectionLimit(int max) {
+    this.max = max;
+  }
+
+  int open() {
+    return open.get();
+  }
+
+  @Override
+  public boolean isSharable() {
+    return true;
+  }
+
+  @Override
+  public void channelRead(ChannelHandlerContext context, Object accepted) {
+    Channel connection = (Channel) accepted;
+    if (open.incrementAndGet() > max) {
+      open.decrementAndGet();
+      // It belongs to no event loop yet, and so cannot be closed in the ordinary way.
+      connection.unsafe().closeForcibly();
+      return;
+    }
+    connection.closeFuture().addListener(closed -> open.decrementAndGet());
+    context.fireChannelRead(connection);
+  }
+}

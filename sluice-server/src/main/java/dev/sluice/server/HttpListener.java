@@ -1,0 +1,155 @@
+package dev.sluice.server;
+
+import io.undertow.UndertowOptions;
+import io.undertow.connector.ByteBufferPool;
+import io.undertow.protocols.ssl.UndertowXnioSsl;
+import io.undertow.server.DefaultByteBufferPool;
+import io.undertow.server.HttpHandler;
+import io.undertow.server.protocol.http.HttpOpenListener;
+import java.io.IOException;
+import java.net.InetSocketAddress;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+import org.xnio.ChannelListener;
+import org.xnio.ChannelListeners;
+import org.xnio.IoUtils;
+import org.xnio.OptionMap;
+import org.xnio.Options;
+import org.xnio.Sequence;
+import org.xnio.SslClientAuthMode;
+import org.xnio.StreamConnection;
+import org.xnio.Xnio;
+import org.xnio.XnioWorker;
+import org.xnio.channels.AcceptingChannel;
+
+/**
+ * The socket of HTTP. It is put together here, and not by Undertow's builder, because that has no
+ * place to refuse a connection.
+ */
+final class HttpListener implements AutoCloseable {
+  private static final int MAX_HEADERS = 100;
+  private static final int MAX_PARAMETERS = 100;
+  private static final int PARSE_TIMEOUT_MS = 10_000;
+
+  /** Longer than a call may wait. */
+  private static final int IDLE_TIMEOUT_MS = 120_000;
+
+  private static final int IO_THREADS = 2;
+  private static final int BACKLOG = 1_000;
+  private static final int BUFFER_BYTES = 16 << 10;
+  private static final int BUFFERS_OF_A_THREAD = 4;
+  private static final long END_SECONDS = 5;
+
+  private final int maxConnections;
+  private final ByteBufferPool buffers =
+      new DefaultByteBufferPool(true, BUFFER_BYTES, -1, BUFFERS_OF_A_THREAD);
+  private final HttpOpenListener connections;
+  private final XnioWorker worker;
+  private final AcceptingChannel<? extends StreamConnection> socket;
+
+  private HttpListener(
+      InetSocketAddress address, ServerLimits limits, @Nullable TlsMaterial tls, HttpHandler root)
+      throws IOException {
+    maxConnections = limits.maxConnections();
+    connections = new HttpOpenListener(buffers, httpOptions(limits));
+    connections.setRootHandler(root);
+    worker = Xnio.getInstance().createWorker(workerOptions());
+    try {
+      socket = tls == null ? plain(address) : encrypted(address, tls);
+    } catch (IOException | RuntimeException failure) {
+      worker.shutdownNow();
+      throw failure;
+    }
+    socket.resumeAccepts();
+  }
+
+  static HttpListener open(
+      InetSocketAddress address, ServerLimits limits, @Nullable TlsMaterial tls, HttpHandler root)
+      throws IOException {
+    return new HttpListener(address, limits, tls, root);
+  }
+
+  private static OptionMap httpOptions(ServerLimits limits) {
+    return OptionMap.builder()
+        .set(UndertowOptions.BUFFER_PIPELINED_DATA, true)
+        .set(UndertowOptions.MAX_ENTITY_SIZE, (long) limits.maxRequestBytes())
+        .set(UndertowOptions.MAX_HEADER_SIZE, limits.maxHeaderBytes())
+        .set(UndertowOptions.MAX_HEADERS, MAX_HEADERS)
+        .set(UndertowOptions.MAX_PARAMETERS, MAX_PARAMETERS)
+        .set(UndertowOptions.REQUEST_PARSE_TIMEOUT, PARSE_TIMEOUT_MS)
+        .set(UndertowOptions.NO_REQUEST_TIMEOUT, IDLE_TIMEOUT_MS)
+        .set(UndertowOptions.IDLE_TIMEOUT, IDLE_TIMEOUT_MS)
+        .set(UndertowOptions.ENABLE_STATISTICS, true)
+        .set(UndertowOptions.DECODE_URL, false)
+        .getMap();
+  }
+
+  private static OptionMap workerOptions() {
+    int threads = 2 * Runtime.getRuntime().availableProcessors() + 2;
+    return OptionMap.builder()
+        .set(Options.WORKER_IO_THREADS, IO_THREADS)
+        .set(Options.WORKER_TASK_CORE_THREADS, threads)
+        .set(Options.WORKER_TASK_MAX_THREADS, threads)
+        .getMap();
+  }
+
+  private static OptionMap.Builder socketOptions() {
+    return OptionMap.builder()
+        .set(Options.TCP_NODELAY, true)
+        .set(Options.REUSE_ADDRESSES, true)
+        .set(Options.BACKLOG, BACKLOG);
+  }
+
+  private AcceptingChannel<StreamConnection> plain(InetSocketAddress address) throws IOException {
+    ChannelListener<AcceptingChannel<StreamConnection>> accept =
+        ChannelListeners.openListenerAdapter(this::opened);
+    return worker.createStreamConnectionServer(address, accept, socketOptions().getMap());
+  }
+
+  private AcceptingChannel<? extends StreamConnection> encrypted(
+      InetSocketAddress address, TlsMaterial tls) throws IOException {
+    OptionMap.Builder options =
+        socketOptions()
+            .set(Options.SSL_ENABLED_PROTOCOLS, Sequence.of(TlsMaterial.PROTOCOLS))
+            .set(
+                Options.SSL_CLIENT_AUTH_MODE,
+                tls.asksForCertificates()
+                    ? SslClientAuthMode.REQUIRED
+                    : SslClientAuthMode.NOT_REQUESTED);
+    return new UndertowXnioSsl(worker.getXnio(), OptionMap.EMPTY, buffers, tls.http())
+        .createSslConnectionServer(
+            worker, address, ChannelListeners.openListenerAdapter(this::opened), options.getMap());
+  }
+
+  private void opened(StreamConnection connection) {
+    if (openConnections() < maxConnections) {
+      connections.handleEvent(connection);
+    } else {
+      IoUtils.safeClose(connection);
+    }
+  }
+
+  long openConnections() {
+    return connections.getConnectorStatistics().getActiveConnections();
+  }
+
+  int port() {
+    return socket.getLocalAddress(InetSocketAddress.class).getPort();
+  }
+
+  @Override
+  public void close() {
+    IoUtils.safeClose(socket);
+    connections.closeConnections();
+    worker.shutdown();
+    try {
+      if (!worker.awaitTermination(END_SECONDS, TimeUnit.SECONDS)) {
+        worker.shutdownNow();
+      }
+    } catch (InterruptedException now) {
+      worker.shutdownNow();
+      Thread.currentThread().interrupt();
+    }
+    buffers.close();
+  }
+}

@@ -1,0 +1,217 @@
+package dev.sluice.server;
+
+import static dev.sluice.server.TestServer.assertRefused;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import com.google.protobuf.ByteString;
+import dev.sluice.proto.v1.CreateQueueRequest;
+import dev.sluice.proto.v1.EnqueueRequest;
+import dev.sluice.proto.v1.ListQueuesRequest;
+import dev.sluice.proto.v1.NewMessage;
+import dev.sluice.proto.v1.QueuesGrpc;
+import dev.sluice.server.fila.ConsumeRequest;
+import io.grpc.ManagedChannel;
+import io.grpc.Metadata;
+import io.grpc.Status;
+import io.grpc.netty.shaded.io.grpc.netty.NettyChannelBuilder;
+import io.grpc.stub.MetadataUtils;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.Socket;
+import java.net.SocketException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/** What is too large or too many is refused, and all else goes on. */
+@Timeout(60)
+final class TransportLimitsTest {
+  private static final int MAX_CONNECTIONS = 4;
+  private static final int MAX_STREAMS = 3;
+  private static final int MAX_REQUEST = 100_000;
+  private static final int MAX_HEADER = 2_048;
+
+  @TempDir private Path dir;
+  private final List<ManagedChannel> channels = new ArrayList<>();
+  private final List<Socket> sockets = new ArrayList<>();
+  private SluiceServer server;
+
+  @BeforeEach
+  void start() throws IOException {
+    server =
+        SluiceServer.start(
+            ServerConfig.defaults(dir)
+                .withListen(Listen.ANYWHERE)
+                .withLimits(
+                    new ServerLimits(
+                        MAX_CONNECTIONS,
+                        MAX_STREAMS,
+                        MAX_REQUEST,
+                        MAX_HEADER,
+                        Duration.ofSeconds(5))));
+  }
+
+  @AfterEach
+  void stop() throws IOException {
+    channels.forEach(ManagedChannel::shutdownNow);
+    for (Socket socket : sockets) {
+      socket.close();
+    }
+    server.close();
+  }
+
+  private ManagedChannel channel() {
+    ManagedChannel channel =
+        NettyChannelBuilder.forAddress("127.0.0.1", server.grpcPort()).usePlaintext().build();
+    channels.add(channel);
+    return channel;
+  }
+
+  private QueuesGrpc.QueuesBlockingStub queues() {
+    return QueuesGrpc.newBlockingStub(channel());
+  }
+
+  private static void list(QueuesGrpc.QueuesBlockingStub queues) {
+    assertThat(queues.listQueues(ListQueuesRequest.getDefaultInstance())).isNotNull();
+  }
+
+  private Socket connect(int port) throws IOException {
+    Socket socket = new Socket(InetAddress.getLoopbackAddress(), port);
+    socket.setSoTimeout(15_000);
+    sockets.add(socket);
+    return socket;
+  }
+
+  private static boolean isClosedByServer(Socket socket) throws IOException {
+    try {
+      return socket.getInputStream().read() < 0;
+    } catch (SocketException reset) {
+      return true;
+    }
+  }
+
+  @Test
+  void grpc_tooManyConnections_newOnesAreClosedAndOldOnesGoOn() throws Exception {
+    var old = queues();
+    list(old);
+    List<Socket> idle = new ArrayList<>();
+    for (int i = 1; i < MAX_CONNECTIONS; i++) {
+      idle.add(connect(server.grpcPort()));
+    }
+    await().until(() -> server.grpcConnections() == MAX_CONNECTIONS);
+    for (int i = 0; i < 20; i++) {
+      assertThat(isClosedByServer(connect(server.grpcPort()))).isTrue();
+    }
+    assertRefused(() -> list(queues()), Status.Code.UNAVAILABLE, "");
+    list(old);
+    idle.get(0).close();
+    await().until(() -> server.grpcConnections() < MAX_CONNECTIONS);
+    list(queues());
+  }
+
+  @Test
+  void http_tooManyConnections_newOnesAreClosedAndOldOnesGoOn() throws Exception {
+    HttpProbe old = new HttpProbe(server.httpPort());
+    assertThat(old.get("/healthz").status()).isEqualTo(200);
+    List<Socket> idle = new ArrayList<>();
+    for (int i = 1; i < MAX_CONNECTIONS; i++) {
+      idle.add(connect(server.httpPort()));
+    }
+    await().until(() -> server.httpConnections() == MAX_CONNECTIONS);
+    for (int i = 0; i < 20; i++) {
+      assertThat(isClosedByServer(connect(server.httpPort()))).isTrue();
+    }
+    assertThat(old.get("/healthz").status()).isEqualTo(200);
+    idle.get(0).close();
+    await().until(() -> server.httpConnections() < MAX_CONNECTIONS);
+    assertThat(new HttpProbe(server.httpPort()).get("/healthz").status()).isEqualTo(200);
+  }
+
+  @Test
+  void grpc_largestRequest_passesAndALargerOneIsRefused() {
+    var queues = queues();
+    queues.createQueue(CreateQueueRequest.newBuilder().setName("q").build());
+    assertThat(queues.enqueue(message(MAX_REQUEST - 100)).getIdsCount()).isEqualTo(1);
+    assertRefused(
+        () -> queues.enqueue(message(MAX_REQUEST)),
+        Status.Code.RESOURCE_EXHAUSTED,
+        "" + MAX_REQUEST);
+    list(queues);
+  }
+
+  private static EnqueueRequest message(int bytes) {
+    return EnqueueRequest.newBuilder()
+        .setQueue("q")
+        .addMessages(NewMessage.newBuilder().setPayload(ByteString.copyFrom(new byte[bytes])))
+        .build();
+  }
+
+  @Test
+  void http_largestRequest_passesAndALargerOneIsRefused() {
+    HttpProbe http = new HttpProbe(server.httpPort());
+    http.post("/v1/queues", "{\"name\":\"q\"}");
+    String around = "{\"payload\":\"%s\"}";
+    String fits = "x".repeat(MAX_REQUEST - around.length() + 2);
+    assertThat(http.post("/v1/queues/q/messages", around.formatted(fits)).status()).isEqualTo(200);
+    var refused = http.post("/v1/queues/q/messages", around.formatted(fits + "x"));
+    assertThat(refused.status()).isEqualTo(413);
+    assertThat(refused.message()).contains("" + MAX_REQUEST);
+  }
+
+  @Test
+  void grpc_largeHeaders_areRefused() {
+    Metadata headers = new Metadata();
+    headers.put(
+        Metadata.Key.of("x-large", Metadata.ASCII_STRING_MARSHALLER), "x".repeat(2 * MAX_HEADER));
+    var queues = queues();
+    var large = queues.withInterceptors(MetadataUtils.newAttachHeadersInterceptor(headers));
+    assertThat(KeyedServer.codeOf(() -> list(large)))
+        .isIn(Status.Code.INTERNAL, Status.Code.UNKNOWN, Status.Code.RESOURCE_EXHAUSTED);
+    list(queues);
+  }
+
+  @Test
+  void http_largeHeaders_areRefused() throws IOException {
+    Socket socket = connect(server.httpPort());
+    socket
+        .getOutputStream()
+        .write(
+            ("GET /healthz HTTP/1.1\r\nHost: x\r\nX-Large: "
+                    + "x".repeat(2 * MAX_HEADER)
+                    + "\r\n\r\n")
+                .getBytes(StandardCharsets.US_ASCII));
+    String status = new String(socket.getInputStream().readNBytes(12), StandardCharsets.US_ASCII);
+    assertThat(status).startsWith("HTTP/1.1 4");
+  }
+
+  @Test
+  void grpc_tooManyStreamsOfOneConnection_waitForTheirTurn() throws Exception {
+    FilaClient fila = new FilaClient(channel());
+    fila.create("q");
+    List<FilaClient.Stream> streams = new ArrayList<>();
+    for (int i = 0; i < MAX_STREAMS; i++) {
+      streams.add(fila.consume("q"));
+    }
+    await().until(() -> server.openCalls() == MAX_STREAMS);
+    assertRefused(
+        () ->
+            fila.messages
+                .withDeadlineAfter(Duration.ofMillis(200))
+                .consume(ConsumeRequest.newBuilder().setQueue("q").build())
+                .hasNext(),
+        Status.Code.DEADLINE_EXCEEDED,
+        "");
+    list(queues());
+    streams.get(0).cancel();
+    await().until(() -> server.openCalls() < MAX_STREAMS);
+    assertThat(fila.stats("q").getDepth()).isZero();
+  }
+}
