@@ -24,6 +24,7 @@ final class ConnectionLimit extends ChannelInboundHandlerAdapter {
   }
 
   @Override
+  @SuppressWarnings("FutureReturnValueIgnored") // the listener's future is the connection's
   public void channelRead(ChannelHandlerContext context, Object accepted) {
     Channel connection = (Channel) accepted;
     if (open.incrementAndGet() > max) {

@@ -156,6 +156,7 @@ final class GrpcServer {
   }
 
   /** Waits for calls that go on, and ends those that take longer. */
+  @SuppressWarnings("FutureReturnValueIgnored") // threads end by themselves, soon
   void close(Duration drain) {
     calls.refuse();
     try {

@@ -49,6 +49,7 @@ final class TestCertificates {
   record Issued(String name, KeyPair keys, Path certificate, Path key) {}
 
   /** For whom, and how long from now; negative is over. */
+  @SuppressWarnings("ArrayRecordComponent") // not compared
   record Subject(String name, byte[] address, Duration lifetime) {}
 
   Issued authority(String name) throws Exception {
