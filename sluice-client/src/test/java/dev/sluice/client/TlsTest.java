@@ -22,6 +22,7 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.security.KeyStore;
+import java.time.Duration;
 import java.util.Arrays;
 import java.util.Base64;
 import java.util.List;
@@ -98,7 +99,7 @@ final class TlsTest {
         try (Producer producer = known.producer("q");
             Subscription received = known.subscribe("q")) {
           assertThat(producer.send(OutgoingMessage.of("x")).join()).isNotEmpty();
-          received.next().ack().join();
+          received.poll(1, Duration.ofSeconds(10)).get(0).ack().join();
         }
         assertThat(known.queue("q").depth()).isZero();
         assertFails(Code.UNAUTHENTICATED, wrongKey::queues);

@@ -162,7 +162,10 @@ final class GrpcServer {
     try {
       calls.awaitNone(drain.toNanos());
       server.shutdown();
-      server.awaitTermination(LAST_WORDS_MS, TimeUnit.MILLISECONDS);
+      if (!server.awaitTermination(LAST_WORDS_MS, TimeUnit.MILLISECONDS)) {
+        server.shutdownNow();
+        server.awaitTermination(LAST_WORDS_MS, TimeUnit.MILLISECONDS);
+      }
     } catch (InterruptedException now) {
       Thread.currentThread().interrupt();
     } finally {
