@@ -324,6 +324,12 @@ final class AtomicThrottle implements Throttle {
   }
 
   @Override
+  public boolean hasBucket(String key) {
+    requireNonEmpty("key", key);
+    return buckets.present(key) != null;
+  }
+
+  @Override
   public int size() {
     return buckets.size();
   }

@@ -438,6 +438,14 @@ public sealed interface Throttle permits AtomicThrottle {
   List<Snapshot> snapshots();
 
   /**
+   * Whether a request for this key takes up no more memory than there is already.
+   *
+   * @param key not empty
+   * @return whether it has a bucket
+   */
+  boolean hasBucket(String key);
+
+  /**
    * How many keys have a bucket.
    *
    * @return a count that others may be changing

@@ -1,6 +1,5 @@
 package dev.sluice.server;
 
-import dev.sluice.Throttle;
 import dev.sluice.broker.Broker;
 import io.grpc.Server;
 import io.grpc.netty.shaded.io.grpc.netty.NettyServerBuilder;
@@ -20,9 +19,6 @@ import java.util.concurrent.TimeUnit;
  */
 public final class SluiceServer implements AutoCloseable {
   private static final long DRAIN_SECONDS = 10;
-
-  /** How long a stream may outlast its key. */
-  private static final long STREAM_CHECK_SECONDS = 1;
 
   private final Broker broker;
   private final Server grpc;
@@ -51,7 +47,7 @@ public final class SluiceServer implements AutoCloseable {
    *
    * @param config how the server is set up
    * @return the server, ready
-   * @throws IOException if it cannot listen, or the file of keys is damaged
+   * @throws IOException if it cannot listen, or the file of keys or of limits is damaged
    * @throws IllegalArgumentException if others than this machine could call, and without a key
    */
   public static SluiceServer start(ServerConfig config) throws IOException {
@@ -72,8 +68,10 @@ public final class SluiceServer implements AutoCloseable {
     ServerMetrics metrics = new ServerMetrics();
     Broker broker = Broker.open(config.dataDirectory(), config.broker().withMetrics(metrics));
     KeyStore keys;
+    LimitApi limits;
     try {
       keys = KeyStore.open(config.dataDirectory());
+      limits = LimitApi.open(config.dataDirectory());
     } catch (IOException | RuntimeException failure) {
       broker.close();
       throw failure;
@@ -83,13 +81,13 @@ public final class SluiceServer implements AutoCloseable {
         Executors.newFixedThreadPool(2 * Runtime.getRuntime().availableProcessors() + 2);
     QueueApi queues = new QueueApi(broker, timer);
     OpenStreams streams = new OpenStreams();
-    LimitApi limits = new LimitApi(Throttle.create());
     AdminApi admin =
         new AdminApi(broker, new AdminApi.ServerInfo(BuildVersion.number(), clock.millis()));
     KeyApi keyApi = new KeyApi(keys, clock);
     Access.Authenticator authenticator = new KeyAuthenticator(keys, clock, config.bootstrapKey());
     Access access = new Access(authenticator);
-    checkStreams(access, timer);
+    everySecond(timer, access::checkStreams);
+    everySecond(timer, limits::makeRoom);
     Server grpc =
         NettyServerBuilder.forAddress(address)
             .executor(workers)
@@ -121,9 +119,8 @@ public final class SluiceServer implements AutoCloseable {
   }
 
   @SuppressWarnings("FutureReturnValueIgnored") // it ends with the timer
-  private static void checkStreams(Access access, ScheduledExecutorService timer) {
-    timer.scheduleWithFixedDelay(
-        access::checkStreams, STREAM_CHECK_SECONDS, STREAM_CHECK_SECONDS, TimeUnit.SECONDS);
+  private static void everySecond(ScheduledExecutorService timer, Runnable work) {
+    timer.scheduleWithFixedDelay(work, 1, 1, TimeUnit.SECONDS);
   }
 
   /**

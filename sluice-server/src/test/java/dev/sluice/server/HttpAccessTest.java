@@ -2,7 +2,6 @@ package dev.sluice.server;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.sluice.Throttle;
 import dev.sluice.broker.Broker;
 import dev.sluice.server.HttpProbe.Reply;
 import dev.sluice.server.Permission.Kind;
@@ -37,7 +36,7 @@ final class HttpAccessTest {
             HttpAccessTest::authenticate,
             List.of(
                 new HttpQueues(queues),
-                new HttpLimits(new LimitApi(Throttle.create())),
+                new HttpLimits(LimitApi.open(dir)),
                 new HttpEvents(queues, timer, timer),
                 new HttpOperations(queues, new ServerMetrics(), broker::throttles)));
     server.start();
