@@ -32,10 +32,22 @@ final class HttpLimits implements HttpRoute.Group {
   }
 
   /** What a key may have. */
-  record Rate(@Nullable Double ratePerSecond, @Nullable Double burst) {}
+  record Rate(@Nullable Double ratePerSecond, @Nullable Double burst) {
+    LimitApi.Rate toRate() {
+      if (ratePerSecond == null || burst == null) {
+        throw ApiException.invalid(
+            (ratePerSecond == null ? "rate_per_second" : "burst") + " must be there");
+      }
+      return new LimitApi.Rate(ratePerSecond, burst);
+    }
+  }
 
   /** A limit. */
-  record Limit(String key, double ratePerSecond, double burst) {}
+  record Limit(String key, double ratePerSecond, double burst) {
+    static Limit of(String key, LimitApi.Rate rate) {
+      return new Limit(key, rate.perSecond(), rate.burst());
+    }
+  }
 
   /** Tokens by key. */
   record Decide(@Nullable Map<String, @Nullable Long> costs, @Nullable Boolean dryRun) {}
@@ -71,27 +83,16 @@ final class HttpLimits implements HttpRoute.Group {
   private HttpReply list(HttpRequest request) {
     List<Limit> all =
         limits.list(request.caller()).entrySet().stream()
-            .map(each -> limit(each.getKey(), each.getValue()))
+            .map(each -> Limit.of(each.getKey(), each.getValue()))
             .toList();
     return HttpReply.now(HttpAnswer.ok(Map.of("limits", all)));
   }
 
-  private static Limit limit(String key, LimitApi.Rate rate) {
-    return new Limit(key, rate.perSecond(), rate.burst());
-  }
-
   private HttpReply set(HttpRequest request) {
-    Rate wanted = request.read(Rate.class);
-    Double perSecond = wanted.ratePerSecond();
-    Double burst = wanted.burst();
-    if (perSecond == null || burst == null) {
-      throw ApiException.invalid(
-          (perSecond == null ? "rate_per_second" : "burst") + " must be there");
-    }
+    LimitApi.Rate rate = request.read(Rate.class).toRate();
     String key = request.parameter("key");
-    LimitApi.Rate rate = new LimitApi.Rate(perSecond, burst);
     limits.set(request.caller(), key, rate);
-    return HttpReply.now(HttpAnswer.ok(limit(key, rate)));
+    return HttpReply.now(HttpAnswer.ok(Limit.of(key, rate)));
   }
 
   private HttpReply remove(HttpRequest request) {

@@ -105,6 +105,8 @@ public final class SluiceServer implements AutoCloseable {
             List.of(
                 new HttpQueues(queues),
                 new HttpLimits(limits),
+                new HttpAdmin(admin),
+                new HttpKeys(keyApi),
                 new HttpEvents(queues, timer, workers),
                 new HttpOperations(queues, metrics, broker::throttles)));
     SluiceServer server = new SluiceServer(broker, grpc, streams, http, workers, timer);
