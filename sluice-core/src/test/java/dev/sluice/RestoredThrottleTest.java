@@ -148,7 +148,7 @@ final class RestoredThrottleTest {
     for (int step = 0; step < 2_000; step++) {
       clock.advanceNanos(random.nextLong(400_000_000));
       String key = "tenant:" + random.nextInt(5);
-      long cost = 1 + random.nextInt(3);
+      long cost = random.nextLong(1, 4);
       assertThat(throttle.tryConsume(key, cost))
           .as("step %d, %s", step, key)
           .isEqualTo(kept.tryConsume(key, cost));

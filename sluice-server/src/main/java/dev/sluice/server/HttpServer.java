@@ -42,11 +42,12 @@ final class HttpServer implements AutoCloseable {
   HttpServer(
       InetSocketAddress address,
       Access.Authenticator authenticator,
+      Tracing tracing,
       List<? extends HttpRoute.Group> groups) {
     this.address = address;
     this.authenticator = authenticator;
     this.routes = groups.stream().flatMap(group -> group.routes().stream()).toList();
-    this.drain = new GracefulShutdownHandler(this::route);
+    this.drain = new GracefulShutdownHandler(tracing.around(this::route, routes));
     this.undertow =
         Undertow.builder()
             .addHttpListener(address.getPort(), address.getHostString())

@@ -24,6 +24,7 @@ public final class SluiceServer implements AutoCloseable {
   private final Server grpc;
   private final OpenStreams streams;
   private final HttpServer http;
+  private final Tracing tracing;
   private final ExecutorService workers;
   private final ScheduledExecutorService timer;
 
@@ -32,12 +33,14 @@ public final class SluiceServer implements AutoCloseable {
       Server grpc,
       OpenStreams streams,
       HttpServer http,
+      Tracing tracing,
       ExecutorService workers,
       ScheduledExecutorService timer) {
     this.broker = broker;
     this.grpc = grpc;
     this.streams = streams;
     this.http = http;
+    this.tracing = tracing;
     this.workers = workers;
     this.timer = timer;
   }
@@ -88,10 +91,11 @@ public final class SluiceServer implements AutoCloseable {
     Access access = new Access(authenticator);
     everySecond(timer, access::checkStreams);
     everySecond(timer, limits::makeRoom);
+    Tracing tracing = Tracing.of(config.telemetry());
     Server grpc =
         NettyServerBuilder.forAddress(address)
             .executor(workers)
-            .intercept(access)
+            .intercept(tracing.around(access))
             .addService(new QueueService(queues, streams))
             .addService(new LimitService(limits))
             .addService(new AdminService(admin, keyApi))
@@ -102,6 +106,7 @@ public final class SluiceServer implements AutoCloseable {
         new HttpServer(
             new InetSocketAddress(address.getAddress(), config.listen().httpPort()),
             authenticator,
+            tracing,
             List.of(
                 new HttpQueues(queues),
                 new HttpLimits(limits),
@@ -109,7 +114,7 @@ public final class SluiceServer implements AutoCloseable {
                 new HttpKeys(keyApi),
                 new HttpEvents(queues, timer, workers),
                 new HttpOperations(queues, metrics, broker::throttles)));
-    SluiceServer server = new SluiceServer(broker, grpc, streams, http, workers, timer);
+    SluiceServer server = new SluiceServer(broker, grpc, streams, http, tracing, workers, timer);
     try {
       grpc.start();
       http.start();
@@ -165,6 +170,7 @@ public final class SluiceServer implements AutoCloseable {
     broker.close();
     timer.shutdownNow();
     workers.shutdownNow();
+    tracing.close();
     ServerLog.closed();
   }
 }

@@ -34,6 +34,7 @@ final class HttpAccessTest {
         new HttpServer(
             new InetSocketAddress(InetAddress.getLoopbackAddress(), 0),
             HttpAccessTest::authenticate,
+            Tracing.OFF,
             List.of(
                 new HttpQueues(queues),
                 new HttpLimits(LimitApi.open(dir)),
