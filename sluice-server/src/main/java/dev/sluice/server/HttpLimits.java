@@ -18,6 +18,7 @@ final class HttpLimits implements HttpRoute.Group {
   private static final int OK = 200;
   private static final int TOO_MANY_REQUESTS = 429;
   private static final long NANOS = 1_000_000_000L;
+  private static final double MAX_INTEGER = 999_999_999_999_999.0;
 
   /** The header fields name no more keys, so that every client can take them. */
   private static final int MAX_NAMED = 8;
@@ -146,21 +147,22 @@ final class HttpLimits implements HttpRoute.Group {
   }
 
   private static String policy(Throttle.Snapshot limit) {
-    String quota = quoted(limit.key()) + ";q=" + (long) limit.burst();
+    String quota = quoted(limit.key()) + ";q=" + whole(limit.burst());
     return limit.ratePerSecond() > 0
-        ? quota + ";w=" + ceiling(limit.burst() / limit.ratePerSecond())
+        ? quota + ";w=" + whole(Math.ceil(limit.burst() / limit.ratePerSecond()))
         : quota;
   }
 
   private static String state(Throttle.Snapshot limit) {
-    String left = quoted(limit.key()) + ";r=" + (long) Math.max(0, limit.level());
+    String left = quoted(limit.key()) + ";r=" + whole(limit.level());
     return limit.ratePerSecond() > 0
-        ? left + ";t=" + ceiling((limit.burst() - limit.level()) / limit.ratePerSecond())
+        ? left + ";t=" + whole(Math.ceil((limit.burst() - limit.level()) / limit.ratePerSecond()))
         : left;
   }
 
-  private static long ceiling(double seconds) {
-    return (long) Math.ceil(Math.max(0, seconds));
+  /** An integer of a structured field, which has at most 15 digits. */
+  private static long whole(double value) {
+    return (long) Math.min(MAX_INTEGER, Math.max(0, value));
   }
 
   /** A string of a structured field: printable ASCII; everything else is percent-encoded. */
