@@ -178,10 +178,12 @@ final class LimitRestartTest {
 
   @Test
   void limits_areBounded() throws IOException {
-    LimitApi limits = LimitApi.open(dir);
+    List<LimitApi.Stored> most = new ArrayList<>();
     for (int i = 0; i < LimitApi.MAX_TEMPLATES; i++) {
-      limits.set(Caller.ANYBODY, "t" + i + ":*", new Rate(1, 1));
+      most.add(new LimitApi.Stored("t" + i + ":*", 1, 1));
     }
+    new ListFile<>(dir, "limits", LimitApi.Stored.class).write(most);
+    LimitApi limits = LimitApi.open(dir);
     assertThatThrownBy(() -> limits.set(Caller.ANYBODY, "one:*", new Rate(1, 1)))
         .hasMessageContaining("1000 templates")
         .isInstanceOfSatisfying(
