@@ -13,6 +13,14 @@ import picocli.CommandLine.Option;
     description = "Decides who may go now, who waits, and for how long.",
     synopsisSubcommandLabel = "COMMAND",
     commandListHeading = "%nCommands:%n",
+    exitCodeListHeading = "%nExit codes:%n",
+    exitCodeList = {
+      "0:done",
+      "1:the server refused or failed",
+      "2:wrong usage; nothing was done",
+      "3:a limit said no (limit decide)",
+      "4:the server cannot be reached or does not answer"
+    },
     footer = {"", "Try 'sluice demo', or 'sluice COMMAND --help'."})
 public final class Sluice extends Action {
   @Option(
@@ -32,10 +40,18 @@ public final class Sluice extends Action {
     CommandLine sluice =
         new CommandLine(new Sluice())
             .addSubcommand(new ServeCommand())
+            .addSubcommand(QueueCommands.of(surroundings))
+            .addSubcommand(MessageCommands.of(surroundings))
+            .addSubcommand(new RedriveCommand(surroundings))
+            .addSubcommand(ConfigCommands.of(surroundings))
+            .addSubcommand(ThrottleCommands.of(surroundings))
+            .addSubcommand(LimitCommands.of(surroundings))
+            .addSubcommand(KeyCommands.of(surroundings))
+            .addSubcommand(new TopCommand(surroundings))
             .addSubcommand(new DemoCommand(surroundings))
             .addSubcommand(new SimulateCommand(surroundings))
             .addSubcommand(new CompletionCommand())
-            .addSubcommand(new VersionCommand())
+            .addSubcommand(new VersionCommand(surroundings))
             .addSubcommand(new HelpCommand());
     return sluice
         .setExpandAtFiles(false)
