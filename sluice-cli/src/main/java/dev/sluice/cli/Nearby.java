@@ -9,9 +9,12 @@ final class Nearby {
 
   private Nearby() {}
 
-  /** Those that differ from {@code wanted} by at most a third of its letters, nearest first. */
+  /** Of so many letters two may be wrong, as when they are swapped. */
+  private static final int LONG_ENOUGH = 4;
+
+  /** Those that differ from {@code wanted} by about a third of its letters, nearest first. */
   static List<String> of(String wanted, List<String> names) {
-    int most = Math.max(1, wanted.length() / 3);
+    int most = wanted.length() < LONG_ENOUGH ? 1 : Math.max(2, wanted.length() / 3);
     return names.stream()
         .filter(name -> distance(wanted, name) <= most)
         .sorted(Comparator.comparingInt((String name) -> distance(wanted, name)))

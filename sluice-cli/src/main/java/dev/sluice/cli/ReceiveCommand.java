@@ -44,8 +44,8 @@ final class ReceiveCommand extends QueueCommands.OfQueue {
       names = "--wait",
       paramLabel = "DURATION",
       converter = Converters.DurationConverter.class,
-      description = "How long to wait for messages, at most 30s. Default: not at all.")
-  private Duration wait = Duration.ZERO;
+      description = "How long to wait for messages, at most 30s. Default: 1s.")
+  private Duration wait = Duration.ofSeconds(1);
 
   @Option(names = "--ack", description = "Acknowledge each once it was printed.")
   private boolean ack;
@@ -88,7 +88,7 @@ final class ReceiveCommand extends QueueCommands.OfQueue {
     client.administration().serverInfo();
     long left = count == null ? Long.MAX_VALUE : count;
     try (Subscription subscription = client.subscribe(queue, PREFETCH)) {
-      while (left > 0 && !out().checkError()) {
+      while (left > 0 && !outputClosed()) {
         List<ReceivedMessage> batch = subscription.poll((int) Math.min(left, PREFETCH), GLANCE);
         if (!printed(batch)) {
           return;
@@ -101,7 +101,7 @@ final class ReceiveCommand extends QueueCommands.OfQueue {
   /** False if nobody reads; what was not seen is then given back. */
   private boolean printed(List<ReceivedMessage> batch) {
     batch.forEach(message -> out().println(json ? MessageText.json(message) : text(message)));
-    boolean seen = !out().checkError();
+    boolean seen = !outputClosed();
     List<CompletableFuture<Void>> settled = new ArrayList<>();
     if (!seen || ack) {
       batch.forEach(message -> settled.add(seen ? message.ack() : message.release()));

@@ -102,7 +102,7 @@ final class TopCommand extends ServerAction {
       }
       before = now;
       if (round == rounds
-          || out().checkError()
+          || outputClosed()
           || !pacer.sleepUntil(now.nanos() + interval.toNanos())) {
         return;
       }
