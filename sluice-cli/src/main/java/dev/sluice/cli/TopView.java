@@ -27,7 +27,7 @@ final class TopView {
    * @param address where the server is
    * @param before the sample before, if there is one
    * @param now the sample
-   * @param width no line is longer, unless names had to be cut to nothing
+   * @param width no line is longer
    * @param height the most lines; 0: any number
    */
   static List<String> lines(
@@ -49,8 +49,9 @@ final class TopView {
               queue.consumers(),
               change(perSecond(before, now, queue))));
     }
-    List<String> throttled = throttled(now, name);
-    return fitting(lines, throttled, height);
+    return fitting(lines, throttled(now, name), height).stream()
+        .map(line -> line.substring(0, Math.min(line.length(), width)))
+        .toList();
   }
 
   /** By how much the depth changes, from the sample before. */

@@ -9,6 +9,7 @@ import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.TreeSet;
 import java.util.regex.MatchResult;
 import java.util.regex.Pattern;
@@ -35,7 +36,8 @@ final class CommandLineDocsTest {
   /** By heading. */
   private static Map<String, String> sections() throws Exception {
     Map<String, String> sections = new LinkedHashMap<>();
-    for (String part : SECTION.split(Files.readString(Path.of("../docs/cli.md")))) {
+    for (String part :
+        SECTION.splitAsStream(Files.readString(Path.of("../docs/cli.md"))).toList()) {
       sections.put(part.lines().findFirst().orElseThrow(), part);
     }
     return sections;
@@ -47,8 +49,8 @@ final class CommandLineDocsTest {
     return all;
   }
 
-  private static TreeSet<String> options(CommandLine command) {
-    TreeSet<String> names = new TreeSet<>();
+  private static Set<String> options(CommandLine command) {
+    Set<String> names = new TreeSet<>();
     for (OptionSpec option : command.getCommandSpec().options()) {
       Arrays.stream(option.names()).filter(name -> name.startsWith("--")).forEach(names::add);
       if (option.negatable()) {
@@ -82,15 +84,15 @@ final class CommandLineDocsTest {
 
   @Test
   void page_namesNoOtherOption() throws Exception {
-    TreeSet<String> known = new TreeSet<>();
+    Set<String> known = new TreeSet<>();
     commands().values().stream()
         .flatMap(command -> withSubcommands(command).stream())
         .forEach(command -> known.addAll(options(command)));
     assertThat(known).containsAll(named(String.join("\n", sections().values())));
   }
 
-  private static TreeSet<String> named(String text) {
-    TreeSet<String> names = new TreeSet<>();
+  private static Set<String> named(String text) {
+    Set<String> names = new TreeSet<>();
     OPTION.matcher(text).results().map(MatchResult::group).forEach(names::add);
     return names;
   }

@@ -61,6 +61,7 @@ final class TopCommandTest {
     List<String> lines = TopView.lines("host:1", null, wide, 60, 24);
     assertThat(lines).allMatch(line -> line.length() <= 60);
     assertThat(lines.get(2)).startsWith("x".repeat(12) + "...");
+    assertThat(TopView.lines("host:1", null, wide, 30, 24)).allMatch(line -> line.length() <= 30);
     assertThat(TopView.lines("host:1", null, sample(0, 9), 80, 6))
         .hasSize(6)
         .element(5)
