@@ -39,6 +39,12 @@ final class AtomicThrottle implements Throttle {
   }
 
   @Override
+  public void restoreRate(String key, double ratePerSecond, double burst) {
+    requireNonEmpty("key", key);
+    buckets.restore(key, new Limit.Rate(ratePerSecond, burst));
+  }
+
+  @Override
   public boolean removeRate(String key) {
     requireNonEmpty("key", key);
     return buckets.remove(key, clock.nanoTime());
@@ -47,6 +53,11 @@ final class AtomicThrottle implements Throttle {
   @Override
   public void setTemplate(String pattern, double ratePerSecond, double burst) {
     buckets.setTemplate(prefix(pattern), new Limit.Rate(ratePerSecond, burst));
+  }
+
+  @Override
+  public void restoreTemplate(String pattern, double ratePerSecond, double burst) {
+    buckets.restoreTemplate(prefix(pattern), new Limit.Rate(ratePerSecond, burst));
   }
 
   @Override
@@ -310,6 +321,12 @@ final class AtomicThrottle implements Throttle {
       snapshot(bucket.key, nowNanos).ifPresent(snapshots::add);
     }
     return snapshots;
+  }
+
+  @Override
+  public boolean hasBucket(String key) {
+    requireNonEmpty("key", key);
+    return buckets.present(key) != null;
   }
 
   @Override

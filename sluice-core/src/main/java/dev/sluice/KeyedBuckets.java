@@ -28,6 +28,11 @@ final class KeyedBuckets {
    * whoever makes a bucket reads it inside the map's computation for that key, and so after any
    * removal of that key. Starting full as of lastFull, the new bucket grants nothing the old one
    * would not have granted: eviction shows in memory only.
+   *
+   * Restored rules. A template can have keys that start otherwise than full; it then holds how they
+   * stand, and that goes over to another limit as a bucket's own level would. So whatever bucket a
+   * key has is full no earlier than its template's unused keys are, and an evicted one comes back
+   * full. From when they are full on, such a template is like any other.
    */
   private final NanoClock clock;
 
@@ -95,17 +100,53 @@ final class KeyedBuckets {
 
   private @Nullable KeyedBucket fromTemplate(String key, long nowNanos) {
     Template template = templates.match(key);
-    return template == null ? null : full(key, template.scale, template, nowNanos);
+    return template == null ? null : unused(key, template, nowNanos);
   }
 
-  /** A full bucket; what is put into the map must be made in a computation for its key. */
-  private KeyedBucket full(String key, Scale scale, @Nullable Template template, long nowNanos) {
+  private KeyedBucket unused(String key, Template template, long nowNanos) {
+    return fresh(key, template.scale, template, template.unused, nowNanos);
+  }
+
+  /**
+   * A bucket that stands so, or full; what is put into the map must be made in a computation for
+   * its key.
+   */
+  private KeyedBucket fresh(
+      String key,
+      Scale scale,
+      @Nullable Template template,
+      @Nullable Standing unused,
+      long nowNanos) {
     boolean anyEvicted = evicted;
     long lastNanos = lastFullNanos;
     long atNanos = anyEvicted ? Axis.later(nowNanos, lastNanos) : nowNanos;
+    atNanos = unused == null ? atNanos : Axis.later(atNanos, unused.sinceNanos());
     Axis axis = axes.covering(scale, atNanos);
     long fullAt = anyEvicted ? Math.max(0, axis.unitsAt(lastNanos)) : 0;
+    if (unused != null) {
+      fullAt = Math.max(fullAt, unused.carriedTo(axis, atNanos).fullAt());
+    }
     return new KeyedBucket(key, axis, template, ids.getAndIncrement(), fullAt);
+  }
+
+  /** How keys stand under another limit that this template would make; null if full. */
+  private @Nullable Standing unused(@Nullable Template template, Scale scale) {
+    Standing before = template == null ? null : template.unused;
+    long nowNanos = clock.nanoTime();
+    if (before == null || before.isFull(nowNanos)) {
+      return null;
+    }
+    return carry(before, scale, nowNanos);
+  }
+
+  private Standing carry(Standing before, Scale scale, long nowNanos) {
+    long atNanos = Axis.later(nowNanos, before.sinceNanos());
+    return before.carriedTo(axes.covering(scale, atNanos), atNanos);
+  }
+
+  private Standing empty(Scale scale) {
+    long nowNanos = clock.nanoTime();
+    return Standing.emptyAt(axes.covering(scale, nowNanos), nowNanos);
   }
 
   /** Makes way for whoever found that {@code bucket} is sealed or cannot note its grant. */
@@ -119,11 +160,23 @@ final class KeyedBuckets {
     }
   }
 
+  /** Sets the rate of {@code key} alone; a bucket that has to be made is empty. */
+  void restore(String key, Limit.Rate limit) {
+    Scale scale = axes.scaleOf(limit);
+    long nowNanos = clock.nanoTime();
+    map.computeIfAbsent(key, absent -> fresh(absent, scale, null, empty(scale), nowNanos));
+    set(key, limit, nowNanos);
+  }
+
   /** Sets the rate of {@code key} alone. */
   void set(String key, Limit.Rate limit, long nowNanos) {
     Scale scale = axes.scaleOf(limit);
     for (; ; ) {
-      KeyedBucket bucket = map.computeIfAbsent(key, absent -> full(absent, scale, null, nowNanos));
+      KeyedBucket bucket =
+          map.computeIfAbsent(
+              key,
+              absent ->
+                  fresh(absent, scale, null, unused(templates.match(absent), scale), nowNanos));
       boolean isSet = bucket.template == null && bucket.axis.scale().equals(scale);
       if (isSet || replace(bucket, scale, null, nowNanos)) {
         return;
@@ -149,8 +202,17 @@ final class KeyedBuckets {
     synchronized (rules) {
       Template present = templates.withPrefix(prefix);
       if (present == null || !present.scale.equals(scale)) {
-        publish(templates.with(prefix, scale));
+        Standing unused = unused(templates.match(prefix), scale);
+        publish(templates.with(new Template(prefix, scale, unused)));
       }
+    }
+  }
+
+  /** Sets a template whose keys are empty now, but for those that have a bucket. */
+  void restoreTemplate(String prefix, Limit.Rate limit) {
+    Scale scale = axes.scaleOf(limit);
+    synchronized (rules) {
+      publish(templates.with(new Template(prefix, scale, empty(scale))));
     }
   }
 
@@ -197,14 +259,12 @@ final class KeyedBuckets {
     }
     boolean replaced = false;
     try {
-      long atNanos = Axis.later(nowNanos, clock.nanoTime());
-      atNanos = Axis.later(atNanos, bucket.axis.usedUntilNanos(bucket.fullAt()));
-      Axis axis = axes.covering(scale, atNanos);
-      long fullAt = bucket.axis.carry(bucket.fullAt(), axis.usedFrom(atNanos));
+      Standing before = new Standing(bucket.axis, bucket.fullAt());
+      Standing next = carry(before, scale, Axis.later(nowNanos, clock.nanoTime()));
       map.replace(
           bucket.key,
           bucket,
-          new KeyedBucket(bucket.key, axis, template, ids.getAndIncrement(), fullAt));
+          new KeyedBucket(bucket.key, next.axis(), template, ids.getAndIncrement(), next.fullAt()));
       replaced = true;
     } finally {
       if (replaced) {

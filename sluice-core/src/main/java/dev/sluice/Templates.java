@@ -35,15 +35,15 @@ record Templates(List<Template> longestFirst) {
   }
 
   /** With this template too; those that may lose keys to it are renewed. */
-  Templates with(String prefix, Scale scale) {
+  Templates with(Template added) {
     List<Template> next = new ArrayList<>();
     for (Template template : longestFirst) {
-      if (!template.prefix.equals(prefix)) {
-        boolean losesKeys = prefix.startsWith(template.prefix);
-        next.add(losesKeys ? new Template(template.prefix, template.scale) : template);
+      if (!template.prefix.equals(added.prefix)) {
+        boolean losesKeys = added.prefix.startsWith(template.prefix);
+        next.add(losesKeys ? template.renewed() : template);
       }
     }
-    next.add(new Template(prefix, scale));
+    next.add(added);
     next.sort(Comparator.comparingInt((Template template) -> template.prefix.length()).reversed());
     return new Templates(List.copyOf(next));
   }

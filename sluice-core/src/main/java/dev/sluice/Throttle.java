@@ -89,6 +89,20 @@ public sealed interface Throttle permits AtomicThrottle {
   void setRate(String key, double ratePerSecond, double burst, long nowNanos);
 
   /**
+   * {@link #setRate(String, double, double)}, for a key whose tokens may all have been consumed
+   * where nobody remembers it, such as before a restart.
+   *
+   * <p>A key that had no bucket gets an empty one: at first it has what accrues from now on, and a
+   * rate of 0 never grants again. So the window bound holds over what is not remembered.
+   *
+   * @param key not empty
+   * @param ratePerSecond tokens that accrue in one second; 0 means that none ever do
+   * @param burst the most tokens held; less than 1 means that none is ever granted
+   * @throws IllegalArgumentException if an argument is negative, not a number or out of range
+   */
+  void restoreRate(String key, double ratePerSecond, double burst);
+
+  /**
    * Removes a rate that was set for one key; what it had consumed is forgotten.
    *
    * <p>If a template matches the key, its bucket goes over to that with its tokens.
@@ -111,6 +125,22 @@ public sealed interface Throttle permits AtomicThrottle {
    *     the pattern has no asterisk at its end or another one elsewhere
    */
   void setTemplate(String pattern, double ratePerSecond, double burst);
+
+  /**
+   * {@link #setTemplate}, for keys whose tokens may all have been consumed where nobody remembers
+   * it, such as before a restart.
+   *
+   * <p>Every key without a bucket is as if it had been empty at this call, whenever its bucket is
+   * made. Changing the template, or setting a narrower one or a rate for one of its keys, keeps
+   * that: no key gains tokens by it before the time at which they would have been there anyway.
+   *
+   * @param pattern a prefix and an asterisk, such as {@code tenant:*}
+   * @param ratePerSecond as for {@link #restoreRate}
+   * @param burst as for {@link #restoreRate}
+   * @throws IllegalArgumentException if an argument is negative, not a number or out of range, or
+   *     the pattern has no asterisk at its end or another one elsewhere
+   */
+  void restoreTemplate(String pattern, double ratePerSecond, double burst);
 
   /**
    * Removes a template; keys that no other one matches pass from now on.
@@ -406,6 +436,14 @@ public sealed interface Throttle permits AtomicThrottle {
    * @return in no particular order
    */
   List<Snapshot> snapshots();
+
+  /**
+   * Whether a request for this key takes up no more memory than there is already.
+   *
+   * @param key not empty
+   * @return whether it has a bucket
+   */
+  boolean hasBucket(String key);
 
   /**
    * How many keys have a bucket.

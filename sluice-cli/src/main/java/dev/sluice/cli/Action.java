@@ -28,4 +28,9 @@ abstract class Action implements Callable<Integer> {
   final PrintWriter err() {
     return spec.commandLine().getErr();
   }
+
+  /** Whether whoever read the output has gone; a stream that swallows errors has to be asked. */
+  final boolean outputClosed() {
+    return out().checkError() || System.out.checkError();
+  }
 }

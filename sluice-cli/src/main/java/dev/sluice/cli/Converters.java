@@ -25,6 +25,30 @@ final class Converters {
     }
   }
 
+  /** A number that fits an int. */
+  static final class SmallNumberConverter implements ITypeConverter<Integer> {
+    @Override
+    public Integer convert(String text) {
+      return converted(() -> WholeNumbers.parseSmall("it", text));
+    }
+  }
+
+  /** A number with decimals, such as {@code 0.5}. */
+  static final class DecimalConverter implements ITypeConverter<Double> {
+    @Override
+    public Double convert(String text) {
+      return converted(() -> WholeNumbers.parseDecimal("it", text));
+    }
+  }
+
+  /** A duration of whole milliseconds, which may be zero. */
+  static final class DurationConverter implements ITypeConverter<Duration> {
+    @Override
+    public Duration convert(String text) {
+      return converted(() -> Durations.parseMillis(text));
+    }
+  }
+
   /** Tokens per period, such as {@code 10/1s}. */
   static final class RefillConverter implements ITypeConverter<Refill> {
     @Override

@@ -3,6 +3,7 @@ package dev.sluice.cli;
 import dev.sluice.Limit;
 import java.math.BigDecimal;
 import java.math.RoundingMode;
+import java.time.Duration;
 import java.util.List;
 import java.util.Locale;
 import java.util.regex.Matcher;
@@ -67,6 +68,16 @@ final class Durations {
           "a duration is a whole number of nanoseconds: " + Quoted.of(text));
     }
     return nanos.longValueExact();
+  }
+
+  /** For what is told to a server, which counts milliseconds. */
+  static Duration parseMillis(String text) {
+    Duration duration = Duration.ofNanos(parseNanos(text));
+    if (duration.toNanosPart() % Unit.MS.nanos != 0) {
+      throw new InvalidInputException(
+          "a duration must be whole milliseconds here: " + Quoted.of(text));
+    }
+    return duration;
   }
 
   /** In the unit that reads best; {@link #parseNanos} takes it back. */

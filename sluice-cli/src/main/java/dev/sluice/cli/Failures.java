@@ -21,13 +21,20 @@ final class Failures {
     return ExitCode.USAGE;
   }
 
-  /** Input that a command refuses; anything else is a bug and shows where. */
+  /**
+   * Input that a command refuses, or work that it could not do; anything else is a bug and shows
+   * where.
+   */
   static int onExecution(Exception failure, CommandLine command, ParseResult parsed) {
     PrintWriter err = command.getErr();
     String name = command.getCommandSpec().qualifiedName();
     if (failure instanceof InvalidInputException) {
       err.println(name + ": " + failure.getMessage());
       return ExitCode.USAGE;
+    }
+    if (failure instanceof CommandFailedException failed) {
+      err.println(name + ": " + failed.getMessage());
+      return failed.exitCode();
     }
     err.println(name + ": unexpected failure, please report it:");
     failure.printStackTrace(err);

@@ -1,5 +1,9 @@
 package dev.sluice.cli;
 
+import java.util.Collection;
+import java.util.Map;
+import java.util.stream.Collectors;
+
 /** Writes one JSON object; as much of JSON as this command line prints. */
 final class Json {
   private final StringBuilder text = new StringBuilder("{");
@@ -24,6 +28,28 @@ final class Json {
 
   Json put(String name, Json value) {
     return putRaw(name, value.toString());
+  }
+
+  Json put(String name, double value) {
+    return putRaw(name, Double.toString(value));
+  }
+
+  Json put(String name, Map<String, String> values) {
+    Json object = object();
+    values.forEach(object::put);
+    return put(name, object);
+  }
+
+  Json putTexts(String name, Collection<String> values) {
+    return putArray(name, values.stream().map(Json::quote).toList());
+  }
+
+  Json putObjects(String name, Collection<Json> values) {
+    return putArray(name, values.stream().map(Json::toString).toList());
+  }
+
+  private Json putArray(String name, Collection<String> values) {
+    return putRaw(name, values.stream().collect(Collectors.joining(",", "[", "]")));
   }
 
   private Json putRaw(String name, String value) {

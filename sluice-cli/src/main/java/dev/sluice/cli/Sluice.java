@@ -1,5 +1,9 @@
 package dev.sluice.cli;
 
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.Set;
+import java.util.function.Supplier;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.ExitCode;
@@ -13,8 +17,21 @@ import picocli.CommandLine.Option;
     description = "Decides who may go now, who waits, and for how long.",
     synopsisSubcommandLabel = "COMMAND",
     commandListHeading = "%nCommands:%n",
+    exitCodeListHeading = "%nExit codes:%n",
+    exitCodeList = {
+      "0:done",
+      "1:the server refused or failed",
+      "2:wrong usage; nothing was done",
+      "3:a limit said no (limit decide)",
+      "4:the server cannot be reached or does not answer"
+    },
     footer = {"", "Try 'sluice demo', or 'sluice COMMAND --help'."})
 public final class Sluice extends Action {
+  private static final String SERVE = "serve";
+
+  /** Commands that speak of all others. */
+  private static final Set<String> WANT_ALL = Set.of("completion", "help");
+
   @Option(
       names = {"-V", "--version"},
       versionHelp = true,
@@ -24,19 +41,55 @@ public final class Sluice extends Action {
   private Sluice() {}
 
   public static void main(String[] args) {
-    System.exit(commandLine(Surroundings.ofProcess()).execute(args));
+    if (args.length > 0 && !args[0].equals(SERVE)) {
+      silenceLibraries();
+    }
+    System.exit(commandLine(Surroundings.ofProcess(), args).execute(args));
   }
 
-  /** The whole command line. A new command is a class, and a line here. */
+  /** A client says what there is to say itself, and starts sooner without a logging system. */
+  private static void silenceLibraries() {
+    System.setProperty("slf4j.provider", "org.slf4j.helpers.NOP_FallbackServiceProvider");
+    System.setProperty("slf4j.internal.verbosity", "ERROR");
+  }
+
+  /** A new command is a class, and a line here. */
+  private static Map<String, Supplier<Object>> commands(Surroundings surroundings) {
+    Map<String, Supplier<Object>> commands = new LinkedHashMap<>();
+    commands.put(SERVE, () -> new ServeCommand());
+    commands.put("queue", () -> QueueCommands.of(surroundings));
+    commands.put("message", () -> MessageCommands.of(surroundings));
+    commands.put("redrive", () -> new RedriveCommand(surroundings));
+    commands.put("config", () -> ConfigCommands.of(surroundings));
+    commands.put("throttle", () -> ThrottleCommands.of(surroundings));
+    commands.put("limit", () -> LimitCommands.of(surroundings));
+    commands.put("key", () -> KeyCommands.of(surroundings));
+    commands.put("top", () -> new TopCommand(surroundings));
+    commands.put("demo", () -> new DemoCommand(surroundings));
+    commands.put("simulate", () -> new SimulateCommand(surroundings));
+    commands.put("completion", CompletionCommand::new);
+    commands.put("version", () -> new VersionCommand(surroundings));
+    commands.put("help", HelpCommand::new);
+    return commands;
+  }
+
+  /** The whole command line. */
   static CommandLine commandLine(Surroundings surroundings) {
-    CommandLine sluice =
-        new CommandLine(new Sluice())
-            .addSubcommand(new ServeCommand())
-            .addSubcommand(new DemoCommand(surroundings))
-            .addSubcommand(new SimulateCommand(surroundings))
-            .addSubcommand(new CompletionCommand())
-            .addSubcommand(new VersionCommand())
-            .addSubcommand(new HelpCommand());
+    CommandLine sluice = new CommandLine(new Sluice());
+    commands(surroundings).values().forEach(command -> sluice.addSubcommand(command.get()));
+    return handling(sluice);
+  }
+
+  /** As much of it as {@code args} need: to look at every command and its options takes time. */
+  static CommandLine commandLine(Surroundings surroundings, String[] args) {
+    Supplier<Object> only =
+        args.length == 0 || WANT_ALL.contains(args[0]) ? null : commands(surroundings).get(args[0]);
+    return only == null
+        ? commandLine(surroundings)
+        : handling(new CommandLine(new Sluice()).addSubcommand(only.get()));
+  }
+
+  private static CommandLine handling(CommandLine sluice) {
     return sluice
         .setExpandAtFiles(false)
         .setParameterExceptionHandler(Failures::onUsage)

@@ -4,15 +4,22 @@ import java.io.PrintWriter;
 import java.util.List;
 import java.util.function.Function;
 
-/** Prints rows in right-aligned columns under a header. */
+/** Prints rows in right-aligned columns under a header; the first ones may be left-aligned. */
 final class Table<R> {
   private static final String GAP = "  ";
 
+  private final int leftAligned;
   private final List<String> header;
   private final Function<R, List<String>> cells;
 
   /** A table with these column names, whose rows {@code cells} takes apart. */
   Table(List<String> header, Function<R, List<String>> cells) {
+    this(0, header, cells);
+  }
+
+  /** A table of which so many columns are left-aligned. */
+  Table(int leftAligned, List<String> header, Function<R, List<String>> cells) {
+    this.leftAligned = leftAligned;
     this.header = header;
     this.cells = cells;
   }
@@ -36,12 +43,13 @@ final class Table<R> {
     }
   }
 
-  private static void printLine(int[] widths, List<String> line, PrintWriter out) {
+  private void printLine(int[] widths, List<String> line, PrintWriter out) {
     StringBuilder text = new StringBuilder();
     for (int i = 0; i < widths.length; i++) {
       text.append(i == 0 ? "" : GAP);
-      text.append(" ".repeat(widths[i] - line.get(i).length())).append(line.get(i));
+      String space = " ".repeat(widths[i] - line.get(i).length());
+      text.append(i < leftAligned ? line.get(i) + space : space + line.get(i));
     }
-    out.println(text);
+    out.println(text.toString().stripTrailing());
   }
 }

@@ -1,27 +1,51 @@
 package dev.sluice.cli;
 
+import dev.sluice.client.ServerInfo;
+import dev.sluice.client.SluiceClient;
 import picocli.CommandLine.Command;
-import picocli.CommandLine.ExitCode;
-import picocli.CommandLine.Option;
 
 /** {@code sluice version}. */
-@Command(name = "version", description = "Print the version and what it runs on.")
-final class VersionCommand extends Action {
-  @Option(names = "--json", description = "Print a JSON object.")
-  private boolean json;
+@Command(
+    name = "version",
+    description = "Print the version and what it runs on; with --server also the server's.")
+final class VersionCommand extends ServerAction {
+  VersionCommand(Surroundings surroundings) {
+    super(surroundings);
+  }
 
   @Override
   public Integer call() {
-    String version = BuildVersion.number();
-    String java = System.getProperty("java.vm.name") + " " + Runtime.version();
-    String os = System.getProperty("os.name") + " " + System.getProperty("os.arch");
-    if (json) {
-      out().println(Json.object().put("version", version).put("java", java).put("os", os));
-    } else {
-      out().println("sluice " + version);
-      out().println("Java   " + java);
-      out().println("OS     " + os);
+    if (!json) {
+      out().println("sluice " + BuildVersion.number());
+      out().println("Java   " + java());
+      out().println("OS     " + os());
+    } else if (!serverOptions().given()) {
+      out().println(own());
     }
-    return ExitCode.OK;
+    return serverOptions().given() ? super.call() : ExitCodes.OK;
+  }
+
+  @Override
+  int run(SluiceClient client) {
+    ServerInfo info = client.administration().serverInfo();
+    Json server =
+        Json.object()
+            .put("version", info.version())
+            .put("started_at_ms", info.startedAt().toEpochMilli());
+    return say(
+        own().put("server", server),
+        "server %s, since %s".formatted(info.version(), info.startedAt()));
+  }
+
+  private static Json own() {
+    return Json.object().put("version", BuildVersion.number()).put("java", java()).put("os", os());
+  }
+
+  private static String java() {
+    return System.getProperty("java.vm.name") + " " + Runtime.version();
+  }
+
+  private static String os() {
+    return System.getProperty("os.name") + " " + System.getProperty("os.arch");
   }
 }

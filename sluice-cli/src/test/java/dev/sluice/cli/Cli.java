@@ -21,7 +21,12 @@ record Cli(int exitCode, String out, String err) {
     StringWriter out = new StringWriter();
     StringWriter err = new StringWriter();
     CommandLine sluice =
-        Sluice.commandLine(new Surroundings(setting.input, setting.terminal, setting.pacers))
+        Sluice.commandLine(
+                new Surroundings(
+                    setting.input,
+                    new Terminals(setting.answering, setting.terminal, setting.answering),
+                    setting.environment,
+                    setting.pacers))
             .setOut(new PrintWriter(out))
             .setErr(new PrintWriter(err));
     int exitCode = sluice.execute(args);
@@ -44,6 +49,8 @@ record Cli(int exitCode, String out, String err) {
   static final class Setting {
     private InputStream input = InputStream.nullInputStream();
     private boolean terminal;
+    private boolean answering;
+    private Map<String, String> environment = Map.of();
     private Supplier<Pacer> pacers = ManualPacer::new;
 
     Setting input(String text) {
@@ -53,6 +60,17 @@ record Cli(int exitCode, String out, String err) {
 
     Setting terminal() {
       terminal = true;
+      return this;
+    }
+
+    /** Somebody at a terminal who types this. */
+    Setting answer(String text) {
+      answering = true;
+      return input(text);
+    }
+
+    Setting environment(Map<String, String> variables) {
+      environment = variables;
       return this;
     }
 

@@ -5,7 +5,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 
-/** Reads JSON strictly into maps, lists, strings, longs and booleans. */
+/** Reads JSON strictly into maps, lists, strings, longs, doubles and booleans. */
 final class JsonReader {
   private final String text;
   private int at;
@@ -36,6 +36,9 @@ final class JsonReader {
   private Map<String, Object> object() {
     Map<String, Object> members = new LinkedHashMap<>();
     expect('{');
+    if (ends('}')) {
+      return members;
+    }
     do {
       skipSpace();
       String name = string();
@@ -48,10 +51,20 @@ final class JsonReader {
   private List<Object> array() {
     List<Object> items = new ArrayList<>();
     expect('[');
+    if (ends(']')) {
+      return items;
+    }
     do {
       items.add(value());
     } while (more(']'));
     return items;
+  }
+
+  private boolean ends(char end) {
+    skipSpace();
+    boolean ends = text.charAt(at) == end;
+    at += ends ? 1 : 0;
+    return ends;
   }
 
   private boolean more(char end) {
@@ -83,12 +96,15 @@ final class JsonReader {
 
   private Object literal() {
     int start = at;
-    while (at < text.length() && Character.isLetterOrDigit(text.charAt(at))) {
+    while (at < text.length() && ",]}".indexOf(text.charAt(at)) < 0) {
       at++;
     }
     String literal = text.substring(start, at);
-    return literal.equals("true") || literal.equals("false")
-        ? (Object) Boolean.valueOf(literal)
+    if (literal.equals("true") || literal.equals("false")) {
+      return Boolean.valueOf(literal);
+    }
+    return literal.contains(".")
+        ? (Object) Double.valueOf(literal)
         : (Object) Long.valueOf(literal);
   }
 

@@ -17,7 +17,14 @@ class SluiceTest {
     assertThat(cli.out()).isEmpty();
     assertThat(cli.err())
         .startsWith("Usage: sluice [-hV] COMMAND\n")
-        .contains("  serve  ", "  demo  ", "  simulate  ", "  completion  ", "  version  ");
+        .contains(
+            "  serve  ",
+            "  queue  ",
+            "  top  ",
+            "  demo  ",
+            "  simulate  ",
+            "  completion  ",
+            "  version  ");
   }
 
   @ParameterizedTest
@@ -30,7 +37,7 @@ class SluiceTest {
   }
 
   @ParameterizedTest
-  @ValueSource(strings = {"serve", "demo", "simulate", "completion", "version"})
+  @ValueSource(strings = {"serve", "queue", "message", "top", "demo", "completion", "version"})
   void help_ofCommand_isTheSameBothWays(String command) {
     Cli cli = Cli.run(command, "--help");
     assertThat(cli.exitCode()).isZero();
@@ -67,8 +74,10 @@ class SluiceTest {
     assertThat(cli.exitCode()).isZero();
     assertThat(cli.out())
         .startsWith("#!/usr/bin/env bash")
-        .contains("complete -F _complete_sluice", "serve demo simulate completion version help")
-        .contains("'--refill'", "'--strict'", "--wait", "--json");
+        .contains(
+            "complete -F _complete_sluice", "serve queue message redrive config throttle limit key")
+        .contains("'--refill'", "'--strict'", "--wait", "--json", "_picocli_sluice_queue_create")
+        .contains("'--server'", "'--dedupe-window'", "create list show allow revoke");
   }
 
   @ParameterizedTest

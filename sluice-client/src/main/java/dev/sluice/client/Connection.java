@@ -52,9 +52,14 @@ final class Connection implements AutoCloseable {
 
   /** Fails with a {@link SluiceClientException}. */
   <Q, A> CompletableFuture<A> call(MethodDescriptor<Q, A> method, Q request) {
+    return call(method, request, callTimeout);
+  }
+
+  /** Waits so long for the answer, whatever others wait. */
+  <Q, A> CompletableFuture<A> call(MethodDescriptor<Q, A> method, Q request, Duration timeout) {
     CompletableFuture<A> answer = new CompletableFuture<>();
     CallOptions options =
-        CallOptions.DEFAULT.withDeadlineAfter(callTimeout.toNanos(), TimeUnit.NANOSECONDS);
+        CallOptions.DEFAULT.withDeadlineAfter(timeout.toNanos(), TimeUnit.NANOSECONDS);
     ClientCalls.asyncUnaryCall(
         channel.newCall(method, options),
         request,
@@ -86,13 +91,16 @@ final class Connection implements AutoCloseable {
 
   /** Waits no longer than for a call. */
   <A> A await(Future<A> answer) {
+    return await(answer, callTimeout);
+  }
+
+  /** Waits no longer than {@code timeout}. */
+  <A> A await(Future<A> answer, Duration timeout) {
     try {
-      return answer.get(callTimeout.toNanos(), TimeUnit.NANOSECONDS);
+      return answer.get(timeout.toNanos(), TimeUnit.NANOSECONDS);
     } catch (TimeoutException late) {
       throw new SluiceClientException(
-          SluiceClientException.Code.DEADLINE_EXCEEDED,
-          "no answer came within " + callTimeout,
-          late);
+          SluiceClientException.Code.DEADLINE_EXCEEDED, "no answer came within " + timeout, late);
     } catch (ExecutionException failure) {
       throw SluiceClientException.of(failure);
     } catch (InterruptedException now) {

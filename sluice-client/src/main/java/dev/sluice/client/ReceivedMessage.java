@@ -10,7 +10,7 @@ import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 
 /**
- * A message that this subscription holds until it settles it or the lease ends.
+ * A message that whoever received it holds until it settles it or the lease ends.
  *
  * <p>Settling does not block: the futures complete when the server has answered, on a thread of the
  * client that must not be held up. A settlement whose answer was lost with the connection is sent
@@ -35,6 +35,15 @@ public final class ReceivedMessage {
    */
   public String id() {
     return wire.getId();
+  }
+
+  /**
+   * Proves who holds it; for {@link SluiceClient#lease}.
+   *
+   * @return the lease
+   */
+  public String lease() {
+    return wire.getLease();
   }
 
   /**
@@ -135,7 +144,7 @@ public final class ReceivedMessage {
    * @return fails with a {@link SluiceClientException}
    */
   public CompletableFuture<Void> ack() {
-    return settle(settlement().setAck(Settlement.Ack.getDefaultInstance()));
+    return held().ack();
   }
 
   /**
@@ -145,7 +154,7 @@ public final class ReceivedMessage {
    * @return fails with a {@link SluiceClientException}
    */
   public CompletableFuture<Void> nack(String error) {
-    return settle(settlement().setNack(Settlement.Nack.newBuilder().setError(error)));
+    return held().nack(error);
   }
 
   /**
@@ -155,8 +164,7 @@ public final class ReceivedMessage {
    * @return fails with a {@link SluiceClientException}
    */
   public CompletableFuture<Void> extend(Duration time) {
-    return settle(
-        settlement().setExtend(Settlement.Extend.newBuilder().setLeaseMs(time.toMillis())));
+    return held().extend(time);
   }
 
   /**
@@ -165,18 +173,14 @@ public final class ReceivedMessage {
    * @return fails with a {@link SluiceClientException}
    */
   public CompletableFuture<Void> release() {
-    return settle(settlement().setRelease(Settlement.Release.getDefaultInstance()));
+    return held().release();
   }
 
-  private Settlement.Builder settlement() {
-    return Settlement.newBuilder().setId(wire.getId()).setLease(wire.getLease());
+  private Lease held() {
+    return new Lease(settlements, wire.getId(), wire.getLease());
   }
 
-  private CompletableFuture<Void> settle(Settlement.Builder settlement) {
-    return settlements.settle(settlement.build());
-  }
-
-  /** Takes settlements; the subscription that the message came by. */
+  /** Takes settlements; the way that the message came by. */
   interface Settlements {
     CompletableFuture<Void> settle(Settlement settlement);
   }

@@ -10,10 +10,12 @@ import dev.sluice.proto.v1.ListQueuesRequest;
 import dev.sluice.proto.v1.PeekMessagesRequest;
 import dev.sluice.proto.v1.PurgeQueueRequest;
 import dev.sluice.proto.v1.QueuesGrpc;
+import dev.sluice.proto.v1.ReceiveRequest;
 import dev.sluice.proto.v1.RedriveRequest;
 import dev.sluice.proto.v1.RemoveLimitRequest;
 import dev.sluice.proto.v1.SetLimitRequest;
 import dev.sluice.proto.v1.UpdateQueueRequest;
+import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
@@ -201,6 +203,69 @@ public final class SluiceClient implements AutoCloseable {
     return connection
         .call(QueuesGrpc.getEnqueueMethod(), request.build())
         .thenApply(answer -> List.copyOf(answer.getIdsList()));
+  }
+
+  /**
+   * Waits for messages and holds them after the call until they are settled or their leases end;
+   * for many, a {@link #subscribe subscription} is much faster.
+   *
+   * @param queue the queue
+   * @param maxMessages 1 to 1,000
+   * @param wait how long to wait for the first one, at most 30 seconds
+   * @return none if none came in time
+   */
+  public CompletableFuture<List<ReceivedMessage>> receiveAsync(
+      String queue, int maxMessages, Duration wait) {
+    requirePositive("maxMessages", maxMessages);
+    ReceivedMessage.Settlements settlements = Lease.byCalls(connection, queue);
+    return connection
+        .call(
+            QueuesGrpc.getReceiveMethod(),
+            ReceiveRequest.newBuilder()
+                .setQueue(queue)
+                .setMaxMessages(maxMessages)
+                .setWaitMs(wait.toMillis())
+                .build(),
+            connection.callTimeout().plus(wait.abs()))
+        .thenApply(
+            answer ->
+                answer.getDeliveriesList().stream()
+                    .map(delivery -> new ReceivedMessage(delivery, settlements))
+                    .toList());
+  }
+
+  /**
+   * As {@link #receiveAsync}, blocking.
+   *
+   * @param queue the queue
+   * @param maxMessages 1 to 1,000
+   * @param wait how long to wait for the first one, at most 30 seconds
+   * @return none if none came in time
+   */
+  public List<ReceivedMessage> receive(String queue, int maxMessages, Duration wait) {
+    return connection.await(
+        receiveAsync(queue, maxMessages, wait), connection.callTimeout().plus(wait.abs()));
+  }
+
+  /**
+   * A message that was received, by whomever.
+   *
+   * @param queue the queue
+   * @param id the message's id
+   * @param lease as it was delivered; empty: whichever lease there is
+   * @return settles it
+   */
+  public Lease lease(String queue, String id, String lease) {
+    return new Lease(Lease.byCalls(connection, queue), id, lease);
+  }
+
+  /**
+   * Configuration, throttles and API keys.
+   *
+   * @return of this client's server, by its connection
+   */
+  public Administration administration() {
+    return new Administration(connection);
   }
 
   /**

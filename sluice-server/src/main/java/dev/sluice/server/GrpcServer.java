@@ -16,14 +16,12 @@ import io.grpc.netty.shaded.io.netty.channel.nio.NioIoHandler;
 import io.grpc.netty.shaded.io.netty.channel.socket.nio.NioServerSocketChannel;
 import io.grpc.protobuf.services.ProtoReflectionServiceV1;
 import java.io.IOException;
-import java.net.InetSocketAddress;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
 import java.util.logging.Level;
 import java.util.logging.Logger;
-import org.jspecify.annotations.Nullable;
 
 /**
  * Answers gRPC: the services given, {@code grpc.health.v1} to whoever asks, and {@code
@@ -68,18 +66,15 @@ final class GrpcServer {
   private final EventLoopGroup acceptor = loops(1);
   private final EventLoopGroup loops = loops(0);
 
-  /** How to listen. */
-  record Socket(InetSocketAddress address, ServerLimits limits, @Nullable TlsMaterial tls) {}
-
   GrpcServer(
-      Socket socket,
+      ListenOptions listen,
       Executor workers,
       ServerInterceptor access,
       Readiness readiness,
       List<ServerServiceDefinition> services) {
     this.readiness = readiness;
-    this.connections = new ConnectionLimit(socket.limits().maxConnections());
-    NettyServerBuilder builder = builder(socket).executor(workers);
+    this.connections = new ConnectionLimit(listen.limits().maxConnections());
+    NettyServerBuilder builder = builder(listen).executor(workers);
     services.forEach(
         service -> builder.addService(ServerInterceptors.intercept(service, access, calls)));
     server =
@@ -90,10 +85,10 @@ final class GrpcServer {
             .build();
   }
 
-  private NettyServerBuilder builder(Socket socket) {
-    ServerLimits limits = socket.limits();
+  private NettyServerBuilder builder(ListenOptions listen) {
+    ServerLimits limits = listen.limits();
     NettyServerBuilder builder =
-        NettyServerBuilder.forAddress(socket.address())
+        NettyServerBuilder.forAddress(listen.address())
             .channelFactory(this::channel)
             .bossEventLoopGroup(acceptor)
             .workerEventLoopGroup(loops)
@@ -107,7 +102,7 @@ final class GrpcServer {
             .keepAliveTime(PROBE_SECONDS, TimeUnit.SECONDS)
             .keepAliveTimeout(PROBE_TIMEOUT_SECONDS, TimeUnit.SECONDS)
             .maxConnectionIdle(MAX_IDLE_MINUTES, TimeUnit.MINUTES);
-    return socket.tls() == null ? builder : builder.sslContext(socket.tls().grpc());
+    return listen.tls() == null ? builder : builder.sslContext(listen.tls().grpc());
   }
 
   private ServerChannel channel() {

@@ -49,11 +49,7 @@ final class HttpCall {
   private void read(HttpServerExchange same) {
     Caller caller;
     try {
-      caller =
-          route.open()
-              ? Caller.ANYBODY
-              : authenticator.authenticate(
-                  exchange.getRequestHeaders().getFirst(Headers.AUTHORIZATION));
+      caller = authenticate();
     } catch (RuntimeException refused) {
       send(exchange, HttpAnswer.refusal(ApiException.of(refused)));
       return;
@@ -67,6 +63,12 @@ final class HttpCall {
       receiver.receiveFullBytes(
           (done, body) -> received(caller, body), (done, failure) -> unread(failure));
     }
+  }
+
+  private Caller authenticate() {
+    return route.open()
+        ? Caller.ANYBODY
+        : authenticator.authenticate(exchange.getRequestHeaders().getFirst(Headers.AUTHORIZATION));
   }
 
   private void received(Caller caller, byte[] body) {
@@ -99,7 +101,10 @@ final class HttpCall {
   private void handle(Caller caller, byte[] body) {
     HttpReply reply;
     try {
-      reply = route.handler().handle(new HttpRequest(caller, decoded(), query(), body));
+      reply =
+          route
+              .handler()
+              .handle(new HttpRequest(caller, this::authenticate, decoded(), query(), body));
     } catch (RuntimeException refused) {
       send(exchange, HttpAnswer.refusal(ApiException.of(refused)));
       return;

@@ -13,8 +13,9 @@ import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import org.xnio.IoUtils;
 
-/** Statistics of queues as events, each second, to whoever listens. */
+/** Statistics of queues as events, each second, to whoever listens, as long as their key lasts. */
 final class HttpEvents implements HttpRoute.Group {
   private static final Logger LOG = LoggerFactory.getLogger(HttpEvents.class);
 
@@ -44,17 +45,17 @@ final class HttpEvents implements HttpRoute.Group {
           "at most %d clients may listen to events".formatted(MAX_LISTENERS));
     }
     return new HttpReply.Events(
-        (connection, lastEventId) -> new Listener(request.caller(), connection).begin());
+        (connection, lastEventId) -> new Listener(request, connection).begin());
   }
 
   /** One client; one that does not read misses events instead of heaping them up. */
   private final class Listener implements ServerSentEventConnection.EventCallback {
-    private final Caller caller;
+    private final HttpRequest request;
     private final ServerSentEventConnection connection;
     private final AtomicBoolean sending = new AtomicBoolean();
 
-    Listener(Caller caller, ServerSentEventConnection connection) {
-      this.caller = caller;
+    Listener(HttpRequest request, ServerSentEventConnection connection) {
+      this.request = request;
       this.connection = connection;
     }
 
@@ -70,11 +71,15 @@ final class HttpEvents implements HttpRoute.Group {
     }
 
     private void tick() {
+      if (!request.isStillAllowed()) {
+        IoUtils.safeClose(connection);
+        return;
+      }
       if (!connection.isOpen() || !sending.compareAndSet(false, true)) {
         return;
       }
       try {
-        byte[] json = Json.write(JsonQueues.Summaries.of(queues.list(caller)));
+        byte[] json = Json.write(JsonQueues.Summaries.of(queues.list(request.caller())));
         connection.send(new String(json, StandardCharsets.UTF_8), "queues", null, this);
       } catch (RuntimeException later) {
         // A queue may vanish while all are listed: the next event has it right.

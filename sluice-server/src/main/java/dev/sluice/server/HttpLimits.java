@@ -18,6 +18,7 @@ final class HttpLimits implements HttpRoute.Group {
   private static final int OK = 200;
   private static final int TOO_MANY_REQUESTS = 429;
   private static final long NANOS = 1_000_000_000L;
+  private static final double MAX_INTEGER = 999_999_999_999_999.0;
 
   /** The header fields name no more keys, so that every client can take them. */
   private static final int MAX_NAMED = 8;
@@ -32,10 +33,22 @@ final class HttpLimits implements HttpRoute.Group {
   }
 
   /** What a key may have. */
-  record Rate(@Nullable Double ratePerSecond, @Nullable Double burst) {}
+  record Rate(@Nullable Double ratePerSecond, @Nullable Double burst) {
+    LimitApi.Rate toRate() {
+      if (ratePerSecond == null || burst == null) {
+        throw ApiException.invalid(
+            (ratePerSecond == null ? "rate_per_second" : "burst") + " must be there");
+      }
+      return new LimitApi.Rate(ratePerSecond, burst);
+    }
+  }
 
   /** A limit. */
-  record Limit(String key, double ratePerSecond, double burst) {}
+  record Limit(String key, double ratePerSecond, double burst) {
+    static Limit of(String key, LimitApi.Rate rate) {
+      return new Limit(key, rate.perSecond(), rate.burst());
+    }
+  }
 
   /** Tokens by key. */
   record Decide(@Nullable Map<String, @Nullable Long> costs, @Nullable Boolean dryRun) {}
@@ -71,27 +84,16 @@ final class HttpLimits implements HttpRoute.Group {
   private HttpReply list(HttpRequest request) {
     List<Limit> all =
         limits.list(request.caller()).entrySet().stream()
-            .map(each -> limit(each.getKey(), each.getValue()))
+            .map(each -> Limit.of(each.getKey(), each.getValue()))
             .toList();
     return HttpReply.now(HttpAnswer.ok(Map.of("limits", all)));
   }
 
-  private static Limit limit(String key, LimitApi.Rate rate) {
-    return new Limit(key, rate.perSecond(), rate.burst());
-  }
-
   private HttpReply set(HttpRequest request) {
-    Rate wanted = request.read(Rate.class);
-    Double perSecond = wanted.ratePerSecond();
-    Double burst = wanted.burst();
-    if (perSecond == null || burst == null) {
-      throw ApiException.invalid(
-          (perSecond == null ? "rate_per_second" : "burst") + " must be there");
-    }
+    LimitApi.Rate rate = request.read(Rate.class).toRate();
     String key = request.parameter("key");
-    LimitApi.Rate rate = new LimitApi.Rate(perSecond, burst);
     limits.set(request.caller(), key, rate);
-    return HttpReply.now(HttpAnswer.ok(limit(key, rate)));
+    return HttpReply.now(HttpAnswer.ok(Limit.of(key, rate)));
   }
 
   private HttpReply remove(HttpRequest request) {
@@ -145,21 +147,22 @@ final class HttpLimits implements HttpRoute.Group {
   }
 
   private static String policy(Throttle.Snapshot limit) {
-    String quota = quoted(limit.key()) + ";q=" + (long) limit.burst();
+    String quota = quoted(limit.key()) + ";q=" + whole(limit.burst());
     return limit.ratePerSecond() > 0
-        ? quota + ";w=" + ceiling(limit.burst() / limit.ratePerSecond())
+        ? quota + ";w=" + whole(Math.ceil(limit.burst() / limit.ratePerSecond()))
         : quota;
   }
 
   private static String state(Throttle.Snapshot limit) {
-    String left = quoted(limit.key()) + ";r=" + (long) Math.max(0, limit.level());
+    String left = quoted(limit.key()) + ";r=" + whole(limit.level());
     return limit.ratePerSecond() > 0
-        ? left + ";t=" + ceiling((limit.burst() - limit.level()) / limit.ratePerSecond())
+        ? left + ";t=" + whole(Math.ceil((limit.burst() - limit.level()) / limit.ratePerSecond()))
         : left;
   }
 
-  private static long ceiling(double seconds) {
-    return (long) Math.ceil(Math.max(0, seconds));
+  /** An integer of a structured field, which has at most 15 digits. */
+  private static long whole(double value) {
+    return (long) Math.min(MAX_INTEGER, Math.max(0, value));
   }
 
   /** A string of a structured field: printable ASCII; everything else is percent-encoded. */

@@ -9,7 +9,6 @@ import io.undertow.server.protocol.http.HttpOpenListener;
 import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.util.concurrent.TimeUnit;
-import org.jspecify.annotations.Nullable;
 import org.xnio.ChannelListener;
 import org.xnio.ChannelListeners;
 import org.xnio.IoUtils;
@@ -47,15 +46,15 @@ final class HttpListener implements AutoCloseable {
   private final XnioWorker worker;
   private final AcceptingChannel<? extends StreamConnection> socket;
 
-  private HttpListener(
-      InetSocketAddress address, ServerLimits limits, @Nullable TlsMaterial tls, HttpHandler root)
-      throws IOException {
+  private HttpListener(ListenOptions listen, HttpHandler root) throws IOException {
+    ServerLimits limits = listen.limits();
     maxConnections = limits.maxConnections();
     connections = new HttpOpenListener(buffers, httpOptions(limits));
     connections.setRootHandler(root);
     worker = Xnio.getInstance().createWorker(workerOptions());
     try {
-      socket = tls == null ? plain(address) : encrypted(address, tls);
+      TlsMaterial tls = listen.tls();
+      socket = tls == null ? plain(listen.address()) : encrypted(listen.address(), tls);
     } catch (IOException | RuntimeException failure) {
       worker.shutdownNow();
       throw failure;
@@ -63,10 +62,8 @@ final class HttpListener implements AutoCloseable {
     socket.resumeAccepts();
   }
 
-  static HttpListener open(
-      InetSocketAddress address, ServerLimits limits, @Nullable TlsMaterial tls, HttpHandler root)
-      throws IOException {
-    return new HttpListener(address, limits, tls, root);
+  static HttpListener open(ListenOptions listen, HttpHandler root) throws IOException {
+    return new HttpListener(listen, root);
   }
 
   private static OptionMap httpOptions(ServerLimits limits) {

@@ -1,18 +1,33 @@
 package dev.sluice.server;
 
 import java.util.Map;
+import java.util.function.Supplier;
 
 /**
  * A request over HTTP, all of it there.
  *
  * @param caller who makes it
+ * @param again finds that out anew, and throws if the key is not valid any more
  * @param parameters those of the path, by name
  * @param query those behind the question mark, by name
  * @param body its content
  */
 @SuppressWarnings("ArrayRecordComponent") // read, not compared
 record HttpRequest(
-    Caller caller, Map<String, String> parameters, Map<String, String> query, byte[] body) {
+    Caller caller,
+    Supplier<Caller> again,
+    Map<String, String> parameters,
+    Map<String, String> query,
+    byte[] body) {
+  /** Whether the key is still valid and allows what it did. */
+  boolean isStillAllowed() {
+    try {
+      return again.get().equals(caller);
+    } catch (ApiException refused) {
+      return false;
+    }
+  }
+
   String parameter(String name) {
     String value = parameters.get(name);
     if (value == null) {

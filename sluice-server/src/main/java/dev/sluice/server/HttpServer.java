@@ -4,7 +4,6 @@ import io.undertow.server.HttpServerExchange;
 import io.undertow.server.handlers.GracefulShutdownHandler;
 import io.undertow.util.Headers;
 import java.io.IOException;
-import java.net.InetSocketAddress;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -18,28 +17,23 @@ import org.jspecify.annotations.Nullable;
 final class HttpServer {
   private static final int METHOD_NOT_ALLOWED = 405;
 
-  private final InetSocketAddress address;
+  private final ListenOptions listen;
   private final Access.Authenticator authenticator;
   private final List<HttpRoute> routes;
   private final HttpWaiting waiting = new HttpWaiting();
   private final GracefulShutdownHandler drain;
-  private final ServerLimits limits;
-  private final @Nullable TlsMaterial tls;
   private volatile @Nullable HttpListener listener;
   private volatile boolean closing;
 
   HttpServer(
-      InetSocketAddress address,
+      ListenOptions listen,
       Access.Authenticator authenticator,
-      List<? extends HttpRoute.Group> groups,
-      ServerLimits limits,
-      @Nullable TlsMaterial tls) {
-    this.address = address;
+      Tracing tracing,
+      List<? extends HttpRoute.Group> groups) {
+    this.listen = listen;
     this.authenticator = authenticator;
     this.routes = groups.stream().flatMap(group -> group.routes().stream()).toList();
-    this.limits = limits;
-    this.tls = tls;
-    this.drain = new GracefulShutdownHandler(this::route);
+    this.drain = new GracefulShutdownHandler(tracing.around(this::route, routes));
   }
 
   /**
@@ -49,9 +43,9 @@ final class HttpServer {
    */
   void start() throws IOException {
     try {
-      listener = HttpListener.open(address, limits, tls, this::take);
+      listener = HttpListener.open(listen, this::take);
     } catch (IOException | RuntimeException failure) {
-      throw new IOException("cannot listen for HTTP on " + address, failure);
+      throw new IOException("cannot listen for HTTP on " + listen.address(), failure);
     }
   }
 

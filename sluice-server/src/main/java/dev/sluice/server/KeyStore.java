@@ -14,16 +14,18 @@ import java.util.function.UnaryOperator;
 import java.util.stream.Collectors;
 
 /**
- * All API keys, in memory and in a {@link KeyFile}: a change is on disk before it counts.
+ * All API keys, in memory and in a {@link ListFile}: a change is on disk before it counts.
  *
  * <p>Thread-safe. Keys are apart from the broker's configuration, so neither its readers nor
  * scripts ever see them.
  */
 final class KeyStore {
+  static final String FILE = "keys.json";
+
   /** Every change writes all keys. */
   static final int MAX_KEYS = 10_000;
 
-  private final KeyFile file;
+  private final ListFile<Key> file;
 
   /** Replaced as a whole, under the lock; read without. */
   private volatile Index index;
@@ -44,7 +46,7 @@ final class KeyStore {
     }
   }
 
-  private KeyStore(KeyFile file, List<Key> keys) {
+  private KeyStore(ListFile<Key> file, List<Key> keys) {
     this.file = file;
     this.index = Index.of(keys);
   }
@@ -55,7 +57,7 @@ final class KeyStore {
    * @throws IOException if the file cannot be read or is damaged
    */
   static KeyStore open(Path directory) throws IOException {
-    KeyFile file = new KeyFile(directory);
+    ListFile<Key> file = new ListFile<>(directory, "keys", Key.class);
     return new KeyStore(file, file.read());
   }
 

@@ -1,6 +1,5 @@
 package dev.sluice.server;
 
-import dev.sluice.Throttle;
 import dev.sluice.broker.Broker;
 import java.io.IOException;
 import java.net.InetSocketAddress;
@@ -24,29 +23,76 @@ public final class SluiceServer implements AutoCloseable {
   private static final long CHECK_SECONDS = 1;
 
   private final Broker broker;
+  private final OpenStreams streams = new OpenStreams();
+  private final ScheduledExecutorService timer = Executors.newSingleThreadScheduledExecutor();
+  private final ExecutorService workers =
+      Executors.newFixedThreadPool(2 * Runtime.getRuntime().availableProcessors() + 2);
+  private final Tracing tracing;
   private final GrpcServer grpc;
-  private final OpenStreams streams;
   private final HttpServer http;
-  private final ExecutorService workers;
-  private final ScheduledExecutorService timer;
   private final Duration drain;
   private final AtomicBoolean closed = new AtomicBoolean();
 
+  /** What is in the data directory. */
+  private record Stored(Broker broker, KeyStore keys, LimitApi limits) {
+    static Stored open(ServerConfig config, ServerMetrics metrics) throws IOException {
+      Broker broker = Broker.open(config.dataDirectory(), config.broker().withMetrics(metrics));
+      try {
+        return new Stored(
+            broker, KeyStore.open(config.dataDirectory()), LimitApi.open(config.dataDirectory()));
+      } catch (IOException | RuntimeException failure) {
+        broker.close();
+        throw failure;
+      }
+    }
+  }
+
   private SluiceServer(
-      Broker broker,
-      GrpcServer grpc,
-      OpenStreams streams,
-      HttpServer http,
-      ExecutorService workers,
-      ScheduledExecutorService timer,
-      Duration drain) {
-    this.broker = broker;
-    this.grpc = grpc;
-    this.streams = streams;
-    this.http = http;
-    this.workers = workers;
-    this.timer = timer;
-    this.drain = drain;
+      ServerConfig config,
+      InstantSource clock,
+      Stored stored,
+      ServerMetrics metrics,
+      ListenOptions listen) {
+    broker = stored.broker();
+    drain = config.limits().drain();
+    tracing = Tracing.of(config.telemetry());
+    LimitApi limits = stored.limits();
+    QueueApi queues = new QueueApi(broker, timer);
+    AdminApi admin =
+        new AdminApi(broker, new AdminApi.ServerInfo(BuildVersion.number(), clock.millis()));
+    KeyApi keys = new KeyApi(stored.keys(), clock);
+    Access.Authenticator authenticator =
+        new KeyAuthenticator(stored.keys(), clock, config.bootstrapKey());
+    Access access = new Access(authenticator);
+    Readiness readiness = new Readiness(broker::throttles);
+    grpc =
+        new GrpcServer(
+            listen,
+            workers,
+            tracing.around(access),
+            readiness,
+            List.of(
+                new QueueService(queues, streams).bindService(),
+                new LimitService(limits, streams).bindService(),
+                new AdminService(admin, keys).bindService(),
+                EarlyHeaders.before(new FilaMessages(queues, streams)),
+                new FilaAdministration(queues, new ConfigApi(broker, admin), admin, keys)
+                    .bindService()));
+    http =
+        new HttpServer(
+            listen.withPort(config.listen().httpPort()),
+            authenticator,
+            tracing,
+            List.of(
+                new HttpQueues(queues),
+                new HttpLimits(limits),
+                new HttpAdmin(admin),
+                new HttpKeys(keys),
+                new HttpEvents(queues, timer, workers),
+                new HttpOperations(queues, metrics, readiness::require)));
+    everySecond(access::checkStreams);
+    everySecond(readiness::update);
+    everySecond(limits::makeRoom);
   }
 
   /**
@@ -54,8 +100,8 @@ public final class SluiceServer implements AutoCloseable {
    *
    * @param config how the server is set up
    * @return the server, ready
-   * @throws IOException if it cannot listen, a file of TLS cannot be read, or that of keys is
-   *     damaged
+   * @throws IOException if it cannot listen, a file of TLS cannot be read, or that of keys or of
+   *     limits is damaged
    * @throws IllegalArgumentException if anybody from another machine could call, or a file of TLS
    *     does not hold what it should
    */
@@ -76,57 +122,13 @@ public final class SluiceServer implements AutoCloseable {
     InetSocketAddress address = BindAddress.of(config);
     @Nullable TlsMaterial tls = config.tls() == null ? null : TlsMaterial.read(config.tls());
     ServerMetrics metrics = new ServerMetrics();
-    Broker broker = Broker.open(config.dataDirectory(), config.broker().withMetrics(metrics));
-    KeyStore keys;
-    try {
-      keys = KeyStore.open(config.dataDirectory());
-    } catch (IOException | RuntimeException failure) {
-      broker.close();
-      throw failure;
-    }
-    ScheduledExecutorService timer = Executors.newSingleThreadScheduledExecutor();
-    ExecutorService workers =
-        Executors.newFixedThreadPool(2 * Runtime.getRuntime().availableProcessors() + 2);
-    QueueApi queues = new QueueApi(broker, timer);
-    OpenStreams streams = new OpenStreams();
-    LimitApi limits = new LimitApi(Throttle.create());
-    AdminApi admin =
-        new AdminApi(broker, new AdminApi.ServerInfo(BuildVersion.number(), clock.millis()));
-    KeyApi keyApi = new KeyApi(keys, clock);
-    Access.Authenticator authenticator = new KeyAuthenticator(keys, clock, config.bootstrapKey());
-    Access access = new Access(authenticator);
-    Readiness readiness = new Readiness(broker::throttles);
-    everySecond(timer, access::checkStreams);
-    everySecond(timer, readiness::update);
-    GrpcServer grpc =
-        new GrpcServer(
-            new GrpcServer.Socket(address, config.limits(), tls),
-            workers,
-            access,
-            readiness,
-            List.of(
-                new QueueService(queues, streams).bindService(),
-                new LimitService(limits, streams).bindService(),
-                new AdminService(admin, keyApi).bindService(),
-                EarlyHeaders.before(new FilaMessages(queues, streams)),
-                new FilaAdministration(queues, new ConfigApi(broker, admin), admin, keyApi)
-                    .bindService()));
-    HttpServer http =
-        new HttpServer(
-            new InetSocketAddress(address.getAddress(), config.listen().httpPort()),
-            authenticator,
-            List.of(
-                new HttpQueues(queues),
-                new HttpLimits(limits),
-                new HttpEvents(queues, timer, workers),
-                new HttpOperations(queues, metrics, readiness::require)),
-            config.limits(),
-            tls);
+    Stored stored = Stored.open(config, metrics);
     SluiceServer server =
-        new SluiceServer(broker, grpc, streams, http, workers, timer, config.limits().drain());
+        new SluiceServer(
+            config, clock, stored, metrics, new ListenOptions(address, config.limits(), tls));
     try {
-      grpc.start();
-      http.start();
+      server.grpc.start();
+      server.http.start();
     } catch (IOException | RuntimeException failure) {
       server.close();
       throw failure;
@@ -135,8 +137,8 @@ public final class SluiceServer implements AutoCloseable {
   }
 
   @SuppressWarnings("FutureReturnValueIgnored") // it ends with the timer
-  private static void everySecond(ScheduledExecutorService timer, Runnable check) {
-    timer.scheduleWithFixedDelay(check, CHECK_SECONDS, CHECK_SECONDS, TimeUnit.SECONDS);
+  private void everySecond(Runnable work) {
+    timer.scheduleWithFixedDelay(work, CHECK_SECONDS, CHECK_SECONDS, TimeUnit.SECONDS);
   }
 
   /**
@@ -198,6 +200,7 @@ public final class SluiceServer implements AutoCloseable {
     broker.close();
     timer.shutdownNow();
     workers.shutdownNow();
+    tracing.close();
     ServerLog.closed();
   }
 }

@@ -183,12 +183,12 @@ final class AuthenticationTest {
   @Test
   void start_whenTheKeyFileIsDamaged_saysSoAndLetsGoOfTheDirectory() throws Exception {
     new KeyedServer(dir).close();
-    Files.writeString(dir.resolve(KeyFile.NAME), "{");
+    Files.writeString(dir.resolve(KeyStore.FILE), "{");
     assertThatThrownBy(() -> new KeyedServer(dir))
         .isInstanceOf(IOException.class)
         .hasMessageContaining("damaged")
-        .hasMessageContaining(KeyFile.NAME);
-    Files.delete(dir.resolve(KeyFile.NAME));
+        .hasMessageContaining(KeyStore.FILE);
+    Files.delete(dir.resolve(KeyStore.FILE));
     new KeyedServer(dir).close();
   }
 

@@ -286,7 +286,7 @@ final class AuthorizationTest {
   @Test
   void configuration_neitherMakesNorShowsKeys() throws Exception {
     CreateKeyResponse key = server.create("admin:*");
-    String stored = Files.readString(dir.resolve(KeyFile.NAME));
+    String stored = Files.readString(dir.resolve(KeyStore.FILE));
     assertThat(stored).contains(key.getId()).doesNotContain(key.getKey(), BOOTSTRAP);
     String forged = "f".repeat(64);
     String record =
@@ -294,7 +294,7 @@ final class AuthorizationTest {
             .replace(KeyTokens.hash(key.getKey()), KeyTokens.hash(forged))
             .replace("false", "true");
     for (String name :
-        List.of("auth:key:" + key.getId(), KeyFile.NAME, "keys", KeyTokens.hash(forged))) {
+        List.of("auth:key:" + key.getId(), KeyStore.FILE, "keys", KeyTokens.hash(forged))) {
       var set =
           server
               .admin(key.getKey())

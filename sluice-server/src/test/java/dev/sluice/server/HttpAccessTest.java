@@ -2,7 +2,6 @@ package dev.sluice.server;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.sluice.Throttle;
 import dev.sluice.broker.Broker;
 import dev.sluice.server.HttpProbe.Reply;
 import dev.sluice.server.Permission.Kind;
@@ -34,15 +33,17 @@ final class HttpAccessTest {
     QueueApi queues = new QueueApi(broker, timer);
     server =
         new HttpServer(
-            new InetSocketAddress(InetAddress.getLoopbackAddress(), 0),
+            new ListenOptions(
+                new InetSocketAddress(InetAddress.getLoopbackAddress(), 0),
+                ServerLimits.DEFAULTS,
+                null),
             HttpAccessTest::authenticate,
+            Tracing.OFF,
             List.of(
                 new HttpQueues(queues),
-                new HttpLimits(new LimitApi(Throttle.create())),
+                new HttpLimits(LimitApi.open(dir)),
                 new HttpEvents(queues, timer, timer),
-                new HttpOperations(queues, new ServerMetrics(), broker::throttles)),
-            ServerLimits.DEFAULTS,
-            null);
+                new HttpOperations(queues, new ServerMetrics(), broker::throttles)));
     server.start();
     http = new HttpProbe(server.port());
   }

@@ -121,6 +121,28 @@ final class HttpLimitsTest {
   }
 
   @Test
+  void fields_haveIntegersThatStructuredFieldsAllow() {
+    limit("huge", "1e9", "9007199254740992");
+    Reply granted = decide("huge", 1);
+    assertThat(granted.status()).isEqualTo(200);
+    assertThat(granted.header("RateLimit-Policy"))
+        .isEqualTo("\"huge\";q=999999999999999;w=9007200");
+    assertThat(granted.header("RateLimit")).matches("\"huge\";r=999999999999999;t=[01]");
+  }
+
+  @Test
+  void fields_nameEveryKeyQuoted() {
+    limit("a%22b%5Cc%2C%3B%3D", "0", "5");
+    limit("%C3%BC", "0", "5");
+    Reply granted = http.post("/v1/decide", "{\"costs\":{\"a\\\"b\\\\c,;=\":1,\"\u00fc\":2}}");
+    assertThat(granted.status()).isEqualTo(200);
+    assertThat(granted.header("RateLimit-Policy").split(", "))
+        .containsExactlyInAnyOrder("\"a\\\"b\\\\c,;=\";q=5", "\"%C3%BC\";q=5");
+    assertThat(granted.header("RateLimit").split(", "))
+        .containsExactlyInAnyOrder("\"a\\\"b\\\\c,;=\";r=4", "\"%C3%BC\";r=3");
+  }
+
+  @Test
   void quoted_isAStructuredFieldWhateverTheKey() {
     assertThat(HttpLimits.quoted("a\"b\\c")).isEqualTo("\"a\\\"b\\\\c\"");
     assertThat(HttpLimits.quoted("ü\r\n")).isEqualTo("\"%C3%BC%0D%0A\"");

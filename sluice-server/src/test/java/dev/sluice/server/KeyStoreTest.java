@@ -35,7 +35,7 @@ final class KeyStoreTest {
   }
 
   private Path file() {
-    return dir.resolve(KeyFile.NAME);
+    return dir.resolve(KeyStore.FILE);
   }
 
   @Test
@@ -60,7 +60,7 @@ final class KeyStoreTest {
   @Test
   void open_afterACrashInTheMiddleOfAWrite_hasTheOldKeys() throws Exception {
     Created created = api(KeyStore.open(dir)).create(Caller.ANYBODY, WANTED);
-    Files.writeString(dir.resolve(KeyFile.NAME + ".tmp"), "{\"format\":1,");
+    Files.writeString(dir.resolve(KeyStore.FILE + ".tmp"), "{\"format\":1,");
     KeyStore again = KeyStore.open(dir);
     assertThat(again.find(created.token(), NOW_MS)).isPresent();
     api(again).create(Caller.ANYBODY, WANTED);
@@ -108,7 +108,7 @@ final class KeyStoreTest {
     KeyStore store = KeyStore.open(dir);
     Created kept = api(store).create(Caller.ANYBODY, WANTED);
     // Nothing can be written where a directory is in the way.
-    Path obstacle = Files.createDirectories(dir.resolve(KeyFile.NAME + ".tmp").resolve("x"));
+    Path obstacle = Files.createDirectories(dir.resolve(KeyStore.FILE + ".tmp").resolve("x"));
     assertThatThrownBy(() -> api(store).create(Caller.ANYBODY, WANTED))
         .hasMessageContaining("could not be stored");
     assertThatThrownBy(() -> api(store).revoke(Caller.ANYBODY, kept.id()))

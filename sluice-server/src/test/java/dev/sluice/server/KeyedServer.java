@@ -21,6 +21,7 @@ import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Instant;
 import java.util.Arrays;
+import java.util.List;
 import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 
@@ -39,6 +40,14 @@ final class KeyedServer implements AutoCloseable {
         ServerConfig.defaults(dir).withListen(Listen.ANYWHERE).withBootstrapKey(BOOTSTRAP);
     server = SluiceServer.start(config, () -> Instant.ofEpochMilli(nowMs.get()));
     channel = NettyChannelBuilder.forAddress("127.0.0.1", server.grpcPort()).usePlaintext().build();
+  }
+
+  int httpPort() {
+    return server.httpPort();
+  }
+
+  List<HttpRoute> httpRoutes() {
+    return server.httpRoutes();
   }
 
   /** Calls that have this header, or none. */

@@ -47,10 +47,20 @@ final class OpenApiTest {
           Map.entry("Rate", HttpLimits.Rate.class),
           Map.entry("Limit", HttpLimits.Limit.class),
           Map.entry("Decide", HttpLimits.Decide.class),
-          Map.entry("Decision", HttpLimits.Decision.class));
+          Map.entry("Decision", HttpLimits.Decision.class),
+          Map.entry("ConfigEntry", HttpAdmin.Entry.class),
+          Map.entry("ConfigValue", HttpAdmin.Value.class),
+          Map.entry("Throttle", HttpAdmin.Throttle.class),
+          Map.entry("ServerInfo", HttpAdmin.Info.class),
+          Map.entry("NewKey", HttpKeys.NewKey.class),
+          Map.entry("CreatedKey", HttpKeys.Created.class),
+          Map.entry("Permission", HttpKeys.Allowed.class),
+          Map.entry("Permissions", HttpKeys.Permissions.class),
+          Map.entry("Key", HttpKeys.Known.class));
 
   /** Schemas of answers with one field, which are no records. */
-  private static final Set<String> PLAIN = Set.of("Status", "Ids", "Purged", "Redriven", "Limits");
+  private static final Set<String> PLAIN =
+      Set.of("Status", "Ids", "Purged", "Redriven", "Limits", "ConfigEntries", "Throttles", "Keys");
 
   @TempDir Path dir;
 

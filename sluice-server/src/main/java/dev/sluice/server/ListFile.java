@@ -2,7 +2,9 @@ package dev.sluice.server;
 
 import com.fasterxml.jackson.core.JacksonException;
 import com.fasterxml.jackson.databind.DeserializationFeature;
+import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.json.JsonMapper;
+import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
@@ -17,13 +19,14 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The file that keys are kept in, readable by its owner alone. It is replaced as a whole: after a
+ * A file that a list is kept in, readable by its owner alone. It is replaced as a whole: after a
  * crash there is the old one or the new one. A checksum tells damage.
  */
-final class KeyFile {
-  static final String NAME = "keys.json";
-  private static final String TEMPORARY = NAME + ".tmp";
+final class ListFile<T> {
   private static final int FORMAT = 1;
+  private static final String FORMAT_FIELD = "format";
+  private static final String CHECKSUM_FIELD = "sha256";
+  private static final int FIELDS = 3;
   private static final JsonMapper JSON =
       JsonMapper.builder()
           .enable(
@@ -35,61 +38,64 @@ final class KeyFile {
 
   private final Path directory;
   private final Path file;
+  private final String what;
+  private final Class<T> type;
 
-  /**
-   * What the file holds.
-   *
-   * @param format of the file
-   * @param sha256 of the keys as they are written
-   * @param keys all of them
-   */
-  private record Content(int format, String sha256, List<Key> keys) {}
-
-  KeyFile(Path directory) {
+  /** {@code what} are in it, each a {@code type}; that is its name, too. */
+  ListFile(Path directory, String what, Class<T> type) {
     this.directory = directory;
-    this.file = directory.resolve(NAME);
+    this.file = directory.resolve(what + ".json");
+    this.what = what;
+    this.type = type;
   }
 
-  /** No keys if there is no file. */
-  List<Key> read() throws IOException {
+  /** Nothing if there is no file. */
+  List<T> read() throws IOException {
     if (!Files.exists(file)) {
       return List.of();
     }
-    @Nullable Content content;
     try {
-      content = JSON.readValue(Files.readAllBytes(file), Content.class);
+      return read(JSON.readTree(Files.readAllBytes(file)));
     } catch (JacksonException unreadable) {
       throw damaged(unreadable.getOriginalMessage(), unreadable);
     }
-    if (content == null) {
-      throw damaged("it holds null", null);
-    }
-    if (content.format() != FORMAT) {
-      throw new IOException(
-          "the file of keys must be of format %d: %d, %s"
-              .formatted(FORMAT, content.format(), file));
-    }
-    if (!KeyTokens.same(content.sha256(), checksum(content.keys()))) {
-      throw damaged("its checksum is wrong", null);
-    }
-    return content.keys();
   }
 
-  private IOException damaged(String how, @Nullable Throwable cause) {
+  private List<T> read(@Nullable JsonNode content) throws IOException {
+    if (content == null || content.size() != FIELDS || !content.path(what).isArray()) {
+      throw damaged("it must have format, sha256 and " + what, null);
+    }
+    JsonNode format = content.path(FORMAT_FIELD);
+    if (!format.isInt() || format.intValue() != FORMAT) {
+      throw new IOException(
+          "the file of %s must be of format %d: %s, %s".formatted(what, FORMAT, format, file));
+    }
+    List<T> all = JSON.readerForListOf(type).readValue(content.path(what));
+    if (!KeyTokens.same(content.path(CHECKSUM_FIELD).asText(), checksum(all))) {
+      throw damaged("its checksum is wrong", null);
+    }
+    return all;
+  }
+
+  /** Why a server does not start with it. */
+  IOException damaged(String how, @Nullable Throwable cause) {
     return new IOException(
-        "the file of keys is damaged; restore it, or delete it to start without keys: %s: %s"
-            .formatted(file, how),
+        "the file of %s is damaged; restore it, or delete it to start without %s: %s: %s"
+            .formatted(what, what, file, how),
         cause);
   }
 
-  private static String checksum(List<Key> keys) throws IOException {
-    return KeyTokens.sha256(JSON.writeValueAsBytes(keys));
+  private String checksum(List<T> all) throws IOException {
+    return KeyTokens.sha256(JSON.writeValueAsBytes(all));
   }
 
   /** Returns when the disk has it. */
-  void write(List<Key> keys) throws IOException {
-    byte[] bytes = JSON.writeValueAsBytes(new Content(FORMAT, checksum(keys), keys));
-    Path temporary = directory.resolve(TEMPORARY);
+  void write(List<T> all) throws IOException {
+    ObjectNode content = JSON.createObjectNode();
+    content.put(FORMAT_FIELD, FORMAT).put(CHECKSUM_FIELD, checksum(all));
+    content.set(what, JSON.valueToTree(all));
+    byte[] bytes = JSON.writeValueAsBytes(content);
+    Path temporary = directory.resolve(what + ".json.tmp");
     Files.deleteIfExists(temporary);
     try (FileChannel channel =
         FileChannel.open(

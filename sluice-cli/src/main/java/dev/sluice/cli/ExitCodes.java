@@ -1,0 +1,21 @@
+package dev.sluice.cli;
+
+import picocli.CommandLine.ExitCode;
+
+/** What a command's exit code says, as {@code sluice --help} and docs/cli.md have it. */
+final class ExitCodes {
+  static final int OK = ExitCode.OK;
+
+  /** The server refused or failed, or there is nothing of that name. */
+  static final int FAILED = ExitCode.SOFTWARE;
+
+  static final int USAGE = ExitCode.USAGE;
+
+  /** {@code limit decide} was told no. */
+  static final int LIMITED = 3;
+
+  /** There is no server, or it did not answer. */
+  static final int UNREACHABLE = 4;
+
+  private ExitCodes() {}
+}

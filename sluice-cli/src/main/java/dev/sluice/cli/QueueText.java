@@ -1,0 +1,119 @@
+package dev.sluice.cli;
+
+import dev.sluice.client.QueueSettings;
+import dev.sluice.client.QueueStatus;
+import dev.sluice.client.QueueSummary;
+import java.io.PrintWriter;
+import java.time.Duration;
+import java.util.List;
+import java.util.Locale;
+
+/** Queues as text and as JSON. */
+final class QueueText {
+  private static final Table<QueueStatus.Key> KEYS =
+      new Table<>(
+          1,
+          List.of("KEY", "PENDING", "WEIGHT", "DEFICIT"),
+          key ->
+              List.of(
+                  key.key(),
+                  Long.toString(key.pending()),
+                  Integer.toString(key.weight()),
+                  Long.toString(key.deficit())));
+
+  private QueueText() {}
+
+  static Json summary(QueueSummary queue) {
+    return Json.object()
+        .put("name", queue.name())
+        .put("depth", queue.depth())
+        .put("in_flight", queue.inFlight())
+        .put("consumers", queue.consumers());
+  }
+
+  static Json json(QueueStatus status) {
+    return Json.object()
+        .put("name", status.name())
+        .put("config", config(status.settings()))
+        .put("stats", stats(status));
+  }
+
+  private static Json config(QueueSettings settings) {
+    return Json.object()
+        .put("lease_ms", settings.lease().toMillis())
+        .put("durability", settings.durability().name())
+        .put("on_enqueue", settings.onEnqueue())
+        .put("on_failure", settings.onFailure())
+        .put("max_attempts", settings.maxAttempts())
+        .put("strict_order", settings.strictOrder())
+        .put("max_depth", settings.maxDepth())
+        .put("max_depth_per_key", settings.maxDepthPerKey())
+        .put("max_in_flight_per_key", settings.maxInFlightPerKey())
+        .put("time_to_live_ms", settings.timeToLive().toMillis())
+        .put("dedupe_window_ms", settings.dedupeWindow().toMillis());
+  }
+
+  static Json stats(QueueStatus status) {
+    return Json.object()
+        .put("depth", status.depth())
+        .put("in_flight", status.inFlight())
+        .put("delayed", status.delayed())
+        .put("consumers", status.consumers())
+        .putObjects(
+            "keys",
+            status.keys().stream()
+                .map(
+                    key ->
+                        Json.object()
+                            .put("key", key.key())
+                            .put("pending", key.pending())
+                            .put("weight", key.weight())
+                            .put("deficit", key.deficit()))
+                .toList());
+  }
+
+  static void printSettings(QueueSettings settings, PrintWriter out) {
+    line(out, "lease", Durations.format(settings.lease().toNanos()));
+    line(out, "durability", settings.durability().name().toLowerCase(Locale.ROOT));
+    line(out, "max-attempts", orNone(settings.maxAttempts()));
+    line(out, "strict-order", settings.strictOrder() ? "yes" : "no");
+    line(out, "max-depth", orNone(settings.maxDepth()));
+    line(out, "max-depth-per-key", orNone(settings.maxDepthPerKey()));
+    line(out, "max-in-flight-per-key", orNone(settings.maxInFlightPerKey()));
+    line(out, "ttl", orNone(settings.timeToLive()));
+    line(out, "dedupe-window", orNone(settings.dedupeWindow()));
+    script(out, "on-enqueue", settings.onEnqueue());
+    script(out, "on-failure", settings.onFailure());
+  }
+
+  static void printCounts(QueueStatus status, PrintWriter out) {
+    line(out, "depth", Long.toString(status.depth()));
+    line(out, "in flight", Long.toString(status.inFlight()));
+    line(out, "delayed", Long.toString(status.delayed()));
+    line(out, "consumers", Integer.toString(status.consumers()));
+  }
+
+  static void printKeys(QueueStatus status, PrintWriter out) {
+    if (!status.keys().isEmpty()) {
+      out.println();
+      KEYS.print(status.keys(), out);
+    }
+  }
+
+  private static void script(PrintWriter out, String name, String lua) {
+    line(out, name, lua.isEmpty() ? "none" : "");
+    lua.lines().forEach(line -> out.println("  " + line));
+  }
+
+  private static void line(PrintWriter out, String name, String value) {
+    out.println("%-22s %s".formatted(name, value).stripTrailing());
+  }
+
+  private static String orNone(long number) {
+    return number == 0 ? "none" : Long.toString(number);
+  }
+
+  private static String orNone(Duration duration) {
+    return duration.isZero() ? "none" : Durations.format(duration.toNanos());
+  }
+}

@@ -1,0 +1,121 @@
+package dev.sluice.cli;
+
+import dev.sluice.client.QueueSummary;
+import dev.sluice.client.SluiceClient;
+import dev.sluice.client.SluiceClientException;
+import dev.sluice.client.SluiceClientException.Code;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.ExitCode;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Option;
+
+/** A command that calls a server. */
+abstract class ServerAction extends Action {
+  final Surroundings surroundings;
+
+  @Option(names = "--json", description = "Print JSON, with the names of the HTTP interface.")
+  boolean json;
+
+  @Mixin private final ServerOptions serverOptions = new ServerOptions();
+
+  ServerAction(Surroundings surroundings) {
+    this.surroundings = surroundings;
+  }
+
+  /** Does the work and returns the exit code. */
+  abstract int run(SluiceClient client);
+
+  /** The queue that the command is about, for a hint when there is none of that name. */
+  @Nullable String queueName() {
+    return null;
+  }
+
+  final ServerOptions serverOptions() {
+    return serverOptions;
+  }
+
+  @Override
+  public Integer call() {
+    try (SluiceClient client = serverOptions.connect(surroundings.environment())) {
+      try {
+        return run(client);
+      } catch (SluiceClientException refused) {
+        throw explained(client, refused);
+      }
+    }
+  }
+
+  /** Waits for the answer. */
+  static <T> T await(CompletableFuture<T> answer) {
+    try {
+      return answer.join();
+    } catch (CompletionException failure) {
+      if (failure.getCause() instanceof SluiceClientException refused) {
+        throw refused;
+      }
+      throw failure;
+    }
+  }
+
+  /** Prints the object, or else the sentence. */
+  final int say(Json object, String sentence) {
+    out().println(json ? object.toString() : sentence);
+    return ExitCode.OK;
+  }
+
+  /** Asks before something is lost for good. */
+  final void confirm(boolean yes, String question) {
+    if (yes) {
+      return;
+    }
+    if (!surroundings.terminals().input() || !surroundings.terminals().error()) {
+      throw new InvalidInputException("without a terminal to ask, --yes is needed: " + question);
+    }
+    err().print(question + " [y/N] ");
+    err().flush();
+    String answer = Input.line(surroundings.input());
+    if (!answer.strip().equalsIgnoreCase("y") && !answer.strip().equalsIgnoreCase("yes")) {
+      throw new CommandFailedException(ExitCodes.FAILED, "nothing was done");
+    }
+  }
+
+  private CommandFailedException explained(SluiceClient client, SluiceClientException refused) {
+    String message = String.valueOf(refused.getMessage());
+    String address = serverOptions.address(surroundings.environment());
+    return switch (refused.code()) {
+      case UNAVAILABLE ->
+          new CommandFailedException(
+              ExitCodes.UNREACHABLE,
+              "cannot reach a server at %s: %s; ./sluice serve starts one"
+                  .formatted(address, message));
+      case DEADLINE_EXCEEDED ->
+          new CommandFailedException(
+              ExitCodes.UNREACHABLE, "no answer came in time from " + address + ": " + message);
+      case UNAUTHENTICATED ->
+          new CommandFailedException(
+              ExitCodes.FAILED,
+              serverOptions.hasKey(surroundings.environment())
+                  ? "the server does not take this key: " + message
+                  : "the server wants a key: --api-key, --api-key-file or SLUICE_API_KEY");
+      default ->
+          new CommandFailedException(ExitCodes.FAILED, message + hint(client, refused.code()));
+    };
+  }
+
+  private String hint(SluiceClient client, Code code) {
+    String wanted = queueName();
+    if (code != Code.NOT_FOUND || wanted == null) {
+      return "";
+    }
+    try {
+      List<String> there = client.queues().stream().map(QueueSummary::name).toList();
+      List<String> near = there.contains(wanted) ? List.of() : Nearby.of(wanted, there);
+      return near.isEmpty() ? "" : "; did you mean " + String.join(" or ", near) + "?";
+    } catch (SluiceClientException notAllowed) {
+      return "";
+    }
+  }
+}

@@ -1,0 +1,36 @@
+package dev.sluice.cli;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import picocli.CommandLine.Help.Ansi;
+
+/**
+ * Behind which streams of the process somebody sits.
+ *
+ * @param input whether somebody can answer a question
+ * @param output whether the standard output is watched, by a terminal whose lines can be rewritten
+ * @param error whether the standard error is
+ */
+record Terminals(boolean input, boolean output, boolean error) {
+  private static final Path DESCRIPTORS = Path.of("/proc/self/fd");
+
+  /** Java knows only whether input and output both are terminals; Linux says it of each. */
+  static Terminals ofProcess() {
+    if (!Files.isDirectory(DESCRIPTORS)) {
+      boolean all = Ansi.AUTO.enabled();
+      return new Terminals(all, all, all);
+    }
+    boolean capable = !"dumb".equals(System.getenv("TERM"));
+    return new Terminals(isTerminal("0"), capable && isTerminal("1"), capable && isTerminal("2"));
+  }
+
+  private static boolean isTerminal(String descriptor) {
+    try {
+      String device = Files.readSymbolicLink(DESCRIPTORS.resolve(descriptor)).toString();
+      return device.startsWith("/dev/pts/") || device.startsWith("/dev/tty");
+    } catch (IOException closed) {
+      return false;
+    }
+  }
+}

@@ -1,0 +1,123 @@
+package dev.sluice.cli;
+
+import dev.sluice.client.QueueSummary;
+import dev.sluice.client.ThrottleRate;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.OptionalDouble;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+
+/** The lines of {@code sluice top}: from two samples and the size of the terminal alone. */
+final class TopView {
+  private static final String ROW = "%s  %9s  %9s  %9s  %10s";
+
+  /** What a row takes beside the name. */
+  private static final int NUMBERS = 45;
+
+  private static final int MIN_NAME = 8;
+  private static final String CUT = "...";
+
+  private TopView() {}
+
+  /**
+   * What to show.
+   *
+   * @param address where the server is
+   * @param before the sample before, if there is one
+   * @param now the sample
+   * @param width no line is longer
+   * @param height the most lines; 0: any number
+   */
+  static List<String> lines(
+      String address, @Nullable TopSample before, TopSample now, int width, int height) {
+    int name = Math.max(MIN_NAME, Math.min(width - NUMBERS, longestName(now)));
+    List<String> lines = new ArrayList<>();
+    lines.add(
+        cut(
+            "sluice %s: %d queues, %d messages, %d in flight"
+                .formatted(address, now.queues().size(), now.depth(), now.inFlight()),
+            width));
+    lines.add(ROW.formatted(pad("QUEUE", name), "DEPTH", "IN FLIGHT", "CONSUMERS", "CHANGE/S"));
+    for (QueueSummary queue : now.queues()) {
+      lines.add(
+          ROW.formatted(
+              pad(queue.name(), name),
+              queue.depth(),
+              queue.inFlight(),
+              queue.consumers(),
+              change(perSecond(before, now, queue))));
+    }
+    return fitting(lines, throttled(now, name), height).stream()
+        .map(line -> line.substring(0, Math.min(line.length(), width)))
+        .toList();
+  }
+
+  /** By how much the depth changes, from the sample before. */
+  static OptionalDouble perSecond(@Nullable TopSample before, TopSample now, QueueSummary queue) {
+    if (before == null || now.nanos() <= before.nanos()) {
+      return OptionalDouble.empty();
+    }
+    double seconds = (double) (now.nanos() - before.nanos()) / TimeUnit.SECONDS.toNanos(1);
+    return before.queues().stream()
+        .filter(earlier -> earlier.name().equals(queue.name()))
+        .mapToDouble(earlier -> (queue.depth() - earlier.depth()) / seconds)
+        .findAny();
+  }
+
+  private static List<String> throttled(TopSample now, int name) {
+    List<String> lines = new ArrayList<>();
+    if (!now.throttled().isEmpty()) {
+      lines.add("");
+      lines.add("%s  %9s  %9s".formatted(pad("THROTTLED KEY", name), "RATE/S", "BURST"));
+    }
+    for (ThrottleRate rate : now.throttled()) {
+      lines.add(
+          "%s  %9s  %9s"
+              .formatted(
+                  pad(rate.key(), name),
+                  WholeNumbers.format(rate.ratePerSecond()),
+                  WholeNumbers.format(rate.burst())));
+    }
+    return lines;
+  }
+
+  /** Throttled keys take at most half of the height. */
+  private static List<String> fitting(List<String> queues, List<String> throttled, int height) {
+    List<String> all = new ArrayList<>();
+    if (height <= 0 || queues.size() + throttled.size() <= height) {
+      all.addAll(queues);
+      all.addAll(throttled);
+      return all;
+    }
+    int lower = Math.min(throttled.size(), Math.max(height / 2, height - queues.size()));
+    all.addAll(queues.subList(0, Math.min(queues.size(), height - lower)));
+    all.addAll(throttled.subList(0, lower));
+    return all;
+  }
+
+  private static int longestName(TopSample now) {
+    int queues = now.queues().stream().mapToInt(queue -> queue.name().length()).max().orElse(0);
+    int keys = now.throttled().stream().mapToInt(rate -> rate.key().length()).max().orElse(0);
+    return Math.max(
+        now.throttled().isEmpty() ? 0 : "THROTTLED KEY".length(), Math.max(queues, keys));
+  }
+
+  private static String change(OptionalDouble perSecond) {
+    return perSecond.isEmpty()
+        ? "-"
+        : String.format(Locale.ROOT, "%+.1f", perSecond.getAsDouble() + 0.0);
+  }
+
+  private static String pad(String text, int width) {
+    String cut = cut(text.replaceAll("\\p{Cntrl}", "?"), width);
+    return cut + " ".repeat(width - cut.length());
+  }
+
+  private static String cut(String text, int width) {
+    return text.length() <= width
+        ? text
+        : text.substring(0, Math.max(0, width - CUT.length())) + CUT;
+  }
+}

@@ -1,0 +1,73 @@
+package dev.sluice.cli;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.sluice.server.Listen;
+import dev.sluice.server.ServerConfig;
+import dev.sluice.server.SluiceServer;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/** A real server, and the command line run against it. */
+final class CliServer implements AutoCloseable {
+  private final SluiceServer server;
+  private final @Nullable String key;
+
+  /** Asks for {@code key} if there is one. */
+  CliServer(Path dir, @Nullable String key) throws IOException {
+    ServerConfig config = ServerConfig.defaults(dir).withListen(Listen.ANYWHERE);
+    this.server = SluiceServer.start(key == null ? config : config.withBootstrapKey(key));
+    this.key = key;
+  }
+
+  String address() {
+    return "127.0.0.1:" + server.grpcPort();
+  }
+
+  Map<String, String> environment() {
+    Map<String, String> environment = new HashMap<>();
+    environment.put(ServerOptions.ADDRESS_VARIABLE, address());
+    if (key != null) {
+      environment.put(ServerOptions.KEY_VARIABLE, key);
+    }
+    return environment;
+  }
+
+  Cli run(String... args) {
+    return run(new Cli.Setting(), args);
+  }
+
+  Cli run(Cli.Setting setting, String... args) {
+    return Cli.run(setting.environment(environment()), args);
+  }
+
+  /** What it prints, if all goes well. */
+  String ok(String... args) {
+    Cli cli = run(args);
+    assertThat(cli.err()).isEmpty();
+    assertThat(cli.exitCode()).isZero();
+    return cli.out();
+  }
+
+  /** The objects it prints, one a line, if all goes well. */
+  List<Map<String, Object>> json(String... args) {
+    return ok(args).lines().map(JsonReader::readObject).toList();
+  }
+
+  /** What it says if it fails so; nothing else is printed. */
+  String fails(int exitCode, String... args) {
+    Cli cli = run(args);
+    assertThat(cli.out()).isEmpty();
+    assertThat(cli.exitCode()).as(cli.err()).isEqualTo(exitCode);
+    return cli.err();
+  }
+
+  @Override
+  public void close() {
+    server.close();
+  }
+}

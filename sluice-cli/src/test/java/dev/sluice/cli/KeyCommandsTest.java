@@ -1,0 +1,163 @@
+package dev.sluice.cli;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Keys, and how a server is reached. */
+final class KeyCommandsTest {
+  private static final String BOOTSTRAP = "bootstrap-for-tests";
+
+  @TempDir static Path dir;
+  private static CliServer server;
+
+  @BeforeAll
+  static void start() throws Exception {
+    server = new CliServer(dir.resolve("data"), BOOTSTRAP);
+    server.ok("queue", "create", "mail");
+  }
+
+  @AfterAll
+  static void stop() {
+    server.close();
+  }
+
+  @Test
+  void keys_createListShowAllowRevoke() {
+    Map<String, Object> created =
+        server
+            .json(
+                "key", "create", "billing", "--allow", "produce:mail", "--expires", "1h", "--json")
+            .get(0);
+    String id = (String) created.get("id");
+    String key = (String) created.get("key");
+    Map<String, Object> shown = server.json("key", "show", id, "--json").get(0);
+    assertThat(shown)
+        .containsOnlyKeys(
+            "id", "name", "created_at_ms", "expires_at_ms", "superadmin", "permissions")
+        .containsEntry("name", "billing")
+        .containsEntry("superadmin", false)
+        .containsEntry("permissions", List.of(Map.of("kind", "produce", "pattern", "mail")));
+    assertThat((Long) shown.get("expires_at_ms") - (Long) shown.get("created_at_ms"))
+        .isBetween(3_590_000L, 3_610_000L);
+    assertThat(server.ok("key", "list")).contains("billing", "produce:mail").doesNotContain(key);
+
+    assertThat(server.ok("message", "send", "mail", "x", "--api-key", key)).isNotBlank();
+    assertThat(server.fails(1, "throttle", "list", "--api-key", key)).contains("admin");
+    assertThat(server.ok("key", "allow", id, "consume:mail", "limit:*"))
+        .isEqualTo("updated " + id + "\n");
+    assertThat(server.fails(1, "message", "send", "mail", "x", "--api-key", key))
+        .contains("produce");
+    assertThat(server.ok("key", "show", id)).contains("allows   consume:mail limit:*\n");
+
+    assertThat(server.fails(2, "key", "revoke", id)).contains("--yes is needed");
+    assertThat(server.ok("key", "revoke", id, "--yes")).isEqualTo("revoked " + id + "\n");
+    assertThat(server.fails(1, "message", "receive", "mail", "--api-key", key))
+        .startsWith("sluice message receive: the server does not take this key: ");
+    assertThat(server.fails(1, "key", "show", id)).contains(id);
+  }
+
+  @Test
+  void create_text_showsIdAndKey() {
+    assertThat(server.ok("key", "create", "root", "--superadmin"))
+        .matches("id   \\S+\nkey  \\S+\n");
+    assertThat(server.fails(2, "key", "create", "x", "--allow", "admin"))
+        .contains("a permission is KIND:PATTERN, such as produce:mail or admin:*: 'admin'");
+    assertThat(server.fails(1, "key", "create", "x", "--allow", "fly:*")).contains("fly");
+  }
+
+  @Test
+  void noKey_saysHowToGiveOne() {
+    Cli cli = Cli.run("queue", "list", "--server", server.address());
+    assertThat(cli.exitCode()).isEqualTo(1);
+    assertThat(cli.err())
+        .isEqualTo(
+            "sluice queue list: the server wants a key: --api-key, --api-key-file or"
+                + " SLUICE_API_KEY\n");
+  }
+
+  @Test
+  void keyFile_isRead() throws Exception {
+    Path file = Files.writeString(dir.resolve("key"), BOOTSTRAP + "\n");
+    Cli cli =
+        Cli.run("queue", "list", "--server", server.address(), "--api-key-file", file.toString());
+    assertThat(cli.exitCode()).as(cli.err()).isZero();
+    assertThat(server.fails(2, "queue", "list", "--api-key-file", "/none"))
+        .contains("--api-key-file must be readable: /none");
+    assertThat(server.fails(2, "queue", "list", "--api-key-file", "/none", "--api-key", "k"))
+        .contains("only one of");
+  }
+
+  @Test
+  void version_ofServer() {
+    Cli cli = server.run("version", "--server", server.address());
+    assertThat(cli.exitCode()).isZero();
+    assertThat(cli.out()).contains("\nserver " + BuildVersion.number() + ", since ");
+    Map<String, Object> json = server.run("version", "--server", server.address(), "--json").json();
+    assertThat(json).containsOnlyKeys("version", "java", "os", "server");
+    assertThat((Map<?, ?>) json.get("server")).hasSize(2);
+  }
+
+  @Test
+  void nobodyThere_saysWhereAndHowToStartOne() throws Exception {
+    String gone;
+    try (ServerSocket socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+      gone = "127.0.0.1:" + socket.getLocalPort();
+    }
+    for (String command :
+        List.of(
+            "queue list", "message send q --lines", "message receive q --ack --follow", "top")) {
+      Cli cli = Cli.run((command + " --server " + gone).split(" "));
+      assertThat(cli.exitCode()).isEqualTo(4);
+      assertThat(cli.err())
+          .contains("cannot reach a server at " + gone)
+          .endsWith("./sluice serve starts one\n");
+    }
+    assertThat(Cli.run("version", "--server", gone).exitCode()).isEqualTo(4);
+  }
+
+  @Test
+  void silentServer_isGivenUpInTime() throws Exception {
+    try (ServerSocket silent = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+      Cli cli =
+          Cli.run(
+              "queue",
+              "list",
+              "--timeout",
+              "100ms",
+              "--server",
+              "127.0.0.1:" + silent.getLocalPort());
+      assertThat(cli.exitCode()).isEqualTo(4);
+      assertThat(cli.err()).contains("no answer came in time");
+    }
+  }
+
+  @Test
+  void badAddressAndTlsOptions_areWrongUsage() {
+    assertThat(server.fails(2, "queue", "list", "--server", "nowhere"))
+        .contains("--server must be HOST:PORT with a port from 1 to 65535: 'nowhere'");
+    assertThat(server.fails(2, "queue", "list", "--server", "a:70000")).contains("'a:70000'");
+    Cli variable =
+        Cli.run(new Cli.Setting().environment(Map.of("SLUICE_ADDRESS", ":1")), "queue", "list");
+    assertThat(variable.err()).contains("SLUICE_ADDRESS must be HOST:PORT");
+    assertThat(server.fails(2, "queue", "list", "--tls-cert", "c"))
+        .contains("--tls-cert and --tls-key must be given together");
+    assertThat(server.fails(2, "queue", "list", "--tls-ca", "/none")).contains("/none");
+    assertThat(server.fails(2, "queue", "list", "--timeout", "0s"))
+        .contains("a period must be positive: '0s'");
+  }
+
+  @Test
+  void tls_toAServerWithout_isUnreachable() {
+    assertThat(server.fails(4, "queue", "list", "--tls")).contains(server.address());
+  }
+}

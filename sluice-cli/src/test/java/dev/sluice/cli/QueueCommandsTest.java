@@ -1,0 +1,164 @@
+package dev.sluice.cli;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+final class QueueCommandsTest {
+  @TempDir static Path dir;
+  private static CliServer server;
+
+  @BeforeAll
+  static void start() throws Exception {
+    server = new CliServer(dir.resolve("data"), null);
+  }
+
+  @AfterAll
+  static void stop() {
+    server.close();
+  }
+
+  @Test
+  void create_everySetting_isShown() throws Exception {
+    Path enqueue =
+        Files.writeString(dir.resolve("enqueue.lua"), "function on_enqueue(msg) return {} end\n");
+    Path failure =
+        Files.writeString(
+            dir.resolve("failure.lua"), "function on_failure(msg) return { action = 'dlq' } end\n");
+    String out =
+        server.ok(
+            ("queue create all --lease 7s --durability os --max-attempts 4 --strict-order"
+                    + " --max-depth 100 --max-depth-per-key 10 --max-in-flight-per-key 3 --ttl 1h"
+                    + " --dedupe-window 1m --on-enqueue "
+                    + enqueue
+                    + " --on-failure "
+                    + failure)
+                .split(" "));
+    assertThat(out).isEqualTo("created all\n");
+    Map<String, Object> shown = server.json("queue", "show", "all", "--json").get(0);
+    assertThat(shown.get("name")).isEqualTo("all");
+    assertThat(shown.get("config"))
+        .isEqualTo(
+            Map.ofEntries(
+                Map.entry("lease_ms", 7_000L),
+                Map.entry("durability", "OS"),
+                Map.entry("on_enqueue", Files.readString(enqueue)),
+                Map.entry("on_failure", Files.readString(failure)),
+                Map.entry("max_attempts", 4L),
+                Map.entry("strict_order", true),
+                Map.entry("max_depth", 100L),
+                Map.entry("max_depth_per_key", 10L),
+                Map.entry("max_in_flight_per_key", 3L),
+                Map.entry("time_to_live_ms", 3_600_000L),
+                Map.entry("dedupe_window_ms", 60_000L)));
+    assertThat(server.ok("queue", "show", "all").lines())
+        .contains(
+            "lease                  7s",
+            "durability             os",
+            "strict-order           yes",
+            "ttl                    1h",
+            "on-enqueue",
+            "  function on_enqueue(msg) return {} end");
+  }
+
+  @Test
+  void update_changesOnlyWhatIsGiven() {
+    server.ok("queue", "create", "u", "--lease", "7s", "--max-depth", "5", "--strict-order");
+    server.ok("queue", "update", "u", "--max-depth-per-key", "2", "--no-strict-order");
+    assertThat(server.ok("queue", "show", "u"))
+        .contains("lease                  7s\n", "max-depth              5\n")
+        .contains("max-depth-per-key      2\n", "strict-order           no\n");
+    assertThat(server.json("queue", "update", "u", "--lease", "9s", "--json"))
+        .containsExactly(Map.of("name", "u", "updated", true));
+  }
+
+  @Test
+  void list_andStats() {
+    server.ok("queue", "create", "l");
+    server.ok("message", "send", "l", "x", "--key", "tenant");
+    assertThat(server.ok("queue", "list").lines())
+        .first()
+        .asString()
+        .matches("QUEUE +DEPTH  IN FLIGHT  CONSUMERS");
+    List<?> queues = (List<?>) server.json("queue", "list", "--json").get(0).get("queues");
+    assertThat(queues)
+        .asInstanceOf(org.assertj.core.api.InstanceOfAssertFactories.LIST)
+        .contains(Map.of("name", "l", "depth", 1L, "in_flight", 0L, "consumers", 0L));
+    assertThat(server.json("queue", "stats", "l", "--json").get(0))
+        .containsOnlyKeys("depth", "in_flight", "delayed", "consumers", "keys")
+        .containsEntry("depth", 1L);
+    assertThat(server.ok("queue", "stats", "l"))
+        .contains(
+            "depth                  1\n", "KEY     PENDING  WEIGHT  DEFICIT\ntenant        1");
+  }
+
+  @Test
+  void purge_andDelete_askFirst() {
+    server.ok("queue", "create", "p");
+    server.ok("message", "send", "p", "x");
+    assertThat(server.fails(2, "queue", "purge", "p")).contains("--yes is needed");
+    assertThat(server.fails(2, "queue", "delete", "p")).contains("--yes is needed");
+    Cli no = server.run(new Cli.Setting().answer("n\n"), "queue", "purge", "p");
+    assertThat(no.exitCode()).isEqualTo(1);
+    assertThat(no.err()).startsWith("Remove all messages of 'p' that are not leased? [y/N] ");
+    assertThat(server.ok("queue", "stats", "p")).contains("depth                  1\n");
+    Cli yes = server.run(new Cli.Setting().answer("y\n"), "queue", "purge", "p");
+    assertThat(yes.exitCode()).isZero();
+    assertThat(yes.out()).isEqualTo("removed 1\n");
+    assertThat(server.json("queue", "purge", "p", "--yes", "--json"))
+        .containsExactly(Map.of("purged", 0L));
+    assertThat(server.json("queue", "delete", "p", "--yes", "--json"))
+        .containsExactly(Map.of("name", "p", "deleted", true));
+    assertThat(server.ok("queue", "list")).doesNotContain("\np ");
+  }
+
+  @Test
+  void unknownQueue_namesTheNearOnes() {
+    server.ok("queue", "create", "billing");
+    assertThat(server.fails(1, "queue", "show", "biling"))
+        .isEqualTo("sluice queue show: there is no such queue: biling; did you mean billing?\n");
+    assertThat(server.fails(1, "message", "send", "zzz", "x"))
+        .isEqualTo("sluice message send: no queue has that name: queue=zzz\n");
+    assertThat(server.fails(1, "queue", "create", "billing")).contains("billing");
+  }
+
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      quoteCharacter = '"',
+      textBlock =
+          """
+          create                        | Missing required parameter: 'QUEUE'
+          create b --lease 5            | a duration is a number and ns, us, ms, s, m, h or d, such as 1.5s: '5'
+          create b --lease 1us          | a duration must be whole milliseconds here: '1us'
+          create b --max-attempts -1    | it must be a whole number of at most 18 digits: '-1'
+          create b --max-attempts 3000000000 | it must be at most 2147483647: '3000000000'
+          create b --durability never   | --durability must be always, interval or os: 'never'
+          create b --on-enqueue /none   | the file must be readable: '/none'
+          lst                           | unknown command 'lst'; did you mean list
+          """)
+  void badInput_isWrongUsage(String args, String sentence) {
+    assertThat(server.fails(2, ("queue " + args).split(" "))).contains(sentence);
+  }
+
+  @Test
+  void whatTheServerRefuses_isItsSentence() {
+    assertThat(server.fails(1, "queue", "create", "b", "--lease", "5ms")).contains("lease");
+  }
+
+  @Test
+  void group_withoutCommand_printsItsCommands() {
+    assertThat(server.fails(2, "queue"))
+        .startsWith("Usage: sluice queue [-h] COMMAND\n")
+        .contains("  create  ", "  purge  ");
+  }
+}

@@ -1,0 +1,253 @@
+package dev.sluice;
+
+import static dev.sluice.Threads.beside;
+import static dev.sluice.Threads.sumOver;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import java.time.Duration;
+import java.util.List;
+import java.util.SplittableRandom;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicBoolean;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** Rules of which nobody remembers what was consumed: as if empty when they were restored. */
+@Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+final class RestoredThrottleTest {
+  private final ManualClock clock = ManualClock.create();
+  private final Throttle throttle = Throttle.create(clock);
+
+  private double level(String key) {
+    return throttle.snapshot(key).orElseThrow().level();
+  }
+
+  private void seconds(long count) {
+    clock.advance(Duration.ofSeconds(count));
+  }
+
+  @Test
+  void aRestoredRate_startsEmpty_andFillsAtItsRate() {
+    throttle.restoreRate("key", 2, 10);
+    assertThat(throttle.tryConsume("key")).isFalse();
+    seconds(3);
+    assertThat(level("key")).isEqualTo(6);
+    assertThat(throttle.tryConsume("key", 7)).isFalse();
+    assertThat(throttle.tryConsume("key", 6)).isTrue();
+    seconds(100);
+    assertThat(level("key")).isEqualTo(10);
+  }
+
+  @ParameterizedTest
+  @CsvSource({"0, 0", "5, 5", "10, 10", "1000, 10"})
+  void aKeyOfARestoredTemplate_hasWhatAccruedSince(long after, double expected) {
+    throttle.restoreTemplate("tenant:*", 1, 10);
+    seconds(after);
+    assertThat(level("tenant:a")).isEqualTo(expected);
+    assertThat(throttle.tryConsume("tenant:a", (long) expected + 1)).isFalse();
+    assertThat(expected == 0 || throttle.tryConsume("tenant:a", (long) expected)).isTrue();
+    assertThat(throttle.tryConsume("tenant:a")).isFalse();
+    assertThat(level("tenant:b")).isEqualTo(expected);
+  }
+
+  @Test
+  void withoutRefill_nothingIsGrantedEver() {
+    throttle.restoreRate("key", 0, 10);
+    throttle.restoreTemplate("tenant:*", 0, 10);
+    clock.advance(Duration.ofDays(1_000));
+    assertThat(throttle.tryConsume("key")).isFalse();
+    assertThat(throttle.tryConsume("tenant:a")).isFalse();
+    assertThat(throttle.evictIdle()).isZero();
+  }
+
+  @Test
+  void aKeyThatHasABucket_keepsItsTokens() {
+    throttle.setRate("key", 1, 10);
+    throttle.setTemplate("tenant:*", 1, 10);
+    assertThat(throttle.tryConsume(List.of("key", "tenant:a"), 4)).isTrue();
+    throttle.restoreRate("key", 1, 20);
+    throttle.restoreTemplate("tenant:*", 1, 20);
+    assertThat(level("key")).isEqualTo(6);
+    assertThat(level("tenant:a")).isEqualTo(6);
+    assertThat(level("tenant:b")).isZero();
+  }
+
+  @Test
+  void anUpdate_isNoWayToAFreshBurst() {
+    throttle.restoreRate("key", 1, 10);
+    throttle.restoreTemplate("tenant:*", 1, 10);
+    seconds(3);
+    throttle.setRate("key", 10, 100);
+    throttle.setTemplate("tenant:*", 10, 100);
+    assertThat(level("key")).isEqualTo(3);
+    assertThat(level("tenant:a")).isEqualTo(3);
+    seconds(2);
+    assertThat(level("key")).isEqualTo(23);
+    assertThat(level("tenant:b")).isEqualTo(23);
+    throttle.setTemplate("tenant:*", 10, 5);
+    assertThat(level("tenant:c")).isEqualTo(5);
+  }
+
+  @Test
+  void aNarrowerRule_isNoWayToAFreshBurst() {
+    throttle.restoreTemplate("tenant:*", 1, 10);
+    seconds(3);
+    throttle.setTemplate("tenant:gold:*", 1, 100);
+    throttle.setRate("tenant:a", 1, 100);
+    assertThat(level("tenant:gold:x")).isEqualTo(3);
+    assertThat(level("tenant:a")).isEqualTo(3);
+    assertThat(level("tenant:b")).isEqualTo(3);
+    throttle.setTemplate("other:*", 1, 100);
+    assertThat(level("other:x")).isEqualTo(100);
+  }
+
+  @Test
+  void onceFull_aRestoredTemplateIsLikeAnyOther() {
+    throttle.restoreTemplate("tenant:*", 1, 10);
+    seconds(10);
+    throttle.setTemplate("tenant:*", 1, 100);
+    throttle.setRate("tenant:gold", 1, 50);
+    assertThat(level("tenant:a")).isEqualTo(100);
+    assertThat(level("tenant:gold")).isEqualTo(50);
+  }
+
+  @Test
+  void evictIdle_leavesKeysThatAreNotFull() {
+    throttle.restoreTemplate("tenant:*", 1, 10);
+    seconds(9);
+    assertThat(throttle.tryConsume("tenant:a", 10)).isFalse();
+    assertThat(throttle.evictIdle()).isZero();
+    seconds(1);
+    assertThat(throttle.evictIdle()).isEqualTo(1);
+    assertThat(throttle.tryConsume("tenant:a", 10)).isTrue();
+  }
+
+  @Test
+  void aKeyEvictedAfterAnUpdate_comesBackFull() {
+    throttle.restoreTemplate("tenant:*", 10, 10);
+    clock.advance(Duration.ofMillis(500));
+    assertThat(throttle.tryConsume("tenant:a", 6)).isFalse();
+    throttle.setTemplate("tenant:*", 0.001, 5);
+    assertThat(level("tenant:a")).isEqualTo(5);
+    assertThat(throttle.evictIdle()).isEqualTo(1);
+    assertThat(level("tenant:a")).isEqualTo(5);
+  }
+
+  @ParameterizedTest
+  @ValueSource(longs = {1, 2, 3, 4, 5, 6, 7, 8})
+  void eviction_showsInMemoryOnly(long seed) {
+    Throttle kept = Throttle.create(clock);
+    SplittableRandom random = new SplittableRandom(seed);
+    for (Throttle each : List.of(throttle, kept)) {
+      each.restoreTemplate("tenant:*", 2, 5);
+    }
+    for (int step = 0; step < 2_000; step++) {
+      clock.advanceNanos(random.nextLong(400_000_000));
+      String key = "tenant:" + random.nextInt(5);
+      long cost = random.nextLong(1, 4);
+      assertThat(throttle.tryConsume(key, cost))
+          .as("step %d, %s", step, key)
+          .isEqualTo(kept.tryConsume(key, cost));
+      throttle.evictIdle();
+    }
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "1e-9, 1",
+    "0.5, 2.5",
+    "3, 1e9",
+    "1e9, 1e9",
+    "1e15, 1e15",
+    "1e18, 1e12",
+    "1e-6, 1000",
+  })
+  void extremes_startEmptyAndFillUp(double rate, double burst) {
+    for (long start : new long[] {0, -1, Long.MAX_VALUE - 5, Long.MIN_VALUE, Long.MAX_VALUE / 2}) {
+      ManualClock time = ManualClock.startingAt(start);
+      Throttle extreme = Throttle.create(time);
+      extreme.restoreRate("key", rate, burst);
+      extreme.restoreTemplate("t:*", rate, burst);
+      assertThat(extreme.snapshot("key").orElseThrow().level()).isZero();
+      assertThat(extreme.tryConsume(List.of("key", "t:a"))).isFalse();
+      long fillNanos = (long) Math.ceil(burst / rate * 1e9);
+      time.advanceNanos(fillNanos / 2);
+      assertThat(extreme.snapshot("t:b").orElseThrow().level())
+          .isBetween(0.0, burst / 2 + 2 * rate / 1e9);
+      time.advanceNanos(fillNanos / 2 + fillNanos / 1_000 + 2);
+      assertThat(extreme.tryConsume(List.of("key", "t:a", "t:b", "t:c"), (long) burst)).isTrue();
+    }
+  }
+
+  @Test
+  void aReadingFromThePast_getsNothing() {
+    throttle.restoreTemplate("tenant:*", 1, 10);
+    seconds(5);
+    long now = clock.nanoTime();
+    assertThat(throttle.tryConsume("tenant:a", 1, now - Duration.ofDays(400).toNanos())).isFalse();
+    assertThat(throttle.tryConsume("tenant:b", 1, Long.MIN_VALUE)).isFalse();
+    assertThat(level("tenant:a")).isEqualTo(5);
+    assertThat(level("tenant:b")).isEqualTo(5);
+  }
+
+  @Test
+  void misuse_namesTheRuleAndTheValue() {
+    assertThatThrownBy(() -> throttle.restoreRate("", 1, 1)).hasMessageContaining("key");
+    assertThatThrownBy(() -> throttle.restoreRate("a", -1, 1)).hasMessageContaining("-1");
+    assertThatThrownBy(() -> throttle.restoreTemplate("a*b", 1, 1)).hasMessageContaining("a*b");
+    assertThatThrownBy(() -> throttle.restoreTemplate("a*", 1, Double.NaN))
+        .hasMessageContaining("NaN");
+    assertThat(throttle.size()).isZero();
+  }
+
+  @Test
+  void threadsThatRaceForAKey_getExactlyWhatAccrued() {
+    throttle.restoreTemplate("tenant:*", 1, 10);
+    seconds(5);
+    for (int round = 0; round < 2_000; round++) {
+      String key = "tenant:" + round;
+      long granted =
+          sumOver(
+              2,
+              () -> {
+                long count = 0;
+                while (throttle.tryConsume(key)) {
+                  count++;
+                }
+                return count;
+              });
+      assertThat(granted).isEqualTo(5);
+    }
+  }
+
+  @Test
+  void threadsThatRaceWithUpdatesAndEviction_getNoMoreThanAccrued() {
+    throttle.restoreTemplate("tenant:*", 1, 10);
+    seconds(5);
+    AtomicBoolean over = new AtomicBoolean();
+    CompletableFuture<Void> updates =
+        beside(
+            () -> {
+              for (int i = 0; !over.get(); i++) {
+                throttle.setTemplate("tenant:*", 1 + i % 3, 10 + i % 7);
+                throttle.setTemplate("tenant:1*", 1 + i % 2, 20 + i % 5);
+                throttle.evictIdle();
+              }
+            });
+    for (int round = 0; round < 1_000; round++) {
+      String key = "tenant:" + round;
+      long granted =
+          sumOver(2, () -> (throttle.tryConsume(key) ? 1 : 0) + (throttle.tryConsume(key) ? 1 : 0));
+      while (throttle.tryConsume(key)) {
+        granted++;
+      }
+      assertThat(granted).isLessThanOrEqualTo(5);
+    }
+    over.set(true);
+    updates.join();
+  }
+}

@@ -1,0 +1,286 @@
+package dev.sluice.server;
+
+import static dev.sluice.server.KeyedServer.BOOTSTRAP;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.google.protobuf.Message;
+import com.google.protobuf.TextFormat;
+import dev.sluice.proto.v1.AdminGrpc;
+import dev.sluice.proto.v1.CreateKeyResponse;
+import dev.sluice.proto.v1.LimitsGrpc;
+import dev.sluice.proto.v1.QueuesGrpc;
+import dev.sluice.server.AccessTable.Row;
+import dev.sluice.server.fila.FilaAdminGrpc;
+import dev.sluice.server.fila.FilaServiceGrpc;
+import io.grpc.CallOptions;
+import io.grpc.ClientCall;
+import io.grpc.Metadata;
+import io.grpc.MethodDescriptor;
+import io.grpc.MethodDescriptor.PrototypeMarshaller;
+import io.grpc.Status;
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.InputStreamReader;
+import java.net.http.HttpRequest.BodyPublishers;
+import java.net.http.HttpResponse;
+import java.net.http.HttpResponse.BodyHandlers;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Function;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Every route and RPC by every sort of key. */
+@Timeout(60)
+final class AccessMatrixTest {
+  @TempDir Path dir;
+  private KeyedServer server;
+  private HttpProbe http;
+  private final Map<List<String>, String> keys = new HashMap<>();
+
+  @BeforeEach
+  void start() throws IOException {
+    server = new KeyedServer(dir);
+    http = new HttpProbe(server.httpPort());
+  }
+
+  @AfterEach
+  void stop() {
+    server.close();
+  }
+
+  /** How far a call gets. */
+  private enum Got {
+    UNAUTHENTICATED,
+    DENIED,
+    THROUGH
+  }
+
+  private static Map<String, MethodDescriptor<?, ?>> methods() {
+    return Stream.of(
+            QueuesGrpc.getServiceDescriptor(),
+            LimitsGrpc.getServiceDescriptor(),
+            AdminGrpc.getServiceDescriptor(),
+            FilaServiceGrpc.getServiceDescriptor(),
+            FilaAdminGrpc.getServiceDescriptor())
+        .<MethodDescriptor<?, ?>>flatMap(service -> service.getMethods().stream())
+        .collect(Collectors.toMap(MethodDescriptor::getFullMethodName, Function.identity()));
+  }
+
+  @Test
+  void table_hasEveryRouteAndRpc() {
+    Set<String> there = new TreeSet<>(methods().keySet());
+    server.httpRoutes().forEach(route -> there.add(route.method() + " " + route.template()));
+    assertThat(AccessTable.rows()).extracting(Row::name).containsExactlyInAnyOrderElementsOf(there);
+  }
+
+  @Test
+  void everyCall_asksForAValidKeyThatAllowsIt() throws Exception {
+    CreateKeyResponse revoked = server.create("admin:*", "produce:*", "consume:*", "limit:*");
+    server.revoke(revoked.getId());
+    String superadmin = superadmin(0);
+    String expired = superadmin(server.nowMs.get() + 1);
+    server.nowMs.incrementAndGet();
+    for (Row row : AccessTable.rows()) {
+      Got without = row.needed().equals(AccessTable.OPEN) ? Got.THROUGH : Got.UNAUTHENTICATED;
+      require(row, null, without, "no key");
+      require(row, "Bearer " + "f".repeat(64), without, "wrong key");
+      for (String malformed :
+          List.of("Bearer", "Bearer ", superadmin, "Basic " + superadmin, "Bearer" + superadmin)) {
+        require(row, malformed, without, "malformed");
+      }
+      require(row, "Bearer " + expired, without, "expired");
+      require(row, "Bearer " + revoked.getKey(), without, "revoked");
+      boolean anyWill =
+          row.needed().equals(AccessTable.OPEN) || row.needed().equals(AccessTable.ANY);
+      require(row, key(row.allElse()), anyWill ? Got.THROUGH : Got.DENIED, "wrong scope");
+      require(row, key(row.enough()), Got.THROUGH, "right scope");
+      require(row, "Bearer " + superadmin, Got.THROUGH, "superadmin");
+      require(row, "Bearer " + BOOTSTRAP, Got.THROUGH, "bootstrap");
+    }
+  }
+
+  private String superadmin(long expiresAtMs) {
+    return server
+        .admin(BOOTSTRAP)
+        .createKey(KeyedServer.request().setSuperadmin(true).setExpiresAtMs(expiresAtMs).build())
+        .getKey();
+  }
+
+  private String key(List<String> permissions) {
+    return "Bearer "
+        + keys.computeIfAbsent(
+            permissions, each -> server.create(each.toArray(String[]::new)).getKey());
+  }
+
+  private void require(Row row, @Nullable String authorization, Got expected, String sort)
+      throws Exception {
+    Got got = row.isHttp() ? askHttp(row, authorization) : askGrpc(row, authorization);
+    assertThat(got).as("%s with %s", row.name(), sort).isEqualTo(expected);
+  }
+
+  private Got askHttp(Row row, @Nullable String authorization) throws Exception {
+    int space = row.name().indexOf(' ');
+    String path =
+        row.name()
+            .substring(space + 1)
+            .replace("{queue}", "q")
+            .replace("{key}", "k")
+            .replace("{id}", "x");
+    java.net.http.HttpRequest.Builder request =
+        http.request(path)
+            .method(row.name().substring(0, space), BodyPublishers.ofString(row.request()));
+    if (authorization != null) {
+      request.header("Authorization", authorization);
+    }
+    HttpResponse<InputStream> answer =
+        http.client().send(request.build(), BodyHandlers.ofInputStream());
+    answer.body().close();
+    return switch (answer.statusCode()) {
+      case 401 -> Got.UNAUTHENTICATED;
+      case 403 -> Got.DENIED;
+      default -> Got.THROUGH;
+    };
+  }
+
+  private Got askGrpc(Row row, @Nullable String authorization) throws Exception {
+    MethodDescriptor<?, ?> method = Objects.requireNonNull(methods().get(row.name()));
+    return ask(method, row.request(), authorization);
+  }
+
+  private <Q, A> Got ask(
+      MethodDescriptor<Q, A> method, String request, @Nullable String authorization)
+      throws Exception {
+    var marshaller = (PrototypeMarshaller<Q>) method.getRequestMarshaller();
+    Message.Builder message =
+        ((Message) Objects.requireNonNull(marshaller.getMessagePrototype())).toBuilder();
+    TextFormat.merge(request, message);
+    CompletableFuture<Status.Code> end = new CompletableFuture<>();
+    ClientCall<Q, A> call = server.with(authorization).newCall(method, CallOptions.DEFAULT);
+    call.start(
+        new ClientCall.Listener<>() {
+          @Override
+          public void onMessage(A answer) {
+            // Streams tell of each request by itself.
+            if (answer.toString().contains("PERMISSION_DENIED")) {
+              end.complete(Status.Code.PERMISSION_DENIED);
+            }
+          }
+
+          @Override
+          public void onClose(Status status, Metadata trailers) {
+            end.complete(status.getCode());
+          }
+        },
+        new Metadata());
+    call.request(1);
+    call.sendMessage(marshaller.getMessageClass().cast(message.build()));
+    call.halfClose();
+    return switch (end.get(10, TimeUnit.SECONDS)) {
+      case UNAUTHENTICATED -> Got.UNAUTHENTICATED;
+      case PERMISSION_DENIED -> Got.DENIED;
+      default -> Got.THROUGH;
+    };
+  }
+
+  // ---- tricks
+
+  private HttpProbe.Reply as(String key, String method, String path, String body) {
+    return http.send(
+        http.request(path)
+            .header("Authorization", "Bearer " + key)
+            .method(method, BodyPublishers.ofString(body)));
+  }
+
+  @Test
+  void configurationOverHttpAndFila_neitherMakesNorShowsKeys() {
+    CreateKeyResponse key = server.create("admin:*");
+    String forged = "f".repeat(64);
+    String hash = KeyTokens.hash(forged);
+    var fila = FilaAdminGrpc.newBlockingStub(server.with("Bearer " + key.getKey()));
+    for (String name : List.of("auth:key:" + key.getId(), "auth:key:" + hash, "keys.json", hash)) {
+      String path = "/v1/config/" + name;
+      assertThat(as(key.getKey(), "GET", path, "").status()).as(name).isEqualTo(404);
+      String value = "{\"value\":\"{\\\"superadmin\\\":true,\\\"tokenHash\\\":\\\"%s\\\"}\"}";
+      assertThat(as(key.getKey(), "PUT", path, value.formatted(hash)).status()).isEqualTo(200);
+      fila.setConfig(
+          dev.sluice.server.fila.SetConfigRequest.newBuilder().setKey(name).setValue(hash).build());
+      assertThat(as(forged, "GET", "/v1/info", "").status()).isEqualTo(401);
+      assertThat(as(key.getKey(), "DELETE", path, "").status()).isEqualTo(204);
+    }
+    assertThat(as(key.getKey(), "GET", "/v1/info", "").status()).isEqualTo(200);
+    assertThat(as(BOOTSTRAP, "GET", "/v1/keys", "").json().get("keys")).hasSize(1);
+    String shown =
+        as(BOOTSTRAP, "GET", "/v1/config", "").response().body()
+            + as(BOOTSTRAP, "GET", "/v1/keys", "").response().body();
+    assertThat(shown).doesNotContain(key.getKey(), KeyTokens.hash(key.getKey()));
+  }
+
+  // ---- events
+
+  private BufferedReader listen(String key) throws Exception {
+    HttpResponse<InputStream> events =
+        http.client()
+            .send(
+                http.request("/v1/events").header("Authorization", "Bearer " + key).build(),
+                BodyHandlers.ofInputStream());
+    assertThat(events.statusCode()).isEqualTo(200);
+    return new BufferedReader(new InputStreamReader(events.body(), StandardCharsets.UTF_8));
+  }
+
+  private static void requireEnd(BufferedReader events) {
+    CompletableFuture<Boolean> end =
+        CompletableFuture.supplyAsync(
+            () -> {
+              try {
+                while (events.readLine() != null) {
+                  // Until there is no more.
+                }
+              } catch (IOException cut) {
+                return true;
+              }
+              return true;
+            });
+    assertThat(end.orTimeout(10, TimeUnit.SECONDS).join()).isTrue();
+  }
+
+  @Test
+  void events_endWhenTheirKeyIsRevokedChangedOrExpires() throws Exception {
+    CreateKeyResponse revoked = server.create("admin:q");
+    CreateKeyResponse changed = server.create("admin:q");
+    String expiring = superadmin(server.nowMs.get() + 1);
+    String kept = server.create("admin:q").getKey();
+    List<BufferedReader> ending =
+        List.of(listen(revoked.getKey()), listen(changed.getKey()), listen(expiring));
+    BufferedReader lasting = listen(kept);
+    for (BufferedReader each : ending) {
+      assertThat(each.readLine()).isEqualTo("event:queues");
+    }
+    server.revoke(revoked.getId());
+    String path = "/v1/keys/%s/permissions".formatted(changed.getId());
+    assertThat(as(BOOTSTRAP, "PUT", path, "{\"permissions\":[]}").status()).isEqualTo(200);
+    server.nowMs.incrementAndGet();
+    ending.forEach(AccessMatrixTest::requireEnd);
+    for (int events = 0; events < 3; events++) {
+      assertThat(lasting.readLine()).isEqualTo("event:queues");
+      assertThat(lasting.readLine()).startsWith("data:");
+      assertThat(lasting.readLine()).isEmpty();
+    }
+    lasting.close();
+  }
+}

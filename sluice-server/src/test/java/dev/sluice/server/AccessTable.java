@@ -1,0 +1,151 @@
+package dev.sluice.server;
+
+import java.util.Arrays;
+import java.util.List;
+import java.util.stream.Stream;
+
+/**
+ * Every route and RPC, what a key has to allow for it, and a request that gets as far as that
+ * check.
+ *
+ * <p>Needed is a permission; {@code some admin}; {@code any} for whatever valid key; or {@code
+ * open} for no key at all. There is no queue q, so that allowed calls end, too.
+ */
+final class AccessTable {
+  static final String OPEN = "open";
+  static final String ANY = "any";
+  static final String SOME_ADMIN = "some admin";
+
+  private static final String TABLE =
+      """
+      GET /v1/queues | any |
+      POST /v1/queues | admin:made | {"name":"made"}
+      GET /v1/queues/{queue} | admin:q |
+      PUT /v1/queues/{queue} | admin:q | {}
+      DELETE /v1/queues/{queue} | admin:q |
+      POST /v1/queues/{queue}/messages | produce:q | {"payload":"x"}
+      POST /v1/queues/{queue}/receive | consume:q | {}
+      POST /v1/queues/{queue}/settle | consume:q | {"settlements":[]}
+      POST /v1/queues/{queue}/purge | admin:q | {}
+      GET /v1/queues/{queue}/peek | admin:q |
+      POST /v1/queues/{queue}/redrive | admin:q | {}
+      GET /v1/limits | any |
+      PUT /v1/limits/{key} | admin:k | {"rate_per_second":1,"burst":1}
+      DELETE /v1/limits/{key} | admin:k |
+      POST /v1/decide | limit:k | {"costs":{"k":1}}
+      GET /v1/config | admin:* |
+      GET /v1/config/{key} | admin:* |
+      PUT /v1/config/{key} | admin:* | {"value":"v"}
+      DELETE /v1/config/{key} | admin:* |
+      GET /v1/throttles | admin:* |
+      PUT /v1/throttles/{key} | admin:* | {"rate_per_second":1,"burst":1}
+      DELETE /v1/throttles/{key} | admin:* |
+      GET /v1/keys | some admin |
+      POST /v1/keys | some admin | {"name":"k"}
+      GET /v1/keys/{id} | some admin |
+      DELETE /v1/keys/{id} | some admin |
+      PUT /v1/keys/{id}/permissions | some admin | {"permissions":[]}
+      GET /v1/info | any |
+      GET /v1/events | any |
+      GET /metrics | admin:* |
+      GET /healthz | open |
+      GET /readyz | open |
+      GET /openapi.json | open |
+      sluice.v1.Queues/Enqueue | produce:q | queue: "q" messages {}
+      sluice.v1.Queues/EnqueueStream | produce:q | queue: "q" messages {}
+      sluice.v1.Queues/Receive | consume:q | queue: "q"
+      sluice.v1.Queues/Consume | consume:q | open { queue: "q" prefetch: 1 }
+      sluice.v1.Queues/Settle | consume:q | queue: "q"
+      sluice.v1.Queues/CreateQueue | admin:made | name: "made"
+      sluice.v1.Queues/UpdateQueue | admin:q | name: "q"
+      sluice.v1.Queues/DeleteQueue | admin:q | name: "q"
+      sluice.v1.Queues/GetQueue | admin:q | name: "q"
+      sluice.v1.Queues/ListQueues | any |
+      sluice.v1.Queues/PurgeQueue | admin:q | name: "q"
+      sluice.v1.Queues/PeekMessages | admin:q | queue: "q"
+      sluice.v1.Queues/Redrive | admin:q | dead_letter_queue: "q"
+      sluice.v1.Limits/Decide | limit:k | costs { key: "k" }
+      sluice.v1.Limits/DecideStream | limit:k | requests { costs { key: "k" } }
+      sluice.v1.Limits/SetLimit | admin:k | limit { key: "k" rate_per_second: 1 burst: 1 }
+      sluice.v1.Limits/RemoveLimit | admin:k | key: "k"
+      sluice.v1.Limits/ListLimits | any |
+      sluice.v1.Admin/SetConfig | admin:* | key: "k" value: "v"
+      sluice.v1.Admin/GetConfig | admin:* | key: "k"
+      sluice.v1.Admin/RemoveConfig | admin:* | key: "k"
+      sluice.v1.Admin/ListConfig | admin:* |
+      sluice.v1.Admin/SetThrottle | admin:* | key: "k" rate_per_second: 1 burst: 1
+      sluice.v1.Admin/RemoveThrottle | admin:* | key: "k"
+      sluice.v1.Admin/ListThrottles | admin:* |
+      sluice.v1.Admin/CreateKey | some admin | name: "k"
+      sluice.v1.Admin/RevokeKey | some admin | id: "x"
+      sluice.v1.Admin/ListKeys | some admin |
+      sluice.v1.Admin/SetPermissions | some admin | id: "x"
+      sluice.v1.Admin/GetServerInfo | any |
+      fila.v1.FilaService/Enqueue | produce:q | queue: "q"
+      fila.v1.FilaService/Consume | consume:q | queue: "q"
+      fila.v1.FilaService/Ack | consume:q | queue: "q"
+      fila.v1.FilaService/Nack | consume:q | queue: "q"
+      fila.v1.FilaAdmin/CreateQueue | admin:made | name: "made"
+      fila.v1.FilaAdmin/DeleteQueue | admin:q | queue: "q"
+      fila.v1.FilaAdmin/SetConfig | admin:* | key: "k" value: "v"
+      fila.v1.FilaAdmin/GetConfig | admin:* | key: "k"
+      fila.v1.FilaAdmin/ListConfig | admin:* |
+      fila.v1.FilaAdmin/GetStats | admin:* | queue: "q"
+      fila.v1.FilaAdmin/Redrive | admin:* | dlq_queue: "q"
+      fila.v1.FilaAdmin/ListQueues | admin:* |
+      fila.v1.FilaAdmin/CreateApiKey | some admin | name: "k"
+      fila.v1.FilaAdmin/RevokeApiKey | admin:* | key_id: "x"
+      fila.v1.FilaAdmin/ListApiKeys | admin:* |
+      fila.v1.FilaAdmin/SetAcl | some admin | key_id: "x"
+      fila.v1.FilaAdmin/GetAcl | admin:* | key_id: "x"
+      """;
+
+  private AccessTable() {}
+
+  /**
+   * A row.
+   *
+   * @param name method and template of a route, or the full name of an RPC
+   * @param needed what a key has to allow
+   * @param request JSON, or a message in protobuf's text format
+   */
+  record Row(String name, String needed, String request) {
+    boolean isHttp() {
+      return name.contains(" ");
+    }
+
+    /** What a key allows that has all but what is needed. */
+    List<String> allElse() {
+      return switch (needed) {
+        case OPEN, ANY -> List.of();
+        case SOME_ADMIN -> List.of("produce:*", "consume:*", "limit:*");
+        case "admin:*" -> List.of("produce:*", "consume:*", "limit:*", "admin:q", "admin:k");
+        default -> List.of(othersThan(needed.substring(0, needed.indexOf(':'))));
+      };
+    }
+
+    private String[] othersThan(String kind) {
+      return Stream.of("produce", "consume", "limit", "admin")
+          .map(each -> each + (each.equals(kind) ? ":other" : ":*"))
+          .toArray(String[]::new);
+    }
+
+    /** What a key allows that has just what is needed. */
+    List<String> enough() {
+      return switch (needed) {
+        case OPEN, ANY -> List.of();
+        case SOME_ADMIN -> List.of("admin:some");
+        default -> List.of(needed);
+      };
+    }
+  }
+
+  static List<Row> rows() {
+    return TABLE.lines().map(AccessTable::row).toList();
+  }
+
+  private static Row row(String line) {
+    List<String> parts = Arrays.stream(line.split("\\|", -1)).map(String::strip).toList();
+    return new Row(parts.get(0), parts.get(1), parts.get(2));
+  }
+}
