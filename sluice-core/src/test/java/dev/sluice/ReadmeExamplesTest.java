@@ -20,9 +20,9 @@ import org.junit.jupiter.api.Test;
 final class ReadmeExamplesTest {
   private static final Pattern JAVA_BLOCK = Pattern.compile("```java\\n(.*?)```", Pattern.DOTALL);
 
-  /** Shown and run by {@code BrokerReadmeTest}. */
+  /** Shown and run by {@code BrokerReadmeTest} and {@code ClientReadmeTest}. */
   private static final Predicate<String> IS_OF_ANOTHER_MODULE =
-      Pattern.compile("\\bbroker\\.").asPredicate();
+      Pattern.compile("\\bbroker\\.|SluiceClient").asPredicate();
 
   private final List<String> served = Collections.synchronizedList(new ArrayList<>());
 

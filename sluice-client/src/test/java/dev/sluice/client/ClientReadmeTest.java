@@ -1,0 +1,86 @@
+package dev.sluice.client;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import dev.sluice.server.Listen;
+import dev.sluice.server.ServerConfig;
+import dev.sluice.server.SluiceServer;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** The example of the README that uses the client, run; and a check that it shows just this. */
+class ClientReadmeTest {
+  private static final Pattern JAVA_BLOCK = Pattern.compile("```java\\n(.*?)```", Pattern.DOTALL);
+
+  @TempDir Path directory;
+  private final List<String> sent = new CopyOnWriteArrayList<>();
+
+  @Test
+  void aClient() throws Exception {
+    ServerConfig config = ServerConfig.defaults(directory).withListen(Listen.ANYWHERE);
+    try (SluiceServer server = SluiceServer.start(config)) {
+      aClient(server.grpcPort());
+    }
+    assertThat(sent).containsExactly("hello");
+  }
+
+  private void aClient(int port) {
+    try (SluiceClient client = SluiceClient.connect("localhost", port)) {
+      client.createQueue("mail", QueueSettings.defaults());
+      Producer producer = client.producer("mail"); // sends in batches, reconnects, sends again
+      CompletableFuture<String> id = producer.send(OutgoingMessage.of("hello").withKey("tenant-a"));
+
+      Subscription mail =
+          client.subscribe(
+              "mail",
+              100,
+              4,
+              message -> { // 100 unsettled, 4 threads
+                send(message.text());
+                message.ack().join(); // an exception instead: tried again, in the end a dead letter
+              });
+
+      client.setLimit(new Limit("provider", 5, 10)); // 5 a second, in bursts of 10
+      boolean go = client.tryAcquire("provider").granted();
+      assertThat(go).isTrue();
+      assertThat(id.join()).isNotEmpty();
+      await().until(() -> client.queue("mail").depth() == 0);
+      assertThat(mail.ended()).isNotDone();
+    }
+  }
+
+  private void send(String text) {
+    sent.add(text);
+  }
+
+  @Test
+  void theReadme_showsOnlyWhatRunsHere() throws IOException {
+    String code =
+        stripped(
+            Files.readString(Path.of("src/test/java/dev/sluice/client/ClientReadmeTest.java")));
+    Matcher blocks = JAVA_BLOCK.matcher(Files.readString(Path.of("../README.md")));
+    int count = 0;
+    while (blocks.find()) {
+      if (blocks.group(1).contains("SluiceClient")) {
+        String example = stripped(blocks.group(1).replace("5555", "port"));
+        // What checks the example comes before the end of its block.
+        assertThat(code).contains(example.substring(0, example.length() - 1));
+        count++;
+      }
+    }
+    assertThat(count).isEqualTo(1);
+  }
+
+  private static String stripped(String code) {
+    return code.replaceAll("\\s+", "");
+  }
+}
