@@ -296,6 +296,6 @@ final class Admin {
     Line line = state.line(name);
     List<KeyStats> keys = line.queue.stats();
     return new QueueStats(
-        name, line.depth, line.leased, line.delayed, line.subscribers.size(), keys);
+        name, line.depth, line.leased, line.delayed, line.subscribers.size(), keys, line.totals());
   }
 }

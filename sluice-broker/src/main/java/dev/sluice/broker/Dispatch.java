@@ -137,6 +137,7 @@ final class Dispatch {
     state.store(lease);
     state.timers.set(lease, state.now + line.config.leaseTimeout().toNanos());
     state.batch.hand(Handover.of(lease, subscriber, state.takeBody(entry)));
+    line.delivered++;
     state.metrics.delivered(line.name, entry.route.spec.key(), entry.attempts);
   }
 
@@ -163,6 +164,7 @@ final class Dispatch {
     Entry entry = lease.entry;
     Line line = entry.line;
     long held = state.now - (lease.due - line.config.leaseTimeout().toNanos());
+    line.acked++;
     state.metrics.acked(line.name, entry.route.spec.key(), Math.max(0, held));
     state.forget(entry);
     state.batch.facts.add(new Fact.Removed(entry));

@@ -40,6 +40,7 @@ final class Failures {
 
   private void fail(Lease lease, String error, @Nullable CompletableFuture<Void> future) {
     Entry entry = lease.entry;
+    entry.line.failed++;
     state.metrics.failed(entry.line.name, entry.route.spec.key(), future == null);
     state.unschedule(entry);
     entry.stage = Entry.Stage.FAILING;
@@ -130,6 +131,7 @@ final class Failures {
     state.forget(entry);
     state.batch.facts.add(new Fact.Moved(entry, buried, buried.attempts, state.now, why));
     state.batch.committed(entry.line).ready.add(buried);
+    entry.line.deadLettered++;
     state.metrics.deadLettered(entry.line.name, entry.route.spec.key(), reason);
   }
 }

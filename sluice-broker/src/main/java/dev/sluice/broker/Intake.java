@@ -123,6 +123,7 @@ final class Intake {
       remember(line, dedupeId, id, until);
       state.batch.facts.add(new Fact.Remembered(line.id, dedupeId, id, until));
     }
+    line.enqueued++;
     state.metrics.enqueued(line.name, entry.route.spec.key());
     return id;
   }

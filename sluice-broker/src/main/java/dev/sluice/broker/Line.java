@@ -35,6 +35,13 @@ final class Line {
   long leased;
   long delayed;
 
+  // What became of messages since the broker was opened.
+  long enqueued;
+  long delivered;
+  long acked;
+  long failed;
+  long deadLettered;
+
   Line(int id, String name, QueueConfig config, FairQueue<Entry> queue) {
     this.id = id;
     this.name = name;
@@ -78,6 +85,10 @@ final class Line {
     if (--route.users == 0) {
       routes.remove(route.spec);
     }
+  }
+
+  QueueTotals totals() {
+    return new QueueTotals(enqueued, delivered, acked, failed, deadLettered);
   }
 
   long depthOf(String key) {

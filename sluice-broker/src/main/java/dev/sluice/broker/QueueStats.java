@@ -12,7 +12,14 @@ import java.util.List;
  * @param delayed those that may not go before some time
  * @param consumers how many consumers it has
  * @param keys the fairness keys of which something waits
+ * @param totals what became of its messages so far
  * @since 0.1
  */
 public record QueueStats(
-    String queue, long depth, long inFlight, long delayed, int consumers, List<KeyStats> keys) {}
+    String queue,
+    long depth,
+    long inFlight,
+    long delayed,
+    int consumers,
+    List<KeyStats> keys,
+    QueueTotals totals) {}

@@ -106,6 +106,8 @@ class BrokerMetricsTest {
         assertThat(broker.redrive("q.dlq", 1, true)).isEqualTo(1);
         assertThat(consumer.poll(1, SOON)).hasSize(1);
       }
+      assertThat(broker.stats("q").totals()).isEqualTo(new QueueTotals(2, 3, 1, 1, 1));
+      assertThat(broker.stats("q.dlq").totals()).isEqualTo(new QueueTotals(0, 0, 0, 0, 0));
     }
     assertThat(counts.counts)
         .containsEntry("enqueued q acme", 2)

@@ -3,6 +3,7 @@ package dev.sluice.cli;
 import dev.sluice.client.QueueSettings;
 import dev.sluice.client.QueueStatus;
 import dev.sluice.client.QueueSummary;
+import dev.sluice.client.QueueTotals;
 import java.io.PrintWriter;
 import java.time.Duration;
 import java.util.List;
@@ -28,7 +29,8 @@ final class QueueText {
         .put("name", queue.name())
         .put("depth", queue.depth())
         .put("in_flight", queue.inFlight())
-        .put("consumers", queue.consumers());
+        .put("consumers", queue.consumers())
+        .put("totals", totals(queue.totals()));
   }
 
   static Json json(QueueStatus status) {
@@ -69,7 +71,17 @@ final class QueueText {
                             .put("pending", key.pending())
                             .put("weight", key.weight())
                             .put("deficit", key.deficit()))
-                .toList());
+                .toList())
+        .put("totals", totals(status.totals()));
+  }
+
+  private static Json totals(QueueTotals totals) {
+    return Json.object()
+        .put("enqueued", totals.enqueued())
+        .put("delivered", totals.delivered())
+        .put("acked", totals.acked())
+        .put("failed", totals.failed())
+        .put("dead_lettered", totals.deadLettered());
   }
 
   static void printSettings(QueueSettings settings, PrintWriter out) {

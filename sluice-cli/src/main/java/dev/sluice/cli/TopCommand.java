@@ -16,8 +16,9 @@ import picocli.CommandLine.Option;
     description = "Watch the queues: the deepest first, and the throttle keys without tokens.",
     footer = {
       "",
-      "CHANGE/S is by how much the depth changes. On a terminal it is live until q or Ctrl-C;",
-      "elsewhere, or with --once, it is printed once. With --json each sample is a line."
+      "IN/S, OUT/S and ACKED/S are messages per second that come, go to consumers, and are done,",
+      "from the second sample on. On a terminal it is live until q or Ctrl-C; elsewhere, or with",
+      "--once, it is printed once. With --json each sample is a line."
     })
 final class TopCommand extends ServerAction {
   private static final int UNLIMITED_WIDTH = 1_000;
@@ -129,14 +130,19 @@ final class TopCommand extends ServerAction {
     }
   }
 
+  private static void put(TopRates rates, Json line) {
+    line.put("enqueued_per_second", rates.enqueued())
+        .put("delivered_per_second", rates.delivered())
+        .put("acked_per_second", rates.acked());
+  }
+
   private static Json json(@Nullable TopSample before, TopSample now) {
     List<Json> queues =
         now.queues().stream()
             .map(
                 queue -> {
                   Json line = QueueText.summary(queue);
-                  TopView.perSecond(before, now, queue)
-                      .ifPresent(change -> line.put("change_per_second", change));
+                  TopRates.of(before, now, queue).ifPresent(rates -> put(rates, line));
                   return line;
                 })
             .toList();

@@ -5,16 +5,15 @@ import dev.sluice.client.ThrottleRate;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
-import java.util.OptionalDouble;
-import java.util.concurrent.TimeUnit;
+import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /** The lines of {@code sluice top}: from two samples and the size of the terminal alone. */
 final class TopView {
-  private static final String ROW = "%s  %9s  %9s  %9s  %10s";
+  private static final String ROW = "%s  %9s  %9s  %9s  %9s  %9s  %9s";
 
   /** What a row takes beside the name. */
-  private static final int NUMBERS = 45;
+  private static final int NUMBERS = 66;
 
   private static final int MIN_NAME = 8;
   private static final String CUT = "...";
@@ -39,31 +38,28 @@ final class TopView {
             "sluice %s: %d queues, %d messages, %d in flight"
                 .formatted(address, now.queues().size(), now.depth(), now.inFlight()),
             width));
-    lines.add(ROW.formatted(pad("QUEUE", name), "DEPTH", "IN FLIGHT", "CONSUMERS", "CHANGE/S"));
+    lines.add(
+        ROW.formatted(
+            pad("QUEUE", name), "DEPTH", "IN FLIGHT", "CONSUMERS", "IN/S", "OUT/S", "ACKED/S"));
     for (QueueSummary queue : now.queues()) {
-      lines.add(
-          ROW.formatted(
-              pad(queue.name(), name),
-              queue.depth(),
-              queue.inFlight(),
-              queue.consumers(),
-              change(perSecond(before, now, queue))));
+      lines.add(row(name, queue, before, now));
     }
     return fitting(lines, throttled(now, name), height).stream()
         .map(line -> line.substring(0, Math.min(line.length(), width)))
         .toList();
   }
 
-  /** By how much the depth changes, from the sample before. */
-  static OptionalDouble perSecond(@Nullable TopSample before, TopSample now, QueueSummary queue) {
-    if (before == null || now.nanos() <= before.nanos()) {
-      return OptionalDouble.empty();
-    }
-    double seconds = (double) (now.nanos() - before.nanos()) / TimeUnit.SECONDS.toNanos(1);
-    return before.queues().stream()
-        .filter(earlier -> earlier.name().equals(queue.name()))
-        .mapToDouble(earlier -> (queue.depth() - earlier.depth()) / seconds)
-        .findAny();
+  private static String row(
+      int name, QueueSummary queue, @Nullable TopSample before, TopSample now) {
+    Optional<TopRates> rates = TopRates.of(before, now, queue);
+    return ROW.formatted(
+        pad(queue.name(), name),
+        queue.depth(),
+        queue.inFlight(),
+        queue.consumers(),
+        perSecond(rates.map(TopRates::enqueued)),
+        perSecond(rates.map(TopRates::delivered)),
+        perSecond(rates.map(TopRates::acked)));
   }
 
   private static List<String> throttled(TopSample now, int name) {
@@ -104,10 +100,8 @@ final class TopView {
         now.throttled().isEmpty() ? 0 : "THROTTLED KEY".length(), Math.max(queues, keys));
   }
 
-  private static String change(OptionalDouble perSecond) {
-    return perSecond.isEmpty()
-        ? "-"
-        : String.format(Locale.ROOT, "%+.1f", perSecond.getAsDouble() + 0.0);
+  private static String perSecond(Optional<Double> rate) {
+    return rate.map(known -> String.format(Locale.ROOT, "%.1f", known)).orElse("-");
   }
 
   private static String pad(String text, int width) {

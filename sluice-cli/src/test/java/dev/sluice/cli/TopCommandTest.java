@@ -3,6 +3,7 @@ package dev.sluice.cli;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.sluice.client.QueueSummary;
+import dev.sluice.client.QueueTotals;
 import dev.sluice.client.ThrottleRate;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -16,13 +17,15 @@ import org.junit.jupiter.api.io.TempDir;
 final class TopCommandTest {
   private static final long SECOND = 1_000_000_000;
 
+  private static final QueueTotals NOTHING = new QueueTotals(0, 0, 0, 0, 0);
+
   private static TopSample sample(long nanos, long mail) {
     return TopSample.of(
         nanos,
         List.of(
-            new QueueSummary("calls", 5, 1, 2),
-            new QueueSummary("mail", mail, 0, 0),
-            new QueueSummary("also-five", 5, 0, 1)),
+            new QueueSummary("calls", 5, 1, 2, NOTHING),
+            new QueueSummary("mail", mail, 0, 0, new QueueTotals(mail, 2 * mail, 10, 0, 0)),
+            new QueueSummary("also-five", 5, 0, 1, NOTHING)),
         List.of(
             new ThrottleRate("provider:b", 0.5, 1, 0.25),
             new ThrottleRate("full", 5, 10, 10),
@@ -30,14 +33,14 @@ final class TopCommandTest {
   }
 
   @Test
-  void lines_deepestFirst_withChangeAndThrottledKeys() {
+  void lines_deepestFirst_withRatesAndThrottledKeys() {
     assertThat(TopView.lines("host:1", sample(0, 100), sample(2 * SECOND, 103), 80, 24))
         .containsExactly(
             "sluice host:1: 3 queues, 113 messages, 1 in flight",
-            "QUEUE              DEPTH  IN FLIGHT  CONSUMERS    CHANGE/S",
-            "mail                 103          0          0        +1.5",
-            "also-five              5          0          1        +0.0",
-            "calls                  5          1          2        +0.0",
+            "QUEUE              DEPTH  IN FLIGHT  CONSUMERS       IN/S      OUT/S    ACKED/S",
+            "mail                 103          0          0        1.5        3.0        0.0",
+            "also-five              5          0          1        0.0        0.0        0.0",
+            "calls                  5          1          2        0.0        0.0        0.0",
             "",
             "THROTTLED KEY     RATE/S      BURST",
             "provider:a             5         10",
@@ -45,22 +48,29 @@ final class TopCommandTest {
   }
 
   @Test
-  void lines_firstSample_knowsNoChange() {
-    TopSample only = TopSample.of(0, List.of(new QueueSummary("q", 1, 2, 3)), List.of());
+  void lines_afterARestart_haveNoNegativeRates() {
+    assertThat(TopView.lines("host:1", sample(0, 100), sample(SECOND, 50), 80, 24))
+        .contains("mail                  50          0          0          -          -          -")
+        .noneMatch(line -> line.contains("-50"));
+  }
+
+  @Test
+  void lines_firstSample_knowsNoRates() {
+    TopSample only = TopSample.of(0, List.of(new QueueSummary("q", 1, 2, 3, NOTHING)), List.of());
     assertThat(TopView.lines("host:1", null, only, 80, 24))
         .containsExactly(
             "sluice host:1: 1 queues, 1 messages, 2 in flight",
-            "QUEUE         DEPTH  IN FLIGHT  CONSUMERS    CHANGE/S",
-            "q                 1          2          3           -");
+            "QUEUE         DEPTH  IN FLIGHT  CONSUMERS       IN/S      OUT/S    ACKED/S",
+            "q                 1          2          3          -          -          -");
   }
 
   @Test
   void lines_fitTheTerminal() {
     TopSample wide =
-        TopSample.of(0, List.of(new QueueSummary("x".repeat(100), 1, 0, 0)), List.of());
-    List<String> lines = TopView.lines("host:1", null, wide, 60, 24);
-    assertThat(lines).allMatch(line -> line.length() <= 60);
-    assertThat(lines.get(2)).startsWith("x".repeat(12) + "...");
+        TopSample.of(0, List.of(new QueueSummary("x".repeat(100), 1, 0, 0, NOTHING)), List.of());
+    List<String> lines = TopView.lines("host:1", null, wide, 80, 24);
+    assertThat(lines).allMatch(line -> line.length() <= 80);
+    assertThat(lines.get(2)).startsWith("x".repeat(11) + "...");
     assertThat(TopView.lines("host:1", null, wide, 30, 24)).allMatch(line -> line.length() <= 30);
     assertThat(TopView.lines("host:1", null, sample(0, 9), 80, 6))
         .hasSize(6)
@@ -91,11 +101,27 @@ final class TopCommandTest {
           .first()
           .isEqualTo(
               Map.of(
-                  "name", "mail",
-                  "depth", 1L,
-                  "in_flight", 0L,
-                  "consumers", 0L,
-                  "change_per_second", 0.0));
+                  "name",
+                  "mail",
+                  "depth",
+                  1L,
+                  "in_flight",
+                  0L,
+                  "consumers",
+                  0L,
+                  "totals",
+                  Map.of(
+                      "enqueued", 1L,
+                      "delivered", 0L,
+                      "acked", 0L,
+                      "failed", 0L,
+                      "dead_lettered", 0L),
+                  "enqueued_per_second",
+                  0.0,
+                  "delivered_per_second",
+                  0.0,
+                  "acked_per_second",
+                  0.0));
       assertThat(server.fails(2, "top", "--count", "0")).contains("--count must be positive: 0");
       live(server);
     }

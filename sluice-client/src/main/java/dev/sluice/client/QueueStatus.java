@@ -14,6 +14,7 @@ import java.util.List;
  * @param delayed those whose time has not come
  * @param consumers who takes messages
  * @param keys fairness keys of which something waits, at most 1,000
+ * @param totals what became of its messages so far
  * @since 0.1
  */
 public record QueueStatus(
@@ -23,7 +24,8 @@ public record QueueStatus(
     long inFlight,
     long delayed,
     int consumers,
-    List<Key> keys) {
+    List<Key> keys,
+    QueueTotals totals) {
   /** Makes the list immutable. */
   public QueueStatus {
     keys = List.copyOf(keys);
@@ -50,6 +52,7 @@ public record QueueStatus(
         stats.getConsumers(),
         stats.getKeysList().stream()
             .map(key -> new Key(key.getKey(), key.getPending(), key.getWeight(), key.getDeficit()))
-            .toList());
+            .toList(),
+        QueueTotals.of(stats.getTotals()));
   }
 }

@@ -109,7 +109,11 @@ public final class SluiceClient implements AutoCloseable {
         .map(
             queue ->
                 new QueueSummary(
-                    queue.getName(), queue.getDepth(), queue.getInFlight(), queue.getConsumers()))
+                    queue.getName(),
+                    queue.getDepth(),
+                    queue.getInFlight(),
+                    queue.getConsumers(),
+                    QueueTotals.of(queue.getTotals())))
         .toList();
   }
 

@@ -71,10 +71,12 @@ final class GrpcServer {
       Executor workers,
       ServerInterceptor access,
       Readiness readiness,
+      RequestMeters meters,
       List<ServerServiceDefinition> services) {
     this.readiness = readiness;
     this.connections = new ConnectionLimit(listen.limits().maxConnections());
-    NettyServerBuilder builder = builder(listen).executor(workers);
+    CountedCalls counted = new CountedCalls(meters);
+    NettyServerBuilder builder = builder(listen).executor(workers).addStreamTracerFactory(counted);
     services.forEach(
         service -> builder.addService(ServerInterceptors.intercept(service, access, calls)));
     server =
@@ -83,6 +85,7 @@ final class GrpcServer {
                 ServerInterceptors.intercept(ProtoReflectionServiceV1.newInstance(), access))
             .addService(readiness.service())
             .build();
+    counted.know(server.getServices());
   }
 
   private NettyServerBuilder builder(ListenOptions listen) {

@@ -176,6 +176,7 @@ final class HttpCall {
               connection.addCloseTask((ServerSentEventConnection closed) -> waiting.remove(end));
               reply.events().connected(connection, lastEventId);
             });
+    CountedRequests.streams(exchange);
     try {
       handler.handleRequest(exchange);
     } catch (Exception failure) {

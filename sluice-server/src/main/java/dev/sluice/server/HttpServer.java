@@ -22,6 +22,7 @@ final class HttpServer {
   private final List<HttpRoute> routes;
   private final HttpWaiting waiting = new HttpWaiting();
   private final GracefulShutdownHandler drain;
+  private final CountedRequests counted;
   private volatile @Nullable HttpListener listener;
   private volatile boolean closing;
 
@@ -29,11 +30,13 @@ final class HttpServer {
       ListenOptions listen,
       Access.Authenticator authenticator,
       Tracing tracing,
+      RequestMeters meters,
       List<? extends HttpRoute.Group> groups) {
     this.listen = listen;
     this.authenticator = authenticator;
     this.routes = groups.stream().flatMap(group -> group.routes().stream()).toList();
     this.drain = new GracefulShutdownHandler(tracing.around(this::route, routes));
+    this.counted = new CountedRequests(meters, routes, this::take);
   }
 
   /**
@@ -43,7 +46,7 @@ final class HttpServer {
    */
   void start() throws IOException {
     try {
-      listener = HttpListener.open(listen, this::take);
+      listener = HttpListener.open(listen, counted);
     } catch (IOException | RuntimeException failure) {
       throw new IOException("cannot listen for HTTP on " + listen.address(), failure);
     }
@@ -92,6 +95,7 @@ final class HttpServer {
       Optional<Map<String, String>> parameters = route.match(path);
       if (parameters.isPresent()) {
         if (route.method().equals(method)) {
+          counted.found(exchange, route);
           new HttpCall(exchange, route, parameters.get(), authenticator, waiting).begin();
           return;
         }

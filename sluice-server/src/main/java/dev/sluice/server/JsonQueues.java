@@ -3,6 +3,7 @@ package dev.sluice.server;
 import dev.sluice.broker.Durability;
 import dev.sluice.broker.QueueConfig;
 import dev.sluice.broker.QueueStats;
+import dev.sluice.broker.QueueTotals;
 import dev.sluice.server.QueueApi.Action;
 import dev.sluice.server.QueueApi.Settlement;
 import java.time.Duration;
@@ -79,7 +80,13 @@ final class JsonQueues {
   record Queue(String name, Config config, Stats stats) {}
 
   /** How a queue stands. */
-  record Stats(long depth, long inFlight, long delayed, int consumers, List<KeyStats> keys) {
+  record Stats(
+      long depth,
+      long inFlight,
+      long delayed,
+      int consumers,
+      List<KeyStats> keys,
+      QueueTotals totals) {
     static Stats of(QueueStats stats) {
       return new Stats(
           stats.depth(),
@@ -89,7 +96,8 @@ final class JsonQueues {
           stats.keys().stream()
               .limit(MAX_KEYS)
               .map(key -> new KeyStats(key.key(), key.pending(), key.weight(), key.deficit()))
-              .toList());
+              .toList(),
+          stats.totals());
     }
   }
 
@@ -107,9 +115,16 @@ final class JsonQueues {
   }
 
   /** How a queue stands, in short. */
-  record Summary(String name, long depth, long inFlight, long delayed, int consumers) {
+  record Summary(
+      String name, long depth, long inFlight, long delayed, int consumers, QueueTotals totals) {
     static Summary of(String name, QueueStats stats) {
-      return new Summary(name, stats.depth(), stats.inFlight(), stats.delayed(), stats.consumers());
+      return new Summary(
+          name,
+          stats.depth(),
+          stats.inFlight(),
+          stats.delayed(),
+          stats.consumers(),
+          stats.totals());
     }
   }
 

@@ -40,6 +40,7 @@ final class LimitApi {
   private final Throttle throttle;
   private final ListFile<Stored> file;
   private final int maxBuckets;
+  private final DecisionCounts decisions = new DecisionCounts();
 
   /** Replaced as a whole, under the lock; read without. */
   private volatile SortedMap<String, Rate> limits = Collections.emptySortedMap();
@@ -113,7 +114,17 @@ final class LimitApi {
         requireLimit(key);
       }
     }
-    return dryRun ? throttle.peek(costs) : throttle.consume(costs);
+    if (dryRun) {
+      return throttle.peek(costs);
+    }
+    ThrottleDecision decision = throttle.consume(costs);
+    decisions.add(decision);
+    return decision;
+  }
+
+  /** Dry runs do not count. */
+  DecisionCounts decisions() {
+    return decisions;
   }
 
   private void requireLimit(String key) {

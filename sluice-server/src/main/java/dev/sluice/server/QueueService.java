@@ -173,7 +173,8 @@ final class QueueService extends QueuesGrpc.QueuesImplBase {
                               .setName(name)
                               .setDepth(stats.depth())
                               .setInFlight(stats.inFlight())
-                              .setConsumers(stats.consumers())));
+                              .setConsumers(stats.consumers())
+                              .setTotals(Wire.totals(stats.totals()))));
           return response.build();
         });
   }

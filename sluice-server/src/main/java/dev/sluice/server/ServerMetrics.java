@@ -4,7 +4,11 @@ import dev.sluice.broker.BrokerException;
 import dev.sluice.broker.BrokerMetrics;
 import dev.sluice.broker.DeadLetter;
 import dev.sluice.broker.QueueStats;
+import dev.sluice.server.DecisionCounts.Outcome;
+import dev.sluice.server.RequestMeters.Protocol;
 import io.micrometer.core.instrument.Counter;
+import io.micrometer.core.instrument.FunctionCounter;
+import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.Meter;
 import io.micrometer.core.instrument.MultiGauge;
 import io.micrometer.core.instrument.Tags;
@@ -19,11 +23,12 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Supplier;
 import java.util.function.ToDoubleFunction;
 
 /**
- * Counts what the broker does, by queue. Nothing is counted by fairness key: of those there is no
- * end. What was counted of a queue that is gone goes with the next scrape.
+ * Counts what the server does, most of it by queue. Nothing is counted by fairness key: of those
+ * there is no end. What was counted of a queue that is gone goes with the next scrape.
  */
 final class ServerMetrics implements BrokerMetrics {
   private static final String QUEUE = "queue";
@@ -43,11 +48,31 @@ final class ServerMetrics implements BrokerMetrics {
   private final MultiGauge consumers =
       MultiGauge.builder("sluice.queue.consumers").register(registry);
 
+  private final RequestMeters requests = new RequestMeters(registry);
+
   ServerMetrics() {
     new JvmMemoryMetrics().bindTo(registry);
     new JvmThreadMetrics().bindTo(registry);
     new ProcessorMetrics().bindTo(registry);
     new UptimeMetrics().bindTo(registry);
+  }
+
+  RequestMeters requests() {
+    return requests;
+  }
+
+  /** Shows how limits decide. */
+  void watch(DecisionCounts decisions) {
+    for (Outcome outcome : Outcome.values()) {
+      FunctionCounter.builder("sluice.limit.decisions", decisions, counts -> counts.of(outcome))
+          .tag("outcome", word(outcome))
+          .register(registry);
+    }
+  }
+
+  /** Shows how many connections are open. */
+  void watch(Protocol protocol, Supplier<Number> connections) {
+    Gauge.builder("sluice.connections", connections).tags(protocol.tags()).register(registry);
   }
 
   /** Those that each message of a queue touches, found once. */

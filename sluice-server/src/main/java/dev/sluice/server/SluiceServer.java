@@ -1,6 +1,7 @@
 package dev.sluice.server;
 
 import dev.sluice.broker.Broker;
+import dev.sluice.server.RequestMeters.Protocol;
 import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.time.Duration;
@@ -71,6 +72,7 @@ public final class SluiceServer implements AutoCloseable {
             workers,
             tracing.around(access),
             readiness,
+            metrics.requests(),
             List.of(
                 new QueueService(queues, streams).bindService(),
                 new LimitService(limits, streams).bindService(),
@@ -83,6 +85,7 @@ public final class SluiceServer implements AutoCloseable {
             listen.withPort(config.listen().httpPort()),
             authenticator,
             tracing,
+            metrics.requests(),
             List.of(
                 new HttpQueues(queues),
                 new HttpLimits(limits),
@@ -90,6 +93,9 @@ public final class SluiceServer implements AutoCloseable {
                 new HttpKeys(keys),
                 new HttpEvents(queues, timer, workers),
                 new HttpOperations(queues, metrics, readiness::require)));
+    metrics.watch(limits.decisions());
+    metrics.watch(Protocol.GRPC, grpc::openConnections);
+    metrics.watch(Protocol.HTTP, http::openConnections);
     everySecond(access::checkStreams);
     everySecond(readiness::update);
     everySecond(limits::makeRoom);

@@ -10,6 +10,7 @@ import dev.sluice.broker.QueueConfig;
 import dev.sluice.proto.v1.DeadLetter;
 import dev.sluice.proto.v1.NewMessage;
 import dev.sluice.proto.v1.QueueStats;
+import dev.sluice.proto.v1.QueueTotals;
 import dev.sluice.proto.v1.StoredMessage;
 import dev.sluice.server.QueueApi.Action;
 import dev.sluice.server.QueueApi.Settlement;
@@ -210,13 +211,24 @@ final class Wire {
         .build();
   }
 
+  static QueueTotals totals(dev.sluice.broker.QueueTotals totals) {
+    return QueueTotals.newBuilder()
+        .setEnqueued(totals.enqueued())
+        .setDelivered(totals.delivered())
+        .setAcked(totals.acked())
+        .setFailed(totals.failed())
+        .setDeadLettered(totals.deadLettered())
+        .build();
+  }
+
   static QueueStats stats(dev.sluice.broker.QueueStats stats) {
     var wire =
         QueueStats.newBuilder()
             .setDepth(stats.depth())
             .setInFlight(stats.inFlight())
             .setDelayed(stats.delayed())
-            .setConsumers(stats.consumers());
+            .setConsumers(stats.consumers())
+            .setTotals(totals(stats.totals()));
     stats.keys().stream()
         .limit(MAX_KEYS)
         .forEach(

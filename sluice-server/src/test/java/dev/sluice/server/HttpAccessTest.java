@@ -31,6 +31,7 @@ final class HttpAccessTest {
   void start() throws IOException {
     broker = Broker.open(dir);
     QueueApi queues = new QueueApi(broker, timer);
+    ServerMetrics metrics = new ServerMetrics();
     server =
         new HttpServer(
             new ListenOptions(
@@ -39,11 +40,12 @@ final class HttpAccessTest {
                 null),
             HttpAccessTest::authenticate,
             Tracing.OFF,
+            metrics.requests(),
             List.of(
                 new HttpQueues(queues),
                 new HttpLimits(LimitApi.open(dir)),
                 new HttpEvents(queues, timer, timer),
-                new HttpOperations(queues, new ServerMetrics(), broker::throttles)));
+                new HttpOperations(queues, metrics, broker::throttles)));
     server.start();
     http = new HttpProbe(server.port());
   }

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.PropertyNamingStrategies.SnakeCaseStrategy;
+import dev.sluice.broker.QueueTotals;
 import java.io.IOException;
 import java.lang.reflect.RecordComponent;
 import java.nio.file.Path;
@@ -28,6 +29,7 @@ final class OpenApiTest {
           Map.entry("QueueConfig", JsonQueues.Config.class),
           Map.entry("Queue", JsonQueues.Queue.class),
           Map.entry("QueueStats", JsonQueues.Stats.class),
+          Map.entry("QueueTotals", QueueTotals.class),
           Map.entry("KeyStats", JsonQueues.KeyStats.class),
           Map.entry("QueueList", JsonQueues.Summaries.class),
           Map.entry("QueueSummary", JsonQueues.Summary.class),

@@ -1,0 +1,70 @@
+package dev.sluice.server;
+
+import dev.sluice.server.RequestMeters.Method;
+import dev.sluice.server.RequestMeters.Protocol;
+import io.grpc.Metadata;
+import io.grpc.MethodDescriptor.MethodType;
+import io.grpc.ServerServiceDefinition;
+import io.grpc.ServerStreamTracer;
+import io.grpc.Status;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+
+/** Counts the calls of gRPC at their end, those that are refused and those for nothing too. */
+final class CountedCalls extends ServerStreamTracer.Factory {
+  private final RequestMeters meters;
+  private final Map<String, Counted> methods = new ConcurrentHashMap<>();
+  private final Counted other;
+
+  /** A method, and whether calls of it go on until somebody ends them. */
+  private record Counted(Method method, boolean streams) {}
+
+  CountedCalls(RequestMeters meters) {
+    this.meters = meters;
+    this.other = new Counted(meters.method(Protocol.GRPC, RequestMeters.OTHER), false);
+  }
+
+  /** Calls of other services are counted together. */
+  void know(List<ServerServiceDefinition> services) {
+    for (ServerServiceDefinition service : services) {
+      service
+          .getMethods()
+          .forEach(
+              each -> {
+                String name = each.getMethodDescriptor().getFullMethodName();
+                methods.put(
+                    name,
+                    new Counted(
+                        meters.method(Protocol.GRPC, name),
+                        each.getMethodDescriptor().getType() != MethodType.UNARY));
+              });
+    }
+  }
+
+  @Override
+  public ServerStreamTracer newServerStreamTracer(String fullMethodName, Metadata headers) {
+    Counted counted = methods.getOrDefault(fullMethodName, other);
+    return counted.streams() ? stream(counted.method()) : request(counted.method());
+  }
+
+  private static ServerStreamTracer request(Method method) {
+    long from = System.nanoTime();
+    return new ServerStreamTracer() {
+      @Override
+      public void streamClosed(Status status) {
+        method.answered(status.getCode().name(), System.nanoTime() - from);
+      }
+    };
+  }
+
+  private static ServerStreamTracer stream(Method method) {
+    method.streamBegan();
+    return new ServerStreamTracer() {
+      @Override
+      public void streamClosed(Status status) {
+        method.streamEnded(status.getCode().name());
+      }
+    };
+  }
+}
