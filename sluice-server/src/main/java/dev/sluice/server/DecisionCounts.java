@@ -1,15 +1,18 @@
 package dev.sluice.server;
 
 import dev.sluice.ThrottleDecision;
+import java.util.EnumMap;
+import java.util.Objects;
 import java.util.concurrent.atomic.LongAdder;
 
 /** How limits have decided so far. Thread-safe, and next to nothing beside a decision. */
 final class DecisionCounts {
-  private final LongAdder[] counts = new LongAdder[Outcome.values().length];
+  /** One for each outcome; the map itself does not change. */
+  private final EnumMap<Outcome, LongAdder> counts = new EnumMap<>(Outcome.class);
 
   DecisionCounts() {
-    for (int i = 0; i < counts.length; i++) {
-      counts[i] = new LongAdder();
+    for (Outcome each : Outcome.values()) {
+      counts.put(each, new LongAdder());
     }
   }
 
@@ -32,10 +35,14 @@ final class DecisionCounts {
   }
 
   void add(ThrottleDecision decision) {
-    counts[Outcome.of(decision).ordinal()].increment();
+    count(Outcome.of(decision)).increment();
   }
 
   long of(Outcome outcome) {
-    return counts[outcome.ordinal()].sum();
+    return count(outcome).sum();
+  }
+
+  private LongAdder count(Outcome outcome) {
+    return Objects.requireNonNull(counts.get(outcome));
   }
 }
