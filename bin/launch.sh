@@ -11,15 +11,21 @@ launch() {
 
 # java_flags JAR COMMAND: adds to `flags`.
 java_flags() {
-  local archive="${1%.jar}.jsa"
+  local archive
+  case "$2" in
+    serve | demo | simulate)
+      archive="${1%.jar}.jsa"
+      flags+=("@$flags_dir/serve.jvm")
+      ;;
+    *)
+      archive="${1%.jar}-command.jsa"
+      flags+=("@$flags_dir/command.jvm")
+      ;;
+  esac
   if [[ -f "$archive" ]]; then
     # Java says when the archive is another version's, and goes on without: no news for a user.
     flags+=("-XX:SharedArchiveFile=$archive" -Xlog:disable "-Xlog:all=warning,cds*=off:stderr")
   fi
-  case "$2" in
-    serve | demo | simulate) flags+=("@$flags_dir/serve.jvm") ;;
-    *) flags+=("@$flags_dir/command.jvm") ;;
-  esac
   # gRPC's Netty reads memory in a way that newer versions of Java warn of.
   if (($(java_version) >= 24)); then
     flags+=(--sun-misc-unsafe-memory-access=allow)
@@ -37,9 +43,10 @@ java_version() {
   echo "${version:-0}"
 }
 
-# archive JAR: keeps the classes that a start of the server loads, so that the next one is faster.
+# archive JAR: keeps the classes that a start of the server loads, and those that a command loads
+# which asks it something, so that the next ones are faster.
 archive() {
-  local jar folder pid
+  local jar folder pid address
   jar="$(readlink -f "$1")"
   folder="$(mktemp -d)"
   touch "$folder/out"
@@ -52,6 +59,12 @@ archive() {
     if grep -q ready "$folder/out" || ! kill -0 "$pid" 2>/dev/null; then break; fi
     sleep 0.1
   done
+  address="$(sed -n 's/.*gRPC on \([^ ,]*\).*/\1/p' "$folder/out")"
+  if [[ -n "$address" ]]; then
+    "$java" "-XX:ArchiveClassesAtExit=${jar%.jar}-command.jsa" -Xlog:disable \
+      "@$flags_dir/command.jvm" -jar "$jar" queue list --server "$address" \
+      >/dev/null 2>&1 </dev/null || true
+  fi
   kill "$pid" 2>/dev/null || true
   wait "$pid" || true
   rm -rf "$folder"

@@ -96,6 +96,9 @@ final class SluiceClientTest {
     assertThat(at.client.queue("q").keys())
         .extracting(QueueStatus.Key::key)
         .containsExactlyInAnyOrder("k", "default");
+    QueueTotals totals = new QueueTotals(3, 0, 0, 0, 0);
+    assertThat(at.client.queue("q").totals()).isEqualTo(totals);
+    assertThat(at.client.queues().get(0).totals()).isEqualTo(totals);
     PeekedMessage first = at.client.peek("q", 1).get(0);
     assertThat(first.id()).isEqualTo(id);
     assertThat(first.text()).isEqualTo("one");
@@ -104,6 +107,20 @@ final class SluiceClientTest {
     assertThat(at.client.peek("q", 10)).hasSize(3);
     assertThat(at.client.purgeQueue("q")).isEqualTo(3);
     assertThat(at.client.queue("q").depth()).isZero();
+  }
+
+  @Test
+  void totals_areWhatTheServerSays() {
+    assertThat(
+            QueueTotals.of(
+                dev.sluice.proto.v1.QueueTotals.newBuilder()
+                    .setEnqueued(5)
+                    .setDelivered(4)
+                    .setAcked(3)
+                    .setFailed(2)
+                    .setDeadLettered(1)
+                    .build()))
+        .isEqualTo(new QueueTotals(5, 4, 3, 2, 1));
   }
 
   @Test

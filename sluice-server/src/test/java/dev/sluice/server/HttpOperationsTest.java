@@ -98,8 +98,9 @@ final class HttpOperationsTest {
       assertThat(lines.readLine()).isEqualTo("event:queues");
       assertThat(lines.readLine()).contains("{\"name\":\"q\",\"depth\":0,");
       http.post("/v1/queues/q/messages", "{\"payload\":\"x\"}");
-      assertThat(lines.lines().anyMatch(line -> line.contains("{\"name\":\"q\",\"depth\":1,")))
-          .isTrue();
+      String event = "{\"name\":\"q\",\"depth\":1,";
+      assertThat(lines.lines().filter(line -> line.contains(event)).findFirst().orElseThrow())
+          .contains("\"totals\":{\"enqueued\":1,\"delivered\":0,");
     }
   }
 

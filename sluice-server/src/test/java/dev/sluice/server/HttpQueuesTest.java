@@ -94,14 +94,18 @@ final class HttpQueuesTest {
   }
 
   @Test
-  void list_showsDepths() {
+  void list_showsDepthsAndTotals() {
     String queue = queue("listed");
     http.post(queue + "/messages", "{\"payload\":\"x\"}");
     JsonNode all = http.get("/v1/queues").json().get("queues");
     assertThat(all)
         .filteredOn(each -> each.get("name").asText().equals("listed"))
         .singleElement()
-        .matches(each -> each.get("depth").asInt() == 1);
+        .matches(each -> each.get("depth").asInt() == 1)
+        .extracting(each -> each.get("totals").toString())
+        .isEqualTo(
+            "{\"enqueued\":1,\"delivered\":0,\"acked\":0,\"failed\":0,\"dead_lettered\":0}");
+    assertThat(stats(queue).at("/totals/enqueued").asInt()).isEqualTo(1);
   }
 
   @Test

@@ -17,6 +17,7 @@ import dev.sluice.proto.v1.NewMessage;
 import dev.sluice.proto.v1.PeekMessagesRequest;
 import dev.sluice.proto.v1.PurgeQueueRequest;
 import dev.sluice.proto.v1.QueueConfig;
+import dev.sluice.proto.v1.QueueTotals;
 import dev.sluice.proto.v1.ReceiveRequest;
 import dev.sluice.proto.v1.RedriveRequest;
 import dev.sluice.proto.v1.SettleRequest;
@@ -187,6 +188,31 @@ final class QueueServiceTest {
         .containsExactly("q", "q.dlq");
     server.queues().deleteQueue(DeleteQueueRequest.newBuilder().setName("q").build());
     assertRefused(() -> depth("q"), Status.Code.NOT_FOUND, "q");
+  }
+
+  @Test
+  void totals_countWhatBecameOfMessages() {
+    server.createQueue("q", QueueConfig.newBuilder().setMaxAttempts(2).build());
+    server.queues().enqueue(messages("q", 4));
+    receive("q", 3).forEach(each -> settle("q", ack(each)));
+    for (int attempt = 0; attempt < 2; attempt++) {
+      settle("q", of(receive("q", 1).get(0)).setNack(Settlement.Nack.getDefaultInstance()));
+    }
+    server.queues().enqueue(messages("q", 2));
+    QueueTotals totals =
+        QueueTotals.newBuilder()
+            .setEnqueued(6)
+            .setDelivered(5)
+            .setAcked(3)
+            .setFailed(2)
+            .setDeadLettered(1)
+            .build();
+    GetQueueResponse one =
+        server.queues().getQueue(GetQueueRequest.newBuilder().setName("q").build());
+    assertThat(one.getStats().getTotals()).isEqualTo(totals);
+    ListQueuesResponse all = server.queues().listQueues(ListQueuesRequest.getDefaultInstance());
+    assertThat(all.getQueues(0).getTotals()).isEqualTo(totals);
+    assertThat(all.getQueues(1).getTotals()).isEqualTo(QueueTotals.getDefaultInstance());
   }
 
   @Test
