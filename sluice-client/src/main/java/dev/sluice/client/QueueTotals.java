@@ -4,7 +4,7 @@ package dev.sluice.client;
  * What became of a queue's messages since the server was started, or the queue was made.
  *
  * @param enqueued stored by producers; neither dead letters nor redriven messages
- * @param delivered handed to consumers, each time
+ * @param delivered handed to consumers, each time, also what came back untouched
  * @param acked acknowledged
  * @param failed not handled by a consumer that said so, or whose lease ran out, each time
  * @param deadLettered moved from this queue to that of its dead letters

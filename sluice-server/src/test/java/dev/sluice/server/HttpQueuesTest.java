@@ -103,8 +103,7 @@ final class HttpQueuesTest {
         .singleElement()
         .matches(each -> each.get("depth").asInt() == 1)
         .extracting(each -> each.get("totals").toString())
-        .isEqualTo(
-            "{\"enqueued\":1,\"delivered\":0,\"acked\":0,\"failed\":0,\"dead_lettered\":0}");
+        .isEqualTo("{\"enqueued\":1,\"delivered\":0,\"acked\":0,\"failed\":0,\"dead_lettered\":0}");
     assertThat(stats(queue).at("/totals/enqueued").asInt()).isEqualTo(1);
   }
 

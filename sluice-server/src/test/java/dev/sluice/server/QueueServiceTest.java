@@ -2,6 +2,7 @@ package dev.sluice.server;
 
 import static dev.sluice.server.TestServer.assertRefused;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
 
 import com.google.protobuf.ByteString;
 import dev.sluice.proto.v1.CreateQueueRequest;
@@ -17,6 +18,7 @@ import dev.sluice.proto.v1.NewMessage;
 import dev.sluice.proto.v1.PeekMessagesRequest;
 import dev.sluice.proto.v1.PurgeQueueRequest;
 import dev.sluice.proto.v1.QueueConfig;
+import dev.sluice.proto.v1.QueueStats;
 import dev.sluice.proto.v1.QueueTotals;
 import dev.sluice.proto.v1.ReceiveRequest;
 import dev.sluice.proto.v1.RedriveRequest;
@@ -89,12 +91,12 @@ final class QueueServiceTest {
     return of(delivery).setAck(Settlement.Ack.getDefaultInstance());
   }
 
+  private QueueStats stats(String queue) {
+    return server.queues().getQueue(GetQueueRequest.newBuilder().setName(queue).build()).getStats();
+  }
+
   private long depth(String queue) {
-    return server
-        .queues()
-        .getQueue(GetQueueRequest.newBuilder().setName(queue).build())
-        .getStats()
-        .getDepth();
+    return stats(queue).getDepth();
   }
 
   @Test
@@ -199,17 +201,18 @@ final class QueueServiceTest {
       settle("q", of(receive("q", 1).get(0)).setNack(Settlement.Nack.getDefaultInstance()));
     }
     server.queues().enqueue(messages("q", 2));
-    QueueTotals totals =
-        QueueTotals.newBuilder()
-            .setEnqueued(6)
-            .setDelivered(5)
-            .setAcked(3)
-            .setFailed(2)
-            .setDeadLettered(1)
-            .build();
-    GetQueueResponse one =
-        server.queues().getQueue(GetQueueRequest.newBuilder().setName("q").build());
-    assertThat(one.getStats().getTotals()).isEqualTo(totals);
+    await().until(() -> stats("q").getConsumers() == 0);
+    QueueTotals totals = stats("q").getTotals();
+    // What comes for a call that has been answered already goes back, and was delivered too.
+    assertThat(totals.getDelivered()).isGreaterThanOrEqualTo(5);
+    assertThat(totals.toBuilder().clearDelivered().build())
+        .isEqualTo(
+            QueueTotals.newBuilder()
+                .setEnqueued(6)
+                .setAcked(3)
+                .setFailed(2)
+                .setDeadLettered(1)
+                .build());
     ListQueuesResponse all = server.queues().listQueues(ListQueuesRequest.getDefaultInstance());
     assertThat(all.getQueues(0).getTotals()).isEqualTo(totals);
     assertThat(all.getQueues(1).getTotals()).isEqualTo(QueueTotals.getDefaultInstance());
