@@ -103,6 +103,12 @@ final class QueueText {
     line(out, "in flight", Long.toString(status.inFlight()));
     line(out, "delayed", Long.toString(status.delayed()));
     line(out, "consumers", Integer.toString(status.consumers()));
+    QueueTotals totals = status.totals();
+    line(out, "enqueued so far", Long.toString(totals.enqueued()));
+    line(out, "delivered so far", Long.toString(totals.delivered()));
+    line(out, "acked so far", Long.toString(totals.acked()));
+    line(out, "failed so far", Long.toString(totals.failed()));
+    line(out, "dead-lettered so far", Long.toString(totals.deadLettered()));
   }
 
   static void printKeys(QueueStatus status, PrintWriter out) {

@@ -14,6 +14,9 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 final class QueueCommandsTest {
+  private static final Map<String, Object> TOTALS =
+      Map.of("enqueued", 1L, "delivered", 0L, "acked", 0L, "failed", 0L, "dead_lettered", 0L);
+
   @TempDir static Path dir;
   private static CliServer server;
 
@@ -92,13 +95,17 @@ final class QueueCommandsTest {
     List<?> queues = (List<?>) server.json("queue", "list", "--json").get(0).get("queues");
     assertThat(queues)
         .asInstanceOf(org.assertj.core.api.InstanceOfAssertFactories.LIST)
-        .contains(Map.of("name", "l", "depth", 1L, "in_flight", 0L, "consumers", 0L));
+        .contains(
+            Map.of("name", "l", "depth", 1L, "in_flight", 0L, "consumers", 0L, "totals", TOTALS));
     assertThat(server.json("queue", "stats", "l", "--json").get(0))
-        .containsOnlyKeys("depth", "in_flight", "delayed", "consumers", "keys")
-        .containsEntry("depth", 1L);
+        .containsOnlyKeys("depth", "in_flight", "delayed", "consumers", "keys", "totals")
+        .containsEntry("depth", 1L)
+        .containsEntry("totals", TOTALS);
     assertThat(server.ok("queue", "stats", "l"))
         .contains(
-            "depth                  1\n", "KEY     PENDING  WEIGHT  DEFICIT\ntenant        1");
+            "depth                  1\n",
+            "\nenqueued so far        1\ndelivered so far       0\n",
+            "KEY     PENDING  WEIGHT  DEFICIT\ntenant        1");
   }
 
   @Test
