@@ -19,7 +19,9 @@ final class Reception {
   static CompletableFuture<List<Delivery>> start(
       Broker broker, String queue, int maxMessages, Duration wait, ScheduledExecutorService timer) {
     Reception reception = new Reception();
-    Consumer consumer = broker.consume(queue, maxMessages, reception::take);
+    // By credit: a prefetch would be renewed by whoever settles before the consumer is gone.
+    Consumer consumer = broker.consume(queue, 0, reception::take);
+    consumer.addCredit(maxMessages);
     Future<?> timeout =
         timer.schedule(
             () -> reception.answer.complete(List.of()), wait.toNanos(), TimeUnit.NANOSECONDS);
