@@ -3,6 +3,7 @@ package dev.sluice;
 import java.util.Collection;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -163,20 +164,22 @@ final class KeyedBuckets {
   /** Sets the rate of {@code key} alone; a bucket that has to be made is empty. */
   void restore(String key, Limit.Rate limit) {
     Scale scale = axes.scaleOf(limit);
-    long nowNanos = clock.nanoTime();
-    map.computeIfAbsent(key, absent -> fresh(absent, scale, null, empty(scale), nowNanos));
-    set(key, limit, nowNanos);
+    set(key, scale, clock.nanoTime(), absent -> empty(scale));
   }
 
   /** Sets the rate of {@code key} alone. */
   void set(String key, Limit.Rate limit, long nowNanos) {
     Scale scale = axes.scaleOf(limit);
+    set(key, scale, nowNanos, absent -> unused(templates.match(absent), scale));
+  }
+
+  /** A bucket that has to be made, perhaps after another was removed meanwhile, stands so. */
+  private void set(
+      String key, Scale scale, long nowNanos, Function<String, @Nullable Standing> standing) {
     for (; ; ) {
       KeyedBucket bucket =
           map.computeIfAbsent(
-              key,
-              absent ->
-                  fresh(absent, scale, null, unused(templates.match(absent), scale), nowNanos));
+              key, absent -> fresh(absent, scale, null, standing.apply(absent), nowNanos));
       boolean isSet = bucket.template == null && bucket.axis.scale().equals(scale);
       if (isSet || replace(bucket, scale, null, nowNanos)) {
         return;

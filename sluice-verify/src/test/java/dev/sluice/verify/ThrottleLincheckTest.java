@@ -55,6 +55,37 @@ class ThrottleLincheckTest {
     }
   }
 
+  /** One key whose rate is set, restored and removed. */
+  @Param(name = "burst", gen = LongGen.class, conf = "1:2")
+  public static class RestoredKey {
+    final Throttle throttle = Throttle.create(ManualClock.create());
+
+    @Operation
+    public boolean tryConsume() {
+      return throttle.tryConsume("a");
+    }
+
+    @Operation
+    public void setRate(@Param(name = "burst") long burst) {
+      throttle.setRate("a", 0, (double) burst);
+    }
+
+    @Operation
+    public void restoreRate(@Param(name = "burst") long burst) {
+      throttle.restoreRate("a", 0, (double) burst);
+    }
+
+    @Operation
+    public boolean removeRate() {
+      return throttle.removeRate("a");
+    }
+
+    @Operation
+    public double level() {
+      return throttle.snapshot("a").map(Throttle.Snapshot::level).orElse(-1.0);
+    }
+  }
+
   /** The JDK's map is not what is tested: no switches inside it. */
   private static ManagedStrategyGuarantee mapIsAtomic() {
     return ManagedStrategyGuaranteeKt.forClasses("java.util.concurrent.ConcurrentHashMap")
@@ -69,5 +100,14 @@ class ThrottleLincheckTest {
         .sequentialSpecification(ThrottleModel.class)
         .check(TwoKeys.class);
     Effort.stress().sequentialSpecification(ThrottleModel.class).check(TwoKeys.class);
+  }
+
+  @Test
+  void restoredKey_isLinearizable() {
+    Effort.modelChecking()
+        .addGuarantee(mapIsAtomic())
+        .sequentialSpecification(RestoredModel.class)
+        .check(RestoredKey.class);
+    Effort.stress().sequentialSpecification(RestoredModel.class).check(RestoredKey.class);
   }
 }
