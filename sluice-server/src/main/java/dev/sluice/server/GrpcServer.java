@@ -78,12 +78,16 @@ final class GrpcServer {
     CountedCalls counted = new CountedCalls(meters);
     NettyServerBuilder builder = builder(listen).executor(workers).addStreamTracerFactory(counted);
     services.forEach(
-        service -> builder.addService(ServerInterceptors.intercept(service, access, calls)));
+        service ->
+            builder.addService(
+                ServerInterceptors.intercept(ProperRequests.only(service), access, calls)));
     server =
         builder
             .addService(
-                ServerInterceptors.intercept(ProtoReflectionServiceV1.newInstance(), access))
-            .addService(readiness.service())
+                ServerInterceptors.intercept(
+                    ProperRequests.only(ProtoReflectionServiceV1.newInstance().bindService()),
+                    access))
+            .addService(ProperRequests.only(readiness.service().bindService()))
             .build();
     counted.know(server.getServices());
   }

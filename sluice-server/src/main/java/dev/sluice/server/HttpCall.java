@@ -1,8 +1,6 @@
 package dev.sluice.server;
 
-import io.undertow.io.Receiver;
 import io.undertow.server.HttpServerExchange;
-import io.undertow.server.RequestTooBigException;
 import io.undertow.server.handlers.sse.ServerSentEventConnection;
 import io.undertow.server.handlers.sse.ServerSentEventHandler;
 import io.undertow.util.Headers;
@@ -56,12 +54,8 @@ final class HttpCall {
     }
     if (!route.takesBody()) {
       handle(caller, new byte[0]);
-    } else if (exchange.getRequestContentLength() > exchange.getMaxEntitySize()) {
-      tooLarge();
     } else {
-      Receiver receiver = exchange.getRequestReceiver();
-      receiver.receiveFullBytes(
-          (done, body) -> received(caller, body), (done, failure) -> unread(failure));
+      HttpBody.read(exchange, new Body(caller));
     }
   }
 
@@ -71,31 +65,34 @@ final class HttpCall {
         : authenticator.authenticate(exchange.getRequestHeaders().getFirst(Headers.AUTHORIZATION));
   }
 
-  private void received(Caller caller, byte[] body) {
-    if (exchange.isInIoThread()) {
-      exchange.dispatch(same -> handle(caller, body));
-    } else {
-      handle(caller, body);
-    }
-  }
+  /** What becomes of the body. */
+  private final class Body implements HttpBody.Receiver {
+    private final Caller caller;
 
-  private void unread(IOException failure) {
-    if (failure instanceof RequestTooBigException
-        || failure instanceof Receiver.RequestToLargeException) {
-      tooLarge();
-    } else {
+    Body(Caller caller) {
+      this.caller = caller;
+    }
+
+    @Override
+    public void received(byte[] body) {
+      if (exchange.isInIoThread()) {
+        exchange.dispatch(same -> handle(caller, body));
+      } else {
+        handle(caller, body);
+      }
+    }
+
+    @Override
+    public void tooLarge(long limit) {
+      ApiException refused =
+          ApiException.invalid("body must have at most %d bytes".formatted(limit));
+      send(exchange, HttpAnswer.refusal(TOO_LARGE, refused));
+    }
+
+    @Override
+    public void broken(IOException why) {
       IoUtils.safeClose(exchange.getConnection());
     }
-  }
-
-  private void tooLarge() {
-    exchange.setPersistent(false);
-    send(
-        exchange,
-        HttpAnswer.refusal(
-            TOO_LARGE,
-            ApiException.invalid(
-                "body must have at most %d bytes".formatted(exchange.getMaxEntitySize()))));
   }
 
   private void handle(Caller caller, byte[] body) {
@@ -189,6 +186,7 @@ final class HttpCall {
       exchange.endExchange();
       return;
     }
+    HttpBody.giveUp(exchange);
     exchange.setStatusCode(answer.status());
     answer
         .headers()

@@ -20,6 +20,7 @@ import org.xnio.StreamConnection;
 import org.xnio.Xnio;
 import org.xnio.XnioWorker;
 import org.xnio.channels.AcceptingChannel;
+import org.xnio.conduits.ConduitStreamSinkChannel;
 
 /**
  * The socket of HTTP. It is put together here, and not by Undertow's builder, because that has no
@@ -69,7 +70,8 @@ final class HttpListener implements AutoCloseable {
   private static OptionMap httpOptions(ServerLimits limits) {
     return OptionMap.builder()
         .set(UndertowOptions.BUFFER_PIPELINED_DATA, true)
-        .set(UndertowOptions.MAX_ENTITY_SIZE, (long) limits.maxRequestBytes())
+        .set(UndertowOptions.MAX_ENTITY_SIZE, -1L)
+        .set(HttpBody.MAX_BYTES, limits.maxRequestBytes())
         .set(UndertowOptions.MAX_HEADER_SIZE, limits.maxHeaderBytes())
         .set(UndertowOptions.MAX_HEADERS, MAX_HEADERS)
         .set(UndertowOptions.MAX_PARAMETERS, MAX_PARAMETERS)
@@ -120,6 +122,8 @@ final class HttpListener implements AutoCloseable {
 
   private void opened(StreamConnection connection) {
     if (openConnections() < maxConnections) {
+      ConduitStreamSinkChannel out = connection.getSinkChannel();
+      out.setConduit(new HttpRefusals(out.getConduit()));
       connections.handleEvent(connection);
     } else {
       IoUtils.safeClose(connection);

@@ -82,6 +82,15 @@ final class HttpServer {
   }
 
   private void route(HttpServerExchange exchange) {
+    String coding = exchange.getRequestHeaders().getFirst(Headers.TRANSFER_ENCODING);
+    if (coding != null) {
+      // Undertow takes a bad chunk for the last one, and what comes then for a request.
+      exchange.setPersistent(false);
+    }
+    if (coding != null && !(coding.equalsIgnoreCase("chunked") && exchange.isHttp11())) {
+      HttpCall.send(exchange, HttpAnswer.refusal(badCoding(coding)));
+      return;
+    }
     String origin = exchange.getRequestHeaders().getFirst(Headers.ORIGIN);
     if (origin != null && !origin.endsWith("://" + exchange.getHostAndPort())) {
       // A page of another site, in the browser of somebody who reaches this server.
@@ -103,6 +112,10 @@ final class HttpServer {
       }
     }
     HttpCall.send(exchange, allowed.isEmpty() ? unknown(path) : notAllowed(method, allowed));
+  }
+
+  private static ApiException badCoding(String coding) {
+    return ApiException.invalid("Transfer-Encoding must be chunked, in HTTP/1.1: " + coding);
   }
 
   private static HttpAnswer unknown(String path) {

@@ -1,0 +1,157 @@
+package dev.sluice.server;
+
+import io.undertow.connector.PooledByteBuffer;
+import io.undertow.server.Connectors;
+import io.undertow.server.HttpServerExchange;
+import io.undertow.util.Headers;
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+import org.xnio.Option;
+import org.xnio.XnioExecutor;
+import org.xnio.channels.StreamSourceChannel;
+
+/*
+ * Undertow's own receiver does not tell a body that is too large from a broken connection, and its
+ * limit on chunks prints a stack trace: bytes are counted here instead. What is beyond the limit
+ * is thrown away, up to as much again, because a client reads the refusal only after it has sent
+ * everything; whoever sends more than that is cut off.
+ */
+
+/** Reads the body of a request, without holding a thread while it comes. */
+final class HttpBody {
+  /** The largest body, in place of Undertow's MAX_ENTITY_SIZE. */
+  static final Option<Integer> MAX_BYTES =
+      Option.simple(HttpBody.class, "MAX_BYTES", Integer.class);
+
+  /** Whoever sends a byte now and then is cut off after that. */
+  private static final long PATIENCE_MS = 120_000;
+
+  private final HttpServerExchange exchange;
+  private final Receiver receiver;
+  private final long limit;
+  private final ByteArrayOutputStream kept = new ByteArrayOutputStream();
+  private final StreamSourceChannel channel;
+  // Touched by one thread at a time: the caller's, then the connection's.
+  private long seen;
+  private boolean over;
+  private @Nullable IOException broken;
+
+  /** Is told once how it ends. */
+  interface Receiver {
+    /** Everything is there. */
+    void received(byte[] body);
+
+    /** There is more than the limit. */
+    void tooLarge(long limit);
+
+    /** It broke off, or is no proper body. */
+    void broken(IOException why);
+  }
+
+  private HttpBody(HttpServerExchange exchange, Receiver receiver) {
+    this.exchange = exchange;
+    this.receiver = receiver;
+    this.limit = limit(exchange);
+    this.channel = exchange.getRequestChannel();
+  }
+
+  private static long limit(HttpServerExchange exchange) {
+    return exchange.getConnection().getUndertowOptions().get(MAX_BYTES);
+  }
+
+  private static boolean isChunked(HttpServerExchange exchange) {
+    return exchange.getRequestHeaders().contains(Headers.TRANSFER_ENCODING);
+  }
+
+  /** Called while the exchange is being handled. */
+  static void read(HttpServerExchange exchange, Receiver receiver) {
+    if (exchange.isRequestComplete()) {
+      receiver.received(new byte[0]);
+    } else {
+      new HttpBody(exchange, receiver).begin();
+    }
+  }
+
+  /** An answer comes before the end of the body: of one without a known end nothing is awaited. */
+  static void giveUp(HttpServerExchange exchange) {
+    boolean endless = isChunked(exchange) || exchange.getRequestContentLength() > limit(exchange);
+    if (!exchange.isRequestComplete() && endless) {
+      exchange.setPersistent(false);
+      Connectors.terminateRequest(exchange);
+    }
+  }
+
+  private void begin() {
+    if (exchange.getRequestContentLength() > limit) {
+      receiver.tooLarge(limit);
+    } else if (readSome()) {
+      end();
+    } else {
+      XnioExecutor.Key deadline =
+          exchange.getIoThread().executeAfter(this::tooSlow, PATIENCE_MS, TimeUnit.MILLISECONDS);
+      exchange.addExchangeCompleteListener(
+          (done, next) -> {
+            deadline.remove();
+            next.proceed();
+          });
+      channel.getReadSetter().set(same -> more());
+      channel.resumeReads();
+    }
+  }
+
+  private void more() {
+    if (!over && readSome()) {
+      channel.suspendReads();
+      Connectors.executeRootHandler(same -> end(), exchange);
+    }
+  }
+
+  private void tooSlow() {
+    if (!over) {
+      over = true;
+      broken = new IOException("the body takes too long");
+      channel.suspendReads();
+      Connectors.executeRootHandler(same -> end(), exchange);
+    }
+  }
+
+  /** Reads what is there; true if that is the end of it. */
+  private boolean readSome() {
+    try (PooledByteBuffer pooled = exchange.getConnection().getByteBufferPool().allocate()) {
+      ByteBuffer buffer = pooled.getBuffer();
+      for (int read; !over && (read = channel.read(buffer.clear())) != 0; ) {
+        over = read < 0 || !keep(buffer.flip());
+      }
+    } catch (IOException failure) {
+      broken = failure;
+      over = true;
+    }
+    return over;
+  }
+
+  /** False if there is no use in reading on. */
+  private boolean keep(ByteBuffer buffer) {
+    seen += buffer.remaining();
+    if (seen <= limit) {
+      byte[] bytes = new byte[buffer.remaining()];
+      buffer.get(bytes);
+      kept.writeBytes(bytes);
+    } else {
+      kept.reset();
+    }
+    return seen <= 2 * limit;
+  }
+
+  private void end() {
+    if (broken != null) {
+      receiver.broken(broken);
+    } else if (seen > limit) {
+      receiver.tooLarge(limit);
+    } else {
+      receiver.received(kept.toByteArray());
+    }
+  }
+}
