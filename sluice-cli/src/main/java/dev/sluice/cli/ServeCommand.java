@@ -24,7 +24,8 @@ import picocli.CommandLine.Option;
       "Every key of the file is also an environment variable: server.grpc_port is",
       "SLUICE_SERVER_GRPC_PORT. Options count first, then variables, then the file.",
       "With auth.bootstrap_key every request needs a key, and that one allows",
-      "everything; without it only this machine may call. Ends on SIGINT and SIGTERM."
+      "everything. Without it only this machine may call, unless tls.client_ca_file is",
+      "set and callers show a certificate signed by it. Ends on SIGINT and SIGTERM."
     })
 final class ServeCommand extends Action {
   @Option(
@@ -83,8 +84,13 @@ final class ServeCommand extends Action {
     String address = config.listen().host();
     out()
         .printf(
-            "sluice is ready: gRPC on %s:%d, HTTP on http://%s:%d, data in %s%n",
-            address, server.grpcPort(), address, server.httpPort(), config.dataDirectory());
+            "sluice is ready: gRPC on %s:%d, HTTP on %s://%s:%d, data in %s%n",
+            address,
+            server.grpcPort(),
+            config.tls() == null ? "http" : "https",
+            address,
+            server.httpPort(),
+            config.dataDirectory());
     out().flush();
     new CountDownLatch(1).await();
   }
