@@ -87,10 +87,7 @@ abstract class ServerAction extends Action {
     String address = serverOptions.address(surroundings.environment());
     return switch (refused.code()) {
       case UNAVAILABLE ->
-          new CommandFailedException(
-              ExitCodes.UNREACHABLE,
-              "cannot reach a server at %s: %s; ./sluice serve starts one"
-                  .formatted(address, message));
+          new CommandFailedException(ExitCodes.UNREACHABLE, unreachable(address, message));
       case DEADLINE_EXCEEDED ->
           new CommandFailedException(
               ExitCodes.UNREACHABLE, "no answer came in time from " + address + ": " + message);
@@ -103,6 +100,17 @@ abstract class ServerAction extends Action {
       default ->
           new CommandFailedException(ExitCodes.FAILED, message + hint(client, refused.code()));
     };
+  }
+
+  private String unreachable(String address, String message) {
+    // What follows the first line is of use to those who know gRPC from within.
+    String reason = message.lines().findFirst().orElse("");
+    return serverOptions.overTls()
+        ? "cannot reach a server over TLS at %s: %s; --tls-ca is who issued its certificate,"
+                .formatted(address, reason)
+            + " --tls-cert and --tls-key say who calls"
+        : "cannot reach a server at %s: %s; ./sluice serve starts one, one with TLS needs --tls-ca"
+            .formatted(address, reason);
   }
 
   private String hint(SluiceClient client, Code code) {

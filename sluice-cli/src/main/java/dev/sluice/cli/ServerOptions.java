@@ -65,6 +65,10 @@ final class ServerOptions {
     return server != null;
   }
 
+  boolean overTls() {
+    return tls || tlsCa != null || tlsCert != null;
+  }
+
   /** As messages show it. */
   String address(Map<String, String> environment) {
     return server != null ? server : environment.getOrDefault(ADDRESS_VARIABLE, DEFAULT_ADDRESS);

@@ -29,7 +29,7 @@ import org.xnio.conduits.ConduitStreamSinkChannel;
 final class HttpListener implements AutoCloseable {
   private static final int MAX_HEADERS = 100;
   private static final int MAX_PARAMETERS = 100;
-  private static final int PARSE_TIMEOUT_MS = 10_000;
+  private static final int PARSE_TIMEOUT_MS = 5_000;
 
   /** Longer than a call may wait. */
   private static final int IDLE_TIMEOUT_MS = 120_000;
@@ -132,6 +132,11 @@ final class HttpListener implements AutoCloseable {
 
   long openConnections() {
     return connections.getConnectorStatistics().getActiveConnections();
+  }
+
+  /** Requests that are being answered. */
+  long openRequests() {
+    return connections.getConnectorStatistics().getActiveRequests();
   }
 
   int port() {

@@ -64,6 +64,10 @@ final class HttpServer {
     return listening().openConnections();
   }
 
+  long openRequests() {
+    return listening().openRequests();
+  }
+
   private HttpListener listening() {
     HttpListener now = listener;
     if (now == null) {

@@ -173,6 +173,11 @@ public final class SluiceServer implements AutoCloseable {
     return http.openConnections();
   }
 
+  /** Requests of HTTP that are being answered. */
+  long httpRequests() {
+    return http.openRequests();
+  }
+
   /** Calls of gRPC that are being answered. */
   int openCalls() {
     return grpc.openCalls();

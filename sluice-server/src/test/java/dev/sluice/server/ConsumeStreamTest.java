@@ -36,6 +36,10 @@ import org.junit.jupiter.api.io.TempDir;
 @Timeout(60)
 final class ConsumeStreamTest {
   private static final byte[] LARGE = new byte[100_000];
+  private static final int MORE_THREADS = 8;
+
+  /** Both ends of it; about half as much was seen. */
+  private static final long MAX_BYTES_OF_AN_IDLE_ONE = 10_000;
 
   @TempDir private Path dir;
   private TestServer server;
@@ -275,6 +279,10 @@ final class ConsumeStreamTest {
 
   @Test
   void thousandIdleConsumers_holdUpNobody() throws Exception {
+    enqueue(1);
+    assertThat(new Client().open("q", 1, 0).take(1)).hasSize(1);
+    long threadsBefore = serverThreads();
+    long heapBefore = usedHeap();
     List<Client> idle = new ArrayList<>();
     for (int i = 0; i < 1_000; i++) {
       Client client = new Client();
@@ -287,7 +295,22 @@ final class ConsumeStreamTest {
     for (Client client : idle) {
       assertThat(client.answers.next().hasOpened()).isTrue();
     }
+    assertThat(serverThreads()).isLessThanOrEqualTo(threadsBefore + MORE_THREADS);
+    assertThat((usedHeap() - heapBefore) / 1_000).isLessThan(MAX_BYTES_OF_AN_IDLE_ONE);
     enqueue(1);
     assertThat(new Client().open("q", 1, 0).take(1)).hasSize(1);
+  }
+
+  /** All but those of the client, which makes one for each answer that waits. */
+  private static long serverThreads() {
+    return Thread.getAllStackTraces().keySet().stream()
+        .filter(each -> !each.getName().startsWith("grpc-default-executor"))
+        .count();
+  }
+
+  private static long usedHeap() {
+    System.gc();
+    Runtime runtime = Runtime.getRuntime();
+    return runtime.totalMemory() - runtime.freeMemory();
   }
 }

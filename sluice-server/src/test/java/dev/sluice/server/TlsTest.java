@@ -41,6 +41,7 @@ import java.util.List;
 import javax.net.ssl.KeyManagerFactory;
 import javax.net.ssl.SSLContext;
 import javax.net.ssl.SSLException;
+import javax.net.ssl.SSLParameters;
 import javax.net.ssl.SSLSocket;
 import javax.net.ssl.TrustManagerFactory;
 import org.jspecify.annotations.Nullable;
@@ -290,6 +291,27 @@ final class TlsTest {
         socket.startHandshake();
         assertThat(socket.getSession().getProtocol()).isEqualTo("TLSv1.2");
       }
+    }
+  }
+
+  @Test
+  void applicationProtocols_areOnlyThoseThatAreSpoken() throws Exception {
+    start(good, null);
+    assertThat(negotiated(running().grpcPort(), "h2", "http/1.1")).isEqualTo("h2");
+    assertThat(negotiated(running().httpPort(), "h2", "http/1.1")).isIn("", "http/1.1");
+  }
+
+  private String negotiated(int port, String... offered) throws Exception {
+    try (SSLSocket socket =
+        (SSLSocket)
+            context(new Client(ca, null))
+                .getSocketFactory()
+                .createSocket(InetAddress.getLoopbackAddress(), port)) {
+      SSLParameters parameters = socket.getSSLParameters();
+      parameters.setApplicationProtocols(offered);
+      socket.setSSLParameters(parameters);
+      socket.startHandshake();
+      return socket.getApplicationProtocol();
     }
   }
 
