@@ -109,7 +109,7 @@ abstract class ServerAction extends Action {
         ? "cannot reach a server over TLS at %s: %s; --tls-ca is who issued its certificate,"
                 .formatted(address, reason)
             + " --tls-cert and --tls-key say who calls"
-        : "cannot reach a server at %s: %s; ./sluice serve starts one, one with TLS needs --tls-ca"
+        : "cannot reach a server at %s: %s; one with TLS needs --tls-ca, ./sluice serve starts one"
             .formatted(address, reason);
   }
 

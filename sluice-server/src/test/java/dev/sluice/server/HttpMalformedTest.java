@@ -27,6 +27,8 @@ import org.junit.jupiter.params.provider.ValueSource;
 @Timeout(60)
 final class HttpMalformedTest {
   private static final int MAX_BODY = 100_000;
+  private static final String POST = "POST /v1/queues HTTP/1.1\r\nHost: x\r\n";
+  private static final String CHUNKED = "Transfer-Encoding: chunked\r\n";
   private static final String NO_HTTP =
       "{\"error\":{\"code\":\"INVALID_ARGUMENT\",\"message\":\"the request is not proper HTTP/1.1\"}}";
 
@@ -90,14 +92,15 @@ final class HttpMalformedTest {
         "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
         "GET /healthz HTTP/1.1\r\nHost: x\r\nBad Name: x\r\n\r\n",
         "GET /healthz HTTP/1.1\r\nHost: x\r\n: x\r\n\r\n",
-        "POST /v1/queues HTTP/1.1\r\nHost: x\r\nContent-Length: -1\r\n\r\n",
-        "POST /v1/queues HTTP/1.1\r\nHost: x\r\nContent-Length: 1x\r\n\r\n",
-        "POST /v1/queues HTTP/1.1\r\nHost: x\r\nContent-Length: 99999999999999999999\r\n\r\n",
-        "POST /v1/queues HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n{}",
-        "POST /v1/queues HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n"
-            + "Transfer-Encoding: chunked\r\n\r\n0\r\n\r\nGET /healthz HTTP/1.1\r\nHost: x\r\n\r\n",
-        "POST /v1/queues HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n"
-            + "Transfer-Encoding: identity\r\n\r\n0\r\n\r\n",
+        POST + "Content-Length: -1\r\n\r\n",
+        POST + "Content-Length: 1x\r\n\r\n",
+        POST + "Content-Length: 99999999999999999999\r\n\r\n",
+        POST + "Content-Length: 1\r\nContent-Length: 2\r\n\r\n{}",
+        POST
+            + "Content-Length: 5\r\n"
+            + CHUNKED
+            + "\r\n0\r\n\r\nGET /healthz HTTP/1.1\r\nHost: x\r\n\r\n",
+        POST + CHUNKED + "Transfer-Encoding: identity\r\n\r\n0\r\n\r\n",
       })
   void noProperHttp_isRefusedInJson(String request) throws IOException {
     String answer = answer(request);
@@ -119,7 +122,7 @@ final class HttpMalformedTest {
   void otherCodings_areRefusedAndTheConnectionEnds(String coding) throws IOException {
     String answer =
         answer(
-            "POST /v1/queues HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: %s\r\n\r\n0\r\n\r\n%s"
+            (POST + "Transfer-Encoding: %s\r\n\r\n0\r\n\r\n%s")
                 .formatted(coding, "GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n"));
     assertThat(answer).startsWith("HTTP/1.1 400 ").contains("Transfer-Encoding", coding);
     assertThat(answer).doesNotContain(" 200 ");
@@ -130,7 +133,8 @@ final class HttpMalformedTest {
     String answer =
         answer(
             "POST /v1/queues HTTP/1.0\r\nConnection: keep-alive\r\n"
-                + "Transfer-Encoding: chunked\r\n\r\n0\r\n\r\nGET /healthz HTTP/1.1\r\n\r\n");
+                + CHUNKED
+                + "\r\n0\r\n\r\nGET /healthz HTTP/1.1\r\n\r\n");
     assertThat(answer).contains(" 400 ").doesNotContain(" 200 ");
   }
 
@@ -146,7 +150,8 @@ final class HttpMalformedTest {
   void badChunks_endTheConnection(String chunks) throws IOException {
     String answer =
         answer(
-            "POST /v1/queues HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"
+            POST
+                + "Transfer-Encoding: chunked\r\n\r\n"
                 + chunks
                 + "GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n");
     assertThat(answer).doesNotContain(" 200 ").doesNotContain(" 500 ");
@@ -156,7 +161,8 @@ final class HttpMalformedTest {
   void foldedHeaders_areNoOtherHeaders() throws IOException {
     String answer =
         answer(
-            "POST /v1/queues HTTP/1.1\r\nHost: x\r\nConnection: close\r\nX-Folded: a\r\n"
+            POST
+                + "Connection: close\r\nX-Folded: a\r\n"
                 + " Transfer-Encoding: chunked\r\nContent-Length: 2\r\n\r\n{}");
     assertThat(answer).startsWith("HTTP/1.1 400 ").doesNotContain(" 200 ");
   }
