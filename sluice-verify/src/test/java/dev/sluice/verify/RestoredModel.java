@@ -9,6 +9,20 @@ public class RestoredModel {
 
   private @Nullable Long tokens;
 
+  public boolean tryConsume() {
+    if (tokens == null) {
+      return true;
+    }
+    boolean granted = tokens > 0;
+    tokens = granted ? tokens - 1 : tokens;
+    return granted;
+  }
+
+  /** A new key begins full, one that is there keeps what it has. */
+  public void setRate(long burst) {
+    tokens = tokens == null ? burst : Math.min(tokens, burst);
+  }
+
   /** A new key begins empty. */
   public void restoreRate(long burst) {
     tokens = tokens == null ? 0 : Math.min(tokens, burst);

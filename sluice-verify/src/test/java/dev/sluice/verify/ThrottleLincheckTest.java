@@ -55,10 +55,20 @@ class ThrottleLincheckTest {
     }
   }
 
-  /** One key whose rate is restored and removed; few operations, so that they meet. */
+  /** One key whose rate is set, restored and removed. */
   @Param(name = "burst", gen = LongGen.class, conf = "1:2")
   public static class RestoredKey {
     final Throttle throttle = Throttle.create(ManualClock.create());
+
+    @Operation
+    public boolean tryConsume() {
+      return throttle.tryConsume("a");
+    }
+
+    @Operation
+    public void setRate(@Param(name = "burst") long burst) {
+      throttle.setRate("a", 0, (double) burst);
+    }
 
     @Operation
     public void restoreRate(@Param(name = "burst") long burst) {
@@ -96,7 +106,6 @@ class ThrottleLincheckTest {
   void restoredKey_isLinearizable() {
     Effort.modelChecking()
         .addGuarantee(mapIsAtomic())
-        .threads(2)
         .sequentialSpecification(RestoredModel.class)
         .check(RestoredKey.class);
     Effort.stress().sequentialSpecification(RestoredModel.class).check(RestoredKey.class);
