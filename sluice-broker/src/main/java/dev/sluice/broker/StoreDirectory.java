@@ -5,11 +5,18 @@ import java.nio.channels.FileChannel;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
+import java.nio.file.attribute.FileAttribute;
+import java.nio.file.attribute.PosixFilePermission;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.util.Set;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
 /** The directory of a {@link RocksStore} before RocksDB opens it. */
 final class StoreDirectory {
+  private static final FileAttribute<Set<PosixFilePermission>> OWNER_ONLY =
+      PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rwx------"));
+
   /** What a first open that was cut short may have left behind. */
   private static final Pattern UNFINISHED =
       Pattern.compile(
@@ -41,7 +48,13 @@ final class StoreDirectory {
     }
   }
 
+  /** With what is missing above it. Messages are nobody's business but the owner's. */
   private static void make(Path dir) throws IOException {
+    boolean posix = dir.getFileSystem().supportedFileAttributeViews().contains("posix");
+    make(dir, posix ? new FileAttribute<?>[] {OWNER_ONLY} : new FileAttribute<?>[0]);
+  }
+
+  private static void make(Path dir, FileAttribute<?>... attributes) throws IOException {
     if (Files.isDirectory(dir)) {
       return;
     }
@@ -49,8 +62,8 @@ final class StoreDirectory {
     if (parent == null) {
       throw new IOException("no such root: " + dir);
     }
-    make(parent);
-    Files.createDirectory(dir);
+    make(parent, new FileAttribute<?>[0]);
+    Files.createDirectory(dir, attributes);
     // RocksDB syncs its directory, but not the entry of that directory in its parent.
     try (FileChannel entries = FileChannel.open(parent, StandardOpenOption.READ)) {
       entries.force(true);

@@ -8,6 +8,7 @@ import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
@@ -34,10 +35,12 @@ final class RocksStoreTest extends StoreContractTest {
   }
 
   @Test
-  void open_makesItsDirectory() {
+  void open_makesItsDirectory_forItsOwnerAlone() throws IOException {
     Path nested = dir.resolve("a/b/c");
     RocksStore.open(nested).close();
     assertThat(nested.resolve("CURRENT")).exists();
+    assertThat(PosixFilePermissions.toString(Files.getPosixFilePermissions(nested)))
+        .isEqualTo("rwx------");
   }
 
   @Test

@@ -9,6 +9,7 @@ import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
 import java.nio.file.Files;
+import java.nio.file.LinkOption;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
@@ -51,7 +52,8 @@ final class ListFile<T> {
 
   /** Nothing if there is no file. */
   List<T> read() throws IOException {
-    if (!Files.exists(file)) {
+    // A link that leads nowhere is no reason to start without what should be there.
+    if (!Files.exists(file, LinkOption.NOFOLLOW_LINKS)) {
       return List.of();
     }
     try {

@@ -1,6 +1,7 @@
 package dev.sluice.server;
 
 import dev.sluice.broker.Broker;
+import dev.sluice.broker.BrokerException;
 import dev.sluice.broker.Consumer;
 import dev.sluice.broker.Delivery;
 import dev.sluice.broker.LeaseToken;
@@ -29,6 +30,9 @@ final class QueueApi {
   static final int MAX_MESSAGES = 1_000;
 
   static final Duration MAX_WAIT = Duration.ofSeconds(30);
+
+  private static final Set<BrokerException.Code> GONE =
+      Set.of(BrokerException.Code.QUEUE_NOT_FOUND, BrokerException.Code.QUEUE_DELETED);
 
   private final Broker broker;
   private final ScheduledExecutorService timer;
@@ -191,10 +195,22 @@ final class QueueApi {
     SortedMap<String, QueueStats> found = new TreeMap<>();
     for (String queue : broker.queues().keySet()) {
       if (caller.may(Kind.ADMIN, queue)) {
-        found.put(queue, broker.stats(queue));
+        statsUnlessGone(queue).ifPresent(stats -> found.put(queue, stats));
       }
     }
     return found;
+  }
+
+  /** Somebody may delete a queue while all are listed. */
+  private Optional<QueueStats> statsUnlessGone(String queue) {
+    try {
+      return Optional.of(broker.stats(queue));
+    } catch (BrokerException refused) {
+      if (GONE.contains(refused.code())) {
+        return Optional.empty();
+      }
+      throw refused;
+    }
   }
 
   long purge(Caller caller, String queue) {

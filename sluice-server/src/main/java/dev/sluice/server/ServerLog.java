@@ -41,6 +41,11 @@ final class ServerLog {
     LOG.atError().addKeyValue("reason", reason.getMessage()).log("cannot start");
   }
 
+  /** Something that is done every second was not, this time. */
+  static void failed(RuntimeException why) {
+    LOG.error("a check failed, and is tried again in a second", why);
+  }
+
   static void draining() {
     LOG.info("draining: no new calls, those under way may end");
   }

@@ -129,9 +129,15 @@ public final class SluiceServer implements AutoCloseable {
     @Nullable TlsMaterial tls = config.tls() == null ? null : TlsMaterial.read(config.tls());
     ServerMetrics metrics = new ServerMetrics();
     Stored stored = Stored.open(config, metrics);
-    SluiceServer server =
-        new SluiceServer(
-            config, clock, stored, metrics, new ListenOptions(address, config.limits(), tls));
+    SluiceServer server;
+    try {
+      server =
+          new SluiceServer(
+              config, clock, stored, metrics, new ListenOptions(address, config.limits(), tls));
+    } catch (RuntimeException failure) {
+      stored.broker().close();
+      throw failure;
+    }
     try {
       server.grpc.start();
       server.http.start();
@@ -144,7 +150,16 @@ public final class SluiceServer implements AutoCloseable {
 
   @SuppressWarnings("FutureReturnValueIgnored") // it ends with the timer
   private void everySecond(Runnable work) {
-    timer.scheduleWithFixedDelay(work, CHECK_SECONDS, CHECK_SECONDS, TimeUnit.SECONDS);
+    // What throws once would never run again.
+    Runnable safely =
+        () -> {
+          try {
+            work.run();
+          } catch (RuntimeException failure) {
+            ServerLog.failed(failure);
+          }
+        };
+    timer.scheduleWithFixedDelay(safely, CHECK_SECONDS, CHECK_SECONDS, TimeUnit.SECONDS);
   }
 
   /**

@@ -48,6 +48,12 @@ final class KeyStoreTest {
   }
 
   @Test
+  void open_whenTheFileIsALinkThatLeadsNowhere_fails() throws Exception {
+    Files.createSymbolicLink(file(), dir.resolve("unmounted").resolve("keys.json"));
+    assertThatThrownBy(() -> KeyStore.open(dir)).isInstanceOf(IOException.class);
+  }
+
+  @Test
   void open_findsWhatWasStored() throws Exception {
     KeyStore store = KeyStore.open(dir);
     Created created = api(store).create(Caller.ANYBODY, WANTED);

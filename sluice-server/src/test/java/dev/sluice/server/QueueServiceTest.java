@@ -193,6 +193,28 @@ final class QueueServiceTest {
   }
 
   @Test
+  void list_whileQueuesAreDeleted_hasTheOthers() throws Exception {
+    server.createQueue("stays");
+    Thread deleting =
+        new Thread(
+            () -> {
+              for (int i = 0; i < 100; i++) {
+                server.createQueue("goes");
+                server
+                    .queues()
+                    .deleteQueue(DeleteQueueRequest.newBuilder().setName("goes").build());
+              }
+            });
+    deleting.start();
+    while (deleting.isAlive()) {
+      assertThat(server.queues().listQueues(ListQueuesRequest.getDefaultInstance()).getQueuesList())
+          .extracting(ListQueuesResponse.Queue::getName)
+          .contains("stays", "stays.dlq");
+    }
+    deleting.join();
+  }
+
+  @Test
   void totals_countWhatBecameOfMessages() {
     server.createQueue("q", QueueConfig.newBuilder().setMaxAttempts(2).build());
     server.queues().enqueue(messages("q", 4));
