@@ -12,6 +12,7 @@ import java.util.List;
 import java.util.SplittableRandom;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicLongArray;
 import java.util.concurrent.atomic.AtomicReference;
@@ -64,6 +65,33 @@ final class ThrottleConcurrencyTest {
               });
       assertThat(granted).isEqualTo(50_000);
     }
+  }
+
+  @Test
+  void restoredWhileItIsRemoved_beginsEmpty() {
+    Throttle throttle = Throttle.create();
+    AtomicBoolean restoring = new AtomicBoolean(true);
+    AtomicInteger turns = new AtomicInteger();
+    long full =
+        sumOver(
+            2,
+            () -> {
+              long count = 0;
+              if (turns.getAndIncrement() == 0) {
+                for (int i = 0; i < 300_000; i++) {
+                  throttle.restoreRate("key", 0, 10);
+                  count +=
+                      throttle.snapshot("key").filter(all -> all.level() > 0).isPresent() ? 1 : 0;
+                }
+                restoring.set(false);
+              } else {
+                while (restoring.get()) {
+                  throttle.removeRate("key");
+                }
+              }
+              return count;
+            });
+    assertThat(full).isZero();
   }
 
   @Test
