@@ -71,7 +71,7 @@ final class KeyCommands extends CommandGroup {
       description = "Make a key. Its secret is shown this once.",
       footer = {
         "",
-        "KIND is produce, consume, limit or admin; PATTERN is a name, a prefix and .*, or *.",
+        "KIND is produce, consume, limit or admin; PATTERN is a name, a prefix and .* or :*, or *.",
         "",
         "Example:",
         "  sluice key create billing --allow produce:mail --allow 'consume:mail.*'"

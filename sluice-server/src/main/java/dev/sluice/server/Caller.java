@@ -9,13 +9,19 @@ import java.util.List;
  * @param name for logs
  * @param superadmin whether everything is allowed
  * @param permissions what is allowed otherwise
+ * @param expiresAtMs when their key ends; {@link Key#NEVER} for never
  */
-record Caller(String name, boolean superadmin, List<Permission> permissions) {
+record Caller(String name, boolean superadmin, List<Permission> permissions, long expiresAtMs) {
   /** Everybody, while the server asks for no keys. */
-  static final Caller ANYBODY = new Caller("anybody", true, List.of());
+  static final Caller ANYBODY = new Caller("anybody", true, List.of(), Key.NEVER);
 
   Caller {
     permissions = List.copyOf(permissions);
+  }
+
+  /** Whether what ends then, or never, would still be there when their key is not. */
+  boolean isOutlivedBy(long endsAtMs) {
+    return expiresAtMs != Key.NEVER && (endsAtMs == Key.NEVER || endsAtMs > expiresAtMs);
   }
 
   boolean may(Kind kind, String name) {

@@ -7,7 +7,7 @@ import java.util.UUID;
 
 /**
  * What can be done with API keys. It takes some admin permission; nobody grants more than they
- * have, or sees or touches a key that allows more than their own.
+ * have, or for longer, or sees or touches a key that allows more than their own.
  */
 final class KeyApi {
   static final int MAX_PERMISSIONS = 64;
@@ -46,6 +46,7 @@ final class KeyApi {
     requireExpiry(wanted.expiresAtMs(), nowMs);
     requireFew(wanted.permissions());
     requireCovered(caller, wanted.superadmin(), wanted.permissions());
+    requireNoLonger(caller, wanted.expiresAtMs());
     Created created = new Created(UUID.randomUUID().toString(), KeyTokens.random());
     keys.add(
         new Key(
@@ -87,6 +88,9 @@ final class KeyApi {
         id,
         key -> {
           requireCovered(caller, key);
+          if (!covered(key.permissions(), permissions)) {
+            requireNoLonger(caller, key.expiresAtMs());
+          }
           return key.withPermissions(permissions);
         });
   }
@@ -115,6 +119,17 @@ final class KeyApi {
     }
   }
 
+  /** What a key allows must not go on by another one when it has ended. */
+  private static void requireNoLonger(Caller caller, long expiresAtMs) {
+    if (caller.isOutlivedBy(expiresAtMs)) {
+      throw new ApiException(
+          ErrorKind.PERMISSION_DENIED,
+          "a key must not outlive the one that grants it: expires_at_ms must be at most %d: %s"
+              .formatted(
+                  caller.expiresAtMs(), expiresAtMs == Key.NEVER ? "0 (never)" : expiresAtMs));
+    }
+  }
+
   private static void requireFew(List<Permission> permissions) {
     if (permissions.size() > MAX_PERMISSIONS) {
       throw ApiException.invalid(
@@ -134,9 +149,10 @@ final class KeyApi {
   }
 
   private static boolean covered(Caller caller, boolean superadmin, List<Permission> permissions) {
-    return caller.superadmin()
-        || (!superadmin
-            && permissions.stream()
-                .allMatch(each -> caller.permissions().stream().anyMatch(own -> own.covers(each))));
+    return caller.superadmin() || (!superadmin && covered(caller.permissions(), permissions));
+  }
+
+  private static boolean covered(List<Permission> own, List<Permission> wanted) {
+    return wanted.stream().allMatch(each -> own.stream().anyMatch(has -> has.covers(each)));
   }
 }

@@ -41,9 +41,9 @@ final class KeyAuthenticator implements Access.Authenticator {
 
   private Optional<Caller> callerOf(String token, String bootstrap) {
     if (KeyTokens.same(bootstrap, KeyTokens.hash(token))) {
-      return Optional.of(new Caller("bootstrap", true, List.of()));
+      return Optional.of(new Caller("bootstrap", true, List.of(), Key.NEVER));
     }
     return keys.find(token, clock.millis())
-        .map(key -> new Caller(key.name(), key.superadmin(), key.permissions()));
+        .map(key -> new Caller(key.name(), key.superadmin(), key.permissions(), key.expiresAtMs()));
   }
 }

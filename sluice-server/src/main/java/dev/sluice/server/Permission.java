@@ -1,6 +1,7 @@
 package dev.sluice.server;
 
 import java.util.Arrays;
+import java.util.List;
 import java.util.Locale;
 import java.util.stream.Collectors;
 
@@ -8,11 +9,12 @@ import java.util.stream.Collectors;
  * Something that a key allows: a kind of request for names that match a pattern.
  *
  * @param kind what may be done
- * @param pattern a name, a prefix and {@code .*}, or {@code *} for all
+ * @param pattern a name; a prefix and {@code .*} or {@code :*}, for names that begin with all that
+ *     stands before the asterisk; or {@code *} for all
  */
 record Permission(Kind kind, String pattern) {
   static final String ALL = "*";
-  private static final String PREFIX_END = ".*";
+  private static final List<String> PREFIX_ENDS = List.of(".*", ":*");
   private static final int MAX_PATTERN = 256;
 
   /** What may be done. */
@@ -51,11 +53,14 @@ record Permission(Kind kind, String pattern) {
       throw ApiException.invalid(
           "pattern must have 1 to %d characters: %s".formatted(MAX_PATTERN, pattern));
     }
-    String fixed =
-        pattern.equals(ALL) ? "" : pattern.endsWith(PREFIX_END) ? prefixOf(pattern) : pattern;
-    if (fixed.contains("*") || pattern.equals(PREFIX_END)) {
-      throw ApiException.invalid("pattern must be a name, a prefix and .*, or *: " + pattern);
+    String fixed = pattern.equals(ALL) ? "" : isPrefix(pattern) ? prefixOf(pattern) : pattern;
+    if (fixed.contains("*") || PREFIX_ENDS.contains(pattern)) {
+      throw ApiException.invalid("pattern must be a name, a prefix and .* or :*, or *: " + pattern);
     }
+  }
+
+  private static boolean isPrefix(String pattern) {
+    return PREFIX_ENDS.stream().anyMatch(pattern::endsWith);
   }
 
   private static String prefixOf(String pattern) {
@@ -71,7 +76,7 @@ record Permission(Kind kind, String pattern) {
     if (pattern.equals(ALL)) {
       return true;
     }
-    return pattern.endsWith(PREFIX_END) ? name.startsWith(prefixOf(pattern)) : name.equals(pattern);
+    return isPrefix(pattern) ? name.startsWith(prefixOf(pattern)) : name.equals(pattern);
   }
 
   /** Whether it allows everything that {@code other} does. */
@@ -85,8 +90,8 @@ record Permission(Kind kind, String pattern) {
     }
     return other.pattern.equals(ALL)
         ? false
-        : other.pattern.endsWith(PREFIX_END)
-            ? pattern.endsWith(PREFIX_END) && prefixOf(other.pattern).startsWith(prefixOf(pattern))
+        : isPrefix(other.pattern)
+            ? isPrefix(pattern) && prefixOf(other.pattern).startsWith(prefixOf(pattern))
             : matches(other.pattern);
   }
 }

@@ -124,6 +124,29 @@ final class AuthorizationTest {
   }
 
   @Test
+  void permission_forNamesThatBeginWithAColon() {
+    List<String> keys = List.of("tenant:a", "tenant:a:b", "tenant", "tenants:a", "tenant.a");
+    keys.forEach(
+        key -> {
+          Limit limit = Limit.newBuilder().setKey(key).setRatePerSecond(1).setBurst(1_000).build();
+          var set = SetLimitRequest.newBuilder().setLimit(limit).build();
+          assertThat(server.limits(BOOTSTRAP).setLimit(set)).isNotNull();
+        });
+    checkLimits("tenant:*", Set.of("tenant:a", "tenant:a:b"), keys);
+    checkLimits("tenant:a:*", Set.of("tenant:a:b"), keys);
+    checkLimits("tenant:a", Set.of("tenant:a"), keys);
+  }
+
+  private void checkLimits(String pattern, Set<String> allowed, List<String> keys) {
+    String caller = server.create("limit:" + pattern).getKey();
+    for (String key : keys) {
+      assertThat(codeOf(() -> use(caller, "limit", key)))
+          .as("%s by %s", key, pattern)
+          .isEqualTo(allowed.contains(key) ? Code.OK : Code.PERMISSION_DENIED);
+    }
+  }
+
+  @Test
   void configAndThrottles_needAdminOfAll() {
     String some = server.create("admin:foo.*", "produce:*", "consume:*", "limit:*").getKey();
     String all = server.create("admin:*").getKey();
@@ -218,6 +241,21 @@ final class AuthorizationTest {
   }
 
   @Test
+  void grant_withinWhatStandsBeforeTheAsterisk() {
+    String key = server.create("admin:x", "limit:tenant:*", "limit:a.b.*").getKey();
+    for (String more :
+        List.of("tenant", "tenant.*", "tenants:*", "ten:*", "*", "a.b:*", "a:b.*", "a.*", "a.b")) {
+      assertThat(codeOf(() -> createBy(key, request("limit:" + more))))
+          .as(more)
+          .isEqualTo(Code.PERMISSION_DENIED);
+    }
+    for (String less :
+        List.of("tenant:*", "tenant:a", "tenant:a:*", "tenant:a.*", "a.b.c:*", "a.b.c.*")) {
+      assertThat(codeOf(() -> createBy(key, request("limit:" + less)))).as(less).isEqualTo(Code.OK);
+    }
+  }
+
+  @Test
   void superadmin_onlyBySuperadmin() {
     String all = server.create("admin:*", "produce:*", "consume:*", "limit:*").getKey();
     assertThat(codeOf(() -> createBy(all, request().setSuperadmin(true))))
@@ -272,6 +310,10 @@ final class AuthorizationTest {
             request("produce:"),
             request("produce:a*"),
             request("produce:*.a"),
+            request("limit::*"),
+            request("limit:.*"),
+            request("limit:a:*:*"),
+            request("limit:a:*b"),
             request("produce:" + "x".repeat(100_000)),
             request("produce:*")
                 .addAllPermissions(Collections.nCopies(64, KeyedServer.permission("produce:*"))))) {

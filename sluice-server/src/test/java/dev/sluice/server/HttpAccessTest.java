@@ -59,10 +59,10 @@ final class HttpAccessTest {
 
   private static Caller authenticate(@Nullable String authorization) {
     if ("Bearer root".equals(authorization)) {
-      return new Caller("root", true, List.of());
+      return new Caller("root", true, List.of(), Key.NEVER);
     }
     if ("Bearer producer".equals(authorization)) {
-      return new Caller("producer", false, List.of(new Permission(Kind.PRODUCE, "q")));
+      return new Caller("producer", false, List.of(new Permission(Kind.PRODUCE, "q")), Key.NEVER);
     }
     throw new ApiException(ErrorKind.UNAUTHENTICATED, "a key is needed");
   }
