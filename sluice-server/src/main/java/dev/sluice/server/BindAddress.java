@@ -2,6 +2,7 @@ package dev.sluice.server;
 
 import java.io.IOException;
 import java.net.InetSocketAddress;
+import java.net.ServerSocket;
 
 /**
  * Where to listen: only this machine may call a server that lets in everybody. One that asks for
@@ -11,9 +12,53 @@ final class BindAddress {
   private BindAddress() {}
 
   static InetSocketAddress of(ServerConfig config) throws IOException {
-    boolean knowsCallers =
-        config.bootstrapKey() != null || (config.tls() != null && config.tls().clientCa() != null);
-    return of(config.listen().host(), config.listen().grpcPort(), knowsCallers);
+    return of(config.listen().host(), config.listen().grpcPort(), knowsCallers(config));
+  }
+
+  static boolean knowsCallers(ServerConfig config) {
+    return config.bootstrapKey() != null
+        || (config.tls() != null && config.tls().clientCa() != null);
+  }
+
+  /**
+   * Tries both ports, so that a server that cannot listen touches no data. Somebody may still take
+   * one before it listens.
+   */
+  static void requireFree(InetSocketAddress grpc, InetSocketAddress http) throws IOException {
+    try (ServerSocket first = bound("gRPC", grpc);
+        ServerSocket second = bound("HTTP", http)) {
+      assert first.isBound() && second.isBound();
+    }
+  }
+
+  private static ServerSocket bound(String wire, InetSocketAddress address) throws IOException {
+    ServerSocket socket = new ServerSocket();
+    try {
+      socket.setReuseAddress(true);
+      socket.bind(address);
+      return socket;
+    } catch (IOException refused) {
+      socket.close();
+      throw cannotListen(wire, address, refused);
+    }
+  }
+
+  /** Says which wire, where, and why. */
+  static IOException cannotListen(String wire, InetSocketAddress address, Throwable failure) {
+    Throwable cause = failure;
+    while (cause.getCause() != null) {
+      cause = cause.getCause();
+    }
+    String reason = String.valueOf(cause.getMessage());
+    String host = address.getHostString();
+    return new IOException(
+        "cannot listen for %s on %s:%d: %s"
+            .formatted(
+                wire,
+                host.contains(":") ? "[" + host + "]" : host,
+                address.getPort(),
+                reason.contains("in use") ? "address already in use" : reason),
+        failure);
   }
 
   /** Checks the very address that is returned; a name is looked up once. */

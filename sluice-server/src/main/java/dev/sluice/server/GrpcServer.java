@@ -16,6 +16,7 @@ import io.grpc.netty.shaded.io.netty.channel.nio.NioIoHandler;
 import io.grpc.netty.shaded.io.netty.channel.socket.nio.NioServerSocketChannel;
 import io.grpc.protobuf.services.ProtoReflectionServiceV1;
 import java.io.IOException;
+import java.net.InetSocketAddress;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.Executor;
@@ -59,6 +60,7 @@ final class GrpcServer {
     }
   }
 
+  private final InetSocketAddress address;
   private final Server server;
   private final Readiness readiness;
   private final OpenCalls calls = new OpenCalls();
@@ -73,6 +75,7 @@ final class GrpcServer {
       Readiness readiness,
       RequestMeters meters,
       List<ServerServiceDefinition> services) {
+    this.address = listen.address();
     this.readiness = readiness;
     this.connections = new ConnectionLimit(listen.limits().maxConnections());
     CountedCalls counted = new CountedCalls(meters);
@@ -133,7 +136,11 @@ final class GrpcServer {
    * @throws IOException if it cannot
    */
   void start() throws IOException {
-    server.start();
+    try {
+      server.start();
+    } catch (IOException failure) {
+      throw BindAddress.cannotListen("gRPC", address, failure);
+    }
     readiness.begin(
         server.getServices().stream().map(each -> each.getServiceDescriptor().getName()).toList());
   }

@@ -19,6 +19,7 @@ final class HttpServer {
 
   private final ListenOptions listen;
   private final Access.Authenticator authenticator;
+  private final HostRule hosts;
   private final List<HttpRoute> routes;
   private final HttpWaiting waiting = new HttpWaiting();
   private final GracefulShutdownHandler drain;
@@ -29,11 +30,13 @@ final class HttpServer {
   HttpServer(
       ListenOptions listen,
       Access.Authenticator authenticator,
+      HostRule hosts,
       Tracing tracing,
       RequestMeters meters,
       List<? extends HttpRoute.Group> groups) {
     this.listen = listen;
     this.authenticator = authenticator;
+    this.hosts = hosts;
     this.routes = groups.stream().flatMap(group -> group.routes().stream()).toList();
     this.drain = new GracefulShutdownHandler(tracing.around(this::route, routes));
     this.counted = new CountedRequests(meters, routes, this::take);
@@ -48,7 +51,7 @@ final class HttpServer {
     try {
       listener = HttpListener.open(listen, counted);
     } catch (IOException | RuntimeException failure) {
-      throw new IOException("cannot listen for HTTP on " + listen.address(), failure);
+      throw BindAddress.cannotListen("HTTP", listen.address(), failure);
     }
   }
 
@@ -95,10 +98,11 @@ final class HttpServer {
       HttpCall.send(exchange, HttpAnswer.refusal(badCoding(coding)));
       return;
     }
-    String origin = exchange.getRequestHeaders().getFirst(Headers.ORIGIN);
-    if (origin != null && !origin.endsWith("://" + exchange.getHostAndPort())) {
-      // A page of another site, in the browser of somebody who reaches this server.
-      HttpCall.send(exchange, HttpAnswer.refusal(Caller.denied("a call from " + origin)));
+    try {
+      hosts.require(exchange.getRequestHeaders().get(Headers.HOST));
+      requireOwnOrigin(exchange);
+    } catch (ApiException refused) {
+      HttpCall.send(exchange, HttpAnswer.refusal(refused));
       return;
     }
     String path = exchange.getRequestPath();
@@ -120,6 +124,14 @@ final class HttpServer {
 
   private static ApiException badCoding(String coding) {
     return ApiException.invalid("Transfer-Encoding must be chunked, in HTTP/1.1: " + coding);
+  }
+
+  /** Not a page of another site, in the browser of somebody who reaches this server. */
+  private static void requireOwnOrigin(HttpServerExchange exchange) {
+    String origin = exchange.getRequestHeaders().getFirst(Headers.ORIGIN);
+    if (origin != null && !origin.endsWith("://" + exchange.getHostAndPort())) {
+      throw Caller.denied("a call from " + origin);
+    }
   }
 
   private static HttpAnswer unknown(String path) {

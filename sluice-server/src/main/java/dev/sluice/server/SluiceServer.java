@@ -84,6 +84,7 @@ public final class SluiceServer implements AutoCloseable {
         new HttpServer(
             listen.withPort(config.listen().httpPort()),
             authenticator,
+            HostRule.of(config),
             tracing,
             metrics.requests(),
             List.of(
@@ -127,6 +128,8 @@ public final class SluiceServer implements AutoCloseable {
   static SluiceServer start(ServerConfig config, InstantSource clock) throws IOException {
     InetSocketAddress address = BindAddress.of(config);
     @Nullable TlsMaterial tls = config.tls() == null ? null : TlsMaterial.read(config.tls());
+    BindAddress.requireFree(
+        address, new InetSocketAddress(address.getAddress(), config.listen().httpPort()));
     ServerMetrics metrics = new ServerMetrics();
     Stored stored = Stored.open(config, metrics);
     SluiceServer server;
@@ -142,7 +145,7 @@ public final class SluiceServer implements AutoCloseable {
       server.grpc.start();
       server.http.start();
     } catch (IOException | RuntimeException failure) {
-      server.close();
+      server.end();
       throw failure;
     }
     return server;
@@ -217,6 +220,11 @@ public final class SluiceServer implements AutoCloseable {
       return;
     }
     ServerLog.draining();
+    end();
+    ServerLog.closed();
+  }
+
+  private void end() {
     long deadline = System.nanoTime() + drain.toNanos();
     grpc.stopAccepting();
     http.stopAccepting();
@@ -227,6 +235,5 @@ public final class SluiceServer implements AutoCloseable {
     timer.shutdownNow();
     workers.shutdownNow();
     tracing.close();
-    ServerLog.closed();
   }
 }

@@ -107,7 +107,7 @@ final class DrainTest {
     socket.setSoTimeout(20_000);
     send(
         socket,
-        "POST /v1/queues/q/messages HTTP/1.1\r\nHost: x\r\nConnection: close\r\n"
+        "POST /v1/queues/q/messages HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"
             + "Content-Length: %d\r\n\r\n".formatted(BODY.length()));
     send(socket, BODY.substring(0, 10));
     await().until(() -> server.httpRequests() == 1);

@@ -34,7 +34,7 @@ final class HostileHttpTest {
   private static final int MAX_CONNECTIONS = 400;
   private static final long MAX_GROWTH = 64L << 20;
   private static final String CHUNKED =
-      "POST /v1/queues/q/messages HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n";
+      "POST /v1/queues/q/messages HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n";
 
   @TempDir private static Path dir;
   private static SluiceServer server;
@@ -78,7 +78,7 @@ final class HostileHttpTest {
       socket.setSoTimeout(15_000);
       send(
           socket,
-          "%s %s HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: %d\r\n\r\n%s"
+          "%s %s HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Length: %d\r\n\r\n%s"
               .formatted(method, path, body.length(), body));
       return new String(socket.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
     }
@@ -111,7 +111,7 @@ final class HostileHttpTest {
 
   @Test
   void slowHeaders_keepOutNobodyWithinTheLimit_andAreCutOff() throws Exception {
-    String request = "GET /healthz HTTP/1.1\r\nHost: x\r\nX-Slow: ";
+    String request = "GET /healthz HTTP/1.1\r\nHost: localhost\r\nX-Slow: ";
     for (int i = 0; i < MAX_CONNECTIONS / 2; i++) {
       send(connect(), request.substring(0, 1 + i % request.length()));
     }
@@ -162,7 +162,9 @@ final class HostileHttpTest {
       byte[] noise = new byte[1 + random.nextInt(3_000)];
       random.nextBytes(noise);
       Socket socket = connect();
-      send(socket, "GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n".repeat(1 + random.nextInt(20)));
+      send(
+          socket,
+          "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n".repeat(1 + random.nextInt(20)));
       try {
         socket.getOutputStream().write(noise);
         socket.shutdownOutput();
@@ -183,7 +185,7 @@ final class HostileHttpTest {
       Socket socket = connect();
       send(
           socket,
-          "POST /v1/queues/q/messages HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n%s"
+          "POST /v1/queues/q/messages HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n%s"
               .formatted(body.length(), body.substring(0, random.nextInt(body.length()))));
       if (random.nextBoolean()) {
         socket.setSoLinger(true, 0);
@@ -201,7 +203,7 @@ final class HostileHttpTest {
     int refused = 0;
     for (int i = 0; i < HttpEvents.MAX_LISTENERS + 100; i++) {
       Socket socket = connect();
-      send(socket, "GET /v1/events HTTP/1.1\r\nHost: x\r\n\r\n");
+      send(socket, "GET /v1/events HTTP/1.1\r\nHost: localhost\r\n\r\n");
       refused += firstLine(socket).startsWith("HTTP/1.1 429") ? 1 : 0;
     }
     assertThat(refused).isBetween(90, 100);
@@ -215,7 +217,7 @@ final class HostileHttpTest {
       String body = "{\"wait_ms\":20000}";
       send(
           socket,
-          "POST /v1/queues/q/receive HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n%s"
+          "POST /v1/queues/q/receive HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n%s"
               .formatted(body.length(), body));
     }
     for (Socket socket : open) {

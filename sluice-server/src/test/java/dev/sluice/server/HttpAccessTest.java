@@ -39,6 +39,7 @@ final class HttpAccessTest {
                 ServerLimits.DEFAULTS,
                 null),
             HttpAccessTest::authenticate,
+            HostRule.of(ServerConfig.defaults(dir)),
             Tracing.OFF,
             metrics.requests(),
             List.of(

@@ -75,7 +75,7 @@ final class HttpBrokenRequestsTest {
     Random random = new Random(6);
     String body = "{\"messages\":[{\"payload\":\"x\",\"headers\":{\"a\":\"b\"}}]}";
     byte[] good =
-        ("POST /v1/queues/q/messages HTTP/1.1\r\nHost: x\r\nConnection: close\r\n"
+        ("POST /v1/queues/q/messages HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"
                 + "Content-Length: %d\r\n\r\n%s")
             .formatted(body.length(), body)
             .getBytes(StandardCharsets.ISO_8859_1);
@@ -91,10 +91,10 @@ final class HttpBrokenRequestsTest {
   @Test
   void halfARequest_isNoRequest() throws IOException {
     assertThat(answer("GET /v1/que")).isEmpty();
-    assertThat(answer("GET /healthz HTTP/1.1\r\nHost: x\r\n")).isEmpty();
+    assertThat(answer("GET /healthz HTTP/1.1\r\nHost: localhost\r\n")).isEmpty();
     assertThat(
             answer(
-                "POST /v1/queues HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{\"name\":\"h"))
+                "POST /v1/queues HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n{\"name\":\"h"))
         .isEmpty();
     assertThat(http.get("/v1/queues/h").status()).isEqualTo(404);
   }
@@ -102,11 +102,13 @@ final class HttpBrokenRequestsTest {
   @Test
   void hugeHeader_isRefused() throws IOException {
     String huge = "x".repeat(2 * MAX_HEADER);
-    String answer = answer("GET /healthz HTTP/1.1\r\nHost: x\r\nX-Huge: " + huge + "\r\n\r\n");
+    String answer =
+        answer("GET /healthz HTTP/1.1\r\nHost: localhost\r\nX-Huge: " + huge + "\r\n\r\n");
     assertThat(answer).doesNotContain(" 200 ");
-    assertThat(answer("GET /" + huge + " HTTP/1.1\r\nHost: x\r\n\r\n")).doesNotContain(" 200 ");
+    assertThat(answer("GET /" + huge + " HTTP/1.1\r\nHost: localhost\r\n\r\n"))
+        .doesNotContain(" 200 ");
     String many = "X-Many: x\r\n".repeat(1_000);
-    assertThat(answer("GET /healthz HTTP/1.1\r\nHost: x\r\n" + many + "\r\n"))
+    assertThat(answer("GET /healthz HTTP/1.1\r\nHost: localhost\r\n" + many + "\r\n"))
         .doesNotContain(" 200 ");
   }
 
@@ -117,7 +119,7 @@ final class HttpBrokenRequestsTest {
       socket
           .getOutputStream()
           .write(
-              "POST /v1/queues HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n{"
+              "POST /v1/queues HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n{"
                   .formatted(MAX_BODY + 1)
                   .getBytes(StandardCharsets.ISO_8859_1));
       byte[] start = socket.getInputStream().readNBytes(12);
@@ -134,7 +136,7 @@ final class HttpBrokenRequestsTest {
       socket.setSoTimeout(15_000);
       OutputStream out = socket.getOutputStream();
       out.write(
-          "POST /v1/queues HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"
+          "POST /v1/queues HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n"
               .getBytes(StandardCharsets.US_ASCII));
       while (sent < 4L * MAX_BODY && socket.getInputStream().available() == 0) {
         out.write(chunk);
@@ -157,7 +159,7 @@ final class HttpBrokenRequestsTest {
 
   @Test
   void oddPaths_areRefused() throws IOException {
-    String end = " HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n";
+    String end = " HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
     assertThat(answer("GET /v1/queues/%zz" + end)).startsWith("HTTP/1.1 400");
     assertThat(answer("GET /v1/queues/%" + end)).startsWith("HTTP/1.1 400");
     assertThat(answer("GET /v1/../healthz" + end)).startsWith("HTTP/1.1 404");

@@ -27,7 +27,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 @Timeout(60)
 final class HttpMalformedTest {
   private static final int MAX_BODY = 100_000;
-  private static final String POST = "POST /v1/queues HTTP/1.1\r\nHost: x\r\n";
+  private static final String POST = "POST /v1/queues HTTP/1.1\r\nHost: localhost\r\n";
   private static final String CHUNKED = "Transfer-Encoding: chunked\r\n";
   private static final String NO_HTTP =
       "{\"error\":{\"code\":\"INVALID_ARGUMENT\",\"message\":\"the request is not proper HTTP/1.1\"}}";
@@ -90,8 +90,8 @@ final class HttpMalformedTest {
       strings = {
         "\u0001\u0002\u0003\r\n\r\n",
         "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
-        "GET /healthz HTTP/1.1\r\nHost: x\r\nBad Name: x\r\n\r\n",
-        "GET /healthz HTTP/1.1\r\nHost: x\r\n: x\r\n\r\n",
+        "GET /healthz HTTP/1.1\r\nHost: localhost\r\nBad Name: x\r\n\r\n",
+        "GET /healthz HTTP/1.1\r\nHost: localhost\r\n: x\r\n\r\n",
         POST + "Content-Length: -1\r\n\r\n",
         POST + "Content-Length: 1x\r\n\r\n",
         POST + "Content-Length: 99999999999999999999\r\n\r\n",
@@ -99,7 +99,7 @@ final class HttpMalformedTest {
         POST
             + "Content-Length: 5\r\n"
             + CHUNKED
-            + "\r\n0\r\n\r\nGET /healthz HTTP/1.1\r\nHost: x\r\n\r\n",
+            + "\r\n0\r\n\r\nGET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n",
         POST + CHUNKED + "Transfer-Encoding: identity\r\n\r\n0\r\n\r\n",
       })
   void noProperHttp_isRefusedInJson(String request) throws IOException {
@@ -111,7 +111,7 @@ final class HttpMalformedTest {
 
   @Test
   void tooLargeOrTooManyHeaders_areRefusedInJson() throws IOException {
-    String begin = "GET /healthz HTTP/1.1\r\nHost: x\r\n";
+    String begin = "GET /healthz HTTP/1.1\r\nHost: localhost\r\n";
     assertThat(answer(begin + "X-Large: " + "x".repeat(9_000) + "\r\n\r\n")).endsWith(NO_HTTP);
     assertThat(answer(begin + "X-Many: x\r\n".repeat(101) + "\r\n")).endsWith(NO_HTTP);
   }
@@ -123,7 +123,7 @@ final class HttpMalformedTest {
     String answer =
         answer(
             (POST + "Transfer-Encoding: %s\r\n\r\n0\r\n\r\n%s")
-                .formatted(coding, "GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n"));
+                .formatted(coding, "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"));
     assertThat(answer).startsWith("HTTP/1.1 400 ").contains("Transfer-Encoding", coding);
     assertThat(answer).doesNotContain(" 200 ");
   }
@@ -153,7 +153,7 @@ final class HttpMalformedTest {
             POST
                 + "Transfer-Encoding: chunked\r\n\r\n"
                 + chunks
-                + "GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n");
+                + "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n");
     assertThat(answer).doesNotContain(" 200 ").doesNotContain(" 500 ");
   }
 
@@ -172,7 +172,7 @@ final class HttpMalformedTest {
     String chunk = "1000\r\n" + " ".repeat(0x1000) + "\r\n";
     try (Socket socket = connect()) {
       OutputStream out = socket.getOutputStream();
-      String head = "POST %s HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n";
+      String head = "POST %s HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n";
       out.write(head.formatted(path).getBytes(StandardCharsets.US_ASCII));
       for (int sent = 0; sent < bytes; sent += 0x1000) {
         out.write(chunk.getBytes(StandardCharsets.US_ASCII));

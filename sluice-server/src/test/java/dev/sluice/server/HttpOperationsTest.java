@@ -9,13 +9,17 @@ import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.InputStreamReader;
+import java.net.BindException;
 import java.net.ConnectException;
 import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.ServerSocket;
 import java.net.Socket;
 import java.net.http.HttpResponse;
 import java.net.http.HttpResponse.BodyHandlers;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
+import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -111,7 +115,9 @@ final class HttpOperationsTest {
       listeners[i] = new Socket(InetAddress.getLoopbackAddress(), server.httpPort());
       listeners[i]
           .getOutputStream()
-          .write("GET /v1/events HTTP/1.1\r\nHost: x\r\n\r\n".getBytes(StandardCharsets.US_ASCII));
+          .write(
+              "GET /v1/events HTTP/1.1\r\nHost: localhost\r\n\r\n"
+                  .getBytes(StandardCharsets.US_ASCII));
       // The event is there: the listener is counted.
       BufferedReader lines =
           new BufferedReader(
@@ -156,13 +162,43 @@ final class HttpOperationsTest {
   }
 
   @Test
-  void start_onAPortInUseFailsAndFreesTheDirectory() throws IOException {
+  void start_onAPortInUseSaysSoAndTouchesNothing() throws IOException {
     Path other = dir.resolve("other");
-    ServerConfig taken =
-        ServerConfig.defaults(other).withListen(Listen.ANYWHERE.withHttpPort(server.httpPort()));
-    assertThatThrownBy(() -> SluiceServer.start(taken))
-        .isInstanceOf(IOException.class)
-        .hasMessageContaining("cannot listen for HTTP on");
+    int free = freePort();
+    Map<Listen, String> taken =
+        Map.of(
+            Listen.ANYWHERE.withHttpPort(server.httpPort()),
+            "HTTP on 127.0.0.1:" + server.httpPort(),
+            Listen.ANYWHERE.withGrpcPort(server.grpcPort()),
+            "gRPC on 127.0.0.1:" + server.grpcPort(),
+            Listen.ANYWHERE.withGrpcPort(free).withHttpPort(free),
+            "HTTP on 127.0.0.1:" + free);
+    taken.forEach(
+        (listen, where) ->
+            assertThatThrownBy(
+                    () -> SluiceServer.start(ServerConfig.defaults(other).withListen(listen)))
+                .isInstanceOf(IOException.class)
+                .hasMessage("cannot listen for " + where + ": address already in use"));
+    assertThat(other).doesNotExist();
     SluiceServer.start(ServerConfig.defaults(other).withListen(Listen.ANYWHERE)).close();
+  }
+
+  private static int freePort() throws IOException {
+    try (ServerSocket socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+      return socket.getLocalPort();
+    }
+  }
+
+  @Test
+  void start_onAPortTakenMeanwhile_saysSoOnEitherWire() {
+    InetSocketAddress address = new InetSocketAddress("127.0.0.1", server.grpcPort());
+    Throwable netty =
+        new IOException(
+            "Failed to bind to address " + address,
+            new BindException("bind(..) failed with error(-98): Address already in use"));
+    assertThat(BindAddress.cannotListen("gRPC", address, netty))
+        .hasMessage(
+            "cannot listen for gRPC on 127.0.0.1:%d: address already in use"
+                .formatted(server.grpcPort()));
   }
 }

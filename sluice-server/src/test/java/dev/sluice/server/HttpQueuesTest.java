@@ -218,7 +218,7 @@ final class HttpQueuesTest {
     try (Socket socket = new Socket(InetAddress.getLoopbackAddress(), server.httpPort())) {
       String body = "{\"wait_ms\":30000}";
       String request =
-          "POST %s/receive HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n%s"
+          "POST %s/receive HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n%s"
               .formatted(queue, body.length(), body);
       socket.getOutputStream().write(request.getBytes(StandardCharsets.US_ASCII));
       await().until(() -> stats(queue).get("consumers").asInt() == 1);
@@ -232,11 +232,11 @@ final class HttpQueuesTest {
     try (Socket socket = new Socket(InetAddress.getLoopbackAddress(), server.httpPort())) {
       String body = "{\"wait_ms\":1000}";
       String first =
-          "POST %s/receive HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n%s"
+          "POST %s/receive HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n%s"
               .formatted(queue, body.length(), body);
       socket.getOutputStream().write(first.getBytes(StandardCharsets.US_ASCII));
       await().until(() -> stats(queue).get("consumers").asInt() == 1);
-      String second = "GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n";
+      String second = "GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
       socket.getOutputStream().write(second.getBytes(StandardCharsets.US_ASCII));
       String answers =
           new String(socket.getInputStream().readAllBytes(), StandardCharsets.US_ASCII);

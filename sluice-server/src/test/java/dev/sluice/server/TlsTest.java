@@ -390,7 +390,7 @@ final class TlsTest {
       socket
           .getOutputStream()
           .write(
-              "POST /v1/queues/q/receive HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n%s"
+              "POST /v1/queues/q/receive HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n%s"
                   .formatted(body.length(), body)
                   .getBytes(StandardCharsets.US_ASCII));
       await().until(() -> consumers() == 1);

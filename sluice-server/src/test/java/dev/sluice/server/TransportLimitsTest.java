@@ -184,7 +184,7 @@ final class TransportLimitsTest {
     socket
         .getOutputStream()
         .write(
-            ("GET /healthz HTTP/1.1\r\nHost: x\r\nX-Large: "
+            ("GET /healthz HTTP/1.1\r\nHost: localhost\r\nX-Large: "
                     + "x".repeat(2 * MAX_HEADER)
                     + "\r\n\r\n")
                 .getBytes(StandardCharsets.US_ASCII));
