@@ -9,10 +9,8 @@ import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.InputStreamReader;
-import java.net.BindException;
 import java.net.ConnectException;
 import java.net.InetAddress;
-import java.net.InetSocketAddress;
 import java.net.ServerSocket;
 import java.net.Socket;
 import java.net.http.HttpResponse;
@@ -187,18 +185,5 @@ final class HttpOperationsTest {
     try (ServerSocket socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
       return socket.getLocalPort();
     }
-  }
-
-  @Test
-  void start_onAPortTakenMeanwhile_saysSoOnEitherWire() {
-    InetSocketAddress address = new InetSocketAddress("127.0.0.1", server.grpcPort());
-    Throwable netty =
-        new IOException(
-            "Failed to bind to address " + address,
-            new BindException("bind(..) failed with error(-98): Address already in use"));
-    assertThat(BindAddress.cannotListen("gRPC", address, netty))
-        .hasMessage(
-            "cannot listen for gRPC on 127.0.0.1:%d: address already in use"
-                .formatted(server.grpcPort()));
   }
 }

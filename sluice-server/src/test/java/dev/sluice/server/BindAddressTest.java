@@ -1,0 +1,88 @@
+package dev.sluice.server;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.ServerSocket;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** Why a server cannot listen, also if somebody was faster than it. */
+final class BindAddressTest {
+  private static final InetAddress LOOPBACK = InetAddress.getLoopbackAddress();
+  private final ServerMetrics metrics = new ServerMetrics();
+  private ServerSocket taken;
+  private ListenOptions there;
+
+  @BeforeEach
+  void take() throws IOException {
+    taken = new ServerSocket(0, 1, LOOPBACK);
+    InetSocketAddress address = new InetSocketAddress(LOOPBACK, taken.getLocalPort());
+    there = new ListenOptions(address, ServerLimits.DEFAULTS, null);
+  }
+
+  @AfterEach
+  void free() throws IOException {
+    taken.close();
+  }
+
+  private String inUse(String wire) {
+    return "cannot listen for %s on %s:%d: address already in use"
+        .formatted(wire, there.address().getHostString(), taken.getLocalPort());
+  }
+
+  @Test
+  void requireFree_saysWhichIsNot() throws IOException {
+    InetSocketAddress any = new InetSocketAddress(LOOPBACK, 0);
+    BindAddress.requireFree(any, any);
+    assertThatThrownBy(() -> BindAddress.requireFree(there.address(), any))
+        .hasMessage(inUse("gRPC"));
+    assertThatThrownBy(() -> BindAddress.requireFree(any, there.address()))
+        .hasMessage(inUse("HTTP"));
+    taken.close();
+    BindAddress.requireFree(there.address(), any);
+    assertThatThrownBy(() -> BindAddress.requireFree(there.address(), there.address()))
+        .hasMessage(inUse("HTTP"));
+  }
+
+  @Test
+  void grpc_saysWhy() {
+    GrpcServer grpc =
+        new GrpcServer(
+            there,
+            Runnable::run,
+            new Access(authorization -> Caller.ANYBODY),
+            new Readiness(() -> {}),
+            metrics.requests(),
+            List.of());
+    assertThatThrownBy(grpc::start).isInstanceOf(IOException.class).hasMessage(inUse("gRPC"));
+    grpc.close(Duration.ZERO);
+  }
+
+  @Test
+  void http_saysWhy() {
+    HttpServer http =
+        new HttpServer(
+            there,
+            authorization -> Caller.ANYBODY,
+            HostRule.of(ServerConfig.defaults(Path.of("none"))),
+            Tracing.OFF,
+            metrics.requests(),
+            List.of());
+    assertThatThrownBy(http::start).isInstanceOf(IOException.class).hasMessage(inUse("HTTP"));
+  }
+
+  @Test
+  void cannotListen_writesAddressesThatCanBeTyped() {
+    InetSocketAddress six = InetSocketAddress.createUnresolved("::1", 5555);
+    assertThat(BindAddress.cannotListen("gRPC", six, new IOException("Permission denied")))
+        .hasMessageMatching("cannot listen for gRPC on \\[[0-9:]+]:5555: Permission denied");
+  }
+}
