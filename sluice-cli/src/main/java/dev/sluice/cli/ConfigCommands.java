@@ -59,7 +59,13 @@ final class ConfigCommands extends CommandGroup {
     @Override
     int run(SluiceClient client) {
       String value = client.administration().config(key);
-      return say(Json.object().put("key", key).put("value", value), value);
+      if (json) {
+        out().println(Json.object().put("key", key).put("value", value));
+      } else {
+        // A script wants it as it is.
+        out().println(surroundings.terminals().screen() ? Printable.lines(value) : value);
+      }
+      return ExitCodes.OK;
     }
   }
 

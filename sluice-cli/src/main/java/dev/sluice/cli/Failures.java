@@ -1,6 +1,7 @@
 package dev.sluice.cli;
 
 import java.io.PrintWriter;
+import java.io.StringWriter;
 import java.util.List;
 import picocli.CommandLine;
 import picocli.CommandLine.ExitCode;
@@ -16,7 +17,7 @@ final class Failures {
   static int onUsage(ParameterException failure, String[] args) {
     CommandLine command = failure.getCommandLine();
     String name = command.getCommandSpec().qualifiedName();
-    command.getErr().println(name + ": " + sentence(failure));
+    command.getErr().println(name + ": " + Printable.lines(sentence(failure)));
     command.getErr().println("Try '" + name + " --help'.");
     return ExitCode.USAGE;
   }
@@ -29,15 +30,17 @@ final class Failures {
     PrintWriter err = command.getErr();
     String name = command.getCommandSpec().qualifiedName();
     if (failure instanceof InvalidInputException) {
-      err.println(name + ": " + failure.getMessage());
+      err.println(name + ": " + Printable.line(String.valueOf(failure.getMessage())));
       return ExitCode.USAGE;
     }
     if (failure instanceof CommandFailedException failed) {
-      err.println(name + ": " + failed.getMessage());
+      err.println(name + ": " + Printable.line(String.valueOf(failed.getMessage())));
       return failed.exitCode();
     }
     err.println(name + ": unexpected failure, please report it:");
-    failure.printStackTrace(err);
+    StringWriter trace = new StringWriter();
+    failure.printStackTrace(new PrintWriter(trace));
+    err.println(Printable.lines(trace.toString().stripTrailing()));
     return ExitCode.SOFTWARE;
   }
 

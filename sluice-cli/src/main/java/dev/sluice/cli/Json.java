@@ -62,17 +62,21 @@ final class Json {
 
   static String quote(String value) {
     StringBuilder quoted = new StringBuilder("\"");
-    for (int i = 0; i < value.length(); i++) {
-      char c = value.charAt(i);
-      if (c == '"' || c == '\\') {
-        quoted.append('\\').append(c);
-      } else if (c < ' ') {
-        quoted.append(String.format("\\u%04x", (int) c));
-      } else {
-        quoted.append(c);
+    value.codePoints().forEach(each -> append(quoted, each));
+    return quoted.append('"').toString();
+  }
+
+  /** What is not {@link Printable} is escaped: the same to a reader, and harmless on a terminal. */
+  private static void append(StringBuilder quoted, int character) {
+    if (character == '"' || character == '\\') {
+      quoted.append('\\').appendCodePoint(character);
+    } else if (Printable.is(character)) {
+      quoted.appendCodePoint(character);
+    } else {
+      for (char unit : Character.toChars(character)) {
+        quoted.append(String.format("\\u%04x", (int) unit));
       }
     }
-    return quoted.append('"').toString();
   }
 
   @Override

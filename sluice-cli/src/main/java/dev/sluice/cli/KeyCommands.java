@@ -108,7 +108,8 @@ final class KeyCommands extends CommandGroup {
       CreatedKey created = client.administration().createKey(wanted);
       return say(
           Json.object().put("id", created.id()).put("key", created.key()),
-          "id   %s%nkey  %s".formatted(created.id(), created.key()));
+          "id   " + created.id(),
+          "key  " + created.key());
     }
   }
 
@@ -160,8 +161,11 @@ final class KeyCommands extends CommandGroup {
       ApiKey key = client.administration().key(id);
       return say(
           json(key),
-          "id       %s%nname     %s%ncreated  %s%nexpires  %s%nallows   %s"
-              .formatted(key.id(), key.name(), key.createdAt(), expiry(key), allowed(key)));
+          "id       " + key.id(),
+          "name     " + key.name(),
+          "created  " + key.createdAt(),
+          "expires  " + expiry(key),
+          "allows   " + allowed(key));
     }
   }
 

@@ -50,7 +50,8 @@ final class MessageCommands extends CommandGroup {
     }
 
     private String text(PeekedMessage message) {
-      return message.id() + "  " + MessageText.payload(message.payload(), surroundings.terminal());
+      boolean screen = surroundings.terminals().screen();
+      return Printable.line(message.id()) + "  " + MessageText.payload(message.payload(), screen);
     }
   }
 

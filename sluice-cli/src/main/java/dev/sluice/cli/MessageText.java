@@ -60,10 +60,10 @@ final class MessageText {
     return json;
   }
 
-  /** The payload for people; on a terminal without characters that would upset it. */
-  static String payload(byte[] payload, boolean terminal) {
+  /** The payload as it is; on a screen without characters that would upset it. */
+  static String payload(byte[] payload, boolean screen) {
     String text = utf8(payload).orElseGet(() -> "base64:" + base64(payload));
-    return terminal ? text.replaceAll("[\\p{Cntrl}&&[^\\t\\n]]", "?") : text;
+    return screen ? Printable.lines(text) : text;
   }
 
   private static Optional<String> utf8(byte[] payload) {

@@ -120,7 +120,7 @@ final class QueueText {
 
   private static void script(PrintWriter out, String name, String lua) {
     line(out, name, lua.isEmpty() ? "none" : "");
-    lua.lines().forEach(line -> out.println("  " + line));
+    lua.lines().forEach(line -> out.println("  " + Printable.lines(line)));
   }
 
   private static void line(PrintWriter out, String name, String value) {

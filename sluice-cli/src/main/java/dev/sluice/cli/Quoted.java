@@ -10,6 +10,6 @@ final class Quoted {
   /** In quotes, cut if long, and without characters that would upset a terminal. */
   static String of(String text) {
     String shown = text.length() > MAX_LENGTH ? text.substring(0, MAX_LENGTH) + "..." : text;
-    return "'" + shown.replaceAll("\\p{Cntrl}", "?") + "'";
+    return "'" + Printable.line(shown) + "'";
   }
 }

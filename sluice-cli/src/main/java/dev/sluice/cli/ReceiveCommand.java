@@ -111,7 +111,7 @@ final class ReceiveCommand extends QueueCommands.OfQueue {
   }
 
   private String text(ReceivedMessage message) {
-    String payload = MessageText.payload(message.payload(), surroundings.terminal());
-    return ack ? payload : message.id() + "  " + message.lease() + "  " + payload;
+    String payload = MessageText.payload(message.payload(), surroundings.terminals().screen());
+    return ack ? payload : Printable.line(message.id() + "  " + message.lease()) + "  " + payload;
   }
 }

@@ -7,6 +7,7 @@ import dev.sluice.client.SluiceClientException.Code;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.ExitCode;
 import picocli.CommandLine.Mixin;
@@ -60,9 +61,13 @@ abstract class ServerAction extends Action {
     }
   }
 
-  /** Prints the object, or else the sentence. */
-  final int say(Json object, String sentence) {
-    out().println(json ? object.toString() : sentence);
+  /** Prints the object, or else the lines. */
+  final int say(Json object, String... lines) {
+    if (json) {
+      out().println(object);
+    } else {
+      Stream.of(lines).map(Printable::line).forEach(out()::println);
+    }
     return ExitCode.OK;
   }
 

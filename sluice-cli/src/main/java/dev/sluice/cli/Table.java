@@ -29,12 +29,16 @@ final class Table<R> {
     int[] widths = new int[header.size()];
     widen(widths, header);
     for (R row : rows) {
-      widen(widths, cells.apply(row));
+      widen(widths, printable(row));
     }
     printLine(widths, header, out);
     for (R row : rows) {
-      printLine(widths, cells.apply(row), out);
+      printLine(widths, printable(row), out);
     }
+  }
+
+  private List<String> printable(R row) {
+    return cells.apply(row).stream().map(Printable::line).toList();
   }
 
   private static void widen(int[] widths, List<String> line) {

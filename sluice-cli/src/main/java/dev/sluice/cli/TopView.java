@@ -36,7 +36,8 @@ final class TopView {
     lines.add(
         cut(
             "sluice %s: %d queues, %d messages, %d in flight"
-                .formatted(address, now.queues().size(), now.depth(), now.inFlight()),
+                .formatted(
+                    Printable.line(address), now.queues().size(), now.depth(), now.inFlight()),
             width));
     lines.add(
         ROW.formatted(
@@ -105,7 +106,7 @@ final class TopView {
   }
 
   private static String pad(String text, int width) {
-    String cut = cut(text.replaceAll("\\p{Cntrl}", "?"), width);
+    String cut = cut(Printable.line(text), width);
     return cut + " ".repeat(width - cut.length());
   }
 

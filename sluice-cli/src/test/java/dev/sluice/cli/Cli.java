@@ -24,7 +24,8 @@ record Cli(int exitCode, String out, String err) {
         Sluice.commandLine(
                 new Surroundings(
                     setting.input,
-                    new Terminals(setting.answering, setting.terminal, setting.answering),
+                    new Terminals(
+                        setting.answering, setting.terminal, setting.answering, setting.terminal),
                     setting.environment,
                     setting.pacers))
             .setOut(new PrintWriter(out))

@@ -28,6 +28,10 @@ final class CliServer implements AutoCloseable {
     return "127.0.0.1:" + server.grpcPort();
   }
 
+  int httpPort() {
+    return server.httpPort();
+  }
+
   Map<String, String> environment() {
     Map<String, String> environment = new HashMap<>();
     environment.put(ServerOptions.ADDRESS_VARIABLE, address());

@@ -2,6 +2,7 @@ package dev.sluice.cli;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -12,6 +13,7 @@ import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.regex.MatchResult;
+import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -25,11 +27,14 @@ final class CommandLineDocsTest {
   private static final Pattern README_LINE =
       Pattern.compile("(?m)^\\./sluice ((?:queue|message|limit) .*)$");
 
+  private static final Pattern CURL_LINES =
+      Pattern.compile("(?s)```\n(curl -X POST localhost:8080/v1/queues -d .*?)```");
+
   private static Map<String, CommandLine> commands() {
     CommandLine root =
         Sluice.commandLine(
             new Surroundings(
-                System.in, new Terminals(false, false, false), Map.of(), ManualPacer::new));
+                System.in, new Terminals(false, false, false, false), Map.of(), ManualPacer::new));
     return root.getSubcommands();
   }
 
@@ -106,12 +111,41 @@ final class CommandLineDocsTest {
             .map(line -> line.group(1))
             .toList();
     assertThat(lines).hasSize(5);
+    String curl = curlLines(Path.of("../README.md"));
+    assertThat(curlLines(Path.of("../docs/server.md"))).isEqualTo(curl);
     try (CliServer server = new CliServer(dir, null)) {
+      List<String> answers = bash(curl.replace("localhost:8080", "localhost:" + server.httpPort()));
+      assertThat(String.join("\n", answers))
+          .contains("\"payload\":\"hello\"", "\"outcome\":\"GRANTED\"")
+          .doesNotContain("\"error\"");
+      assertThat(server.json("queue", "stats", "mail", "--json").get(0))
+          .containsEntry("depth", 0L)
+          .extracting("totals")
+          .asString()
+          .contains("acked=1");
       List<String> said = new ArrayList<>();
       lines.forEach(line -> said.add(server.ok(line.split(" "))));
       assertThat(said.get(1)).isNotBlank();
       said.remove(1);
-      assertThat(said).containsExactly("created mail\n", "hello\n", "set provider\n", "granted\n");
+      assertThat(said)
+          .containsExactly("created letters\n", "hello\n", "set provider\n", "granted\n");
     }
+  }
+
+  private static String curlLines(Path page) throws IOException {
+    Matcher block = CURL_LINES.matcher(Files.readString(page));
+    assertThat(block.find()).as("%s", page).isTrue();
+    return block.group(1);
+  }
+
+  /** What the lines print, typed one after the other. */
+  private static List<String> bash(String lines) throws Exception {
+    Process bash =
+        new ProcessBuilder("bash", "-eu", "-o", "pipefail", "-c", lines)
+            .redirectErrorStream(true)
+            .start();
+    List<String> printed = bash.inputReader().lines().toList();
+    assertThat(bash.waitFor()).as("%s", printed).isZero();
+    return printed;
   }
 }

@@ -5,6 +5,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import java.io.BufferedReader;
+import java.net.InetAddress;
+import java.net.ServerSocket;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
@@ -127,6 +129,23 @@ final class ServeCommandTest {
     Files.writeString(dir.resolve("sluice.toml"), "[server]\nport = 1\n");
     assertRefused(sluice("serve"), "sluice.toml: unknown key 'server.port'");
     assertThat(dir).isDirectoryNotContaining(Files::isDirectory);
+  }
+
+  @Test
+  void aTakenPort_isSaidBeforeAnythingIsTouched() throws Exception {
+    try (ServerSocket taken = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+      String port = Integer.toString(taken.getLocalPort());
+      assertRefused(
+          sluice("serve", "--data", "data", "--grpc-port", port, "--http-port", "0"),
+          "the server cannot start: cannot listen for gRPC on 127.0.0.1:" + port,
+          ": address already in use");
+      assertRefused(
+          sluice("serve", "--data", "data", "--grpc-port", "0", "--http-port", port),
+          "the server cannot start: cannot listen for HTTP on 127.0.0.1:" + port,
+          ": address already in use");
+    }
+    assertThat(Files.readString(log())).contains("cannot start").doesNotContain("closed");
+    assertThat(dir.resolve("data")).doesNotExist();
   }
 
   @Test
