@@ -22,11 +22,15 @@ import org.jspecify.annotations.Nullable;
 public final class Consumer implements AutoCloseable {
   private static final Duration LONGEST = Duration.ofDays(365);
 
+  /** What is read at once; of larger messages one. Much more than a usual batch has. */
+  private static final long MAX_READ_BYTES = 8L << 20;
+
   private final Broker broker;
   private final String queue;
   private final @Nullable Handler handler;
   private final Executor executor;
   private final CompletableFuture<Subscriber> subscriber;
+  private final BodyRoom bodies;
   private final Mailbox mailbox = new Mailbox();
 
   /** Called with messages, one call at a time. */
@@ -38,6 +42,17 @@ public final class Consumer implements AutoCloseable {
      * @param deliveries the messages, at least one
      */
     void handle(List<Delivery> deliveries);
+
+    /**
+     * Called before messages are read, one call at a time: may wait until there is room for them,
+     * or close the consumer if there is none.
+     *
+     * @param waitingBytes about how many bytes the messages have that wait
+     * @return how many bytes it takes now; one message is read in any case
+     */
+    default long room(long waitingBytes) {
+      return MAX_READ_BYTES;
+    }
 
     /**
      * Nothing will come any more: the queue was deleted, or the broker has ended. Not called when
@@ -55,6 +70,7 @@ public final class Consumer implements AutoCloseable {
 
     // Guarded by lock.
     private final Deque<Handover> waiting = new ArrayDeque<>();
+    private long waitingBytes;
     private @Nullable BrokerException end;
     private boolean handling;
 
@@ -65,7 +81,7 @@ public final class Consumer implements AutoCloseable {
         if (end != null) {
           return;
         }
-        waiting.addAll(batch);
+        batch.forEach(this::add);
         arrived.signalAll();
         if (handler == null || handling) {
           return;
@@ -75,6 +91,22 @@ public final class Consumer implements AutoCloseable {
         lock.unlock();
       }
       executor.execute(Consumer.this::handleAll);
+    }
+
+    /** A body that finds no room is read when somebody takes the message. */
+    private void add(Handover handover) {
+      int bytes = handover.bodyBytes();
+      waiting.add(bytes > 0 && !bodies.take(bytes) ? handover.withoutBody() : handover);
+      waitingBytes += handover.entry().bytes;
+    }
+
+    private @Nullable Handover poll() {
+      Handover next = waiting.poll();
+      if (next != null) {
+        waitingBytes -= next.entry().bytes;
+        bodies.give(next.bodyBytes());
+      }
+      return next;
     }
 
     @Override
@@ -92,7 +124,9 @@ public final class Consumer implements AutoCloseable {
           return false;
         }
         end = why;
-        waiting.clear();
+        while (poll() != null) {
+          // Somebody else gets it.
+        }
         arrived.signalAll();
         return true;
       } finally {
@@ -108,7 +142,7 @@ public final class Consumer implements AutoCloseable {
           if (end != null) {
             throw new BrokerException(end.code(), end.getMessage(), end.getCause());
           }
-          List<Handover> taken = drain(most);
+          List<Handover> taken = drain(most, MAX_READ_BYTES);
           if (!taken.isEmpty() || left <= 0) {
             return taken;
           }
@@ -119,11 +153,20 @@ public final class Consumer implements AutoCloseable {
       }
     }
 
-    /** For the handler; when nothing is left, it has to be called again. */
-    List<Handover> takeForHandler() {
+    long waitingBytes() {
       lock.lock();
       try {
-        List<Handover> taken = drain(Integer.MAX_VALUE);
+        return waitingBytes;
+      } finally {
+        lock.unlock();
+      }
+    }
+
+    /** For the handler; when nothing is left, it has to be called again. */
+    List<Handover> takeForHandler(long maxBytes) {
+      lock.lock();
+      try {
+        List<Handover> taken = drain(Integer.MAX_VALUE, maxBytes);
         handling = !taken.isEmpty();
         return taken;
       } finally {
@@ -132,12 +175,18 @@ public final class Consumer implements AutoCloseable {
     }
 
     /** Those whose lease has ended before anybody took them make room for others. */
-    private List<Handover> drain(int most) {
+    private List<Handover> drain(int most, long maxBytes) {
       List<Handover> taken = new ArrayList<>(Math.min(most, waiting.size()));
+      long left = maxBytes;
       int ended = 0;
-      for (Handover next; taken.size() < most && (next = waiting.poll()) != null; ) {
+      while (taken.size() < most && (taken.isEmpty() || fits(left))) {
+        Handover next = poll();
+        if (next == null) {
+          break;
+        }
         if (next.lease().claim()) {
           taken.add(next);
+          left -= next.entry().bytes;
         } else {
           ended++;
         }
@@ -147,6 +196,11 @@ public final class Consumer implements AutoCloseable {
       }
       return taken;
     }
+
+    private boolean fits(long left) {
+      Handover next = waiting.peek();
+      return next != null && next.entry().bytes <= left;
+    }
   }
 
   Consumer(
@@ -154,12 +208,14 @@ public final class Consumer implements AutoCloseable {
       String queue,
       @Nullable Handler handler,
       Executor executor,
-      CompletableFuture<Subscriber> subscriber) {
+      CompletableFuture<Subscriber> subscriber,
+      BodyRoom bodies) {
     this.broker = broker;
     this.queue = queue;
     this.handler = handler;
     this.executor = executor;
     this.subscriber = subscriber;
+    this.bodies = bodies;
   }
 
   Subscriber.Outlet outlet() {
@@ -178,7 +234,7 @@ public final class Consumer implements AutoCloseable {
   /**
    * Waits for messages.
    *
-   * @param most how many at the most, at least 1
+   * @param most how many at the most, at least 1; fewer come if they are large
    * @param timeout how long to wait for the first
    * @return what was there; empty when the time was over
    * @throws InterruptedException if interrupted while it waited; nothing is lost
@@ -230,12 +286,21 @@ public final class Consumer implements AutoCloseable {
   }
 
   private void handleAll() {
-    for (List<Handover> taken = mailbox.takeForHandler();
+    for (List<Handover> taken = mailbox.takeForHandler(room());
         !taken.isEmpty();
-        taken = mailbox.takeForHandler()) {
+        taken = mailbox.takeForHandler(room())) {
       List<Handover> batch = taken;
       broker.fenced(() -> handle(broker.read(batch)));
     }
+  }
+
+  private long room() {
+    long waiting = mailbox.waitingBytes();
+    long[] room = {MAX_READ_BYTES};
+    if (handler != null && waiting > 0) {
+      broker.fenced(() -> room[0] = handler.room(waiting));
+    }
+    return room[0];
   }
 
   private void handle(List<Delivery> deliveries) {

@@ -14,6 +14,15 @@ record Handover(Subscriber to, Lease lease, int attempts, long until, byte @Null
     return new Handover(to, lease, lease.entry.attempts, lease.due, body);
   }
 
+  /** To be read when it is wanted. */
+  Handover withoutBody() {
+    return new Handover(to, lease, attempts, until, null);
+  }
+
+  int bodyBytes() {
+    return body == null ? 0 : body.length;
+  }
+
   Entry entry() {
     return lease.entry;
   }

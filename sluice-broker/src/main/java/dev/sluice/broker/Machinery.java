@@ -51,6 +51,7 @@ final class Machinery implements BrokerState.Outputs, Committer.Listener {
   private final ExecutorService hooks = Executors.newSingleThreadExecutor(named("hooks"));
   private final ExecutorService handlers = Executors.newCachedThreadPool(named("handler"));
   private final Set<dev.sluice.broker.Consumer> consumers = ConcurrentHashMap.newKeySet();
+  private final BodyRoom waiting = new BodyRoom();
   private final AtomicBoolean closed = new AtomicBoolean();
 
   private Machinery(Store store, BrokerConfig config) {
@@ -183,7 +184,7 @@ final class Machinery implements BrokerState.Outputs, Committer.Listener {
       int prefetch,
       dev.sluice.broker.Consumer.@Nullable Handler handler) {
     CompletableFuture<Subscriber> call = calls.begin();
-    var consumer = new dev.sluice.broker.Consumer(broker, queue, handler, handlers, call);
+    var consumer = new dev.sluice.broker.Consumer(broker, queue, handler, handlers, call, waiting);
     var subscription = new Dispatch.Subscription(prefetch, prefetch > 0, consumer.outlet(), call);
     consumers.add(consumer);
     input(machine -> machine.dispatch.open(queue, subscription));

@@ -99,8 +99,9 @@ final class Reader {
     return body == null ? null : Envelope.decode(body);
   }
 
-  List<StoredMessage> peek(Scripts.View view, int limit) {
+  List<StoredMessage> peek(Scripts.View view, int limit, long maxBytes) {
     List<StoredMessage> found = new ArrayList<>();
+    long[] left = {maxBytes};
     store.scan(
         Table.STATE,
         Schema.messageKey(view.id(), 0),
@@ -108,6 +109,10 @@ final class Reader {
         (key, value) -> {
           byte[] body = store.get(Table.MESSAGE, key);
           if (body != null) {
+            left[0] -= body.length;
+            if (left[0] < 0 && !found.isEmpty()) {
+              return false;
+            }
             found.add(message(view.id(), Schema.sequence(key), Schema.stateRow(value), body));
           }
           return found.size() < limit;

@@ -19,16 +19,32 @@ final class Calls {
       StreamObserver<R> call,
       Function<Caller, CompletableFuture<T>> work,
       Function<T, R> toAnswer) {
+    answerLater(call, work, toAnswer, () -> {});
+  }
+
+  /** As above; {@code over} is called when the answer is on its way, or there is none. */
+  static <T, R> void answerLater(
+      StreamObserver<R> call,
+      Function<Caller, CompletableFuture<T>> work,
+      Function<T, R> toAnswer,
+      Runnable over) {
     CompletableFuture<T> begun = begin(work);
     // A cancel handler also keeps the answer to a call that is gone from being an error.
     ((ServerCallStreamObserver<R>) call).setOnCancelHandler(() -> begun.cancel(false));
+    CompletableFuture<R> answer = begun.thenApply(toAnswer);
     Later.when(
-        begun,
-        value -> {
-          call.onNext(toAnswer.apply(value));
+        answer,
+        ready -> {
+          call.onNext(ready);
           call.onCompleted();
         },
-        failure -> call.onError(ApiException.of(failure).toStatus()));
+        failure -> {
+          // Else nobody is there for it.
+          if (!begun.isCancelled()) {
+            call.onError(ApiException.of(failure).toStatus());
+          }
+        });
+    Later.whenOver(answer, over);
   }
 
   private static <T> CompletableFuture<T> begin(Function<Caller, CompletableFuture<T>> work) {

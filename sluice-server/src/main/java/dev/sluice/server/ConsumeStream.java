@@ -16,21 +16,25 @@ import java.util.Optional;
  */
 final class ConsumeStream extends DeliveryStream<ConsumeResponse>
     implements StreamObserver<ConsumeRequest> {
-  /** How many settlements may be on their way into the broker. */
+  /** How many requests may be on their way into the broker. */
   private static final int WINDOW = 64;
 
+  /** And how many settlements in them; one request may have more. */
+  private static final int MAX_SETTLING = 20_000;
+
   /** A response is sent when it has so many bytes of payload. */
-  private static final int MAX_RESPONSE_BYTES = 256 << 10;
+  private static final int MAX_RESPONSE_BYTES = MAX_READ_BYTES;
 
   private static final int MAX_PREFETCH = 100_000;
 
   private final QueueApi queues;
   private final Caller caller;
-  private final ServerCallStreamObserver<ConsumeResponse> call;
+  private final RequestFlow requests;
 
   // Guarded by this.
   private boolean halfClosed;
   private int settling;
+  private long unsettled;
 
   ConsumeStream(
       QueueApi queues,
@@ -40,13 +44,23 @@ final class ConsumeStream extends DeliveryStream<ConsumeResponse>
     super(call, streams);
     this.queues = queues;
     this.caller = caller;
-    this.call = call;
-    call.disableAutoRequest();
-    call.request(WINDOW);
+    this.requests = new RequestFlow(call, this::mayAsk);
+    requests.ask();
+  }
+
+  private synchronized boolean mayAsk() {
+    return settling < WINDOW && unsettled < MAX_SETTLING && !hasEnded();
+  }
+
+  @Override
+  void ready() {
+    super.ready();
+    requests.ask();
   }
 
   @Override
   public void onNext(ConsumeRequest request) {
+    requests.arrived();
     try {
       switch (request.getRequestCase()) {
         case OPEN -> open(request.getOpen());
@@ -58,6 +72,7 @@ final class ConsumeStream extends DeliveryStream<ConsumeResponse>
     } catch (RuntimeException refused) {
       fail(refused);
     }
+    requests.ask();
   }
 
   private void open(ConsumeRequest.Open open) {
@@ -78,7 +93,6 @@ final class ConsumeStream extends DeliveryStream<ConsumeResponse>
     if (open.getPrefetch() == 0 && open.getCredit() > 0) {
       opened.addCredit(open.getCredit());
     }
-    call.request(1);
   }
 
   private Consumer requireOpened() {
@@ -91,17 +105,20 @@ final class ConsumeStream extends DeliveryStream<ConsumeResponse>
 
   private void credit(int messages) {
     requireOpened().addCredit(messages);
-    call.request(1);
   }
 
   private void settle(ConsumeRequest.Settlements request) {
     Consumer from = requireOpened();
     synchronized (this) {
       settling++;
+      unsettled += request.getSettlementsCount();
     }
     Later.when(
         queues.settle(caller, from.queue(), Wire.settlements(request.getSettlementsList())),
-        outcomes -> settled(request.getBatch(), outcomes),
+        outcomes -> {
+          settled(request.getBatch(), outcomes);
+          requests.ask();
+        },
         this::fail);
   }
 
@@ -119,9 +136,9 @@ final class ConsumeStream extends DeliveryStream<ConsumeResponse>
                           .setError(failure.toWire())));
     }
     settling--;
+    unsettled -= outcomes.size();
     if (!hasEnded()) {
       send(ConsumeResponse.newBuilder().setSettled(settled).build());
-      call.request(1);
       completeIfSettled();
     }
   }

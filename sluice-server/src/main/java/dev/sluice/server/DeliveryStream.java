@@ -13,6 +13,9 @@ import org.jspecify.annotations.Nullable;
  * @param <R> what is sent
  */
 abstract class DeliveryStream<R> implements Consumer.Handler, OpenStreams.Stream {
+  /** What is read at once; of larger messages one. */
+  static final int MAX_READ_BYTES = 256 << 10;
+
   private final ServerCallStreamObserver<R> call;
   private final OpenStreams streams;
 
@@ -24,8 +27,13 @@ abstract class DeliveryStream<R> implements Consumer.Handler, OpenStreams.Stream
     this.call = call;
     this.streams = streams;
     call.setOnCancelHandler(this::leave);
-    call.setOnReadyHandler(this::wake);
+    call.setOnReadyHandler(this::ready);
     streams.add(this);
+  }
+
+  /** The client has read what was sent, or most of it. */
+  void ready() {
+    wake();
   }
 
   private synchronized void wake() {
@@ -52,22 +60,36 @@ abstract class DeliveryStream<R> implements Consumer.Handler, OpenStreams.Stream
     return ended;
   }
 
-  /** Sends an answer, which the client has asked for and so has room for. */
+  /** Sends an answer, of which there are few that the client has not read. */
   final synchronized void send(R answer) {
     if (!ended) {
       call.onNext(answer);
     }
   }
 
+  /** Messages are not read for a client that has not read those before them. */
+  @Override
+  public final long room(long waitingBytes) {
+    awaitReady();
+    return MAX_READ_BYTES;
+  }
+
   /** Waits until the client has read what was sent before; does nothing if it is gone. */
   final synchronized void sendWhenRead(R deliveries) {
+    if (awaitReady()) {
+      send(deliveries);
+    }
+  }
+
+  private synchronized boolean awaitReady() {
     try {
       while (!ended && (consumer == null || !call.isReady())) {
         wait();
       }
-      send(deliveries);
+      return true;
     } catch (InterruptedException closing) {
       Thread.currentThread().interrupt();
+      return false;
     }
   }
 

@@ -16,16 +16,24 @@ final class EnqueueStream implements StreamObserver<EnqueueStreamRequest>, OpenS
   /** How many batches may be on their way into the broker: then the producer has to wait. */
   private static final int WINDOW = 64;
 
+  /** And how many bytes in them; one batch may have more. */
+  private static final long MAX_BYTES = 16 << 20;
+
   private final QueueApi queues;
   private final Caller caller;
   private final ServerCallStreamObserver<EnqueueStreamResponse> call;
   private final OpenStreams streams;
+  private final RequestFlow requests;
 
   // Guarded by this.
-  private final Deque<CompletableFuture<EnqueueStreamResponse>> waiting = new ArrayDeque<>();
+  private final Deque<Batch> waiting = new ArrayDeque<>();
+  private long waitingBytes;
   private boolean ended;
   private boolean over;
   private @Nullable Throwable failure;
+
+  /** One that is on its way. */
+  private record Batch(CompletableFuture<EnqueueStreamResponse> answer, int bytes) {}
 
   EnqueueStream(
       QueueApi queues,
@@ -35,18 +43,28 @@ final class EnqueueStream implements StreamObserver<EnqueueStreamRequest>, OpenS
     this.queues = queues;
     this.caller = caller;
     this.call = call;
-    call.disableAutoRequest();
     this.streams = streams;
-    call.setOnCancelHandler(() -> streams.remove(this));
-    call.request(WINDOW);
+    this.requests = new RequestFlow(call, this::mayAsk);
+    call.setOnCancelHandler(this::leave);
+    call.setOnReadyHandler(requests::ask);
+    requests.ask();
     streams.add(this);
+  }
+
+  private synchronized boolean mayAsk() {
+    return waiting.size() < WINDOW && waitingBytes < MAX_BYTES && !over;
   }
 
   @Override
   public void onNext(EnqueueStreamRequest request) {
-    if (hasFailed()) {
-      return;
+    requests.arrived();
+    if (!hasFailed()) {
+      enqueue(request);
     }
+    requests.ask();
+  }
+
+  private void enqueue(EnqueueStreamRequest request) {
     CompletableFuture<List<UUID>> begun;
     try {
       begun = queues.enqueue(caller, request.getQueue(), Wire.messages(request.getMessagesList()));
@@ -55,10 +73,17 @@ final class EnqueueStream implements StreamObserver<EnqueueStreamRequest>, OpenS
     }
     CompletableFuture<EnqueueStreamResponse> answer =
         begun.handle((ids, failure) -> answer(request.getBatch(), ids, failure));
+    int bytes = request.getSerializedSize();
     synchronized (this) {
-      waiting.add(answer);
+      waiting.add(new Batch(answer, bytes));
+      waitingBytes += bytes;
     }
-    Later.whenOver(answer, this::send);
+    Later.whenOver(
+        answer,
+        () -> {
+          send();
+          requests.ask();
+        });
   }
 
   private static EnqueueStreamResponse answer(
@@ -70,9 +95,10 @@ final class EnqueueStream implements StreamObserver<EnqueueStreamRequest>, OpenS
   }
 
   private synchronized void send() {
-    while (!over && !waiting.isEmpty() && waiting.peek().isDone()) {
-      call.onNext(waiting.remove().join());
-      call.request(1);
+    while (!over && !waiting.isEmpty() && waiting.peek().answer().isDone()) {
+      Batch done = waiting.remove();
+      waitingBytes -= done.bytes();
+      call.onNext(done.answer().join());
     }
     if (ended && !over && waiting.isEmpty()) {
       over = true;
@@ -101,7 +127,12 @@ final class EnqueueStream implements StreamObserver<EnqueueStreamRequest>, OpenS
 
   @Override
   public void onError(Throwable gone) {
-    // What was accepted is stored; nobody is left to hear of it.
+    leave();
+  }
+
+  /** What was accepted is stored; nobody is left to hear of it. */
+  private synchronized void leave() {
+    over = true;
     streams.remove(this);
   }
 

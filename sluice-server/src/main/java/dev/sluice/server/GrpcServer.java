@@ -79,18 +79,27 @@ final class GrpcServer {
     this.readiness = readiness;
     this.connections = new ConnectionLimit(listen.limits().maxConnections());
     CountedCalls counted = new CountedCalls(meters);
-    NettyServerBuilder builder = builder(listen).executor(workers).addStreamTracerFactory(counted);
+    InboundCalls inbound = new InboundCalls(listen.memory().inbound());
+    NettyServerBuilder builder =
+        builder(listen)
+            .executor(workers)
+            .addStreamTracerFactory(counted)
+            .addStreamTracerFactory(inbound);
     services.forEach(
         service ->
             builder.addService(
-                ServerInterceptors.intercept(ProperRequests.only(service), access, calls)));
+                ServerInterceptors.intercept(
+                    ProperRequests.only(service), inbound, access, calls)));
     server =
         builder
             .addService(
                 ServerInterceptors.intercept(
                     ProperRequests.only(ProtoReflectionServiceV1.newInstance().bindService()),
+                    inbound,
                     access))
-            .addService(ProperRequests.only(readiness.service().bindService()))
+            .addService(
+                ServerInterceptors.intercept(
+                    ProperRequests.only(readiness.service().bindService()), inbound))
             .build();
     counted.know(server.getServices());
   }

@@ -14,6 +14,7 @@ import java.util.Map;
 @SuppressWarnings("ArrayRecordComponent") // sent, not compared
 record HttpAnswer(int status, Map<String, String> headers, String type, byte[] body) {
   private static final String JSON = "application/json";
+  private static final Map<String, String> SOON = Map.of("Retry-After", "1");
   private static final int OK = 200;
   private static final int NO_CONTENT = 204;
 
@@ -44,7 +45,8 @@ record HttpAnswer(int status, Map<String, String> headers, String type, byte[] b
   }
 
   static HttpAnswer refusal(ApiException refused) {
-    return refusal(refused.kind().http, refused);
+    HttpAnswer answer = refusal(refused.kind().http, refused);
+    return refused.kind() == ErrorKind.UNAVAILABLE ? answer.with(SOON) : answer;
   }
 
   /** For what HTTP has a code of its own. */

@@ -3,10 +3,12 @@ package dev.sluice.server;
 import io.undertow.connector.PooledByteBuffer;
 import io.undertow.server.Connectors;
 import io.undertow.server.HttpServerExchange;
+import io.undertow.server.protocol.http.HttpContinue;
 import io.undertow.util.Headers;
-import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.nio.ByteBuffer;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 import org.xnio.Option;
@@ -32,11 +34,13 @@ final class HttpBody {
   private final HttpServerExchange exchange;
   private final Receiver receiver;
   private final long limit;
-  private final ByteArrayOutputStream kept = new ByteArrayOutputStream();
+  private final ByteBudget.Part room;
+  private final List<byte[]> kept = new ArrayList<>();
   private final StreamSourceChannel channel;
   // Touched by one thread at a time: the caller's, then the connection's.
   private long seen;
   private boolean over;
+  private boolean refused;
   private @Nullable IOException broken;
 
   /** Is told once how it ends. */
@@ -47,12 +51,16 @@ final class HttpBody {
     /** There is more than the limit. */
     void tooLarge(long limit);
 
+    /** There is no memory for it now. */
+    void noRoom();
+
     /** It broke off, or is no proper body. */
     void broken(IOException why);
   }
 
-  private HttpBody(HttpServerExchange exchange, Receiver receiver) {
+  private HttpBody(HttpServerExchange exchange, ByteBudget.Part room, Receiver receiver) {
     this.exchange = exchange;
+    this.room = room;
     this.receiver = receiver;
     this.limit = limit(exchange);
     this.channel = exchange.getRequestChannel();
@@ -66,12 +74,12 @@ final class HttpBody {
     return exchange.getRequestHeaders().contains(Headers.TRANSFER_ENCODING);
   }
 
-  /** Called while the exchange is being handled. */
-  static void read(HttpServerExchange exchange, Receiver receiver) {
+  /** Called while the exchange is being handled; {@code room} is for what has come. */
+  static void read(HttpServerExchange exchange, ByteBudget.Part room, Receiver receiver) {
     if (exchange.isRequestComplete()) {
       receiver.received(new byte[0]);
     } else {
-      new HttpBody(exchange, receiver).begin();
+      new HttpBody(exchange, room, receiver).begin();
     }
   }
 
@@ -87,7 +95,17 @@ final class HttpBody {
   private void begin() {
     if (exchange.getRequestContentLength() > limit) {
       receiver.tooLarge(limit);
-    } else if (readSome()) {
+      return;
+    }
+    try {
+      if (HttpContinue.requiresContinueResponse(exchange)) {
+        HttpContinue.sendContinueResponseBlocking(exchange);
+      }
+    } catch (IOException gone) {
+      receiver.broken(gone);
+      return;
+    }
+    if (readSome()) {
       end();
     } else {
       XnioExecutor.Key deadline =
@@ -135,14 +153,29 @@ final class HttpBody {
   /** False if there is no use in reading on. */
   private boolean keep(ByteBuffer buffer) {
     seen += buffer.remaining();
-    if (seen <= limit) {
+    if (seen > limit) {
+      drop();
+    } else if (!refused && room.take(buffer.remaining())) {
       byte[] bytes = new byte[buffer.remaining()];
       buffer.get(bytes);
-      kept.writeBytes(bytes);
+      kept.add(bytes);
     } else {
-      kept.reset();
+      refused = true;
+      drop();
     }
     return seen <= 2 * limit;
+  }
+
+  private void drop() {
+    kept.clear();
+    room.close();
+  }
+
+  private byte[] together() {
+    ByteBuffer all = ByteBuffer.allocate((int) seen);
+    kept.forEach(all::put);
+    kept.clear();
+    return all.array();
   }
 
   private void end() {
@@ -150,8 +183,10 @@ final class HttpBody {
       receiver.broken(broken);
     } else if (seen > limit) {
       receiver.tooLarge(limit);
+    } else if (refused) {
+      receiver.noRoom();
     } else {
-      receiver.received(kept.toByteArray());
+      receiver.received(together());
     }
   }
 }

@@ -26,18 +26,21 @@ final class HttpCall {
   private final Map<String, String> encoded;
   private final Access.Authenticator authenticator;
   private final HttpWaiting waiting;
+  private final ByteBudget inbound;
 
   HttpCall(
       HttpServerExchange exchange,
       HttpRoute route,
       Map<String, String> encoded,
       Access.Authenticator authenticator,
-      HttpWaiting waiting) {
+      HttpWaiting waiting,
+      ByteBudget inbound) {
     this.exchange = exchange;
     this.route = route;
     this.encoded = encoded;
     this.authenticator = authenticator;
     this.waiting = waiting;
+    this.inbound = inbound;
   }
 
   void begin() {
@@ -55,7 +58,9 @@ final class HttpCall {
     if (!route.takesBody()) {
       handle(caller, new byte[0]);
     } else {
-      HttpBody.read(exchange, new Body(caller));
+      ByteBudget.Part room = inbound.part();
+      whenOver(room::close);
+      HttpBody.read(exchange, room, new Body(caller));
     }
   }
 
@@ -90,6 +95,12 @@ final class HttpCall {
     }
 
     @Override
+    public void noRoom() {
+      exchange.setPersistent(false);
+      send(exchange, HttpAnswer.refusal(ByteBudget.exhausted("this body")));
+    }
+
+    @Override
     public void broken(IOException why) {
       IoUtils.safeClose(exchange.getConnection());
     }
@@ -101,7 +112,9 @@ final class HttpCall {
       reply =
           route
               .handler()
-              .handle(new HttpRequest(caller, this::authenticate, decoded(), query(), body));
+              .handle(
+                  new HttpRequest(
+                      caller, this::authenticate, decoded(), query(), body, this::whenOver));
     } catch (RuntimeException refused) {
       send(exchange, HttpAnswer.refusal(ApiException.of(refused)));
       return;
@@ -111,6 +124,14 @@ final class HttpCall {
     } else if (reply instanceof HttpReply.Single<?> single) {
       answer(single);
     }
+  }
+
+  private void whenOver(Runnable then) {
+    exchange.addExchangeCompleteListener(
+        (done, next) -> {
+          then.run();
+          next.proceed();
+        });
   }
 
   private Map<String, String> decoded() {

@@ -1,6 +1,7 @@
 package dev.sluice.server;
 
 import dev.sluice.broker.QueueConfig;
+import dev.sluice.broker.StoredMessage;
 import dev.sluice.server.JsonQueues.Config;
 import dev.sluice.server.JsonQueues.Verdict;
 import dev.sluice.server.QueueApi.Settlement;
@@ -89,13 +90,22 @@ final class HttpQueues implements HttpRoute.Group {
   private HttpReply receive(HttpRequest request) {
     JsonQueues.Receive wanted = request.readOptional(JsonQueues.Receive.class);
     Integer most = wanted.maxMessages();
+    ByteBudget.Part room = room(request);
     return HttpReply.waiting(
         queues.receive(
             request.caller(),
             queue(request),
             most == null ? 1 : most,
-            Duration.ofMillis(JsonQueues.orZero(wanted.waitMs()))),
+            Duration.ofMillis(JsonQueues.orZero(wanted.waitMs())),
+            room),
         deliveries -> HttpAnswer.ok(JsonMessages.Deliveries.of(deliveries)));
+  }
+
+  /** For messages in an answer. */
+  private ByteBudget.Part room(HttpRequest request) {
+    ByteBudget.Part room = queues.answerRoom();
+    request.ends().accept(room::close);
+    return room;
   }
 
   private HttpReply settle(HttpRequest request) {
@@ -123,8 +133,8 @@ final class HttpQueues implements HttpRoute.Group {
 
   private HttpReply peek(HttpRequest request) {
     int most = request.queryInt("max_messages", DEFAULT_PEEK);
-    return HttpReply.now(
-        HttpAnswer.ok(JsonMessages.Peeked.of(queues.peek(request.caller(), queue(request), most))));
+    List<StoredMessage> found = queues.peek(request.caller(), queue(request), most, room(request));
+    return HttpReply.now(HttpAnswer.ok(JsonMessages.Peeked.of(found)));
   }
 
   private HttpReply redrive(HttpRequest request) {

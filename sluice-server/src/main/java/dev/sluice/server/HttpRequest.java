@@ -1,6 +1,7 @@
 package dev.sluice.server;
 
 import java.util.Map;
+import java.util.function.Consumer;
 import java.util.function.Supplier;
 
 /**
@@ -11,6 +12,7 @@ import java.util.function.Supplier;
  * @param parameters those of the path, by name
  * @param query those behind the question mark, by name
  * @param body its content
+ * @param ends calls what it is given when the answer has been sent, or nobody is there for it
  */
 @SuppressWarnings("ArrayRecordComponent") // read, not compared
 record HttpRequest(
@@ -18,7 +20,8 @@ record HttpRequest(
     Supplier<Caller> again,
     Map<String, String> parameters,
     Map<String, String> query,
-    byte[] body) {
+    byte[] body,
+    Consumer<Runnable> ends) {
   /** Whether the key is still valid and allows what it did. */
   boolean isStillAllowed() {
     try {

@@ -113,7 +113,8 @@ final class HttpServer {
       if (parameters.isPresent()) {
         if (route.method().equals(method)) {
           counted.found(exchange, route);
-          new HttpCall(exchange, route, parameters.get(), authenticator, waiting).begin();
+          ByteBudget inbound = listen.memory().inbound();
+          new HttpCall(exchange, route, parameters.get(), authenticator, waiting, inbound).begin();
           return;
         }
         allowed.add(route.method());

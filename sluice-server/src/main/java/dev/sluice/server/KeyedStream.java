@@ -38,7 +38,8 @@ final class KeyedStream<Q, A> extends ForwardingServerCall.SimpleForwardingServe
     }
   }
 
-  private synchronized void end(ApiException why) {
+  /** As if the client had gone, but that it is told why. */
+  synchronized void end(ApiException why) {
     if (!closed) {
       ended = true;
       close(why.toStatus().getStatus(), new Metadata());

@@ -74,7 +74,7 @@ final class LimitService extends LimitsGrpc.LimitsImplBase {
     Caller caller = Access.caller();
     var answers = (ServerCallStreamObserver<DecideStreamResponse>) call;
     DecisionStream stream = new DecisionStream(caller, answers);
-    answers.setOnCancelHandler(() -> streams.remove(stream));
+    answers.setOnCancelHandler(stream::end);
     streams.add(stream);
     return stream;
   }
@@ -84,6 +84,7 @@ final class LimitService extends LimitsGrpc.LimitsImplBase {
       implements StreamObserver<DecideStreamRequest>, OpenStreams.Stream {
     private final Caller caller;
     private final ServerCallStreamObserver<DecideStreamResponse> call;
+    private final RequestFlow requests;
 
     // Guarded by this.
     private boolean ended;
@@ -91,13 +92,19 @@ final class LimitService extends LimitsGrpc.LimitsImplBase {
     DecisionStream(Caller caller, ServerCallStreamObserver<DecideStreamResponse> call) {
       this.caller = caller;
       this.call = call;
-      // A client that does not read its answers is not asked for more.
-      call.disableAutoRequest();
-      call.setOnReadyHandler(() -> call.request(1));
+      this.requests = new RequestFlow(call, () -> true);
+      call.setOnReadyHandler(requests::ask);
+      requests.ask();
     }
 
     @Override
-    public synchronized void onNext(DecideStreamRequest request) {
+    public void onNext(DecideStreamRequest request) {
+      requests.arrived();
+      answer(request);
+      requests.ask();
+    }
+
+    private synchronized void answer(DecideStreamRequest request) {
       if (ended) {
         return;
       }
@@ -114,9 +121,6 @@ final class LimitService extends LimitsGrpc.LimitsImplBase {
         response.addResults(result(each));
       }
       call.onNext(response.build());
-      if (call.isReady()) {
-        call.request(1);
-      }
     }
 
     private DecideStreamResponse.Result result(DecideRequest request) {

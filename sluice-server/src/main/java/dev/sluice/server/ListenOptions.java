@@ -8,8 +8,17 @@ import org.jspecify.annotations.Nullable;
  *
  * @param tls null for plain connections
  */
-record ListenOptions(InetSocketAddress address, ServerLimits limits, @Nullable TlsMaterial tls) {
+record ListenOptions(
+    InetSocketAddress address,
+    ServerLimits limits,
+    @Nullable TlsMaterial tls,
+    ServerMemory memory) {
+  ListenOptions(InetSocketAddress address, ServerLimits limits, @Nullable TlsMaterial tls) {
+    this(address, limits, tls, ServerMemory.ofHeap());
+  }
+
   ListenOptions withPort(int port) {
-    return new ListenOptions(new InetSocketAddress(address.getAddress(), port), limits, tls);
+    InetSocketAddress other = new InetSocketAddress(address.getAddress(), port);
+    return new ListenOptions(other, limits, tls, memory);
   }
 }

@@ -29,17 +29,31 @@ final class QueueApi {
   /** How many messages one call receives or peeks at. */
   static final int MAX_MESSAGES = 1_000;
 
+  /** How many bytes they may have together, as they are stored; one may always have more. */
+  static final long MAX_ANSWER_BYTES = 16L << 20;
+
   static final Duration MAX_WAIT = Duration.ofSeconds(30);
 
   private static final Set<BrokerException.Code> GONE =
       Set.of(BrokerException.Code.QUEUE_NOT_FOUND, BrokerException.Code.QUEUE_DELETED);
 
+  /** How long an answer waits for others to be sent before it. */
+  static final long ROOM_PATIENCE_NANOS = 500_000_000;
+
   private final Broker broker;
   private final ScheduledExecutorService timer;
+  private final ByteBudget answers;
 
-  QueueApi(Broker broker, ScheduledExecutorService timer) {
+  /** {@code answers} is for all answers that have messages in them, together. */
+  QueueApi(Broker broker, ScheduledExecutorService timer, ByteBudget answers) {
     this.broker = broker;
     this.timer = timer;
+    this.answers = answers;
+  }
+
+  /** For one answer with messages; to be closed when it has been sent. */
+  ByteBudget.Part answerRoom() {
+    return answers.part();
   }
 
   CompletableFuture<List<UUID>> enqueue(Caller caller, String queue, List<Message> messages) {
@@ -57,12 +71,12 @@ final class QueueApi {
 
   /** Messages stay leased after the call. Cancelling the future gives them back. */
   CompletableFuture<List<Delivery>> receive(
-      Caller caller, String queue, int maxMessages, Duration wait) {
+      Caller caller, String queue, int maxMessages, Duration wait, ByteBudget.Part room) {
     requireName(queue);
     caller.require(Kind.CONSUME, queue);
     requireBetween("max_messages", maxMessages, 1, MAX_MESSAGES);
     requireBetween("wait_ms", wait.toMillis(), 0, MAX_WAIT.toMillis());
-    return Reception.start(broker, queue, maxMessages, wait, timer);
+    return new Reception(room).start(broker, queue, maxMessages, wait, timer);
   }
 
   /**
@@ -219,11 +233,17 @@ final class QueueApi {
     return broker.purge(queue);
   }
 
-  List<StoredMessage> peek(Caller caller, String queue, int maxMessages) {
+  List<StoredMessage> peek(Caller caller, String queue, int maxMessages, ByteBudget.Part room) {
     requireName(queue);
     caller.require(Kind.ADMIN, queue);
     requireBetween("max_messages", maxMessages, 1, MAX_MESSAGES);
-    return broker.peek(queue, maxMessages);
+    if (!room.await(MAX_ANSWER_BYTES, ROOM_PATIENCE_NANOS)) {
+      throw ByteBudget.exhausted("messages");
+    }
+    List<StoredMessage> found = broker.peek(queue, maxMessages, MAX_ANSWER_BYTES);
+    long bytes = found.stream().mapToLong(each -> each.payload().length).sum();
+    room.give(Math.max(0, MAX_ANSWER_BYTES - bytes));
+    return found;
   }
 
   /** {@code count} 0 means all. */

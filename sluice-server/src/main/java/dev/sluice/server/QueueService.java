@@ -69,6 +69,7 @@ final class QueueService extends QueuesGrpc.QueuesImplBase {
 
   @Override
   public void receive(ReceiveRequest request, StreamObserver<ReceiveResponse> call) {
+    ByteBudget.Part room = queues.answerRoom();
     Calls.answerLater(
         call,
         caller ->
@@ -77,11 +78,13 @@ final class QueueService extends QueuesGrpc.QueuesImplBase {
                     caller,
                     request.getQueue(),
                     request.getMaxMessages() == 0 ? 1 : request.getMaxMessages(),
-                    Duration.ofMillis(request.getWaitMs()))),
+                    Duration.ofMillis(request.getWaitMs()),
+                    room)),
         deliveries ->
             ReceiveResponse.newBuilder()
                 .addAllDeliveries(deliveries.stream().map(Wire::delivery).toList())
-                .build());
+                .build(),
+        room::close);
   }
 
   private <T> CompletableFuture<T> endedWithServer(CompletableFuture<T> work) {
@@ -192,15 +195,16 @@ final class QueueService extends QueuesGrpc.QueuesImplBase {
   @Override
   public void peekMessages(PeekMessagesRequest request, StreamObserver<PeekMessagesResponse> call) {
     int most = request.getMaxMessages() == 0 ? DEFAULT_PEEK : request.getMaxMessages();
-    Calls.answer(
+    ByteBudget.Part room = queues.answerRoom();
+    Calls.answerLater(
         call,
         caller ->
+            CompletableFuture.completedFuture(queues.peek(caller, request.getQueue(), most, room)),
+        messages ->
             PeekMessagesResponse.newBuilder()
-                .addAllMessages(
-                    queues.peek(caller, request.getQueue(), most).stream()
-                        .map(Wire::stored)
-                        .toList())
-                .build());
+                .addAllMessages(messages.stream().map(Wire::stored).toList())
+                .build(),
+        room::close);
   }
 
   @Override

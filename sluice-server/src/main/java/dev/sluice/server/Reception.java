@@ -11,31 +11,43 @@ import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
 
 /** One call that waits for messages, without a thread of its own. */
-final class Reception {
+final class Reception implements Consumer.Handler {
+  private final ByteBudget.Part room;
   private final CompletableFuture<List<Delivery>> answer = new CompletableFuture<>();
 
-  private Reception() {}
+  /** {@code room} is for the messages. */
+  Reception(ByteBudget.Part room) {
+    this.room = room;
+  }
 
-  static CompletableFuture<List<Delivery>> start(
+  CompletableFuture<List<Delivery>> start(
       Broker broker, String queue, int maxMessages, Duration wait, ScheduledExecutorService timer) {
-    Reception reception = new Reception();
     // By credit: a prefetch would be renewed by whoever settles before the consumer is gone.
-    Consumer consumer = broker.consume(queue, 0, reception::take);
+    Consumer consumer = broker.consume(queue, 0, this);
     consumer.addCredit(maxMessages);
     Future<?> timeout =
-        timer.schedule(
-            () -> reception.answer.complete(List.of()), wait.toNanos(), TimeUnit.NANOSECONDS);
+        timer.schedule(() -> answer.complete(List.of()), wait.toNanos(), TimeUnit.NANOSECONDS);
     // Answered, out of time or cancelled: what was handed over stays leased, the rest goes back.
     Later.whenOver(
-        reception.answer,
+        answer,
         () -> {
           timeout.cancel(false);
           consumer.detach();
         });
-    return reception.answer;
+    return answer;
   }
 
-  private void take(List<Delivery> deliveries) {
+  @Override
+  public long room(long waitingBytes) {
+    long bytes = Math.min(waitingBytes, QueueApi.MAX_ANSWER_BYTES);
+    if (!answer.isDone() && !room.await(bytes, QueueApi.ROOM_PATIENCE_NANOS)) {
+      answer.completeExceptionally(ByteBudget.exhausted("messages"));
+    }
+    return QueueApi.MAX_ANSWER_BYTES;
+  }
+
+  @Override
+  public void handle(List<Delivery> deliveries) {
     if (!answer.complete(deliveries)) {
       // A lease that has ended meanwhile is just as well.
       deliveries.forEach(each -> Later.whenOver(each.release(), () -> {}));

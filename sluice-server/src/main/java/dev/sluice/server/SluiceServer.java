@@ -58,7 +58,7 @@ public final class SluiceServer implements AutoCloseable {
     drain = config.limits().drain();
     tracing = Tracing.of(config.telemetry());
     LimitApi limits = stored.limits();
-    QueueApi queues = new QueueApi(broker, timer);
+    QueueApi queues = new QueueApi(broker, timer, listen.memory().answers());
     AdminApi admin =
         new AdminApi(broker, new AdminApi.ServerInfo(BuildVersion.number(), clock.millis()));
     KeyApi keys = new KeyApi(stored.keys(), clock);

@@ -30,7 +30,7 @@ final class HttpAccessTest {
   @BeforeEach
   void start() throws IOException {
     broker = Broker.open(dir);
-    QueueApi queues = new QueueApi(broker, timer);
+    QueueApi queues = new QueueApi(broker, timer, ServerMemory.ofHeap().answers());
     ServerMetrics metrics = new ServerMetrics();
     server =
         new HttpServer(

@@ -1,0 +1,26 @@
+package dev.sluice.broker;
+
+import java.util.concurrent.atomic.AtomicLong;
+
+/**
+ * How many bytes of messages may wait in memory for consumers that are slow to take them, all
+ * consumers together; what is beyond is read again when they do.
+ */
+final class BodyRoom {
+  private static final long MAX_BYTES = 16L << 20;
+
+  private final AtomicLong used = new AtomicLong();
+
+  /** False if there is no room. */
+  boolean take(long bytes) {
+    if (used.addAndGet(bytes) <= MAX_BYTES) {
+      return true;
+    }
+    used.addAndGet(-bytes);
+    return false;
+  }
+
+  void give(long bytes) {
+    used.addAndGet(-bytes);
+  }
+}
