@@ -5,38 +5,54 @@ import java.io.IOException;
 import java.io.InputStreamReader;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
 
 /** A server in a process of its own, to be killed. */
 final class ServerProcess implements AutoCloseable {
+  private static final String PORTS = "ports ";
+
   private final Process process;
+  private final int grpcPort;
   private final int httpPort;
 
-  private ServerProcess(Process process, int httpPort) {
+  private ServerProcess(Process process, int grpcPort, int httpPort) {
     this.process = process;
+    this.grpcPort = grpcPort;
     this.httpPort = httpPort;
   }
 
-  static ServerProcess start(Path dir) throws IOException {
+  /** {@code flags} are the virtual machine's. */
+  static ServerProcess start(Path dir, String... flags) throws IOException {
+    List<String> command = new ArrayList<>();
+    command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
+    command.add("-XX:TieredStopAtLevel=1");
+    command.addAll(List.of(flags));
+    command.addAll(
+        List.of(
+            "-cp",
+            System.getProperty("java.class.path"),
+            ServerProcess.class.getName(),
+            dir.toString()));
     Process process =
-        new ProcessBuilder(
-                List.of(
-                    Path.of(System.getProperty("java.home"), "bin", "java").toString(),
-                    "-XX:TieredStopAtLevel=1",
-                    "-cp",
-                    System.getProperty("java.class.path"),
-                    ServerProcess.class.getName(),
-                    dir.toString()))
-            .redirectError(ProcessBuilder.Redirect.INHERIT)
-            .start();
+        new ProcessBuilder(command).redirectError(ProcessBuilder.Redirect.INHERIT).start();
     BufferedReader lines =
         new BufferedReader(new InputStreamReader(process.getInputStream(), StandardCharsets.UTF_8));
     for (String line = lines.readLine(); line != null; line = lines.readLine()) {
-      if (line.startsWith("http ")) {
-        return new ServerProcess(process, Integer.parseInt(line.substring("http ".length())));
+      if (line.startsWith(PORTS)) {
+        String[] ports = line.substring(PORTS.length()).split(" ", -1);
+        return new ServerProcess(process, Integer.parseInt(ports[0]), Integer.parseInt(ports[1]));
       }
     }
     throw new IOException("the server did not start");
+  }
+
+  boolean isAlive() {
+    return process.isAlive();
+  }
+
+  int grpcPort() {
+    return grpcPort;
   }
 
   int httpPort() {
@@ -64,7 +80,7 @@ final class ServerProcess implements AutoCloseable {
   public static void main(String[] args) throws IOException {
     SluiceServer server =
         SluiceServer.start(ServerConfig.defaults(Path.of(args[0])).withListen(Listen.ANYWHERE));
-    System.out.println("http " + server.httpPort());
+    System.out.println(PORTS + server.grpcPort() + " " + server.httpPort());
     while (System.in.read() >= 0) {
       // The end of this stream is the end of the test.
     }

@@ -1,0 +1,109 @@
+package dev.sluice.broker;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.Collections;
+import java.util.List;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.TimeUnit;
+import org.awaitility.Awaitility;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/** What a consumer reads at once is bounded by bytes, however much it may have. */
+@Timeout(60)
+class LargeMessagesTest {
+  private static final int MEBIBYTE = 1 << 20;
+  private static final int MESSAGES = 5;
+
+  @TempDir Path dir;
+  private Broker broker;
+
+  @BeforeEach
+  void open() {
+    broker = Broker.open(dir);
+    broker.createQueue("q", QueueConfig.defaults());
+  }
+
+  @AfterEach
+  void close() {
+    broker.close();
+  }
+
+  private void fill() {
+    Message message = Message.of(new byte[3 * MEBIBYTE]);
+    assertThat(broker.enqueueAll("q", Collections.nCopies(MESSAGES, message)).join())
+        .hasSize(MESSAGES);
+  }
+
+  @Test
+  void poll_ofLargeMessages_comesInParts() throws InterruptedException {
+    fill();
+    try (Consumer consumer = broker.consume("q", 1_000)) {
+      Awaitility.await().until(() -> broker.stats("q").inFlight() == MESSAGES);
+      assertThat(consumer.poll(MESSAGES, Duration.ofSeconds(20))).hasSize(2);
+      assertThat(consumer.poll(MESSAGES, Duration.ofSeconds(20))).hasSize(2);
+      assertThat(consumer.poll(MESSAGES, Duration.ofSeconds(20))).hasSize(1);
+    }
+  }
+
+  @Test
+  void handler_getsWhatItHasRoomFor_atLeastOne() throws InterruptedException {
+    fill();
+    BlockingQueue<Integer> calls = new LinkedBlockingQueue<>();
+    CountDownLatch allWait = new CountDownLatch(1);
+    Consumer.Handler handler =
+        new Consumer.Handler() {
+          private long room = 10 * MEBIBYTE;
+
+          @Override
+          public long room(long waitingBytes) {
+            try {
+              assertThat(allWait.await(20, TimeUnit.SECONDS)).isTrue();
+            } catch (InterruptedException closing) {
+              Thread.currentThread().interrupt();
+            }
+            long now = room;
+            room = 0;
+            return now;
+          }
+
+          @Override
+          public void handle(List<Delivery> deliveries) {
+            calls.add(deliveries.size());
+          }
+        };
+    try (Consumer consumer = broker.consume("q", 1_000, handler)) {
+      assertThat(consumer.queue()).isEqualTo("q");
+      Awaitility.await().until(() -> broker.stats("q").inFlight() == MESSAGES);
+      allWait.countDown();
+      assertThat(calls.poll(20, TimeUnit.SECONDS)).isEqualTo(3);
+      assertThat(calls.poll(20, TimeUnit.SECONDS)).isEqualTo(1);
+      assertThat(calls.poll(20, TimeUnit.SECONDS)).isEqualTo(1);
+    }
+  }
+
+  @Test
+  void peek_ofLargeMessages_showsWhatFits() {
+    fill();
+    assertThat(broker.peek("q", MESSAGES, 7 * MEBIBYTE)).hasSize(2);
+    assertThat(broker.peek("q", MESSAGES, 1)).hasSize(1);
+    assertThat(broker.peek("q", MESSAGES)).hasSize(MESSAGES);
+  }
+
+  @Test
+  void bodyRoom_isForAllConsumersTogether() {
+    BodyRoom room = new BodyRoom();
+    assertThat(room.take(10 * MEBIBYTE)).isTrue();
+    assertThat(room.take(10 * MEBIBYTE)).isFalse();
+    room.give(10 * MEBIBYTE);
+    assertThat(room.take(10 * MEBIBYTE)).isTrue();
+  }
+}
