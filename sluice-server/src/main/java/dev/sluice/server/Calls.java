@@ -1,12 +1,17 @@
 package dev.sluice.server;
 
+import io.grpc.StatusRuntimeException;
 import io.grpc.stub.ServerCallStreamObserver;
 import io.grpc.stub.StreamObserver;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Function;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /** Answers unary gRPC calls; whatever a call throws becomes a status. */
 final class Calls {
+  private static final Logger LOG = LoggerFactory.getLogger(Calls.class);
+
   private Calls() {}
 
   static <T> void answer(StreamObserver<T> call, Function<Caller, T> work) {
@@ -29,15 +34,19 @@ final class Calls {
       Function<T, R> toAnswer,
       Runnable over) {
     CompletableFuture<T> begun = begin(work);
+    var observer = (ServerCallStreamObserver<R>) call;
     // A cancel handler also keeps the answer to a call that is gone from being an error.
-    ((ServerCallStreamObserver<R>) call).setOnCancelHandler(() -> begun.cancel(false));
+    observer.setOnCancelHandler(() -> begun.cancel(false));
     CompletableFuture<R> answer = begun.thenApply(toAnswer);
     Later.when(
         answer,
-        ready -> {
-          call.onNext(ready);
-          call.onCompleted();
-        },
+        ready ->
+            unlessGone(
+                observer,
+                () -> {
+                  call.onNext(ready);
+                  call.onCompleted();
+                }),
         failure -> {
           // Else nobody is there for it.
           if (!begun.isCancelled()) {
@@ -45,6 +54,18 @@ final class Calls {
           }
         });
     Later.whenOver(answer, over);
+  }
+
+  /** A client that leaves while it is being answered is no error. */
+  static void unlessGone(ServerCallStreamObserver<?> call, Runnable answer) {
+    try {
+      answer.run();
+    } catch (IllegalStateException | StatusRuntimeException failure) {
+      if (!call.isCancelled()) {
+        throw failure;
+      }
+      LOG.debug("a client has left before it was answered", failure);
+    }
   }
 
   private static <T> CompletableFuture<T> begin(Function<Caller, CompletableFuture<T>> work) {

@@ -63,7 +63,7 @@ abstract class DeliveryStream<R> implements Consumer.Handler, OpenStreams.Stream
   /** Sends an answer, of which there are few that the client has not read. */
   final synchronized void send(R answer) {
     if (!ended) {
-      call.onNext(answer);
+      Calls.unlessGone(call, () -> call.onNext(answer));
     }
   }
 

@@ -98,7 +98,7 @@ final class EnqueueStream implements StreamObserver<EnqueueStreamRequest>, OpenS
     while (!over && !waiting.isEmpty() && waiting.peek().answer().isDone()) {
       Batch done = waiting.remove();
       waitingBytes -= done.bytes();
-      call.onNext(done.answer().join());
+      Calls.unlessGone(call, () -> call.onNext(done.answer().join()));
     }
     if (ended && !over && waiting.isEmpty()) {
       over = true;

@@ -18,7 +18,7 @@ import java.util.SortedSet;
 import java.util.TreeSet;
 import org.jspecify.annotations.Nullable;
 
-/** Messages in JSON: their content is text where it is UTF-8, and base64 otherwise. */
+/** Messages in JSON: their content is text where it is UTF-8 without control characters. */
 final class JsonMessages {
   private JsonMessages() {}
 
@@ -117,6 +117,9 @@ final class JsonMessages {
   /** The content of a message: one of both. */
   private record Content(@Nullable String text, @Nullable String base64) {
     static Content of(byte[] payload) {
+      if (hasControls(payload)) {
+        return new Content(null, Base64.getEncoder().encodeToString(payload));
+      }
       try {
         // Unlike a new String, a decoder refuses what is not UTF-8.
         return new Content(
@@ -124,6 +127,16 @@ final class JsonMessages {
       } catch (CharacterCodingException binary) {
         return new Content(null, Base64.getEncoder().encodeToString(payload));
       }
+    }
+
+    /** They would take six times as much, each written as an escape. */
+    private static boolean hasControls(byte[] payload) {
+      for (byte each : payload) {
+        if (each >= 0 && each < ' ' && each != '\t' && each != '\n' && each != '\r') {
+          return true;
+        }
+      }
+      return false;
     }
   }
 
