@@ -80,7 +80,7 @@ final class SilentReaderTest {
           .atMost(Duration.ofSeconds(20))
           .until(() -> server.server.openStreams() == 0 && server.server.openCalls() == 0);
       assertThat(server.queues().enqueue(ONE).getIdsCount()).isEqualTo(1);
-      assertThat(log.text()).doesNotContain("ERROR", "Exception");
+      assertThat(log.text()).doesNotContain("ERROR", "at dev.sluice");
     }
     return sent;
   }
