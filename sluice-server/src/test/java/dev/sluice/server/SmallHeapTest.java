@@ -3,6 +3,8 @@ package dev.sluice.server;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.google.protobuf.ByteString;
+import dev.sluice.proto.v1.ConsumeRequest;
+import dev.sluice.proto.v1.ConsumeResponse;
 import dev.sluice.proto.v1.EnqueueRequest;
 import dev.sluice.proto.v1.EnqueueResponse;
 import dev.sluice.proto.v1.NewMessage;
@@ -35,6 +37,7 @@ final class SmallHeapTest {
   private static final int MEBIBYTE = 1 << 20;
   private static final int BODY = 23 * MEBIBYTE;
   private static final int CALLERS = 14;
+  private static final int LARGE = 24;
 
   private static ServerProcess server;
   private static HttpProbe http;
@@ -149,17 +152,34 @@ final class SmallHeapTest {
     return NewMessage.newBuilder().setPayload(ByteString.copyFrom(new byte[bytes])).build();
   }
 
+  /** A stream that may have a thousand messages and reads none. */
+  private static ClientCall<ConsumeRequest, ConsumeResponse> consumeSilently(String queue) {
+    ClientCall<ConsumeRequest, ConsumeResponse> call =
+        channel.newCall(QueuesGrpc.getConsumeMethod(), CallOptions.DEFAULT);
+    call.start(new ClientCall.Listener<>() {}, new Metadata());
+    call.sendMessage(
+        ConsumeRequest.newBuilder()
+            .setOpen(ConsumeRequest.Open.newBuilder().setQueue(queue).setPrefetch(1_000))
+            .build());
+    return call;
+  }
+
   @Test
-  void receive_moreThanThereIsMemoryFor_comesInParts() {
+  void largeMessages_comeInParts() {
     assertThat(http.post("/v1/queues", "{\"name\":\"large\"}").status()).isEqualTo(201);
     QueuesGrpc.QueuesBlockingStub queues = QueuesGrpc.newBlockingStub(channel);
     EnqueueRequest ten =
         EnqueueRequest.newBuilder().setQueue("large").addMessages(message(10_000_000)).build();
-    int left = 12;
+    int left = LARGE;
     for (int i = 0; i < left; i++) {
-      // The queue of others with calls that are over may be on its way out.
-      assertThat(queues.withWaitForReady().enqueue(ten).getIdsCount()).isEqualTo(1);
+      assertThat(queues.enqueue(ten).getIdsCount()).isEqualTo(1);
     }
+    ClientCall<ConsumeRequest, ConsumeResponse> silent = consumeSilently("large");
+    Awaitility.await()
+        .atMost(Duration.ofSeconds(30))
+        .until(() -> http.get("/v1/queues/large").json().at("/stats/in_flight").asInt() == LARGE);
+    assertThat(http.get("/v1/queues/large").status()).isEqualTo(200);
+    silent.cancel("enough", null);
     ReceiveRequest all =
         ReceiveRequest.newBuilder().setQueue("large").setMaxMessages(25).setWaitMs(10_000).build();
     while (left > 0) {
