@@ -131,7 +131,9 @@ final class DrainTest {
     var call = beginEnqueue(enqueued);
     await().until(() -> server.openCalls() == 1);
     try (Socket post = beginPost()) {
-      CompletableFuture<Void> closed = CompletableFuture.runAsync(server::close);
+      // Not on the common pool: it may have one thread, which Java's HTTP client needs too.
+      CompletableFuture<Void> closed =
+          CompletableFuture.runAsync(server::close, task -> new Thread(task).start());
       await().until(() -> health() == ServingStatus.NOT_SERVING);
       HttpProbe http = new HttpProbe(server.httpPort());
       await().until(() -> http.get("/readyz").status() == 503);
