@@ -39,8 +39,7 @@ final class ClientProcessTest {
   }
 
   private Process sluice(List<String> jvm, String... arguments) throws Exception {
-    List<String> command = new ArrayList<>();
-    command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
+    List<String> command = JavaCommand.begin();
     command.addAll(jvm);
     command.addAll(List.of("-cp", System.getProperty("java.class.path"), Sluice.class.getName()));
     command.addAll(List.of(arguments));

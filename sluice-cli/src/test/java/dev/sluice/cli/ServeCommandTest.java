@@ -46,8 +46,7 @@ final class ServeCommandTest {
 
   /** In the temporary directory, with stderr in the file {@code log} there. */
   private Process sluice(Map<String, String> environment, String... arguments) throws Exception {
-    List<String> command = new ArrayList<>();
-    command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
+    List<String> command = JavaCommand.begin();
     command.addAll(List.of("-cp", System.getProperty("java.class.path"), Sluice.class.getName()));
     command.addAll(List.of(arguments));
     ProcessBuilder builder =
