@@ -32,6 +32,32 @@ final class DebtHistory {
     return ++next;
   }
 
+  /**
+   * It turns out that so much less was charged just before number {@code event}: it was owed less
+   * ever since, and who asks for another refund must not count that twice.
+   */
+  void correct(long event, long less) {
+    int first = indexOf(event);
+    for (int i = first; i < size; i++) {
+      owed[i] -= less;
+    }
+    // Older ones that are not smaller any more are useless now.
+    int kept = first;
+    while (first < size && kept > 0 && owed[kept - 1] >= owed[first]) {
+      kept--;
+    }
+    if (kept < first) {
+      System.arraycopy(events, first, events, kept, size - first);
+      System.arraycopy(owed, first, owed, kept, size - first);
+      size -= first - kept;
+    }
+  }
+
+  private int indexOf(long event) {
+    int at = Arrays.binarySearch(events, 0, size, event);
+    return at < 0 ? -at - 1 : at;
+  }
+
   private void halve() {
     for (int i = 0; i < size / 2; i++) {
       events[i] = events[2 * i + 1];
@@ -42,8 +68,7 @@ final class DebtHistory {
 
   /** Among the events from number {@code event} on; without limit if there are none. */
   long leastSince(long event) {
-    int at = Arrays.binarySearch(events, 0, size, event);
-    int first = at < 0 ? -at - 1 : at;
+    int first = indexOf(event);
     return first == size ? Long.MAX_VALUE : owed[first];
   }
 }

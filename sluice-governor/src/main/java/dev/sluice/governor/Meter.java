@@ -107,7 +107,7 @@ final class Meter {
     long stillOwed = Math.min(owed, history.leastSince(charge));
     long refunded = Math.min(units(tokens), stillOwed) / unitsPerToken;
     owed -= refunded * unitsPerToken;
-    history.record(owed);
+    history.correct(charge, refunded * unitsPerToken);
     return refunded;
   }
 
