@@ -6,6 +6,7 @@ import java.util.Deque;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.NavigableSet;
+import java.util.Objects;
 import java.util.PriorityQueue;
 import java.util.TreeSet;
 import org.jspecify.annotations.Nullable;
@@ -83,9 +84,13 @@ final class ClassLine {
     }
   }
 
+  private TenantLine lineOf(Waiting waiting) {
+    return Objects.requireNonNull(tenants.get(waiting.demand.tenant()));
+  }
+
   /** The tenant of this head waits for its own budget. */
   void stepAside(Waiting head, long until) {
-    TenantLine tenant = tenants.get(head.demand.tenant());
+    TenantLine tenant = lineOf(head);
     heads.remove(head);
     tenant.aside = true;
     aside.add(new Aside(tenant, until));
@@ -111,7 +116,7 @@ final class ClassLine {
     waiting.inLine = false;
     all.remove(waiting);
     tokens -= waiting.demand.tokens();
-    TenantLine tenant = tenants.get(waiting.demand.tenant());
+    TenantLine tenant = lineOf(waiting);
     boolean wasHead = tenant.waiting.peekFirst() == waiting;
     tenant.waiting.remove(waiting);
     if (wasHead) {

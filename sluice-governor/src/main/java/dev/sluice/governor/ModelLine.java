@@ -107,8 +107,9 @@ final class ModelLine {
 
   private boolean grantOne(long now, Grants grants) {
     for (Rank rank : ranks) {
-      Waiting head = rank.guarantee == null ? null : firstOf(rank, now);
-      if (head != null && rank.guarantee.has(head.demand.tokens(), 0)) {
+      Meter guarantee = rank.guarantee;
+      Waiting head = guarantee == null ? null : firstOf(rank, now);
+      if (guarantee != null && head != null && guarantee.has(head.demand.tokens(), 0)) {
         return tryGrant(head, 0, now, grants) == null;
       }
     }
@@ -129,9 +130,10 @@ final class ModelLine {
   /** A guarantee that accrues later goes before whoever waits now. */
   private void wakeForGuarantees(long now) {
     for (Rank rank : ranks) {
-      Waiting head = rank.guarantee == null ? null : firstOf(rank, now);
-      if (head != null) {
-        wake(now, rank.guarantee.nanosUntil(head.demand.tokens(), 0));
+      Meter guarantee = rank.guarantee;
+      Waiting head = guarantee == null ? null : firstOf(rank, now);
+      if (guarantee != null && head != null) {
+        wake(now, guarantee.nanosUntil(head.demand.tokens(), 0));
       }
     }
   }

@@ -1,5 +1,7 @@
 package dev.sluice.governor;
 
+import org.jspecify.annotations.Nullable;
+
 /** Tokens that were granted and not settled, and where they were charged. Not thread-safe. */
 final class Reservation {
   final Demand demand;
@@ -10,9 +12,15 @@ final class Reservation {
   boolean open = true;
 
   /** Where it was charged, so that it can be refunded there; of no meter if there is none. */
-  record Charge(Meter meter, long tokens, long event) {
-    static Charge of(Meter meter, long tokens) {
+  record Charge(@Nullable Meter meter, long tokens, long event) {
+    static Charge of(@Nullable Meter meter, long tokens) {
       return new Charge(meter, tokens, meter == null ? 0 : meter.charge(tokens));
+    }
+
+    void more(long overused) {
+      if (meter != null) {
+        meter.charge(overused);
+      }
     }
 
     long refund(long unused) {
@@ -36,10 +44,8 @@ final class Reservation {
   long settle(long actual) {
     long unused = demand.tokens() - actual;
     if (unused < 0) {
-      model.meter().charge(-unused);
-      if (tenant.meter() != null) {
-        tenant.meter().charge(-unused);
-      }
+      model.more(-unused);
+      tenant.more(-unused);
       return unused;
     }
     tenant.refund(unused);
