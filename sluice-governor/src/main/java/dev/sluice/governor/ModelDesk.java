@@ -202,7 +202,7 @@ final class ModelDesk {
       String key = key(request);
       Outcome.Granted outcome = keep(reservation, request);
       if (key != null) {
-        remember(key, new TicketState(ids.next("t-"), request, waiting, timer.now()), outcome);
+        remember(key, new TicketState(ids.next('t'), request, waiting, timer.now()), outcome);
       }
       return outcome;
     }
@@ -223,7 +223,7 @@ final class ModelDesk {
 
   private Outcome queue(TokenRequest request, Waiting waiting) {
     long now = timer.now();
-    TicketState ticket = new TicketState(ids.next("t-"), request, waiting, now);
+    TicketState ticket = new TicketState(ids.next('t'), request, waiting, now);
     tickets.put(ticket.id, ticket);
     places.put(waiting, ticket);
     String key = key(request);
@@ -245,7 +245,7 @@ final class ModelDesk {
   }
 
   private Outcome.Granted keep(Reservation reservation, TokenRequest request) {
-    String id = ids.next("r-");
+    String id = ids.next('r');
     long tokens = reservation.demand.tokens();
     consumed += tokens;
     Grant grant =
@@ -452,6 +452,17 @@ final class ModelDesk {
 
   Counts counts() {
     return atDesk(() -> new Counts(total, accepted, total - accepted, consumed, refills));
+  }
+
+  GovernorStatus.Model status() {
+    return atDesk(
+        () ->
+            GovernorStatus.Model.of(
+                model,
+                budget,
+                line.available(),
+                queueLengths(),
+                new Counts(total, accepted, total - accepted, consumed, refills)));
   }
 
   long available() {

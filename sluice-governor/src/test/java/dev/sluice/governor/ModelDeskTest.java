@@ -27,7 +27,7 @@ class ModelDeskTest {
   }
 
   private ModelDesk desk(ModelBudget budget) {
-    return new ModelDesk("sonnet", budget, RULES, timer, new Ids());
+    return new ModelDesk("sonnet", budget, RULES, timer, new Ids(0));
   }
 
   private static TokenRequest of(long tokens, String priority) {
@@ -99,8 +99,8 @@ class ModelDeskTest {
     timer.advance(SECOND);
     assertThat(granted(desk.poll(polled).orElseThrow()).tokens()).isEqualTo(4_000);
     assertThat(desk.poll(polled)).isEmpty();
-    assertThat(desk.poll("t-none")).isEmpty();
-    assertThat(desk.await("t-none")).isEmpty();
+    assertThat(desk.poll("t0-none")).isEmpty();
+    assertThat(desk.await("t0-none")).isEmpty();
   }
 
   @Test
@@ -225,9 +225,9 @@ class ModelDeskTest {
     assertThat(tooMuch.message()).contains("210000").contains("210001");
     assertThat(desk.request(of(Long.MAX_VALUE, P0))).isInstanceOf(Outcome.Refused.class);
     assertThat(desk.available()).isEqualTo(300_000);
-    assertThatThrownBy(() -> desk.settleOnce("r-none", -1))
+    assertThatThrownBy(() -> desk.settleOnce("r0-none", -1))
         .isInstanceOf(IllegalArgumentException.class);
-    assertThat(desk.settleOnce("r-none", 1)).isEmpty();
+    assertThat(desk.settleOnce("r0-none", 1)).isEmpty();
   }
 
   @Test
