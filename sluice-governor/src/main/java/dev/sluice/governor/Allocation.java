@@ -1,0 +1,15 @@
+package dev.sluice.governor;
+
+/**
+ * What the share of a class means.
+ *
+ * @since 0.1
+ */
+public enum Allocation {
+  /** A class is granted only while usage stays under its share of the capacity. */
+  CEILING,
+  /** A class is granted its share of what it asks for, and must make do with that. */
+  SCALE,
+  /** Shares mean nothing: classes only order the line. */
+  OFF
+}

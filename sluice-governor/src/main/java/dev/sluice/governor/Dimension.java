@@ -1,0 +1,21 @@
+package dev.sluice.governor;
+
+/**
+ * What can be short.
+ *
+ * @since 0.1
+ */
+public enum Dimension {
+  /** Tokens of the model. */
+  TOKENS,
+  /** Tokens that the class may have: the rest is kept for the classes above. */
+  CLASS,
+  /** Tokens of the tenant. */
+  TENANT,
+  /** Requests in a time. */
+  REQUESTS,
+  /** Requests at once. */
+  CONCURRENCY,
+  /** Nothing is short, but others are in line before. */
+  LINE
+}

@@ -1,0 +1,128 @@
+package dev.sluice.governor;
+
+import java.math.BigInteger;
+
+/**
+ * Tokens that accrue evenly, up to a capacity. Kept as what is owed to a full bucket, in units of
+ * which both a token and a nanosecond have a whole number, so that nothing is ever rounded.
+ *
+ * <p>Charging is unconditional: usage may turn out higher than what was reserved, and the meter is
+ * then below zero until time has made up for it. Not thread-safe.
+ */
+final class Meter {
+  private static final long MAX_UNITS = Long.MAX_VALUE / 4;
+
+  private final long capacity;
+  private final long unitsPerToken;
+  private final long unitsPerNano;
+  private final DebtHistory history = new DebtHistory();
+  private long owed;
+  private long at;
+
+  private Meter(long capacity, long unitsPerToken, long unitsPerNano, long now) {
+    this.capacity = capacity;
+    this.unitsPerToken = unitsPerToken;
+    this.unitsPerNano = unitsPerNano;
+    this.at = now;
+  }
+
+  /**
+   * Full at {@code now}.
+   *
+   * @throws IllegalArgumentException if no exact units fit into 64 bits
+   */
+  static Meter full(long capacity, long tokens, long periodNanos, long now) {
+    if (capacity <= 0 || tokens <= 0 || periodNanos <= 0) {
+      throw new IllegalArgumentException(
+          "capacity and rate must be positive: capacity=%d, tokens=%d, periodNanos=%d"
+              .formatted(capacity, tokens, periodNanos));
+    }
+    long divisor = BigInteger.valueOf(tokens).gcd(BigInteger.valueOf(periodNanos)).longValue();
+    long unitsPerToken = periodNanos / divisor;
+    if (capacity > MAX_UNITS / unitsPerToken) {
+      throw new IllegalArgumentException(
+          "capacity must be at most %d at %d tokens in %d ns: %d"
+              .formatted(MAX_UNITS / unitsPerToken, tokens, periodNanos, capacity));
+    }
+    return new Meter(capacity, unitsPerToken, tokens / divisor, now);
+  }
+
+  long capacity() {
+    return capacity;
+  }
+
+  /** Lets time pass; an earlier instant than before changes nothing. True if anything accrued. */
+  boolean advance(long now) {
+    long elapsed = now - at;
+    if (elapsed <= 0) {
+      return false;
+    }
+    at = now;
+    if (owed == 0) {
+      return false;
+    }
+    owed = elapsed > owed / unitsPerNano ? 0 : owed - elapsed * unitsPerNano;
+    return true;
+  }
+
+  /** Whole tokens that are there, less than zero after overuse. */
+  long available() {
+    return Math.floorDiv(capacity * unitsPerToken - owed, unitsPerToken);
+  }
+
+  /** Whether {@code tokens} can be taken so that {@code floor} tokens are left. */
+  boolean has(long tokens, long floor) {
+    return room(floor) >= units(tokens);
+  }
+
+  /** Nanoseconds until that is so if nobody takes any; 0 if it is so now. */
+  long nanosUntil(long tokens, long floor) {
+    long missing = units(tokens) - room(floor);
+    return missing <= 0 ? 0 : (missing + unitsPerNano - 1) / unitsPerNano;
+  }
+
+  private long room(long floor) {
+    return units(capacity - floor) - owed;
+  }
+
+  private long units(long tokens) {
+    return tokens > MAX_UNITS / unitsPerToken ? MAX_UNITS : tokens * unitsPerToken;
+  }
+
+  /** Takes them, there or not; what is returned is for {@link #refund}. */
+  long charge(long tokens) {
+    long event = history.record(owed);
+    owed = Math.min(MAX_UNITS, owed + units(tokens));
+    return event;
+  }
+
+  /**
+   * Gives back up to {@code tokens} of a charge: never more than what has been owed ever since, for
+   * the rest has come back by itself, and was given to others.
+   *
+   * @param charge what {@link #charge} returned
+   * @return whole tokens given back
+   */
+  long refund(long tokens, long charge) {
+    long stillOwed = Math.min(owed, history.leastSince(charge));
+    long refunded = Math.min(units(tokens), stillOwed) / unitsPerToken;
+    owed -= refunded * unitsPerToken;
+    history.correct(charge, refunded * unitsPerToken);
+    return refunded;
+  }
+
+  /** Makes it hold at most so many tokens; never more than before. */
+  void lowerTo(long tokens) {
+    owed = Math.max(owed, units(capacity) - units(Math.max(0, tokens)));
+  }
+
+  /** Owed, in tokens, rounded up: what a restart has to know. */
+  long owedTokens() {
+    return (owed + unitsPerToken - 1) / unitsPerToken;
+  }
+
+  /** Owes at least so many tokens. */
+  void owe(long tokens) {
+    owed = Math.max(owed, units(tokens));
+  }
+}

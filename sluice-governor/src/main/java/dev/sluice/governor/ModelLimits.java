@@ -1,0 +1,44 @@
+package dev.sluice.governor;
+
+import java.util.List;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What a model's line has to keep.
+ *
+ * @param tokens of the model
+ * @param requests in a time; null for any number
+ * @param concurrency requests at once; 0 for any number
+ * @param classes the first goes first
+ * @param tenants budgets inside the model, by tenant
+ * @param otherTenants the budget of each tenant without one of its own; null for none
+ */
+record ModelLimits(
+    Rate tokens,
+    @Nullable Rate requests,
+    int concurrency,
+    List<ClassLimit> classes,
+    Map<String, Rate> tenants,
+    @Nullable Rate otherTenants) {
+
+  /** So many in a period, in bursts of the capacity. */
+  record Rate(long capacity, long amount, long periodNanos) {
+    Meter meter(long now) {
+      return Meter.full(capacity, amount, periodNanos, now);
+    }
+  }
+
+  /**
+   * A class.
+   *
+   * @param ceiling how much of the capacity may be in use for this class to be granted anything
+   * @param guarantee what it gets whoever else is there; null for nothing
+   */
+  record ClassLimit(String name, long ceiling, @Nullable Rate guarantee) {}
+
+  @Nullable Rate tenant(String name) {
+    Rate own = tenants.get(name);
+    return own == null ? otherTenants : own;
+  }
+}

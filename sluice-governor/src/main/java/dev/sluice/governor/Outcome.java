@@ -1,0 +1,102 @@
+package dev.sluice.governor;
+
+/**
+ * What became of a request.
+ *
+ * @since 0.1
+ */
+public sealed interface Outcome {
+  /**
+   * The model that was asked for.
+   *
+   * @return its name
+   */
+  String model();
+
+  /**
+   * The class of the request.
+   *
+   * @return its name
+   */
+  String priority();
+
+  /**
+   * Tokens that the model has left.
+   *
+   * @return less than zero after usage beyond what was reserved
+   */
+  long remaining();
+
+  /**
+   * Go: the tokens are reserved, until they are settled.
+   *
+   * @param tokens granted; less than asked for in the mode {@link Allocation#SCALE}
+   * @param requestedTokens asked for
+   * @param reservation to be settled with what was used
+   */
+  record Granted(
+      String model,
+      String priority,
+      long tokens,
+      long requestedTokens,
+      long remaining,
+      String reservation)
+      implements Outcome {}
+
+  /**
+   * Not yet: it is in line.
+   *
+   * @param tokens asked for
+   * @param waitMs what this alone would have to wait for its tokens; no less will do
+   * @param queuePosition from 1, over all classes
+   * @param etaMs until its turn, if nothing changes
+   * @param binding what is short
+   * @param ticket its place in line
+   */
+  record Queued(
+      String model,
+      String priority,
+      long tokens,
+      long remaining,
+      long waitMs,
+      int queuePosition,
+      long etaMs,
+      Dimension binding,
+      String ticket)
+      implements Outcome {}
+
+  /**
+   * No: it is not in line, and nothing was taken.
+   *
+   * @param tokens asked for
+   * @param reason what kind of no
+   * @param message the rule and the value
+   */
+  record Refused(
+      String model, String priority, long tokens, long remaining, Reason reason, String message)
+      implements Outcome {}
+
+  /** Kinds of no. */
+  enum Reason {
+    /** More than can ever be granted. */
+    EXCEEDS_CAPACITY("more than can ever be granted"),
+    /** Too many are in line. */
+    LINE_FULL("too many are in line"),
+    /** Its deadline has come before its turn. */
+    DEADLINE("its deadline came before its turn"),
+    /** Nobody asked for its ticket. */
+    ABANDONED("nobody asked for it for %s"),
+    /** It was told to leave. */
+    CANCELLED("it was cancelled");
+
+    private final String words;
+
+    Reason(String words) {
+      this.words = words;
+    }
+
+    String inWords() {
+      return words;
+    }
+  }
+}

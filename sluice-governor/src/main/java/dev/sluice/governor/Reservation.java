@@ -1,0 +1,55 @@
+package dev.sluice.governor;
+
+import org.jspecify.annotations.Nullable;
+
+/** Tokens that were granted and not settled, and where they were charged. Not thread-safe. */
+final class Reservation {
+  final Demand demand;
+  final long grantedAt;
+  private final Charge model;
+  private final Charge tenant;
+  private final Charge guarantee;
+  boolean open = true;
+
+  /** Where it was charged, so that it can be refunded there; of no meter if there is none. */
+  record Charge(@Nullable Meter meter, long tokens, long event) {
+    static Charge of(@Nullable Meter meter, long tokens) {
+      return new Charge(meter, tokens, meter == null ? 0 : meter.charge(tokens));
+    }
+
+    void more(long overused) {
+      if (meter != null) {
+        meter.charge(overused);
+      }
+    }
+
+    long refund(long unused) {
+      return meter == null ? 0 : meter.refund(Math.min(tokens, unused), event);
+    }
+  }
+
+  Reservation(Demand demand, long grantedAt, Charge model, Charge tenant, Charge guarantee) {
+    this.demand = demand;
+    this.grantedAt = grantedAt;
+    this.model = model;
+    this.tenant = tenant;
+    this.guarantee = guarantee;
+  }
+
+  /**
+   * It was {@code actual} tokens in the end.
+   *
+   * @return tokens that came back to the model; less than zero for those charged on top
+   */
+  long settle(long actual) {
+    long unused = demand.tokens() - actual;
+    if (unused < 0) {
+      model.more(-unused);
+      tenant.more(-unused);
+      return unused;
+    }
+    tenant.refund(unused);
+    guarantee.refund(unused);
+    return model.refund(unused);
+  }
+}

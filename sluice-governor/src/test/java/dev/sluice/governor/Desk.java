@@ -1,0 +1,84 @@
+package dev.sluice.governor;
+
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/** A model's line at a virtual time, whose wake-ups are never missed. */
+final class Desk {
+  static final long MS = 1_000_000L;
+  static final long SECOND = 1_000 * MS;
+  static final long MINUTE = 60 * SECOND;
+
+  /** The seed's first model. */
+  static final ModelLimits.Rate SONNET = new ModelLimits.Rate(300_000, 240_000, MINUTE);
+
+  final ModelLine line;
+  final Map<Waiting, Reservation> granted = new LinkedHashMap<>();
+  final List<Long> grantTimes = new ArrayList<>();
+  long now;
+
+  Desk(ModelLimits limits) {
+    line = new ModelLine(limits, 0);
+  }
+
+  /** Three classes that may use so much of the capacity, without tenants. */
+  static ModelLimits limits(ModelLimits.Rate tokens, double... shares) {
+    return new ModelLimits(tokens, null, 0, classes(tokens, shares), Map.of(), null);
+  }
+
+  static List<ModelLimits.ClassLimit> classes(ModelLimits.Rate tokens, double... shares) {
+    List<ModelLimits.ClassLimit> classes = new ArrayList<>();
+    for (double share : shares) {
+      long ceiling = (long) (share * tokens.capacity());
+      classes.add(new ModelLimits.ClassLimit("P" + classes.size(), ceiling, null));
+    }
+    return classes;
+  }
+
+  Waiting ask(int rank, long tokens) {
+    return ask("tenant", rank, tokens);
+  }
+
+  Waiting ask(String tenant, int rank, long tokens) {
+    Waiting waiting = line.enter(new Demand(tenant, 1, rank, tokens), now);
+    drain();
+    return waiting;
+  }
+
+  void drain() {
+    line.drain(
+        now,
+        (waiting, reservation) -> {
+          granted.put(waiting, reservation);
+          grantTimes.add(now);
+        });
+  }
+
+  /** Time goes on, and whoever can go meanwhile goes at the first moment. */
+  void advanceTo(long until) {
+    while (line.wakeAt() <= until && line.waiting() > 0) {
+      now = Math.max(now, line.wakeAt());
+      drain();
+    }
+    now = Math.max(now, until);
+    drain();
+  }
+
+  boolean isGranted(Waiting waiting) {
+    return granted.containsKey(waiting);
+  }
+
+  @Nullable Reservation reservation(Waiting waiting) {
+    return granted.get(waiting);
+  }
+
+  long settle(Waiting waiting, long actual) {
+    line.advance(now);
+    long back = line.settle(granted.get(waiting), actual);
+    drain();
+    return back;
+  }
+}

@@ -1,0 +1,85 @@
+package dev.sluice.governor;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Test;
+
+class GovernorTest {
+  private static final String SONNET = "AX9F7E2B-sonnet-4-5";
+
+  private static ModelBudget off(long target, long burst) {
+    return ModelBudget.of(target, burst, Allocation.OFF);
+  }
+
+  private static BudgetConfig config(Map<String, ModelBudget> models) {
+    return new BudgetConfig(models, DeskRules.DEFAULTS, java.util.List.of());
+  }
+
+  @Test
+  void status_isTheSeedsSample() {
+    VirtualTimer timer = new VirtualTimer();
+    try (Governor governor =
+        Governor.create(config(Map.of(SONNET, off(240_000, 300_000))), timer)) {
+      governor.request(SONNET, 63_000, "P0_clinical");
+      GovernorStatus.Model sonnet = governor.status().buckets().get(SONNET);
+      assertThat(sonnet.capacity()).isEqualTo(300_000);
+      assertThat(sonnet.available()).isEqualTo(237_000);
+      assertThat(sonnet.utilizationPct()).isEqualTo("21.00");
+      assertThat(sonnet.refillRate()).isEqualTo(4_000);
+      assertThat(sonnet.queueLengths().keySet())
+          .containsExactly("P0_clinical", "P1_user", "P2_batch");
+      for (int i = 0; i < 3; i++) {
+        governor.request(SONNET, 290_000, "P1_user");
+      }
+      for (int i = 0; i < 12; i++) {
+        governor.request(SONNET, 290_000, "P2_batch");
+      }
+      assertThat(governor.status().buckets().get(SONNET).queueLengths())
+          .isEqualTo(Map.of("P0_clinical", 0, "P1_user", 3, "P2_batch", 12));
+    }
+  }
+
+  @Test
+  void models_areApart_andUnknownOnesRefused() {
+    try (Governor governor = Governor.create(BudgetFile.shipped())) {
+      assertThat(governor.request("GE6D8A4F", 400_000, "P0_clinical"))
+          .isInstanceOf(Outcome.Granted.class);
+      assertThat(governor.request("deepseek-r1", 1_000, "P2_batch"))
+          .isInstanceOf(Outcome.Granted.class);
+      assertThatThrownBy(() -> governor.request("gpt", 1, "P1_user"))
+          .isInstanceOf(IllegalArgumentException.class)
+          .hasMessageContaining("deepseek-r1")
+          .hasMessageContaining("gpt");
+    }
+  }
+
+  @Test
+  void realTime_servesTheLine() throws Exception {
+    try (Governor governor = Governor.create(config(Map.of("m", off(60_000, 1_000))))) {
+      governor.request("m", 1_000, "P0_clinical");
+      Outcome.Queued queued = (Outcome.Queued) governor.request("m", 100, "P1_user");
+      CompletableFuture<Outcome> outcome = governor.await(queued.ticket()).orElseThrow();
+      Outcome.Granted granted = (Outcome.Granted) outcome.get(20, TimeUnit.SECONDS);
+      assertThat(governor.settle(granted.reservation(), 50)).isPresent();
+      assertThat(governor.settle(granted.reservation(), 50)).isEmpty();
+      assertThat(governor.extend(granted.reservation())).isFalse();
+    }
+  }
+
+  @Test
+  void idsOfNobody_areNobodys() {
+    try (Governor governor = Governor.create(BudgetFile.shipped())) {
+      for (String id : new String[] {"", "t", "t-", "t9-1", "tx-1", "t99999999999-1", "t-1-"}) {
+        assertThat(governor.poll(id)).isEmpty();
+        assertThat(governor.await(id)).isEmpty();
+        assertThat(governor.cancel(id)).isFalse();
+        assertThat(governor.settle(id, 1)).isEmpty();
+        assertThat(governor.extend(id)).isFalse();
+      }
+    }
+  }
+}
