@@ -46,7 +46,9 @@ changed_since() {
 install_if_absent() {
   local package missing=()
   for package in "$@"; do
-    dpkg -s "$package" >/dev/null 2>&1 || missing+=("$package")
+    # A package that was removed is still known, by its configuration.
+    [[ "$(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null)" == installed ]] ||
+      missing+=("$package")
   done
   ((${#missing[@]})) || return 0
   echo "installing ${missing[*]} ..." >&2
