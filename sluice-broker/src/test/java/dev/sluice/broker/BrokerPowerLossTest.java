@@ -50,7 +50,7 @@ final class BrokerPowerLossTest {
   void brokerThatNeverSyncs_failsThis() throws Exception {
     Path dir = temp.resolve("broker");
     driver.cycle(dir, "power", 1);
-    driver.cycle(dir, "nosync", MAX_MILLIS);
+    driver.cycleUntilConfirmed(dir, "nosync");
     Path image = temp.resolve("image");
     cut(dir, image, Cut.EARLIEST);
     Path ledger = Files.copy(driver.ledger, temp.resolve("copy"));

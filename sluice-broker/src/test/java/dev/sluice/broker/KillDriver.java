@@ -27,6 +27,20 @@ final class KillDriver {
 
   /** Runs a broker under load for a while, in which it may not even get to its feet. */
   void cycle(Path dir, String kind, int maxMillis) throws IOException, InterruptedException {
+    cycle(dir, kind, () -> Thread.sleep(random.nextInt(maxMillis)));
+  }
+
+  /** Runs a broker under load until it has confirmed messages that nobody acknowledged. */
+  void cycleUntilConfirmed(Path dir, String kind) throws IOException, InterruptedException {
+    int run = KillHistory.read(ledger).run + 1;
+    cycle(dir, kind, () -> await().until(() -> KillHistory.read(ledger).hasUntouched(run)));
+  }
+
+  private interface Work {
+    void await() throws InterruptedException;
+  }
+
+  private void cycle(Path dir, String kind, Work work) throws IOException, InterruptedException {
     Process child =
         ChildJvm.start(
             List.of(),
@@ -40,7 +54,7 @@ final class KillDriver {
       if (!whileItOpens) {
         assertThat(child.inputReader().readLine()).isEqualTo("ready");
       }
-      Thread.sleep(random.nextInt(maxMillis));
+      work.await();
       assertThat(child.isAlive()).as("the process has not ended by itself").isTrue();
     } finally {
       child.destroyForcibly().waitFor();

@@ -142,6 +142,12 @@ final class KillHistory {
     return drained;
   }
 
+  /** Whether a message was confirmed in {@code run} that no consumer has got. */
+  boolean hasUntouched(int run) {
+    return sent.values().stream()
+        .anyMatch(each -> each.run == run && each.id != null && each.leases.isEmpty());
+  }
+
   private void line(String[] words) {
     switch (words[0]) {
       case "open" -> run++;
