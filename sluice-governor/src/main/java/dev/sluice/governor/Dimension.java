@@ -17,5 +17,9 @@ public enum Dimension {
   /** Requests at once. */
   CONCURRENCY,
   /** Nothing is short, but others are in line before. */
-  LINE
+  LINE,
+  /** The provider said to come back later. */
+  PROVIDER,
+  /** Nothing is short. */
+  NONE
 }

@@ -1,10 +1,7 @@
 package dev.sluice.governor;
 
-import java.time.Instant;
-import java.util.ArrayList;
-import java.util.LinkedHashMap;
+import java.nio.file.Path;
 import java.util.List;
-import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 
@@ -16,42 +13,53 @@ import java.util.concurrent.CompletableFuture;
  * @since 0.1
  */
 public final class Governor implements AutoCloseable {
-  private final GovernorTimer timer;
-  private final Map<String, ModelDesk> desks = new LinkedHashMap<>();
-  private final List<ModelDesk> byNumber = new ArrayList<>();
+  private final BudgetStore store;
 
-  private Governor(BudgetConfig config, GovernorTimer timer) {
-    this.timer = timer;
-    config
-        .models()
-        .forEach(
-            (model, budget) -> {
-              ModelDesk desk =
-                  new ModelDesk(model, budget, config.rules(), timer, new Ids(byNumber.size()));
-              desks.put(model, desk);
-              byNumber.add(desk);
-            });
+  private Governor(BudgetConfig config, BudgetStore.Opener opener) {
+    this.store = opener.open(config, BudgetListener.NONE);
   }
 
   /**
-   * Begins with full budgets.
+   * Keeps everything in memory, and begins with full budgets.
    *
    * @param config the models
    * @return to be closed
    */
   public static Governor create(BudgetConfig config) {
-    return new Governor(config, GovernorTimer.system());
+    return over(config, LocalBudgetStore.inMemory(GovernorTimer.system()));
+  }
+
+  /**
+   * Keeps levels and reservations in a directory: a restart is no fresh burst.
+   *
+   * @param config the models
+   * @param directory is made if it is not there
+   * @return to be closed
+   */
+  public static Governor open(BudgetConfig config, Path directory) {
+    throw new UnsupportedOperationException("soon");
+  }
+
+  /**
+   * Keeps everything in a store that others may share.
+   *
+   * @param config the models
+   * @param opener of the store
+   * @return to be closed
+   */
+  public static Governor over(BudgetConfig config, BudgetStore.Opener opener) {
+    return new Governor(config, opener);
   }
 
   /** With another time. */
   static Governor create(BudgetConfig config, GovernorTimer timer) {
-    return new Governor(config, timer);
+    return over(config, LocalBudgetStore.inMemory(timer));
   }
 
   /**
    * Asks for tokens: granted, put in line, or refused, at once.
    *
-   * @param model which model
+   * @param model which model, or a route of several
    * @param tokens input and output together
    * @param priority its class
    * @return what became of it
@@ -69,53 +77,50 @@ public final class Governor implements AutoCloseable {
    * @throws IllegalArgumentException if there is no such model or class, or no tokens
    */
   public Outcome request(TokenRequest request) {
-    return desk(request.model()).request(request);
-  }
-
-  private ModelDesk desk(String model) {
-    ModelDesk desk = desks.get(model);
-    if (desk == null) {
-      throw new IllegalArgumentException(
-          "model must be one of %s: %s".formatted(desks.keySet(), model));
-    }
-    return desk;
-  }
-
-  private Optional<ModelDesk> deskOf(String id) {
-    int number = Ids.deskOf(id);
-    return number >= 0 && number < byNumber.size()
-        ? Optional.of(byNumber.get(number))
-        : Optional.empty();
+    return Waits.get(store.request(request));
   }
 
   /**
-   * How a ticket stands. A grant that is returned is claimed by that, and the ticket over.
+   * What would become of a request; nothing changes by this.
+   *
+   * @param request what for
+   * @return what would happen now, and why
+   * @throws IllegalArgumentException if there is no such model or class, or no tokens
+   */
+  public Explanation explain(TokenRequest request) {
+    return Waits.get(store.explain(request));
+  }
+
+  /**
+   * How a ticket stands. Until its grant is settled, the answer stays the same.
    *
    * @param ticket of {@link Outcome.Queued}
    * @return empty if there is no such ticket any more
    */
   public Optional<Outcome> poll(String ticket) {
-    return deskOf(ticket).flatMap(desk -> desk.poll(ticket));
+    return Waits.get(store.poll(ticket));
   }
 
   /**
-   * What comes of a ticket.
+   * What comes of a ticket. Whoever does not want to wait any longer cancels the future; the ticket
+   * stays in line as if it had been polled then.
    *
    * @param ticket of {@link Outcome.Queued}
-   * @return completes when it is granted or refused; empty if there is no such ticket any more
+   * @return completes when it is granted or refused; with nothing if there is no such ticket any
+   *     more
    */
-  public Optional<CompletableFuture<Outcome>> await(String ticket) {
-    return deskOf(ticket).flatMap(desk -> desk.await(ticket));
+  public CompletableFuture<Optional<Outcome>> await(String ticket) {
+    return store.await(ticket);
   }
 
   /**
-   * Leaves the line, or gives back what was granted and not claimed.
+   * Leaves the line, or gives back what was granted.
    *
    * @param ticket of {@link Outcome.Queued}
    * @return false if there is no such ticket any more
    */
   public boolean cancel(String ticket) {
-    return deskOf(ticket).map(desk -> desk.cancel(ticket)).orElse(false);
+    return Waits.get(store.cancel(ticket));
   }
 
   /**
@@ -127,10 +132,7 @@ public final class Governor implements AutoCloseable {
    * @throws IllegalArgumentException if it is less than 0
    */
   public Optional<Settlement> settle(String reservation, long actualTokens) {
-    if (actualTokens < 0) {
-      throw new IllegalArgumentException("actual tokens must not be negative: " + actualTokens);
-    }
-    return deskOf(reservation).flatMap(desk -> desk.settleOnce(reservation, actualTokens));
+    return Waits.get(store.settle(reservation, actualTokens));
   }
 
   /**
@@ -140,7 +142,29 @@ public final class Governor implements AutoCloseable {
    * @return false if it has ended
    */
   public boolean extend(String reservation) {
-    return deskOf(reservation).map(desk -> desk.extend(reservation)).orElse(false);
+    return Waits.get(store.extend(reservation));
+  }
+
+  /**
+   * Tells how the provider answered: what it has left, or that it wants a pause, is gone by from
+   * now on.
+   *
+   * @param model whose provider
+   * @param answer of any call
+   * @throws IllegalArgumentException if there is no such model
+   */
+  public void feedback(String model, ProviderAnswer answer) {
+    throw new UnsupportedOperationException("soon");
+  }
+
+  /**
+   * Goes by another configuration from now on; levels, lines and reservations stay.
+   *
+   * @param config the models
+   * @throws IllegalArgumentException if it cannot; nothing has changed then
+   */
+  public void reload(BudgetConfig config) {
+    Waits.get(store.reload(config));
   }
 
   /**
@@ -149,14 +173,21 @@ public final class Governor implements AutoCloseable {
    * @return at this moment
    */
   public GovernorStatus status() {
-    Map<String, GovernorStatus.Model> buckets = new LinkedHashMap<>();
-    desks.forEach((model, desk) -> buckets.put(model, desk.status()));
-    return new GovernorStatus(buckets, Instant.now());
+    return Waits.get(store.status());
   }
 
-  /** Whoever is in line stays without an answer. */
+  /**
+   * What somebody should look at.
+   *
+   * @return of all models
+   */
+  public List<Alert> alerts() {
+    return status().buckets().values().stream().flatMap(each -> each.alerts().stream()).toList();
+  }
+
+  /** Whoever is in line is told that it is over. */
   @Override
   public void close() {
-    timer.close();
+    store.close();
   }
 }

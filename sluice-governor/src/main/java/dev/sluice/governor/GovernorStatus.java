@@ -3,6 +3,7 @@ package dev.sluice.governor;
 import java.time.Instant;
 import java.util.Collections;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 
@@ -25,46 +26,66 @@ public record GovernorStatus(Map<String, Model> buckets, Instant timestamp) {
    * @param model its name
    * @param capacity the most tokens there are at a time
    * @param available tokens there are now, less than zero after overuse
-   * @param utilizationPct how much of the capacity is in use, with two decimals
    * @param targetTpm tokens that accrue in a minute
-   * @param burstTpm as the capacity
-   * @param refillRate tokens that accrue in a second
+   * @param lastRefill when a decision last found new tokens
    * @param queueLengths those in line, by class
+   * @param running reservations that are not settled
    * @param metrics what was counted
+   * @param audit what an independent count says
+   * @param provider what the provider made of it
+   * @param alerts what somebody should look at
    */
   public record Model(
       String model,
       long capacity,
       long available,
-      String utilizationPct,
       long targetTpm,
-      long burstTpm,
-      double refillRate,
+      Instant lastRefill,
       Map<String, Integer> queueLengths,
-      Counts metrics) {
+      int running,
+      Counts metrics,
+      AuditReport audit,
+      ProviderStanding provider,
+      List<Alert> alerts) {
+    private static final double MINUTE_SECONDS = 60;
+
     /** Keeps the order of the classes. */
     public Model {
       queueLengths = Collections.unmodifiableMap(new LinkedHashMap<>(queueLengths));
+      alerts = List.copyOf(alerts);
     }
 
-    static Model of(
-        String model,
-        ModelBudget budget,
-        long available,
-        Map<String, Integer> queueLengths,
-        Counts metrics) {
-      long capacity = budget.burstTpm();
-      double used = 100.0 * (capacity - available) / capacity;
+    /**
+     * How much of the capacity is in use.
+     *
+     * @return in percent, with two decimals
+     */
+    public String utilizationPct() {
+      return String.format(Locale.ROOT, "%.2f", 100.0 * (capacity - available) / capacity);
+    }
+
+    /**
+     * Tokens that accrue in a second.
+     *
+     * @return the rate that is configured
+     */
+    public double refillRate() {
+      return targetTpm / MINUTE_SECONDS;
+    }
+
+    Model with(AuditReport count, ProviderStanding standing, List<Alert> present) {
       return new Model(
           model,
           capacity,
           available,
-          String.format(Locale.ROOT, "%.2f", used),
-          budget.targetTpm(),
-          capacity,
-          budget.targetTpm() / 60.0,
+          targetTpm,
+          lastRefill,
           queueLengths,
-          metrics);
+          running,
+          metrics,
+          count,
+          standing,
+          present);
     }
   }
 }

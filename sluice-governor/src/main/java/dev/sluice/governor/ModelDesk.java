@@ -67,7 +67,13 @@ final class ModelDesk {
   /** Something is to be looked at then. */
   private record Ending(long at, Runnable look) {}
 
-  ModelDesk(String model, ModelBudget budget, DeskRules rules, GovernorTimer timer, Ids ids) {
+  ModelDesk(
+      String model,
+      ModelBudget budget,
+      DeskRules rules,
+      GovernorTimer timer,
+      Ids ids,
+      BudgetListener listener) {
     this.model = model;
     this.budget = budget;
     this.rules = rules;
@@ -411,7 +417,14 @@ final class ModelDesk {
     drain();
     long reserved = grant.reservation.demand.tokens();
     return Optional.of(
-        new Settlement(reserved, actual, Math.max(0, back), Math.max(0, actual - reserved)));
+        new Settlement(
+            model,
+            grant.reservation.demand.tenant(),
+            reserved,
+            reserved,
+            actual,
+            Math.max(0, back),
+            Math.max(0, actual - reserved)));
   }
 
   /** It lives as long again from now. False if it is over. */
@@ -457,12 +470,18 @@ final class ModelDesk {
   GovernorStatus.Model status() {
     return atDesk(
         () ->
-            GovernorStatus.Model.of(
+            new GovernorStatus.Model(
                 model,
-                budget,
+                budget.burstTpm(),
                 line.available(),
+                budget.targetTpm(),
+                java.time.Instant.now(),
                 queueLengths(),
-                new Counts(total, accepted, total - accepted, consumed, refills)));
+                line.running(),
+                new Counts(total, accepted, total - accepted, consumed, refills),
+                new AuditReport(0, 0, 0, 0),
+                ProviderStanding.UNHEARD,
+                List.of()));
   }
 
   long available() {

@@ -87,7 +87,11 @@ public sealed interface Outcome {
     /** Nobody asked for its ticket. */
     ABANDONED("nobody asked for it for %s"),
     /** It was told to leave. */
-    CANCELLED("it was cancelled");
+    CANCELLED("it was cancelled"),
+    /** Its model or its class is not there any more. */
+    REMOVED("its model or class was removed"),
+    /** The governor was closed. */
+    CLOSED("the governor was closed");
 
     private final String words;
 

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import java.util.Map;
+import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
@@ -62,8 +63,8 @@ class GovernorTest {
     try (Governor governor = Governor.create(config(Map.of("m", off(60_000, 1_000))))) {
       governor.request("m", 1_000, "P0_clinical");
       Outcome.Queued queued = (Outcome.Queued) governor.request("m", 100, "P1_user");
-      CompletableFuture<Outcome> outcome = governor.await(queued.ticket()).orElseThrow();
-      Outcome.Granted granted = (Outcome.Granted) outcome.get(20, TimeUnit.SECONDS);
+      CompletableFuture<Optional<Outcome>> outcome = governor.await(queued.ticket());
+      Outcome.Granted granted = (Outcome.Granted) outcome.get(20, TimeUnit.SECONDS).orElseThrow();
       assertThat(governor.settle(granted.reservation(), 50)).isPresent();
       assertThat(governor.settle(granted.reservation(), 50)).isEmpty();
       assertThat(governor.extend(granted.reservation())).isFalse();
@@ -75,7 +76,7 @@ class GovernorTest {
     try (Governor governor = Governor.create(BudgetFile.shipped())) {
       for (String id : new String[] {"", "t", "t-", "t9-1", "tx-1", "t99999999999-1", "t-1-"}) {
         assertThat(governor.poll(id)).isEmpty();
-        assertThat(governor.await(id)).isEmpty();
+        assertThat(governor.await(id)).isCompletedWithValue(Optional.empty());
         assertThat(governor.cancel(id)).isFalse();
         assertThat(governor.settle(id, 1)).isEmpty();
         assertThat(governor.extend(id)).isFalse();

@@ -27,7 +27,7 @@ class ModelDeskTest {
   }
 
   private ModelDesk desk(ModelBudget budget) {
-    return new ModelDesk("sonnet", budget, RULES, timer, new Ids(0));
+    return new ModelDesk("sonnet", budget, RULES, timer, new Ids(0), BudgetListener.NONE);
   }
 
   private static TokenRequest of(long tokens, String priority) {
@@ -234,11 +234,13 @@ class ModelDeskTest {
   void settle_refundsOrCharges_once() {
     ModelDesk desk = desk(Allocation.OFF);
     String first = granted(desk.request(of(10_000, P1))).reservation();
-    assertThat(desk.settleOnce(first, 4_000)).contains(new Settlement(10_000, 4_000, 6_000, 0));
+    assertThat(desk.settleOnce(first, 4_000))
+        .contains(new Settlement("sonnet", "", 10_000, 10_000, 4_000, 6_000, 0));
     assertThat(desk.settleOnce(first, 4_000)).isEmpty();
     assertThat(desk.available()).isEqualTo(296_000);
     String second = granted(desk.request(of(1_000, P1))).reservation();
-    assertThat(desk.settleOnce(second, 1_500)).contains(new Settlement(1_000, 1_500, 0, 500));
+    assertThat(desk.settleOnce(second, 1_500))
+        .contains(new Settlement("sonnet", "", 1_000, 1_000, 1_500, 0, 500));
     assertThat(desk.available()).isEqualTo(294_500);
     assertThat(desk.counts().tokensConsumed()).isEqualTo(5_500);
   }

@@ -1,0 +1,13 @@
+package dev.sluice.governor;
+
+/**
+ * What an independent count of the granted tokens says.
+ *
+ * @param admittedTokens in the last window, less what was given back
+ * @param limitTokens the most that may be admitted in such a window
+ * @param errorTokens by how much the worst window since the start was above the limit; 0 always
+ * @param worstTokens the most in any window since the start
+ * @since 0.1
+ */
+public record AuditReport(
+    long admittedTokens, long limitTokens, long errorTokens, long worstTokens) {}

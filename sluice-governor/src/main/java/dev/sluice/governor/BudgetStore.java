@@ -1,0 +1,132 @@
+package dev.sluice.governor;
+
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+
+/**
+ * Where budgets, lines and reservations are kept, and where every decision is made: in this process
+ * ({@link LocalBudgetStore}), or somewhere that a fleet shares. What it promises is in the contract
+ * suite. For any number of threads.
+ *
+ * <p>Futures fail with {@link IllegalArgumentException} for an unknown model or class and for
+ * tokens that are not positive.
+ *
+ * @since 0.1
+ */
+public interface BudgetStore extends AutoCloseable {
+  /** Makes a store. */
+  @FunctionalInterface
+  interface Opener {
+    /**
+     * Opens it.
+     *
+     * @param config the models
+     * @param listener is told what is decided here
+     * @return to be closed
+     */
+    BudgetStore open(BudgetConfig config, BudgetListener listener);
+  }
+
+  /**
+   * Granted, put in line, or refused, in one step over all dimensions.
+   *
+   * @param request what for
+   * @return what became of it
+   */
+  CompletableFuture<Outcome> request(TokenRequest request);
+
+  /**
+   * Granted if it can go at once; else nothing happens, and nothing is counted.
+   *
+   * @param request what for
+   * @return empty if it would have to wait
+   */
+  CompletableFuture<Optional<Outcome>> tryNow(TokenRequest request);
+
+  /**
+   * What became of a request with this idempotency key.
+   *
+   * @param request with a key
+   * @return empty if there is none in line and none that is not settled
+   */
+  CompletableFuture<Optional<Outcome>> find(TokenRequest request);
+
+  /**
+   * How a ticket stands. Until its grant is settled, the answer stays the same.
+   *
+   * @param ticket of {@link Outcome.Queued}
+   * @return empty if there is no such ticket any more
+   */
+  CompletableFuture<Optional<Outcome>> poll(String ticket);
+
+  /**
+   * What comes of a ticket. Whoever does not want to wait any longer cancels the future; the ticket
+   * stays in line as if it had been polled then.
+   *
+   * @param ticket of {@link Outcome.Queued}
+   * @return completes when it is decided; with nothing if there is no such ticket any more
+   */
+  CompletableFuture<Optional<Outcome>> await(String ticket);
+
+  /**
+   * Leaves the line, or gives back what was granted.
+   *
+   * @param ticket of {@link Outcome.Queued}
+   * @return false if there is no such ticket any more
+   */
+  CompletableFuture<Boolean> cancel(String ticket);
+
+  /**
+   * Says what was used of a grant.
+   *
+   * @param reservation of {@link Outcome.Granted}
+   * @param actualTokens not less than 0
+   * @return empty if it was settled before or has ended
+   */
+  CompletableFuture<Optional<Settlement>> settle(String reservation, long actualTokens);
+
+  /**
+   * The reservation lives as long again from now.
+   *
+   * @param reservation of {@link Outcome.Granted}
+   * @return false if it has ended
+   */
+  CompletableFuture<Boolean> extend(String reservation);
+
+  /**
+   * What would become of a request.
+   *
+   * @param request what for
+   * @return what would happen now
+   */
+  CompletableFuture<Explanation> explain(TokenRequest request);
+
+  /**
+   * Goes by what the provider said.
+   *
+   * @param model whose provider
+   * @param adjustment stays until the next, except for its pause
+   * @return when it is so
+   */
+  CompletableFuture<Void> adjust(String model, Adjustment adjustment);
+
+  /**
+   * Goes by another configuration from now on. Levels stay: a model that is there before and after
+   * is not refilled by this.
+   *
+   * @param config the models
+   * @return when it is so
+   */
+  CompletableFuture<Void> reload(BudgetConfig config);
+
+  /**
+   * How all models stand.
+   *
+   * @return at this moment
+   */
+  CompletableFuture<GovernorStatus> status();
+
+  /** Whoever is in line is told that it is over. */
+  @Override
+  void close();
+}
