@@ -17,6 +17,8 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
+import java.util.function.Supplier;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -33,6 +35,7 @@ public final class BudgetFile {
           .enable(DeserializationFeature.FAIL_ON_TRAILING_TOKENS)
           .build();
 
+  private static final Set<String> BLOCKS = Set.of("models", "governor", "routes");
   private static final Set<String> OTHER_BLOCKS =
       Set.of("chunking", "streaming", "checkpointing", "observability");
   private static final Set<String> MODEL_KEYS =
@@ -46,7 +49,8 @@ public final class BudgetFile {
           "allocation",
           "priority_classes",
           "minimum_shares",
-          "tenants");
+          "tenants",
+          "estimate_output");
   private static final Set<String> IDLE_MODEL_KEYS =
       Set.of(
           "provider",
@@ -59,15 +63,19 @@ public final class BudgetFile {
           "backoff_max_ms");
   private static final Set<String> TENANT_KEYS = Set.of("target_tpm", "burst_tpm", "weight");
   private static final Set<String> GOVERNOR_KEYS =
-      Set.of("max_line", "ticket_patience_ms", "reservation_life_ms");
-  private static final Set<String> IDLE_GOVERNOR_KEYS =
       Set.of(
-          "redis_url",
-          "queue_name",
+          "max_line",
+          "ticket_patience_ms",
+          "reservation_life_ms",
+          "drain_batch",
           "refill_interval_ms",
           "monitor_interval_ms",
+          "alert_window_ms",
           "alert_threshold_429",
-          "alert_threshold_tpm_variance");
+          "alert_from_requests",
+          "alert_queue_length");
+  private static final Set<String> IDLE_GOVERNOR_KEYS =
+      Set.of("redis_url", "queue_name", "alert_threshold_tpm_variance");
 
   private final List<String> withoutEffect = new ArrayList<>();
 
@@ -128,25 +136,38 @@ public final class BudgetFile {
     for (String key : names(root)) {
       if (OTHER_BLOCKS.contains(key)) {
         withoutEffect.add(key);
-      } else if (!key.equals("models") && !key.equals("governor")) {
-        throw unknown(key, "models, governor, " + OTHER_BLOCKS.stream().sorted().toList());
+      } else if (!BLOCKS.contains(key)) {
+        throw unknown(key, Stream.concat(BLOCKS.stream(), OTHER_BLOCKS.stream()));
       }
     }
     requireObject("models", root.path("models"));
     Map<String, ModelBudget> models = new LinkedHashMap<>();
     for (String name : names(root.path("models"))) {
       String path = "models." + name;
-      try {
-        models.put(name, model(path, root.path("models").path(name)));
-      } catch (IllegalArgumentException wrong) {
-        throw new IllegalArgumentException(within(path, wrong.getMessage()), wrong);
-      }
+      models.put(name, within(path, () -> model(path, root.path("models").path(name))));
     }
-    return new BudgetConfig(models, rules(root.path("governor")), withoutEffect);
+    JsonNode governor = root.path("governor");
+    if (!governor.isMissingNode()) {
+      requireObject("governor", governor);
+      sort("governor", governor, GOVERNOR_KEYS, IDLE_GOVERNOR_KEYS);
+    }
+    return new BudgetConfig(
+        models,
+        within("governor", () -> rules(governor)),
+        within("governor", () -> health(governor)),
+        routes(root.path("routes")),
+        withoutEffect);
   }
 
-  private static String within(String path, @Nullable String message) {
-    return message != null && message.startsWith(path) ? message : path + ": " + message;
+  /** Whatever is wrong there is said with the path. */
+  private static <T> T within(String path, Supplier<T> read) {
+    try {
+      return read.get();
+    } catch (IllegalArgumentException wrong) {
+      String message = String.valueOf(wrong.getMessage());
+      throw new IllegalArgumentException(
+          message.startsWith(path) ? message : path + ": " + message, wrong);
+    }
   }
 
   private ModelBudget model(String path, JsonNode model) {
@@ -160,7 +181,7 @@ public final class BudgetFile {
         burst,
         whole(path, model, "qps", 0L),
         whole(path, model, "rpm", 0L),
-        Math.toIntExact(Math.min(Integer.MAX_VALUE, whole(path, model, "concurrency", 0L))),
+        small(path, model, "concurrency", 0),
         allocation(path, model.path("allocation")),
         model.has("priority_classes")
             ? shares(path + ".priority_classes", model.path("priority_classes"))
@@ -168,7 +189,8 @@ public final class BudgetFile {
         model.has("minimum_shares")
             ? shares(path + ".minimum_shares", model.path("minimum_shares"))
             : Map.of(),
-        tenants(path + ".tenants", model.path("tenants")));
+        tenants(path + ".tenants", model.path("tenants")),
+        flag(path, model, "estimate_output"));
   }
 
   /** In the first minute burst and target go through: that must be what the provider takes. */
@@ -200,11 +222,7 @@ public final class BudgetFile {
     requireObject(path, shares);
     Map<String, Double> found = new LinkedHashMap<>();
     for (String name : names(shares)) {
-      if (!shares.path(name).isNumber()) {
-        throw new IllegalArgumentException(
-            "%s.%s must be a number: %s".formatted(path, name, shares.path(name)));
-      }
-      found.put(name, shares.path(name).doubleValue());
+      found.put(name, number(path + "." + name, shares.path(name)));
     }
     return found;
   }
@@ -222,28 +240,58 @@ public final class BudgetFile {
         found.put(
             name,
             new ModelBudget.TenantBudget(
-                target,
-                whole(own, tenant, "burst_tpm", target),
-                Math.toIntExact(Math.min(Integer.MAX_VALUE, whole(own, tenant, "weight", 1L)))));
+                target, whole(own, tenant, "burst_tpm", target), small(own, tenant, "weight", 1)));
       }
     }
     return found;
   }
 
-  private DeskRules rules(JsonNode governor) {
-    if (governor.isMissingNode()) {
-      return DeskRules.DEFAULTS;
-    }
-    requireObject("governor", governor);
-    sort("governor", governor, GOVERNOR_KEYS, IDLE_GOVERNOR_KEYS);
+  private static DeskRules rules(JsonNode governor) {
     DeskRules usual = DeskRules.DEFAULTS;
     return new DeskRules(
-        Math.toIntExact(
-            Math.min(
-                Integer.MAX_VALUE,
-                whole("governor", governor, "max_line", (long) usual.maxLine()))),
+        small("governor", governor, "max_line", usual.maxLine()),
         millis(governor, "ticket_patience_ms", usual.ticketPatience()),
-        millis(governor, "reservation_life_ms", usual.reservationLife()));
+        millis(governor, "reservation_life_ms", usual.reservationLife()),
+        small("governor", governor, "drain_batch", usual.drainBatch()),
+        millis(governor, "refill_interval_ms", usual.refillInterval()));
+  }
+
+  private static HealthRules health(JsonNode governor) {
+    HealthRules usual = HealthRules.DEFAULTS;
+    JsonNode threshold = governor.path("alert_threshold_429");
+    return new HealthRules(
+        millis(governor, "monitor_interval_ms", usual.interval()),
+        millis(governor, "alert_window_ms", usual.window()),
+        threshold.isMissingNode()
+            ? usual.rejectionThreshold()
+            : number("governor.alert_threshold_429", threshold),
+        small("governor", governor, "alert_from_requests", usual.fromRequests()),
+        small("governor", governor, "alert_queue_length", usual.maxWaiting()));
+  }
+
+  private static Map<String, List<String>> routes(JsonNode routes) {
+    Map<String, List<String>> found = new LinkedHashMap<>();
+    if (!routes.isMissingNode()) {
+      requireObject("routes", routes);
+      for (String name : names(routes)) {
+        found.put(name, route("routes." + name, routes.path(name)));
+      }
+    }
+    return found;
+  }
+
+  private static List<String> route(String path, JsonNode models) {
+    if (!models.isArray()) {
+      throw new IllegalArgumentException(path + " must be a list of models: " + models);
+    }
+    List<String> found = new ArrayList<>();
+    for (JsonNode model : models) {
+      if (!model.isTextual()) {
+        throw new IllegalArgumentException(path + " must be a list of models: " + models);
+      }
+      found.add(model.textValue());
+    }
+    return found;
   }
 
   private static Duration millis(JsonNode governor, String key, Duration usual) {
@@ -258,13 +306,14 @@ public final class BudgetFile {
       if (idle.contains(key)) {
         withoutEffect.add(path + "." + key);
       } else if (!keys.contains(key)) {
-        throw unknown(path + "." + key, keys.stream().sorted().toList().toString());
+        throw unknown(path + "." + key, Stream.concat(keys.stream(), idle.stream()));
       }
     }
   }
 
-  private static IllegalArgumentException unknown(String key, String known) {
-    return new IllegalArgumentException("%s is unknown; known are %s".formatted(key, known));
+  private static IllegalArgumentException unknown(String key, Stream<String> known) {
+    return new IllegalArgumentException(
+        "%s is unknown; known are %s".formatted(key, known.sorted().toList()));
   }
 
   private static List<String> names(JsonNode object) {
@@ -292,5 +341,27 @@ public final class BudgetFile {
               .formatted(path, key, value.isMissingNode() ? "it is missing" : value.toString()));
     }
     return value.longValue();
+  }
+
+  /** As {@link #whole}; what is too large for an int is left to the rule of the value. */
+  private static int small(String path, JsonNode object, String key, int usual) {
+    long value = whole(path, object, key, (long) usual);
+    return (int) Math.max(Integer.MIN_VALUE, Math.min(Integer.MAX_VALUE, value));
+  }
+
+  private static double number(String path, JsonNode value) {
+    if (!value.isNumber()) {
+      throw new IllegalArgumentException("%s must be a number: %s".formatted(path, value));
+    }
+    return value.doubleValue();
+  }
+
+  private static boolean flag(String path, JsonNode object, String key) {
+    JsonNode value = object.path(key);
+    if (!value.isMissingNode() && !value.isBoolean()) {
+      throw new IllegalArgumentException(
+          "%s.%s must be true or false: %s".formatted(path, key, value));
+    }
+    return value.booleanValue();
   }
 }

@@ -1,10 +1,12 @@
 package dev.sluice.governor;
 
+import java.math.BigDecimal;
+import java.util.ArrayList;
 import java.util.Collections;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import org.jspecify.annotations.Nullable;
 
 /**
  * The budget of one model, as {@code token-budget.json} has it.
@@ -18,6 +20,7 @@ import org.jspecify.annotations.Nullable;
  * @param classes the share of each, from 0 (exclusive) to 1, in the order in which they go
  * @param minimumShares what a class gets of the rate whoever else is there, from 0 to 1
  * @param tenants budgets inside this one; that of {@code *} is for each of the others
+ * @param estimateOutput whether to charge what calls have been using of what they ask for
  * @since 0.1
  */
 public record ModelBudget(
@@ -29,7 +32,8 @@ public record ModelBudget(
     Allocation allocation,
     Map<String, Double> classes,
     Map<String, Double> minimumShares,
-    Map<String, TenantBudget> tenants) {
+    Map<String, TenantBudget> tenants,
+    boolean estimateOutput) {
   /** The tenant that stands for all without a budget of their own. */
   public static final String OTHER_TENANTS = "*";
 
@@ -51,32 +55,32 @@ public record ModelBudget(
   public record TenantBudget(long targetTpm, long burstTpm, int weight) {
     /** Checks every part. */
     public TenantBudget {
-      requireBetween("target_tpm of a tenant", targetTpm, 1, MAX_TOKENS);
-      requireBetween("burst_tpm of a tenant", burstTpm, 1, MAX_TOKENS);
-      requireBetween("weight of a tenant", weight, 1, 1_000);
+      Checks.between("target_tpm of a tenant", targetTpm, 1, MAX_TOKENS);
+      Checks.between("burst_tpm of a tenant", burstTpm, 1, MAX_TOKENS);
+      Checks.between("weight of a tenant", weight, 1, 1_000);
     }
   }
 
   /** Checks every part. */
   public ModelBudget {
-    requireBetween("target_tpm", targetTpm, 1, MAX_TOKENS);
-    requireBetween("burst_tpm", burstTpm, 1, MAX_TOKENS);
-    requireBetween("qps", requestsPerSecond, 0, MAX_TOKENS);
-    requireBetween("rpm", requestsPerMinute, 0, MAX_TOKENS);
-    requireBetween("concurrency", concurrency, 0, Integer.MAX_VALUE);
-    requireBetween("the number of priority_classes", classes.size(), 1, MAX_CLASSES);
-    classes.forEach((name, share) -> requireShare("the share of class " + name, share));
-    double guaranteed = 0;
+    Checks.between("target_tpm", targetTpm, 1, MAX_TOKENS);
+    Checks.between("burst_tpm", burstTpm, 1, MAX_TOKENS);
+    Checks.between("qps", requestsPerSecond, 0, MAX_TOKENS);
+    Checks.between("rpm", requestsPerMinute, 0, MAX_TOKENS);
+    Checks.between("concurrency", concurrency, 0, Integer.MAX_VALUE);
+    Checks.between("the number of priority_classes", classes.size(), 1, MAX_CLASSES);
+    classes.forEach((name, share) -> Checks.share("the share of class " + name, share));
+    BigDecimal guaranteed = BigDecimal.ZERO;
     for (Map.Entry<String, Double> each : minimumShares.entrySet()) {
       if (!classes.containsKey(each.getKey())) {
         throw new IllegalArgumentException(
             "minimum_shares must name one of the classes %s: %s"
                 .formatted(classes.keySet(), each.getKey()));
       }
-      requireShare("the minimum share of class " + each.getKey(), each.getValue());
-      guaranteed += each.getValue();
+      Checks.share("the minimum share of class " + each.getKey(), each.getValue());
+      guaranteed = guaranteed.add(BigDecimal.valueOf(each.getValue()));
     }
-    if (guaranteed > 1) {
+    if (guaranteed.compareTo(BigDecimal.ONE) > 0) {
       throw new IllegalArgumentException(
           "minimum_shares must be at most 1 together: " + guaranteed);
     }
@@ -95,7 +99,109 @@ public record ModelBudget(
    */
   public static ModelBudget of(long targetTpm, long burstTpm, Allocation allocation) {
     return new ModelBudget(
-        targetTpm, burstTpm, 0, 0, 0, allocation, USUAL_CLASSES, Map.of(), Map.of());
+        targetTpm, burstTpm, 0, 0, 0, allocation, USUAL_CLASSES, Map.of(), Map.of(), false);
+  }
+
+  /**
+   * The same with limits on requests; both hold.
+   *
+   * @param perSecond 0 for any number
+   * @param perMinute 0 for any number
+   * @return the budget
+   */
+  public ModelBudget withRequests(long perSecond, long perMinute) {
+    return new ModelBudget(
+        targetTpm,
+        burstTpm,
+        perSecond,
+        perMinute,
+        concurrency,
+        allocation,
+        classes,
+        minimumShares,
+        tenants,
+        estimateOutput);
+  }
+
+  /**
+   * The same with a limit on requests at once.
+   *
+   * @param atOnce 0 for any number
+   * @return the budget
+   */
+  public ModelBudget withConcurrency(int atOnce) {
+    return new ModelBudget(
+        targetTpm,
+        burstTpm,
+        requestsPerSecond,
+        requestsPerMinute,
+        atOnce,
+        allocation,
+        classes,
+        minimumShares,
+        tenants,
+        estimateOutput);
+  }
+
+  /**
+   * The same with other classes.
+   *
+   * @param shares the share of each, in the order in which they go
+   * @param minimums what a class gets of the rate whoever else is there
+   * @return the budget
+   */
+  public ModelBudget withClasses(Map<String, Double> shares, Map<String, Double> minimums) {
+    return new ModelBudget(
+        targetTpm,
+        burstTpm,
+        requestsPerSecond,
+        requestsPerMinute,
+        concurrency,
+        allocation,
+        shares,
+        minimums,
+        tenants,
+        estimateOutput);
+  }
+
+  /**
+   * The same with budgets inside it.
+   *
+   * @param budgets by tenant; that of {@code *} is for each of the others
+   * @return the budget
+   */
+  public ModelBudget withTenants(Map<String, TenantBudget> budgets) {
+    return new ModelBudget(
+        targetTpm,
+        burstTpm,
+        requestsPerSecond,
+        requestsPerMinute,
+        concurrency,
+        allocation,
+        classes,
+        minimumShares,
+        budgets,
+        estimateOutput);
+  }
+
+  /**
+   * The same, which charges what calls have been using of what they ask for, or does not.
+   *
+   * @param estimate whether to
+   * @return the budget
+   */
+  public ModelBudget withEstimateOutput(boolean estimate) {
+    return new ModelBudget(
+        targetTpm,
+        burstTpm,
+        requestsPerSecond,
+        requestsPerMinute,
+        concurrency,
+        allocation,
+        classes,
+        minimumShares,
+        tenants,
+        estimate);
   }
 
   private static Map<String, Double> usualClasses() {
@@ -104,20 +210,6 @@ public record ModelBudget(
     classes.put("P1_user", 0.7);
     classes.put("P2_batch", 0.4);
     return Collections.unmodifiableMap(classes);
-  }
-
-  private static void requireBetween(String name, long value, long least, long most) {
-    if (value < least || value > most) {
-      throw new IllegalArgumentException(
-          "%s must be from %d to %d: %d".formatted(name, least, most, value));
-    }
-  }
-
-  private static void requireShare(String name, double share) {
-    // Also false for what is no number.
-    if (!(share > 0 && share <= 1)) {
-      throw new IllegalArgumentException(name + " must be above 0 and at most 1: " + share);
-    }
   }
 
   /** Turns of a tenant for one of weight 1. */
@@ -145,26 +237,31 @@ public record ModelBudget(
     return new ModelLimits.Rate(burst, target, MINUTE_NANOS);
   }
 
-  private ModelLimits.@Nullable Rate requests() {
+  private List<ModelLimits.Rate> requests() {
+    List<ModelLimits.Rate> rates = new ArrayList<>();
     if (requestsPerSecond > 0) {
-      return new ModelLimits.Rate(requestsPerSecond, requestsPerSecond, SECOND_NANOS);
+      rates.add(new ModelLimits.Rate(requestsPerSecond, requestsPerSecond, SECOND_NANOS));
     }
-    return requestsPerMinute > 0
-        ? new ModelLimits.Rate(requestsPerMinute, requestsPerMinute, MINUTE_NANOS)
-        : null;
+    if (requestsPerMinute > 0) {
+      rates.add(new ModelLimits.Rate(requestsPerMinute, requestsPerMinute, MINUTE_NANOS));
+    }
+    return rates;
   }
 
   private ModelLimits.ClassLimit classLimit(Map.Entry<String, Double> each) {
     double share = allocation == Allocation.CEILING ? each.getValue() : 1;
     ModelLimits.Rate guarantee =
         Optional.ofNullable(minimumShares.get(each.getKey()))
-            .map(
-                minimum ->
-                    perMinute(
-                        Math.max(1, (long) (minimum * burstTpm)),
-                        Math.max(1, (long) (minimum * targetTpm))))
+            .map(minimum -> perMinute(part(minimum, burstTpm), part(minimum, targetTpm)))
             .orElse(null);
-    return new ModelLimits.ClassLimit(
-        each.getKey(), Math.max(1, (long) (share * burstTpm)), guarantee);
+    return new ModelLimits.ClassLimit(each.getKey(), part(share, burstTpm), guarantee);
+  }
+
+  /**
+   * The whole tokens of a share, at least 1. As the decimal that was written: 0.29 of 100 is 29,
+   * and not the 28.999999999999996 of binary fractions.
+   */
+  static long part(double share, long tokens) {
+    return Math.max(1, BigDecimal.valueOf(share).multiply(BigDecimal.valueOf(tokens)).longValue());
   }
 }

@@ -8,7 +8,7 @@ import org.jspecify.annotations.Nullable;
  * What a model's line has to keep.
  *
  * @param tokens of the model
- * @param requests in a time; null for any number
+ * @param requests in a time, all of which hold; none for any number
  * @param concurrency requests at once; 0 for any number
  * @param classes the first goes first
  * @param tenants budgets inside the model, by tenant
@@ -16,7 +16,7 @@ import org.jspecify.annotations.Nullable;
  */
 record ModelLimits(
     Rate tokens,
-    @Nullable Rate requests,
+    List<Rate> requests,
     int concurrency,
     List<ClassLimit> classes,
     Map<String, Rate> tenants,

@@ -18,7 +18,7 @@ import org.jspecify.annotations.Nullable;
 final class ModelLine {
   private final ModelLimits limits;
   private final Meter tokens;
-  private final @Nullable Meter requests;
+  private final List<Meter> requests;
   private final List<Rank> ranks = new ArrayList<>();
   private final Map<String, Meter> tenants = new HashMap<>();
   private int waiting;
@@ -46,7 +46,7 @@ final class ModelLine {
   ModelLine(ModelLimits limits, long now) {
     this.limits = limits;
     this.tokens = limits.tokens().meter(now);
-    this.requests = limits.requests() == null ? null : limits.requests().meter(now);
+    this.requests = limits.requests().stream().map(rate -> rate.meter(now)).toList();
     for (ModelLimits.ClassLimit each : limits.classes()) {
       ranks.add(
           new Rank(
@@ -94,9 +94,7 @@ final class ModelLine {
   }
 
   boolean advance(long now) {
-    if (requests != null) {
-      requests.advance(now);
-    }
+    requests.forEach(meter -> meter.advance(now));
     for (Rank rank : ranks) {
       if (rank.guarantee != null) {
         rank.guarantee.advance(now);
@@ -177,7 +175,7 @@ final class ModelLine {
       return new Held(Dimension.CONCURRENCY, Held.UNKNOWN);
     }
     long forTokens = tokens.nanosUntil(wanted, 0);
-    long forRequests = requests == null ? 0 : requests.nanosUntil(1, 0);
+    long forRequests = nanosUntilRequests(1);
     if (forTokens > 0 || forRequests > 0) {
       return forTokens >= forRequests
           ? new Held(Dimension.TOKENS, forTokens)
@@ -187,12 +185,14 @@ final class ModelLine {
     return forClass > 0 ? new Held(Dimension.CLASS, forClass) : null;
   }
 
+  private long nanosUntilRequests(long count) {
+    return requests.stream().mapToLong(meter -> meter.nanosUntil(count, 0)).max().orElse(0);
+  }
+
   private Reservation charge(Demand demand, long now) {
     Rank rank = ranks.get(demand.rank());
     running++;
-    if (requests != null) {
-      requests.charge(1);
-    }
+    requests.forEach(meter -> meter.charge(1));
     Meter guarantee = rank.guarantee;
     // It is a minimum, not an extra: what the class gets anyway counts, as far as it goes.
     long guaranteed =
@@ -269,10 +269,7 @@ final class ModelLine {
     int count = before + ahead.count();
     long all = tokensBefore + ahead.tokens() + who.demand.tokens();
     long nanos = tokens.nanosUntil(all, ranks.get(rank).floor);
-    if (requests != null) {
-      nanos = Math.max(nanos, requests.nanosUntil(count + 1L, 0));
-    }
-    return new Place(count + 1, nanos);
+    return new Place(count + 1, Math.max(nanos, nanosUntilRequests(count + 1L)));
   }
 
   int waiting() {

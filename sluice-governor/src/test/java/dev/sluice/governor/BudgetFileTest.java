@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -31,7 +32,9 @@ class BudgetFileTest {
     assertThat(sonnet.allocation()).isEqualTo(Allocation.CEILING);
     assertThat(sonnet.classes()).isEqualTo(ModelBudget.USUAL_CLASSES);
     assertThat(BudgetFile.shipped().withoutEffect())
-        .contains("models.OX7A3F8D.max_ctx", "governor.monitor_interval_ms");
+        .contains("models.OX7A3F8D.max_ctx", "models.deepseek-r1.provider");
+    assertThat(BudgetFile.shipped().health()).isEqualTo(HealthRules.DEFAULTS);
+    assertThat(BudgetFile.shipped().rules()).isEqualTo(DeskRules.DEFAULTS);
   }
 
   @Test
@@ -40,13 +43,18 @@ class BudgetFileTest {
         BudgetFile.parse(
             """
             {"models": {"m": {
-               "target_tpm": 1000, "burst_tpm": 2000, "provider_tpm": 3000, "rpm": 60,
-               "concurrency": 4, "allocation": "scale",
+               "target_tpm": 1000, "burst_tpm": 2000, "provider_tpm": 3000, "rpm": 60, "qps": 2,
+               "concurrency": 4, "allocation": "scale", "estimate_output": true,
                "priority_classes": {"urgent": 1, "rest": 0.5},
                "minimum_shares": {"rest": 0.1},
                "tenants": {"acme": {"target_tpm": 100, "weight": 3}, "*": {"target_tpm": 10}},
-               "safe_ctx": 1}},
-             "governor": {"max_line": 7, "ticket_patience_ms": 1500, "redis_url": "${REDIS_URL}"},
+               "safe_ctx": 1},
+               "n": {"target_tpm": 9, "priority_classes": {"rest": 1, "urgent": 1}}},
+             "governor": {"max_line": 7, "ticket_patience_ms": 1500, "redis_url": "${REDIS_URL}",
+               "drain_batch": 3, "refill_interval_ms": 2000, "monitor_interval_ms": 1000,
+               "alert_window_ms": 30000, "alert_threshold_429": 0.1, "alert_from_requests": 5,
+               "alert_queue_length": 9},
+             "routes": {"any": ["m", "n"]},
              "streaming": {"whatever": [1]}}
             """);
     ModelBudget model = config.models().get("m");
@@ -55,7 +63,7 @@ class BudgetFileTest {
             new ModelBudget(
                 1_000,
                 2_000,
-                0,
+                2,
                 60,
                 4,
                 Allocation.SCALE,
@@ -65,10 +73,19 @@ class BudgetFileTest {
                     "acme",
                     new ModelBudget.TenantBudget(100, 100, 3),
                     "*",
-                    new ModelBudget.TenantBudget(10, 10, 1))));
+                    new ModelBudget.TenantBudget(10, 10, 1)),
+                true));
     assertThat(model.classes().keySet()).containsExactly("urgent", "rest");
     assertThat(config.rules())
-        .isEqualTo(new DeskRules(7, Duration.ofMillis(1_500), Duration.ofMinutes(10)));
+        .isEqualTo(
+            new DeskRules(
+                7, Duration.ofMillis(1_500), Duration.ofMinutes(10), 3, Duration.ofSeconds(2)));
+    assertThat(config.health())
+        .isEqualTo(new HealthRules(Duration.ofSeconds(1), Duration.ofSeconds(30), 0.1, 5, 9));
+    assertThat(config.routes()).isEqualTo(Map.of("any", List.of("m", "n")));
+    assertThat(model.limits().requests())
+        .containsExactly(
+            new ModelLimits.Rate(2, 2, Desk.SECOND), new ModelLimits.Rate(60, 60, Desk.MINUTE));
     assertThat(config.withoutEffect())
         .containsExactlyInAnyOrder("models.m.safe_ctx", "governor.redis_url", "streaming");
   }
@@ -112,6 +129,7 @@ class BudgetFileTest {
         "\"target_tpm\":1,\"priority_classes\":{\"a\":\"1\"}|models.m.priority_classes.a must be a number",
         "\"target_tpm\":1,\"minimum_shares\":{\"z\":0.1}|must name one of the classes",
         "\"target_tpm\":1,\"minimum_shares\":{\"P1_user\":0.6,\"P2_batch\":0.6}|at most 1 together: 1.2",
+        "\"target_tpm\":1,\"estimate_output\":1|models.m.estimate_output must be true or false: 1",
         "\"target_tpm\":1,\"tenants\":{\"t\":{}}|models.m.tenants.t.target_tpm must be a whole number",
         "\"target_tpm\":1,\"tenants\":{\"t\":{\"target_tpm\":1,\"weight\":0}}|weight of a tenant must be from 1",
         "\"target_tpm\":1,\"concurrency\":-1|concurrency must be from 0",
@@ -121,6 +139,89 @@ class BudgetFileTest {
         .isInstanceOf(IllegalArgumentException.class)
         .hasMessageContaining("models.m")
         .hasMessageContaining(words);
+  }
+
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      quoteCharacter = '\'',
+      value = {
+        "\"max_line\":-1|max_line must be from 0 to 1000000: -1",
+        "\"drain_batch\":0|drain_batch must be from 1 to 10000: 0",
+        "\"drain_batch\":99999999999|drain_batch must be from 1 to 10000",
+        "\"refill_interval_ms\":999|refill_interval_ms must be from PT1S to PT24H: PT0.999S",
+        "\"refill_interval_ms\":86400001|refill_interval_ms must be from PT1S to PT24H",
+        "\"monitor_interval_ms\":0|monitor_interval_ms must be from PT0.1S to PT24H: PT0S",
+        "\"alert_window_ms\":1|alert_window_ms must be from PT1S",
+        "\"alert_threshold_429\":1.5|alert_threshold_429 must be from 0 to 1: 1.5",
+        "\"alert_threshold_429\":\"5\"|governor.alert_threshold_429 must be a number: \"5\"",
+        "\"alert_from_requests\":0|alert_from_requests must be from 1",
+        "\"alert_queue_length\":-1|alert_queue_length must be from 0",
+        "\"alert\":1|governor.alert is unknown",
+      })
+  void badRule_isRefused_byName(String body, String words) {
+    assertThatThrownBy(
+            () ->
+                BudgetFile.parse(
+                    "{\"models\":{\"m\":{\"target_tpm\":1}},\"governor\":{" + body + "}}"))
+        .isInstanceOf(IllegalArgumentException.class)
+        .hasMessageStartingWith("governor")
+        .hasMessageContaining(words);
+  }
+
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      quoteCharacter = '\'',
+      value = {
+        "[]|routes must be an object: []",
+        "{\"r\":\"a\"}|routes.r must be a list of models: \"a\"",
+        "{\"r\":[1]}|routes.r must be a list of models: [1]",
+        "{\"r\":[]}|routes.r must have at least one model",
+        "{\"r\":[\"z\"]}|routes.r must be of the models [a, b, c]: z",
+        "{\"r\":[\"a\",\"b\",\"a\"]}|routes.r must name each model once: a",
+        "{\"a\":[\"b\"]}|routes.a must not be a model's name",
+        "{\"r\":[\"a\",\"c\"]}|the same classes, here [P0_clinical, P1_user, P2_batch]: c has [x]",
+      })
+  void badRoute_isRefused_byName(String routes, String words) {
+    String models =
+        "{\"models\":{\"a\":{\"target_tpm\":1},\"b\":{\"target_tpm\":1},"
+            + "\"c\":{\"target_tpm\":1,\"priority_classes\":{\"x\":1}}},\"routes\":";
+    assertThatThrownBy(() -> BudgetFile.parse(models + routes + "}"))
+        .isInstanceOf(IllegalArgumentException.class)
+        .hasMessageContaining(words);
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "0.7, 300000, 210000",
+    "0.29, 100, 29",
+    "0.57, 100, 57",
+    "0.58, 100, 58",
+    "0.1, 3, 1",
+    "1.0, 1000000000000, 1000000000000",
+    "0.0001, 5, 1"
+  })
+  void shares_loseNoToken_toBinaryFractions(double share, long burst, long tokens) {
+    BudgetConfig config =
+        BudgetFile.parse(
+            model(
+                "\"target_tpm\":%d,\"priority_classes\":{\"a\":%s},\"minimum_shares\":{\"a\":%s}"
+                    .formatted(burst, share, share)));
+    ModelLimits.ClassLimit limit = config.models().get("m").limits().classes().get(0);
+    assertThat(limit.ceiling()).isEqualTo(tokens);
+    assertThat(limit.guarantee()).isEqualTo(new ModelLimits.Rate(tokens, tokens, Desk.MINUTE));
+  }
+
+  @Test
+  void minimumShares_mayBeAllThereIs() {
+    String shares = "{\"a\":0.7,\"b\":0.2,\"c\":0.1}";
+    BudgetConfig config =
+        BudgetFile.parse(
+            model(
+                "\"target_tpm\":10,\"priority_classes\":%s,\"minimum_shares\":%s"
+                    .formatted(shares, shares)));
+    assertThat(config.models().get("m").minimumShares()).hasSize(3);
   }
 
   @Test

@@ -26,13 +26,13 @@ final class Desk {
 
   /** Three classes that may use so much of the capacity, without tenants. */
   static ModelLimits limits(ModelLimits.Rate tokens, double... shares) {
-    return new ModelLimits(tokens, null, 0, classes(tokens, shares), Map.of(), null);
+    return new ModelLimits(tokens, List.of(), 0, classes(tokens, shares), Map.of(), null);
   }
 
   static List<ModelLimits.ClassLimit> classes(ModelLimits.Rate tokens, double... shares) {
     List<ModelLimits.ClassLimit> classes = new ArrayList<>();
     for (double share : shares) {
-      long ceiling = (long) (share * tokens.capacity());
+      long ceiling = ModelBudget.part(share, tokens.capacity());
       classes.add(new ModelLimits.ClassLimit("P" + classes.size(), ceiling, null));
     }
     return classes;

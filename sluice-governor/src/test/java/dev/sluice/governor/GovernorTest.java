@@ -17,7 +17,7 @@ class GovernorTest {
   }
 
   private static BudgetConfig config(Map<String, ModelBudget> models) {
-    return new BudgetConfig(models, DeskRules.DEFAULTS, java.util.List.of());
+    return BudgetConfig.of(models);
   }
 
   @Test

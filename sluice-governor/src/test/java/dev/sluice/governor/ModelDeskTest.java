@@ -18,7 +18,7 @@ class ModelDeskTest {
   private static final String P1 = "P1_user";
   private static final String P2 = "P2_batch";
   private static final DeskRules RULES =
-      new DeskRules(20, Duration.ofSeconds(30), Duration.ofMinutes(10));
+      new DeskRules(20, Duration.ofSeconds(30), Duration.ofMinutes(10), 10, Duration.ofMinutes(1));
 
   private final VirtualTimer timer = new VirtualTimer();
 
@@ -247,17 +247,7 @@ class ModelDeskTest {
 
   @Test
   void reservationOfACrashedCaller_freesItsSlot_keepsItsTokens() {
-    ModelBudget one =
-        new ModelBudget(
-            240_000,
-            300_000,
-            0,
-            0,
-            1,
-            Allocation.OFF,
-            ModelBudget.USUAL_CLASSES,
-            Map.of(),
-            Map.of());
+    ModelBudget one = ModelBudget.of(240_000, 300_000, Allocation.OFF).withConcurrency(1);
     ModelDesk desk = desk(one);
     String first = granted(desk.request(of(1_000, P1))).reservation();
     CompletableFuture<Outcome> next =

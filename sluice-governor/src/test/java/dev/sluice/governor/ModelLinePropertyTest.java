@@ -55,7 +55,11 @@ class ModelLinePropertyTest {
           new Desk(
               new ModelLimits(
                   rate,
-                  random.nextBoolean() ? null : new ModelLimits.Rate(5, 1, Desk.SECOND),
+                  random.nextBoolean()
+                      ? List.of()
+                      : List.of(
+                          new ModelLimits.Rate(5, 1, Desk.SECOND),
+                          new ModelLimits.Rate(40, 40, Desk.MINUTE)),
                   random.nextBoolean() ? 0 : 4,
                   classes,
                   Map.of(

@@ -182,7 +182,7 @@ class ModelLineTest {
     ModelLimits limits =
         new ModelLimits(
             SONNET,
-            null,
+            List.of(),
             0,
             Desk.classes(SONNET, OFF),
             Map.of("small", new ModelLimits.Rate(1_000, 600, MINUTE)),
@@ -205,7 +205,7 @@ class ModelLineTest {
     ModelLimits limits =
         new ModelLimits(
             SONNET,
-            new ModelLimits.Rate(2, 1, SECOND),
+            List.of(new ModelLimits.Rate(2, 1, SECOND)),
             3,
             Desk.classes(SONNET, OFF),
             Map.of(),
@@ -231,7 +231,7 @@ class ModelLineTest {
     ModelLimits.Rate tenth = new ModelLimits.Rate(30_000, 24_000, MINUTE);
     List<ModelLimits.ClassLimit> classes = new ArrayList<>(Desk.classes(SONNET, 1, 0.7));
     classes.add(new ModelLimits.ClassLimit("P2", 120_000, tenth));
-    Desk desk = new Desk(new ModelLimits(SONNET, null, 0, classes, Map.of(), null));
+    Desk desk = new Desk(new ModelLimits(SONNET, List.of(), 0, classes, Map.of(), null));
     Waiting batch = desk.ask(2, 20_000);
     long longestBatch = 0;
     long longestGap = 0;
