@@ -10,4 +10,7 @@ package dev.sluice.governor;
  * @since 0.1
  */
 public record AuditReport(
-    long admittedTokens, long limitTokens, long errorTokens, long worstTokens) {}
+    long admittedTokens, long limitTokens, long errorTokens, long worstTokens) {
+  /** Before anything was counted. */
+  public static final AuditReport NONE = new AuditReport(0, 0, 0, 0);
+}

@@ -1,9 +1,11 @@
 package dev.sluice.governor;
 
 import java.util.ArrayDeque;
+import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.Deque;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.NavigableSet;
 import java.util.Objects;
@@ -23,14 +25,13 @@ final class ClassLine {
   /** Remembered though nothing of them waits, before it is worth a look at all. */
   private static final int SPARE_TENANTS = 64;
 
-  private final NavigableSet<Waiting> all = new TreeSet<>(Waiting::order);
+  private final RankedLine all = new RankedLine();
   private final NavigableSet<Waiting> heads = new TreeSet<>(Waiting::order);
   private final PriorityQueue<Aside> aside =
       new PriorityQueue<>(Comparator.comparingLong(Aside::until));
   private final Map<String, TenantLine> tenants = new HashMap<>();
   private long virtualTime;
   private long numbers;
-  private long tokens;
 
   private static final class TenantLine {
     final Deque<Waiting> waiting = new ArrayDeque<>();
@@ -40,31 +41,42 @@ final class ClassLine {
 
   private record Aside(TenantLine tenant, long until) {}
 
-  boolean isEmpty() {
-    return all.isEmpty();
-  }
-
   int size() {
     return all.size();
   }
 
   /** Of all who wait. */
   long tokens() {
-    return tokens;
+    return all.tokens();
   }
 
   Waiting add(Demand demand, long now) {
     TenantLine tenant = tenants.computeIfAbsent(demand.tenant(), unused -> new TenantLine());
-    long start = Math.max(virtualTime, tenant.finish);
-    tenant.finish = start + Math.multiplyExact(demand.tokens(), SCALE) / demand.weight();
-    Waiting waiting = new Waiting(demand, now, numbers++, start);
+    Waiting waiting = new Waiting(demand, now, numbers++, startOf(tenant));
+    tenant.finish = waiting.tag + Math.multiplyExact(demand.tokens(), SCALE) / demand.weight();
     all.add(waiting);
-    tokens += demand.tokens();
     if (tenant.waiting.isEmpty() && !tenant.aside) {
       heads.add(waiting);
     }
     tenant.waiting.addLast(waiting);
     return waiting;
+  }
+
+  private long startOf(@Nullable TenantLine tenant) {
+    return tenant == null ? virtualTime : Math.max(virtualTime, tenant.finish);
+  }
+
+  /** Where somebody would be who came now; nobody is put in line by this. */
+  Waiting imagine(Demand demand, long now) {
+    return new Waiting(demand, now, numbers, startOf(tenants.get(demand.tenant())));
+  }
+
+  /** Whether that would be the first of its class to be asked. */
+  boolean wouldBeFirst(Waiting imagined, long now) {
+    TenantLine tenant = tenants.get(imagined.demand.tenant());
+    Waiting first = first(now);
+    return (tenant == null || tenant.waiting.isEmpty() && !tenant.aside)
+        && (first == null || Waiting.order(imagined, first) < 0);
   }
 
   /** Who goes first of those whose tenant is not aside. */
@@ -96,6 +108,14 @@ final class ClassLine {
     aside.add(new Aside(tenant, until));
   }
 
+  /** Its budget is another than when it stepped aside: it is asked again. */
+  void recall(String name) {
+    TenantLine tenant = tenants.get(name);
+    if (tenant != null && tenant.aside) {
+      comeBack(tenant);
+    }
+  }
+
   /** When the first of those aside comes back. */
   long nextBack() {
     Aside next = aside.peek();
@@ -108,17 +128,31 @@ final class ClassLine {
     remove(waiting);
   }
 
-  /** It leaves. False if it had left before. */
-  boolean remove(Waiting waiting) {
+  /** It leaves with nothing. False if it had left before. */
+  boolean leave(Waiting waiting) {
     if (!waiting.inLine) {
       return false;
     }
+    TenantLine tenant = lineOf(waiting);
+    if (tenant.waiting.peekLast() == waiting) {
+      // What it did not get is no turn of its tenant.
+      tenant.finish = waiting.tag;
+    }
+    remove(waiting);
+    recall(waiting.demand.tenant());
+    return true;
+  }
+
+  private void remove(Waiting waiting) {
     waiting.inLine = false;
     all.remove(waiting);
-    tokens -= waiting.demand.tokens();
     TenantLine tenant = lineOf(waiting);
     boolean wasHead = tenant.waiting.peekFirst() == waiting;
-    tenant.waiting.remove(waiting);
+    if (wasHead) {
+      tenant.waiting.removeFirst();
+    } else {
+      tenant.waiting.remove(waiting);
+    }
     if (wasHead) {
       heads.remove(waiting);
       Waiting head = tenant.waiting.peekFirst();
@@ -126,12 +160,11 @@ final class ClassLine {
         heads.add(head);
       }
     }
-    if (all.isEmpty()) {
+    if (all.size() == 0) {
       reset();
     } else if (tenants.size() > 2 * all.size() + SPARE_TENANTS) {
       tenants.values().removeIf(this::isForgettable);
     }
-    return true;
   }
 
   /** Who comes now would stand where it would. */
@@ -146,28 +179,15 @@ final class ClassLine {
     virtualTime = 0;
   }
 
-  /**
-   * Who is before somebody.
-   *
-   * @param count how many
-   * @param tokens what they ask for together
-   */
-  record Ahead(int count, long tokens) {}
-
-  Ahead ahead(Waiting waiting) {
-    if (all.last() == waiting) {
-      return new Ahead(all.size() - 1, tokens - waiting.demand.tokens());
-    }
-    int count = 0;
-    long sum = 0;
-    for (Waiting each : all.headSet(waiting, false)) {
-      count++;
-      sum += each.demand.tokens();
-    }
-    return new Ahead(count, sum);
+  /** Who is before somebody in line, or before somebody imagined. */
+  RankedLine.Ahead ahead(Waiting waiting) {
+    return all.ahead(waiting);
   }
 
-  Iterable<Waiting> inOrder() {
-    return all;
+  /** All who wait, the first first. */
+  List<Waiting> inOrder() {
+    List<Waiting> waiting = new ArrayList<>(all.size());
+    all.inOrder(waiting::add);
+    return waiting;
   }
 }

@@ -1,6 +1,7 @@
 package dev.sluice.governor;
 
 import java.util.Arrays;
+import java.util.function.LongUnaryOperator;
 
 /**
  * The least that was owed since some event. Entries that a later and smaller one makes useless are
@@ -10,8 +11,10 @@ import java.util.Arrays;
 final class DebtHistory {
   static final int MAX_ENTRIES = 4_096;
 
-  private long[] events = new long[64];
-  private long[] owed = new long[64];
+  private static final int FEW_ENTRIES = 8;
+
+  private long[] events = new long[FEW_ENTRIES];
+  private long[] owed = new long[FEW_ENTRIES];
   private int size;
   private long next;
 
@@ -70,5 +73,30 @@ final class DebtHistory {
   long leastSince(long event) {
     int first = indexOf(event);
     return first == size ? Long.MAX_VALUE : owed[first];
+  }
+
+  /** In other units, which keep the order. */
+  void replaceAll(LongUnaryOperator conversion) {
+    for (int i = 0; i < size; i++) {
+      owed[i] = conversion.applyAsLong(owed[i]);
+    }
+  }
+
+  // ---- over a restart
+
+  /** All of it. */
+  record Saved(long[] events, long[] owed, long next) {}
+
+  Saved save(LongUnaryOperator conversion) {
+    return new Saved(
+        Arrays.copyOf(events, size), Arrays.stream(owed, 0, size).map(conversion).toArray(), next);
+  }
+
+  void restore(Saved saved, LongUnaryOperator conversion) {
+    size = saved.events().length;
+    events = Arrays.copyOf(saved.events(), Math.max(size, FEW_ENTRIES));
+    owed = Arrays.copyOf(saved.owed(), Math.max(size, FEW_ENTRIES));
+    next = saved.next();
+    replaceAll(conversion);
   }
 }

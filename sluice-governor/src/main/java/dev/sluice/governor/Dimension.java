@@ -7,19 +7,29 @@ package dev.sluice.governor;
  */
 public enum Dimension {
   /** Tokens of the model. */
-  TOKENS,
+  TOKENS("the model has too few tokens"),
   /** Tokens that the class may have: the rest is kept for the classes above. */
-  CLASS,
+  CLASS("the rest is kept for the classes above"),
   /** Tokens of the tenant. */
-  TENANT,
+  TENANT("the tenant has too few tokens"),
   /** Requests in a time. */
-  REQUESTS,
+  REQUESTS("there were too many requests"),
   /** Requests at once. */
-  CONCURRENCY,
+  CONCURRENCY("too many requests run at once"),
   /** Nothing is short, but others are in line before. */
-  LINE,
+  LINE("others are in line before"),
   /** The provider said to come back later. */
-  PROVIDER,
+  PROVIDER("the provider wants a pause"),
   /** Nothing is short. */
-  NONE
+  NONE("nothing is short");
+
+  private final String words;
+
+  Dimension(String words) {
+    this.words = words;
+  }
+
+  String inWords() {
+    return words;
+  }
 }

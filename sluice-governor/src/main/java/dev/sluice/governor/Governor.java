@@ -35,9 +35,11 @@ public final class Governor implements AutoCloseable {
    * @param config the models
    * @param directory is made if it is not there
    * @return to be closed
+   * @throws IllegalStateException if another governor uses it, or if it is damaged
+   * @throws java.io.UncheckedIOException if it cannot be used
    */
   public static Governor open(BudgetConfig config, Path directory) {
-    throw new UnsupportedOperationException("soon");
+    return over(config, LocalBudgetStore.inDirectory(directory, GovernorTimer.system()));
   }
 
   /**

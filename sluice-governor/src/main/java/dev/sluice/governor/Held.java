@@ -8,4 +8,7 @@ package dev.sluice.governor;
  */
 record Held(Dimension by, long nanos) {
   static final long UNKNOWN = Long.MAX_VALUE;
+
+  /** Nothing is short, but others go first. */
+  static final Held BEHIND_OTHERS = new Held(Dimension.LINE, UNKNOWN);
 }

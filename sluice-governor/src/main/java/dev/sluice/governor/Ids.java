@@ -1,48 +1,54 @@
 package dev.sluice.governor;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import java.security.MessageDigest;
+import java.security.NoSuchAlgorithmException;
 import java.security.SecureRandom;
-import java.util.concurrent.atomic.AtomicLong;
+import java.util.Arrays;
+import java.util.HexFormat;
 
-/** Names that nobody guesses from another, and no two of which are the same. */
+/**
+ * Names that nobody guesses, and that say which model they belong to, also after a restart. Not
+ * thread-safe.
+ */
 final class Ids {
-  private static final int MAX_DIGITS = 8;
-  private static final long STEP = 0x9e3779b97f4a7c15L;
+  private static final int TAG_BYTES = 5;
+  private static final int RANDOM_BYTES = 16;
+  private static final int BUFFER_BYTES = 4_096;
+  private static final HexFormat HEX = HexFormat.of();
 
-  private final AtomicLong next = new AtomicLong(new SecureRandom().nextLong());
-  private final long secret = new SecureRandom().nextLong();
-  private final int desk;
+  private final SecureRandom random = new SecureRandom();
+  private final byte[] buffer = new byte[BUFFER_BYTES];
+  private final String tag;
+  private int used = BUFFER_BYTES;
 
-  /** Of things at this desk, whose number they carry. */
-  Ids(int desk) {
-    this.desk = desk;
+  Ids(String model) {
+    this.tag = tagOf(model);
+  }
+
+  /** What all names of a model have in common. */
+  static String tagOf(String model) {
+    try {
+      byte[] hash = MessageDigest.getInstance("SHA-256").digest(model.getBytes(UTF_8));
+      return HEX.formatHex(Arrays.copyOf(hash, TAG_BYTES));
+    } catch (NoSuchAlgorithmException missing) {
+      throw new IllegalStateException(missing);
+    }
   }
 
   String next(char kind) {
-    long number = next.getAndAdd(STEP);
-    return kind
-        + Integer.toString(desk)
-        + '-'
-        + Long.toHexString(mixed(number))
-        + Long.toHexString(mixed(number ^ secret));
+    if (used == BUFFER_BYTES) {
+      random.nextBytes(buffer);
+      used = 0;
+    }
+    String name = kind + tag + '-' + HEX.formatHex(buffer, used, used + RANDOM_BYTES);
+    used += RANDOM_BYTES;
+    return name;
   }
 
-  /** The number of the desk that made it; -1 if none did. */
-  static int deskOf(String id) {
-    int end = id.indexOf('-');
-    if (end < 2 || end > MAX_DIGITS) {
-      return -1;
-    }
-    try {
-      return Integer.parseInt(id, 1, end, 10);
-    } catch (NumberFormatException unlike) {
-      return -1;
-    }
-  }
-
-  /** Each number has one of its own. */
-  private static long mixed(long number) {
-    long mixed = (number ^ (number >>> 30)) * 0xbf58476d1ce4e5b9L;
-    mixed = (mixed ^ (mixed >>> 27)) * 0x94d049bb133111ebL;
-    return mixed ^ (mixed >>> 31);
+  /** The model's part of a name; of no model if it is none. */
+  static String tagIn(String id) {
+    return id.length() > 2 * TAG_BYTES + 1 ? id.substring(1, 2 * TAG_BYTES + 1) : "";
   }
 }

@@ -1,37 +1,136 @@
 package dev.sluice.governor;
 
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.channels.FileChannel;
+import java.nio.channels.OverlappingFileLockException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
 import java.time.Instant;
-import java.util.ArrayList;
+import java.util.Collections;
+import java.util.HashMap;
 import java.util.LinkedHashMap;
-import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
 
 /** Budgets in this process: a desk for each model. */
 final class LocalBudgetStore implements BudgetStore {
+  private static final long MOST_TOKENS = 1_000_000_000_000L;
+  private static final Path BOOT_ID = Path.of("/proc/sys/kernel/random/boot_id");
+
   private final GovernorTimer timer;
-  private final Map<String, ModelDesk> desks = new LinkedHashMap<>();
-  private final List<ModelDesk> byNumber = new ArrayList<>();
+  private final BudgetListener listener;
+  private final @Nullable Path directory;
+  private final @Nullable FileChannel lock;
 
-  private LocalBudgetStore(BudgetConfig config, BudgetListener listener, GovernorTimer timer) {
+  /** Also of models that were removed: what they granted can still be settled. */
+  private final Map<String, ModelDesk> everOpened = new HashMap<>();
+
+  private volatile Desks desks = new Desks(Map.of(), Map.of());
+
+  /** By the name of the model, and by the tag of its tickets and reservations. */
+  private record Desks(Map<String, ModelDesk> byModel, Map<String, ModelDesk> byTag) {}
+
+  private LocalBudgetStore(
+      BudgetConfig config, BudgetListener listener, GovernorTimer timer, @Nullable Path directory) {
+    this.listener = listener;
     this.timer = timer;
-    config
-        .models()
-        .forEach(
-            (model, budget) -> {
-              ModelDesk desk =
-                  new ModelDesk(
-                      model, budget, config.rules(), timer, new Ids(byNumber.size()), listener);
-              desks.put(model, desk);
-              byNumber.add(desk);
-            });
+    this.directory = directory;
+    this.lock = directory == null ? null : lock(directory);
+    try {
+      openDesks(config);
+    } catch (RuntimeException failure) {
+      close();
+      throw failure;
+    }
   }
 
+  /** Forgets everything when it is closed. */
   static Opener inMemory(GovernorTimer timer) {
-    return (config, listener) -> new LocalBudgetStore(config, listener, timer);
+    return (config, listener) -> new LocalBudgetStore(config, listener, timer, null);
   }
+
+  /** Goes on from what is in a directory, and keeps it there. */
+  static Opener inDirectory(Path directory, GovernorTimer timer) {
+    return (config, listener) -> new LocalBudgetStore(config, listener, timer, directory);
+  }
+
+  private static FileChannel lock(Path directory) {
+    try {
+      Files.createDirectories(directory);
+      FileChannel channel =
+          FileChannel.open(
+              directory.resolve("lock"), StandardOpenOption.CREATE, StandardOpenOption.WRITE);
+      if (!isLocked(channel)) {
+        channel.close();
+        throw new IllegalStateException(directory + " is in use by another governor");
+      }
+      return channel;
+    } catch (IOException failure) {
+      throw new UncheckedIOException(failure);
+    }
+  }
+
+  private static boolean isLocked(FileChannel channel) throws IOException {
+    try {
+      return channel.tryLock() != null;
+    } catch (OverlappingFileLockException here) {
+      return false;
+    }
+  }
+
+  // ---- desks
+
+  private void openDesks(BudgetConfig config) {
+    Map<String, ModelDesk> byModel = new LinkedHashMap<>();
+    Map<String, ModelDesk> byTag = new HashMap<>();
+    config.models().forEach((model, budget) -> byModel.put(model, open(model, budget, config)));
+    everOpened.forEach((model, desk) -> byTag.put(Ids.tagOf(model), desk));
+    desks = new Desks(Collections.unmodifiableMap(byModel), byTag);
+  }
+
+  private ModelDesk open(String model, ModelBudget budget, BudgetConfig config) {
+    ModelDesk known = everOpened.get(model);
+    if (known != null) {
+      known.reload(budget, config.rules());
+      return known;
+    }
+    ModelDesk desk = new ModelDesk(model, budget, config.rules(), timer, listener);
+    if (directory != null) {
+      Path file = directory.resolve(Ids.tagOf(model) + ".journal");
+      String boot = bootId();
+      desk.keep((books, now) -> DeskJournal.open(file, boot, books, now));
+    }
+    everOpened.put(model, desk);
+    return desk;
+  }
+
+  private static String bootId() {
+    try {
+      return Files.readString(BOOT_ID).trim();
+    } catch (IOException notLinux) {
+      return "";
+    }
+  }
+
+  private ModelDesk desk(String model) {
+    ModelDesk desk = desks.byModel().get(model);
+    if (desk == null) {
+      throw new IllegalArgumentException(
+          "model must be one of %s: %s".formatted(desks.byModel().keySet(), model));
+    }
+    return desk;
+  }
+
+  private Optional<ModelDesk> deskOf(String id) {
+    return Optional.ofNullable(desks.byTag().get(Ids.tagIn(id)));
+  }
+
+  // ---- what they are asked for
 
   private static <T> CompletableFuture<T> now(Supplier<T> decision) {
     try {
@@ -41,22 +140,6 @@ final class LocalBudgetStore implements BudgetStore {
     }
   }
 
-  private ModelDesk desk(String model) {
-    ModelDesk desk = desks.get(model);
-    if (desk == null) {
-      throw new IllegalArgumentException(
-          "model must be one of %s: %s".formatted(desks.keySet(), model));
-    }
-    return desk;
-  }
-
-  private Optional<ModelDesk> deskOf(String id) {
-    int number = Ids.deskOf(id);
-    return number >= 0 && number < byNumber.size()
-        ? Optional.of(byNumber.get(number))
-        : Optional.empty();
-  }
-
   @Override
   public CompletableFuture<Outcome> request(TokenRequest request) {
     return now(() -> desk(request.model()).request(request));
@@ -64,12 +147,12 @@ final class LocalBudgetStore implements BudgetStore {
 
   @Override
   public CompletableFuture<Optional<Outcome>> tryNow(TokenRequest request) {
-    throw new UnsupportedOperationException("soon");
+    return now(() -> desk(request.model()).tryNow(request));
   }
 
   @Override
   public CompletableFuture<Optional<Outcome>> find(TokenRequest request) {
-    throw new UnsupportedOperationException("soon");
+    return now(() -> desk(request.model()).find(request));
   }
 
   @Override
@@ -79,10 +162,13 @@ final class LocalBudgetStore implements BudgetStore {
 
   @Override
   public CompletableFuture<Optional<Outcome>> await(String ticket) {
-    return deskOf(ticket)
-        .flatMap(desk -> desk.await(ticket))
-        .map(outcome -> outcome.thenApply(Optional::of))
-        .orElseGet(() -> CompletableFuture.completedFuture(Optional.empty()));
+    try {
+      return deskOf(ticket)
+          .map(desk -> desk.await(ticket))
+          .orElseGet(() -> CompletableFuture.completedFuture(Optional.empty()));
+    } catch (RuntimeException refused) {
+      return CompletableFuture.failedFuture(refused);
+    }
   }
 
   @Override
@@ -94,11 +180,8 @@ final class LocalBudgetStore implements BudgetStore {
   public CompletableFuture<Optional<Settlement>> settle(String reservation, long actualTokens) {
     return now(
         () -> {
-          if (actualTokens < 0) {
-            throw new IllegalArgumentException(
-                "actual tokens must not be negative: " + actualTokens);
-          }
-          return deskOf(reservation).flatMap(desk -> desk.settleOnce(reservation, actualTokens));
+          Checks.between("actual tokens", actualTokens, 0, MOST_TOKENS);
+          return deskOf(reservation).flatMap(desk -> desk.settle(reservation, actualTokens));
         });
   }
 
@@ -109,17 +192,34 @@ final class LocalBudgetStore implements BudgetStore {
 
   @Override
   public CompletableFuture<Explanation> explain(TokenRequest request) {
-    throw new UnsupportedOperationException("soon");
+    return now(() -> desk(request.model()).explain(request));
   }
 
   @Override
   public CompletableFuture<Void> adjust(String model, Adjustment adjustment) {
-    throw new UnsupportedOperationException("soon");
+    return now(
+        () -> {
+          desk(model).adjust(adjustment);
+          return null;
+        });
   }
 
   @Override
-  public CompletableFuture<Void> reload(BudgetConfig config) {
-    throw new UnsupportedOperationException("soon");
+  public synchronized CompletableFuture<Void> reload(BudgetConfig config) {
+    return now(
+        () -> {
+          // Whatever cannot be kept is found before anything is changed.
+          config.models().values().forEach(each -> new Levels(each.limits(), timer.now()));
+          Map<String, ModelDesk> before = desks.byModel();
+          openDesks(config);
+          before.forEach(
+              (model, desk) -> {
+                if (!config.models().containsKey(model)) {
+                  desk.refuseAll(Outcome.Reason.REMOVED);
+                }
+              });
+          return null;
+        });
   }
 
   @Override
@@ -127,13 +227,21 @@ final class LocalBudgetStore implements BudgetStore {
     return now(
         () -> {
           Map<String, GovernorStatus.Model> buckets = new LinkedHashMap<>();
-          desks.forEach((model, desk) -> buckets.put(model, desk.status()));
+          desks.byModel().forEach((model, desk) -> buckets.put(model, desk.status()));
           return new GovernorStatus(buckets, Instant.now());
         });
   }
 
   @Override
-  public void close() {
+  public synchronized void close() {
+    everOpened.values().forEach(ModelDesk::close);
     timer.close();
+    if (lock != null) {
+      try {
+        lock.close();
+      } catch (IOException failure) {
+        throw new UncheckedIOException(failure);
+      }
+    }
   }
 }

@@ -12,17 +12,16 @@ import java.math.BigInteger;
 final class Meter {
   private static final long MAX_UNITS = Long.MAX_VALUE / 4;
 
-  private final long capacity;
-  private final long unitsPerToken;
-  private final long unitsPerNano;
+  private long capacity;
+  private long fullCapacity;
+  private long fullUnits;
+  private long unitsPerToken;
+  private long unitsPerNano;
   private final DebtHistory history = new DebtHistory();
   private long owed;
   private long at;
 
-  private Meter(long capacity, long unitsPerToken, long unitsPerNano, long now) {
-    this.capacity = capacity;
-    this.unitsPerToken = unitsPerToken;
-    this.unitsPerNano = unitsPerNano;
+  private Meter(long now) {
     this.at = now;
   }
 
@@ -32,19 +31,59 @@ final class Meter {
    * @throws IllegalArgumentException if no exact units fit into 64 bits
    */
   static Meter full(long capacity, long tokens, long periodNanos, long now) {
-    if (capacity <= 0 || tokens <= 0 || periodNanos <= 0) {
+    Meter meter = new Meter(now);
+    meter.tune(capacity, tokens, periodNanos);
+    return meter;
+  }
+
+  /**
+   * Goes by another capacity and rate from now on; what is owed stays.
+   *
+   * @throws IllegalArgumentException if no exact units fit into 64 bits
+   */
+  void tune(long newCapacity, long tokens, long periodNanos) {
+    if (newCapacity <= 0 || tokens <= 0 || periodNanos <= 0) {
       throw new IllegalArgumentException(
           "capacity and rate must be positive: capacity=%d, tokens=%d, periodNanos=%d"
-              .formatted(capacity, tokens, periodNanos));
+              .formatted(newCapacity, tokens, periodNanos));
     }
     long divisor = BigInteger.valueOf(tokens).gcd(BigInteger.valueOf(periodNanos)).longValue();
-    long unitsPerToken = periodNanos / divisor;
-    if (capacity > MAX_UNITS / unitsPerToken) {
+    long newUnits = periodNanos / divisor;
+    if (newCapacity > MAX_UNITS / newUnits) {
       throw new IllegalArgumentException(
           "capacity must be at most %d at %d tokens in %d ns: %d"
-              .formatted(MAX_UNITS / unitsPerToken, tokens, periodNanos, capacity));
+              .formatted(MAX_UNITS / newUnits, tokens, periodNanos, newCapacity));
     }
-    return new Meter(capacity, unitsPerToken, tokens / divisor, now);
+    use(newUnits);
+    capacity = newCapacity;
+    fullCapacity = newCapacity;
+    fullUnits = newUnits;
+    unitsPerNano = tokens / divisor;
+  }
+
+  /** Goes by so much of its capacity and rate from now on, above 0 and at most 1. */
+  void slow(double factor) {
+    use((long) Math.ceil(fullUnits / factor));
+    capacity = Math.max(1, (long) (fullCapacity * factor));
+  }
+
+  private void use(long newUnits) {
+    if (unitsPerToken != 0 && newUnits != unitsPerToken) {
+      // Never in favour of those who take: debts are rounded up, what can be refunded down.
+      long oldUnits = unitsPerToken;
+      owed = scaled(owed, newUnits, oldUnits, true);
+      history.replaceAll(debt -> scaled(debt, newUnits, oldUnits, false));
+    }
+    unitsPerToken = newUnits;
+  }
+
+  private static long scaled(long units, long to, long from, boolean up) {
+    BigInteger[] parts =
+        BigInteger.valueOf(units)
+            .multiply(BigInteger.valueOf(to))
+            .divideAndRemainder(BigInteger.valueOf(from));
+    long whole = parts[0].min(BigInteger.valueOf(MAX_UNITS)).longValue();
+    return up && parts[1].signum() > 0 ? Math.min(MAX_UNITS, whole + 1) : whole;
   }
 
   long capacity() {
@@ -116,13 +155,30 @@ final class Meter {
     owed = Math.max(owed, units(capacity) - units(Math.max(0, tokens)));
   }
 
-  /** Owed, in tokens, rounded up: what a restart has to know. */
-  long owedTokens() {
-    return (owed + unitsPerToken - 1) / unitsPerToken;
+  /** Nothing is owed. */
+  boolean isFull() {
+    return owed == 0;
   }
 
-  /** Owes at least so many tokens. */
-  void owe(long tokens) {
-    owed = Math.max(owed, units(tokens));
+  // ---- over a restart
+
+  /** Time goes on from there, which may be earlier. */
+  void clock(long now) {
+    at = now;
+  }
+
+  /** What is owed, in whole tokens, and what could be refunded of it. */
+  record Saved(long owedTokens, long[] events, long[] owedAt, long nextEvent) {}
+
+  Saved save() {
+    DebtHistory.Saved past = history.save(debt -> debt / unitsPerToken);
+    return new Saved(
+        (owed + unitsPerToken - 1) / unitsPerToken, past.events(), past.owed(), past.next());
+  }
+
+  void restore(Saved saved) {
+    owed = units(saved.owedTokens());
+    history.restore(
+        new DebtHistory.Saved(saved.events(), saved.owedAt(), saved.nextEvent()), this::units);
   }
 }

@@ -6,6 +6,7 @@ import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 
 /**
@@ -216,6 +217,11 @@ public record ModelBudget(
   int weight(String tenant) {
     TenantBudget own = tenants.getOrDefault(tenant, tenants.get(OTHER_TENANTS));
     return own == null ? 1 : own.weight();
+  }
+
+  /** Of a class that there is. */
+  double share(String priority) {
+    return Objects.requireNonNull(classes.get(priority));
   }
 
   /** What its line has to keep. */

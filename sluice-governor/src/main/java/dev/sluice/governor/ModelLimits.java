@@ -27,6 +27,11 @@ record ModelLimits(
     Meter meter(long now) {
       return Meter.full(capacity, amount, periodNanos, now);
     }
+
+    /** The meter goes by this from now on. */
+    void tune(Meter meter) {
+      meter.tune(capacity, amount, periodNanos);
+    }
   }
 
   /**

@@ -1,9 +1,7 @@
 package dev.sluice.governor;
 
 import java.util.ArrayList;
-import java.util.HashMap;
 import java.util.List;
-import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -17,22 +15,24 @@ import org.jspecify.annotations.Nullable;
  */
 final class ModelLine {
   private final ModelLimits limits;
+  private final Levels levels;
   private final Meter tokens;
-  private final List<Meter> requests;
   private final List<Rank> ranks = new ArrayList<>();
-  private final Map<String, Meter> tenants = new HashMap<>();
   private int waiting;
   private int running;
   private long wakeAt = Long.MAX_VALUE;
+  private long pausedUntil;
+  private boolean paused;
 
   /** A class, with what is kept for those above it. */
   private static final class Rank {
+    final ModelLimits.ClassLimit limit;
     final ClassLine line = new ClassLine();
-    final long floor;
     final @Nullable Meter guarantee;
+    long floor;
 
-    Rank(long floor, @Nullable Meter guarantee) {
-      this.floor = floor;
+    Rank(ModelLimits.ClassLimit limit, @Nullable Meter guarantee) {
+      this.limit = limit;
       this.guarantee = guarantee;
     }
   }
@@ -43,23 +43,73 @@ final class ModelLine {
     void granted(Waiting waiting, Reservation reservation);
   }
 
+  /** Full at {@code now}. */
   ModelLine(ModelLimits limits, long now) {
+    this(limits, new Levels(limits, now));
+  }
+
+  private ModelLine(ModelLimits limits, Levels levels) {
     this.limits = limits;
-    this.tokens = limits.tokens().meter(now);
-    this.requests = limits.requests().stream().map(rate -> rate.meter(now)).toList();
-    for (ModelLimits.ClassLimit each : limits.classes()) {
-      ranks.add(
-          new Rank(
-              tokens.capacity() - each.ceiling(),
-              each.guarantee() == null ? null : each.guarantee().meter(now)));
+    this.levels = levels;
+    this.tokens = levels.tokens();
+    limits.classes().forEach(each -> ranks.add(new Rank(each, levels.guarantee(each.name()))));
+    setFloors();
+  }
+
+  /**
+   * An empty line that goes by other limits; levels, and what runs, are the same as here.
+   *
+   * @throws IllegalArgumentException if they cannot be kept exactly; nothing has changed then
+   */
+  ModelLine successor(ModelLimits other, long now) {
+    levels.retune(other, now);
+    ModelLine next = new ModelLine(other, levels);
+    next.running = running;
+    next.pausedUntil = pausedUntil;
+    next.paused = paused;
+    return next;
+  }
+
+  private void setFloors() {
+    for (Rank rank : ranks) {
+      long ceiling = Math.max(1, (long) (rank.limit.ceiling() * levels.factor()));
+      rank.floor = Math.max(0, tokens.capacity() - ceiling);
     }
+  }
+
+  // ---- what the provider makes of it
+
+  /** Goes by so much of its rate and burst. */
+  void slow(double newFactor, long now) {
+    advance(now);
+    if (newFactor != levels.factor()) {
+      levels.slow(newFactor);
+      setFloors();
+    }
+  }
+
+  /** Has no more than so many tokens. */
+  void lowerTo(long most) {
+    tokens.lowerTo(most);
+  }
+
+  /** Grants nothing until then. */
+  void pause(long until) {
+    if (!paused || until > pausedUntil) {
+      paused = true;
+      pausedUntil = until;
+    }
+  }
+
+  double factor() {
+    return levels.factor();
   }
 
   // ---- asking
 
   /** The most that one request of this may ask for. */
   long largest(Demand demand) {
-    long most = tokens.capacity() - ranks.get(demand.rank()).floor;
+    long most = ranks.get(demand.rank()).limit.ceiling();
     ModelLimits.Rate tenant = limits.tenant(demand.tenant());
     return tenant == null ? most : Math.min(most, tenant.capacity());
   }
@@ -72,19 +122,24 @@ final class ModelLine {
 
   /** Leaves the line. False if it was not there any more. */
   boolean leave(Waiting who) {
-    boolean was = ranks.get(who.demand.rank()).line.remove(who);
+    boolean was = ranks.get(who.demand.rank()).line.leave(who);
     if (was) {
       waiting--;
     }
     return was;
   }
 
-  /** Grants whatever can go now. */
-  void drain(long now, Grants grants) {
+  /** Grants whatever can go now, but no more than so many. */
+  void drain(long now, int most, Grants grants) {
     advance(now);
     wakeAt = Long.MAX_VALUE;
-    while (waiting > 0 && grantOne(now, grants)) {
+    int granted = 0;
+    while (waiting > 0 && granted < most && grantOne(now, grants)) {
       wakeAt = Long.MAX_VALUE;
+      granted++;
+    }
+    if (waiting > 0 && granted == most) {
+      wakeAt = now;
     }
   }
 
@@ -93,21 +148,15 @@ final class ModelLine {
     return wakeAt;
   }
 
-  boolean advance(long now) {
-    requests.forEach(meter -> meter.advance(now));
-    for (Rank rank : ranks) {
-      if (rank.guarantee != null) {
-        rank.guarantee.advance(now);
-      }
-    }
-    return tokens.advance(now);
+  void advance(long now) {
+    levels.advance(now);
+    paused = paused && pausedUntil > now;
   }
 
   private boolean grantOne(long now, Grants grants) {
     for (Rank rank : ranks) {
-      Meter guarantee = rank.guarantee;
-      Waiting head = guarantee == null ? null : firstOf(rank, now);
-      if (guarantee != null && head != null && guarantee.has(head.demand.tokens(), 0)) {
+      Waiting head = rank.guarantee == null ? null : firstOf(rank, now);
+      if (head != null && isGuaranteed(rank, head)) {
         return tryGrant(head, 0, now, grants) == null;
       }
     }
@@ -125,6 +174,10 @@ final class ModelLine {
     return false;
   }
 
+  private static boolean isGuaranteed(Rank rank, Waiting head) {
+    return rank.guarantee != null && rank.guarantee.has(head.demand.tokens(), 0);
+  }
+
   /** A guarantee that accrues later goes before whoever waits now. */
   private void wakeForGuarantees(long now) {
     for (Rank rank : ranks) {
@@ -139,20 +192,23 @@ final class ModelLine {
   /** The head whose tenant can afford it. */
   private @Nullable Waiting firstOf(Rank rank, long now) {
     for (Waiting head = rank.line.first(now); head != null; head = rank.line.first(now)) {
-      Meter budget = tenant(head.demand.tenant(), now);
-      long nanos = budget == null ? 0 : budget.nanosUntil(head.demand.tokens(), 0);
+      long nanos = nanosForTenant(head.demand, now);
       if (nanos == 0) {
         return head;
       }
       rank.line.stepAside(head, now + nanos);
     }
-    long back = rank.line.nextBack();
-    wakeAt = Math.min(wakeAt, back);
+    wakeAt = Math.min(wakeAt, rank.line.nextBack());
     return null;
   }
 
+  private long nanosForTenant(Demand demand, long now) {
+    Meter budget = levels.tenant(demand.tenant(), now);
+    return budget == null ? 0 : budget.nanosUntil(demand.tokens(), 0);
+  }
+
   private @Nullable Held tryGrant(Waiting head, long floor, long now, Grants grants) {
-    Held held = heldBy(head.demand.tokens(), floor);
+    Held held = heldBy(head.demand.tokens(), floor, now);
     if (held == null) {
       waiting--;
       ranks.get(head.demand.rank()).line.serve(head);
@@ -170,29 +226,43 @@ final class ModelLine {
   }
 
   /** What keeps so many tokens from being granted, whoever is in line; null if nothing does. */
-  private @Nullable Held heldBy(long wanted, long floor) {
+  private @Nullable Held heldBy(long wanted, long floor, long now) {
+    if (paused) {
+      return new Held(Dimension.PROVIDER, pausedUntil - now);
+    }
     if (limits.concurrency() > 0 && running >= limits.concurrency()) {
       return new Held(Dimension.CONCURRENCY, Held.UNKNOWN);
     }
-    long forTokens = tokens.nanosUntil(wanted, 0);
-    long forRequests = nanosUntilRequests(1);
+    long forTokens = nanosFor(wanted, 0);
+    long forRequests = nanosForRequests(1);
     if (forTokens > 0 || forRequests > 0) {
       return forTokens >= forRequests
           ? new Held(Dimension.TOKENS, forTokens)
           : new Held(Dimension.REQUESTS, forRequests);
     }
-    long forClass = tokens.nanosUntil(wanted, floor);
+    long forClass = nanosFor(wanted, floor);
     return forClass > 0 ? new Held(Dimension.CLASS, forClass) : null;
   }
 
-  private long nanosUntilRequests(long count) {
-    return requests.stream().mapToLong(meter -> meter.nanosUntil(count, 0)).max().orElse(0);
+  /** What is more than a slowed model ever has goes when that is full. */
+  private long nanosFor(long wanted, long floor) {
+    return tokens.nanosUntil(Math.min(wanted, tokens.capacity() - floor), floor);
+  }
+
+  private long nanosForRequests(long count) {
+    long nanos = 0;
+    for (Meter each : levels.requests()) {
+      nanos = Math.max(nanos, each.nanosUntil(count, 0));
+    }
+    return nanos;
   }
 
   private Reservation charge(Demand demand, long now) {
     Rank rank = ranks.get(demand.rank());
     running++;
-    requests.forEach(meter -> meter.charge(1));
+    for (Meter each : levels.requests()) {
+      each.charge(1);
+    }
     Meter guarantee = rank.guarantee;
     // It is a minimum, not an extra: what the class gets anyway counts, as far as it goes.
     long guaranteed =
@@ -201,18 +271,70 @@ final class ModelLine {
         demand,
         now,
         Reservation.Charge.of(tokens, demand.tokens()),
-        Reservation.Charge.of(tenant(demand.tenant(), now), demand.tokens()),
+        Reservation.Charge.of(levels.tenant(demand.tenant(), now), demand.tokens()),
         Reservation.Charge.of(guarantee, guaranteed));
   }
 
-  private @Nullable Meter tenant(String name, long now) {
-    ModelLimits.Rate rate = limits.tenant(name);
-    if (rate == null) {
-      return null;
+  // ---- asking without a trace
+
+  /** What would hold it up if it came now, after {@link #drain}; null if it would go at once. */
+  @Nullable Held wouldHold(Demand demand, long now) {
+    Rank own = ranks.get(demand.rank());
+    long forTenant = nanosForTenant(demand, now);
+    if (waiting > 0) {
+      boolean first = forTenant == 0 && wouldBeFirst(own, demand, now);
+      for (Rank rank : ranks) {
+        Waiting head = rank.guarantee == null || rank == own && first ? null : firstOf(rank, now);
+        if (head != null && isGuaranteed(rank, head)) {
+          return Held.BEHIND_OTHERS;
+        }
+        if (rank == own && first && isGuaranteed(demand, own)) {
+          return heldBy(demand.tokens(), 0, now);
+        }
+      }
+      if (isHeldUp(own, now) || forTenant == 0 && !first) {
+        return Held.BEHIND_OTHERS;
+      }
+    } else if (forTenant == 0 && isGuaranteed(demand, own)) {
+      return heldBy(demand.tokens(), 0, now);
     }
-    Meter meter = tenants.computeIfAbsent(name, unused -> rate.meter(now));
-    meter.advance(now);
-    return meter;
+    return forTenant > 0
+        ? new Held(Dimension.TENANT, forTenant)
+        : heldBy(demand.tokens(), own.floor, now);
+  }
+
+  private static boolean isGuaranteed(Demand demand, Rank rank) {
+    return rank.guarantee != null && rank.guarantee.has(demand.tokens(), 0);
+  }
+
+  private boolean wouldBeFirst(Rank rank, Demand demand, long now) {
+    firstOf(rank, now);
+    return rank.line.wouldBeFirst(rank.line.imagine(demand, now), now);
+  }
+
+  /** Whether somebody of a class above waits for the model. */
+  private boolean isHeldUp(Rank own, long now) {
+    for (Rank rank : ranks) {
+      if (rank == own) {
+        return false;
+      }
+      Waiting head = firstOf(rank, now);
+      Held held = head == null ? null : heldBy(head.demand.tokens(), rank.floor, now);
+      if (head != null && (held == null || held.by() != Dimension.CLASS)) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  /** Grants what {@link #wouldHold} has nothing against. */
+  Reservation grantNow(Demand demand, long now) {
+    if (waiting > 0) {
+      // Its tenant's next turn is later by this.
+      ClassLine line = ranks.get(demand.rank()).line;
+      line.serve(line.add(demand, now));
+    }
+    return charge(demand, now);
   }
 
   // ---- what becomes of a reservation
@@ -220,7 +342,11 @@ final class ModelLine {
   /** Settles it by what was used. */
   long settle(Reservation reservation, long actual) {
     close(reservation);
-    return reservation.settle(actual);
+    long back = reservation.settle(actual);
+    if (waiting > 0 && limits.tenant(reservation.demand.tenant()) != null) {
+      ranks.forEach(rank -> rank.line.recall(reservation.demand.tenant()));
+    }
+    return back;
   }
 
   /** Frees its slot, and leaves its tokens charged: nobody knows what was used. */
@@ -240,9 +366,8 @@ final class ModelLine {
 
   /** What this alone would have to wait for if the line were empty; null for nothing. */
   @Nullable Held alone(Demand demand, long now) {
-    Meter budget = tenant(demand.tenant(), now);
-    long forTenant = budget == null ? 0 : budget.nanosUntil(demand.tokens(), 0);
-    Held held = heldBy(demand.tokens(), ranks.get(demand.rank()).floor);
+    long forTenant = nanosForTenant(demand, now);
+    Held held = heldBy(demand.tokens(), ranks.get(demand.rank()).floor, now);
     if (forTenant > 0 && (held == null || forTenant > held.nanos())) {
       return new Held(Dimension.TENANT, forTenant);
     }
@@ -257,7 +382,12 @@ final class ModelLine {
    */
   record Place(int position, long nanos) {}
 
-  Place place(Waiting who) {
+  /** Where somebody would be who came now. */
+  Place imagine(Demand demand, long now) {
+    return place(ranks.get(demand.rank()).line.imagine(demand, now), now);
+  }
+
+  Place place(Waiting who, long now) {
     int before = 0;
     long tokensBefore = 0;
     int rank = who.demand.rank();
@@ -265,11 +395,59 @@ final class ModelLine {
       before += ranks.get(above).line.size();
       tokensBefore += ranks.get(above).line.tokens();
     }
-    ClassLine.Ahead ahead = ranks.get(rank).line.ahead(who);
+    RankedLine.Ahead ahead = ranks.get(rank).line.ahead(who);
     int count = before + ahead.count();
     long all = tokensBefore + ahead.tokens() + who.demand.tokens();
     long nanos = tokens.nanosUntil(all, ranks.get(rank).floor);
-    return new Place(count + 1, Math.max(nanos, nanosUntilRequests(count + 1L)));
+    nanos = Math.max(nanos, nanosForRequests(count + 1L));
+    nanos = Math.max(nanos, nanosForTenant(who.demand, now));
+    nanos = Math.max(nanos, paused ? pausedUntil - now : 0);
+    return new Place(count + 1, nanos);
+  }
+
+  /** How every dimension that counts stands for this; times are in nanoseconds. */
+  List<Explanation.Part> parts(Demand demand, long now) {
+    Rank own = ranks.get(demand.rank());
+    long needed = demand.tokens();
+    List<Explanation.Part> parts = new ArrayList<>();
+    parts.add(part(Dimension.TOKENS, tokens, needed, nanosFor(needed, 0)));
+    if (own.floor > 0) {
+      parts.add(
+          new Explanation.Part(
+              Dimension.CLASS,
+              tokens.capacity() - own.floor,
+              tokens.available() - own.floor,
+              needed,
+              nanosFor(needed, own.floor)));
+    }
+    Meter budget = levels.tenant(demand.tenant(), now);
+    if (budget != null) {
+      parts.add(part(Dimension.TENANT, budget, needed, budget.nanosUntil(needed, 0)));
+    }
+    for (Meter each : levels.requests()) {
+      parts.add(part(Dimension.REQUESTS, each, 1, each.nanosUntil(1, 0)));
+    }
+    int most = limits.concurrency();
+    if (most > 0) {
+      long free = most - (long) running;
+      parts.add(
+          new Explanation.Part(Dimension.CONCURRENCY, most, free, 1, free > 0 ? 0 : Held.UNKNOWN));
+    }
+    if (paused) {
+      parts.add(new Explanation.Part(Dimension.PROVIDER, 1, 0, 1, pausedUntil - now));
+    }
+    return parts;
+  }
+
+  private static Explanation.Part part(Dimension which, Meter meter, long needed, long nanos) {
+    return new Explanation.Part(which, meter.capacity(), meter.available(), needed, nanos);
+  }
+
+  /** All who wait, class by class, the first first. */
+  List<Waiting> inOrder() {
+    List<Waiting> all = new ArrayList<>(waiting);
+    ranks.forEach(rank -> all.addAll(rank.line.inOrder()));
+    return all;
   }
 
   int waiting() {
@@ -288,7 +466,20 @@ final class ModelLine {
     return tokens.available();
   }
 
-  Meter tokens() {
-    return tokens;
+  Levels levels() {
+    return levels;
+  }
+
+  // ---- over a restart
+
+  /** It was granted before, and is not settled. */
+  void resume(Reservation reservation) {
+    running++;
+  }
+
+  /** Grants what was granted then. */
+  Reservation replay(Demand demand, long then) {
+    advance(then);
+    return charge(demand, then);
   }
 }

@@ -6,9 +6,9 @@ import org.jspecify.annotations.Nullable;
 final class Reservation {
   final Demand demand;
   final long grantedAt;
-  private final Charge model;
-  private final Charge tenant;
-  private final Charge guarantee;
+  final Charge model;
+  final Charge tenant;
+  final Charge guarantee;
   boolean open = true;
 
   /** Where it was charged, so that it can be refunded there; of no meter if there is none. */

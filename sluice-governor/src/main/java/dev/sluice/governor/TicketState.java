@@ -1,28 +1,49 @@
 package dev.sluice.governor;
 
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 
-/** A place in line, until somebody has learnt what came of it. Guarded by its desk. */
+/** A place in line, and then what came of it. Guarded by its desk. */
 final class TicketState {
+  static final long NO_DEADLINE = Long.MAX_VALUE;
+
   final String id;
   final TokenRequest request;
-  final Waiting waiting;
-  final CompletableFuture<Outcome> outcome = new CompletableFuture<>();
+  final long number;
+
+  /** Until when it may be in line. */
+  final long deadline;
+
+  /** Null for what never was in line, and after a restart. */
+  @Nullable Waiting waiting;
 
   /** When whoever holds it was last seen. */
   long seenAt;
 
-  /** Somebody waits for the future, and need not be seen. */
-  boolean attended;
+  /** Who wait for what comes of it, and need not be seen meanwhile. */
+  final List<CompletableFuture<Optional<Outcome>>> waiters = new ArrayList<>(1);
 
   /** What came of it; null while it is in line. */
   @Nullable Outcome decided;
 
-  TicketState(String id, TokenRequest request, Waiting waiting, long now) {
+  /** Somebody has learnt what came of it. */
+  boolean claimed;
+
+  TicketState(String id, TokenRequest request, long number, long deadline, long now) {
     this.id = id;
     this.request = request;
-    this.waiting = waiting;
+    this.number = number;
+    this.deadline = deadline;
     this.seenAt = now;
+  }
+
+  /** What makes two requests the same one; null if nothing does. */
+  static @Nullable String keyOf(TokenRequest request) {
+    return request.idempotencyKey() == null
+        ? null
+        : request.tenant() + '\n' + request.idempotencyKey();
   }
 }

@@ -6,12 +6,13 @@ import org.jspecify.annotations.Nullable;
 /**
  * What somebody asks for.
  *
- * @param model which model
- * @param tokens input and output together, as far as can be said before
+ * @param model which model, or a route of several
+ * @param tokens input and output together, at the most
  * @param priority its class
  * @param tenant whose turn and budget it is
  * @param deadline how long it may wait in line; null for as long as it takes
  * @param idempotencyKey the same request again finds its place, or its grant; null for none
+ * @param expectedTokens what it will probably use, which is reserved instead; null for all of them
  * @since 0.1
  */
 public record TokenRequest(
@@ -20,20 +21,72 @@ public record TokenRequest(
     String priority,
     String tenant,
     @Nullable Duration deadline,
-    @Nullable String idempotencyKey) {
+    @Nullable String idempotencyKey,
+    @Nullable Long expectedTokens) {
+  /** The class of those who name none. */
+  public static final String USUAL_PRIORITY = "P1_user";
+
   /** The tenant of those who name none. */
   public static final String NO_TENANT = "";
+
+  private static final int LONGEST_NAME = 256;
+  private static final Duration LONGEST_DEADLINE = Duration.ofDays(1);
+
+  /** Checks every part. */
+  public TokenRequest {
+    if (tokens <= 0) {
+      throw new IllegalArgumentException("tokens must be positive: " + tokens);
+    }
+    requireShort("model", model);
+    requireShort("priority", priority);
+    requireShort("tenant", tenant);
+    if (idempotencyKey != null) {
+      requireShort("idempotency key", idempotencyKey);
+      if (idempotencyKey.isEmpty()) {
+        throw new IllegalArgumentException("idempotency key must not be empty");
+      }
+    }
+    if (deadline != null
+        && (deadline.isNegative()
+            || deadline.isZero()
+            || deadline.compareTo(LONGEST_DEADLINE) > 0)) {
+      throw new IllegalArgumentException(
+          "deadline must be above 0 and at most %s: %s".formatted(LONGEST_DEADLINE, deadline));
+    }
+    if (expectedTokens != null && (expectedTokens < 1 || expectedTokens > tokens)) {
+      throw new IllegalArgumentException(
+          "expected tokens must be from 1 to %d: %d".formatted(tokens, expectedTokens));
+    }
+  }
+
+  private static void requireShort(String name, String value) {
+    if (value.length() > LONGEST_NAME) {
+      throw new IllegalArgumentException(
+          "%s must have at most %d characters: %d".formatted(name, LONGEST_NAME, value.length()));
+    }
+  }
 
   /**
    * Of no tenant in particular, that waits as long as it takes.
    *
-   * @param model which model
-   * @param tokens input and output together
+   * @param model which model, or a route of several
+   * @param tokens input and output together, at the most
    * @param priority its class
    * @return the request
    */
   public static TokenRequest of(String model, long tokens, String priority) {
-    return new TokenRequest(model, tokens, priority, NO_TENANT, null, null);
+    return new TokenRequest(model, tokens, priority, NO_TENANT, null, null, null);
+  }
+
+  /**
+   * The same of another model.
+   *
+   * @param name which model
+   * @return the request
+   */
+  public TokenRequest withModel(String name) {
+    return new TokenRequest(
+        name, tokens, priority, tenant, deadline, idempotencyKey, expectedTokens);
   }
 
   /**
@@ -43,7 +96,8 @@ public record TokenRequest(
    * @return the request
    */
   public TokenRequest withTenant(String name) {
-    return new TokenRequest(model, tokens, priority, name, deadline, idempotencyKey);
+    return new TokenRequest(
+        model, tokens, priority, name, deadline, idempotencyKey, expectedTokens);
   }
 
   /**
@@ -53,7 +107,7 @@ public record TokenRequest(
    * @return the request
    */
   public TokenRequest withDeadline(Duration most) {
-    return new TokenRequest(model, tokens, priority, tenant, most, idempotencyKey);
+    return new TokenRequest(model, tokens, priority, tenant, most, idempotencyKey, expectedTokens);
   }
 
   /**
@@ -63,6 +117,16 @@ public record TokenRequest(
    * @return the request
    */
   public TokenRequest withIdempotencyKey(String key) {
-    return new TokenRequest(model, tokens, priority, tenant, deadline, key);
+    return new TokenRequest(model, tokens, priority, tenant, deadline, key, expectedTokens);
+  }
+
+  /**
+   * The same, for which less is reserved.
+   *
+   * @param expected what it will probably use, at most {@code tokens}
+   * @return the request
+   */
+  public TokenRequest withExpectedTokens(long expected) {
+    return new TokenRequest(model, tokens, priority, tenant, deadline, idempotencyKey, expected);
   }
 }

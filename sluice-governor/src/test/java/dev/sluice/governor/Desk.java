@@ -1,5 +1,7 @@
 package dev.sluice.governor;
 
+import static org.assertj.core.api.Assertions.assertThat;
+
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -15,7 +17,7 @@ final class Desk {
   /** The seed's first model. */
   static final ModelLimits.Rate SONNET = new ModelLimits.Rate(300_000, 240_000, MINUTE);
 
-  final ModelLine line;
+  ModelLine line;
   final Map<Waiting, Reservation> granted = new LinkedHashMap<>();
   final List<Long> grantTimes = new ArrayList<>();
   long now;
@@ -43,14 +45,29 @@ final class Desk {
   }
 
   Waiting ask(String tenant, int rank, long tokens) {
-    Waiting waiting = line.enter(new Demand(tenant, 1, rank, tokens), now);
+    Demand demand = new Demand(tenant, 1, rank, tokens);
     drain();
+    boolean foretold = line.wouldHold(demand, now) == null;
+    int position = line.imagine(demand, now).position();
+    Waiting waiting = line.enter(demand, now);
+    assertThat(line.place(waiting, now).position()).isEqualTo(position);
+    drain();
+    assertThat(isGranted(waiting)).as("granted at once, as foretold").isEqualTo(foretold);
     return waiting;
+  }
+
+  /** Goes by other limits; those in line come again in the same order. */
+  void reload(ModelLimits limits, Map<Waiting, Waiting> renewed) {
+    ModelLine before = line;
+    line = before.successor(limits, now);
+    before.inOrder().forEach(each -> renewed.put(each, line.enter(each.demand, each.since)));
+    drain();
   }
 
   void drain() {
     line.drain(
         now,
+        Integer.MAX_VALUE,
         (waiting, reservation) -> {
           granted.put(waiting, reservation);
           grantTimes.add(now);

@@ -72,6 +72,18 @@ class GovernorTest {
   }
 
   @Test
+  void settle_ofWhatNobodyUses_isRefused() {
+    try (Governor governor = Governor.create(BudgetFile.shipped())) {
+      for (long bad : new long[] {-1, Long.MIN_VALUE, 1_000_000_000_001L, Long.MAX_VALUE}) {
+        assertThatThrownBy(() -> governor.settle("r", bad))
+            .isInstanceOf(IllegalArgumentException.class)
+            .hasMessageContaining("actual tokens must be from 0 to 1000000000000")
+            .hasMessageContaining(String.valueOf(bad));
+      }
+    }
+  }
+
+  @Test
   void idsOfNobody_areNobodys() {
     try (Governor governor = Governor.create(BudgetFile.shipped())) {
       for (String id : new String[] {"", "t", "t-", "t9-1", "tx-1", "t99999999999-1", "t-1-"}) {

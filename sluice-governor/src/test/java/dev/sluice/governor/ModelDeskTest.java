@@ -10,6 +10,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Test;
 
@@ -27,7 +28,7 @@ class ModelDeskTest {
   }
 
   private ModelDesk desk(ModelBudget budget) {
-    return new ModelDesk("sonnet", budget, RULES, timer, new Ids(0), BudgetListener.NONE);
+    return new ModelDesk("sonnet", budget, RULES, timer, BudgetListener.NONE);
   }
 
   private static TokenRequest of(long tokens, String priority) {
@@ -90,17 +91,20 @@ class ModelDeskTest {
     desk.request(of(300_000, P0));
     String awaited = queued(desk.request(of(4_000, P1))).ticket();
     String polled = queued(desk.request(of(4_000, P1))).ticket();
-    CompletableFuture<Outcome> outcome = desk.await(awaited).orElseThrow();
+    CompletableFuture<Optional<Outcome>> outcome = desk.await(awaited);
     timer.advance(SECOND - 1);
     assertThat(outcome).isNotDone();
     assertThat(queued(desk.poll(polled).orElseThrow()).etaMs()).isEqualTo(1_001);
     timer.advance(1);
-    assertThat(granted(outcome.join()).remaining()).isZero();
+    assertThat(granted(outcome.join().orElseThrow()).remaining()).isZero();
     timer.advance(SECOND);
     assertThat(granted(desk.poll(polled).orElseThrow()).tokens()).isEqualTo(4_000);
+    // The answer may have been lost: it stays the same until it is settled.
+    Outcome.Granted again = granted(desk.poll(polled).orElseThrow());
+    desk.settle(again.reservation(), 4_000);
     assertThat(desk.poll(polled)).isEmpty();
     assertThat(desk.poll("t0-none")).isEmpty();
-    assertThat(desk.await("t0-none")).isEmpty();
+    assertThat(desk.await("t0-none")).isCompletedWithValue(Optional.empty());
   }
 
   @Test
@@ -109,11 +113,12 @@ class ModelDeskTest {
     desk.request(of(300_000, P0));
     String first = queued(desk.request(of(100_000, P1))).ticket();
     String second = queued(desk.request(of(4_000, P1))).ticket();
-    CompletableFuture<Outcome> left = desk.await(first).orElseThrow();
+    CompletableFuture<Optional<Outcome>> left = desk.await(first);
     timer.advance(SECOND);
     assertThat(desk.cancel(first)).isTrue();
     assertThat(desk.cancel(first)).isFalse();
-    assertThat(((Outcome.Refused) left.join()).reason()).isEqualTo(Outcome.Reason.CANCELLED);
+    assertThat(((Outcome.Refused) left.join().orElseThrow()).reason())
+        .isEqualTo(Outcome.Reason.CANCELLED);
     assertThat(granted(desk.poll(second).orElseThrow()).remaining()).isZero();
   }
 
@@ -123,10 +128,10 @@ class ModelDeskTest {
     desk.request(of(300_000, P0));
     String ticket = queued(desk.request(of(4_000, P1))).ticket();
     timer.advance(SECOND);
-    assertThat(desk.available()).isZero();
+    assertThat(desk.status().available()).isZero();
     assertThat(desk.cancel(ticket)).isTrue();
-    assertThat(desk.available()).isEqualTo(4_000);
-    assertThat(desk.running()).isEqualTo(1);
+    assertThat(desk.status().available()).isEqualTo(4_000);
+    assertThat(desk.status().running()).isEqualTo(1);
   }
 
   @Test
@@ -137,12 +142,12 @@ class ModelDeskTest {
     timer.advance(29 * SECOND);
     String later = queued(desk.request(of(1_000, P1))).ticket();
     timer.advance(SECOND);
-    assertThat(desk.queueLengths()).isEqualTo(Map.of(P0, 0, P1, 0, P2, 0));
+    assertThat(desk.status().queueLengths()).isEqualTo(Map.of(P0, 0, P1, 0, P2, 0));
     assertThat(desk.poll(never)).isEmpty();
-    assertThat(desk.available()).isEqualTo(30 * 4_000 - 1_000);
+    assertThat(desk.status().available()).isEqualTo(30 * 4_000 - 1_000);
     timer.advance(30 * SECOND);
     assertThat(desk.poll(later)).isEmpty();
-    assertThat(desk.available()).isEqualTo(60 * 4_000);
+    assertThat(desk.status().available()).isEqualTo(60 * 4_000);
   }
 
   @Test
@@ -164,10 +169,11 @@ class ModelDeskTest {
     desk.request(of(300_000, P0));
     String ticket =
         queued(desk.request(of(8_000, P1).withDeadline(Duration.ofSeconds(1)))).ticket();
-    CompletableFuture<Outcome> outcome = desk.await(ticket).orElseThrow();
+    CompletableFuture<Optional<Outcome>> outcome = desk.await(ticket);
     timer.advance(SECOND);
-    assertThat(((Outcome.Refused) outcome.join()).reason()).isEqualTo(Outcome.Reason.DEADLINE);
-    assertThat(desk.available()).isEqualTo(4_000);
+    assertThat(((Outcome.Refused) outcome.join().orElseThrow()).reason())
+        .isEqualTo(Outcome.Reason.DEADLINE);
+    assertThat(desk.status().available()).isEqualTo(4_000);
   }
 
   @Test
@@ -178,16 +184,16 @@ class ModelDeskTest {
     Outcome.Queued first = queued(desk.request(request));
     Outcome.Queued again = queued(desk.request(request));
     assertThat(again.ticket()).isEqualTo(first.ticket());
-    assertThat(desk.queueLengths()).containsEntry(P1, 1);
+    assertThat(desk.status().queueLengths()).containsEntry(P1, 1);
     timer.advance(SECOND);
     Outcome.Granted granted = granted(desk.request(request));
     assertThat(granted(desk.request(request))).isEqualTo(granted);
-    assertThat(desk.available()).isZero();
-    desk.settleOnce(granted.reservation(), 4_000);
+    assertThat(desk.status().available()).isZero();
+    desk.settle(granted.reservation(), 4_000);
     // Another tenant's key is another key; the same after it is settled is a new request.
     queued(desk.request(request));
     queued(desk.request(request.withTenant("other")));
-    assertThat(desk.queueLengths()).containsEntry(P1, 2);
+    assertThat(desk.status().queueLengths()).containsEntry(P1, 2);
     TokenRequest atOnce = of(1, P0).withIdempotencyKey("call-2");
     timer.advance(MINUTE);
     assertThat(granted(desk.request(atOnce))).isEqualTo(granted(desk.request(atOnce)));
@@ -203,7 +209,7 @@ class ModelDeskTest {
     Outcome.Refused refused = (Outcome.Refused) desk.request(of(1_000, P0));
     assertThat(refused.reason()).isEqualTo(Outcome.Reason.LINE_FULL);
     assertThat(refused.message()).contains("20").contains("sonnet");
-    assertThat(desk.queueLengths()).isEqualTo(Map.of(P0, 0, P1, 20, P2, 0));
+    assertThat(desk.status().queueLengths()).isEqualTo(Map.of(P0, 0, P1, 20, P2, 0));
   }
 
   @Test
@@ -224,25 +230,23 @@ class ModelDeskTest {
     assertThat(tooMuch.reason()).isEqualTo(Outcome.Reason.EXCEEDS_CAPACITY);
     assertThat(tooMuch.message()).contains("210000").contains("210001");
     assertThat(desk.request(of(Long.MAX_VALUE, P0))).isInstanceOf(Outcome.Refused.class);
-    assertThat(desk.available()).isEqualTo(300_000);
-    assertThatThrownBy(() -> desk.settleOnce("r0-none", -1))
-        .isInstanceOf(IllegalArgumentException.class);
-    assertThat(desk.settleOnce("r0-none", 1)).isEmpty();
+    assertThat(desk.status().available()).isEqualTo(300_000);
+    assertThat(desk.settle("r0-none", 1)).isEmpty();
   }
 
   @Test
   void settle_refundsOrCharges_once() {
     ModelDesk desk = desk(Allocation.OFF);
     String first = granted(desk.request(of(10_000, P1))).reservation();
-    assertThat(desk.settleOnce(first, 4_000))
+    assertThat(desk.settle(first, 4_000))
         .contains(new Settlement("sonnet", "", 10_000, 10_000, 4_000, 6_000, 0));
-    assertThat(desk.settleOnce(first, 4_000)).isEmpty();
-    assertThat(desk.available()).isEqualTo(296_000);
+    assertThat(desk.settle(first, 4_000)).isEmpty();
+    assertThat(desk.status().available()).isEqualTo(296_000);
     String second = granted(desk.request(of(1_000, P1))).reservation();
-    assertThat(desk.settleOnce(second, 1_500))
+    assertThat(desk.settle(second, 1_500))
         .contains(new Settlement("sonnet", "", 1_000, 1_000, 1_500, 0, 500));
-    assertThat(desk.available()).isEqualTo(294_500);
-    assertThat(desk.counts().tokensConsumed()).isEqualTo(5_500);
+    assertThat(desk.status().available()).isEqualTo(294_500);
+    assertThat(desk.status().metrics().tokensConsumed()).isEqualTo(5_500);
   }
 
   @Test
@@ -250,29 +254,29 @@ class ModelDeskTest {
     ModelBudget one = ModelBudget.of(240_000, 300_000, Allocation.OFF).withConcurrency(1);
     ModelDesk desk = desk(one);
     String first = granted(desk.request(of(1_000, P1))).reservation();
-    CompletableFuture<Outcome> next =
-        desk.await(queued(desk.request(of(1_000, P1))).ticket()).orElseThrow();
+    CompletableFuture<Optional<Outcome>> next =
+        desk.await(queued(desk.request(of(1_000, P1))).ticket());
     timer.advance(9 * MINUTE);
     assertThat(desk.extend(first)).isTrue();
     timer.advance(10 * MINUTE - 1);
     assertThat(next).isNotDone();
     timer.advance(1);
-    assertThat(granted(next.join()).tokens()).isEqualTo(1_000);
+    assertThat(granted(next.join().orElseThrow()).tokens()).isEqualTo(1_000);
     assertThat(desk.extend(first)).isFalse();
-    assertThat(desk.settleOnce(first, 0)).isEmpty();
+    assertThat(desk.settle(first, 0)).isEmpty();
   }
 
   @Test
   void counts_areTheSeeds_andInternalRetriesAreNone() {
     ModelDesk desk = desk(Allocation.OFF);
     desk.request(of(300_000, P0));
-    CompletableFuture<Outcome> waited =
-        desk.await(queued(desk.request(of(100_000, P1))).ticket()).orElseThrow();
+    CompletableFuture<Optional<Outcome>> waited =
+        desk.await(queued(desk.request(of(100_000, P1))).ticket());
     timer.advance(10 * SECOND);
     desk.request(of(400_000, P1));
     timer.advance(15 * SECOND);
     assertThat(waited).isDone();
-    Counts counts = desk.counts();
+    Counts counts = desk.status().metrics();
     assertThat(counts.totalRequests()).isEqualTo(3);
     assertThat(counts.acceptedRequests()).isEqualTo(1);
     assertThat(counts.rejectedRequests()).isEqualTo(2);
@@ -285,6 +289,6 @@ class ModelDeskTest {
     ModelDesk desk = desk(Allocation.OFF);
     desk.request(of(300_000, P0));
     timer.advance(500 * MS);
-    assertThat(desk.available()).isEqualTo(2_000);
+    assertThat(desk.status().available()).isEqualTo(2_000);
   }
 }

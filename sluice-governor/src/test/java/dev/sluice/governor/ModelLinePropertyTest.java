@@ -71,10 +71,11 @@ class ModelLinePropertyTest {
 
     void run() {
       for (int step = 0; step < STEPS; step++) {
-        switch (random.nextInt(6)) {
-          case 0, 1, 2 -> ask();
-          case 3 -> settle();
-          case 4 -> cancel();
+        switch (random.nextInt(13)) {
+          case 0, 1, 2, 3, 4, 5 -> ask();
+          case 6, 7 -> settle();
+          case 8, 9 -> cancel();
+          case 10 -> hearTheProvider();
           default -> desk.advanceTo(desk.now + (long) (random.nextDouble() * 3 * Desk.SECOND));
         }
         collect();
@@ -86,6 +87,18 @@ class ModelLinePropertyTest {
       int rank = random.nextInt(3);
       long most = desk.line.largest(new Demand(tenant, 1, rank, 1));
       asked.add(desk.ask(tenant, rank, 1 + random.nextInt((int) most)));
+    }
+
+    /** Which only ever takes away. */
+    private void hearTheProvider() {
+      switch (random.nextInt(8)) {
+        case 0 -> desk.line.pause(desk.now + random.nextInt(1_000) * Desk.MS);
+        case 1 -> desk.line.lowerTo(random.nextInt((int) rate.capacity()));
+        case 2, 3 -> desk.line.slow(0.05 + 0.95 * random.nextDouble(), desk.now);
+        case 4 -> desk.line.slow(1, desk.now);
+        default -> {}
+      }
+      desk.drain();
     }
 
     private void settle() {
@@ -151,6 +164,9 @@ class ModelLinePropertyTest {
 
     /** When all is over, everybody was granted or left, and everything has come back. */
     void requireAllServed() {
+      desk.line.slow(1, desk.now);
+      desk.drain();
+      collect();
       for (int i = 0; i < 10_000 && desk.line.waiting() > 0; i++) {
         if (desk.line.wakeAt() != Long.MAX_VALUE) {
           desk.advanceTo(desk.line.wakeAt());

@@ -43,8 +43,8 @@ class ModelLineTest {
     assertThat(users.subList(0, 40)).allMatch(desk::isGranted);
     assertThat(users.subList(40, 50)).noneMatch(desk::isGranted);
     Waiting tenth = users.get(49);
-    assertThat(desk.line.place(tenth).position()).isEqualTo(10);
-    assertThat(desk.line.place(tenth).nanos()).isEqualTo(7_500 * MS);
+    assertThat(desk.line.place(tenth, desk.now).position()).isEqualTo(10);
+    assertThat(desk.line.place(tenth, desk.now).nanos()).isEqualTo(7_500 * MS);
     assertThat(desk.line.alone(tenth.demand, desk.now).nanos()).isEqualTo(750 * MS);
     desk.advanceTo(7 * SECOND);
     assertThat(users.stream().filter(desk::isGranted).count()).isEqualTo(49);
@@ -61,8 +61,8 @@ class ModelLineTest {
     Waiting batch = desk.ask(2, 100_000);
     desk.advanceTo(SECOND);
     Waiting emergency = desk.ask(0, 5_000);
-    assertThat(desk.line.place(emergency).position()).isEqualTo(1);
-    assertThat(desk.line.place(batch).position()).isEqualTo(2);
+    assertThat(desk.line.place(emergency, desk.now).position()).isEqualTo(1);
+    assertThat(desk.line.place(batch, desk.now).position()).isEqualTo(2);
     desk.advanceTo(1_250 * MS);
     assertThat(desk.isGranted(emergency)).isTrue();
     assertThat(desk.isGranted(batch)).isFalse();
@@ -170,7 +170,7 @@ class ModelLineTest {
       noisy.add(desk.ask("noisy", 1, 4_000));
     }
     Waiting quiet = desk.ask("quiet", 1, 4_000);
-    assertThat(desk.line.place(quiet).position()).isLessThanOrEqualTo(2);
+    assertThat(desk.line.place(quiet, desk.now).position()).isLessThanOrEqualTo(2);
     desk.advanceTo(2 * SECOND);
     assertThat(desk.isGranted(quiet)).isTrue();
     desk.advanceTo(2 * MINUTE);

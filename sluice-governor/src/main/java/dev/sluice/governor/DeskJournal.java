@@ -1,0 +1,378 @@
+package dev.sluice.governor;
+
+import java.io.DataInputStream;
+import java.io.DataOutputStream;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Grants, and what became of them, in a file. Replayed at the same times they give the same levels:
+ * a restart is no fresh burst. Where times cannot be compared, on a machine that was started anew
+ * or after a cut end, there is nothing left of any budget at first. Not thread-safe.
+ */
+final class DeskJournal implements DeskLog {
+  private static final int VERSION = 1;
+  private static final long SMALL_BYTES = 4 << 20;
+
+  /** Kinds of records; their numbers are in files. */
+  private static final int OPENED = 1;
+
+  private static final int LEVEL = 2;
+  private static final int HELD = 3;
+  private static final int GRANTED = 4;
+  private static final int SETTLED = 5;
+  private static final int ENDED = 6;
+  private static final int EXTENDED = 7;
+
+  private final Journal journal;
+  private final String model;
+  private final String boot;
+  private long tidyAt = SMALL_BYTES;
+
+  private DeskJournal(Journal journal, String model, String boot) {
+    this.journal = journal;
+    this.model = model;
+    this.boot = boot;
+  }
+
+  /**
+   * Reads what there is.
+   *
+   * @param boot what a start of the machine is called; empty if that is not known
+   * @param into a new desk's; what was granted and not settled is there afterwards
+   */
+  static DeskJournal open(Path file, String boot, Books into, long now) {
+    Replay replay = new Replay(into);
+    Journal journal = Journal.open(file, replay::read);
+    DeskJournal log = new DeskJournal(journal, into.model(), boot);
+    boolean comparable =
+        !boot.isEmpty() && boot.equals(replay.boot) && replay.latest <= now && !journal.wasCut();
+    if (replay.boot != null) {
+      replay.finish(comparable, now);
+    }
+    log.rewrite(into.line(), into.grants(), now);
+    return log;
+  }
+
+  /** What is filled by reading. */
+  record Books(
+      String model,
+      ModelBudget budget,
+      ModelLine line,
+      GrantBook grants,
+      TicketBook tickets,
+      long life) {}
+
+  // ---- writing
+
+  @Override
+  public void granted(Grant grant) {
+    journal.append(data -> writeGrant(data, GRANTED, grant));
+  }
+
+  private static void writeGrant(DataOutputStream data, int kind, Grant grant) throws IOException {
+    data.writeByte(kind);
+    data.writeLong(grant.reservation.grantedAt);
+    data.writeLong(grant.endsAt);
+    data.writeUTF(grant.id());
+    data.writeUTF(grant.ticket == null ? "" : grant.ticket.id);
+    String key = grant.ticket == null ? null : grant.ticket.request.idempotencyKey();
+    data.writeUTF(key == null ? "" : key);
+    data.writeUTF(grant.tenant());
+    data.writeUTF(grant.answer.priority());
+    data.writeLong(grant.answer.tokens());
+    data.writeLong(grant.answer.requestedTokens());
+    data.writeLong(grant.answer.remaining());
+  }
+
+  @Override
+  public void settled(String id, long actual, long now) {
+    journal.append(
+        data -> {
+          data.writeByte(SETTLED);
+          data.writeLong(now);
+          data.writeUTF(id);
+          data.writeLong(actual);
+        });
+  }
+
+  @Override
+  public void ended(String id, long now) {
+    journal.append(
+        data -> {
+          data.writeByte(ENDED);
+          data.writeLong(now);
+          data.writeUTF(id);
+        });
+  }
+
+  @Override
+  public void extended(Grant grant) {
+    journal.append(
+        data -> {
+          data.writeByte(EXTENDED);
+          data.writeUTF(grant.id());
+          data.writeLong(grant.endsAt);
+        });
+  }
+
+  @Override
+  public void tidy(ModelLine line, GrantBook grants, long now) {
+    if (journal.bytes() >= tidyAt) {
+      rewrite(line, grants, now);
+    }
+  }
+
+  private void rewrite(ModelLine line, GrantBook grants, long now) {
+    List<Journal.Part<DataOutputStream>> records = new ArrayList<>();
+    records.add(
+        data -> {
+          data.writeByte(OPENED);
+          data.writeInt(VERSION);
+          data.writeUTF(boot);
+          data.writeUTF(model);
+          data.writeLong(now);
+        });
+    line.levels()
+        .save()
+        .forEach((name, level) -> records.add(data -> writeLevel(data, name, level)));
+    for (Grant grant : grants.all()) {
+      records.add(data -> writeHeld(data, grant));
+    }
+    journal.replace(records);
+    tidyAt = Math.max(SMALL_BYTES, 2 * journal.bytes());
+  }
+
+  private static void writeLevel(DataOutputStream data, String name, Meter.Saved level)
+      throws IOException {
+    data.writeByte(LEVEL);
+    data.writeUTF(name);
+    data.writeLong(level.owedTokens());
+    data.writeLong(level.nextEvent());
+    data.writeInt(level.events().length);
+    for (int i = 0; i < level.events().length; i++) {
+      data.writeLong(level.events()[i]);
+      data.writeLong(level.owedAt()[i]);
+    }
+  }
+
+  /** As a grant, with where it was charged: the levels contain it. */
+  private static void writeHeld(DataOutputStream data, Grant grant) throws IOException {
+    writeGrant(data, HELD, grant);
+    Reservation reservation = grant.reservation;
+    for (Reservation.Charge charge :
+        List.of(reservation.model, reservation.tenant, reservation.guarantee)) {
+      data.writeLong(charge.tokens());
+      data.writeLong(charge.event());
+    }
+  }
+
+  @Override
+  public void close() {
+    journal.close();
+  }
+
+  // ---- reading
+
+  /** Does again what was done. */
+  private static final class Replay {
+    private final Books books;
+    private final Map<String, Meter.Saved> levels = new LinkedHashMap<>();
+    private final List<String> classes;
+    private long tickets;
+    private @Nullable String boot;
+    private long latest = Long.MIN_VALUE;
+
+    Replay(Books books) {
+      this.books = books;
+      this.classes = List.copyOf(books.budget().classes().keySet());
+    }
+
+    void read(DataInputStream data) throws IOException {
+      int kind = data.readByte();
+      if (kind != OPENED && kind != LEVEL && !levels.isEmpty()) {
+        books.line().levels().restore(levels, latest);
+        levels.clear();
+      }
+      switch (kind) {
+        case OPENED -> opened(data);
+        case LEVEL -> level(data);
+        case HELD -> held(data);
+        case GRANTED -> granted(data);
+        case SETTLED -> settled(data);
+        case ENDED -> ended(data);
+        case EXTENDED -> extended(data);
+        default -> throw new IOException("unknown kind of record: " + kind);
+      }
+    }
+
+    private void opened(DataInputStream data) throws IOException {
+      int version = data.readInt();
+      if (version != VERSION) {
+        throw new IOException("version must be %d: %d".formatted(VERSION, version));
+      }
+      boot = data.readUTF();
+      String of = data.readUTF();
+      if (!of.equals(books.model())) {
+        throw new IOException("it is of model %s, not of %s".formatted(of, books.model()));
+      }
+      latest = data.readLong();
+      books.line().levels().clock(latest);
+    }
+
+    private void at(long time) {
+      latest = Math.max(latest, time);
+      books.line().advance(time);
+    }
+
+    private void level(DataInputStream data) throws IOException {
+      String name = data.readUTF();
+      long owed = data.readLong();
+      long next = data.readLong();
+      int size = data.readInt();
+      long[] events = new long[size];
+      long[] owedAt = new long[size];
+      for (int i = 0; i < size; i++) {
+        events[i] = data.readLong();
+        owedAt[i] = data.readLong();
+      }
+      levels.put(name, new Meter.Saved(owed, events, owedAt, next));
+    }
+
+    private void held(DataInputStream data) throws IOException {
+      GrantRecord record = GrantRecord.read(data);
+      Reservation.Charge[] charges = new Reservation.Charge[3];
+      Levels meters = books.line().levels();
+      Meter[] where = {
+        meters.tokens(), meters.tenant(record.tenant(), latest), meters.guarantee(record.priority())
+      };
+      for (int i = 0; i < charges.length; i++) {
+        charges[i] = new Reservation.Charge(where[i], data.readLong(), data.readLong());
+      }
+      Reservation reservation =
+          new Reservation(
+              record.demand(classes, books.budget()),
+              record.grantedAt(),
+              charges[0],
+              charges[1],
+              charges[2]);
+      books.line().resume(reservation);
+      add(record, reservation);
+    }
+
+    private void granted(DataInputStream data) throws IOException {
+      GrantRecord record = GrantRecord.read(data);
+      at(record.grantedAt());
+      Demand demand = record.demand(classes, books.budget());
+      add(record, books.line().replay(demand, record.grantedAt()));
+    }
+
+    private void add(GrantRecord record, Reservation reservation) {
+      TokenRequest request = record.request(books.model());
+      TicketState ticket = null;
+      if (!record.ticket().isEmpty()) {
+        ticket =
+            new TicketState(
+                record.ticket(), request, tickets++, TicketState.NO_DEADLINE, record.grantedAt());
+        ticket.claimed = true;
+        ticket.decided = record.answer(books.model());
+        books.tickets().add(ticket);
+      }
+      books
+          .grants()
+          .add(new Grant(record.answer(books.model()), reservation, ticket, record.endsAt()));
+    }
+
+    private void settled(DataInputStream data) throws IOException {
+      at(data.readLong());
+      Grant grant = over(data.readUTF());
+      long actual = data.readLong();
+      if (grant != null) {
+        books.line().settle(grant.reservation, actual);
+      }
+    }
+
+    private void ended(DataInputStream data) throws IOException {
+      at(data.readLong());
+      Grant grant = over(data.readUTF());
+      if (grant != null) {
+        books.line().abandon(grant.reservation);
+      }
+    }
+
+    private @Nullable Grant over(String id) {
+      Grant grant = books.grants().remove(id);
+      if (grant != null && grant.ticket != null) {
+        books.tickets().forget(grant.ticket);
+      }
+      return grant;
+    }
+
+    private void extended(DataInputStream data) throws IOException {
+      Grant grant = books.grants().find(data.readUTF());
+      long endsAt = data.readLong();
+      if (grant != null) {
+        books.grants().extend(grant, endsAt);
+      }
+    }
+
+    /** Everything was read. */
+    void finish(boolean comparable, long now) {
+      if (!levels.isEmpty()) {
+        books.line().levels().restore(levels, latest);
+      }
+      if (!comparable) {
+        books.line().levels().restart(now);
+        books.grants().all().forEach(each -> each.endsAt = now + books.life());
+      }
+    }
+  }
+
+  /** A grant as it is written. */
+  private record GrantRecord(
+      long grantedAt,
+      long endsAt,
+      String id,
+      String ticket,
+      String key,
+      String tenant,
+      String priority,
+      long tokens,
+      long requested,
+      long remaining) {
+    static GrantRecord read(DataInputStream data) throws IOException {
+      return new GrantRecord(
+          data.readLong(),
+          data.readLong(),
+          data.readUTF(),
+          data.readUTF(),
+          data.readUTF(),
+          data.readUTF(),
+          data.readUTF(),
+          data.readLong(),
+          data.readLong(),
+          data.readLong());
+    }
+
+    /** Whose class is not there any more counts as the last. */
+    Demand demand(List<String> classes, ModelBudget budget) {
+      int rank = classes.indexOf(priority);
+      return new Demand(
+          tenant, budget.weight(tenant), rank < 0 ? classes.size() - 1 : rank, tokens);
+    }
+
+    TokenRequest request(String model) {
+      TokenRequest request = TokenRequest.of(model, requested, priority).withTenant(tenant);
+      return key.isEmpty() ? request : request.withIdempotencyKey(key);
+    }
+
+    Outcome.Granted answer(String model) {
+      return new Outcome.Granted(model, priority, tokens, requested, remaining, id);
+    }
+  }
+}

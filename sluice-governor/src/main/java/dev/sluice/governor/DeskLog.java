@@ -1,0 +1,40 @@
+package dev.sluice.governor;
+
+/** What a desk must still know after a restart. Guarded by the desk. */
+interface DeskLog extends AutoCloseable {
+  /** Forgets everything: a restart begins full. */
+  DeskLog NONE =
+      new DeskLog() {
+        @Override
+        public void granted(Grant grant) {}
+
+        @Override
+        public void settled(String id, long actual, long now) {}
+
+        @Override
+        public void ended(String id, long now) {}
+
+        @Override
+        public void extended(Grant grant) {}
+
+        @Override
+        public void tidy(ModelLine line, GrantBook grants, long now) {}
+
+        @Override
+        public void close() {}
+      };
+
+  void granted(Grant grant);
+
+  void settled(String id, long actual, long now);
+
+  void ended(String id, long now);
+
+  void extended(Grant grant);
+
+  /** Is told now and then how everything stands, so that what is over need not be kept. */
+  void tidy(ModelLine line, GrantBook grants, long now);
+
+  @Override
+  void close();
+}

@@ -1,0 +1,210 @@
+package dev.sluice.governor;
+
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import org.jspecify.annotations.Nullable;
+
+/** All meters of one model. They outlive a change of its limits. Not thread-safe. */
+final class Levels {
+  /** Tenants with a full budget are forgotten when there are more than this. */
+  private static final int SPARE_TENANTS = 1_024;
+
+  private ModelLimits limits;
+  private final Meter tokens;
+  private List<Meter> requests = new ArrayList<>();
+  private Map<String, Meter> guarantees = new HashMap<>();
+  private final Map<String, Meter> tenants = new HashMap<>();
+  private int tenantsWorthALook = SPARE_TENANTS;
+  private double factor = 1;
+  private boolean emptied;
+  private long emptiedAt;
+
+  /** Full at {@code now}. */
+  Levels(ModelLimits limits, long now) {
+    this.limits = limits;
+    this.tokens = limits.tokens().meter(now);
+    tune(limits, now);
+  }
+
+  /**
+   * Goes by other limits from now on; what is owed stays.
+   *
+   * @throws IllegalArgumentException if they cannot be kept exactly; nothing has changed then
+   */
+  void retune(ModelLimits other, long now) {
+    new Levels(other, now);
+    advance(now);
+    tune(other, now);
+  }
+
+  private void tune(ModelLimits other, long now) {
+    limits = other;
+    other.tokens().tune(tokens);
+    tokens.slow(factor);
+    List<Meter> newRequests = new ArrayList<>();
+    for (ModelLimits.Rate rate : other.requests()) {
+      int index = newRequests.size();
+      newRequests.add(tuned(index < requests.size() ? requests.get(index) : null, rate, now));
+    }
+    requests = newRequests;
+    Map<String, Meter> newGuarantees = new HashMap<>();
+    for (ModelLimits.ClassLimit each : other.classes()) {
+      ModelLimits.Rate rate = each.guarantee();
+      if (rate != null) {
+        newGuarantees.put(each.name(), tuned(guarantees.get(each.name()), rate, now));
+      }
+    }
+    guarantees = newGuarantees;
+    tenants.keySet().removeIf(name -> other.tenant(name) == null);
+    tenants.forEach((name, meter) -> Objects.requireNonNull(other.tenant(name)).tune(meter));
+    other.tenants().values().forEach(rate -> rate.meter(now));
+    if (other.otherTenants() != null) {
+      other.otherTenants().meter(now);
+    }
+  }
+
+  private static Meter tuned(@Nullable Meter old, ModelLimits.Rate rate, long now) {
+    if (old == null) {
+      return rate.meter(now);
+    }
+    rate.tune(old);
+    return old;
+  }
+
+  void advance(long now) {
+    tokens.advance(now);
+    for (Meter each : requests) {
+      each.advance(now);
+    }
+    if (!guarantees.isEmpty()) {
+      guarantees.values().forEach(each -> each.advance(now));
+    }
+  }
+
+  /** So much of the model's rate and burst is in force. */
+  void slow(double newFactor) {
+    factor = newFactor;
+    tokens.slow(newFactor);
+  }
+
+  double factor() {
+    return factor;
+  }
+
+  Meter tokens() {
+    return tokens;
+  }
+
+  List<Meter> requests() {
+    return requests;
+  }
+
+  @Nullable Meter guarantee(String name) {
+    return guarantees.get(name);
+  }
+
+  /** The budget of a tenant at this moment; null if it has none of its own. */
+  @Nullable Meter tenant(String name, long now) {
+    ModelLimits.Rate rate = limits.tenant(name);
+    if (rate == null) {
+      return null;
+    }
+    Meter meter = tenants.get(name);
+    if (meter == null) {
+      forgetFullTenants(now);
+      meter = unknown(rate, now);
+      tenants.put(name, meter);
+    }
+    meter.advance(now);
+    return meter;
+  }
+
+  private Meter unknown(ModelLimits.Rate rate, long now) {
+    if (!emptied) {
+      return rate.meter(now);
+    }
+    Meter meter = rate.meter(emptiedAt);
+    meter.lowerTo(0);
+    return meter;
+  }
+
+  /** Who has a full budget is as one who never came. */
+  private void forgetFullTenants(long now) {
+    if (tenants.size() >= tenantsWorthALook) {
+      tenants
+          .values()
+          .removeIf(
+              each -> {
+                each.advance(now);
+                return each.isFull();
+              });
+      tenantsWorthALook = Math.max(SPARE_TENANTS, 2 * tenants.size());
+    }
+  }
+
+  int tenants() {
+    return tenants.size();
+  }
+
+  // ---- over a restart
+
+  /** What every meter owes, by a name of its own. */
+  Map<String, Meter.Saved> save() {
+    Map<String, Meter.Saved> saved = new LinkedHashMap<>();
+    saved.put("tokens", tokens.save());
+    for (int i = 0; i < requests.size(); i++) {
+      saved.put("requests " + i, requests.get(i).save());
+    }
+    guarantees.forEach((name, meter) -> saved.put("class " + name, meter.save()));
+    tenants.forEach((name, meter) -> saved.put("tenant " + name, meter.save()));
+    return saved;
+  }
+
+  /** What is not there any more is left out. */
+  void restore(Map<String, Meter.Saved> saved, long now) {
+    saved.forEach(
+        (name, each) -> {
+          Meter meter = named(name, now);
+          if (meter != null) {
+            meter.restore(each);
+          }
+        });
+  }
+
+  private @Nullable Meter named(String name, long now) {
+    String[] words = name.split(" ", 2);
+    return switch (words[0]) {
+      case "tokens" -> tokens;
+      case "requests" -> {
+        int index = Integer.parseInt(words[1]);
+        yield index < requests.size() ? requests.get(index) : null;
+      }
+      case "class" -> guarantees.get(words[1]);
+      case "tenant" -> tenant(words[1], now);
+      default -> null;
+    };
+  }
+
+  /** Time goes on from there, which may be earlier. */
+  void clock(long now) {
+    tokens.clock(now);
+    requests.forEach(each -> each.clock(now));
+    guarantees.values().forEach(each -> each.clock(now));
+    tenants.values().forEach(each -> each.clock(now));
+  }
+
+  /** Nobody knows how long ago anything was taken: there is nothing left, of anything. */
+  void restart(long now) {
+    clock(now);
+    tokens.lowerTo(0);
+    requests.forEach(each -> each.lowerTo(0));
+    guarantees.values().forEach(each -> each.lowerTo(0));
+    tenants.clear();
+    emptied = true;
+    emptiedAt = now;
+  }
+}

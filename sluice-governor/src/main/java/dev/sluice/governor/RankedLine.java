@@ -1,0 +1,147 @@
+package dev.sluice.governor;
+
+import java.util.SplittableRandom;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Those who wait, in order, with how many and how many tokens are before each of them: a search
+ * tree balanced by chance, whose nodes know the sums below them. Not thread-safe.
+ */
+final class RankedLine {
+  private final SplittableRandom chance = new SplittableRandom();
+  private @Nullable Node root;
+
+  private static final class Node {
+    final Waiting who;
+    final long heat;
+    @Nullable Node before;
+    @Nullable Node after;
+    int count = 1;
+    long tokens;
+
+    Node(Waiting who, long heat) {
+      this.who = who;
+      this.heat = heat;
+      this.tokens = who.demand.tokens();
+    }
+
+    Node summed() {
+      count = 1 + count(before) + count(after);
+      tokens = who.demand.tokens() + tokens(before) + tokens(after);
+      return this;
+    }
+  }
+
+  /** Two parts of a line, one before the other. */
+  private record Parts(@Nullable Node before, @Nullable Node after) {}
+
+  private static int count(@Nullable Node node) {
+    return node == null ? 0 : node.count;
+  }
+
+  private static long tokens(@Nullable Node node) {
+    return node == null ? 0 : node.tokens;
+  }
+
+  int size() {
+    return count(root);
+  }
+
+  /** Of all who wait. */
+  long tokens() {
+    return tokens(root);
+  }
+
+  void add(Waiting who) {
+    Parts parts = split(root, who);
+    root = join(join(parts.before(), new Node(who, chance.nextLong())), parts.after());
+  }
+
+  /** Who is in line leaves it. */
+  void remove(Waiting who) {
+    root = without(root, who);
+  }
+
+  private static @Nullable Node without(@Nullable Node node, Waiting who) {
+    if (node == null) {
+      throw new IllegalStateException("not in line");
+    }
+    int order = Waiting.order(who, node.who);
+    if (order == 0) {
+      return join(node.before, node.after);
+    }
+    if (order < 0) {
+      node.before = without(node.before, who);
+    } else {
+      node.after = without(node.after, who);
+    }
+    return node.summed();
+  }
+
+  private static Parts split(@Nullable Node node, Waiting at) {
+    if (node == null) {
+      return new Parts(null, null);
+    }
+    if (Waiting.order(node.who, at) < 0) {
+      Parts parts = split(node.after, at);
+      node.after = parts.before();
+      return new Parts(node.summed(), parts.after());
+    }
+    Parts parts = split(node.before, at);
+    node.before = parts.after();
+    return new Parts(parts.before(), node.summed());
+  }
+
+  private static @Nullable Node join(@Nullable Node before, @Nullable Node after) {
+    if (before == null) {
+      return after;
+    }
+    if (after == null) {
+      return before;
+    }
+    if (before.heat > after.heat) {
+      before.after = join(before.after, after);
+      return before.summed();
+    }
+    after.before = join(before, after.before);
+    return after.summed();
+  }
+
+  /**
+   * Who is before somebody.
+   *
+   * @param count how many
+   * @param tokens what they ask for together
+   */
+  record Ahead(int count, long tokens) {}
+
+  /** Of somebody in line, or of somebody who would be there. */
+  Ahead ahead(Waiting who) {
+    int count = 0;
+    long tokens = 0;
+    Node node = root;
+    while (node != null) {
+      if (Waiting.order(node.who, who) < 0) {
+        count += 1 + count(node.before);
+        tokens += node.who.demand.tokens() + tokens(node.before);
+        node = node.after;
+      } else {
+        node = node.before;
+      }
+    }
+    return new Ahead(count, tokens);
+  }
+
+  void inOrder(Consumer<Waiting> action) {
+    walk(root, action);
+  }
+
+  private static void walk(@Nullable Node node, Consumer<Waiting> action) {
+    if (node != null) {
+      walk(node.before, action);
+      action.accept(node.who);
+      walk(node.after, action);
+    }
+  }
+}

@@ -1,0 +1,114 @@
+package dev.sluice.governor;
+
+import java.util.Comparator;
+import java.util.HashMap;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.NavigableSet;
+import java.util.Optional;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.concurrent.CompletableFuture;
+import org.jspecify.annotations.Nullable;
+
+/** All tickets of a desk, and when somebody has to be missed. Guarded by the desk. */
+final class TicketBook {
+  private final Map<String, TicketState> byId = new HashMap<>();
+  private final Map<String, TicketState> byKey = new HashMap<>();
+  private final Map<Waiting, TicketState> places = new HashMap<>();
+
+  /** Who has not been seen for longest comes first; without those who need not be seen. */
+  private final Set<TicketState> unattended = new LinkedHashSet<>();
+
+  private final NavigableSet<TicketState> deadlines =
+      new TreeSet<>(
+          Comparator.comparingLong((TicketState each) -> each.deadline)
+              .thenComparingLong(each -> each.number));
+
+  void add(TicketState ticket) {
+    byId.put(ticket.id, ticket);
+    String key = TicketState.keyOf(ticket.request);
+    if (key != null) {
+      byKey.put(key, ticket);
+    }
+    if (!ticket.claimed) {
+      unattended.add(ticket);
+    }
+  }
+
+  /** It is in line there. */
+  void place(TicketState ticket, Waiting waiting) {
+    ticket.waiting = waiting;
+    places.put(waiting, ticket);
+    if (ticket.deadline != TicketState.NO_DEADLINE) {
+      deadlines.add(ticket);
+    }
+  }
+
+  /** Whose place it was, which is none any more; null for nobody's. */
+  @Nullable TicketState leave(Waiting waiting) {
+    TicketState ticket = places.remove(waiting);
+    if (ticket != null && ticket.deadline != TicketState.NO_DEADLINE) {
+      deadlines.remove(ticket);
+    }
+    return ticket;
+  }
+
+  @Nullable TicketState find(String id) {
+    return byId.get(id);
+  }
+
+  @Nullable TicketState ofKey(TokenRequest request) {
+    String key = TicketState.keyOf(request);
+    return key == null ? null : byKey.get(key);
+  }
+
+  /** Somebody asked for it. */
+  void seen(TicketState ticket, long now) {
+    ticket.seenAt = now;
+    watch(ticket);
+  }
+
+  /** Its holder is missed from its last sight on, unless somebody waits or knows the outcome. */
+  void watch(TicketState ticket) {
+    unattended.remove(ticket);
+    if (!ticket.claimed && ticket.waiters.isEmpty() && byId.containsKey(ticket.id)) {
+      unattended.add(ticket);
+    }
+  }
+
+  void forget(TicketState ticket) {
+    byId.remove(ticket.id);
+    unattended.remove(ticket);
+    String key = TicketState.keyOf(ticket.request);
+    if (key != null) {
+      byKey.remove(key, ticket);
+    }
+  }
+
+  /** Whose deadline has come; null if nobody's has. */
+  @Nullable TicketState late(long now) {
+    TicketState first = deadlines.isEmpty() ? null : deadlines.first();
+    return first != null && first.deadline <= now ? first : null;
+  }
+
+  /** Who has been missed for so long; null if nobody has. */
+  @Nullable TicketState missed(long patience, long now) {
+    TicketState first = unattended.isEmpty() ? null : unattended.iterator().next();
+    return first != null && first.seenAt + patience <= now ? first : null;
+  }
+
+  /** When one of these is to be looked at next. */
+  long nextEnd(long patience) {
+    long deadline = deadlines.isEmpty() ? Long.MAX_VALUE : deadlines.first().deadline;
+    return unattended.isEmpty()
+        ? deadline
+        : Math.min(deadline, unattended.iterator().next().seenAt + patience);
+  }
+
+  /** Of all tickets. */
+  List<CompletableFuture<Optional<Outcome>>> waiters() {
+    return byId.values().stream().flatMap(each -> each.waiters.stream()).toList();
+  }
+}
