@@ -52,7 +52,7 @@ final class DeskJournal implements DeskLog {
     DeskJournal log = new DeskJournal(journal, into.model(), boot);
     boolean comparable =
         !boot.isEmpty() && boot.equals(replay.boot) && replay.latest <= now && !journal.wasCut();
-    if (replay.boot != null) {
+    if (replay.boot != null || journal.wasCut()) {
       replay.finish(comparable, now);
     }
     log.rewrite(into.line(), into.grants(), now);
@@ -138,9 +138,10 @@ final class DeskJournal implements DeskLog {
           data.writeUTF(model);
           data.writeLong(now);
         });
-    line.levels()
-        .save()
-        .forEach((name, level) -> records.add(data -> writeLevel(data, name, level)));
+    Map<String, Meter.Saved> saved = line.levels().save(now);
+    // What is written is rounded; from here on both go on from the same.
+    line.levels().restore(saved, now);
+    saved.forEach((name, level) -> records.add(data -> writeLevel(data, name, level)));
     for (Grant grant : grants.all()) {
       records.add(data -> writeHeld(data, grant));
     }

@@ -14,9 +14,13 @@ import java.util.concurrent.CompletableFuture;
  */
 public final class Governor implements AutoCloseable {
   private final BudgetStore store;
+  private final Router router;
+  private volatile BudgetConfig config;
 
   private Governor(BudgetConfig config, BudgetStore.Opener opener) {
+    this.config = config;
     this.store = opener.open(config, BudgetListener.NONE);
+    this.router = new Router(store);
   }
 
   /**
@@ -79,7 +83,14 @@ public final class Governor implements AutoCloseable {
    * @throws IllegalArgumentException if there is no such model or class, or no tokens
    */
   public Outcome request(TokenRequest request) {
-    return Waits.get(store.request(request));
+    List<String> route = config.routes().get(request.model());
+    return route == null
+        ? Waits.get(store.request(request))
+        : router.request(equivalents(request, route));
+  }
+
+  private static List<TokenRequest> equivalents(TokenRequest request, List<String> route) {
+    return route.stream().map(request::withModel).toList();
   }
 
   /**
@@ -90,7 +101,10 @@ public final class Governor implements AutoCloseable {
    * @throws IllegalArgumentException if there is no such model or class, or no tokens
    */
   public Explanation explain(TokenRequest request) {
-    return Waits.get(store.explain(request));
+    List<String> route = config.routes().get(request.model());
+    return route == null
+        ? Waits.get(store.explain(request))
+        : router.explain(equivalents(request, route));
   }
 
   /**
@@ -162,11 +176,12 @@ public final class Governor implements AutoCloseable {
   /**
    * Goes by another configuration from now on; levels, lines and reservations stay.
    *
-   * @param config the models
+   * @param other the models
    * @throws IllegalArgumentException if it cannot; nothing has changed then
    */
-  public void reload(BudgetConfig config) {
-    Waits.get(store.reload(config));
+  public synchronized void reload(BudgetConfig other) {
+    Waits.get(store.reload(other));
+    config = other;
   }
 
   /**

@@ -153,7 +153,9 @@ final class Levels {
   // ---- over a restart
 
   /** What every meter owes, by a name of its own. */
-  Map<String, Meter.Saved> save() {
+  Map<String, Meter.Saved> save(long now) {
+    advance(now);
+    tenants.values().forEach(each -> each.advance(now));
     Map<String, Meter.Saved> saved = new LinkedHashMap<>();
     saved.put("tokens", tokens.save());
     for (int i = 0; i < requests.size(); i++) {

@@ -10,6 +10,14 @@ final class VirtualTimer implements GovernorTimer {
   private long now;
   private long numbers;
 
+  VirtualTimer() {
+    this(0);
+  }
+
+  VirtualTimer(long now) {
+    this.now = now;
+  }
+
   private record Due(long at, long number, Runnable action) {}
 
   @Override

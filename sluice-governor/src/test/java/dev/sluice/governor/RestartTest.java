@@ -1,0 +1,310 @@
+package dev.sluice.governor;
+
+import static dev.sluice.governor.Desk.MINUTE;
+import static dev.sluice.governor.Desk.SECOND;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Random;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Levels and reservations go on after the process has ended, at any moment. */
+class RestartTest {
+  private static final String P0 = "P0_clinical";
+  private static final String P1 = "P1_user";
+  private static final ModelBudget BUDGET =
+      ModelBudget.of(240_000, 300_000, Allocation.OFF)
+          .withConcurrency(3)
+          .withTenants(Map.of("t", new ModelBudget.TenantBudget(60_000, 100_000, 1)));
+  private static final int LIVES = Integer.getInteger("sluice.seeds", 1_500) / 50;
+
+  @TempDir private Path temp;
+  private int images;
+
+  private static BudgetStore open(Path directory, VirtualTimer timer) {
+    return LocalBudgetStore.inDirectory(directory, timer)
+        .open(BudgetConfig.of(Map.of("m", BUDGET)), BudgetListener.NONE);
+  }
+
+  private static Outcome ask(BudgetStore store, long tokens, String priority) {
+    return store.request(TokenRequest.of("m", tokens, priority)).join();
+  }
+
+  private static GovernorStatus.Model status(BudgetStore store) {
+    return store.status().join().buckets().get("m");
+  }
+
+  /** What a process leaves that ends now. */
+  private Path crash(Path directory) {
+    Path image = temp.resolve("image" + images++);
+    try (Stream<Path> files = Files.list(directory)) {
+      Files.createDirectory(image);
+      for (Path each : files.toList()) {
+        Files.copy(each, image.resolve(each.getFileName()));
+      }
+      return image;
+    } catch (IOException failure) {
+      throw new UncheckedIOException(failure);
+    }
+  }
+
+  @Test
+  void restartInTheMiddleOfALine_isNoFreshBurst_andLosesNoReservation() {
+    Path directory = temp.resolve("governor");
+    VirtualTimer timer = new VirtualTimer(77 * SECOND);
+    BudgetStore store = open(directory, timer);
+    Outcome.Granted first = (Outcome.Granted) ask(store, 200_000, P0);
+    TokenRequest keyed = TokenRequest.of("m", 90_000, P1).withTenant("t").withIdempotencyKey("k");
+    Outcome.Granted second = (Outcome.Granted) store.request(keyed).join();
+    timer.advance(SECOND);
+    assertThat(store.extend(second.reservation()).join()).isTrue();
+    Outcome.Queued waits = (Outcome.Queued) ask(store, 50_000, P1);
+
+    VirtualTimer later = new VirtualTimer(timer.now() + SECOND);
+    try (BudgetStore again = open(crash(directory), later)) {
+      assertThat(status(again).available()).isEqualTo(10_000 + 2 * 4_000);
+      assertThat(status(again).running()).isEqualTo(2);
+      assertThat(again.explain(keyed.withIdempotencyKey("other")).join().dimensions())
+          .contains(new Explanation.Part(Dimension.TENANT, 100_000, 12_000, 90_000, 78_000));
+      // The place in line is gone; the grants are not.
+      assertThat(again.poll(waits.ticket()).join()).isEmpty();
+      assertThat(again.request(keyed).join()).isEqualTo(second);
+      assertThat(ask(again, 50_000, P1)).isInstanceOf(Outcome.Queued.class);
+      Settlement settled = again.settle(first.reservation(), 150_000).join().orElseThrow();
+      assertThat(settled.refundedTokens()).isEqualTo(50_000);
+      assertThat(again.settle(first.reservation(), 150_000).join()).isEmpty();
+      // The slot of the other comes back when its life is over, counted from when it was extended.
+      later.advance(10 * MINUTE - SECOND - 1);
+      assertThat(again.extend(second.reservation()).join()).isTrue();
+    }
+  }
+
+  @Test
+  void machineThatWasStartedAnew_hasNothingLeft_atFirst() throws Exception {
+    Path directory = temp.resolve("governor");
+    VirtualTimer timer = new VirtualTimer(1_000 * SECOND);
+    String reservation;
+    try (BudgetStore store = open(directory, timer)) {
+      reservation = ((Outcome.Granted) ask(store, 1_000, P0)).reservation();
+    }
+    // Its clock begins again.
+    VirtualTimer early = new VirtualTimer(10 * SECOND);
+    try (BudgetStore store = open(directory, early)) {
+      assertThat(status(store).available()).isZero();
+      early.advance(SECOND);
+      assertThat(status(store).available()).isEqualTo(4_000);
+      assertThat(store.settle(reservation, 0).join()).isPresent();
+      assertThat(store.explain(TokenRequest.of("m", 2_000, P1).withTenant("t")).join().dimensions())
+          .contains(new Explanation.Part(Dimension.TENANT, 100_000, 1_000, 2_000, 1_000));
+    }
+  }
+
+  @Test
+  void tornEnd_isCutOff_andCostsTheLevel() throws Exception {
+    Path directory = temp.resolve("governor");
+    VirtualTimer timer = new VirtualTimer();
+    try (BudgetStore store = open(directory, timer)) {
+      ask(store, 1_000, P0);
+    }
+    Path journal = journalIn(directory);
+    byte[] whole = Files.readAllBytes(journal);
+    for (int cut = 1; cut < 60; cut++) {
+      Path image = crash(directory);
+      Files.write(journalIn(image), java.util.Arrays.copyOf(whole, whole.length - cut));
+      try (BudgetStore store = open(image, new VirtualTimer())) {
+        assertThat(status(store).available()).as("cut by %d", cut).isZero();
+      }
+    }
+  }
+
+  @Test
+  void damage_isNoticed() throws Exception {
+    Path directory = temp.resolve("governor");
+    try (BudgetStore store = open(directory, new VirtualTimer())) {
+      for (int i = 0; i < 3; i++) {
+        ask(store, 1_000, P0);
+      }
+    }
+    byte[] whole = Files.readAllBytes(journalIn(directory));
+    int noticed = 0;
+    for (int at = 0; at < whole.length; at++) {
+      byte[] flipped = whole.clone();
+      flipped[at] ^= 4;
+      Path image = crash(directory);
+      Files.write(journalIn(image), flipped);
+      // Either it says so, or it takes nothing for granted.
+      try (BudgetStore store = open(image, new VirtualTimer())) {
+        assertThat(status(store).available()).as("flipped at %d", at).isZero();
+      } catch (IllegalStateException | UncheckedIOException damaged) {
+        noticed++;
+      }
+    }
+    assertThat(noticed).isPositive();
+  }
+
+  private static Path journalIn(Path directory) throws IOException {
+    try (Stream<Path> files = Files.list(directory)) {
+      return files.filter(each -> each.toString().endsWith(".journal")).findFirst().orElseThrow();
+    }
+  }
+
+  @Test
+  void directoryInUse_isRefused() {
+    Path directory = temp.resolve("governor");
+    try (BudgetStore store = open(directory, new VirtualTimer())) {
+      assertThatThrownBy(() -> open(directory, new VirtualTimer()))
+          .isInstanceOf(IllegalStateException.class)
+          .hasMessageContaining("is in use by another governor");
+      assertThat(status(store).available()).isEqualTo(300_000);
+    }
+    open(directory, new VirtualTimer()).close();
+  }
+
+  @Test
+  void journal_staysSmall() throws Exception {
+    Path directory = temp.resolve("governor");
+    VirtualTimer timer = new VirtualTimer();
+    long largest = 0;
+    try (BudgetStore store = open(directory, timer)) {
+      for (int i = 0; i < 60_000; i++) {
+        Outcome.Granted granted = (Outcome.Granted) ask(store, 1, P0);
+        store.settle(granted.reservation(), 1);
+        largest = Math.max(largest, i % 1_000 == 0 ? Files.size(journalIn(directory)) : 0);
+        timer.advance(SECOND / 1_000);
+      }
+    }
+    assertThat(largest).isBetween(1L << 20, 5L << 20);
+    try (BudgetStore store = open(directory, timer)) {
+      assertThat(status(store).available()).isBetween(299_990L, 300_000L);
+    }
+  }
+
+  @Test
+  void whatCannotBeWritten_isNotGranted() throws Exception {
+    Path directory = temp.resolve("governor");
+    VirtualTimer timer = new VirtualTimer();
+    BudgetStore store = open(directory, timer);
+    ask(store, 1_000, P0);
+    // Nothing can replace a file that is a directory with something in it.
+    Path next = Path.of(journalIn(directory) + ".new");
+    Files.createDirectory(next);
+    Files.writeString(next.resolve("in the way"), "", StandardOpenOption.CREATE_NEW);
+    assertThatThrownBy(
+            () -> {
+              for (int i = 0; i < 60_000; i++) {
+                Outcome.Granted granted = (Outcome.Granted) ask(store, 1, P0);
+                store.settle(granted.reservation(), 1).join();
+              }
+            })
+        .hasCauseInstanceOf(UncheckedIOException.class);
+    assertThatThrownBy(() -> ask(store, 1, P0))
+        .hasCauseInstanceOf(IllegalStateException.class)
+        .hasMessageContaining("model m is closed");
+    store.close();
+  }
+
+  // ---- any moment
+
+  /** A life with crashes, and what was granted in it. */
+  private final class Life {
+    final Random random;
+    VirtualTimer timer = new VirtualTimer(SECOND);
+    Path directory;
+    BudgetStore store;
+    final List<Long> times = new ArrayList<>();
+    final List<Long> nets = new ArrayList<>();
+    final Map<String, Integer> open = new HashMap<>();
+    int crashes;
+
+    Life(long seed) {
+      random = new Random(seed);
+      directory = temp.resolve("life" + seed);
+      store = RestartTest.open(directory, timer);
+    }
+
+    void run() {
+      for (int step = 0; step < 150; step++) {
+        switch (random.nextInt(12)) {
+          case 0, 1, 2, 3, 4 -> ask();
+          case 5, 6, 7 -> settle();
+          case 8 -> restart();
+          default -> timer.advance((long) (random.nextDouble() * 8 * SECOND));
+        }
+      }
+      store.close();
+    }
+
+    private void ask() {
+      TokenRequest request =
+          TokenRequest.of("m", 1 + random.nextInt(99_999), random.nextBoolean() ? P0 : P1)
+              .withTenant(random.nextBoolean() ? "t" : "other");
+      if (store.tryNow(request).join().orElse(null) instanceof Outcome.Granted granted) {
+        open.put(granted.reservation(), times.size());
+        times.add(timer.now());
+        nets.add(granted.tokens());
+      }
+    }
+
+    private void settle() {
+      if (!open.isEmpty()) {
+        String id = open.keySet().iterator().next();
+        int index = open.remove(id);
+        Settlement settled =
+            store.settle(id, random.nextInt(nets.get(index).intValue() + 1)).join().orElseThrow();
+        nets.set(index, nets.get(index) - settled.refundedTokens());
+      }
+    }
+
+    private void restart() {
+      final GovernorStatus.Model before = status(store);
+      Path image = crash(directory);
+      store.close();
+      timer = new VirtualTimer(timer.now());
+      directory = image;
+      store = RestartTest.open(directory, timer);
+      crashes++;
+      assertThat(status(store).running()).isEqualTo(before.running());
+      // A part of a token may be lost with each restart.
+      assertThat(status(store).available())
+          .isBetween(before.available() - crashes - 1, before.available());
+    }
+
+    void requireEveryWindow() {
+      for (int from = 0; from < times.size(); from++) {
+        long sum = 0;
+        for (int to = from; to < times.size(); to++) {
+          sum += nets.get(to);
+          double accrued = 240_000.0 * (times.get(to) - times.get(from)) / MINUTE;
+          assertThat((double) sum).isLessThanOrEqualTo(300_000 + accrued + 1e-6);
+        }
+      }
+    }
+  }
+
+  @Test
+  void crashesAtAnyMoment_keepTheLimit_andEveryReservation() {
+    int crashes = 0;
+    for (long seed = 0; seed < Math.max(5, LIVES); seed++) {
+      Life life = new Life(seed);
+      try {
+        life.run();
+        life.requireEveryWindow();
+      } catch (AssertionError | RuntimeException failure) {
+        throw new AssertionError("seed " + seed, failure);
+      }
+      crashes += life.crashes;
+    }
+    assertThat(crashes).isGreaterThan(20);
+  }
+}
