@@ -132,8 +132,9 @@ class ProviderFeedbackTest {
 
   @Test
   void refusal_withASoonReset_pausesUntilThen() {
-    assertThat(answer(429, "x-ratelimit-limit-tokens", "240000", "x-ratelimit-reset-tokens", "12ms")
-            .pause())
+    assertThat(
+            answer(429, "x-ratelimit-limit-tokens", "240000", "x-ratelimit-reset-tokens", "12ms")
+                .pause())
         .isEqualTo(Duration.ofMillis(12));
   }
 
@@ -192,18 +193,25 @@ class ProviderFeedbackTest {
     Adjustment adjustment =
         answer(
             429,
-            "x-ratelimit-limit-requests", "60",
-            "x-ratelimit-remaining-requests", "0",
-            "x-ratelimit-reset-requests", "6m0s",
-            "x-ratelimit-remaining-tokens", "50000");
+            "x-ratelimit-limit-requests",
+            "60",
+            "x-ratelimit-remaining-requests",
+            "0",
+            "x-ratelimit-reset-requests",
+            "6m0s",
+            "x-ratelimit-remaining-tokens",
+            "50000");
     assertThat(adjustment).isEqualTo(new Adjustment(1, 50_000L, Duration.ofSeconds(6)));
     now += 60 * SECOND;
     assertThat(
             answer(
                     200,
-                    "x-ratelimit-limit-requests", "600",
-                    "x-ratelimit-remaining-requests", "0",
-                    "x-ratelimit-reset-requests", "60s")
+                    "x-ratelimit-limit-requests",
+                    "600",
+                    "x-ratelimit-remaining-requests",
+                    "0",
+                    "x-ratelimit-reset-requests",
+                    "60s")
                 .pause())
         .isEqualTo(Duration.ofMillis(100));
   }
@@ -215,9 +223,14 @@ class ProviderFeedbackTest {
     int[] statuses = {200, 200, 200, 400, 429, 500, 503, 529};
     String[] values = {"0", "-1", "7", "1000", "192000", "999999999", "x", "6m0s", "0.5", ""};
     String[] names = {
-      "x-ratelimit-limit-tokens", "x-ratelimit-remaining-tokens", "x-ratelimit-reset-tokens",
-      "x-ratelimit-limit-requests", "x-ratelimit-remaining-requests",
-      "x-ratelimit-reset-requests", "retry-after", "anthropic-ratelimit-tokens-limit",
+      "x-ratelimit-limit-tokens",
+      "x-ratelimit-remaining-tokens",
+      "x-ratelimit-reset-tokens",
+      "x-ratelimit-limit-requests",
+      "x-ratelimit-remaining-requests",
+      "x-ratelimit-reset-requests",
+      "retry-after",
+      "anthropic-ratelimit-tokens-limit",
       "anthropic-ratelimit-input-tokens-remaining"
     };
     for (int step = 0; step < steps; step++) {

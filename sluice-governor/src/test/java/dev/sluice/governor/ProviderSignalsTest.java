@@ -49,8 +49,25 @@ class ProviderSignalsTest {
   @ParameterizedTest
   @ValueSource(
       strings = {
-        "", " ", "s", "5", "-5s", "+5s", "1d", "1h 2m", "1.s", ".5s", "1,5s", "1sx", "x1s", "1e9s",
-        "9999999999s", "999999999h", "NaNs", "１s", "1s1"
+        "",
+        " ",
+        "s",
+        "5",
+        "-5s",
+        "+5s",
+        "1d",
+        "1h 2m",
+        "1.s",
+        ".5s",
+        "1,5s",
+        "1sx",
+        "x1s",
+        "1e9s",
+        "9999999999s",
+        "999999999h",
+        "NaNs",
+        "１s",
+        "1s1"
       })
   void goDuration_thatIsNone(String text) {
     assertThat(ProviderSignals.goDuration(text)).isEmpty();
@@ -171,8 +188,18 @@ class ProviderSignalsTest {
   @ParameterizedTest
   @ValueSource(
       strings = {
-        "", "-1", "soon", "NaN", "Infinity", "1e9", "99999999999", "100000000", "1.",
-        "Tue, 16 Nov 2026 10:00:20 GMT", "Sat, 16 Nov 9999 10:00:20 GMT", "Mon, 99 Nov 2026"
+        "",
+        "-1",
+        "soon",
+        "NaN",
+        "Infinity",
+        "1e9",
+        "99999999999",
+        "100000000",
+        "1.",
+        "Tue, 16 Nov 2026 10:00:20 GMT",
+        "Sat, 16 Nov 9999 10:00:20 GMT",
+        "Mon, 99 Nov 2026"
       })
   void retryAfter_thatCannotBeMeant_isNotSaid(String text) {
     assertThat(signals("retry-after", text).retryAfter()).isNull();
@@ -221,8 +248,6 @@ class ProviderSignalsTest {
 
   @net.jqwik.api.Provide
   net.jqwik.api.Arbitrary<String> figures() {
-    return net.jqwik.api.Arbitraries.strings()
-        .withChars("0123456789-.:hmsTZ+")
-        .ofMaxLength(30);
+    return net.jqwik.api.Arbitraries.strings().withChars("0123456789-.:hmsTZ+").ofMaxLength(30);
   }
 }
