@@ -1,9 +1,14 @@
 package dev.sluice.governor;
 
 import java.nio.file.Path;
+import java.time.Instant;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.LongSupplier;
 
 /**
  * Decides who may call a model now, who waits, and for how long: over tokens and requests in a time
@@ -14,9 +19,12 @@ import java.util.concurrent.CompletableFuture;
  */
 public final class Governor implements AutoCloseable {
   private final BudgetStore store;
+  private final LongSupplier nanos;
+  private final Map<String, ProviderFeedback> providers = new ConcurrentHashMap<>();
 
-  private Governor(BudgetConfig config, BudgetStore.Opener opener) {
+  private Governor(BudgetConfig config, BudgetStore.Opener opener, LongSupplier nanos) {
     this.store = opener.open(config, BudgetListener.NONE);
+    this.nanos = nanos;
   }
 
   /**
@@ -50,12 +58,12 @@ public final class Governor implements AutoCloseable {
    * @return to be closed
    */
   public static Governor over(BudgetConfig config, BudgetStore.Opener opener) {
-    return new Governor(config, opener);
+    return new Governor(config, opener, System::nanoTime);
   }
 
   /** With another time. */
   static Governor create(BudgetConfig config, GovernorTimer timer) {
-    return over(config, LocalBudgetStore.inMemory(timer));
+    return new Governor(config, LocalBudgetStore.inMemory(timer), timer::now);
   }
 
   /**
@@ -149,14 +157,23 @@ public final class Governor implements AutoCloseable {
 
   /**
    * Tells how the provider answered: what it has left, or that it wants a pause, is gone by from
-   * now on.
+   * now on. Before {@link #settle}, so that what a refused call gives back is not granted at once.
    *
    * @param model whose provider
    * @param answer of any call
    * @throws IllegalArgumentException if there is no such model
    */
   public void feedback(String model, ProviderAnswer answer) {
-    throw new UnsupportedOperationException("soon");
+    GovernorStatus.Model here = Waits.get(store.status()).buckets().get(model);
+    if (here == null) {
+      throw new IllegalArgumentException("there must be such a model: " + model);
+    }
+    ProviderFeedback provider =
+        providers.computeIfAbsent(model, unused -> new ProviderFeedback());
+    Adjustment adjustment =
+        provider.answer(
+            answer, here.targetTpm(), here.available(), nanos.getAsLong(), Instant.now());
+    Waits.get(store.adjust(model, adjustment));
   }
 
   /**
@@ -175,7 +192,14 @@ public final class Governor implements AutoCloseable {
    * @return at this moment
    */
   public GovernorStatus status() {
-    return Waits.get(store.status());
+    GovernorStatus status = Waits.get(store.status());
+    Map<String, GovernorStatus.Model> heard = new LinkedHashMap<>(status.buckets());
+    providers.forEach(
+        (model, provider) ->
+            heard.computeIfPresent(
+                model,
+                (name, each) -> each.with(each.audit(), provider.standing(), each.alerts())));
+    return new GovernorStatus(heard, status.timestamp());
   }
 
   /**

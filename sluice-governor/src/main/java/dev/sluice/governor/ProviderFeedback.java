@@ -60,16 +60,16 @@ final class ProviderFeedback {
    * What to go by from now on.
    *
    * @param answer of any call
-   * @param budget what is configured
+   * @param targetTpm what is configured
    * @param available what the model has left here
    * @param now nanoseconds, of the same clock every time
    * @param wallNow for headers with a date
    */
   synchronized Adjustment answer(
-      ProviderAnswer answer, ModelBudget budget, long available, long now, Instant wallNow) {
+      ProviderAnswer answer, long targetTpm, long available, long now, Instant wallNow) {
     ProviderSignals signals = ProviderSignals.of(answer, wallNow);
     ProviderSignals.Quota tokens = signals.tokens();
-    boolean explained = hearLimit(tokens.limit(), budget, now);
+    boolean explained = hearLimit(tokens.limit(), targetTpm, now);
     Long atMost = tokens.remaining();
     if (atMost != null) {
       drift = available - atMost;
@@ -88,12 +88,12 @@ final class ProviderFeedback {
   }
 
   /** True if the provider's limit is lower than what was gone by until now. */
-  private boolean hearLimit(@Nullable Long limit, ModelBudget budget, long now) {
+  private boolean hearLimit(@Nullable Long limit, long targetTpm, long now) {
     if (limit == null) {
       return false;
     }
     double before = factor();
-    said = Math.min(1, Math.max(LEAST_FACTOR, (double) limit / budget.targetTpm()));
+    said = Math.min(1, Math.max(LEAST_FACTOR, (double) limit / targetTpm));
     boolean lower = said < before;
     if (lower) {
       decreased(now);

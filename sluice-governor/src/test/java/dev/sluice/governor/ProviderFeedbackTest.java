@@ -17,7 +17,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 class ProviderFeedbackTest {
   private static final long SECOND = 1_000_000_000L;
   private static final Instant WALL = Instant.parse("2026-11-16T10:00:00Z");
-  private static final ModelBudget BUDGET = ModelBudget.of(240_000, 300_000, Allocation.OFF);
+  private static final long TARGET_TPM = 240_000;
 
   private final ProviderFeedback feedback = new ProviderFeedback();
   private long available = 100_000;
@@ -28,7 +28,7 @@ class ProviderFeedbackTest {
     for (int i = 0; i < headers.length; i += 2) {
       map.put(headers[i], headers[i + 1]);
     }
-    return feedback.answer(new ProviderAnswer(status, map), BUDGET, available, now, WALL);
+    return feedback.answer(new ProviderAnswer(status, map), TARGET_TPM, available, now, WALL);
   }
 
   private void clean(int answers, long nanosApart) {
