@@ -164,12 +164,13 @@ public final class Governor implements AutoCloseable {
    * @throws IllegalArgumentException if there is no such model
    */
   public void feedback(String model, ProviderAnswer answer) {
-    GovernorStatus.Model here = Waits.get(store.status()).buckets().get(model);
+    Map<String, GovernorStatus.Model> models = Waits.get(store.status()).buckets();
+    GovernorStatus.Model here = models.get(model);
     if (here == null) {
-      throw new IllegalArgumentException("there must be such a model: " + model);
+      throw new IllegalArgumentException(
+          "model must be one of %s: %s".formatted(models.keySet(), model));
     }
-    ProviderFeedback provider =
-        providers.computeIfAbsent(model, unused -> new ProviderFeedback());
+    ProviderFeedback provider = providers.computeIfAbsent(model, unused -> new ProviderFeedback());
     Adjustment adjustment =
         provider.answer(
             answer, here.targetTpm(), here.available(), nanos.getAsLong(), Instant.now());

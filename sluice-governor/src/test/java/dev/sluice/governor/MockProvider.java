@@ -51,12 +51,12 @@ final class MockProvider {
       said.put(
           "x-ratelimit-reset-tokens",
           "%dm%.3fs"
-              .formatted((long) fullInSeconds / 60, fullInSeconds - (long) fullInSeconds / 60 * 60));
+              .formatted(
+                  (long) fullInSeconds / 60, fullInSeconds - (long) fullInSeconds / 60 * 60));
     } else if (headers == Headers.ANTHROPIC) {
       // To the nearest thousand, as documented.
       said.put("anthropic-ratelimit-tokens-limit", Long.toString(limit));
-      said.put(
-          "anthropic-ratelimit-tokens-remaining", Long.toString((left + 500) / 1_000 * 1_000));
+      said.put("anthropic-ratelimit-tokens-remaining", Long.toString((left + 500) / 1_000 * 1_000));
       said.put(
           "anthropic-ratelimit-tokens-reset",
           EPOCH.plusNanos(now).plusMillis((long) (fullInSeconds * 1_000)).toString());

@@ -69,13 +69,10 @@ final class ProviderSimulation {
     this.random = new Random(setting.seed());
     this.provider =
         new MockProvider(
-            setting.headers(),
-            setting.realTpm(),
-            setting.realTpm() * setting.bucketSeconds() / 60);
+            setting.headers(), setting.realTpm(), setting.realTpm() * setting.bucketSeconds() / 60);
     this.governor =
         Governor.create(
-            BudgetConfig.of(
-                Map.of(MODEL, ModelBudget.of(TARGET_TPM, BURST_TPM, Allocation.OFF))),
+            BudgetConfig.of(Map.of(MODEL, ModelBudget.of(TARGET_TPM, BURST_TPM, Allocation.OFF))),
             timer);
   }
 
