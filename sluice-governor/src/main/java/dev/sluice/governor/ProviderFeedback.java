@@ -69,14 +69,14 @@ final class ProviderFeedback {
       ProviderAnswer answer, long targetTpm, long available, long now, Instant wallNow) {
     ProviderSignals signals = ProviderSignals.of(answer, wallNow);
     ProviderSignals.Quota tokens = signals.tokens();
-    boolean explained = hearLimit(tokens.limit(), targetTpm, now);
+    hearLimit(tokens.limit(), targetTpm, now);
     Long atMost = tokens.remaining();
     if (atMost != null) {
       drift = available - atMost;
     }
     if (answer.status() == TOO_MANY_REQUESTS) {
       throttled++;
-      refused(signals, explained, now);
+      refused(signals, now);
       atMost = atMost == null && !requestsUsedUp(signals) ? Long.valueOf(0) : atMost;
     } else if (answer.status() == OVERLOADED || answer.status() == UNAVAILABLE) {
       pause(signals.retryAfter(), now);
@@ -87,26 +87,24 @@ final class ProviderFeedback {
     return new Adjustment(factor(), atMost, pauseLeft(now));
   }
 
-  /** True if the provider's limit is lower than what was gone by until now. */
-  private boolean hearLimit(@Nullable Long limit, long targetTpm, long now) {
+  /** A limit that is lower than what was gone by until now explains refusals around this time. */
+  private void hearLimit(@Nullable Long limit, long targetTpm, long now) {
     if (limit == null) {
-      return false;
+      return;
     }
     double before = factor();
     said = Math.min(1, Math.max(LEAST_FACTOR, (double) limit / targetTpm));
-    boolean lower = said < before;
-    if (lower) {
+    if (said < before) {
       decreased(now);
     }
-    return lower;
   }
 
-  private void refused(ProviderSignals signals, boolean explained, long now) {
+  private void refused(ProviderSignals signals, long now) {
     clean = 0;
     cleanSince = now;
     pause(refusalPause(signals), now);
     boolean underWay = everDecreased && now - decreasedAt < DECREASE_NANOS;
-    if (!explained && !underWay && !requestsUsedUp(signals)) {
+    if (!underWay && !requestsUsedUp(signals)) {
       learned = Math.max(LEAST_FACTOR, factor() * DECREASE);
       decreased(now);
     }
