@@ -1,9 +1,13 @@
 package dev.sluice.governor;
 
 import java.nio.file.Path;
+import java.time.Instant;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
 
 /**
  * Decides who may call a model now, who waits, and for how long: over tokens and requests in a time
@@ -15,12 +19,15 @@ import java.util.concurrent.CompletableFuture;
 public final class Governor implements AutoCloseable {
   private final BudgetStore store;
   private final Router router;
+  private final GovernorTimer timer;
+  private final Map<String, ProviderFeedback> providers = new ConcurrentHashMap<>();
   private volatile BudgetConfig config;
 
-  private Governor(BudgetConfig config, BudgetStore.Opener opener) {
+  private Governor(BudgetConfig config, BudgetStore.Opener opener, GovernorTimer timer) {
     this.config = config;
     this.store = opener.open(config, BudgetListener.NONE);
     this.router = new Router(store);
+    this.timer = timer;
   }
 
   /**
@@ -30,7 +37,7 @@ public final class Governor implements AutoCloseable {
    * @return to be closed
    */
   public static Governor create(BudgetConfig config) {
-    return over(config, LocalBudgetStore.inMemory(GovernorTimer.system()));
+    return create(config, GovernorTimer.system());
   }
 
   /**
@@ -43,7 +50,8 @@ public final class Governor implements AutoCloseable {
    * @throws java.io.UncheckedIOException if it cannot be used
    */
   public static Governor open(BudgetConfig config, Path directory) {
-    return over(config, LocalBudgetStore.inDirectory(directory, GovernorTimer.system()));
+    GovernorTimer timer = GovernorTimer.system();
+    return new Governor(config, LocalBudgetStore.inDirectory(directory, timer), timer);
   }
 
   /**
@@ -54,12 +62,12 @@ public final class Governor implements AutoCloseable {
    * @return to be closed
    */
   public static Governor over(BudgetConfig config, BudgetStore.Opener opener) {
-    return new Governor(config, opener);
+    return new Governor(config, opener, GovernorTimer.system());
   }
 
   /** With another time. */
   static Governor create(BudgetConfig config, GovernorTimer timer) {
-    return over(config, LocalBudgetStore.inMemory(timer));
+    return new Governor(config, LocalBudgetStore.inMemory(timer), timer);
   }
 
   /**
@@ -163,14 +171,24 @@ public final class Governor implements AutoCloseable {
 
   /**
    * Tells how the provider answered: what it has left, or that it wants a pause, is gone by from
-   * now on.
+   * now on. Before {@link #settle}, so that what a refused call gives back is not granted at once.
    *
    * @param model whose provider
    * @param answer of any call
    * @throws IllegalArgumentException if there is no such model
    */
   public void feedback(String model, ProviderAnswer answer) {
-    throw new UnsupportedOperationException("soon");
+    Map<String, GovernorStatus.Model> models = Waits.get(store.status()).buckets();
+    GovernorStatus.Model here = models.get(model);
+    if (here == null) {
+      throw new IllegalArgumentException(
+          "model must be one of %s: %s".formatted(models.keySet(), model));
+    }
+    ProviderFeedback provider = providers.computeIfAbsent(model, unused -> new ProviderFeedback());
+    Adjustment adjustment =
+        provider.answer(
+            answer, here.targetTpm(), here.available(), timer.now(), Instant.now());
+    Waits.get(store.adjust(model, adjustment));
   }
 
   /**
@@ -190,7 +208,14 @@ public final class Governor implements AutoCloseable {
    * @return at this moment
    */
   public GovernorStatus status() {
-    return Waits.get(store.status());
+    GovernorStatus status = Waits.get(store.status());
+    Map<String, GovernorStatus.Model> heard = new LinkedHashMap<>(status.buckets());
+    providers.forEach(
+        (model, provider) ->
+            heard.computeIfPresent(
+                model,
+                (name, each) -> each.with(each.audit(), provider.standing(), each.alerts())));
+    return new GovernorStatus(heard, status.timestamp());
   }
 
   /**

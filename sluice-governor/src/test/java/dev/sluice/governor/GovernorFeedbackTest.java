@@ -1,0 +1,78 @@
+package dev.sluice.governor;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import java.time.Duration;
+import java.util.Map;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+
+class GovernorFeedbackTest {
+  private static final String CLASS = "P0_clinical";
+
+  private final VirtualTimer timer = new VirtualTimer();
+  private final Governor governor =
+      Governor.create(
+          BudgetConfig.of(
+              Map.of(
+                  "m", ModelBudget.of(60_000, 100_000, Allocation.OFF),
+                  "n", ModelBudget.of(60_000, 100_000, Allocation.OFF))),
+          timer);
+
+  @AfterEach
+  void close() {
+    governor.close();
+  }
+
+  private void answer(int status, String... headers) {
+    Map<String, String> map = new java.util.HashMap<>();
+    for (int i = 0; i < headers.length; i += 2) {
+      map.put(headers[i], headers[i + 1]);
+    }
+    governor.feedback("m", new ProviderAnswer(status, map));
+  }
+
+  private GovernorStatus.Model model(String name) {
+    return governor.status().buckets().get(name);
+  }
+
+  @Test
+  void refusal_holdsAllGrants_untilItIsOver() {
+    answer(429, "Retry-After", "30");
+    Outcome.Queued queued = (Outcome.Queued) governor.request("m", 10, CLASS);
+    assertThat(queued.binding()).isEqualTo(Dimension.PROVIDER);
+    assertThat(governor.request("n", 10, CLASS)).isInstanceOf(Outcome.Granted.class);
+    timer.advance(Duration.ofSeconds(30).toNanos() - 1);
+    assertThat(governor.poll(queued.ticket()).orElseThrow()).isInstanceOf(Outcome.Queued.class);
+    timer.advance(1);
+    assertThat(governor.poll(queued.ticket()).orElseThrow()).isInstanceOf(Outcome.Granted.class);
+  }
+
+  @Test
+  void whatTheProviderHasLeft_isGoneBy() {
+    answer(200, "x-ratelimit-limit-tokens", "48000", "x-ratelimit-remaining-tokens", "5000");
+    assertThat(model("m").available()).isEqualTo(5_000);
+    assertThat(model("m").provider()).isEqualTo(new ProviderStanding(0.8, 95_000, 0));
+    assertThat(model("n").provider()).isEqualTo(ProviderStanding.UNHEARD);
+    timer.advance(Duration.ofSeconds(10).toNanos());
+    assertThat(model("m").available()).isEqualTo(5_000 + 8_000);
+  }
+
+  @Test
+  void whatTheProviderHasLeft_neverAdds() {
+    governor.request("m", 99_000, CLASS);
+    answer(200, "x-ratelimit-limit-tokens", "9000000", "x-ratelimit-remaining-tokens", "9000000");
+    assertThat(model("m").available()).isEqualTo(1_000);
+    timer.advance(Duration.ofSeconds(10).toNanos());
+    assertThat(model("m").available()).isEqualTo(11_000);
+  }
+
+  @Test
+  void unknownModel_isRefused() {
+    assertThatThrownBy(() -> governor.feedback("x", new ProviderAnswer(200, Map.of())))
+        .isInstanceOf(IllegalArgumentException.class)
+        .hasMessageContaining("model must be one of")
+        .hasMessageContaining("x");
+  }
+}

@@ -1,0 +1,146 @@
+package dev.sluice.governor;
+
+import java.util.Map;
+import java.util.Random;
+
+/**
+ * Callers who always have more to do, a governor, and a provider that takes less than what is
+ * configured, in virtual time.
+ */
+final class ProviderSimulation {
+  static final long TARGET_TPM = 240_000;
+  private static final long BURST_TPM = 300_000;
+  private static final long MS = 1_000_000L;
+  private static final long MINUTE = 60_000 * MS;
+  private static final int ALWAYS_IN_LINE = 20;
+  private static final String MODEL = "m";
+
+  /**
+   * What is simulated.
+   *
+   * @param headers what the provider says
+   * @param realShare of the target that it takes
+   * @param bucketSeconds how much of that it takes at once
+   * @param leastTokens of a call
+   * @param mostTokens of a call
+   * @param told whether the governor hears the provider's answers
+   * @param seed of everything random
+   */
+  record Setting(
+      MockProvider.Headers headers,
+      double realShare,
+      int bucketSeconds,
+      long leastTokens,
+      long mostTokens,
+      boolean told,
+      long seed) {
+    double realTpm() {
+      return realShare * TARGET_TPM;
+    }
+  }
+
+  /**
+   * What came of it, after the first minutes.
+   *
+   * @param calls that the provider saw
+   * @param refused of these
+   * @param usedOfLimit tokens used, of what the provider's limit allows in that time
+   * @param standing at the end
+   */
+  record Result(long calls, long refused, double usedOfLimit, ProviderStanding standing) {
+    double refusedShare() {
+      return (double) refused / calls;
+    }
+  }
+
+  private final Setting setting;
+  private final Random random;
+  private final VirtualTimer timer = new VirtualTimer();
+  private final MockProvider provider;
+  private final Governor governor;
+  private long countFrom = Long.MAX_VALUE;
+  private int inLine;
+  private long calls;
+  private long refused;
+  private double used;
+
+  private ProviderSimulation(Setting setting) {
+    this.setting = setting;
+    this.random = new Random(setting.seed());
+    this.provider =
+        new MockProvider(
+            setting.headers(), setting.realTpm(), setting.realTpm() * setting.bucketSeconds() / 60);
+    this.governor =
+        Governor.create(
+            BudgetConfig.of(Map.of(MODEL, ModelBudget.of(TARGET_TPM, BURST_TPM, Allocation.OFF))),
+            timer);
+  }
+
+  static Result run(Setting setting, int minutesBefore, int minutesCounted) {
+    ProviderSimulation simulation = new ProviderSimulation(setting);
+    try (Governor governor = simulation.governor) {
+      simulation.ask();
+      simulation.countFrom = minutesBefore * MINUTE;
+      simulation.timer.advance((minutesBefore + minutesCounted) * MINUTE);
+      return new Result(
+          simulation.calls,
+          simulation.refused,
+          simulation.used / (setting.realTpm() * minutesCounted),
+          governor.status().buckets().get(MODEL).provider());
+    }
+  }
+
+  /** Keeps the line filled. */
+  private void ask() {
+    while (inLine < ALWAYS_IN_LINE) {
+      long tokens = random.nextLong(setting.leastTokens(), setting.mostTokens() + 1);
+      Outcome outcome = governor.request(MODEL, tokens, "P0_clinical");
+      if (outcome instanceof Outcome.Granted granted) {
+        go(granted);
+      } else if (outcome instanceof Outcome.Queued queued) {
+        inLine++;
+        governor
+            .await(queued.ticket())
+            .thenAccept(
+                decided -> {
+                  inLine--;
+                  go((Outcome.Granted) decided.orElseThrow());
+                  ask();
+                });
+      } else {
+        throw new AssertionError(outcome);
+      }
+    }
+  }
+
+  private void go(Outcome.Granted granted) {
+    timer.after(millis(20, 80), () -> arrive(granted));
+  }
+
+  private void arrive(Outcome.Granted granted) {
+    ProviderAnswer answer = provider.call(granted.tokens(), timer.now());
+    boolean taken = answer.status() == 200;
+    long actual = taken ? (long) (granted.tokens() * random.nextDouble(0.3, 1)) : 0;
+    if (timer.now() >= countFrom) {
+      calls++;
+      refused += taken ? 0 : 1;
+      used += actual;
+    }
+    long callNanos = taken ? millis(1_000, 15_000) : millis(20, 80);
+    timer.after(callNanos, () -> end(granted, answer, actual));
+  }
+
+  private void end(Outcome.Granted granted, ProviderAnswer answer, long actual) {
+    if (answer.status() == 200) {
+      provider.ended(granted.tokens() - actual, timer.now());
+    }
+    if (setting.told()) {
+      governor.feedback(MODEL, answer);
+    }
+    governor.settle(granted.reservation(), actual);
+  }
+
+  private long millis(long least, long most) {
+    return random.nextLong(least * MS, most * MS);
+  }
+}
