@@ -157,7 +157,9 @@ final class GovernorWatch implements BudgetListener, AutoCloseable {
   }
 
   private void logRefills() {
-    watches.values().forEach(watch -> watch.lines().forEach(LOG::info));
+    watches.forEach(
+        (model, watch) ->
+            watch.lines().forEach(line -> LOG.atInfo().addKeyValue("model", model).log(line)));
   }
 
   /** Looks no more. */

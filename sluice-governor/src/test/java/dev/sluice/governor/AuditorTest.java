@@ -176,7 +176,7 @@ class AuditorTest {
 
   @Test
   void randomHistory_isCountedAsTheLongWay() {
-    for (long seed = 0; seed < 60; seed++) {
+    for (long seed = 0; seed < 30; seed++) {
       Random random = new Random(seed);
       ModelBudget budget =
           ModelBudget.of(
@@ -185,8 +185,8 @@ class AuditorTest {
       Ledger ledger = new Ledger(budget);
       boolean refunds = random.nextBoolean();
       long now = 0;
-      for (int step = 0; step < 150; step++) {
-        now += (long) (random.nextDouble() * random.nextInt(3) * SECOND);
+      for (int step = 0; step < 120; step++) {
+        now += (long) (random.nextDouble() * random.nextInt(4) * SECOND);
         ledger.advance(now);
         if (refunds && random.nextInt(3) == 0 && !ledger.grants.isEmpty()) {
           Grant some = ledger.grants.get(random.nextInt(ledger.grants.size()));

@@ -4,6 +4,7 @@ import static dev.sluice.governor.Desk.MINUTE;
 import static dev.sluice.governor.Desk.SECOND;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import ch.qos.logback.classic.Level;
 import ch.qos.logback.classic.Logger;
 import ch.qos.logback.classic.spi.ILoggingEvent;
 import ch.qos.logback.core.read.ListAppender;
@@ -31,6 +32,7 @@ class GovernorWatchTest {
   @BeforeEach
   void listen() {
     logger.setAdditive(false);
+    logger.setLevel(Level.INFO);
     logged.start();
     logger.addAppender(logged);
   }
@@ -38,6 +40,7 @@ class GovernorWatchTest {
   @AfterEach
   void listenNoMore() {
     logger.detachAppender(logged);
+    logger.setLevel(null);
     logger.setAdditive(true);
   }
 
@@ -140,6 +143,7 @@ class GovernorWatchTest {
     assertThat(lines().subList(1, lines().size()))
         .containsExactly(
             "INFO Refilled m: +10 tokens (100 → 110)", "INFO Processed 1 jobs from P1_user queue");
+    assertThat(logged.list.get(2).getKeyValuePairs()).hasToString("[model=\"m\"]");
     watch.listener().refilled("m", 1, 1, 0);
     timer.advance(MINUTE - 1);
     assertThat(lines()).hasSize(3);
