@@ -42,6 +42,7 @@ public record ModelBudget(
   public static final Map<String, Double> USUAL_CLASSES = usualClasses();
 
   private static final long MAX_TOKENS = 1_000_000_000_000L;
+  private static final int MOST_AT_ONCE = 1_000_000_000;
   private static final int MAX_CLASSES = 16;
   private static final long SECOND_NANOS = 1_000_000_000L;
   private static final long MINUTE_NANOS = 60 * SECOND_NANOS;
@@ -68,7 +69,7 @@ public record ModelBudget(
     Checks.between("burst_tpm", burstTpm, 1, MAX_TOKENS);
     Checks.between("qps", requestsPerSecond, 0, MAX_TOKENS);
     Checks.between("rpm", requestsPerMinute, 0, MAX_TOKENS);
-    Checks.between("concurrency", concurrency, 0, Integer.MAX_VALUE);
+    Checks.between("concurrency", concurrency, 0, MOST_AT_ONCE);
     Checks.between("the number of priority_classes", classes.size(), 1, MAX_CLASSES);
     classes.forEach((name, share) -> Checks.share("the share of class " + name, share));
     BigDecimal guaranteed = BigDecimal.ZERO;

@@ -1,0 +1,170 @@
+package dev.sluice.governor;
+
+import java.time.Duration;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Watches over all models: an independent count of what is granted, alerts, and what is said in the
+ * log about refills and the line. For any number of threads; nothing is logged while a desk waits.
+ */
+final class GovernorWatch implements BudgetListener, AutoCloseable {
+  private static final Logger LOG = LoggerFactory.getLogger(GovernorWatch.class);
+
+  private final GovernorTimer timer;
+  private final Map<String, ModelWatch> watches = new ConcurrentHashMap<>();
+  private volatile BudgetConfig config;
+  private volatile boolean closed;
+
+  /** By a timer whose time is that of the store. */
+  GovernorWatch(BudgetConfig config, GovernorTimer timer) {
+    this.timer = timer;
+    this.config = config;
+    reload(config);
+  }
+
+  // ---- what it is told
+
+  /** To be given to the store. */
+  BudgetListener listener() {
+    return this;
+  }
+
+  @Override
+  public void asked(TokenRequest request, Outcome outcome, long nanos) {
+    ModelWatch watch = watches.get(request.model());
+    if (watch != null) {
+      watch.asked(!(outcome instanceof Outcome.Granted), nanos);
+    }
+  }
+
+  @Override
+  public void granted(TokenRequest request, long tokens, long waitedNanos, long nanos) {
+    ModelWatch watch = watches.get(request.model());
+    if (watch != null) {
+      watch.granted(request.priority(), tokens, waitedNanos > 0, nanos);
+    }
+  }
+
+  @Override
+  public void settled(Settlement settled, long grantedNanos, long nanos) {
+    ModelWatch watch = watches.get(settled.model());
+    if (watch != null && settled.refundedTokens() > 0) {
+      watch.refunded(settled.refundedTokens(), grantedNanos, nanos);
+    }
+  }
+
+  @Override
+  public void refilled(String model, long tokens, long available, long nanos) {
+    ModelWatch watch = watches.get(model);
+    if (watch != null) {
+      watch.refilled(tokens, available);
+    }
+  }
+
+  /** Goes by another configuration from now on, to be called before the store does. */
+  void reload(BudgetConfig changed) {
+    long now = timer.now();
+    changed
+        .models()
+        .forEach(
+            (model, budget) -> {
+              ModelWatch watch = watches.get(model);
+              if (watch == null) {
+                watches.put(model, new ModelWatch(model, budget, changed.health(), now));
+              } else {
+                watch.reload(budget, changed.health(), now);
+              }
+            });
+    watches.keySet().retainAll(changed.models().keySet());
+    config = changed;
+  }
+
+  // ---- what it says
+
+  /** The same with audit and alerts. */
+  GovernorStatus watched(GovernorStatus status) {
+    long now = timer.now();
+    Map<String, GovernorStatus.Model> buckets = new LinkedHashMap<>();
+    status
+        .buckets()
+        .forEach(
+            (name, model) -> {
+              ModelWatch watch = watches.get(name);
+              buckets.put(name, watch == null ? model : watch.watched(model, now));
+            });
+    return new GovernorStatus(buckets, status.timestamp());
+  }
+
+  /** From now on it looks at the models, and logs, as often as the configuration says. */
+  void start(Supplier<CompletableFuture<GovernorStatus>> status) {
+    every(() -> config.health().interval(), () -> checkAll(status));
+    every(() -> config.rules().refillInterval(), this::logRefills);
+  }
+
+  private void every(Supplier<Duration> interval, Runnable action) {
+    timer.after(
+        interval.get().toNanos(),
+        () -> {
+          if (!closed) {
+            action.run();
+            every(interval, action);
+          }
+        });
+  }
+
+  @SuppressWarnings("FutureReturnValueIgnored") // whatever it is, it is logged
+  private void checkAll(Supplier<CompletableFuture<GovernorStatus>> status) {
+    try {
+      status.get().whenComplete(this::check);
+    } catch (RuntimeException failure) {
+      check(null, failure);
+    }
+  }
+
+  private void check(@Nullable GovernorStatus status, @Nullable Throwable failure) {
+    if (status != null) {
+      check(status);
+    } else if (!closed) {
+      LOG.warn("The health of the models is unknown", failure);
+    }
+  }
+
+  /** Raises and clears alerts by how the models stand. */
+  void check(GovernorStatus status) {
+    long now = timer.now();
+    for (GovernorStatus.Model model : status.buckets().values()) {
+      ModelWatch watch = watches.get(model.model());
+      if (watch != null) {
+        long waiting = model.queueLengths().values().stream().mapToLong(Integer::longValue).sum();
+        watch.check(waiting, model.available(), now, status.timestamp()).forEach(this::log);
+      }
+    }
+  }
+
+  private void log(HealthMonitor.Change change) {
+    if (change.raised()) {
+      LOG.warn(change.line());
+    } else {
+      LOG.info(change.line());
+    }
+  }
+
+  private void logRefills() {
+    watches.forEach(
+        (model, watch) ->
+            watch.lines().forEach(line -> LOG.atInfo().addKeyValue("model", model).log(line)));
+  }
+
+  /** Looks no more. */
+  @Override
+  public void close() {
+    closed = true;
+  }
+}

@@ -1,0 +1,134 @@
+package dev.sluice.governor;
+
+import java.math.BigDecimal;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.EnumMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Finds out when somebody should look at a model. It reads no clock and logs nothing itself. Not
+ * thread-safe.
+ */
+final class HealthMonitor {
+  private static final double PERCENT = 100;
+  private static final double NOTHING_LEFT = 0;
+
+  private final String model;
+  private final Map<Alert.Kind, Alert> alerts = new EnumMap<>(Alert.Kind.class);
+  private HealthRules rules;
+  private Rejections rejections;
+
+  /**
+   * An alert has come or gone.
+   *
+   * @param raised whether it has come
+   * @param line for the log
+   */
+  record Change(Alert alert, boolean raised, String line) {}
+
+  HealthMonitor(String model, HealthRules rules, long now) {
+    this.model = model;
+    this.rules = rules;
+    this.rejections = new Rejections(rules.window(), now);
+  }
+
+  /** By other rules from now on; with another window it counts from the beginning. */
+  void reload(HealthRules changed, long now) {
+    if (!changed.window().equals(rules.window())) {
+      rejections = new Rejections(changed.window(), now);
+    }
+    rules = changed;
+  }
+
+  void asked(boolean rejected, long now) {
+    rejections.asked(rejected, now);
+  }
+
+  /** How it stands at this moment; those that last keep when they came. */
+  List<Alert> alerts() {
+    return List.copyOf(alerts.values());
+  }
+
+  /**
+   * Looks at it.
+   *
+   * @param waiting those in line, of all classes
+   * @param available tokens that are left
+   * @param now by the clock of {@link #asked}
+   * @param at the same moment for people
+   * @return what has changed since it was last looked at
+   */
+  List<Change> check(long waiting, long available, long now, Instant at) {
+    List<Change> changes = new ArrayList<>();
+    Rejections.Sum sum = rejections.sum(now);
+    double rate = sum.asked() == 0 ? 0 : (double) sum.rejected() / sum.asked();
+    change(
+        changes,
+        isTooHigh(sum),
+        alert(Alert.Kind.HIGH_REJECTION_RATE, rate, rules.rejectionThreshold(), at),
+        "%s of %d requests in %d ms, threshold %s"
+            .formatted(
+                percent(rate),
+                sum.asked(),
+                rules.window().toMillis(),
+                percent(rules.rejectionThreshold())));
+    change(
+        changes,
+        waiting > rules.maxWaiting(),
+        alert(Alert.Kind.QUEUE_BUILDUP, (double) waiting, rules.maxWaiting(), at),
+        "%d jobs, threshold %d".formatted(waiting, rules.maxWaiting()));
+    change(
+        changes,
+        available <= 0,
+        alert(Alert.Kind.BUCKET_EXHAUSTED, (double) available, NOTHING_LEFT, at),
+        "%d tokens left".formatted(available));
+    return changes;
+  }
+
+  /** As the decimal that was written: 5 % of 140 is 7, and not a little less or more. */
+  private boolean isTooHigh(Rejections.Sum sum) {
+    BigDecimal most =
+        BigDecimal.valueOf(rules.rejectionThreshold()).multiply(BigDecimal.valueOf(sum.asked()));
+    return sum.asked() >= rules.fromRequests()
+        && BigDecimal.valueOf(sum.rejected()).compareTo(most) > 0;
+  }
+
+  private Alert alert(Alert.Kind kind, double value, double threshold, Instant at) {
+    Alert before = alerts.get(kind);
+    Instant since = before == null ? at : before.since();
+    return new Alert(model, kind, value, threshold, kind.advice(), since);
+  }
+
+  private void change(List<Change> changes, boolean isSo, Alert alert, String figures) {
+    @Nullable Alert before = isSo ? alerts.put(alert.kind(), alert) : alerts.remove(alert.kind());
+    String name = inWords(alert.kind());
+    if (isSo && before == null) {
+      changes.add(
+          new Change(
+              alert, true, "%s of %s: %s: %s".formatted(name, model, figures, alert.advice())));
+    } else if (!isSo && before != null) {
+      changes.add(
+          new Change(
+              before,
+              false,
+              "%s of %s is over, it began at %s: %s"
+                  .formatted(name, model, before.since(), figures)));
+    }
+  }
+
+  private static String inWords(Alert.Kind kind) {
+    return switch (kind) {
+      case HIGH_REJECTION_RATE -> "High rejection rate";
+      case QUEUE_BUILDUP -> "Queue buildup";
+      case BUCKET_EXHAUSTED -> "Bucket exhausted";
+    };
+  }
+
+  private static String percent(double part) {
+    return String.format(Locale.ROOT, "%.2f%%", PERCENT * part);
+  }
+}

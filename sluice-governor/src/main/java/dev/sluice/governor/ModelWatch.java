@@ -1,0 +1,58 @@
+package dev.sluice.governor;
+
+import java.time.Instant;
+import java.util.List;
+
+/** What is watched of one model. For any number of threads; it never waits for long. */
+final class ModelWatch {
+  /** Guarded by this, all three. */
+  private final Auditor auditor;
+
+  private final HealthMonitor health;
+  private final RefillLog log;
+
+  ModelWatch(String model, ModelBudget budget, HealthRules rules, long now) {
+    auditor = new Auditor(budget, now);
+    health = new HealthMonitor(model, rules, now);
+    log = new RefillLog(model, budget.classes().keySet());
+  }
+
+  synchronized void reload(ModelBudget budget, HealthRules rules, long now) {
+    auditor.reload(budget, now);
+    health.reload(rules, now);
+    log.reload(budget.classes().keySet());
+  }
+
+  synchronized void asked(boolean rejected, long now) {
+    health.asked(rejected, now);
+  }
+
+  synchronized void granted(String priority, long tokens, boolean fromLine, long now) {
+    auditor.granted(tokens, now);
+    if (fromLine) {
+      log.servedFromLine(priority);
+    }
+  }
+
+  synchronized void refunded(long tokens, long grantedAt, long now) {
+    auditor.refunded(tokens, grantedAt, now);
+  }
+
+  synchronized void refilled(long tokens, long available) {
+    log.refilled(tokens, available);
+  }
+
+  synchronized List<HealthMonitor.Change> check(
+      long waiting, long available, long now, Instant at) {
+    return health.check(waiting, available, now, at);
+  }
+
+  synchronized List<String> lines() {
+    return log.lines();
+  }
+
+  /** The same with what is known here. */
+  synchronized GovernorStatus.Model watched(GovernorStatus.Model status, long now) {
+    return status.with(auditor.report(now), status.provider(), health.alerts());
+  }
+}

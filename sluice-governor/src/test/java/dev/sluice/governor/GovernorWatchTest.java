@@ -1,0 +1,193 @@
+package dev.sluice.governor;
+
+import static dev.sluice.governor.Desk.MINUTE;
+import static dev.sluice.governor.Desk.SECOND;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import ch.qos.logback.classic.Level;
+import ch.qos.logback.classic.Logger;
+import ch.qos.logback.classic.spi.ILoggingEvent;
+import ch.qos.logback.core.read.ListAppender;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.slf4j.LoggerFactory;
+
+class GovernorWatchTest {
+  private static final Instant AT = Instant.parse("2026-01-02T03:04:05Z");
+  private static final ModelBudget BUDGET = ModelBudget.of(600, 1_000, Allocation.OFF);
+  private static final ProviderStanding PROVIDER = new ProviderStanding(0.8, 3, 2);
+
+  private final Logger logger = (Logger) LoggerFactory.getLogger(GovernorWatch.class);
+  private final ListAppender<ILoggingEvent> logged = new ListAppender<>();
+  private final VirtualTimer timer = new VirtualTimer();
+  private final GovernorWatch watch =
+      new GovernorWatch(BudgetConfig.of(Map.of("m", BUDGET, "n", BUDGET)), timer);
+
+  @BeforeEach
+  void listen() {
+    logger.setAdditive(false);
+    logger.setLevel(Level.INFO);
+    logged.start();
+    logger.addAppender(logged);
+  }
+
+  @AfterEach
+  void listenNoMore() {
+    logger.detachAppender(logged);
+    logger.setLevel(null);
+    logger.setAdditive(true);
+  }
+
+  private List<String> lines() {
+    return logged.list.stream()
+        .map(each -> each.getLevel() + " " + each.getFormattedMessage())
+        .toList();
+  }
+
+  private static GovernorStatus status(String model, long available, int waiting) {
+    return new GovernorStatus(
+        Map.of(
+            model,
+            new GovernorStatus.Model(
+                model,
+                1_000,
+                available,
+                600,
+                AT,
+                Map.of("P1_user", waiting - waiting / 2, "P2_batch", waiting / 2),
+                0,
+                new Counts(0, 0, 0, 0, 0),
+                new AuditReport(0, 0, 0, 0),
+                PROVIDER,
+                List.of())),
+        AT);
+  }
+
+  private GovernorStatus.Model watched(String model) {
+    return watch.watched(status(model, 1, 0)).buckets().get(model);
+  }
+
+  private void grant(String model, long tokens, long waited) {
+    TokenRequest request = TokenRequest.of(model, tokens, "P1_user");
+    watch.listener().granted(request, tokens, waited, timer.now());
+  }
+
+  @Test
+  void audit_isOfEachModel_lessWhatCameBack() {
+    grant("m", 700, 0);
+    grant("n", 1_100, 0);
+    grant("unknown", 5, 0);
+    watch
+        .listener()
+        .settled(new Settlement("m", "", 700, 700, 500, 200, 0), timer.now(), timer.now());
+    watch
+        .listener()
+        .settled(new Settlement("m", "", 700, 700, 900, 0, 200), timer.now(), timer.now());
+    assertThat(watched("m").audit()).isEqualTo(new AuditReport(500, 1_600, 0, 500));
+    assertThat(watched("n").audit()).isEqualTo(new AuditReport(1_100, 1_600, 100, 1_100));
+    assertThat(watched("m").provider()).isEqualTo(PROVIDER);
+    assertThat(watched("unknown").audit()).isEqualTo(new AuditReport(0, 0, 0, 0));
+  }
+
+  @Test
+  void alerts_areLoggedOnce_andShown_untilTheyAreOver() {
+    watch.check(status("m", 1, 101));
+    watch.check(status("m", 1, 102));
+    assertThat(watched("m").alerts())
+        .containsExactly(
+            new Alert("m", Alert.Kind.QUEUE_BUILDUP, 102, 100, "Increase refill rate", AT));
+    assertThat(watched("n").alerts()).isEmpty();
+    watch.check(status("m", 1, 100));
+    assertThat(watched("m").alerts()).isEmpty();
+    assertThat(lines())
+        .containsExactly(
+            "WARN Queue buildup of m: 101 jobs, threshold 100: Increase refill rate",
+            "INFO Queue buildup of m is over, it began at 2026-01-02T03:04:05Z:"
+                + " 100 jobs, threshold 100");
+  }
+
+  @Test
+  void everybodyWhoIsNotGrantedAtOnce_isARejection() {
+    TokenRequest request = TokenRequest.of("m", 1, "P1_user");
+    Outcome granted = new Outcome.Granted("m", "P1_user", 1, 1, 1, "r");
+    Outcome queued = new Outcome.Queued("m", "P1_user", 1, 0, 1, 1, 1, Dimension.TOKENS, "t");
+    Outcome refused = new Outcome.Refused("m", "P1_user", 1, 0, Outcome.Reason.LINE_FULL, "full");
+    for (int i = 0; i < 18; i++) {
+      watch.listener().asked(request, granted, 0);
+    }
+    watch.listener().asked(request, queued, 0);
+    watch.listener().asked(request, refused, 0);
+    watch.check(status("m", 1, 0));
+    assertThat(watched("m").alerts()).extracting(Alert::value).containsExactly(0.1);
+  }
+
+  @Test
+  void looksAndLogs_asOftenAsItIsTold() {
+    watch.start(() -> CompletableFuture.completedFuture(status("m", 0, 0)));
+    watch.listener().refilled("m", 10, 110, 0);
+    grant("m", 5, 1);
+    grant("m", 5, 0);
+    timer.advance(5 * SECOND - 1);
+    assertThat(lines()).isEmpty();
+    timer.advance(1);
+    assertThat(lines()).singleElement().asString().startsWith("WARN Bucket exhausted of m");
+    timer.advance(MINUTE - 5 * SECOND - 1);
+    assertThat(lines()).hasSize(1);
+    timer.advance(1);
+    assertThat(lines().subList(1, lines().size()))
+        .containsExactly(
+            "INFO Refilled m: +10 tokens (100 → 110)", "INFO Processed 1 jobs from P1_user queue");
+    assertThat(logged.list.get(2).getKeyValuePairs()).hasToString("[model=\"m\"]");
+    watch.listener().refilled("m", 1, 1, 0);
+    timer.advance(MINUTE - 1);
+    assertThat(lines()).hasSize(3);
+    timer.advance(1);
+    assertThat(lines()).hasSize(4);
+    watch.listener().refilled("m", 1, 1, 0);
+    watch.close();
+    timer.advance(10 * MINUTE);
+    assertThat(lines()).hasSize(4);
+  }
+
+  @Test
+  void statusThatFails_isLogged_andAskedForAgain() {
+    int[] calls = {0};
+    watch.start(
+        () -> {
+          if (calls[0]++ == 0) {
+            throw new IllegalStateException("broken");
+          }
+          return calls[0] == 2
+              ? CompletableFuture.failedFuture(new IllegalStateException("broken"))
+              : CompletableFuture.completedFuture(status("m", 0, 0));
+        });
+    timer.advance(15 * SECOND);
+    assertThat(lines()).hasSize(3);
+    assertThat(lines().subList(0, 2)).containsOnly("WARN The health of the models is unknown");
+    assertThat(watched("m").alerts()).hasSize(1);
+  }
+
+  @Test
+  void reload_goesByTheOtherConfiguration() {
+    grant("m", 1_000, 0);
+    grant("n", 1_000, 0);
+    HealthRules rules = new HealthRules(Duration.ofSeconds(1), Duration.ofSeconds(9), 0, 1, 0);
+    ModelBudget larger = ModelBudget.of(600, 2_000, Allocation.OFF);
+    watch.reload(
+        new BudgetConfig(
+            Map.of("m", larger, "o", BUDGET), DeskRules.DEFAULTS, rules, Map.of(), List.of()));
+    grant("m", 1_000, 0);
+    grant("o", 1_000, 0);
+    assertThat(watched("m").audit()).isEqualTo(new AuditReport(2_000, 2_600, 0, 2_000));
+    assertThat(watched("n").audit()).isEqualTo(new AuditReport(0, 0, 0, 0));
+    assertThat(watched("o").audit()).isEqualTo(new AuditReport(1_000, 1_600, 0, 1_000));
+    watch.check(status("m", 1, 1));
+    assertThat(watched("m").alerts()).hasSize(1);
+  }
+}

@@ -1,0 +1,133 @@
+package dev.sluice.governor;
+
+import static dev.sluice.governor.Desk.SECOND;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.time.Duration;
+import java.time.Instant;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+class HealthMonitorTest {
+  private static final Instant AT = Instant.parse("2026-01-02T03:04:05Z");
+
+  private final HealthMonitor monitor = new HealthMonitor("m", HealthRules.DEFAULTS, 0);
+
+  private void asked(int requests, int rejected, long now) {
+    for (int i = 0; i < requests; i++) {
+      monitor.asked(i < rejected, now);
+    }
+  }
+
+  private List<Alert.Kind> kinds(long waiting, long available, long now) {
+    monitor.check(waiting, available, now, AT);
+    return monitor.alerts().stream().map(Alert::kind).toList();
+  }
+
+  @Test
+  void rejections_raise_aboveFivePercent_fromTwentyRequestsOn() {
+    asked(19, 19, 0);
+    assertThat(kinds(0, 1, 0)).isEmpty();
+    asked(1, 0, 0);
+    assertThat(kinds(0, 1, 0)).containsExactly(Alert.Kind.HIGH_REJECTION_RATE);
+  }
+
+  @Test
+  void exactlyFivePercent_isNoAlert_howeverManyThereAre() {
+    for (int done = 20; done <= 20_000; done += 20) {
+      asked(20, 1, 0);
+      assertThat(kinds(0, 1, 0)).isEmpty();
+    }
+    asked(1, 1, 0);
+    assertThat(kinds(0, 1, 0)).containsExactly(Alert.Kind.HIGH_REJECTION_RATE);
+  }
+
+  @Test
+  void line_raises_aboveAHundred() {
+    assertThat(kinds(100, 1, 0)).isEmpty();
+    assertThat(kinds(101, 1, 0)).containsExactly(Alert.Kind.QUEUE_BUILDUP);
+    assertThat(kinds(100, 1, 0)).isEmpty();
+  }
+
+  @Test
+  void noTokenLeft_raises() {
+    assertThat(kinds(0, 1, 0)).isEmpty();
+    assertThat(kinds(0, 0, 0)).containsExactly(Alert.Kind.BUCKET_EXHAUSTED);
+    assertThat(kinds(0, -5, 0)).containsExactly(Alert.Kind.BUCKET_EXHAUSTED);
+    assertThat(monitor.alerts().get(0).value()).isEqualTo(-5);
+    assertThat(kinds(0, 1, 0)).isEmpty();
+  }
+
+  @Test
+  void oldRejections_areForgotten() {
+    asked(20, 10, 0);
+    asked(20, 0, 30 * SECOND);
+    assertThat(kinds(0, 1, 59 * SECOND)).containsExactly(Alert.Kind.HIGH_REJECTION_RATE);
+    assertThat(kinds(0, 1, 60 * SECOND)).isEmpty();
+    asked(1, 1, 89 * SECOND);
+    // 1 of 21 is less than 5 %, and 1 of 1 is too few to tell.
+    assertThat(kinds(0, 1, 89 * SECOND)).isEmpty();
+    assertThat(kinds(0, 1, 90 * SECOND)).isEmpty();
+    asked(20, 2, 300 * SECOND);
+    assertThat(kinds(0, 1, 300 * SECOND)).containsExactly(Alert.Kind.HIGH_REJECTION_RATE);
+  }
+
+  @Test
+  void alert_keepsWhenItCame_whileItLasts_andIsToldTwice() {
+    asked(40, 3, 0);
+    List<HealthMonitor.Change> raised = monitor.check(250, 0, 0, AT);
+    Alert rejections =
+        new Alert("m", Alert.Kind.HIGH_REJECTION_RATE, 0.075, 0.05, "Scale model capacity", AT);
+    Alert line = new Alert("m", Alert.Kind.QUEUE_BUILDUP, 250, 100, "Increase refill rate", AT);
+    Alert exhausted =
+        new Alert(
+            "m",
+            Alert.Kind.BUCKET_EXHAUSTED,
+            0,
+            0,
+            "Emergency refill: an operator's decision, by a reload with a larger budget",
+            AT);
+    assertThat(monitor.alerts()).containsExactly(rejections, line, exhausted);
+    assertThat(raised)
+        .containsExactly(
+            new HealthMonitor.Change(
+                rejections,
+                true,
+                "High rejection rate of m: 7.50% of 40 requests in 60000 ms, threshold 5.00%:"
+                    + " Scale model capacity"),
+            new HealthMonitor.Change(
+                line, true, "Queue buildup of m: 250 jobs, threshold 100: Increase refill rate"),
+            new HealthMonitor.Change(
+                exhausted,
+                true,
+                "Bucket exhausted of m: 0 tokens left: Emergency refill: an operator's decision,"
+                    + " by a reload with a larger budget"));
+    assertThat(monitor.check(120, 7, 5 * SECOND, AT.plusSeconds(5)))
+        .containsExactly(
+            new HealthMonitor.Change(
+                exhausted,
+                false,
+                "Bucket exhausted of m is over, it began at 2026-01-02T03:04:05Z: 7 tokens left"));
+    assertThat(monitor.alerts())
+        .containsExactly(
+            rejections,
+            new Alert("m", Alert.Kind.QUEUE_BUILDUP, 120, 100, "Increase refill rate", AT));
+    assertThat(monitor.check(0, 7, 60 * SECOND, AT.plusSeconds(60))).hasSize(2);
+    assertThat(monitor.alerts()).isEmpty();
+    monitor.check(101, 7, 65 * SECOND, AT.plusSeconds(65));
+    assertThat(monitor.alerts().get(0).since()).isEqualTo(AT.plusSeconds(65));
+  }
+
+  @Test
+  void reload_goesByOtherRules() {
+    asked(10, 1, 0);
+    monitor.reload(new HealthRules(Duration.ofSeconds(5), Duration.ofSeconds(60), 0.05, 10, 9), 0);
+    assertThat(kinds(10, 1, 0))
+        .containsExactly(Alert.Kind.HIGH_REJECTION_RATE, Alert.Kind.QUEUE_BUILDUP);
+    monitor.reload(new HealthRules(Duration.ofSeconds(5), Duration.ofSeconds(30), 0.05, 10, 9), 0);
+    assertThat(kinds(0, 1, 0)).isEmpty();
+    asked(10, 1, 0);
+    assertThat(kinds(0, 1, 29 * SECOND)).containsExactly(Alert.Kind.HIGH_REJECTION_RATE);
+    assertThat(kinds(0, 1, 30 * SECOND)).isEmpty();
+  }
+}

@@ -1,0 +1,168 @@
+package dev.sluice.governor;
+
+import static dev.sluice.governor.Desk.MINUTE;
+import static dev.sluice.governor.Desk.SECOND;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Random;
+import org.junit.jupiter.api.Test;
+
+/** The auditor and the alerts beside a store that decides. */
+class WatchedStoreTest {
+  private static final String MODEL = "m";
+
+  /** A day of more than there is tokens for, by its seed. */
+  private static final class Day implements AutoCloseable {
+    final Random random;
+    final VirtualTimer timer = new VirtualTimer();
+    final GovernorWatch watch;
+    final BudgetStore store;
+    final List<String> reservations = new ArrayList<>();
+    final List<String> tickets = new ArrayList<>();
+
+    Day(long seed) {
+      random = new Random(seed);
+      BudgetConfig config = config();
+      watch = new GovernorWatch(config, timer);
+      store = LocalBudgetStore.inMemory(timer).open(config, watch.listener());
+      watch.start(store::status);
+    }
+
+    private BudgetConfig config() {
+      ModelBudget budget =
+          ModelBudget.of(
+              6_000 + random.nextInt(60_000), 1_000 + random.nextInt(9_000), Allocation.CEILING);
+      return BudgetConfig.of(
+          Map.of(
+              MODEL,
+              budget.withClasses(ModelBudget.USUAL_CLASSES, Map.of("P2_batch", 0.1)),
+              "other",
+              budget));
+    }
+
+    void run() {
+      for (int step = 0; step < 1_500; step++) {
+        switch (random.nextInt(12)) {
+          case 0, 1, 2, 3, 4 -> ask();
+          case 5, 6 -> settle();
+          case 7, 8 -> claim();
+          case 9, 10 -> timer.advance((long) (random.nextDouble() * 2 * SECOND));
+          default -> rarely();
+        }
+      }
+    }
+
+    private void ask() {
+      String priority = List.of("P0_clinical", "P1_user", "P2_batch").get(random.nextInt(3));
+      long tokens = 1 + random.nextInt(400);
+      keep(store.request(TokenRequest.of(MODEL, tokens, priority)).join());
+    }
+
+    private void keep(Outcome outcome) {
+      if (outcome instanceof Outcome.Granted granted) {
+        reservations.add(granted.reservation());
+      } else if (outcome instanceof Outcome.Queued queued) {
+        tickets.add(queued.ticket());
+      }
+    }
+
+    private void settle() {
+      if (!reservations.isEmpty()) {
+        String some = reservations.remove(random.nextInt(reservations.size()));
+        store.settle(some, random.nextInt(500)).join();
+      }
+    }
+
+    private void claim() {
+      if (!tickets.isEmpty()) {
+        String some = tickets.remove(random.nextInt(tickets.size()));
+        if (random.nextInt(4) == 0) {
+          store.cancel(some).join();
+        } else {
+          store.poll(some).join().ifPresent(this::keep);
+        }
+      }
+    }
+
+    private void rarely() {
+      if (random.nextInt(20) == 0) {
+        BudgetConfig changed = config();
+        watch.reload(changed);
+        timer.advance(random.nextInt(2) * SECOND);
+        store.reload(changed).join();
+      } else if (random.nextInt(20) == 0) {
+        double factor = 0.5 + random.nextInt(6) / 10.0;
+        store.adjust(MODEL, new Adjustment(factor, null, Duration.ZERO)).join();
+      }
+    }
+
+    @Override
+    public void close() {
+      watch.close();
+      store.close();
+    }
+
+    GovernorStatus.Model status() {
+      return watch.watched(store.status().join()).buckets().get(MODEL);
+    }
+  }
+
+  @Test
+  void noDay_isInError() {
+    for (long seed = 0; seed < 60; seed++) {
+      try (Day day = new Day(seed)) {
+        day.run();
+        AuditReport audit = day.status().audit();
+        assertThat(audit.errorTokens()).as("seed %d", seed).isZero();
+        assertThat(audit.worstTokens()).as("seed %d", seed).isPositive();
+      }
+    }
+  }
+
+  @Test
+  void auditOfAStore_isWhatItGranted() {
+    try (Day day = new Day(0)) {
+      day.watch.reload(BudgetConfig.of(Map.of(MODEL, budget(60_000, 10_000))));
+      day.store.reload(BudgetConfig.of(Map.of(MODEL, budget(60_000, 10_000)))).join();
+      day.timer.advance(10 * MINUTE);
+      String first = ((Outcome.Granted) day.store.request(of(6_000)).join()).reservation();
+      day.store.request(of(4_000)).join();
+      Outcome third = day.store.request(of(2_000)).join();
+      assertThat(third).isInstanceOf(Outcome.Queued.class);
+      assertThat(day.status().audit()).isEqualTo(new AuditReport(10_000, 70_000, 0, 10_000));
+      day.store.settle(first, 1_000).join();
+      assertThat(day.store.poll(((Outcome.Queued) third).ticket()).join().orElseThrow())
+          .isInstanceOf(Outcome.Granted.class);
+      assertThat(day.status().audit()).isEqualTo(new AuditReport(7_000, 70_000, 0, 10_000));
+    }
+  }
+
+  @Test
+  void exhaustedModel_isAnAlert_untilItHasTokens() {
+    try (Day day = new Day(0)) {
+      day.watch.reload(BudgetConfig.of(Map.of(MODEL, budget(60, 10_000))));
+      day.store.reload(BudgetConfig.of(Map.of(MODEL, budget(60, 10_000)))).join();
+      day.timer.advance(300 * MINUTE + 4_500 * Desk.MS);
+      day.store.request(of(10_000)).join();
+      assertThat(day.status().alerts()).isEmpty();
+      day.timer.advance(500 * Desk.MS);
+      assertThat(day.status().alerts())
+          .extracting(Alert::kind)
+          .containsExactly(Alert.Kind.BUCKET_EXHAUSTED);
+      day.timer.advance(5 * SECOND);
+      assertThat(day.status().alerts()).isEmpty();
+    }
+  }
+
+  private static ModelBudget budget(long target, long burst) {
+    return ModelBudget.of(target, burst, Allocation.OFF);
+  }
+
+  private static TokenRequest of(long tokens) {
+    return TokenRequest.of(MODEL, tokens, "P1_user");
+  }
+}
