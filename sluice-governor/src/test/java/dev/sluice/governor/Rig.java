@@ -15,8 +15,7 @@ final class Rig implements AutoCloseable {
   static final String MODEL = "AX9F7E2B-sonnet-4-5";
 
   /** Tickets stay in line for an hour though nobody polls them. */
-  static final DeskRules PATIENT =
-      new DeskRules(10_000, Duration.ofHours(1), Duration.ofMinutes(10));
+  static final DeskRules PATIENT = rules(10_000, Duration.ofHours(1));
 
   final VirtualTimer timer = new VirtualTimer();
   final Governor governor;
@@ -43,7 +42,17 @@ final class Rig implements AutoCloseable {
   }
 
   static BudgetConfig config(Map<String, ModelBudget> models) {
-    return new BudgetConfig(models, PATIENT, List.of());
+    return config(models, PATIENT);
+  }
+
+  static BudgetConfig config(Map<String, ModelBudget> models, DeskRules rules) {
+    return new BudgetConfig(models, rules, HealthRules.DEFAULTS, Map.of(), List.of());
+  }
+
+  static DeskRules rules(int maxLine, Duration patience) {
+    DeskRules usual = DeskRules.DEFAULTS;
+    return new DeskRules(
+        maxLine, patience, usual.reservationLife(), usual.drainBatch(), usual.refillInterval());
   }
 
   Outcome ask(long tokens, String priority) {

@@ -28,30 +28,10 @@ import org.junit.jupiter.api.Test;
  * Each fails on what that system did.
  */
 class SeedFlawsTest {
-  private static ModelBudget withGuarantee(double share) {
-    return new ModelBudget(
-        240_000,
-        300_000,
-        0,
-        0,
-        0,
-        Allocation.OFF,
-        ModelBudget.USUAL_CLASSES,
-        Map.of(P2, share),
-        Map.of());
-  }
-
   private static ModelBudget bounded(long requestsPerSecond, int concurrency) {
-    return new ModelBudget(
-        240_000,
-        300_000,
-        requestsPerSecond,
-        0,
-        concurrency,
-        Allocation.OFF,
-        ModelBudget.USUAL_CLASSES,
-        Map.of(),
-        Map.of());
+    return Rig.sonnet(Allocation.OFF)
+        .withRequests(requestsPerSecond, 0)
+        .withConcurrency(concurrency);
   }
 
   private static TokenRequest request(long tokens, String priority) {
@@ -246,7 +226,9 @@ class SeedFlawsTest {
   /** P2 never went while P0 had more than enough to do. */
   @Test
   void flaw9_aClassWithAMinimumShare_isNotStarved() {
-    try (Rig rig = new Rig(withGuarantee(0.1))) {
+    try (Rig rig =
+        new Rig(
+            Rig.sonnet(Allocation.OFF).withClasses(ModelBudget.USUAL_CLASSES, Map.of(P2, 0.1)))) {
       rig.granted(300_000, P0);
       CompletableFuture<Optional<Outcome>> batch =
           rig.governor.await(rig.queued(20_000, P2).ticket());
@@ -266,9 +248,8 @@ class SeedFlawsTest {
   /** Nothing ever left the queue but by a grant, and it had no end. */
   @Test
   void flaw10_whoWaits_canLeave_andHasADeadline_andTheLineAnEnd() {
-    DeskRules rules = new DeskRules(3, Duration.ofSeconds(30), Duration.ofMinutes(10));
     BudgetConfig config =
-        new BudgetConfig(Map.of(MODEL, Rig.sonnet(Allocation.OFF)), rules, List.of());
+        Rig.config(Map.of(MODEL, Rig.sonnet(Allocation.OFF)), Rig.rules(3, Duration.ofSeconds(30)));
     try (Rig rig = new Rig(config)) {
       rig.granted(300_000, P0);
       Outcome.Queued cancelled = rig.queued(200_000, P1);
