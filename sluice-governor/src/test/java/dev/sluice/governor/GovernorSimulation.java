@@ -227,7 +227,8 @@ final class GovernorSimulation {
         await(call);
         timer.after(random.nextInt(60) * Desk.SECOND, () -> cancel(call));
       }
-      case POLLS, RETRIES -> timer.after(random.nextInt(20) * Desk.SECOND, () -> lookAgain(call));
+      case POLLS, RETRIES ->
+          timer.after((5 + random.nextInt(20)) * Desk.SECOND, () -> lookAgain(call));
       case LEAVES -> left(call);
     }
   }
@@ -252,7 +253,7 @@ final class GovernorSimulation {
             : governor.poll(call.ticket).orElse(null);
     if (outcome instanceof Outcome.Queued queued) {
       assertThat(queued.ticket()).isEqualTo(call.ticket);
-      timer.after(random.nextInt(20) * Desk.SECOND, () -> lookAgain(call));
+      timer.after((5 + random.nextInt(20)) * Desk.SECOND, () -> lookAgain(call));
     } else if (outcome != null) {
       decided(call, outcome);
     } else {
