@@ -58,6 +58,9 @@ final class GovernorSimulation {
   /** Admitted by allowed, of each phase in which more was asked for than there was. */
   final Map<String, Double> utilization = new LinkedHashMap<>();
 
+  /** By the governor. */
+  long timersSet;
+
   private final Random random;
   private final Map<String, Long> waitingTokens = new HashMap<>();
 
@@ -120,7 +123,30 @@ final class GovernorSimulation {
         SHARED,
         ModelBudget.of(TARGET, BURST, Allocation.OFF)
             .withClasses(ModelBudget.USUAL_CLASSES, Map.of(P2, SHARE)));
-    governor = Governor.create(Rig.config(models, Rig.rules(LINE, Duration.ofSeconds(30))), timer);
+    governor =
+        Governor.create(
+            Rig.config(models, Rig.rules(LINE, Duration.ofSeconds(30))), countedTimer());
+  }
+
+  /** The same time, that counts what the governor wants of it. */
+  private GovernorTimer countedTimer() {
+    return new GovernorTimer() {
+      @Override
+      public long now() {
+        return timer.now();
+      }
+
+      @Override
+      public void after(long nanos, Runnable action) {
+        timersSet++;
+        timer.after(nanos, action);
+      }
+
+      @Override
+      public void close() {
+        timer.close();
+      }
+    };
   }
 
   /** All of it, and then as long again in which nobody comes, so that whatever is open ends. */

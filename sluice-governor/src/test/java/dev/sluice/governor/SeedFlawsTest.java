@@ -12,9 +12,11 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutorService;
@@ -398,20 +400,21 @@ class SeedFlawsTest {
       for (int i = 0; i < 100; i++) {
         tickets.add(Rig.queued(one.request(MODEL, 1_000, P1)).ticket());
       }
-      int granted = 0;
       for (int tick = 1; tick <= 100; tick++) {
         timer.advance(250 * MS);
-        List<Callable<Integer>> replicas = new ArrayList<>();
+        List<Callable<List<Outcome>>> replicas = new ArrayList<>();
         for (Governor each : List.of(one, other)) {
-          replicas.add(
-              () ->
-                  (int)
-                      tickets.stream()
-                          .filter(id -> each.poll(id).orElse(null) instanceof Outcome.Granted)
-                          .count());
+          replicas.add(() -> tickets.stream().map(id -> each.poll(id).orElseThrow()).toList());
         }
-        granted += together(replicas).stream().mapToInt(Integer::intValue).sum();
-        assertThat(granted).isEqualTo(tick);
+        Set<String> reservations = new HashSet<>();
+        for (List<Outcome> seen : together(replicas)) {
+          for (Outcome outcome : seen) {
+            if (outcome instanceof Outcome.Granted granted) {
+              reservations.add(granted.reservation());
+            }
+          }
+        }
+        assertThat(reservations).hasSize(tick);
       }
       Counts counts = other.status().buckets().get(MODEL).metrics();
       assertThat(counts.tokensConsumed()).isEqualTo(400_000);
