@@ -156,15 +156,17 @@ final class ModelDesk {
     }
     if (at < timerAt) {
       timerAt = at;
-      timer.after(Math.max(0, at - now), this::wake);
+      long due = at;
+      timer.after(Math.max(0, due - now), () -> wake(due));
     }
   }
 
-  private void wake() {
+  private void wake(long due) {
     if (closed == null) {
       atDesk(
           () -> {
-            timerAt = Long.MAX_VALUE;
+            // One that an earlier one replaced must not be set again, or they become ever more.
+            timerAt = timerAt == due ? Long.MAX_VALUE : timerAt;
             drain();
             return true;
           });

@@ -70,10 +70,14 @@ final class TicketBook {
     watch(ticket);
   }
 
-  /** Its holder is missed from its last sight on, unless somebody waits or knows the outcome. */
+  /**
+   * Its holder is missed from its last sight on, unless somebody waits, or has a grant: that ends
+   * with its reservation.
+   */
   void watch(TicketState ticket) {
     unattended.remove(ticket);
-    if (!ticket.claimed && ticket.waiters.isEmpty() && byId.containsKey(ticket.id)) {
+    boolean hasGrant = ticket.claimed && ticket.decided instanceof Outcome.Granted;
+    if (!hasGrant && ticket.waiters.isEmpty() && byId.containsKey(ticket.id)) {
       unattended.add(ticket);
     }
   }

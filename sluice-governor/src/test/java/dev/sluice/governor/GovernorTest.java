@@ -10,38 +10,12 @@ import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 
 class GovernorTest {
-  private static final String SONNET = "AX9F7E2B-sonnet-4-5";
-
   private static ModelBudget off(long target, long burst) {
     return ModelBudget.of(target, burst, Allocation.OFF);
   }
 
   private static BudgetConfig config(Map<String, ModelBudget> models) {
     return BudgetConfig.of(models);
-  }
-
-  @Test
-  void status_isTheSeedsSample() {
-    VirtualTimer timer = new VirtualTimer();
-    try (Governor governor =
-        Governor.create(config(Map.of(SONNET, off(240_000, 300_000))), timer)) {
-      governor.request(SONNET, 63_000, "P0_clinical");
-      GovernorStatus.Model sonnet = governor.status().buckets().get(SONNET);
-      assertThat(sonnet.capacity()).isEqualTo(300_000);
-      assertThat(sonnet.available()).isEqualTo(237_000);
-      assertThat(sonnet.utilizationPct()).isEqualTo("21.00");
-      assertThat(sonnet.refillRate()).isEqualTo(4_000);
-      assertThat(sonnet.queueLengths().keySet())
-          .containsExactly("P0_clinical", "P1_user", "P2_batch");
-      for (int i = 0; i < 3; i++) {
-        governor.request(SONNET, 290_000, "P1_user");
-      }
-      for (int i = 0; i < 12; i++) {
-        governor.request(SONNET, 290_000, "P2_batch");
-      }
-      assertThat(governor.status().buckets().get(SONNET).queueLengths())
-          .isEqualTo(Map.of("P0_clinical", 0, "P1_user", 3, "P2_batch", 12));
-    }
   }
 
   @Test

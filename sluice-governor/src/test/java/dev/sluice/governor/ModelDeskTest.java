@@ -7,8 +7,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import java.time.Duration;
-import java.util.ArrayList;
-import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
@@ -43,46 +41,6 @@ class ModelDeskTest {
   private static Outcome.Queued queued(Outcome outcome) {
     assertThat(outcome).isInstanceOf(Outcome.Queued.class);
     return (Outcome.Queued) outcome;
-  }
-
-  @Test
-  void grant_hasTheFieldsOfTheSample() {
-    ModelDesk desk = desk(Allocation.OFF);
-    desk.request(of(60_000, P1));
-    Outcome.Granted granted = granted(desk.request(of(3_000, P1)));
-    assertThat(granted.tokens()).isEqualTo(3_000);
-    assertThat(granted.remaining()).isEqualTo(237_000);
-    assertThat(granted.model()).isEqualTo("sonnet");
-    assertThat(granted.priority()).isEqualTo(P1);
-  }
-
-  @Test
-  void rejection_hasTheFieldsOfTheSample() {
-    ModelDesk desk = desk(Allocation.OFF);
-    desk.request(of(298_000, P0));
-    List<Outcome> inLine = new ArrayList<>();
-    for (int i = 0; i < 4; i++) {
-      inLine.add(desk.request(of(10_000, P2)));
-    }
-    Outcome.Queued fifth = queued(desk.request(of(10_000, P2)));
-    assertThat(fifth.tokens()).isEqualTo(10_000);
-    assertThat(fifth.remaining()).isEqualTo(2_000);
-    assertThat(fifth.waitMs()).isEqualTo(2_000);
-    assertThat(fifth.queuePosition()).isEqualTo(5);
-    assertThat(fifth.etaMs()).isEqualTo(12_000);
-    assertThat(fifth.binding()).isEqualTo(Dimension.TOKENS);
-    assertThat(inLine).allMatch(Outcome.Queued.class::isInstance);
-  }
-
-  @Test
-  void scale_grantsTheShareOfTheClass() {
-    ModelDesk desk = desk(Allocation.SCALE);
-    assertThat(granted(desk.request(of(5_000, P0))).tokens()).isEqualTo(5_000);
-    assertThat(granted(desk.request(of(3_000, P1))).tokens()).isEqualTo(2_100);
-    Outcome.Granted batch = granted(desk.request(of(10_000, P2)));
-    assertThat(batch.tokens()).isEqualTo(4_000);
-    assertThat(batch.requestedTokens()).isEqualTo(10_000);
-    assertThat(batch.remaining()).isEqualTo(300_000 - 5_000 - 2_100 - 4_000);
   }
 
   @Test

@@ -17,63 +17,6 @@ class ModelLineTest {
   private static final double[] CEILINGS = {1, 0.7, 0.4};
 
   @Test
-  void burstOfEmergencies_bothAtOnce() {
-    Desk desk = new Desk(Desk.limits(SONNET, OFF));
-    desk.ask(0, 5_000);
-    assertThat(desk.line.available()).isEqualTo(295_000);
-    desk.ask(0, 5_000);
-    assertThat(desk.line.available()).isEqualTo(290_000);
-    // A second later the first would have come back: 300,000 - 5,000 + 4,000 = 299,000.
-    Desk later = new Desk(Desk.limits(SONNET, OFF));
-    later.ask(0, 5_000);
-    later.advanceTo(SECOND);
-    assertThat(later.line.available()).isEqualTo(299_000);
-    later.ask(0, 5_000);
-    assertThat(later.line.available()).isEqualTo(294_000);
-  }
-
-  @Test
-  void exhaustion_fortyAtOnce_tenInLine_allWithinEightSeconds() {
-    Desk desk = new Desk(Desk.limits(SONNET, OFF));
-    desk.ask(1, 180_000);
-    List<Waiting> users = new ArrayList<>();
-    for (int i = 0; i < 50; i++) {
-      users.add(desk.ask(1, 3_000));
-    }
-    assertThat(users.subList(0, 40)).allMatch(desk::isGranted);
-    assertThat(users.subList(40, 50)).noneMatch(desk::isGranted);
-    Waiting tenth = users.get(49);
-    assertThat(desk.line.place(tenth, desk.now).position()).isEqualTo(10);
-    assertThat(desk.line.place(tenth, desk.now).nanos()).isEqualTo(7_500 * MS);
-    assertThat(desk.line.alone(tenth.demand, desk.now).nanos()).isEqualTo(750 * MS);
-    desk.advanceTo(7 * SECOND);
-    assertThat(users.stream().filter(desk::isGranted).count()).isEqualTo(49);
-    desk.advanceTo(7_500 * MS - 1);
-    assertThat(desk.isGranted(tenth)).isFalse();
-    desk.advanceTo(7_500 * MS);
-    assertThat(desk.isGranted(tenth)).isTrue();
-  }
-
-  @Test
-  void emergency_goesBeforeABatchThatWaits() {
-    Desk desk = new Desk(Desk.limits(SONNET, OFF));
-    desk.ask(1, 300_000);
-    Waiting batch = desk.ask(2, 100_000);
-    desk.advanceTo(SECOND);
-    Waiting emergency = desk.ask(0, 5_000);
-    assertThat(desk.line.place(emergency, desk.now).position()).isEqualTo(1);
-    assertThat(desk.line.place(batch, desk.now).position()).isEqualTo(2);
-    desk.advanceTo(1_250 * MS);
-    assertThat(desk.isGranted(emergency)).isTrue();
-    assertThat(desk.isGranted(batch)).isFalse();
-    // 105,000 tokens at 4,000 a second.
-    desk.advanceTo(26_250 * MS - 1);
-    assertThat(desk.isGranted(batch)).isFalse();
-    desk.advanceTo(26_250 * MS);
-    assertThat(desk.isGranted(batch)).isTrue();
-  }
-
-  @Test
   void smallRequest_doesNotOvertakeOneOfItsClassOrAbove() {
     Desk desk = new Desk(Desk.limits(SONNET, OFF));
     desk.ask(0, 299_000);
@@ -84,20 +27,6 @@ class ModelLineTest {
     assertThat(desk.isGranted(lower)).isFalse();
     desk.advanceTo(MINUTE);
     assertThat(new ArrayList<>(desk.granted.keySet())).endsWith(large, small, lower);
-  }
-
-  @Test
-  void ceiling_keepsHeadroomForThoseAbove_underAnyLoad() {
-    Desk desk = new Desk(Desk.limits(SONNET, CEILINGS));
-    for (int i = 0; i < 1_000; i++) {
-      desk.ask(1 + i % 2, 1_000);
-    }
-    for (int second = 1; second < 300; second++) {
-      desk.advanceTo(second * SECOND);
-      assertThat(desk.line.available()).isGreaterThanOrEqualTo(90_000);
-      Waiting emergency = desk.ask(0, 3_000);
-      assertThat(desk.isGranted(emergency)).isTrue();
-    }
   }
 
   @Test

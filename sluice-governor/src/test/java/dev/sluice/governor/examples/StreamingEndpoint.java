@@ -1,0 +1,118 @@
+package dev.sluice.governor.examples;
+
+import com.fasterxml.jackson.databind.json.JsonMapper;
+import com.sun.net.httpserver.HttpExchange;
+import com.sun.net.httpserver.HttpHandler;
+import dev.sluice.governor.Governor;
+import dev.sluice.governor.Outcome;
+import dev.sluice.governor.TokenRequest;
+import java.io.IOException;
+import java.io.OutputStream;
+import java.nio.charset.StandardCharsets;
+import java.util.Iterator;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.function.Function;
+
+/**
+ * A streaming answer that is guarded by a grant. The body of a request is the prompt; {@code
+ * X-Max-Tokens} says how long the answer may be. Granted, the answer comes in events, the
+ * reservation is extended with every one of them, and settled by what was sent in the end, also if
+ * the reader goes away. Otherwise the answer is 429 with {@code waitMs} and {@code queuePosition};
+ * who comes again with the same {@code Idempotency-Key} finds its place in line.
+ */
+public final class StreamingEndpoint implements HttpHandler {
+  private static final int OK = 200;
+  private static final int TOO_LARGE = 413;
+  private static final int TOO_MANY = 429;
+  private static final long MILLIS = 1_000;
+  private static final JsonMapper JSON = new JsonMapper();
+
+  private final Governor governor;
+  private final String model;
+  private final Function<String, Iterator<String>> provider;
+
+  /**
+   * An endpoint of one model.
+   *
+   * @param governor of its tokens
+   * @param model which
+   * @param provider answers a prompt, token by token
+   */
+  public StreamingEndpoint(
+      Governor governor, String model, Function<String, Iterator<String>> provider) {
+    this.governor = governor;
+    this.model = model;
+    this.provider = provider;
+  }
+
+  @Override
+  public void handle(HttpExchange exchange) throws IOException {
+    try (exchange) {
+      String prompt = new String(exchange.getRequestBody().readAllBytes(), StandardCharsets.UTF_8);
+      long most = Long.parseLong(exchange.getRequestHeaders().getFirst("X-Max-Tokens"));
+      TokenRequest request = TokenRequest.of(model, tokens(prompt) + most, "P1_user");
+      String key = exchange.getRequestHeaders().getFirst("Idempotency-Key");
+      Outcome outcome = governor.request(key == null ? request : request.withIdempotencyKey(key));
+      if (outcome instanceof Outcome.Granted granted) {
+        stream(exchange, prompt, granted);
+      } else if (outcome instanceof Outcome.Queued queued) {
+        refuse(exchange, queued);
+      } else if (outcome instanceof Outcome.Refused refused) {
+        boolean never = refused.reason() == Outcome.Reason.EXCEEDS_CAPACITY;
+        answer(exchange, never ? TOO_LARGE : TOO_MANY, Map.of("error", refused.message()));
+      }
+    }
+  }
+
+  /** About four letters a token: a real one counts by the provider's rules. */
+  private static long tokens(String prompt) {
+    return 1 + prompt.length() / 4;
+  }
+
+  private void stream(HttpExchange exchange, String prompt, Outcome.Granted granted)
+      throws IOException {
+    long used = tokens(prompt);
+    try {
+      exchange.getResponseHeaders().set("Content-Type", "text/event-stream");
+      exchange.sendResponseHeaders(OK, 0);
+      OutputStream out = exchange.getResponseBody();
+      Iterator<String> tokens = provider.apply(prompt);
+      // Not beyond what is reserved, whatever the provider has to say.
+      while (used < granted.tokens() && tokens.hasNext()) {
+        String token = tokens.next();
+        used++;
+        governor.extend(granted.reservation());
+        out.write(("data: " + token + "\n\n").getBytes(StandardCharsets.UTF_8));
+        out.flush();
+      }
+    } finally {
+      governor.settle(granted.reservation(), used);
+    }
+  }
+
+  private static void refuse(HttpExchange exchange, Outcome.Queued queued) throws IOException {
+    long seconds = (queued.etaMs() + MILLIS - 1) / MILLIS;
+    exchange.getResponseHeaders().set("Retry-After", String.valueOf(seconds));
+    answer(
+        exchange,
+        TOO_MANY,
+        Map.of(
+            "waitMs",
+            queued.waitMs(),
+            "queuePosition",
+            queued.queuePosition(),
+            "etaMs",
+            queued.etaMs(),
+            "ticket",
+            queued.ticket()));
+  }
+
+  private static void answer(HttpExchange exchange, int status, Map<String, Object> fields)
+      throws IOException {
+    byte[] body = JSON.writeValueAsBytes(new TreeMap<>(fields));
+    exchange.getResponseHeaders().set("Content-Type", "application/json");
+    exchange.sendResponseHeaders(status, body.length);
+    exchange.getResponseBody().write(body);
+  }
+}
