@@ -20,14 +20,18 @@ public final class Governor implements AutoCloseable {
   private final BudgetStore store;
   private final Router router;
   private final GovernorTimer timer;
+  private final GovernorWatch watch;
+  private final OutputEstimator estimator = new OutputEstimator();
   private final Map<String, ProviderFeedback> providers = new ConcurrentHashMap<>();
   private volatile BudgetConfig config;
 
   private Governor(BudgetConfig config, BudgetStore.Opener opener, GovernorTimer timer) {
     this.config = config;
-    this.store = opener.open(config, BudgetListener.NONE);
-    this.router = new Router(store);
     this.timer = timer;
+    this.watch = new GovernorWatch(config, timer);
+    this.store = opener.open(config, watch.listener());
+    this.router = new Router(store);
+    watch.start(store::status);
   }
 
   /**
@@ -93,12 +97,22 @@ public final class Governor implements AutoCloseable {
   public Outcome request(TokenRequest request) {
     List<String> route = config.routes().get(request.model());
     return route == null
-        ? Waits.get(store.request(request))
+        ? Waits.get(store.request(estimated(request)))
         : router.request(equivalents(request, route));
   }
 
-  private static List<TokenRequest> equivalents(TokenRequest request, List<String> route) {
-    return route.stream().map(request::withModel).toList();
+  private List<TokenRequest> equivalents(TokenRequest request, List<String> route) {
+    return route.stream().map(model -> estimated(request.withModel(model))).toList();
+  }
+
+  /** What is reserved may be less than what is asked for, where that has been used. */
+  private TokenRequest estimated(TokenRequest request) {
+    ModelBudget budget = config.models().get(request.model());
+    if (budget == null || !budget.estimateOutput() || request.expectedTokens() != null) {
+      return request;
+    }
+    return request.withExpectedTokens(
+        estimator.estimate(request.model(), request.tenant(), request.tokens()));
   }
 
   /**
@@ -111,7 +125,7 @@ public final class Governor implements AutoCloseable {
   public Explanation explain(TokenRequest request) {
     List<String> route = config.routes().get(request.model());
     return route == null
-        ? Waits.get(store.explain(request))
+        ? Waits.get(store.explain(estimated(request)))
         : router.explain(equivalents(request, route));
   }
 
@@ -156,7 +170,9 @@ public final class Governor implements AutoCloseable {
    * @throws IllegalArgumentException if it is less than 0
    */
   public Optional<Settlement> settle(String reservation, long actualTokens) {
-    return Waits.get(store.settle(reservation, actualTokens));
+    Optional<Settlement> settled = Waits.get(store.settle(reservation, actualTokens));
+    settled.filter(each -> each.actualTokens() > 0).ifPresent(estimator::learn);
+    return settled;
   }
 
   /**
@@ -186,8 +202,7 @@ public final class Governor implements AutoCloseable {
     }
     ProviderFeedback provider = providers.computeIfAbsent(model, unused -> new ProviderFeedback());
     Adjustment adjustment =
-        provider.answer(
-            answer, here.targetTpm(), here.available(), timer.now(), Instant.now());
+        provider.answer(answer, here.targetTpm(), here.available(), timer.now(), Instant.now());
     Waits.get(store.adjust(model, adjustment));
   }
 
@@ -198,8 +213,15 @@ public final class Governor implements AutoCloseable {
    * @throws IllegalArgumentException if it cannot; nothing has changed then
    */
   public synchronized void reload(BudgetConfig other) {
-    Waits.get(store.reload(other));
+    watch.reload(other);
+    try {
+      Waits.get(store.reload(other));
+    } catch (RuntimeException refused) {
+      watch.reload(config);
+      throw refused;
+    }
     config = other;
+    providers.keySet().retainAll(other.models().keySet());
   }
 
   /**
@@ -215,7 +237,7 @@ public final class Governor implements AutoCloseable {
             heard.computeIfPresent(
                 model,
                 (name, each) -> each.with(each.audit(), provider.standing(), each.alerts())));
-    return new GovernorStatus(heard, status.timestamp());
+    return watch.watched(new GovernorStatus(heard, status.timestamp()));
   }
 
   /**
@@ -230,6 +252,8 @@ public final class Governor implements AutoCloseable {
   /** Whoever is in line is told that it is over. */
   @Override
   public void close() {
+    watch.close();
     store.close();
+    timer.close();
   }
 }

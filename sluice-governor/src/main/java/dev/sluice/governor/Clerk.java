@@ -1,0 +1,514 @@
+package dev.sluice.governor;
+
+import java.time.Duration;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Does what is asked at the desk of a model, one thing after the other: keeps its line, its
+ * tickets, and what was granted and is not settled. Time is what {@link #begin} was told. Not
+ * thread-safe.
+ */
+final class Clerk {
+  private final String model;
+  private final Ids ids;
+  private final Tally tally;
+  private final TicketBook tickets = new TicketBook();
+  private final GrantBook grants = new GrantBook();
+  private final List<News> news = new ArrayList<>();
+  private ModelBudget budget;
+  private DeskRules rules;
+  private ModelLine line;
+  private Map<String, Integer> ranks = Map.of();
+  private DeskLog log = DeskLog.NONE;
+  private long now;
+  private long numbers;
+
+  /** What those who wait for a ticket are to be told. */
+  record News(
+      TicketState ticket, Outcome outcome, List<CompletableFuture<Optional<Outcome>>> waiters) {}
+
+  /** Makes a log, and fills the books with what is in it first. */
+  interface LogOpener {
+    DeskLog open(DeskJournal.Books books, long now);
+  }
+
+  Clerk(String model, ModelBudget budget, DeskRules rules, BudgetListener listener, long now) {
+    this.model = model;
+    this.budget = budget;
+    this.rules = rules;
+    this.ids = new Ids(model);
+    this.now = now;
+    this.line = new ModelLine(budget.limits(), now);
+    this.tally = new Tally(model, listener, line.available(), now);
+    setRanks();
+  }
+
+  private void setRanks() {
+    Map<String, Integer> numbered = new LinkedHashMap<>();
+    budget.classes().keySet().forEach(name -> numbered.put(name, numbered.size()));
+    ranks = numbered;
+  }
+
+  /** Goes on from what was written down, and writes down what comes. */
+  void keep(LogOpener opener) {
+    long life = rules.reservationLife().toNanos();
+    log = opener.open(new DeskJournal.Books(model, budget, line, grants, tickets, life), now);
+    tally.leaves(line.available());
+  }
+
+  /** It is that late: what is over ends. */
+  void begin(long at) {
+    now = at;
+    line.advance(now);
+    endWhatIsOver();
+  }
+
+  /** That was all for now; what is to be told is returned. */
+  List<News> finish() {
+    log.tidy(line, grants, now);
+    if (news.isEmpty()) {
+      return List.of();
+    }
+    List<News> told = List.copyOf(news);
+    news.clear();
+    return told;
+  }
+
+  /** When something will be over, or somebody can go. */
+  long nextLook() {
+    long at = Math.min(grants.nextEnd(), tickets.nextEnd(rules.ticketPatience().toNanos()));
+    return line.waiting() == 0
+        ? at
+        : Math.min(at, Math.min(line.wakeAt(), now + rules.refillInterval().toNanos()));
+  }
+
+  private void endWhatIsOver() {
+    boolean ended = false;
+    for (Grant over = grants.over(now); over != null; over = grants.over(now)) {
+      grants.remove(over.id());
+      line.abandon(over.reservation);
+      log.ended(over.id(), now);
+      forgetTicketOf(over);
+      ended = true;
+    }
+    for (TicketState late = tickets.late(now); late != null; late = tickets.late(now)) {
+      giveUp(late, Outcome.Reason.DEADLINE);
+      ended = true;
+    }
+    long patience = rules.ticketPatience().toNanos();
+    for (TicketState lost = tickets.missed(patience, now);
+        lost != null;
+        lost = tickets.missed(patience, now)) {
+      giveUp(lost, Outcome.Reason.ABANDONED);
+      giveBack(lost);
+      ended = true;
+    }
+    if (ended) {
+      drain();
+    }
+  }
+
+  /** Grants whatever can go now. */
+  void drain() {
+    tally.decides(line.available(), now);
+    line.drain(now, rules.drainBatch(), this::granted);
+  }
+
+  // ---- asking
+
+  Outcome request(TokenRequest request) {
+    Demand demand = demand(request);
+    Outcome before = again(request);
+    if (before != null) {
+      return before;
+    }
+    Outcome atOnce = demand.tokens() > line.largest(demand) ? null : grantNow(request, demand);
+    Outcome outcome = atOnce == null ? refuseOrQueue(request, demand) : atOnce;
+    tally.asked(request, outcome, atOnce != null, now);
+    return outcome;
+  }
+
+  /** Granted at once, or nothing happened. */
+  Optional<Outcome> tryNow(TokenRequest request) {
+    Demand demand = demand(request);
+    Outcome before = again(request);
+    if (before != null) {
+      return Optional.of(before);
+    }
+    Outcome granted = demand.tokens() > line.largest(demand) ? null : grantNow(request, demand);
+    if (granted != null) {
+      tally.asked(request, granted, true, now);
+    }
+    return Optional.ofNullable(granted);
+  }
+
+  Optional<Outcome> find(TokenRequest request) {
+    return Optional.ofNullable(again(request));
+  }
+
+  private Demand demand(TokenRequest request) {
+    Integer rank = ranks.get(request.priority());
+    if (rank == null) {
+      throw new IllegalArgumentException(
+          "priority must be one of %s: %s".formatted(ranks.keySet(), request.priority()));
+    }
+    return new Demand(request.tenant(), budget.weight(request.tenant()), rank, reserved(request));
+  }
+
+  /** What is granted in the end. */
+  private long reserved(TokenRequest request) {
+    Long expected = request.expectedTokens();
+    long wanted = expected == null ? request.tokens() : expected;
+    return budget.allocation() == Allocation.SCALE
+        ? ModelBudget.part(budget.share(request.priority()), wanted)
+        : wanted;
+  }
+
+  /** A request that was made before finds its place, or its grant. */
+  private @Nullable Outcome again(TokenRequest request) {
+    TicketState ticket = tickets.ofKey(request);
+    if (ticket == null) {
+      return null;
+    }
+    TokenRequest before = ticket.request;
+    if (before.tokens() != request.tokens() || !before.priority().equals(request.priority())) {
+      throw new IllegalArgumentException(
+          "idempotency key %s must be of one request: it was of %d tokens as %s, not of %d as %s"
+              .formatted(
+                  request.idempotencyKey(),
+                  before.tokens(),
+                  before.priority(),
+                  request.tokens(),
+                  request.priority()));
+    }
+    return seen(ticket);
+  }
+
+  private Outcome refuseOrQueue(TokenRequest request, Demand demand) {
+    long largest = line.largest(demand);
+    if (demand.tokens() > largest) {
+      return refused(
+          request,
+          Outcome.Reason.EXCEEDS_CAPACITY,
+          "tokens must be at most %d for class %s: %d"
+              .formatted(largest, request.priority(), demand.tokens()));
+    }
+    if (line.waiting() >= rules.maxLine()) {
+      return refused(
+          request,
+          Outcome.Reason.LINE_FULL,
+          "at most %d may be in line for %s".formatted(rules.maxLine(), model));
+    }
+    return queue(request, demand);
+  }
+
+  private @Nullable Outcome grantNow(TokenRequest request, Demand demand) {
+    if (line.waiting() > 0) {
+      drain();
+    } else {
+      tally.decides(line.available(), now);
+    }
+    if (line.wouldHold(demand, now) != null) {
+      return null;
+    }
+    TicketState ticket = null;
+    if (request.idempotencyKey() != null) {
+      ticket = ticket(request);
+      ticket.claimed = true;
+    }
+    Outcome.Granted granted = hold(line.grantNow(demand, now), request, ticket, 0);
+    if (ticket != null) {
+      ticket.decided = granted;
+      tickets.add(ticket);
+    }
+    return granted;
+  }
+
+  private TicketState ticket(TokenRequest request) {
+    Duration deadline = request.deadline();
+    return new TicketState(
+        ids.next('t'),
+        request,
+        numbers++,
+        deadline == null ? TicketState.NO_DEADLINE : now + deadline.toNanos(),
+        now);
+  }
+
+  private Outcome.Refused refused(TokenRequest request, Outcome.Reason reason, String message) {
+    return new Outcome.Refused(
+        model, request.priority(), request.tokens(), line.available(), reason, message);
+  }
+
+  private Outcome queue(TokenRequest request, Demand demand) {
+    TicketState ticket = ticket(request);
+    tickets.add(ticket);
+    tickets.place(ticket, line.enter(demand, now));
+    drain();
+    return seen(ticket);
+  }
+
+  private Outcome.Granted hold(
+      Reservation reservation,
+      TokenRequest request,
+      @Nullable TicketState ticket,
+      long waitedNanos) {
+    long tokens = reservation.demand.tokens();
+    Outcome.Granted answer =
+        new Outcome.Granted(
+            model, request.priority(), tokens, request.tokens(), line.available(), ids.next('r'));
+    Grant grant = new Grant(answer, reservation, ticket, now + rules.reservationLife().toNanos());
+    grants.add(grant);
+    log.granted(grant);
+    tally.granted(request, tokens, waitedNanos, now);
+    tally.leaves(line.available());
+    return answer;
+  }
+
+  private void granted(Waiting waiting, Reservation reservation) {
+    TicketState ticket = Objects.requireNonNull(tickets.leave(waiting));
+    decide(ticket, hold(reservation, ticket.request, ticket, now - waiting.since));
+  }
+
+  private void decide(TicketState ticket, Outcome outcome) {
+    ticket.decided = outcome;
+    ticket.claimed = !ticket.waiters.isEmpty();
+    if (ticket.claimed) {
+      news.add(new News(ticket, outcome, List.copyOf(ticket.waiters)));
+      ticket.waiters.clear();
+    }
+    tickets.seen(ticket, now);
+  }
+
+  // ---- tickets
+
+  private void giveUp(TicketState ticket, Outcome.Reason why) {
+    Waiting waiting = ticket.waiting;
+    if (ticket.decided == null && waiting != null && line.leave(waiting)) {
+      tickets.leave(waiting);
+      decide(ticket, refused(ticket.request, why, why.inWords().formatted(rules.ticketPatience())));
+    }
+  }
+
+  private void giveBack(TicketState ticket) {
+    tickets.forget(ticket);
+    if (ticket.decided instanceof Outcome.Granted granted) {
+      settle(granted.reservation(), 0);
+    }
+  }
+
+  private Outcome seen(TicketState ticket) {
+    Outcome decided = ticket.decided;
+    ticket.claimed |= decided != null;
+    tickets.seen(ticket, now);
+    return decided == null ? standing(ticket) : decided;
+  }
+
+  private Outcome.Queued standing(TicketState ticket) {
+    Waiting waiting = Objects.requireNonNull(ticket.waiting);
+    ModelLine.Place place = line.place(waiting, now);
+    Held alone = line.alone(waiting.demand, now);
+    return new Outcome.Queued(
+        model,
+        ticket.request.priority(),
+        ticket.request.tokens(),
+        line.available(),
+        alone == null ? 0 : Explaining.millis(alone.nanos(), 0),
+        place.position(),
+        Explaining.millis(place.nanos(), 0),
+        alone == null ? Dimension.LINE : alone.by(),
+        ticket.id);
+  }
+
+  /** How it stands; claims what was granted. */
+  Optional<Outcome> poll(String ticket) {
+    return Optional.ofNullable(tickets.find(ticket)).map(this::seen);
+  }
+
+  /**
+   * Will be told when it is decided, by {@link News}; meanwhile nobody need ask for it.
+   *
+   * @return how it stands; empty if there is no such ticket
+   */
+  Optional<Outcome> attend(String id, CompletableFuture<Optional<Outcome>> waiter) {
+    TicketState ticket = tickets.find(id);
+    if (ticket == null) {
+      return Optional.empty();
+    }
+    if (ticket.decided == null) {
+      ticket.waiters.add(waiter);
+    }
+    return Optional.of(seen(ticket));
+  }
+
+  /** Does not wait any longer: the ticket must be asked for again. */
+  void leave(String id, CompletableFuture<Optional<Outcome>> waiter) {
+    TicketState ticket = tickets.find(id);
+    if (ticket != null && ticket.waiters.remove(waiter) && ticket.decided == null) {
+      tickets.seen(ticket, now);
+    }
+  }
+
+  /** Those who waited had gone in the same moment: somebody may still come and ask. */
+  void unheard(TicketState ticket) {
+    ticket.claimed = false;
+    tickets.seen(ticket, now);
+  }
+
+  /** Of all tickets. */
+  List<CompletableFuture<Optional<Outcome>>> waiters() {
+    return tickets.waiters();
+  }
+
+  /** Leaves the line, or gives back what was granted. False if there is none. */
+  boolean cancel(String id) {
+    TicketState ticket = tickets.find(id);
+    if (ticket == null) {
+      return false;
+    }
+    giveUp(ticket, Outcome.Reason.CANCELLED);
+    giveBack(ticket);
+    drain();
+    return true;
+  }
+
+  // ---- reservations
+
+  /** Empty if there is no such reservation any more. */
+  Optional<Settlement> settle(String id, long actual) {
+    Grant grant = grants.remove(id);
+    if (grant == null) {
+      return Optional.empty();
+    }
+    tally.decides(line.available(), now);
+    long back = line.settle(grant.reservation, actual);
+    tally.leaves(line.available());
+    log.settled(id, actual, now);
+    forgetTicketOf(grant);
+    long reserved = grant.reservation.demand.tokens();
+    Settlement settled =
+        new Settlement(
+            model,
+            grant.tenant(),
+            grant.answer.requestedTokens(),
+            reserved,
+            actual,
+            Math.max(0, back),
+            Math.max(0, actual - reserved));
+    tally.settled(settled, grant.reservation.grantedAt, now);
+    drain();
+    return Optional.of(settled);
+  }
+
+  private void forgetTicketOf(Grant grant) {
+    if (grant.ticket != null) {
+      tickets.forget(grant.ticket);
+    }
+  }
+
+  /** It lives as long again from now. False if it is over. */
+  boolean extend(String id) {
+    Grant grant = grants.find(id);
+    if (grant == null) {
+      return false;
+    }
+    grants.extend(grant, now + rules.reservationLife().toNanos());
+    log.extended(grant);
+    return true;
+  }
+
+  // ---- other rules
+
+  void adjust(Adjustment adjustment) {
+    line.slow(adjustment.factor(), now);
+    Long most = adjustment.tokensAtMost();
+    if (most != null) {
+      line.lowerTo(most);
+    }
+    if (!adjustment.pause().isZero()) {
+      line.pause(now + adjustment.pause().toNanos());
+    }
+    tally.leaves(line.available());
+    drain();
+  }
+
+  /** Goes by another budget. Whoever cannot be in line any more is refused. */
+  void reload(ModelBudget newBudget, DeskRules newRules) {
+    ModelLine before = line;
+    line = before.successor(newBudget.limits(), now);
+    budget = newBudget;
+    rules = newRules;
+    setRanks();
+    tally.leaves(line.available());
+    grants.endBy(now + newRules.reservationLife().toNanos());
+    for (Waiting waiting : before.inOrder()) {
+      comeAgain(Objects.requireNonNull(tickets.leave(waiting)), waiting.since);
+    }
+    drain();
+  }
+
+  private void comeAgain(TicketState ticket, long since) {
+    TokenRequest request = ticket.request;
+    if (!ranks.containsKey(request.priority())) {
+      decide(ticket, refused(request, Outcome.Reason.REMOVED, Outcome.Reason.REMOVED.inWords()));
+      return;
+    }
+    Demand demand = demand(request);
+    if (demand.tokens() > line.largest(demand)) {
+      decide(
+          ticket,
+          refused(
+              request, Outcome.Reason.EXCEEDS_CAPACITY, Outcome.Reason.EXCEEDS_CAPACITY.inWords()));
+      return;
+    }
+    tickets.place(ticket, line.enter(demand, since));
+  }
+
+  /** Nobody may be in line any more; what was granted can still be settled. */
+  void refuseAll(Outcome.Reason why) {
+    for (Waiting waiting : line.inOrder()) {
+      TicketState ticket = Objects.requireNonNull(tickets.leave(waiting));
+      line.leave(waiting);
+      decide(ticket, refused(ticket.request, why, why.inWords()));
+    }
+  }
+
+  void close() {
+    log.close();
+  }
+
+  // ---- how it stands
+
+  Explanation explain(TokenRequest request) {
+    drain();
+    return Explaining.of(request, demand(request), line, rules.maxLine(), now);
+  }
+
+  GovernorStatus.Model status() {
+    return new GovernorStatus.Model(
+        model,
+        budget.burstTpm(),
+        line.available(),
+        budget.targetTpm(),
+        Instant.now().minusNanos(now - tally.refilledAt()),
+        queueLengths(),
+        line.running(),
+        tally.counts(),
+        AuditReport.NONE,
+        ProviderStanding.UNHEARD,
+        List.of());
+  }
+
+  private Map<String, Integer> queueLengths() {
+    Map<String, Integer> lengths = new LinkedHashMap<>();
+    ranks.forEach((name, rank) -> lengths.put(name, line.waiting(rank)));
+    return lengths;
+  }
+}
