@@ -58,7 +58,7 @@ class WatchedStoreTest {
 
     private void ask() {
       String priority = List.of("P0_clinical", "P1_user", "P2_batch").get(random.nextInt(3));
-      long tokens = 1 + random.nextInt(400);
+      long tokens = 1L + random.nextInt(400);
       keep(store.request(TokenRequest.of(MODEL, tokens, priority)).join());
     }
 
