@@ -75,7 +75,7 @@ final class ClassLine {
   boolean wouldBeFirst(Waiting imagined, long now) {
     TenantLine tenant = tenants.get(imagined.demand.tenant());
     Waiting first = first(now);
-    return (tenant == null || tenant.waiting.isEmpty() && !tenant.aside)
+    return (tenant == null || (tenant.waiting.isEmpty() && !tenant.aside))
         && (first == null || Waiting.order(imagined, first) < 0);
   }
 

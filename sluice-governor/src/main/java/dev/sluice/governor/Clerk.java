@@ -308,23 +308,7 @@ final class Clerk {
     Outcome decided = ticket.decided;
     ticket.claimed |= decided != null;
     tickets.seen(ticket, now);
-    return decided == null ? standing(ticket) : decided;
-  }
-
-  private Outcome.Queued standing(TicketState ticket) {
-    Waiting waiting = Objects.requireNonNull(ticket.waiting);
-    ModelLine.Place place = line.place(waiting, now);
-    Held alone = line.alone(waiting.demand, now);
-    return new Outcome.Queued(
-        model,
-        ticket.request.priority(),
-        ticket.request.tokens(),
-        line.available(),
-        alone == null ? 0 : Explaining.millis(alone.nanos(), 0),
-        place.position(),
-        Explaining.millis(place.nanos(), 0),
-        alone == null ? Dimension.LINE : alone.by(),
-        ticket.id);
+    return decided == null ? Explaining.standing(ticket, line, now) : decided;
   }
 
   /** How it stands; claims what was granted. */
@@ -351,7 +335,9 @@ final class Clerk {
   /** Does not wait any longer: the ticket must be asked for again. */
   void leave(String id, CompletableFuture<Optional<Outcome>> waiter) {
     TicketState ticket = tickets.find(id);
-    if (ticket != null && ticket.waiters.remove(waiter) && ticket.decided == null) {
+    if (ticket != null
+        && ticket.waiters.removeIf(each -> each == waiter)
+        && ticket.decided == null) {
       tickets.seen(ticket, now);
     }
   }

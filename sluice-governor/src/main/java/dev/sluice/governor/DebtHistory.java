@@ -1,6 +1,8 @@
 package dev.sluice.governor;
 
+import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.List;
 import java.util.function.LongUnaryOperator;
 
 /**
@@ -84,19 +86,28 @@ final class DebtHistory {
 
   // ---- over a restart
 
+  /** What was owed at an event. */
+  record Entry(long event, long owed) {}
+
   /** All of it. */
-  record Saved(long[] events, long[] owed, long next) {}
+  record Saved(List<Entry> entries, long next) {}
 
   Saved save(LongUnaryOperator conversion) {
-    return new Saved(
-        Arrays.copyOf(events, size), Arrays.stream(owed, 0, size).map(conversion).toArray(), next);
+    List<Entry> entries = new ArrayList<>(size);
+    for (int i = 0; i < size; i++) {
+      entries.add(new Entry(events[i], conversion.applyAsLong(owed[i])));
+    }
+    return new Saved(entries, next);
   }
 
   void restore(Saved saved, LongUnaryOperator conversion) {
-    size = saved.events().length;
-    events = Arrays.copyOf(saved.events(), Math.max(size, FEW_ENTRIES));
-    owed = Arrays.copyOf(saved.owed(), Math.max(size, FEW_ENTRIES));
+    size = saved.entries().size();
+    events = new long[Math.max(size, FEW_ENTRIES)];
+    owed = new long[Math.max(size, FEW_ENTRIES)];
+    for (int i = 0; i < size; i++) {
+      events[i] = saved.entries().get(i).event();
+      owed[i] = conversion.applyAsLong(saved.entries().get(i).owed());
+    }
     next = saved.next();
-    replaceAll(conversion);
   }
 }

@@ -154,11 +154,11 @@ final class DeskJournal implements DeskLog {
     data.writeByte(LEVEL);
     data.writeUTF(name);
     data.writeLong(level.owedTokens());
-    data.writeLong(level.nextEvent());
-    data.writeInt(level.events().length);
-    for (int i = 0; i < level.events().length; i++) {
-      data.writeLong(level.events()[i]);
-      data.writeLong(level.owedAt()[i]);
+    data.writeLong(level.history().next());
+    data.writeInt(level.history().entries().size());
+    for (DebtHistory.Entry entry : level.history().entries()) {
+      data.writeLong(entry.event());
+      data.writeLong(entry.owed());
     }
   }
 
@@ -236,13 +236,11 @@ final class DeskJournal implements DeskLog {
       long owed = data.readLong();
       long next = data.readLong();
       int size = data.readInt();
-      long[] events = new long[size];
-      long[] owedAt = new long[size];
+      List<DebtHistory.Entry> entries = new ArrayList<>();
       for (int i = 0; i < size; i++) {
-        events[i] = data.readLong();
-        owedAt[i] = data.readLong();
+        entries.add(new DebtHistory.Entry(data.readLong(), data.readLong()));
       }
-      levels.put(name, new Meter.Saved(owed, events, owedAt, next));
+      levels.put(name, new Meter.Saved(owed, new DebtHistory.Saved(entries, next)));
     }
 
     private void held(DataInputStream data) throws IOException {

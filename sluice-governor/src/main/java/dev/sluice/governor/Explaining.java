@@ -1,6 +1,7 @@
 package dev.sluice.governor;
 
 import java.util.List;
+import java.util.Objects;
 
 /** Says what would become of a request, by a model's line. */
 final class Explaining {
@@ -90,5 +91,22 @@ final class Explaining {
         0,
         message,
         parts);
+  }
+
+  /** How a ticket stands that is in line. */
+  static Outcome.Queued standing(TicketState ticket, ModelLine line, long now) {
+    Waiting waiting = Objects.requireNonNull(ticket.waiting);
+    ModelLine.Place place = line.place(waiting, now);
+    Held alone = line.alone(waiting.demand, now);
+    return new Outcome.Queued(
+        ticket.request.model(),
+        ticket.request.priority(),
+        ticket.request.tokens(),
+        line.available(),
+        alone == null ? 0 : millis(alone.nanos(), 0),
+        place.position(),
+        millis(place.nanos(), 0),
+        alone == null ? Dimension.LINE : alone.by(),
+        ticket.id);
   }
 }

@@ -168,17 +168,15 @@ final class Meter {
   }
 
   /** What is owed, in whole tokens, and what could be refunded of it. */
-  record Saved(long owedTokens, long[] events, long[] owedAt, long nextEvent) {}
+  record Saved(long owedTokens, DebtHistory.Saved history) {}
 
   Saved save() {
-    DebtHistory.Saved past = history.save(debt -> debt / unitsPerToken);
     return new Saved(
-        (owed + unitsPerToken - 1) / unitsPerToken, past.events(), past.owed(), past.next());
+        (owed + unitsPerToken - 1) / unitsPerToken, history.save(debt -> debt / unitsPerToken));
   }
 
   void restore(Saved saved) {
     owed = units(saved.owedTokens());
-    history.restore(
-        new DebtHistory.Saved(saved.events(), saved.owedAt(), saved.nextEvent()), this::units);
+    history.restore(saved.history(), this::units);
   }
 }

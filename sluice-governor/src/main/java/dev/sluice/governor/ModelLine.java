@@ -284,7 +284,7 @@ final class ModelLine {
     if (waiting > 0) {
       boolean first = forTenant == 0 && wouldBeFirst(own, demand, now);
       for (Rank rank : ranks) {
-        Waiting head = rank.guarantee == null || rank == own && first ? null : firstOf(rank, now);
+        Waiting head = rank.guarantee == null || (rank == own && first) ? null : firstOf(rank, now);
         if (head != null && isGuaranteed(rank, head)) {
           return Held.BEHIND_OTHERS;
         }
@@ -292,7 +292,7 @@ final class ModelLine {
           return heldBy(demand.tokens(), 0, now);
         }
       }
-      if (isHeldUp(own, now) || forTenant == 0 && !first) {
+      if (isHeldUp(own, now) || (forTenant == 0 && !first)) {
         return Held.BEHIND_OTHERS;
       }
     } else if (forTenant == 0 && isGuaranteed(demand, own)) {

@@ -93,7 +93,7 @@ class GovernorStressTest {
     if (narrow) {
       ledger.mostOpen.accumulateAndGet(ledger.open.incrementAndGet(), Math::max);
     }
-    Thread.yield();
+    Thread.onSpinWait();
     if (narrow) {
       ledger.open.decrementAndGet();
     }

@@ -179,7 +179,7 @@ class RestartTest {
     try (BudgetStore store = open(directory, timer)) {
       for (int i = 0; i < 60_000; i++) {
         Outcome.Granted granted = (Outcome.Granted) ask(store, 1, P0);
-        store.settle(granted.reservation(), 1);
+        store.settle(granted.reservation(), 1).join();
         largest = Math.max(largest, i % 1_000 == 0 ? Files.size(journalIn(directory)) : 0);
         timer.advance(SECOND / 1_000);
       }

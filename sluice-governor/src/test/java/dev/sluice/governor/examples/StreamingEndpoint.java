@@ -67,7 +67,7 @@ public final class StreamingEndpoint implements HttpHandler {
 
   /** About four letters a token: a real one counts by the provider's rules. */
   private static long tokens(String prompt) {
-    return 1 + prompt.length() / 4;
+    return 1 + prompt.length() / 4L;
   }
 
   private void stream(HttpExchange exchange, String prompt, Outcome.Granted granted)
