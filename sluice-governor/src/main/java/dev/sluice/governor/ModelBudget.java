@@ -86,6 +86,10 @@ public record ModelBudget(
       throw new IllegalArgumentException(
           "minimum_shares must be at most 1 together: " + guaranteed);
     }
+    if (estimateOutput && allocation == Allocation.SCALE) {
+      throw new IllegalArgumentException(
+          "estimate_output must be false with allocation scale: a grant is all there is to use");
+    }
     classes = Collections.unmodifiableMap(new LinkedHashMap<>(classes));
     minimumShares = Map.copyOf(minimumShares);
     tenants = Map.copyOf(tenants);

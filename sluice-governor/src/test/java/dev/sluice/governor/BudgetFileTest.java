@@ -231,4 +231,12 @@ class BudgetFileTest {
         .isInstanceOf(IllegalArgumentException.class)
         .hasMessageStartingWith(file.toString());
   }
+
+  @Test
+  void estimatesOfWhatIsScaled_areRefused() {
+    assertThatThrownBy(
+            () -> ModelBudget.of(60, 60, Allocation.SCALE).withEstimateOutput(true))
+        .isInstanceOf(IllegalArgumentException.class)
+        .hasMessageContaining("estimate_output must be false with allocation scale");
+  }
 }

@@ -41,7 +41,7 @@ class OutputEstimatorTest {
   @Test
   void estimate_isTheNineteenthOfTwenty() {
     for (int i = 1; i <= 20; i++) {
-      estimator.learn(used("t", 100, i * 5L));
+      estimator.learn(used("t", 100, 5L * i));
     }
     assertThat(estimate(100)).isEqualTo(95);
   }

@@ -1,7 +1,10 @@
 package dev.sluice.governor;
 
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Map;
 import java.util.Random;
+import java.util.concurrent.CompletableFuture;
 
 /**
  * Callers who always have more to do, a governor, and a provider that takes less than what is
@@ -58,6 +61,7 @@ final class ProviderSimulation {
   private final VirtualTimer timer = new VirtualTimer();
   private final MockProvider provider;
   private final Governor governor;
+  private final List<CompletableFuture<Void>> followUps = new ArrayList<>();
   private long countFrom = Long.MAX_VALUE;
   private int inLine;
   private long calls;
@@ -82,6 +86,10 @@ final class ProviderSimulation {
       simulation.ask();
       simulation.countFrom = minutesBefore * MINUTE;
       simulation.timer.advance((minutesBefore + minutesCounted) * MINUTE);
+      // Those still in line are not done; one of the others may have failed.
+      simulation.followUps.stream()
+          .filter(CompletableFuture::isDone)
+          .forEach(CompletableFuture::join);
       return new Result(
           simulation.calls,
           simulation.refused,
@@ -99,14 +107,15 @@ final class ProviderSimulation {
         go(granted);
       } else if (outcome instanceof Outcome.Queued queued) {
         inLine++;
-        governor
-            .await(queued.ticket())
-            .thenAccept(
-                decided -> {
-                  inLine--;
-                  go((Outcome.Granted) decided.orElseThrow());
-                  ask();
-                });
+        followUps.add(
+            governor
+                .await(queued.ticket())
+                .thenAccept(
+                    decided -> {
+                      inLine--;
+                      go((Outcome.Granted) decided.orElseThrow());
+                      ask();
+                    }));
       } else {
         throw new AssertionError(outcome);
       }
