@@ -234,8 +234,7 @@ class BudgetFileTest {
 
   @Test
   void estimatesOfWhatIsScaled_areRefused() {
-    assertThatThrownBy(
-            () -> ModelBudget.of(60, 60, Allocation.SCALE).withEstimateOutput(true))
+    assertThatThrownBy(() -> ModelBudget.of(60, 60, Allocation.SCALE).withEstimateOutput(true))
         .isInstanceOf(IllegalArgumentException.class)
         .hasMessageContaining("estimate_output must be false with allocation scale");
   }
