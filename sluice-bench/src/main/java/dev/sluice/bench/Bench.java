@@ -19,6 +19,7 @@ public final class Bench {
           Map.of(
               "broker", BrokerSuite::run,
               "bucket", BucketSuite::run,
+              "governor", GovernorSuite::run,
               "scheduler", SchedulerSuite::run,
               "server", ServerSuite::run,
               "throttle", ThrottleSuite::run));
