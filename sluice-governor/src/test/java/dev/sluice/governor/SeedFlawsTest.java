@@ -362,6 +362,29 @@ class SeedFlawsTest {
     }
   }
 
+  /** The rate of rejections was of all time: one bad hour was an alert for days. */
+  @Test
+  void flaw14_theRateOfRejections_isThatOfTheLastMinute() {
+    try (Rig rig = new Rig(Allocation.OFF)) {
+      rig.granted(300_000, P0);
+      for (int i = 0; i < 30; i++) {
+        rig.queued(1_000, P1);
+      }
+      rig.timer.advance(10 * SECOND);
+      assertThat(rig.governor.alerts())
+          .extracting(Alert::kind)
+          .contains(Alert.Kind.HIGH_REJECTION_RATE);
+      rig.timer.advance(2 * MINUTE);
+      for (int i = 0; i < 30; i++) {
+        rig.granted(1_000, P1);
+      }
+      rig.timer.advance(10 * SECOND);
+      // Half of all that ever asked was rejected, and of late nobody.
+      assertThat(rig.status().metrics().rejectedRequests()).isEqualTo(30);
+      assertThat(rig.governor.alerts()).isEmpty();
+    }
+  }
+
   /**
    * Two managers in one process had a budget each. Two governors of one store have one; two
    * processes, when the store is one that a fleet shares.
