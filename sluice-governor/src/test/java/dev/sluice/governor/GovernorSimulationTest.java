@@ -105,6 +105,7 @@ class GovernorSimulationTest {
       GovernorStatus.Model status = governor.status().buckets().get(model);
       assertThat(status.available()).isEqualTo(status.capacity());
       assertThat(status.running()).isZero();
+      assertThat(status.audit().errorTokens()).isZero();
       assertThat(status.queueLengths().values()).containsOnly(0);
       long known =
           day.grants.stream()
