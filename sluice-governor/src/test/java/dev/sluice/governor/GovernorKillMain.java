@@ -1,0 +1,57 @@
+package dev.sluice.governor;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.util.Map;
+import java.util.Random;
+
+/**
+ * Takes what it can get of one model until it is killed, and writes that into a file: {@code got ID
+ * TOKENS BEFORE AFTER}, {@code settling ID} and {@code settled ID REFUND}. First it asks for all
+ * reservations that those before it had, by another file: {@code lost ID} for one that is not
+ * there. Arguments: directory, ledger, reservations.
+ */
+final class GovernorKillMain {
+  static final long BURST = 10_000;
+  static final long TARGET = 600_000;
+
+  private GovernorKillMain() {}
+
+  public static void main(String[] arguments) throws Exception {
+    BudgetConfig config =
+        BudgetConfig.of(Map.of("m", ModelBudget.of(TARGET, BURST, Allocation.OFF)));
+    Governor governor = Governor.open(config, Path.of(arguments[0]));
+    Path ledger = Path.of(arguments[1]);
+    for (String id : Files.readAllLines(Path.of(arguments[2]))) {
+      if (!governor.extend(id)) {
+        say(ledger, "lost " + id);
+      }
+    }
+    Random random = new Random();
+    while (true) {
+      long before = System.nanoTime();
+      Outcome outcome = governor.request("m", 1 + random.nextInt(500), "P0_clinical");
+      long after = System.nanoTime();
+      if (outcome instanceof Outcome.Granted granted) {
+        say(
+            ledger,
+            "got %s %d %d %d".formatted(granted.reservation(), granted.tokens(), before, after));
+        if (random.nextInt(3) > 0) {
+          say(ledger, "settling " + granted.reservation());
+          long actual = random.nextInt((int) granted.tokens() + 1);
+          Settlement settled = governor.settle(granted.reservation(), actual).orElseThrow();
+          say(ledger, "settled %s %d".formatted(granted.reservation(), settled.refundedTokens()));
+        }
+      } else if (outcome instanceof Outcome.Queued queued) {
+        governor.cancel(queued.ticket());
+      }
+    }
+  }
+
+  /** What was written survives the end of the process. */
+  private static void say(Path ledger, String line) throws IOException {
+    Files.writeString(ledger, line + "\n", StandardOpenOption.CREATE, StandardOpenOption.APPEND);
+  }
+}
