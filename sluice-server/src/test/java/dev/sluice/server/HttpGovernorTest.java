@@ -23,8 +23,6 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
-import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.CsvSource;
 
 /** The governor over HTTP. */
 @Timeout(60)
@@ -160,47 +158,6 @@ final class HttpGovernorTest {
     assertThat(two.message()).contains("Idempotency-Key");
   }
 
-  @ParameterizedTest
-  @CsvSource(
-      delimiter = '|',
-      value = {
-        "{'model':'slow','tokens':0} | tokens must be positive",
-        "{'model':'slow','tokens':-5} | tokens must be positive",
-        "{'model':'slow','tokens':1.5} | tokens must be a whole number",
-        "{'model':'slow','tokens':NaN} | body must be JSON",
-        "{'model':'slow','tokens':'5'} | tokens must be a whole number",
-        "{'model':'slow','tokens':9223372036854775808} | tokens",
-        "{'model':'slow'} | tokens must be there",
-        "{'tokens':1} | model must be there",
-        "{'model':'','tokens':1} | model must have 1 to 256 bytes",
-        "{'model':'unknown','tokens':1} | model must be one of",
-        "{'model':'slow','tokens':1,'priority':'P9'} | priority must be one of",
-        "{'model':'slow','tokens':1,'deadlineMs':-1} | deadlineMs must be between",
-        "{'model':'slow','tokens':1,'deadlineMs':9223372036854775807} | deadlineMs must be between",
-        "{'model':'slow','tokens':1,'tenant':'a\\nb'} | tenant must have no control characters",
-        "{'model':'slow','tokens':1,'wrong':1} | wrong",
-        "[] | body",
-      })
-  void badRequests_areNamed(String body, String words) {
-    Reply refused = server.http.post("/v1/governor/requests", body.replace('\'', '"'));
-    assertThat(refused.status()).as(refused.response().body()).isEqualTo(400);
-    assertThat(refused.code()).isEqualTo("INVALID_ARGUMENT");
-    assertThat(refused.message()).contains(words);
-    assertThat(server.status("slow").at("/metrics/totalRequests").asInt()).isZero();
-  }
-
-  @ParameterizedTest
-  @CsvSource({"model", "tenant", "idempotencyKey", "priority"})
-  void overlongNames_areRefused(String field) {
-    String names =
-        field.equals("model")
-            ? "\"model\":\"%s\"".formatted("x".repeat(257))
-            : "\"model\":\"slow\",\"%s\":\"%s\"".formatted(field, "ü".repeat(129));
-    Reply refused = server.http.post("/v1/governor/requests", "{%s,\"tokens\":1}".formatted(names));
-    assertThat(refused.status()).isEqualTo(400);
-    assertThat(refused.message()).startsWith(field + " must have ").contains("to 256 bytes");
-  }
-
   // ---- tickets
 
   @Test
@@ -238,14 +195,6 @@ final class HttpGovernorTest {
     assertThat(still.status()).isEqualTo(202);
     assertThat(still.json().get("queuePosition").asInt()).isEqualTo(1);
     awaitWaiting(0);
-  }
-
-  @ParameterizedTest
-  @CsvSource({"-1", "60001", "x", "1.5"})
-  void longPoll_isBounded(String waitMs) {
-    Reply refused = server.http.get("/v1/governor/tickets/t0-1?waitMs=" + waitMs);
-    assertThat(refused.status()).isEqualTo(400);
-    assertThat(refused.message()).startsWith("waitMs must be");
   }
 
   @Test
@@ -440,24 +389,95 @@ final class HttpGovernorTest {
     assertThat(server.http.post(extend, "").status()).isEqualTo(404);
   }
 
-  @ParameterizedTest
-  @CsvSource(
-      delimiter = '|',
-      value = {
-        "{} | actualTokens must be there",
-        "{'actualTokens':-1} | actualTokens must be between",
-        "{'actualTokens':1000000000001} | actualTokens must be between",
-        "{'actualTokens':0.5} | actualTokens must be a whole number",
-        "{'actual_tokens':1} | actual_tokens",
-      })
-  void badUsage_isNamed_andSettlesNothing(String body, String words) {
-    String reservation = server.request("slow", 600).json().get("reservation").asText();
-    Reply refused =
-        server.http.post(
-            "/v1/governor/reservations/%s/settle".formatted(reservation), body.replace('\'', '"'));
-    assertThat(refused.status()).isEqualTo(400);
-    assertThat(refused.message()).contains(words);
-    assertThat(server.settle(reservation, 1).status()).isEqualTo(200);
+  // ---- what would happen
+
+  @Test
+  void explain_changesNothing() {
+    Reply now = server.http.post("/v1/governor/explain", GovernedServer.ask("slow", 1_000));
+    assertThat(now.status()).isEqualTo(200);
+    assertThat(now.json().get("verdict").asText()).isEqualTo("GRANTED");
+    assertThat(now.json().get("binding").asText()).isEqualTo("NONE");
+    server.request("slow", 1_000);
+    JsonNode later =
+        server.http.post("/v1/governor/explain", GovernedServer.ask("slow", 100)).json();
+    assertThat(later.get("verdict").asText()).isEqualTo("QUEUED");
+    assertThat(later.get("queuePosition").asInt()).isEqualTo(1);
+    assertThat(later.get("etaMs").asLong()).isBetween(60_000L, 100_000L);
+    assertThat(later.get("binding").asText()).isEqualTo("TOKENS");
+    assertThat(later.at("/dimensions/0/dimension").asText()).isEqualTo("TOKENS");
+    assertThat(later.at("/dimensions/0/needed").asLong()).isEqualTo(100);
+    JsonNode never =
+        server.http.post("/v1/governor/explain", GovernedServer.ask("slow", 1_001)).json();
+    assertThat(never.get("verdict").asText()).isEqualTo("REFUSED");
+    assertThat(server.status("slow").at("/metrics/totalRequests").asInt()).isEqualTo(1);
+    assertThat(server.status("slow").at("/queueLengths/P1_user").asInt()).isZero();
+  }
+
+  // ---- other budgets
+
+  @Test
+  void reload_goesByTheFileFromNowOn_andIsNoRefill() throws IOException {
+    server.request("slow", 900);
+    String ticket = ticket("slow", 500);
+    Files.writeString(
+        server.file,
+        Files.readString(server.file).replace("\"burst_tpm\": 1000,", "\"burst_tpm\": 2000,"));
+    Reply reloaded = server.http.post("/v1/governor/reload", "");
+    assertThat(reloaded.status()).as(reloaded.response().body()).isEqualTo(200);
+    assertThat(reloaded.json().toString())
+        .isEqualTo("{\"withoutEffect\":[\"models.scaled.max_ctx\"]}");
+    assertThat(server.status("slow").get("capacity").asLong()).isEqualTo(2_000);
+    // What was used stays so: 900 before, and now those 500 as well.
+    assertThat(server.status("slow").get("available").asLong()).isBetween(600L, 700L);
+    Reply granted = server.http.get(ticket);
+    assertThat(granted.status()).isEqualTo(200);
+    assertThat(granted.header("RateLimit-Policy")).isEqualTo("\"tpm\";q=2000;w=2000");
+  }
+
+  @Test
+  void reloadOfAnInvalidFile_changesNothing() throws IOException {
+    String good = Files.readString(server.file);
+    Files.writeString(server.file, good.replace("\"burst_tpm\": 1000,", "\"burst_tpm\": -1,"));
+    Reply refused = server.http.post("/v1/governor/reload", "");
+    assertThat(refused.status()).isEqualTo(412);
+    assertThat(refused.code()).isEqualTo("FAILED_PRECONDITION");
+    assertThat(refused.message()).contains("burst_tpm", "-1");
+    Files.delete(server.file);
+    assertThat(server.http.post("/v1/governor/reload", "").status()).isEqualTo(412);
+    assertThat(server.status("slow").get("capacity").asLong()).isEqualTo(1_000);
+    assertThat(server.request("slow", 1_000).status()).isEqualTo(200);
+  }
+
+  @Test
+  void reloadWithoutAModel_refusesThoseInItsLine_andForgetsItsMetrics() throws IOException {
+    takeTheOne();
+    String ticket = ticket("one", 20);
+    assertThat(Scrape.of(server.http).series())
+        .containsKey("token_bucket_accepted_requests_total{model=\"one\"}");
+    CompletableFuture<Reply> poll =
+        server.http.sendLater(server.http.request(ticket + "?waitMs=60000").GET());
+    awaitWaiting(1);
+    Files.writeString(
+        server.file, "{\"models\":{\"slow\":{\"target_tpm\":60,\"burst_tpm\":1000}}}");
+    assertThat(server.http.post("/v1/governor/reload", "").status()).isEqualTo(200);
+    assertThat(poll.join().status()).isEqualTo(410);
+    assertThat(poll.join().json().get("reason").asText()).isEqualTo("REMOVED");
+    assertThat(server.request("one", 1).message()).contains("model must be one of [slow]");
+    assertThat(Scrape.of(server.http).series().keySet())
+        .noneMatch(each -> each.startsWith("token_bucket") && each.contains("model=\"one\""));
+  }
+
+  @Test
+  void restart_isNoFreshBurst_andLosesNoReservation() throws IOException {
+    String reservation = server.request("slow", 900).json().get("reservation").asText();
+    server.close();
+    server = new GovernedServer(dir, LONG_PATIENCE_MS);
+    assertThat(server.status("slow").get("available").asLong()).isBetween(100L, 200L);
+    assertThat(server.status("slow").get("running").asInt()).isEqualTo(1);
+    assertThat(server.request("slow", 900).status()).isEqualTo(429);
+    Reply settled = server.settle(reservation, 0);
+    assertThat(settled.status()).isEqualTo(200);
+    assertThat(settled.json().get("reservedTokens").asLong()).isEqualTo(900);
   }
 
   // ---- status
