@@ -30,7 +30,7 @@ final class TicketWaits {
   private final Governor governor;
   private final ScheduledExecutorService timer;
   private final Executor workers;
-  private final Set<CompletableFuture<Outcome>> polls = ConcurrentHashMap.newKeySet();
+  private final Set<Runnable> polls = ConcurrentHashMap.newKeySet();
   private final Set<TicketWatch> watches = ConcurrentHashMap.newKeySet();
   private volatile boolean closed;
 
@@ -59,7 +59,8 @@ final class TicketWaits {
     requireFew("polls may wait", polls.size(), MAX_POLLS);
     CompletableFuture<Outcome> answer = new CompletableFuture<>();
     CompletableFuture<Optional<Outcome>> decision = await(ticket);
-    polls.add(answer);
+    Runnable end = () -> answer.completeExceptionally(Readiness.closing());
+    polls.add(end);
     Future<?> timeout =
         timer.schedule(
             () -> workers.execute(() -> outOfTime(ticket, decision, answer)),
@@ -68,7 +69,7 @@ final class TicketWaits {
     Later.whenOver(
         answer,
         () -> {
-          polls.remove(answer);
+          polls.remove(end);
           timeout.cancel(false);
           decision.cancel(false);
         });
@@ -83,7 +84,7 @@ final class TicketWaits {
           }
         });
     if (closed) {
-      answer.completeExceptionally(Readiness.closing());
+      end.run();
     }
     return answer;
   }
@@ -145,6 +146,6 @@ final class TicketWaits {
   /** Ends every poll, and each that comes later. */
   void close() {
     closed = true;
-    polls.forEach(each -> each.completeExceptionally(Readiness.closing()));
+    polls.forEach(Runnable::run);
   }
 }

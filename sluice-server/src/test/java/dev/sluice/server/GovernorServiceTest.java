@@ -11,6 +11,7 @@ import dev.sluice.proto.v1.GovernorStatus;
 import dev.sluice.proto.v1.PollTicketRequest;
 import dev.sluice.proto.v1.PollTicketResponse;
 import dev.sluice.proto.v1.ReloadBudgetsRequest;
+import dev.sluice.proto.v1.ReportAnswerRequest;
 import dev.sluice.proto.v1.SettleReservationRequest;
 import dev.sluice.proto.v1.TokenDimension;
 import dev.sluice.proto.v1.TokenExplanation;
@@ -254,6 +255,27 @@ final class GovernorServiceTest {
     assertThat(explanation.getDimensions(0).getCapacity()).isEqualTo(1_000);
     assertThat(explanation.getMessage()).isNotEmpty();
     assertThat(status("slow").getQueueLengths(1).getLength()).isZero();
+  }
+
+  @Test
+  void reportedAnswer_isGoneBy() {
+    assertThat(
+            server
+                .grpc()
+                .reportAnswer(
+                    ReportAnswerRequest.newBuilder()
+                        .setModel("scaled")
+                        .setStatus(429)
+                        .putHeaders("retry-after", "90")
+                        .build()))
+        .isNotNull();
+    assertThat(server.requestGrpc("scaled", 100).getQueued().getBinding())
+        .isEqualTo(TokenDimension.TOKEN_DIMENSION_PROVIDER);
+    assertThat(status("scaled").getProvider().getThrottled()).isEqualTo(1);
+    TestServer.assertRefused(
+        () -> server.grpc().reportAnswer(ReportAnswerRequest.getDefaultInstance()),
+        Status.Code.INVALID_ARGUMENT,
+        "model");
   }
 
   @Test

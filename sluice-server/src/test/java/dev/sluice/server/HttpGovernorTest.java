@@ -413,6 +413,45 @@ final class HttpGovernorTest {
     assertThat(server.status("slow").at("/queueLengths/P1_user").asInt()).isZero();
   }
 
+  // ---- the provider
+
+  private Reply feedback(String model, String body) {
+    return server.http.post("/v1/governor/models/%s/feedback".formatted(model), body);
+  }
+
+  @Test
+  void feedback_makesTheModelWait() {
+    Reply told = feedback("scaled", "{\"status\":429,\"headers\":{\"Retry-After\":\"90\"}}");
+    assertThat(told.status()).as(told.response().body()).isEqualTo(204);
+    Reply queued = server.request("scaled", 100);
+    assertThat(queued.status()).isEqualTo(429);
+    assertThat(queued.json().get("binding").asText()).isEqualTo("PROVIDER");
+    assertThat(Integer.parseInt(queued.header("Retry-After"))).isBetween(60, 90);
+    assertThat(server.status("scaled").at("/provider/throttled").asInt()).isEqualTo(1);
+    assertThat(server.request("slow", 100).status()).isEqualTo(200);
+    assertShown("token_bucket_provider_throttled_total{model=\"scaled\"}", 1);
+  }
+
+  @Test
+  void badFeedback_isNamed() {
+    assertThat(feedback("slow", "{}").message()).isEqualTo("status must be there");
+    assertThat(feedback("slow", "{\"status\":99}").message()).contains("from 100 to 599: 99");
+    assertThat(feedback("unknown", "{\"status\":200}").status()).isEqualTo(400);
+    assertThat(feedback("slow", "{\"status\":200,\"headers\":{\"a\":null}}").message())
+        .contains("headers");
+    StringBuilder many = new StringBuilder("\"a\":\"b\"");
+    for (int i = 0; i < GovernorApi.MAX_HEADERS; i++) {
+      many.append(",\"h%d\":\"x\"".formatted(i));
+    }
+    assertThat(feedback("slow", "{\"status\":200,\"headers\":{%s}}".formatted(many)).message())
+        .contains("the number of headers must be between 0 and 100: 101");
+    String longest = "x".repeat(5_000);
+    assertThat(
+            feedback("slow", "{\"status\":200,\"headers\":{\"a\":\"%s\"}}".formatted(longest))
+                .message())
+        .contains("the length of a header must be between");
+  }
+
   // ---- other budgets
 
   @Test
