@@ -34,12 +34,22 @@ record Caller(String name, boolean superadmin, List<Permission> permissions, lon
     }
   }
 
+  /** Whatever the name. */
+  void requireSome(Kind kind) {
+    if (!superadmin && permissions.stream().noneMatch(each -> each.kind() == kind)) {
+      throw denied(kind.word());
+    }
+  }
+
+  boolean isAdminOfAll() {
+    return superadmin
+        || permissions.stream()
+            .anyMatch(each -> each.kind() == Kind.ADMIN && each.pattern().equals(Permission.ALL));
+  }
+
   /** What concerns no single name. */
   void requireAdminOfAll() {
-    if (!superadmin
-        && permissions.stream()
-            .noneMatch(
-                each -> each.kind() == Kind.ADMIN && each.pattern().equals(Permission.ALL))) {
+    if (!isAdminOfAll()) {
       throw denied("admin on *");
     }
   }

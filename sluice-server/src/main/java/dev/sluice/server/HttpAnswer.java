@@ -36,6 +36,11 @@ record HttpAnswer(int status, Map<String, String> headers, String type, byte[] b
     return new HttpAnswer(status, Map.of(), JSON, Json.write(value));
   }
 
+  /** As {@link Json#writeCamel} has it. */
+  static HttpAnswer camel(int status, Object value) {
+    return new HttpAnswer(status, Map.of(), JSON, Json.writeCamel(value));
+  }
+
   static HttpAnswer text(String type, String text) {
     return new HttpAnswer(OK, Map.of(), type, text.getBytes(StandardCharsets.UTF_8));
   }

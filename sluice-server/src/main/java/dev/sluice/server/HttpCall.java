@@ -10,6 +10,7 @@ import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.util.LinkedHashMap;
 import java.util.Map;
+import java.util.Optional;
 import java.util.concurrent.CancellationException;
 import java.util.concurrent.CompletableFuture;
 import org.xnio.IoUtils;
@@ -114,7 +115,13 @@ final class HttpCall {
               .handler()
               .handle(
                   new HttpRequest(
-                      caller, this::authenticate, decoded(), query(), body, this::whenOver));
+                      caller,
+                      this::authenticate,
+                      decoded(),
+                      query(),
+                      this::header,
+                      body,
+                      this::whenOver));
     } catch (RuntimeException refused) {
       send(exchange, HttpAnswer.refusal(ApiException.of(refused)));
       return;
@@ -147,6 +154,10 @@ final class HttpCall {
         .forEach(
             (name, values) -> all.put(HttpRoute.decode(name), HttpRoute.decode(values.getLast())));
     return all;
+  }
+
+  private Optional<String> header(String name) {
+    return Optional.ofNullable(exchange.getRequestHeaders().getFirst(name));
   }
 
   private <T> void answer(HttpReply.Single<T> reply) {

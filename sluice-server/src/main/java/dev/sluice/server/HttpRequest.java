@@ -1,7 +1,9 @@
 package dev.sluice.server;
 
 import java.util.Map;
+import java.util.Optional;
 import java.util.function.Consumer;
+import java.util.function.Function;
 import java.util.function.Supplier;
 
 /**
@@ -11,6 +13,7 @@ import java.util.function.Supplier;
  * @param again finds that out anew, and throws if the key is not valid any more
  * @param parameters those of the path, by name
  * @param query those behind the question mark, by name
+ * @param header the first field of that name, if there is one
  * @param body its content
  * @param ends calls what it is given when the answer has been sent, or nobody is there for it
  */
@@ -20,6 +23,7 @@ record HttpRequest(
     Supplier<Caller> again,
     Map<String, String> parameters,
     Map<String, String> query,
+    Function<String, Optional<String>> header,
     byte[] body,
     Consumer<Runnable> ends) {
   /** Whether the key is still valid and allows what it did. */
@@ -42,6 +46,11 @@ record HttpRequest(
   /** The body as a {@code type}. */
   <T> T read(Class<T> type) {
     return Json.read(body, type);
+  }
+
+  /** As {@link Json#readCamel} has it. */
+  <T> T readCamel(Class<T> type) {
+    return Json.readCamel(body, type);
   }
 
   /** As {@link #read}; without a body as if it were an empty object. */

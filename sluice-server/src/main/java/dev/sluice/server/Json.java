@@ -14,6 +14,7 @@ import com.fasterxml.jackson.databind.DeserializationFeature;
 import com.fasterxml.jackson.databind.JsonMappingException;
 import com.fasterxml.jackson.databind.MapperFeature;
 import com.fasterxml.jackson.databind.PropertyNamingStrategies;
+import com.fasterxml.jackson.databind.PropertyNamingStrategy;
 import com.fasterxml.jackson.databind.cfg.CoercionAction;
 import com.fasterxml.jackson.databind.cfg.CoercionInputShape;
 import com.fasterxml.jackson.databind.exc.InvalidFormatException;
@@ -32,11 +33,12 @@ final class Json {
   private static final int MAX_DEPTH = 32;
   private static final int MAX_NAME = 1_024;
 
-  private static final JsonMapper MAPPER = mapper();
+  private static final JsonMapper MAPPER = mapper(PropertyNamingStrategies.SNAKE_CASE);
+  private static final JsonMapper CAMEL = mapper(PropertyNamingStrategies.LOWER_CAMEL_CASE);
 
   private Json() {}
 
-  private static JsonMapper mapper() {
+  private static JsonMapper mapper(PropertyNamingStrategy names) {
     StreamReadConstraints constraints =
         StreamReadConstraints.builder()
             .maxStringLength(Integer.MAX_VALUE) // a body is bounded as it is
@@ -50,7 +52,7 @@ final class Json {
             .enable(DeserializationFeature.FAIL_ON_NUMBERS_FOR_ENUMS)
             .disable(DeserializationFeature.ACCEPT_FLOAT_AS_INT)
             .disable(MapperFeature.ALLOW_COERCION_OF_SCALARS)
-            .propertyNamingStrategy(PropertyNamingStrategies.SNAKE_CASE)
+            .propertyNamingStrategy(names)
             .defaultPropertyInclusion(JsonInclude.Value.construct(NON_NULL, NON_NULL))
             .build();
     // A number is no text.
@@ -63,8 +65,17 @@ final class Json {
   }
 
   static <T> T read(byte[] json, Class<T> type) {
+    return read(MAPPER, json, type);
+  }
+
+  /** With names such as {@code actualTokens}: the governor has them from where it comes from. */
+  static <T> T readCamel(byte[] json, Class<T> type) {
+    return read(CAMEL, json, type);
+  }
+
+  private static <T> T read(JsonMapper mapper, byte[] json, Class<T> type) {
     try {
-      T value = MAPPER.readValue(json, type);
+      T value = mapper.readValue(json, type);
       if (value == null) {
         throw ApiException.invalid("body must be a JSON object: null");
       }
@@ -94,8 +105,17 @@ final class Json {
   }
 
   static byte[] write(Object value) {
+    return write(MAPPER, value);
+  }
+
+  /** As {@link #readCamel}. */
+  static byte[] writeCamel(Object value) {
+    return write(CAMEL, value);
+  }
+
+  private static byte[] write(JsonMapper mapper, Object value) {
     try {
-      return MAPPER.writeValueAsBytes(value);
+      return mapper.writeValueAsBytes(value);
     } catch (JsonProcessingException impossible) {
       throw new UncheckedIOException(impossible);
     }

@@ -40,7 +40,7 @@ final class KeyApi {
   }
 
   Created create(Caller caller, NewKey wanted) {
-    requireSomeAdmin(caller);
+    caller.requireSome(Kind.ADMIN);
     requireName(wanted.name());
     long nowMs = clock.millis();
     requireExpiry(wanted.expiresAtMs(), nowMs);
@@ -61,27 +61,27 @@ final class KeyApi {
   }
 
   void revoke(Caller caller, String id) {
-    requireSomeAdmin(caller);
+    caller.requireSome(Kind.ADMIN);
     keys.remove(id, key -> requireCovered(caller, key));
   }
 
   /** Those that the caller may change. */
   List<Key> list(Caller caller) {
-    requireSomeAdmin(caller);
+    caller.requireSome(Kind.ADMIN);
     return keys.list().stream()
         .filter(key -> covered(caller, key.superadmin(), key.permissions()))
         .toList();
   }
 
   Key get(Caller caller, String id) {
-    requireSomeAdmin(caller);
+    caller.requireSome(Kind.ADMIN);
     Key key = keys.get(id);
     requireCovered(caller, key);
     return key;
   }
 
   void setPermissions(Caller caller, String id, List<Permission> permissions) {
-    requireSomeAdmin(caller);
+    caller.requireSome(Kind.ADMIN);
     requireFew(permissions);
     requireCovered(caller, false, permissions);
     keys.replace(
@@ -93,13 +93,6 @@ final class KeyApi {
           }
           return key.withPermissions(permissions);
         });
-  }
-
-  private static void requireSomeAdmin(Caller caller) {
-    if (!caller.superadmin()
-        && caller.permissions().stream().noneMatch(each -> each.kind() == Kind.ADMIN)) {
-      throw Caller.denied("admin");
-    }
   }
 
   private static void requireName(String name) {

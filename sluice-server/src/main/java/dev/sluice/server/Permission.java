@@ -25,6 +25,8 @@ record Permission(Kind kind, String pattern) {
     CONSUME,
     /** Ask for decisions on limits. */
     LIMIT,
+    /** Ask the governor, for {@code model:}, {@code tenant:}, {@code class:}, {@code feedback:}. */
+    GOVERNOR,
     /** Everything that changes or shows how the server is set up. */
     ADMIN;
 

@@ -15,6 +15,7 @@ import org.jspecify.annotations.Nullable;
  * @param limits how much callers may take up
  * @param telemetry where traces go
  * @param broker how its broker behaves
+ * @param governorFile the budgets of models; null for those that are shipped
  * @since 0.1
  */
 public record ServerConfig(
@@ -24,7 +25,8 @@ public record ServerConfig(
     @Nullable ServerTls tls,
     ServerLimits limits,
     Telemetry telemetry,
-    BrokerConfig broker) {
+    BrokerConfig broker,
+    @Nullable Path governorFile) {
   /**
    * On loopback, with the usual ports.
    *
@@ -39,7 +41,8 @@ public record ServerConfig(
         null,
         ServerLimits.DEFAULTS,
         Telemetry.NONE,
-        BrokerConfig.defaults());
+        BrokerConfig.defaults(),
+        null);
   }
 
   /**
@@ -49,7 +52,8 @@ public record ServerConfig(
    * @return the configuration
    */
   public ServerConfig withListen(Listen where) {
-    return new ServerConfig(dataDirectory, where, bootstrapKey, tls, limits, telemetry, broker);
+    return new ServerConfig(
+        dataDirectory, where, bootstrapKey, tls, limits, telemetry, broker, governorFile);
   }
 
   /**
@@ -60,7 +64,8 @@ public record ServerConfig(
    */
   public ServerConfig withBootstrapKey(String key) {
     Secret secret = new Secret(key);
-    return new ServerConfig(dataDirectory, listen, secret, tls, limits, telemetry, broker);
+    return new ServerConfig(
+        dataDirectory, listen, secret, tls, limits, telemetry, broker, governorFile);
   }
 
   /**
@@ -70,7 +75,8 @@ public record ServerConfig(
    * @return the configuration
    */
   public ServerConfig withTls(ServerTls with) {
-    return new ServerConfig(dataDirectory, listen, bootstrapKey, with, limits, telemetry, broker);
+    return new ServerConfig(
+        dataDirectory, listen, bootstrapKey, with, limits, telemetry, broker, governorFile);
   }
 
   /**
@@ -80,7 +86,8 @@ public record ServerConfig(
    * @return the configuration
    */
   public ServerConfig withLimits(ServerLimits with) {
-    return new ServerConfig(dataDirectory, listen, bootstrapKey, tls, with, telemetry, broker);
+    return new ServerConfig(
+        dataDirectory, listen, bootstrapKey, tls, with, telemetry, broker, governorFile);
   }
 
   /**
@@ -90,7 +97,8 @@ public record ServerConfig(
    * @return the configuration
    */
   public ServerConfig withTelemetry(Telemetry with) {
-    return new ServerConfig(dataDirectory, listen, bootstrapKey, tls, limits, with, broker);
+    return new ServerConfig(
+        dataDirectory, listen, bootstrapKey, tls, limits, with, broker, governorFile);
   }
 
   /**
@@ -100,6 +108,18 @@ public record ServerConfig(
    * @return the configuration
    */
   public ServerConfig withBroker(BrokerConfig with) {
-    return new ServerConfig(dataDirectory, listen, bootstrapKey, tls, limits, telemetry, with);
+    return new ServerConfig(
+        dataDirectory, listen, bootstrapKey, tls, limits, telemetry, with, governorFile);
+  }
+
+  /**
+   * The same, with other budgets of models.
+   *
+   * @param file a {@code token-budget.json}
+   * @return the configuration
+   */
+  public ServerConfig withGovernorFile(Path file) {
+    return new ServerConfig(
+        dataDirectory, listen, bootstrapKey, tls, limits, telemetry, broker, file);
   }
 }

@@ -1,5 +1,6 @@
 package dev.sluice.server;
 
+import java.util.List;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -28,6 +29,12 @@ final class ServerLog {
       return "off";
     }
     return tls.clientCa() == null ? "on" : "mutual";
+  }
+
+  static void withoutEffect(List<String> names) {
+    if (!names.isEmpty()) {
+      LOG.atInfo().addKeyValue("names", names).log("the budget names what has no effect here");
+    }
   }
 
   static void ready(SluiceServer server) {

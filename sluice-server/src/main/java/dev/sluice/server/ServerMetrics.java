@@ -4,6 +4,7 @@ import dev.sluice.broker.BrokerException;
 import dev.sluice.broker.BrokerMetrics;
 import dev.sluice.broker.DeadLetter;
 import dev.sluice.broker.QueueStats;
+import dev.sluice.governor.GovernorStatus;
 import dev.sluice.server.DecisionCounts.Outcome;
 import dev.sluice.server.RequestMeters.Protocol;
 import io.micrometer.core.instrument.Counter;
@@ -25,6 +26,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
 import java.util.function.ToDoubleFunction;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Counts what the server does, most of it by queue. Nothing is counted by fairness key: of those
@@ -50,6 +52,8 @@ final class ServerMetrics implements BrokerMetrics {
 
   private final RequestMeters requests = new RequestMeters(registry);
 
+  private volatile @Nullable GovernorMeters governor;
+
   ServerMetrics() {
     new JvmMemoryMetrics().bindTo(registry);
     new JvmThreadMetrics().bindTo(registry);
@@ -68,6 +72,11 @@ final class ServerMetrics implements BrokerMetrics {
           .tag("outcome", word(outcome))
           .register(registry);
     }
+  }
+
+  /** Shows how models stand. */
+  void watch(Supplier<GovernorStatus> models) {
+    governor = new GovernorMeters(registry, models);
   }
 
   /** Shows how many connections are open. */
@@ -173,6 +182,10 @@ final class ServerMetrics implements BrokerMetrics {
     show(inFlight, present, QueueStats::inFlight);
     show(delayed, present, QueueStats::delayed);
     show(consumers, present, QueueStats::consumers);
+    GovernorMeters models = governor;
+    if (models != null) {
+      models.update();
+    }
     return registry.scrape();
   }
 

@@ -30,6 +30,7 @@ final class SettingsDraft {
   long maxInboundBytes;
   long diskReserveBytes;
   Duration syncInterval = Duration.ZERO;
+  @Nullable Path governorFile;
   String logLevel = "";
   String logFormat = "";
 
@@ -55,7 +56,8 @@ final class SettingsDraft {
             .withMaxMessageBytes(maxMessageBytes)
             .withMaxInboundBytes(maxInboundBytes)
             .withDiskReserveBytes(diskReserveBytes)
-            .withSyncInterval(syncInterval));
+            .withSyncInterval(syncInterval),
+        governorFile == null ? null : workingDirectory.resolve(governorFile));
   }
 
   private @Nullable Secret key() {

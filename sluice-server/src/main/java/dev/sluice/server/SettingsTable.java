@@ -166,6 +166,13 @@ final class SettingsTable {
               "How soon messages of queues with the durability `interval` are on the disk.",
               (draft, value) -> draft.syncInterval = value),
           new Setting<>(
+              "governor.file",
+              null,
+              SettingKind.path(),
+              null,
+              "A `token-budget.json`: the budgets of models; without it the one that is shipped.",
+              (draft, value) -> draft.governorFile = value),
+          new Setting<>(
               "log.level",
               null,
               SettingKind.oneOf("trace", "debug", "info", "warn", "error"),

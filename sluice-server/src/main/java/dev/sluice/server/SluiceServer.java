@@ -1,6 +1,8 @@
 package dev.sluice.server;
 
 import dev.sluice.broker.Broker;
+import dev.sluice.governor.BudgetConfig;
+import dev.sluice.governor.Governor;
 import dev.sluice.server.RequestMeters.Protocol;
 import java.io.IOException;
 import java.net.InetSocketAddress;
@@ -15,7 +17,7 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A running server: a broker and limits behind gRPC and HTTP.
+ * A running server: a broker, limits and the governor behind gRPC and HTTP.
  *
  * @since 0.1
  */
@@ -24,6 +26,8 @@ public final class SluiceServer implements AutoCloseable {
   private static final long CHECK_SECONDS = 1;
 
   private final Broker broker;
+  private final Governor governor;
+  private final TicketWaits tickets;
   private final OpenStreams streams = new OpenStreams();
   private final ScheduledExecutorService timer = Executors.newSingleThreadScheduledExecutor();
   private final ExecutorService workers =
@@ -35,16 +39,25 @@ public final class SluiceServer implements AutoCloseable {
   private final AtomicBoolean closed = new AtomicBoolean();
 
   /** What is in the data directory. */
-  private record Stored(Broker broker, KeyStore keys, LimitApi limits) {
-    static Stored open(ServerConfig config, ServerMetrics metrics) throws IOException {
+  private record Stored(Broker broker, KeyStore keys, LimitApi limits, Governor governor) {
+    static Stored open(ServerConfig config, BudgetConfig budgets, ServerMetrics metrics)
+        throws IOException {
       Broker broker = Broker.open(config.dataDirectory(), config.broker().withMetrics(metrics));
       try {
         return new Stored(
-            broker, KeyStore.open(config.dataDirectory()), LimitApi.open(config.dataDirectory()));
+            broker,
+            KeyStore.open(config.dataDirectory()),
+            LimitApi.open(config.dataDirectory()),
+            Governor.open(budgets, config.dataDirectory().resolve("governor")));
       } catch (IOException | RuntimeException failure) {
         broker.close();
         throw failure;
       }
+    }
+
+    void close() {
+      governor.close();
+      broker.close();
     }
   }
 
@@ -52,12 +65,16 @@ public final class SluiceServer implements AutoCloseable {
       ServerConfig config,
       InstantSource clock,
       Stored stored,
+      BudgetSource budgets,
       ServerMetrics metrics,
       ListenOptions listen) {
     broker = stored.broker();
+    governor = stored.governor();
+    tickets = new TicketWaits(governor, timer, workers);
     drain = config.limits().drain();
     tracing = Tracing.of(config.telemetry());
     LimitApi limits = stored.limits();
+    GovernorApi models = new GovernorApi(governor, budgets, tickets);
     QueueApi queues = new QueueApi(broker, timer, listen.memory().answers());
     AdminApi admin =
         new AdminApi(broker, new AdminApi.ServerInfo(BuildVersion.number(), clock.millis()));
@@ -76,6 +93,7 @@ public final class SluiceServer implements AutoCloseable {
             List.of(
                 new QueueService(queues, streams).bindService(),
                 new LimitService(limits, streams).bindService(),
+                new GovernorService(models, streams).bindService(),
                 new AdminService(admin, keys).bindService(),
                 EarlyHeaders.before(new FilaMessages(queues, streams)),
                 new FilaAdministration(queues, new ConfigApi(broker, admin), admin, keys)
@@ -90,11 +108,13 @@ public final class SluiceServer implements AutoCloseable {
             List.of(
                 new HttpQueues(queues),
                 new HttpLimits(limits),
+                new HttpGovernor(models),
                 new HttpAdmin(admin),
                 new HttpKeys(keys),
                 new HttpEvents(queues, timer, workers),
                 new HttpOperations(queues, metrics, readiness::require)));
     metrics.watch(limits.decisions());
+    metrics.watch(governor::status);
     metrics.watch(Protocol.GRPC, grpc::openConnections);
     metrics.watch(Protocol.HTTP, http::openConnections);
     everySecond(access::checkStreams);
@@ -107,10 +127,10 @@ public final class SluiceServer implements AutoCloseable {
    *
    * @param config how the server is set up
    * @return the server, ready
-   * @throws IOException if it cannot listen, a file of TLS cannot be read, or that of keys or of
-   *     limits is damaged
+   * @throws IOException if it cannot listen, a file of TLS or of budgets cannot be read, or that of
+   *     keys or of limits is damaged
    * @throws IllegalArgumentException if anybody from another machine could call, or a file of TLS
-   *     does not hold what it should
+   *     or of budgets does not hold what it should
    */
   public static SluiceServer start(ServerConfig config) throws IOException {
     ServerLog.starting(config);
@@ -130,15 +150,22 @@ public final class SluiceServer implements AutoCloseable {
     @Nullable TlsMaterial tls = config.tls() == null ? null : TlsMaterial.read(config.tls());
     BindAddress.requireFree(
         address, new InetSocketAddress(address.getAddress(), config.listen().httpPort()));
+    BudgetSource budgets = BudgetSource.open(config.governorFile());
+    ServerLog.withoutEffect(budgets.current().withoutEffect());
     ServerMetrics metrics = new ServerMetrics();
-    Stored stored = Stored.open(config, metrics);
+    Stored stored = Stored.open(config, budgets.current(), metrics);
     SluiceServer server;
     try {
       server =
           new SluiceServer(
-              config, clock, stored, metrics, new ListenOptions(address, config.limits(), tls));
+              config,
+              clock,
+              stored,
+              budgets,
+              metrics,
+              new ListenOptions(address, config.limits(), tls));
     } catch (RuntimeException failure) {
-      stored.broker().close();
+      stored.close();
       throw failure;
     }
     try {
@@ -206,13 +233,18 @@ public final class SluiceServer implements AutoCloseable {
     return streams.count();
   }
 
+  /** Calls that wait for tickets of the governor. */
+  int ticketWaits() {
+    return tickets.open();
+  }
+
   List<HttpRoute> httpRoutes() {
     return http.routes();
   }
 
   /**
    * Refuses new calls, lets those end that are being answered, as long as the limits say, then
-   * closes the broker; what was answered is stored. Does nothing the second time.
+   * closes the governor and the broker; what was answered is stored. Does nothing the second time.
    */
   @Override
   public void close() {
@@ -229,8 +261,10 @@ public final class SluiceServer implements AutoCloseable {
     grpc.stopAccepting();
     http.stopAccepting();
     streams.close();
+    tickets.close();
     grpc.close(drain);
     http.close(Duration.ofNanos(Math.max(0, deadline - System.nanoTime())));
+    governor.close();
     broker.close();
     timer.shutdownNow();
     workers.shutdownNow();

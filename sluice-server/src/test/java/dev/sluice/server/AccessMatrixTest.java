@@ -7,6 +7,7 @@ import com.google.protobuf.Message;
 import com.google.protobuf.TextFormat;
 import dev.sluice.proto.v1.AdminGrpc;
 import dev.sluice.proto.v1.CreateKeyResponse;
+import dev.sluice.proto.v1.GovernorGrpc;
 import dev.sluice.proto.v1.LimitsGrpc;
 import dev.sluice.proto.v1.QueuesGrpc;
 import dev.sluice.server.AccessTable.Row;
@@ -75,6 +76,7 @@ final class AccessMatrixTest {
     return Stream.of(
             QueuesGrpc.getServiceDescriptor(),
             LimitsGrpc.getServiceDescriptor(),
+            GovernorGrpc.getServiceDescriptor(),
             AdminGrpc.getServiceDescriptor(),
             FilaServiceGrpc.getServiceDescriptor(),
             FilaAdminGrpc.getServiceDescriptor())
@@ -91,7 +93,8 @@ final class AccessMatrixTest {
 
   @Test
   void everyCall_asksForAValidKeyThatAllowsIt() throws Exception {
-    CreateKeyResponse revoked = server.create("admin:*", "produce:*", "consume:*", "limit:*");
+    CreateKeyResponse revoked =
+        server.create("admin:*", "produce:*", "consume:*", "limit:*", "governor:*");
     server.revoke(revoked.getId());
     String superadmin = superadmin(0);
     String expired = superadmin(server.nowMs.get() + 1);
@@ -141,6 +144,7 @@ final class AccessMatrixTest {
             .substring(space + 1)
             .replace("{queue}", "q")
             .replace("{key}", "k")
+            .replace("{model}", "m")
             .replace("{id}", "x");
     java.net.http.HttpRequest.Builder request =
         http.request(path)

@@ -8,13 +8,15 @@ import java.util.stream.Stream;
  * Every route and RPC, what a key has to allow for it, and a request that gets as far as that
  * check.
  *
- * <p>Needed is a permission; {@code some admin}; {@code any} for whatever valid key; or {@code
- * open} for no key at all. There is no queue q, so that allowed calls end, too.
+ * <p>Needed is a permission; {@code some admin} or {@code some governor}; {@code any} for whatever
+ * valid key; or {@code open} for no key at all. There is no queue q, so that allowed calls end,
+ * too.
  */
 final class AccessTable {
   static final String OPEN = "open";
   static final String ANY = "any";
   static final String SOME_ADMIN = "some admin";
+  static final String SOME_GOVERNOR = "some governor";
 
   private static final String TABLE =
       """
@@ -33,6 +35,16 @@ final class AccessTable {
       PUT /v1/limits/{key} | admin:k | {"rate_per_second":1,"burst":1}
       DELETE /v1/limits/{key} | admin:k |
       POST /v1/decide | limit:k | {"costs":{"k":1}}
+      POST /v1/governor/requests | governor:* | {"model":"m","tokens":1}
+      POST /v1/governor/explain | governor:* | {"model":"m","tokens":1}
+      GET /v1/governor/tickets/{id} | some governor |
+      DELETE /v1/governor/tickets/{id} | some governor |
+      GET /v1/governor/tickets/{id}/events | some governor |
+      POST /v1/governor/reservations/{id}/settle | some governor | {"actualTokens":1}
+      POST /v1/governor/reservations/{id}/extend | some governor |
+      POST /v1/governor/models/{model}/feedback | governor:feedback:m | {"status":200}
+      GET /v1/governor/status | any |
+      POST /v1/governor/reload | admin:* |
       GET /v1/config | admin:* |
       GET /v1/config/{key} | admin:* |
       PUT /v1/config/{key} | admin:* | {"value":"v"}
@@ -69,6 +81,16 @@ final class AccessTable {
       sluice.v1.Limits/SetLimit | admin:k | limit { key: "k" rate_per_second: 1 burst: 1 }
       sluice.v1.Limits/RemoveLimit | admin:k | key: "k"
       sluice.v1.Limits/ListLimits | any |
+      sluice.v1.Governor/RequestTokens | governor:* | request { model: "m" tokens: 1 }
+      sluice.v1.Governor/PollTicket | some governor | ticket: "x"
+      sluice.v1.Governor/WatchTicket | some governor | ticket: "x"
+      sluice.v1.Governor/CancelTicket | some governor | ticket: "x"
+      sluice.v1.Governor/SettleReservation | some governor | reservation: "x"
+      sluice.v1.Governor/ExtendReservation | some governor | reservation: "x"
+      sluice.v1.Governor/ExplainTokens | governor:* | request { model: "m" tokens: 1 }
+      sluice.v1.Governor/ReportAnswer | governor:feedback:m | model: "m" status: 200
+      sluice.v1.Governor/GetGovernorStatus | any |
+      sluice.v1.Governor/ReloadBudgets | admin:* |
       sluice.v1.Admin/SetConfig | admin:* | key: "k" value: "v"
       sluice.v1.Admin/GetConfig | admin:* | key: "k"
       sluice.v1.Admin/RemoveConfig | admin:* | key: "k"
@@ -118,14 +140,16 @@ final class AccessTable {
     List<String> allElse() {
       return switch (needed) {
         case OPEN, ANY -> List.of();
-        case SOME_ADMIN -> List.of("produce:*", "consume:*", "limit:*");
-        case "admin:*" -> List.of("produce:*", "consume:*", "limit:*", "admin:q", "admin:k");
+        case SOME_ADMIN -> List.of("produce:*", "consume:*", "limit:*", "governor:*");
+        case SOME_GOVERNOR -> List.of("produce:*", "consume:*", "limit:*", "admin:*");
+        case "admin:*" ->
+            List.of("produce:*", "consume:*", "limit:*", "governor:*", "admin:q", "admin:k");
         default -> List.of(othersThan(needed.substring(0, needed.indexOf(':'))));
       };
     }
 
     private String[] othersThan(String kind) {
-      return Stream.of("produce", "consume", "limit", "admin")
+      return Stream.of("produce", "consume", "limit", "governor", "admin")
           .map(each -> each + (each.equals(kind) ? ":other" : ":*"))
           .toArray(String[]::new);
     }
@@ -135,6 +159,7 @@ final class AccessTable {
       return switch (needed) {
         case OPEN, ANY -> List.of();
         case SOME_ADMIN -> List.of("admin:some");
+        case SOME_GOVERNOR -> List.of("governor:some");
         default -> List.of(needed);
       };
     }

@@ -33,7 +33,7 @@ final class DashboardTest {
   private static final Pattern GROUPING = Pattern.compile("\\bby \\(([^)]*)\\)");
   private static final Pattern MATCHER = Pattern.compile("(\\w+)(=~?)\"([^\"]*)\"");
   private static final Pattern ROW =
-      Pattern.compile("\\| `(sluice_\\w+)` \\| (\\w+) \\| ([^|]*) \\| [^|]+ \\|");
+      Pattern.compile("\\| `((?:sluice|token_bucket)_\\w+)` \\| (\\w+) \\| ([^|]*) \\| [^|]+ \\|");
 
   /** Those that Prometheus adds, and functions that look like metrics. */
   private static final Set<String> NOT_OURS = Set.of("instance");
@@ -185,7 +185,7 @@ final class DashboardTest {
             (name, type) -> {
               boolean timer = type.equals("summary");
               String base = name.replaceAll("_max$", "");
-              if (name.startsWith("sluice_") && !isTimer(base, name)) {
+              if (isOurs(name) && !isTimer(base, name)) {
                 Set<String> labels = scrape.labels().get(timer ? name + "_count" : name);
                 all.put(
                     name,
@@ -195,6 +195,10 @@ final class DashboardTest {
               }
             });
     return all;
+  }
+
+  private static boolean isOurs(String name) {
+    return name.startsWith("sluice_") || name.startsWith("token_bucket_");
   }
 
   private static boolean isTimer(String base, String name) {

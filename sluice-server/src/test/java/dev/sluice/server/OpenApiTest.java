@@ -5,6 +5,11 @@ import static org.assertj.core.api.Assertions.assertThat;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.PropertyNamingStrategies.SnakeCaseStrategy;
 import dev.sluice.broker.QueueTotals;
+import dev.sluice.governor.AuditReport;
+import dev.sluice.governor.Counts;
+import dev.sluice.governor.Explanation;
+import dev.sluice.governor.ProviderStanding;
+import dev.sluice.governor.Settlement;
 import java.io.IOException;
 import java.lang.reflect.RecordComponent;
 import java.nio.file.Path;
@@ -14,6 +19,7 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
+import java.util.function.UnaryOperator;
 import java.util.stream.Collectors;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -59,6 +65,26 @@ final class OpenApiTest {
           Map.entry("Permission", HttpKeys.Allowed.class),
           Map.entry("Permissions", HttpKeys.Permissions.class),
           Map.entry("Key", HttpKeys.Known.class));
+
+  /** Those of the governor, whose fields are named as in Java, but for two. */
+  private static final Map<String, Class<? extends Record>> CAMEL_SCHEMAS =
+      Map.ofEntries(
+          Map.entry("TokenRequest", JsonGovernor.Ask.class),
+          Map.entry("TokenGrant", JsonGovernor.Grant.class),
+          Map.entry("TokenPlace", JsonGovernor.Place.class),
+          Map.entry("TokenRefusal", JsonGovernor.Refusal.class),
+          Map.entry("TokenUsage", JsonGovernor.Usage.class),
+          Map.entry("TokenSettlement", Settlement.class),
+          Map.entry("TokenExplanation", Explanation.class),
+          Map.entry("TokenExplanationPart", Explanation.Part.class),
+          Map.entry("ProviderAnswer", JsonGovernor.Answer.class),
+          Map.entry("BudgetsReloaded", JsonGovernor.Reloaded.class),
+          Map.entry("GovernorStatus", JsonGovernor.Status.class),
+          Map.entry("GovernorModel", JsonGovernor.Bucket.class),
+          Map.entry("GovernorCounts", Counts.class),
+          Map.entry("GovernorAudit", AuditReport.class),
+          Map.entry("GovernorProvider", ProviderStanding.class),
+          Map.entry("GovernorAlert", JsonGovernor.Warning.class));
 
   /** Schemas of answers with one field, which are no records. */
   private static final Set<String> PLAIN =
@@ -118,12 +144,18 @@ final class OpenApiTest {
           new HttpProbe(server.httpPort()).get("/openapi.json").json().at("/components/schemas");
       Set<String> known = new TreeSet<>(SCHEMAS.keySet());
       known.addAll(PLAIN);
+      known.addAll(CAMEL_SCHEMAS.keySet());
       assertThat(names(schemas)).isEqualTo(known);
       SCHEMAS.forEach(
           (name, type) ->
               assertThat(names(schemas.get(name).get("properties")))
                   .as(name)
-                  .isEqualTo(fields(type)));
+                  .isEqualTo(fields(type, new SnakeCaseStrategy()::translate)));
+      CAMEL_SCHEMAS.forEach(
+          (name, type) ->
+              assertThat(names(schemas.get(name).get("properties")))
+                  .as(name)
+                  .isEqualTo(fields(type, each -> each.replace("Tpm", "TPM"))));
     }
   }
 
@@ -133,10 +165,11 @@ final class OpenApiTest {
     return all;
   }
 
-  private static Set<String> fields(Class<? extends Record> type) {
+  private static Set<String> fields(
+      Class<? extends Record> type, UnaryOperator<String> translation) {
     return Arrays.stream(type.getRecordComponents())
         .map(RecordComponent::getName)
-        .map(new SnakeCaseStrategy()::translate)
+        .map(translation)
         .collect(Collectors.toCollection(TreeSet::new));
   }
 

@@ -43,6 +43,7 @@ final class ServerSettingsTest {
           Map.entry("broker.max_inbound_bytes", "1099511627776"),
           Map.entry("broker.disk_reserve_bytes", "0"),
           Map.entry("broker.sync_interval", "1ms"),
+          Map.entry("governor.file", "token-budget.json"),
           Map.entry("log.level", "error"),
           Map.entry("log.format", "json"));
 
@@ -57,7 +58,8 @@ final class ServerSettingsTest {
         new ServerLimits(3, 4, 5000, 6000, Duration.ofMinutes(2)),
         new Telemetry(URI.create("http://127.0.0.1:4318"), "a \"name\" \\ 1"),
         new BrokerConfig(
-            7000, 1L << 40, 0, Duration.ofMillis(1), BrokerConfig.defaults().metrics()));
+            7000, 1L << 40, 0, Duration.ofMillis(1), BrokerConfig.defaults().metrics()),
+        dir.resolve("token-budget.json"));
   }
 
   private ServerSettings read(Map<String, String> environment, Map<String, String> flags) {

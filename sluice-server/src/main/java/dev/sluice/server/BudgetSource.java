@@ -1,0 +1,54 @@
+package dev.sluice.server;
+
+import dev.sluice.governor.BudgetConfig;
+import dev.sluice.governor.BudgetFile;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+
+/** Where the governor's budgets come from: a file, or the one that is shipped. */
+final class BudgetSource {
+  private final @Nullable Path file;
+  private volatile BudgetConfig current;
+
+  private BudgetSource(@Nullable Path file, BudgetConfig current) {
+    this.file = file;
+    this.current = current;
+  }
+
+  /**
+   * Reads it.
+   *
+   * @throws IOException if it cannot be read
+   * @throws IllegalArgumentException if it breaks a rule
+   */
+  static BudgetSource open(@Nullable Path file) throws IOException {
+    return new BudgetSource(file, read(file));
+  }
+
+  private static BudgetConfig read(@Nullable Path file) throws IOException {
+    try {
+      return file == null ? BudgetFile.shipped() : BudgetFile.read(file);
+    } catch (IOException unreadable) {
+      throw new IOException("governor.file cannot be read: " + file, unreadable);
+    }
+  }
+
+  /** What is gone by. */
+  BudgetConfig current() {
+    return current;
+  }
+
+  /** Reads it anew; if it cannot be used, says so, and everything stays. */
+  synchronized BudgetConfig reload(Consumer<BudgetConfig> use) {
+    try {
+      BudgetConfig next = read(file);
+      use.accept(next);
+      current = next;
+      return next;
+    } catch (IOException | IllegalArgumentException refused) {
+      throw new ApiException(ErrorKind.FAILED_PRECONDITION, String.valueOf(refused.getMessage()));
+    }
+  }
+}

@@ -1,0 +1,190 @@
+package dev.sluice.server;
+
+import dev.sluice.governor.Explanation;
+import dev.sluice.governor.Governor;
+import dev.sluice.governor.GovernorStatus;
+import dev.sluice.governor.ModelBudget;
+import dev.sluice.governor.Outcome;
+import dev.sluice.governor.ProviderAnswer;
+import dev.sluice.governor.Settlement;
+import dev.sluice.governor.TokenRequest;
+import dev.sluice.server.Permission.Kind;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What can be done with the governor, whatever wire it comes by: checks the caller, asks the
+ * governor.
+ *
+ * <p>A request needs {@code governor} on the names of its model, its tenant and its class. Tickets
+ * and reservations are names that nobody guesses: going on with one takes any such permission.
+ */
+final class GovernorApi {
+  static final int MAX_HEADERS = 100;
+
+  private static final int MAX_NAME_BYTES = 256;
+  private static final int MAX_HEADER_CHARS = 4_096;
+  private static final long MAX_TOKENS = 1_000_000_000_000L;
+  private static final Duration MAX_DEADLINE = Duration.ofDays(1);
+
+  private final Governor governor;
+  private final BudgetSource budgets;
+  private final TicketWaits waits;
+
+  GovernorApi(Governor governor, BudgetSource budgets, TicketWaits waits) {
+    this.governor = governor;
+    this.budgets = budgets;
+    this.waits = waits;
+  }
+
+  /**
+   * What somebody asks for, as it came.
+   *
+   * @param deadlineMs 0 for none
+   * @param idempotencyKey empty for none
+   * @param expectedTokens 0 for all of them
+   */
+  record Wanted(
+      String model,
+      long tokens,
+      String priority,
+      String tenant,
+      long deadlineMs,
+      String idempotencyKey,
+      long expectedTokens) {
+    /** Checked. */
+    TokenRequest toRequest() {
+      requireName("model", model, 1);
+      requireName("priority", priority, 0);
+      requireName("tenant", tenant, 0);
+      requireName("idempotencyKey", idempotencyKey, 0);
+      QueueApi.requireBetween("deadlineMs", deadlineMs, 0, MAX_DEADLINE.toMillis());
+      return new TokenRequest(
+          model,
+          tokens,
+          priority.isEmpty() ? TokenRequest.USUAL_PRIORITY : priority,
+          tenant,
+          deadlineMs == 0 ? null : Duration.ofMillis(deadlineMs),
+          idempotencyKey.isEmpty() ? null : idempotencyKey,
+          expectedTokens == 0 ? null : expectedTokens);
+    }
+  }
+
+  /** Also without control characters, which would make two names look like one. */
+  private static void requireName(String what, String name, int least) {
+    int bytes = name.getBytes(StandardCharsets.UTF_8).length;
+    if (bytes < least || bytes > MAX_NAME_BYTES) {
+      throw ApiException.invalid(
+          "%s must have %d to %d bytes: %d".formatted(what, least, MAX_NAME_BYTES, bytes));
+    }
+    if (name.chars().anyMatch(Character::isISOControl)) {
+      throw ApiException.invalid(what + " must have no control characters");
+    }
+  }
+
+  private static void requireUse(Caller caller, TokenRequest request) {
+    caller.require(Kind.GOVERNOR, "model:" + request.model());
+    caller.require(Kind.GOVERNOR, "tenant:" + request.tenant());
+    caller.require(Kind.GOVERNOR, "class:" + request.priority());
+  }
+
+  /** A model that is closed, because what it grants cannot be written down, may be back later. */
+  static <T> T asking(Supplier<T> question) {
+    try {
+      return question.get();
+    } catch (IllegalStateException closed) {
+      throw new ApiException(ErrorKind.UNAVAILABLE, String.valueOf(closed.getMessage()));
+    }
+  }
+
+  Outcome request(Caller caller, Wanted wanted) {
+    TokenRequest request = wanted.toRequest();
+    requireUse(caller, request);
+    return asking(() -> governor.request(request));
+  }
+
+  Explanation explain(Caller caller, Wanted wanted) {
+    TokenRequest request = wanted.toRequest();
+    requireUse(caller, request);
+    return asking(() -> governor.explain(request));
+  }
+
+  /** How it stands when it is decided, or after {@code wait}; cancelling ends the wait. */
+  CompletableFuture<Outcome> poll(Caller caller, String ticket, long waitMs) {
+    caller.requireSome(Kind.GOVERNOR);
+    QueueApi.requireBetween("waitMs", waitMs, 0, TicketWaits.LONGEST.toMillis());
+    return waits.poll(ticket, Duration.ofMillis(waitMs));
+  }
+
+  /** Whoever begins it closes it. */
+  TicketWatch watch(Caller caller, String ticket) {
+    caller.requireSome(Kind.GOVERNOR);
+    return waits.watch(ticket);
+  }
+
+  void cancel(Caller caller, String ticket) {
+    caller.requireSome(Kind.GOVERNOR);
+    if (!asking(() -> governor.cancel(ticket))) {
+      throw TicketWaits.unknown(ticket);
+    }
+  }
+
+  Settlement settle(Caller caller, String reservation, long actualTokens) {
+    caller.requireSome(Kind.GOVERNOR);
+    QueueApi.requireBetween("actualTokens", actualTokens, 0, MAX_TOKENS);
+    return asking(() -> governor.settle(reservation, actualTokens))
+        .orElseThrow(() -> unknownReservation(reservation));
+  }
+
+  void extend(Caller caller, String reservation) {
+    caller.requireSome(Kind.GOVERNOR);
+    if (!asking(() -> governor.extend(reservation))) {
+      throw unknownReservation(reservation);
+    }
+  }
+
+  private static ApiException unknownReservation(String reservation) {
+    return ApiException.notFound(
+        "there is no such reservation, it was settled, or it has ended: " + reservation);
+  }
+
+  void feedback(Caller caller, String model, int status, Map<String, String> headers) {
+    requireName("model", model, 1);
+    caller.require(Kind.GOVERNOR, "feedback:" + model);
+    QueueApi.requireBetween("the number of headers", headers.size(), 0, MAX_HEADERS);
+    headers.forEach(
+        (name, value) ->
+            QueueApi.requireBetween(
+                "the length of a header", name.length() + value.length(), 0, MAX_HEADER_CHARS));
+    governor.feedback(model, new ProviderAnswer(status, headers));
+  }
+
+  /** The models that the caller may use; all of them, for admins of everything. */
+  GovernorStatus status(Caller caller) {
+    GovernorStatus all = governor.status();
+    Map<String, GovernorStatus.Model> shown = new LinkedHashMap<>(all.buckets());
+    if (!caller.isAdminOfAll()) {
+      shown.keySet().removeIf(model -> !caller.may(Kind.GOVERNOR, "model:" + model));
+    }
+    return new GovernorStatus(shown, all.timestamp());
+  }
+
+  /** Returns what the file says to no effect. */
+  synchronized List<String> reload(Caller caller) {
+    caller.requireAdminOfAll();
+    return budgets.reload(governor::reload).withoutEffect();
+  }
+
+  /** What a model may have, for those who were just answered about it. */
+  Optional<ModelBudget> budget(String model) {
+    @Nullable ModelBudget budget = budgets.current().models().get(model);
+    return Optional.ofNullable(budget);
+  }
+}

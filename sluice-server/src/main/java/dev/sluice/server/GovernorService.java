@@ -1,0 +1,244 @@
+package dev.sluice.server;
+
+import dev.sluice.governor.Outcome;
+import dev.sluice.proto.v1.CancelTicketRequest;
+import dev.sluice.proto.v1.CancelTicketResponse;
+import dev.sluice.proto.v1.ExplainTokensRequest;
+import dev.sluice.proto.v1.ExplainTokensResponse;
+import dev.sluice.proto.v1.ExtendReservationRequest;
+import dev.sluice.proto.v1.ExtendReservationResponse;
+import dev.sluice.proto.v1.GetGovernorStatusRequest;
+import dev.sluice.proto.v1.GetGovernorStatusResponse;
+import dev.sluice.proto.v1.GovernorGrpc;
+import dev.sluice.proto.v1.PollTicketRequest;
+import dev.sluice.proto.v1.PollTicketResponse;
+import dev.sluice.proto.v1.ReloadBudgetsRequest;
+import dev.sluice.proto.v1.ReloadBudgetsResponse;
+import dev.sluice.proto.v1.ReportAnswerRequest;
+import dev.sluice.proto.v1.ReportAnswerResponse;
+import dev.sluice.proto.v1.RequestTokensRequest;
+import dev.sluice.proto.v1.RequestTokensResponse;
+import dev.sluice.proto.v1.SettleReservationRequest;
+import dev.sluice.proto.v1.SettleReservationResponse;
+import dev.sluice.proto.v1.WatchTicketRequest;
+import dev.sluice.proto.v1.WatchTicketResponse;
+import io.grpc.stub.ServerCallStreamObserver;
+import io.grpc.stub.StreamObserver;
+import org.jspecify.annotations.Nullable;
+
+/** {@code sluice.v1.Governor}. */
+final class GovernorService extends GovernorGrpc.GovernorImplBase {
+  private final GovernorApi governor;
+  private final OpenStreams streams;
+
+  GovernorService(GovernorApi governor, OpenStreams streams) {
+    this.governor = governor;
+    this.streams = streams;
+  }
+
+  @Override
+  public void requestTokens(
+      RequestTokensRequest request, StreamObserver<RequestTokensResponse> call) {
+    Calls.answer(
+        call,
+        caller ->
+            RequestTokensResponse.newBuilder()
+                .setOutcome(
+                    GovernorWire.outcome(
+                        governor.request(caller, GovernorWire.wanted(request.getRequest()))))
+                .build());
+  }
+
+  @Override
+  public void pollTicket(PollTicketRequest request, StreamObserver<PollTicketResponse> call) {
+    Calls.answerLater(
+        call,
+        caller -> governor.poll(caller, request.getTicket(), request.getWaitMs()),
+        outcome ->
+            PollTicketResponse.newBuilder().setOutcome(GovernorWire.outcome(outcome)).build());
+  }
+
+  @Override
+  public void watchTicket(WatchTicketRequest request, StreamObserver<WatchTicketResponse> call) {
+    WatchStream stream = new WatchStream((ServerCallStreamObserver<WatchTicketResponse>) call);
+    try {
+      stream.begin(governor.watch(Access.caller(), request.getTicket()));
+    } catch (RuntimeException refused) {
+      stream.fail(refused);
+    }
+  }
+
+  /** One client that watches a ticket. */
+  private final class WatchStream implements TicketWatch.Follower, OpenStreams.Stream {
+    private final ServerCallStreamObserver<WatchTicketResponse> call;
+
+    // Guarded by this.
+    private @Nullable TicketWatch watch;
+    private boolean ended;
+
+    WatchStream(ServerCallStreamObserver<WatchTicketResponse> call) {
+      this.call = call;
+      call.setOnCancelHandler(this::end);
+      streams.add(this);
+    }
+
+    void begin(TicketWatch begun) {
+      synchronized (this) {
+        if (ended) {
+          return;
+        }
+        watch = begun;
+      }
+      begun.begin(this);
+    }
+
+    /** False if it has ended before. */
+    private boolean end() {
+      TicketWatch begun;
+      synchronized (this) {
+        if (ended) {
+          return false;
+        }
+        ended = true;
+        begun = watch;
+      }
+      streams.remove(this);
+      if (begun != null) {
+        begun.close();
+      }
+      return true;
+    }
+
+    @Override
+    public boolean isThere() {
+      return !call.isCancelled();
+    }
+
+    @Override
+    public boolean isReady() {
+      return call.isReady();
+    }
+
+    @Override
+    public synchronized void standing(Outcome.Queued standing) {
+      if (!ended) {
+        send(standing);
+      }
+    }
+
+    private synchronized void send(Outcome outcome) {
+      Calls.unlessGone(
+          call,
+          () ->
+              call.onNext(
+                  WatchTicketResponse.newBuilder()
+                      .setOutcome(GovernorWire.outcome(outcome))
+                      .build()));
+    }
+
+    @Override
+    public void decided(Outcome outcome) {
+      if (end()) {
+        send(outcome);
+        Calls.unlessGone(call, call::onCompleted);
+      }
+    }
+
+    @Override
+    public void failed(ApiException why) {
+      fail(why);
+    }
+
+    private synchronized void refuse(ApiException why) {
+      Calls.unlessGone(call, () -> call.onError(why.toStatus()));
+    }
+
+    @Override
+    public void fail(Throwable why) {
+      if (end()) {
+        refuse(ApiException.of(why));
+      }
+    }
+  }
+
+  @Override
+  public void cancelTicket(CancelTicketRequest request, StreamObserver<CancelTicketResponse> call) {
+    Calls.answer(
+        call,
+        caller -> {
+          governor.cancel(caller, request.getTicket());
+          return CancelTicketResponse.getDefaultInstance();
+        });
+  }
+
+  @Override
+  public void settleReservation(
+      SettleReservationRequest request, StreamObserver<SettleReservationResponse> call) {
+    Calls.answer(
+        call,
+        caller ->
+            SettleReservationResponse.newBuilder()
+                .setSettlement(
+                    GovernorWire.settlement(
+                        governor.settle(
+                            caller, request.getReservation(), request.getActualTokens())))
+                .build());
+  }
+
+  @Override
+  public void extendReservation(
+      ExtendReservationRequest request, StreamObserver<ExtendReservationResponse> call) {
+    Calls.answer(
+        call,
+        caller -> {
+          governor.extend(caller, request.getReservation());
+          return ExtendReservationResponse.getDefaultInstance();
+        });
+  }
+
+  @Override
+  public void explainTokens(
+      ExplainTokensRequest request, StreamObserver<ExplainTokensResponse> call) {
+    Calls.answer(
+        call,
+        caller ->
+            ExplainTokensResponse.newBuilder()
+                .setExplanation(
+                    GovernorWire.explanation(
+                        governor.explain(caller, GovernorWire.wanted(request.getRequest()))))
+                .build());
+  }
+
+  @Override
+  public void reportAnswer(ReportAnswerRequest request, StreamObserver<ReportAnswerResponse> call) {
+    Calls.answer(
+        call,
+        caller -> {
+          governor.feedback(
+              caller, request.getModel(), request.getStatus(), request.getHeadersMap());
+          return ReportAnswerResponse.getDefaultInstance();
+        });
+  }
+
+  @Override
+  public void getGovernorStatus(
+      GetGovernorStatusRequest request, StreamObserver<GetGovernorStatusResponse> call) {
+    Calls.answer(
+        call,
+        caller ->
+            GetGovernorStatusResponse.newBuilder()
+                .setStatus(GovernorWire.status(governor.status(caller)))
+                .build());
+  }
+
+  @Override
+  public void reloadBudgets(
+      ReloadBudgetsRequest request, StreamObserver<ReloadBudgetsResponse> call) {
+    Calls.answer(
+        call,
+        caller ->
+            ReloadBudgetsResponse.newBuilder()
+                .addAllWithoutEffect(governor.reload(caller))
+                .build());
+  }
+}

@@ -1,0 +1,180 @@
+package dev.sluice.server;
+
+import dev.sluice.governor.Alert;
+import dev.sluice.governor.AuditReport;
+import dev.sluice.governor.Counts;
+import dev.sluice.governor.Dimension;
+import dev.sluice.governor.Explanation;
+import dev.sluice.governor.GovernorStatus;
+import dev.sluice.governor.Outcome;
+import dev.sluice.governor.ProviderStanding;
+import dev.sluice.governor.Settlement;
+import dev.sluice.proto.v1.TokenDimension;
+import dev.sluice.proto.v1.TokenExplanation;
+import dev.sluice.proto.v1.TokenOutcome;
+import dev.sluice.proto.v1.TokenRequest;
+import dev.sluice.proto.v1.TokenSettlement;
+
+/** What the governor says, as messages of {@code sluice.v1}. */
+final class GovernorWire {
+  private GovernorWire() {}
+
+  static GovernorApi.Wanted wanted(TokenRequest wire) {
+    return new GovernorApi.Wanted(
+        wire.getModel(),
+        wire.getTokens(),
+        wire.getPriority(),
+        wire.getTenant(),
+        wire.getDeadlineMs(),
+        wire.getIdempotencyKey(),
+        wire.getExpectedTokens());
+  }
+
+  static TokenOutcome outcome(Outcome outcome) {
+    TokenOutcome.Builder wire = TokenOutcome.newBuilder();
+    if (outcome instanceof Outcome.Granted granted) {
+      wire.setGranted(
+          TokenOutcome.Granted.newBuilder()
+              .setModel(granted.model())
+              .setPriority(granted.priority())
+              .setTokens(granted.tokens())
+              .setRequestedTokens(granted.requestedTokens())
+              .setRemaining(granted.remaining())
+              .setReservation(granted.reservation()));
+    } else if (outcome instanceof Outcome.Queued queued) {
+      wire.setQueued(
+          TokenOutcome.Queued.newBuilder()
+              .setModel(queued.model())
+              .setPriority(queued.priority())
+              .setTokens(queued.tokens())
+              .setRemaining(queued.remaining())
+              .setWaitMs(queued.waitMs())
+              .setQueuePosition(queued.queuePosition())
+              .setEtaMs(queued.etaMs())
+              .setBinding(dimension(queued.binding()))
+              .setTicket(queued.ticket()));
+    } else if (outcome instanceof Outcome.Refused refused) {
+      wire.setRefused(
+          TokenOutcome.Refused.newBuilder()
+              .setModel(refused.model())
+              .setPriority(refused.priority())
+              .setTokens(refused.tokens())
+              .setRemaining(refused.remaining())
+              .setReason(TokenOutcome.Reason.valueOf(refused.reason().name()))
+              .setMessage(refused.message()));
+    }
+    return wire.build();
+  }
+
+  private static TokenDimension dimension(Dimension dimension) {
+    return TokenDimension.valueOf("TOKEN_DIMENSION_" + dimension.name());
+  }
+
+  static TokenSettlement settlement(Settlement settlement) {
+    return TokenSettlement.newBuilder()
+        .setModel(settlement.model())
+        .setTenant(settlement.tenant())
+        .setRequestedTokens(settlement.requestedTokens())
+        .setReservedTokens(settlement.reservedTokens())
+        .setActualTokens(settlement.actualTokens())
+        .setRefundedTokens(settlement.refundedTokens())
+        .setOverusedTokens(settlement.overusedTokens())
+        .build();
+  }
+
+  static TokenExplanation explanation(Explanation explanation) {
+    TokenExplanation.Builder wire =
+        TokenExplanation.newBuilder()
+            .setModel(explanation.model())
+            .setPriority(explanation.priority())
+            .setTokens(explanation.tokens())
+            .setVerdict(TokenExplanation.Verdict.valueOf(explanation.verdict().name()))
+            .setBinding(dimension(explanation.binding()))
+            .setQueuePosition(explanation.queuePosition())
+            .setWaitMs(explanation.waitMs())
+            .setEtaMs(explanation.etaMs())
+            .setMessage(explanation.message());
+    for (Explanation.Part part : explanation.dimensions()) {
+      wire.addDimensions(
+          TokenExplanation.Part.newBuilder()
+              .setDimension(dimension(part.dimension()))
+              .setCapacity(part.capacity())
+              .setAvailable(part.available())
+              .setNeeded(part.needed())
+              .setWaitMs(part.waitMs()));
+    }
+    return wire.build();
+  }
+
+  static dev.sluice.proto.v1.GovernorStatus status(GovernorStatus status) {
+    var wire =
+        dev.sluice.proto.v1.GovernorStatus.newBuilder()
+            .setTimestampMs(status.timestamp().toEpochMilli());
+    status.buckets().values().forEach(each -> wire.addModels(model(each)));
+    return wire.build();
+  }
+
+  private static dev.sluice.proto.v1.GovernorStatus.Model model(GovernorStatus.Model model) {
+    var wire =
+        dev.sluice.proto.v1.GovernorStatus.Model.newBuilder()
+            .setModel(model.model())
+            .setCapacity(model.capacity())
+            .setAvailable(model.available())
+            .setUtilizationPct(model.utilizationPct())
+            .setTargetTpm(model.targetTpm())
+            .setRefillRate(model.refillRate())
+            .setLastRefillMs(model.lastRefill().toEpochMilli())
+            .setRunning(model.running())
+            .setMetrics(counts(model.metrics()))
+            .setAudit(audit(model.audit()))
+            .setProvider(provider(model.provider()));
+    model
+        .queueLengths()
+        .forEach(
+            (name, length) ->
+                wire.addQueueLengths(
+                    dev.sluice.proto.v1.GovernorStatus.QueueLength.newBuilder()
+                        .setPriority(name)
+                        .setLength(length)));
+    model.alerts().forEach(each -> wire.addAlerts(alert(each)));
+    return wire.build();
+  }
+
+  private static dev.sluice.proto.v1.GovernorStatus.Counts counts(Counts counts) {
+    return dev.sluice.proto.v1.GovernorStatus.Counts.newBuilder()
+        .setTotalRequests(counts.totalRequests())
+        .setAcceptedRequests(counts.acceptedRequests())
+        .setRejectedRequests(counts.rejectedRequests())
+        .setTokensConsumed(counts.tokensConsumed())
+        .setRefillCount(counts.refillCount())
+        .build();
+  }
+
+  private static dev.sluice.proto.v1.GovernorStatus.Audit audit(AuditReport audit) {
+    return dev.sluice.proto.v1.GovernorStatus.Audit.newBuilder()
+        .setAdmittedTokens(audit.admittedTokens())
+        .setLimitTokens(audit.limitTokens())
+        .setErrorTokens(audit.errorTokens())
+        .setWorstTokens(audit.worstTokens())
+        .build();
+  }
+
+  private static dev.sluice.proto.v1.GovernorStatus.Provider provider(ProviderStanding provider) {
+    return dev.sluice.proto.v1.GovernorStatus.Provider.newBuilder()
+        .setFactor(provider.factor())
+        .setDriftTokens(provider.driftTokens())
+        .setThrottled(provider.throttled())
+        .build();
+  }
+
+  private static dev.sluice.proto.v1.GovernorStatus.Alert alert(Alert alert) {
+    return dev.sluice.proto.v1.GovernorStatus.Alert.newBuilder()
+        .setModel(alert.model())
+        .setKind(alert.kind().name())
+        .setValue(alert.value())
+        .setThreshold(alert.threshold())
+        .setAdvice(alert.advice())
+        .setSinceMs(alert.since().toEpochMilli())
+        .build();
+  }
+}

@@ -1,0 +1,162 @@
+package dev.sluice.server;
+
+import dev.sluice.governor.ModelBudget;
+import dev.sluice.governor.Outcome;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * The governor over HTTP. {@code RateLimit} and {@code RateLimit-Policy} are as for limits: of the
+ * model's tokens, q is the burst, w the seconds in which it accrues, r what is left, and t the
+ * seconds until nothing is missing. {@code Retry-After} is the least that will do.
+ */
+final class HttpGovernor implements HttpRoute.Group {
+  private static final int OK = 200;
+  private static final int ACCEPTED = 202;
+  private static final int GONE = 410;
+  private static final int UNPROCESSABLE = 422;
+  private static final int TOO_MANY_REQUESTS = 429;
+  private static final int UNAVAILABLE = 503;
+  private static final double MINUTE_SECONDS = 60;
+  private static final long MILLIS = 1_000;
+
+  private static final String ROOT = "/v1/governor";
+  private static final String TICKET = ROOT + "/tickets/{id}";
+  private static final String RESERVATION = ROOT + "/reservations/{id}";
+
+  private final GovernorApi governor;
+
+  HttpGovernor(GovernorApi governor) {
+    this.governor = governor;
+  }
+
+  @Override
+  public List<HttpRoute> routes() {
+    return List.of(
+        HttpRoute.of("POST", ROOT + "/requests", this::request),
+        HttpRoute.of("POST", ROOT + "/explain", this::explain),
+        HttpRoute.of("GET", TICKET, this::poll),
+        HttpRoute.of("DELETE", TICKET, this::cancel),
+        HttpRoute.of("GET", TICKET + "/events", this::watch),
+        HttpRoute.of("POST", RESERVATION + "/settle", this::settle),
+        HttpRoute.of("POST", RESERVATION + "/extend", this::extend),
+        HttpRoute.of("POST", ROOT + "/models/{model}/feedback", this::feedback),
+        HttpRoute.of("GET", ROOT + "/status", this::status),
+        HttpRoute.of("POST", ROOT + "/reload", this::reload));
+  }
+
+  private static String id(HttpRequest request) {
+    return request.parameter("id");
+  }
+
+  private static GovernorApi.Wanted wanted(HttpRequest request) {
+    return request
+        .readCamel(JsonGovernor.Ask.class)
+        .toWanted(request.header().apply("Idempotency-Key").orElse(null));
+  }
+
+  private HttpReply request(HttpRequest request) {
+    Outcome outcome = governor.request(request.caller(), wanted(request));
+    return HttpReply.now(answer(outcome, TOO_MANY_REQUESTS));
+  }
+
+  private HttpReply poll(HttpRequest request) {
+    return HttpReply.waiting(
+        governor.poll(request.caller(), id(request), request.queryInt("waitMs", 0)),
+        outcome -> answer(outcome, ACCEPTED));
+  }
+
+  private HttpAnswer answer(Outcome outcome, int inLine) {
+    int status = OK;
+    Map<String, String> headers = fields(outcome);
+    if (outcome instanceof Outcome.Queued queued) {
+      status = inLine;
+      headers.put("Retry-After", Long.toString(Math.max(1, seconds(queued.waitMs()))));
+    } else if (outcome instanceof Outcome.Refused refused) {
+      status = status(refused.reason());
+    }
+    return HttpAnswer.camel(status, JsonGovernor.of(outcome)).with(headers);
+  }
+
+  /** Rounded up: whoever comes back then is not too early. */
+  private static long seconds(long millis) {
+    return millis / MILLIS + (millis % MILLIS == 0 ? 0 : 1);
+  }
+
+  private static int status(Outcome.Reason reason) {
+    return switch (reason) {
+      case LINE_FULL -> TOO_MANY_REQUESTS;
+      case EXCEEDS_CAPACITY -> UNPROCESSABLE;
+      case CLOSED -> UNAVAILABLE;
+      case DEADLINE, ABANDONED, CANCELLED, REMOVED -> GONE;
+    };
+  }
+
+  private Map<String, String> fields(Outcome outcome) {
+    Map<String, String> headers = new LinkedHashMap<>();
+    governor
+        .budget(outcome.model())
+        .ifPresent(
+            budget -> {
+              headers.put(
+                  "RateLimit-Policy",
+                  "\"tpm\";q=%d;w=%d"
+                      .formatted(budget.burstTpm(), accrues(budget, budget.burstTpm())));
+              long missing = budget.burstTpm() - outcome.remaining();
+              headers.put(
+                  "RateLimit",
+                  "\"tpm\";r=%d;t=%d"
+                      .formatted(
+                          Math.max(0, outcome.remaining()), accrues(budget, Math.max(0, missing))));
+            });
+    return headers;
+  }
+
+  /** In how many seconds, rounded up. */
+  private static long accrues(ModelBudget budget, long tokens) {
+    return (long) Math.ceil(tokens * MINUTE_SECONDS / budget.targetTpm());
+  }
+
+  private HttpReply watch(HttpRequest request) {
+    TicketWatch watch = governor.watch(request.caller(), id(request));
+    return new HttpReply.Events(
+        (connection, lastEventId) -> TicketEvents.begin(request, connection, watch));
+  }
+
+  private HttpReply cancel(HttpRequest request) {
+    governor.cancel(request.caller(), id(request));
+    return HttpReply.now(HttpAnswer.nothing());
+  }
+
+  private HttpReply settle(HttpRequest request) {
+    long used = request.readCamel(JsonGovernor.Usage.class).tokens();
+    return HttpReply.now(
+        HttpAnswer.camel(OK, governor.settle(request.caller(), id(request), used)));
+  }
+
+  private HttpReply extend(HttpRequest request) {
+    governor.extend(request.caller(), id(request));
+    return HttpReply.now(HttpAnswer.nothing());
+  }
+
+  private HttpReply explain(HttpRequest request) {
+    return HttpReply.now(HttpAnswer.camel(OK, governor.explain(request.caller(), wanted(request))));
+  }
+
+  private HttpReply feedback(HttpRequest request) {
+    JsonGovernor.Answer answer = request.readCamel(JsonGovernor.Answer.class);
+    governor.feedback(request.caller(), request.parameter("model"), answer.code(), answer.fields());
+    return HttpReply.now(HttpAnswer.nothing());
+  }
+
+  private HttpReply status(HttpRequest request) {
+    return HttpReply.now(
+        HttpAnswer.camel(OK, JsonGovernor.Status.of(governor.status(request.caller()))));
+  }
+
+  private HttpReply reload(HttpRequest request) {
+    return HttpReply.now(
+        HttpAnswer.camel(OK, new JsonGovernor.Reloaded(governor.reload(request.caller()))));
+  }
+}

@@ -1,0 +1,151 @@
+package dev.sluice.server;
+
+import dev.sluice.governor.Governor;
+import dev.sluice.governor.Outcome;
+import java.time.Duration;
+import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.Executor;
+import java.util.concurrent.Future;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** Calls that wait for tickets, without a thread of their own. */
+final class TicketWaits {
+  private static final Logger LOG = LoggerFactory.getLogger(TicketWaits.class);
+  static final Duration LONGEST = Duration.ofSeconds(60);
+
+  /** Polls that wait, on all connections together. */
+  static final int MAX_POLLS = 10_000;
+
+  /** Each costs a look at the line every second. */
+  static final int MAX_WATCHES = 256;
+
+  private final Governor governor;
+  private final ScheduledExecutorService timer;
+  private final Executor workers;
+  private final Set<Runnable> polls = ConcurrentHashMap.newKeySet();
+  private final Set<TicketWatch> watches = ConcurrentHashMap.newKeySet();
+  private volatile boolean closed;
+
+  TicketWaits(Governor governor, ScheduledExecutorService timer, Executor workers) {
+    this.governor = governor;
+    this.timer = timer;
+    this.workers = workers;
+  }
+
+  static ApiException unknown(String ticket) {
+    return ApiException.notFound("there is no such ticket, or not any more: " + ticket);
+  }
+
+  private static void requireFew(String what, int now, int most) {
+    if (now >= most) {
+      throw new ApiException(
+          ErrorKind.RESOURCE_EXHAUSTED, "at most %d %s at once".formatted(most, what));
+    }
+  }
+
+  /** Whoever cancels it has left: the ticket is as if it had been polled then. */
+  CompletableFuture<Outcome> poll(String ticket, Duration wait) {
+    if (wait.isZero()) {
+      return CompletableFuture.completedFuture(standing(ticket));
+    }
+    requireFew("polls may wait", polls.size(), MAX_POLLS);
+    CompletableFuture<Outcome> answer = new CompletableFuture<>();
+    CompletableFuture<Optional<Outcome>> decision = await(ticket);
+    Runnable end = () -> answer.completeExceptionally(Readiness.closing());
+    polls.add(end);
+    Future<?> timeout =
+        timer.schedule(
+            () -> workers.execute(() -> outOfTime(ticket, decision, answer)),
+            wait.toNanos(),
+            TimeUnit.NANOSECONDS);
+    Later.whenOver(
+        answer,
+        () -> {
+          polls.remove(end);
+          timeout.cancel(false);
+          decision.cancel(false);
+        });
+    Later.when(
+        decision,
+        outcome ->
+            outcome.ifPresentOrElse(
+                answer::complete, () -> answer.completeExceptionally(unknown(ticket))),
+        failure -> {
+          if (!decision.isCancelled()) {
+            answer.completeExceptionally(failure);
+          }
+        });
+    if (closed) {
+      end.run();
+    }
+    return answer;
+  }
+
+  /** What was decided at the last moment counts. */
+  private void outOfTime(
+      String ticket,
+      CompletableFuture<Optional<Outcome>> decision,
+      CompletableFuture<Outcome> answer) {
+    if (decision.cancel(false)) {
+      try {
+        answer.complete(standing(ticket));
+      } catch (RuntimeException gone) {
+        answer.completeExceptionally(gone);
+      }
+    }
+  }
+
+  Outcome standing(String ticket) {
+    return GovernorApi.asking(() -> governor.poll(ticket)).orElseThrow(() -> unknown(ticket));
+  }
+
+  /** To be begun; refuses if there is no such ticket. */
+  TicketWatch watch(String ticket) {
+    requireFew("tickets may be watched", watches.size(), MAX_WATCHES);
+    return new TicketWatch(this, ticket, standing(ticket));
+  }
+
+  CompletableFuture<Optional<Outcome>> await(String ticket) {
+    return governor.await(ticket);
+  }
+
+  /** {@code watch} looks, until it is over. */
+  Future<?> everySecond(TicketWatch watch, Runnable look) {
+    watches.add(watch);
+    return timer.scheduleAtFixedRate(() -> workers.execute(look), 1, 1, TimeUnit.SECONDS);
+  }
+
+  /**
+   * {@code watch} does not look any more. Its decision is cancelled by a thread that holds no lock:
+   * whoever leaves may be the one to tell others.
+   */
+  void over(TicketWatch watch, @Nullable CompletableFuture<?> decision) {
+    watches.remove(watch);
+    if (decision != null && !decision.isDone()) {
+      try {
+        workers.execute(() -> decision.cancel(false));
+      } catch (RejectedExecutionException closing) {
+        LOG.debug("the governor is closing, and nobody waits any more", closing);
+      }
+    }
+  }
+
+  /** Calls that wait now. */
+  int open() {
+    return polls.size() + watches.size();
+  }
+
+  /** Ends every poll, and each that comes later. */
+  void close() {
+    closed = true;
+    polls.forEach(Runnable::run);
+  }
+}

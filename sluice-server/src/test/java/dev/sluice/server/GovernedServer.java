@@ -1,0 +1,83 @@
+package dev.sluice.server;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import dev.sluice.proto.v1.GovernorGrpc;
+import dev.sluice.proto.v1.RequestTokensRequest;
+import dev.sluice.proto.v1.TokenOutcome;
+import dev.sluice.proto.v1.TokenRequest;
+import io.grpc.ManagedChannel;
+import io.grpc.netty.shaded.io.grpc.netty.NettyChannelBuilder;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+
+/**
+ * A server with budgets for tests: {@code slow}, of which hardly anything accrues, and {@code one},
+ * which has one request at a time.
+ */
+final class GovernedServer implements AutoCloseable {
+  static final String BUDGETS =
+      """
+      {"models": {
+         "slow": {"target_tpm": 60, "burst_tpm": 1000, "allocation": "off"},
+         "one": {"target_tpm": 60000, "burst_tpm": 1000000, "concurrency": 1, "allocation": "off"},
+         "scaled": {"target_tpm": 240000, "burst_tpm": 300000, "allocation": "scale", "max_ctx": 1}},
+       "governor": {"max_line": 5, "ticket_patience_ms": %d, "reservation_life_ms": 600000}}
+      """;
+
+  final Path file;
+  final SluiceServer server;
+  final HttpProbe http;
+  private final ManagedChannel channel;
+
+  GovernedServer(Path dir, long patienceMs) throws IOException {
+    file = dir.resolve("token-budget.json");
+    Files.writeString(file, BUDGETS.formatted(patienceMs));
+    server =
+        SluiceServer.start(
+            ServerConfig.defaults(dir.resolve("data"))
+                .withListen(Listen.ANYWHERE)
+                .withGovernorFile(file));
+    http = new HttpProbe(server.httpPort());
+    channel = NettyChannelBuilder.forAddress("127.0.0.1", server.grpcPort()).usePlaintext().build();
+  }
+
+  GovernorGrpc.GovernorBlockingStub grpc() {
+    return GovernorGrpc.newBlockingStub(channel);
+  }
+
+  GovernorGrpc.GovernorStub streams() {
+    return GovernorGrpc.newStub(channel);
+  }
+
+  static String ask(String model, long tokens) {
+    return "{\"model\":\"%s\",\"tokens\":%d}".formatted(model, tokens);
+  }
+
+  HttpProbe.Reply request(String model, long tokens) {
+    return http.post("/v1/governor/requests", ask(model, tokens));
+  }
+
+  TokenOutcome requestGrpc(String model, long tokens) {
+    TokenRequest wanted = TokenRequest.newBuilder().setModel(model).setTokens(tokens).build();
+    return grpc()
+        .requestTokens(RequestTokensRequest.newBuilder().setRequest(wanted).build())
+        .getOutcome();
+  }
+
+  HttpProbe.Reply settle(String reservation, long actual) {
+    return http.post(
+        "/v1/governor/reservations/%s/settle".formatted(reservation),
+        "{\"actualTokens\":%d}".formatted(actual));
+  }
+
+  JsonNode status(String model) {
+    return http.get("/v1/governor/status").json().get("buckets").get(model);
+  }
+
+  @Override
+  public void close() {
+    channel.shutdownNow();
+    server.close();
+  }
+}
