@@ -53,7 +53,7 @@ class GovernorKillTest {
   }
 
   private void hear(String line) {
-    String[] words = line.split(" ");
+    String[] words = line.split(" ", -1);
     switch (words[0]) {
       case "got" -> {
         charges.put(
@@ -77,7 +77,7 @@ class GovernorKillTest {
       Process process = start(ledger);
       try {
         // Enough for the burst to be used up.
-        long more = 15_000 + random.nextInt(15_000);
+        long more = 15_000L + random.nextInt(15_000);
         await().until(() -> Files.size(ledger) > more || !process.isAlive());
         assertThat(process.isAlive()).isTrue();
       } finally {

@@ -60,8 +60,7 @@ class GovernorReadmeTest {
   void theReadme_showsOnlyWhatRunsHere() throws IOException {
     String code =
         stripped(
-            Files.readString(
-                Path.of("src/test/java/dev/sluice/governor/GovernorReadmeTest.java")));
+            Files.readString(Path.of("src/test/java/dev/sluice/governor/GovernorReadmeTest.java")));
     for (String document : List.of("../README.md", "../docs/governor.md")) {
       Matcher blocks = JAVA_BLOCK.matcher(Files.readString(Path.of(document)));
       int count = 0;
