@@ -147,7 +147,7 @@ public class GovernorBenchmark {
                           .refillGreedy(TOKENS * allowed, Duration.ofSeconds(1)))
               .withNanosecondPrecision()
               .build();
-      guava = RateLimiter.create(TOKENS * allowed);
+      guava = RateLimiter.create((double) TOKENS * allowed);
     }
   }
 
@@ -156,6 +156,7 @@ public class GovernorBenchmark {
    * has to wait does so by a future.
    */
   @Benchmark
+  @SuppressWarnings("FutureReturnValueIgnored") // it is settled in the callback
   public Object decide(Models models, Caller caller) {
     Governor governor = models.governor;
     Outcome outcome = governor.request(caller.next(models));

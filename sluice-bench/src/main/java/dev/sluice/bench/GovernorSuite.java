@@ -63,7 +63,8 @@ final class GovernorSuite {
     report.line("%-32s %14d", "granted", plain.granted());
     report.line("%-32s %14d", "refused, the line was full", plain.refused());
     exact(report, "utilization", Math.min(plain.utilization(), shared.utilization()));
-    exact(report, "over_admission", Math.max(plain.overAdmission(), shared.overAdmission()));
+    exact(
+        report, "over_admission", (double) Math.max(plain.overAdmission(), shared.overAdmission()));
     exact(report, "p0_wait_p99_ms", 1_000 * plain.waitSeconds("P0_clinical", 0.99));
     exact(report, "p0_wait_shared_p99_ms", 1_000 * shared.waitSeconds("P0_clinical", 0.99));
     exact(report, "p2_wait_max_s", shared.waitSeconds("P2_batch", 1));
