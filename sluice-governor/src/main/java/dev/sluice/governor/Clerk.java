@@ -27,6 +27,10 @@ final class Clerk {
   private DeskRules rules;
   private ModelLine line;
   private Map<String, Integer> ranks = Map.of();
+
+  /** Made once: under overload it is said more often than anything else. */
+  private String lineFull = "";
+
   private DeskLog log = DeskLog.NONE;
   private long now;
   private long numbers;
@@ -48,13 +52,14 @@ final class Clerk {
     this.now = now;
     this.line = new ModelLine(budget.limits(), now);
     this.tally = new Tally(model, listener, line.available(), now);
-    setRanks();
+    setRules();
   }
 
-  private void setRanks() {
+  private void setRules() {
     Map<String, Integer> numbered = new LinkedHashMap<>();
     budget.classes().keySet().forEach(name -> numbered.put(name, numbered.size()));
     ranks = numbered;
+    lineFull = "at most %d may be in line for %s".formatted(rules.maxLine(), model);
   }
 
   /** Goes on from what was written down, and writes down what comes. */
@@ -202,10 +207,7 @@ final class Clerk {
               .formatted(largest, request.priority(), demand.tokens()));
     }
     if (line.waiting() >= rules.maxLine()) {
-      return refused(
-          request,
-          Outcome.Reason.LINE_FULL,
-          "at most %d may be in line for %s".formatted(rules.maxLine(), model));
+      return refused(request, Outcome.Reason.LINE_FULL, lineFull);
     }
     return queue(request, demand);
   }
@@ -431,7 +433,7 @@ final class Clerk {
     line = before.successor(newBudget.limits(), now);
     budget = newBudget;
     rules = newRules;
-    setRanks();
+    setRules();
     tally.leaves(line.available());
     grants.endBy(now + newRules.reservationLife().toNanos());
     for (Waiting waiting : before.inOrder()) {

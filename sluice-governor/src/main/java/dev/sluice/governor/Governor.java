@@ -107,12 +107,16 @@ public final class Governor implements AutoCloseable {
 
   /** What is reserved may be less than what is asked for, where that has been used. */
   private TokenRequest estimated(TokenRequest request) {
-    ModelBudget budget = config.models().get(request.model());
-    if (budget == null || !budget.estimateOutput() || request.expectedTokens() != null) {
+    if (!isEstimated(request.model()) || request.expectedTokens() != null) {
       return request;
     }
     return request.withExpectedTokens(
         estimator.estimate(request.model(), request.tenant(), request.tokens()));
+  }
+
+  private boolean isEstimated(String model) {
+    ModelBudget budget = config.models().get(model);
+    return budget != null && budget.estimateOutput();
   }
 
   /**
@@ -171,7 +175,7 @@ public final class Governor implements AutoCloseable {
    */
   public Optional<Settlement> settle(String reservation, long actualTokens) {
     Optional<Settlement> settled = Waits.get(store.settle(reservation, actualTokens));
-    settled.filter(each -> each.actualTokens() > 0).ifPresent(estimator::learn);
+    settled.filter(each -> isEstimated(each.model())).ifPresent(estimator::learn);
     return settled;
   }
 

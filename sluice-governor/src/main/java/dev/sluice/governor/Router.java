@@ -18,7 +18,7 @@ final class Router {
   }
 
   Outcome request(List<TokenRequest> equivalents) {
-    String key = TicketState.keyOf(equivalents.get(0));
+    TicketState.Key key = TicketState.keyOf(equivalents.get(0));
     if (key == null) {
       return place(equivalents);
     }

@@ -15,7 +15,7 @@ import org.jspecify.annotations.Nullable;
 /** All tickets of a desk, and when somebody has to be missed. Guarded by the desk. */
 final class TicketBook {
   private final Map<String, TicketState> byId = new HashMap<>();
-  private final Map<String, TicketState> byKey = new HashMap<>();
+  private final Map<TicketState.Key, TicketState> byKey = new HashMap<>();
   private final Map<Waiting, TicketState> places = new HashMap<>();
 
   /** Who has not been seen for longest comes first; without those who need not be seen. */
@@ -28,7 +28,7 @@ final class TicketBook {
 
   void add(TicketState ticket) {
     byId.put(ticket.id, ticket);
-    String key = TicketState.keyOf(ticket.request);
+    TicketState.Key key = TicketState.keyOf(ticket.request);
     if (key != null) {
       byKey.put(key, ticket);
     }
@@ -60,7 +60,7 @@ final class TicketBook {
   }
 
   @Nullable TicketState ofKey(TokenRequest request) {
-    String key = TicketState.keyOf(request);
+    TicketState.Key key = TicketState.keyOf(request);
     return key == null ? null : byKey.get(key);
   }
 
@@ -85,7 +85,7 @@ final class TicketBook {
   void forget(TicketState ticket) {
     byId.remove(ticket.id);
     unattended.remove(ticket);
-    String key = TicketState.keyOf(ticket.request);
+    TicketState.Key key = TicketState.keyOf(ticket.request);
     if (key != null) {
       byKey.remove(key, ticket);
     }

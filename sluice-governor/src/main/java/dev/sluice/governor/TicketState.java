@@ -40,10 +40,13 @@ final class TicketState {
     this.seenAt = now;
   }
 
-  /** What makes two requests the same one; null if nothing does. */
-  static @Nullable String keyOf(TokenRequest request) {
+  /** What makes two requests the same one. */
+  record Key(String tenant, String key) {}
+
+  /** Null if nothing does. */
+  static @Nullable Key keyOf(TokenRequest request) {
     return request.idempotencyKey() == null
         ? null
-        : request.tenant() + '\n' + request.idempotencyKey();
+        : new Key(request.tenant(), request.idempotencyKey());
   }
 }
