@@ -1,5 +1,8 @@
 package dev.sluice.server;
 
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
 import com.fasterxml.jackson.databind.JsonNode;
 import dev.sluice.proto.v1.GovernorGrpc;
 import dev.sluice.proto.v1.RequestTokensRequest;
@@ -73,6 +76,25 @@ final class GovernedServer implements AutoCloseable {
 
   JsonNode status(String model) {
     return http.get("/v1/governor/status").json().get("buckets").get(model);
+  }
+
+  /** The only place that {@code one} has; its reservation. */
+  String takeTheOne() {
+    HttpProbe.Reply granted = request("one", 10);
+    assertThat(granted.status()).isEqualTo(200);
+    return granted.json().get("reservation").asText();
+  }
+
+  /** Somebody in line; the path of the ticket. */
+  String ticket(String model, long tokens) {
+    HttpProbe.Reply queued = request(model, tokens);
+    assertThat(queued.status()).as(queued.response().body()).isEqualTo(429);
+    return "/v1/governor/tickets/" + queued.json().get("ticket").asText();
+  }
+
+  /** Until so many calls wait for tickets. */
+  void awaitWaiting(int calls) {
+    await().until(() -> server.ticketWaits() == calls);
   }
 
   @Override

@@ -1,19 +1,10 @@
 package dev.sluice.server;
 
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.awaitility.Awaitility.await;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import dev.sluice.server.HttpProbe.Reply;
-import java.io.BufferedReader;
 import java.io.IOException;
-import java.io.InputStream;
-import java.io.InputStreamReader;
-import java.net.InetAddress;
-import java.net.Socket;
-import java.net.http.HttpResponse;
-import java.net.http.HttpResponse.BodyHandlers;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Instant;
@@ -40,23 +31,6 @@ final class HttpGovernorTest {
   @AfterEach
   void stop() {
     server.close();
-  }
-
-  /** The only place that {@code one} has; its reservation. */
-  private String takeTheOne() {
-    Reply granted = server.request("one", 10);
-    assertThat(granted.status()).isEqualTo(200);
-    return granted.json().get("reservation").asText();
-  }
-
-  private String ticket(String model, long tokens) {
-    Reply queued = server.request(model, tokens);
-    assertThat(queued.status()).as(queued.response().body()).isEqualTo(429);
-    return "/v1/governor/tickets/" + queued.json().get("ticket").asText();
-  }
-
-  private void awaitWaiting(int calls) {
-    await().until(() -> server.server.ticketWaits() == calls);
   }
 
   // ---- asking
@@ -101,7 +75,7 @@ final class HttpGovernorTest {
 
   @Test
   void retryAfter_isAtLeastASecond() {
-    takeTheOne();
+    server.takeTheOne();
     Reply queued = server.request("one", 10);
     assertThat(queued.json().get("binding").asText()).isEqualTo("CONCURRENCY");
     assertThat(queued.header("Retry-After")).isEqualTo("1");
@@ -123,7 +97,7 @@ final class HttpGovernorTest {
   void fullLine_is429_withoutTicket() {
     server.request("slow", 1_000);
     for (int i = 0; i < 5; i++) {
-      ticket("slow", 100);
+      server.ticket("slow", 100);
     }
     Reply refused = server.request("slow", 100);
     assertThat(refused.status()).isEqualTo(429);
@@ -156,218 +130,6 @@ final class HttpGovernorTest {
                 .POST(java.net.http.HttpRequest.BodyPublishers.ofString(byBody)));
     assertThat(two.status()).isEqualTo(400);
     assertThat(two.message()).contains("Idempotency-Key");
-  }
-
-  // ---- tickets
-
-  @Test
-  void poll_saysHowItStands_andThenThatItIsGranted() {
-    String reservation = takeTheOne();
-    String ticket = ticket("one", 20);
-    Reply waiting = server.http.get(ticket);
-    assertThat(waiting.status()).isEqualTo(202);
-    assertThat(waiting.json().get("queuePosition").asInt()).isEqualTo(1);
-    assertThat(waiting.header("Retry-After")).isEqualTo("1");
-    server.settle(reservation, 10);
-    Reply granted = server.http.get(ticket);
-    assertThat(granted.status()).isEqualTo(200);
-    assertThat(granted.json().get("tokens").asLong()).isEqualTo(20);
-  }
-
-  @Test
-  void longPoll_isAnsweredWhenItIsGranted() {
-    String reservation = takeTheOne();
-    String ticket = ticket("one", 20);
-    CompletableFuture<Reply> poll =
-        server.http.sendLater(server.http.request(ticket + "?waitMs=60000").GET());
-    awaitWaiting(1);
-    assertThat(poll).isNotDone();
-    server.settle(reservation, 10);
-    assertThat(poll.join().status()).isEqualTo(200);
-    assertThat(poll.join().json().get("granted").asBoolean()).isTrue();
-    awaitWaiting(0);
-  }
-
-  @Test
-  void longPoll_endsWithThePlace_whenItsTimeIsOver() {
-    takeTheOne();
-    Reply still = server.http.get(ticket("one", 20) + "?waitMs=50");
-    assertThat(still.status()).isEqualTo(202);
-    assertThat(still.json().get("queuePosition").asInt()).isEqualTo(1);
-    awaitWaiting(0);
-  }
-
-  @Test
-  void unknownNames_are404() {
-    for (String name : new String[] {"x", "t0-ff", "t999999999-1", "r0-1", "%00", "t-1-"}) {
-      String ticket = "/v1/governor/tickets/" + name;
-      assertThat(server.http.get(ticket).code()).as(name).isEqualTo("NOT_FOUND");
-      assertThat(server.http.get(ticket + "?waitMs=10000").status()).as(name).isEqualTo(404);
-      assertThat(server.http.get(ticket + "/events").status()).as(name).isEqualTo(404);
-      assertThat(server.http.delete(ticket).status()).as(name).isEqualTo(404);
-      assertThat(server.settle(name, 1).status()).as(name).isEqualTo(404);
-      String extend = "/v1/governor/reservations/%s/extend".formatted(name);
-      assertThat(server.http.post(extend, "").status()).as(name).isEqualTo(404);
-    }
-    awaitWaiting(0);
-  }
-
-  @Test
-  void cancel_leavesTheLine() {
-    takeTheOne();
-    String ticket = ticket("one", 20);
-    CompletableFuture<Reply> poll =
-        server.http.sendLater(server.http.request(ticket + "?waitMs=60000").GET());
-    awaitWaiting(1);
-    assertThat(server.http.delete(ticket).status()).isEqualTo(204);
-    assertThat(poll.join().status()).isEqualTo(410);
-    assertThat(poll.join().json().get("reason").asText()).isEqualTo("CANCELLED");
-    assertThat(server.http.delete(ticket).status()).isEqualTo(404);
-    assertThat(server.status("one").at("/queueLengths/P1_user").asInt()).isZero();
-  }
-
-  @Test
-  void deadline_is410() {
-    takeTheOne();
-    Reply queued =
-        server.http.post(
-            "/v1/governor/requests", "{\"model\":\"one\",\"tokens\":1,\"deadlineMs\":50}");
-    String ticket = "/v1/governor/tickets/" + queued.json().get("ticket").asText();
-    Reply refused = server.http.get(ticket + "?waitMs=20000");
-    assertThat(refused.status()).isEqualTo(410);
-    assertThat(refused.json().get("reason").asText()).isEqualTo("DEADLINE");
-  }
-
-  @Test
-  void clientThatLeavesALongPoll_losesItsPlaceAfterThePatience() throws IOException {
-    server.close();
-    server = new GovernedServer(dir, 200);
-    String reservation = takeTheOne();
-    String ticket = ticket("one", 20);
-    try (Socket client = new Socket(InetAddress.getLoopbackAddress(), server.server.httpPort())) {
-      client
-          .getOutputStream()
-          .write(
-              "GET %s?waitMs=60000 HTTP/1.1\r\nHost: localhost\r\n\r\n"
-                  .formatted(ticket)
-                  .getBytes(StandardCharsets.US_ASCII));
-      awaitWaiting(1);
-      // Longer than the patience: whoever waits need not ask.
-      await()
-          .during(java.time.Duration.ofMillis(600))
-          .until(() -> server.status("one").at("/queueLengths/P1_user").asInt() == 1);
-    }
-    awaitWaiting(0);
-    await().until(() -> server.status("one").at("/queueLengths/P1_user").asInt() == 0);
-    assertThat(server.http.get(ticket).status()).isEqualTo(404);
-    assertThat(server.settle(reservation, 10).status()).isEqualTo(200);
-    assertThat(server.status("one").get("running").asInt()).isZero();
-  }
-
-  @Test
-  void grantThatNobodyClaims_isGivenBack() throws IOException {
-    server.close();
-    server = new GovernedServer(dir, 200);
-    String reservation = takeTheOne();
-    ticket("one", 20);
-    server.settle(reservation, 10);
-    assertThat(server.status("one").get("running").asInt()).isEqualTo(1);
-    await().until(() -> server.status("one").get("running").asInt() == 0);
-  }
-
-  @Test
-  void closing_endsLongPolls() {
-    takeTheOne();
-    CompletableFuture<Reply> poll =
-        server.http.sendLater(server.http.request(ticket("one", 20) + "?waitMs=60000").GET());
-    awaitWaiting(1);
-    server.close();
-    assertThat(poll.join().status()).isEqualTo(503);
-  }
-
-  // ---- events
-
-  private BufferedReader events(String ticket) throws Exception {
-    HttpResponse<InputStream> answer =
-        server
-            .http
-            .client()
-            .send(
-                server.http.request(ticket + "/events").GET().build(),
-                BodyHandlers.ofInputStream());
-    assertThat(answer.statusCode()).isEqualTo(200);
-    assertThat(answer.headers().firstValue("Content-Type").orElse(""))
-        .startsWith("text/event-stream");
-    return new BufferedReader(new InputStreamReader(answer.body(), StandardCharsets.UTF_8));
-  }
-
-  /** Event and data of the next; empty at the end. */
-  private static String next(BufferedReader events) throws IOException {
-    String event = "";
-    for (String line = events.readLine(); line != null; line = events.readLine()) {
-      if (line.startsWith("event:")) {
-        event = line.substring("event:".length());
-      } else if (line.startsWith("data:")) {
-        return event + " " + line.substring("data:".length());
-      }
-    }
-    return "";
-  }
-
-  @Test
-  void events_tellThePlace_thenTheGrant_andEnd() throws Exception {
-    String reservation = takeTheOne();
-    String before = ticket("one", 10);
-    String ticket = ticket("one", 20);
-    try (BufferedReader events = events(ticket)) {
-      assertThat(next(events)).startsWith("standing {").contains("\"queuePosition\":2");
-      assertThat(server.http.delete(before).status()).isEqualTo(204);
-      assertThat(next(events)).startsWith("standing {").contains("\"queuePosition\":1");
-      server.settle(reservation, 10);
-      assertThat(next(events))
-          .startsWith("granted {\"granted\":true,\"tokens\":20")
-          .contains("\"reservation\"");
-      assertThat(next(events)).isEmpty();
-    }
-    awaitWaiting(0);
-  }
-
-  @Test
-  void events_endWithTheRefusal() throws Exception {
-    takeTheOne();
-    String ticket = ticket("one", 20);
-    try (BufferedReader events = events(ticket)) {
-      assertThat(next(events)).startsWith("standing");
-      server.http.delete(ticket);
-      assertThat(next(events)).startsWith("refused").contains("CANCELLED");
-      assertThat(next(events)).isEmpty();
-    }
-  }
-
-  @Test
-  void events_ofOneThatIsGranted_areJustThat() throws Exception {
-    String reservation = takeTheOne();
-    String ticket = ticket("one", 20);
-    server.settle(reservation, 10);
-    try (BufferedReader events = events(ticket)) {
-      assertThat(next(events)).startsWith("granted");
-      assertThat(next(events)).isEmpty();
-    }
-    assertThat(server.server.ticketWaits()).isZero();
-  }
-
-  @Test
-  void listenerThatLeaves_losesItsPlaceAfterThePatience() throws Exception {
-    server.close();
-    server = new GovernedServer(dir, 200);
-    takeTheOne();
-    String ticket = ticket("one", 20);
-    try (BufferedReader events = events(ticket)) {
-      assertThat(next(events)).startsWith("standing");
-      awaitWaiting(1);
-    }
-    await().until(() -> server.status("one").at("/queueLengths/P1_user").asInt() == 0);
-    awaitWaiting(0);
   }
 
   // ---- reservations
@@ -457,7 +219,7 @@ final class HttpGovernorTest {
   @Test
   void reload_goesByTheFileFromNowOn_andIsNoRefill() throws IOException {
     server.request("slow", 900);
-    String ticket = ticket("slow", 500);
+    String ticket = server.ticket("slow", 500);
     Files.writeString(
         server.file,
         Files.readString(server.file).replace("\"burst_tpm\": 1000,", "\"burst_tpm\": 2000,"));
@@ -489,13 +251,13 @@ final class HttpGovernorTest {
 
   @Test
   void reloadWithoutAModel_refusesThoseInItsLine_andForgetsItsMetrics() throws IOException {
-    takeTheOne();
-    String ticket = ticket("one", 20);
+    server.takeTheOne();
+    String ticket = server.ticket("one", 20);
     assertThat(Scrape.of(server.http).series())
         .containsKey("token_bucket_accepted_requests_total{model=\"one\"}");
     CompletableFuture<Reply> poll =
         server.http.sendLater(server.http.request(ticket + "?waitMs=60000").GET());
-    awaitWaiting(1);
+    server.awaitWaiting(1);
     Files.writeString(
         server.file, "{\"models\":{\"slow\":{\"target_tpm\":60,\"burst_tpm\":1000}}}");
     assertThat(server.http.post("/v1/governor/reload", "").status()).isEqualTo(200);
