@@ -19,6 +19,9 @@ final class ModelDesk {
    */
   private static final Logger LOG = LoggerFactory.getLogger(ModelDesk.class);
 
+  /** A thread that wakes for every token would be busy with that; requests look anyway. */
+  private static final long SOONEST_NANOS = 1_000_000;
+
   private final String model;
   private final GovernorTimer timer;
   private final Clerk clerk;
@@ -80,10 +83,11 @@ final class ModelDesk {
   }
 
   private void setTimer(long now) {
-    long at = clerk.nextLook();
+    long look = clerk.nextLook();
+    long at = look > now ? Math.max(look, now + SOONEST_NANOS) : now;
     if (at < timerAt) {
       timerAt = at;
-      timer.after(Math.max(0, at - now), () -> wake(at));
+      timer.after(at - now, () -> wake(at));
     }
   }
 

@@ -44,7 +44,7 @@ class BudgetFileTest {
             """
             {"models": {"m": {
                "target_tpm": 1000, "burst_tpm": 2000, "provider_tpm": 3000, "rpm": 60, "qps": 2,
-               "concurrency": 4, "allocation": "scale", "estimate_output": true,
+               "concurrency": 4, "allocation": "off", "estimate_output": true,
                "priority_classes": {"urgent": 1, "rest": 0.5},
                "minimum_shares": {"rest": 0.1},
                "tenants": {"acme": {"target_tpm": 100, "weight": 3}, "*": {"target_tpm": 10}},
@@ -66,7 +66,7 @@ class BudgetFileTest {
                 2,
                 60,
                 4,
-                Allocation.SCALE,
+                Allocation.OFF,
                 Map.of("urgent", 1.0, "rest", 0.5),
                 Map.of("rest", 0.1),
                 Map.of(
