@@ -329,8 +329,7 @@ public final class Governor {
   public List<String> reload() {
     return List.copyOf(
         connection
-            .await(
-                GovernorGrpc.getReloadBudgetsMethod(), ReloadBudgetsRequest.getDefaultInstance())
+            .await(GovernorGrpc.getReloadBudgetsMethod(), ReloadBudgetsRequest.getDefaultInstance())
             .getWithoutEffectList());
   }
 }

@@ -81,8 +81,7 @@ public record GovernorStatus(List<Model> models, Instant timestamp) {
    * @param errorTokens by how much the worst window since the start was above the limit; 0 always
    * @param worstTokens the most in any window since the start
    */
-  public record Audit(
-      long admittedTokens, long limitTokens, long errorTokens, long worstTokens) {}
+  public record Audit(long admittedTokens, long limitTokens, long errorTokens, long worstTokens) {}
 
   /**
    * What a model's provider made of the budget.
@@ -102,6 +101,5 @@ public record GovernorStatus(List<Model> models, Instant timestamp) {
    * @param advice what to do
    * @param since when it was first so
    */
-  public record Alert(
-      String kind, double value, double threshold, String advice, Instant since) {}
+  public record Alert(String kind, double value, double threshold, String advice, Instant since) {}
 }

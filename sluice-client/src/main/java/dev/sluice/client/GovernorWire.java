@@ -112,9 +112,7 @@ final class GovernorWire {
         wire.getCapacity(),
         wire.getAvailable(),
         wire.getNeeded(),
-        wire.getWaitMs() < 0
-            ? Optional.empty()
-            : Optional.of(Duration.ofMillis(wire.getWaitMs())));
+        wire.getWaitMs() < 0 ? Optional.empty() : Optional.of(Duration.ofMillis(wire.getWaitMs())));
   }
 
   static GovernorStatus status(dev.sluice.proto.v1.GovernorStatus wire) {

@@ -13,7 +13,7 @@ import java.util.Optional;
  * @param verdict what would become of it
  * @param binding what is short, or holds it up
  * @param position where it would be in line, from 1 over all classes; 0 if not in line
- * @param wait what it would have to wait if it were alone
+ * @param retryAfter what it would have to wait if it were alone
  * @param eta until its turn, if nothing changes
  * @param message in words
  * @param parts each dimension that counts for this request, the binding one among them
@@ -26,7 +26,7 @@ public record TokenExplanation(
     Verdict verdict,
     TokenDimension binding,
     int position,
-    Duration wait,
+    Duration retryAfter,
     Duration eta,
     String message,
     List<Part> parts) {
@@ -52,12 +52,12 @@ public record TokenExplanation(
    * @param capacity the most there is of it
    * @param available what there is now; less than 0 after overuse
    * @param needed what the request takes
-   * @param wait until it is there if nobody else takes any; empty if time alone does not help
+   * @param retryAfter until it is there if nobody else takes any; empty if time alone does not help
    */
   public record Part(
       TokenDimension dimension,
       long capacity,
       long available,
       long needed,
-      Optional<Duration> wait) {}
+      Optional<Duration> retryAfter) {}
 }

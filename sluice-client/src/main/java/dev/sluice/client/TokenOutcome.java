@@ -58,7 +58,7 @@ public sealed interface TokenOutcome {
    * Not yet: it is in line.
    *
    * @param tokens asked for
-   * @param wait what this alone would have to wait for its tokens; no less will do
+   * @param retryAfter what this alone would have to wait for its tokens; no less will do
    * @param position from 1, over all classes
    * @param eta until its turn, if nothing changes
    * @param binding what is short
@@ -69,7 +69,7 @@ public sealed interface TokenOutcome {
       String priority,
       long tokens,
       long remaining,
-      Duration wait,
+      Duration retryAfter,
       int position,
       Duration eta,
       TokenDimension binding,

@@ -4,7 +4,7 @@ import java.time.Duration;
 
 /**
  * Tokens of a model that somebody asks for. An immutable value: {@code TokenRequest.of("model",
- * 5_000).withPriority("P0_critical").withTenant("acme")}. The server checks the values.
+ * 5_000).withPriority("P0_clinical").withTenant("acme")}. The server checks the values.
  *
  * @since 0.1
  */
@@ -31,7 +31,7 @@ public final class TokenRequest {
   /**
    * The same, of a class.
    *
-   * @param priority its name, such as {@code P0_critical}
+   * @param priority its name, such as {@code P0_clinical}
    * @return the request
    */
   public TokenRequest withPriority(String priority) {
@@ -67,6 +67,17 @@ public final class TokenRequest {
    */
   public TokenRequest withIdempotencyKey(String key) {
     return new TokenRequest(wire.toBuilder().setIdempotencyKey(key).build());
+  }
+
+  /**
+   * The same, for which less is reserved.
+   *
+   * @param tokens what it will probably use
+   * @return the request
+   */
+  public TokenRequest withExpectedTokens(long tokens) {
+    requirePositive("expected tokens", tokens);
+    return new TokenRequest(wire.toBuilder().setExpectedTokens(tokens).build());
   }
 
   private static void requirePositive(String name, long value) {

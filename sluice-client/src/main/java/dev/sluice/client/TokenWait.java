@@ -16,7 +16,9 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
-/** Somebody who waits for a turn: asks for the ticket by long polls, also after a lost connection. */
+/**
+ * Somebody who waits for a turn: asks for the ticket by long polls, also after a lost connection.
+ */
 final class TokenWait implements AutoCloseable {
   /*
    * State. With a `request` the place in line is ours: it is asked for again, with the same
@@ -130,7 +132,7 @@ final class TokenWait implements AutoCloseable {
     if (outcome.isDone()) {
       return;
     }
-    Duration wait = progress == null ? LONG_POLL : GLANCE;
+    Duration wait = pollTime();
     CompletableFuture<PollTicketResponse> call =
         connection.call(
             GovernorGrpc.getPollTicketMethod(),
@@ -143,6 +145,14 @@ final class TokenWait implements AutoCloseable {
     var unused =
         call.thenApply(answer -> GovernorWire.outcome(answer.getOutcome()))
             .whenComplete((told, failure) -> answered(told, failure, this::poll));
+  }
+
+  /** The first answer comes at once: it says whether there is a server, and such a ticket. */
+  private Duration pollTime() {
+    if (!heard) {
+      return Duration.ZERO;
+    }
+    return progress == null ? LONG_POLL : GLANCE;
   }
 
   private void answered(
