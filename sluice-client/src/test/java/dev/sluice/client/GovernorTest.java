@@ -123,8 +123,7 @@ final class GovernorTest {
     assertThat(queued.retryAfter())
         .isBetween(Duration.ofSeconds(60), Duration.ofSeconds(120))
         .isEqualTo(queued.eta());
-    Queued behind =
-        (Queued) governor.request(TokenRequest.of("slow", 1).withPriority("P2_batch"));
+    Queued behind = (Queued) governor.request(TokenRequest.of("slow", 1).withPriority("P2_batch"));
     assertThat(behind.position()).isEqualTo(2);
     assertThat(governor.poll(queued.ticket())).isInstanceOf(Queued.class);
     assertThat(governor.pollAsync(queued.ticket(), Duration.ofMillis(5)).join())

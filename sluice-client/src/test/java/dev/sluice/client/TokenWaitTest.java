@@ -219,8 +219,7 @@ final class TokenWaitTest {
         governor.acquireAsync(ONE.withDeadline(Duration.ofSeconds(3)));
     Queued queued = (Queued) governor.request(ONE);
     CompletableFuture<Queued> known = new CompletableFuture<>();
-    CompletableFuture<TokenOutcome> ticket =
-        governor.awaitAsync(queued.ticket(), known::complete);
+    CompletableFuture<TokenOutcome> ticket = governor.awaitAsync(queued.ticket(), known::complete);
     known.join();
     awaitInLine(3);
     int port = server.grpcPort();
