@@ -308,7 +308,7 @@ final class GovernorCommandsTest {
   }
 
   @Test
-  void request_told_toEnd_leavesTheLineAtOnce() throws Exception {
+  void request_toldToEnd_leavesTheLineAtOnce() throws Exception {
     server.ok("governor", "request", "one", "--tokens", "5");
     List<String> command = JavaCommand.begin();
     command.addAll(List.of("-cp", System.getProperty("java.class.path"), Sluice.class.getName()));
@@ -318,7 +318,8 @@ final class GovernorCommandsTest {
     Process waiting = builder.start();
     try {
       awaitInLine(1);
-      waiting.destroy();
+      // Unlike that of the process itself this leaves its output open.
+      waiting.toHandle().destroy();
       assertThat(waiting.waitFor(30, TimeUnit.SECONDS)).isTrue();
       assertThat(waiting.errorReader().lines()).isEmpty();
       // Much sooner than the five minutes after which nobody is missed.

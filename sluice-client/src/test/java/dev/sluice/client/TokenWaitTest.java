@@ -227,8 +227,8 @@ final class TokenWaitTest {
     server = TestServer.start(dir, port, GovernorTest.BUDGETS);
     // A ticket alone does not say what for.
     assertFails(Code.NOT_FOUND, ticket);
-    awaitInLine(2);
     assertThat(((Refused) late.get(20, TimeUnit.SECONDS)).reason()).isEqualTo(Reason.DEADLINE);
+    awaitInLine(1);
     assertThat(waiting).isNotDone();
     // The reservation has survived as well.
     governor.settle(first.reservation(), 50);
@@ -239,9 +239,10 @@ final class TokenWaitTest {
   @Test
   void acquire_deadlineWhileTheServerIsAway_isRefused() throws Exception {
     governor.acquire(ONE);
+    CompletableFuture<Queued> known = new CompletableFuture<>();
     CompletableFuture<TokenOutcome> waiting =
-        governor.acquireAsync(ONE.withDeadline(Duration.ofSeconds(1)));
-    awaitInLine(1);
+        governor.acquireAsync(ONE.withDeadline(Duration.ofSeconds(3)), known::complete);
+    known.join();
     server.close();
     Refused refused = (Refused) waiting.get(20, TimeUnit.SECONDS);
     assertThat(refused.reason()).isEqualTo(Reason.DEADLINE);
