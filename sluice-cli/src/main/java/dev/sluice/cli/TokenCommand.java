@@ -8,6 +8,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Consumer;
 import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
@@ -62,7 +63,7 @@ abstract class TokenCommand extends ServerAction {
       if (!wait) {
         return say(governor.request(options.request()));
       }
-      AtomicReference<String> ticket = new AtomicReference<>("");
+      AtomicReference<@Nullable String> ticket = new AtomicReference<>();
       Thread farewell = new Thread(() -> leave(governor, ticket.get()), "sluice-leave");
       Runtime.getRuntime().addShutdownHook(farewell);
       try {
@@ -81,8 +82,8 @@ abstract class TokenCommand extends ServerAction {
     }
 
     /** After Ctrl-C others need not wait until this one is missed. */
-    private static void leave(Governor governor, String ticket) {
-      if (!ticket.isEmpty()) {
+    private static void leave(Governor governor, @Nullable String ticket) {
+      if (ticket != null) {
         try {
           governor.cancel(ticket);
         } catch (SluiceClientException missedSoon) {
