@@ -11,7 +11,7 @@ final class ExitCodes {
 
   static final int USAGE = ExitCode.USAGE;
 
-  /** {@code limit decide} was told no. */
+  /** {@code limit decide} was told no, or a command of {@code governor} anything but go. */
   static final int LIMITED = 3;
 
   /** There is no server, or it did not answer. */

@@ -71,7 +71,8 @@ final class KeyCommands extends CommandGroup {
       description = "Make a key. Its secret is shown this once.",
       footer = {
         "",
-        "KIND is produce, consume, limit or admin; PATTERN is a name, a prefix and .* or :*, or *.",
+        "KIND is produce, consume, limit, governor or admin; PATTERN is a name, a prefix and .* or",
+        ":*, or *.",
         "",
         "Example:",
         "  sluice key create billing --allow produce:mail --allow 'consume:mail.*'"

@@ -22,7 +22,7 @@ import picocli.CommandLine.Option;
       "0:done",
       "1:the server refused or failed",
       "2:wrong usage; nothing was done",
-      "3:a limit said no (limit decide)",
+      "3:a limit or the governor said no",
       "4:the server cannot be reached or does not answer"
     },
     footer = {"", "Try 'sluice demo', or 'sluice COMMAND --help'."})
@@ -63,6 +63,7 @@ public final class Sluice extends Action {
     commands.put("config", () -> ConfigCommands.of(surroundings));
     commands.put("throttle", () -> ThrottleCommands.of(surroundings));
     commands.put("limit", () -> LimitCommands.of(surroundings));
+    commands.put("governor", () -> GovernorCommands.of(surroundings));
     commands.put("key", () -> KeyCommands.of(surroundings));
     commands.put("top", () -> new TopCommand(surroundings));
     commands.put("demo", () -> new DemoCommand(surroundings));

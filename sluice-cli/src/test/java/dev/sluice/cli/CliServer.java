@@ -19,9 +19,18 @@ final class CliServer implements AutoCloseable {
 
   /** Asks for {@code key} if there is one. */
   CliServer(Path dir, @Nullable String key) throws IOException {
-    ServerConfig config = ServerConfig.defaults(dir).withListen(Listen.ANYWHERE);
-    this.server = SluiceServer.start(key == null ? config : config.withBootstrapKey(key));
+    this(ServerConfig.defaults(dir), key);
+  }
+
+  private CliServer(ServerConfig config, @Nullable String key) throws IOException {
+    ServerConfig anywhere = config.withListen(Listen.ANYWHERE);
+    this.server = SluiceServer.start(key == null ? anywhere : anywhere.withBootstrapKey(key));
     this.key = key;
+  }
+
+  /** With the budgets of a file. */
+  static CliServer governed(Path dir, Path budgets) throws IOException {
+    return new CliServer(ServerConfig.defaults(dir).withGovernorFile(budgets), null);
   }
 
   String address() {

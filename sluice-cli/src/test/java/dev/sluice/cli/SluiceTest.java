@@ -37,7 +37,8 @@ class SluiceTest {
   }
 
   @ParameterizedTest
-  @ValueSource(strings = {"serve", "queue", "message", "top", "demo", "completion", "version"})
+  @ValueSource(
+      strings = {"serve", "queue", "message", "governor", "top", "demo", "completion", "version"})
   void help_ofCommand_isTheSameBothWays(String command) {
     Cli cli = Cli.run(command, "--help");
     assertThat(cli.exitCode()).isZero();
@@ -75,9 +76,11 @@ class SluiceTest {
     assertThat(cli.out())
         .startsWith("#!/usr/bin/env bash")
         .contains(
-            "complete -F _complete_sluice", "serve queue message redrive config throttle limit key")
+            "complete -F _complete_sluice",
+            "serve queue message redrive config throttle limit governor key")
         .contains("'--refill'", "'--strict'", "--wait", "--json", "_picocli_sluice_queue_create")
-        .contains("'--server'", "'--dedupe-window'", "create list show allow revoke");
+        .contains("'--server'", "'--dedupe-window'", "create list show allow revoke")
+        .contains("request ticket cancel settle extend explain status feedback reload");
   }
 
   @ParameterizedTest

@@ -1,6 +1,7 @@
 package dev.sluice.client;
 
 import io.grpc.CallOptions;
+import io.grpc.ClientCall;
 import io.grpc.ManagedChannel;
 import io.grpc.MethodDescriptor;
 import io.grpc.stub.ClientCallStreamObserver;
@@ -25,7 +26,7 @@ final class Connection implements AutoCloseable {
   private final int maxMessageBytes;
   private final ScheduledThreadPoolExecutor timer;
 
-  /** Producers and subscriptions that are to be closed with the client. */
+  /** Producers, subscriptions and waits that are to be closed with the client. */
   private final Set<AutoCloseable> open = ConcurrentHashMap.newKeySet();
 
   Connection(ManagedChannel channel, Duration callTimeout, int maxMessageBytes) {
@@ -50,7 +51,7 @@ final class Connection implements AutoCloseable {
     return maxMessageBytes;
   }
 
-  /** Fails with a {@link SluiceClientException}. */
+  /** Fails with a {@link SluiceClientException}; cancelling it ends the call. */
   <Q, A> CompletableFuture<A> call(MethodDescriptor<Q, A> method, Q request) {
     return call(method, request, callTimeout);
   }
@@ -60,8 +61,16 @@ final class Connection implements AutoCloseable {
     CompletableFuture<A> answer = new CompletableFuture<>();
     CallOptions options =
         CallOptions.DEFAULT.withDeadlineAfter(timeout.toNanos(), TimeUnit.NANOSECONDS);
+    ClientCall<Q, A> call = channel.newCall(method, options);
+    var unused =
+        answer.whenComplete(
+            (value, failure) -> {
+              if (answer.isCancelled()) {
+                call.cancel("nobody waits for the answer", null);
+              }
+            });
     ClientCalls.asyncUnaryCall(
-        channel.newCall(method, options),
+        call,
         request,
         new StreamObserver<A>() {
           @Override

@@ -5,7 +5,7 @@ import dev.sluice.proto.v1.Permission;
 /**
  * What an API key allows. The server checks the values.
  *
- * @param kind produce, consume, limit or admin
+ * @param kind produce, consume, limit, governor or admin
  * @param pattern a name, a prefix and {@code .*}, or {@code *}
  * @since 0.1
  */

@@ -273,6 +273,15 @@ public final class SluiceClient implements AutoCloseable {
   }
 
   /**
+   * Token budgets of models.
+   *
+   * @return of this client's server, by its connection
+   */
+  public Governor governor() {
+    return new Governor(connection);
+  }
+
+  /**
    * Sends many messages to one queue, with the usual bounds of memory.
    *
    * @param queue the queue
@@ -414,7 +423,10 @@ public final class SluiceClient implements AutoCloseable {
     }
   }
 
-  /** Closes its producers and subscriptions, each as it says, then the connection. */
+  /**
+   * Closes its producers and subscriptions, each as it says, then the connection. Those who wait
+   * for tokens are told, and leave the line once the server misses them.
+   */
   @Override
   public void close() {
     connection.close();

@@ -19,7 +19,7 @@ public final class SluiceClientException extends RuntimeException {
   public enum Code {
     /** A value breaks a rule; the same request will fail again. */
     INVALID_ARGUMENT,
-    /** There is no queue, message, lease, limit or key of that name. */
+    /** There is no queue, message, lease, limit, ticket, reservation or key of that name. */
     NOT_FOUND,
     /** It is there already. */
     ALREADY_EXISTS,

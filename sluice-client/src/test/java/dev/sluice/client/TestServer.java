@@ -4,6 +4,7 @@ import dev.sluice.server.Listen;
 import dev.sluice.server.ServerConfig;
 import dev.sluice.server.SluiceServer;
 import java.io.IOException;
+import java.nio.file.Files;
 import java.nio.file.Path;
 
 /** A real server on any port, and a client of it. */
@@ -19,6 +20,16 @@ final class TestServer implements AutoCloseable {
   static SluiceServer start(Path dir, int port) throws IOException {
     return SluiceServer.start(
         ServerConfig.defaults(dir).withListen(Listen.ANYWHERE.withGrpcPort(port)));
+  }
+
+  /** With budgets of models, as {@code token-budget.json} has them. */
+  static SluiceServer start(Path dir, int port, String budgets) throws IOException {
+    Path file = dir.resolve("token-budget.json");
+    Files.writeString(file, budgets);
+    return SluiceServer.start(
+        ServerConfig.defaults(dir.resolve("data"))
+            .withListen(Listen.ANYWHERE.withGrpcPort(port))
+            .withGovernorFile(file));
   }
 
   @Override

@@ -1,0 +1,227 @@
+package dev.sluice.cli;
+
+import dev.sluice.client.GovernorStatus;
+import dev.sluice.client.TokenExplanation;
+import dev.sluice.client.TokenOutcome;
+import dev.sluice.client.TokenSettlement;
+import java.io.PrintWriter;
+import java.time.Duration;
+import java.util.List;
+import java.util.Locale;
+
+/** What the governor says, for people and as JSON with the names of the HTTP interface. */
+final class GovernorText {
+  private static final Table<TokenExplanation.Part> PARTS =
+      new Table<>(
+          1,
+          List.of("DIMENSION", "AVAILABLE", "NEEDED", "CAPACITY", "WAIT"),
+          part ->
+              List.of(
+                  lower(part.dimension()),
+                  Long.toString(part.available()),
+                  Long.toString(part.needed()),
+                  Long.toString(part.capacity()),
+                  part.retryAfter().map(GovernorText::text).orElse("-")));
+
+  private static final Table<GovernorStatus.Model> MODELS =
+      new Table<>(
+          1,
+          List.of(
+              "MODEL",
+              "AVAILABLE",
+              "CAPACITY",
+              "USED %",
+              "TOKENS/MIN",
+              "RUNNING",
+              "IN LINE",
+              "ASKED",
+              "AT ONCE"),
+          model ->
+              List.of(
+                  model.model(),
+                  Long.toString(model.available()),
+                  Long.toString(model.capacity()),
+                  model.utilizationPct(),
+                  Long.toString(model.targetTpm()),
+                  Integer.toString(model.running()),
+                  Integer.toString(inLine(model)),
+                  Long.toString(model.metrics().totalRequests()),
+                  Long.toString(model.metrics().acceptedRequests())));
+
+  private GovernorText() {}
+
+  private static int inLine(GovernorStatus.Model model) {
+    return model.queueLengths().values().stream().mapToInt(Integer::intValue).sum();
+  }
+
+  private static String lower(Enum<?> constant) {
+    return constant.name().toLowerCase(Locale.ROOT);
+  }
+
+  private static String text(Duration duration) {
+    return Durations.format(duration.toNanos());
+  }
+
+  static String standing(TokenOutcome.Queued queued) {
+    return "in line for %s: position %d, about %s, short of %s"
+        .formatted(
+            Printable.line(queued.model()),
+            queued.position(),
+            text(queued.eta()),
+            lower(queued.binding()));
+  }
+
+  static String[] lines(TokenOutcome outcome) {
+    if (outcome instanceof TokenOutcome.Granted granted) {
+      return new String[] {
+        "granted      %d tokens of %s, %d left"
+            .formatted(granted.tokens(), granted.model(), granted.remaining()),
+        "reservation  " + granted.reservation()
+      };
+    }
+    if (outcome instanceof TokenOutcome.Queued queued) {
+      return new String[] {standing(queued), "ticket " + queued.ticket()};
+    }
+    TokenOutcome.Refused refused = (TokenOutcome.Refused) outcome;
+    return new String[] {"refused: " + refused.message()};
+  }
+
+  static Json json(TokenOutcome outcome) {
+    Json json = Json.object().put("granted", outcome.granted());
+    if (outcome instanceof TokenOutcome.Granted granted) {
+      json.put("tokens", granted.tokens())
+          .put("requestedTokens", granted.requestedTokens())
+          .put("remaining", granted.remaining())
+          .put("reservation", granted.reservation());
+    } else if (outcome instanceof TokenOutcome.Queued queued) {
+      json.put("tokens", queued.tokens())
+          .put("remaining", queued.remaining())
+          .put("waitMs", queued.retryAfter().toMillis())
+          .put("queuePosition", queued.position())
+          .put("etaMs", queued.eta().toMillis())
+          .put("binding", queued.binding().name())
+          .put("ticket", queued.ticket());
+    } else if (outcome instanceof TokenOutcome.Refused refused) {
+      json.put("tokens", refused.tokens())
+          .put("remaining", refused.remaining())
+          .put("reason", refused.reason().name())
+          .put("message", refused.message());
+    }
+    return json.put("model", outcome.model()).put("priority", outcome.priority());
+  }
+
+  static Json json(TokenSettlement settled) {
+    return Json.object()
+        .put("model", settled.model())
+        .put("tenant", settled.tenant())
+        .put("requestedTokens", settled.requestedTokens())
+        .put("reservedTokens", settled.reservedTokens())
+        .put("actualTokens", settled.actualTokens())
+        .put("refundedTokens", settled.refundedTokens())
+        .put("overusedTokens", settled.overusedTokens());
+  }
+
+  static void print(TokenExplanation explanation, PrintWriter out) {
+    out.println(Printable.line(explanation.message()));
+    PARTS.print(explanation.parts(), out);
+  }
+
+  static Json json(TokenExplanation explanation) {
+    return Json.object()
+        .put("model", explanation.model())
+        .put("priority", explanation.priority())
+        .put("tokens", explanation.tokens())
+        .put("verdict", explanation.verdict().name())
+        .put("binding", explanation.binding().name())
+        .put("queuePosition", explanation.position())
+        .put("waitMs", explanation.retryAfter().toMillis())
+        .put("etaMs", explanation.eta().toMillis())
+        .put("message", explanation.message())
+        .putObjects("dimensions", explanation.parts().stream().map(GovernorText::json).toList());
+  }
+
+  private static Json json(TokenExplanation.Part part) {
+    return Json.object()
+        .put("dimension", part.dimension().name())
+        .put("capacity", part.capacity())
+        .put("available", part.available())
+        .put("needed", part.needed())
+        .put("waitMs", part.retryAfter().map(Duration::toMillis).orElse(-1L));
+  }
+
+  static void print(GovernorStatus status, PrintWriter out) {
+    MODELS.print(status.models(), out);
+    for (GovernorStatus.Model model : status.models()) {
+      for (GovernorStatus.Alert alert : model.alerts()) {
+        out.println(
+            Printable.line(
+                "alert: %s %s, %s beyond %s since %s: %s"
+                    .formatted(
+                        model.model(),
+                        alert.kind(),
+                        WholeNumbers.format(alert.value()),
+                        WholeNumbers.format(alert.threshold()),
+                        alert.since(),
+                        alert.advice())));
+      }
+    }
+  }
+
+  static Json json(GovernorStatus status) {
+    Json buckets = Json.object();
+    status.models().forEach(model -> buckets.put(model.model(), json(model)));
+    return Json.object().put("buckets", buckets).put("timestamp", status.timestamp().toString());
+  }
+
+  private static Json json(GovernorStatus.Model model) {
+    Json lengths = Json.object();
+    model.queueLengths().forEach((name, length) -> lengths.put(name, (long) length));
+    return Json.object()
+        .put("capacity", model.capacity())
+        .put("available", model.available())
+        .put("utilizationPct", model.utilizationPct())
+        .put("targetTPM", model.targetTpm())
+        .put("burstTPM", model.capacity())
+        .put("refillRate", model.refillRate())
+        .put("lastRefill", model.lastRefill().toString())
+        .put("queueLengths", lengths)
+        .put("running", model.running())
+        .put("metrics", json(model.metrics()))
+        .put("audit", json(model.audit()))
+        .put("provider", json(model.provider()))
+        .putObjects("alerts", model.alerts().stream().map(GovernorText::json).toList());
+  }
+
+  private static Json json(GovernorStatus.Counts counts) {
+    return Json.object()
+        .put("totalRequests", counts.totalRequests())
+        .put("acceptedRequests", counts.acceptedRequests())
+        .put("rejectedRequests", counts.rejectedRequests())
+        .put("tokensConsumed", counts.tokensConsumed())
+        .put("refillCount", counts.refillCount());
+  }
+
+  private static Json json(GovernorStatus.Audit audit) {
+    return Json.object()
+        .put("admittedTokens", audit.admittedTokens())
+        .put("limitTokens", audit.limitTokens())
+        .put("errorTokens", audit.errorTokens())
+        .put("worstTokens", audit.worstTokens());
+  }
+
+  private static Json json(GovernorStatus.Provider provider) {
+    return Json.object()
+        .put("factor", provider.factor())
+        .put("driftTokens", provider.driftTokens())
+        .put("throttled", provider.throttled());
+  }
+
+  private static Json json(GovernorStatus.Alert alert) {
+    return Json.object()
+        .put("kind", alert.kind())
+        .put("value", alert.value())
+        .put("threshold", alert.threshold())
+        .put("advice", alert.advice())
+        .put("since", alert.since().toString());
+  }
+}

@@ -1,0 +1,331 @@
+package dev.sluice.cli;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+@Timeout(60)
+final class GovernorCommandsTest {
+  /** Of {@code slow} hardly anything accrues; {@code one} has one request at a time. */
+  private static final String BUDGETS =
+      """
+      {"models": {
+         "slow": {"target_tpm": 60, "burst_tpm": 1000, "allocation": "off"},
+         "one": {"target_tpm": 60000, "burst_tpm": 1000000, "concurrency": 1, "allocation": "off"}},
+       "governor": {"ticket_patience_ms": 300000}}
+      """;
+
+  @TempDir Path dir;
+  private Path budgets;
+  private CliServer server;
+
+  @BeforeEach
+  void start() throws Exception {
+    budgets = dir.resolve("token-budget.json");
+    Files.writeString(budgets, BUDGETS);
+    server = CliServer.governed(dir.resolve("data"), budgets);
+  }
+
+  @AfterEach
+  void stop() {
+    server.close();
+  }
+
+  private String reservation(String... args) {
+    return (String) server.json(args).get(0).get("reservation");
+  }
+
+  private Map<String, Object> queued(String... args) {
+    Cli cli = server.run(args);
+    assertThat(cli.exitCode()).as(cli.err()).isEqualTo(3);
+    return cli.json();
+  }
+
+  @SuppressWarnings("unchecked")
+  private Map<String, Object> bucket(String model) {
+    Map<String, Object> status = server.json("governor", "status", "--json").get(0);
+    assertThat(status).containsOnlyKeys("buckets", "timestamp");
+    return ((Map<String, Map<String, Object>>) status.get("buckets")).get(model);
+  }
+
+  private void awaitInLine(long count) throws Exception {
+    while (!bucket("one").get("queueLengths").toString().contains("P1_user=" + count)) {
+      Thread.onSpinWait();
+    }
+  }
+
+  @Test
+  void request_settle_extend() {
+    assertThat(
+            server.json(
+                "governor", "request", "slow", "--tokens", "900", "--expected", "600", "--json"))
+        .singleElement()
+        .satisfies(
+            granted ->
+                assertThat(granted)
+                    .containsEntry("granted", true)
+                    .containsEntry("tokens", 600L)
+                    .containsEntry("requestedTokens", 900L)
+                    .containsEntry("remaining", 400L)
+                    .containsEntry("model", "slow")
+                    .containsEntry("priority", "P1_user")
+                    .containsKey("reservation"));
+    List<String> lines =
+        server.ok("governor", "request", "slow", "--tokens", "100").lines().toList();
+    assertThat(lines).hasSize(2);
+    assertThat(lines.get(0)).matches("granted {6}100 tokens of slow, 3\\d\\d left");
+    assertThat(lines.get(1)).startsWith("reservation  ");
+    String id = lines.get(1).substring("reservation  ".length());
+    assertThat(server.ok("governor", "extend", id)).isEqualTo("extended " + id + "\n");
+    assertThat(server.ok("governor", "settle", id, "130"))
+        .isEqualTo("settled: 130 of 100 tokens used, 0 refunded, 30 overused\n");
+    assertThat(server.fails(1, "governor", "settle", id, "130")).contains(id);
+    assertThat(server.fails(1, "governor", "extend", id)).contains(id);
+    String other = reservation("governor", "request", "one", "--tokens", "5", "--json");
+    assertThat(server.json("governor", "extend", other, "--json"))
+        .containsExactly(Map.of("reservation", other, "extended", true));
+    assertThat(server.json("governor", "settle", other, "0", "--json").get(0))
+        .containsEntry("model", "one")
+        .containsEntry("tenant", "")
+        .containsEntry("requestedTokens", 5L)
+        .containsEntry("reservedTokens", 5L)
+        .containsEntry("actualTokens", 0L)
+        .containsEntry("overusedTokens", 0L)
+        .containsKey("refundedTokens");
+  }
+
+  @Test
+  void request_inLine_exitsWith3AndHasATicket() {
+    server.ok("governor", "request", "one", "--tokens", "5", "--tenant", "acme");
+    String[] again = {
+      "governor",
+      "request",
+      "one",
+      "--tokens",
+      "7",
+      "--key",
+      "k",
+      "--priority",
+      "P0_clinical",
+      "--json"
+    };
+    Map<String, Object> queued = queued(again);
+    assertThat(queued)
+        .containsEntry("granted", false)
+        .containsEntry("tokens", 7L)
+        .containsEntry("queuePosition", 1L)
+        .containsEntry("binding", "CONCURRENCY")
+        .containsEntry("priority", "P0_clinical")
+        .containsKeys("remaining", "waitMs", "etaMs", "ticket", "model");
+    String ticket = (String) queued.get("ticket");
+    assertThat(queued(again)).containsEntry("ticket", ticket);
+    Cli shown = server.run("governor", "ticket", ticket);
+    assertThat(shown.exitCode()).isEqualTo(3);
+    assertThat(shown.out())
+        .matches("in line for one: position 1, about .*, short of concurrency\nticket .*\n")
+        .endsWith("ticket " + ticket + "\n");
+    assertThat(server.ok("governor", "cancel", ticket)).isEqualTo("cancelled " + ticket + "\n");
+    assertThat(server.fails(1, "governor", "ticket", ticket)).contains(ticket);
+    assertThat(server.fails(1, "governor", "ticket", ticket, "--wait")).contains(ticket);
+    assertThat(server.fails(1, "governor", "cancel", ticket)).contains(ticket);
+  }
+
+  @Test
+  void request_refused_exitsWith3() {
+    Map<String, Object> refused =
+        queued("governor", "request", "slow", "--tokens", "1001", "--json");
+    assertThat(refused)
+        .containsEntry("granted", false)
+        .containsEntry("reason", "EXCEEDS_CAPACITY")
+        .containsEntry("remaining", 1_000L);
+    Cli text = server.run("governor", "request", "slow", "--tokens", "1001", "--wait");
+    assertThat(text.exitCode()).isEqualTo(3);
+    assertThat(text.out()).startsWith("refused: ").contains("1001");
+    server.ok("governor", "request", "one", "--tokens", "1");
+    Map<String, Object> late =
+        queued(
+            "governor",
+            "request",
+            "one",
+            "--tokens",
+            "1",
+            "--wait",
+            "--deadline",
+            "10ms",
+            "--json");
+    assertThat(late).containsEntry("reason", "DEADLINE");
+  }
+
+  @Test
+  void request_waiting_showsItsPlaceAndIsGrantedInItsTurn() throws Exception {
+    String first = reservation("governor", "request", "one", "--tokens", "5", "--json");
+    CompletableFuture<Cli> waiting =
+        CompletableFuture.supplyAsync(
+            () ->
+                server.run(
+                    new Cli.Setting().answer(""),
+                    "governor",
+                    "request",
+                    "one",
+                    "--tokens",
+                    "6",
+                    "--wait",
+                    "--json"));
+    awaitInLine(1);
+    server.ok("governor", "settle", first, "5");
+    Cli granted = waiting.get(30, TimeUnit.SECONDS);
+    assertThat(granted.exitCode()).isZero();
+    assertThat(granted.json()).containsEntry("granted", true).containsEntry("tokens", 6L);
+    assertThat(granted.err()).startsWith("\rin line for one: position 1, about ").endsWith(" \r");
+    String second = (String) granted.json().get("reservation");
+
+    String ticket =
+        (String) queued("governor", "request", "one", "--tokens", "7", "--json").get("ticket");
+    CompletableFuture<Cli> byTicket =
+        CompletableFuture.supplyAsync(() -> server.run("governor", "ticket", ticket, "--wait"));
+    server.ok("governor", "settle", second, "0");
+    Cli last = byTicket.get(30, TimeUnit.SECONDS);
+    assertThat(last.exitCode()).isZero();
+    assertThat(last.out()).startsWith("granted      7 tokens of one");
+    assertThat(last.err()).isEmpty();
+  }
+
+  @Test
+  void explain_takesNothing() {
+    assertThat(server.ok("governor", "explain", "slow", "--tokens", "600").lines().skip(1))
+        .element(0)
+        .asString()
+        .matches("DIMENSION +AVAILABLE +NEEDED +CAPACITY +WAIT");
+    server.ok("governor", "request", "slow", "--tokens", "600");
+    Cli later = server.run("governor", "explain", "slow", "--tokens", "600");
+    assertThat(later.exitCode()).isEqualTo(3);
+    assertThat(later.outLines()).anyMatch(line -> line.matches("tokens +4\\d\\d +600 +1000 +.*s"));
+    Map<String, Object> json = queued("governor", "explain", "slow", "--tokens", "600", "--json");
+    assertThat(json)
+        .containsOnlyKeys(
+            "model",
+            "priority",
+            "tokens",
+            "verdict",
+            "binding",
+            "queuePosition",
+            "waitMs",
+            "etaMs",
+            "message",
+            "dimensions")
+        .containsEntry("verdict", "QUEUED")
+        .containsEntry("binding", "TOKENS")
+        .containsEntry("queuePosition", 1L);
+    assertThat(bucket("slow").get("metrics").toString()).contains("totalRequests=1,");
+  }
+
+  @Test
+  void status_isATableAndTheSeedsJson() {
+    server.ok("governor", "request", "slow", "--tokens", "1000");
+    List<String> lines = server.ok("governor", "status").lines().toList();
+    assertThat(lines.get(0))
+        .matches(
+            "MODEL +AVAILABLE +CAPACITY +USED % +TOKENS/MIN +RUNNING +IN LINE +ASKED +AT ONCE");
+    assertThat(lines.get(1)).matches("slow +\\d+ +1000 +\\d+\\.\\d\\d +60 +1 +0 +1 +1");
+    assertThat(lines.get(2)).matches("one +1000000 +1000000 +0\\.00 +60000 +0 +0 +0 +0");
+    assertThat(bucket("slow"))
+        .containsOnlyKeys(
+            "capacity",
+            "available",
+            "utilizationPct",
+            "targetTPM",
+            "burstTPM",
+            "refillRate",
+            "lastRefill",
+            "queueLengths",
+            "running",
+            "metrics",
+            "audit",
+            "provider",
+            "alerts")
+        .containsEntry("burstTPM", 1_000L)
+        .containsEntry("targetTPM", 60L)
+        .containsEntry("refillRate", 1.0)
+        .containsEntry("queueLengths", Map.of("P0_clinical", 0L, "P1_user", 0L, "P2_batch", 0L));
+  }
+
+  @Test
+  void feedback_holdsTheModelUp() {
+    assertThat(
+            server.ok(
+                "governor", "feedback", "slow", "--status", "429", "--header", "retry-after=60"))
+        .isEqualTo("told slow\n");
+    assertThat(queued("governor", "request", "slow", "--tokens", "1", "--json"))
+        .containsEntry("binding", "PROVIDER");
+    assertThat(server.json("governor", "feedback", "one", "--status", "200", "--json"))
+        .containsExactly(Map.of("model", "one", "told", true));
+    assertThat(server.fails(1, "governor", "feedback", "nobody", "--status", "429"))
+        .contains("nobody");
+  }
+
+  @Test
+  void reload_saysWhatHasNoEffect() throws Exception {
+    assertThat(server.ok("governor", "reload")).isEqualTo("reloaded\n");
+    Files.writeString(
+        budgets, "{\"models\":{\"slow\":{\"target_tpm\":60,\"burst_tpm\":500,\"max_ctx\":5}}}");
+    assertThat(server.json("governor", "reload", "--json"))
+        .containsExactly(Map.of("withoutEffect", List.of("models.slow.max_ctx")));
+    assertThat(server.ok("governor", "reload"))
+        .isEqualTo("reloaded\nwithout effect: models.slow.max_ctx\n");
+    Files.writeString(budgets, "{\"models\":{\"slow\":{\"target_tpm\":0}}}");
+    assertThat(server.fails(1, "governor", "reload")).contains("target_tpm");
+  }
+
+  @Test
+  void badInput_isWrongUsage() {
+    assertThat(server.fails(2, "governor", "request", "slow")).contains("--tokens");
+    assertThat(server.fails(2, "governor", "request", "--tokens", "1")).contains("MODEL");
+    assertThat(server.fails(2, "governor", "request", "slow", "--tokens", "0"))
+        .contains("tokens must be positive: 0");
+    assertThat(server.fails(2, "governor", "request", "slow", "--tokens", "many"))
+        .contains("it must be a whole number of at most 18 digits: 'many'");
+    assertThat(server.fails(2, "governor", "request", "slow", "--tokens", "1", "--deadline", "0s"))
+        .contains("deadline in milliseconds must be positive: 0");
+    assertThat(server.fails(2, "governor", "request", "slow", "--tokens", "1", "--key", ""))
+        .contains("--key must not be empty");
+    assertThat(server.fails(2, "governor", "settle", "r")).contains("TOKENS");
+    assertThat(server.fails(2, "governor", "feedback", "slow")).contains("--status");
+    assertThat(server.fails(1, "governor", "request", "slow", "--tokens", "1", "--priority", "P9"))
+        .contains("P9");
+    assertThat(server.fails(1, "governor", "request", "nobody", "--tokens", "1"))
+        .contains("nobody");
+    assertThat(Cli.run("governor").exitCode()).isEqualTo(2);
+  }
+
+  @Test
+  void request_toldToEnd_leavesTheLineAtOnce() throws Exception {
+    server.ok("governor", "request", "one", "--tokens", "5");
+    List<String> command = JavaCommand.begin();
+    command.addAll(List.of("-cp", System.getProperty("java.class.path"), Sluice.class.getName()));
+    command.addAll(List.of("governor", "request", "one", "--tokens", "5", "--wait"));
+    ProcessBuilder builder = new ProcessBuilder(command);
+    builder.environment().putAll(server.environment());
+    Process waiting = builder.start();
+    try {
+      awaitInLine(1);
+      // Unlike that of the process itself this leaves its output open.
+      waiting.toHandle().destroy();
+      assertThat(waiting.waitFor(30, TimeUnit.SECONDS)).isTrue();
+      assertThat(waiting.errorReader().lines()).isEmpty();
+      // Much sooner than the five minutes after which nobody is missed.
+      awaitInLine(0);
+    } finally {
+      waiting.destroyForcibly();
+    }
+  }
+}

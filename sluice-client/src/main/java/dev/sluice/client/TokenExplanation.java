@@ -1,0 +1,63 @@
+package dev.sluice.client;
+
+import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
+
+/**
+ * What would become of a request for tokens if it were made now.
+ *
+ * @param model which model would decide; of a route, the one that would be chosen
+ * @param priority its class
+ * @param tokens what would be reserved
+ * @param verdict what would become of it
+ * @param binding what is short, or holds it up
+ * @param position where it would be in line, from 1 over all classes; 0 if not in line
+ * @param retryAfter what it would have to wait if it were alone
+ * @param eta until its turn, if nothing changes
+ * @param message in words
+ * @param parts each dimension that counts for this request, the binding one among them
+ * @since 0.1
+ */
+public record TokenExplanation(
+    String model,
+    String priority,
+    long tokens,
+    Verdict verdict,
+    TokenDimension binding,
+    int position,
+    Duration retryAfter,
+    Duration eta,
+    String message,
+    List<Part> parts) {
+  /** Makes the list immutable. */
+  public TokenExplanation {
+    parts = List.copyOf(parts);
+  }
+
+  /** What would become of it. */
+  public enum Verdict {
+    /** It would go now. */
+    GRANTED,
+    /** It would be in line. */
+    QUEUED,
+    /** It would be refused. */
+    REFUSED
+  }
+
+  /**
+   * How one dimension stands for a request.
+   *
+   * @param dimension which
+   * @param capacity the most there is of it
+   * @param available what there is now; less than 0 after overuse
+   * @param needed what the request takes
+   * @param retryAfter until it is there if nobody else takes any; empty if time alone does not help
+   */
+  public record Part(
+      TokenDimension dimension,
+      long capacity,
+      long available,
+      long needed,
+      Optional<Duration> retryAfter) {}
+}

@@ -1,0 +1,109 @@
+package dev.sluice.client;
+
+import java.time.Duration;
+
+/**
+ * What became of a request for tokens.
+ *
+ * @since 0.1
+ */
+public sealed interface TokenOutcome {
+  /**
+   * Which model; of a route, the one that was chosen.
+   *
+   * @return its name
+   */
+  String model();
+
+  /**
+   * Its class.
+   *
+   * @return its name
+   */
+  String priority();
+
+  /**
+   * Tokens that the model has left.
+   *
+   * @return less than 0 after overuse
+   */
+  long remaining();
+
+  /**
+   * Whether to go.
+   *
+   * @return true if the tokens are reserved
+   */
+  default boolean granted() {
+    return this instanceof Granted;
+  }
+
+  /**
+   * Go: the tokens are reserved, until they are settled.
+   *
+   * @param tokens granted; less than asked for if the model scales by class
+   * @param requestedTokens asked for
+   * @param reservation to be settled with what was used
+   */
+  record Granted(
+      String model,
+      String priority,
+      long tokens,
+      long requestedTokens,
+      long remaining,
+      String reservation)
+      implements TokenOutcome {}
+
+  /**
+   * Not yet: it is in line.
+   *
+   * @param tokens asked for
+   * @param retryAfter what this alone would have to wait for its tokens; no less will do
+   * @param position from 1, over all classes
+   * @param eta until its turn, if nothing changes
+   * @param binding what is short
+   * @param ticket its place in line
+   */
+  record Queued(
+      String model,
+      String priority,
+      long tokens,
+      long remaining,
+      Duration retryAfter,
+      int position,
+      Duration eta,
+      TokenDimension binding,
+      String ticket)
+      implements TokenOutcome {}
+
+  /**
+   * No: it is not in line, and nothing was taken.
+   *
+   * @param tokens asked for
+   * @param reason what kind of no
+   * @param message the rule and the value
+   */
+  record Refused(
+      String model, String priority, long tokens, long remaining, Reason reason, String message)
+      implements TokenOutcome {}
+
+  /** Kinds of no. */
+  enum Reason {
+    /** More than can ever be granted. */
+    EXCEEDS_CAPACITY,
+    /** Too many are in line. */
+    LINE_FULL,
+    /** Its deadline has come before its turn. */
+    DEADLINE,
+    /** Nobody asked for its ticket. */
+    ABANDONED,
+    /** It was told to leave. */
+    CANCELLED,
+    /** Its model or its class is not there any more. */
+    REMOVED,
+    /** The governor was closed. */
+    CLOSED,
+    /** One that only a later client knows. */
+    OTHER
+  }
+}

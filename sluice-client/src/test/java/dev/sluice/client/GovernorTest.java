@@ -1,0 +1,248 @@
+package dev.sluice.client;
+
+import static dev.sluice.client.Failures.assertFails;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.sluice.client.SluiceClientException.Code;
+import dev.sluice.client.TokenOutcome.Granted;
+import dev.sluice.client.TokenOutcome.Queued;
+import dev.sluice.client.TokenOutcome.Reason;
+import dev.sluice.client.TokenOutcome.Refused;
+import dev.sluice.server.SluiceServer;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Each call of the governor once, against a real server. */
+@Timeout(60)
+final class GovernorTest {
+  /** Of {@code slow} hardly anything accrues; {@code one} has one request at a time. */
+  static final String BUDGETS =
+      """
+      {"models": {
+         "slow": {"target_tpm": 60, "burst_tpm": 1000, "allocation": "off"},
+         "one": {"target_tpm": 60000, "burst_tpm": 1000000, "concurrency": 1, "allocation": "off"},
+         "scaled": {"target_tpm": 240000, "burst_tpm": 300000, "allocation": "scale"}},
+       "governor": {"max_line": 3}}
+      """;
+
+  @TempDir Path dir;
+  private SluiceServer server;
+  private SluiceClient client;
+  private Governor governor;
+
+  @BeforeEach
+  void start() throws Exception {
+    server = TestServer.start(dir, 0, BUDGETS);
+    client = SluiceClient.connect("127.0.0.1", server.grpcPort());
+    governor = client.governor();
+  }
+
+  @AfterEach
+  void stop() {
+    client.close();
+    server.close();
+  }
+
+  private Granted granted(TokenRequest request) {
+    TokenOutcome outcome = governor.request(request);
+    assertThat(outcome.granted()).as("%s", outcome).isTrue();
+    return (Granted) outcome;
+  }
+
+  private GovernorStatus.Model model(String name) {
+    return governor.status().models().stream()
+        .filter(each -> each.model().equals(name))
+        .findAny()
+        .orElseThrow();
+  }
+
+  @Test
+  void request_granted_isSettledOnce() {
+    Granted granted = granted(TokenRequest.of("slow", 800).withTenant("acme"));
+    assertThat(granted.model()).isEqualTo("slow");
+    assertThat(granted.priority()).isEqualTo("P1_user");
+    assertThat(granted.tokens()).isEqualTo(800);
+    assertThat(granted.requestedTokens()).isEqualTo(800);
+    assertThat(granted.remaining()).isEqualTo(200);
+    governor.extend(granted.reservation());
+    TokenSettlement settled = governor.settle(granted.reservation(), 300);
+    assertThat(settled.model()).isEqualTo("slow");
+    assertThat(settled.tenant()).isEqualTo("acme");
+    assertThat(settled.requestedTokens()).isEqualTo(800);
+    assertThat(settled.reservedTokens()).isEqualTo(800);
+    assertThat(settled.actualTokens()).isEqualTo(300);
+    // What accrued meanwhile is not refunded as well.
+    assertThat(settled.refundedTokens()).isBetween(490L, 500L);
+    assertThat(settled.overusedTokens()).isZero();
+    assertFails(Code.NOT_FOUND, () -> governor.settle(granted.reservation(), 300));
+    assertFails(Code.NOT_FOUND, () -> governor.extend(granted.reservation()));
+  }
+
+  @Test
+  void request_ofAClassAndWithExpectations_reservesLess() {
+    assertThat(granted(TokenRequest.of("scaled", 10_000).withPriority("P2_batch")))
+        .extracting(Granted::priority, Granted::tokens, Granted::requestedTokens)
+        .containsExactly("P2_batch", 4_000L, 10_000L);
+    assertThat(granted(TokenRequest.of("slow", 900).withExpectedTokens(100)))
+        .extracting(Granted::tokens, Granted::requestedTokens)
+        .containsExactly(100L, 900L);
+  }
+
+  @Test
+  void request_again_findsItsPlaceAndItsGrant() {
+    TokenRequest first = TokenRequest.of("one", 10).withIdempotencyKey("a");
+    Granted granted = granted(first);
+    assertThat(granted(first).reservation()).isEqualTo(granted.reservation());
+    TokenRequest second = TokenRequest.of("one", 20).withIdempotencyKey("b");
+    Queued queued = (Queued) governor.request(second);
+    assertThat(((Queued) governor.request(second)).ticket()).isEqualTo(queued.ticket());
+    assertFails(
+            Code.INVALID_ARGUMENT,
+            () -> governor.request(TokenRequest.of("one", 30).withIdempotencyKey("b")))
+        .contains("idempotency key b");
+  }
+
+  @Test
+  void queued_saysWhereAndWhy_untilItIsCancelled() {
+    Granted granted = granted(TokenRequest.of("slow", 1_000));
+    assertThat(granted.remaining()).isZero();
+    Queued queued = (Queued) governor.request(TokenRequest.of("slow", 120));
+    assertThat(queued.granted()).isFalse();
+    assertThat(queued.position()).isEqualTo(1);
+    assertThat(queued.tokens()).isEqualTo(120);
+    assertThat(queued.binding()).isEqualTo(TokenDimension.TOKENS);
+    assertThat(queued.retryAfter())
+        .isBetween(Duration.ofSeconds(60), Duration.ofSeconds(120))
+        .isEqualTo(queued.eta());
+    Queued behind = (Queued) governor.request(TokenRequest.of("slow", 1).withPriority("P2_batch"));
+    assertThat(behind.position()).isEqualTo(2);
+    assertThat(governor.poll(queued.ticket())).isInstanceOf(Queued.class);
+    assertThat(governor.pollAsync(queued.ticket(), Duration.ofMillis(5)).join())
+        .isInstanceOf(Queued.class);
+    assertThat(model("slow").queueLengths())
+        .containsExactly(
+            Map.entry("P0_clinical", 0), Map.entry("P1_user", 1), Map.entry("P2_batch", 1));
+    governor.cancel(queued.ticket());
+    assertFails(Code.NOT_FOUND, () -> governor.poll(queued.ticket())).contains(queued.ticket());
+    assertFails(Code.NOT_FOUND, () -> governor.cancel(queued.ticket()));
+  }
+
+  @Test
+  void refused_saysWhy() {
+    Refused never = (Refused) governor.request(TokenRequest.of("slow", 1_001));
+    assertThat(never.reason()).isEqualTo(Reason.EXCEEDS_CAPACITY);
+    assertThat(never.message()).contains("1001", "1000");
+    assertThat(never.remaining()).isEqualTo(1_000);
+    granted(TokenRequest.of("one", 1));
+    for (int i = 0; i < 3; i++) {
+      assertThat(governor.request(TokenRequest.of("one", 1))).isInstanceOf(Queued.class);
+    }
+    Refused full = (Refused) governor.request(TokenRequest.of("one", 1));
+    assertThat(full.reason()).isEqualTo(Reason.LINE_FULL);
+  }
+
+  @Test
+  void badInput_namesTheRule() {
+    assertFails(Code.INVALID_ARGUMENT, () -> governor.request(TokenRequest.of("nobody", 1)))
+        .contains("nobody");
+    assertFails(
+            Code.INVALID_ARGUMENT,
+            () -> governor.request(TokenRequest.of("slow", 1).withPriority("P9")))
+        .contains("P9");
+    assertFails(Code.INVALID_ARGUMENT, () -> governor.settle("r", -1)).contains("-1");
+    assertFails(Code.NOT_FOUND, () -> governor.poll("nothing"));
+    assertThatThrownBy(() -> TokenRequest.of("slow", 0))
+        .isInstanceOf(IllegalArgumentException.class)
+        .hasMessage("tokens must be positive: 0");
+    assertThatThrownBy(() -> TokenRequest.of("slow", 1).withDeadline(Duration.ZERO))
+        .hasMessage("deadline in milliseconds must be positive: 0");
+  }
+
+  @Test
+  void explain_saysWhatWouldHappenAndTakesNothing() {
+    TokenExplanation now = governor.explain(TokenRequest.of("slow", 600));
+    assertThat(now.verdict()).isEqualTo(TokenExplanation.Verdict.GRANTED);
+    assertThat(now.position()).isZero();
+    assertThat(model("slow").available()).isEqualTo(1_000);
+    granted(TokenRequest.of("slow", 600));
+    TokenExplanation later = governor.explain(TokenRequest.of("slow", 600));
+    assertThat(later.verdict()).isEqualTo(TokenExplanation.Verdict.QUEUED);
+    assertThat(later.binding()).isEqualTo(TokenDimension.TOKENS);
+    assertThat(later.position()).isEqualTo(1);
+    assertThat(later.eta()).isBetween(Duration.ofSeconds(100), Duration.ofSeconds(200));
+    assertThat(later.message()).isNotBlank();
+    TokenExplanation.Part tokens =
+        later.parts().stream()
+            .filter(part -> part.dimension() == TokenDimension.TOKENS)
+            .findAny()
+            .orElseThrow();
+    assertThat(tokens.capacity()).isEqualTo(1_000);
+    assertThat(tokens.needed()).isEqualTo(600);
+    assertThat(tokens.available()).isBetween(400L, 500L);
+    assertThat(tokens.retryAfter()).isPresent();
+    granted(TokenRequest.of("one", 1));
+    assertThat(governor.explain(TokenRequest.of("one", 1)).parts())
+        .filteredOn(part -> part.dimension() == TokenDimension.CONCURRENCY)
+        .singleElement()
+        .satisfies(part -> assertThat(part.retryAfter()).isEmpty());
+    assertThat(governor.explain(TokenRequest.of("slow", 2_000)).verdict())
+        .isEqualTo(TokenExplanation.Verdict.REFUSED);
+  }
+
+  @Test
+  void status_countsAndLevels() {
+    granted(TokenRequest.of("slow", 900));
+    governor.request(TokenRequest.of("slow", 900));
+    GovernorStatus status = governor.status();
+    assertThat(status.models())
+        .extracting(GovernorStatus.Model::model)
+        .containsExactly("slow", "one", "scaled");
+    GovernorStatus.Model slow = status.models().get(0);
+    assertThat(slow.capacity()).isEqualTo(1_000);
+    assertThat(slow.available()).isBetween(100L, 200L);
+    assertThat(slow.utilizationPct()).matches("[89][0-9]\\.[0-9]{2}");
+    assertThat(slow.targetTpm()).isEqualTo(60);
+    assertThat(slow.refillRate()).isEqualTo(1.0);
+    assertThat(slow.lastRefill()).isBeforeOrEqualTo(status.timestamp());
+    assertThat(slow.running()).isEqualTo(1);
+    assertThat(slow.metrics().totalRequests()).isEqualTo(2);
+    assertThat(slow.metrics().acceptedRequests()).isEqualTo(1);
+    assertThat(slow.metrics().rejectedRequests()).isEqualTo(1);
+    assertThat(slow.metrics().tokensConsumed()).isEqualTo(900);
+    assertThat(slow.audit().errorTokens()).isZero();
+    assertThat(slow.provider().factor()).isEqualTo(1.0);
+    assertThat(slow.alerts()).isEmpty();
+  }
+
+  @Test
+  void feedback_holdsTheNextRequestsUp() {
+    governor.feedback("scaled", 429, Map.of("Retry-After", "30"));
+    Queued queued = (Queued) governor.request(TokenRequest.of("scaled", 100));
+    assertThat(queued.binding()).isEqualTo(TokenDimension.PROVIDER);
+    assertThat(model("scaled").provider().throttled()).isEqualTo(1);
+    assertFails(Code.INVALID_ARGUMENT, () -> governor.feedback("scaled", 99, Map.of()))
+        .contains("99");
+    assertFails(Code.INVALID_ARGUMENT, () -> governor.feedback("nobody", 429, Map.of()));
+  }
+
+  @Test
+  void reload_takesTheFileAsItIsOrNotAtAll() throws Exception {
+    Path file = dir.resolve("token-budget.json");
+    Files.writeString(
+        file, "{\"models\":{\"slow\":{\"target_tpm\":60,\"burst_tpm\":500,\"max_ctx\":5}}}");
+    assertThat(governor.reload()).isEqualTo(List.of("models.slow.max_ctx"));
+    assertThat(governor.status().models()).hasSize(1);
+    Files.writeString(file, "{\"models\":{\"slow\":{\"target_tpm\":-60}}}");
+    assertFails(Code.FAILED_PRECONDITION, () -> governor.reload()).contains("target_tpm");
+    assertThat(model("slow").capacity()).isEqualTo(500);
+  }
+}
