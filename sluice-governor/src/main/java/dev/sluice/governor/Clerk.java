@@ -79,9 +79,6 @@ final class Clerk {
   /** That was all for now; what is to be told is returned. */
   List<News> finish() {
     log.tidy(line, grants, now);
-    if (news.isEmpty()) {
-      return List.of();
-    }
     List<News> told = List.copyOf(news);
     news.clear();
     return told;
@@ -244,6 +241,10 @@ final class Clerk {
         now);
   }
 
+  private Outcome.Refused refused(TokenRequest request, Outcome.Reason reason) {
+    return refused(request, reason, reason.inWords().formatted(rules.ticketPatience()));
+  }
+
   private Outcome.Refused refused(TokenRequest request, Outcome.Reason reason, String message) {
     return new Outcome.Refused(
         model, request.priority(), request.tokens(), line.available(), reason, message);
@@ -295,7 +296,7 @@ final class Clerk {
     Waiting waiting = ticket.waiting;
     if (ticket.decided == null && waiting != null && line.leave(waiting)) {
       tickets.leave(waiting);
-      decide(ticket, refused(ticket.request, why, why.inWords().formatted(rules.ticketPatience())));
+      decide(ticket, refused(ticket.request, why));
     }
   }
 
@@ -444,19 +445,14 @@ final class Clerk {
 
   private void comeAgain(TicketState ticket, long since) {
     TokenRequest request = ticket.request;
-    if (!ranks.containsKey(request.priority())) {
-      decide(ticket, refused(request, Outcome.Reason.REMOVED, Outcome.Reason.REMOVED.inWords()));
-      return;
+    Demand demand = ranks.containsKey(request.priority()) ? demand(request) : null;
+    if (demand == null) {
+      decide(ticket, refused(request, Outcome.Reason.REMOVED));
+    } else if (demand.tokens() > line.largest(demand)) {
+      decide(ticket, refused(request, Outcome.Reason.EXCEEDS_CAPACITY));
+    } else {
+      tickets.place(ticket, line.enter(demand, since));
     }
-    Demand demand = demand(request);
-    if (demand.tokens() > line.largest(demand)) {
-      decide(
-          ticket,
-          refused(
-              request, Outcome.Reason.EXCEEDS_CAPACITY, Outcome.Reason.EXCEEDS_CAPACITY.inWords()));
-      return;
-    }
-    tickets.place(ticket, line.enter(demand, since));
   }
 
   /** Nobody may be in line any more; what was granted can still be settled. */
@@ -464,7 +460,7 @@ final class Clerk {
     for (Waiting waiting : line.inOrder()) {
       TicketState ticket = Objects.requireNonNull(tickets.leave(waiting));
       line.leave(waiting);
-      decide(ticket, refused(ticket.request, why, why.inWords()));
+      decide(ticket, refused(ticket.request, why));
     }
   }
 
