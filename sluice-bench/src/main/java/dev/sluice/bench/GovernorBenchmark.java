@@ -57,6 +57,7 @@ public class GovernorBenchmark {
     TokenRequest[] requests;
     private long asked;
     private long since;
+    private double allowed = PLENTY / 100.0;
 
     @Setup
     public void open() {
@@ -105,7 +106,10 @@ public class GovernorBenchmark {
     public void tune() {
       if (overload > 1) {
         double perSecond = (asked() - asked) * 1e9 / (System.nanoTime() - since);
-        governor.reload(config((long) perSecond / overload));
+        // Half the way, as factors go: what is granted costs more than what is refused, so that
+        // the whole way would swing to and fro.
+        allowed = Math.sqrt(allowed * perSecond / overload);
+        governor.reload(config((long) allowed));
       }
     }
 

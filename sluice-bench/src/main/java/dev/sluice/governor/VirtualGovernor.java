@@ -31,6 +31,11 @@ public final class VirtualGovernor implements AutoCloseable {
               }
 
               @Override
+              public void execute(Runnable action) {
+                VirtualGovernor.this.after(0, action);
+              }
+
+              @Override
               public void close() {
                 due.clear();
               }

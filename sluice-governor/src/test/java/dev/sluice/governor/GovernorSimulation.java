@@ -143,6 +143,11 @@ final class GovernorSimulation {
       }
 
       @Override
+      public void execute(Runnable action) {
+        timer.execute(action);
+      }
+
+      @Override
       public void close() {
         timer.close();
       }

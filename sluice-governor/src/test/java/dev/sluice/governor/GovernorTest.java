@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 
@@ -42,6 +43,55 @@ class GovernorTest {
       assertThat(governor.settle(granted.reservation(), 50)).isPresent();
       assertThat(governor.settle(granted.reservation(), 50)).isEmpty();
       assertThat(governor.extend(granted.reservation())).isFalse();
+    }
+  }
+
+  @Test
+  void callbackThatBlocks_holdsUpNobodyForLong() throws Exception {
+    CountDownLatch free = new CountDownLatch(1);
+    try (Governor governor = Governor.create(config(Map.of("m", off(60_000, 1_000))))) {
+      governor.request("m", 1_000, "P0_clinical");
+      CompletableFuture<Optional<Outcome>> blocks = await(governor, 10);
+      CompletableFuture<Optional<Outcome>> next = await(governor, 10);
+      CompletableFuture<Void> blocked =
+          blocks.thenAccept(
+              outcome -> {
+                try {
+                  free.await();
+                } catch (InterruptedException interrupted) {
+                  Thread.currentThread().interrupt();
+                }
+              });
+      assertThat(next.get(20, TimeUnit.SECONDS)).containsInstanceOf(Outcome.Granted.class);
+      assertThat(blocked).isNotDone();
+      free.countDown();
+      blocked.get(20, TimeUnit.SECONDS);
+    }
+  }
+
+  private static CompletableFuture<Optional<Outcome>> await(Governor governor, long tokens) {
+    Outcome.Queued queued = (Outcome.Queued) governor.request("m", tokens, "P1_user");
+    return governor.await(queued.ticket());
+  }
+
+  @Test
+  void callbacksThatGrantTheNext_doNotGrowTheStack() throws Exception {
+    int turns = 10_000;
+    CountDownLatch left = new CountDownLatch(turns);
+    try (Governor governor = Governor.create(config(Map.of("m", off(60_000_000, 1_000))))) {
+      Outcome.Granted first = (Outcome.Granted) governor.request("m", 1_000, "P0_clinical");
+      for (int i = 0; i < turns; i++) {
+        var unused =
+            await(governor, 1_000)
+                .thenAccept(
+                    turn -> {
+                      // Which is enough for the next.
+                      governor.settle(((Outcome.Granted) turn.orElseThrow()).reservation(), 0);
+                      left.countDown();
+                    });
+      }
+      governor.settle(first.reservation(), 0);
+      assertThat(left.await(30, TimeUnit.SECONDS)).isTrue();
     }
   }
 

@@ -311,6 +311,11 @@ class SeedFlawsTest {
           public void after(long nanos, Runnable action) {}
 
           @Override
+          public void execute(Runnable action) {
+            action.run();
+          }
+
+          @Override
           public void close() {}
         };
     try (Governor governor = Governor.create(Rig.config(Rig.sonnet(Allocation.OFF)), timer)) {
