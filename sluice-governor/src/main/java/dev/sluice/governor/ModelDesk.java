@@ -46,8 +46,7 @@ final class ModelDesk {
 
   /** Does it at this moment; those who were granted something meanwhile are told elsewhere. */
   private <T> T atDesk(Supplier<T> work) {
-    final List<Clerk.News> told;
-    T result;
+    List<Clerk.News> told = List.of();
     lock();
     try {
       if (closed != null) {
@@ -55,19 +54,20 @@ final class ModelDesk {
       }
       long now = timer.now();
       clerk.begin(now);
-      result = work.get();
-      told = clerk.finish();
-      setTimer(now);
+      try {
+        return work.get();
+      } finally {
+        // Also if that was refused: time has gone on.
+        told = clerk.finish();
+        setTimer(now);
+      }
     } catch (UncheckedIOException failure) {
       breakDown(failure);
       throw failure;
     } finally {
       lock.unlock();
+      tell(told);
     }
-    if (!told.isEmpty()) {
-      timer.execute(() -> told.forEach(this::tell));
-    }
-    return result;
   }
 
   /** What is done under the lock takes less than a microsecond, and to be woken up takes ten. */
@@ -118,6 +118,10 @@ final class ModelDesk {
   }
 
   /** Not under the lock, and not by whom it was asked: whoever waits may do anything. */
+  private void tell(List<Clerk.News> told) {
+    told.forEach(each -> timer.execute(() -> tell(each)));
+  }
+
   private void tell(Clerk.News told) {
     boolean heard = false;
     for (CompletableFuture<Optional<Outcome>> waiter : told.waiters()) {

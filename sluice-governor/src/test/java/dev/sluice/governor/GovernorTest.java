@@ -49,10 +49,11 @@ class GovernorTest {
   @Test
   void callbackThatBlocks_holdsUpNobodyForLong() throws Exception {
     CountDownLatch free = new CountDownLatch(1);
-    try (Governor governor = Governor.create(config(Map.of("m", off(60_000, 1_000))))) {
-      governor.request("m", 1_000, "P0_clinical");
-      CompletableFuture<Optional<Outcome>> blocks = await(governor, 10);
-      CompletableFuture<Optional<Outcome>> next = await(governor, 10);
+    ModelBudget slow = off(60, 1_000);
+    try (Governor governor = Governor.create(config(Map.of("m", slow)))) {
+      Outcome.Granted first = (Outcome.Granted) governor.request("m", 1_000, "P0_clinical");
+      CompletableFuture<Optional<Outcome>> blocks = await(governor, 100);
+      CompletableFuture<Optional<Outcome>> next = await(governor, 100);
       CompletableFuture<Void> blocked =
           blocks.thenAccept(
               outcome -> {
@@ -62,6 +63,7 @@ class GovernorTest {
                   Thread.currentThread().interrupt();
                 }
               });
+      governor.settle(first.reservation(), 0);
       assertThat(next.get(20, TimeUnit.SECONDS)).containsInstanceOf(Outcome.Granted.class);
       assertThat(blocked).isNotDone();
       free.countDown();
@@ -78,14 +80,15 @@ class GovernorTest {
   void callbacksThatGrantTheNext_doNotGrowTheStack() throws Exception {
     int turns = 10_000;
     CountDownLatch left = new CountDownLatch(turns);
-    try (Governor governor = Governor.create(config(Map.of("m", off(60_000_000, 1_000))))) {
-      Outcome.Granted first = (Outcome.Granted) governor.request("m", 1_000, "P0_clinical");
+    ModelBudget oneAtATime = off(1_000_000_000, 1_000_000_000).withConcurrency(1);
+    try (Governor governor = Governor.create(config(Map.of("m", oneAtATime)))) {
+      Outcome.Granted first = (Outcome.Granted) governor.request("m", 1, "P0_clinical");
       for (int i = 0; i < turns; i++) {
         var unused =
-            await(governor, 1_000)
+            await(governor, 1)
                 .thenAccept(
                     turn -> {
-                      // Which is enough for the next.
+                      // Which is the turn of the next.
                       governor.settle(((Outcome.Granted) turn.orElseThrow()).reservation(), 0);
                       left.countDown();
                     });

@@ -179,6 +179,16 @@ class LocalBudgetStoreTest {
   }
 
   @Test
+  void requestThatIsRefused_doesNotKeepWhatHasHappenedMeanwhile() {
+    request(of(300_000, P0));
+    TokenRequest late = of(8_000, P1).withDeadline(Duration.ofSeconds(1));
+    CompletableFuture<Optional<Outcome>> waiter = store.await(queued(late).ticket());
+    timer.skip(SECOND);
+    assertThatThrownBy(() -> request(of(1, "P9"))).hasMessageContaining("P9");
+    assertThat(waiter).isDone();
+  }
+
+  @Test
   void refusedWhileTheLineIsFull_isNoTurnOfItsTenant() {
     request(of(300_000, P0));
     for (int i = 0; i < 20; i++) {
