@@ -208,7 +208,8 @@ final class ServeCommandTest {
     }
     assertThat(lines)
         .extracting(line -> line.get("formattedMessage").asText().split(":", 2)[0])
-        .containsExactly("starting", "ready", "draining", "closed");
+        .containsExactly(
+            "starting", "the budget names what has no effect here", "ready", "draining", "closed");
     assertThat(lines)
         .allSatisfy(
             line -> {

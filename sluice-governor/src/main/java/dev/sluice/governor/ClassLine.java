@@ -37,6 +37,7 @@ final class ClassLine {
     final Deque<Waiting> waiting = new ArrayDeque<>();
     long finish;
     boolean aside;
+    long back;
   }
 
   private record Aside(TenantLine tenant, long until) {}
@@ -105,7 +106,11 @@ final class ClassLine {
     TenantLine tenant = lineOf(head);
     heads.remove(head);
     tenant.aside = true;
+    tenant.back = until;
     aside.add(new Aside(tenant, until));
+    if (aside.size() > 2 * tenants.size() + SPARE_TENANTS) {
+      aside.removeIf(each -> !each.tenant().aside || each.until() != each.tenant().back);
+    }
   }
 
   /** Its budget is another than when it stepped aside: it is asked again. */
@@ -114,6 +119,11 @@ final class ClassLine {
     if (tenant != null && tenant.aside) {
       comeBack(tenant);
     }
+  }
+
+  /** Notes of those who stepped aside. */
+  int remembered() {
+    return aside.size();
   }
 
   /** When the first of those aside comes back. */

@@ -76,12 +76,16 @@ final class Clerk {
     endWhatIsOver();
   }
 
-  /** That was all for now; what is to be told is returned. */
-  List<News> finish() {
-    log.tidy(line, grants, now);
+  /** What is to be told of all that was done. */
+  List<News> takeNews() {
     List<News> told = List.copyOf(news);
     news.clear();
     return told;
+  }
+
+  /** What is over need not be kept on the disk. */
+  void tidy() {
+    log.tidy(line, grants, now);
   }
 
   /** When something will be over, or somebody can go. */
@@ -109,8 +113,12 @@ final class Clerk {
     for (TicketState lost = tickets.missed(patience, now);
         lost != null;
         lost = tickets.missed(patience, now)) {
-      giveUp(lost, Outcome.Reason.ABANDONED);
-      giveBack(lost);
+      if (lost.decided == null) {
+        // Who comes late learns why, for as long again.
+        giveUp(lost, Outcome.Reason.ABANDONED);
+      } else {
+        giveBack(lost);
+      }
       ended = true;
     }
     if (ended) {
@@ -180,17 +188,7 @@ final class Clerk {
     if (ticket == null) {
       return null;
     }
-    TokenRequest before = ticket.request;
-    if (before.tokens() != request.tokens() || !before.priority().equals(request.priority())) {
-      throw new IllegalArgumentException(
-          "idempotency key %s must be of one request: it was of %d tokens as %s, not of %d as %s"
-              .formatted(
-                  request.idempotencyKey(),
-                  before.tokens(),
-                  before.priority(),
-                  request.tokens(),
-                  request.priority()));
-    }
+    ticket.requireSame(request);
     return seen(ticket);
   }
 
@@ -283,6 +281,7 @@ final class Clerk {
   private void decide(TicketState ticket, Outcome outcome) {
     ticket.decided = outcome;
     ticket.claimed = !ticket.waiters.isEmpty();
+    ticket.onlyWaited = true;
     if (ticket.claimed) {
       news.add(new News(ticket, outcome, List.copyOf(ticket.waiters)));
       ticket.waiters.clear();
@@ -310,6 +309,7 @@ final class Clerk {
   private Outcome seen(TicketState ticket) {
     Outcome decided = ticket.decided;
     ticket.claimed |= decided != null;
+    ticket.onlyWaited = false;
     tickets.seen(ticket, now);
     return decided == null ? Explaining.standing(ticket, line, now) : decided;
   }
@@ -319,11 +319,7 @@ final class Clerk {
     return Optional.ofNullable(tickets.find(ticket)).map(this::seen);
   }
 
-  /**
-   * Will be told when it is decided, by {@link News}; meanwhile nobody need ask for it.
-   *
-   * @return how it stands; empty if there is no such ticket
-   */
+  /** How it stands; who waits will be told by {@link News}, and need not ask meanwhile. */
   Optional<Outcome> attend(String id, CompletableFuture<Optional<Outcome>> waiter) {
     TicketState ticket = tickets.find(id);
     if (ticket == null) {
@@ -347,8 +343,10 @@ final class Clerk {
 
   /** Those who waited had gone in the same moment: somebody may still come and ask. */
   void unheard(TicketState ticket) {
-    ticket.claimed = false;
-    tickets.seen(ticket, now);
+    if (ticket.onlyWaited) {
+      ticket.claimed = false;
+      tickets.seen(ticket, now);
+    }
   }
 
   /** Of all tickets. */
@@ -440,6 +438,8 @@ final class Clerk {
     for (Waiting waiting : before.inOrder()) {
       comeAgain(Objects.requireNonNull(tickets.leave(waiting)), waiting.since);
     }
+    // What is written was granted by other limits, and cannot be done again by these.
+    log.restate(budget, line, grants, now);
     drain();
   }
 

@@ -32,12 +32,14 @@ final class DeskJournal implements DeskLog {
   private final Journal journal;
   private final String model;
   private final String boot;
+  private String limits;
   private long tidyAt = SMALL_BYTES;
 
-  private DeskJournal(Journal journal, String model, String boot) {
+  private DeskJournal(Journal journal, String model, String boot, String limits) {
     this.journal = journal;
     this.model = model;
     this.boot = boot;
+    this.limits = limits;
   }
 
   /**
@@ -49,11 +51,16 @@ final class DeskJournal implements DeskLog {
   static DeskJournal open(Path file, String boot, Books into, long now) {
     Replay replay = new Replay(into);
     Journal journal = Journal.open(file, replay::read);
-    DeskJournal log = new DeskJournal(journal, into.model(), boot);
+    String limits = into.budget().limits().fingerprint();
+    DeskJournal log = new DeskJournal(journal, into.model(), boot, limits);
     boolean comparable =
-        !boot.isEmpty() && boot.equals(replay.boot) && replay.latest <= now && !journal.wasCut();
+        !boot.isEmpty()
+            && boot.equals(replay.boot)
+            && limits.equals(replay.limits)
+            && replay.latest <= now
+            && !journal.wasCut();
     if (replay.boot != null || journal.wasCut()) {
-      replay.finish(comparable, now);
+      replay.finish(comparable, boot.equals(replay.boot), now);
     }
     log.rewrite(into.line(), into.grants(), now);
     return log;
@@ -122,6 +129,12 @@ final class DeskJournal implements DeskLog {
   }
 
   @Override
+  public void restate(ModelBudget budget, ModelLine line, GrantBook grants, long now) {
+    limits = budget.limits().fingerprint();
+    rewrite(line, grants, now);
+  }
+
+  @Override
   public void tidy(ModelLine line, GrantBook grants, long now) {
     if (journal.bytes() >= tidyAt) {
       rewrite(line, grants, now);
@@ -136,6 +149,7 @@ final class DeskJournal implements DeskLog {
           data.writeInt(VERSION);
           data.writeUTF(boot);
           data.writeUTF(model);
+          data.writeUTF(limits);
           data.writeLong(now);
         });
     Map<String, Meter.Saved> saved = line.levels().save(now);
@@ -187,6 +201,7 @@ final class DeskJournal implements DeskLog {
     private final List<String> classes;
     private long tickets;
     private @Nullable String boot;
+    private @Nullable String limits;
     private long latest = Long.MIN_VALUE;
 
     Replay(Books books) {
@@ -222,6 +237,7 @@ final class DeskJournal implements DeskLog {
       if (!of.equals(books.model())) {
         throw new IOException("it is of model %s, not of %s".formatted(of, books.model()));
       }
+      limits = data.readUTF();
       latest = data.readLong();
       books.line().levels().clock(latest);
     }
@@ -321,14 +337,17 @@ final class DeskJournal implements DeskLog {
     }
 
     /** Everything was read. */
-    void finish(boolean comparable, long now) {
+    void finish(boolean comparable, boolean sameBoot, long now) {
       if (!levels.isEmpty()) {
         books.line().levels().restore(levels, latest);
       }
       if (!comparable) {
         books.line().levels().restart(now);
+      }
+      if (!sameBoot) {
         books.grants().all().forEach(each -> each.endsAt = now + books.life());
       }
+      books.grants().endBy(now + books.life());
     }
   }
 

@@ -18,6 +18,9 @@ interface DeskLog extends AutoCloseable {
         public void extended(Grant grant) {}
 
         @Override
+        public void restate(ModelBudget budget, ModelLine line, GrantBook grants, long now) {}
+
+        @Override
         public void tidy(ModelLine line, GrantBook grants, long now) {}
 
         @Override
@@ -31,6 +34,9 @@ interface DeskLog extends AutoCloseable {
   void ended(String id, long now);
 
   void extended(Grant grant);
+
+  /** From now on other limits hold. */
+  void restate(ModelBudget budget, ModelLine line, GrantBook grants, long now);
 
   /** Is told now and then how everything stands, so that what is over need not be kept. */
   void tidy(ModelLine line, GrantBook grants, long now);

@@ -1,7 +1,10 @@
 package dev.sluice.governor;
 
+import java.util.ArrayList;
 import java.util.Collection;
+import java.util.Comparator;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
@@ -31,7 +34,11 @@ final class GrantBook {
 
   /** None ends later than that. */
   void endBy(long latest) {
-    byId.values().forEach(each -> each.endsAt = Math.min(each.endsAt, latest));
+    List<Grant> all = new ArrayList<>(byId.values());
+    byId.clear();
+    all.forEach(each -> each.endsAt = Math.min(each.endsAt, latest));
+    all.sort(Comparator.comparingLong(each -> each.endsAt));
+    all.forEach(this::add);
   }
 
   /** The one that ends first, if it has ended. */

@@ -1,11 +1,6 @@
 package dev.sluice.governor;
 
-import static java.nio.charset.StandardCharsets.UTF_8;
-
-import java.security.MessageDigest;
-import java.security.NoSuchAlgorithmException;
 import java.security.SecureRandom;
-import java.util.Arrays;
 import java.util.HexFormat;
 
 /**
@@ -29,12 +24,7 @@ final class Ids {
 
   /** What all names of a model have in common. */
   static String tagOf(String model) {
-    try {
-      byte[] hash = MessageDigest.getInstance("SHA-256").digest(model.getBytes(UTF_8));
-      return HEX.formatHex(Arrays.copyOf(hash, TAG_BYTES));
-    } catch (NoSuchAlgorithmException missing) {
-      throw new IllegalStateException(missing);
-    }
+    return Fingerprint.of(model).substring(0, 2 * TAG_BYTES);
   }
 
   String next(char kind) {

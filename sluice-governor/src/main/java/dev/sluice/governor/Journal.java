@@ -70,16 +70,8 @@ final class Journal implements AutoCloseable {
       int start = rest.position();
       int length = rest.getInt();
       int checksum = rest.getInt();
-      if (length < 0 || length > LARGEST_RECORD || length > rest.remaining()) {
-        rest.position(start);
-        break;
-      }
-      if (checksum(all, rest.position(), length) != checksum) {
-        if (length < rest.remaining()) {
-          throw new IllegalStateException(
-              "%s is damaged at byte %d; without it the budgets of its model begin full"
-                  .formatted(file, start));
-        }
+      if (!isWhole(all, rest.position(), length, checksum)) {
+        requireTorn(all, start);
         rest.position(start);
         break;
       }
@@ -90,6 +82,25 @@ final class Journal implements AutoCloseable {
     cut = bytes < all.length;
     channel.truncate(bytes);
     channel.position(bytes);
+  }
+
+  private static boolean isWhole(byte[] all, int from, int length, int checksum) {
+    return length > 0
+        && length <= LARGEST_RECORD
+        && length <= all.length - from
+        && checksum(all, from, length) == checksum;
+  }
+
+  /** What is torn is the last: another record behind it means that something was damaged. */
+  private void requireTorn(byte[] all, int start) {
+    ByteBuffer data = ByteBuffer.wrap(all);
+    for (int at = start + 1; at <= all.length - HEAD_BYTES; at++) {
+      if (isWhole(all, at + HEAD_BYTES, data.getInt(at), data.getInt(at + 4))) {
+        throw new IllegalStateException(
+            "%s is damaged at byte %d; without it the budgets of its model begin full"
+                .formatted(file, start));
+      }
+    }
   }
 
   private static int checksum(byte[] bytes, int from, int length) {

@@ -16,6 +16,7 @@ final class Levels {
   private ModelLimits limits;
   private final Meter tokens;
   private List<Meter> requests = new ArrayList<>();
+  private List<Long> periods = new ArrayList<>();
   private Map<String, Meter> guarantees = new HashMap<>();
   private final Map<String, Meter> tenants = new HashMap<>();
   private int tenantsWorthALook = SPARE_TENANTS;
@@ -46,11 +47,14 @@ final class Levels {
     other.tokens().tune(tokens);
     tokens.slow(factor);
     List<Meter> newRequests = new ArrayList<>();
+    List<Long> newPeriods = new ArrayList<>();
     for (ModelLimits.Rate rate : other.requests()) {
-      int index = newRequests.size();
-      newRequests.add(tuned(index < requests.size() ? requests.get(index) : null, rate, now));
+      int index = periods.indexOf(rate.periodNanos());
+      newRequests.add(tuned(index < 0 ? null : requests.get(index), rate, now));
+      newPeriods.add(rate.periodNanos());
     }
     requests = newRequests;
+    periods = newPeriods;
     Map<String, Meter> newGuarantees = new HashMap<>();
     for (ModelLimits.ClassLimit each : other.classes()) {
       ModelLimits.Rate rate = each.guarantee();
@@ -128,7 +132,7 @@ final class Levels {
       return rate.meter(now);
     }
     Meter meter = rate.meter(emptiedAt);
-    meter.lowerTo(0);
+    meter.empty();
     return meter;
   }
 
@@ -159,7 +163,7 @@ final class Levels {
     Map<String, Meter.Saved> saved = new LinkedHashMap<>();
     saved.put("tokens", tokens.save());
     for (int i = 0; i < requests.size(); i++) {
-      saved.put("requests " + i, requests.get(i).save());
+      saved.put("requests " + periods.get(i), requests.get(i).save());
     }
     guarantees.forEach((name, meter) -> saved.put("class " + name, meter.save()));
     tenants.forEach((name, meter) -> saved.put("tenant " + name, meter.save()));
@@ -182,8 +186,8 @@ final class Levels {
     return switch (words[0]) {
       case "tokens" -> tokens;
       case "requests" -> {
-        int index = Integer.parseInt(words[1]);
-        yield index < requests.size() ? requests.get(index) : null;
+        int index = periods.indexOf(Long.valueOf(words[1]));
+        yield index < 0 ? null : requests.get(index);
       }
       case "class" -> guarantees.get(words[1]);
       case "tenant" -> tenant(words[1], now);
@@ -202,9 +206,9 @@ final class Levels {
   /** Nobody knows how long ago anything was taken: there is nothing left, of anything. */
   void restart(long now) {
     clock(now);
-    tokens.lowerTo(0);
-    requests.forEach(each -> each.lowerTo(0));
-    guarantees.values().forEach(each -> each.lowerTo(0));
+    tokens.empty();
+    requests.forEach(Meter::empty);
+    guarantees.values().forEach(Meter::empty);
     tenants.clear();
     emptied = true;
     emptiedAt = now;

@@ -12,6 +12,7 @@ import java.util.Collections;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Supplier;
@@ -85,27 +86,50 @@ final class LocalBudgetStore implements BudgetStore {
 
   // ---- desks
 
+  /** What may fail comes first: then nothing has changed. */
   private void openDesks(BudgetConfig config) {
+    Map<String, ModelDesk> opened = new LinkedHashMap<>();
+    try {
+      config
+          .models()
+          .forEach(
+              (model, budget) -> {
+                ModelDesk known = everOpened.get(model);
+                if (known != null && known.isClosed()) {
+                  known.close();
+                }
+                if (known == null || known.isClosed()) {
+                  opened.put(model, open(model, budget, config.rules()));
+                }
+              });
+    } catch (RuntimeException failure) {
+      opened.values().forEach(ModelDesk::close);
+      throw failure;
+    }
+    everOpened.putAll(opened);
     Map<String, ModelDesk> byModel = new LinkedHashMap<>();
+    config
+        .models()
+        .forEach(
+            (model, budget) -> {
+              ModelDesk desk = Objects.requireNonNull(everOpened.get(model));
+              if (!opened.containsKey(model)) {
+                desk.reload(budget, config.rules());
+              }
+              byModel.put(model, desk);
+            });
     Map<String, ModelDesk> byTag = new HashMap<>();
-    config.models().forEach((model, budget) -> byModel.put(model, open(model, budget, config)));
     everOpened.forEach((model, desk) -> byTag.put(Ids.tagOf(model), desk));
     desks = new Desks(Collections.unmodifiableMap(byModel), byTag);
   }
 
-  private ModelDesk open(String model, ModelBudget budget, BudgetConfig config) {
-    ModelDesk known = everOpened.get(model);
-    if (known != null) {
-      known.reload(budget, config.rules());
-      return known;
-    }
-    ModelDesk desk = new ModelDesk(model, budget, config.rules(), timer, listener);
+  private ModelDesk open(String model, ModelBudget budget, DeskRules rules) {
+    ModelDesk desk = new ModelDesk(model, budget, rules, timer, listener);
     if (directory != null) {
       Path file = directory.resolve(Ids.tagOf(model) + ".journal");
       String boot = bootId();
       desk.keep((books, now) -> DeskJournal.open(file, boot, books, now));
     }
-    everOpened.put(model, desk);
     return desk;
   }
 
@@ -214,7 +238,7 @@ final class LocalBudgetStore implements BudgetStore {
           openDesks(config);
           before.forEach(
               (model, desk) -> {
-                if (!config.models().containsKey(model)) {
+                if (!config.models().containsKey(model) && !desk.isClosed()) {
                   desk.refuseAll(Outcome.Reason.REMOVED);
                 }
               });
@@ -227,7 +251,9 @@ final class LocalBudgetStore implements BudgetStore {
     return now(
         () -> {
           Map<String, GovernorStatus.Model> buckets = new LinkedHashMap<>();
-          desks.byModel().forEach((model, desk) -> buckets.put(model, desk.status()));
+          desks
+              .byModel()
+              .forEach((model, desk) -> desk.status().ifPresent(now -> buckets.put(model, now)));
           return new GovernorStatus(buckets, Instant.now());
         });
   }

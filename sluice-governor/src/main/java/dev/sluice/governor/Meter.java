@@ -150,6 +150,22 @@ final class Meter {
     return refunded;
   }
 
+  /**
+   * Takes more than what was charged before: what was used beyond it. No more than what lets it owe
+   * twice its capacity, so that one wrong figure does not close it for years.
+   */
+  void overcharge(long tokens) {
+    long most = Math.max(0, 2 * units(capacity) - owed);
+    history.record(owed);
+    owed += Math.min(most, units(tokens));
+  }
+
+  /** Nothing is left, and nothing that was charged before can be refunded. */
+  void empty() {
+    history.record(0);
+    owed = units(capacity);
+  }
+
   /** Makes it hold at most so many tokens; never more than before. */
   void lowerTo(long tokens) {
     owed = Math.max(owed, units(capacity) - units(Math.max(0, tokens)));

@@ -47,6 +47,7 @@ final class ModelDesk {
   /** Does it at this moment; those who were granted something meanwhile are told elsewhere. */
   private <T> T atDesk(Supplier<T> work) {
     List<Clerk.News> told = List.of();
+    List<CompletableFuture<Optional<Outcome>>> failed = List.of();
     lock();
     try {
       if (closed != null) {
@@ -55,18 +56,21 @@ final class ModelDesk {
       long now = timer.now();
       clerk.begin(now);
       try {
-        return work.get();
+        T result = work.get();
+        clerk.tidy();
+        return result;
       } finally {
         // Also if that was refused: time has gone on.
-        told = clerk.finish();
+        told = clerk.takeNews();
         setTimer(now);
       }
     } catch (UncheckedIOException failure) {
-      breakDown(failure);
+      failed = breakDown(failure);
       throw failure;
     } finally {
       lock.unlock();
       tell(told);
+      fail(failed);
     }
   }
 
@@ -90,11 +94,20 @@ final class ModelDesk {
   }
 
   /** What cannot be written down must not be granted. */
-  private void breakDown(UncheckedIOException failure) {
+  private List<CompletableFuture<Optional<Outcome>>> breakDown(UncheckedIOException failure) {
     closed = "model %s is closed: %s".formatted(model, failure.getMessage());
     LOG.error("model {} is closed, nothing is granted any more", model, failure);
-    IllegalStateException over = new IllegalStateException(closed, failure);
-    clerk.waiters().forEach(waiter -> waiter.completeExceptionally(over));
+    return clerk.waiters();
+  }
+
+  private void fail(List<CompletableFuture<Optional<Outcome>>> waiters) {
+    waiters.forEach(
+        waiter ->
+            timer.execute(() -> waiter.completeExceptionally(new IllegalStateException(closed))));
+  }
+
+  boolean isClosed() {
+    return closed != null;
   }
 
   private void setTimer(long now) {
@@ -198,8 +211,9 @@ final class ModelDesk {
     return atDesk(() -> clerk.explain(request));
   }
 
-  GovernorStatus.Model status() {
-    return atDesk(clerk::status);
+  /** Empty if it is closed. */
+  Optional<GovernorStatus.Model> status() {
+    return closed == null ? Optional.of(atDesk(clerk::status)) : Optional.empty();
   }
 
   /** Nothing is decided here any more, and whoever is in line is told so. */

@@ -2,6 +2,7 @@ package dev.sluice.governor;
 
 import java.util.List;
 import java.util.Map;
+import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -41,6 +42,18 @@ record ModelLimits(
    * @param guarantee what it gets whoever else is there; null for nothing
    */
   record ClassLimit(String name, long ceiling, @Nullable Rate guarantee) {}
+
+  /** The same for the same limits, in any process. */
+  String fingerprint() {
+    return Fingerprint.of(
+        List.of(
+            tokens,
+            requests,
+            concurrency,
+            classes,
+            new TreeMap<>(tenants),
+            String.valueOf(otherTenants)));
+  }
 
   @Nullable Rate tenant(String name) {
     Rate own = tenants.get(name);

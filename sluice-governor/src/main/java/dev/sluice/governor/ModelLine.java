@@ -167,10 +167,10 @@ final class ModelLine {
         return true;
       }
       if (held != null && held.by() != Dimension.CLASS) {
-        wakeForGuarantees(now);
-        return false;
+        break;
       }
     }
+    wakeForGuarantees(now);
     return false;
   }
 

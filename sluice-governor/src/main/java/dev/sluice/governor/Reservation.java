@@ -19,7 +19,7 @@ final class Reservation {
 
     void more(long overused) {
       if (meter != null) {
-        meter.charge(overused);
+        meter.overcharge(overused);
       }
     }
 

@@ -3,6 +3,7 @@ package dev.sluice.governor;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Optional;
+import java.util.function.Supplier;
 import java.util.stream.Stream;
 
 /** Chooses among models that are declared equivalent: who can go now, else the shortest wait. */
@@ -35,22 +36,33 @@ final class Router {
 
   private Outcome place(List<TokenRequest> equivalents) {
     for (TokenRequest each : equivalents) {
-      Optional<Outcome> now = Waits.get(store.tryNow(each));
+      Optional<Outcome> now = ifOpen(() -> Waits.get(store.tryNow(each))).flatMap(found -> found);
       if (now.isPresent()) {
         return now.get();
       }
     }
     String best = explain(equivalents).model();
-    return Waits.get(
-        store.request(
-            equivalents.stream().filter(each -> each.model().equals(best)).findFirst().get()));
+    return Waits.get(store.request(equivalents.get(0).withModel(best)));
   }
 
   /** Of the model that would be chosen. */
   Explanation explain(List<TokenRequest> equivalents) {
     return equivalents.stream()
-        .map(each -> Waits.get(store.explain(each)))
-        .min(Comparator.comparing(Explanation::verdict).thenComparingLong(Explanation::etaMs))
-        .orElseThrow();
+        .flatMap(each -> ifOpen(() -> Waits.get(store.explain(each))).stream())
+        .min(
+            Comparator.comparing(Explanation::verdict)
+                // Nobody knows when a slot is free.
+                .thenComparing(each -> each.binding() == Dimension.CONCURRENCY)
+                .thenComparingLong(Explanation::etaMs))
+        .orElseThrow(() -> new IllegalStateException("all models of the route are closed"));
+  }
+
+  /** A model that is closed is not chosen. */
+  private static <T> Optional<T> ifOpen(Supplier<T> question) {
+    try {
+      return Optional.of(question.get());
+    } catch (IllegalStateException closed) {
+      return Optional.empty();
+    }
   }
 }

@@ -29,8 +29,11 @@ final class TicketState {
   /** What came of it; null while it is in line. */
   @Nullable Outcome decided;
 
-  /** Somebody has learnt what came of it. */
+  /** Somebody has learnt what came of it, or will in a moment. */
   boolean claimed;
+
+  /** Nobody but those who wait has learnt it. */
+  boolean onlyWaited;
 
   TicketState(String id, TokenRequest request, long number, long deadline, long now) {
     this.id = id;
@@ -38,6 +41,20 @@ final class TicketState {
     this.number = number;
     this.deadline = deadline;
     this.seenAt = now;
+  }
+
+  /** A key is of one request. */
+  void requireSame(TokenRequest other) {
+    if (request.tokens() != other.tokens() || !request.priority().equals(other.priority())) {
+      throw new IllegalArgumentException(
+          "idempotency key %s must be of one request: it was of %d tokens as %s, not of %d as %s"
+              .formatted(
+                  other.idempotencyKey(),
+                  request.tokens(),
+                  request.priority(),
+                  other.tokens(),
+                  other.priority()));
+    }
   }
 
   /** What makes two requests the same one. */

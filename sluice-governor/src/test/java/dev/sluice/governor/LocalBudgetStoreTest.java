@@ -7,6 +7,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import java.time.Duration;
+import java.util.ArrayDeque;
+import java.util.Deque;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -149,7 +151,8 @@ class LocalBudgetStoreTest {
     assertThat(store.poll(ticket).join()).containsInstanceOf(Outcome.Queued.class);
     store.await(ticket).cancel(false);
     timer.advance(30 * SECOND);
-    assertThat(store.poll(ticket).join()).isEmpty();
+    assertThat(((Outcome.Refused) store.poll(ticket).join().orElseThrow()).reason())
+        .isEqualTo(Outcome.Reason.ABANDONED);
     assertThat(status().queueLengths()).containsEntry(P1, 0);
   }
 
@@ -176,6 +179,34 @@ class LocalBudgetStoreTest {
     assertThat(status().running()).isEqualTo(1);
     assertThat(status().available()).isEqualTo(31 * 4_000);
     assertThat(store.poll(ticket).join()).isEmpty();
+  }
+
+  @Test
+  void grantThatWasPolledAsItsWaiterWent_staysClaimed() {
+    Deque<Runnable> untold = new ArrayDeque<>();
+    VirtualTimer late = VirtualTimer.telling(untold::add);
+    try (BudgetStore slow =
+        LocalBudgetStore.inMemory(late).open(config(Map.of("m", budget)), BudgetListener.NONE)) {
+      slow.request(of(300_000, P0)).join();
+      String ticket = ((Outcome.Queued) slow.request(of(4_000, P1)).join()).ticket();
+      CompletableFuture<Optional<Outcome>> waiter = slow.await(ticket);
+      late.advance(SECOND);
+      // It is granted, and nobody was told yet.
+      waiter.cancel(false);
+      Outcome.Granted claimed = (Outcome.Granted) slow.poll(ticket).join().orElseThrow();
+      untold.forEach(Runnable::run);
+      late.advance(MINUTE);
+      assertThat(slow.settle(claimed.reservation(), 4_000).join()).isPresent();
+    }
+  }
+
+  @Test
+  void oneWrongFigure_closesNoModelForYears() {
+    String reservation = granted(of(1, P1)).reservation();
+    assertThat(store.settle(reservation, 1_000_000_000_000L).join()).isPresent();
+    assertThat(status().available()).isEqualTo(-300_000);
+    timer.advance(75 * SECOND);
+    assertThat(status().available()).isZero();
   }
 
   @Test
@@ -296,6 +327,16 @@ class LocalBudgetStoreTest {
         .hasMessageContaining("model must be one of [other]: m");
     // What was granted can be settled all the same.
     assertThat(store.settle(open, 1).join()).isPresent();
+  }
+
+  @Test
+  void reload_isNoRefillOfRequests() {
+    store.reload(config(Map.of("m", budget.withRequests(0, 100)))).join();
+    for (int i = 0; i < 100; i++) {
+      granted(of(1, P1));
+    }
+    store.reload(config(Map.of("m", budget.withRequests(200, 100)))).join();
+    assertThat(queued(of(1, P1)).binding()).isEqualTo(Dimension.REQUESTS);
   }
 
   @Test

@@ -86,10 +86,10 @@ class ModelDeskTest {
     desk.request(of(300_000, P0));
     String ticket = queued(desk.request(of(4_000, P1))).ticket();
     timer.advance(SECOND);
-    assertThat(desk.status().available()).isZero();
+    assertThat(desk.status().orElseThrow().available()).isZero();
     assertThat(desk.cancel(ticket)).isTrue();
-    assertThat(desk.status().available()).isEqualTo(4_000);
-    assertThat(desk.status().running()).isEqualTo(1);
+    assertThat(desk.status().orElseThrow().available()).isEqualTo(4_000);
+    assertThat(desk.status().orElseThrow().running()).isEqualTo(1);
   }
 
   @Test
@@ -100,12 +100,14 @@ class ModelDeskTest {
     timer.advance(29 * SECOND);
     String later = queued(desk.request(of(1_000, P1))).ticket();
     timer.advance(SECOND);
-    assertThat(desk.status().queueLengths()).isEqualTo(Map.of(P0, 0, P1, 0, P2, 0));
-    assertThat(desk.poll(never)).isEmpty();
-    assertThat(desk.status().available()).isEqualTo(30 * 4_000 - 1_000);
+    assertThat(desk.status().orElseThrow().queueLengths()).isEqualTo(Map.of(P0, 0, P1, 0, P2, 0));
+    Outcome.Refused left = (Outcome.Refused) desk.poll(never).orElseThrow();
+    assertThat(left.reason()).isEqualTo(Outcome.Reason.ABANDONED);
+    assertThat(desk.status().orElseThrow().available()).isEqualTo(30 * 4_000 - 1_000);
     timer.advance(30 * SECOND);
+    assertThat(desk.poll(never)).isEmpty();
     assertThat(desk.poll(later)).isEmpty();
-    assertThat(desk.status().available()).isEqualTo(60 * 4_000);
+    assertThat(desk.status().orElseThrow().available()).isEqualTo(60 * 4_000);
   }
 
   @Test
@@ -131,7 +133,7 @@ class ModelDeskTest {
     timer.advance(SECOND);
     assertThat(((Outcome.Refused) outcome.join().orElseThrow()).reason())
         .isEqualTo(Outcome.Reason.DEADLINE);
-    assertThat(desk.status().available()).isEqualTo(4_000);
+    assertThat(desk.status().orElseThrow().available()).isEqualTo(4_000);
   }
 
   @Test
@@ -142,16 +144,16 @@ class ModelDeskTest {
     Outcome.Queued first = queued(desk.request(request));
     Outcome.Queued again = queued(desk.request(request));
     assertThat(again.ticket()).isEqualTo(first.ticket());
-    assertThat(desk.status().queueLengths()).containsEntry(P1, 1);
+    assertThat(desk.status().orElseThrow().queueLengths()).containsEntry(P1, 1);
     timer.advance(SECOND);
     Outcome.Granted granted = granted(desk.request(request));
     assertThat(granted(desk.request(request))).isEqualTo(granted);
-    assertThat(desk.status().available()).isZero();
+    assertThat(desk.status().orElseThrow().available()).isZero();
     desk.settle(granted.reservation(), 4_000);
     // Another tenant's key is another key; the same after it is settled is a new request.
     queued(desk.request(request));
     queued(desk.request(request.withTenant("other")));
-    assertThat(desk.status().queueLengths()).containsEntry(P1, 2);
+    assertThat(desk.status().orElseThrow().queueLengths()).containsEntry(P1, 2);
     TokenRequest atOnce = of(1, P0).withIdempotencyKey("call-2");
     timer.advance(MINUTE);
     assertThat(granted(desk.request(atOnce))).isEqualTo(granted(desk.request(atOnce)));
@@ -167,7 +169,7 @@ class ModelDeskTest {
     Outcome.Refused refused = (Outcome.Refused) desk.request(of(1_000, P0));
     assertThat(refused.reason()).isEqualTo(Outcome.Reason.LINE_FULL);
     assertThat(refused.message()).contains("20").contains("sonnet");
-    assertThat(desk.status().queueLengths()).isEqualTo(Map.of(P0, 0, P1, 20, P2, 0));
+    assertThat(desk.status().orElseThrow().queueLengths()).isEqualTo(Map.of(P0, 0, P1, 20, P2, 0));
   }
 
   @Test
@@ -188,7 +190,7 @@ class ModelDeskTest {
     assertThat(tooMuch.reason()).isEqualTo(Outcome.Reason.EXCEEDS_CAPACITY);
     assertThat(tooMuch.message()).contains("210000").contains("210001");
     assertThat(desk.request(of(Long.MAX_VALUE, P0))).isInstanceOf(Outcome.Refused.class);
-    assertThat(desk.status().available()).isEqualTo(300_000);
+    assertThat(desk.status().orElseThrow().available()).isEqualTo(300_000);
     assertThat(desk.settle("r0-none", 1)).isEmpty();
   }
 
@@ -199,12 +201,12 @@ class ModelDeskTest {
     assertThat(desk.settle(first, 4_000))
         .contains(new Settlement("sonnet", "", 10_000, 10_000, 4_000, 6_000, 0));
     assertThat(desk.settle(first, 4_000)).isEmpty();
-    assertThat(desk.status().available()).isEqualTo(296_000);
+    assertThat(desk.status().orElseThrow().available()).isEqualTo(296_000);
     String second = granted(desk.request(of(1_000, P1))).reservation();
     assertThat(desk.settle(second, 1_500))
         .contains(new Settlement("sonnet", "", 1_000, 1_000, 1_500, 0, 500));
-    assertThat(desk.status().available()).isEqualTo(294_500);
-    assertThat(desk.status().metrics().tokensConsumed()).isEqualTo(5_500);
+    assertThat(desk.status().orElseThrow().available()).isEqualTo(294_500);
+    assertThat(desk.status().orElseThrow().metrics().tokensConsumed()).isEqualTo(5_500);
   }
 
   @Test
@@ -234,7 +236,7 @@ class ModelDeskTest {
     desk.request(of(400_000, P1));
     timer.advance(15 * SECOND);
     assertThat(waited).isDone();
-    Counts counts = desk.status().metrics();
+    Counts counts = desk.status().orElseThrow().metrics();
     assertThat(counts.totalRequests()).isEqualTo(3);
     assertThat(counts.acceptedRequests()).isEqualTo(1);
     assertThat(counts.rejectedRequests()).isEqualTo(2);
@@ -247,6 +249,6 @@ class ModelDeskTest {
     ModelDesk desk = desk(Allocation.OFF);
     desk.request(of(300_000, P0));
     timer.advance(500 * MS);
-    assertThat(desk.status().available()).isEqualTo(2_000);
+    assertThat(desk.status().orElseThrow().available()).isEqualTo(2_000);
   }
 }

@@ -186,4 +186,30 @@ class ModelLineTest {
     // The next of the highest waits for one of the lowest at the most.
     assertThat(longestGap).isBetween(5 * SECOND, 6 * SECOND + 100 * MS);
   }
+
+  @Test
+  void guarantee_isNotMissed_whileEverybodyWaitsForTheShareOfTheirClass() {
+    List<ModelLimits.ClassLimit> classes = new ArrayList<>(Desk.classes(SONNET, 1, 0.7));
+    classes.add(
+        new ModelLimits.ClassLimit(
+            "last", 120_000, new ModelLimits.Rate(30_000, 24_000, Desk.MINUTE)));
+    Desk desk = new Desk(new ModelLimits(SONNET, List.of(), 0, classes, Map.of(), null));
+    desk.ask(2, 30_000); // what was guaranteed is used up
+    desk.ask(0, 270_000);
+    Waiting last = desk.ask(2, 4_000);
+    desk.advanceTo(10 * SECOND);
+    assertThat(desk.isGranted(last)).isTrue();
+  }
+
+  @Test
+  void tenantsThatStepAsideAgainAndAgain_areNotRemembered() {
+    ClassLine line = new ClassLine();
+    line.add(new Demand("other", 1, 0, 1), 0);
+    for (int i = 0; i < 100_000; i++) {
+      Waiting waiting = line.add(new Demand("t", 1, 0, 1), 0);
+      line.stepAside(waiting, 1_000_000 + i);
+      assertThat(line.leave(waiting)).isTrue();
+    }
+    assertThat(line.remembered()).isLessThan(1_000);
+  }
 }

@@ -68,6 +68,22 @@ class RoutingTest {
   }
 
   @Test
+  void modelWithoutAFreeSlot_isNotTheNearest() {
+    Map<String, ModelBudget> models = new LinkedHashMap<>();
+    models.put("full", ModelBudget.of(60_000, 10_000, Allocation.OFF).withConcurrency(1));
+    models.put("slow", ModelBudget.of(60_000, 10_000, Allocation.OFF));
+    Map<String, List<String>> route = Map.of("any", List.of("full", "slow"));
+    try (Governor other =
+        Governor.create(
+            new BudgetConfig(models, DeskRules.DEFAULTS, HealthRules.DEFAULTS, route, List.of()),
+            new VirtualTimer())) {
+      other.request("full", 1, P1);
+      other.request("slow", 10_000, P1);
+      assertThat(other.request(any(1_000)).model()).isEqualTo("slow");
+    }
+  }
+
+  @Test
   void whatNoneCanEverGrant_isRefused() {
     assertThat(governor.request(any(10_001))).isInstanceOf(Outcome.Refused.class);
     assertThat(governor.explain(any(10_001)).verdict()).isEqualTo(Explanation.Verdict.REFUSED);

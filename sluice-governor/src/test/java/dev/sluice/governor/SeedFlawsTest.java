@@ -268,7 +268,8 @@ class SeedFlawsTest {
           .isEqualTo(Outcome.Reason.DEADLINE);
       rig.timer.advance(25 * SECOND);
       assertThat(rig.status().queueLengths()).isEqualTo(Map.of(P0, 0, P1, 0, P2, 0));
-      assertThat(rig.poll(abandoned)).isEmpty();
+      assertThat(Rig.refused(rig.poll(abandoned).orElseThrow()).reason())
+          .isEqualTo(Outcome.Reason.ABANDONED);
       assertThat(rig.available()).isEqualTo(120_000);
     }
   }

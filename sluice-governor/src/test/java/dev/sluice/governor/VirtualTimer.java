@@ -4,6 +4,7 @@ import java.util.ArrayDeque;
 import java.util.Comparator;
 import java.util.Deque;
 import java.util.PriorityQueue;
+import java.util.concurrent.Executor;
 
 /** Time that goes on when told to, with all that is due meanwhile, in order, on this thread. */
 final class VirtualTimer implements GovernorTimer {
@@ -11,6 +12,7 @@ final class VirtualTimer implements GovernorTimer {
       new PriorityQueue<>(Comparator.comparingLong(Due::at).thenComparingLong(Due::number));
   private final Deque<Runnable> untold = new ArrayDeque<>();
   private boolean telling;
+  private Executor teller = this::tell;
   private long now;
   private long numbers;
 
@@ -20,6 +22,13 @@ final class VirtualTimer implements GovernorTimer {
 
   VirtualTimer(long now) {
     this.now = now;
+  }
+
+  /** Whose callbacks are run by somebody else. */
+  static VirtualTimer telling(Executor teller) {
+    VirtualTimer timer = new VirtualTimer();
+    timer.teller = teller;
+    return timer;
   }
 
   private record Due(long at, long number, Runnable action) {}
@@ -34,9 +43,13 @@ final class VirtualTimer implements GovernorTimer {
     due.add(new Due(now + nanos, numbers++, action));
   }
 
-  /** At once, but one after the other: the stack does not grow. */
   @Override
   public void execute(Runnable action) {
+    teller.execute(action);
+  }
+
+  /** At once, but one after the other: the stack does not grow. */
+  private void tell(Runnable action) {
     untold.add(action);
     if (!telling) {
       telling = true;

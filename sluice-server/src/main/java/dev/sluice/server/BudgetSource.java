@@ -3,6 +3,7 @@ package dev.sluice.server;
 import dev.sluice.governor.BudgetConfig;
 import dev.sluice.governor.BudgetFile;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.nio.file.Path;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
@@ -47,7 +48,10 @@ final class BudgetSource {
       use.accept(next);
       current = next;
       return next;
-    } catch (IOException | IllegalArgumentException refused) {
+    } catch (IOException
+        | UncheckedIOException
+        | IllegalArgumentException
+        | IllegalStateException refused) {
       throw new ApiException(ErrorKind.FAILED_PRECONDITION, String.valueOf(refused.getMessage()));
     }
   }

@@ -163,12 +163,17 @@ final class GovernorApi {
         (name, value) ->
             QueueApi.requireBetween(
                 "the length of a header", name.length() + value.length(), 0, MAX_HEADER_CHARS));
-    governor.feedback(model, new ProviderAnswer(status, headers));
+    ProviderAnswer answer = new ProviderAnswer(status, headers);
+    asking(
+        () -> {
+          governor.feedback(model, answer);
+          return true;
+        });
   }
 
   /** The models that the caller may use; all of them, for admins of everything. */
   GovernorStatus status(Caller caller) {
-    GovernorStatus all = governor.status();
+    GovernorStatus all = asking(governor::status);
     Map<String, GovernorStatus.Model> shown = new LinkedHashMap<>(all.buckets());
     if (!caller.isAdminOfAll()) {
       shown.keySet().removeIf(model -> !caller.may(Kind.GOVERNOR, "model:" + model));
