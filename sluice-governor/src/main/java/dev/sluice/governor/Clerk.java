@@ -310,7 +310,9 @@ final class Clerk {
     Outcome decided = ticket.decided;
     ticket.claimed |= decided != null;
     ticket.onlyWaited = false;
-    tickets.seen(ticket, now);
+    if (!(decided instanceof Outcome.Refused)) {
+      tickets.seen(ticket, now);
+    }
     return decided == null ? Explaining.standing(ticket, line, now) : decided;
   }
 

@@ -147,8 +147,14 @@ final class GovernorServiceTest {
     assertThat(waiting.end().getCode()).isEqualTo(Status.Code.CANCELLED);
     awaitWaiting(0);
     await().until(() -> status("one").getQueueLengths(1).getLength() == 0);
-    TestServer.assertRefused(
-        () -> server.grpc().pollTicket(poll(ticket, 0)), Status.Code.NOT_FOUND, "ticket");
+    // For a while it says why, then nobody knows it.
+    await()
+        .untilAsserted(
+            () ->
+                TestServer.assertRefused(
+                    () -> server.grpc().pollTicket(poll(ticket, 0)),
+                    Status.Code.NOT_FOUND,
+                    "ticket"));
   }
 
   @Test
