@@ -41,6 +41,14 @@ final class Callbacks {
     }
   }
 
+  /** Nobody looks any more: whoever still waits gets a thread of their own. */
+  void close() {
+    for (Runnable next = waiting.poll(); next != null; next = waiting.poll()) {
+      Runnable callback = next;
+      threads.execute(() -> run(callback));
+    }
+  }
+
   private void attend() {
     attending.incrementAndGet();
     threads.execute(this::work);

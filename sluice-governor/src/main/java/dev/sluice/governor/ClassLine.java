@@ -37,7 +37,9 @@ final class ClassLine {
     final Deque<Waiting> waiting = new ArrayDeque<>();
     long finish;
     boolean aside;
-    long back;
+
+    /** Of its newest note among those aside; there is none for the most distant past. */
+    long back = Long.MIN_VALUE;
   }
 
   private record Aside(TenantLine tenant, long until) {}
@@ -84,6 +86,9 @@ final class ClassLine {
   @Nullable Waiting first(long now) {
     for (Aside next = aside.peek(); next != null && next.until() - now <= 0; next = aside.peek()) {
       aside.remove();
+      if (next.tenant().back == next.until()) {
+        next.tenant().back = Long.MIN_VALUE;
+      }
       comeBack(next.tenant());
     }
     return heads.isEmpty() ? null : heads.first();
@@ -106,10 +111,12 @@ final class ClassLine {
     TenantLine tenant = lineOf(head);
     heads.remove(head);
     tenant.aside = true;
-    tenant.back = until;
-    aside.add(new Aside(tenant, until));
+    if (tenant.back != until) {
+      tenant.back = until;
+      aside.add(new Aside(tenant, until));
+    }
     if (aside.size() > 2 * tenants.size() + SPARE_TENANTS) {
-      aside.removeIf(each -> !each.tenant().aside || each.until() != each.tenant().back);
+      aside.removeIf(each -> each.until() != each.tenant().back);
     }
   }
 

@@ -60,9 +60,14 @@ final class DeskJournal implements DeskLog {
             && replay.latest <= now
             && !journal.wasCut();
     if (replay.boot != null || journal.wasCut()) {
-      replay.finish(comparable, boot.equals(replay.boot), now);
+      replay.finish(comparable, !boot.isEmpty() && boot.equals(replay.boot), now);
     }
-    log.rewrite(into.line(), into.grants(), now);
+    try {
+      log.rewrite(into.line(), into.grants(), now);
+    } catch (RuntimeException failure) {
+      journal.close();
+      throw failure;
+    }
     return log;
   }
 
@@ -151,13 +156,16 @@ final class DeskJournal implements DeskLog {
           data.writeUTF(model);
           data.writeUTF(limits);
           data.writeLong(now);
+          Long emptiedAt = line.levels().emptiedAt();
+          data.writeBoolean(emptiedAt != null);
+          data.writeLong(emptiedAt == null ? 0 : emptiedAt);
         });
     Map<String, Meter.Saved> saved = line.levels().save(now);
     // What is written is rounded; from here on both go on from the same.
     line.levels().restore(saved, now);
     saved.forEach((name, level) -> records.add(data -> writeLevel(data, name, level)));
     for (Grant grant : grants.all()) {
-      records.add(data -> writeHeld(data, grant));
+      records.add(data -> writeHeld(data, grant, line.levels()));
     }
     journal.replace(records);
     tidyAt = Math.max(SMALL_BYTES, 2 * journal.bytes());
@@ -177,14 +185,21 @@ final class DeskJournal implements DeskLog {
   }
 
   /** As a grant, with where it was charged: the levels contain it. */
-  private static void writeHeld(DataOutputStream data, Grant grant) throws IOException {
+  private static void writeHeld(DataOutputStream data, Grant grant, Levels levels)
+      throws IOException {
     writeGrant(data, HELD, grant);
     Reservation reservation = grant.reservation;
-    for (Reservation.Charge charge :
-        List.of(reservation.model, reservation.tenant, reservation.guarantee)) {
-      data.writeLong(charge.tokens());
-      data.writeLong(charge.event());
-    }
+    writeCharge(data, reservation.model, true);
+    writeCharge(data, reservation.tenant, levels.isOf(grant.tenant(), reservation.tenant.meter()));
+    Meter guarantee = levels.guarantee(grant.answer.priority());
+    writeCharge(data, reservation.guarantee, guarantee == reservation.guarantee.meter());
+  }
+
+  /** Nothing of it can be refunded to another meter than the one it was charged to. */
+  private static void writeCharge(
+      DataOutputStream data, Reservation.Charge charge, boolean toThisMeter) throws IOException {
+    data.writeLong(toThisMeter ? charge.tokens() : 0);
+    data.writeLong(charge.event());
   }
 
   @Override
@@ -240,6 +255,11 @@ final class DeskJournal implements DeskLog {
       limits = data.readUTF();
       latest = data.readLong();
       books.line().levels().clock(latest);
+      boolean emptied = data.readBoolean();
+      long emptiedAt = data.readLong();
+      if (emptied) {
+        books.line().levels().emptiedAt(emptiedAt);
+      }
     }
 
     private void at(long time) {

@@ -62,6 +62,7 @@ interface GovernorTimer extends AutoCloseable {
       @Override
       public void close() {
         thread.shutdownNow();
+        callbacks.close();
         threads.shutdown();
       }
     };

@@ -157,9 +157,15 @@ final class Journal implements AutoCloseable {
               StandardOpenOption.CREATE,
               StandardOpenOption.TRUNCATE_EXISTING,
               StandardOpenOption.WRITE);
-      long written = writeAll(fresh, frames);
-      fresh.force(true);
-      Files.move(next, file, StandardCopyOption.ATOMIC_MOVE);
+      long written;
+      try {
+        written = writeAll(fresh, frames);
+        fresh.force(true);
+        Files.move(next, file, StandardCopyOption.ATOMIC_MOVE);
+      } catch (IOException failure) {
+        fresh.close();
+        throw failure;
+      }
       channel.close();
       channel = fresh;
       bytes = written;

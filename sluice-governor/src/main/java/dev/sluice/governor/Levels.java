@@ -150,8 +150,20 @@ final class Levels {
     }
   }
 
-  int tenants() {
-    return tenants.size();
+  /** Whether this is the meter of that tenant. */
+  boolean isOf(String name, @Nullable Meter meter) {
+    return meter != null && tenants.get(name) == meter;
+  }
+
+  /** When nobody knew what was left; null if that never was. */
+  @Nullable Long emptiedAt() {
+    return emptied ? emptiedAt : null;
+  }
+
+  /** Nobody knew then: tenants of whom nothing is known had nothing. */
+  void emptiedAt(long then) {
+    emptied = true;
+    emptiedAt = then;
   }
 
   // ---- over a restart
@@ -210,7 +222,6 @@ final class Levels {
     requests.forEach(Meter::empty);
     guarantees.values().forEach(Meter::empty);
     tenants.clear();
-    emptied = true;
-    emptiedAt = now;
+    emptiedAt(now);
   }
 }

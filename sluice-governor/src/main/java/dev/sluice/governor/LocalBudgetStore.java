@@ -31,6 +31,8 @@ final class LocalBudgetStore implements BudgetStore {
   /** Also of models that were removed: what they granted can still be settled. */
   private final Map<String, ModelDesk> everOpened = new HashMap<>();
 
+  private boolean closed;
+
   private volatile Desks desks = new Desks(Map.of(), Map.of());
 
   /** By the name of the model, and by the tag of its tickets and reservations. */
@@ -114,13 +116,24 @@ final class LocalBudgetStore implements BudgetStore {
             (model, budget) -> {
               ModelDesk desk = Objects.requireNonNull(everOpened.get(model));
               if (!opened.containsKey(model)) {
-                desk.reload(budget, config.rules());
+                reload(desk, budget, config.rules());
               }
               byModel.put(model, desk);
             });
     Map<String, ModelDesk> byTag = new HashMap<>();
     everOpened.forEach((model, desk) -> byTag.put(Ids.tagOf(model), desk));
     desks = new Desks(Collections.unmodifiableMap(byModel), byTag);
+  }
+
+  /** One that cannot write it down is closed by that, says so, and holds up no other. */
+  private static void reload(ModelDesk desk, ModelBudget budget, DeskRules rules) {
+    try {
+      desk.reload(budget, rules);
+    } catch (UncheckedIOException broken) {
+      if (!desk.isClosed()) {
+        throw broken;
+      }
+    }
   }
 
   private ModelDesk open(String model, ModelBudget budget, DeskRules rules) {
@@ -232,6 +245,9 @@ final class LocalBudgetStore implements BudgetStore {
   public synchronized CompletableFuture<Void> reload(BudgetConfig config) {
     return now(
         () -> {
+          if (closed) {
+            throw new IllegalStateException("the governor is closed");
+          }
           // Whatever cannot be kept is found before anything is changed.
           config.models().values().forEach(each -> new Levels(each.limits(), timer.now()));
           Map<String, ModelDesk> before = desks.byModel();
@@ -260,6 +276,7 @@ final class LocalBudgetStore implements BudgetStore {
 
   @Override
   public synchronized void close() {
+    closed = true;
     everOpened.values().forEach(ModelDesk::close);
     timer.close();
     if (lock != null) {

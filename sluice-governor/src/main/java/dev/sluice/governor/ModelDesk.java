@@ -54,8 +54,8 @@ final class ModelDesk {
         throw new IllegalStateException(closed);
       }
       long now = timer.now();
-      clerk.begin(now);
       try {
+        clerk.begin(now);
         T result = work.get();
         clerk.tidy();
         return result;
@@ -218,17 +218,24 @@ final class ModelDesk {
 
   /** Nothing is decided here any more, and whoever is in line is told so. */
   void close() {
-    if (closed == null) {
-      refuseAll(Outcome.Reason.CLOSED);
+    try {
+      if (closed == null) {
+        refuseAll(Outcome.Reason.CLOSED);
+      }
+    } catch (UncheckedIOException broken) {
+      LOG.debug("model {} was closed by this", model, broken);
     }
+    List<CompletableFuture<Optional<Outcome>>> left;
     lock.lock();
     try {
       if (closed == null) {
         closed = "the governor is closed";
       }
+      left = clerk.waiters();
       clerk.close();
     } finally {
       lock.unlock();
     }
+    fail(left);
   }
 }

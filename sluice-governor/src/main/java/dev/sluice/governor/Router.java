@@ -25,7 +25,8 @@ final class Router {
     }
     synchronized (locks.get(Math.floorMod(key.hashCode(), LOCKS))) {
       for (TokenRequest each : equivalents) {
-        Optional<Outcome> before = Waits.get(store.find(each));
+        Optional<Outcome> before =
+            ifOpen(() -> Waits.get(store.find(each))).flatMap(found -> found);
         if (before.isPresent()) {
           return before.get();
         }
@@ -42,7 +43,10 @@ final class Router {
       }
     }
     String best = explain(equivalents).model();
-    return Waits.get(store.request(equivalents.get(0).withModel(best)));
+    // Each has its own estimate.
+    TokenRequest chosen =
+        equivalents.stream().filter(each -> each.model().equals(best)).findFirst().orElseThrow();
+    return Waits.get(store.request(chosen));
   }
 
   /** Of the model that would be chosen. */

@@ -369,5 +369,7 @@ class LocalBudgetStoreTest {
     assertThat(((Outcome.Refused) waiting.get(5, TimeUnit.SECONDS).orElseThrow()).reason())
         .isEqualTo(Outcome.Reason.CLOSED);
     assertThatThrownBy(() -> request(of(1, P1))).hasMessageContaining("the governor is closed");
+    assertThatThrownBy(() -> store.reload(config(Map.of("m", budget))).join())
+        .hasMessageContaining("the governor is closed");
   }
 }

@@ -239,6 +239,51 @@ class RestartTest {
   }
 
   @Test
+  void tenantOfWhomNothingIsKnown_hasNothing_afterTwoRestarts() {
+    Path directory = temp.resolve("governor");
+    TokenRequest all = TokenRequest.of("m", 100_000, P1).withTenant("t");
+    BudgetConfig other = BudgetConfig.of(Map.of("m", BUDGET.withConcurrency(5)));
+    VirtualTimer timer = new VirtualTimer();
+    try (BudgetStore store = open(directory, timer)) {
+      assertThat(store.request(all).join()).isInstanceOf(Outcome.Granted.class);
+    }
+    open(directory, timer, other).close();
+    String reservation;
+    try (BudgetStore again = open(directory, timer, other)) {
+      assertThat(again.explain(all).join().verdict()).isEqualTo(Explanation.Verdict.QUEUED);
+      timer.advance(100 * SECOND);
+      Outcome.Granted granted = (Outcome.Granted) again.request(all).join();
+      reservation = granted.reservation();
+    }
+    try (BudgetStore again = open(directory, timer, other)) {
+      assertThat(again.explain(all).join().verdict()).isEqualTo(Explanation.Verdict.QUEUED);
+      again.settle(reservation, 0).join();
+      assertThat(again.explain(all).join().verdict()).isEqualTo(Explanation.Verdict.GRANTED);
+    }
+  }
+
+  @Test
+  void reservationOfBudgetsThatBeganAnew_isNotRefundedThere() {
+    Path directory = temp.resolve("governor");
+    TokenRequest half = TokenRequest.of("m", 50_000, P1).withTenant("t");
+    BudgetConfig other = BudgetConfig.of(Map.of("m", BUDGET.withConcurrency(5)));
+    VirtualTimer timer = new VirtualTimer();
+    String old;
+    try (BudgetStore store = open(directory, timer)) {
+      old = ((Outcome.Granted) store.request(half).join()).reservation();
+    }
+    try (BudgetStore again = open(directory, timer, other)) {
+      timer.advance(100 * SECOND);
+      again.request(half).join();
+      again.request(half).join();
+    }
+    try (BudgetStore again = open(directory, timer, other)) {
+      again.settle(old, 0).join();
+      assertThat(again.explain(half).join().verdict()).isEqualTo(Explanation.Verdict.QUEUED);
+    }
+  }
+
+  @Test
   void reloadThatCannotOpenAModel_changesNothing() throws Exception {
     Path directory = temp.resolve("governor");
     Map<String, ModelBudget> both = new LinkedHashMap<>();

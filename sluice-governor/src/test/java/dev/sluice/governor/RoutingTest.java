@@ -68,6 +68,32 @@ class RoutingTest {
   }
 
   @Test
+  void eachModelOfARoute_hasItsOwnEstimate() {
+    Map<String, ModelBudget> models = new LinkedHashMap<>();
+    models.put("learns", ModelBudget.of(60, 10_000, Allocation.OFF).withEstimateOutput(true));
+    models.put("plain", ModelBudget.of(60_000, 10_000, Allocation.OFF));
+    Map<String, List<String>> route = Map.of("any", List.of("learns", "plain"));
+    try (Governor other =
+        Governor.create(
+            new BudgetConfig(models, DeskRules.DEFAULTS, HealthRules.DEFAULTS, route, List.of()),
+            timer)) {
+      for (int i = 0; i < 30; i++) {
+        Outcome.Granted granted = (Outcome.Granted) other.request("learns", 1_000, P1);
+        other.settle(granted.reservation(), 100);
+        timer.advance(200 * Desk.SECOND);
+      }
+      other.request("learns", 10_000, P1);
+      while (other.request("learns", 1_000, P1) instanceof Outcome.Granted) {
+        // Until nothing is left.
+      }
+      other.request("plain", 10_000, P1);
+      Outcome.Queued queued = (Outcome.Queued) other.request(any(1_000));
+      assertThat(queued.model()).isEqualTo("plain");
+      assertThat(queued.waitMs()).isEqualTo(1_000);
+    }
+  }
+
+  @Test
   void modelWithoutAFreeSlot_isNotTheNearest() {
     Map<String, ModelBudget> models = new LinkedHashMap<>();
     models.put("full", ModelBudget.of(60_000, 10_000, Allocation.OFF).withConcurrency(1));
