@@ -5,10 +5,11 @@ import dev.sluice.client.SluiceClient;
 import dev.sluice.client.SluiceClientException;
 import dev.sluice.client.TokenOutcome;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.atomic.AtomicReference;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 import java.util.function.Consumer;
 import java.util.function.Function;
-import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
@@ -51,6 +52,8 @@ abstract class TokenCommand extends ServerAction {
         "  sluice governor request deepseek-r1 --tokens 5000 --priority P2_batch --json"
       })
   static final class Request extends TokenCommand {
+    private static final int ANSWER_SECONDS = 2;
+
     @Mixin private final TokenOptions options = new TokenOptions();
 
     Request(Surroundings surroundings) {
@@ -63,8 +66,8 @@ abstract class TokenCommand extends ServerAction {
       if (!wait) {
         return say(governor.request(options.request()));
       }
-      AtomicReference<@Nullable String> ticket = new AtomicReference<>();
-      Thread farewell = new Thread(() -> leave(governor, ticket.get()), "sluice-leave");
+      CompletableFuture<String> ticket = new CompletableFuture<>();
+      Thread farewell = new Thread(() -> leave(governor, ticket), "sluice-leave");
       Runtime.getRuntime().addShutdownHook(farewell);
       try {
         return say(
@@ -73,7 +76,7 @@ abstract class TokenCommand extends ServerAction {
                     governor.acquireAsync(
                         options.request(),
                         queued -> {
-                          ticket.set(queued.ticket());
+                          ticket.complete(queued.ticket());
                           progress.accept(queued);
                         })));
       } finally {
@@ -81,14 +84,14 @@ abstract class TokenCommand extends ServerAction {
       }
     }
 
-    /** After Ctrl-C others need not wait until this one is missed. */
-    private static void leave(Governor governor, @Nullable String ticket) {
-      if (ticket != null) {
-        try {
-          governor.cancel(ticket);
-        } catch (SluiceClientException missedSoon) {
-          // The ticket leaves the line by itself.
-        }
+    /** After Ctrl-C others need not wait until this one is missed; its place may be on its way. */
+    private static void leave(Governor governor, CompletableFuture<String> ticket) {
+      try {
+        governor.cancel(ticket.get(ANSWER_SECONDS, TimeUnit.SECONDS));
+      } catch (SluiceClientException | ExecutionException | TimeoutException missedSoon) {
+        // If there is a ticket, it leaves the line by itself.
+      } catch (InterruptedException ending) {
+        Thread.currentThread().interrupt();
       }
     }
 
