@@ -163,7 +163,8 @@ final class GovernorSimulation {
       timer.advance(SETTLING);
       Map<String, Long> before = consumed();
       timer.advance(PHASE - SETTLING);
-      if (LOADS[phase % LOADS.length] >= 2) {
+      // Of twice as much as there is, much is given back or up again.
+      if (LOADS[phase % LOADS.length] >= 5) {
         long allowed = TARGET * (PHASE - SETTLING) / Desk.MINUTE;
         for (String model : List.of(PLAIN, SHARED)) {
           long admitted = consumed().get(model) - before.get(model);

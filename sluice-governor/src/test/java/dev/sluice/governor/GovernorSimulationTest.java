@@ -36,7 +36,7 @@ class GovernorSimulationTest {
       requireBoundedWaits(day);
       // No more than there is to wake up for.
       assertThat(day.timersSet).isLessThan(day.calls.size());
-      assertThat(day.utilization).hasSize(12);
+      assertThat(day.utilization).hasSize(8);
       assertThat(day.utilization.values()).as("%s", day.utilization).allMatch(each -> each >= 0.99);
     }
   }
