@@ -296,7 +296,7 @@ final class DeskJournal implements DeskLog {
               charges[0],
               charges[1],
               charges[2]);
-      books.line().resume(reservation);
+      books.line().resume();
       add(record, reservation);
     }
 

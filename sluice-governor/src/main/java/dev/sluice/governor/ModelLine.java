@@ -101,10 +101,6 @@ final class ModelLine {
     }
   }
 
-  double factor() {
-    return levels.factor();
-  }
-
   // ---- asking
 
   /** The most that one request of this may ask for. */
@@ -472,8 +468,8 @@ final class ModelLine {
 
   // ---- over a restart
 
-  /** It was granted before, and is not settled. */
-  void resume(Reservation reservation) {
+  /** Something was granted before, and is not settled. */
+  void resume() {
     running++;
   }
 

@@ -15,7 +15,6 @@ import org.junit.jupiter.params.provider.MethodSource;
 
 /** Hours of mixed load at a virtual time: what must hold, seen from outside. */
 class GovernorSimulationTest {
-
   /** One for every five hundred of the random runs elsewhere, which are shorter. */
   private static final int SEEDS = Math.max(1, Integer.getInteger("sluice.seeds", 1_500) / 500);
 
