@@ -1,5 +1,7 @@
 package dev.sluice;
 
+import static dev.sluice.Preconditions.requirePositive;
+
 import java.time.Duration;
 
 /**
@@ -71,5 +73,45 @@ public sealed interface Decision {
      * @return tokens, 0 for a bucket that denies everything
      */
     long capacity();
+  }
+
+  /**
+   * A grant.
+   *
+   * @param remaining whole tokens left
+   * @return the decision
+   */
+  static Granted granted(long remaining) {
+    return new Decisions.Grant(remaining);
+  }
+
+  /**
+   * A denial that time ends.
+   *
+   * @param retryAfterNanos how long until the tokens are there, at least 1
+   * @return the decision
+   */
+  static Denied denied(long retryAfterNanos) {
+    return new Decisions.Denial(requirePositive("retryAfterNanos", retryAfterNanos));
+  }
+
+  /**
+   * A denial that time does not end.
+   *
+   * @param missing tokens missing
+   * @return the decision
+   */
+  static Depleted depleted(long missing) {
+    return new Decisions.Depletion(missing);
+  }
+
+  /**
+   * A denial for ever.
+   *
+   * @param capacity the most that can be granted at once
+   * @return the decision
+   */
+  static Impossible impossible(long capacity) {
+    return new Decisions.Impossibility(capacity);
   }
 }

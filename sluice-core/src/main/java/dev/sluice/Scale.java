@@ -3,9 +3,6 @@ package dev.sluice;
 import static dev.sluice.BucketMath.HORIZON_UNITS;
 import static dev.sluice.BucketMath.MAX_DEBT_UNITS;
 
-import java.math.BigDecimal;
-import java.math.BigInteger;
-
 /**
  * A limit in units: how tokens and time map onto the axis on which a bucket reckons.
  *
@@ -30,23 +27,15 @@ record Scale(
   /** An epoch must last at least about a second, or the bucket would move it all the time. */
   private static final long MAX_UNITS_PER_NANO = 1L << 30;
 
-  /** Without exact units a bucket may run slower than configured by this part of its rate. */
-  private static final BigInteger MAX_ERROR_DIVISOR = BigInteger.valueOf(1_000_000);
-
-  private static final BigInteger MAX_CAPACITY_UNITS = BigInteger.valueOf(MAX_DEBT_UNITS);
+  private static final LimitUnits.Grain GRAIN =
+      new LimitUnits.Grain(1, MAX_DEBT_UNITS, MAX_UNITS_PER_NANO);
 
   static Scale of(Limit limit) {
-    if (limit instanceof Limit.Balanced balanced) {
-      BigInteger period = BigInteger.valueOf(balanced.refillPeriod().toNanos());
-      return even(limit, BigInteger.valueOf(balanced.refillTokens()), period);
-    }
-    if (limit instanceof Limit.Rate rate && rate.perSecond() > 0) {
-      return even(limit, BigDecimal.valueOf(rate.perSecond()));
-    }
     if (limit instanceof Limit.Strict strict) {
       return strict(strict);
     }
-    return scale(limit, 1, 0, 1, limit.capacity());
+    LimitUnits units = LimitUnits.of(limit, GRAIN);
+    return scale(limit, units.unitsPerToken(), units.unitsPerStep(), 1, units.capacityUnits());
   }
 
   private static Scale scale(
@@ -66,63 +55,6 @@ record Scale(
           "limit is out of range: at most 2^30 tokens a nanosecond: " + limit);
     }
     return scale;
-  }
-
-  private static Scale even(Limit limit, BigDecimal perSecond) {
-    BigInteger second = BigInteger.valueOf(1_000_000_000);
-    BigInteger power = BigInteger.TEN.pow(Math.abs(perSecond.scale()));
-    return perSecond.scale() >= 0
-        ? even(limit, perSecond.unscaledValue(), second.multiply(power))
-        : even(limit, perSecond.unscaledValue().multiply(power), second);
-  }
-
-  /* For A tokens per T ns and g = gcd(A, T): A/g units per ns and T/g units per token are exact. */
-  private static Scale even(Limit limit, BigInteger tokens, BigInteger periodNanos) {
-    BigInteger gcd = tokens.gcd(periodNanos);
-    BigInteger perNano = tokens.divide(gcd);
-    if (perNano.compareTo(BigInteger.valueOf(MAX_UNITS_PER_NANO)) <= 0) {
-      BigInteger cost = periodNanos.divide(gcd);
-      if (fits(limit, cost)) {
-        return even(limit, cost, perNano.longValueExact());
-      }
-    }
-    return nearest(limit, tokens, periodNanos);
-  }
-
-  /* Powers of two per ns, dearer tokens: slower than configured by less than one unit per token. */
-  private static Scale nearest(Limit limit, BigInteger tokens, BigInteger periodNanos) {
-    for (long perNano = MAX_UNITS_PER_NANO; perNano > 0; perNano >>= 1) {
-      BigInteger wanted = periodNanos.multiply(BigInteger.valueOf(perNano));
-      BigInteger cost = wanted.add(tokens).subtract(BigInteger.ONE).divide(tokens);
-      BigInteger error = cost.multiply(tokens).subtract(wanted);
-      boolean accurate = error.multiply(MAX_ERROR_DIVISOR).compareTo(wanted) <= 0;
-      if (accurate && fits(limit, cost)) {
-        return even(limit, cost, perNano);
-      }
-    }
-    throw new IllegalArgumentException(
-        "limit is out of range: a bucket must fill within 109 years and its rate be expressible to"
-            + " 1e-6 in at most 2^30 units a nanosecond: "
-            + limit);
-  }
-
-  private static Scale even(Limit limit, BigInteger unitsPerToken, long unitsPerNano) {
-    long capacityUnits = capacityUnits(limit, unitsPerToken).longValueExact();
-    return scale(limit, unitsPerToken.longValueExact(), unitsPerNano, 1, capacityUnits);
-  }
-
-  private static boolean fits(Limit limit, BigInteger unitsPerToken) {
-    return unitsPerToken.compareTo(MAX_CAPACITY_UNITS) <= 0
-        && capacityUnits(limit, unitsPerToken).compareTo(MAX_CAPACITY_UNITS) <= 0;
-  }
-
-  /** Rounded down: against the caller. */
-  private static BigInteger capacityUnits(Limit limit, BigInteger unitsPerToken) {
-    BigDecimal tokens =
-        limit instanceof Limit.Rate rate
-            ? BigDecimal.valueOf(rate.burst())
-            : BigDecimal.valueOf(limit.capacity());
-    return tokens.multiply(new BigDecimal(unitsPerToken)).toBigInteger();
   }
 
   /** The most whole tokens a bucket holds. */

@@ -1,5 +1,7 @@
 package dev.sluice;
 
+import static dev.sluice.Preconditions.requirePositive;
+
 import java.time.Duration;
 
 /**
@@ -81,5 +83,47 @@ public sealed interface ThrottleDecision {
      * @return tokens; below 1 for a key that grants nothing
      */
     double burst();
+  }
+
+  /**
+   * A grant of all keys.
+   *
+   * @return the decision; always the same
+   */
+  static Granted granted() {
+    return ThrottleDecisions.GRANT;
+  }
+
+  /**
+   * A denial that time ends.
+   *
+   * @param bindingKey the key that needs the longest
+   * @param retryAfterNanos how long until it can be granted, at least 1
+   * @return the decision
+   */
+  static Denied denied(String bindingKey, long retryAfterNanos) {
+    return new ThrottleDecisions.Denial(
+        bindingKey, requirePositive("retryAfterNanos", retryAfterNanos));
+  }
+
+  /**
+   * A denial that time does not end.
+   *
+   * @param bindingKey the key that is used up
+   * @return the decision
+   */
+  static Depleted depleted(String bindingKey) {
+    return new ThrottleDecisions.Depletion(bindingKey);
+  }
+
+  /**
+   * A denial for ever.
+   *
+   * @param bindingKey the key that cannot hold as many tokens
+   * @param burst the most it holds
+   * @return the decision
+   */
+  static Impossible impossible(String bindingKey, double burst) {
+    return new ThrottleDecisions.Impossibility(bindingKey, burst);
   }
 }

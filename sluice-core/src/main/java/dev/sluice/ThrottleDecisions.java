@@ -2,7 +2,7 @@ package dev.sluice;
 
 /** The decisions a throttle makes. */
 final class ThrottleDecisions {
-  static final ThrottleDecision GRANT = new Grant();
+  static final Grant GRANT = new Grant();
 
   private ThrottleDecisions() {}
 
