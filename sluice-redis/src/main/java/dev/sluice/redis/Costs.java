@@ -1,0 +1,42 @@
+package dev.sluice.redis;
+
+import java.util.Collection;
+import java.util.LinkedHashMap;
+import java.util.Map;
+
+/** What a request costs, by key. */
+final class Costs {
+  private Costs() {}
+
+  static Map<String, Long> ofOne(Collection<String> keys) {
+    Map<String, Long> costs = new LinkedHashMap<>();
+    for (String key : keys) {
+      costs.put(requireKey(key), 1L);
+    }
+    return costs;
+  }
+
+  static void require(Map<String, Long> costs) {
+    costs.forEach(
+        (key, cost) -> {
+          requireKey(key);
+          if (cost < 1) {
+            throw new IllegalArgumentException("cost must be positive: cost=" + cost);
+          }
+        });
+  }
+
+  static String requireKey(String key) {
+    if (key.isEmpty()) {
+      throw new IllegalArgumentException("key must not be empty: key=\"\"");
+    }
+    return key;
+  }
+
+  static long requireTokens(long tokens) {
+    if (tokens < 0) {
+      throw new IllegalArgumentException("tokens must not be negative: tokens=" + tokens);
+    }
+    return tokens;
+  }
+}

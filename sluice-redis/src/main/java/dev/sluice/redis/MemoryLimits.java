@@ -1,0 +1,43 @@
+package dev.sluice.redis;
+
+import dev.sluice.Limit;
+import dev.sluice.Throttle;
+import dev.sluice.TokenBucket;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+
+/** Limits of this process alone: what there is without Redis. */
+final class MemoryLimits implements SharedLimits {
+  private final Map<String, MemoryBucket> buckets = new ConcurrentHashMap<>();
+  private final MemoryThrottle throttle = new MemoryThrottle(Throttle.create());
+
+  MemoryLimits(RememberedRules remembered) {
+    for (Rule rule : remembered.rules()) {
+      throttle.restore(rule);
+    }
+  }
+
+  @Override
+  public SharedBucket bucket(String name, Limit limit, LimiterOptions options) {
+    Costs.requireKey(name);
+    MemoryBucket bucket =
+        buckets.computeIfAbsent(name, absent -> new MemoryBucket(absent, TokenBucket.of(limit)));
+    bucket.bucket().reconfigure(limit);
+    return bucket;
+  }
+
+  @Override
+  public SharedThrottle throttle(LimiterOptions options) {
+    return throttle;
+  }
+
+  @Override
+  public LimitsStatus status() {
+    return new LimitsStatus(true, 1, 0, 0, 0, 0, 0, 0, 0, 0);
+  }
+
+  @Override
+  public void close() {
+    // Nothing is open.
+  }
+}

@@ -1,0 +1,71 @@
+package dev.sluice.redis;
+
+import io.lettuce.core.RedisURI;
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * Where Redis is.
+ *
+ * @param uris one, or several nodes of a cluster
+ * @param cluster whether it is a cluster
+ */
+record RedisAddress(List<RedisURI> uris, boolean cluster) {
+  private static final String CLUSTER = "redis-cluster://";
+  private static final String TLS_CLUSTER = "rediss-cluster://";
+  private static final List<String> SCHEMES =
+      List.of("redis://", "rediss://", "redis-sentinel://", "rediss-sentinel://");
+
+  static RedisAddress parse(String url) {
+    String text = url.strip();
+    try {
+      if (text.startsWith(CLUSTER)) {
+        return cluster("redis://", text.substring(CLUSTER.length()));
+      }
+      if (text.startsWith(TLS_CLUSTER)) {
+        return cluster("rediss://", text.substring(TLS_CLUSTER.length()));
+      }
+      if (SCHEMES.stream().anyMatch(text::startsWith)) {
+        return new RedisAddress(List.of(RedisURI.create(text)), false);
+      }
+    } catch (IllegalArgumentException malformed) {
+      // Without the URL and without the cause, which quotes it: it may hold a password.
+      throw malformed();
+    }
+    throw malformed();
+  }
+
+  private static IllegalArgumentException malformed() {
+    return new IllegalArgumentException(
+        "the URL of Redis must be redis://, rediss://, redis-sentinel://, redis-cluster:// or"
+            + " rediss-cluster:// with a host");
+  }
+
+  /** User and password stand before the first host and hold for all. */
+  private static RedisAddress cluster(String scheme, String rest) {
+    int at = rest.lastIndexOf('@');
+    String login = rest.substring(0, at + 1);
+    List<RedisURI> nodes = new ArrayList<>();
+    for (String host : rest.substring(at + 1).split(",", -1)) {
+      nodes.add(RedisURI.create(scheme + login + host));
+    }
+    return new RedisAddress(List.copyOf(nodes), true);
+  }
+
+  /** Without user and password. */
+  @Override
+  public String toString() {
+    return uris.stream()
+        .map(uri -> uri.getSentinels().isEmpty() ? where(uri) : "sentinels of " + masterOf(uri))
+        .toList()
+        .toString();
+  }
+
+  private static String where(RedisURI uri) {
+    return uri.getHost() + ":" + uri.getPort();
+  }
+
+  private static String masterOf(RedisURI uri) {
+    return String.valueOf(uri.getSentinelMasterId());
+  }
+}

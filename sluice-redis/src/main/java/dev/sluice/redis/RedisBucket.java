@@ -1,0 +1,56 @@
+package dev.sluice.redis;
+
+import dev.sluice.Decision;
+import dev.sluice.Limit;
+import dev.sluice.TokenBucket;
+import java.time.Duration;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+
+/** A bucket in Redis. */
+record RedisBucket(String name, TokenBucket bucket) implements SharedBucket {
+  @Override
+  public Limit limit() {
+    return bucket.limit();
+  }
+
+  @Override
+  public CompletableFuture<Boolean> tryConsume(long tokens) {
+    return Answers.now(bucket.tryConsume(tokens));
+  }
+
+  @Override
+  public CompletableFuture<Decision> decide(long tokens) {
+    return Answers.now(bucket.decide(tokens));
+  }
+
+  @Override
+  public CompletableFuture<Decision> peek(long tokens) {
+    return Answers.now(bucket.peek(tokens));
+  }
+
+  @Override
+  public CompletableFuture<Long> available() {
+    return Answers.now(bucket.available());
+  }
+
+  @Override
+  public CompletableFuture<Optional<Duration>> timeToFull() {
+    return Answers.now(bucket.timeToFull());
+  }
+
+  @Override
+  public CompletableFuture<Void> replenish(long tokens) {
+    return Answers.after(() -> bucket.replenish(tokens));
+  }
+
+  @Override
+  public CompletableFuture<Void> reset() {
+    return Answers.after(bucket::reset);
+  }
+
+  @Override
+  public CompletableFuture<Void> reconfigure(Limit limit) {
+    return Answers.after(() -> bucket.reconfigure(limit));
+  }
+}

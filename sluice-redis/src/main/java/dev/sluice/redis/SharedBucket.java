@@ -1,0 +1,247 @@
+package dev.sluice.redis;
+
+import dev.sluice.Decision;
+import dev.sluice.Limit;
+import dev.sluice.TokenBucket;
+import java.time.Duration;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+
+/**
+ * A token bucket that a fleet shares; what {@link TokenBucket} promises, over all its nodes.
+ *
+ * <p>In every window of length w all nodes together are granted at most {@code capacity + rate ·
+ * w}, counted in the time of the Redis server. The grid of a {@link Limit.Strict} starts at the
+ * Unix epoch of that time. A bucket whose key is lost, by a restart without data or a failover,
+ * starts full: each such loss grants at most one capacity more.
+ *
+ * <p>Thread-safe. No future takes longer than the time-out of its {@link SharedLimits}: if Redis
+ * does not answer, decisions follow the {@link OutagePolicy} and everything else fails with {@link
+ * LimitsUnavailableException}. Futures complete on a thread of the library; dependents that block
+ * belong on an executor of their own.
+ *
+ * @since 0.1
+ */
+public sealed interface SharedBucket permits MemoryBucket, RedisBucket {
+
+  /**
+   * What the fleet calls it.
+   *
+   * @return the name
+   */
+  String name();
+
+  /**
+   * What it allows, as far as this node knows.
+   *
+   * @return the present limit
+   */
+  Limit limit();
+
+  /**
+   * Takes one token if it is there.
+   *
+   * @return whether it was
+   */
+  default CompletableFuture<Boolean> tryConsume() {
+    return tryConsume(1);
+  }
+
+  /**
+   * Takes {@code tokens} if all are there; else takes nothing.
+   *
+   * @param tokens how many; 0 is always granted
+   * @return whether they were there
+   * @throws IllegalArgumentException if {@code tokens} is negative
+   */
+  CompletableFuture<Boolean> tryConsume(long tokens);
+
+  /**
+   * Takes {@code tokens} if all are there and says what is left; else says when to come back, to
+   * the microsecond.
+   *
+   * @param tokens how many; 0 is always granted
+   * @return the decision
+   * @throws IllegalArgumentException if {@code tokens} is negative
+   */
+  CompletableFuture<Decision> decide(long tokens);
+
+  /**
+   * What {@link #decide} would answer now; takes nothing.
+   *
+   * @param tokens how many
+   * @return the decision
+   * @throws IllegalArgumentException if {@code tokens} is negative
+   */
+  CompletableFuture<Decision> peek(long tokens);
+
+  /**
+   * Whole tokens there now; those out on lease are not.
+   *
+   * @return tokens, from 0 to the capacity
+   */
+  CompletableFuture<Long> available();
+
+  /**
+   * How long until the bucket is full if nobody touches it.
+   *
+   * @return zero if it is full; empty if time alone will not fill it
+   */
+  CompletableFuture<Optional<Duration>> timeToFull();
+
+  /**
+   * Adds tokens, up to the capacity.
+   *
+   * @param tokens how many, not negative
+   * @return completes when they are there
+   * @throws IllegalArgumentException if {@code tokens} is negative
+   */
+  CompletableFuture<Void> replenish(long tokens);
+
+  /**
+   * Returns tokens that were consumed and not used; not window-safe, see {@link
+   * TokenBucket#refund}.
+   *
+   * @param tokens how many, not negative; what exceeds the capacity is lost
+   * @return completes when they are there
+   * @throws IllegalArgumentException if {@code tokens} is negative
+   */
+  default CompletableFuture<Void> refund(long tokens) {
+    return replenish(tokens);
+  }
+
+  /**
+   * Fills the bucket, but for what is out on lease.
+   *
+   * @return completes when it is full
+   */
+  CompletableFuture<Void> reset();
+
+  /**
+   * Changes the limit for the whole fleet; the tokens stay, up to the new capacity.
+   *
+   * <p>Holds at once where it is called, and everywhere within about a second. It outlasts the
+   * limits in the code of other nodes, until the next change.
+   *
+   * @param limit the new limit
+   * @return completes when the fleet has it
+   * @throws IllegalArgumentException if no exact units fit the limit; nothing changes
+   */
+  CompletableFuture<Void> reconfigure(Limit limit);
+
+  /**
+   * The same bucket for callers that wait for each answer.
+   *
+   * @return the view
+   */
+  default Blocking blocking() {
+    return new Blocking(this);
+  }
+
+  /** A bucket whose methods return when they are answered, which is within its time-out. */
+  final class Blocking {
+    private final SharedBucket bucket;
+
+    Blocking(SharedBucket bucket) {
+      this.bucket = bucket;
+    }
+
+    /**
+     * {@link SharedBucket#tryConsume()}.
+     *
+     * @return whether the token was there
+     */
+    public boolean tryConsume() {
+      return tryConsume(1);
+    }
+
+    /**
+     * {@link SharedBucket#tryConsume(long)}.
+     *
+     * @param tokens how many
+     * @return whether they were there
+     */
+    public boolean tryConsume(long tokens) {
+      return Answers.await(bucket.tryConsume(tokens));
+    }
+
+    /**
+     * {@link SharedBucket#decide}.
+     *
+     * @param tokens how many
+     * @return the decision
+     */
+    public Decision decide(long tokens) {
+      return Answers.await(bucket.decide(tokens));
+    }
+
+    /**
+     * {@link SharedBucket#peek}.
+     *
+     * @param tokens how many
+     * @return the decision
+     */
+    public Decision peek(long tokens) {
+      return Answers.await(bucket.peek(tokens));
+    }
+
+    /**
+     * {@link SharedBucket#available}.
+     *
+     * @return tokens
+     * @throws LimitsUnavailableException if Redis does not answer
+     */
+    public long available() {
+      return Answers.await(bucket.available());
+    }
+
+    /**
+     * {@link SharedBucket#timeToFull}.
+     *
+     * @return zero if it is full; empty if time alone will not fill it
+     * @throws LimitsUnavailableException if Redis does not answer
+     */
+    public Optional<Duration> timeToFull() {
+      return Answers.await(bucket.timeToFull());
+    }
+
+    /**
+     * {@link SharedBucket#replenish}.
+     *
+     * @param tokens how many
+     * @throws LimitsUnavailableException if Redis does not answer
+     */
+    public void replenish(long tokens) {
+      Answers.done(bucket.replenish(tokens));
+    }
+
+    /**
+     * {@link SharedBucket#refund}.
+     *
+     * @param tokens how many
+     * @throws LimitsUnavailableException if Redis does not answer
+     */
+    public void refund(long tokens) {
+      Answers.done(bucket.refund(tokens));
+    }
+
+    /**
+     * {@link SharedBucket#reset}.
+     *
+     * @throws LimitsUnavailableException if Redis does not answer
+     */
+    public void reset() {
+      Answers.done(bucket.reset());
+    }
+
+    /**
+     * {@link SharedBucket#reconfigure}.
+     *
+     * @param limit the new limit
+     * @throws LimitsUnavailableException if Redis does not answer
+     */
+    public void reconfigure(Limit limit) {
+      Answers.done(bucket.reconfigure(limit));
+    }
+  }
+}

@@ -1,0 +1,243 @@
+package dev.sluice.redis;
+
+import dev.sluice.Limit;
+import java.time.Duration;
+import java.util.List;
+import java.util.Objects;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Limits that a fleet shares through Redis or Valkey; in memory, with the same API, where no Redis
+ * is configured.
+ *
+ * <p>Opening never waits for Redis: while it does not answer, at the start or later, every limiter
+ * follows its {@link OutagePolicy}, and goes over to Redis by itself as soon as that answers.
+ *
+ * <pre>{@code
+ * try (SharedLimits limits = SharedLimits.connect("redis://localhost:6379")) {
+ *   SharedBucket mails = limits.bucket("mails", Limit.perMinute(600));
+ *   if (mails.blocking().tryConsume()) {
+ *     send(mail);
+ *   }
+ * }
+ * }</pre>
+ *
+ * @since 0.1
+ */
+public sealed interface SharedLimits extends AutoCloseable permits MemoryLimits, RedisLimits {
+
+  /**
+   * Limits in the Redis at {@code url}, with the defaults of the {@link Builder}.
+   *
+   * @param url as for {@link Builder#url}
+   * @return the limits
+   * @throws IllegalArgumentException if the URL is malformed
+   */
+  static SharedLimits connect(String url) {
+    return builder().url(url).open();
+  }
+
+  /**
+   * Limits of this process alone.
+   *
+   * @return the limits
+   */
+  static SharedLimits inMemory() {
+    return builder().open();
+  }
+
+  /**
+   * Limits where the environment variable {@code REDIS_URL} says; in memory if it is unset.
+   *
+   * @return the limits
+   * @throws IllegalArgumentException if the URL is malformed
+   */
+  static SharedLimits fromEnvironment() {
+    return builder().url(System.getenv("REDIS_URL")).open();
+  }
+
+  /**
+   * The way to all settings.
+   *
+   * @return a new builder
+   */
+  static Builder builder() {
+    return new Builder();
+  }
+
+  /**
+   * The bucket of that name, exact and with the usual outage policy.
+   *
+   * @param name what the fleet calls it, not empty
+   * @param limit what it allows; the tokens stay if it allowed something else before
+   * @return the bucket
+   * @throws IllegalArgumentException if no exact units fit the limit
+   */
+  default SharedBucket bucket(String name, Limit limit) {
+    return bucket(name, limit, LimiterOptions.defaults());
+  }
+
+  /**
+   * The bucket of that name.
+   *
+   * @param name what the fleet calls it, not empty
+   * @param limit what it allows; the tokens stay if it allowed something else before
+   * @param options how it behaves
+   * @return the bucket
+   * @throws IllegalArgumentException if no exact units fit the limit
+   */
+  SharedBucket bucket(String name, Limit limit, LimiterOptions options);
+
+  /**
+   * The fleet's throttle, exact and with the usual outage policy.
+   *
+   * @return the throttle
+   */
+  default SharedThrottle throttle() {
+    return throttle(LimiterOptions.defaults());
+  }
+
+  /**
+   * The fleet's throttle.
+   *
+   * @param options how this view of it behaves
+   * @return the throttle
+   */
+  SharedThrottle throttle(LimiterOptions options);
+
+  /**
+   * How things stand.
+   *
+   * @return counts since the start
+   */
+  LimitsStatus status();
+
+  /** Returns what is out on lease and closes the connection. Does nothing the second time. */
+  @Override
+  void close();
+
+  /** Settings of shared limits. Not thread-safe. */
+  final class Builder {
+    private static final String UNSET = "${REDIS_URL}";
+    private static final Duration MIN_TIMEOUT = Duration.ofMillis(1);
+    private static final Duration MAX_TIMEOUT = Duration.ofMinutes(1);
+
+    private @Nullable String url;
+    private String prefix = "sluice:";
+    private Duration timeout = Duration.ofMillis(100);
+    private OutagePolicy outage = OutagePolicy.LOCAL;
+    private int expectedNodes = 1;
+    private LimitsListener listener = event -> {};
+    private RememberedRules remembered = RememberedRules.NONE;
+
+    Builder() {}
+
+    /**
+     * Where Redis is. Unset by default, which means in memory.
+     *
+     * @param url {@code redis://[user:password@]host[:port][/database]}, {@code rediss://…} for
+     *     TLS, {@code redis-sentinel://host,host/0#master} or {@code redis-cluster://host,host}
+     *     ({@code rediss-cluster://…}); null, empty or the literal <code>${REDIS_URL}</code> for in
+     *     memory
+     * @return this
+     * @throws IllegalArgumentException if the URL is malformed
+     */
+    public Builder url(@Nullable String url) {
+      this.url = url == null || url.isBlank() || url.equals(UNSET) ? null : url;
+      if (this.url != null) {
+        RedisAddress.parse(this.url);
+      }
+      return this;
+    }
+
+    /**
+     * What every key in Redis begins with. Default: {@code sluice:}.
+     *
+     * @param prefix possibly empty; with a hash tag, all keys lie in one slot of a cluster
+     * @return this
+     */
+    public Builder prefix(String prefix) {
+      this.prefix = Objects.requireNonNull(prefix, "prefix");
+      return this;
+    }
+
+    /**
+     * How long Redis may take. Default: 100 ms.
+     *
+     * @param timeout from 1 ms to 1 minute
+     * @return this
+     */
+    public Builder timeout(Duration timeout) {
+      if (timeout.compareTo(MIN_TIMEOUT) < 0 || timeout.compareTo(MAX_TIMEOUT) > 0) {
+        throw new IllegalArgumentException(
+            "timeout must be from %s to %s: timeout=%s"
+                .formatted(MIN_TIMEOUT, MAX_TIMEOUT, timeout));
+      }
+      this.timeout = timeout;
+      return this;
+    }
+
+    /**
+     * What limiters do while Redis does not answer. Default: {@link OutagePolicy#LOCAL}.
+     *
+     * @param policy for limiters whose options say nothing else
+     * @return this
+     */
+    public Builder onOutage(OutagePolicy policy) {
+      this.outage = Objects.requireNonNull(policy, "policy");
+      return this;
+    }
+
+    /**
+     * Nodes among which a {@link OutagePolicy#LOCAL} limit is divided at least; what counts until
+     * Redis has told how many there are. Default: 1.
+     *
+     * @param nodes at least 1
+     * @return this
+     */
+    public Builder expectedNodes(int nodes) {
+      if (nodes < 1) {
+        throw new IllegalArgumentException("nodes must be positive: nodes=" + nodes);
+      }
+      this.expectedNodes = nodes;
+      return this;
+    }
+
+    /**
+     * Who is told of outages. Default: nobody.
+     *
+     * @param listener called on a thread of the library; must not block
+     * @return this
+     */
+    public Builder listener(LimitsListener listener) {
+      this.listener = Objects.requireNonNull(listener, "listener");
+      return this;
+    }
+
+    /**
+     * The rates and templates that hold until Redis has told its own, for a start while it is down.
+     * If Redis has lost what it knew it is told these.
+     *
+     * @param rules as {@link SharedThrottle#rules} had them
+     * @param version as {@link LimitsListener#onRules} had it
+     * @return this
+     */
+    public Builder rememberedRules(List<Rule> rules, long version) {
+      this.remembered = new RememberedRules(List.copyOf(rules), version);
+      return this;
+    }
+
+    /**
+     * Opens the limits; does not wait for Redis.
+     *
+     * @return the limits
+     */
+    public SharedLimits open() {
+      return url == null
+          ? new MemoryLimits(remembered)
+          : RedisLimits.open(
+              RedisAddress.parse(url),
+              new LimitsConfig(prefix, timeout, outage, expectedNodes, listener, remembered));
+    }
+  }
+}
