@@ -1,0 +1,37 @@
+package dev.sluice.testkit;
+
+import java.math.BigDecimal;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+
+/** Starts a program on a wrong clock, by the library that comes with the command faketime. */
+final class FakeClock {
+  /*
+   * The command itself would stay as the server's parent, and signals would meet the wrong process.
+   * The C library comes second so that the server allocates by it: jemalloc asks for the time before
+   * the false clock is ready to answer. The linker fills in $LIB.
+   */
+  private static final String PRELOAD = "/usr/$LIB/faketime/libfaketime.so.1:libc.so.6";
+
+  private FakeClock() {}
+
+  /** What to write before a command; it reads the offset from the file each time it asks. */
+  static List<String> prefix(Path offsetFile) {
+    Programs.find("faketime");
+    return List.of(
+        "env",
+        "LD_PRELOAD=" + PRELOAD,
+        "FAKETIME_TIMESTAMP_FILE=" + offsetFile,
+        "FAKETIME_NO_CACHE=1",
+        // Only the time of day is wrong: timers go on as they are.
+        "FAKETIME_DONT_FAKE_MONOTONIC=1");
+  }
+
+  /** The content of that file. */
+  static String text(Duration offset) {
+    BigDecimal seconds =
+        BigDecimal.valueOf(offset.getSeconds()).add(BigDecimal.valueOf(offset.getNano(), 9));
+    return (seconds.signum() < 0 ? "" : "+") + seconds.toPlainString() + "s\n";
+  }
+}
