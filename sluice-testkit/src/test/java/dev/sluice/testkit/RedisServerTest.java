@@ -4,14 +4,12 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.within;
 
-import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
 import java.io.UncheckedIOException;
 import java.net.Socket;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
-import java.nio.file.Path;
 import java.security.KeyStore;
 import java.security.cert.CertificateFactory;
 import java.time.Duration;
@@ -58,18 +56,8 @@ class RedisServerTest {
     Await.until(
         () -> "the end of the watcher",
         Duration.ofSeconds(10),
-        () -> children.stream().noneMatch(RedisServerTest::runs));
+        () -> children.stream().noneMatch(child -> Processes.runs(child.pid())));
     server.close();
-  }
-
-  /** A dead process whose parent has not asked for its status does not run, though it is listed. */
-  private static boolean runs(ProcessHandle process) {
-    try {
-      return !Files.readString(Path.of("/proc", Long.toString(process.pid()), "stat"))
-          .contains(") Z ");
-    } catch (IOException e) {
-      return false;
-    }
   }
 
   @Test
