@@ -1,6 +1,8 @@
 package dev.sluice.redis;
 
+import java.nio.file.Path;
 import java.time.Duration;
+import org.jspecify.annotations.Nullable;
 
 /** What the builder was told. */
 record LimitsConfig(
@@ -9,4 +11,5 @@ record LimitsConfig(
     OutagePolicy outage,
     int expectedNodes,
     LimitsListener listener,
-    RememberedRules remembered) {}
+    RememberedRules remembered,
+    @Nullable Path trust) {}

@@ -12,7 +12,21 @@ import org.jspecify.annotations.Nullable;
 public final class LimitsUnavailableException extends RuntimeException {
   private static final long serialVersionUID = 1;
 
+  /** Whether Redis was asked at all. */
+  private final boolean asked;
+
   LimitsUnavailableException(String message, @Nullable Throwable cause) {
     super(message, cause);
+    this.asked = true;
+  }
+
+  /** While Redis is known to be away: without a stack trace, for many calls fail with it. */
+  LimitsUnavailableException() {
+    super("Redis does not answer; it is tried again", null, false, false);
+    this.asked = false;
+  }
+
+  static boolean isBeforeAsking(@Nullable Throwable failure) {
+    return failure instanceof LimitsUnavailableException unavailable && !unavailable.asked;
   }
 }

@@ -1,6 +1,7 @@
 package dev.sluice.redis;
 
 import io.lettuce.core.RedisURI;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 
@@ -11,6 +12,7 @@ import java.util.List;
  * @param cluster whether it is a cluster
  */
 record RedisAddress(List<RedisURI> uris, boolean cluster) {
+  private static final Duration GREETING_TIMEOUT = Duration.ofSeconds(1);
   private static final String CLUSTER = "redis-cluster://";
   private static final String TLS_CLUSTER = "rediss-cluster://";
   private static final List<String> SCHEMES =
@@ -26,13 +28,20 @@ record RedisAddress(List<RedisURI> uris, boolean cluster) {
         return cluster("rediss://", text.substring(TLS_CLUSTER.length()));
       }
       if (SCHEMES.stream().anyMatch(text::startsWith)) {
-        return new RedisAddress(List.of(RedisURI.create(text)), false);
+        return new RedisAddress(List.of(uri(text)), false);
       }
     } catch (IllegalArgumentException malformed) {
       // Without the URL and without the cause, which quotes it: it may hold a password.
       throw malformed();
     }
     throw malformed();
+  }
+
+  private static RedisURI uri(String text) {
+    RedisURI uri = RedisURI.create(text);
+    // Of the greeting: a server that accepts and says nothing is given up.
+    uri.setTimeout(GREETING_TIMEOUT);
+    return uri;
   }
 
   private static IllegalArgumentException malformed() {
@@ -47,7 +56,7 @@ record RedisAddress(List<RedisURI> uris, boolean cluster) {
     String login = rest.substring(0, at + 1);
     List<RedisURI> nodes = new ArrayList<>();
     for (String host : rest.substring(at + 1).split(",", -1)) {
-      nodes.add(RedisURI.create(scheme + login + host));
+      nodes.add(uri(scheme + login + host));
     }
     return new RedisAddress(List.copyOf(nodes), true);
   }

@@ -2,55 +2,132 @@ package dev.sluice.redis;
 
 import dev.sluice.Decision;
 import dev.sluice.Limit;
-import dev.sluice.TokenBucket;
 import java.time.Duration;
+import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 
 /** A bucket in Redis. */
-record RedisBucket(String name, TokenBucket bucket) implements SharedBucket {
+final class RedisBucket implements SharedBucket {
+  private final Fleet fleet;
+  private final Decider decider;
+  private final String name;
+  private final String place;
+  private final Quota own;
+  private final OutagePolicy policy;
+
+  RedisBucket(Fleet fleet, String name, Quota own, OutagePolicy policy) {
+    this.fleet = fleet;
+    this.decider = new Decider(fleet);
+    this.name = name;
+    this.place = fleet.space().bucket(name);
+    this.own = own;
+    this.policy = policy;
+  }
+
+  @Override
+  public String name() {
+    return name;
+  }
+
   @Override
   public Limit limit() {
-    return bucket.limit();
+    return quota().limit();
+  }
+
+  /** The limit of the code, or what the fleet was told instead. */
+  private Quota quota() {
+    Quota changed = fleet.book().rules().ofBucket(name);
+    return changed == null ? own : changed;
   }
 
   @Override
   public CompletableFuture<Boolean> tryConsume(long tokens) {
-    return Answers.now(bucket.tryConsume(tokens));
+    if (Costs.requireTokens(tokens) == 0) {
+      return Answers.now(true);
+    }
+    return decide(tokens).thenApply(Decision::isGranted);
   }
 
   @Override
   public CompletableFuture<Decision> decide(long tokens) {
-    return Answers.now(bucket.decide(tokens));
+    return ask(Costs.requireTokens(tokens), true);
   }
 
   @Override
   public CompletableFuture<Decision> peek(long tokens) {
-    return Answers.now(bucket.peek(tokens));
+    return ask(Costs.requireTokens(tokens), false);
+  }
+
+  private CompletableFuture<Decision> ask(long tokens, boolean take) {
+    Demand demand = new Demand(name, place, quota(), tokens);
+    return decider.answer(new Ask(demand, take, policy));
+  }
+
+  /** A question about this bucket. */
+  private record Ask(Demand demand, boolean take, OutagePolicy policy)
+      implements Decider.Question<Decision> {
+    @Override
+    public List<Demand> demands() {
+      return List.of(demand);
+    }
+
+    @Override
+    public Decision read(Decider.Verdict verdict) {
+      return switch (verdict.outcome()) {
+        case GRANTED -> Decision.granted(verdict.figure());
+        case DENIED -> Decision.denied(verdict.retryAfterNanos());
+        case DEPLETED -> Decision.depleted(verdict.figure());
+        case IMPOSSIBLE -> Decision.impossible(demand.quota().limit().capacity());
+      };
+    }
+
+    @Override
+    public Optional<Decision> local(Shares shares) {
+      return shares.decide(demand, take);
+    }
+
+    @Override
+    public Decision granted() {
+      return Outage.GRANTED;
+    }
+
+    @Override
+    public Decision denied() {
+      return Outage.DENIED;
+    }
   }
 
   @Override
   public CompletableFuture<Long> available() {
-    return Answers.now(bucket.available());
+    return decider
+        .adjust("look", 0, place, quota())
+        .thenApply(level -> level.units() / level.unitsPerToken());
   }
 
   @Override
   public CompletableFuture<Optional<Duration>> timeToFull() {
-    return Answers.now(bucket.timeToFull());
+    return decider.adjust("look", 0, place, quota()).thenApply(Decider.Level::timeToFull);
   }
 
   @Override
   public CompletableFuture<Void> replenish(long tokens) {
-    return Answers.after(() -> bucket.replenish(tokens));
+    return decider
+        .adjust("give", Costs.requireTokens(tokens), place, quota())
+        .thenAccept(level -> {});
   }
 
   @Override
   public CompletableFuture<Void> reset() {
-    return Answers.after(bucket::reset);
+    return decider.adjust("fill", 0, place, quota()).thenAccept(level -> {});
   }
 
   @Override
   public CompletableFuture<Void> reconfigure(Limit limit) {
-    return Answers.after(() -> bucket.reconfigure(limit));
+    Quota.of(limit);
+    return fleet
+        .book()
+        .put(Rules.fieldOfBucket(name), LimitText.write(limit))
+        .thenAccept(changed -> {});
   }
 }

@@ -1,83 +1,213 @@
 package dev.sluice.redis;
 
+import dev.sluice.Limit;
 import dev.sluice.Throttle;
 import dev.sluice.ThrottleDecision;
+import io.lettuce.core.cluster.SlotHash;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.ConcurrentSkipListMap;
+import org.jspecify.annotations.Nullable;
 
 /** A throttle in Redis. */
 final class RedisThrottle implements SharedThrottle {
-  private final Throttle throttle;
-  private final Map<String, Rule> rules = new ConcurrentSkipListMap<>();
+  private final Fleet fleet;
+  private final Decider decider;
+  private final OutagePolicy policy;
+  private final boolean acrossSlots;
 
-  RedisThrottle(Throttle throttle) {
-    this.throttle = throttle;
-  }
-
-  /** For a key whose tokens may all have been consumed where nobody remembers it. */
-  synchronized void restore(Rule rule) {
-    if (rule.isTemplate()) {
-      throttle.restoreTemplate(rule.key(), rule.ratePerSecond(), rule.burst());
-    } else {
-      throttle.restoreRate(rule.key(), rule.ratePerSecond(), rule.burst());
-    }
-    rules.put(rule.key(), rule);
+  RedisThrottle(Fleet fleet, OutagePolicy policy, boolean acrossSlots) {
+    this.fleet = fleet;
+    this.decider = new Decider(fleet);
+    this.policy = policy;
+    this.acrossSlots = acrossSlots;
   }
 
   @Override
-  public synchronized CompletableFuture<Void> setRate(
-      String key, double ratePerSecond, double burst) {
-    Rule.requireKey(key);
-    throttle.setRate(key, ratePerSecond, burst);
-    rules.put(key, new Rule(key, ratePerSecond, burst));
-    return Answers.after(() -> {});
+  public CompletableFuture<Void> setRate(String key, double ratePerSecond, double burst) {
+    return put(Rule.requireKey(key), ratePerSecond, burst);
   }
 
   @Override
-  public synchronized CompletableFuture<Boolean> removeRate(String key) {
-    rules.remove(key);
-    return Answers.now(throttle.removeRate(key));
+  public CompletableFuture<Void> setTemplate(String pattern, double ratePerSecond, double burst) {
+    return put(Rule.requirePattern(pattern), ratePerSecond, burst);
+  }
+
+  private CompletableFuture<Void> put(String key, double ratePerSecond, double burst) {
+    Limit limit = new Limit.Rate(ratePerSecond, burst);
+    Quota.of(limit);
+    return fleet
+        .book()
+        .put(Rules.fieldOfKey(key), LimitText.write(limit))
+        .thenAccept(changed -> {});
   }
 
   @Override
-  public synchronized CompletableFuture<Void> setTemplate(
-      String pattern, double ratePerSecond, double burst) {
-    throttle.setTemplate(pattern, ratePerSecond, burst);
-    rules.put(pattern, new Rule(pattern, ratePerSecond, burst));
-    return Answers.after(() -> {});
+  public CompletableFuture<Boolean> removeRate(String key) {
+    return remove(Rule.requireKey(key));
   }
 
   @Override
-  public synchronized CompletableFuture<Boolean> removeTemplate(String pattern) {
-    rules.remove(pattern);
-    return Answers.now(throttle.removeTemplate(pattern));
+  public CompletableFuture<Boolean> removeTemplate(String pattern) {
+    return remove(Rule.requirePattern(pattern));
+  }
+
+  private CompletableFuture<Boolean> remove(String key) {
+    return fleet.book().put(Rules.fieldOfKey(key), null);
   }
 
   @Override
   public List<Rule> rules() {
-    return List.copyOf(rules.values());
+    return fleet.book().rules().list();
   }
 
   @Override
   public CompletableFuture<Boolean> tryConsume(Map<String, Long> costs) {
-    return Answers.now(throttle.tryConsume(costs));
+    return consume(costs).thenApply(ThrottleDecision::isGranted);
   }
 
   @Override
   public CompletableFuture<ThrottleDecision> consume(Map<String, Long> costs) {
-    return Answers.now(throttle.consume(costs));
+    return ask(costs, true);
   }
 
   @Override
   public CompletableFuture<ThrottleDecision> peek(Map<String, Long> costs) {
-    return Answers.now(throttle.peek(costs));
+    return ask(costs, false);
+  }
+
+  private CompletableFuture<ThrottleDecision> ask(Map<String, Long> costs, boolean take) {
+    Costs.require(costs);
+    List<Demand> demands = demands(costs);
+    if (demands.isEmpty()) {
+      return Answers.now(ThrottleDecision.granted());
+    }
+    if (fleet.isCluster() && demands.size() > 1) {
+      Map<Integer, List<Demand>> bySlot = bySlot(demands);
+      if (bySlot.size() > 1) {
+        return askAcross(demands, List.copyOf(bySlot.values()), take);
+      }
+    }
+    return decider.answer(new Ask(demands, take, policy));
+  }
+
+  /** Those that have a rate; the others pass. */
+  private List<Demand> demands(Map<String, Long> costs) {
+    Rules rules = fleet.book().rules();
+    List<Demand> demands = new ArrayList<>(costs.size());
+    for (Map.Entry<String, Long> cost : costs.entrySet()) {
+      String key = cost.getKey();
+      Quota quota = rules.ofKey(key);
+      if (quota != null) {
+        demands.add(new Demand(key, fleet.space().key(key), quota, cost.getValue()));
+      }
+    }
+    return demands;
+  }
+
+  private static Map<Integer, List<Demand>> bySlot(List<Demand> demands) {
+    Map<Integer, List<Demand>> slots = new TreeMap<>();
+    for (Demand demand : demands) {
+      slots
+          .computeIfAbsent(SlotHash.getSlot(demand.place()), slot -> new ArrayList<>())
+          .add(demand);
+    }
+    return slots;
+  }
+
+  private CompletableFuture<ThrottleDecision> askAcross(
+      List<Demand> demands, List<List<Demand>> groups, boolean take) {
+    if (!acrossSlots) {
+      throw new IllegalArgumentException(
+          "in a cluster the keys of one request must lie in one slot, which a common hash tag such"
+              + " as {acme} brings about, unless the options say reserveAcrossSlots: "
+              + demands.stream().map(Demand::key).toList());
+    }
+    return askFrom(groups, 0, take);
+  }
+
+  /** Reserves the groups one by one; what was taken is given back if one refuses. */
+  private CompletableFuture<ThrottleDecision> askFrom(
+      List<List<Demand>> groups, int index, boolean take) {
+    return decider
+        .answer(new Ask(groups.get(index), take, policy))
+        .thenCompose(
+            decision -> {
+              if (decision.isGranted()) {
+                return index + 1 == groups.size()
+                    ? Answers.now(decision)
+                    : askFrom(groups, index + 1, take);
+              }
+              return take
+                  ? giveBack(groups.subList(0, index)).thenApply(done -> decision)
+                  : Answers.now(decision);
+            });
+  }
+
+  private CompletableFuture<Void> giveBack(List<List<Demand>> groups) {
+    List<CompletableFuture<?>> refunds = new ArrayList<>();
+    for (List<Demand> group : groups) {
+      for (Demand demand : group) {
+        // What cannot be given back stays charged: never more than the limit.
+        refunds.add(
+            decider
+                .adjust("give", demand.tokens(), demand.place(), demand.quota())
+                .exceptionally(lost -> null));
+      }
+    }
+    return CompletableFuture.allOf(refunds.toArray(CompletableFuture[]::new));
   }
 
   @Override
   public CompletableFuture<Optional<Throttle.Snapshot>> snapshot(String key) {
-    return Answers.now(throttle.snapshot(key));
+    @Nullable Quota quota = fleet.book().rules().ofKey(Costs.requireKey(key));
+    if (quota == null || !(quota.limit() instanceof Limit.Rate rate)) {
+      return Answers.now(Optional.empty());
+    }
+    return decider
+        .adjust("look", 0, fleet.space().key(key), quota)
+        .thenApply(
+            level ->
+                Optional.of(
+                    new Throttle.Snapshot(
+                        key,
+                        (double) level.units() / level.unitsPerToken(),
+                        rate.perSecond(),
+                        rate.burst())));
+  }
+
+  /** A question about some keys. */
+  private record Ask(List<Demand> demands, boolean take, OutagePolicy policy)
+      implements Decider.Question<ThrottleDecision> {
+    @Override
+    public ThrottleDecision read(Decider.Verdict verdict) {
+      if (verdict.outcome() == Decider.Outcome.GRANTED) {
+        return ThrottleDecision.granted();
+      }
+      Demand binding = demands.get(verdict.binding());
+      return switch (verdict.outcome()) {
+        case DENIED -> ThrottleDecision.denied(binding.key(), verdict.retryAfterNanos());
+        case DEPLETED -> ThrottleDecision.depleted(binding.key());
+        default -> ThrottleDecision.impossible(binding.key(), binding.quota().burst());
+      };
+    }
+
+    @Override
+    public Optional<ThrottleDecision> local(Shares shares) {
+      return shares.decide(demands, take);
+    }
+
+    @Override
+    public ThrottleDecision granted() {
+      return ThrottleDecision.granted();
+    }
+
+    @Override
+    public ThrottleDecision denied() {
+      return Outage.denied(demands.get(0).key());
+    }
   }
 }

@@ -28,4 +28,13 @@ public record Rule(String key, double ratePerSecond, double burst) {
     }
     return key;
   }
+
+  /** A prefix and an asterisk. */
+  static String requirePattern(String pattern) {
+    if (pattern.indexOf('*') != pattern.length() - 1) {
+      throw new IllegalArgumentException(
+          "pattern must have one asterisk, at its end: pattern=" + pattern);
+    }
+    return pattern;
+  }
 }

@@ -1,6 +1,7 @@
 package dev.sluice.redis;
 
 import dev.sluice.Limit;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.Objects;
@@ -10,8 +11,8 @@ import org.jspecify.annotations.Nullable;
  * Limits that a fleet shares through Redis or Valkey; in memory, with the same API, where no Redis
  * is configured.
  *
- * <p>Opening never waits for Redis: while it does not answer, at the start or later, every limiter
- * follows its {@link OutagePolicy}, and goes over to Redis by itself as soon as that answers.
+ * <p>While Redis does not answer, at the start or later, every limiter follows its {@link
+ * OutagePolicy}, and goes over to Redis by itself as soon as that answers.
  *
  * <pre>{@code
  * try (SharedLimits limits = SharedLimits.connect("redis://localhost:6379")) {
@@ -129,6 +130,7 @@ public sealed interface SharedLimits extends AutoCloseable permits MemoryLimits,
     private int expectedNodes = 1;
     private LimitsListener listener = event -> {};
     private RememberedRules remembered = RememberedRules.NONE;
+    private @Nullable Path trust;
 
     Builder() {}
 
@@ -228,7 +230,19 @@ public sealed interface SharedLimits extends AutoCloseable permits MemoryLimits,
     }
 
     /**
-     * Opens the limits; does not wait for Redis.
+     * The authority that the server's certificate must come from. Default: those that the JVM
+     * trusts.
+     *
+     * @param certificates a file of certificates in PEM
+     * @return this
+     */
+    public Builder trust(Path certificates) {
+      this.trust = Objects.requireNonNull(certificates, "certificates");
+      return this;
+    }
+
+    /**
+     * Opens the limits; waits for Redis no longer than two seconds.
      *
      * @return the limits
      */
@@ -237,7 +251,8 @@ public sealed interface SharedLimits extends AutoCloseable permits MemoryLimits,
           ? new MemoryLimits(remembered)
           : RedisLimits.open(
               RedisAddress.parse(url),
-              new LimitsConfig(prefix, timeout, outage, expectedNodes, listener, remembered));
+              new LimitsConfig(
+                  prefix, timeout, outage, expectedNodes, listener, remembered, trust));
     }
   }
 }

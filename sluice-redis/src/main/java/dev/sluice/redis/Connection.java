@@ -1,0 +1,129 @@
+package dev.sluice.redis;
+
+import io.lettuce.core.ClientOptions;
+import io.lettuce.core.RedisClient;
+import io.lettuce.core.RedisFuture;
+import io.lettuce.core.ScriptOutputType;
+import io.lettuce.core.SocketOptions;
+import io.lettuce.core.SslOptions;
+import io.lettuce.core.api.async.RedisKeyAsyncCommands;
+import io.lettuce.core.api.async.RedisScriptingAsyncCommands;
+import io.lettuce.core.cluster.ClusterClientOptions;
+import io.lettuce.core.cluster.ClusterTopologyRefreshOptions;
+import io.lettuce.core.cluster.RedisClusterClient;
+import io.lettuce.core.codec.StringCodec;
+import io.lettuce.core.resource.ClientResources;
+import io.lettuce.core.resource.DefaultClientResources;
+import io.lettuce.core.resource.Delay;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Connections to one Redis, Sentinel or Cluster, by Lettuce.
+ *
+ * <p>A command is rejected at once where there is no connection, and never sent a second time: what
+ * was in flight when a connection broke may have been done.
+ */
+final class Connection implements AutoCloseable {
+  private static final Duration RECONNECT_DELAY = Duration.ofMillis(100);
+  private static final Duration CONNECT_TIMEOUT = Duration.ofSeconds(1);
+  private static final Duration TOPOLOGY_PERIOD = Duration.ofSeconds(30);
+  private static final long SHUTDOWN_SECONDS = 5;
+
+  private final ClientResources resources;
+  private final Supplier<CompletableFuture<Wire>> connector;
+  private final Runnable shutdown;
+
+  /** What commands go over. */
+  record Wire(
+      RedisScriptingAsyncCommands<String, String> scripts,
+      RedisKeyAsyncCommands<String, String> keys,
+      Runnable closing) {
+    void close() {
+      closing.run();
+    }
+
+    RedisFuture<List<Object>> evalsha(Script script, String[] names, String[] arguments) {
+      return scripts.evalsha(script.digest(), ScriptOutputType.MULTI, names, arguments);
+    }
+
+    RedisFuture<List<Object>> eval(Script script, String[] names, String[] arguments) {
+      return scripts.eval(script.body(), ScriptOutputType.MULTI, names, arguments);
+    }
+  }
+
+  Connection(RedisAddress address, @Nullable Path trust) {
+    resources =
+        DefaultClientResources.builder().reconnectDelay(Delay.constant(RECONNECT_DELAY)).build();
+    if (address.cluster()) {
+      RedisClusterClient client = RedisClusterClient.create(resources, address.uris());
+      client.setOptions(clusterOptions(trust));
+      connector =
+          () ->
+              client
+                  .connectAsync(StringCodec.UTF8)
+                  .thenApply(
+                      link ->
+                          new Wire(link.async(), link.async(), () -> forget(link.closeAsync())));
+      shutdown = () -> client.shutdown(0, SHUTDOWN_SECONDS, TimeUnit.SECONDS);
+    } else {
+      RedisClient client = RedisClient.create(resources);
+      client.setOptions(options(ClientOptions.builder(), trust).build());
+      connector =
+          () ->
+              client
+                  .connectAsync(StringCodec.UTF8, address.uris().get(0))
+                  .toCompletableFuture()
+                  .thenApply(
+                      link ->
+                          new Wire(link.async(), link.async(), () -> forget(link.closeAsync())));
+      shutdown = () -> client.shutdown(0, SHUTDOWN_SECONDS, TimeUnit.SECONDS);
+    }
+  }
+
+  /** Nobody needs to know when it is gone. */
+  private static void forget(CompletableFuture<Void> closed) {
+    closed.isDone();
+  }
+
+  private static ClientOptions.Builder options(
+      ClientOptions.Builder builder, @Nullable Path trust) {
+    if (trust != null) {
+      builder.sslOptions(SslOptions.builder().trustManager(trust.toFile()).build());
+    }
+    return builder
+        .autoReconnect(true)
+        .disconnectedBehavior(ClientOptions.DisconnectedBehavior.REJECT_COMMANDS)
+        .replayFilter(command -> true)
+        .socketOptions(SocketOptions.builder().connectTimeout(CONNECT_TIMEOUT).build());
+  }
+
+  private static ClusterClientOptions clusterOptions(@Nullable Path trust) {
+    ClusterClientOptions.Builder builder = ClusterClientOptions.builder();
+    options(builder, trust);
+    return builder
+        .topologyRefreshOptions(
+            ClusterTopologyRefreshOptions.builder().enablePeriodicRefresh(TOPOLOGY_PERIOD).build())
+        .build();
+  }
+
+  /** A new connection; fails if there is none within about a second. */
+  CompletableFuture<Wire> connect() {
+    try {
+      return connector.get();
+    } catch (RuntimeException failure) {
+      return CompletableFuture.failedFuture(failure);
+    }
+  }
+
+  @Override
+  public void close() {
+    shutdown.run();
+    resources.shutdown(0, SHUTDOWN_SECONDS, TimeUnit.SECONDS).awaitUninterruptibly();
+  }
+}

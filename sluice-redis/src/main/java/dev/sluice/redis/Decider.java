@@ -1,0 +1,188 @@
+package dev.sluice.redis;
+
+import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+
+/** Asks Redis about buckets, and those who know better when it does not answer. */
+final class Decider {
+  private static final long NANOS_PER_MICRO = 1_000;
+  private static final int VERSION_AT = 4;
+  private static final int PER_KEY = 1 + Quota.ARGUMENTS;
+
+  private final Fleet fleet;
+
+  /** What the script may answer, in the order of its codes. */
+  enum Outcome {
+    DENIED,
+    GRANTED,
+    DEPLETED,
+    IMPOSSIBLE
+  }
+
+  private static final Outcome[] OUTCOMES = Outcome.values();
+
+  /**
+   * What Redis decided.
+   *
+   * @param outcome which way
+   * @param binding the index of the key that bound, if one did
+   * @param figure tokens that remain or are missing, or microseconds to wait
+   * @param micros the time it used
+   */
+  record Verdict(Outcome outcome, int binding, long figure, long micros) {
+    long retryAfterNanos() {
+      return figure * NANOS_PER_MICRO;
+    }
+  }
+
+  /**
+   * How a bucket stands.
+   *
+   * @param units units there
+   * @param unitsPerToken cost of a token
+   * @param microsToFull negative if time does not fill it
+   */
+  record Level(long units, long unitsPerToken, long microsToFull) {
+    Optional<Duration> timeToFull() {
+      return microsToFull < 0
+          ? Optional.empty()
+          : Optional.of(Duration.ofNanos(microsToFull * NANOS_PER_MICRO));
+    }
+  }
+
+  Decider(Fleet fleet) {
+    this.fleet = fleet;
+  }
+
+  /**
+   * A question of one limiter.
+   *
+   * @param <T> what it answers
+   */
+  interface Question<T> {
+    List<Demand> demands();
+
+    /** Whether tokens are taken, not only looked at. */
+    boolean take();
+
+    OutagePolicy policy();
+
+    T read(Verdict verdict);
+
+    /** By this node's share; empty if the outage is over. */
+    Optional<T> local(Shares shares);
+
+    T granted();
+
+    T denied();
+  }
+
+  /** Answers within the time-out: Redis does, or the outage policy. */
+  <T> CompletableFuture<T> answer(Question<T> question) {
+    CompletableFuture<T> answer = new CompletableFuture<>();
+    ask(question, answer, true);
+    return answer;
+  }
+
+  @SuppressWarnings("FutureReturnValueIgnored") // what it leads to is the answer
+  private <T> void ask(Question<T> question, CompletableFuture<T> answer, boolean first) {
+    call(question.demands(), question.take())
+        .whenComplete(
+            (reply, failure) -> {
+              try {
+                if (failure == null) {
+                  fleet.counts().exact.increment();
+                  answer.complete(question.read(verdict(reply)));
+                } else {
+                  askElsewhere(
+                      question,
+                      answer,
+                      first && LimitsUnavailableException.isBeforeAsking(failure));
+                }
+              } catch (RuntimeException unexpected) {
+                answer.completeExceptionally(unexpected);
+              }
+            });
+  }
+
+  /** Without Redis; if that has just come back, it is asked after all. */
+  private <T> void askElsewhere(
+      Question<T> question, CompletableFuture<T> answer, boolean mayAskAgain) {
+    Counts counts = fleet.counts();
+    switch (question.policy()) {
+      case OPEN -> {
+        counts.open.increment();
+        answer.complete(question.granted());
+      }
+      case CLOSED -> {
+        counts.closed.increment();
+        answer.complete(question.denied());
+      }
+      case LOCAL -> {
+        Shares shares = fleet.shares();
+        Optional<T> local = shares == null ? Optional.empty() : question.local(shares);
+        if (local.isEmpty() && mayAskAgain && fleet.link().isAvailable()) {
+          ask(question, answer, false);
+        } else {
+          counts.local.increment();
+          answer.complete(local.orElseGet(question::denied));
+        }
+      }
+    }
+  }
+
+  private CompletableFuture<List<Object>> call(List<Demand> demands, boolean take) {
+    String[] keys = new String[demands.size()];
+    String[] arguments = new String[2 + PER_KEY * demands.size()];
+    arguments[0] = take ? "take" : "look";
+    arguments[1] = version();
+    int at = 2;
+    for (int i = 0; i < keys.length; i++) {
+      Demand demand = demands.get(i);
+      keys[i] = demand.place();
+      arguments[at] = Long.toString(demand.tokens());
+      at = demand.quota().writeTo(arguments, at + 1);
+    }
+    return fleet.link().call(Script.DECIDE, keys, arguments);
+  }
+
+  private String version() {
+    return Long.toString(fleet.book().rules().version());
+  }
+
+  private Verdict verdict(List<Object> reply) {
+    lookAtVersion(reply);
+    Outcome outcome = OUTCOMES[(int) Call.number(reply, 0)];
+    long second = Call.number(reply, 1);
+    long micros = Call.number(reply, 3);
+    return outcome == Outcome.GRANTED
+        ? new Verdict(outcome, 0, second, micros)
+        : new Verdict(outcome, (int) second - 1, Call.number(reply, 2), micros);
+  }
+
+  /** Somebody has newer rules: these are read now, not at the next pulse. */
+  private void lookAtVersion(List<Object> reply) {
+    if (Call.number(reply, VERSION_AT) > fleet.book().rules().version()) {
+      fleet.refreshRules();
+    }
+  }
+
+  /** Looks at a bucket, gives it tokens or fills it. */
+  CompletableFuture<Level> adjust(String what, long tokens, String place, Quota quota) {
+    String[] arguments = new String[3 + Quota.ARGUMENTS];
+    arguments[0] = what;
+    arguments[1] = version();
+    arguments[2] = Long.toString(tokens);
+    quota.writeTo(arguments, 3);
+    return fleet
+        .link()
+        .call(Script.ADJUST, new String[] {place}, arguments)
+        .thenApply(
+            reply -> {
+              lookAtVersion(reply);
+              return new Level(Call.number(reply, 0), Call.number(reply, 1), Call.number(reply, 2));
+            });
+  }
+}

@@ -1,0 +1,11 @@
+package dev.sluice.redis;
+
+/**
+ * What a request wants of one key.
+ *
+ * @param key as the caller names it
+ * @param place where its bucket is in Redis
+ * @param quota its limit
+ * @param tokens how many
+ */
+record Demand(String key, String place, Quota quota, long tokens) {}

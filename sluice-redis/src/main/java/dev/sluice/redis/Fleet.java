@@ -1,0 +1,291 @@
+package dev.sluice.redis;
+
+import java.time.Duration;
+import java.util.Collection;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentSkipListMap;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ScheduledFuture;
+import java.util.concurrent.ScheduledThreadPoolExecutor;
+import java.util.concurrent.ThreadPoolExecutor;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicLong;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * This node's part in the fleet: tells Redis that it is alive, and sees its limiters through
+ * outages.
+ *
+ * <p>One thread does it: a pulse every second, and while Redis is away a probe every tenth of one.
+ * It never waits for an answer.
+ */
+final class Fleet implements AutoCloseable, RedisLink.Watcher {
+  private static final Logger LOG = LoggerFactory.getLogger(SharedLimits.class);
+  private static final long PULSE_MILLIS = 1_000;
+  private static final long PROBE_MILLIS = 100;
+  private static final long OPEN_MILLIS = 2_000;
+  private static final long CONNECT_MILLIS = 2_000;
+
+  /** After so long without an answer a connection is given up: it may lead nowhere. */
+  private static final long STALE_NANOS = TimeUnit.SECONDS.toNanos(1);
+
+  /** A node that was not heard of for so long counts as dead. */
+  private static final long DEAD_MICROS = TimeUnit.SECONDS.toMicros(5);
+
+  private final LimitsConfig config;
+  private final String node;
+  private final KeySpace space;
+  private final boolean cluster;
+  private final Counts counts = new Counts();
+  private final RedisLink link;
+  private final RuleBook book;
+  private final ScheduledThreadPoolExecutor timer =
+      new ScheduledThreadPoolExecutor(1, Fleet::thread, new ThreadPoolExecutor.DiscardPolicy());
+  private final CountDownLatch settled = new CountDownLatch(1);
+  private final AtomicBoolean refreshing = new AtomicBoolean();
+  private final AtomicBoolean closed = new AtomicBoolean();
+
+  /** Charges that Redis has not confirmed, by number: the order in which it must see them. */
+  private final Map<Long, Shares.Charge> unconfirmed = new ConcurrentSkipListMap<>();
+
+  private final AtomicLong chargeNumbers = new AtomicLong();
+  private volatile int nodes;
+  private volatile @Nullable Shares shares;
+  private volatile long lostNanos = System.nanoTime();
+  private volatile long refusedNanos = System.nanoTime() - STALE_NANOS;
+
+  // Of the timer's thread.
+  private long answeredNanos = System.nanoTime();
+  private @Nullable ScheduledFuture<?> nextBeat;
+
+  Fleet(RedisAddress address, LimitsConfig config, String node) {
+    this.config = config;
+    this.node = node;
+    this.space = new KeySpace(config.prefix());
+    this.cluster = address.cluster();
+    this.nodes = config.expectedNodes();
+    this.link =
+        new RedisLink(
+            new Connection(address, config.trust()), config.timeout().toNanos(), counts, this);
+    this.book =
+        new RuleBook(link, space.rules(), Rules.of(config.remembered()), this::rulesChanged);
+    this.shares = new Shares(nodes, book.rules());
+  }
+
+  private static Thread thread(Runnable work) {
+    Thread thread = new Thread(work, "sluice-redis-pulse");
+    thread.setDaemon(true);
+    return thread;
+  }
+
+  /** Begins; returns when Redis decides, or has been tried in vain. */
+  void start() {
+    timer.setExecuteExistingDelayedTasksAfterShutdownPolicy(false);
+    timer.execute(this::beat);
+    try {
+      if (!settled.await(OPEN_MILLIS, TimeUnit.MILLISECONDS) || !link.isAvailable()) {
+        timer.execute(this::startAlone);
+      }
+    } catch (InterruptedException interrupted) {
+      Thread.currentThread().interrupt();
+    }
+  }
+
+  private void startAlone() {
+    if (!link.isAvailable()) {
+      lost("it does not answer");
+    }
+  }
+
+  RedisLink link() {
+    return link;
+  }
+
+  RuleBook book() {
+    return book;
+  }
+
+  KeySpace space() {
+    return space;
+  }
+
+  Counts counts() {
+    return counts;
+  }
+
+  boolean isCluster() {
+    return cluster;
+  }
+
+  /** What this node may grant by itself; null while Redis decides. */
+  @Nullable Shares shares() {
+    return shares;
+  }
+
+  LimitsStatus status() {
+    return counts.status(link.isAvailable(), nodes);
+  }
+
+  /** Reads the rules now; if that fails, the next pulse does. */
+  @SuppressWarnings("FutureReturnValueIgnored")
+  void refreshRules() {
+    if (refreshing.compareAndSet(false, true)) {
+      book.refresh().whenComplete((done, failure) -> refreshing.set(false));
+    }
+  }
+
+  private void rulesChanged(Rules rules) {
+    @Nullable Shares local = shares;
+    if (local != null) {
+      local.follow(rules);
+    }
+    later(() -> config.listener().onRules(rules.list(), rules.version()));
+  }
+
+  private void tell(LimitsEvent event) {
+    LOG.info("shared limits: {}", event);
+    later(() -> config.listener().onEvent(event));
+  }
+
+  private void later(Runnable message) {
+    timer.execute(
+        () -> {
+          try {
+            message.run();
+          } catch (RuntimeException failure) {
+            LOG.warn("a listener of shared limits failed", failure);
+          }
+        });
+  }
+
+  @SuppressWarnings("FutureReturnValueIgnored") // it goes on with the next one
+  private void beat() {
+    boolean connected = link.isConnected();
+    CompletableFuture<Void> step = connected ? pulse() : link.reconnect(CONNECT_MILLIS);
+    step.whenComplete((done, failure) -> timer.execute(() -> next(connected, failure)));
+  }
+
+  private void next(boolean connected, @Nullable Throwable failure) {
+    long now = System.nanoTime();
+    if (failure == null) {
+      answeredNanos = now;
+    } else if (connected && now - answeredNanos > STALE_NANOS) {
+      answeredNanos = now;
+      link.drop();
+    }
+    if (failure != null || connected) {
+      settled.countDown();
+    }
+    if (failure != null) {
+      again(PROBE_MILLIS);
+    } else {
+      again(connected ? PULSE_MILLIS : 0);
+    }
+  }
+
+  private void again(long delayMillis) {
+    nextBeat = timer.schedule(this::beat, delayMillis, TimeUnit.MILLISECONDS);
+  }
+
+  /** Without waiting for the next pulse; nothing if one is on its way. */
+  private void beatNow() {
+    if (nextBeat != null && nextBeat.cancel(false)) {
+      again(0);
+    }
+  }
+
+  private CompletableFuture<Void> pulse() {
+    String[] keys = {space.nodes(), space.rules()};
+    String[] arguments = {node, Long.toString(DEAD_MICROS)};
+    return link.probe(Script.PULSE, keys, arguments)
+        .thenCompose(
+            answer -> {
+              nodes = (int) Math.max(config.expectedNodes(), Call.number(answer, 0));
+              return book.sync(Call.number(answer, 1));
+            })
+        .thenRunAsync(
+            () -> {
+              List.copyOf(unconfirmed.entrySet())
+                  .forEach(entry -> charge(entry.getKey(), entry.getValue()));
+              if (!link.isAvailable()) {
+                comeBack();
+              }
+            },
+            timer);
+  }
+
+  /** Redis decides from now on: after it was told to charge what was granted meanwhile. */
+  private void comeBack() {
+    @Nullable Shares local = shares;
+    if (local == null) {
+      link.returned();
+      return;
+    }
+    local.close(
+        charges -> {
+          // Redis does what comes over one connection in order, so these come first.
+          charges.forEach(charge -> charge(chargeNumbers.incrementAndGet(), charge));
+          shares = null;
+          link.returned();
+          tell(returned(charges));
+        });
+  }
+
+  private LimitsEvent returned(Collection<Shares.Charge> charges) {
+    Duration away = Duration.ofNanos(System.nanoTime() - lostNanos);
+    long granted = charges.stream().mapToLong(Shares.Charge::granted).sum();
+    long charged = charges.stream().mapToLong(Shares.Charge::charged).sum();
+    return new LimitsEvent.Returned(away, charges.size(), granted, charged);
+  }
+
+  /** Repeated until it is confirmed; its number sees to it that it counts once. */
+  @SuppressWarnings("FutureReturnValueIgnored") // what is not confirmed is sent again
+  private void charge(long number, Shares.Charge charge) {
+    unconfirmed.put(number, charge);
+    String[] arguments = new String[4 + Quota.ARGUMENTS];
+    arguments[0] = node;
+    arguments[1] = Long.toString(number);
+    arguments[2] = Long.toString(charge.charged());
+    arguments[3] = Long.toString(book.rules().version());
+    charge.quota().writeTo(arguments, 4);
+    link.probe(Script.CHARGE, new String[] {charge.key()}, arguments)
+        .thenAccept(
+            answer -> {
+              if (unconfirmed.remove(number) != null) {
+                counts.chargedTokens.add(charge.charged());
+              }
+            });
+  }
+
+  @Override
+  public void lost(String cause) {
+    lostNanos = System.nanoTime();
+    counts.outages.increment();
+    shares = new Shares(nodes, book.rules());
+    tell(new LimitsEvent.Lost(cause, nodes));
+    timer.execute(this::beatNow);
+  }
+
+  @Override
+  public void refused(String error) {
+    long now = System.nanoTime();
+    if (now - refusedNanos >= STALE_NANOS) {
+      refusedNanos = now;
+      LOG.warn("shared limits: Redis refused: {}", error);
+      tell(new LimitsEvent.Refused(error));
+    }
+  }
+
+  @Override
+  public void close() {
+    if (closed.compareAndSet(false, true)) {
+      timer.shutdown();
+      link.close();
+    }
+  }
+}

@@ -1,0 +1,36 @@
+package dev.sluice.redis;
+
+import dev.sluice.Decision;
+import dev.sluice.ThrottleDecision;
+import java.util.concurrent.TimeUnit;
+
+/** Answers of an outage. */
+final class Outage {
+  /** When to ask again: nobody knows when Redis is back. */
+  private static final long RETRY_NANOS = TimeUnit.SECONDS.toNanos(1);
+
+  static final Decision DENIED = Decision.denied(RETRY_NANOS);
+
+  /** What is left is not known. */
+  static final Decision GRANTED = Decision.granted(0);
+
+  private Outage() {}
+
+  static ThrottleDecision denied(String key) {
+    return ThrottleDecision.denied(key, RETRY_NANOS);
+  }
+
+  /** What a share can never grant, the whole limit can. */
+  static Decision temporary(Decision decision) {
+    return decision.isGranted() || decision instanceof Decision.Denied ? decision : DENIED;
+  }
+
+  static ThrottleDecision temporary(ThrottleDecision decision) {
+    if (decision instanceof ThrottleDecision.Depleted depleted) {
+      return denied(depleted.bindingKey());
+    }
+    return decision instanceof ThrottleDecision.Impossible impossible
+        ? denied(impossible.bindingKey())
+        : decision;
+  }
+}

@@ -1,0 +1,172 @@
+package dev.sluice.redis;
+
+import io.lettuce.core.RedisCommandExecutionException;
+import io.lettuce.core.RedisNoScriptException;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Asks Redis, with a time-out of its own and a breaker.
+ *
+ * <p>The breaker opens when a connection is lost or several calls in a row are late; from then on
+ * only a {@link #probe} reaches Redis, and every other call fails at once. Whoever probes closes it
+ * again.
+ */
+final class RedisLink implements AutoCloseable {
+  /** One late answer may be a pause of this process; so many in a row are not. */
+  private static final int LATE_IN_A_ROW = 3;
+
+  /** What is done when Redis is lost, or refuses what it is asked. */
+  interface Watcher {
+    void lost(String cause);
+
+    void refused(String error);
+  }
+
+  private final Connection connection;
+  private final long timeoutNanos;
+  private final Watcher watcher;
+  private final Counts counts;
+  private final Deadlines deadlines = new Deadlines(this::late);
+  private final AtomicInteger lateInARow = new AtomicInteger();
+  private volatile Connection.@Nullable Wire wire;
+  private volatile boolean available;
+  private volatile boolean closed;
+
+  RedisLink(Connection connection, long timeoutNanos, Counts counts, Watcher watcher) {
+    this.connection = connection;
+    this.timeoutNanos = timeoutNanos;
+    this.counts = counts;
+    this.watcher = watcher;
+  }
+
+  boolean isAvailable() {
+    return available;
+  }
+
+  /** Closes the breaker: Redis has answered a probe. */
+  void returned() {
+    lateInARow.set(0);
+    available = true;
+  }
+
+  /** Connects; fails after so long. */
+  CompletableFuture<Void> reconnect(long millis) {
+    CompletableFuture<Void> connected =
+        connection
+            .connect()
+            .thenAccept(
+                next -> {
+                  drop();
+                  wire = next;
+                  if (closed) {
+                    drop();
+                  }
+                });
+    return connected.copy().orTimeout(millis, TimeUnit.MILLISECONDS);
+  }
+
+  /** Gives up the connection. */
+  void drop() {
+    Connection.@Nullable Wire old = wire;
+    wire = null;
+    if (old != null) {
+      old.close();
+    }
+  }
+
+  boolean isConnected() {
+    return wire != null;
+  }
+
+  /** Asks; fails with {@link LimitsUnavailableException} if there is no answer in time. */
+  CompletableFuture<List<Object>> call(Script script, String[] keys, String[] arguments) {
+    return available
+        ? probe(script, keys, arguments)
+        : CompletableFuture.failedFuture(new LimitsUnavailableException());
+  }
+
+  /** {@link #call}, whatever the breaker says. */
+  @SuppressWarnings("FutureReturnValueIgnored") // what they lead to is the call
+  CompletableFuture<List<Object>> probe(Script script, String[] keys, String[] arguments) {
+    Connection.@Nullable Wire to = wire;
+    if (to == null) {
+      return CompletableFuture.failedFuture(new LimitsUnavailableException());
+    }
+    Call call = new Call(System.nanoTime() + timeoutNanos);
+    deadlines.watch(call);
+    to.evalsha(script, keys, arguments)
+        .whenComplete(
+            (answer, failure) -> {
+              if (failure instanceof RedisNoScriptException) {
+                to.eval(script, keys, arguments)
+                    .whenComplete((late, error) -> end(call, late, error));
+              } else {
+                end(call, answer, failure);
+              }
+            });
+    return call;
+  }
+
+  private void end(Call call, @Nullable List<Object> answer, @Nullable Throwable failure) {
+    if (answer != null) {
+      if (lateInARow.getPlain() != 0) {
+        lateInARow.set(0);
+      }
+      call.complete(answer);
+      return;
+    }
+    Throwable cause = failure instanceof CompletionException ? failure.getCause() : failure;
+    String text = String.valueOf(cause);
+    if (cause instanceof RedisCommandExecutionException refusal && !isAway(refusal)) {
+      watcher.refused(String.valueOf(refusal.getMessage()));
+    } else {
+      lose(text);
+    }
+    call.completeExceptionally(new LimitsUnavailableException("Redis: " + text, cause));
+  }
+
+  /** Errors of a server that cannot serve now, rather than of what it was asked. */
+  private static boolean isAway(RedisCommandExecutionException error) {
+    String text = String.valueOf(error.getMessage());
+    return text.startsWith("READONLY")
+        || text.startsWith("LOADING")
+        || text.startsWith("MASTERDOWN")
+        || text.startsWith("CLUSTERDOWN")
+        || text.startsWith("TRYAGAIN")
+        || text.startsWith("BUSY");
+  }
+
+  private void late(Call call) {
+    if (call.completeExceptionally(
+        new LimitsUnavailableException("Redis did not answer in time", null))) {
+      counts.timeouts.increment();
+      if (lateInARow.incrementAndGet() >= LATE_IN_A_ROW) {
+        lose("no answer within the time-out");
+      }
+    }
+  }
+
+  private void lose(String cause) {
+    boolean first;
+    synchronized (this) {
+      first = available;
+      available = false;
+    }
+    if (first && !closed) {
+      watcher.lost(cause);
+    }
+  }
+
+  @Override
+  public void close() {
+    closed = true;
+    available = false;
+    deadlines.close();
+    connection.close();
+  }
+}

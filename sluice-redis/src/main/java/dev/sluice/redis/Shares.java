@@ -1,0 +1,195 @@
+package dev.sluice.redis;
+
+import dev.sluice.Decision;
+import dev.sluice.Limit;
+import dev.sluice.Throttle;
+import dev.sluice.ThrottleDecision;
+import dev.sluice.TokenBucket;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.LongAdder;
+import java.util.concurrent.locks.ReadWriteLock;
+import java.util.concurrent.locks.ReentrantReadWriteLock;
+import java.util.function.Consumer;
+import java.util.function.Supplier;
+
+/**
+ * What this node may grant by itself in one outage: its share of every limit, from empty.
+ *
+ * <p>Why the limit holds over the return, when all nodes were cut off together: let a limit of
+ * capacity C and rate r be divided among N nodes, and the outage last T. A node granted g, at most
+ * r·T/N for it began empty. It is charged min(g, C/N) on return. While the debt D from before the
+ * outage was not paid back, r·T &lt; D &lt;= C and so g &lt; C/N: all is charged, and the bucket
+ * stands as if Redis had granted it. Once it was, the charges are at least what would still be
+ * owed: the nodes that granted more than C/N are charged their share of the whole capacity.
+ */
+final class Shares {
+  /** Each costs memory here and a call on return; a key more is denied. */
+  private static final int MAX_KEYS = 100_000;
+
+  private final int nodes;
+  private final Throttle throttle = Throttle.create();
+  private final Map<String, TokenBucket> buckets = new ConcurrentHashMap<>();
+  private final Map<String, Grants> grants = new ConcurrentHashMap<>();
+  private final ReadWriteLock lock = new ReentrantReadWriteLock();
+  private Rules rules = Rules.NONE;
+  private boolean closed;
+
+  /** What was granted of one key, and what it may be charged at most. */
+  private record Grants(Quota quota, long most, LongAdder tokens) {}
+
+  /**
+   * What a limit is charged on return.
+   *
+   * @param key where the bucket is in Redis
+   * @param quota its limit
+   * @param granted tokens that were granted
+   * @param charged tokens to be charged
+   */
+  record Charge(String key, Quota quota, long granted, long charged) {}
+
+  Shares(int nodes, Rules rules) {
+    this.nodes = nodes;
+    follow(rules);
+  }
+
+  /** Goes over to other rules. */
+  synchronized void follow(Rules next) {
+    Map<String, Rule> gone = new HashMap<>();
+    rules.list().forEach(rule -> gone.put(rule.key(), rule));
+    for (Rule rule : next.list()) {
+      gone.remove(rule.key());
+      double rate = rule.ratePerSecond() / nodes;
+      double burst = rule.burst() / nodes;
+      if (rule.isTemplate()) {
+        throttle.restoreTemplate(rule.key(), rate, burst);
+      } else {
+        throttle.restoreRate(rule.key(), rate, burst);
+      }
+    }
+    for (Rule rule : gone.values()) {
+      if (rule.isTemplate()) {
+        throttle.removeTemplate(rule.key());
+      } else {
+        throttle.removeRate(rule.key());
+      }
+    }
+    rules = next;
+  }
+
+  /** The share of a bucket, from now on. */
+  TokenBucket add(String place, Limit limit) {
+    return buckets.computeIfAbsent(
+        place, absent -> TokenBucket.builder().limit(share(limit)).initialTokens(0).build());
+  }
+
+  /** A limit divided among the nodes, rounded against the caller. */
+  private Limit share(Limit limit) {
+    if (limit.capacity() < nodes && !(limit instanceof Limit.Rate)) {
+      return new Limit.DenyAll();
+    }
+    if (limit instanceof Limit.Balanced balanced) {
+      return new Limit.Balanced(
+          balanced.capacity() / nodes,
+          balanced.refillTokens(),
+          balanced.refillPeriod().multipliedBy(nodes));
+    }
+    if (limit instanceof Limit.Rate rate) {
+      return new Limit.Rate(rate.perSecond() / nodes, rate.burst() / nodes);
+    }
+    if (limit instanceof Limit.Strict strict) {
+      return new Limit.Strict(strict.capacity() / nodes, strict.period());
+    }
+    return limit instanceof Limit.Manual manual
+        ? new Limit.Manual(manual.capacity() / nodes)
+        : limit;
+  }
+
+  /** Decides by the share of a bucket; empty if the outage is over. */
+  Optional<Decision> decide(Demand demand, boolean take) {
+    long tokens = demand.tokens();
+    return whileOpen(
+        () -> {
+          TokenBucket share = add(demand.place(), demand.quota().limit());
+          if (!take) {
+            return Outage.temporary(share.peek(tokens));
+          }
+          if (!mayGrow(1)) {
+            return Outage.DENIED;
+          }
+          Decision decision = share.decide(tokens);
+          if (decision.isGranted()) {
+            note(demand);
+          }
+          return Outage.temporary(decision);
+        });
+  }
+
+  /** Decides by the shares of several keys; empty if the outage is over. */
+  Optional<ThrottleDecision> decide(List<Demand> demands, boolean take) {
+    Map<String, Long> costs = new LinkedHashMap<>();
+    demands.forEach(demand -> costs.put(demand.key(), demand.tokens()));
+    return whileOpen(
+        () -> {
+          if (!take) {
+            return Outage.temporary(throttle.peek(costs));
+          }
+          if (!mayGrow(demands.size())) {
+            return Outage.denied(demands.get(0).key());
+          }
+          ThrottleDecision decision = throttle.consume(costs);
+          if (decision.isGranted()) {
+            demands.forEach(this::note);
+          }
+          return Outage.temporary(decision);
+        });
+  }
+
+  private boolean mayGrow(int keys) {
+    return grants.size() + keys <= MAX_KEYS;
+  }
+
+  private <T> Optional<T> whileOpen(Supplier<T> decision) {
+    lock.readLock().lock();
+    try {
+      return closed ? Optional.empty() : Optional.of(decision.get());
+    } finally {
+      lock.readLock().unlock();
+    }
+  }
+
+  private void note(Demand demand) {
+    grants
+        .computeIfAbsent(demand.place(), absent -> grantsOf(demand.quota()))
+        .tokens()
+        .add(demand.tokens());
+  }
+
+  private Grants grantsOf(Quota quota) {
+    return new Grants(quota, (long) Math.ceil(quota.burst() / nodes), new LongAdder());
+  }
+
+  /** Ends the outage: {@code last} is told what to charge before anybody asks Redis again. */
+  void close(Consumer<List<Charge>> last) {
+    lock.writeLock().lock();
+    try {
+      closed = true;
+      List<Charge> charges =
+          grants.entrySet().stream()
+              .map(entry -> charge(entry.getKey(), entry.getValue()))
+              .toList();
+      last.accept(charges);
+    } finally {
+      lock.writeLock().unlock();
+    }
+  }
+
+  private static Charge charge(String place, Grants granted) {
+    long tokens = granted.tokens().sum();
+    return new Charge(place, granted.quota(), tokens, Math.min(tokens, granted.most()));
+  }
+}

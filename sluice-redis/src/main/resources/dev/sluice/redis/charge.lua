@@ -1,0 +1,22 @@
+-- Charges what a node granted in an outage, once: a repeated charge of one number changes nothing.
+-- ARGV: node, number, tokens, version, params, capacity, unit, mint, step.
+-- Answers {1 or 0 if it was charged before, 0, 0, time, version of newer rules}.
+local FENCE_MICROS = 600000000
+local bucket = read(KEYS[1], tonumber(ARGV[4]), 5)
+local left = {}
+local known = 0
+for entry, id, number in string.gmatch(bucket.leases, '( ([^ :]+):(%d+):%d+)') do
+  if id == '!' .. ARGV[1] then
+    known = tonumber(number)
+  else
+    left[#left + 1] = entry
+  end
+end
+if known >= tonumber(ARGV[2]) then
+  return {0, 0, 0, now, bucket.newer}
+end
+left[#left + 1] = string.format(' !%s:%s:%.0f', ARGV[1], ARGV[2], now + FENCE_MICROS)
+bucket.leases = table.concat(left)
+bucket.debt = math.min(bucket.debt + ARGV[3] * bucket.unit, 2 * bucket.capacity)
+write(bucket)
+return {1, 0, 0, now, bucket.newer}

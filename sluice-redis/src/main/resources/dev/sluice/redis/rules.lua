@@ -1,0 +1,35 @@
+-- The rules of the fleet, a hash whose field "@version" counts its changes. KEYS: rules.
+-- ARGV: "read", or "set" field value, or "remove" field,
+--       or "restore" version field value field value ... after Redis has lost them.
+-- Answers {version, 1 if something changed, field, value, field, value ...}; the fields by "read".
+local VERSION = '@version'
+local changed = 0
+
+if ARGV[1] == 'set' then
+  if redis.call('HGET', KEYS[1], ARGV[2]) ~= ARGV[3] then
+    redis.call('HSET', KEYS[1], ARGV[2], ARGV[3])
+    changed = 1
+  end
+elseif ARGV[1] == 'remove' then
+  changed = redis.call('HDEL', KEYS[1], ARGV[2])
+elseif ARGV[1] == 'restore' then
+  local known = tonumber(ARGV[2])
+  if tonumber(redis.call('HGET', KEYS[1], VERSION) or 0) < known then
+    for i = 3, #ARGV, 2 do
+      redis.call('HSETNX', KEYS[1], ARGV[i], ARGV[i + 1])
+    end
+    redis.call('HSET', KEYS[1], VERSION, string.format('%.0f', known))
+    changed = 1
+  end
+end
+
+if changed == 1 then
+  redis.call('HINCRBY', KEYS[1], VERSION, 1)
+end
+local answer = {tonumber(redis.call('HGET', KEYS[1], VERSION) or 0), changed}
+if ARGV[1] == 'read' then
+  for _, each in ipairs(redis.call('HGETALL', KEYS[1])) do
+    answer[#answer + 1] = each
+  end
+end
+return answer
