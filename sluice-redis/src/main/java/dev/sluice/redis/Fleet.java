@@ -28,7 +28,7 @@ final class Fleet implements AutoCloseable, RedisLink.Watcher {
   private static final Logger LOG = LoggerFactory.getLogger(SharedLimits.class);
   private static final long PULSE_MILLIS = 1_000;
   private static final long PROBE_MILLIS = 100;
-  private static final long OPEN_MILLIS = 2_000;
+  private static final long OPEN_MILLIS = 3_000;
   private static final long CONNECT_MILLIS = 2_000;
 
   /** After so long without an answer a connection is given up: it may lead nowhere. */
@@ -178,7 +178,7 @@ final class Fleet implements AutoCloseable, RedisLink.Watcher {
       answeredNanos = now;
       link.drop();
     }
-    if (failure != null || connected) {
+    if (link.isAvailable() || (failure != null && !connected)) {
       settled.countDown();
     }
     if (failure != null) {

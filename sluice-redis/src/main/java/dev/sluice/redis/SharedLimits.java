@@ -242,7 +242,7 @@ public sealed interface SharedLimits extends AutoCloseable permits MemoryLimits,
     }
 
     /**
-     * Opens the limits; waits for Redis no longer than two seconds.
+     * Opens the limits; waits for Redis no longer than three seconds.
      *
      * @return the limits
      */
