@@ -18,7 +18,6 @@ final class FakeClock {
 
   /** What to write before a command; it reads the offset from the file each time it asks. */
   static List<String> prefix(Path offsetFile) {
-    Programs.find("faketime");
     return List.of(
         "env",
         "LD_PRELOAD=" + PRELOAD,

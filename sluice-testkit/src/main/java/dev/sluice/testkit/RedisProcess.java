@@ -32,13 +32,13 @@ final class RedisProcess implements AutoCloseable {
 
   static {
     Runtime.getRuntime()
-        .addShutdownHook(new Thread(() -> OPEN.forEach(RedisProcess::close), "redis-leftovers"));
+        .addShutdownHook(new Thread(() -> OPEN.forEach(RedisProcess::abandon), "redis-leftovers"));
   }
 
   private final Path dir;
   private final RedisConsole console;
   private final List<String> command;
-  private @Nullable Process process;
+  private volatile @Nullable Process process;
 
   /** A process that is not started yet; closing it removes the folder. */
   RedisProcess(Path dir, RedisConsole console, List<String> command) {
@@ -86,7 +86,8 @@ final class RedisProcess implements AutoCloseable {
   }
 
   synchronized boolean isAlive() {
-    return process != null && process.isAlive();
+    Process last = process;
+    return last != null && last.isAlive();
   }
 
   /** Of the process that runs or ran last. */
@@ -96,12 +97,13 @@ final class RedisProcess implements AutoCloseable {
 
   /** SIGKILL; returns once it is dead. Harmless if it is. */
   synchronized void kill() {
-    if (process == null) {
+    Process last = process;
+    if (last == null) {
       return;
     }
-    process.destroyForcibly();
+    last.destroyForcibly();
     // Not waitFor, which a pending interrupt would end.
-    process.onExit().join();
+    last.onExit().join();
   }
 
   /** SIGSTOP; returns once it stands still. */
@@ -114,6 +116,15 @@ final class RedisProcess implements AutoCloseable {
   synchronized void resume() {
     signal("CONT");
     Await.until(() -> "a server that goes on", SIGNAL_LIMIT, () -> state() != 'T');
+  }
+
+  /** Closes it, even while another thread waits for it to start. */
+  private void abandon() {
+    Process running = process;
+    if (running != null) {
+      running.destroyForcibly();
+    }
+    close();
   }
 
   @Override
@@ -147,9 +158,10 @@ final class RedisProcess implements AutoCloseable {
     }
     try {
       // Another server may hold the port; ours is about to notice.
-      return console.info("server", "process_id").equals(Long.toString(pid()));
+      return console.info("server", "process_id").equals(Long.toString(pid()))
+          && "PONG".equals(console.command(List.of("PING")));
     } catch (UncheckedIOException | IllegalStateException e) {
-      return false; // not listening yet, or still loading its data
+      return false; // not listening yet, or, to PING, still loading its data
     }
   }
 
@@ -184,10 +196,11 @@ final class RedisProcess implements AutoCloseable {
   }
 
   private Process started() {
-    if (process == null) {
+    Process last = process;
+    if (last == null) {
       throw new IllegalStateException("the server was never started");
     }
-    return process;
+    return last;
   }
 
   private Path log() {

@@ -6,8 +6,11 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.time.Duration;
+import java.time.Instant;
+import java.time.temporal.ChronoUnit;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -18,6 +21,7 @@ import org.jspecify.annotations.Nullable;
  * @since 0.1
  */
 public final class RedisServer implements AutoCloseable {
+  private static final long CLOCK_SLACK_MICROS = 2_000;
   private static final Duration SYNC_LIMIT = Duration.ofSeconds(20);
 
   private final Builder settings;
@@ -163,12 +167,32 @@ public final class RedisServer implements AutoCloseable {
       writeClock(settings.clockOffset);
     }
     process.start();
+    checkClock();
     if (settings.primary != null) {
       Await.until(
           () -> "a replica in step with its primary",
           SYNC_LIMIT,
           () -> info("replication", "master_link_status").equals("up"));
     }
+  }
+
+  /** The linker only warns where it does not find the library of a wrong clock. */
+  private void checkClock() {
+    if (settings.clockOffset == null) {
+      return;
+    }
+    long before = machineMicros();
+    long offset = micros() - before;
+    long slack = machineMicros() - before + CLOCK_SLACK_MICROS;
+    long asked = TimeUnit.MICROSECONDS.convert(settings.clockOffset);
+    if (Math.abs(offset - asked) > slack) {
+      throw new IllegalStateException(
+          "the clock is not off as asked: micros=%d, asked=%d".formatted(offset, asked));
+    }
+  }
+
+  private static long machineMicros() {
+    return ChronoUnit.MICROS.between(Instant.EPOCH, Instant.now());
   }
 
   private List<String> command() {
@@ -193,6 +217,7 @@ public final class RedisServer implements AutoCloseable {
       words.addAll(List.of("--cluster-enabled", "yes", "--cluster-config-file", "nodes.conf"));
       words.addAll(List.of("--cluster-port", Integer.toString(Ports.free())));
       words.addAll(List.of("--cluster-node-timeout", "2000"));
+      words.addAll(List.of("--cluster-announce-ip", "127.0.0.1"));
     }
     words.addAll(settings.access());
     words.addAll(settings.replication());
@@ -284,6 +309,10 @@ public final class RedisServer implements AutoCloseable {
 
     /** Starts it; returns once it answers. */
     public RedisServer start() {
+      Programs.find("redis-server");
+      if (clockOffset != null) {
+        Programs.find("faketime");
+      }
       for (int i = 1; ; i++) {
         RedisServer server = new RedisServer(this);
         try {

@@ -217,7 +217,11 @@ public final class TcpProxy implements AutoCloseable {
       if (client == null) {
         return;
       }
-      connections.add(new ProxiedConnection(client, target, selector));
+      try {
+        connections.add(new ProxiedConnection(client, target, selector));
+      } catch (IOException e) {
+        client.close(); // it was gone before it was welcomed
+      }
     }
   }
 

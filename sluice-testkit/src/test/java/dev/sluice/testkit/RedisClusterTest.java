@@ -14,6 +14,12 @@ class RedisClusterTest {
     RedisCluster cluster = RedisCluster.start();
     try (cluster) {
       assertThat(cluster.uris()).hasSize(3).doesNotHaveDuplicates();
+      for (int n = 0; n < 3; n++) {
+        assertThat(String.valueOf(cluster.node(n).command("CLUSTER", "SLOTS")))
+            .contains("[127.0.0.1, " + cluster.node(0).port() + ",")
+            .contains("[127.0.0.1, " + cluster.node(1).port() + ",")
+            .contains("[127.0.0.1, " + cluster.node(2).port() + ",");
+      }
       for (int i = 0; i < 300; i++) {
         String key = "k" + i;
         RedisServer owner = cluster.nodeOf(key);
