@@ -9,7 +9,7 @@ import java.util.concurrent.CompletableFuture;
 final class Decider {
   private static final long NANOS_PER_MICRO = 1_000;
   private static final int VERSION_AT = 4;
-  private static final int PER_KEY = 1 + Quota.ARGUMENTS;
+  private static final int PER_KEY = 2;
 
   private final Fleet fleet;
 
@@ -142,8 +142,8 @@ final class Decider {
     for (int i = 0; i < keys.length; i++) {
       Demand demand = demands.get(i);
       keys[i] = demand.place();
-      arguments[at] = Long.toString(demand.tokens());
-      at = demand.quota().writeTo(arguments, at + 1);
+      arguments[at++] = Long.toString(demand.tokens());
+      arguments[at++] = demand.quota().params();
     }
     return fleet.link().call(Script.DECIDE, keys, arguments);
   }
@@ -171,11 +171,7 @@ final class Decider {
 
   /** Looks at a bucket, gives it tokens or fills it. */
   CompletableFuture<Level> adjust(String what, long tokens, String place, Quota quota) {
-    String[] arguments = new String[3 + Quota.ARGUMENTS];
-    arguments[0] = what;
-    arguments[1] = version();
-    arguments[2] = Long.toString(tokens);
-    quota.writeTo(arguments, 3);
+    String[] arguments = {what, version(), Long.toString(tokens), quota.params()};
     return fleet
         .link()
         .call(Script.ADJUST, new String[] {place}, arguments)

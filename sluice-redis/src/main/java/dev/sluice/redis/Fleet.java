@@ -247,12 +247,13 @@ final class Fleet implements AutoCloseable, RedisLink.Watcher {
   @SuppressWarnings("FutureReturnValueIgnored") // what is not confirmed is sent again
   private void charge(long number, Shares.Charge charge) {
     unconfirmed.put(number, charge);
-    String[] arguments = new String[4 + Quota.ARGUMENTS];
-    arguments[0] = node;
-    arguments[1] = Long.toString(number);
-    arguments[2] = Long.toString(charge.charged());
-    arguments[3] = Long.toString(book.rules().version());
-    charge.quota().writeTo(arguments, 4);
+    String[] arguments = {
+      node,
+      Long.toString(number),
+      Long.toString(charge.charged()),
+      Long.toString(book.rules().version()),
+      charge.quota().params()
+    };
     link.probe(Script.CHARGE, new String[] {charge.key()}, arguments)
         .thenAccept(
             answer -> {

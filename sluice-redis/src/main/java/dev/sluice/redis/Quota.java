@@ -5,22 +5,20 @@ import dev.sluice.LimitUnits;
 
 /** A limit as the scripts are told it. */
 final class Quota {
-  /** How many {@link #writeTo} writes. */
-  static final int ARGUMENTS = 5;
-
   private final Limit limit;
   private final LimitUnits units;
-  private final String[] arguments;
+  private final String params;
 
   private Quota(Limit limit, LimitUnits units) {
     this.limit = limit;
     this.units = units;
-    String capacity = Long.toString(units.capacityUnits());
-    String unit = Long.toString(units.unitsPerToken());
-    String mint = Long.toString(units.unitsPerStep());
-    String step = Long.toString(units.stepTicks());
-    String params = String.join(":", capacity, unit, mint, step);
-    arguments = new String[] {params, capacity, unit, mint, step};
+    this.params =
+        "%d:%d:%d:%d"
+            .formatted(
+                units.capacityUnits(),
+                units.unitsPerToken(),
+                units.unitsPerStep(),
+                units.stepTicks());
   }
 
   /**
@@ -40,10 +38,9 @@ final class Quota {
     return units;
   }
 
-  /** Writes params, capacity, unit, mint and step to {@code arguments}; where to go on. */
-  int writeTo(String[] into, int at) {
-    System.arraycopy(arguments, 0, into, at, arguments.length);
-    return at + arguments.length;
+  /** Capacity, unit, mint and step. */
+  String params() {
+    return params;
   }
 
   /** The burst, fractions included. */

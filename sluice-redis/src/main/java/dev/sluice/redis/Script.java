@@ -11,13 +11,13 @@ import java.util.HexFormat;
 /** What runs inside Redis, each in one step. */
 enum Script {
   /** Takes tokens of several keys, or of none. */
-  DECIDE("bucket", "decide"),
+  DECIDE("clock", "quick", "bucket", "decide"),
   /** Looks at a bucket, adds tokens or fills it. */
-  ADJUST("bucket", "adjust"),
+  ADJUST("clock", "bucket", "adjust"),
   /** Charges what was granted in an outage. */
-  CHARGE("bucket", "charge"),
+  CHARGE("clock", "bucket", "charge"),
   /** Says that a node is alive. */
-  PULSE("pulse"),
+  PULSE("clock", "pulse"),
   /** Reads or changes the rules of the fleet. */
   RULES("rules");
 

@@ -1,5 +1,5 @@
 -- Looks at a bucket, adds tokens or fills it.
--- ARGV: "look", "give" or "fill", version, tokens, params, capacity, unit, mint, step.
+-- ARGV: "look", "give" or "fill", version, tokens, params.
 -- Answers {level in units, unit, microseconds to full or -1, time, version of newer rules}.
 local bucket = read(KEYS[1], tonumber(ARGV[2]), 4)
 local leased = bucket.leased * bucket.unit

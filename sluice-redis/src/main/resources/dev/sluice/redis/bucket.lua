@@ -1,17 +1,17 @@
--- What every script begins with: how a bucket is read, paid back by time, and written.
+-- How a bucket is read, paid back by time, and written.
 --
--- A bucket is one string, "debt at version params leases":
+-- A bucket is one string: seven doubles, then its params and leases as text.
 --   debt     units that are missing from full; a token is worth `unit` of them
 --   at       the time of that, in microseconds of this server
 --   version  of the fleet's rules under which it was written
---   params   "capacity:unit:mint:step": time brings `mint` units every `step` microseconds
+--   capacity, unit, mint, step: it holds `capacity`, and time brings `mint` every `step` microseconds
+--   params   these four again as the caller writes them, "capacity:unit:mint:step"
 --   leases   " id:tokens:ends" for each block out on lease, " !id:number:ends" for each fence
 -- No key is a full bucket.
 --
--- Every number is a whole one below 2^53, which doubles hold exactly, and is written by %.0f alone:
--- tostring and `..` keep 14 digits. Arguments of a bucket are params and its four numbers.
-local time = redis.call('TIME')
-local now = time[1] * 1000000 + time[2]
+-- Every number is a whole one below 2^53, which doubles hold exactly. Where one becomes text it is
+-- by %.0f: tostring and `..` keep 14 digits.
+local LAYOUT, TEXT_AT = '>ddddddd', 57
 
 -- Whole steps from 1970 to `at`: where tokens come back in periods, these lie on that grid.
 local function steps(at, step)
@@ -27,41 +27,38 @@ local function atLeast(amount, part)
 end
 
 -- Time pays the debt back, down to what is out on lease. A clock that went back pays nothing.
-local function pay(bucket, at)
-  local passed = steps(now, bucket.step) - steps(at, bucket.step)
-  if passed <= 0 or bucket.mint == 0 then
-    return
-  end
+local function pay(bucket)
+  local step, mint, debt = bucket.step, bucket.mint, bucket.debt
+  local passed = steps(now, step) - steps(bucket.at, step)
   local floor = bucket.leased * bucket.unit
-  if passed >= (bucket.debt - floor) / bucket.mint then
-    bucket.debt = math.min(bucket.debt, floor)
-  else
-    bucket.debt = bucket.debt - passed * bucket.mint
+  if passed > 0 and mint > 0 and debt > floor then
+    bucket.debt = passed < (debt - floor) / mint and debt - passed * mint or floor
   end
 end
 
--- Level in units of another limit, never more tokens than before.
-local function scaled(level, from, to)
-  if from == to then
-    return level
-  end
-  local rest = math.fmod(level, from)
-  local part = rest * to
-  if part < 9007199254740992 then
-    part = (part - math.fmod(part, from)) / from
-  else
-    part = math.max(0, math.floor(rest / from * to) - 2)
-  end
-  return (level - rest) / from * to + part
+local function limit(bucket, params)
+  local capacity, unit, mint, step = string.match(params, '^(%d+):(%d+):(%d+):(%d+)$')
+  bucket.capacity, bucket.unit, bucket.mint, bucket.step = capacity + 0, unit + 0, mint + 0, step + 0
 end
 
--- Goes over from the limit under which it was written to that of the caller: the tokens stay.
-local function change(bucket, from)
-  local level = from.capacity - from.debt
+-- Goes over to the limit of the caller: the tokens stay, and are never more than before.
+local function change(bucket, params)
+  local function scaled(level, from, to)
+    local rest = math.fmod(level, from)
+    local part = rest * to
+    if part < 2 ^ 53 then
+      part = (part - math.fmod(part, from)) / from
+    else
+      part = math.max(0, math.floor(rest / from * to) - 2)
+    end
+    return (level - rest) / from * to + part
+  end
+  local unit, level = bucket.unit, bucket.capacity - bucket.debt
+  limit(bucket, params)
   if level >= 0 then
-    level = math.min(bucket.capacity, scaled(level, from.unit, bucket.unit))
+    level = math.min(bucket.capacity, scaled(level, unit, bucket.unit))
   else
-    level = -scaled(-level, from.unit, bucket.unit) - 1
+    level = -scaled(-level, unit, bucket.unit) - 1
   end
   bucket.debt = math.max(bucket.capacity - level, bucket.leased * bucket.unit)
 end
@@ -83,44 +80,34 @@ local function leases(bucket, text)
   bucket.leases = table.concat(left)
 end
 
-local function numbers(params)
-  local capacity, unit, mint, step = string.match(params, '^(%d+):(%d+):(%d+):(%d+)$')
-  return tonumber(capacity), tonumber(unit), tonumber(mint), tonumber(step)
-end
-
--- The bucket at `key` now, under the limit whose arguments begin at `a`, or under the one it was
+-- The bucket at `key` now, under the limit whose params are argument `a`, or under the one it was
 -- written with if that is newer; `newer` is its version then.
 local function read(key, version, a)
+  local params = ARGV[a]
   local bucket = {
-    key = key, version = version, params = ARGV[a],
-    capacity = tonumber(ARGV[a + 1]), unit = tonumber(ARGV[a + 2]),
-    mint = tonumber(ARGV[a + 3]), step = tonumber(ARGV[a + 4]),
-    debt = 0, at = now, leased = 0, blocks = 0, first = math.huge, last = 0, leases = '', newer = 0
+    key = key, version = version, params = params, capacity = 0, unit = 0, mint = 0, step = 0,
+    debt = 0, at = now, leased = 0, blocks = 0, first = 2 ^ 53, last = 0, leases = '', newer = 0
   }
   local stored = redis.call('GET', key)
-  if not stored then
-    return bucket
-  end
-  local debt, at, written, params, rest = string.match(stored, '^(%d+) (%d+) (%d+) (%S+)(.*)$')
-  bucket.at = tonumber(at)
-  if rest ~= '' then
-    leases(bucket, rest)
-  end
-  if params == bucket.params then
-    bucket.debt = tonumber(debt)
-    pay(bucket, bucket.at)
-    return bucket
-  end
-  local from = {debt = tonumber(debt), leased = bucket.leased}
-  from.capacity, from.unit, from.mint, from.step = numbers(params)
-  pay(from, bucket.at)
-  if tonumber(written) > version then
-    bucket.capacity, bucket.unit, bucket.mint, bucket.step =
-      from.capacity, from.unit, from.mint, from.step
-    bucket.params, bucket.debt = params, from.debt
-    bucket.version, bucket.newer = tonumber(written), tonumber(written)
+  if stored then
+    local debt, at, written, capacity, unit, mint, step = struct.unpack(LAYOUT, stored)
+    local text = string.sub(stored, TEXT_AT)
+    bucket.debt, bucket.at = debt, at
+    bucket.capacity, bucket.unit, bucket.mint, bucket.step = capacity, unit, mint, step
+    if text ~= params then
+      local known, rest = string.match(text, '^(%S+)(.*)$')
+      leases(bucket, rest)
+      if known ~= params and written > version then
+        bucket.params, bucket.version, bucket.newer = known, written, written
+      elseif known ~= params then
+        pay(bucket)
+        change(bucket, params)
+        return bucket
+      end
+    end
+    pay(bucket)
   else
-    change(bucket, from)
+    limit(bucket, params)
   end
   return bucket
 end
@@ -140,13 +127,15 @@ end
 
 -- A bucket that time fills may vanish when it is full: then it says nothing.
 local function write(bucket)
-  local value = string.format('%.0f %.0f %.0f %s%s',
-    bucket.debt, now, bucket.version, bucket.params, bucket.leases)
-  if bucket.mint == 0 then
+  local mint, step, debt = bucket.mint, bucket.step, bucket.debt
+  local value = struct.pack(
+    LAYOUT, debt, now, bucket.version, bucket.capacity, bucket.unit, mint, step)
+    .. bucket.params .. bucket.leases
+  if mint == 0 then
     redis.call('SET', bucket.key, value)
     return
   end
-  local micros = atLeast(bucket.debt, bucket.mint) * bucket.step
+  local micros = atLeast(debt, mint) * step
   if bucket.last > now then
     micros = micros + bucket.last - now
   end

@@ -1,5 +1,5 @@
 -- Charges what a node granted in an outage, once: a repeated charge of one number changes nothing.
--- ARGV: node, number, tokens, version, params, capacity, unit, mint, step.
+-- ARGV: node, number, tokens, version, params.
 -- Answers {1 or 0 if it was charged before, 0, 0, time, version of newer rules}.
 local FENCE_MICROS = 600000000
 local bucket = read(KEYS[1], tonumber(ARGV[4]), 5)

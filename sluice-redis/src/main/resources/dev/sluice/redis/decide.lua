@@ -1,15 +1,15 @@
 -- Takes tokens of every key or of none.
--- ARGV: "take" or "look", version, then for each key: tokens, params, capacity, unit, mint, step.
+-- ARGV: "take" or "look", version, then for each key: tokens and params.
 -- Answers {1, remaining, 0}, {0, key, micros}, {2, key, missing} or {3, key, 0}, each with the time
 -- and the version of newer rules, if some were met. `remaining` is that of the first key.
 local GRANTED, DENIED, DEPLETED, IMPOSSIBLE = 1, 0, 2, 3
 local take = ARGV[1] == 'take'
-local version = tonumber(ARGV[2])
+local version = ARGV[2] + 0
 local buckets = {}
 local newer, binding, outcome, figure = 0, 0, GRANTED, 0
 
 for i, key in ipairs(KEYS) do
-  local a = 6 * i - 3
+  local a = 2 * i + 1
   local bucket = read(key, version, a + 1)
   local cost = ARGV[a] * bucket.unit
   local short = cost - (bucket.capacity - bucket.debt)

@@ -1,7 +1,5 @@
 -- Says that a node is alive. KEYS: nodes, rules. ARGV: node, microseconds until it counts as dead.
 -- Answers {live nodes, version of the rules, time}.
-local time = redis.call('TIME')
-local now = time[1] * 1000000 + time[2]
 redis.call('ZADD', KEYS[1], string.format('%.0f', now), ARGV[1])
 redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', string.format('(%.0f', now - ARGV[2]))
 -- From a server whose clock ran ahead.
