@@ -22,7 +22,7 @@ final class ReadmeExamplesTest {
 
   /** Shown and run by {@code BrokerReadmeTest} and {@code ClientReadmeTest}. */
   private static final Predicate<String> IS_OF_ANOTHER_MODULE =
-      Pattern.compile("\\bbroker\\.|Governor|SluiceClient").asPredicate();
+      Pattern.compile("\\bbroker\\.|Governor|SluiceClient|SharedLimits").asPredicate();
 
   private final List<String> served = Collections.synchronizedList(new ArrayList<>());
 

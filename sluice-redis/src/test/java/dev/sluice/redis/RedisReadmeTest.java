@@ -1,0 +1,69 @@
+package dev.sluice.redis;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.sluice.Limit;
+import dev.sluice.ThrottleDecision;
+import dev.sluice.testkit.RedisServer;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import org.junit.jupiter.api.Test;
+
+/** The example of the README and of docs/redis.md that shares limits, run. */
+class RedisReadmeTest {
+  private static final Pattern JAVA_BLOCK = Pattern.compile("```java\\n(.*?)```", Pattern.DOTALL);
+
+  private final List<String> sent = new ArrayList<>();
+
+  @Test
+  void limitsOfAFleet() {
+    String mail = "mail";
+    try (RedisServer redis = RedisServer.start()) {
+      String url = redis.uri();
+      try (SharedLimits limits = SharedLimits.connect(url)) { // redis://localhost:6379
+        SharedBucket mails = limits.bucket("mails", Limit.perMinute(600)); // for all nodes together
+        if (mails.blocking().tryConsume()) { // or tryConsume(), a future
+          send(mail);
+        }
+        SharedThrottle.Blocking throttle = limits.throttle().blocking();
+        throttle.setTemplate("tenant:*", 10, 20); // in force at every node within a second
+        throttle.setRate("provider:aws", 0.5, 1);
+        ThrottleDecision decision = throttle.consume(List.of("tenant:acme", "provider:aws"));
+        assertThat(decision.isGranted()).isTrue();
+      }
+    }
+    assertThat(sent).containsExactly("mail");
+  }
+
+  private void send(String mail) {
+    sent.add(mail);
+  }
+
+  @Test
+  void theReadme_showsOnlyWhatRunsHere() throws IOException {
+    String code =
+        stripped(Files.readString(Path.of("src/test/java/dev/sluice/redis/RedisReadmeTest.java")));
+    for (String document : List.of("../README.md", "../docs/redis.md")) {
+      Matcher blocks = JAVA_BLOCK.matcher(Files.readString(Path.of(document)));
+      int count = 0;
+      while (blocks.find()) {
+        if (blocks.group(1).contains("SharedLimits")) {
+          // The block ends with the try statement, the test goes on in it.
+          String shown = stripped(blocks.group(1));
+          assertThat(code).contains(shown.substring(0, shown.length() - 1));
+          count++;
+        }
+      }
+      assertThat(count).as(document).isEqualTo(1);
+    }
+  }
+
+  private static String stripped(String code) {
+    return code.replaceAll("\\s+", "");
+  }
+}
