@@ -2,7 +2,7 @@ package dev.sluice.redis;
 
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
-import java.util.function.Supplier;
+import java.util.concurrent.ExecutionException;
 
 /** Futures of answers: waited for, and made at once. */
 final class Answers {
@@ -24,6 +24,21 @@ final class Answers {
     }
   }
 
+  /** Its value; if interrupted before, it is cancelled. */
+  static <T> T awaitInterruptibly(CompletableFuture<T> answer) throws InterruptedException {
+    try {
+      answer.get();
+    } catch (InterruptedException interrupted) {
+      if (answer.cancel(true)) {
+        throw interrupted;
+      }
+      Thread.currentThread().interrupt();
+    } catch (ExecutionException failure) {
+      // Thrown again by join.
+    }
+    return await(answer);
+  }
+
   static void done(CompletableFuture<Void> answer) {
     CompletableFuture<Boolean> ended = answer.thenApply(nothing -> true);
     await(ended);
@@ -31,15 +46,6 @@ final class Answers {
 
   static <T> CompletableFuture<T> now(T value) {
     return CompletableFuture.completedFuture(value);
-  }
-
-  /** What {@code work} returns, or fails with. */
-  static <T> CompletableFuture<T> of(Supplier<T> work) {
-    try {
-      return now(work.get());
-    } catch (LimitsUnavailableException failure) {
-      return CompletableFuture.failedFuture(failure);
-    }
   }
 
   static CompletableFuture<Void> after(Runnable work) {

@@ -1,5 +1,6 @@
 package dev.sluice.redis;
 
+import java.time.Duration;
 import java.util.Collection;
 import java.util.LinkedHashMap;
 import java.util.Map;
@@ -38,5 +39,11 @@ final class Costs {
       throw new IllegalArgumentException("tokens must not be negative: tokens=" + tokens);
     }
     return tokens;
+  }
+
+  static void requireWait(Duration maxWait) {
+    if (maxWait.isNegative()) {
+      throw new IllegalArgumentException("maxWait must not be negative: maxWait=" + maxWait);
+    }
   }
 }

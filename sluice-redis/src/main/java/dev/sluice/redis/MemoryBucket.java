@@ -1,5 +1,6 @@
 package dev.sluice.redis;
 
+import dev.sluice.ConsumeRefusedException;
 import dev.sluice.Decision;
 import dev.sluice.Limit;
 import dev.sluice.TokenBucket;
@@ -27,6 +28,28 @@ record MemoryBucket(String name, TokenBucket bucket) implements SharedBucket {
   @Override
   public CompletableFuture<Decision> peek(long tokens) {
     return Answers.now(bucket.peek(tokens));
+  }
+
+  @Override
+  @SuppressWarnings("FutureReturnValueIgnored") // each ends the other
+  public CompletableFuture<Boolean> consume(long tokens, Duration maxWait) {
+    if (tokens > bucket.limit().capacity()) {
+      return Answers.now(false);
+    }
+    CompletableFuture<Void> turn = bucket.consume(tokens, maxWait);
+    CompletableFuture<Boolean> taken = new CompletableFuture<>();
+    turn.whenComplete(
+        (done, failure) -> {
+          if (failure == null) {
+            taken.complete(true);
+          } else if (failure instanceof ConsumeRefusedException) {
+            taken.complete(false);
+          } else {
+            taken.completeExceptionally(failure);
+          }
+        });
+    taken.whenComplete((done, failure) -> turn.cancel(true));
+    return taken;
   }
 
   @Override

@@ -15,6 +15,7 @@ final class RedisBucket implements SharedBucket {
   private final String place;
   private final Quota own;
   private final OutagePolicy policy;
+  private final WaitingRoom waiting;
 
   RedisBucket(Fleet fleet, String name, Quota own, OutagePolicy policy) {
     this.fleet = fleet;
@@ -23,6 +24,7 @@ final class RedisBucket implements SharedBucket {
     this.place = fleet.space().bucket(name);
     this.own = own;
     this.policy = policy;
+    this.waiting = new WaitingRoom(this);
   }
 
   @Override
@@ -96,6 +98,15 @@ final class RedisBucket implements SharedBucket {
     public Decision denied() {
       return Outage.DENIED;
     }
+  }
+
+  @Override
+  public CompletableFuture<Boolean> consume(long tokens, Duration maxWait) {
+    Costs.requireWait(maxWait);
+    if (Costs.requireTokens(tokens) == 0) {
+      return Answers.now(true);
+    }
+    return waiting.enter(tokens, maxWait);
   }
 
   @Override

@@ -15,10 +15,10 @@ import java.util.concurrent.CompletableFuture;
  * Unix epoch of that time. A bucket whose key is lost, by a restart without data or a failover,
  * starts full: each such loss grants at most one capacity more.
  *
- * <p>Thread-safe. No future takes longer than the time-out of its {@link SharedLimits}: if Redis
- * does not answer, decisions follow the {@link OutagePolicy} and everything else fails with {@link
- * LimitsUnavailableException}. Futures complete on a thread of the library; dependents that block
- * belong on an executor of their own.
+ * <p>Thread-safe. But for {@link #consume}, no future takes longer than the time-out of its {@link
+ * SharedLimits}: if Redis does not answer, decisions follow the {@link OutagePolicy} and everything
+ * else fails with {@link LimitsUnavailableException}. Futures complete on a thread of the library;
+ * dependents that block belong on an executor of their own.
  *
  * @since 0.1
  */
@@ -74,6 +74,21 @@ public sealed interface SharedBucket permits MemoryBucket, RedisBucket {
    * @throws IllegalArgumentException if {@code tokens} is negative
    */
   CompletableFuture<Decision> peek(long tokens);
+
+  /**
+   * Takes {@code tokens} as soon as they are there, if that is before {@code maxWait} is over.
+   *
+   * <p>Those who wait for this object are served first come, first served, and ask Redis one at a
+   * time; between nodes there is no order, and {@code tryConsume} may overtake. Cancelling the
+   * future leaves the line. If it is cancelled, or its time is over, just as the tokens are
+   * granted, they are refunded.
+   *
+   * @param tokens how many
+   * @param maxWait the longest wait, not negative
+   * @return whether they were taken; false at once if they can never be
+   * @throws IllegalArgumentException if an argument is negative
+   */
+  CompletableFuture<Boolean> consume(long tokens, Duration maxWait);
 
   /**
    * Whole tokens there now; those out on lease are not.
@@ -183,6 +198,18 @@ public sealed interface SharedBucket permits MemoryBucket, RedisBucket {
      */
     public Decision peek(long tokens) {
       return Answers.await(bucket.peek(tokens));
+    }
+
+    /**
+     * {@link SharedBucket#consume}.
+     *
+     * @param tokens how many
+     * @param maxWait the longest wait, not negative
+     * @return whether they were taken in time; if not, nothing was
+     * @throws InterruptedException if interrupted while waiting; nothing is taken then
+     */
+    public boolean consume(long tokens, Duration maxWait) throws InterruptedException {
+      return Answers.awaitInterruptibly(bucket.consume(tokens, maxWait));
     }
 
     /**
