@@ -1,0 +1,68 @@
+package dev.sluice.bench;
+
+import io.lettuce.core.RedisClient;
+import io.lettuce.core.RedisFuture;
+import io.lettuce.core.ScriptOutputType;
+import io.lettuce.core.api.async.RedisAsyncCommands;
+import java.util.List;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.ExecutionException;
+
+/**
+ * What no script on this client can beat: the Redis calls of the exact one and an answer of the
+ * same shape, without arithmetic and without checks. It grants always.
+ */
+final class CeilingLimiter implements SharedLimiter {
+  private static final String SCRIPT =
+      """
+      local now = redis.call('TIME')
+      local state = redis.call('GET', KEYS[1])
+      redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
+      return {1, now[1], now[2]}
+      """;
+
+  /** As long as what the exact script keeps. */
+  private static final String STATE = "1234567 1700000000000000";
+
+  private static final String TTL_MS = "1000";
+
+  private final RedisClient client;
+  private final RedisAsyncCommands<String, String> commands;
+  private final String digest;
+  private final String name;
+
+  CeilingLimiter(String url, long perSecond) {
+    client = RedisClient.create(url);
+    commands = client.connect().async();
+    digest = client.connect().sync().scriptLoad(SCRIPT);
+    name = "ceiling:" + perSecond;
+  }
+
+  @Override
+  public boolean tryConsume() throws ExecutionException, InterruptedException {
+    return granted(ask(name).get());
+  }
+
+  @Override
+  public CompletionStage<Boolean> tryConsumeAsync() {
+    return ask(name).thenApply(CeilingLimiter::granted);
+  }
+
+  @Override
+  public boolean tryConsume(String key) throws ExecutionException, InterruptedException {
+    return granted(ask("ceiling:" + key).get());
+  }
+
+  private RedisFuture<List<Object>> ask(String key) {
+    return commands.evalsha(digest, ScriptOutputType.MULTI, new String[] {key}, STATE, TTL_MS);
+  }
+
+  private static boolean granted(List<Object> answer) {
+    return ((Long) answer.get(0)) == 1;
+  }
+
+  @Override
+  public void close() {
+    client.shutdown();
+  }
+}
