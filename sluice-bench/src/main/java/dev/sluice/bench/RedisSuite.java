@@ -36,7 +36,7 @@ final class RedisSuite {
       Duration side,
       Duration bounds) {
     static final Effort QUICK =
-        new Effort(3, 1, 4, millis(150), millis(500), millis(250), millis(1_000));
+        new Effort(3, 1, 3, millis(100), millis(400), millis(250), millis(1_000));
     static final Effort FULL =
         new Effort(5, 5, 20, millis(250), millis(1_500), millis(1_000), millis(5_000));
 
@@ -121,7 +121,7 @@ final class RedisSuite {
       limiter.prepare(keys);
       warmUp(kind);
     }
-    new SharedBounds(redis.url(), effort.bounds()).measure(report);
+    new SharedBounds(redis.url(), effort.bounds(), report).measure();
     rounds.run(unused -> round());
     table();
     return report;
@@ -198,10 +198,10 @@ final class RedisSuite {
         redis.version(), Runtime.getRuntime().availableProcessors());
     report.line(
         "ceiling, exact, leased and Bucket4j on Lettuce, Redisson on its own client; in one JVM");
-    report.line("");
   }
 
   private void table() {
+    report.line("");
     report.line(
         "limit out of reach; medians of %d round(s) of %d ms, others of %d of %d ms",
         effort.rounds(),
@@ -220,10 +220,18 @@ final class RedisSuite {
           kind.label(), rounds.median(name + "per_s"), note(name + "failed"));
     }
     report.line("");
+    limiters.forEach(this::notes);
+    report.line("");
     rounds.ratio(report, "vs_bucket4j", "exact_per_s", "bucket4j_per_s");
     rounds.ratio(report, "vs_redisson", "exact_per_s", "redisson_per_s");
     rounds.ratio(report, "of_ceiling", "exact_per_s", "ceiling_per_s");
     rounds.ratio(report, "lease_gain", "leased_per_s", "exact_per_s");
+  }
+
+  private void notes(SharedKind kind, SharedLimiter limiter) {
+    if (!limiter.notes().isEmpty()) {
+      report.line("%-10s %s", kind.label(), limiter.notes());
+    }
   }
 
   private void rows(Leg leg) {

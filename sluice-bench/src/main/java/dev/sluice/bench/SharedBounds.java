@@ -3,72 +3,75 @@ package dev.sluice.bench;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
 
 /**
  * What is granted of a limit that callers do reach: how much of it, and whether any window, from
  * each millisecond to each other, has more than capacity plus rate times time.
  */
 final class SharedBounds {
-  private static final long PER_SECOND = 1_000;
-  private static final int CALLERS = 16;
+  /** Until most of the burst is gone. */
+  private static final Duration LEAD_IN = Duration.ofMillis(600);
 
-  /** For leases, which are blocks only where the limit is far larger than one. */
-  private static final long LEASED_PER_SECOND = 200_000;
+  /** So many clients of one limit, with so many callers each. */
+  private record Leg(String name, long perSecond, int clients, int callers) {
+    static final Leg SATURATED = new Leg("saturated", 1_000, 1, 16);
 
-  private static final int NODES = 2;
-  private static final int CALLERS_PER_NODE = 4;
-
-  /** Until the burst is gone. */
-  private static final Duration LEAD_IN = Duration.ofMillis(500);
+    /** There are blocks to lease only where the limit is far larger than one. */
+    static final Leg BOUND = new Leg("bound", 200_000, 2, 4);
+  }
 
   private final String url;
   private final Duration measured;
+  private final Report report;
 
-  SharedBounds(String url, Duration measured) {
+  SharedBounds(String url, Duration measured, Report report) {
     this.url = url;
     this.measured = measured;
+    this.report = report;
   }
 
   /** Fails if one of ours grants more than it may. */
-  void measure(Report report) throws Exception {
-    report.line("limit of %,d a second, %d callers", PER_SECOND, CALLERS);
+  void measure() throws InterruptedException {
+    head(Leg.SATURATED);
     for (SharedKind kind : SharedKind.values()) {
       if (kind != SharedKind.CEILING) {
-        measure(report, kind, "saturated", PER_SECOND, 1, CALLERS);
+        measure(kind, Leg.SATURATED);
       }
     }
-    report.line("");
-    report.line(
-        "limit of %,d a second, %d clients with %d callers each",
-        LEASED_PER_SECOND, NODES, CALLERS_PER_NODE);
-    measure(report, SharedKind.LEASED, "bound", LEASED_PER_SECOND, NODES, CALLERS_PER_NODE);
-    report.line("");
+    head(Leg.BOUND);
+    measure(SharedKind.LEASED, Leg.BOUND);
   }
 
-  private void measure(
-      Report report, SharedKind kind, String leg, long perSecond, int nodes, int callers)
-      throws Exception {
+  private void measure(SharedKind kind, Leg leg) throws InterruptedException {
     List<SharedLimiter> limiters = new ArrayList<>();
     try {
       List<SharedLoad.Call> calls = new ArrayList<>();
-      for (int i = 0; i < nodes; i++) {
-        SharedLimiter limiter = kind.open(url, perSecond);
+      for (int i = 0; i < leg.clients(); i++) {
+        SharedLimiter limiter = kind.open(url, leg.perSecond());
         limiters.add(limiter);
-        calls.addAll(SharedLoad.calls(callers, () -> limiter::tryConsume));
+        calls.addAll(SharedLoad.calls(leg.callers(), () -> limiter::tryConsume));
       }
       SharedLoad.Outcome outcome = SharedLoad.measureLogged(calls, LEAD_IN, measured);
-      double excess = GrantLog.excess(outcome.logs(), perSecond, perSecond);
-      report(report, kind.label() + "_" + leg, outcome, excess);
+      double excess = GrantLog.excess(outcome.logs(), leg.perSecond(), leg.perSecond());
+      row(kind.label() + "_" + leg.name(), outcome, excess);
       requireNone(kind, leg, excess);
     } finally {
       limiters.forEach(SharedLimiter::close);
     }
   }
 
-  private static void report(
-      Report report, String name, SharedLoad.Outcome outcome, double excess) {
+  private void head(Leg leg) {
+    report.line("");
     report.line(
-        "%-20s %,12.0f granted a second   %,8.1f above the bound in the worst window%s",
+        "limit and burst %,d a second, %d client(s) with %d callers each",
+        leg.perSecond(), leg.clients(), leg.callers());
+  }
+
+  private void row(String name, SharedLoad.Outcome outcome, double excess) {
+    System.err.printf(Locale.ROOT, "  %-32s %10.1f%n", name + "_per_s", outcome.perSecond());
+    report.line(
+        "%-20s %,10.0f granted a second   %,.1f above the bound in the worst window%s",
         name,
         outcome.perSecond(),
         excess,
@@ -78,12 +81,12 @@ final class SharedBounds {
     report.value(name + "_failed", outcome.failed());
   }
 
-  private static void requireNone(SharedKind kind, String leg, double excess) {
+  private static void requireNone(SharedKind kind, Leg leg, double excess) {
     boolean ours = kind == SharedKind.EXACT || kind == SharedKind.LEASED;
     if (ours && excess > 0) {
       throw new IllegalStateException(
           "more was granted than the limit allows: kind=%s, leg=%s, excess=%.1f"
-              .formatted(kind, leg, excess));
+              .formatted(kind, leg.name(), excess));
     }
   }
 }

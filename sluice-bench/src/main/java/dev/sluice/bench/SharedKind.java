@@ -12,13 +12,13 @@ enum SharedKind {
   },
   EXACT {
     @Override
-    SharedLimiter open(String url, long perSecond) {
+    SharedLimiter open(String url, long perSecond) throws InterruptedException {
       return SluiceSharedLimiter.exact(url, perSecond);
     }
   },
   LEASED {
     @Override
-    SharedLimiter open(String url, long perSecond) {
+    SharedLimiter open(String url, long perSecond) throws InterruptedException {
       return SluiceSharedLimiter.leased(url, perSecond);
     }
   },
@@ -36,7 +36,7 @@ enum SharedKind {
   };
 
   /** Connects; every limit has this rate and as large a burst. */
-  abstract SharedLimiter open(String url, long perSecond);
+  abstract SharedLimiter open(String url, long perSecond) throws InterruptedException;
 
   /** As figures are named. */
   String label() {

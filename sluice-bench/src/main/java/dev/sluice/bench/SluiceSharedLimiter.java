@@ -1,40 +1,80 @@
 package dev.sluice.bench;
 
+import dev.sluice.Limit;
+import dev.sluice.redis.LimiterOptions;
+import dev.sluice.redis.LimitsStatus;
+import dev.sluice.redis.OutagePolicy;
+import dev.sluice.redis.SharedBucket;
+import dev.sluice.redis.SharedLimits;
+import dev.sluice.redis.SharedThrottle;
+import java.time.Duration;
 import java.util.concurrent.CompletionStage;
 
-/** Placeholder until module sluice-redis has its API. */
+/**
+ * Ours: a bucket, and a throttle with a template for the keys. What Redis does not answer in time
+ * is refused, so that nothing is counted which was decided without it or a lease of it.
+ */
 final class SluiceSharedLimiter implements SharedLimiter {
-  private final SharedLimiter ceiling;
+  private static final Duration PATIENCE = Duration.ofSeconds(10);
+  private static final int POLL_MS = 5;
 
-  private SluiceSharedLimiter(String url, long perSecond) {
-    ceiling = new CeilingLimiter(url, perSecond);
+  private final SharedLimits limits;
+  private final SharedBucket bucket;
+  private final SharedBucket.Blocking blocking;
+  private final SharedThrottle.Blocking throttle;
+
+  private SluiceSharedLimiter(String url, String prefix, long perSecond, LimiterOptions options)
+      throws InterruptedException {
+    limits = SharedLimits.builder().url(url).prefix(prefix).onOutage(OutagePolicy.CLOSED).open();
+    awaitAvailable();
+    bucket = limits.bucket("hot-" + perSecond, Limit.perSecond(perSecond), options);
+    blocking = bucket.blocking();
+    throttle = limits.throttle(options).blocking();
+    throttle.setTemplate("user:*", perSecond, perSecond);
   }
 
-  static SharedLimiter exact(String url, long perSecond) {
-    return new SluiceSharedLimiter(url, perSecond);
+  static SharedLimiter exact(String url, long perSecond) throws InterruptedException {
+    return new SluiceSharedLimiter(url, "exact:", perSecond, LimiterOptions.defaults());
   }
 
-  static SharedLimiter leased(String url, long perSecond) {
-    return new SluiceSharedLimiter(url, perSecond);
+  static SharedLimiter leased(String url, long perSecond) throws InterruptedException {
+    return new SluiceSharedLimiter(url, "leased:", perSecond, LimiterOptions.defaults().leased());
+  }
+
+  private void awaitAvailable() throws InterruptedException {
+    long end = System.nanoTime() + PATIENCE.toNanos();
+    while (!limits.status().available()) {
+      if (System.nanoTime() - end > 0) {
+        throw new IllegalStateException("no connection: " + limits.status());
+      }
+      Thread.sleep(POLL_MS);
+    }
   }
 
   @Override
-  public boolean tryConsume() throws Exception {
-    return ceiling.tryConsume();
+  public boolean tryConsume() {
+    return blocking.tryConsume();
   }
 
   @Override
   public CompletionStage<Boolean> tryConsumeAsync() {
-    return ceiling.tryConsumeAsync();
+    return bucket.tryConsume();
   }
 
   @Override
-  public boolean tryConsume(String key) throws Exception {
-    return ceiling.tryConsume(key);
+  public boolean tryConsume(String key) {
+    return throttle.tryConsume(key);
+  }
+
+  @Override
+  public String notes() {
+    LimitsStatus status = limits.status();
+    return "%,d decided in Redis, %,d by lease, %,d timed out, %,d outages"
+        .formatted(status.exact(), status.leased(), status.timeouts(), status.outages());
   }
 
   @Override
   public void close() {
-    ceiling.close();
+    limits.close();
   }
 }
