@@ -3,6 +3,7 @@ package dev.sluice.bench;
 import io.lettuce.core.RedisClient;
 import io.lettuce.core.RedisFuture;
 import io.lettuce.core.ScriptOutputType;
+import io.lettuce.core.api.StatefulRedisConnection;
 import io.lettuce.core.api.async.RedisAsyncCommands;
 import java.util.List;
 import java.util.concurrent.CompletionStage;
@@ -33,8 +34,9 @@ final class CeilingLimiter implements SharedLimiter {
 
   CeilingLimiter(String url, long perSecond) {
     client = RedisClient.create(url);
-    commands = client.connect().async();
-    digest = client.connect().sync().scriptLoad(SCRIPT);
+    StatefulRedisConnection<String, String> connection = client.connect();
+    digest = connection.sync().scriptLoad(SCRIPT);
+    commands = connection.async();
     name = "ceiling:" + perSecond;
   }
 

@@ -259,7 +259,7 @@ final class RedisSuite {
 
   private String note(String name) {
     long calls = failures.getOrDefault(name, 0L);
-    report.value(name, calls);
+    report.value(name, (double) calls);
     return calls == 0 ? "" : "  FAILED: %,d, %s".formatted(calls, reasons.get(name));
   }
 }

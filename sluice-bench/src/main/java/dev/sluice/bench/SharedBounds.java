@@ -78,7 +78,7 @@ final class SharedBounds {
         outcome.failed() == 0 ? "" : "   FAILED: " + outcome.failed() + ", " + outcome.failure());
     report.value(name + "_per_s", outcome.perSecond());
     report.value(name + "_excess", excess);
-    report.value(name + "_failed", outcome.failed());
+    report.value(name + "_failed", (double) outcome.failed());
   }
 
   private static void requireNone(SharedKind kind, Leg leg, double excess) {

@@ -101,7 +101,7 @@ final class SharedLoad {
   private Outcome outcome(List<Caller> returned) {
     Histogram latency = new Histogram(LONGEST_NANOS, 3);
     returned.forEach(caller -> latency.add(caller.latency));
-    long stuck = callers.size() - returned.size();
+    int stuck = callers.size() - returned.size();
     return new Outcome(
         returned.stream().mapToLong(caller -> caller.granted).sum() * 1e9 / measured.toNanos(),
         latency,

@@ -30,7 +30,7 @@ final class SluiceSharedLimiter implements SharedLimiter {
     bucket = limits.bucket("hot-" + perSecond, Limit.perSecond(perSecond), options);
     blocking = bucket.blocking();
     throttle = limits.throttle(options).blocking();
-    throttle.setTemplate("user:*", perSecond, perSecond);
+    throttle.setTemplate("user:*", (double) perSecond, (double) perSecond);
   }
 
   static SharedLimiter exact(String url, long perSecond) throws InterruptedException {
