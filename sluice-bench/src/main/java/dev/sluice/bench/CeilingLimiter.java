@@ -16,16 +16,16 @@ import java.util.concurrent.ExecutionException;
 final class CeilingLimiter implements SharedLimiter {
   private static final String SCRIPT =
       """
-      local now = redis.call('TIME')
-      local state = redis.call('GET', KEYS[1])
+      local time = redis.call('TIME')
+      local stored = redis.call('GET', KEYS[1])
       redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
-      return {1, now[1], now[2]}
+      return {1, 99999999, 0, 1794800000000000, 0}
       """;
 
-  /** As long as what the exact script keeps. */
-  private static final String STATE = "1234567 1700000000000000";
+  /** As long as what the exact script keeps of such a limit. */
+  private static final String STATE = "100 1794800000000000 0 100000000:1:100:1";
 
-  private static final String TTL_MS = "1000";
+  private static final String TTL_MS = "1";
 
   private final RedisClient client;
   private final RedisAsyncCommands<String, String> commands;
