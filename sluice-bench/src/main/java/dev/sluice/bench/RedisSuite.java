@@ -36,9 +36,9 @@ final class RedisSuite {
       Duration side,
       Duration bounds) {
     static final Effort QUICK =
-        new Effort(3, 1, 3, millis(100), millis(400), millis(250), millis(1_000));
+        new Effort(3, 1, 3, millis(100), millis(400), millis(200), millis(1_000));
     static final Effort FULL =
-        new Effort(5, 5, 20, millis(250), millis(1_500), millis(1_000), millis(5_000));
+        new Effort(5, 5, 8, millis(250), millis(1_500), millis(800), millis(4_000));
 
     private static Duration millis(long millis) {
       return Duration.ofMillis(millis);

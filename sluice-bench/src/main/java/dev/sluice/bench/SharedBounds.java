@@ -10,9 +10,6 @@ import java.util.Locale;
  * each millisecond to each other, has more than capacity plus rate times time.
  */
 final class SharedBounds {
-  /** Until most of the burst is gone. */
-  private static final Duration LEAD_IN = Duration.ofMillis(600);
-
   /** So many clients of one limit, with so many callers each. */
   private record Leg(String name, long perSecond, int clients, int callers) {
     static final Leg SATURATED = new Leg("saturated", 1_000, 1, 16);
@@ -23,11 +20,14 @@ final class SharedBounds {
 
   private final String url;
   private final Duration measured;
+  private final Duration leadIn;
   private final Report report;
 
   SharedBounds(String url, Duration measured, Report report) {
     this.url = url;
     this.measured = measured;
+    // Until the burst is gone, even where that takes its time.
+    this.leadIn = measured.multipliedBy(3).dividedBy(5);
     this.report = report;
   }
 
@@ -52,7 +52,7 @@ final class SharedBounds {
         limiters.add(limiter);
         calls.addAll(SharedLoad.calls(leg.callers(), () -> limiter::tryConsume));
       }
-      SharedLoad.Outcome outcome = SharedLoad.measureLogged(calls, LEAD_IN, measured);
+      SharedLoad.Outcome outcome = SharedLoad.measureLogged(calls, leadIn, measured);
       double excess = GrantLog.excess(outcome.logs(), leg.perSecond(), leg.perSecond());
       row(kind.label() + "_" + leg.name(), outcome, excess);
       requireNone(kind, leg, excess);

@@ -26,7 +26,7 @@ final class SharedLoad {
    * What came of it.
    *
    * @param perSecond granted in the time that is measured
-   * @param latency of all calls that ended in that time or later, in nanoseconds
+   * @param latency of all calls that were granted in that time or later, in nanoseconds
    * @param refused calls that were answered with no
    * @param failed calls that threw or had no answer
    * @param failure the first of these, or an empty text
@@ -146,9 +146,9 @@ final class SharedLoad {
         if (yes && logged) {
           log.granted(before, after);
         }
-        if (after - first >= 0) {
+        if (yes && after - first >= 0) {
           latency.recordValue(Math.min(after - before, LONGEST_NANOS));
-          granted += yes && last - after > 0 ? 1 : 0;
+          granted += last - after > 0 ? 1 : 0;
         }
         before = after;
       }
