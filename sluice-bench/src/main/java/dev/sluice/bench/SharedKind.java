@@ -12,13 +12,13 @@ enum SharedKind {
   },
   EXACT {
     @Override
-    SharedLimiter open(String url, long perSecond) throws InterruptedException {
+    SharedLimiter open(String url, long perSecond) {
       return SluiceSharedLimiter.exact(url, perSecond);
     }
   },
   LEASED {
     @Override
-    SharedLimiter open(String url, long perSecond) throws InterruptedException {
+    SharedLimiter open(String url, long perSecond) {
       return SluiceSharedLimiter.leased(url, perSecond);
     }
   },
@@ -36,7 +36,7 @@ enum SharedKind {
   };
 
   /** Connects; every limit has this rate and as large a burst. */
-  abstract SharedLimiter open(String url, long perSecond) throws InterruptedException;
+  abstract SharedLimiter open(String url, long perSecond);
 
   /** As figures are named. */
   String label() {

@@ -7,7 +7,6 @@ import dev.sluice.redis.OutagePolicy;
 import dev.sluice.redis.SharedBucket;
 import dev.sluice.redis.SharedLimits;
 import dev.sluice.redis.SharedThrottle;
-import java.time.Duration;
 import java.util.concurrent.CompletionStage;
 
 /**
@@ -15,40 +14,28 @@ import java.util.concurrent.CompletionStage;
  * is refused, so that nothing is counted which was decided without it or a lease of it.
  */
 final class SluiceSharedLimiter implements SharedLimiter {
-  private static final Duration PATIENCE = Duration.ofSeconds(10);
-  private static final int POLL_MS = 5;
-
   private final SharedLimits limits;
   private final SharedBucket bucket;
   private final SharedBucket.Blocking blocking;
   private final SharedThrottle.Blocking throttle;
 
-  private SluiceSharedLimiter(String url, String prefix, long perSecond, LimiterOptions options)
-      throws InterruptedException {
+  private SluiceSharedLimiter(String url, String prefix, long perSecond, LimiterOptions options) {
     limits = SharedLimits.builder().url(url).prefix(prefix).onOutage(OutagePolicy.CLOSED).open();
-    awaitAvailable();
+    if (!limits.status().available()) {
+      throw new IllegalStateException("Redis does not answer: " + limits.status());
+    }
     bucket = limits.bucket("hot-" + perSecond, Limit.perSecond(perSecond), options);
     blocking = bucket.blocking();
     throttle = limits.throttle(options).blocking();
     throttle.setTemplate("user:*", (double) perSecond, (double) perSecond);
   }
 
-  static SharedLimiter exact(String url, long perSecond) throws InterruptedException {
+  static SharedLimiter exact(String url, long perSecond) {
     return new SluiceSharedLimiter(url, "exact:", perSecond, LimiterOptions.defaults());
   }
 
-  static SharedLimiter leased(String url, long perSecond) throws InterruptedException {
+  static SharedLimiter leased(String url, long perSecond) {
     return new SluiceSharedLimiter(url, "leased:", perSecond, LimiterOptions.defaults().leased());
-  }
-
-  private void awaitAvailable() throws InterruptedException {
-    long end = System.nanoTime() + PATIENCE.toNanos();
-    while (!limits.status().available()) {
-      if (System.nanoTime() - end > 0) {
-        throw new IllegalStateException("no connection: " + limits.status());
-      }
-      Thread.sleep(POLL_MS);
-    }
   }
 
   @Override
