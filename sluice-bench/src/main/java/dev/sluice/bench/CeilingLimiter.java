@@ -10,22 +10,24 @@ import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ExecutionException;
 
 /**
- * What no script on this client can beat: the Redis calls of the exact one and an answer of the
- * same shape, without arithmetic and without checks. It grants always.
+ * What no script on this client can beat: the arguments, the Redis calls and the shape of the
+ * answer are those of the exact one, but nothing is computed or checked. It grants always.
  */
 final class CeilingLimiter implements SharedLimiter {
+  /** What the exact script is given: take, version of the rules, tokens, limit. */
+  private static final String[] ARGUMENTS = {"take", "0", "1", "100000000:1:100:1"};
+
+  /** As long as what the exact one keeps: seven numbers and the limit. */
+  private static final String STATE = "-".repeat(7 * Double.BYTES) + ARGUMENTS[3];
+
   private static final String SCRIPT =
       """
       local time = redis.call('TIME')
       local stored = redis.call('GET', KEYS[1])
-      redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
+      redis.call('SET', KEYS[1], '%s', 'PX', '2')
       return {1, 99999999, 0, 1794800000000000, 0}
-      """;
-
-  /** As long as what the exact script keeps of such a limit. */
-  private static final String STATE = "100 1794800000000000 0 100000000:1:100:1";
-
-  private static final String TTL_MS = "1";
+      """
+          .formatted(STATE);
 
   private final RedisClient client;
   private final RedisAsyncCommands<String, String> commands;
@@ -56,7 +58,7 @@ final class CeilingLimiter implements SharedLimiter {
   }
 
   private RedisFuture<List<Object>> ask(String key) {
-    return commands.evalsha(digest, ScriptOutputType.MULTI, new String[] {key}, STATE, TTL_MS);
+    return commands.evalsha(digest, ScriptOutputType.MULTI, new String[] {key}, ARGUMENTS);
   }
 
   private static boolean granted(List<Object> answer) {
