@@ -18,12 +18,12 @@ import java.util.Objects;
  * @since 0.1
  */
 public record Lease(Duration ttl, double share, Duration worth, double reserve) {
+  private static final Duration MIN_TTL = Duration.ofMillis(10);
+  private static final Duration MAX_TTL = Duration.ofMinutes(1);
+
   /** Blocks of 5 % or 100 ms for one second; none of the last fifth. */
   public static final Lease DEFAULTS =
       new Lease(Duration.ofSeconds(1), 0.05, Duration.ofMillis(100), 0.2);
-
-  private static final Duration MIN_TTL = Duration.ofMillis(10);
-  private static final Duration MAX_TTL = Duration.ofMinutes(1);
 
   public Lease {
     Objects.requireNonNull(ttl, "ttl");
