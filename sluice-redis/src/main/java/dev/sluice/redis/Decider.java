@@ -29,9 +29,14 @@ final class Decider {
    * @param outcome which way
    * @param binding the index of the key that bound, if one did
    * @param figure tokens that remain or are missing, or microseconds to wait
-   * @param micros the time it used
+   * @param micros the time it used, 0 if Redis was not asked
    */
   record Verdict(Outcome outcome, int binding, long figure, long micros) {
+    /** Granted from a block of which so many tokens are left. */
+    static Verdict granted(long left) {
+      return new Verdict(Outcome.GRANTED, 0, left, 0);
+    }
+
     long retryAfterNanos() {
       return figure * NANOS_PER_MICRO;
     }
@@ -81,30 +86,36 @@ final class Decider {
 
   /** Answers within the time-out: Redis does, or the outage policy. */
   <T> CompletableFuture<T> answer(Question<T> question) {
+    return answer(question, call(question));
+  }
+
+  /** {@link #answer(Question)}, where Redis has been asked already. */
+  <T> CompletableFuture<T> answer(Question<T> question, CompletableFuture<List<Object>> asked) {
     CompletableFuture<T> answer = new CompletableFuture<>();
-    ask(question, answer, true);
+    await(asked, question, answer, true);
     return answer;
   }
 
   @SuppressWarnings("FutureReturnValueIgnored") // what it leads to is the answer
-  private <T> void ask(Question<T> question, CompletableFuture<T> answer, boolean first) {
-    call(question.demands(), question.take())
-        .whenComplete(
-            (reply, failure) -> {
-              try {
-                if (failure == null) {
-                  fleet.counts().exact.increment();
-                  answer.complete(question.read(verdict(reply)));
-                } else {
-                  askElsewhere(
-                      question,
-                      answer,
-                      first && LimitsUnavailableException.isBeforeAsking(failure));
-                }
-              } catch (RuntimeException unexpected) {
-                answer.completeExceptionally(unexpected);
-              }
-            });
+  private <T> void await(
+      CompletableFuture<List<Object>> asked,
+      Question<T> question,
+      CompletableFuture<T> answer,
+      boolean first) {
+    asked.whenComplete(
+        (reply, failure) -> {
+          try {
+            if (failure == null) {
+              fleet.counts().exact.increment();
+              answer.complete(question.read(verdict(reply)));
+            } else {
+              askElsewhere(
+                  question, answer, first && LimitsUnavailableException.isBeforeAsking(failure));
+            }
+          } catch (RuntimeException unexpected) {
+            answer.completeExceptionally(unexpected);
+          }
+        });
   }
 
   /** Without Redis; if that has just come back, it is asked after all. */
@@ -124,7 +135,7 @@ final class Decider {
         Shares shares = fleet.shares();
         Optional<T> local = shares == null ? Optional.empty() : question.local(shares);
         if (local.isEmpty() && mayAskAgain && fleet.link().isAvailable()) {
-          ask(question, answer, false);
+          await(call(question), question, answer, false);
         } else {
           counts.local.increment();
           answer.complete(local.orElseGet(question::denied));
@@ -133,10 +144,11 @@ final class Decider {
     }
   }
 
-  private CompletableFuture<List<Object>> call(List<Demand> demands, boolean take) {
+  private CompletableFuture<List<Object>> call(Question<?> question) {
+    List<Demand> demands = question.demands();
     String[] keys = new String[demands.size()];
     String[] arguments = new String[2 + PER_KEY * demands.size()];
-    arguments[0] = take ? "take" : "look";
+    arguments[0] = question.take() ? "take" : "look";
     arguments[1] = version();
     int at = 2;
     for (int i = 0; i < keys.length; i++) {
@@ -163,7 +175,7 @@ final class Decider {
   }
 
   /** Somebody has newer rules: these are read now, not at the next pulse. */
-  private void lookAtVersion(List<Object> reply) {
+  void lookAtVersion(List<Object> reply) {
     if (Call.number(reply, VERSION_AT) > fleet.book().rules().version()) {
       fleet.refreshRules();
     }

@@ -43,6 +43,11 @@ final class Quota {
     return params;
   }
 
+  /** Whether the scripts are told the same. */
+  boolean isSame(Quota other) {
+    return params.equals(other.params);
+  }
+
   /** The burst, fractions included. */
   double burst() {
     return limit instanceof Limit.Rate rate ? rate.burst() : limit.capacity();

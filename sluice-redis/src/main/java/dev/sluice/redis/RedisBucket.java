@@ -6,6 +6,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
+import org.jspecify.annotations.Nullable;
 
 /** A bucket in Redis. */
 final class RedisBucket implements SharedBucket {
@@ -16,8 +17,14 @@ final class RedisBucket implements SharedBucket {
   private final Quota own;
   private final OutagePolicy policy;
   private final WaitingRoom waiting;
+  private final @Nullable Leaseholders leases;
+  private volatile Known known;
 
-  RedisBucket(Fleet fleet, String name, Quota own, OutagePolicy policy) {
+  /** The limit under some rules. */
+  private record Known(Rules rules, Quota quota) {}
+
+  RedisBucket(
+      Fleet fleet, String name, Quota own, OutagePolicy policy, @Nullable Leaseholders leases) {
     this.fleet = fleet;
     this.decider = new Decider(fleet);
     this.name = name;
@@ -25,6 +32,8 @@ final class RedisBucket implements SharedBucket {
     this.own = own;
     this.policy = policy;
     this.waiting = new WaitingRoom(this);
+    this.leases = leases;
+    this.known = new Known(Rules.NONE, own);
   }
 
   @Override
@@ -38,9 +47,19 @@ final class RedisBucket implements SharedBucket {
   }
 
   /** The limit of the code, or what the fleet was told instead. */
+  private Known known() {
+    Rules rules = fleet.book().rules();
+    Known last = known;
+    if (last.rules() != rules) {
+      Quota changed = rules.ofBucket(name);
+      last = new Known(rules, changed == null ? own : changed);
+      known = last;
+    }
+    return last;
+  }
+
   private Quota quota() {
-    Quota changed = fleet.book().rules().ofBucket(name);
-    return changed == null ? own : changed;
+    return known().quota();
   }
 
   @Override
@@ -48,12 +67,20 @@ final class RedisBucket implements SharedBucket {
     if (Costs.requireTokens(tokens) == 0) {
       return Answers.now(true);
     }
-    return decide(tokens).thenApply(Decision::isGranted);
+    return leased(tokens) >= 0
+        ? Answers.now(true)
+        : ask(tokens, true).thenApply(Decision::isGranted);
+  }
+
+  /** What is left of a block after tokens were taken from it; negative if none has them. */
+  private long leased(long tokens) {
+    return leases == null || tokens == 0 ? Block.NOTHING : leases.take(place, known(), tokens);
   }
 
   @Override
   public CompletableFuture<Decision> decide(long tokens) {
-    return ask(Costs.requireTokens(tokens), true);
+    long left = leased(Costs.requireTokens(tokens));
+    return left >= 0 ? Answers.now(Decision.granted(left)) : ask(tokens, true);
   }
 
   @Override
@@ -62,8 +89,11 @@ final class RedisBucket implements SharedBucket {
   }
 
   private CompletableFuture<Decision> ask(long tokens, boolean take) {
-    Demand demand = new Demand(name, place, quota(), tokens);
-    return decider.answer(new Ask(demand, take, policy));
+    Known under = known();
+    Ask question = new Ask(new Demand(name, place, under.quota(), tokens), take, policy);
+    return leases == null || !take || tokens == 0
+        ? decider.answer(question)
+        : leases.answer(question, under, under.rules().version());
   }
 
   /** A question about this bucket. */

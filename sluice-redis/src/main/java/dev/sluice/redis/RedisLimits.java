@@ -12,27 +12,30 @@ final class RedisLimits implements SharedLimits {
   private static final int NODE_BYTES = 8;
 
   private final Fleet fleet;
+  private final Leases leases;
   private final OutagePolicy outage;
 
-  private RedisLimits(Fleet fleet, OutagePolicy outage) {
+  private RedisLimits(Fleet fleet, Leases leases, OutagePolicy outage) {
     this.fleet = fleet;
+    this.leases = leases;
     this.outage = outage;
   }
 
   static RedisLimits open(RedisAddress address, LimitsConfig config) {
-    byte[] node = new byte[NODE_BYTES];
-    new SecureRandom().nextBytes(node);
+    byte[] bytes = new byte[NODE_BYTES];
+    new SecureRandom().nextBytes(bytes);
+    String node = HexFormat.of().formatHex(bytes);
     LOG.info("limits are shared through Redis at {}", address);
-    Fleet fleet = new Fleet(address, config, HexFormat.of().formatHex(node));
+    Fleet fleet = new Fleet(address, config, node);
     fleet.start();
-    return new RedisLimits(fleet, config.outage());
+    return new RedisLimits(fleet, new Leases(fleet, node), config.outage());
   }
 
   @Override
   public SharedBucket bucket(String name, Limit limit, LimiterOptions options) {
     Costs.requireKey(name);
     Quota quota = Quota.of(limit);
-    return new RedisBucket(fleet, name, quota, policy(options));
+    return new RedisBucket(fleet, name, quota, policy(options), leases.of(options.lease()));
   }
 
   private OutagePolicy policy(LimiterOptions options) {
@@ -41,7 +44,8 @@ final class RedisLimits implements SharedLimits {
 
   @Override
   public SharedThrottle throttle(LimiterOptions options) {
-    return new RedisThrottle(fleet, policy(options), options.acrossSlots());
+    return new RedisThrottle(
+        fleet, policy(options), options.acrossSlots(), leases.of(options.lease()));
   }
 
   @Override
@@ -51,6 +55,7 @@ final class RedisLimits implements SharedLimits {
 
   @Override
   public void close() {
+    leases.close();
     fleet.close();
   }
 }

@@ -18,12 +18,15 @@ final class RedisThrottle implements SharedThrottle {
   private final Decider decider;
   private final OutagePolicy policy;
   private final boolean acrossSlots;
+  private final @Nullable Leaseholders leases;
 
-  RedisThrottle(Fleet fleet, OutagePolicy policy, boolean acrossSlots) {
+  RedisThrottle(
+      Fleet fleet, OutagePolicy policy, boolean acrossSlots, @Nullable Leaseholders leases) {
     this.fleet = fleet;
     this.decider = new Decider(fleet);
     this.policy = policy;
     this.acrossSlots = acrossSlots;
+    this.leases = leases;
   }
 
   @Override
@@ -65,6 +68,22 @@ final class RedisThrottle implements SharedThrottle {
   }
 
   @Override
+  public CompletableFuture<Boolean> tryConsume(String key) {
+    return isLeased(key) ? Answers.now(true) : tryConsume(Map.of(key, 1L));
+  }
+
+  @Override
+  public CompletableFuture<ThrottleDecision> consume(String key) {
+    return isLeased(key) ? Answers.now(ThrottleDecision.granted()) : consume(Map.of(key, 1L));
+  }
+
+  /** Whether a token could be taken from a block. */
+  private boolean isLeased(String key) {
+    return leases != null
+        && leases.take(fleet.space().key(key), fleet.book().rules(), 1) != Block.NOTHING;
+  }
+
+  @Override
   public CompletableFuture<Boolean> tryConsume(Map<String, Long> costs) {
     return consume(costs).thenApply(ThrottleDecision::isGranted);
   }
@@ -81,9 +100,13 @@ final class RedisThrottle implements SharedThrottle {
 
   private CompletableFuture<ThrottleDecision> ask(Map<String, Long> costs, boolean take) {
     Costs.require(costs);
-    List<Demand> demands = demands(costs);
+    Rules rules = fleet.book().rules();
+    List<Demand> demands = demands(costs, rules);
     if (demands.isEmpty()) {
       return Answers.now(ThrottleDecision.granted());
+    }
+    if (leases != null && take && demands.size() == 1) {
+      return leases.answer(new Ask(demands, true, policy), rules, rules.version());
     }
     if (fleet.isCluster() && demands.size() > 1) {
       Map<Integer, List<Demand>> bySlot = bySlot(demands);
@@ -95,8 +118,7 @@ final class RedisThrottle implements SharedThrottle {
   }
 
   /** Those that have a rate; the others pass. */
-  private List<Demand> demands(Map<String, Long> costs) {
-    Rules rules = fleet.book().rules();
+  private List<Demand> demands(Map<String, Long> costs, Rules rules) {
     List<Demand> demands = new ArrayList<>(costs.size());
     for (Map.Entry<String, Long> cost : costs.entrySet()) {
       String key = cost.getKey();

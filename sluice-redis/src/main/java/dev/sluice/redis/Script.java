@@ -14,6 +14,8 @@ enum Script {
   DECIDE("clock", "quick", "bucket", "decide"),
   /** Looks at a bucket, adds tokens or fills it. */
   ADJUST("clock", "bucket", "adjust"),
+  /** Closes a block out on lease, and lends another one or takes tokens. */
+  LEASE("clock", "bucket", "lease"),
   /** Charges what was granted in an outage. */
   CHARGE("clock", "bucket", "charge"),
   /** Says that a node is alive. */

@@ -27,13 +27,30 @@ local function atLeast(amount, part)
 end
 
 -- Time pays the debt back, down to what is out on lease. A clock that went back pays nothing.
-local function pay(bucket)
+local function payUntil(bucket, to, leased)
   local step, mint, debt = bucket.step, bucket.mint, bucket.debt
-  local passed = steps(now, step) - steps(bucket.at, step)
-  local floor = bucket.leased * bucket.unit
+  local passed = steps(to, step) - steps(bucket.paid, step)
+  local floor = leased * bucket.unit
   if passed > 0 and mint > 0 and debt > floor then
     bucket.debt = passed < (debt - floor) / mint and debt - passed * mint or floor
   end
+  bucket.paid = math.max(bucket.paid, to)
+end
+
+-- Blocks that have ended since were out until then: what time could not bring meanwhile is lost.
+local function pay(bucket)
+  bucket.paid = bucket.at
+  if bucket.ended then
+    local out = bucket.leased
+    for _, block in ipairs(bucket.ended) do
+      out = out + block.tokens
+    end
+    for _, block in ipairs(bucket.ended) do
+      payUntil(bucket, block.ends, out)
+      out = out - block.tokens
+    end
+  end
+  payUntil(bucket, now, bucket.leased)
 end
 
 local function limit(bucket, params)
@@ -66,6 +83,7 @@ end
 -- What is out on lease and has not ended; what has ended counts as used.
 local function leases(bucket, text)
   local left = {}
+  local ended
   for entry, mark, tokens, ends in string.gmatch(text, '( (!?)[^ :]+:(%d+):(%d+))') do
     if tonumber(ends) > now then
       left[#left + 1] = entry
@@ -75,9 +93,15 @@ local function leases(bucket, text)
         bucket.first = math.min(bucket.first, tonumber(ends))
       end
       bucket.last = math.max(bucket.last, tonumber(ends))
+    elseif mark == '' then
+      ended = ended or {}
+      ended[#ended + 1] = {tokens = tonumber(tokens), ends = tonumber(ends)}
     end
   end
-  bucket.leases = table.concat(left)
+  if ended then
+    table.sort(ended, function(one, other) return one.ends < other.ends end)
+  end
+  bucket.leases, bucket.ended = table.concat(left), ended
 end
 
 -- The bucket at `key` now, under the limit whose params are argument `a`, or under the one it was

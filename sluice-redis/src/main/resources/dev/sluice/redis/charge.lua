@@ -17,6 +17,7 @@ if known >= tonumber(ARGV[2]) then
 end
 left[#left + 1] = string.format(' !%s:%s:%.0f', ARGV[1], ARGV[2], now + FENCE_MICROS)
 bucket.leases = table.concat(left)
-bucket.debt = math.min(bucket.debt + ARGV[3] * bucket.unit, 2 * bucket.capacity)
+bucket.debt = math.max(bucket.debt,
+  math.min(bucket.debt + ARGV[3] * bucket.unit, 2 * bucket.capacity))
 write(bucket)
 return {1, 0, 0, now, bucket.newer}

@@ -1,0 +1,182 @@
+package dev.sluice.redis;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+
+/** Decides about single buckets from blocks of one kind of lease, by the place of the bucket. */
+final class Leaseholders {
+  /** More keys than that at a time are decided in Redis. */
+  private static final int MAX_HOLDERS = 10_000;
+
+  private static final int ARGUMENTS = 9;
+
+  private final Fleet fleet;
+  private final Decider decider;
+  private final Lease lease;
+  private final String ttlMicros;
+  private final Supplier<String> ids;
+  private final AtomicBoolean closed = new AtomicBoolean();
+  private final Map<String, Leaseholder> holders = new ConcurrentHashMap<>();
+
+  Leaseholders(Fleet fleet, Lease lease, Supplier<String> ids) {
+    this.fleet = fleet;
+    this.decider = new Decider(fleet);
+    this.lease = lease;
+    this.ttlMicros = Long.toString(TimeUnit.NANOSECONDS.toMicros(lease.ttl().toNanos()));
+    this.ids = ids;
+  }
+
+  /**
+   * Takes tokens from a block, if there is one; what is left of it, or {@link Block#NOTHING}.
+   *
+   * @param under what the limit was found by, as for {@link #answer}
+   */
+  long take(String place, Object under, long tokens) {
+    Leaseholder holder = holders.get(place);
+    if (holder == null) {
+      return Block.NOTHING;
+    }
+    long left = holder.take(under, tokens);
+    if (left >= 0) {
+      taken(holder, place, left);
+    }
+    return left;
+  }
+
+  @SuppressWarnings("FutureReturnValueIgnored") // the holder is told
+  private void taken(Leaseholder holder, String place, long left) {
+    fleet.counts().leased.increment();
+    if (holder.isLow(left)) {
+      Leaseholder.Request request = holder.begin(0);
+      if (request != null) {
+        send(place, holder, request);
+      }
+    }
+  }
+
+  /**
+   * Answers a question about one bucket: from a block, or Redis does, which may lend one.
+   *
+   * @param under what the limit was found by; another object may mean another limit
+   * @param version of the rules it was found in
+   */
+  <T> CompletableFuture<T> answer(Decider.Question<T> question, Object under, long version) {
+    Demand demand = question.demands().get(0);
+    Leaseholder holder = holder(demand, under, version);
+    if (holder == null || holder.isOut()) {
+      return decider.answer(question);
+    }
+    long left = holder.takeNext(demand.tokens());
+    if (left >= 0) {
+      taken(holder, demand.place(), left);
+      return Answers.now(question.read(Decider.Verdict.granted(left)));
+    }
+    Leaseholder.Request request = holder.begin(demand.tokens());
+    return request == null
+        ? decider.answer(question)
+        : decider.answer(question, send(demand.place(), holder, request));
+  }
+
+  private @Nullable Leaseholder holder(Demand demand, Object under, long version) {
+    Leaseholder known = holders.get(demand.place());
+    if (known != null && known.terms().under() == under) {
+      return known;
+    }
+    LeaseTerms terms = LeaseTerms.of(lease, under, version, demand.quota());
+    if (known != null) {
+      known.follow(terms);
+      return known;
+    }
+    if (closed.get() || !terms.suits(demand.tokens()) || holders.size() >= MAX_HOLDERS) {
+      return null;
+    }
+    return holders.computeIfAbsent(
+        demand.place(), absent -> new Leaseholder(lease, terms, System::nanoTime, ids));
+  }
+
+  @SuppressWarnings("FutureReturnValueIgnored") // what it leads to is the answer
+  private CompletableFuture<List<Object>> send(
+      String place, Leaseholder holder, Leaseholder.Request request) {
+    CompletableFuture<List<Object>> answer = new CompletableFuture<>();
+    LeaseTerms terms = request.terms();
+    String[] arguments = arguments(request.closing(), terms);
+    arguments[2] = Long.toString(request.tokens());
+    arguments[3] = Long.toString(terms.block());
+    arguments[4] = Long.toString(terms.reserveUnits());
+    arguments[5] = ttlMicros;
+    arguments[6] = request.id();
+    fleet
+        .link()
+        .call(Script.LEASE, new String[] {place}, arguments)
+        .whenComplete(
+            (reply, failure) -> {
+              if (failure == null) {
+                decider.lookAtVersion(reply);
+                List<Object> settled = holder.settle(request, reply);
+                tell(place, terms, holder.lastClosings());
+                answer.complete(settled);
+              } else {
+                holder.fail();
+                answer.completeExceptionally(failure);
+              }
+            });
+    return answer;
+  }
+
+  private static String[] arguments(Leaseholder.@Nullable Closing closing, LeaseTerms terms) {
+    String[] arguments = new String[ARGUMENTS];
+    arguments[0] = closing == null ? "" : closing.id();
+    arguments[1] = closing == null ? "0" : Long.toString(closing.unused());
+    arguments[7] = Long.toString(terms.version());
+    arguments[8] = terms.quota().params();
+    return arguments;
+  }
+
+  /** Closes blocks; what Redis does not hear of counts as used. */
+  private CompletableFuture<Void> tell(
+      String place, LeaseTerms terms, List<Leaseholder.Closing> closings) {
+    List<CompletableFuture<?>> told = new ArrayList<>(closings.size());
+    for (Leaseholder.Closing closing : closings) {
+      String[] arguments = arguments(closing, terms);
+      arguments[2] = "0";
+      arguments[3] = "0";
+      arguments[4] = "0";
+      arguments[5] = "0";
+      arguments[6] = "";
+      told.add(fleet.link().call(Script.LEASE, new String[] {place}, arguments));
+    }
+    return CompletableFuture.allOf(told.toArray(CompletableFuture[]::new))
+        .exceptionally(lost -> null);
+  }
+
+  /** Looks after all blocks: returns what is not used, forgets who holds none. */
+  @SuppressWarnings("FutureReturnValueIgnored") // what Redis does not hear of counts as used
+  void sweep() {
+    if (!fleet.link().isAvailable()) {
+      // Nobody can take blocks back now; they serve until their deadline.
+      return;
+    }
+    holders.forEach(
+        (place, holder) -> {
+          tell(place, holder.terms(), holder.sweep());
+          if (holder.leaveIfUnused()) {
+            holders.remove(place, holder);
+          }
+        });
+  }
+
+  /** Returns all blocks, and takes no more. */
+  CompletableFuture<Void> leave() {
+    closed.set(true);
+    List<CompletableFuture<?>> told = new ArrayList<>();
+    holders.forEach((place, holder) -> told.add(tell(place, holder.terms(), holder.leave())));
+    return CompletableFuture.allOf(told.toArray(CompletableFuture[]::new));
+  }
+}

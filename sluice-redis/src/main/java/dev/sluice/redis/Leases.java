@@ -1,0 +1,66 @@
+package dev.sluice.redis;
+
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ScheduledThreadPoolExecutor;
+import java.util.concurrent.ThreadPoolExecutor;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** All blocks of this node; one thread looks after them. */
+final class Leases implements AutoCloseable {
+  private static final Logger LOG = LoggerFactory.getLogger(SharedLimits.class);
+
+  /** How often blocks are looked at in their time. */
+  private static final long SWEEPS_PER_TTL = 8;
+
+  private final Fleet fleet;
+  private final String node;
+  private final AtomicLong numbers = new AtomicLong();
+  private final Map<Lease, Leaseholders> kinds = new ConcurrentHashMap<>();
+  private final ScheduledThreadPoolExecutor timer =
+      new ScheduledThreadPoolExecutor(1, Leases::thread, new ThreadPoolExecutor.DiscardPolicy());
+
+  Leases(Fleet fleet, String node) {
+    this.fleet = fleet;
+    this.node = node;
+  }
+
+  private static Thread thread(Runnable work) {
+    Thread thread = new Thread(work, "sluice-redis-leases");
+    thread.setDaemon(true);
+    return thread;
+  }
+
+  /** Those who hold blocks of that kind; null for none. */
+  @Nullable Leaseholders of(@Nullable Lease lease) {
+    return lease == null ? null : kinds.computeIfAbsent(lease, this::begin);
+  }
+
+  @SuppressWarnings("FutureReturnValueIgnored") // it goes on until the timer is shut down
+  private Leaseholders begin(Lease lease) {
+    Leaseholders holders =
+        new Leaseholders(fleet, lease, () -> node + '.' + numbers.incrementAndGet());
+    long nanos = lease.ttl().toNanos() / SWEEPS_PER_TTL;
+    timer.scheduleWithFixedDelay(() -> sweep(holders), nanos, nanos, TimeUnit.NANOSECONDS);
+    return holders;
+  }
+
+  private static void sweep(Leaseholders holders) {
+    try {
+      holders.sweep();
+    } catch (RuntimeException failure) {
+      LOG.warn("blocks on lease could not be looked after", failure);
+    }
+  }
+
+  /** Returns all blocks; not later than the time-out. */
+  @Override
+  public void close() {
+    timer.shutdownNow();
+    kinds.values().stream().map(Leaseholders::leave).toList().forEach(Answers::done);
+  }
+}

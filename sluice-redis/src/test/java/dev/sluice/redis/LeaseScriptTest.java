@@ -1,0 +1,199 @@
+package dev.sluice.redis;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.sluice.Limit;
+import dev.sluice.testkit.GrantLog;
+import dev.sluice.testkit.RedisServer;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Random;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** The script of leases against a model of it, and against the promise of the limit. */
+class LeaseScriptTest {
+  private static final int STEPS = 700;
+
+  private static RedisServer redis;
+
+  @BeforeAll
+  static void start() {
+    redis = RedisServer.start();
+  }
+
+  @AfterAll
+  static void stop() {
+    redis.close();
+  }
+
+  @ParameterizedTest
+  @ValueSource(longs = {1, 2, 3})
+  void balanced_isTheModelAndKeepsEveryWindow(long seed) {
+    Run run = new Run(new Limit.Balanced(60, 7, Duration.ofMillis(1)), seed);
+    run.play();
+    assertThat(run.log.maxExcess(60, 7, 1_000)).isLessThanOrEqualTo(0);
+  }
+
+  @ParameterizedTest
+  @ValueSource(longs = {4, 5})
+  void strict_isTheModel(long seed) {
+    Run run = new Run(new Limit.Strict(40, Duration.ofMillis(10)), seed);
+    run.play();
+    assertThat(run.mostInPeriod(10_000)).isLessThanOrEqualTo(40);
+  }
+
+  @Test
+  void manual_isTheModel() {
+    Run run = new Run(new Limit.Manual(300), 6);
+    run.play();
+    assertThat(run.log.total()).isLessThanOrEqualTo(300 + run.given);
+  }
+
+  @Test
+  void lend_manyBlocks_stopsAt64() {
+    Run run = new Run(new Limit.Manual(1_000), 7);
+    for (int i = 0; i < 70; i++) {
+      long code = run.lease("", 0, 0, 4, 0, 10_000_000);
+      assertThat(code).isEqualTo(i < 64 ? 4 : 1);
+    }
+  }
+
+  /** One bucket, what was done to it, and what its model says. */
+  private static final class Run {
+    private final String key;
+    private final Quota quota;
+    private final BucketModel model;
+    private final Random random;
+    private final List<String> ids = new ArrayList<>();
+    private final Map<String, Long> sizes = new HashMap<>();
+    private final Map<Long, Long> byTime = new HashMap<>();
+    final GrantLog log = new GrantLog();
+    long given;
+
+    Run(Limit limit, long seed) {
+      key = "run:" + seed;
+      quota = Quota.of(limit);
+      model = new BucketModel(quota.units());
+      random = new Random(seed);
+    }
+
+    void play() {
+      for (int i = 0; i < STEPS; i++) {
+        int kind = random.nextInt(10);
+        if (kind < 5) {
+          String closing = kind < 3 ? someId() : "";
+          long unused = random.nextLong(sizes.getOrDefault(closing, 5L) + 1);
+          long ttl = 300 + random.nextInt(6_000);
+          long reserve = random.nextLong(quota.units().capacityUnits() / 4);
+          lease(closing, unused, random.nextInt(4), random.nextInt(20), reserve, ttl);
+        } else if (kind < 6) {
+          lease(someId(), 0, 0, 0, 0, 0);
+        } else if (kind < 9) {
+          take(1 + random.nextInt(25));
+        } else if (!quota.units().refills()) {
+          give(random.nextInt(30));
+        }
+        look();
+      }
+    }
+
+    /** Of a block that is out, or was. */
+    private String someId() {
+      return ids.isEmpty()
+          ? "none"
+          : ids.get(ids.size() - 1 - random.nextInt(Math.min(8, ids.size())));
+    }
+
+    private List<Long> eval(Script script, String... own) {
+      List<String> words = new ArrayList<>(List.of("EVAL", script.body(), "1", key));
+      words.addAll(List.of(own));
+      words.add(quota.params());
+      List<?> reply = (List<?>) Objects.requireNonNull(redis.command(words.toArray(String[]::new)));
+      return reply.stream().map(number -> (Long) Objects.requireNonNull(number)).toList();
+    }
+
+    private void granted(long time, long tokens) {
+      log.record(time, tokens);
+      byTime.merge(time, tokens, Long::sum);
+    }
+
+    private void advance(long now) {
+      // Nobody can use more of a block, or later.
+      for (BucketModel.Block ended : model.advance(now)) {
+        granted(ended.ends() - 1, ended.tokens());
+      }
+    }
+
+    long lease(String closing, long unused, long asked, long wanted, long reserve, long ttl) {
+      String id = "n." + ids.size();
+      List<Long> reply =
+          eval(
+              Script.LEASE,
+              closing,
+              Long.toString(unused),
+              Long.toString(asked),
+              Long.toString(wanted),
+              Long.toString(reserve),
+              Long.toString(ttl),
+              id,
+              "0");
+      long now = reply.get(3);
+      advance(now);
+      granted(now, model.close(closing, unused));
+      long lent = model.lend(asked, wanted, reserve, id, now + ttl);
+      if (lent > 0) {
+        ids.add(id);
+        sizes.put(id, lent);
+        assertThat(reply.subList(0, 2)).containsExactly(4L, lent);
+        return 4;
+      }
+      checkTaken(reply, asked);
+      return reply.get(0);
+    }
+
+    private void take(long tokens) {
+      String[] own = {"take", "0", Long.toString(tokens)};
+      List<Long> reply = eval(Script.DECIDE, own);
+      advance(reply.get(3));
+      checkTaken(reply, tokens);
+    }
+
+    private void checkTaken(List<Long> reply, long tokens) {
+      long code = model.take(tokens);
+      assertThat(reply.get(0)).isEqualTo(code);
+      if (code == 1) {
+        granted(reply.get(3), tokens);
+        assertThat(reply.get(1)).isEqualTo(model.level() / quota.units().unitsPerToken());
+      }
+    }
+
+    private void give(long tokens) {
+      List<Long> reply = eval(Script.ADJUST, "give", "0", Long.toString(tokens));
+      advance(reply.get(3));
+      model.give(tokens);
+      given += tokens;
+    }
+
+    private void look() {
+      List<Long> reply = eval(Script.ADJUST, "look", "0", "0");
+      advance(reply.get(3));
+      assertThat(reply.get(0)).isEqualTo(model.level());
+      assertThat(model.level() + model.leasedUnits())
+          .isLessThanOrEqualTo(quota.units().capacityUnits());
+    }
+
+    long mostInPeriod(long micros) {
+      Map<Long, Long> periods = new HashMap<>();
+      byTime.forEach((time, tokens) -> periods.merge(time / micros, tokens, Long::sum));
+      return periods.values().stream().mapToLong(Long::longValue).max().orElse(0);
+    }
+  }
+}

@@ -1,0 +1,362 @@
+package dev.sluice.redis;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import dev.sluice.Decision;
+import dev.sluice.Limit;
+import dev.sluice.testkit.RedisServer;
+import dev.sluice.testkit.TcpProxy;
+import java.time.Duration;
+import java.time.Instant;
+import java.time.temporal.ChronoUnit;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Objects;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.BooleanSupplier;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+
+/** Leases of two nodes on one Redis. */
+class LeasedLimitsTest {
+  private static final LimiterOptions LEASED =
+      LimiterOptions.defaults().onOutage(OutagePolicy.CLOSED).leased();
+  private static final AtomicInteger NAMES = new AtomicInteger();
+
+  private static RedisServer redis;
+  private static SharedLimits one;
+  private static SharedLimits other;
+
+  private final String name = "bucket" + NAMES.incrementAndGet();
+
+  @BeforeAll
+  static void start() {
+    redis = RedisServer.start();
+    one = open(redis.uri());
+    other = open(redis.uri());
+  }
+
+  @AfterAll
+  static void stop() {
+    one.close();
+    other.close();
+    redis.close();
+  }
+
+  /** With time enough for a busy machine. */
+  private static SharedLimits open(String uri) {
+    return SharedLimits.builder().url(uri).timeout(Duration.ofSeconds(2)).open();
+  }
+
+  private SharedBucket.Blocking at(SharedLimits node, Limit limit) {
+    return node.bucket(name, limit, LEASED).blocking();
+  }
+
+  private String stored() {
+    return String.valueOf(redis.command("GET", "sluice:1:b:" + name));
+  }
+
+  /** Blocks that Redis lists. */
+  private int blocks() {
+    return stored().split(" ", -1).length - 4;
+  }
+
+  private static long nanos(Duration duration) {
+    return duration.toNanos();
+  }
+
+  /** Several threads do the same until time is over. */
+  private static void hammer(int threads, Duration length, Runnable... work) {
+    CountDownLatch ready = new CountDownLatch(threads * work.length);
+    AtomicReference<Throwable> failed = new AtomicReference<>();
+    List<Thread> all = new ArrayList<>();
+    for (int i = 0; i < threads * work.length; i++) {
+      Runnable step = work[i % work.length];
+      Thread thread =
+          new Thread(
+              () -> {
+                try {
+                  ready.countDown();
+                  ready.await();
+                  long start = System.nanoTime();
+                  while (System.nanoTime() - start < nanos(length)) {
+                    step.run();
+                  }
+                } catch (InterruptedException | RuntimeException failure) {
+                  failed.set(failure);
+                }
+              });
+      thread.start();
+      all.add(thread);
+    }
+    all.forEach(LeasedLimitsTest::join);
+    assertThat(failed.get()).isNull();
+  }
+
+  private static void join(Thread thread) {
+    try {
+      thread.join();
+    } catch (InterruptedException interrupted) {
+      throw new IllegalStateException(interrupted);
+    }
+  }
+
+  private static Runnable logging(SureGrants grants, BooleanSupplier consume) {
+    return () -> {
+      long from = micros();
+      if (consume.getAsBoolean()) {
+        grants.record(from, micros(), 1);
+      }
+    };
+  }
+
+  /** Redis has the same clock. */
+  private static long micros() {
+    return ChronoUnit.MICROS.between(Instant.EPOCH, Instant.now());
+  }
+
+  @Test
+  void decide_afterTheFirst_isMadeHere() {
+    SharedBucket.Blocking bucket = at(one, new Limit.Manual(1_000));
+    long exact = one.status().exact();
+    long leased = one.status().leased();
+    assertThat(bucket.decide(1)).isEqualTo(Decision.granted(49));
+    assertThat(bucket.decide(2)).isEqualTo(Decision.granted(47));
+    assertThat(bucket.tryConsume()).isTrue();
+    assertThat(bucket.tryConsume(0)).isTrue();
+    assertThat(one.status().leased() - leased).isEqualTo(2);
+    assertThat(one.status().exact() - exact).isEqualTo(1);
+    assertThat(bucket.available()).isEqualTo(950);
+    assertThat(bucket.peek(950).isGranted()).isTrue();
+    assertThat(bucket.peek(951)).isInstanceOf(Decision.Depleted.class);
+    assertThat(bucket.decide(1_001)).isEqualTo(Decision.impossible(1_000));
+  }
+
+  @Test
+  void consume_byTwoNodesAtTheLimit_isExactInEveryWindow_andUsesAllOfIt() {
+    Limit limit = new Limit.Balanced(500, 500, Duration.ofSeconds(1));
+    Duration length = Duration.ofSeconds(3);
+    SureGrants grants = new SureGrants();
+    SharedBucket.Blocking here = at(one, limit);
+    SharedBucket.Blocking there = at(other, limit);
+    long leased = one.status().leased();
+    hammer(2, length, logging(grants, here::tryConsume), logging(grants, there::tryConsume));
+    assertThat(grants.maxExcess(500, 500 / 1e6)).isLessThanOrEqualTo(0);
+    assertThat(grants.total()).isGreaterThan((long) (0.9 * (500 + 500 * length.toSeconds())));
+    assertThat(one.status().leased()).isGreaterThan(leased);
+  }
+
+  @Test
+  void burst_whileBlocksWereOut_isExactInEveryWindow() {
+    Limit limit = new Limit.Balanced(400, 400, Duration.ofSeconds(1));
+    Lease large = new Lease(Duration.ofSeconds(2), 0.3, Duration.ofSeconds(1), 0.1);
+    SureGrants grants = new SureGrants();
+    SharedBucket.Blocking here =
+        one.bucket(name, limit, LimiterOptions.defaults().leased(large)).blocking();
+    SharedBucket.Blocking there =
+        other.bucket(name, limit, LimiterOptions.defaults().leased(large)).blocking();
+    Runnable useHere = logging(grants, here::tryConsume);
+    Runnable useThere = logging(grants, there::tryConsume);
+    for (int round = 0; round < 2; round++) {
+      // Both hold a block and touch it now and then, until the rest is there again.
+      await()
+          .pollInterval(Duration.ofMillis(20))
+          .atMost(Duration.ofSeconds(5))
+          .until(
+              () -> {
+                useHere.run();
+                useThere.run();
+                return here.available() >= 158 && blocks() >= 2;
+              });
+      hammer(2, Duration.ofMillis(150), useHere, useThere);
+    }
+    assertThat(grants.maxExcess(400, 400 / 1e6)).isLessThanOrEqualTo(0);
+    assertThat(grants.total()).isGreaterThan(500);
+  }
+
+  @Test
+  void strict_byTwoNodes_isExactInEveryPeriod() {
+    Limit limit = new Limit.Strict(100, Duration.ofMillis(200));
+    SureGrants grants = new SureGrants();
+    SharedBucket.Blocking here = at(one, limit);
+    SharedBucket.Blocking there = at(other, limit);
+    long leased = one.status().leased() + other.status().leased();
+    hammer(
+        1,
+        Duration.ofMillis(1_500),
+        logging(grants, here::tryConsume),
+        logging(grants, there::tryConsume));
+    assertThat(grants.mostInPeriod(200_000)).isLessThanOrEqualTo(100);
+    assertThat(grants.total()).isBetween(600L, 900L);
+    assertThat(one.status().leased() + other.status().leased()).isGreaterThan(leased);
+  }
+
+  @Test
+  void manual_isUsedUpExactly_andInRedisBelowTheReserve() {
+    Limit limit = new Limit.Manual(100);
+    Lease half = new Lease(Duration.ofSeconds(5), 0.2, Duration.ofSeconds(1), 0.5);
+    SharedBucket.Blocking bucket =
+        one.bucket(name, limit, LimiterOptions.defaults().leased(half)).blocking();
+    long leased = one.status().leased();
+    for (int i = 0; i < 100; i++) {
+      assertThat(bucket.tryConsume()).isTrue();
+    }
+    assertThat(bucket.decide(1)).isEqualTo(Decision.depleted(1));
+    assertThat(one.status().leased() - leased).isBetween(30L, 50L);
+    await().untilAsserted(() -> assertThat(blocks()).isZero());
+    bucket.replenish(10);
+    for (int i = 0; i < 10; i++) {
+      assertThat(bucket.tryConsume()).isTrue();
+    }
+    assertThat(bucket.tryConsume()).isFalse();
+    assertThat(blocks()).isZero();
+  }
+
+  @Test
+  void idleBlock_goesBack() {
+    SharedBucket.Blocking bucket = at(one, new Limit.Manual(1_000));
+    assertThat(bucket.tryConsume()).isTrue();
+    assertThat(bucket.available()).isEqualTo(950);
+    await().untilAsserted(() -> assertThat(bucket.available()).isEqualTo(999));
+  }
+
+  @Test
+  void close_returnsBlocksAtOnce() {
+    Limit limit = new Limit.Manual(1_000);
+    SharedBucket.Blocking watching = at(other, limit);
+    try (SharedLimits third = open(redis.uri())) {
+      assertThat(at(third, limit).tryConsume()).isTrue();
+      assertThat(watching.available()).isEqualTo(950);
+    }
+    assertThat(watching.available()).isEqualTo(999);
+  }
+
+  @Test
+  void deadNode_losesItsBlock_untilTimeBringsItAgain() {
+    Limit limit = new Limit.Balanced(1_000, 1_000, Duration.ofSeconds(1));
+    SharedBucket.Blocking watching = at(other, limit);
+    try (TcpProxy proxy = TcpProxy.to(redis);
+        SharedLimits dead = open(proxy.uri())) {
+      long sent = System.nanoTime();
+      assertThat(at(dead, limit).tryConsume()).isTrue();
+      proxy.refuse();
+      proxy.cut();
+      await()
+          .pollInterval(Duration.ofMillis(10))
+          .untilAsserted(() -> assertThat(watching.available()).isGreaterThan(950));
+      assertThat(System.nanoTime() - sent).isGreaterThanOrEqualTo(nanos(Lease.DEFAULTS.ttl()));
+      await().untilAsserted(() -> assertThat(watching.available()).isEqualTo(1_000));
+    }
+  }
+
+  @Test
+  void lostAnswer_costsTokensUntilItsTimeIsOver() {
+    Limit limit = new Limit.Balanced(1_000, 1_000, Duration.ofSeconds(1));
+    SharedBucket.Blocking watching = at(other, limit);
+    try (TcpProxy proxy = TcpProxy.to(redis);
+        SharedLimits deaf =
+            SharedLimits.builder().url(proxy.uri()).timeout(Duration.ofMillis(100)).open()) {
+      long sent = System.nanoTime();
+      proxy.delay(Duration.ZERO, Duration.ofSeconds(20));
+      assertThat(at(deaf, limit).tryConsume()).isFalse();
+      assertThat(watching.available()).isEqualTo(950);
+      assertThat(deaf.status().leased()).isZero();
+      await().untilAsserted(() -> assertThat(watching.available()).isEqualTo(1_000));
+      assertThat(System.nanoTime() - sent).isGreaterThanOrEqualTo(nanos(Lease.DEFAULTS.ttl()));
+    }
+  }
+
+  @Test
+  void outage_blockServesUntilItsDeadline_thenThePolicy() {
+    Limit limit = new Limit.Manual(1_000_000);
+    Lease lease = new Lease(Duration.ofMillis(1_500), 0.05, Duration.ofSeconds(1), 0.2);
+    try (TcpProxy proxy = TcpProxy.to(redis);
+        SharedLimits node = open(proxy.uri())) {
+      SharedBucket.Blocking bucket = node.bucket(name, limit, LEASED.leased(lease)).blocking();
+      long sent = System.nanoTime();
+      assertThat(bucket.tryConsume()).isTrue();
+      proxy.refuse();
+      proxy.cut();
+      await().until(() -> !bucket.peek(1).isGranted() && !node.status().available());
+      assertThat(bucket.tryConsume()).isTrue();
+      long leased = node.status().leased();
+      await()
+          .pollInterval(Duration.ofMillis(1))
+          .until(
+              () -> {
+                long before = System.nanoTime();
+                boolean granted = bucket.tryConsume();
+                assertThat(granted && before - sent >= nanos(lease.ttl())).isFalse();
+                return !granted;
+              });
+      assertThat(node.status().leased()).isGreaterThan(leased);
+      assertThat(node.status().closed()).isPositive();
+    }
+  }
+
+  @Test
+  void reconfigure_withBlocksOut_keepsTheNewLimit() {
+    SharedBucket.Blocking here = at(one, new Limit.Manual(1_000));
+    SharedBucket.Blocking there = at(other, new Limit.Manual(1_000));
+    assertThat(here.tryConsume()).isTrue();
+    assertThat(there.tryConsume()).isTrue();
+    assertThat(here.available()).isEqualTo(900);
+    here.reconfigure(new Limit.Manual(100));
+    assertThat(here.available()).as("all of it is out").isZero();
+    await().untilAsserted(() -> assertThat(blocks()).isZero());
+    await().until(() -> there.peek(101) instanceof Decision.Impossible);
+    // What was used under the old limit counts if the new one was met before blocks came back.
+    assertThat(here.available()).isBetween(98L, 100L);
+    int granted = 0;
+    while (here.tryConsume() || there.tryConsume()) {
+      granted++;
+    }
+    assertThat(granted).isBetween(90, 100);
+  }
+
+  @Test
+  void reconfigure_nextCall_returnsTheBlockOfTheOldLimit() {
+    SharedBucket.Blocking bucket = at(one, new Limit.Manual(1_000));
+    assertThat(bucket.tryConsume()).isTrue();
+    bucket.reconfigure(new Limit.Manual(2_000));
+    // Blocks are of 100 now; of the one before 49 tokens came back with the request.
+    assertThat(bucket.decide(1)).isEqualTo(Decision.granted(99));
+    assertThat(bucket.available()).isEqualTo(899);
+  }
+
+  @Test
+  void throttle_oneKey_isLeased_severalAreNot() {
+    SharedThrottle.Blocking throttle = one.throttle(LEASED).blocking();
+    throttle.setRate(name, 0, 1_000);
+    throttle.setRate(name + "b", 0, 1_000);
+    long leased = one.status().leased();
+    assertThat(throttle.tryConsume(name)).isTrue();
+    for (int i = 0; i < 20; i++) {
+      assertThat(throttle.tryConsume(name)).isTrue();
+      assertThat(throttle.consume(name).isGranted()).isTrue();
+    }
+    assertThat(one.status().leased() - leased).isEqualTo(40);
+    assertThat(throttle.tryConsume(List.of(name, name + "b"))).isTrue();
+    assertThat(one.status().leased() - leased).isEqualTo(40);
+    assertThat(throttle.tryConsume("unknown")).isTrue();
+    throttle.removeRate(name);
+    assertThat(throttle.tryConsume(name)).isTrue();
+    assertThat(one.status().leased() - leased).isEqualTo(40);
+  }
+
+  @Test
+  void blocksOfTheFleet_areListedInRedis() {
+    at(one, new Limit.Manual(1_000)).tryConsume();
+    at(other, new Limit.Manual(1_000)).tryConsume();
+    assertThat(blocks()).isEqualTo(2);
+    assertThat(Objects.requireNonNull(redis.command("PTTL", "sluice:1:b:" + name))).isEqualTo(-1L);
+    await()
+        .atMost(Lease.DEFAULTS.ttl().toMillis(), TimeUnit.MILLISECONDS)
+        .untilAsserted(() -> assertThat(blocks()).isZero());
+  }
+}

@@ -1,0 +1,246 @@
+package dev.sluice.redis;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.sluice.Limit;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Objects;
+import java.util.concurrent.Callable;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.LongSupplier;
+import org.junit.jupiter.api.Test;
+
+/** Who holds blocks, with a clock of its own. */
+class LeaseholderTest {
+  private static final long SECOND = TimeUnit.SECONDS.toNanos(1);
+  private static final long MILLI = TimeUnit.MILLISECONDS.toNanos(1);
+  private static final Object RULES = new Object();
+
+  private final AtomicLong time = new AtomicLong(-5 * SECOND);
+  private final AtomicLong numbers = new AtomicLong();
+  private final LeaseTerms terms = terms(1_000);
+  private final Leaseholder holder =
+      new Leaseholder(Lease.DEFAULTS, terms, time::get, () -> "id" + numbers.incrementAndGet());
+
+  private static LeaseTerms terms(long capacity) {
+    return LeaseTerms.of(Lease.DEFAULTS, RULES, 0, Quota.of(new Limit.Manual(capacity)));
+  }
+
+  private Leaseholder.Request begin(long tokens) {
+    return Objects.requireNonNull(holder.begin(tokens), "no request");
+  }
+
+  private static List<Object> lent(long tokens) {
+    return List.of(4L, tokens, 0L, 0L, 0L);
+  }
+
+  private void lend(long asked, long tokens) {
+    holder.settle(begin(asked), lent(tokens));
+  }
+
+  @Test
+  void take_pausedPastTheDeadline_grantsNothing() {
+    // The second look at the clock comes a second later.
+    AtomicLong looks = new AtomicLong();
+    LongSupplier paused = () -> looks.getAndIncrement() * SECOND;
+    Block block = new Block("a", 10, 10, 0, SECOND);
+    assertThat(block.take(1, paused)).isEqualTo(Block.NOTHING);
+    assertThat(looks).hasValue(2);
+    assertThat(block.close()).isEqualTo(9);
+  }
+
+  @Test
+  void take_atTheDeadline_grantsNothing() {
+    Block block = new Block("a", 10, 10, 0, SECOND);
+    assertThat(block.take(1, () -> SECOND - 1)).isEqualTo(9);
+    assertThat(block.take(1, () -> SECOND)).isEqualTo(Block.NOTHING);
+    assertThat(block.take(1, () -> SECOND + 1)).isEqualTo(Block.NOTHING);
+  }
+
+  @Test
+  void takeAndClose_together_loseNothing() throws Exception {
+    ExecutorService threads = Executors.newFixedThreadPool(4);
+    try {
+      for (int round = 0; round < 200; round++) {
+        Block block = new Block("a", 500, 500, 0, SECOND);
+        List<Future<Long>> takers = new ArrayList<>();
+        Callable<Long> taking = () -> takeAll(block);
+        for (int i = 0; i < 3; i++) {
+          takers.add(threads.submit(taking));
+        }
+        long sum = threads.submit(block::close).get();
+        for (Future<Long> taker : takers) {
+          sum += taker.get();
+        }
+        assertThat(sum).isEqualTo(500);
+      }
+    } finally {
+      threads.shutdownNow();
+    }
+  }
+
+  private static long takeAll(Block block) {
+    long taken = 0;
+    while (block.take(3, () -> 0) >= 0) {
+      taken += 3;
+    }
+    while (block.take(1, () -> 0) >= 0) {
+      taken++;
+    }
+    return taken;
+  }
+
+  @Test
+  void deadline_countsFromBeforeTheRequest() {
+    Leaseholder.Request request = begin(1);
+    time.addAndGet(900 * MILLI);
+    holder.settle(request, lent(50));
+    assertThat(holder.take(RULES, 1)).isEqualTo(48);
+    time.addAndGet(79 * MILLI);
+    assertThat(holder.take(RULES, 1)).isEqualTo(47);
+    // Two of a hundred parts are for clocks that differ.
+    time.addAndGet(MILLI);
+    assertThat(holder.take(RULES, 1)).isEqualTo(Block.NOTHING);
+    assertThat(holder.takeNext(1)).isEqualTo(Block.NOTHING);
+  }
+
+  @Test
+  void settle_withBlock_answersTheCallerAsGranted() {
+    assertThat(holder.settle(begin(3), List.of(4L, 50L, 0L, 77L, 8L)))
+        .containsExactly(1L, 47L, 0L, 77L, 8L);
+  }
+
+  @Test
+  void settle_withoutBlock_isQuietForAWhile() {
+    List<Object> denied = List.of(0L, 1L, 9L, 0L, 0L);
+    assertThat(holder.settle(begin(1), denied)).isEqualTo(denied);
+    assertThat(holder.isOut()).isTrue();
+    time.addAndGet(20 * MILLI - 1);
+    assertThat(holder.begin(1)).isNull();
+    time.addAndGet(1);
+    assertThat(holder.isOut()).isFalse();
+    assertThat(holder.begin(1)).isNotNull();
+  }
+
+  @Test
+  void begin_whileOneIsOnItsWay_isNoTime() {
+    Leaseholder.Request first = begin(1);
+    assertThat(holder.begin(1)).isNull();
+    holder.settle(first, lent(50));
+    assertThat(holder.begin(1)).as("there is a block").isNull();
+  }
+
+  @Test
+  void begin_forMoreThanHalfABlock_isNoTime() {
+    assertThat(holder.begin(26)).isNull();
+    assertThat(holder.begin(25)).isNotNull();
+  }
+
+  @Test
+  void fail_isQuietAndThenAsksAgain() {
+    begin(1);
+    holder.fail();
+    assertThat(holder.begin(1)).isNull();
+    time.addAndGet(20 * MILLI);
+    assertThat(begin(1).id()).isEqualTo("id2");
+  }
+
+  @Test
+  void nextBlock_isAskedForAtHalf_andServesWhenTheFirstHasTooLittle() {
+    lend(1, 50);
+    assertThat(holder.isLow(holder.take(RULES, 24))).isFalse();
+    assertThat(holder.isLow(holder.take(RULES, 1))).isTrue();
+    lend(0, 50);
+    assertThat(holder.isLow(24)).as("the next one is there").isFalse();
+    assertThat(holder.take(RULES, 20)).isEqualTo(4);
+    assertThat(holder.take(RULES, 10)).isEqualTo(Block.NOTHING);
+    assertThat(holder.takeNext(10)).isEqualTo(40);
+    holder.take(RULES, 20);
+    assertThat(begin(0).closing()).isEqualTo(new Leaseholder.Closing("id1", 4));
+  }
+
+  @Test
+  void sweep_atHalfOfItsTime_returnsTheRest() {
+    lend(1, 50);
+    for (int i = 1; i < 4; i++) {
+      time.addAndGet(120 * MILLI);
+      holder.take(RULES, 1);
+      assertThat(holder.sweep()).isEmpty();
+    }
+    time.addAndGet(120 * MILLI);
+    holder.take(RULES, 1);
+    assertThat(holder.sweep()).containsExactly(new Leaseholder.Closing("id1", 45));
+    assertThat(holder.take(RULES, 1)).isEqualTo(Block.NOTHING);
+  }
+
+  @Test
+  void sweep_idle_returnsTheRest() {
+    lend(1, 50);
+    time.addAndGet(249 * MILLI);
+    assertThat(holder.sweep()).isEmpty();
+    time.addAndGet(MILLI);
+    assertThat(holder.sweep()).containsExactly(new Leaseholder.Closing("id1", 49));
+  }
+
+  @Test
+  void leaveIfUnused_afterTwoLooks_isGone() {
+    lend(1, 50);
+    assertThat(holder.leaveIfUnused()).isFalse();
+    assertThat(holder.leaveIfUnused()).isFalse();
+    time.addAndGet(SECOND);
+    holder.sweep();
+    assertThat(holder.leaveIfUnused()).isFalse();
+    assertThat(holder.leaveIfUnused()).isTrue();
+    assertThat(holder.begin(1)).isNull();
+  }
+
+  @Test
+  void follow_anotherLimit_returnsBlocks() {
+    lend(1, 50);
+    holder.follow(terms(1_000));
+    assertThat(holder.sweep()).isEmpty();
+    holder.follow(terms(2_000));
+    assertThat(holder.take(RULES, 1)).isEqualTo(Block.NOTHING);
+    assertThat(holder.sweep()).containsExactly(new Leaseholder.Closing("id1", 49));
+  }
+
+  @Test
+  void settle_afterAnotherLimit_returnsTheBlock() {
+    Leaseholder.Request request = begin(1);
+    holder.follow(terms(2_000));
+    holder.settle(request, lent(50));
+    assertThat(holder.take(RULES, 1)).isEqualTo(Block.NOTHING);
+    assertThat(holder.sweep()).containsExactly(new Leaseholder.Closing("id1", 49));
+  }
+
+  @Test
+  void leave_whileOneIsOnItsWay_returnsItWhenItComes() {
+    Leaseholder.Request request = begin(1);
+    assertThat(holder.leave()).isEmpty();
+    holder.settle(request, lent(50));
+    assertThat(holder.take(RULES, 1)).isEqualTo(Block.NOTHING);
+    assertThat(holder.lastClosings()).containsExactly(new Leaseholder.Closing("id1", 49));
+  }
+
+  @Test
+  void terms_blockIsTheSmallerOfShareAndWorth() {
+    Lease lease = new Lease(Duration.ofSeconds(1), 0.5, Duration.ofMillis(100), 0.25);
+    assertThat(block(lease, new Limit.Manual(1_000))).isEqualTo(500);
+    assertThat(block(lease, Limit.perSecond(1_000))).isEqualTo(100);
+    assertThat(block(lease, new Limit.Strict(1_000, Duration.ofSeconds(1)))).isEqualTo(100);
+    assertThat(block(lease, new Limit.Rate(1e6, 40))).isEqualTo(20);
+    assertThat(block(lease, new Limit.DenyAll())).isZero();
+    Quota quota = Quota.of(new Limit.Manual(1_001));
+    assertThat(LeaseTerms.of(lease, RULES, 0, quota).reserveUnits()).isEqualTo(251);
+  }
+
+  private static long block(Lease lease, Limit limit) {
+    return LeaseTerms.of(lease, RULES, 0, Quota.of(limit)).block();
+  }
+}
