@@ -26,6 +26,11 @@ import org.junit.jupiter.api.Test;
 class LeasedLimitsTest {
   private static final LimiterOptions LEASED =
       LimiterOptions.defaults().onOutage(OutagePolicy.CLOSED).leased();
+
+  /** Blocks that nobody returns while a test looks at them. */
+  private static final LimiterOptions LONG_LEASED =
+      LEASED.leased(new Lease(Duration.ofMinutes(1), 0.05, Duration.ofMillis(100), 0.2));
+
   private static final AtomicInteger NAMES = new AtomicInteger();
 
   private static RedisServer redis;
@@ -55,6 +60,10 @@ class LeasedLimitsTest {
 
   private SharedBucket.Blocking at(SharedLimits node, Limit limit) {
     return node.bucket(name, limit, LEASED).blocking();
+  }
+
+  private SharedBucket.Blocking longAt(SharedLimits node, Limit limit) {
+    return node.bucket(name, limit, LONG_LEASED).blocking();
   }
 
   private String stored() {
@@ -122,7 +131,7 @@ class LeasedLimitsTest {
 
   @Test
   void decide_afterTheFirst_isMadeHere() {
-    SharedBucket.Blocking bucket = at(one, new Limit.Manual(1_000));
+    SharedBucket.Blocking bucket = longAt(one, new Limit.Manual(1_000));
     long exact = one.status().exact();
     long leased = one.status().leased();
     assertThat(bucket.decide(1)).isEqualTo(Decision.granted(49));
@@ -199,7 +208,7 @@ class LeasedLimitsTest {
   @Test
   void manual_isUsedUpExactly_andInRedisBelowTheReserve() {
     Limit limit = new Limit.Manual(100);
-    Lease half = new Lease(Duration.ofSeconds(5), 0.2, Duration.ofSeconds(1), 0.5);
+    Lease half = new Lease(Duration.ofSeconds(2), 0.2, Duration.ofSeconds(1), 0.5);
     SharedBucket.Blocking bucket =
         one.bucket(name, limit, LimiterOptions.defaults().leased(half)).blocking();
     long leased = one.status().leased();
@@ -230,7 +239,7 @@ class LeasedLimitsTest {
     Limit limit = new Limit.Manual(1_000);
     SharedBucket.Blocking watching = at(other, limit);
     try (SharedLimits third = open(redis.uri())) {
-      assertThat(at(third, limit).tryConsume()).isTrue();
+      assertThat(longAt(third, limit).tryConsume()).isTrue();
       assertThat(watching.available()).isEqualTo(950);
     }
     assertThat(watching.available()).isEqualTo(999);
@@ -321,7 +330,7 @@ class LeasedLimitsTest {
 
   @Test
   void reconfigure_nextCall_returnsTheBlockOfTheOldLimit() {
-    SharedBucket.Blocking bucket = at(one, new Limit.Manual(1_000));
+    SharedBucket.Blocking bucket = longAt(one, new Limit.Manual(1_000));
     assertThat(bucket.tryConsume()).isTrue();
     bucket.reconfigure(new Limit.Manual(2_000));
     // Blocks are of 100 now; of the one before 49 tokens came back with the request.
@@ -331,7 +340,7 @@ class LeasedLimitsTest {
 
   @Test
   void throttle_oneKey_isLeased_severalAreNot() {
-    SharedThrottle.Blocking throttle = one.throttle(LEASED).blocking();
+    SharedThrottle.Blocking throttle = one.throttle(LONG_LEASED).blocking();
     throttle.setRate(name, 0, 1_000);
     throttle.setRate(name + "b", 0, 1_000);
     long leased = one.status().leased();
