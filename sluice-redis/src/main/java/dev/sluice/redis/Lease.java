@@ -9,7 +9,11 @@ import java.util.Objects;
  * <p>A block has at most {@code share} of the capacity and at most what accrues in {@code worth};
  * where less than {@code reserve} of the capacity would be left there are no blocks, and every
  * decision is made in Redis. What is out on lease counts against the capacity, so the limit holds
- * in every window.
+ * in every window. Until a block is used up or returned, nobody else gets its tokens.
+ *
+ * <p>Only decisions about a single bucket or key are made from blocks; what remains after such a
+ * grant is what is left of the block, of the bucket it may be more. A denial always comes from
+ * Redis; its retry-after counts on blocks that end, not on those that are returned before.
  *
  * @param ttl how long a block may be used; what a node that died had left is lost after it
  * @param share part of the capacity that one block may have, above 0 and at most 1

@@ -103,7 +103,7 @@ final class Leaseholder {
     Block block = current;
     long left = block == null ? Block.NOTHING : block.take(tokens, clock);
     Block following = next;
-    if (left >= 0 || following == null) {
+    if (left >= 0 || following == null || !following.has(tokens, clock.getAsLong())) {
       return left;
     }
     retireCurrent();

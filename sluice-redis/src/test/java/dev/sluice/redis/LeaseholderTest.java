@@ -166,6 +166,17 @@ class LeaseholderTest {
   }
 
   @Test
+  void takeNext_moreThanAnyBlockHas_leavesBlocksAlone() {
+    lend(1, 50);
+    holder.take(RULES, 25);
+    lend(0, 50);
+    assertThat(holder.takeNext(51)).isEqualTo(Block.NOTHING);
+    assertThat(holder.begin(51)).isNull();
+    assertThat(holder.take(RULES, 1)).isEqualTo(23);
+    assertThat(holder.sweep()).isEmpty();
+  }
+
+  @Test
   void sweep_atHalfOfItsTime_returnsTheRest() {
     lend(1, 50);
     for (int i = 1; i < 4; i++) {
