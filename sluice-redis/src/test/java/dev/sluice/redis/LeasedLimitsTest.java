@@ -18,6 +18,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.BooleanSupplier;
+import java.util.regex.Pattern;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
@@ -30,6 +31,9 @@ class LeasedLimitsTest {
   /** Blocks that nobody returns while a test looks at them. */
   private static final LimiterOptions LONG_LEASED =
       LEASED.leased(new Lease(Duration.ofMinutes(1), 0.05, Duration.ofMillis(100), 0.2));
+
+  /** A block in the value of a bucket. */
+  private static final Pattern ENTRY = Pattern.compile(" \\w+\\.\\d+:\\d+:\\d+");
 
   private static final AtomicInteger NAMES = new AtomicInteger();
 
@@ -66,13 +70,10 @@ class LeasedLimitsTest {
     return node.bucket(name, limit, LONG_LEASED).blocking();
   }
 
-  private String stored() {
-    return String.valueOf(redis.command("GET", "sluice:1:b:" + name));
-  }
-
   /** Blocks that Redis lists. */
-  private int blocks() {
-    return stored().split(" ", -1).length - 4;
+  private long blocks() {
+    String stored = String.valueOf(redis.command("GET", "sluice:1:b:" + name));
+    return ENTRY.matcher(stored).results().count();
   }
 
   private static long nanos(Duration duration) {
