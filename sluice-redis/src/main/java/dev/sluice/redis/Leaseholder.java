@@ -1,7 +1,6 @@
 package dev.sluice.redis;
 
 import java.util.ArrayDeque;
-import java.util.ArrayList;
 import java.util.Deque;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
@@ -215,7 +214,10 @@ final class Leaseholder {
   }
 
   private List<Closing> takeClosings() {
-    List<Closing> all = new ArrayList<>(closings);
+    if (closings.isEmpty()) {
+      return List.of();
+    }
+    List<Closing> all = List.copyOf(closings);
     closings.clear();
     return all;
   }

@@ -165,7 +165,10 @@ final class Leaseholders {
     }
     holders.forEach(
         (place, holder) -> {
-          tell(place, holder.terms(), holder.sweep());
+          List<Leaseholder.Closing> closings = holder.sweep();
+          if (!closings.isEmpty()) {
+            tell(place, holder.terms(), closings);
+          }
           if (holder.leaveIfUnused()) {
             holders.remove(place, holder);
           }

@@ -66,6 +66,48 @@ class LeaseScriptTest {
     }
   }
 
+  @Test
+  void lend_underOlderRules_lendsNothing() {
+    String large = Quota.of(new Limit.Manual(1_000)).params();
+    String small = Quota.of(new Limit.Manual(100)).params();
+    run(Script.DECIDE, "take", "5", "1", small);
+    assertThat(run(Script.LEASE, "", "0", "1", "50", "0", "1000000", "n.1", "4", large))
+        .startsWith(1L, 98L)
+        .endsWith(5L);
+  }
+
+  @Test
+  void close_afterItsTime_changesNothing() {
+    // The block lasts one microsecond: it is over before the next command.
+    String params = Quota.of(new Limit.Manual(100)).params();
+    assertThat(run(Script.LEASE, "", "0", "0", "50", "0", "1", "n.1", "0", params)).startsWith(4L);
+    assertThat(run(Script.LEASE, "n.1", "50", "0", "0", "0", "0", "", "0", params))
+        .startsWith(1L, 50L);
+  }
+
+  @Test
+  void charge_whenBlocksExceedTheLimit_forgivesNothing() {
+    String large = Quota.of(new Limit.Manual(100)).params();
+    String small = Quota.of(new Limit.Manual(10)).params();
+    run(Script.LEASE, "", "0", "0", "50", "0", "60000000", "n.1", "0", large);
+    run(Script.CHARGE, "node", "1", "1", "1", small);
+    run(Script.LEASE, "n.1", "0", "0", "0", "0", "0", "", "1", small);
+    assertThat(run(Script.ADJUST, "give", "1", "40", small)).startsWith(0L);
+    assertThat(run(Script.ADJUST, "give", "1", "2", small)).startsWith(2L);
+  }
+
+  /** On a bucket of this test alone. */
+  private List<Long> run(Script script, String... arguments) {
+    return eval(script, "test:" + System.identityHashCode(this), List.of(arguments));
+  }
+
+  private static List<Long> eval(Script script, String key, List<String> arguments) {
+    List<String> words = new ArrayList<>(List.of("EVAL", script.body(), "1", key));
+    words.addAll(arguments);
+    List<?> reply = (List<?>) Objects.requireNonNull(redis.command(words.toArray(String[]::new)));
+    return reply.stream().map(number -> (Long) Objects.requireNonNull(number)).toList();
+  }
+
   /** One bucket, what was done to it, and what its model says. */
   private static final class Run {
     private final String key;
@@ -113,11 +155,9 @@ class LeaseScriptTest {
     }
 
     private List<Long> eval(Script script, String... own) {
-      List<String> words = new ArrayList<>(List.of("EVAL", script.body(), "1", key));
-      words.addAll(List.of(own));
-      words.add(quota.params());
-      List<?> reply = (List<?>) Objects.requireNonNull(redis.command(words.toArray(String[]::new)));
-      return reply.stream().map(number -> (Long) Objects.requireNonNull(number)).toList();
+      List<String> arguments = new ArrayList<>(List.of(own));
+      arguments.add(quota.params());
+      return LeaseScriptTest.eval(script, key, arguments);
     }
 
     private void granted(long time, long tokens) {
