@@ -133,7 +133,7 @@ class LeaseScriptTest {
         if (kind < 5) {
           String closing = kind < 3 ? someId() : "";
           long unused = random.nextLong(sizes.getOrDefault(closing, 5L) + 1);
-          long ttl = 300 + random.nextInt(6_000);
+          long ttl = 300L + random.nextInt(6_000);
           long reserve = random.nextLong(quota.units().capacityUnits() / 4);
           lease(closing, unused, random.nextInt(4), random.nextInt(20), reserve, ttl);
         } else if (kind < 6) {
