@@ -5,14 +5,18 @@ import dev.sluice.redis.LimitsListener;
 import dev.sluice.redis.OutagePolicy;
 import dev.sluice.redis.Rule;
 import dev.sluice.redis.SharedLimits;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.Objects;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The Redis through which several servers share their limits.
  *
  * @param url where it is; it may hold a password and is not part of {@link #toString}
+ * @param authorities a file of certificates in PEM, one of which must have signed that of Redis;
+ *     null for those that the JVM trusts
  * @param prefix what every key in it begins with
  * @param timeout how long it may take, from 1 ms to 1 minute
  * @param outage what decides while it does not answer
@@ -21,7 +25,13 @@ import java.util.Objects;
  * @since 0.1
  */
 public record ServerRedis(
-    String url, String prefix, Duration timeout, OutagePolicy outage, boolean leased, int nodes) {
+    String url,
+    @Nullable Path authorities,
+    String prefix,
+    Duration timeout,
+    OutagePolicy outage,
+    boolean leased,
+    int nodes) {
   private static final String PREFIX = "sluice:";
   private static final Duration TIMEOUT = Duration.ofMillis(100);
 
@@ -42,7 +52,67 @@ public record ServerRedis(
    * @throws IllegalArgumentException if the URL is malformed
    */
   public static ServerRedis at(String url) {
-    return new ServerRedis(url, PREFIX, TIMEOUT, OutagePolicy.LOCAL, false, 1);
+    return new ServerRedis(url, null, PREFIX, TIMEOUT, OutagePolicy.LOCAL, false, 1);
+  }
+
+  /**
+   * The same, trusting others than the JVM does.
+   *
+   * @param file certificates in PEM
+   * @return the settings
+   */
+  public ServerRedis withAuthorities(Path file) {
+    return new ServerRedis(url, file, prefix, timeout, outage, leased, nodes);
+  }
+
+  /**
+   * The same, with other keys.
+   *
+   * @param with what every key begins with
+   * @return the settings
+   */
+  public ServerRedis withPrefix(String with) {
+    return new ServerRedis(url, authorities, with, timeout, outage, leased, nodes);
+  }
+
+  /**
+   * The same, with more or less patience.
+   *
+   * @param with how long Redis may take
+   * @return the settings
+   */
+  public ServerRedis withTimeout(Duration with) {
+    return new ServerRedis(url, authorities, prefix, with, outage, leased, nodes);
+  }
+
+  /**
+   * The same, with another policy.
+   *
+   * @param policy what decides while Redis does not answer
+   * @return the settings
+   */
+  public ServerRedis onOutage(OutagePolicy policy) {
+    return new ServerRedis(url, authorities, prefix, timeout, policy, leased, nodes);
+  }
+
+  /**
+   * The same, with or without leases.
+   *
+   * @param with whether tokens are taken in advance
+   * @return the settings
+   */
+  public ServerRedis withLeases(boolean with) {
+    return new ServerRedis(url, authorities, prefix, timeout, outage, with, nodes);
+  }
+
+  /**
+   * The same, for more servers.
+   *
+   * @param least how many there are at least
+   * @return the settings
+   */
+  public ServerRedis withNodes(int least) {
+    return new ServerRedis(url, authorities, prefix, timeout, outage, leased, least);
   }
 
   /** Whether {@code url} means that there is no Redis. */
@@ -56,21 +126,22 @@ public record ServerRedis(
   }
 
   SharedLimits open(LimitsListener listener, List<Rule> remembered, long version) {
-    return SharedLimits.builder()
-        .url(url)
-        .prefix(prefix)
-        .timeout(timeout)
-        .onOutage(outage)
-        .expectedNodes(nodes)
-        .listener(listener)
-        .rememberedRules(remembered, version)
-        .open();
+    SharedLimits.Builder limits =
+        SharedLimits.builder()
+            .url(url)
+            .prefix(prefix)
+            .timeout(timeout)
+            .onOutage(outage)
+            .expectedNodes(nodes)
+            .listener(listener)
+            .rememberedRules(remembered, version);
+    return (authorities == null ? limits : limits.trust(authorities)).open();
   }
 
   /** Without the URL. */
   @Override
   public String toString() {
-    return "ServerRedis[url=***, prefix=%s, timeout=%s, outage=%s, leased=%s, nodes=%d]"
-        .formatted(prefix, timeout, outage, leased, nodes);
+    return "ServerRedis[url=***, authorities=%s, prefix=%s, timeout=%s, outage=%s, leased=%s, nodes=%d]"
+        .formatted(authorities, prefix, timeout, outage, leased, nodes);
   }
 }

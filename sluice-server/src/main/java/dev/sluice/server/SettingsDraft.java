@@ -34,6 +34,7 @@ final class SettingsDraft {
   Duration syncInterval = Duration.ZERO;
   @Nullable Path governorFile;
   String redisUrl = "";
+  @Nullable Path redisAuthorities;
   String redisPrefix = "";
   Duration redisTimeout = Duration.ZERO;
   String redisOutage = "";
@@ -74,6 +75,7 @@ final class SettingsDraft {
         ? null
         : new ServerRedis(
             redisUrl,
+            redisAuthorities == null ? null : workingDirectory.resolve(redisAuthorities),
             redisPrefix,
             redisTimeout,
             OutagePolicy.valueOf(redisOutage.toUpperCase(Locale.ROOT)),

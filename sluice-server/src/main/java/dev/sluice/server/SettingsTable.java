@@ -185,6 +185,13 @@ final class SettingsTable {
               (draft, value) -> draft.governorFile = value),
           REDIS_URL,
           new Setting<>(
+              "redis.ca_file",
+              null,
+              SettingKind.path(),
+              null,
+              "PEM certificates that may have signed that of Redis; those that Java trusts without.",
+              (draft, value) -> draft.redisAuthorities = value),
+          new Setting<>(
               "redis.prefix",
               null,
               SettingKind.text(),

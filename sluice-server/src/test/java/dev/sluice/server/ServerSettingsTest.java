@@ -50,6 +50,7 @@ final class ServerSettingsTest {
           Map.entry("broker.sync_interval", "1ms"),
           Map.entry("governor.file", "token-budget.json"),
           Map.entry("redis.url", REDIS),
+          Map.entry("redis.ca_file", "redis.pem"),
           Map.entry("redis.prefix", "other:"),
           Map.entry("redis.timeout", "50ms"),
           Map.entry("redis.outage", "closed"),
@@ -71,7 +72,14 @@ final class ServerSettingsTest {
         new BrokerConfig(
             7000, 1L << 40, 0, Duration.ofMillis(1), BrokerConfig.defaults().metrics()),
         dir.resolve("token-budget.json"),
-        new ServerRedis(REDIS, "other:", Duration.ofMillis(50), OutagePolicy.CLOSED, true, 3));
+        new ServerRedis(
+            REDIS,
+            dir.resolve("redis.pem"),
+            "other:",
+            Duration.ofMillis(50),
+            OutagePolicy.CLOSED,
+            true,
+            3));
   }
 
   private ServerSettings read(Map<String, String> environment, Map<String, String> flags) {

@@ -27,8 +27,12 @@ final class TestServer implements AutoCloseable {
   }
 
   static TestServer start(Path dir) throws IOException {
-    return new TestServer(
-        SluiceServer.start(ServerConfig.defaults(dir).withListen(Listen.ANYWHERE)));
+    return start(ServerConfig.defaults(dir));
+  }
+
+  /** On any port. */
+  static TestServer start(ServerConfig config) throws IOException {
+    return new TestServer(SluiceServer.start(config.withListen(Listen.ANYWHERE)));
   }
 
   QueuesGrpc.QueuesBlockingStub queues() {

@@ -1,0 +1,214 @@
+package dev.sluice.server;
+
+import static dev.sluice.server.TestServer.assertRefused;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.sluice.proto.v1.ListLimitsRequest;
+import dev.sluice.proto.v1.RemoveLimitRequest;
+import dev.sluice.server.HttpProbe.Reply;
+import dev.sluice.testkit.GrantLog;
+import dev.sluice.testkit.RedisServer;
+import io.grpc.Status;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import org.awaitility.Awaitility;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Two servers on one Redis. */
+@Timeout(60)
+final class RedisLimitsTest {
+  private static final String PASSWORD = "top-secret-word";
+  private static RedisServer redis;
+
+  @TempDir private Path dir;
+  private TestServer one;
+  private TestServer other;
+  private HttpProbe here;
+  private HttpProbe there;
+
+  @BeforeAll
+  static void startRedis() {
+    redis = RedisServer.start();
+  }
+
+  @AfterAll
+  static void stopRedis() {
+    redis.close();
+  }
+
+  @BeforeEach
+  void start() throws IOException {
+    redis.command("FLUSHALL");
+    one = start("one");
+    other = start("other");
+    here = new HttpProbe(one.server.httpPort());
+    there = new HttpProbe(other.server.httpPort());
+  }
+
+  private TestServer start(String name) throws IOException {
+    Path data = Files.createDirectories(dir.resolve(name));
+    return TestServer.start(ServerConfig.defaults(data).withRedis(ServerRedis.at(redis.uri())));
+  }
+
+  @AfterEach
+  void stop() {
+    one.close();
+    other.close();
+  }
+
+  private static void set(HttpProbe at, String key, double rate, double burst) {
+    String body = "{\"rate_per_second\":%s,\"burst\":%s}".formatted(rate, burst);
+    assertThat(at.put("/v1/limits/" + key, body).status()).isEqualTo(200);
+  }
+
+  private static Reply decide(HttpProbe at, String costs) {
+    return at.post("/v1/decide", "{\"costs\":{%s}}".formatted(costs));
+  }
+
+  private static void awaitLimit(HttpProbe at, String key) {
+    Awaitility.await()
+        .atMost(Duration.ofSeconds(5))
+        .until(() -> at.get("/v1/limits").response().body().contains("\"" + key + "\""));
+  }
+
+  @Test
+  void bothServers_shareOneLimit_inEveryWindow() {
+    set(here, "k", 100, 50);
+    awaitLimit(there, "k");
+    GrantLog log = new GrantLog();
+    long end = System.nanoTime() + Duration.ofSeconds(1).toNanos();
+    List<CompletableFuture<Void>> callers = new ArrayList<>();
+    for (HttpProbe at : List.of(here, there, here, there)) {
+      callers.add(
+          CompletableFuture.runAsync(
+              () -> {
+                while (System.nanoTime() < end) {
+                  if (decide(at, "\"k\":1").status() == 200) {
+                    log.record(redis.micros(), 1);
+                  }
+                }
+              }));
+    }
+    callers.forEach(CompletableFuture::join);
+    // A grant is noted late: what was granted before a window may be noted in it.
+    assertThat(log.total()).isBetween(100L, 250L);
+    assertThat(log.maxExcess(60, 100, 1_000_000)).isLessThanOrEqualTo(0);
+  }
+
+  @Test
+  void aLimitSetAtOne_isSeenAtTheOther_andSoIsItsEnd() {
+    set(here, "k", 0, 2);
+    set(there, "tenant:*", 0, 1);
+    awaitLimit(there, "k");
+    awaitLimit(here, "tenant:*");
+    assertThat(decide(there, "\"k\":2,\"tenant:a\":1").status()).isEqualTo(200);
+    Reply refused = decide(here, "\"tenant:a\":1");
+    assertThat(refused.status()).isEqualTo(429);
+    assertThat(refused.json().get("binding_key").asText()).isEqualTo("tenant:a");
+    assertThat(one.limits().listLimits(ListLimitsRequest.getDefaultInstance()).getLimitsCount())
+        .isEqualTo(2);
+    assertThat(there.delete("/v1/limits/k").status()).isEqualTo(204);
+    Awaitility.await().until(() -> decide(here, "\"k\":1").status() == 404);
+    RemoveLimitRequest again = RemoveLimitRequest.newBuilder().setKey("k").build();
+    assertRefused(
+        () -> one.limits().removeLimit(again), Status.Code.NOT_FOUND, "limit of that key");
+  }
+
+  @Test
+  void answers_nameTheLevelOfOneKey_andThePolicyOfAll() {
+    set(here, "slow", 0.001, 3600);
+    set(here, "b", 1, 5);
+    Reply one = decide(here, "\"slow\":600");
+    assertThat(one.header("RateLimit-Policy")).isEqualTo("\"slow\";q=3600;w=3600000");
+    assertThat(one.header("RateLimit")).matches("\"slow\";r=3000;t=(600000|599[0-9]{3})");
+    Reply two = decide(here, "\"slow\":1,\"b\":1");
+    assertThat(two.header("RateLimit-Policy"))
+        .isEqualTo("\"slow\";q=3600;w=3600000, \"b\";q=5;w=5");
+    assertThat(two.header("RateLimit")).isEmpty();
+    Reply refused = decide(here, "\"b\":5,\"slow\":1");
+    assertThat(refused.status()).isEqualTo(429);
+    assertThat(refused.header("RateLimit-Policy")).isEqualTo("\"b\";q=5;w=5");
+    assertThat(refused.header("Retry-After")).isEqualTo("1");
+  }
+
+  @Test
+  void rules_areKept_forAStartWithoutRedis_andADamagedFileIsRefused() throws IOException {
+    set(here, "k", 1, 1);
+    Path file = dir.resolve("one").resolve(FleetWatch.FILE);
+    Awaitility.await().until(() -> Files.exists(file) && Files.readString(file).contains("\"k\""));
+    one.close();
+    String good = Files.readString(file);
+    Files.writeString(file, good.replace("1.0", "2.0"));
+    assertThatThrownBy(() -> start("one"))
+        .isInstanceOf(IOException.class)
+        .hasMessageContaining("file of shared-limits is damaged");
+    Files.writeString(file, good);
+    one = start("one");
+    assertThat(one.limits().listLimits(ListLimitsRequest.getDefaultInstance()).getLimitsCount())
+        .isEqualTo(1);
+  }
+
+  @Test
+  void rulesThatRedisHasLost_areToldToIt() {
+    set(here, "k", 1, 1);
+    awaitLimit(there, "k");
+    redis.restartEmpty();
+    Awaitility.await()
+        .until(() -> redis.command("KEYS", "sluice:*") instanceof List<?> keys && keys.size() > 1);
+    assertThat(decide(there, "\"k\":1").status()).isIn(200, 429);
+  }
+
+  @Test
+  void passwordAndTls_areThoseOfTheUrl() throws IOException {
+    try (RedisServer closed = RedisServer.builder().password("me", PASSWORD).tls().start();
+        TestServer server =
+            TestServer.start(
+                ServerConfig.defaults(Files.createDirectories(dir.resolve("tls")))
+                    .withRedis(
+                        ServerRedis.at(closed.uri()).withAuthorities(closed.certificate())))) {
+      HttpProbe http = new HttpProbe(server.server.httpPort());
+      set(http, "k", 0, 1);
+      assertThat(decide(http, "\"k\":1").status()).isEqualTo(200);
+      assertThat(decide(http, "\"k\":1").status()).isEqualTo(429);
+      assertThat(Scrape.of(http).value("sluice_limits_redis_available")).isEqualTo(1);
+    }
+  }
+
+  @Test
+  void aWrongPassword_isNeverShown_andDegrades() throws IOException {
+    try (RedisServer closed = RedisServer.builder().password("right").start();
+        CapturedLog log = new CapturedLog()) {
+      String url = "redis://:" + PASSWORD + "@127.0.0.1:" + closed.port();
+      try (TestServer server =
+          TestServer.start(
+              ServerConfig.defaults(Files.createDirectories(dir.resolve("wrong")))
+                  .withRedis(ServerRedis.at(url)))) {
+        HttpProbe http = new HttpProbe(server.server.httpPort());
+        Reply refused = http.put("/v1/limits/k", "{\"rate_per_second\":1,\"burst\":1}");
+        assertThat(refused.status()).isEqualTo(503);
+        assertThat(refused.code()).isEqualTo("UNAVAILABLE");
+        assertThat(refused.message()).contains("Redis").doesNotContain(PASSWORD);
+      }
+      assertThat(log.text()).doesNotContain(PASSWORD);
+    }
+    assertThat(ServerRedis.at("redis://me:" + PASSWORD + "@host").toString())
+        .doesNotContain(PASSWORD);
+    assertThatThrownBy(() -> ServerRedis.at("http://me:" + PASSWORD + "@host"))
+        .isInstanceOf(IllegalArgumentException.class)
+        .hasMessageContaining("URL of Redis must be")
+        .message()
+        .doesNotContain(PASSWORD);
+  }
+}
