@@ -31,7 +31,7 @@ import org.junit.jupiter.api.io.TempDir;
 @Timeout(60)
 class LimitServiceTest {
   @TempDir private Path dir;
-  private TestServer server;
+  TestServer server;
 
   @BeforeEach
   void start() throws IOException {

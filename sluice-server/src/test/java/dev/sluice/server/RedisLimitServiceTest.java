@@ -4,6 +4,7 @@ import dev.sluice.testkit.RedisServer;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.BeforeEach;
 
 /** What {@link LimitServiceTest} says holds with Redis too. */
 final class RedisLimitServiceTest extends LimitServiceTest {
@@ -23,6 +24,13 @@ final class RedisLimitServiceTest extends LimitServiceTest {
   @Override
   ServerConfig config(ServerConfig defaults) {
     return defaults.withRedis(
-        ServerRedis.at(redis.uri()).withPrefix("run" + RUNS.incrementAndGet() + ":"));
+        ServerRedis.at(redis.uri())
+            .withTimeout(RedisLimitsTest.PATIENCE)
+            .withPrefix("run" + RUNS.incrementAndGet() + ":"));
+  }
+
+  @BeforeEach
+  void awaitRedis() {
+    server.awaitRedis();
   }
 }

@@ -29,6 +29,9 @@ import org.junit.jupiter.api.io.TempDir;
 /** Two servers on one Redis. */
 @Timeout(60)
 final class RedisLimitsTest {
+  /** Where there is no outage a busy machine must not make one. */
+  static final Duration PATIENCE = Duration.ofSeconds(10);
+
   private static final String PASSWORD = "top-secret-word";
   private static RedisServer redis;
 
@@ -53,13 +56,19 @@ final class RedisLimitsTest {
     redis.command("FLUSHALL");
     one = start("one");
     other = start("other");
+    one.awaitRedis();
+    other.awaitRedis();
     here = new HttpProbe(one.server.httpPort());
     there = new HttpProbe(other.server.httpPort());
   }
 
   private TestServer start(String name) throws IOException {
+    return start(name, ServerRedis.at(redis.uri()).withTimeout(PATIENCE));
+  }
+
+  private TestServer start(String name, ServerRedis with) throws IOException {
     Path data = Files.createDirectories(dir.resolve(name));
-    return TestServer.start(ServerConfig.defaults(data).withRedis(ServerRedis.at(redis.uri())));
+    return TestServer.start(ServerConfig.defaults(data).withRedis(with));
   }
 
   @AfterEach
@@ -134,6 +143,7 @@ final class RedisLimitsTest {
     assertThat(one.header("RateLimit-Policy")).isEqualTo("\"slow\";q=3600;w=3600000");
     assertThat(one.header("RateLimit")).matches("\"slow\";r=3000;t=(600000|599[0-9]{3})");
     Reply two = decide(here, "\"slow\":1,\"b\":1");
+    assertThat(two.json().toString()).isEqualTo("{\"outcome\":\"GRANTED\"}");
     assertThat(two.header("RateLimit-Policy"))
         .isEqualTo("\"slow\";q=3600;w=3600000, \"b\";q=5;w=5");
     assertThat(two.header("RateLimit")).isEmpty();
@@ -174,15 +184,12 @@ final class RedisLimitsTest {
   void passwordAndTls_areThoseOfTheUrl() throws IOException {
     try (RedisServer closed = RedisServer.builder().password("me", PASSWORD).tls().start();
         TestServer server =
-            TestServer.start(
-                ServerConfig.defaults(Files.createDirectories(dir.resolve("tls")))
-                    .withRedis(
-                        ServerRedis.at(closed.uri()).withAuthorities(closed.certificate())))) {
+            start("tls", ServerRedis.at(closed.uri()).withAuthorities(closed.certificate()))) {
+      server.awaitRedis();
       HttpProbe http = new HttpProbe(server.server.httpPort());
       set(http, "k", 0, 1);
       assertThat(decide(http, "\"k\":1").status()).isEqualTo(200);
       assertThat(decide(http, "\"k\":1").status()).isEqualTo(429);
-      assertThat(Scrape.of(http).value("sluice_limits_redis_available")).isEqualTo(1);
     }
   }
 
@@ -191,10 +198,7 @@ final class RedisLimitsTest {
     try (RedisServer closed = RedisServer.builder().password("right").start();
         CapturedLog log = new CapturedLog()) {
       String url = "redis://:" + PASSWORD + "@127.0.0.1:" + closed.port();
-      try (TestServer server =
-          TestServer.start(
-              ServerConfig.defaults(Files.createDirectories(dir.resolve("wrong")))
-                  .withRedis(ServerRedis.at(url)))) {
+      try (TestServer server = start("wrong", ServerRedis.at(url))) {
         HttpProbe http = new HttpProbe(server.server.httpPort());
         Reply refused = http.put("/v1/limits/k", "{\"rate_per_second\":1,\"burst\":1}");
         assertThat(refused.status()).isEqualTo(503);

@@ -48,7 +48,11 @@ final class RedisMetricsTest {
   void documentation_listsExactlyWhatThereIs_andDecisionsCount() throws IOException {
     try (RedisServer redis = RedisServer.start();
         TestServer server =
-            TestServer.start(ServerConfig.defaults(dir).withRedis(ServerRedis.at(redis.uri())))) {
+            TestServer.start(
+                ServerConfig.defaults(dir)
+                    .withRedis(
+                        ServerRedis.at(redis.uri()).withTimeout(RedisLimitsTest.PATIENCE)))) {
+      server.awaitRedis();
       HttpProbe http = new HttpProbe(server.server.httpPort());
       http.put("/v1/limits/k", "{\"rate_per_second\":1,\"burst\":1}");
       http.post("/v1/decide", "{\"costs\":{\"k\":1}}");
