@@ -13,16 +13,18 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Queue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
 import java.util.stream.Stream;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -35,14 +37,14 @@ final class RedisLimitsTest {
   /** Where there is no outage a busy machine must not make one. */
   static final Duration PATIENCE = Duration.ofSeconds(10);
 
+  private static final int CALLERS = 4;
   private static final String PASSWORD = "top-secret-word";
   private static RedisServer redis;
 
   @TempDir private Path dir;
-  private TestServer one;
-  private TestServer other;
-  private HttpProbe here;
-  private HttpProbe there;
+  private final List<TestServer> servers = new ArrayList<>();
+  private HttpProbe here = new HttpProbe(0);
+  private HttpProbe there = here;
 
   @BeforeAll
   static void startRedis() {
@@ -54,30 +56,32 @@ final class RedisLimitsTest {
     redis.close();
   }
 
-  @BeforeEach
-  void start() throws IOException {
-    redis.command("FLUSHALL");
-    one = start("one");
-    other = start("other");
-    one.awaitRedis();
-    other.awaitRedis();
-    here = new HttpProbe(one.server.httpPort());
-    there = new HttpProbe(other.server.httpPort());
-  }
-
-  private TestServer start(String name) throws IOException {
-    return start(name, ServerRedis.at(redis.uri()).withTimeout(PATIENCE));
+  private static ServerRedis patient() {
+    return ServerRedis.at(redis.uri()).withTimeout(PATIENCE);
   }
 
   private TestServer start(String name, ServerRedis with) throws IOException {
     Path data = Files.createDirectories(dir.resolve(name));
-    return TestServer.start(ServerConfig.defaults(data).withRedis(with));
+    TestServer server = TestServer.start(ServerConfig.defaults(data).withRedis(with));
+    servers.add(server);
+    return server;
+  }
+
+  /** Both with nothing to begin with. */
+  private TestServer startTwo(ServerRedis with) throws IOException {
+    redis.command("FLUSHALL");
+    TestServer one = start("one", with);
+    TestServer other = start("other", with);
+    one.awaitRedis();
+    other.awaitRedis();
+    here = new HttpProbe(one.server.httpPort());
+    there = new HttpProbe(other.server.httpPort());
+    return one;
   }
 
   @AfterEach
   void stop() {
-    one.close();
-    other.close();
+    servers.forEach(TestServer::close);
   }
 
   private static void set(HttpProbe at, String key, double rate, double burst) {
@@ -106,25 +110,20 @@ final class RedisLimitsTest {
   @ParameterizedTest
   @ValueSource(booleans = {false, true})
   void bothServers_shareOneLimit_inEveryWindow(boolean leased) throws IOException {
-    ServerRedis shared = ServerRedis.at(redis.uri()).withTimeout(PATIENCE).withLeases(leased);
-    try (TestServer first = start("first", shared);
-        TestServer second = start("second", shared)) {
-      HttpProbe a = new HttpProbe(first.server.httpPort());
-      HttpProbe b = new HttpProbe(second.server.httpPort());
-      first.awaitRedis();
-      second.awaitRedis();
-      set(a, "k", 100, 50);
-      awaitLimit(b, "k");
-      Queue<Grant> grants = new ConcurrentLinkedQueue<>();
-      long end = System.nanoTime() + Duration.ofSeconds(1).toNanos();
-      CompletableFuture.allOf(
-              Stream.of(a, b, a, b)
-                  .map(at -> CompletableFuture.runAsync(() -> exhaust(at, end, grants)))
-                  .toArray(CompletableFuture[]::new))
-          .join();
-      assertThat(grants).hasSizeGreaterThan(60);
-      requireWindows(List.copyOf(grants));
-    }
+    startTwo(patient().withLeases(leased));
+    set(here, "k", 100, 50);
+    awaitLimit(there, "k");
+    Queue<Grant> grants = new ConcurrentLinkedQueue<>();
+    long end = System.nanoTime() + Duration.ofSeconds(1).toNanos();
+    ExecutorService threads = Executors.newFixedThreadPool(CALLERS);
+    CompletableFuture.allOf(
+            Stream.of(here, there, here, there)
+                .map(at -> CompletableFuture.runAsync(() -> exhaust(at, end, grants), threads))
+                .toArray(CompletableFuture[]::new))
+        .join();
+    threads.shutdown();
+    assertThat(grants).hasSizeGreaterThan(60);
+    requireWindows(List.copyOf(grants));
   }
 
   private static void exhaust(HttpProbe at, long end, Queue<Grant> grants) {
@@ -151,7 +150,8 @@ final class RedisLimitsTest {
   }
 
   @Test
-  void aLimitSetAtOne_isSeenAtTheOther_andSoIsItsEnd() {
+  void aLimitSetAtOne_isSeenAtTheOther_andSoIsItsEnd() throws IOException {
+    TestServer one = startTwo(patient());
     set(here, "k", 0, 2);
     set(there, "tenant:*", 0, 1);
     awaitLimit(there, "k");
@@ -170,7 +170,8 @@ final class RedisLimitsTest {
   }
 
   @Test
-  void answers_nameTheLevelOfOneKey_andThePolicyOfAll() {
+  void answers_nameTheLevelOfOneKey_andThePolicyOfAll() throws IOException {
+    startTwo(patient());
     set(here, "slow", 0.001, 3600);
     set(here, "b", 1, 5);
     Reply one = decide(here, "\"slow\":600");
@@ -189,23 +190,24 @@ final class RedisLimitsTest {
 
   @Test
   void rules_areKept_forAStartWithoutRedis_andADamagedFileIsRefused() throws IOException {
+    TestServer one = startTwo(patient());
     set(here, "k", 1, 1);
     Path file = dir.resolve("one").resolve(FleetWatch.FILE);
     Awaitility.await().until(() -> Files.exists(file) && Files.readString(file).contains("\"k\""));
     one.close();
     String good = Files.readString(file);
     Files.writeString(file, good.replace("1.0", "2.0"));
-    assertThatThrownBy(() -> start("one"))
+    assertThatThrownBy(() -> start("one", patient()))
         .isInstanceOf(IOException.class)
         .hasMessageContaining("file of shared-limits is damaged");
     Files.writeString(file, good);
-    one = start("one");
-    assertThat(one.limits().listLimits(ListLimitsRequest.getDefaultInstance()).getLimitsCount())
+    assertThat(start("one", patient()).limits().listLimits(ListLimitsRequest.getDefaultInstance()).getLimitsCount())
         .isEqualTo(1);
   }
 
   @Test
-  void rulesThatRedisHasLost_areToldToIt() {
+  void rulesThatRedisHasLost_areToldToIt() throws IOException {
+    startTwo(patient());
     set(here, "k", 1, 1);
     awaitLimit(there, "k");
     redis.restartEmpty();

@@ -22,6 +22,8 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Collections;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Predicate;
@@ -71,14 +73,16 @@ final class RedisOutageTest {
     private final AtomicBoolean ended = new AtomicBoolean();
     private final AtomicLong longestNanos = new AtomicLong();
     private final AtomicLong answers = new AtomicLong();
+    private final ExecutorService threads = Executors.newFixedThreadPool(2);
     private final CompletableFuture<Void> callers;
 
     Load(TestServer server, HttpProbe http) {
       callers =
           CompletableFuture.allOf(
-              CompletableFuture.runAsync(() -> repeat(() -> decide(server))),
+              CompletableFuture.runAsync(() -> repeat(() -> decide(server)), threads),
               CompletableFuture.runAsync(
-                  () -> repeat(() -> assertThat(decideByHttp(http).status()).isIn(200, 429))));
+                  () -> repeat(() -> assertThat(decideByHttp(http).status()).isIn(200, 429)),
+                  threads));
     }
 
     private void repeat(Runnable call) {
@@ -100,6 +104,7 @@ final class RedisOutageTest {
     @Override
     public void close() {
       ended.set(true);
+      threads.shutdown();
       callers.join();
       assertThat(Duration.ofNanos(longestNanos.get())).isLessThan(BOUND);
     }
