@@ -201,7 +201,11 @@ final class RedisLimitsTest {
         .isInstanceOf(IOException.class)
         .hasMessageContaining("file of shared-limits is damaged");
     Files.writeString(file, good);
-    assertThat(start("one", patient()).limits().listLimits(ListLimitsRequest.getDefaultInstance()).getLimitsCount())
+    assertThat(
+            start("one", patient())
+                .limits()
+                .listLimits(ListLimitsRequest.getDefaultInstance())
+                .getLimitsCount())
         .isEqualTo(1);
   }
 
