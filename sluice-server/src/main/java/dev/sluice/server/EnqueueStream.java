@@ -4,15 +4,13 @@ import dev.sluice.proto.v1.EnqueueStreamRequest;
 import dev.sluice.proto.v1.EnqueueStreamResponse;
 import io.grpc.stub.ServerCallStreamObserver;
 import io.grpc.stub.StreamObserver;
-import java.util.ArrayDeque;
-import java.util.Deque;
 import java.util.List;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 
-/** One producer's stream of batches; answers go out in the order in which batches came. */
-final class EnqueueStream implements StreamObserver<EnqueueStreamRequest>, OpenStreams.Stream {
+/** One producer's stream of batches; what was accepted is stored, also if the producer leaves. */
+final class EnqueueStream implements StreamObserver<EnqueueStreamRequest> {
   /** How many batches may be on their way into the broker: then the producer has to wait. */
   private static final int WINDOW = 64;
 
@@ -21,19 +19,7 @@ final class EnqueueStream implements StreamObserver<EnqueueStreamRequest>, OpenS
 
   private final QueueApi queues;
   private final Caller caller;
-  private final ServerCallStreamObserver<EnqueueStreamResponse> call;
-  private final OpenStreams streams;
-  private final RequestFlow requests;
-
-  // Guarded by this.
-  private final Deque<Batch> waiting = new ArrayDeque<>();
-  private long waitingBytes;
-  private boolean ended;
-  private boolean over;
-  private @Nullable Throwable failure;
-
-  /** One that is on its way. */
-  private record Batch(CompletableFuture<EnqueueStreamResponse> answer, int bytes) {}
+  private final OrderedAnswers<EnqueueStreamResponse> answers;
 
   EnqueueStream(
       QueueApi queues,
@@ -42,26 +28,17 @@ final class EnqueueStream implements StreamObserver<EnqueueStreamRequest>, OpenS
       OpenStreams streams) {
     this.queues = queues;
     this.caller = caller;
-    this.call = call;
-    this.streams = streams;
-    this.requests = new RequestFlow(call, this::mayAsk);
-    call.setOnCancelHandler(this::leave);
-    call.setOnReadyHandler(requests::ask);
-    requests.ask();
-    streams.add(this);
-  }
-
-  private synchronized boolean mayAsk() {
-    return waiting.size() < WINDOW && waitingBytes < MAX_BYTES && !over;
+    this.answers = new OrderedAnswers<>(call, streams, WINDOW, MAX_BYTES);
+    answers.begin();
   }
 
   @Override
   public void onNext(EnqueueStreamRequest request) {
-    requests.arrived();
-    if (!hasFailed()) {
+    answers.arrived();
+    if (!answers.hasFailed()) {
       enqueue(request);
     }
-    requests.ask();
+    answers.askForMore();
   }
 
   private void enqueue(EnqueueStreamRequest request) {
@@ -71,19 +48,9 @@ final class EnqueueStream implements StreamObserver<EnqueueStreamRequest>, OpenS
     } catch (RuntimeException refused) {
       begun = CompletableFuture.failedFuture(refused);
     }
-    CompletableFuture<EnqueueStreamResponse> answer =
-        begun.handle((ids, failure) -> answer(request.getBatch(), ids, failure));
-    int bytes = request.getSerializedSize();
-    synchronized (this) {
-      waiting.add(new Batch(answer, bytes));
-      waitingBytes += bytes;
-    }
-    Later.whenOver(
-        answer,
-        () -> {
-          send();
-          requests.ask();
-        });
+    answers.add(
+        begun.handle((ids, failure) -> answer(request.getBatch(), ids, failure)),
+        request.getSerializedSize());
   }
 
   private static EnqueueStreamResponse answer(
@@ -94,51 +61,13 @@ final class EnqueueStream implements StreamObserver<EnqueueStreamRequest>, OpenS
         : answer.setError(ApiException.of(failure).toWire()).build();
   }
 
-  private synchronized void send() {
-    while (!over && !waiting.isEmpty() && waiting.peek().answer().isDone()) {
-      Batch done = waiting.remove();
-      waitingBytes -= done.bytes();
-      Calls.unlessGone(call, () -> call.onNext(done.answer().join()));
-    }
-    if (ended && !over && waiting.isEmpty()) {
-      over = true;
-      streams.remove(this);
-      if (failure == null) {
-        call.onCompleted();
-      } else {
-        call.onError(ApiException.of(failure).toStatus());
-      }
-    }
-  }
-
-  private synchronized boolean hasFailed() {
-    return failure != null;
-  }
-
-  /** What was accepted before is answered first. */
-  @Override
-  public synchronized void fail(Throwable why) {
-    if (!ended) {
-      ended = true;
-      failure = why;
-      send();
-    }
-  }
-
   @Override
   public void onError(Throwable gone) {
-    leave();
-  }
-
-  /** What was accepted is stored; nobody is left to hear of it. */
-  private synchronized void leave() {
-    over = true;
-    streams.remove(this);
+    answers.leave();
   }
 
   @Override
-  public synchronized void onCompleted() {
-    ended = true;
-    send();
+  public void onCompleted() {
+    answers.complete();
   }
 }

@@ -12,7 +12,11 @@ final class EnvironmentSettings {
 
   /** Other names of settings. */
   private static final Map<String, Setting<?>> ALIASES =
-      Map.of("SLUICE_BOOTSTRAP_KEY", SettingsTable.BOOTSTRAP_KEY);
+      Map.of(
+          "SLUICE_BOOTSTRAP_KEY",
+          SettingsTable.BOOTSTRAP_KEY,
+          "REDIS_URL",
+          SettingsTable.REDIS_URL);
 
   /** For scripts and for other commands than the server. */
   private static final Set<String> NOT_OURS =

@@ -1,12 +1,14 @@
 package dev.sluice.server;
 
-import dev.sluice.Throttle;
 import dev.sluice.ThrottleDecision;
 import java.nio.charset.StandardCharsets;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.stream.Collector;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -22,6 +24,8 @@ final class HttpLimits implements HttpRoute.Group {
 
   /** The header fields name no more keys, so that every client can take them. */
   private static final int MAX_NAMED = 8;
+
+  private static final Collector<CharSequence, ?, String> LIST = Collectors.joining(", ");
 
   private static final String ALL = "/v1/limits";
   private static final String ONE = ALL + "/{key}";
@@ -92,13 +96,13 @@ final class HttpLimits implements HttpRoute.Group {
   private HttpReply set(HttpRequest request) {
     LimitApi.Rate rate = request.read(Rate.class).toRate();
     String key = request.parameter("key");
-    limits.set(request.caller(), key, rate);
-    return HttpReply.now(HttpAnswer.ok(Limit.of(key, rate)));
+    return HttpReply.later(
+        limits.set(request.caller(), key, rate), done -> HttpAnswer.ok(Limit.of(key, rate)));
   }
 
   private HttpReply remove(HttpRequest request) {
-    limits.remove(request.caller(), request.parameter("key"));
-    return HttpReply.now(HttpAnswer.nothing());
+    return HttpReply.later(
+        limits.remove(request.caller(), request.parameter("key")), done -> HttpAnswer.nothing());
   }
 
   private HttpReply decide(HttpRequest request) {
@@ -109,17 +113,26 @@ final class HttpLimits implements HttpRoute.Group {
     }
     Map<String, Long> costs = JsonMessages.present("costs", given);
     Boolean dryRun = wanted.dryRun();
-    ThrottleDecision decided = limits.decide(request.caller(), costs, dryRun != null && dryRun);
+    CompletableFuture<ThrottleDecision> decided =
+        limits.decide(request.caller(), costs, dryRun != null && dryRun);
+    return HttpReply.later(
+        decided.thenCombine(limits.standings(costs.keySet()), HttpLimits::answer), same -> same);
+  }
+
+  private static HttpAnswer answer(ThrottleDecision decided, List<LimitStore.Standing> standings) {
     Decision decision = Decision.of(decided);
     String binding = decision.bindingKey();
     Map<String, String> headers =
-        fields(binding == null ? List.copyOf(costs.keySet()) : List.of(binding));
+        fields(
+            standings.stream()
+                .filter(each -> binding == null || each.key().equals(binding))
+                .limit(MAX_NAMED)
+                .toList());
     Long retryAfterNs = decision.retryAfterNs();
     if (retryAfterNs != null) {
       headers.put("Retry-After", Long.toString(seconds(retryAfterNs)));
     }
-    return HttpReply.now(
-        HttpAnswer.json(binding == null ? OK : TOO_MANY_REQUESTS, decision).with(headers));
+    return HttpAnswer.json(binding == null ? OK : TOO_MANY_REQUESTS, decision).with(headers);
   }
 
   /** Rounded up: whoever comes back then is not too early. */
@@ -127,37 +140,39 @@ final class HttpLimits implements HttpRoute.Group {
     return nanos / NANOS + (nanos % NANOS == 0 ? 0 : 1);
   }
 
-  private Map<String, String> fields(List<String> keys) {
-    StringBuilder policy = new StringBuilder();
-    StringBuilder state = new StringBuilder();
-    for (String key : keys.subList(0, Math.min(MAX_NAMED, keys.size()))) {
-      Optional<Throttle.Snapshot> known = limits.snapshot(key);
-      if (known.isPresent()) {
-        String separator = policy.length() == 0 ? "" : ", ";
-        policy.append(separator).append(policy(known.get()));
-        state.append(separator).append(state(known.get()));
-      }
-    }
+  private static Map<String, String> fields(List<LimitStore.Standing> standings) {
     Map<String, String> headers = new LinkedHashMap<>();
-    if (policy.length() > 0) {
-      headers.put("RateLimit-Policy", policy.toString());
-      headers.put("RateLimit", state.toString());
+    String policies = standings.stream().map(HttpLimits::policy).collect(LIST);
+    if (!policies.isEmpty()) {
+      headers.put("RateLimit-Policy", policies);
+    }
+    String states = standings.stream().flatMap(HttpLimits::state).collect(LIST);
+    if (!states.isEmpty()) {
+      headers.put("RateLimit", states);
     }
     return headers;
   }
 
-  private static String policy(Throttle.Snapshot limit) {
-    String quota = quoted(limit.key()) + ";q=" + whole(limit.burst());
-    return limit.ratePerSecond() > 0
-        ? quota + ";w=" + whole(Math.ceil(limit.burst() / limit.ratePerSecond()))
+  private static String policy(LimitStore.Standing limit) {
+    LimitApi.Rate rate = limit.rate();
+    String quota = quoted(limit.key()) + ";q=" + whole(rate.burst());
+    return rate.perSecond() > 0
+        ? quota + ";w=" + whole(Math.ceil(rate.burst() / rate.perSecond()))
         : quota;
   }
 
-  private static String state(Throttle.Snapshot limit) {
-    String left = quoted(limit.key()) + ";r=" + whole(limit.level());
-    return limit.ratePerSecond() > 0
-        ? left + ";t=" + whole(Math.ceil((limit.burst() - limit.level()) / limit.ratePerSecond()))
-        : left;
+  /** Nothing if the level is not known. */
+  private static Stream<String> state(LimitStore.Standing limit) {
+    Double level = limit.level();
+    if (level == null) {
+      return Stream.empty();
+    }
+    LimitApi.Rate rate = limit.rate();
+    String left = quoted(limit.key()) + ";r=" + whole(level);
+    return Stream.of(
+        rate.perSecond() > 0
+            ? left + ";t=" + whole(Math.ceil((rate.burst() - level) / rate.perSecond()))
+            : left);
   }
 
   /** An integer of a structured field, which has at most 15 digits. */

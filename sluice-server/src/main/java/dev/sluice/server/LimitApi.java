@@ -4,46 +4,36 @@ import dev.sluice.Throttle;
 import dev.sluice.ThrottleDecision;
 import dev.sluice.server.Permission.Kind;
 import java.io.IOException;
-import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
-import java.util.ArrayList;
+import java.util.Collection;
 import java.util.Collections;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
 import java.util.SortedMap;
 import java.util.TreeMap;
+import java.util.concurrent.CompletableFuture;
 
 /**
  * Limits by key: sets them and decides. Their keys have nothing to do with those of queues.
  *
- * <p>Thread-safe. Limits are kept in a {@link ListFile}, and a change is on disk before it counts.
- * What was consumed is not kept: after a restart every key starts empty.
+ * <p>Thread-safe, and nothing waits: what is not allowed is refused at once, the rest is answered
+ * when the {@link LimitStore} has it.
  */
 final class LimitApi {
   static final int MAX_KEYS = 64;
-  static final String FILE = "limits.json";
 
-  /** Every change writes all limits. */
+  /** Every change copies all limits. */
   static final int MAX_LIMITS = 10_000;
 
   /** A key without a bucket is held against every template. */
   static final int MAX_TEMPLATES = 1_000;
 
-  /** Keys that templates made and that are not full yet, at a few hundred bytes each. */
-  private static final int MAX_BUCKETS = 1_000_000;
-
   private static final int MAX_KEY_BYTES = 256;
   private static final String TEMPLATE_END = "*";
 
-  private final Throttle throttle;
-  private final ListFile<Stored> file;
-  private final int maxBuckets;
+  private final LimitStore store;
   private final DecisionCounts decisions = new DecisionCounts();
-
-  /** Replaced as a whole, under the lock; read without. */
-  private volatile SortedMap<String, Rate> limits = Collections.emptySortedMap();
 
   /**
    * What a key may have.
@@ -51,58 +41,36 @@ final class LimitApi {
    * @param perSecond tokens that accrue in a second
    * @param burst the most tokens held
    */
-  record Rate(double perSecond, double burst) {}
+  record Rate(double perSecond, double burst) {
+    void applyTo(Throttle throttle, String key) {
+      if (isTemplate(key)) {
+        throttle.setTemplate(key, perSecond, burst);
+      } else {
+        throttle.setRate(key, perSecond, burst);
+      }
+    }
+  }
 
-  /**
-   * A limit as it is kept.
-   *
-   * @param key or a prefix and an asterisk
-   * @param perSecond as in {@link Rate}
-   * @param burst as in {@link Rate}
-   */
-  record Stored(String key, double perSecond, double burst) {}
-
-  private LimitApi(Throttle throttle, ListFile<Stored> file, int maxBuckets) {
-    this.throttle = throttle;
-    this.file = file;
-    this.maxBuckets = maxBuckets;
+  LimitApi(LimitStore store) {
+    this.store = store;
   }
 
   /**
-   * Restores what is there.
+   * Limits of this server alone.
    *
    * @throws IOException if the file cannot be read or is damaged
    */
   static LimitApi open(Path directory) throws IOException {
-    return open(directory, Throttle.create(), MAX_BUCKETS);
+    return open(directory, Throttle.create(), LocalLimits.MAX_BUCKETS);
   }
 
   static LimitApi open(Path directory, Throttle throttle, int maxBuckets) throws IOException {
-    ListFile<Stored> file = new ListFile<>(directory, "limits", Stored.class);
-    LimitApi limits = new LimitApi(throttle, file, maxBuckets);
-    limits.restore();
-    return limits;
-  }
-
-  private void restore() throws IOException {
-    SortedMap<String, Rate> found = new TreeMap<>();
-    for (Stored each : file.read()) {
-      try {
-        if (isTemplate(each.key())) {
-          throttle.restoreTemplate(each.key(), each.perSecond(), each.burst());
-        } else {
-          throttle.restoreRate(each.key(), each.perSecond(), each.burst());
-        }
-      } catch (IllegalArgumentException invalid) {
-        throw file.damaged(String.valueOf(invalid.getMessage()), invalid);
-      }
-      found.put(each.key(), new Rate(each.perSecond(), each.burst()));
-    }
-    limits = Collections.unmodifiableSortedMap(found);
+    return new LimitApi(LocalLimits.open(directory, throttle, maxBuckets));
   }
 
   /** Takes all of {@code costs} or none; nothing at all if {@code dryRun}. */
-  ThrottleDecision decide(Caller caller, Map<String, Long> costs, boolean dryRun) {
+  CompletableFuture<ThrottleDecision> decide(
+      Caller caller, Map<String, Long> costs, boolean dryRun) {
     if (costs.isEmpty() || costs.size() > MAX_KEYS) {
       throw ApiException.invalid(
           "costs must name 1 to %d keys: %d".formatted(MAX_KEYS, costs.size()));
@@ -110,14 +78,17 @@ final class LimitApi {
     for (String key : costs.keySet()) {
       requireKey(key);
       caller.require(Kind.LIMIT, key);
-      if (!throttle.hasBucket(key)) {
-        requireLimit(key);
-      }
+      store.requireLimit(key);
     }
     if (dryRun) {
-      return throttle.peek(costs);
+      return store.peek(costs);
     }
-    ThrottleDecision decision = throttle.consume(costs);
+    CompletableFuture<ThrottleDecision> counted = store.consume(costs).thenApply(this::counted);
+    // A caller that has left cancels the copy: what it consumed counts all the same.
+    return counted.isDone() ? counted : counted.copy();
+  }
+
+  private ThrottleDecision counted(ThrottleDecision decision) {
     decisions.add(decision);
     return decision;
   }
@@ -127,57 +98,34 @@ final class LimitApi {
     return decisions;
   }
 
-  private void requireLimit(String key) {
-    if (throttle.snapshot(key).isEmpty()) {
-      throw ApiException.notFound("there is no limit for the key: " + key);
-    }
-    if (throttle.size() >= maxBuckets) {
-      throw new ApiException(
-          ErrorKind.RESOURCE_EXHAUSTED,
-          "at most %d keys may be in use: %s".formatted(maxBuckets, key));
-    }
+  static ApiException noLimitFor(String key) {
+    return ApiException.notFound("there is no limit for the key: " + key);
   }
 
-  /** Forgets keys that are full again if there are as many as may be; to be called now and then. */
   void makeRoom() {
-    if (throttle.size() >= maxBuckets) {
-      throttle.evictIdle();
-    }
+    store.makeRoom();
   }
 
-  /** How a key stands that the caller has just been answered for. */
-  Optional<Throttle.Snapshot> snapshot(String key) {
-    return throttle.snapshot(key);
+  /** How keys stand that the caller is just being answered for. */
+  CompletableFuture<List<LimitStore.Standing>> standings(Collection<String> keys) {
+    return store.standings(keys);
   }
 
-  synchronized void set(Caller caller, String key, Rate rate) {
+  CompletableFuture<Void> set(Caller caller, String key, Rate rate) {
     caller.require(Kind.ADMIN, key);
     requireKey(key);
-    // What the throttle would not take must not get into the file.
-    apply(Throttle.create(), key, rate);
-    SortedMap<String, Rate> next = new TreeMap<>(limits);
-    if (next.put(key, rate) == null) {
-      requireFew(next);
-    }
-    save(next);
-    apply(throttle, key, rate);
+    // What a throttle would not take must not be stored.
+    rate.applyTo(Throttle.create(), key);
+    return store.set(key, rate);
   }
 
-  private static void apply(Throttle to, String key, Rate rate) {
-    if (isTemplate(key)) {
-      to.setTemplate(key, rate.perSecond(), rate.burst());
-    } else {
-      to.setRate(key, rate.perSecond(), rate.burst());
-    }
-  }
-
-  private static boolean isTemplate(String key) {
+  static boolean isTemplate(String key) {
     return key.endsWith(TEMPLATE_END);
   }
 
-  private static void requireFew(SortedMap<String, Rate> all) {
-    long templates = all.keySet().stream().filter(LimitApi::isTemplate).count();
-    if (all.size() > MAX_LIMITS || templates > MAX_TEMPLATES) {
+  static void requireFew(Collection<String> keys) {
+    long templates = keys.stream().filter(LimitApi::isTemplate).count();
+    if (keys.size() > MAX_LIMITS || templates > MAX_TEMPLATES) {
       throw new ApiException(
           ErrorKind.RESOURCE_EXHAUSTED,
           "there must be at most %d limits, and %d templates; remove some"
@@ -185,33 +133,22 @@ final class LimitApi {
     }
   }
 
-  private void save(SortedMap<String, Rate> next) {
-    List<Stored> all = new ArrayList<>(next.size());
-    next.forEach((key, rate) -> all.add(new Stored(key, rate.perSecond(), rate.burst())));
-    try {
-      file.write(all);
-    } catch (IOException failure) {
-      throw new UncheckedIOException("limits could not be stored", failure);
-    }
-    limits = Collections.unmodifiableSortedMap(next);
-  }
-
-  synchronized void remove(Caller caller, String key) {
+  /** Fails if there is none. */
+  CompletableFuture<Boolean> remove(Caller caller, String key) {
     caller.require(Kind.ADMIN, key);
-    SortedMap<String, Rate> next = new TreeMap<>(limits);
-    if (next.remove(key) == null) {
-      throw ApiException.notFound("there is no limit of that key: " + key);
-    }
-    save(next);
-    if (isTemplate(key)) {
-      throttle.removeTemplate(key);
-    } else {
-      throttle.removeRate(key);
-    }
+    return store
+        .remove(key)
+        .thenApply(
+            there -> {
+              if (!there) {
+                throw ApiException.notFound("there is no limit of that key: " + key);
+              }
+              return true;
+            });
   }
 
   SortedMap<String, Rate> list(Caller caller) {
-    SortedMap<String, Rate> found = new TreeMap<>(limits);
+    SortedMap<String, Rate> found = new TreeMap<>(store.limits());
     found.keySet().removeIf(key -> !caller.may(Kind.ADMIN, key));
     return Collections.unmodifiableSortedMap(found);
   }
@@ -221,5 +158,10 @@ final class LimitApi {
     if (bytes < 1 || bytes > MAX_KEY_BYTES) {
       throw ApiException.invalid("key must have 1 to %d bytes: %d".formatted(MAX_KEY_BYTES, bytes));
     }
+  }
+
+  /** The store does not answer any more. */
+  void close() {
+    store.close();
   }
 }

@@ -19,11 +19,20 @@ import dev.sluice.proto.v1.SetLimitResponse;
 import io.grpc.stub.ServerCallStreamObserver;
 import io.grpc.stub.StreamObserver;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import org.jspecify.annotations.Nullable;
 
 /** {@code sluice.v1.Limits}. */
 final class LimitService extends LimitsGrpc.LimitsImplBase {
   private static final int MAX_BATCH = 1_024;
+
+  /** How many batches of a stream may wait for answers: then its client has to wait. */
+  private static final int MAX_BATCHES = 64;
+
+  /** And how many requests in them; those of one more batch may come on top. */
+  private static final long MAX_UNDER_WAY = 4_096;
 
   private final LimitApi limits;
   private final OpenStreams streams;
@@ -35,11 +44,13 @@ final class LimitService extends LimitsGrpc.LimitsImplBase {
 
   @Override
   public void decide(DecideRequest request, StreamObserver<DecideResponse> call) {
-    Calls.answer(
-        call, caller -> DecideResponse.newBuilder().setDecision(decide(caller, request)).build());
+    Calls.answerLater(
+        call,
+        caller -> decide(caller, request),
+        decision -> DecideResponse.newBuilder().setDecision(decision(decision)).build());
   }
 
-  private Decision decide(Caller caller, DecideRequest request) {
+  private CompletableFuture<ThrottleDecision> decide(Caller caller, DecideRequest request) {
     Map<String, Long> costs = new HashMap<>();
     for (Cost cost : request.getCostsList()) {
       long tokens = cost.getTokens() == 0 ? 1 : cost.getTokens();
@@ -47,7 +58,7 @@ final class LimitService extends LimitsGrpc.LimitsImplBase {
         throw ApiException.invalid("a key must be named once: " + cost.getKey());
       }
     }
-    return decision(limits.decide(caller, costs, request.getDryRun()));
+    return limits.decide(caller, costs, request.getDryRun());
   }
 
   private static Decision decision(ThrottleDecision decision) {
@@ -71,116 +82,97 @@ final class LimitService extends LimitsGrpc.LimitsImplBase {
   @Override
   public StreamObserver<DecideStreamRequest> decideStream(
       StreamObserver<DecideStreamResponse> call) {
-    Caller caller = Access.caller();
-    var answers = (ServerCallStreamObserver<DecideStreamResponse>) call;
-    DecisionStream stream = new DecisionStream(caller, answers);
-    answers.setOnCancelHandler(stream::end);
-    streams.add(stream);
-    return stream;
+    return new DecisionStream(
+        Access.caller(), (ServerCallStreamObserver<DecideStreamResponse>) call);
   }
 
-  /** One client's stream of batches. */
-  private final class DecisionStream
-      implements StreamObserver<DecideStreamRequest>, OpenStreams.Stream {
+  /** One client's stream of batches; all requests of a batch are under way at once. */
+  private final class DecisionStream implements StreamObserver<DecideStreamRequest> {
     private final Caller caller;
-    private final ServerCallStreamObserver<DecideStreamResponse> call;
-    private final RequestFlow requests;
-
-    // Guarded by this.
-    private boolean ended;
+    private final OrderedAnswers<DecideStreamResponse> answers;
 
     DecisionStream(Caller caller, ServerCallStreamObserver<DecideStreamResponse> call) {
       this.caller = caller;
-      this.call = call;
-      this.requests = new RequestFlow(call, () -> true);
-      call.setOnReadyHandler(requests::ask);
-      requests.ask();
+      this.answers = new OrderedAnswers<>(call, streams, MAX_BATCHES, MAX_UNDER_WAY);
+      answers.begin();
     }
 
     @Override
     public void onNext(DecideStreamRequest request) {
-      requests.arrived();
-      answer(request);
-      requests.ask();
-    }
-
-    private synchronized void answer(DecideStreamRequest request) {
-      if (ended) {
-        return;
-      }
-      if (request.getRequestsCount() > MAX_BATCH) {
-        fail(
+      answers.arrived();
+      int count = request.getRequestsCount();
+      if (count > MAX_BATCH) {
+        answers.fail(
             ApiException.invalid(
-                "a batch must have at most %d requests: %d"
-                    .formatted(MAX_BATCH, request.getRequestsCount())));
-        return;
+                "a batch must have at most %d requests: %d".formatted(MAX_BATCH, count)));
       }
-      DecideStreamResponse.Builder response =
-          DecideStreamResponse.newBuilder().setBatch(request.getBatch());
-      for (DecideRequest each : request.getRequestsList()) {
-        response.addResults(result(each));
+      if (!answers.hasFailed()) {
+        answers.add(answer(request), count);
       }
-      call.onNext(response.build());
+      answers.askForMore();
     }
 
-    private DecideStreamResponse.Result result(DecideRequest request) {
-      DecideStreamResponse.Result.Builder result = DecideStreamResponse.Result.newBuilder();
+    private CompletableFuture<DecideStreamResponse> answer(DecideStreamRequest request) {
+      List<CompletableFuture<DecideStreamResponse.Result>> results =
+          request.getRequestsList().stream().map(this::result).toList();
+      return CompletableFuture.allOf(results.toArray(CompletableFuture[]::new))
+          .thenApply(
+              all -> {
+                DecideStreamResponse.Builder response =
+                    DecideStreamResponse.newBuilder().setBatch(request.getBatch());
+                results.forEach(each -> response.addResults(each.join()));
+                return response.build();
+              });
+    }
+
+    private CompletableFuture<DecideStreamResponse.Result> result(DecideRequest request) {
+      CompletableFuture<ThrottleDecision> begun;
       try {
-        return result.setDecision(decide(caller, request)).build();
+        begun = decide(caller, request);
       } catch (RuntimeException refused) {
-        return result.setError(ApiException.of(refused).toWire()).build();
+        begun = CompletableFuture.failedFuture(refused);
       }
+      return begun.handle(DecisionStream::result);
     }
 
-    @Override
-    public synchronized void fail(Throwable why) {
-      if (end()) {
-        call.onError(ApiException.of(why).toStatus());
-      }
+    private static DecideStreamResponse.Result result(
+        ThrottleDecision decision, @Nullable Throwable failure) {
+      DecideStreamResponse.Result.Builder result = DecideStreamResponse.Result.newBuilder();
+      return failure == null
+          ? result.setDecision(decision(decision)).build()
+          : result.setError(ApiException.of(failure).toWire()).build();
     }
 
     @Override
     public void onError(Throwable gone) {
-      end();
+      answers.leave();
     }
 
     @Override
-    public synchronized void onCompleted() {
-      if (end()) {
-        call.onCompleted();
-      }
-    }
-
-    private synchronized boolean end() {
-      boolean first = !ended;
-      ended = true;
-      streams.remove(this);
-      return first;
+    public void onCompleted() {
+      answers.complete();
     }
   }
 
   @Override
   public void setLimit(SetLimitRequest request, StreamObserver<SetLimitResponse> call) {
     Limit limit = request.getLimit();
-    Calls.answer(
+    Calls.answerLater(
         call,
-        caller -> {
-          limits.set(
-              caller,
-              limit.getKey(),
-              new LimitApi.Rate(limit.getRatePerSecond(), limit.getBurst()));
-          return SetLimitResponse.getDefaultInstance();
-        });
+        caller ->
+            limits.set(
+                caller,
+                limit.getKey(),
+                new LimitApi.Rate(limit.getRatePerSecond(), limit.getBurst())),
+        done -> SetLimitResponse.getDefaultInstance());
   }
 
   @Override
   public void removeLimit(RemoveLimitRequest request, StreamObserver<RemoveLimitResponse> call) {
-    Calls.answer(
+    Calls.answerLater(
         call,
-        caller -> {
-          limits.remove(caller, request.getKey());
-          return RemoveLimitResponse.getDefaultInstance();
-        });
+        caller -> limits.remove(caller, request.getKey()),
+        done -> RemoveLimitResponse.getDefaultInstance());
   }
 
   @Override

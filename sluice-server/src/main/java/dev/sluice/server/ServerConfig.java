@@ -16,6 +16,7 @@ import org.jspecify.annotations.Nullable;
  * @param telemetry where traces go
  * @param broker how its broker behaves
  * @param governorFile the budgets of models; null for those that are shipped
+ * @param redis through which limits are shared with other servers; null for limits of its own
  * @since 0.1
  */
 public record ServerConfig(
@@ -26,7 +27,8 @@ public record ServerConfig(
     ServerLimits limits,
     Telemetry telemetry,
     BrokerConfig broker,
-    @Nullable Path governorFile) {
+    @Nullable Path governorFile,
+    @Nullable ServerRedis redis) {
   /**
    * On loopback, with the usual ports.
    *
@@ -42,6 +44,7 @@ public record ServerConfig(
         ServerLimits.DEFAULTS,
         Telemetry.NONE,
         BrokerConfig.defaults(),
+        null,
         null);
   }
 
@@ -53,7 +56,7 @@ public record ServerConfig(
    */
   public ServerConfig withListen(Listen where) {
     return new ServerConfig(
-        dataDirectory, where, bootstrapKey, tls, limits, telemetry, broker, governorFile);
+        dataDirectory, where, bootstrapKey, tls, limits, telemetry, broker, governorFile, redis);
   }
 
   /**
@@ -65,7 +68,7 @@ public record ServerConfig(
   public ServerConfig withBootstrapKey(String key) {
     Secret secret = new Secret(key);
     return new ServerConfig(
-        dataDirectory, listen, secret, tls, limits, telemetry, broker, governorFile);
+        dataDirectory, listen, secret, tls, limits, telemetry, broker, governorFile, redis);
   }
 
   /**
@@ -76,7 +79,7 @@ public record ServerConfig(
    */
   public ServerConfig withTls(ServerTls with) {
     return new ServerConfig(
-        dataDirectory, listen, bootstrapKey, with, limits, telemetry, broker, governorFile);
+        dataDirectory, listen, bootstrapKey, with, limits, telemetry, broker, governorFile, redis);
   }
 
   /**
@@ -87,7 +90,7 @@ public record ServerConfig(
    */
   public ServerConfig withLimits(ServerLimits with) {
     return new ServerConfig(
-        dataDirectory, listen, bootstrapKey, tls, with, telemetry, broker, governorFile);
+        dataDirectory, listen, bootstrapKey, tls, with, telemetry, broker, governorFile, redis);
   }
 
   /**
@@ -98,7 +101,7 @@ public record ServerConfig(
    */
   public ServerConfig withTelemetry(Telemetry with) {
     return new ServerConfig(
-        dataDirectory, listen, bootstrapKey, tls, limits, with, broker, governorFile);
+        dataDirectory, listen, bootstrapKey, tls, limits, with, broker, governorFile, redis);
   }
 
   /**
@@ -109,7 +112,7 @@ public record ServerConfig(
    */
   public ServerConfig withBroker(BrokerConfig with) {
     return new ServerConfig(
-        dataDirectory, listen, bootstrapKey, tls, limits, telemetry, with, governorFile);
+        dataDirectory, listen, bootstrapKey, tls, limits, telemetry, with, governorFile, redis);
   }
 
   /**
@@ -120,6 +123,17 @@ public record ServerConfig(
    */
   public ServerConfig withGovernorFile(Path file) {
     return new ServerConfig(
-        dataDirectory, listen, bootstrapKey, tls, limits, telemetry, broker, file);
+        dataDirectory, listen, bootstrapKey, tls, limits, telemetry, broker, file, redis);
+  }
+
+  /**
+   * The same, sharing its limits.
+   *
+   * @param with the Redis through which it does
+   * @return the configuration
+   */
+  public ServerConfig withRedis(ServerRedis with) {
+    return new ServerConfig(
+        dataDirectory, listen, bootstrapKey, tls, limits, telemetry, broker, governorFile, with);
   }
 }

@@ -20,6 +20,7 @@ final class ServerLog {
         .addKeyValue("data_dir", config.dataDirectory())
         .addKeyValue("auth", config.bootstrapKey() == null ? "off" : "on")
         .addKeyValue("tls", tls(config.tls()))
+        .addKeyValue("limits", config.redis() == null ? "local" : "redis")
         .addKeyValue("traces", config.telemetry().endpoint() == null ? "off" : "on")
         .log("starting");
   }

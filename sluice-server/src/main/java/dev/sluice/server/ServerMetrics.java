@@ -74,6 +74,11 @@ final class ServerMetrics implements BrokerMetrics {
     }
   }
 
+  /** Shows how shared limits stand. */
+  void watch(FleetLimits limits) {
+    RedisMeters.register(registry, limits);
+  }
+
   /** Shows how models stand. */
   void watch(Supplier<GovernorStatus> models) {
     governor = new GovernorMeters(registry, models);

@@ -47,6 +47,11 @@ record SettingKind<T>(String description, Form form, Function<String, T> parser)
     return new SettingKind<>("secret", Form.SECRET, SettingKind::parseSecret);
   }
 
+  /** A text that may be empty, or the literal <code>${REDIS_URL}</code>, for no Redis. */
+  static SettingKind<String> redisUrl() {
+    return new SettingKind<>("secret URL", Form.SECRET, SettingKind::parseRedisUrl);
+  }
+
   static SettingKind<URI> url() {
     return new SettingKind<>("URL", Form.TEXT, SettingKind::parseUrl);
   }
@@ -120,6 +125,17 @@ record SettingKind<T>(String description, Form form, Function<String, T> parser)
     } catch (IllegalArgumentException invalid) {
       throw new IllegalArgumentException("is refused: " + invalid.getMessage(), invalid);
     }
+  }
+
+  private static String parseRedisUrl(String text) {
+    if (!ServerRedis.isNone(text)) {
+      try {
+        ServerRedis.at(text);
+      } catch (IllegalArgumentException invalid) {
+        throw new IllegalArgumentException("is refused: " + invalid.getMessage(), invalid);
+      }
+    }
+    return text;
   }
 
   private static URI parseUrl(String text) {

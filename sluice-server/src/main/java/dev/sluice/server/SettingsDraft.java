@@ -1,9 +1,11 @@
 package dev.sluice.server;
 
 import dev.sluice.broker.BrokerConfig;
+import dev.sluice.redis.OutagePolicy;
 import java.net.URI;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.Locale;
 import org.jspecify.annotations.Nullable;
 
 /** Values of settings while they are gathered; {@link SettingsTable} sets every one of them. */
@@ -31,6 +33,13 @@ final class SettingsDraft {
   long diskReserveBytes;
   Duration syncInterval = Duration.ZERO;
   @Nullable Path governorFile;
+  String redisUrl = "";
+  @Nullable Path redisAuthorities;
+  String redisPrefix = "";
+  Duration redisTimeout = Duration.ZERO;
+  String redisOutage = "";
+  String redisLease = "";
+  int redisNodes;
   String logLevel = "";
   String logFormat = "";
 
@@ -57,7 +66,21 @@ final class SettingsDraft {
             .withMaxInboundBytes(maxInboundBytes)
             .withDiskReserveBytes(diskReserveBytes)
             .withSyncInterval(syncInterval),
-        governorFile == null ? null : workingDirectory.resolve(governorFile));
+        governorFile == null ? null : workingDirectory.resolve(governorFile),
+        redis());
+  }
+
+  private @Nullable ServerRedis redis() {
+    return ServerRedis.isNone(redisUrl)
+        ? null
+        : new ServerRedis(
+            redisUrl,
+            redisAuthorities == null ? null : workingDirectory.resolve(redisAuthorities),
+            redisPrefix,
+            redisTimeout,
+            OutagePolicy.valueOf(redisOutage.toUpperCase(Locale.ROOT)),
+            redisLease.equals("on"),
+            redisNodes);
   }
 
   private @Nullable Secret key() {

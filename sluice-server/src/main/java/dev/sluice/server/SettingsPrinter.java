@@ -23,7 +23,7 @@ final class SettingsPrinter {
 
   private static String line(Setting<?> setting, @Nullable String given) {
     String text = given == null ? setting.byDefault() : given;
-    if (text == null) {
+    if (text == null || isNothing(setting, text)) {
       return "# " + setting.key() + " is not set";
     }
     return switch (setting.kind().form()) {
@@ -31,6 +31,10 @@ final class SettingsPrinter {
       case NUMBER -> setting.key() + " = " + Long.parseLong(text);
       case TEXT -> setting.key() + " = " + quoted(text);
     };
+  }
+
+  private static boolean isNothing(Setting<?> setting, String text) {
+    return setting.equals(SettingsTable.REDIS_URL) && ServerRedis.isNone(text);
   }
 
   /** Settings have no control characters. */

@@ -27,7 +27,18 @@ final class SettingsTable {
           "A file that has the bootstrap key, instead of `auth.bootstrap_key`.",
           (draft, value) -> draft.bootstrapKeyFile = value);
 
+  static final Setting<String> REDIS_URL =
+      new Setting<>(
+          "redis.url",
+          null,
+          SettingKind.redisUrl(),
+          null,
+          "The Redis or Valkey through which servers share their limits; without it they are this"
+              + " server's alone.",
+          (draft, value) -> draft.redisUrl = value);
+
   private static final int MAX_PORT = 65_535;
+  private static final int MAX_NODES = 100_000;
   private static final int MILLION = 1_000_000;
   private static final int KIBIBYTE = 1 << 10;
   private static final int MEBIBYTE = 1 << 20;
@@ -172,6 +183,49 @@ final class SettingsTable {
               null,
               "A `token-budget.json`: the budgets of models; without it the one that is shipped.",
               (draft, value) -> draft.governorFile = value),
+          REDIS_URL,
+          new Setting<>(
+              "redis.ca_file",
+              null,
+              SettingKind.path(),
+              null,
+              "PEM certificates that may have signed that of Redis; those that Java trusts without.",
+              (draft, value) -> draft.redisAuthorities = value),
+          new Setting<>(
+              "redis.prefix",
+              null,
+              SettingKind.text(),
+              "sluice:",
+              "What every key in Redis begins with.",
+              (draft, value) -> draft.redisPrefix = value),
+          new Setting<>(
+              "redis.timeout",
+              null,
+              SettingKind.duration("1ms", "1m"),
+              "100ms",
+              "How long Redis may take to answer; then `redis.outage` decides.",
+              (draft, value) -> draft.redisTimeout = value),
+          new Setting<>(
+              "redis.outage",
+              null,
+              SettingKind.oneOf("open", "closed", "local"),
+              "local",
+              "While Redis does not answer: grant all, grant nothing, or this server's share.",
+              (draft, value) -> draft.redisOutage = value),
+          new Setting<>(
+              "redis.lease",
+              null,
+              SettingKind.oneOf("off", "on"),
+              "off",
+              "Whether tokens are taken in advance, for decisions without a round trip.",
+              (draft, value) -> draft.redisLease = value),
+          new Setting<>(
+              "redis.nodes",
+              null,
+              SettingKind.integer(1, MAX_NODES),
+              "1",
+              "Servers that share, at least: what `local` divides by until Redis has told more.",
+              (draft, value) -> draft.redisNodes = value),
           new Setting<>(
               "log.level",
               null,

@@ -6,6 +6,7 @@ import dev.sluice.governor.Governor;
 import dev.sluice.server.RequestMeters.Protocol;
 import java.io.IOException;
 import java.net.InetSocketAddress;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.time.InstantSource;
 import java.util.List;
@@ -27,6 +28,7 @@ public final class SluiceServer implements AutoCloseable {
 
   private final Broker broker;
   private final Governor governor;
+  private final LimitApi limits;
   private final TicketWaits tickets;
   private final OpenStreams streams = new OpenStreams();
   private final ScheduledExecutorService timer = Executors.newSingleThreadScheduledExecutor();
@@ -44,18 +46,33 @@ public final class SluiceServer implements AutoCloseable {
         throws IOException {
       Broker broker = Broker.open(config.dataDirectory(), config.broker().withMetrics(metrics));
       try {
-        return new Stored(
-            broker,
-            KeyStore.open(config.dataDirectory()),
-            LimitApi.open(config.dataDirectory()),
-            Governor.open(budgets, config.dataDirectory().resolve("governor")));
+        KeyStore keys = KeyStore.open(config.dataDirectory());
+        LimitApi limits = limits(config, metrics);
+        try {
+          Path levels = config.dataDirectory().resolve("governor");
+          return new Stored(broker, keys, limits, Governor.open(budgets, levels));
+        } catch (RuntimeException failure) {
+          limits.close();
+          throw failure;
+        }
       } catch (IOException | RuntimeException failure) {
         broker.close();
         throw failure;
       }
     }
 
+    private static LimitApi limits(ServerConfig config, ServerMetrics metrics) throws IOException {
+      ServerRedis redis = config.redis();
+      if (redis == null) {
+        return LimitApi.open(config.dataDirectory());
+      }
+      FleetLimits limits = FleetLimits.open(config.dataDirectory(), redis);
+      metrics.watch(limits);
+      return new LimitApi(limits);
+    }
+
     void close() {
+      limits.close();
       governor.close();
       broker.close();
     }
@@ -70,10 +87,10 @@ public final class SluiceServer implements AutoCloseable {
       ListenOptions listen) {
     broker = stored.broker();
     governor = stored.governor();
+    limits = stored.limits();
     tickets = new TicketWaits(governor, timer, workers);
     drain = config.limits().drain();
     tracing = Tracing.of(config.telemetry());
-    LimitApi limits = stored.limits();
     GovernorApi models = new GovernorApi(governor, budgets, tickets);
     QueueApi queues = new QueueApi(broker, timer, listen.memory().answers());
     AdminApi admin =
@@ -127,7 +144,7 @@ public final class SluiceServer implements AutoCloseable {
    *
    * @param config how the server is set up
    * @return the server, ready
-   * @throws IOException if it cannot listen, a file of TLS or of budgets cannot be read, or that of
+   * @throws IOException if it cannot listen, a file of TLS or of budgets cannot be read, or one of
    *     keys or of limits is damaged
    * @throws IllegalArgumentException if anybody from another machine could call, or a file of TLS
    *     or of budgets does not hold what it should
@@ -244,7 +261,8 @@ public final class SluiceServer implements AutoCloseable {
 
   /**
    * Refuses new calls, lets those end that are being answered, as long as the limits say, then
-   * closes the governor and the broker; what was answered is stored. Does nothing the second time.
+   * closes limits, the governor and the broker; what was answered is stored. Does nothing the
+   * second time.
    */
   @Override
   public void close() {
@@ -264,6 +282,7 @@ public final class SluiceServer implements AutoCloseable {
     tickets.close();
     grpc.close(drain);
     http.close(Duration.ofNanos(Math.max(0, deadline - System.nanoTime())));
+    limits.close();
     governor.close();
     broker.close();
     timer.shutdownNow();

@@ -72,6 +72,11 @@ final class BadSettingsTest {
           auth.bootstrap_key = ["top-secret-word"] | sluice.toml: auth.bootstrap_key must be text in quotes
           auth.bootstrap_key = top-secret-word | sluice.toml is not valid TOML, line 1, column
           auth.bootstrap_key = "top-secret-word | sluice.toml is not valid TOML, line 1, column
+          redis.url = "http://me:top-secret-word@host" | sluice.toml: redis.url is refused: the URL of Redis must be redis://, rediss://,
+          redis.url = "redis://me:top-secret-word@host:99999" | sluice.toml: redis.url is refused: the URL of Redis must be
+          redis.url = "redis-cluster://me:top-secret-word@" | sluice.toml: redis.url is refused: the URL of Redis must be
+          redis.outage = "shut" | sluice.toml: redis.outage must be one of open, closed, local: 'shut'
+          redis.nodes = 0 | sluice.toml: redis.nodes must be a whole number from 1 to 100000: '0'
           server.host = "a" "b" | sluice.toml is not valid TOML, line 1, column
           """)
   void aBadFile_isRefused(String toml, String message) throws IOException {
@@ -121,6 +126,7 @@ final class BadSettingsTest {
           SLUICE_SERVER_PRT | 1 | unknown environment variable 'SLUICE_SERVER_PRT'
           SLUICE_GRPC_PORT | 1 | unknown environment variable 'SLUICE_GRPC_PORT'
           SLUICE_BOOTSTRAP_KEYS | top-secret-word | unknown environment variable 'SLUICE_BOOTSTRAP_KEYS'
+          REDIS_URL | top-secret-word | REDIS_URL is refused: the URL of Redis must be
           SLUICE_BOOTSTRAP_KEY | `` | SLUICE_BOOTSTRAP_KEY is refused: a key must have
           SLUICE_AUTH_BOOTSTRAP_KEY | `top-secret-word ` | SLUICE_AUTH_BOOTSTRAP_KEY is refused: a key must have
           """)
@@ -133,6 +139,9 @@ final class BadSettingsTest {
     assertRefused(
         Map.of("SLUICE_BOOTSTRAP_KEY", SECRET, "SLUICE_AUTH_BOOTSTRAP_KEY", SECRET),
         "SLUICE_AUTH_BOOTSTRAP_KEY and SLUICE_BOOTSTRAP_KEY say the same twice: give one of them");
+    assertRefused(
+        Map.of("REDIS_URL", "redis://" + SECRET + "@a", "SLUICE_REDIS_URL", "redis://b"),
+        "REDIS_URL and SLUICE_REDIS_URL say the same twice: give one of them");
   }
 
   @Test

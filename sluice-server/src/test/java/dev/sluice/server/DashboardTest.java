@@ -7,6 +7,7 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import dev.sluice.proto.v1.DecideStreamResponse;
 import dev.sluice.proto.v1.LimitsGrpc;
 import dev.sluice.proto.v1.ListQueuesRequest;
+import dev.sluice.testkit.RedisServer;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -44,13 +45,19 @@ final class DashboardTest {
       "sluice_requests_seconds_count{code=\"OK\",method=\"sluice.v1.Queues/ListQueues\",protocol=\"grpc\"}";
 
   @TempDir private static Path dir;
+  private static RedisServer redis;
   private static TestServer server;
   private static HttpProbe http;
   private static Scrape scrape;
 
   @BeforeAll
   static void traffic() throws IOException {
-    server = TestServer.start(dir);
+    redis = RedisServer.start();
+    server =
+        TestServer.start(
+            ServerConfig.defaults(dir)
+                .withRedis(ServerRedis.at(redis.uri()).withTimeout(RedisLimitsTest.PATIENCE)));
+    server.awaitRedis();
     http = new HttpProbe(server.server.httpPort());
     messages();
     decisions();
@@ -67,6 +74,7 @@ final class DashboardTest {
   @AfterAll
   static void stop() {
     server.close();
+    redis.close();
   }
 
   /** Every message of {@code q} fails twice and is a dead letter then, but for the first. */
@@ -163,6 +171,14 @@ final class DashboardTest {
     }
     asked.removeAll(NOT_OURS);
     assertThat(scrape.labels().get(name)).as(expression).containsAll(asked);
+  }
+
+  @Test
+  void decisions_areCounted_byOutcomeAndByWhoMadeThem() {
+    assertThat(scrape.value("sluice_limit_decisions_total{outcome=\"granted\"}")).isEqualTo(1);
+    assertThat(scrape.value("sluice_limits_redis_decisions_total{path=\"exact\"}")).isEqualTo(1);
+    assertThat(scrape.value("sluice_limits_redis_available")).isEqualTo(1);
+    assertThat(scrape.value("sluice_limits_redis_nodes")).isEqualTo(1);
   }
 
   @Test

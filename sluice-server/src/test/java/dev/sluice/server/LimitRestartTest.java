@@ -124,7 +124,7 @@ final class LimitRestartTest {
 
   @Test
   void aDamagedFile_keepsTheServerFromStarting() throws IOException {
-    Path file = dir.resolve(LimitApi.FILE);
+    Path file = dir.resolve(LocalLimits.FILE);
     try (TestServer server = TestServer.start(dir)) {
       setLimits(new HttpProbe(server.server.httpPort()));
     }
@@ -146,52 +146,54 @@ final class LimitRestartTest {
   @Test
   void whatCannotBeStored_doesNotCount() throws IOException {
     ManualClock clock = ManualClock.create();
-    LimitApi limits = LimitApi.open(dir, Throttle.create(clock), 100);
-    limits.set(Caller.ANYBODY, "key", new Rate(1, 1));
+    Throttle throttle = Throttle.create(clock);
+    LimitApi limits = LimitApi.open(dir, throttle, 100);
+    limits.set(Caller.ANYBODY, "key", new Rate(1, 1)).join();
     // Nothing can be written where a directory is in the way.
-    Path obstacle = Files.createDirectories(dir.resolve(LimitApi.FILE + ".tmp").resolve("x"));
-    assertThatThrownBy(() -> limits.set(Caller.ANYBODY, "key", new Rate(9, 9)))
+    Path obstacle = Files.createDirectories(dir.resolve(LocalLimits.FILE + ".tmp").resolve("x"));
+    assertThatThrownBy(() -> limits.set(Caller.ANYBODY, "key", new Rate(9, 9)).join())
         .hasMessageContaining("could not be stored");
-    assertThatThrownBy(() -> limits.set(Caller.ANYBODY, "other", new Rate(9, 9)))
+    assertThatThrownBy(() -> limits.set(Caller.ANYBODY, "other", new Rate(9, 9)).join())
         .hasMessageContaining("could not be stored");
-    assertThatThrownBy(() -> limits.remove(Caller.ANYBODY, "key"))
+    assertThatThrownBy(() -> limits.remove(Caller.ANYBODY, "key").join())
         .hasMessageContaining("could not be stored");
     assertThat(limits.list(Caller.ANYBODY)).isEqualTo(Map.of("key", new Rate(1, 1)));
-    assertThat(limits.snapshot("key").orElseThrow().burst()).isEqualTo(1);
-    assertThat(limits.snapshot("other")).isEmpty();
+    assertThat(throttle.snapshot("key").orElseThrow().burst()).isEqualTo(1);
+    assertThat(throttle.snapshot("other")).isEmpty();
     Files.delete(obstacle);
     Files.delete(obstacle.getParent());
-    limits.set(Caller.ANYBODY, "key", new Rate(9, 9));
-    assertThat(limits.decide(Caller.ANYBODY, ONE, false).isGranted()).isTrue();
+    limits.set(Caller.ANYBODY, "key", new Rate(9, 9)).join();
+    assertThat(limits.decide(Caller.ANYBODY, ONE, false).join().isGranted()).isTrue();
   }
 
   @Test
   void whatTheThrottleRefuses_isNotStored() throws IOException {
-    LimitApi limits = LimitApi.open(dir);
+    Throttle throttle = Throttle.create();
+    LimitApi limits = LimitApi.open(dir, throttle, 100);
     for (Rate bad : List.of(new Rate(-1, 1), new Rate(1, Double.NaN), new Rate(1e-300, 1))) {
-      assertThatThrownBy(() -> limits.set(Caller.ANYBODY, "key", bad))
+      assertThatThrownBy(() -> limits.set(Caller.ANYBODY, "key", bad).join())
           .isInstanceOf(IllegalArgumentException.class);
     }
     assertThat(dir).isEmptyDirectory();
-    assertThat(limits.snapshot("key")).isEmpty();
+    assertThat(throttle.snapshot("key")).isEmpty();
   }
 
   @Test
   void limits_areBounded() throws IOException {
-    List<LimitApi.Stored> most = new ArrayList<>();
+    List<LocalLimits.Stored> most = new ArrayList<>();
     for (int i = 0; i < LimitApi.MAX_TEMPLATES; i++) {
-      most.add(new LimitApi.Stored("t" + i + ":*", 1, 1));
+      most.add(new LocalLimits.Stored("t" + i + ":*", 1, 1));
     }
-    new ListFile<>(dir, "limits", LimitApi.Stored.class).write(most);
+    new ListFile<>(dir, "limits", LocalLimits.Stored.class).write(most);
     LimitApi limits = LimitApi.open(dir);
-    assertThatThrownBy(() -> limits.set(Caller.ANYBODY, "one:*", new Rate(1, 1)))
+    assertThatThrownBy(() -> limits.set(Caller.ANYBODY, "one:*", new Rate(1, 1)).join())
         .hasMessageContaining("1000 templates")
         .isInstanceOfSatisfying(
             ApiException.class, e -> assertThat(e.kind()).isEqualTo(ErrorKind.RESOURCE_EXHAUSTED));
-    limits.set(Caller.ANYBODY, "t0:*", new Rate(2, 2));
-    limits.set(Caller.ANYBODY, "no template", new Rate(2, 2));
-    limits.remove(Caller.ANYBODY, "t0:*");
-    limits.set(Caller.ANYBODY, "one:*", new Rate(1, 1));
+    limits.set(Caller.ANYBODY, "t0:*", new Rate(2, 2)).join();
+    limits.set(Caller.ANYBODY, "no template", new Rate(2, 2)).join();
+    limits.remove(Caller.ANYBODY, "t0:*").join();
+    limits.set(Caller.ANYBODY, "one:*", new Rate(1, 1)).join();
     assertThat(LimitApi.open(dir).list(Caller.ANYBODY)).isEqualTo(limits.list(Caller.ANYBODY));
   }
 
@@ -200,19 +202,20 @@ final class LimitRestartTest {
     ManualClock clock = ManualClock.create();
     Throttle throttle = Throttle.create(clock);
     LimitApi limits = LimitApi.open(dir, throttle, 1_000);
-    limits.set(Caller.ANYBODY, "t:*", new Rate(1, 2));
+    limits.set(Caller.ANYBODY, "t:*", new Rate(1, 2)).join();
     for (int i = 0; i < 1_000; i++) {
-      assertThat(limits.decide(Caller.ANYBODY, Map.of("t:" + i, 1L), false).isGranted()).isTrue();
+      assertThat(limits.decide(Caller.ANYBODY, Map.of("t:" + i, 1L), false).join().isGranted())
+          .isTrue();
     }
     limits.makeRoom();
-    assertThatThrownBy(() -> limits.decide(Caller.ANYBODY, Map.of("t:x", 1L), false))
+    assertThatThrownBy(() -> limits.decide(Caller.ANYBODY, Map.of("t:x", 1L), false).join())
         .hasMessageContaining("1000 keys")
         .isInstanceOfSatisfying(
             ApiException.class, e -> assertThat(e.kind()).isEqualTo(ErrorKind.RESOURCE_EXHAUSTED));
     assertThat(throttle.size()).isEqualTo(1_000);
-    assertThat(limits.decide(Caller.ANYBODY, Map.of("t:5", 1L), false).isGranted()).isTrue();
+    assertThat(limits.decide(Caller.ANYBODY, Map.of("t:5", 1L), false).join().isGranted()).isTrue();
     clock.advance(Duration.ofSeconds(2));
     limits.makeRoom();
-    assertThat(limits.decide(Caller.ANYBODY, Map.of("t:x", 1L), false).isGranted()).isTrue();
+    assertThat(limits.decide(Caller.ANYBODY, Map.of("t:x", 1L), false).join().isGranted()).isTrue();
   }
 }

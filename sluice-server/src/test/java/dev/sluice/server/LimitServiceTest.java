@@ -29,13 +29,18 @@ import org.junit.jupiter.api.io.TempDir;
 
 /** {@code sluice.v1.Limits}, over a real socket. */
 @Timeout(60)
-final class LimitServiceTest {
+class LimitServiceTest {
   @TempDir private Path dir;
-  private TestServer server;
+  TestServer server;
 
   @BeforeEach
   void start() throws IOException {
-    server = TestServer.start(dir);
+    server = TestServer.start(config(ServerConfig.defaults(dir)));
+  }
+
+  /** What else there is to configure. */
+  ServerConfig config(ServerConfig defaults) {
+    return defaults;
   }
 
   @AfterEach

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.sluice.broker.BrokerConfig;
+import dev.sluice.redis.OutagePolicy;
 import java.io.IOException;
 import java.net.URI;
 import java.nio.file.Files;
@@ -15,12 +16,16 @@ import java.util.Map;
 import java.util.stream.Collectors;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Where settings come from, and which of them count. */
 final class ServerSettingsTest {
   private static final String SECRET = "top-secret-word";
 
   /** A value for every key, none of them the default. */
+  private static final String REDIS = "rediss://me:" + SECRET + "@redis.example:6380/1";
+
   private static final Map<String, String> SAMPLES =
       Map.ofEntries(
           Map.entry("server.data_dir", "some where"),
@@ -44,6 +49,13 @@ final class ServerSettingsTest {
           Map.entry("broker.disk_reserve_bytes", "0"),
           Map.entry("broker.sync_interval", "1ms"),
           Map.entry("governor.file", "token-budget.json"),
+          Map.entry("redis.url", REDIS),
+          Map.entry("redis.ca_file", "redis.pem"),
+          Map.entry("redis.prefix", "other:"),
+          Map.entry("redis.timeout", "50ms"),
+          Map.entry("redis.outage", "closed"),
+          Map.entry("redis.lease", "on"),
+          Map.entry("redis.nodes", "3"),
           Map.entry("log.level", "error"),
           Map.entry("log.format", "json"));
 
@@ -59,7 +71,15 @@ final class ServerSettingsTest {
         new Telemetry(URI.create("http://127.0.0.1:4318"), "a \"name\" \\ 1"),
         new BrokerConfig(
             7000, 1L << 40, 0, Duration.ofMillis(1), BrokerConfig.defaults().metrics()),
-        dir.resolve("token-budget.json"));
+        dir.resolve("token-budget.json"),
+        new ServerRedis(
+            REDIS,
+            dir.resolve("redis.pem"),
+            "other:",
+            Duration.ofMillis(50),
+            OutagePolicy.CLOSED,
+            true,
+            3));
   }
 
   private ServerSettings read(Map<String, String> environment, Map<String, String> flags) {
@@ -185,8 +205,8 @@ final class ServerSettingsTest {
     writeFile(toml(allBut(SettingsTable.BOOTSTRAP_KEY_FILE)));
     String printed = read(Map.of(), Map.of()).toToml();
     writeFile(printed);
-    assertThat(read(Map.of("SLUICE_BOOTSTRAP_KEY", SECRET), Map.of()).config())
-        .isEqualTo(expected());
+    Map<String, String> secrets = Map.of("SLUICE_BOOTSTRAP_KEY", SECRET, "REDIS_URL", REDIS);
+    assertThat(read(secrets, Map.of()).config()).isEqualTo(expected());
   }
 
   @Test
@@ -194,9 +214,24 @@ final class ServerSettingsTest {
     writeFile(toml(allBut(SettingsTable.BOOTSTRAP_KEY_FILE)));
     ServerSettings settings = read(Map.of(), Map.of());
     assertThat(settings.toToml())
-        .contains("# bootstrap_key is set, and not shown")
+        .contains("# bootstrap_key is set, and not shown", "# url is set, and not shown")
         .doesNotContain(SECRET);
     assertThat(settings.config().toString()).contains("***").doesNotContain(SECRET);
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"REDIS_URL", "SLUICE_REDIS_URL"})
+  void redis_isThere_ifItsVariableNamesOne(String variable) throws IOException {
+    assertThat(read(Map.of(variable, REDIS), Map.of()).config().redis())
+        .isEqualTo(ServerRedis.at(REDIS));
+    writeFile("[redis]\nurl = 'redis://elsewhere'\n");
+    for (String none : List.of("", " ", "${REDIS_URL}")) {
+      ServerSettings settings = read(Map.of(variable, none), Map.of());
+      assertThat(settings.config().redis()).as(none).isNull();
+      assertThat(settings.toToml()).contains("# url is not set");
+    }
+    assertThat(read(Map.of(), Map.of()).config().redis())
+        .isEqualTo(ServerRedis.at("redis://elsewhere"));
   }
 
   @Test

@@ -14,6 +14,7 @@ import io.grpc.netty.shaded.io.grpc.netty.NettyChannelBuilder;
 import java.io.IOException;
 import java.nio.file.Path;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
+import org.awaitility.Awaitility;
 
 /** A server on a port of its own, and a client of it. */
 final class TestServer implements AutoCloseable {
@@ -27,8 +28,18 @@ final class TestServer implements AutoCloseable {
   }
 
   static TestServer start(Path dir) throws IOException {
-    return new TestServer(
-        SluiceServer.start(ServerConfig.defaults(dir).withListen(Listen.ANYWHERE)));
+    return start(ServerConfig.defaults(dir));
+  }
+
+  /** On any port. */
+  static TestServer start(ServerConfig config) throws IOException {
+    return new TestServer(SluiceServer.start(config.withListen(Listen.ANYWHERE)));
+  }
+
+  /** Returns when limits are decided in Redis. */
+  void awaitRedis() {
+    HttpProbe http = new HttpProbe(server.httpPort());
+    Awaitility.await().until(() -> Scrape.of(http).value("sluice_limits_redis_available") == 1);
   }
 
   QueuesGrpc.QueuesBlockingStub queues() {

@@ -1,0 +1,48 @@
+package dev.sluice.server;
+
+import dev.sluice.redis.Rule;
+import dev.sluice.server.LimitApi.Rate;
+import java.util.Collections;
+import java.util.Comparator;
+import java.util.List;
+import java.util.SortedMap;
+import java.util.TreeMap;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The rates and templates of a fleet, to be asked by key. Immutable.
+ *
+ * @param all by key or pattern
+ * @param prefixes how long those of templates are, the longest first
+ */
+record LimitRules(SortedMap<String, Rate> all, List<Integer> prefixes) {
+  static final LimitRules NONE = new LimitRules(Collections.emptySortedMap(), List.of());
+
+  static LimitRules of(List<Rule> rules) {
+    SortedMap<String, Rate> all = new TreeMap<>();
+    rules.forEach(each -> all.put(each.key(), new Rate(each.ratePerSecond(), each.burst())));
+    List<Integer> prefixes =
+        rules.stream()
+            .filter(Rule::isTemplate)
+            .map(each -> each.key().length() - 1)
+            .distinct()
+            .sorted(Comparator.reverseOrder())
+            .toList();
+    return new LimitRules(Collections.unmodifiableSortedMap(all), prefixes);
+  }
+
+  /** Of several templates that with the longest prefix counts; null if there is none. */
+  @Nullable Rate find(String key) {
+    Rate own = all.get(key);
+    if (own != null) {
+      return own;
+    }
+    for (int length : prefixes) {
+      Rate rate = length > key.length() ? null : all.get(key.substring(0, length) + "*");
+      if (rate != null) {
+        return rate;
+      }
+    }
+    return null;
+  }
+}

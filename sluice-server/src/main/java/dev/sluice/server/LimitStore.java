@@ -1,0 +1,48 @@
+package dev.sluice.server;
+
+import dev.sluice.ThrottleDecision;
+import java.util.Collection;
+import java.util.List;
+import java.util.Map;
+import java.util.SortedMap;
+import java.util.concurrent.CompletableFuture;
+import org.jspecify.annotations.Nullable;
+
+/** Where limits are kept and decided; {@link LimitApi} has checked who asks, and for what. */
+sealed interface LimitStore permits LocalLimits, FleetLimits {
+  /**
+   * How a key stands.
+   *
+   * @param key which
+   * @param rate what it may have
+   * @param level the tokens it has; null if that would take too long to find out
+   */
+  record Standing(String key, LimitApi.Rate rate, @Nullable Double level) {}
+
+  /** Throws unless {@code key} has a limit and may be decided about. */
+  void requireLimit(String key);
+
+  /** Takes all of {@code costs} or none. */
+  CompletableFuture<ThrottleDecision> consume(Map<String, Long> costs);
+
+  /** What {@link #consume} would decide. */
+  CompletableFuture<ThrottleDecision> peek(Map<String, Long> costs);
+
+  /**
+   * How the {@code keys} stand after what was asked for before; those without a limit are left out.
+   */
+  CompletableFuture<List<Standing>> standings(Collection<String> keys);
+
+  CompletableFuture<Void> set(String key, LimitApi.Rate rate);
+
+  /** False if there is no limit of that very key. */
+  CompletableFuture<Boolean> remove(String key);
+
+  /** All of them; does not change. */
+  SortedMap<String, LimitApi.Rate> limits();
+
+  /** Forgets what nobody needs; to be called now and then. */
+  void makeRoom();
+
+  void close();
+}

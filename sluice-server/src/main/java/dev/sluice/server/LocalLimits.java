@@ -1,0 +1,175 @@
+package dev.sluice.server;
+
+import dev.sluice.Throttle;
+import dev.sluice.ThrottleDecision;
+import dev.sluice.server.LimitApi.Rate;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.Collections;
+import java.util.List;
+import java.util.Map;
+import java.util.SortedMap;
+import java.util.TreeMap;
+import java.util.concurrent.CompletableFuture;
+
+/**
+ * Limits of this server alone.
+ *
+ * <p>Thread-safe. They are kept in a {@link ListFile}, and a change is on disk before it counts.
+ * What was consumed is not kept: after a restart every key starts empty. Everything is done when
+ * its call returns.
+ */
+final class LocalLimits implements LimitStore {
+  static final String FILE = "limits.json";
+
+  /** Keys that templates made and that are not full yet, at a few hundred bytes each. */
+  static final int MAX_BUCKETS = 1_000_000;
+
+  private final Throttle throttle;
+  private final ListFile<Stored> file;
+  private final int maxBuckets;
+
+  /** Replaced as a whole, under the lock; read without. */
+  private volatile SortedMap<String, Rate> limits = Collections.emptySortedMap();
+
+  /**
+   * A limit as it is kept.
+   *
+   * @param key or a prefix and an asterisk
+   * @param perSecond as in {@link Rate}
+   * @param burst as in {@link Rate}
+   */
+  record Stored(String key, double perSecond, double burst) {}
+
+  private LocalLimits(Throttle throttle, ListFile<Stored> file, int maxBuckets) {
+    this.throttle = throttle;
+    this.file = file;
+    this.maxBuckets = maxBuckets;
+  }
+
+  /**
+   * Restores what is there.
+   *
+   * @throws IOException if the file cannot be read or is damaged
+   */
+  static LocalLimits open(Path directory, Throttle throttle, int maxBuckets) throws IOException {
+    ListFile<Stored> file = new ListFile<>(directory, "limits", Stored.class);
+    LocalLimits limits = new LocalLimits(throttle, file, maxBuckets);
+    limits.restore();
+    return limits;
+  }
+
+  private void restore() throws IOException {
+    SortedMap<String, Rate> found = new TreeMap<>();
+    for (Stored each : file.read()) {
+      try {
+        if (LimitApi.isTemplate(each.key())) {
+          throttle.restoreTemplate(each.key(), each.perSecond(), each.burst());
+        } else {
+          throttle.restoreRate(each.key(), each.perSecond(), each.burst());
+        }
+      } catch (IllegalArgumentException invalid) {
+        throw file.damaged(String.valueOf(invalid.getMessage()), invalid);
+      }
+      found.put(each.key(), new Rate(each.perSecond(), each.burst()));
+    }
+    limits = Collections.unmodifiableSortedMap(found);
+  }
+
+  @Override
+  public void requireLimit(String key) {
+    if (throttle.hasBucket(key)) {
+      return;
+    }
+    if (throttle.snapshot(key).isEmpty()) {
+      throw LimitApi.noLimitFor(key);
+    }
+    if (throttle.size() >= maxBuckets) {
+      throw new ApiException(
+          ErrorKind.RESOURCE_EXHAUSTED,
+          "at most %d keys may be in use: %s".formatted(maxBuckets, key));
+    }
+  }
+
+  @Override
+  public CompletableFuture<ThrottleDecision> consume(Map<String, Long> costs) {
+    return CompletableFuture.completedFuture(throttle.consume(costs));
+  }
+
+  @Override
+  public CompletableFuture<ThrottleDecision> peek(Map<String, Long> costs) {
+    return CompletableFuture.completedFuture(throttle.peek(costs));
+  }
+
+  @Override
+  public CompletableFuture<List<Standing>> standings(Collection<String> keys) {
+    List<Standing> known = new ArrayList<>(keys.size());
+    for (String key : keys) {
+      throttle
+          .snapshot(key)
+          .ifPresent(
+              at ->
+                  known.add(
+                      new Standing(key, new Rate(at.ratePerSecond(), at.burst()), at.level())));
+    }
+    return CompletableFuture.completedFuture(known);
+  }
+
+  @Override
+  public synchronized CompletableFuture<Void> set(String key, Rate rate) {
+    SortedMap<String, Rate> next = new TreeMap<>(limits);
+    if (next.put(key, rate) == null) {
+      LimitApi.requireFew(next.keySet());
+    }
+    save(next);
+    rate.applyTo(throttle, key);
+    return CompletableFuture.allOf();
+  }
+
+  private void save(SortedMap<String, Rate> next) {
+    List<Stored> all = new ArrayList<>(next.size());
+    next.forEach((key, rate) -> all.add(new Stored(key, rate.perSecond(), rate.burst())));
+    try {
+      file.write(all);
+    } catch (IOException failure) {
+      throw new UncheckedIOException("limits could not be stored", failure);
+    }
+    limits = Collections.unmodifiableSortedMap(next);
+  }
+
+  @Override
+  public synchronized CompletableFuture<Boolean> remove(String key) {
+    SortedMap<String, Rate> next = new TreeMap<>(limits);
+    if (next.remove(key) == null) {
+      return CompletableFuture.completedFuture(false);
+    }
+    save(next);
+    if (LimitApi.isTemplate(key)) {
+      throttle.removeTemplate(key);
+    } else {
+      throttle.removeRate(key);
+    }
+    return CompletableFuture.completedFuture(true);
+  }
+
+  @Override
+  public SortedMap<String, Rate> limits() {
+    return limits;
+  }
+
+  /** Forgets keys that are full again if there are as many as may be. */
+  @Override
+  public void makeRoom() {
+    if (throttle.size() >= maxBuckets) {
+      throttle.evictIdle();
+    }
+  }
+
+  @Override
+  public void close() {
+    // Every change is on disk.
+  }
+}

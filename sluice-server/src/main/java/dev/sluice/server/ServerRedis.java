@@ -1,0 +1,147 @@
+package dev.sluice.server;
+
+import dev.sluice.redis.LimiterOptions;
+import dev.sluice.redis.LimitsListener;
+import dev.sluice.redis.OutagePolicy;
+import dev.sluice.redis.Rule;
+import dev.sluice.redis.SharedLimits;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.Objects;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The Redis through which several servers share their limits.
+ *
+ * @param url where it is; it may hold a password and is not part of {@link #toString}
+ * @param authorities a file of certificates in PEM, one of which must have signed that of Redis;
+ *     null for those that the JVM trusts
+ * @param prefix what every key in it begins with
+ * @param timeout how long it may take, from 1 ms to 1 minute
+ * @param outage what decides while it does not answer
+ * @param leased whether servers take tokens in advance, to decide by themselves
+ * @param nodes how many servers there are at least
+ * @since 0.1
+ */
+public record ServerRedis(
+    String url,
+    @Nullable Path authorities,
+    String prefix,
+    Duration timeout,
+    OutagePolicy outage,
+    boolean leased,
+    int nodes) {
+  private static final String PREFIX = "sluice:";
+  private static final Duration TIMEOUT = Duration.ofMillis(100);
+
+  /** Checks what can be checked without a connection, and never tells the URL. */
+  public ServerRedis {
+    Objects.requireNonNull(outage, "outage");
+    if (isNone(url)) {
+      throw new IllegalArgumentException("the URL of Redis must not be empty");
+    }
+    SharedLimits.builder().url(url).prefix(prefix).timeout(timeout).expectedNodes(nodes);
+  }
+
+  /**
+   * With the usual settings.
+   *
+   * @param url such as {@code redis://user:password@host:6379}
+   * @return the settings
+   * @throws IllegalArgumentException if the URL is malformed
+   */
+  public static ServerRedis at(String url) {
+    return new ServerRedis(url, null, PREFIX, TIMEOUT, OutagePolicy.LOCAL, false, 1);
+  }
+
+  /**
+   * The same, trusting others than the JVM does.
+   *
+   * @param file certificates in PEM
+   * @return the settings
+   */
+  public ServerRedis withAuthorities(Path file) {
+    return new ServerRedis(url, file, prefix, timeout, outage, leased, nodes);
+  }
+
+  /**
+   * The same, with other keys.
+   *
+   * @param with what every key begins with
+   * @return the settings
+   */
+  public ServerRedis withPrefix(String with) {
+    return new ServerRedis(url, authorities, with, timeout, outage, leased, nodes);
+  }
+
+  /**
+   * The same, with more or less patience.
+   *
+   * @param with how long Redis may take
+   * @return the settings
+   */
+  public ServerRedis withTimeout(Duration with) {
+    return new ServerRedis(url, authorities, prefix, with, outage, leased, nodes);
+  }
+
+  /**
+   * The same, with another policy.
+   *
+   * @param policy what decides while Redis does not answer
+   * @return the settings
+   */
+  public ServerRedis onOutage(OutagePolicy policy) {
+    return new ServerRedis(url, authorities, prefix, timeout, policy, leased, nodes);
+  }
+
+  /**
+   * The same, with or without leases.
+   *
+   * @param with whether tokens are taken in advance
+   * @return the settings
+   */
+  public ServerRedis withLeases(boolean with) {
+    return new ServerRedis(url, authorities, prefix, timeout, outage, with, nodes);
+  }
+
+  /**
+   * The same, for more servers.
+   *
+   * @param least how many there are at least
+   * @return the settings
+   */
+  public ServerRedis withNodes(int least) {
+    return new ServerRedis(url, authorities, prefix, timeout, outage, leased, least);
+  }
+
+  /** Whether {@code url} means that there is no Redis. */
+  static boolean isNone(String url) {
+    return url.isBlank() || url.equals("${REDIS_URL}");
+  }
+
+  LimiterOptions options() {
+    LimiterOptions exact = LimiterOptions.defaults();
+    return leased ? exact.leased() : exact;
+  }
+
+  SharedLimits open(LimitsListener listener, List<Rule> remembered, long version) {
+    SharedLimits.Builder limits =
+        SharedLimits.builder()
+            .url(url)
+            .prefix(prefix)
+            .timeout(timeout)
+            .onOutage(outage)
+            .expectedNodes(nodes)
+            .listener(listener)
+            .rememberedRules(remembered, version);
+    return (authorities == null ? limits : limits.trust(authorities)).open();
+  }
+
+  /** Without the URL. */
+  @Override
+  public String toString() {
+    return "ServerRedis[url=***, authorities=%s, prefix=%s, timeout=%s, outage=%s, leased=%s, nodes=%d]"
+        .formatted(authorities, prefix, timeout, outage, leased, nodes);
+  }
+}

@@ -1,0 +1,36 @@
+package dev.sluice.server;
+
+import dev.sluice.testkit.RedisServer;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.BeforeEach;
+
+/** What {@link LimitServiceTest} says holds with Redis too. */
+final class RedisLimitServiceTest extends LimitServiceTest {
+  private static final AtomicInteger RUNS = new AtomicInteger();
+  private static RedisServer redis;
+
+  @BeforeAll
+  static void startRedis() {
+    redis = RedisServer.start();
+  }
+
+  @AfterAll
+  static void stopRedis() {
+    redis.close();
+  }
+
+  @Override
+  ServerConfig config(ServerConfig defaults) {
+    return defaults.withRedis(
+        ServerRedis.at(redis.uri())
+            .withTimeout(RedisLimitsTest.PATIENCE)
+            .withPrefix("run" + RUNS.incrementAndGet() + ":"));
+  }
+
+  @BeforeEach
+  void awaitRedis() {
+    server.awaitRedis();
+  }
+}
