@@ -52,6 +52,10 @@ final class Connection implements AutoCloseable {
       return scripts.evalsha(script.digest(), ScriptOutputType.MULTI, names, arguments);
     }
 
+    RedisFuture<String> load(Script script) {
+      return scripts.scriptLoad(script.body());
+    }
+
     RedisFuture<List<Object>> eval(Script script, String[] names, String[] arguments) {
       return scripts.eval(script.body(), ScriptOutputType.MULTI, names, arguments);
     }

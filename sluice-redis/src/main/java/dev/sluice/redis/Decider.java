@@ -4,6 +4,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
+import org.jspecify.annotations.Nullable;
 
 /** Asks Redis about buckets, and those who know better when it does not answer. */
 final class Decider {
@@ -71,6 +72,8 @@ final class Decider {
 
     T read(Verdict verdict);
 
+    boolean isGranted(T answer);
+
     /** By this node's share; empty if the outage is over. */
     Optional<T> local(Shares shares);
 
@@ -82,8 +85,24 @@ final class Decider {
   /** Answers within the time-out: Redis does, or the outage policy. */
   <T> CompletableFuture<T> answer(Question<T> question) {
     CompletableFuture<T> answer = new CompletableFuture<>();
-    ask(question, answer, true);
+    @Nullable T refusal = refusalOfGate(question);
+    if (refusal == null) {
+      ask(question, answer, true);
+    } else {
+      fleet.counts().local.increment();
+      answer.complete(refusal);
+    }
     return answer;
+  }
+
+  /** What the share refuses while other nodes may not have returned from an outage. */
+  private <T> @Nullable T refusalOfGate(Question<T> question) {
+    Shares gate = fleet.gate();
+    if (gate == null || !question.take() || question.policy() != OutagePolicy.LOCAL) {
+      return null;
+    }
+    Optional<T> local = question.local(gate);
+    return local.isEmpty() || question.isGranted(local.get()) ? null : local.get();
   }
 
   @SuppressWarnings("FutureReturnValueIgnored") // what it leads to is the answer
