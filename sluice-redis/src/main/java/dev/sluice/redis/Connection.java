@@ -69,8 +69,11 @@ final class Connection implements AutoCloseable {
       client.setOptions(clusterOptions(trust));
       connector =
           () ->
+              // The nodes as they are now: it does not connect without them.
               client
-                  .connectAsync(StringCodec.UTF8)
+                  .refreshPartitionsAsync()
+                  .toCompletableFuture()
+                  .thenCompose(known -> client.connectAsync(StringCodec.UTF8))
                   .thenApply(
                       link ->
                           new Wire(link.async(), link.async(), () -> forget(link.closeAsync())));

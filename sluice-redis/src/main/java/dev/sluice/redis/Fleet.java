@@ -244,8 +244,7 @@ final class Fleet implements AutoCloseable, RedisLink.Watcher {
               count((int) Math.max(config.expectedNodes(), Call.number(answer, 0)));
               return book.sync(Call.number(answer, 1));
             })
-        .thenCompose(
-            synced -> link.isAvailable() ? CompletableFuture.allOf() : link.load(Script.CHARGE))
+        .thenCompose(synced -> link.isAvailable() ? CompletableFuture.allOf() : link.load())
         .thenRunAsync(
             () -> {
               List.copyOf(unconfirmed.entrySet())

@@ -2,6 +2,7 @@ package dev.sluice.redis;
 
 import io.lettuce.core.RedisCommandExecutionException;
 import io.lettuce.core.RedisNoScriptException;
+import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
@@ -87,15 +88,19 @@ final class RedisLink implements AutoCloseable {
     }
   }
 
-  /** Has Redis know a script, so that a call of it is not overtaken by others. */
-  CompletableFuture<Void> load(Script script) {
+  /**
+   * Has Redis know the scripts, so that the first call of one takes no longer than others and is
+   * not overtaken by them.
+   */
+  CompletableFuture<Void> load() {
     Connection.@Nullable Wire to = wire;
     if (to == null) {
       return CompletableFuture.failedFuture(new LimitsUnavailableException());
     }
-    return to.load(script)
-        .toCompletableFuture()
-        .thenAccept(digest -> {})
+    return CompletableFuture.allOf(
+            Arrays.stream(Script.values())
+                .map(script -> to.load(script).toCompletableFuture())
+                .toArray(CompletableFuture<?>[]::new))
         .orTimeout(timeoutNanos, TimeUnit.NANOSECONDS);
   }
 
