@@ -258,7 +258,7 @@ final class FailureTest {
       server.kill();
       long start = System.nanoTime();
       try (FleetNode node = FleetNode.local(server.uri(), "w:", LIMIT)) {
-        assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(Duration.ofSeconds(4));
+        assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(PATIENCE);
         Waiting.until("the event", PATIENCE, () -> !node.events().isEmpty());
         assertThat(node.events().get(0).toString()).contains("Connection refused");
         awaitShare(node, 5);

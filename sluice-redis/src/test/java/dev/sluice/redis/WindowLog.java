@@ -9,6 +9,8 @@ import java.util.List;
  * counts in a window if it was surely made in it. Safe for many threads.
  */
 final class WindowLog {
+  private static final long SECOND = 1_000_000;
+
   private final List<Grant> grants = new ArrayList<>();
 
   private record Grant(long earliest, long latest, long tokens) {}
@@ -35,20 +37,24 @@ final class WindowLog {
 
   /** By how many tokens the worst of all windows is above the promise, rounded up. */
   synchronized long maxExcess(long capacity, long tokensPerSecond) {
+    if (grants.isEmpty()) {
+      return -capacity;
+    }
     List<Grant> byEnd = new ArrayList<>(grants);
     byEnd.sort(Comparator.comparingLong(Grant::latest));
+    long[] earliest = byEnd.stream().mapToLong(Grant::earliest).toArray();
+    long[] latest = byEnd.stream().mapToLong(Grant::latest).toArray();
+    long[] tokens = byEnd.stream().mapToLong(Grant::tokens).toArray();
     long worst = Long.MIN_VALUE;
-    for (Grant first : byEnd) {
-      long start = first.earliest();
-      long tokens = 0;
-      for (Grant each : byEnd) {
-        if (each.earliest() >= start) {
-          tokens += each.tokens();
-          long micros = (tokens - capacity) * 1_000_000L;
-          worst = Math.max(worst, micros - tokensPerSecond * (each.latest() - start));
+    for (long start : earliest) {
+      long sum = 0;
+      for (int i = 0; i < earliest.length; i++) {
+        if (earliest[i] >= start) {
+          sum += tokens[i];
+          worst = Math.max(worst, sum * SECOND - tokensPerSecond * (latest[i] - start));
         }
       }
     }
-    return grants.isEmpty() ? -capacity : -Math.floorDiv(-worst, 1_000_000L);
+    return -Math.floorDiv(-worst, SECOND) - capacity;
   }
 }
