@@ -41,29 +41,38 @@ final class FleetProcess {
 
   private FleetProcess() {}
 
-  /** Arguments: where Redis is, how tokens are taken, for how many seconds, where to write. */
+  /** Arguments: where Redis is, for how many seconds, where to write, how tokens are taken. */
   public static void main(String[] args) throws IOException, InterruptedException {
-    Queue<String> grants = new ConcurrentLinkedQueue<>();
     SharedLimits.Builder settings = SharedLimits.builder().url(args[0]).timeout(PATIENCE);
+    BufferedReader orders =
+        new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
     // Without grants of its own: what is asked here is whether those of Redis are too many.
     try (FleetNode node = new FleetNode(settings, LIMIT, OutagePolicy.CLOSED)) {
       Waiting.until("Redis", Duration.ofSeconds(30), () -> node.status().available());
-      Supplier<FleetNode.Answer> calls = calls(node, Mode.valueOf(args[1]));
-      System.out.println(READY);
-      // When all are ready.
-      new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8)).readLine();
-      long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(Long.parseLong(args[2]));
-      List<Thread> threads = new ArrayList<>();
-      for (int i = 0; i < THREADS; i++) {
-        threads.add(new Thread(() -> take(calls, end, grants)));
+      for (String mode : List.of(args).subList(3, args.length)) {
+        System.out.println(READY);
+        // When all are ready.
+        orders.readLine();
+        Queue<String> grants = run(calls(node, Mode.valueOf(mode)), Long.parseLong(args[1]));
+        Files.write(Path.of(args[2] + mode), grants);
+        System.out.println(DONE + " " + node.status());
       }
-      threads.forEach(Thread::start);
-      for (Thread thread : threads) {
-        thread.join();
-      }
-      System.out.println(DONE + " " + node.status());
     }
-    Files.write(Path.of(args[3]), grants);
+  }
+
+  private static Queue<String> run(Supplier<FleetNode.Answer> calls, long seconds)
+      throws InterruptedException {
+    Queue<String> grants = new ConcurrentLinkedQueue<>();
+    long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(seconds);
+    List<Thread> threads = new ArrayList<>();
+    for (int i = 0; i < THREADS; i++) {
+      threads.add(new Thread(() -> take(calls, end, grants)));
+    }
+    threads.forEach(Thread::start);
+    for (Thread thread : threads) {
+      thread.join();
+    }
+    return grants;
   }
 
   private static void take(Supplier<FleetNode.Answer> calls, long end, Queue<String> grants) {
@@ -82,9 +91,7 @@ final class FleetProcess {
       return node::take;
     }
     SharedBucket.Blocking bucket =
-        node.limits()
-            .bucket(FleetNode.BUCKET, LIMIT, LimiterOptions.defaults().leased())
-            .blocking();
+        node.limits().bucket("leased", LIMIT, LimiterOptions.defaults().leased()).blocking();
     return () -> {
       long before = FleetNode.micros();
       boolean granted = bucket.tryConsume();

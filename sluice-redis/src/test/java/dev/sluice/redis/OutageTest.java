@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.sluice.Limit;
 import dev.sluice.testkit.RedisServer;
+import dev.sluice.testkit.TcpProxy;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -156,6 +157,38 @@ final class OutageTest {
       assertThat(idle.assertWindows()).isLessThanOrEqualTo(0);
       assertThat(three.load().granted(FleetNode.Judge.SHARE)).isPositive();
       assertThat(three.log().size()).isGreaterThan(500);
+    }
+  }
+
+  @Test
+  void returned_oneAfterTheOther_noWindowHasMoreThanTheLimit() {
+    try (RedisServer server = RedisServer.builder().data().start();
+        TcpProxy proxy = TcpProxy.to(server);
+        FleetNode first = FleetNode.local(server.uri(), "two:", LIMIT);
+        FleetNode second = FleetNode.local(proxy.uri(), "two:", LIMIT)) {
+      List<FleetNode> both = List.of(first, second);
+      FleetNode.awaitFleet(both);
+      WindowLog log = new WindowLog();
+      Load load = new Load(both, 2, log);
+      try (load) {
+        Waiting.during(Duration.ofMillis(500));
+        proxy.refuse();
+        server.kill();
+        Waiting.until(
+            "the loss", PATIENCE, () -> both.stream().noneMatch(node -> node.status().available()));
+        Waiting.during(Duration.ofMillis(500));
+        server.restart();
+        Waiting.until("the first return", PATIENCE, () -> first.status().available());
+        Waiting.during(Duration.ofMillis(500));
+        proxy.heal();
+        Waiting.until("the second return", PATIENCE, () -> second.status().available());
+        Waiting.during(Duration.ofMillis(1_500));
+      }
+      long excess = log.maxExcess(CAPACITY, RATE);
+      System.out.printf(
+          "returned one after the other: by Redis %d, by shares %d, excess %d%n",
+          load.granted(FleetNode.Judge.REDIS), load.granted(FleetNode.Judge.SHARE), excess);
+      assertThat(excess).isLessThanOrEqualTo(0);
     }
   }
 }
