@@ -291,6 +291,7 @@ final class Fleet implements AutoCloseable, RedisLink.Watcher {
   }
 
   /** Opens the gate when the others have returned, and what this node owed is charged. */
+  @SuppressWarnings("FutureReturnValueIgnored") // nobody waits for it
   private void settleLater(Shares mine, int tries) {
     timer.schedule(
         () -> {
