@@ -52,6 +52,10 @@ final class Connection implements AutoCloseable {
       return scripts.evalsha(script.digest(), ScriptOutputType.MULTI, names, arguments);
     }
 
+    RedisFuture<String> load(Script script) {
+      return scripts.scriptLoad(script.body());
+    }
+
     RedisFuture<List<Object>> eval(Script script, String[] names, String[] arguments) {
       return scripts.eval(script.body(), ScriptOutputType.MULTI, names, arguments);
     }
@@ -65,8 +69,11 @@ final class Connection implements AutoCloseable {
       client.setOptions(clusterOptions(trust));
       connector =
           () ->
+              // The nodes as they are now: it does not connect without them.
               client
-                  .connectAsync(StringCodec.UTF8)
+                  .refreshPartitionsAsync()
+                  .toCompletableFuture()
+                  .thenCompose(known -> client.connectAsync(StringCodec.UTF8))
                   .thenApply(
                       link ->
                           new Wire(link.async(), link.async(), () -> forget(link.closeAsync())));

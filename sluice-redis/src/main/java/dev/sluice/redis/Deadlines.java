@@ -34,6 +34,14 @@ final class Deadlines implements AutoCloseable {
     if (idle) {
       LockSupport.unpark(thread);
     }
+    if (closed) {
+      endAll();
+    }
+  }
+
+  /** All calls that may not have ended, the oldest first. */
+  void forEach(Consumer<Call> action) {
+    calls.forEach(action);
   }
 
   private void run() {
@@ -46,6 +54,7 @@ final class Deadlines implements AutoCloseable {
       LockSupport.parkNanos(this, TICK_NANOS);
       endLate(System.nanoTime());
     }
+    endAll();
   }
 
   private void endLate(long nowNanos) {
@@ -60,6 +69,13 @@ final class Deadlines implements AutoCloseable {
     }
   }
 
+  private void endAll() {
+    for (@Nullable Call call = calls.poll(); call != null; call = calls.poll()) {
+      late.accept(call);
+    }
+  }
+
+  /** Ends all calls, and those that come later at once. */
   @Override
   public void close() {
     closed = true;

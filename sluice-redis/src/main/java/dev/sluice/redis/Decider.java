@@ -4,6 +4,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
+import org.jspecify.annotations.Nullable;
 
 /** Asks Redis about buckets, and those who know better when it does not answer. */
 final class Decider {
@@ -76,6 +77,8 @@ final class Decider {
 
     T read(Verdict verdict);
 
+    boolean isGranted(T answer);
+
     /** By this node's share; empty if the outage is over. */
     Optional<T> local(Shares shares);
 
@@ -86,7 +89,12 @@ final class Decider {
 
   /** Answers within the time-out: Redis does, or the outage policy. */
   <T> CompletableFuture<T> answer(Question<T> question) {
-    return answer(question, call(question));
+    @Nullable T refusal = refusalOfGate(question);
+    if (refusal == null) {
+      return answer(question, call(question));
+    }
+    fleet.counts().local.increment();
+    return Answers.now(refusal);
   }
 
   /** {@link #answer(Question)}, where Redis has been asked already. */
@@ -94,6 +102,16 @@ final class Decider {
     CompletableFuture<T> answer = new CompletableFuture<>();
     await(asked, question, answer, true);
     return answer;
+  }
+
+  /** What the share refuses while other nodes may not have returned from an outage. */
+  private <T> @Nullable T refusalOfGate(Question<T> question) {
+    Shares gate = fleet.gate();
+    if (gate == null || !question.take() || question.policy() != OutagePolicy.LOCAL) {
+      return null;
+    }
+    Optional<T> local = question.local(gate);
+    return local.isEmpty() || question.isGranted(local.get()) ? null : local.get();
   }
 
   @SuppressWarnings("FutureReturnValueIgnored") // what it leads to is the answer

@@ -1,5 +1,6 @@
 package dev.sluice.redis;
 
+import io.lettuce.core.RedisCommandExecutionException;
 import java.time.Duration;
 import java.util.Collection;
 import java.util.List;
@@ -37,6 +38,12 @@ final class Fleet implements AutoCloseable, RedisLink.Watcher {
   /** A node that was not heard of for so long counts as dead. */
   private static final long DEAD_MICROS = TimeUnit.SECONDS.toMicros(5);
 
+  /** By then the other nodes have found that Redis is back, or their try to connect has ended. */
+  private static final long SETTLE_MILLIS = 1_500;
+
+  /** How often that is waited for, if Redis does not confirm the charges. */
+  private static final int SETTLE_TRIES = 5;
+
   private final LimitsConfig config;
   private final String node;
   private final KeySpace space;
@@ -55,12 +62,19 @@ final class Fleet implements AutoCloseable, RedisLink.Watcher {
 
   private final AtomicLong chargeNumbers = new AtomicLong();
   private volatile int nodes;
+  private volatile long returnedNanos = System.nanoTime();
   private volatile @Nullable Shares shares;
+  private volatile @Nullable Shares gate;
+
+  /** Whether somebody was told of an outage, and not yet of its end. */
+  private volatile boolean outage;
+
   private volatile long lostNanos = System.nanoTime();
   private volatile long refusedNanos = System.nanoTime() - STALE_NANOS;
 
   // Of the timer's thread.
   private long answeredNanos = System.nanoTime();
+  private String trouble = "it does not answer";
   private @Nullable ScheduledFuture<?> nextBeat;
 
   Fleet(RedisAddress address, LimitsConfig config, String node) {
@@ -98,7 +112,9 @@ final class Fleet implements AutoCloseable, RedisLink.Watcher {
 
   private void startAlone() {
     if (!link.isAvailable()) {
-      lost("it does not answer");
+      outage = true;
+      counts.outages.increment();
+      tell(new LimitsEvent.Lost(trouble, nodes));
     }
   }
 
@@ -127,6 +143,19 @@ final class Fleet implements AutoCloseable, RedisLink.Watcher {
     return shares;
   }
 
+  /** What has to agree with Redis for a while after an outage; null if nothing has to. */
+  @Nullable Shares gate() {
+    return gate;
+  }
+
+  /**
+   * Whether Redis alone decides. Otherwise this node's share does too, and blocks are left alone:
+   * what a share saves up and a block together may be more than the limit.
+   */
+  boolean isCalm() {
+    return shares == null && gate == null;
+  }
+
   LimitsStatus status() {
     return counts.status(link.isAvailable(), nodes);
   }
@@ -140,9 +169,10 @@ final class Fleet implements AutoCloseable, RedisLink.Watcher {
   }
 
   private void rulesChanged(Rules rules) {
-    @Nullable Shares local = shares;
-    if (local != null) {
-      local.follow(rules);
+    for (@Nullable Shares each : new @Nullable Shares[] {shares, gate}) {
+      if (each != null) {
+        each.follow(rules);
+      }
     }
     later(() -> config.listener().onRules(rules.list(), rules.version()));
   }
@@ -174,7 +204,9 @@ final class Fleet implements AutoCloseable, RedisLink.Watcher {
     long now = System.nanoTime();
     if (failure == null) {
       answeredNanos = now;
-    } else if (connected && now - answeredNanos > STALE_NANOS) {
+    } else if (!connected) {
+      noteTrouble(failure);
+    } else if (now - answeredNanos > STALE_NANOS) {
       answeredNanos = now;
       link.drop();
     }
@@ -185,6 +217,18 @@ final class Fleet implements AutoCloseable, RedisLink.Watcher {
       again(PROBE_MILLIS);
     } else {
       again(connected ? PULSE_MILLIS : 0);
+    }
+  }
+
+  /** Why there is no connection; a wrong password, for one, is not a matter of time. */
+  private void noteTrouble(Throwable failure) {
+    Throwable root = failure;
+    while (root.getCause() != null) {
+      root = root.getCause();
+    }
+    trouble = root.toString();
+    if (root instanceof RedisCommandExecutionException refusal && !RedisLink.isAway(refusal)) {
+      refused(String.valueOf(refusal.getMessage()));
     }
   }
 
@@ -205,9 +249,10 @@ final class Fleet implements AutoCloseable, RedisLink.Watcher {
     return link.probe(Script.PULSE, keys, arguments)
         .thenCompose(
             answer -> {
-              nodes = (int) Math.max(config.expectedNodes(), Call.number(answer, 0));
+              count((int) Math.max(config.expectedNodes(), Call.number(answer, 0)));
               return book.sync(Call.number(answer, 1));
             })
+        .thenCompose(synced -> link.isAvailable() ? CompletableFuture.allOf() : link.load())
         .thenRunAsync(
             () -> {
               List.copyOf(unconfirmed.entrySet())
@@ -219,21 +264,56 @@ final class Fleet implements AutoCloseable, RedisLink.Watcher {
             timer);
   }
 
+  /** Soon after its return Redis may have forgotten nodes that live. */
+  private void count(int live) {
+    long sinceNanos = System.nanoTime() - returnedNanos;
+    boolean settled = sinceNanos > TimeUnit.MICROSECONDS.toNanos(DEAD_MICROS);
+    if (live >= nodes || (settled && link.isAvailable())) {
+      nodes = live;
+    }
+  }
+
   /** Redis decides from now on: after it was told to charge what was granted meanwhile. */
   private void comeBack() {
     @Nullable Shares local = shares;
     if (local == null) {
-      link.returned();
       return;
     }
+    @Nullable Shares next = outage && local.nodes() > 1 ? local.gate() : null;
     local.close(
         charges -> {
           // Redis does what comes over one connection in order, so these come first.
           charges.forEach(charge -> charge(chargeNumbers.incrementAndGet(), charge));
+          if (outage) {
+            tell(returned(charges));
+          }
+          outage = false;
+          gate = next;
           shares = null;
           link.returned();
-          tell(returned(charges));
         });
+    returnedNanos = System.nanoTime();
+    if (next != null) {
+      settleLater(next, SETTLE_TRIES);
+    }
+  }
+
+  /** Opens the gate when the others have returned, and what this node owed is charged. */
+  @SuppressWarnings("FutureReturnValueIgnored") // nobody waits for it
+  private void settleLater(Shares mine, int tries) {
+    timer.schedule(
+        () -> {
+          if (gate != mine) {
+            return;
+          }
+          if (unconfirmed.isEmpty() || tries == 0) {
+            gate = null;
+          } else {
+            settleLater(mine, tries - 1);
+          }
+        },
+        SETTLE_MILLIS,
+        TimeUnit.MILLISECONDS);
   }
 
   private LimitsEvent returned(Collection<Shares.Charge> charges) {
@@ -267,6 +347,8 @@ final class Fleet implements AutoCloseable, RedisLink.Watcher {
   public void lost(String cause) {
     lostNanos = System.nanoTime();
     counts.outages.increment();
+    outage = true;
+    gate = null;
     shares = new Shares(nodes, book.rules());
     tell(new LimitsEvent.Lost(cause, nodes));
     timer.execute(this::beatNow);

@@ -40,7 +40,7 @@ final class Leaseholders {
    */
   long take(String place, Object under, long tokens) {
     Leaseholder holder = holders.get(place);
-    if (holder == null) {
+    if (holder == null || !fleet.isCalm()) {
       return Block.NOTHING;
     }
     long left = holder.take(under, tokens);
@@ -70,7 +70,7 @@ final class Leaseholders {
   <T> CompletableFuture<T> answer(Decider.Question<T> question, Object under, long version) {
     Demand demand = question.demands().get(0);
     Leaseholder holder = holder(demand, under, version);
-    if (holder == null || holder.isOut()) {
+    if (holder == null || holder.isOut() || !fleet.isCalm()) {
       return decider.answer(question);
     }
     long left = holder.takeNext(demand.tokens());

@@ -115,6 +115,11 @@ final class RedisBucket implements SharedBucket {
     }
 
     @Override
+    public boolean isGranted(Decision answer) {
+      return answer.isGranted();
+    }
+
+    @Override
     public Optional<Decision> local(Shares shares) {
       return shares.decide(demand, take);
     }

@@ -31,6 +31,10 @@ final class RedisLimits implements SharedLimits {
     return new RedisLimits(fleet, new Leases(fleet, node), config.outage());
   }
 
+  Fleet fleet() {
+    return fleet;
+  }
+
   @Override
   public SharedBucket bucket(String name, Limit limit, LimiterOptions options) {
     Costs.requireKey(name);

@@ -2,6 +2,7 @@ package dev.sluice.redis;
 
 import io.lettuce.core.RedisCommandExecutionException;
 import io.lettuce.core.RedisNoScriptException;
+import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
@@ -22,6 +23,7 @@ final class RedisLink implements AutoCloseable {
 
   /** What is done when Redis is lost, or refuses what it is asked. */
   interface Watcher {
+    /** Called before any call fails because of it, and not while Redis returns; must not wait. */
     void lost(String cause);
 
     void refused(String error);
@@ -34,7 +36,10 @@ final class RedisLink implements AutoCloseable {
   private final Deadlines deadlines = new Deadlines(this::late);
   private final AtomicInteger lateInARow = new AtomicInteger();
   private volatile Connection.@Nullable Wire wire;
+
+  // Written under the lock of this.
   private volatile boolean available;
+  private volatile int losses;
   private volatile boolean closed;
 
   RedisLink(Connection connection, long timeoutNanos, Counts counts, Watcher watcher) {
@@ -49,34 +54,56 @@ final class RedisLink implements AutoCloseable {
   }
 
   /** Closes the breaker: Redis has answered a probe. */
-  void returned() {
+  synchronized void returned() {
     lateInARow.set(0);
-    available = true;
+    available = !closed;
   }
 
   /** Connects; fails after so long. */
   CompletableFuture<Void> reconnect(long millis) {
-    CompletableFuture<Void> connected =
-        connection
-            .connect()
-            .thenAccept(
-                next -> {
-                  drop();
-                  wire = next;
-                  if (closed) {
-                    drop();
-                  }
-                });
+    CompletableFuture<Void> connected = connection.connect().thenAccept(this::use);
     return connected.copy().orTimeout(millis, TimeUnit.MILLISECONDS);
+  }
+
+  private void use(Connection.Wire next) {
+    synchronized (this) {
+      if (wire == null && !closed) {
+        wire = next;
+        return;
+      }
+    }
+    // It took so long that another one was made meanwhile.
+    next.close();
   }
 
   /** Gives up the connection. */
   void drop() {
-    Connection.@Nullable Wire old = wire;
-    wire = null;
+    Connection.@Nullable Wire old;
+    synchronized (this) {
+      old = wire;
+      wire = null;
+    }
     if (old != null) {
       old.close();
     }
+  }
+
+  /**
+   * Has Redis know the scripts, so that the first call of one takes no longer than others and is
+   * not overtaken by them.
+   */
+  CompletableFuture<Void> load() {
+    Connection.@Nullable Wire to = wire;
+    if (to == null) {
+      return CompletableFuture.failedFuture(new LimitsUnavailableException());
+    }
+    return CompletableFuture.allOf(
+            Arrays.stream(Script.values())
+                .map(script -> to.load(script).toCompletableFuture())
+                .toArray(CompletableFuture<?>[]::new))
+        .orTimeout(timeoutNanos, TimeUnit.NANOSECONDS)
+        // Not all who may run scripts may load them.
+        .exceptionally(refused -> null);
   }
 
   boolean isConnected() {
@@ -85,39 +112,53 @@ final class RedisLink implements AutoCloseable {
 
   /** Asks; fails with {@link LimitsUnavailableException} if there is no answer in time. */
   CompletableFuture<List<Object>> call(Script script, String[] keys, String[] arguments) {
+    // Read before `available`, which is set before it.
+    int lossesBefore = losses;
     return available
-        ? probe(script, keys, arguments)
+        ? send(script, keys, arguments, lossesBefore)
         : CompletableFuture.failedFuture(new LimitsUnavailableException());
   }
 
   /** {@link #call}, whatever the breaker says. */
-  @SuppressWarnings("FutureReturnValueIgnored") // what they lead to is the call
   CompletableFuture<List<Object>> probe(Script script, String[] keys, String[] arguments) {
+    return send(script, keys, arguments, Call.PROBE);
+  }
+
+  @SuppressWarnings("FutureReturnValueIgnored") // what they lead to is the call
+  private CompletableFuture<List<Object>> send(
+      Script script, String[] keys, String[] arguments, int lossesBefore) {
     Connection.@Nullable Wire to = wire;
     if (to == null) {
       return CompletableFuture.failedFuture(new LimitsUnavailableException());
     }
-    Call call = new Call(System.nanoTime() + timeoutNanos);
+    Call call = new Call(System.nanoTime() + timeoutNanos, lossesBefore);
     deadlines.watch(call);
-    to.evalsha(script, keys, arguments)
-        .whenComplete(
-            (answer, failure) -> {
-              if (failure instanceof RedisNoScriptException) {
-                to.eval(script, keys, arguments)
-                    .whenComplete((late, error) -> end(call, late, error));
-              } else {
-                end(call, answer, failure);
-              }
-            });
+    try {
+      to.evalsha(script, keys, arguments)
+          .whenComplete(
+              (answer, failure) -> {
+                if (failure instanceof RedisNoScriptException) {
+                  to.eval(script, keys, arguments)
+                      .whenComplete((late, error) -> end(call, late, error));
+                } else {
+                  end(call, answer, failure);
+                }
+              });
+    } catch (RuntimeException closing) {
+      end(call, null, closing);
+    }
     return call;
   }
 
   private void end(Call call, @Nullable List<Object> answer, @Nullable Throwable failure) {
+    if (call.isOutdated(losses)) {
+      abandon(call);
+      return;
+    }
     if (answer != null) {
-      if (lateInARow.getPlain() != 0) {
+      if (call.complete(answer) && lateInARow.getPlain() != 0) {
         lateInARow.set(0);
       }
-      call.complete(answer);
       return;
     }
     Throwable cause = failure instanceof CompletionException ? failure.getCause() : failure;
@@ -131,7 +172,7 @@ final class RedisLink implements AutoCloseable {
   }
 
   /** Errors of a server that cannot serve now, rather than of what it was asked. */
-  private static boolean isAway(RedisCommandExecutionException error) {
+  static boolean isAway(RedisCommandExecutionException error) {
     String text = String.valueOf(error.getMessage());
     return text.startsWith("READONLY")
         || text.startsWith("LOADING")
@@ -152,20 +193,33 @@ final class RedisLink implements AutoCloseable {
   }
 
   private void lose(String cause) {
-    boolean first;
     synchronized (this) {
-      first = available;
+      if (!available) {
+        return;
+      }
       available = false;
-    }
-    if (first && !closed) {
+      losses++;
       watcher.lost(cause);
+    }
+    deadlines.forEach(this::abandon);
+  }
+
+  /*
+   * From now on the node grants by itself. A grant of Redis that came on top would be one too many,
+   * so what is still on its way counts as not answered.
+   */
+  private void abandon(Call call) {
+    if (call.isOutdated(losses) && !call.isDone()) {
+      call.completeExceptionally(new LimitsUnavailableException("Redis was lost", null));
     }
   }
 
   @Override
   public void close() {
-    closed = true;
-    available = false;
+    synchronized (this) {
+      closed = true;
+      available = false;
+    }
     deadlines.close();
     connection.close();
   }

@@ -218,6 +218,11 @@ final class RedisThrottle implements SharedThrottle {
     }
 
     @Override
+    public boolean isGranted(ThrottleDecision answer) {
+      return answer.isGranted();
+    }
+
+    @Override
     public Optional<ThrottleDecision> local(Shares shares) {
       return shares.decide(demands, take);
     }

@@ -26,14 +26,22 @@ import java.util.function.Supplier;
  * outage was not paid back, r·T &lt; D &lt;= C and so g &lt; C/N: all is charged, and the bucket
  * stands as if Redis had granted it. Once it was, the charges are at least what would still be
  * owed: the nodes that granted more than C/N are charged their share of the whole capacity.
+ *
+ * <p>That is so once all nodes are charged, and they do not return in the same instant. So for a
+ * while after its return a node takes from Redis only what its share has as well ({@link #gate}):
+ * until the last one is back, all of them together still get no more than r.
  */
 final class Shares {
   /** Each costs memory here and a call on return; a key more is denied. */
   private static final int MAX_KEYS = 100_000;
 
   private final int nodes;
-  private final Throttle throttle = Throttle.create();
-  private final Map<String, TokenBucket> buckets = new ConcurrentHashMap<>();
+  private final Throttle throttle;
+  private final Map<String, TokenBucket> buckets;
+
+  /** Whether what is granted is charged later. */
+  private final boolean charging;
+
   private final Map<String, Grants> grants = new ConcurrentHashMap<>();
   private final ReadWriteLock lock = new ReentrantReadWriteLock();
   private Rules rules = Rules.NONE;
@@ -54,7 +62,28 @@ final class Shares {
 
   Shares(int nodes, Rules rules) {
     this.nodes = nodes;
+    this.throttle = Throttle.create();
+    this.buckets = new ConcurrentHashMap<>();
+    this.charging = true;
     follow(rules);
+  }
+
+  private Shares(Shares before) {
+    this.nodes = before.nodes;
+    this.throttle = before.throttle;
+    this.buckets = before.buckets;
+    this.charging = false;
+    this.rules = before.rules;
+  }
+
+  /** The same shares after the outage: Redis itself is asked for what they grant. */
+  synchronized Shares gate() {
+    return new Shares(this);
+  }
+
+  /** Among how many nodes the limits are divided. */
+  int nodes() {
+    return nodes;
   }
 
   /** Goes over to other rules. */
@@ -163,6 +192,9 @@ final class Shares {
   }
 
   private void note(Demand demand) {
+    if (!charging) {
+      return;
+    }
     grants
         .computeIfAbsent(demand.place(), absent -> grantsOf(demand.quota()))
         .tokens()

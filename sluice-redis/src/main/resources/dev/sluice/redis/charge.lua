@@ -1,7 +1,7 @@
 -- Charges what a node granted in an outage, once: a repeated charge of one number changes nothing.
 -- ARGV: node, number, tokens, version, params.
 -- Answers {1 or 0 if it was charged before, 0, 0, time, version of newer rules}.
-local FENCE_MICROS = 600000000
+local FENCE_MICROS = 60000000
 local bucket = read(KEYS[1], tonumber(ARGV[4]), 5)
 local left = {}
 local known = 0

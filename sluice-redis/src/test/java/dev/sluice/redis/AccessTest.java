@@ -1,0 +1,93 @@
+package dev.sluice.redis;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.sluice.Limit;
+import dev.sluice.testkit.RedisServer;
+import java.time.Duration;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** Passwords, users and certificates, right and wrong. */
+@Timeout(value = 30, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+final class AccessTest {
+  private static final Duration PATIENCE = Duration.ofSeconds(10);
+  private static final Limit LIMIT = Limit.perSecond(100);
+
+  private static void assertDecidedByRedis(SharedLimits.Builder settings) {
+    try (FleetNode node = new FleetNode(settings, LIMIT, OutagePolicy.LOCAL)) {
+      Waiting.until("Redis", PATIENCE, () -> node.status().available());
+      assertThat(node.take().judge()).isEqualTo(FleetNode.Judge.REDIS);
+    }
+  }
+
+  /** It opens in time, says what is wrong, and grants by share. */
+  private static void assertDegraded(SharedLimits.Builder settings, String cause) {
+    long start = System.nanoTime();
+    try (FleetNode node = new FleetNode(settings, LIMIT, OutagePolicy.LOCAL)) {
+      assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(PATIENCE);
+      Waiting.until(
+          "the loss",
+          PATIENCE,
+          () -> node.events().stream().anyMatch(LimitsEvent.Lost.class::isInstance));
+      assertThat(node.events().toString()).contains(cause).doesNotContain("secret");
+      Waiting.until("a grant by share", PATIENCE, () -> node.take().granted());
+      assertThat(node.status().available()).isFalse();
+      assertThat(node.status().local()).isPositive();
+    }
+  }
+
+  private static SharedLimits.Builder to(String url) {
+    return SharedLimits.builder().url(url);
+  }
+
+  @Test
+  void password_right_redisDecides() {
+    try (RedisServer server = RedisServer.builder().password("secret").start()) {
+      assertDecidedByRedis(to(server.uri()));
+    }
+  }
+
+  @Test
+  void password_wrong_saysSo() {
+    try (RedisServer server = RedisServer.builder().password("right").start()) {
+      assertDegraded(to("redis://:secret@127.0.0.1:" + server.port()), "WRONGPASS");
+    }
+  }
+
+  @Test
+  void password_missing_saysSo() {
+    try (RedisServer server = RedisServer.builder().password("right").start()) {
+      assertDegraded(to("redis://127.0.0.1:" + server.port()), "NOAUTH");
+    }
+  }
+
+  @Test
+  void user_withPassword_redisDecides() {
+    try (RedisServer server = RedisServer.builder().password("limiter", "secret").start()) {
+      assertDecidedByRedis(to(server.uri()));
+    }
+  }
+
+  @Test
+  void user_withoutScripts_saysSo() {
+    try (RedisServer server = RedisServer.start()) {
+      server.command("ACL", "SETUSER", "poor", "on", ">secret", "~*", "+@all", "-@scripting");
+      assertDegraded(to("redis://poor:secret@127.0.0.1:" + server.port()), "NOPERM");
+    }
+  }
+
+  @Test
+  void tls_trusted_redisDecides() {
+    try (RedisServer server = RedisServer.builder().tls().start()) {
+      assertDecidedByRedis(to(server.uri()).trust(server.certificate()));
+    }
+  }
+
+  @Test
+  void tls_untrusted_saysSo() {
+    try (RedisServer server = RedisServer.builder().tls().start()) {
+      assertDegraded(to(server.uri()), "certification path");
+    }
+  }
+}

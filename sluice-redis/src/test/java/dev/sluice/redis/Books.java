@@ -1,0 +1,34 @@
+package dev.sluice.redis;
+
+import dev.sluice.testkit.RedisServer;
+import java.util.List;
+
+/**
+ * What Redis has written of a bucket.
+ *
+ * @param debt units that are missing
+ * @param at the microsecond of that
+ * @param quota its limit
+ */
+record Books(long debt, long at, Quota quota) {
+  private static final String READ =
+      "local debt, at = struct.unpack('>dd', redis.call('GET', KEYS[1]))"
+          + " return {string.format('%.0f', debt), string.format('%.0f', at)}";
+
+  static Books of(RedisServer server, FleetNode node) {
+    if (server.command("EVAL", READ, "1", node.place()) instanceof List<?> numbers) {
+      return new Books(number(numbers.get(0)), number(numbers.get(1)), node.quota());
+    }
+    throw new IllegalStateException("no bucket at " + node.place());
+  }
+
+  private static long number(Object text) {
+    return Long.parseLong(String.valueOf(text));
+  }
+
+  /** Tokens that were taken since the bucket was last full. */
+  long tokensTaken(long fullAtMicros) {
+    long minted = (at - fullAtMicros) / quota.units().stepTicks() * quota.units().unitsPerStep();
+    return (debt + minted) / quota.units().unitsPerToken();
+  }
+}

@@ -1,0 +1,127 @@
+package dev.sluice.redis;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.sluice.Limit;
+import dev.sluice.ThrottleDecision;
+import dev.sluice.testkit.RedisCluster;
+import java.time.Duration;
+import java.util.List;
+import java.util.stream.Collectors;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestInstance;
+import org.junit.jupiter.api.Timeout;
+
+/** Limits in a cluster of three nodes. */
+@Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+@TestInstance(TestInstance.Lifecycle.PER_CLASS)
+final class ClusterLimitsTest {
+  private RedisCluster cluster;
+  private SharedLimits limits;
+
+  @BeforeAll
+  void start() {
+    cluster = RedisCluster.start();
+    limits = SharedLimits.connect(url());
+    Waiting.until("the cluster", Duration.ofSeconds(20), () -> limits.status().available());
+  }
+
+  private String url() {
+    return cluster.uris().stream()
+        .map(uri -> uri.substring("redis://".length()))
+        .collect(Collectors.joining(",", "redis-cluster://", ""));
+  }
+
+  @AfterAll
+  void stop() {
+    limits.close();
+    cluster.close();
+  }
+
+  private double left(String key) {
+    return limits.throttle().blocking().snapshot(key).orElseThrow().level();
+  }
+
+  @Test
+  void keys_overAllNodes_eachHaveTheirLimit() {
+    LimitsStatus before = limits.status();
+    SharedThrottle.Blocking throttle = limits.throttle().blocking();
+    throttle.setTemplate("spread:*", 0, 3);
+    for (int i = 0; i < 60; i++) {
+      String key = "spread:" + i;
+      assertThat(throttle.tryConsume(key)).isTrue();
+      assertThat(throttle.tryConsume(key)).isTrue();
+      assertThat(throttle.tryConsume(key)).isTrue();
+      assertThat(throttle.tryConsume(key)).as(key).isFalse();
+    }
+    for (int node = 0; node < 3; node++) {
+      assertThat((Long) cluster.node(node).command("DBSIZE")).isPositive();
+    }
+    assertThat(limits.status().outages()).isEqualTo(before.outages());
+    assertThat(limits.status().local()).isEqualTo(before.local());
+  }
+
+  @Test
+  void keys_ofOneHashTag_areTakenTogether() {
+    SharedThrottle.Blocking throttle = limits.throttle().blocking();
+    throttle.setRate("{acme}:a", 0, 5);
+    throttle.setRate("{acme}:b", 0, 2);
+    List<String> both = List.of("{acme}:a", "{acme}:b");
+    assertThat(throttle.tryConsume(both)).isTrue();
+    assertThat(throttle.tryConsume(both)).isTrue();
+    assertThat(throttle.consume(both)).isEqualTo(ThrottleDecision.depleted("{acme}:b"));
+    assertThat(left("{acme}:a")).isEqualTo(3);
+  }
+
+  @Test
+  void keys_ofSeveralSlots_areRefusedUnlessAskedFor() {
+    SharedThrottle.Blocking throttle = limits.throttle().blocking();
+    throttle.setRate("many", 0, 5);
+    throttle.setRate("few", 0, 2);
+    assertThat(cluster.slot("sluice:1:k:many")).isNotEqualTo(cluster.slot("sluice:1:k:few"));
+    List<String> both = List.of("many", "few");
+    assertThatThrownBy(() -> throttle.consume(both))
+        .isInstanceOf(IllegalArgumentException.class)
+        .hasMessageContaining("hash tag")
+        .hasMessageContaining("many")
+        .hasMessageContaining("reserveAcrossSlots");
+    assertThat(left("many")).isEqualTo(5);
+
+    SharedThrottle.Blocking across =
+        limits.throttle(LimiterOptions.defaults().reserveAcrossSlots()).blocking();
+    assertThat(across.tryConsume(both)).isTrue();
+    assertThat(across.tryConsume(both)).isTrue();
+    assertThat(across.consume(both)).isEqualTo(ThrottleDecision.depleted("few"));
+    assertThat(left("many")).isEqualTo(3);
+    assertThat(left("few")).isZero();
+  }
+
+  @Test
+  void node_diesAndReturns_goesByShareMeanwhile() {
+    FleetNode node =
+        FleetNode.local(url(), "c:", new Limit.Balanced(50, 200, Duration.ofSeconds(1)));
+    try (node) {
+      assertThat(node.take().judge()).isEqualTo(FleetNode.Judge.REDIS);
+      int owner =
+          List.of(0, 1, 2).stream()
+              .filter(i -> cluster.node(i).port() == cluster.nodeOf(node.place()).port())
+              .findFirst()
+              .orElseThrow();
+      cluster.node(owner).pause();
+      Waiting.until(
+          "a grant by share",
+          Duration.ofSeconds(5),
+          () -> {
+            FleetNode.Answer answer = node.take();
+            return answer.granted() && answer.judge() == FleetNode.Judge.SHARE;
+          });
+      cluster.node(owner).resume();
+      cluster.awaitOk();
+      Waiting.until(
+          "Redis", Duration.ofSeconds(10), () -> node.take().judge() == FleetNode.Judge.REDIS);
+    }
+  }
+}

@@ -1,0 +1,273 @@
+package dev.sluice.redis;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.sluice.Limit;
+import dev.sluice.testkit.RedisServer;
+import dev.sluice.testkit.TcpProxy;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** Redis stalls, restarts or loses its data; the way to it is slow, is cut, or splits the fleet. */
+@Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+final class FailureTest {
+  private static final Duration PATIENCE = Duration.ofSeconds(10);
+  private static final long MOST_MILLIS = 150;
+  private static final long CAPACITY = 50;
+  private static final long RATE = 200;
+  private static final Limit LIMIT = new Limit.Balanced(CAPACITY, RATE, Duration.ofSeconds(1));
+
+  private final WindowLog log = new WindowLog();
+
+  private static void awaitReturn(FleetNode node) {
+    Waiting.until("the return", PATIENCE, () -> node.status().available());
+  }
+
+  private static void awaitLoss(FleetNode node) {
+    Waiting.until("the loss", PATIENCE, () -> !node.status().available());
+  }
+
+  private static void awaitGrants(Load load) {
+    long before = load.granted(FleetNode.Judge.REDIS);
+    Waiting.until(
+        "grants of Redis", PATIENCE, () -> load.granted(FleetNode.Judge.REDIS) > before + 100);
+  }
+
+  @Test
+  void paused_forTwoSeconds_noCallIsSlowAndNoWindowHasMore() {
+    try (RedisServer server = RedisServer.start();
+        Hiccups hiccups = new Hiccups();
+        FleetNode node = FleetNode.local(server.uri(), "p:", LIMIT)) {
+      Load load = new Load(List.of(node), 3, log);
+      try (load) {
+        awaitGrants(load);
+        server.pause();
+        awaitLoss(node);
+        Waiting.during(Duration.ofSeconds(2));
+        server.resume();
+        awaitReturn(node);
+        awaitGrants(load);
+      }
+      report("paused", load, hiccups);
+      assertThat(load.granted(FleetNode.Judge.SHARE)).isGreaterThan(RATE);
+      assertThat(log.maxExcess(CAPACITY, RATE)).isLessThanOrEqualTo(0);
+      assertThat(load.slowestMillis(hiccups)).isLessThan(MOST_MILLIS);
+    }
+  }
+
+  private void report(String what, Load load, Hiccups hiccups) {
+    System.out.printf(
+        "%s: by Redis %d, by share %d, excess %d; slowest call %d ms, less pauses %d ms%n",
+        what,
+        load.granted(FleetNode.Judge.REDIS),
+        load.granted(FleetNode.Judge.SHARE),
+        log.maxExcess(CAPACITY, RATE),
+        load.slowestMillis(),
+        load.slowestMillis(hiccups));
+  }
+
+  @Test
+  void restarted_withItsData_noWindowHasMore() {
+    try (RedisServer server = RedisServer.builder().data().start();
+        Hiccups hiccups = new Hiccups();
+        FleetNode node = FleetNode.local(server.uri(), "d:", LIMIT)) {
+      Load load = new Load(List.of(node), 2, log);
+      try (load) {
+        for (int i = 0; i < 3; i++) {
+          awaitGrants(load);
+          server.restart();
+          awaitReturn(node);
+        }
+        awaitGrants(load);
+      }
+      report("restarted with data", load, hiccups);
+      assertThat(log.maxExcess(CAPACITY, RATE)).isLessThanOrEqualTo(0);
+    }
+  }
+
+  @Test
+  void restarted_empty_atMostOneBurstMore() {
+    try (RedisServer server = RedisServer.start();
+        Hiccups hiccups = new Hiccups();
+        FleetNode node = FleetNode.local(server.uri(), "e:", LIMIT)) {
+      Load load = new Load(List.of(node), 2, log);
+      try (load) {
+        awaitGrants(load);
+        server.restartEmpty();
+        awaitReturn(node);
+        awaitGrants(load);
+      }
+      report("restarted empty", load, hiccups);
+      assertThat(log.maxExcess(CAPACITY, RATE)).isLessThanOrEqualTo(CAPACITY);
+    }
+  }
+
+  @Test
+  void delayed_byFiftyMillis_redisDecides() {
+    try (RedisServer server = RedisServer.start();
+        TcpProxy proxy = TcpProxy.to(server);
+        FleetNode node = FleetNode.local(proxy.uri(), "l:", LIMIT)) {
+      proxy.delay(Duration.ofMillis(50), Duration.ZERO);
+      for (int i = 0; i < 10; i++) {
+        assertThat(node.take().judge()).isEqualTo(FleetNode.Judge.REDIS);
+      }
+      assertThat(node.status().outages()).isZero();
+    }
+  }
+
+  @Test
+  void delayed_beyondTheTimeout_oneCallerIsEnoughToNotice() {
+    // Answers come, all of them late: they must not pass for a sign of life.
+    for (long delay : new long[] {130, 250, 300}) {
+      try (RedisServer server = RedisServer.start();
+          TcpProxy proxy = TcpProxy.to(server);
+          FleetNode node = FleetNode.local(proxy.uri(), "s:", LIMIT)) {
+        proxy.delay(Duration.ofMillis(delay), Duration.ZERO);
+        Waiting.until(
+            "the loss",
+            Duration.ofSeconds(3),
+            () -> {
+              node.take();
+              return !node.status().available();
+            });
+        awaitShare(node, 1);
+        proxy.heal();
+        awaitReturn(node);
+        assertThat(node.status().timeouts()).isPositive();
+      }
+    }
+  }
+
+  @Test
+  void cut_againAndAgain_noCallIsSlowAndNoWindowHasMore() {
+    try (RedisServer server = RedisServer.start();
+        TcpProxy proxy = TcpProxy.to(server);
+        Hiccups hiccups = new Hiccups();
+        FleetNode node = FleetNode.local(proxy.uri(), "c:", LIMIT)) {
+      Load load = new Load(List.of(node), 4, log);
+      try (load) {
+        for (int i = 0; i < 15; i++) {
+          Waiting.during(Duration.ofMillis(i * 13L));
+          proxy.cut();
+        }
+        awaitReturn(node);
+        awaitGrants(load);
+      }
+      report("cut", load, hiccups);
+      assertThat(log.maxExcess(CAPACITY, RATE)).isLessThanOrEqualTo(0);
+      assertThat(load.slowestMillis(hiccups)).isLessThan(MOST_MILLIS);
+    }
+  }
+
+  @Test
+  void split_oneOfThreeNodesIsCutOff_theFleetHasItsShareMore() {
+    try (RedisServer server = RedisServer.start();
+        TcpProxy proxy = TcpProxy.to(server)) {
+      List<FleetNode> nodes = new ArrayList<>();
+      nodes.add(FleetNode.local(proxy.uri(), "n:", LIMIT));
+      nodes.add(FleetNode.local(server.uri(), "n:", LIMIT));
+      nodes.add(FleetNode.local(server.uri(), "n:", LIMIT));
+      FleetNode.awaitFleet(nodes);
+      FleetNode alone = nodes.get(0);
+      Load load = new Load(nodes, 1, log);
+      try (load) {
+        awaitGrants(load);
+        proxy.blackHole();
+        awaitLoss(alone);
+        Waiting.during(Duration.ofMillis(2_500));
+        proxy.heal();
+        proxy.cut();
+        awaitReturn(alone);
+        awaitGrants(load);
+      } finally {
+        nodes.forEach(FleetNode::close);
+      }
+      // By a third: capacity and rate, rounded up.
+      long excess = log.maxExcess(CAPACITY * 4 / 3 + 1, RATE * 4 / 3 + 1);
+      System.out.printf(
+          "split: by Redis %d, by share %d, above the limit %d, above a third more %d%n",
+          load.granted(FleetNode.Judge.REDIS),
+          load.granted(FleetNode.Judge.SHARE),
+          log.maxExcess(CAPACITY, RATE),
+          excess);
+      assertThat(load.granted(FleetNode.Judge.SHARE)).isPositive();
+      assertThat(excess).isLessThanOrEqualTo(0);
+    }
+  }
+
+  @Test
+  void charge_whoseAnswerIsLostTwice_countsOnce() {
+    Limit large = new Limit.Balanced(1_000_000, 1_000, Duration.ofSeconds(1));
+    SharedLimits.Builder patient = SharedLimits.builder().timeout(Duration.ofSeconds(1));
+    try (RedisServer server = RedisServer.start();
+        TcpProxy proxy = TcpProxy.to(server);
+        FleetNode node = new FleetNode(patient.url(proxy.uri()), large, OutagePolicy.LOCAL)) {
+      FleetNode.Answer half = node.take(500_000);
+      for (int i = 0; i < 2; i++) {
+        proxy.refuse();
+        proxy.cut();
+        awaitShare(node, 20);
+        // The charge gets there; what Redis says to it is on its way when the connection breaks.
+        proxy.heal();
+        proxy.delay(Duration.ZERO, Duration.ofMillis(300));
+        awaitReturn(node);
+      }
+      proxy.cut();
+      awaitLossByCalls(node);
+      proxy.heal();
+      awaitReturn(node);
+      Waiting.until(
+          "confirmed charges", PATIENCE, () -> node.status().chargedTokens() == node.charged());
+      assertThat(node.charged()).isGreaterThanOrEqualTo(40);
+      long taken = Books.of(server, node).tokensTaken(half.latest()) - 500_000;
+      System.out.printf("two outages: charged %d, Redis took %d%n", node.charged(), taken);
+      assertThat(taken).isEqualTo(node.charged());
+    }
+  }
+
+  private static void awaitLossByCalls(FleetNode node) {
+    long before = node.status().outages();
+    Waiting.until(
+        "the loss",
+        PATIENCE,
+        () -> {
+          node.take();
+          return node.status().outages() > before;
+        });
+  }
+
+  private static void awaitShare(FleetNode node, int grants) {
+    AtomicInteger left = new AtomicInteger(grants);
+    Waiting.until(
+        "grants by share",
+        PATIENCE,
+        () -> {
+          FleetNode.Answer answer = node.take();
+          boolean counts = answer.granted() && answer.judge() == FleetNode.Judge.SHARE;
+          return (counts ? left.decrementAndGet() : left.get()) == 0;
+        });
+  }
+
+  @Test
+  void open_whileRedisIsAway_goesOverWhenItComes() {
+    try (RedisServer server = RedisServer.start()) {
+      server.kill();
+      long start = System.nanoTime();
+      try (FleetNode node = FleetNode.local(server.uri(), "w:", LIMIT)) {
+        assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(PATIENCE);
+        Waiting.until("the event", PATIENCE, () -> !node.events().isEmpty());
+        assertThat(node.events().get(0).toString()).contains("Connection refused");
+        awaitShare(node, 5);
+        server.restart();
+        awaitReturn(node);
+        assertThat(node.take().judge()).isEqualTo(FleetNode.Judge.REDIS);
+        Waiting.until("the event", PATIENCE, () -> node.events().size() == 2);
+        assertThat(node.charged()).isEqualTo(5);
+      }
+    }
+  }
+}

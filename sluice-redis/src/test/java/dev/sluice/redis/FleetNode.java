@@ -1,0 +1,160 @@
+package dev.sluice.redis;
+
+import dev.sluice.Decision;
+import dev.sluice.Limit;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.TimeUnit;
+
+/** A node of a fleet under test: takes tokens of one bucket, and knows who decided and when. */
+final class FleetNode implements AutoCloseable {
+  static final String BUCKET = "hot";
+
+  /** Redis tells the time of a clock that is wrong. */
+  private static final long CLOCK_OFF = TimeUnit.SECONDS.toMicros(60);
+
+  private final SharedLimits limits;
+  private final Quota quota;
+  private final OutagePolicy policy;
+  private final List<LimitsEvent> events = new CopyOnWriteArrayList<>();
+  private final Decider decider;
+  private final String place;
+
+  /** Who decided. */
+  enum Judge {
+    REDIS,
+    SHARE,
+    POLICY
+  }
+
+  /**
+   * An answer.
+   *
+   * @param granted whether the token was there
+   * @param judge who decided
+   * @param earliest the microsecond of 1970 in which it was decided at the earliest
+   * @param latest the same at the latest; Redis tells it exactly
+   */
+  record Answer(boolean granted, Judge judge, long earliest, long latest) {}
+
+  FleetNode(SharedLimits.Builder settings, Limit limit, OutagePolicy policy) {
+    this.limits = settings.listener(events::add).onOutage(policy).open();
+    this.quota = Quota.of(limit);
+    this.policy = policy;
+    Fleet fleet = ((RedisLimits) limits).fleet();
+    this.decider = new Decider(fleet);
+    this.place = fleet.space().bucket(BUCKET);
+  }
+
+  static FleetNode local(String url, String prefix, Limit limit) {
+    return new FleetNode(SharedLimits.builder().url(url).prefix(prefix), limit, OutagePolicy.LOCAL);
+  }
+
+  SharedLimits limits() {
+    return limits;
+  }
+
+  LimitsStatus status() {
+    return limits.status();
+  }
+
+  List<LimitsEvent> events() {
+    return events;
+  }
+
+  Quota quota() {
+    return quota;
+  }
+
+  /** What its outages charged, as it told. */
+  long charged() {
+    return events.stream()
+        .mapToLong(event -> event instanceof LimitsEvent.Returned back ? back.charged() : 0)
+        .sum();
+  }
+
+  /** Where the bucket is in Redis. */
+  String place() {
+    return place;
+  }
+
+  static long micros() {
+    Instant now = Instant.now();
+    return TimeUnit.SECONDS.toMicros(now.getEpochSecond())
+        + TimeUnit.NANOSECONDS.toMicros(now.getNano());
+  }
+
+  Answer take() {
+    return take(1);
+  }
+
+  Answer take(long tokens) {
+    long before = micros();
+    Answer answer =
+        decider.answer(new Ask(new Demand(BUCKET, place, quota, tokens), policy)).join();
+    long after = micros();
+    boolean told = answer.judge() == Judge.REDIS && Math.abs(answer.latest() - after) < CLOCK_OFF;
+    return told ? answer : new Answer(answer.granted(), answer.judge(), before, after);
+  }
+
+  @Override
+  public void close() {
+    limits.close();
+  }
+
+  /** The question of a bucket, with an answer that says more. */
+  private record Ask(Demand demand, OutagePolicy policy) implements Decider.Question<Answer> {
+    @Override
+    public List<Demand> demands() {
+      return List.of(demand);
+    }
+
+    @Override
+    public boolean take() {
+      return true;
+    }
+
+    @Override
+    public Answer read(Decider.Verdict verdict) {
+      boolean granted = verdict.outcome() == Decider.Outcome.GRANTED;
+      return new Answer(granted, Judge.REDIS, verdict.micros(), verdict.micros());
+    }
+
+    @Override
+    public boolean isGranted(Answer answer) {
+      return answer.granted();
+    }
+
+    @Override
+    public Optional<Answer> local(Shares shares) {
+      return shares
+          .decide(demand, true)
+          .map(Decision::isGranted)
+          .map(granted -> new Answer(granted, Judge.SHARE, 0, 0));
+    }
+
+    @Override
+    public Answer granted() {
+      return new Answer(true, Judge.POLICY, 0, 0);
+    }
+
+    @Override
+    public Answer denied() {
+      return new Answer(false, Judge.POLICY, 0, 0);
+    }
+  }
+
+  /** Waits until every node knows of all. */
+  static void awaitFleet(List<FleetNode> nodes) {
+    Waiting.until(
+        "a fleet that knows its nodes",
+        Duration.ofSeconds(10),
+        () ->
+            nodes.stream()
+                .allMatch(
+                    node -> node.status().available() && node.status().nodes() == nodes.size()));
+  }
+}

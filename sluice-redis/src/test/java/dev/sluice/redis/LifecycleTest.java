@@ -1,0 +1,166 @@
+package dev.sluice.redis;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.sluice.Decision;
+import dev.sluice.Limit;
+import dev.sluice.testkit.RedisServer;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.Collectors;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** What is told, counted and left behind. */
+@Timeout(value = 30, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+final class LifecycleTest {
+  private static final Duration PATIENCE = Duration.ofSeconds(10);
+  private static final Limit LIMIT = new Limit.Balanced(1_000, 1_000, Duration.ofSeconds(1));
+
+  private static Set<Thread> threads() {
+    return Thread.getAllStackTraces().keySet().stream()
+        .filter(
+            thread ->
+                thread.getName().startsWith("sluice-redis")
+                    || thread.getName().startsWith("lettuce"))
+        .collect(Collectors.toSet());
+  }
+
+  private static void assertGone(Set<Thread> before) {
+    Waiting.until("threads that end", Duration.ofSeconds(3), () -> before.containsAll(threads()));
+  }
+
+  private static void assertClosesQuickly(SharedLimits limits) {
+    long start = System.nanoTime();
+    limits.close();
+    assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(Duration.ofSeconds(2));
+  }
+
+  @Test
+  void close_whileRedisAnswers_leavesNoThreadAndAnswersByPolicy() {
+    Set<Thread> before = threads();
+    try (RedisServer server = RedisServer.start()) {
+      SharedLimits limits = SharedLimits.connect(server.uri());
+      SharedBucket.Blocking exact = limits.bucket("b", LIMIT).blocking();
+      SharedBucket.Blocking open =
+          limits
+              .bucket("b", LIMIT, LimiterOptions.defaults().onOutage(OutagePolicy.OPEN))
+              .blocking();
+      assertThat(exact.tryConsume()).isTrue();
+      assertClosesQuickly(limits);
+      limits.close();
+      assertGone(before);
+      long start = System.nanoTime();
+      assertThat(exact.decide(1)).isInstanceOf(Decision.Denied.class);
+      assertThat(open.tryConsume()).isTrue();
+      assertThatThrownBy(exact::available).isInstanceOf(LimitsUnavailableException.class);
+      assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(Duration.ofMillis(500));
+      assertThat(limits.status().available()).isFalse();
+      assertThat(limits.status().outages()).isZero();
+    }
+  }
+
+  @Test
+  void close_whileRedisIsAway_leavesNoThread() {
+    Set<Thread> before = threads();
+    try (RedisServer server = RedisServer.start()) {
+      SharedLimits limits = SharedLimits.connect(server.uri());
+      server.kill();
+      Waiting.until(
+          "the loss",
+          PATIENCE,
+          () -> {
+            limits.bucket("b", LIMIT).blocking().tryConsume();
+            return !limits.status().available();
+          });
+      assertClosesQuickly(limits);
+      assertGone(before);
+    }
+  }
+
+  @Test
+  void close_withCallsOnTheirWay_endsThemAtOnce() throws Exception {
+    Set<Thread> before = threads();
+    try (RedisServer server = RedisServer.start()) {
+      SharedLimits limits =
+          SharedLimits.builder().url(server.uri()).timeout(Duration.ofSeconds(20)).open();
+      SharedBucket bucket = limits.bucket("b", LIMIT);
+      assertThat(bucket.blocking().tryConsume()).isTrue();
+      server.pause();
+      List<CompletableFuture<?>> calls = new ArrayList<>();
+      for (int i = 0; i < 100; i++) {
+        calls.add(bucket.tryConsume());
+      }
+      CompletableFuture<Long> level = bucket.available();
+      assertClosesQuickly(limits);
+      CompletableFuture.allOf(calls.toArray(CompletableFuture[]::new)).get(2, TimeUnit.SECONDS);
+      assertThat(level).failsWithin(Duration.ofSeconds(2));
+      assertGone(before);
+    }
+  }
+
+  @Test
+  void events_ofSeveralOutages_comeInOrderAndAgreeWithTheStatus() {
+    try (RedisServer server = RedisServer.builder().data().start();
+        FleetNode node = FleetNode.local(server.uri(), "e:", LIMIT)) {
+      int calls = 0;
+      for (int i = 0; i < 3; i++) {
+        calls += takeUntil(node, FleetNode.Judge.REDIS);
+        server.kill();
+        calls += takeUntil(node, FleetNode.Judge.SHARE);
+        server.restart();
+        Waiting.until("the return", PATIENCE, () -> node.status().available());
+      }
+      Waiting.until("events", PATIENCE, () -> node.events().size() == 6);
+      for (int i = 0; i < 6; i++) {
+        assertThat(node.events().get(i))
+            .isInstanceOf(i % 2 == 0 ? LimitsEvent.Lost.class : LimitsEvent.Returned.class);
+      }
+      Waiting.until("charges", PATIENCE, () -> node.status().chargedTokens() == node.charged());
+      LimitsStatus status = node.status();
+      assertThat(status.outages()).isEqualTo(3);
+      assertThat(status.exact() + status.local()).isEqualTo(calls);
+      assertThat(status.open() + status.closed() + status.leased()).isZero();
+      assertThat(node.charged()).isPositive();
+    }
+  }
+
+  /** Takes tokens until one is granted by that judge; how many calls it took. */
+  private static int takeUntil(FleetNode node, FleetNode.Judge judge) {
+    int[] calls = {0};
+    Waiting.until(
+        "a grant by " + judge,
+        PATIENCE,
+        () -> {
+          calls[0]++;
+          FleetNode.Answer answer = node.take();
+          return answer.granted() && answer.judge() == judge;
+        });
+    return calls[0];
+  }
+
+  @Test
+  void refused_byRedis_isAnEventAndNotAnOutage() {
+    try (RedisServer server = RedisServer.start();
+        FleetNode node = FleetNode.local(server.uri(), "r:", LIMIT)) {
+      server.command("CONFIG", "SET", "maxmemory", "1");
+      Waiting.until(
+          "the event",
+          PATIENCE,
+          () -> {
+            assertThat(node.take().granted()).isFalse();
+            return !node.events().isEmpty();
+          });
+      assertThat(node.events().get(0)).isInstanceOf(LimitsEvent.Refused.class);
+      assertThat(node.events().get(0).toString()).contains("OOM");
+      server.command("CONFIG", "SET", "maxmemory", "0");
+      takeUntil(node, FleetNode.Judge.REDIS);
+      assertThat(node.status().outages()).isZero();
+    }
+  }
+}
