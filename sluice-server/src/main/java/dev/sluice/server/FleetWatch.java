@@ -91,7 +91,7 @@ final class FleetWatch implements LimitsListener {
           .addKeyValue("keys", returned.keys())
           .addKeyValue("tokens", returned.tokens())
           .addKeyValue("charged", returned.charged())
-          .log("Redis answers again; limits are shared");
+          .log("Redis answers; limits are shared");
     } else if (event instanceof LimitsEvent.Refused refused) {
       LOG.atError()
           .addKeyValue("cause", refused.cause())
