@@ -178,7 +178,7 @@ final class Fleet implements AutoCloseable, RedisLink.Watcher {
   }
 
   private void tell(LimitsEvent event) {
-    LOG.info("shared limits: {}", event);
+    LOG.debug("shared limits: {}", event);
     later(() -> config.listener().onEvent(event));
   }
 

@@ -10,6 +10,7 @@ import java.util.Comparator;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.locks.LockSupport;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
@@ -23,6 +24,7 @@ import org.jspecify.annotations.Nullable;
  * Java closes the pipe too when the server ends first, so no watcher outlives its server.
  */
 final class RedisProcess implements AutoCloseable {
+  private static final long PARK_NANOS = 1_000_000;
   private static final String WATCHED =
       "exec 3<&0; (cat <&3 >/dev/null; kill -9 $$ 2>/dev/null) & exec \"$@\" 3<&- </dev/null";
   private static final Duration START_LIMIT = Duration.ofSeconds(20);
@@ -102,8 +104,10 @@ final class RedisProcess implements AutoCloseable {
       return;
     }
     last.destroyForcibly();
-    // Not waitFor, which a pending interrupt would end.
-    last.onExit().join();
+    // Not waitFor, which a pending interrupt would end; nor onExit, which needs the common pool.
+    while (last.isAlive()) {
+      LockSupport.parkNanos(PARK_NANOS);
+    }
   }
 
   /** SIGSTOP; returns once it stands still. */
