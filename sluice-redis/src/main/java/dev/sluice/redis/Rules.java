@@ -126,6 +126,11 @@ final class Rules {
     return null;
   }
 
+  /** The quota that was set for this key alone. */
+  @Nullable Quota ofKeyAlone(String key) {
+    return exact.get(fieldOfKey(key));
+  }
+
   /** What a bucket was reconfigured to, if it was. */
   @Nullable Quota ofBucket(String name) {
     return exact.get(fieldOfBucket(name));
