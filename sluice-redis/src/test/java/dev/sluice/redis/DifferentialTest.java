@@ -193,7 +193,7 @@ final class DifferentialTest {
     limits.forEach(
         (key, limit) -> {
           if (random.nextInt(3) != 0) {
-            long cost = 1 + random.nextInt(4);
+            long cost = 1L + random.nextInt(4);
             costs.put(key, cost);
             items.add(new Scripts.Item(key, cost, Quota.of(limit)));
           }

@@ -55,7 +55,7 @@ final class StandingRedis implements AutoCloseable, ContractClock {
 
   @Override
   public void advance(Duration time) {
-    if (time.getNano() % 1_000 != 0) {
+    if (time.toNanos() % 1_000 != 0) {
       throw new IllegalArgumentException("time must be whole microseconds: time=" + time);
     }
     standAt(now.plus(time));

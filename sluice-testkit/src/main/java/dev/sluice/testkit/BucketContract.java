@@ -473,7 +473,7 @@ public abstract class BucketContract {
       long tokenMicros = limit.refillPeriod().toNanos() / 1_000 / limit.refillTokens();
       for (int i = 0; i < 150; i++) {
         advance(Duration.ofNanos(1_000 * (long) (random.nextDouble() * 3 * tokenMicros)));
-        long tokens = 1 + random.nextInt((int) limit.capacity());
+        long tokens = 1L + random.nextInt((int) limit.capacity());
         if (bucket.tryConsume(tokens)) {
           grants.add(new Grant(elapsed, tokens));
         }
