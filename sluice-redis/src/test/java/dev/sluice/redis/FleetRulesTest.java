@@ -18,7 +18,7 @@ import org.junit.jupiter.api.Test;
 
 /** Rates and templates of the fleet: what one node sets, all have. */
 final class FleetRulesTest {
-  private static final Duration PATIENCE = Duration.ofSeconds(20);
+  private static final Duration PATIENCE = Duration.ofSeconds(60);
 
   private static RedisServer server;
 
@@ -53,7 +53,7 @@ final class FleetRulesTest {
             .onOutage(OutagePolicy.CLOSED)
             .open();
     opened.add(limits);
-    return limits;
+    return StandingRedis.awaitConnected(limits);
   }
 
   private long version() {

@@ -1,5 +1,7 @@
 package dev.sluice.redis;
 
+import static org.awaitility.Awaitility.await;
+
 import dev.sluice.testkit.ContractClock;
 import dev.sluice.testkit.RedisServer;
 import java.time.Duration;
@@ -10,7 +12,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 /** A real Redis whose clock stands still until told to go on, to the microsecond. */
 final class StandingRedis implements AutoCloseable, ContractClock {
   private static final AtomicInteger NAMES = new AtomicInteger();
-  private static final Duration PATIENCE = Duration.ofSeconds(20);
+  private static final Duration PATIENCE = Duration.ofSeconds(60);
 
   private final RedisServer server;
   private Instant now;
@@ -33,12 +35,18 @@ final class StandingRedis implements AutoCloseable, ContractClock {
 
   /** Limits with keys of their own, which nothing on a busy machine takes for an outage. */
   SharedLimits open() {
-    return SharedLimits.builder()
-        .url(server.uri())
-        .prefix(newName())
-        .timeout(PATIENCE)
-        .onOutage(OutagePolicy.CLOSED)
-        .open();
+    return awaitConnected(
+        SharedLimits.builder()
+            .url(server.uri())
+            .prefix(newName())
+            .timeout(PATIENCE)
+            .onOutage(OutagePolicy.CLOSED)
+            .open());
+  }
+
+  static SharedLimits awaitConnected(SharedLimits limits) {
+    await().atMost(PATIENCE).until(() -> limits.status().available());
+    return limits;
   }
 
   static String newName() {
