@@ -84,7 +84,7 @@ final class Scripts implements AutoCloseable {
     List<String> arguments = new ArrayList<>(List.of(how, Long.toString(version)));
     for (Item item : items) {
       arguments.add(Long.toString(item.tokens));
-      arguments.addAll(words(item.quota));
+      arguments.add(item.quota.params());
     }
     String[] keys = items.stream().map(Item::key).toArray(String[]::new);
     return run(Script.DECIDE, keys, arguments);
@@ -93,14 +93,8 @@ final class Scripts implements AutoCloseable {
   /** Answers level, unit, microseconds to full, time, version of newer rules. */
   List<Long> adjust(String how, long version, String amount, String key, Quota quota) {
     List<String> arguments = new ArrayList<>(List.of(how, Long.toString(version), amount));
-    arguments.addAll(words(quota));
+    arguments.add(quota.params());
     return run(Script.ADJUST, new String[] {key}, arguments);
-  }
-
-  private static List<String> words(Quota quota) {
-    String[] words = new String[Quota.ARGUMENTS];
-    quota.writeTo(words, 0);
-    return List.of(words);
   }
 
   private List<Long> run(Script script, String[] keys, List<String> arguments) {
