@@ -201,7 +201,27 @@ final class Decider {
 
   /** Looks at a bucket, gives it tokens or fills it. */
   CompletableFuture<Level> adjust(String what, long tokens, String place, Quota quota) {
-    String[] arguments = {what, version(), Long.toString(tokens), quota.params()};
+    return adjust(what, Long.toString(tokens), place, quota);
+  }
+
+  /**
+   * Has a bucket go over to another limit now, with its tokens, and not when it is used next: until
+   * then it would be paid at the old rate. In an outage it is left at that.
+   *
+   * @param from the limit before; null if there was none of its own
+   */
+  CompletableFuture<Void> move(String place, @Nullable Quota from, Quota to) {
+    return adjust("move", from == null ? "" : from.params(), place, to)
+        .handle((level, outage) -> null);
+  }
+
+  /** Has a bucket forget what was consumed; in an outage it remembers. */
+  CompletableFuture<Void> forget(String place, Quota quota) {
+    return adjust("fill", 0, place, quota).handle((level, outage) -> null);
+  }
+
+  private CompletableFuture<Level> adjust(String what, String amount, String place, Quota quota) {
+    String[] arguments = {what, version(), amount, quota.params()};
     return fleet
         .link()
         .call(Script.ADJUST, new String[] {place}, arguments)

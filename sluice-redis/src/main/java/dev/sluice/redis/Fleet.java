@@ -55,6 +55,7 @@ final class Fleet implements AutoCloseable, RedisLink.Watcher {
       new ScheduledThreadPoolExecutor(1, Fleet::thread, new ThreadPoolExecutor.DiscardPolicy());
   private final CountDownLatch settled = new CountDownLatch(1);
   private final AtomicBoolean refreshing = new AtomicBoolean();
+  private final AtomicBoolean toldOfRules = new AtomicBoolean(true);
   private final AtomicBoolean closed = new AtomicBoolean();
 
   /** Charges that Redis has not confirmed, by number: the order in which it must see them. */
@@ -174,7 +175,16 @@ final class Fleet implements AutoCloseable, RedisLink.Watcher {
         each.follow(rules);
       }
     }
-    later(() -> config.listener().onRules(rules.list(), rules.version()));
+    // One message for many changes in a row: each lists all rules.
+    if (toldOfRules.compareAndSet(true, false)) {
+      later(this::tellOfRules);
+    }
+  }
+
+  private void tellOfRules() {
+    toldOfRules.set(true);
+    Rules rules = book.rules();
+    config.listener().onRules(rules.list(), rules.version());
   }
 
   private void tell(LimitsEvent event) {
@@ -250,7 +260,7 @@ final class Fleet implements AutoCloseable, RedisLink.Watcher {
         .thenCompose(
             answer -> {
               count((int) Math.max(config.expectedNodes(), Call.number(answer, 0)));
-              return book.sync(Call.number(answer, 1));
+              return book.sync(Call.number(answer, 1), Call.number(answer, 3));
             })
         .thenCompose(synced -> link.isAvailable() ? CompletableFuture.allOf() : link.load())
         .thenRunAsync(

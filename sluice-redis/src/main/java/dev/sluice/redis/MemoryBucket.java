@@ -9,7 +9,29 @@ import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 
 /** A bucket of this process alone. */
-record MemoryBucket(String name, TokenBucket bucket) implements SharedBucket {
+final class MemoryBucket implements SharedBucket {
+  private final String name;
+  private final TokenBucket bucket;
+
+  /** Guarded by this: a change by {@link #reconfigure} outlasts what the code says. */
+  private boolean reconfigured;
+
+  MemoryBucket(String name, TokenBucket bucket) {
+    this.name = name;
+    this.bucket = bucket;
+  }
+
+  synchronized void asInTheCode(Limit limit) {
+    if (!reconfigured) {
+      bucket.reconfigure(limit);
+    }
+  }
+
+  @Override
+  public String name() {
+    return name;
+  }
+
   @Override
   public Limit limit() {
     return bucket.limit();
@@ -73,7 +95,9 @@ record MemoryBucket(String name, TokenBucket bucket) implements SharedBucket {
   }
 
   @Override
-  public CompletableFuture<Void> reconfigure(Limit limit) {
-    return Answers.after(() -> bucket.reconfigure(limit));
+  public synchronized CompletableFuture<Void> reconfigure(Limit limit) {
+    bucket.reconfigure(limit);
+    reconfigured = true;
+    return Answers.after(() -> {});
   }
 }

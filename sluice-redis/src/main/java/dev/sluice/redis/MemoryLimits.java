@@ -1,6 +1,7 @@
 package dev.sluice.redis;
 
 import dev.sluice.Limit;
+import dev.sluice.NanoClock;
 import dev.sluice.Throttle;
 import dev.sluice.TokenBucket;
 import java.util.Map;
@@ -9,9 +10,12 @@ import java.util.concurrent.ConcurrentHashMap;
 /** Limits of this process alone: what there is without Redis. */
 final class MemoryLimits implements SharedLimits {
   private final Map<String, MemoryBucket> buckets = new ConcurrentHashMap<>();
-  private final MemoryThrottle throttle = new MemoryThrottle(Throttle.create());
+  private final NanoClock clock;
+  private final MemoryThrottle throttle;
 
-  MemoryLimits(RememberedRules remembered) {
+  MemoryLimits(RememberedRules remembered, NanoClock clock) {
+    this.clock = clock;
+    this.throttle = new MemoryThrottle(Throttle.create(clock));
     for (Rule rule : remembered.rules()) {
       throttle.restore(rule);
     }
@@ -20,10 +24,13 @@ final class MemoryLimits implements SharedLimits {
   @Override
   public SharedBucket bucket(String name, Limit limit, LimiterOptions options) {
     Costs.requireKey(name);
-    MemoryBucket bucket =
-        buckets.computeIfAbsent(name, absent -> new MemoryBucket(absent, TokenBucket.of(limit)));
-    bucket.bucket().reconfigure(limit);
+    MemoryBucket bucket = buckets.computeIfAbsent(name, absent -> create(absent, limit));
+    bucket.asInTheCode(limit);
     return bucket;
+  }
+
+  private MemoryBucket create(String name, Limit limit) {
+    return new MemoryBucket(name, TokenBucket.builder().limit(limit).clock(clock).build());
   }
 
   @Override

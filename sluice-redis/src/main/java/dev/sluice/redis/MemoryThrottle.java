@@ -38,7 +38,7 @@ final class MemoryThrottle implements SharedThrottle {
 
   @Override
   public synchronized CompletableFuture<Boolean> removeRate(String key) {
-    rules.remove(key);
+    rules.remove(Rule.requireKey(key));
     return Answers.now(throttle.removeRate(key));
   }
 

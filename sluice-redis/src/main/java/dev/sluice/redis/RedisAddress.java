@@ -4,6 +4,8 @@ import io.lettuce.core.RedisURI;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Where Redis is.
@@ -13,6 +15,11 @@ import java.util.List;
  */
 record RedisAddress(List<RedisURI> uris, boolean cluster) {
   private static final Duration GREETING_TIMEOUT = Duration.ofSeconds(1);
+  private static final int MAX_PORT = 65_535;
+
+  /** A name, or an address with no colon or, by version 6, several; one is of a port unread. */
+  private static final Pattern HOST = Pattern.compile("[^\\s:@]+|[^\\s@]*:[^\\s@]*:[^\\s@]*");
+
   private static final String CLUSTER = "redis-cluster://";
   private static final String TLS_CLUSTER = "rediss-cluster://";
   private static final List<String> SCHEMES =
@@ -39,9 +46,27 @@ record RedisAddress(List<RedisURI> uris, boolean cluster) {
 
   private static RedisURI uri(String text) {
     RedisURI uri = RedisURI.create(text);
+    if (uri.getSentinels().isEmpty() ? !isComplete(uri) : !isCompleteSentinel(uri)) {
+      throw malformed();
+    }
     // Of the greeting: a server that accepts and says nothing is given up.
     uri.setTimeout(GREETING_TIMEOUT);
     return uri;
+  }
+
+  private static boolean isComplete(RedisURI uri) {
+    @Nullable String host = uri.getHost();
+    return host != null
+        && HOST.matcher(host).matches()
+        && uri.getPort() > 0
+        && uri.getPort() <= MAX_PORT;
+  }
+
+  private static boolean isCompleteSentinel(RedisURI uri) {
+    @Nullable String master = uri.getSentinelMasterId();
+    return master != null
+        && !master.isBlank()
+        && uri.getSentinels().stream().allMatch(RedisAddress::isComplete);
   }
 
   private static IllegalArgumentException malformed() {

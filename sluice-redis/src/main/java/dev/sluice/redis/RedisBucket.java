@@ -170,10 +170,11 @@ final class RedisBucket implements SharedBucket {
 
   @Override
   public CompletableFuture<Void> reconfigure(Limit limit) {
-    Quota.of(limit);
+    Quota to = Quota.of(limit);
+    Quota from = quota();
     return fleet
         .book()
         .put(Rules.fieldOfBucket(name), LimitText.write(limit))
-        .thenAccept(changed -> {});
+        .thenCompose(changed -> decider.move(place, from, to));
   }
 }

@@ -31,26 +31,39 @@ final class RedisThrottle implements SharedThrottle {
 
   @Override
   public CompletableFuture<Void> setRate(String key, double ratePerSecond, double burst) {
-    return put(Rule.requireKey(key), ratePerSecond, burst);
+    Limit limit = new Limit.Rate(ratePerSecond, burst);
+    Quota to = Quota.of(limit);
+    @Nullable Quota from = fleet.book().rules().ofKeyAlone(Rule.requireKey(key));
+    return put(key, limit).thenCompose(changed -> decider.move(fleet.space().key(key), from, to));
   }
 
+  /** Buckets of a template cannot be listed: each goes over to it when it is used next. */
   @Override
   public CompletableFuture<Void> setTemplate(String pattern, double ratePerSecond, double burst) {
-    return put(Rule.requirePattern(pattern), ratePerSecond, burst);
-  }
-
-  private CompletableFuture<Void> put(String key, double ratePerSecond, double burst) {
+    Rule.requirePattern(pattern);
     Limit limit = new Limit.Rate(ratePerSecond, burst);
     Quota.of(limit);
-    return fleet
-        .book()
-        .put(Rules.fieldOfKey(key), LimitText.write(limit))
-        .thenAccept(changed -> {});
+    return put(pattern, limit).thenAccept(changed -> {});
+  }
+
+  private CompletableFuture<Boolean> put(String key, Limit limit) {
+    return fleet.book().put(Rules.fieldOfKey(key), LimitText.write(limit));
   }
 
   @Override
   public CompletableFuture<Boolean> removeRate(String key) {
-    return remove(Rule.requireKey(key));
+    @Nullable Quota from = fleet.book().rules().ofKeyAlone(Rule.requireKey(key));
+    CompletableFuture<Boolean> removed = remove(key);
+    return from == null
+        ? removed
+        : removed.thenCompose(was -> leave(key, from).thenApply(left -> was));
+  }
+
+  /** Goes over to the template of the key, or forgets. */
+  private CompletableFuture<Void> leave(String key, Quota from) {
+    @Nullable Quota to = fleet.book().rules().ofKey(key);
+    String place = fleet.space().key(key);
+    return to == null ? decider.forget(place, from) : decider.move(place, from, to);
   }
 
   @Override

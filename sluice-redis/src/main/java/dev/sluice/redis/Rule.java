@@ -31,7 +31,7 @@ public record Rule(String key, double ratePerSecond, double burst) {
 
   /** A prefix and an asterisk. */
   static String requirePattern(String pattern) {
-    if (pattern.indexOf('*') != pattern.length() - 1) {
+    if (!pattern.endsWith(TEMPLATE_END) || pattern.indexOf('*') != pattern.length() - 1) {
       throw new IllegalArgumentException(
           "pattern must have one asterisk, at its end: pattern=" + pattern);
     }

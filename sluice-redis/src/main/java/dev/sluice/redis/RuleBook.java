@@ -18,6 +18,8 @@ import org.jspecify.annotations.Nullable;
  */
 final class RuleBook {
   private static final int FIELDS_AT = 2;
+  private static final String BASE = "@base";
+  private static final long UNKNOWN = -1;
 
   private final RedisLink link;
   private final String[] keys;
@@ -27,6 +29,9 @@ final class RuleBook {
   private final Map<String, Optional<String>> pending = new LinkedHashMap<>();
 
   private volatile Rules rules;
+
+  /** The version that Redis was last told after it had lost the rules, as far as this node read. */
+  private volatile long base = UNKNOWN;
 
   RuleBook(RedisLink link, String key, Rules remembered, Consumer<Rules> changed) {
     this.link = link;
@@ -46,7 +51,7 @@ final class RuleBook {
       Optional<String> value = Optional.ofNullable(text);
       here = !Optional.ofNullable(rules.fields().get(field)).equals(value);
       pending.put(field, value);
-      publish(rules.with(rules.version(), field, text));
+      publish(rules.with(field, text));
     }
     // In an outage it is noted, which is as much as can be had.
     return store(field, text)
@@ -67,26 +72,41 @@ final class RuleBook {
     String[] arguments =
         text == null ? new String[] {"remove", field} : new String[] {"set", field, text};
     return link.probe(Script.RULES, keys, arguments)
-        .thenApply(
+        .thenCompose(
             answer -> {
-              stored(Call.number(answer, 0), field, text);
-              return Call.number(answer, 1) == 1;
+              long version = Call.number(answer, 0);
+              boolean changes = Call.number(answer, 1) == 1;
+              stored(version, changes, field, text);
+              // Others have changed something as well: these are read as a whole.
+              return version == rules.version()
+                  ? Answers.now(changes)
+                  : refresh().handle((done, failure) -> changes);
             });
   }
 
-  private synchronized void stored(long version, String field, @Nullable String text) {
+  private synchronized void stored(
+      long version, boolean changes, String field, @Nullable String text) {
     pending.remove(field, Optional.ofNullable(text));
-    // Later versions hold changes of others as well, and are read as a whole.
-    if (version == rules.version() + 1) {
-      publish(rules.with(version, field, text));
+    if (changes && version == rules.version() + 1) {
+      publish(rules.at(version));
     }
   }
 
-  /** Brings this copy and Redis together, if they differ. */
-  CompletableFuture<Void> sync(long versionThere) {
-    CompletableFuture<?> told = versionThere < rules.version() ? restore() : storePending();
-    return told.thenCompose(
-        nothing -> versionThere == rules.version() ? CompletableFuture.allOf() : refresh());
+  /**
+   * Brings this copy and Redis together, if they differ.
+   *
+   * @param baseThere the version that Redis was told after it had lost the rules; 0 if it never did
+   */
+  CompletableFuture<Void> sync(long versionThere, long baseThere) {
+    long version = rules.version();
+    boolean told = base != UNKNOWN && base != baseThere && versionThere == baseThere + 1;
+    boolean toldLess = told && baseThere < version;
+    CompletableFuture<?> done = versionThere < version || toldLess ? restore() : storePending();
+    return done.thenCompose(
+        nothing ->
+            versionThere == rules.version() && baseThere == base
+                ? CompletableFuture.allOf()
+                : refresh());
   }
 
   private CompletableFuture<Void> storePending() {
@@ -126,6 +146,7 @@ final class RuleBook {
     for (int i = FIELDS_AT; i + 1 < answer.size(); i += 2) {
       fields.put(String.valueOf(answer.get(i)), String.valueOf(answer.get(i + 1)));
     }
+    base = Long.parseLong(fields.getOrDefault(BASE, "0"));
     pending.forEach(
         (field, text) ->
             text.ifPresentOrElse(value -> fields.put(field, value), () -> fields.remove(field)));
@@ -135,7 +156,9 @@ final class RuleBook {
   }
 
   private void publish(Rules next) {
-    rules = next;
-    changed.accept(next);
+    if (rules != next) {
+      rules = next;
+      changed.accept(next);
+    }
   }
 }

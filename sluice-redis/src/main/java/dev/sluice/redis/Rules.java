@@ -6,6 +6,7 @@ import java.util.Comparator;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.SortedMap;
 import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
@@ -15,7 +16,7 @@ import org.jspecify.annotations.Nullable;
  * reconfigured. Immutable.
  */
 final class Rules {
-  static final Rules NONE = new Rules(0, new TreeMap<>());
+  static final Rules NONE = of(0, Map.of());
 
   private static final char KEY = 'k';
   private static final char BUCKET = 'b';
@@ -25,26 +26,33 @@ final class Rules {
   /** As in Redis: {@link #KEY} or {@link #BUCKET} and its name, to the text of the limit. */
   private final SortedMap<String, String> fields;
 
-  private final Map<String, Quota> exact = new HashMap<>();
-  private final List<Template> templates = new ArrayList<>();
+  private final Map<String, Quota> quotas;
+  private final List<Template> templates;
 
   private record Template(String prefix, Quota quota) {}
 
-  private Rules(long version, SortedMap<String, String> fields) {
+  private Rules(
+      long version,
+      SortedMap<String, String> fields,
+      Map<String, Quota> quotas,
+      List<Template> templates) {
     this.version = version;
     this.fields = fields;
-    fields.forEach(this::add);
-    templates.sort(
-        Comparator.comparingInt((Template template) -> template.prefix().length()).reversed());
+    this.quotas = quotas;
+    this.templates = templates;
   }
 
-  private void add(String field, String text) {
-    Quota quota = Quota.of(LimitText.read(text));
-    if (isTemplate(field)) {
-      templates.add(new Template(field.substring(1, field.length() - 1), quota));
-    } else {
-      exact.put(field, quota);
-    }
+  private static List<Template> templates(Map<String, Quota> quotas) {
+    List<Template> templates = new ArrayList<>();
+    quotas.forEach(
+        (field, quota) -> {
+          if (isTemplate(field)) {
+            templates.add(new Template(field.substring(1, field.length() - 1), quota));
+          }
+        });
+    templates.sort(
+        Comparator.comparingInt((Template template) -> template.prefix().length()).reversed());
+    return templates;
   }
 
   private static boolean isTemplate(String field) {
@@ -54,24 +62,26 @@ final class Rules {
   /** Fields that were written by something else are left out. */
   static Rules of(long version, Map<String, String> fields) {
     SortedMap<String, String> known = new TreeMap<>();
+    Map<String, Quota> quotas = new HashMap<>();
     fields.forEach(
         (field, text) -> {
-          if (isReadable(field, text)) {
+          @Nullable Quota quota = quota(field, text);
+          if (quota != null) {
             known.put(field, text);
+            quotas.put(field, quota);
           }
         });
-    return new Rules(version, known);
+    return new Rules(version, known, quotas, templates(quotas));
   }
 
-  private static boolean isReadable(String field, String text) {
+  private static @Nullable Quota quota(String field, String text) {
     if (field.length() < 2 || (field.charAt(0) != KEY && field.charAt(0) != BUCKET)) {
-      return false;
+      return null;
     }
     try {
-      Quota.of(LimitText.read(text));
-      return true;
+      return Quota.of(LimitText.read(text));
     } catch (IllegalArgumentException unknown) {
-      return false;
+      return null;
     }
   }
 
@@ -93,15 +103,27 @@ final class Rules {
     return BUCKET + name;
   }
 
-  /** With one field changed, or removed if {@code text} is null; under another version. */
-  Rules with(long newVersion, String field, @Nullable String text) {
+  /** The same under another version. */
+  Rules at(long newVersion) {
+    return new Rules(newVersion, fields, quotas, templates);
+  }
+
+  /** With one field changed, or removed if {@code text} is null; these if that changes nothing. */
+  Rules with(String field, @Nullable String text) {
+    if (Objects.equals(fields.get(field), text)) {
+      return this;
+    }
     SortedMap<String, String> next = new TreeMap<>(fields);
+    Map<String, Quota> nextQuotas = new HashMap<>(quotas);
     if (text == null) {
       next.remove(field);
+      nextQuotas.remove(field);
     } else {
       next.put(field, text);
+      nextQuotas.put(field, Quota.of(LimitText.read(text)));
     }
-    return new Rules(newVersion, next);
+    return new Rules(
+        version, next, nextQuotas, isTemplate(field) ? templates(nextQuotas) : templates);
   }
 
   long version() {
@@ -114,7 +136,7 @@ final class Rules {
 
   /** The quota of a key: its own, or that of the template with the longest prefix. */
   @Nullable Quota ofKey(String key) {
-    Quota own = exact.get(fieldOfKey(key));
+    Quota own = quotas.get(fieldOfKey(key));
     if (own != null) {
       return own;
     }
@@ -126,19 +148,24 @@ final class Rules {
     return null;
   }
 
+  /** The quota that was set for this key alone. */
+  @Nullable Quota ofKeyAlone(String key) {
+    return quotas.get(fieldOfKey(key));
+  }
+
   /** What a bucket was reconfigured to, if it was. */
   @Nullable Quota ofBucket(String name) {
-    return exact.get(fieldOfBucket(name));
+    return quotas.get(fieldOfBucket(name));
   }
 
   List<Rule> list() {
     List<Rule> rules = new ArrayList<>();
-    fields.forEach(
-        (field, text) -> {
-          if (field.charAt(0) == KEY && LimitText.read(text) instanceof Limit.Rate rate) {
-            rules.add(new Rule(field.substring(1), rate.perSecond(), rate.burst()));
-          }
-        });
+    for (String field : fields.keySet()) {
+      @Nullable Quota quota = quotas.get(field);
+      if (field.charAt(0) == KEY && quota != null && quota.limit() instanceof Limit.Rate rate) {
+        rules.add(new Rule(field.substring(1), rate.perSecond(), rate.burst()));
+      }
+    }
     return List.copyOf(rules);
   }
 }

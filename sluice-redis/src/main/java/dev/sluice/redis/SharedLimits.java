@@ -1,6 +1,7 @@
 package dev.sluice.redis;
 
 import dev.sluice.Limit;
+import dev.sluice.NanoClock;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
@@ -248,7 +249,7 @@ public sealed interface SharedLimits extends AutoCloseable permits MemoryLimits,
      */
     public SharedLimits open() {
       return url == null
-          ? new MemoryLimits(remembered)
+          ? new MemoryLimits(remembered, NanoClock.system())
           : RedisLimits.open(
               RedisAddress.parse(url),
               new LimitsConfig(

@@ -91,7 +91,9 @@ final class Shares {
     Map<String, Rule> gone = new HashMap<>();
     rules.list().forEach(rule -> gone.put(rule.key(), rule));
     for (Rule rule : next.list()) {
-      gone.remove(rule.key());
+      if (rule.equals(gone.remove(rule.key()))) {
+        continue;
+      }
       double rate = rule.ratePerSecond() / nodes;
       double burst = rule.burst() / nodes;
       if (rule.isTemplate()) {

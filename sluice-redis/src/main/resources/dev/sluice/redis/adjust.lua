@@ -1,5 +1,7 @@
--- Looks at a bucket, adds tokens or fills it.
--- ARGV: "look", "give" or "fill", version, tokens, params.
+-- Looks at a bucket, adds tokens, fills it, or has it go over to another limit now.
+-- ARGV: "look", "give", "fill" or "move", version, tokens, params.
+-- By "move", in place of tokens: params of the limit before, under which no key was a full bucket;
+-- empty if it was none at all.
 -- Answers {level in units, unit, microseconds to full or -1, time, version of newer rules}.
 local bucket = read(KEYS[1], tonumber(ARGV[2]), 4)
 local leased = bucket.leased * bucket.unit
@@ -9,7 +11,11 @@ if ARGV[1] == 'give' then
 elseif ARGV[1] == 'fill' then
   bucket.debt = leased
 end
-if bucket.debt ~= before then
+if ARGV[1] == 'move' and bucket.fresh and ARGV[3] ~= '' then
+  limit(bucket, ARGV[3])
+  change(bucket, ARGV[4])
+end
+if bucket.debt ~= before or (ARGV[1] == 'move' and not bucket.fresh) then
   write(bucket)
 end
 local full = -1

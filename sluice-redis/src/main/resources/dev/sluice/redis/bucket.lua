@@ -114,12 +114,18 @@ local function read(key, version, a)
   }
   local stored = redis.call('GET', key)
   if stored then
+    if #stored < TEXT_AT then
+      error('not a bucket of Sluice: ' .. key)
+    end
     local debt, at, written, capacity, unit, mint, step = struct.unpack(LAYOUT, stored)
     local text = string.sub(stored, TEXT_AT)
     bucket.debt, bucket.at = debt, at
     bucket.capacity, bucket.unit, bucket.mint, bucket.step = capacity, unit, mint, step
     if text ~= params then
-      local known, rest = string.match(text, '^(%S+)(.*)$')
+      local known, rest = string.match(text, '^(%d+:%d+:%d+:%d+)(.*)$')
+      if not known then
+        error('not a bucket of Sluice: ' .. key)
+      end
       leases(bucket, rest)
       if known ~= params and written > version then
         bucket.params, bucket.version, bucket.newer = known, written, written
@@ -131,6 +137,7 @@ local function read(key, version, a)
     end
     pay(bucket)
   else
+    bucket.fresh = true
     limit(bucket, params)
   end
   return bucket
@@ -149,14 +156,18 @@ local function wait(bucket, units)
   return micros
 end
 
--- A bucket that time fills may vanish when it is full: then it says nothing.
+-- A bucket may vanish when it is full: then it says nothing.
 local function write(bucket)
   local mint, step, debt = bucket.mint, bucket.step, bucket.debt
   local value = struct.pack(
     LAYOUT, debt, now, bucket.version, bucket.capacity, bucket.unit, mint, step)
     .. bucket.params .. bucket.leases
   if mint == 0 then
-    redis.call('SET', bucket.key, value)
+    if debt == 0 and bucket.leases == '' then
+      redis.call('DEL', bucket.key)
+    else
+      redis.call('SET', bucket.key, value)
+    end
     return
   end
   local micros = atLeast(debt, mint) * step

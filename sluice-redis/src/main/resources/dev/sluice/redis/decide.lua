@@ -35,8 +35,10 @@ for i, key in ipairs(KEYS) do
 end
 
 for _, bucket in ipairs(buckets) do
-  if take and outcome == GRANTED and bucket.cost > 0 then
+  if outcome == GRANTED then
     bucket.debt = bucket.debt + bucket.cost
+  end
+  if take and outcome == GRANTED and bucket.cost > 0 then
     write(bucket)
   elseif take and bucket.at > now then
     -- The clock of the server went back: without this, time would stand still until it is there

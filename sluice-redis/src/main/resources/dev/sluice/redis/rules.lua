@@ -1,8 +1,10 @@
 -- The rules of the fleet, a hash whose field "@version" counts its changes. KEYS: rules.
+-- "@base" is the version that a node knew when it restored them. A node that knows a later one
+-- restores them again, unless they have been changed since.
 -- ARGV: "read", or "set" field value, or "remove" field,
 --       or "restore" version field value field value ... after Redis has lost them.
 -- Answers {version, 1 if something changed, field, value, field, value ...}; the fields by "read".
-local VERSION = '@version'
+local VERSION, BASE = '@version', '@base'
 local changed = 0
 
 if ARGV[1] == 'set' then
@@ -14,10 +16,14 @@ elseif ARGV[1] == 'remove' then
   changed = redis.call('HDEL', KEYS[1], ARGV[2])
 elseif ARGV[1] == 'restore' then
   local known = tonumber(ARGV[2])
-  if tonumber(redis.call('HGET', KEYS[1], VERSION) or 0) < known then
+  local version = tonumber(redis.call('HGET', KEYS[1], VERSION) or 0)
+  local base = tonumber(redis.call('HGET', KEYS[1], BASE) or 0)
+  local toldLess = base > 0 and base < known and version == base + 1
+  if version < known or toldLess then
     for i = 3, #ARGV, 2 do
-      redis.call('HSETNX', KEYS[1], ARGV[i], ARGV[i + 1])
+      redis.call(toldLess and 'HSET' or 'HSETNX', KEYS[1], ARGV[i], ARGV[i + 1])
     end
+    redis.call('HSET', KEYS[1], BASE, string.format('%.0f', known))
     redis.call('HSET', KEYS[1], VERSION, string.format('%.0f', known))
     changed = 1
   end

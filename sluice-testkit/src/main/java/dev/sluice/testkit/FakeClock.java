@@ -3,6 +3,9 @@ package dev.sluice.testkit;
 import java.math.BigDecimal;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.time.Instant;
+import java.time.ZoneOffset;
+import java.time.format.DateTimeFormatter;
 import java.util.List;
 
 /** Starts a program on a wrong clock, by the library that comes with the command faketime. */
@@ -14,12 +17,16 @@ final class FakeClock {
    */
   private static final String PRELOAD = "/usr/$LIB/faketime/libfaketime.so.1:libc.so.6";
 
+  private static final DateTimeFormatter STANDING =
+      DateTimeFormatter.ofPattern("uuuu-MM-dd HH:mm:ss.SSSSSS").withZone(ZoneOffset.UTC);
+
   private FakeClock() {}
 
   /** What to write before a command; it reads the offset from the file each time it asks. */
   static List<String> prefix(Path offsetFile) {
     return List.of(
         "env",
+        "TZ=UTC",
         "LD_PRELOAD=" + PRELOAD,
         "FAKETIME_TIMESTAMP_FILE=" + offsetFile,
         "FAKETIME_NO_CACHE=1",
@@ -27,7 +34,13 @@ final class FakeClock {
         "FAKETIME_DONT_FAKE_MONOTONIC=1");
   }
 
-  /** The content of that file. */
+  /** The content of that file for a clock that stands still, to the microsecond. */
+  static String text(Instant standing) {
+    // The fraction goes through a double: half a microsecond more, so that none is lost.
+    return STANDING.format(standing) + "5\n";
+  }
+
+  /** The content of that file for a clock that goes. */
   static String text(Duration offset) {
     BigDecimal seconds =
         BigDecimal.valueOf(offset.getSeconds()).add(BigDecimal.valueOf(offset.getNano(), 9));

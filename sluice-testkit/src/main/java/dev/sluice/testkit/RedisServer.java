@@ -113,10 +113,19 @@ public final class RedisServer implements AutoCloseable {
 
   /** Sets the server's clock while it runs: so far ahead of this machine's, or behind. */
   public void clockOffset(Duration offset) {
+    setClock(FakeClock.text(offset));
+  }
+
+  /** Stops the server's clock at an instant, to the microsecond; keys expire by it too. */
+  public void standAt(Instant time) {
+    setClock(FakeClock.text(time));
+  }
+
+  private void setClock(String text) {
     if (settings.clockOffset == null) {
       throw new IllegalStateException("the server was started without clockOffset()");
     }
-    writeClock(offset);
+    writeClock(text);
   }
 
   /** Kills it, as a crash would; returns once it is dead. */
@@ -164,7 +173,7 @@ public final class RedisServer implements AutoCloseable {
       SelfSigned.write(dir);
     }
     if (settings.clockOffset != null) {
-      writeClock(settings.clockOffset);
+      writeClock(FakeClock.text(settings.clockOffset));
     }
     process.start();
     checkClock();
@@ -229,10 +238,10 @@ public final class RedisServer implements AutoCloseable {
     return dir.resolve("clock");
   }
 
-  private void writeClock(Duration offset) {
+  private void writeClock(String text) {
     try {
       Path next = dir.resolve("clock.next");
-      Files.writeString(next, FakeClock.text(offset));
+      Files.writeString(next, text);
       Files.move(next, clockFile(), StandardCopyOption.ATOMIC_MOVE);
     } catch (IOException e) {
       throw new UncheckedIOException(e);

@@ -1,0 +1,232 @@
+package dev.sluice.redis;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import dev.sluice.Limit;
+import dev.sluice.ThrottleDecision;
+import dev.sluice.testkit.RedisServer;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+
+/** Rates and templates of the fleet: what one node sets, all have. */
+final class FleetRulesTest {
+  private static final Duration PATIENCE = Duration.ofSeconds(60);
+
+  private static RedisServer server;
+
+  private final String prefix = StandingRedis.newName();
+  private final List<SharedLimits> opened = new ArrayList<>();
+
+  @BeforeAll
+  static void start() {
+    server = RedisServer.start();
+  }
+
+  @AfterAll
+  static void stop() {
+    server.close();
+  }
+
+  @AfterEach
+  void close() {
+    opened.forEach(SharedLimits::close);
+  }
+
+  private SharedLimits node() {
+    return node(SharedLimits.builder());
+  }
+
+  private SharedLimits node(SharedLimits.Builder builder) {
+    SharedLimits limits =
+        builder
+            .url(server.uri())
+            .prefix(prefix)
+            .timeout(PATIENCE)
+            .onOutage(OutagePolicy.CLOSED)
+            .open();
+    opened.add(limits);
+    return StandingRedis.awaitConnected(limits);
+  }
+
+  private long version() {
+    return Long.parseLong(
+        String.valueOf(server.command("HGET", new KeySpace(prefix).rules(), "@version")));
+  }
+
+  private static void awaitRules(SharedLimits node, Rule... rules) {
+    await()
+        .atMost(PATIENCE)
+        .untilAsserted(() -> assertThat(node.throttle().rules()).containsExactlyInAnyOrder(rules));
+  }
+
+  @Test
+  void rules_setAtOneNode_areSeenAtAnother() {
+    SharedLimits one = node();
+    SharedLimits other = node();
+    one.throttle().blocking().setRate("key", 0, 3);
+    one.throttle().blocking().setTemplate("tenant:*", 0.5, 2.5);
+    awaitRules(other, new Rule("key", 0, 3), new Rule("tenant:*", 0.5, 2.5));
+    assertThat(other.throttle().blocking().consume(Map.of("key", 2L)).isGranted()).isTrue();
+    assertThat(one.throttle().blocking().consume(Map.of("key", 2L)))
+        .isEqualTo(ThrottleDecision.depleted("key"));
+    assertThat(other.throttle().blocking().removeRate("key")).isTrue();
+    awaitRules(one, new Rule("tenant:*", 0.5, 2.5));
+    assertThat(one.throttle().blocking().removeTemplate("tenant:*")).isTrue();
+    awaitRules(other);
+    assertThat(other.throttle().blocking().removeTemplate("tenant:*")).isFalse();
+  }
+
+  @Test
+  void reconfigure_atOneNode_holdsAtAnother() {
+    SharedBucket one = node().bucket("mails", new Limit.Manual(10));
+    SharedBucket other = node().bucket("mails", new Limit.Manual(10));
+    assertThat(other.blocking().tryConsume(4)).isTrue();
+    one.blocking().reconfigure(new Limit.Manual(100));
+    assertThat(other.blocking().available()).as("the newer counts at once").isEqualTo(6);
+    await()
+        .atMost(PATIENCE)
+        .untilAsserted(() -> assertThat(other.limit()).isEqualTo(new Limit.Manual(100)));
+    SharedBucket late = node().bucket("mails", new Limit.Manual(10));
+    assertThat(late.limit()).as("outlasts the code").isEqualTo(new Limit.Manual(100));
+    assertThat(late.blocking().tryConsume(6)).isTrue();
+    assertThat(one.blocking().available()).isZero();
+  }
+
+  @Test
+  void equalValues_changeNoVersion() {
+    SharedThrottle.Blocking throttle = node().throttle().blocking();
+    throttle.setRate("key", 1, 2);
+    long before = version();
+    throttle.setRate("key", 1, 2);
+    throttle.setRate("key", 1.0, 2.0);
+    assertThat(throttle.removeRate("unknown")).isFalse();
+    assertThat(version()).isEqualTo(before);
+    throttle.setRate("key", 1, 3);
+    assertThat(version()).isEqualTo(before + 1);
+  }
+
+  @Test
+  void anEqualValue_whileOthersChanged_hidesNothing() {
+    SharedLimits one = node();
+    one.throttle().blocking().setRate("a", 1, 1);
+    SharedLimits other = node();
+    awaitRules(other, new Rule("a", 1, 1));
+    one.throttle().blocking().setRate("b", 1, 1);
+    other.throttle().blocking().setRate("a", 1, 1);
+    assertThat(other.throttle().rules())
+        .containsExactlyInAnyOrder(new Rule("a", 1, 1), new Rule("b", 1, 1));
+  }
+
+  @Test
+  void aChange_whileOthersChanged_readsTheirs() {
+    SharedLimits one = node();
+    SharedLimits other = node();
+    for (int i = 0; i < 5; i++) {
+      one.throttle().blocking().setRate("one-" + i, 1, 1);
+    }
+    other.throttle().blocking().setRate("other", 1, 1);
+    assertThat(other.throttle().rules()).hasSize(6);
+  }
+
+  @Test
+  void flushAll_theNodesRestoreTheRules() {
+    SharedLimits one = node();
+    SharedLimits other = node();
+    one.throttle().blocking().setRate("key", 1, 2);
+    one.throttle().blocking().setTemplate("t:*", 1, 2);
+    one.bucket("mails", new Limit.Manual(1)).blocking().reconfigure(new Limit.Manual(7));
+    awaitRules(other, new Rule("key", 1, 2), new Rule("t:*", 1, 2));
+    server.command("FLUSHALL");
+    String rules = new KeySpace(prefix).rules();
+    await()
+        .atMost(PATIENCE)
+        .untilAsserted(
+            () -> assertThat(server.command("HGET", rules, "kkey")).isEqualTo("rate 1.0 2.0"));
+    SharedLimits late = node();
+    awaitRules(late, new Rule("key", 1, 2), new Rule("t:*", 1, 2));
+    assertThat(late.bucket("mails", new Limit.Manual(1)).limit()).isEqualTo(new Limit.Manual(7));
+    late.throttle().blocking().setRate("later", 1, 1);
+    awaitRules(one, new Rule("key", 1, 2), new Rule("t:*", 1, 2), new Rule("later", 1, 1));
+    awaitRules(other, new Rule("key", 1, 2), new Rule("t:*", 1, 2), new Rule("later", 1, 1));
+  }
+
+  @Test
+  void restore_byWhoKnowsMore_comesAfterWhoKnowsLess() {
+    Rule old = new Rule("key", 1, 1);
+    Rule recent = new Rule("key", 2, 2);
+    SharedLimits.Builder less = SharedLimits.builder().rememberedRules(List.of(old), 4);
+    SharedLimits.Builder more = SharedLimits.builder().rememberedRules(List.of(recent), 6);
+    SharedLimits one = node(less);
+    awaitRules(one, old);
+    SharedLimits other = node(more);
+    awaitRules(other, recent);
+    awaitRules(one, recent);
+  }
+
+  @Test
+  void restore_whenTheOtherKnewOneVersionMore_isNotHidden() {
+    // What a node knows that saw the last change, which nobody else did before the data were lost.
+    RuleBookProbe one = new RuleBookProbe(server, prefix);
+    RuleBookProbe other = new RuleBookProbe(server, prefix);
+    try (one;
+        other) {
+      one.put("kkey", "rate 1.0 1.0");
+      one.put("kkey", "rate 1.0 2.0");
+      other.sync();
+      one.put("kkey", "rate 1.0 3.0");
+      server.command("DEL", new KeySpace(prefix).rules());
+      other.sync();
+      assertThat(server.command("HGET", new KeySpace(prefix).rules(), "kkey"))
+          .isEqualTo("rate 1.0 2.0");
+      assertThat(version()).as("the version that the other has already").isEqualTo(3);
+      one.sync();
+      other.sync();
+      assertThat(server.command("HGET", new KeySpace(prefix).rules(), "kkey"))
+          .isEqualTo("rate 1.0 3.0");
+      assertThat(other.rules()).isEqualTo(one.rules());
+      assertThat(other.rules()).containsEntry("kkey", "rate 1.0 3.0");
+    }
+  }
+
+  @Test
+  void twoNodesWithDifferentKnowledge_theNewerCounts() {
+    try (Scripts scripts = Scripts.inServerTime(server)) {
+      String key = prefix + "bucket";
+      Quota old = Quota.of(new Limit.Manual(10));
+      Quota recent = Quota.of(new Limit.Manual(5));
+      scripts.decide("take", 7, List.of(new Scripts.Item(key, 3, recent)));
+      List<Long> behind = scripts.decide("take", 6, List.of(new Scripts.Item(key, 2, old)));
+      assertThat(behind.subList(0, 2)).as("of 5, not of 10").containsExactly(1L, 0L);
+      assertThat(behind.get(4)).as("newer rules").isEqualTo(7);
+      assertThat(scripts.get(key)).contains(recent.params());
+      List<Long> ahead = scripts.decide("look", 8, List.of(new Scripts.Item(key, 1, old)));
+      assertThat(ahead.get(0)).as("depleted: no tokens came by going back").isEqualTo(2);
+      assertThat(ahead.get(4)).isZero();
+    }
+  }
+
+  @Test
+  void fiveThousandRules_areSetReadAndRestored() {
+    SharedLimits one = node();
+    List<CompletableFuture<Void>> changes = new ArrayList<>();
+    for (int i = 0; i < 5_000; i++) {
+      changes.add(one.throttle().setRate("key-" + i, i / 1000.0, 10));
+    }
+    changes.forEach(CompletableFuture::join);
+    SharedLimits other = node();
+    await().atMost(PATIENCE).until(() -> other.throttle().rules().size() == 5_000);
+    server.command("DEL", new KeySpace(prefix).rules());
+    String rules = new KeySpace(prefix).rules();
+    await().atMost(PATIENCE).until(() -> server.command("HLEN", rules).equals(5_002L));
+    assertThat(node().throttle().blocking().consume(Map.of("key-0", 11L)))
+        .isEqualTo(ThrottleDecision.impossible("key-0", 10));
+  }
+}

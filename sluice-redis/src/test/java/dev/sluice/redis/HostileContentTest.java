@@ -1,0 +1,200 @@
+package dev.sluice.redis;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.awaitility.Awaitility.await;
+
+import dev.sluice.Decision;
+import dev.sluice.Limit;
+import dev.sluice.ThrottleDecision;
+import dev.sluice.testkit.RedisServer;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.Queue;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+
+/** Keys of any shape, content that is not ours, scripts that are gone: nothing hangs or leaks. */
+final class HostileContentTest {
+  private static final Duration PATIENCE = Duration.ofSeconds(60);
+  private static final Limit FIVE = new Limit.Manual(5);
+
+  private static RedisServer server;
+  private static final Queue<LimitsEvent> EVENTS = new ConcurrentLinkedQueue<>();
+  private static SharedLimits limits;
+
+  @BeforeAll
+  static void start() {
+    server = RedisServer.start();
+    limits = open("sluice:");
+  }
+
+  @AfterAll
+  static void stop() {
+    limits.close();
+    server.close();
+  }
+
+  private static SharedLimits open(String prefix) {
+    return StandingRedis.awaitConnected(
+        SharedLimits.builder()
+            .url(server.uri())
+            .prefix(prefix)
+            .timeout(PATIENCE)
+            .listener(EVENTS::add)
+            .open());
+  }
+
+  private static SharedBucket.Blocking bucket(String name, OutagePolicy policy) {
+    return limits.bucket(name, FIVE, LimiterOptions.defaults().onOutage(policy)).blocking();
+  }
+
+  private static void assertRefused(String name, String message) {
+    EVENTS.clear();
+    assertThat(bucket(name, OutagePolicy.OPEN).decide(5)).isEqualTo(Outage.GRANTED);
+    assertThat(bucket(name, OutagePolicy.CLOSED).decide(5)).isEqualTo(Outage.DENIED);
+    assertThat(bucket(name, OutagePolicy.LOCAL).tryConsume()).isFalse();
+    assertThatThrownBy(() -> bucket(name, OutagePolicy.OPEN).available())
+        .isInstanceOf(LimitsUnavailableException.class)
+        .hasMessageContaining(message);
+    // Events of refusals come once a second at most.
+    await()
+        .atMost(PATIENCE)
+        .untilAsserted(
+            () -> {
+              bucket(name, OutagePolicy.CLOSED).peek(1);
+              assertThat(EVENTS)
+                  .anySatisfy(event -> assertThat(event.toString()).contains("Refused", message));
+            });
+    assertThat(limits.status().available()).as("not taken for an outage").isTrue();
+    assertThat(bucket("other " + name, OutagePolicy.CLOSED).tryConsume()).isTrue();
+  }
+
+  @Test
+  void aKeyOfAnotherType_isRefusedAndThePolicyDecides() {
+    server.command("RPUSH", "sluice:1:b:list", "element");
+    assertRefused("list", "WRONGTYPE");
+    assertThat(server.command("LLEN", "sluice:1:b:list")).as("untouched").isEqualTo(1L);
+  }
+
+  @Test
+  void foreignContent_isRefusedByNameAndThePolicyDecides() {
+    for (String content : List.of("", "hello", "1 2", "1 2 3 x", "-1 2 3 5:1:0:1", "1 2 3 5:1")) {
+      server.command("SET", "sluice:1:b:foreign", content);
+      assertThat(bucket("foreign", OutagePolicy.OPEN).decide(5)).isEqualTo(Outage.GRANTED);
+      assertThat(bucket("foreign", OutagePolicy.CLOSED).decide(5)).isEqualTo(Outage.DENIED);
+      assertThat(server.command("GET", "sluice:1:b:foreign")).isEqualTo(content);
+    }
+    assertRefused("foreign", "not a bucket of Sluice: sluice:1:b:foreign");
+  }
+
+  @Test
+  void foreignRules_areLeftOut() {
+    String prefix = StandingRedis.newName();
+    String rules = new KeySpace(prefix).rules();
+    server.command("HSET", rules, "kgood", "rate 0 2", "kbad", "what", "kworse", "rate NaN 1");
+    server.command("HSET", rules, "", "x", "k", "rate 1 1", "zzz", "rate 1 1", "kx", "strict 1");
+    server.command("HSET", rules, "@version", "9", "bmails", "balanced 1 1 -1");
+    try (SharedLimits node = open(prefix)) {
+      await().atMost(PATIENCE).until(() -> !node.throttle().rules().isEmpty());
+      assertThat(node.throttle().rules()).containsExactly(new Rule("good", 0, 2));
+      assertThat(node.bucket("mails", FIVE).blocking().available()).isEqualTo(5);
+    }
+  }
+
+  private static final List<String> NAMES =
+      List.of(
+          " ",
+          "a b  c",
+          "schlüssel ключ 鍵 🔑",
+          "{",
+          "}{",
+          "{}",
+          "{tag}:x",
+          "line\nline\r\n",
+          "\u0000",
+          "@version",
+          "k",
+          "bb",
+          "1:{fleet}:rules",
+          "%d %s %0.f",
+          "*x",
+          "x".repeat(10_000));
+
+  @Test
+  void namesOfAnyShape_areApart() {
+    String prefix = StandingRedis.newName();
+    try (SharedLimits node = open(prefix);
+        SharedLimits tagged = open("{" + prefix + "}:")) {
+      for (SharedLimits any : List.of(node, tagged)) {
+        for (String name : NAMES) {
+          any.throttle().blocking().setRate(name, 0, 3);
+          assertThat(any.bucket(name, FIVE).blocking().decide(1)).isEqualTo(Decision.granted(4));
+          assertThat(any.throttle().blocking().consume(Map.of(name, 1L)).isGranted()).isTrue();
+        }
+        for (String name : NAMES) {
+          assertThat(any.bucket(name, FIVE).blocking().available()).isEqualTo(4);
+          assertThat(any.throttle().blocking().snapshot(name).orElseThrow().level()).isEqualTo(2);
+          any.bucket(name, FIVE).blocking().reconfigure(new Limit.Manual(7));
+          assertThat(any.throttle().blocking().removeRate(name)).isTrue();
+        }
+        assertThat(any.throttle().rules()).isEmpty();
+      }
+    }
+  }
+
+  @Test
+  void hugeCosts_areImpossible() {
+    SharedThrottle.Blocking throttle = limits.throttle().blocking();
+    throttle.setRate("huge", 1_000, 1e9);
+    for (long cost : new long[] {Long.MAX_VALUE, 1L << 53, 1_000_000_001L}) {
+      assertThat(throttle.consume(Map.of("huge", cost)))
+          .isEqualTo(ThrottleDecision.impossible("huge", 1e9));
+    }
+    SharedBucket.Blocking bucket =
+        limits.bucket("huge", new Limit.Manual((1L << 53) - 1)).blocking();
+    assertThat(bucket.decide(Long.MAX_VALUE)).isEqualTo(Decision.impossible((1L << 53) - 1));
+    assertThat(bucket.decide((1L << 53) - 2)).isEqualTo(Decision.granted(1));
+    assertThat(bucket.decide(3)).isEqualTo(Decision.depleted(2));
+    bucket.replenish(Long.MAX_VALUE);
+    assertThat(bucket.available()).isEqualTo((1L << 53) - 1);
+  }
+
+  @Test
+  void scriptFlush_underLoad_isNotNoticed() {
+    SharedBucket.Blocking bucket = limits.bucket("flushed", new Limit.Manual(1_000)).blocking();
+    for (int i = 0; i < 1_000; i++) {
+      if (i % 50 == 0) {
+        server.command("SCRIPT", "FLUSH");
+      }
+      assertThat(bucket.decide(1)).isEqualTo(Decision.granted(999 - i));
+    }
+    assertThat(bucket.tryConsume()).isFalse();
+    assertThat(limits.status().available()).isTrue();
+  }
+
+  private static long ttl(String key) {
+    return (Long) server.command("PTTL", key);
+  }
+
+  @Test
+  void keys_liveUntilTheyAreFull() {
+    limits.bucket("hour", new Limit.Balanced(10, 10, Duration.ofHours(1))).blocking().tryConsume(5);
+    assertThat(ttl("sluice:1:b:hour")).isBetween(1_700_000L, 1_800_001L);
+    limits.bucket("day", new Limit.Strict(10, Duration.ofDays(365))).blocking().tryConsume(5);
+    assertThat(ttl("sluice:1:b:day")).isBetween(1L, Duration.ofDays(365).toMillis() + 1);
+    limits.bucket("hand", FIVE).blocking().tryConsume(5);
+    assertThat(ttl("sluice:1:b:hand")).as("none").isEqualTo(-1);
+    limits.bucket("hand", FIVE).blocking().reset();
+    assertThat(ttl("sluice:1:b:hand")).as("no key is a full bucket").isEqualTo(-2);
+    SharedThrottle.Blocking throttle = limits.throttle().blocking();
+    throttle.setRate("zero", 0, 5);
+    throttle.tryConsume("zero");
+    assertThat(ttl("sluice:1:k:zero")).isEqualTo(-1);
+    throttle.removeRate("zero");
+    assertThat(ttl("sluice:1:k:zero")).isEqualTo(-2);
+  }
+}

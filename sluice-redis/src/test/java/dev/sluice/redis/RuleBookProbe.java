@@ -1,0 +1,60 @@
+package dev.sluice.redis;
+
+import dev.sluice.testkit.RedisServer;
+import java.time.Duration;
+import java.util.Map;
+import java.util.concurrent.TimeUnit;
+
+/** The rules of a node that beats only when told to. */
+final class RuleBookProbe implements AutoCloseable, RedisLink.Watcher {
+  private static final long MILLIS = 10_000;
+
+  private final KeySpace space;
+  private final RedisLink link;
+  private final RuleBook book;
+
+  RuleBookProbe(RedisServer server, String prefix) {
+    space = new KeySpace(prefix);
+    link =
+        new RedisLink(
+            new Connection(RedisAddress.parse(server.uri()), null),
+            Duration.ofMillis(MILLIS).toNanos(),
+            new Counts(),
+            this);
+    book = new RuleBook(link, space.rules(), Rules.NONE, rules -> {});
+    link.reconnect(MILLIS).join();
+    sync();
+  }
+
+  void put(String field, String text) {
+    book.put(field, text).orTimeout(MILLIS, TimeUnit.MILLISECONDS).join();
+  }
+
+  /** What a pulse does. */
+  void sync() {
+    String[] keys = {space.nodes(), space.rules()};
+    link.probe(Script.PULSE, keys, new String[] {"probe", "5000000"})
+        .thenCompose(answer -> book.sync(Call.number(answer, 1), Call.number(answer, 3)))
+        .orTimeout(MILLIS, TimeUnit.MILLISECONDS)
+        .join();
+  }
+
+  Map<String, String> rules() {
+    return book.rules().fields();
+  }
+
+  @Override
+  public void lost(String cause) {
+    throw new IllegalStateException(cause);
+  }
+
+  @Override
+  public void refused(String error) {
+    throw new IllegalStateException(error);
+  }
+
+  @Override
+  public void close() {
+    link.close();
+  }
+}

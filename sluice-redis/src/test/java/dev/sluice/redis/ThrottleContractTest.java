@@ -1,0 +1,165 @@
+package dev.sluice.redis;
+
+import dev.sluice.ManualClock;
+import dev.sluice.Throttle;
+import dev.sluice.ThrottleDecision;
+import dev.sluice.testkit.ContractClock;
+import dev.sluice.testkit.ThrottleContract;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Nested;
+
+/** The contract of throttles, kept in the core, in memory and in Redis. */
+final class ThrottleContractTest {
+  /** A throttle of the core. */
+  private record CoreKeys(Throttle throttle) implements ThrottleContract.Keys {
+    @Override
+    public void setRate(String key, double ratePerSecond, double burst) {
+      throttle.setRate(key, ratePerSecond, burst);
+    }
+
+    @Override
+    public boolean removeRate(String key) {
+      return throttle.removeRate(key);
+    }
+
+    @Override
+    public void setTemplate(String pattern, double ratePerSecond, double burst) {
+      throttle.setTemplate(pattern, ratePerSecond, burst);
+    }
+
+    @Override
+    public boolean removeTemplate(String pattern) {
+      return throttle.removeTemplate(pattern);
+    }
+
+    @Override
+    public boolean tryConsume(List<String> keys) {
+      return throttle.tryConsume(keys);
+    }
+
+    @Override
+    public ThrottleDecision consume(Map<String, Long> costs) {
+      return throttle.consume(costs);
+    }
+
+    @Override
+    public ThrottleDecision peek(Map<String, Long> costs) {
+      return throttle.peek(costs);
+    }
+
+    @Override
+    public Optional<Throttle.Snapshot> snapshot(String key) {
+      return throttle.snapshot(key);
+    }
+  }
+
+  /** A throttle of shared limits. */
+  private record AnyShared(SharedThrottle throttle) implements ThrottleContract.Keys {
+    @Override
+    public void setRate(String key, double ratePerSecond, double burst) {
+      throttle.blocking().setRate(key, ratePerSecond, burst);
+    }
+
+    @Override
+    public boolean removeRate(String key) {
+      return throttle.blocking().removeRate(key);
+    }
+
+    @Override
+    public void setTemplate(String pattern, double ratePerSecond, double burst) {
+      throttle.blocking().setTemplate(pattern, ratePerSecond, burst);
+    }
+
+    @Override
+    public boolean removeTemplate(String pattern) {
+      return throttle.blocking().removeTemplate(pattern);
+    }
+
+    @Override
+    public boolean tryConsume(List<String> keys) {
+      return throttle.blocking().tryConsume(keys);
+    }
+
+    @Override
+    public ThrottleDecision consume(Map<String, Long> costs) {
+      return throttle.blocking().consume(costs);
+    }
+
+    @Override
+    public ThrottleDecision peek(Map<String, Long> costs) {
+      return throttle.blocking().peek(costs);
+    }
+
+    @Override
+    public Optional<Throttle.Snapshot> snapshot(String key) {
+      return throttle.blocking().snapshot(key);
+    }
+  }
+
+  private static StandingRedis redis;
+
+  @BeforeAll
+  static void start() {
+    redis = StandingRedis.start();
+  }
+
+  @AfterAll
+  static void stop() {
+    redis.close();
+  }
+
+  @Nested
+  final class InCore extends ThrottleContract {
+    private final HandClock clock = new HandClock(ManualClock.create());
+
+    @Override
+    protected Keys throttle() {
+      return new CoreKeys(Throttle.create(clock.clock()));
+    }
+
+    @Override
+    protected ContractClock clock() {
+      return clock;
+    }
+  }
+
+  @Nested
+  final class InMemory extends ThrottleContract {
+    private final HandClock clock = new HandClock(ManualClock.create());
+
+    @Override
+    protected Keys throttle() {
+      return new AnyShared(new MemoryLimits(RememberedRules.NONE, clock.clock()).throttle());
+    }
+
+    @Override
+    protected ContractClock clock() {
+      return clock;
+    }
+  }
+
+  @Nested
+  final class InRedis extends ThrottleContract {
+    private final SharedLimits limits = redis.open();
+
+    @AfterEach
+    void close() {
+      limits.close();
+    }
+
+    @Override
+    protected Keys throttle() {
+      return new AnyShared(limits.throttle());
+    }
+
+    @Override
+    protected ContractClock clock() {
+      return redis;
+    }
+  }
+}
