@@ -25,7 +25,7 @@ final class FleetProcessesTest {
   private static final int PROCESSES = 4;
   private static final int SECONDS = Integer.getInteger("sluice.fleet.seconds", 5);
 
-  private static final List<FleetProcess.Mode> MODES = List.of(FleetProcess.Mode.EXACT);
+  private static final List<FleetProcess.Mode> MODES = List.of(FleetProcess.Mode.values());
 
   @TempDir private Path dir;
   private final List<Process> processes = new ArrayList<>();
