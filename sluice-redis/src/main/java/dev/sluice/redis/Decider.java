@@ -89,12 +89,9 @@ final class Decider {
 
   /** Answers within the time-out: Redis does, or the outage policy. */
   <T> CompletableFuture<T> answer(Question<T> question) {
-    @Nullable T refusal = refusalOfGate(question);
-    if (refusal == null) {
-      return answer(question, call(question));
-    }
-    fleet.counts().local.increment();
-    return Answers.now(refusal);
+    CompletableFuture<T> answer = new CompletableFuture<>();
+    ask(question, answer, true);
+    return answer;
   }
 
   /** {@link #answer(Question)}, where Redis has been asked already. */
@@ -102,6 +99,21 @@ final class Decider {
     CompletableFuture<T> answer = new CompletableFuture<>();
     await(asked, question, answer, true);
     return answer;
+  }
+
+  private <T> void ask(Question<T> question, CompletableFuture<T> answer, boolean first) {
+    // Before the gate is looked at, which is there before Redis is available again.
+    if (!fleet.link().isAvailable()) {
+      askElsewhere(question, answer, first);
+      return;
+    }
+    @Nullable T refusal = refusalOfGate(question);
+    if (refusal == null) {
+      await(call(question), question, answer, first);
+    } else {
+      fleet.counts().local.increment();
+      answer.complete(refusal);
+    }
   }
 
   /** What the share refuses while other nodes may not have returned from an outage. */
@@ -153,7 +165,7 @@ final class Decider {
         Shares shares = fleet.shares();
         Optional<T> local = shares == null ? Optional.empty() : question.local(shares);
         if (local.isEmpty() && mayAskAgain && fleet.link().isAvailable()) {
-          await(call(question), question, answer, false);
+          ask(question, answer, false);
         } else {
           counts.local.increment();
           answer.complete(local.orElseGet(question::denied));

@@ -21,15 +21,16 @@ import java.util.function.Supplier;
  * What this node may grant by itself in one outage: its share of every limit, from empty.
  *
  * <p>Why the limit holds over the return, when all nodes were cut off together: let a limit of
- * capacity C and rate r be divided among N nodes, and the outage last T. A node granted g, at most
- * r·T/N for it began empty. It is charged min(g, C/N) on return. While the debt D from before the
- * outage was not paid back, r·T &lt; D &lt;= C and so g &lt; C/N: all is charged, and the bucket
- * stands as if Redis had granted it. Once it was, the charges are at least what would still be
- * owed: the nodes that granted more than C/N are charged their share of the whole capacity.
+ * capacity C and rate r be divided among N nodes. Each share begins empty, brings r/N and holds
+ * C/N, so in the outage all of them grant no more than time pays back, but for the C that they hold
+ * together: what the fleet owes stays at most C, whether it owed something before or not. On return
+ * a node is charged what it granted, up to C, and the debt in Redis is not raised above C. A charge
+ * comes later than what it is for, so less of it is paid back: once all nodes are charged, the debt
+ * in Redis is at least what the fleet owes, or it is C, which is no less.
  *
- * <p>That is so once all nodes are charged, and they do not return in the same instant. So for a
- * while after its return a node takes from Redis only what its share has as well ({@link #gate}):
- * until the last one is back, all of them together still get no more than r.
+ * <p>Nodes do not return in the same instant. So for a while after its return a node takes from
+ * Redis only what its share has as well ({@link #gate}): until the last one is charged, all of them
+ * together still get no more than their shares.
  */
 final class Shares {
   /** Each costs memory here and a call on return; a key more is denied. */
@@ -204,7 +205,7 @@ final class Shares {
   }
 
   private Grants grantsOf(Quota quota) {
-    return new Grants(quota, (long) Math.ceil(quota.burst() / nodes), new LongAdder());
+    return new Grants(quota, (long) Math.ceil(quota.burst()), new LongAdder());
   }
 
   /** Ends the outage: {@code last} is told what to charge before anybody asks Redis again. */

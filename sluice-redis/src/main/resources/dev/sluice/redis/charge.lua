@@ -17,7 +17,8 @@ if known >= tonumber(ARGV[2]) then
 end
 left[#left + 1] = string.format(' !%s:%s:%.0f', ARGV[1], ARGV[2], now + FENCE_MICROS)
 bucket.leases = table.concat(left)
-bucket.debt = math.max(bucket.debt,
-  math.min(bucket.debt + ARGV[3] * bucket.unit, 2 * bucket.capacity))
+-- Nobody owes more than all there is, if all nodes were away; else the limit was exceeded by their
+-- share, as it may be, and those who were not away do not pay for it.
+bucket.debt = math.max(bucket.debt, math.min(bucket.debt + ARGV[3] * bucket.unit, bucket.capacity))
 write(bucket)
 return {1, 0, 0, now, bucket.newer}

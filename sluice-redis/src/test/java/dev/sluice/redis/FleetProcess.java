@@ -31,12 +31,18 @@ final class FleetProcess {
   private static final Duration PATIENCE = Duration.ofSeconds(1);
 
   private static final int THREADS = 2;
-  private static final long PAUSE_NANOS = 200_000;
 
-  /** How tokens are taken. */
+  /** How tokens are taken, and how long a caller who was denied one waits. */
   enum Mode {
-    EXACT,
-    LEASED
+    EXACT(200_000),
+    /** Long enough for the bucket to recover: near the limit there are no leases. */
+    LEASED(80_000_000);
+
+    private final long pauseNanos;
+
+    Mode(long pauseNanos) {
+      this.pauseNanos = pauseNanos;
+    }
   }
 
   private FleetProcess() {}
@@ -53,20 +59,21 @@ final class FleetProcess {
         System.out.println(READY);
         // When all are ready.
         orders.readLine();
-        Queue<String> grants = run(calls(node, Mode.valueOf(mode)), Long.parseLong(args[1]));
+        Queue<String> grants = run(node, Mode.valueOf(mode), Long.parseLong(args[1]));
         Files.write(Path.of(args[2] + mode), grants);
         System.out.println(DONE + " " + node.status());
       }
     }
   }
 
-  private static Queue<String> run(Supplier<FleetNode.Answer> calls, long seconds)
+  private static Queue<String> run(FleetNode node, Mode mode, long seconds)
       throws InterruptedException {
+    Supplier<FleetNode.Answer> calls = calls(node, mode);
     Queue<String> grants = new ConcurrentLinkedQueue<>();
     long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(seconds);
     List<Thread> threads = new ArrayList<>();
     for (int i = 0; i < THREADS; i++) {
-      threads.add(new Thread(() -> take(calls, end, grants)));
+      threads.add(new Thread(() -> take(calls, mode, end, grants)));
     }
     threads.forEach(Thread::start);
     for (Thread thread : threads) {
@@ -75,13 +82,14 @@ final class FleetProcess {
     return grants;
   }
 
-  private static void take(Supplier<FleetNode.Answer> calls, long end, Queue<String> grants) {
+  private static void take(
+      Supplier<FleetNode.Answer> calls, Mode mode, long end, Queue<String> grants) {
     while (System.nanoTime() - end < 0) {
       FleetNode.Answer answer = calls.get();
       if (answer.granted()) {
         grants.add(answer.earliest() + " " + answer.latest());
       } else {
-        LockSupport.parkNanos(PAUSE_NANOS);
+        LockSupport.parkNanos(mode.pauseNanos);
       }
     }
   }
