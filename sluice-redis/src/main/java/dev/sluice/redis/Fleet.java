@@ -1,6 +1,5 @@
 package dev.sluice.redis;
 
-import io.lettuce.core.RedisCommandExecutionException;
 import java.time.Duration;
 import java.util.Collection;
 import java.util.List;
@@ -27,6 +26,7 @@ import org.slf4j.LoggerFactory;
  */
 final class Fleet implements AutoCloseable, RedisLink.Watcher {
   private static final Logger LOG = LoggerFactory.getLogger(SharedLimits.class);
+  private static final long NANOS_PER_MICRO = 1_000;
   private static final long PULSE_MILLIS = 1_000;
   private static final long PROBE_MILLIS = 100;
   private static final long OPEN_MILLIS = 3_000;
@@ -63,6 +63,8 @@ final class Fleet implements AutoCloseable, RedisLink.Watcher {
 
   private final AtomicLong chargeNumbers = new AtomicLong();
   private volatile int nodes;
+  private volatile long offsetNanos =
+      TimeUnit.MILLISECONDS.toNanos(System.currentTimeMillis()) - System.nanoTime();
   private volatile long returnedNanos = System.nanoTime();
   private volatile @Nullable Shares shares;
   private volatile @Nullable Shares gate;
@@ -89,7 +91,7 @@ final class Fleet implements AutoCloseable, RedisLink.Watcher {
             new Connection(address, config.trust()), config.timeout().toNanos(), counts, this);
     this.book =
         new RuleBook(link, space.rules(), Rules.of(config.remembered()), this::rulesChanged);
-    this.shares = new Shares(nodes, book.rules());
+    this.shares = new Shares(nodes, book.rules(), this::serverNanos);
   }
 
   private static Thread thread(Runnable work) {
@@ -142,6 +144,11 @@ final class Fleet implements AutoCloseable, RedisLink.Watcher {
   /** What this node may grant by itself; null while Redis decides. */
   @Nullable Shares shares() {
     return shares;
+  }
+
+  /** What the clock of Redis shows, as far as it is known. */
+  private long serverNanos() {
+    return System.nanoTime() + offsetNanos;
   }
 
   /** What has to agree with Redis for a while after an outage; null if nothing has to. */
@@ -232,13 +239,10 @@ final class Fleet implements AutoCloseable, RedisLink.Watcher {
 
   /** Why there is no connection; a wrong password, for one, is not a matter of time. */
   private void noteTrouble(Throwable failure) {
-    Throwable root = failure;
-    while (root.getCause() != null) {
-      root = root.getCause();
-    }
+    Throwable root = RedisLink.rootOf(failure);
     trouble = root.toString();
-    if (root instanceof RedisCommandExecutionException refusal && !RedisLink.isAway(refusal)) {
-      refused(String.valueOf(refusal.getMessage()));
+    if (RedisLink.isRefusal(root)) {
+      refused(String.valueOf(root.getMessage()));
     }
   }
 
@@ -260,6 +264,7 @@ final class Fleet implements AutoCloseable, RedisLink.Watcher {
         .thenCompose(
             answer -> {
               count((int) Math.max(config.expectedNodes(), Call.number(answer, 0)));
+              offsetNanos = Call.number(answer, 2) * NANOS_PER_MICRO - System.nanoTime();
               return book.sync(Call.number(answer, 1), Call.number(answer, 3));
             })
         .thenCompose(synced -> link.isAvailable() ? CompletableFuture.allOf() : link.load())
@@ -350,7 +355,16 @@ final class Fleet implements AutoCloseable, RedisLink.Watcher {
               if (unconfirmed.remove(number) != null) {
                 counts.chargedTokens.add(charge.charged());
               }
-            });
+            })
+        .exceptionally(failure -> giveUpIfRefused(number, failure));
+  }
+
+  /** What Redis refuses once, such as a key of another kind, it refuses always. */
+  private @Nullable Void giveUpIfRefused(long number, Throwable failure) {
+    if (RedisLink.isRefusal(failure)) {
+      unconfirmed.remove(number);
+    }
+    return null;
   }
 
   @Override
@@ -359,7 +373,7 @@ final class Fleet implements AutoCloseable, RedisLink.Watcher {
     counts.outages.increment();
     outage = true;
     gate = null;
-    shares = new Shares(nodes, book.rules());
+    shares = new Shares(nodes, book.rules(), this::serverNanos);
     tell(new LimitsEvent.Lost(cause, nodes));
     timer.execute(this::beatNow);
   }

@@ -171,8 +171,21 @@ final class RedisLink implements AutoCloseable {
     call.completeExceptionally(new LimitsUnavailableException("Redis: " + text, cause));
   }
 
+  static Throwable rootOf(Throwable failure) {
+    Throwable root = failure;
+    for (Throwable next = root.getCause(); next != null; next = root.getCause()) {
+      root = next;
+    }
+    return root;
+  }
+
+  /** Whether Redis answered, and will not do what it was asked. */
+  static boolean isRefusal(Throwable failure) {
+    return rootOf(failure) instanceof RedisCommandExecutionException refusal && !isAway(refusal);
+  }
+
   /** Errors of a server that cannot serve now, rather than of what it was asked. */
-  static boolean isAway(RedisCommandExecutionException error) {
+  private static boolean isAway(RedisCommandExecutionException error) {
     String text = String.valueOf(error.getMessage());
     return text.startsWith("READONLY")
         || text.startsWith("LOADING")

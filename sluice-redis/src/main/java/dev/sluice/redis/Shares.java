@@ -15,6 +15,7 @@ import java.util.concurrent.atomic.LongAdder;
 import java.util.concurrent.locks.ReadWriteLock;
 import java.util.concurrent.locks.ReentrantReadWriteLock;
 import java.util.function.Consumer;
+import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 
 /**
@@ -37,8 +38,9 @@ final class Shares {
   private static final int MAX_KEYS = 100_000;
 
   private final int nodes;
+  private final LongSupplier serverNanos;
   private final Throttle throttle;
-  private final Map<String, TokenBucket> buckets;
+  private final Map<String, Share> buckets;
 
   /** Whether what is granted is charged later. */
   private final boolean charging;
@@ -47,6 +49,22 @@ final class Shares {
   private final ReadWriteLock lock = new ReentrantReadWriteLock();
   private Rules rules = Rules.NONE;
   private boolean closed;
+
+  /** The share of one bucket, and the limit that it is a share of. */
+  private record Share(Limit whole, TokenBucket bucket) {
+    Share under(Limit limit, Shares shares) {
+      if (whole.equals(limit)) {
+        return this;
+      }
+      Limit next = shares.share(limit);
+      boolean sameClock = bucket.limit() instanceof Limit.Strict == next instanceof Limit.Strict;
+      if (!sameClock || next instanceof Limit.Strict) {
+        return shares.begin(limit);
+      }
+      bucket.reconfigure(next);
+      return new Share(limit, bucket);
+    }
+  }
 
   /** What was granted of one key, and what it may be charged at most. */
   private record Grants(Quota quota, long most, LongAdder tokens) {}
@@ -61,8 +79,15 @@ final class Shares {
    */
   record Charge(String key, Quota quota, long granted, long charged) {}
 
-  Shares(int nodes, Rules rules) {
+  /**
+   * Shares among so many nodes.
+   *
+   * @param serverNanos what the clock of Redis shows, on whose grid the periods of strict limits
+   *     lie
+   */
+  Shares(int nodes, Rules rules, LongSupplier serverNanos) {
     this.nodes = nodes;
+    this.serverNanos = serverNanos;
     this.throttle = Throttle.create();
     this.buckets = new ConcurrentHashMap<>();
     this.charging = true;
@@ -71,6 +96,7 @@ final class Shares {
 
   private Shares(Shares before) {
     this.nodes = before.nodes;
+    this.serverNanos = before.serverNanos;
     this.throttle = before.throttle;
     this.buckets = before.buckets;
     this.charging = false;
@@ -95,12 +121,10 @@ final class Shares {
       if (rule.equals(gone.remove(rule.key()))) {
         continue;
       }
-      double rate = rule.ratePerSecond() / nodes;
-      double burst = rule.burst() / nodes;
-      if (rule.isTemplate()) {
-        throttle.restoreTemplate(rule.key(), rate, burst);
-      } else {
-        throttle.restoreRate(rule.key(), rate, burst);
+      try {
+        restore(rule, rule.ratePerSecond() / nodes, rule.burst() / nodes);
+      } catch (IllegalArgumentException tooSmallToDivide) {
+        restore(rule, 0, 0);
       }
     }
     for (Rule rule : gone.values()) {
@@ -113,17 +137,45 @@ final class Shares {
     rules = next;
   }
 
-  /** The share of a bucket, from now on. */
-  TokenBucket add(String place, Limit limit) {
-    return buckets.computeIfAbsent(
-        place, absent -> TokenBucket.builder().limit(share(limit)).initialTokens(0).build());
+  private void restore(Rule rule, double rate, double burst) {
+    if (rule.isTemplate()) {
+      throttle.restoreTemplate(rule.key(), rate, burst);
+    } else {
+      throttle.restoreRate(rule.key(), rate, burst);
+    }
+  }
+
+  /** The share of a bucket, which begins empty. */
+  private TokenBucket bucket(String place, Limit limit) {
+    Share share =
+        buckets.compute(
+            place, (same, known) -> known == null ? begin(limit) : known.under(limit, this));
+    return share.bucket();
+  }
+
+  private Share begin(Limit limit) {
+    Limit share = share(limit);
+    if (!(share instanceof Limit.Strict strict)) {
+      return new Share(limit, TokenBucket.builder().limit(share).initialTokens(0).build());
+    }
+    GridClock clock = new GridClock(serverNanos, strict.period().toNanos());
+    TokenBucket bucket = TokenBucket.builder().limit(share).initialTokens(0).clock(clock).build();
+    clock.start();
+    return new Share(limit, bucket);
   }
 
   /** A limit divided among the nodes, rounded against the caller. */
   private Limit share(Limit limit) {
-    if (limit.capacity() < nodes && !(limit instanceof Limit.Rate)) {
+    try {
+      Limit share = divided(limit);
+      TokenBucket.of(share);
+      return share;
+    } catch (IllegalArgumentException tooSmallToDivide) {
       return new Limit.DenyAll();
     }
+  }
+
+  private Limit divided(Limit limit) {
     if (limit instanceof Limit.Balanced balanced) {
       return new Limit.Balanced(
           balanced.capacity() / nodes,
@@ -146,7 +198,7 @@ final class Shares {
     long tokens = demand.tokens();
     return whileOpen(
         () -> {
-          TokenBucket share = add(demand.place(), demand.quota().limit());
+          TokenBucket share = bucket(demand.place(), demand.quota().limit());
           if (!take) {
             return Outage.temporary(share.peek(tokens));
           }
