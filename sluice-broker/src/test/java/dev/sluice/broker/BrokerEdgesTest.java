@@ -25,11 +25,13 @@ import java.util.concurrent.TimeUnit;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Awkward moments and inputs; each of these once went wrong. */
+@Tag("any-jdk")
 @Timeout(60)
 class BrokerEdgesTest {
   private static final Duration SOON = Duration.ofSeconds(20);

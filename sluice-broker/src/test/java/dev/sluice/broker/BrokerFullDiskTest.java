@@ -6,11 +6,13 @@ import java.nio.file.Path;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** A file system that is nearly full, and one that is; see {@link RocksStoreFullDiskTest}. */
+@Tag("any-jdk")
 @Timeout(120)
 final class BrokerFullDiskTest {
   private static final long RESERVE = 12 << 20;

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import java.nio.file.Path;
 import java.util.Random;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -12,6 +13,7 @@ import org.junit.jupiter.api.io.TempDir;
  * A broker whose process is killed at random moments under load keeps its promises. More cycles
  * with {@code -Dsluice.kills=300}, the same moments and choices with {@code -Dsluice.seed}.
  */
+@Tag("any-jdk")
 @Timeout(1_800)
 final class BrokerKillTest {
   private static final int KILLS = Integer.getInteger("sluice.kills", 6);

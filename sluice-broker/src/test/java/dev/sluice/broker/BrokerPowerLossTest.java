@@ -9,6 +9,7 @@ import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.util.Random;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -17,6 +18,7 @@ import org.junit.jupiter.api.io.TempDir;
  * What a broker confirmed survives a loss of power: after the kill everything is cut off that no
  * sync had reached before the last answer. More cycles with {@code -Dsluice.cycles=100}.
  */
+@Tag("any-jdk")
 @Timeout(1_800)
 final class BrokerPowerLossTest {
   private static final int CYCLES = Integer.getInteger("sluice.cycles", 3);

@@ -8,10 +8,12 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Random;
 import java.util.Set;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Nothing that was acknowledged after a sync is lost, and nothing deleted comes back. */
+@Tag("any-jdk")
 final class PowerLossTest {
   private static final int CYCLES = Integer.getInteger("sluice.cycles", 6);
 

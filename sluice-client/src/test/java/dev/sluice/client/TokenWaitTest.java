@@ -20,11 +20,13 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Waiting in line, and calls that are made when it is their turn. */
+@Tag("any-jdk")
 @Timeout(60)
 final class TokenWaitTest {
   /** One at a time: the next one goes when this is settled, and not before. */

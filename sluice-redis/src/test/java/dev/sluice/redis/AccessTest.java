@@ -5,10 +5,12 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.sluice.Limit;
 import dev.sluice.testkit.RedisServer;
 import java.time.Duration;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /** Passwords, users and certificates, right and wrong. */
+@Tag("any-jdk")
 @Timeout(value = 30, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 final class AccessTest {
   private static final Duration PATIENCE = Duration.ofSeconds(10);

@@ -16,6 +16,7 @@ import java.util.Map;
 import java.util.Random;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /**
@@ -23,6 +24,7 @@ import org.junit.jupiter.api.Test;
  *
  * <p>{@code -Dsluice.seeds=N} sets how many cases there are.
  */
+@Tag("any-jdk")
 final class DifferentialTest {
   private static final int SEEDS = Integer.getInteger("sluice.seeds", 1_500);
   private static final int STEPS = 25;

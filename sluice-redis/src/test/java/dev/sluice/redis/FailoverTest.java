@@ -6,11 +6,13 @@ import dev.sluice.Limit;
 import dev.sluice.testkit.RedisSentinels;
 import java.time.Duration;
 import java.util.List;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** The master dies, and a replica with another clock takes its place. */
+@Tag("any-jdk")
 @Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 final class FailoverTest {
   private static final Duration PATIENCE = Duration.ofSeconds(20);

@@ -14,9 +14,11 @@ import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** Rates and templates of the fleet: what one node sets, all have. */
+@Tag("any-jdk")
 final class FleetRulesTest {
   private static final Duration PATIENCE = Duration.ofSeconds(60);
 

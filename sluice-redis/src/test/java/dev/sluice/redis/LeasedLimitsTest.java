@@ -21,9 +21,11 @@ import java.util.function.BooleanSupplier;
 import java.util.regex.Pattern;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** Leases of two nodes on one Redis. */
+@Tag("any-jdk")
 class LeasedLimitsTest {
   private static final LimiterOptions LEASED =
       LimiterOptions.defaults().onOutage(OutagePolicy.CLOSED).leased();

@@ -42,11 +42,13 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Every route and RPC by every sort of key. */
+@Tag("any-jdk")
 @Timeout(60)
 final class AccessMatrixTest {
   @TempDir Path dir;

@@ -26,6 +26,7 @@ import java.util.Random;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -35,6 +36,7 @@ import org.junit.jupiter.api.io.TempDir;
  * call, keeps nothing of it, and goes on. {@code -Dsluice.storm=N} makes the storms N times as
  * long.
  */
+@Tag("any-jdk")
 @Timeout(60)
 final class HostileGrpcTest {
   private static final int STORM = Integer.getInteger("sluice.storm", 1);

@@ -19,6 +19,7 @@ import java.util.Random;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -27,6 +28,7 @@ import org.junit.jupiter.api.io.TempDir;
  * Storms over HTTP: the server keeps nothing of them, and goes on. {@code -Dsluice.storm=N} makes
  * them N times as long.
  */
+@Tag("any-jdk")
 @Timeout(120)
 final class HostileHttpTest {
   private static final int STORM = Integer.getInteger("sluice.storm", 1);

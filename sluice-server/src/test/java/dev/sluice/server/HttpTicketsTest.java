@@ -17,11 +17,13 @@ import java.nio.file.Path;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Tickets of the governor over HTTP: polls, long polls and events. */
+@Tag("any-jdk")
 @Timeout(60)
 final class HttpTicketsTest {
   private static final long LONG_PATIENCE_MS = 600_000;

@@ -5,8 +5,10 @@ import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 
 /** What {@link LimitServiceTest} says holds with Redis too. */
+@Tag("any-jdk")
 final class RedisLimitServiceTest extends LimitServiceTest {
   private static final AtomicInteger RUNS = new AtomicInteger();
   private static RedisServer redis;

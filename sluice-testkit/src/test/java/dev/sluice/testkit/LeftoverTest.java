@@ -8,10 +8,12 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /** What becomes of servers whose JVM ends without closing them. */
+@Tag("any-jdk")
 @Timeout(60)
 class LeftoverTest {
   private static final Duration LIMIT = Duration.ofSeconds(20);

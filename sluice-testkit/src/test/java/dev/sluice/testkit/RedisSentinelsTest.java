@@ -7,9 +7,11 @@ import static org.assertj.core.api.Assertions.within;
 import java.io.UncheckedIOException;
 import java.time.Duration;
 import java.util.List;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
+@Tag("any-jdk")
 @Timeout(90)
 class RedisSentinelsTest {
   @Test

@@ -21,9 +21,11 @@ import javax.net.ssl.SSLContext;
 import javax.net.ssl.SSLParameters;
 import javax.net.ssl.SSLSocket;
 import javax.net.ssl.TrustManagerFactory;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
+@Tag("any-jdk")
 @Timeout(60)
 class RedisServerTest {
   private static final long HOUR_MICROS = 3_600_000_000L;

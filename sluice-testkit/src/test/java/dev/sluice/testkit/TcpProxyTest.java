@@ -13,9 +13,11 @@ import java.time.Duration;
 import java.util.List;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
+@Tag("any-jdk")
 @Timeout(60)
 class TcpProxyTest {
   private final RedisServer server = RedisServer.start();
