@@ -15,6 +15,9 @@ import io.lettuce.core.codec.StringCodec;
 import io.lettuce.core.resource.ClientResources;
 import io.lettuce.core.resource.DefaultClientResources;
 import io.lettuce.core.resource.Delay;
+import io.lettuce.core.resource.NettyCustomizer;
+import io.netty.channel.Channel;
+import io.netty.handler.flush.FlushConsolidationHandler;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
@@ -63,7 +66,10 @@ final class Connection implements AutoCloseable {
 
   Connection(RedisAddress address, @Nullable Path trust) {
     resources =
-        DefaultClientResources.builder().reconnectDelay(Delay.constant(RECONNECT_DELAY)).build();
+        DefaultClientResources.builder()
+            .reconnectDelay(Delay.constant(RECONNECT_DELAY))
+            .nettyCustomizer(new OneFlushForMany())
+            .build();
     if (address.cluster()) {
       RedisClusterClient client = RedisClusterClient.create(resources, address.uris());
       client.setOptions(clusterOptions(trust));
@@ -132,5 +138,17 @@ final class Connection implements AutoCloseable {
   public void close() {
     shutdown.run();
     resources.shutdown(0, SHUTDOWN_SECONDS, TimeUnit.SECONDS).awaitUninterruptibly();
+  }
+
+  /** Commands that threads send at the same time go out together: one system call for all. */
+  private static final class OneFlushForMany implements NettyCustomizer {
+    @Override
+    public void afterChannelInitialized(Channel channel) {
+      channel
+          .pipeline()
+          .addFirst(
+              new FlushConsolidationHandler(
+                  FlushConsolidationHandler.DEFAULT_EXPLICIT_FLUSH_AFTER_FLUSHES, true));
+    }
   }
 }
