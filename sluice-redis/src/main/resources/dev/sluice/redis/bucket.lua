@@ -132,6 +132,7 @@ local function read(key, version, a)
       elseif known ~= params then
         pay(bucket)
         change(bucket, params)
+        bucket.changed = true
         return bucket
       end
     end

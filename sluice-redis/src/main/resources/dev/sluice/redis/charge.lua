@@ -19,6 +19,8 @@ left[#left + 1] = string.format(' !%s:%s:%.0f', ARGV[1], ARGV[2], now + FENCE_MI
 bucket.leases = table.concat(left)
 -- Nobody owes more than all there is, if all nodes were away; else the limit was exceeded by their
 -- share, as it may be, and those who were not away do not pay for it.
-bucket.debt = math.max(bucket.debt, math.min(bucket.debt + ARGV[3] * bucket.unit, bucket.capacity))
+-- Blocks out on lease are owed besides.
+bucket.debt = math.max(bucket.debt,
+  math.min(bucket.debt + ARGV[3] * bucket.unit, bucket.capacity + bucket.leased * bucket.unit))
 write(bucket)
 return {1, 0, 0, now, bucket.newer}

@@ -40,9 +40,9 @@ for _, bucket in ipairs(buckets) do
   end
   if take and outcome == GRANTED and bucket.cost > 0 then
     write(bucket)
-  elseif take and bucket.at > now then
-    -- The clock of the server went back: without this, time would stand still until it is there
-    -- again.
+  elseif take and (bucket.at > now or bucket.changed) then
+    -- Without this, time would stand still until a clock that went back is there again, and go on
+    -- at the rate of the limit before.
     write(bucket)
   end
 end

@@ -67,7 +67,7 @@ local function refusal()
   return DENIED, wait(bucket, short)
 end
 
-local changed = bucket.at > now
+local changed = bucket.at > now or bucket.changed
 if ARGV[1] ~= '' then
   changed = close(ARGV[1], tonumber(ARGV[2])) or changed
 end

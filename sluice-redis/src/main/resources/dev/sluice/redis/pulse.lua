@@ -6,4 +6,4 @@ redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', string.format('(%.0f', now - ARG
 redis.call('ZREMRANGEBYSCORE', KEYS[1], string.format('(%.0f', now + ARGV[2]), '+inf')
 redis.call('PEXPIRE', KEYS[1], string.format('%.0f', ARGV[2] / 1000 + 1))
 local rules = redis.call('HMGET', KEYS[2], '@version', '@base')
-return {redis.call('ZCARD', KEYS[1]), tonumber(rules[1] or 0), now, tonumber(rules[2] or 0)}
+return {redis.call('ZCARD', KEYS[1]), tonumber(rules[1] or 0) or 0, now, tonumber(rules[2] or 0) or 0}
