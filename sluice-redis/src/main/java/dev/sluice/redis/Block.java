@@ -14,6 +14,7 @@ final class Block {
   static final long NOTHING = -1;
 
   private final String id;
+  private final int losses;
   private final long size;
   private final long deadlineNanos;
   private final AtomicLong left;
@@ -22,7 +23,8 @@ final class Block {
   private long seenLeft;
   private long seenNanos;
 
-  Block(String id, long tokens, long size, long nowNanos, long deadlineNanos) {
+  Block(String id, int losses, long tokens, long size, long nowNanos, long deadlineNanos) {
+    this.losses = losses;
     this.id = id;
     this.size = size;
     this.deadlineNanos = deadlineNanos;
@@ -33,6 +35,11 @@ final class Block {
 
   String id() {
     return id;
+  }
+
+  /** How often Redis had been lost when it was asked for. */
+  int losses() {
+    return losses;
   }
 
   /** Takes tokens, if all are there in time; how many are left then. */

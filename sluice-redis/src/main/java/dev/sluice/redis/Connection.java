@@ -35,6 +35,10 @@ import org.jspecify.annotations.Nullable;
 final class Connection implements AutoCloseable {
   private static final Duration RECONNECT_DELAY = Duration.ofMillis(100);
   private static final Duration CONNECT_TIMEOUT = Duration.ofSeconds(1);
+
+  /** A server that accepts and says nothing is given up. */
+  private static final Duration MIN_GREETING = Duration.ofSeconds(1);
+
   private static final Duration TOPOLOGY_PERIOD = Duration.ofSeconds(30);
   private static final long SHUTDOWN_SECONDS = 5;
 
@@ -64,7 +68,9 @@ final class Connection implements AutoCloseable {
     }
   }
 
-  Connection(RedisAddress address, @Nullable Path trust) {
+  Connection(RedisAddress address, @Nullable Path trust, Duration timeout) {
+    Duration greeting = timeout.compareTo(MIN_GREETING) > 0 ? timeout : MIN_GREETING;
+    address.uris().forEach(uri -> uri.setTimeout(greeting));
     resources =
         DefaultClientResources.builder()
             .reconnectDelay(Delay.constant(RECONNECT_DELAY))

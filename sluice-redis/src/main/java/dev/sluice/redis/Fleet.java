@@ -1,10 +1,10 @@
 package dev.sluice.redis;
 
 import java.time.Duration;
-import java.util.Collection;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
 import java.util.concurrent.ConcurrentSkipListMap;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ScheduledFuture;
@@ -13,6 +13,7 @@ import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -27,16 +28,23 @@ import org.slf4j.LoggerFactory;
 final class Fleet implements AutoCloseable, RedisLink.Watcher {
   private static final Logger LOG = LoggerFactory.getLogger(SharedLimits.class);
   private static final long NANOS_PER_MICRO = 1_000;
+  private static final int LIVE_AT = 4;
   private static final long PULSE_MILLIS = 1_000;
   private static final long PROBE_MILLIS = 100;
   private static final long OPEN_MILLIS = 3_000;
   private static final long CONNECT_MILLIS = 2_000;
 
   /** After so long without an answer a connection is given up: it may lead nowhere. */
-  private static final long STALE_NANOS = TimeUnit.SECONDS.toNanos(1);
+  private static final long MIN_STALE_NANOS = TimeUnit.SECONDS.toNanos(1);
 
   /** A node that was not heard of for so long counts as dead. */
   private static final long DEAD_MICROS = TimeUnit.SECONDS.toMicros(5);
+
+  /** So long a node that was lost may go on with its share: until then shares are among it too. */
+  private static final long FORGOTTEN_MICROS = TimeUnit.MINUTES.toMicros(10);
+
+  /** How many charges are sent at a time: Redis does them well within the time-out. */
+  private static final int CHARGES_AT_ONCE = 256;
 
   /** By then the other nodes have found that Redis is back, or their try to connect has ended. */
   private static final long SETTLE_MILLIS = 1_500;
@@ -62,7 +70,9 @@ final class Fleet implements AutoCloseable, RedisLink.Watcher {
   private final Map<Long, Shares.Charge> unconfirmed = new ConcurrentSkipListMap<>();
 
   private final AtomicLong chargeNumbers = new AtomicLong();
+  private final long staleNanos;
   private volatile int nodes;
+  private volatile int liveNodes = 1;
   private volatile long offsetNanos =
       TimeUnit.MILLISECONDS.toNanos(System.currentTimeMillis()) - System.nanoTime();
   private volatile long returnedNanos = System.nanoTime();
@@ -73,7 +83,7 @@ final class Fleet implements AutoCloseable, RedisLink.Watcher {
   private volatile boolean outage;
 
   private volatile long lostNanos = System.nanoTime();
-  private volatile long refusedNanos = System.nanoTime() - STALE_NANOS;
+  private volatile long refusedNanos = System.nanoTime() - MIN_STALE_NANOS;
 
   // Of the timer's thread.
   private long answeredNanos = System.nanoTime();
@@ -86,9 +96,13 @@ final class Fleet implements AutoCloseable, RedisLink.Watcher {
     this.space = new KeySpace(config.prefix());
     this.cluster = address.cluster();
     this.nodes = config.expectedNodes();
+    this.staleNanos = Math.max(MIN_STALE_NANOS, 2 * config.timeout().toNanos());
     this.link =
         new RedisLink(
-            new Connection(address, config.trust()), config.timeout().toNanos(), counts, this);
+            new Connection(address, config.trust(), config.timeout()),
+            config.timeout().toNanos(),
+            counts,
+            this);
     this.book =
         new RuleBook(link, space.rules(), Rules.of(config.remembered()), this::rulesChanged);
     this.shares = new Shares(nodes, book.rules(), this::serverNanos);
@@ -165,7 +179,7 @@ final class Fleet implements AutoCloseable, RedisLink.Watcher {
   }
 
   LimitsStatus status() {
-    return counts.status(link.isAvailable(), nodes);
+    return counts.status(link.isAvailable(), liveNodes);
   }
 
   /** Reads the rules now; if that fails, the next pulse does. */
@@ -190,7 +204,7 @@ final class Fleet implements AutoCloseable, RedisLink.Watcher {
 
   private void tellOfRules() {
     toldOfRules.set(true);
-    Rules rules = book.rules();
+    Rules rules = book.confirmed();
     config.listener().onRules(rules.list(), rules.version());
   }
 
@@ -223,7 +237,7 @@ final class Fleet implements AutoCloseable, RedisLink.Watcher {
       answeredNanos = now;
     } else if (!connected) {
       noteTrouble(failure);
-    } else if (now - answeredNanos > STALE_NANOS) {
+    } else if (now - answeredNanos > staleNanos && !RedisLink.isRefusal(failure)) {
       answeredNanos = now;
       link.drop();
     }
@@ -258,25 +272,57 @@ final class Fleet implements AutoCloseable, RedisLink.Watcher {
   }
 
   private CompletableFuture<Void> pulse() {
-    String[] keys = {space.nodes(), space.rules()};
-    String[] arguments = {node, Long.toString(DEAD_MICROS)};
-    return link.probe(Script.PULSE, keys, arguments)
+    return pulse("stay")
         .thenCompose(
             answer -> {
               count((int) Math.max(config.expectedNodes(), Call.number(answer, 0)));
+              liveNodes = (int) Call.number(answer, LIVE_AT);
               offsetNanos = Call.number(answer, 2) * NANOS_PER_MICRO - System.nanoTime();
               return book.sync(Call.number(answer, 1), Call.number(answer, 3));
             })
         .thenCompose(synced -> link.isAvailable() ? CompletableFuture.allOf() : link.load())
+        .thenComposeAsync(loaded -> chargeAgain(), timer)
+        .thenComposeAsync(
+            charged -> link.isAvailable() ? CompletableFuture.allOf() : settleUp(), timer)
         .thenRunAsync(
             () -> {
-              List.copyOf(unconfirmed.entrySet())
-                  .forEach(entry -> charge(entry.getKey(), entry.getValue()));
               if (!link.isAvailable()) {
                 comeBack();
               }
             },
             timer);
+  }
+
+  private CompletableFuture<List<Object>> pulse(String what) {
+    String[] keys = {space.nodes(), space.rules()};
+    String[] arguments = {node, Long.toString(DEAD_MICROS), Long.toString(FORGOTTEN_MICROS), what};
+    return link.probe(Script.PULSE, keys, arguments);
+  }
+
+  /** Sends what Redis did not confirm once more, the oldest first. */
+  private CompletableFuture<Void> chargeAgain() {
+    return allOf(
+        unconfirmed.entrySet().stream()
+            .limit(CHARGES_AT_ONCE)
+            .map(entry -> charge(entry.getKey(), entry.getValue())));
+  }
+
+  /** Charges what this node has granted so far, so that little is left when it returns. */
+  private CompletableFuture<Void> settleUp() {
+    @Nullable Shares local = shares;
+    if (local == null) {
+      return CompletableFuture.allOf();
+    }
+    List<Shares.Charge> some = local.drain(CHARGES_AT_ONCE);
+    CompletableFuture<Void> charged =
+        allOf(some.stream().map(charge -> charge(chargeNumbers.incrementAndGet(), charge)));
+    return some.size() < CHARGES_AT_ONCE
+        ? charged
+        : charged.thenComposeAsync(done -> settleUp(), timer);
+  }
+
+  private static CompletableFuture<Void> allOf(Stream<CompletableFuture<Void>> all) {
+    return CompletableFuture.allOf(all.toArray(CompletableFuture[]::new));
   }
 
   /** Soon after its return Redis may have forgotten nodes that live. */
@@ -298,9 +344,12 @@ final class Fleet implements AutoCloseable, RedisLink.Watcher {
     local.close(
         charges -> {
           // Redis does what comes over one connection in order, so these come first.
-          charges.forEach(charge -> charge(chargeNumbers.incrementAndGet(), charge));
+          for (Shares.Charge charge : charges) {
+            CompletableFuture<Void> sent = charge(chargeNumbers.incrementAndGet(), charge);
+            sent.isDone(); // what is not confirmed is sent again
+          }
           if (outage) {
-            tell(returned(charges));
+            tell(returned(local.totals()));
           }
           outage = false;
           gate = next;
@@ -331,16 +380,13 @@ final class Fleet implements AutoCloseable, RedisLink.Watcher {
         TimeUnit.MILLISECONDS);
   }
 
-  private LimitsEvent returned(Collection<Shares.Charge> charges) {
+  private LimitsEvent returned(Shares.Totals all) {
     Duration away = Duration.ofNanos(System.nanoTime() - lostNanos);
-    long granted = charges.stream().mapToLong(Shares.Charge::granted).sum();
-    long charged = charges.stream().mapToLong(Shares.Charge::charged).sum();
-    return new LimitsEvent.Returned(away, charges.size(), granted, charged);
+    return new LimitsEvent.Returned(away, all.keys(), all.granted(), all.charged());
   }
 
   /** Repeated until it is confirmed; its number sees to it that it counts once. */
-  @SuppressWarnings("FutureReturnValueIgnored") // what is not confirmed is sent again
-  private void charge(long number, Shares.Charge charge) {
+  private CompletableFuture<Void> charge(long number, Shares.Charge charge) {
     unconfirmed.put(number, charge);
     String[] arguments = {
       node,
@@ -349,22 +395,22 @@ final class Fleet implements AutoCloseable, RedisLink.Watcher {
       Long.toString(book.rules().version()),
       charge.quota().params()
     };
-    link.probe(Script.CHARGE, new String[] {charge.key()}, arguments)
+    return link.probe(Script.CHARGE, new String[] {charge.key()}, arguments)
         .thenAccept(
             answer -> {
               if (unconfirmed.remove(number) != null) {
                 counts.chargedTokens.add(charge.charged());
               }
             })
-        .exceptionally(failure -> giveUpIfRefused(number, failure));
-  }
-
-  /** What Redis refuses once, such as a key of another kind, it refuses always. */
-  private @Nullable Void giveUpIfRefused(long number, Throwable failure) {
-    if (RedisLink.isRefusal(failure)) {
-      unconfirmed.remove(number);
-    }
-    return null;
+        .exceptionally(
+            failure -> {
+              // What Redis refuses once, such as a key of another kind, it refuses always.
+              if (!RedisLink.isRefusal(failure)) {
+                throw new CompletionException(failure);
+              }
+              unconfirmed.remove(number);
+              return null;
+            });
   }
 
   @Override
@@ -373,7 +419,9 @@ final class Fleet implements AutoCloseable, RedisLink.Watcher {
     counts.outages.increment();
     outage = true;
     gate = null;
-    shares = new Shares(nodes, book.rules(), this::serverNanos);
+    Shares next = new Shares(nodes, book.rules(), this::serverNanos);
+    shares = next;
+    next.follow(book.rules()); // if they have just changed
     tell(new LimitsEvent.Lost(cause, nodes));
     timer.execute(this::beatNow);
   }
@@ -381,7 +429,7 @@ final class Fleet implements AutoCloseable, RedisLink.Watcher {
   @Override
   public void refused(String error) {
     long now = System.nanoTime();
-    if (now - refusedNanos >= STALE_NANOS) {
+    if (now - refusedNanos >= MIN_STALE_NANOS) {
       refusedNanos = now;
       LOG.warn("shared limits: Redis refused: {}", error);
       tell(new LimitsEvent.Refused(error));
@@ -392,6 +440,11 @@ final class Fleet implements AutoCloseable, RedisLink.Watcher {
   public void close() {
     if (closed.compareAndSet(false, true)) {
       timer.shutdown();
+      if (link.isAvailable()) {
+        // Fails no later than the time-out; then it is forgotten in time.
+        CompletableFuture<Boolean> left = pulse("leave").handle((answer, failure) -> true);
+        left.join();
+      }
       link.close();
     }
   }

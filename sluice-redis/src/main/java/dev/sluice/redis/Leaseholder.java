@@ -53,7 +53,12 @@ final class Leaseholder {
 
   /** A request for a block, and for tokens. */
   record Request(
-      String id, @Nullable Closing closing, long tokens, LeaseTerms terms, long sentNanos) {}
+      String id,
+      int losses,
+      @Nullable Closing closing,
+      long tokens,
+      LeaseTerms terms,
+      long sentNanos) {}
 
   Leaseholder(Lease lease, LeaseTerms terms, LongSupplier clock, Supplier<String> ids) {
     this.ttlNanos = lease.ttl().toNanos();
@@ -67,10 +72,30 @@ final class Leaseholder {
     return terms;
   }
 
-  /** Takes from the block that serves, if the limit is still the same; what is left of it. */
-  long take(Object under, long tokens) {
+  /**
+   * Takes from the block that serves, if the limit is still the same; what is left of it.
+   *
+   * @param losses how often Redis was lost: no block outlives that, for what was granted meanwhile
+   *     could be more than the limit together with it
+   */
+  long take(Object under, int losses, long tokens) {
     Block block = current;
-    return block == null || terms.under() != under ? Block.NOTHING : block.take(tokens, clock);
+    return block == null || terms.under() != under || block.losses() != losses
+        ? Block.NOTHING
+        : block.take(tokens, clock);
+  }
+
+  /** Gives up blocks from before Redis was last lost. */
+  synchronized void forgetBefore(int losses) {
+    Block block = current;
+    if (block != null && block.losses() != losses) {
+      retireCurrent();
+    }
+    Block following = next;
+    if (following != null && following.losses() != losses) {
+      next = null;
+      retire(following);
+    }
   }
 
   /** Whether it is time for the next block, so many tokens being left. */
@@ -112,7 +137,7 @@ final class Leaseholder {
   }
 
   /** A request for a block, for someone who needs so many tokens now; null if it is no time. */
-  synchronized @Nullable Request begin(long tokens) {
+  synchronized @Nullable Request begin(long tokens, int losses) {
     long now = clock.getAsLong();
     if (gone || !mayAsk() || next != null || !terms.suits(tokens)) {
       return null;
@@ -125,7 +150,7 @@ final class Leaseholder {
       retireCurrent();
     }
     asking = true;
-    return new Request(ids.get(), closings.poll(), tokens, terms, now);
+    return new Request(ids.get(), losses, closings.poll(), tokens, terms, now);
   }
 
   /** Takes in what Redis answered; the answer to whoever needed tokens. */
@@ -139,7 +164,7 @@ final class Leaseholder {
     long size = Call.number(reply, 1);
     long left = size - request.tokens();
     long deadline = request.sentNanos() + ttlNanos - ttlNanos / DRIFT_DIVISOR;
-    Block block = new Block(request.id(), left, size, now, deadline);
+    Block block = new Block(request.id(), request.losses(), left, size, now, deadline);
     if (gone || !terms.quota().isSame(request.terms().quota())) {
       retire(block);
     } else if (current == null) {

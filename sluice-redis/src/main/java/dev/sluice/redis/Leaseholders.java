@@ -43,7 +43,7 @@ final class Leaseholders {
     if (holder == null || !fleet.isCalm()) {
       return Block.NOTHING;
     }
-    long left = holder.take(under, tokens);
+    long left = holder.take(under, fleet.link().losses(), tokens);
     if (left >= 0) {
       taken(holder, place, left);
     }
@@ -54,7 +54,7 @@ final class Leaseholders {
   private void taken(Leaseholder holder, String place, long left) {
     fleet.counts().leased.increment();
     if (holder.isLow(left)) {
-      Leaseholder.Request request = holder.begin(0);
+      Leaseholder.Request request = holder.begin(0, fleet.link().losses());
       if (request != null) {
         send(place, holder, request);
       }
@@ -73,12 +73,14 @@ final class Leaseholders {
     if (holder == null || holder.isOut() || !fleet.isCalm()) {
       return decider.answer(question);
     }
+    int losses = fleet.link().losses();
+    holder.forgetBefore(losses);
     long left = holder.takeNext(demand.tokens());
     if (left >= 0) {
       taken(holder, demand.place(), left);
       return Answers.now(question.read(Decider.Verdict.granted(left)));
     }
-    Leaseholder.Request request = holder.begin(demand.tokens());
+    Leaseholder.Request request = holder.begin(demand.tokens(), losses);
     return request == null
         ? decider.answer(question)
         : decider.answer(question, send(demand.place(), holder, request));

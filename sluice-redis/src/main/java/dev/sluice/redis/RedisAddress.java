@@ -1,7 +1,6 @@
 package dev.sluice.redis;
 
 import io.lettuce.core.RedisURI;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.regex.Pattern;
@@ -14,7 +13,6 @@ import org.jspecify.annotations.Nullable;
  * @param cluster whether it is a cluster
  */
 record RedisAddress(List<RedisURI> uris, boolean cluster) {
-  private static final Duration GREETING_TIMEOUT = Duration.ofSeconds(1);
   private static final int MAX_PORT = 65_535;
 
   /** A name, or an address with no colon or, by version 6, several; one is of a port unread. */
@@ -49,8 +47,6 @@ record RedisAddress(List<RedisURI> uris, boolean cluster) {
     if (uri.getSentinels().isEmpty() ? !isComplete(uri) : !isCompleteSentinel(uri)) {
       throw malformed();
     }
-    // Of the greeting: a server that accepts and says nothing is given up.
-    uri.setTimeout(GREETING_TIMEOUT);
     return uri;
   }
 

@@ -8,6 +8,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.LongAdder;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -20,6 +21,23 @@ import org.jspecify.annotations.Nullable;
 final class RedisLink implements AutoCloseable {
   /** One late answer may be a pause of this process; so many in a row are not. */
   private static final int LATE_IN_A_ROW = 3;
+
+  /** More than any number of callers that wait for each answer. */
+  private static final long MANY_AWAITED = 1_000;
+
+  private static final long SLOW_SECONDS = 10;
+
+  private static final List<String> AWAY =
+      List.of(
+          "READONLY",
+          "LOADING",
+          "MASTERDOWN",
+          "CLUSTERDOWN",
+          "TRYAGAIN",
+          "BUSY",
+          "OOM command",
+          "MISCONF",
+          "NOREPLICAS");
 
   /** What is done when Redis is lost, or refuses what it is asked. */
   interface Watcher {
@@ -35,6 +53,9 @@ final class RedisLink implements AutoCloseable {
   private final Counts counts;
   private final Deadlines deadlines = new Deadlines(this::late);
   private final AtomicInteger lateInARow = new AtomicInteger();
+  private final LongAdder sent = new LongAdder();
+  private final LongAdder ended = new LongAdder();
+  private volatile long answeredNanos = System.nanoTime();
   private volatile Connection.@Nullable Wire wire;
 
   // Written under the lock of this.
@@ -47,6 +68,11 @@ final class RedisLink implements AutoCloseable {
     this.timeoutNanos = timeoutNanos;
     this.counts = counts;
     this.watcher = watcher;
+  }
+
+  /** How often Redis was lost. */
+  int losses() {
+    return losses;
   }
 
   boolean isAvailable() {
@@ -124,7 +150,17 @@ final class RedisLink implements AutoCloseable {
     return send(script, keys, arguments, Call.PROBE);
   }
 
-  @SuppressWarnings("FutureReturnValueIgnored") // what they lead to is the call
+  /** {@link #probe} for what takes long: much is read or written. */
+  CompletableFuture<List<Object>> slow(Script script, String[] keys, String[] arguments) {
+    Connection.@Nullable Wire to = wire;
+    if (to == null) {
+      return CompletableFuture.failedFuture(new LimitsUnavailableException());
+    }
+    Call call = new Call(0, Call.PROBE);
+    run(to, script, keys, arguments, call);
+    return call.orTimeout(SLOW_SECONDS, TimeUnit.SECONDS);
+  }
+
   private CompletableFuture<List<Object>> send(
       Script script, String[] keys, String[] arguments, int lossesBefore) {
     Connection.@Nullable Wire to = wire;
@@ -133,6 +169,14 @@ final class RedisLink implements AutoCloseable {
     }
     Call call = new Call(System.nanoTime() + timeoutNanos, lossesBefore);
     deadlines.watch(call);
+    run(to, script, keys, arguments, call);
+    return call;
+  }
+
+  @SuppressWarnings("FutureReturnValueIgnored") // what they lead to is the call
+  private void run(
+      Connection.Wire to, Script script, String[] keys, String[] arguments, Call call) {
+    sent.increment();
     try {
       to.evalsha(script, keys, arguments)
           .whenComplete(
@@ -147,10 +191,13 @@ final class RedisLink implements AutoCloseable {
     } catch (RuntimeException closing) {
       end(call, null, closing);
     }
-    return call;
   }
 
   private void end(Call call, @Nullable List<Object> answer, @Nullable Throwable failure) {
+    ended.increment();
+    if (answer != null) {
+      answeredNanos = System.nanoTime();
+    }
     if (call.isOutdated(losses)) {
       abandon(call);
       return;
@@ -187,22 +234,24 @@ final class RedisLink implements AutoCloseable {
   /** Errors of a server that cannot serve now, rather than of what it was asked. */
   private static boolean isAway(RedisCommandExecutionException error) {
     String text = String.valueOf(error.getMessage());
-    return text.startsWith("READONLY")
-        || text.startsWith("LOADING")
-        || text.startsWith("MASTERDOWN")
-        || text.startsWith("CLUSTERDOWN")
-        || text.startsWith("TRYAGAIN")
-        || text.startsWith("BUSY");
+    // Servers before 7 put an error of a script behind words of their own.
+    return AWAY.stream().anyMatch(text::contains);
   }
 
   private void late(Call call) {
     if (call.completeExceptionally(
         new LimitsUnavailableException("Redis did not answer in time", null))) {
       counts.timeouts.increment();
-      if (lateInARow.incrementAndGet() >= LATE_IN_A_ROW) {
+      if (!isOverrun() && lateInARow.incrementAndGet() >= LATE_IN_A_ROW) {
         lose("no answer within the time-out");
       }
     }
+  }
+
+  /** Whether answers come, but too many are awaited: that is no outage, and would be none there. */
+  private boolean isOverrun() {
+    return sent.sum() - ended.sum() > MANY_AWAITED
+        && System.nanoTime() - answeredNanos < timeoutNanos / 2;
   }
 
   private void lose(String cause) {

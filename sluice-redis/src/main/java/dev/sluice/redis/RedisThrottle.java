@@ -115,6 +115,11 @@ final class RedisThrottle implements SharedThrottle {
     Costs.require(costs);
     Rules rules = fleet.book().rules();
     List<Demand> demands = demands(costs, rules);
+    if (demands.size() < costs.size() && policy != OutagePolicy.OPEN && !fleet.book().isKnown()) {
+      // Nobody has told whether the other keys have rates.
+      fleet.counts().closed.increment();
+      return Answers.now(Outage.denied(costs.keySet().iterator().next()));
+    }
     if (demands.isEmpty()) {
       return Answers.now(ThrottleDecision.granted());
     }

@@ -6,7 +6,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CompletionException;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
@@ -17,7 +16,11 @@ import org.jspecify.annotations.Nullable;
  * is back. If Redis has lost the rules, the nodes that know them tell it.
  */
 final class RuleBook {
-  private static final int FIELDS_AT = 2;
+  /** Every node reads all of them at once; templates are for many keys. */
+  private static final int MAX_RULES = 10_000;
+
+  private static final int BEFORE_AT = 2;
+  private static final int FIELDS_AT = 3;
   private static final String BASE = "@base";
   private static final long UNKNOWN = -1;
 
@@ -28,7 +31,14 @@ final class RuleBook {
   /** Guarded by this: changes that Redis does not have yet. Empty: removed. */
   private final Map<String, Optional<String>> pending = new LinkedHashMap<>();
 
+  /** What holds here: {@link #confirmed} and what is pending. */
   private volatile Rules rules;
+
+  /** What Redis has, as far as this node knows. */
+  private volatile Rules confirmed;
+
+  /** Whether Redis, or who opened these limits, has told the rules. */
+  private volatile boolean known;
 
   /** The version that Redis was last told after it had lost the rules, as far as this node read. */
   private volatile long base = UNKNOWN;
@@ -37,6 +47,8 @@ final class RuleBook {
     this.link = link;
     this.keys = new String[] {key};
     this.rules = remembered;
+    this.confirmed = remembered;
+    this.known = remembered.version() > 0;
     this.changed = changed;
   }
 
@@ -44,28 +56,39 @@ final class RuleBook {
     return rules;
   }
 
-  /** Sets a field, or removes it if {@code text} is null; whether something changed. */
+  /** Without what Redis has not confirmed. */
+  Rules confirmed() {
+    return confirmed;
+  }
+
+  /** Whether a key without a rule is known to have none. */
+  boolean isKnown() {
+    return known;
+  }
+
+  /**
+   * Sets a field, or removes it if {@code text} is null; whether something changed.
+   *
+   * <p>In an outage it is noted. If Redis was asked and did not confirm it, the future fails; it is
+   * noted all the same.
+   */
   CompletableFuture<Boolean> put(String field, @Nullable String text) {
     boolean here;
     synchronized (this) {
       Optional<String> value = Optional.ofNullable(text);
-      here = !Optional.ofNullable(rules.fields().get(field)).equals(value);
+      @Nullable String present = rules.fields().get(field);
+      if (text != null && present == null && rules.fields().size() >= MAX_RULES) {
+        throw new IllegalStateException(
+            "a fleet must have at most %d rules: %s".formatted(MAX_RULES, field.substring(1)));
+      }
+      here = !Optional.ofNullable(present).equals(value);
       pending.put(field, value);
       publish(rules.with(field, text));
     }
-    // In an outage it is noted, which is as much as can be had.
-    return store(field, text)
-        .exceptionally(
-            failure -> {
-              if (unwrap(failure) instanceof LimitsUnavailableException) {
-                return here;
-              }
-              throw new CompletionException(failure);
-            });
-  }
-
-  private static @Nullable Throwable unwrap(Throwable failure) {
-    return failure instanceof CompletionException ? failure.getCause() : failure;
+    if (!link.isAvailable()) {
+      return Answers.now(here);
+    }
+    return store(field, text);
   }
 
   private CompletableFuture<Boolean> store(String field, @Nullable String text) {
@@ -74,20 +97,19 @@ final class RuleBook {
     return link.probe(Script.RULES, keys, arguments)
         .thenCompose(
             answer -> {
-              long version = Call.number(answer, 0);
               boolean changes = Call.number(answer, 1) == 1;
-              stored(version, changes, field, text);
+              stored(Call.number(answer, BEFORE_AT), Call.number(answer, 0), field, text);
               // Others have changed something as well: these are read as a whole.
-              return version == rules.version()
+              return Call.number(answer, 0) == rules.version()
                   ? Answers.now(changes)
                   : refresh().handle((done, failure) -> changes);
             });
   }
 
-  private synchronized void stored(
-      long version, boolean changes, String field, @Nullable String text) {
+  private synchronized void stored(long before, long version, String field, @Nullable String text) {
     pending.remove(field, Optional.ofNullable(text));
-    if (changes && version == rules.version() + 1) {
+    if (before == rules.version()) {
+      confirmed = confirmed.with(field, text).at(version);
       publish(rules.at(version));
     }
   }
@@ -103,10 +125,12 @@ final class RuleBook {
     boolean toldLess = told && baseThere < version;
     CompletableFuture<?> done = versionThere < version || toldLess ? restore() : storePending();
     return done.thenCompose(
-        nothing ->
-            versionThere == rules.version() && baseThere == base
-                ? CompletableFuture.allOf()
-                : refresh());
+        nothing -> versionThere == rules.version() && baseThere == base ? agreed() : refresh());
+  }
+
+  private CompletableFuture<Void> agreed() {
+    known = true;
+    return CompletableFuture.allOf();
   }
 
   private CompletableFuture<Void> storePending() {
@@ -120,24 +144,23 @@ final class RuleBook {
   }
 
   private CompletableFuture<Void> restore() {
-    Rules known = rules;
+    Rules last = confirmed;
     List<String> arguments = new ArrayList<>();
     arguments.add("restore");
-    arguments.add(Long.toString(known.version()));
-    known
-        .fields()
+    arguments.add(Long.toString(last.version()));
+    last.fields()
         .forEach(
             (field, text) -> {
               arguments.add(field);
               arguments.add(text);
             });
-    return link.probe(Script.RULES, keys, arguments.toArray(String[]::new))
+    return link.slow(Script.RULES, keys, arguments.toArray(String[]::new))
         .thenCompose(answer -> storePending());
   }
 
   /** Reads all of them. */
   CompletableFuture<Void> refresh() {
-    return link.probe(Script.RULES, keys, new String[] {"read"}).thenAccept(this::read);
+    return link.slow(Script.RULES, keys, new String[] {"read"}).thenAccept(this::read);
   }
 
   private synchronized void read(List<Object> answer) {
@@ -146,13 +169,20 @@ final class RuleBook {
     for (int i = FIELDS_AT; i + 1 < answer.size(); i += 2) {
       fields.put(String.valueOf(answer.get(i)), String.valueOf(answer.get(i + 1)));
     }
-    base = Long.parseLong(fields.getOrDefault(BASE, "0"));
-    pending.forEach(
-        (field, text) ->
-            text.ifPresentOrElse(value -> fields.put(field, value), () -> fields.remove(field)));
+    base = number(fields.getOrDefault(BASE, "0"));
     if (version > rules.version()) {
-      publish(Rules.of(version, fields));
+      confirmed = Rules.of(version, fields);
+      Rules next = confirmed;
+      for (Map.Entry<String, Optional<String>> change : pending.entrySet()) {
+        next = next.with(change.getKey(), change.getValue().orElse(null));
+      }
+      publish(next);
     }
+    known = true;
+  }
+
+  private static long number(String text) {
+    return text.matches("\\d{1,18}") ? Long.parseLong(text) : 0;
   }
 
   private void publish(Rules next) {

@@ -79,10 +79,16 @@ final class Rules {
       return null;
     }
     try {
-      return Quota.of(LimitText.read(text));
+      Limit limit = LimitText.read(text);
+      return field.charAt(0) == KEY && !isRule(field.substring(1), limit) ? null : Quota.of(limit);
     } catch (IllegalArgumentException unknown) {
       return null;
     }
+  }
+
+  private static boolean isRule(String key, Limit limit) {
+    boolean isPattern = key.indexOf('*') == key.length() - 1;
+    return limit instanceof Limit.Rate && (isPattern || !key.endsWith(Rule.TEMPLATE_END));
   }
 
   static Rules of(RememberedRules remembered) {

@@ -21,7 +21,7 @@ enum Script {
   /** Says that a node is alive. */
   PULSE("clock", "pulse"),
   /** Reads or changes the rules of the fleet. */
-  RULES("rules");
+  RULES("clock", "rules");
 
   private final String body;
   private final String digest;

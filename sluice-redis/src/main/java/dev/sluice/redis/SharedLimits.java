@@ -2,6 +2,7 @@ package dev.sluice.redis;
 
 import dev.sluice.Limit;
 import dev.sluice.NanoClock;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
@@ -236,9 +237,14 @@ public sealed interface SharedLimits extends AutoCloseable permits MemoryLimits,
      *
      * @param certificates a file of certificates in PEM
      * @return this
+     * @throws IllegalArgumentException if it cannot be read
      */
     public Builder trust(Path certificates) {
-      this.trust = Objects.requireNonNull(certificates, "certificates");
+      if (!Files.isReadable(certificates)) {
+        throw new IllegalArgumentException(
+            "certificates must be a file that can be read: certificates=" + certificates);
+      }
+      this.trust = certificates;
       return this;
     }
 

@@ -5,7 +5,9 @@ import dev.sluice.Limit;
 import dev.sluice.Throttle;
 import dev.sluice.ThrottleDecision;
 import dev.sluice.TokenBucket;
+import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.Iterator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -50,6 +52,9 @@ final class Shares {
   private Rules rules = Rules.NONE;
   private boolean closed;
 
+  /** Written under the write lock. */
+  private volatile Totals totals = new Totals(0, 0, 0);
+
   /** The share of one bucket, and the limit that it is a share of. */
   private record Share(Limit whole, TokenBucket bucket) {
     Share under(Limit limit, Shares shares) {
@@ -78,6 +83,13 @@ final class Shares {
    * @param charged tokens to be charged
    */
   record Charge(String key, Quota quota, long granted, long charged) {}
+
+  /** Sums of charges. */
+  record Totals(int keys, long granted, long charged) {
+    Totals plus(Charge charge) {
+      return new Totals(keys + 1, granted + charge.granted(), charged + charge.charged());
+    }
+  }
 
   /**
    * Shares among so many nodes.
@@ -202,7 +214,7 @@ final class Shares {
           if (!take) {
             return Outage.temporary(share.peek(tokens));
           }
-          if (!mayGrow(1)) {
+          if (!mayGrow(List.of(demand))) {
             return Outage.DENIED;
           }
           Decision decision = share.decide(tokens);
@@ -222,7 +234,7 @@ final class Shares {
           if (!take) {
             return Outage.temporary(throttle.peek(costs));
           }
-          if (!mayGrow(demands.size())) {
+          if (!mayGrow(demands)) {
             return Outage.denied(demands.get(0).key());
           }
           ThrottleDecision decision = throttle.consume(costs);
@@ -233,8 +245,9 @@ final class Shares {
         });
   }
 
-  private boolean mayGrow(int keys) {
-    return grants.size() + keys <= MAX_KEYS;
+  private boolean mayGrow(List<Demand> demands) {
+    return grants.size() < MAX_KEYS
+        || demands.stream().allMatch(demand -> grants.containsKey(demand.place()));
   }
 
   private <T> Optional<T> whileOpen(Supplier<T> decision) {
@@ -260,23 +273,48 @@ final class Shares {
     return new Grants(quota, (long) Math.ceil(quota.burst()), new LongAdder());
   }
 
-  /** Ends the outage: {@code last} is told what to charge before anybody asks Redis again. */
-  void close(Consumer<List<Charge>> last) {
+  /** What was granted of some keys, no more than {@code most}; from now on it counts as charged. */
+  List<Charge> drain(int most) {
     lock.writeLock().lock();
     try {
-      closed = true;
-      List<Charge> charges =
-          grants.entrySet().stream()
-              .map(entry -> charge(entry.getKey(), entry.getValue()))
-              .toList();
-      last.accept(charges);
+      return take(most);
     } finally {
       lock.writeLock().unlock();
     }
   }
 
+  /** Ends the outage: {@code last} is told what to charge before anybody asks Redis again. */
+  void close(Consumer<List<Charge>> last) {
+    lock.writeLock().lock();
+    try {
+      closed = true;
+      last.accept(take(Integer.MAX_VALUE));
+    } finally {
+      lock.writeLock().unlock();
+    }
+  }
+
+  private List<Charge> take(int most) {
+    List<Charge> charges = new ArrayList<>();
+    Iterator<Map.Entry<String, Grants>> each = grants.entrySet().iterator();
+    while (each.hasNext() && charges.size() < most) {
+      Map.Entry<String, Grants> next = each.next();
+      each.remove();
+      charges.add(charge(next.getKey(), next.getValue()));
+    }
+    for (Charge charge : charges) {
+      totals = totals.plus(charge);
+    }
+    return charges;
+  }
+
   private static Charge charge(String place, Grants granted) {
     long tokens = granted.tokens().sum();
     return new Charge(place, granted.quota(), tokens, Math.min(tokens, granted.most()));
+  }
+
+  /** What was charged in all. */
+  Totals totals() {
+    return totals;
   }
 }

@@ -6,12 +6,19 @@
 --   version  of the fleet's rules under which it was written
 --   capacity, unit, mint, step: it holds `capacity`, and time brings `mint` every `step` microseconds
 --   params   these four again as the caller writes them, "capacity:unit:mint:step"
---   leases   " id:tokens:ends" for each block out on lease, " !id:number:ends" for each fence
+--   leases   " id:tokens:ends" for each block out on lease, " !id:number:ends" for each fence, and
+--            " !keep:0:ends" if the key must not vanish before
 -- No key is a full bucket.
 --
 -- Every number is a whole one below 2^53, which doubles hold exactly. Where one becomes text it is
 -- by %.0f: tostring and `..` keep 14 digits.
 local LAYOUT, TEXT_AT = '>ddddddd', 57
+
+-- No block is lent for longer: one that seems to be was lent before the clock went back.
+local LONGEST_LEASE_MICROS = 61000000
+
+-- For how long a limit that time does not refill is remembered after it was changed.
+local FOREVER_MICROS = 86400000000
 
 -- Whole steps from 1970 to `at`: where tokens come back in periods, these lie on that grid.
 local function steps(at, step)
@@ -58,8 +65,23 @@ local function limit(bucket, params)
   bucket.capacity, bucket.unit, bucket.mint, bucket.step = capacity + 0, unit + 0, mint + 0, step + 0
 end
 
--- Goes over to the limit of the caller: the tokens stay, and are never more than before.
+-- When the bucket is full, if nobody takes anything.
+local function fullAt(bucket)
+  return bucket.mint == 0 and now + FOREVER_MICROS
+    or now + atLeast(bucket.debt, bucket.mint) * bucket.step
+end
+
+-- Has the key live until `ends` at least.
+local function keep(bucket, ends)
+  bucket.leases = string.gsub(bucket.leases, ' !keep:0:%d+', '')
+    .. string.format(' !keep:0:%.0f', ends)
+  bucket.last = math.max(bucket.last, ends)
+end
+
+-- Goes over to the limit of the caller: the tokens stay, and are never more than before. As long as
+-- the limit before would not have been full the key stays too: others may still come with it.
 local function change(bucket, params)
+  local before = math.max(fullAt(bucket), bucket.last)
   local function scaled(level, from, to)
     local rest = math.fmod(level, from)
     local part = rest * to
@@ -78,6 +100,9 @@ local function change(bucket, params)
     level = -scaled(-level, unit, bucket.unit) - 1
   end
   bucket.debt = math.max(bucket.capacity - level, bucket.leased * bucket.unit)
+  if before > fullAt(bucket) then
+    keep(bucket, before)
+  end
 end
 
 -- What is out on lease and has not ended; what has ended counts as used.
@@ -85,7 +110,7 @@ local function leases(bucket, text)
   local left = {}
   local ended
   for entry, mark, tokens, ends in string.gmatch(text, '( (!?)[^ :]+:(%d+):(%d+))') do
-    if tonumber(ends) > now then
+    if tonumber(ends) > now and (mark ~= '' or ends - now <= LONGEST_LEASE_MICROS) then
       left[#left + 1] = entry
       if mark == '' then
         bucket.leased = bucket.leased + tokens
@@ -95,7 +120,7 @@ local function leases(bucket, text)
       bucket.last = math.max(bucket.last, tonumber(ends))
     elseif mark == '' then
       ended = ended or {}
-      ended[#ended + 1] = {tokens = tonumber(tokens), ends = tonumber(ends)}
+      ended[#ended + 1] = {tokens = tonumber(tokens), ends = math.min(tonumber(ends), now)}
     end
   end
   if ended then

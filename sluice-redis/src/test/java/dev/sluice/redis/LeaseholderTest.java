@@ -18,6 +18,7 @@ import org.junit.jupiter.api.Test;
 
 /** Who holds blocks, with a clock of its own. */
 class LeaseholderTest {
+  private static final int LOSSES = 3;
   private static final long SECOND = TimeUnit.SECONDS.toNanos(1);
   private static final long MILLI = TimeUnit.MILLISECONDS.toNanos(1);
   private static final Object RULES = new Object();
@@ -33,7 +34,7 @@ class LeaseholderTest {
   }
 
   private Leaseholder.Request begin(long tokens) {
-    return Objects.requireNonNull(holder.begin(tokens), "no request");
+    return Objects.requireNonNull(holder.begin(tokens, LOSSES), "no request");
   }
 
   private static List<Object> lent(long tokens) {
@@ -49,7 +50,7 @@ class LeaseholderTest {
     // The second look at the clock comes a second later.
     AtomicLong looks = new AtomicLong();
     LongSupplier paused = () -> looks.getAndIncrement() * SECOND;
-    Block block = new Block("a", 10, 10, 0, SECOND);
+    Block block = new Block("a", LOSSES, 10, 10, 0, SECOND);
     assertThat(block.take(1, paused)).isEqualTo(Block.NOTHING);
     assertThat(looks).hasValue(2);
     assertThat(block.close()).isEqualTo(9);
@@ -57,7 +58,7 @@ class LeaseholderTest {
 
   @Test
   void take_atTheDeadline_grantsNothing() {
-    Block block = new Block("a", 10, 10, 0, SECOND);
+    Block block = new Block("a", LOSSES, 10, 10, 0, SECOND);
     assertThat(block.take(1, () -> SECOND - 1)).isEqualTo(9);
     assertThat(block.take(1, () -> SECOND)).isEqualTo(Block.NOTHING);
     assertThat(block.take(1, () -> SECOND + 1)).isEqualTo(Block.NOTHING);
@@ -68,7 +69,7 @@ class LeaseholderTest {
     ExecutorService threads = Executors.newFixedThreadPool(4);
     try {
       for (int round = 0; round < 200; round++) {
-        Block block = new Block("a", 500, 500, 0, SECOND);
+        Block block = new Block("a", LOSSES, 500, 500, 0, SECOND);
         List<Future<Long>> takers = new ArrayList<>();
         Callable<Long> taking = () -> takeAll(block);
         for (int i = 0; i < 3; i++) {
@@ -101,12 +102,12 @@ class LeaseholderTest {
     Leaseholder.Request request = begin(1);
     time.addAndGet(900 * MILLI);
     holder.settle(request, lent(50));
-    assertThat(holder.take(RULES, 1)).isEqualTo(48);
+    assertThat(holder.take(RULES, LOSSES, 1)).isEqualTo(48);
     time.addAndGet(79 * MILLI);
-    assertThat(holder.take(RULES, 1)).isEqualTo(47);
+    assertThat(holder.take(RULES, LOSSES, 1)).isEqualTo(47);
     // Two of a hundred parts are for clocks that differ.
     time.addAndGet(MILLI);
-    assertThat(holder.take(RULES, 1)).isEqualTo(Block.NOTHING);
+    assertThat(holder.take(RULES, LOSSES, 1)).isEqualTo(Block.NOTHING);
     assertThat(holder.takeNext(1)).isEqualTo(Block.NOTHING);
   }
 
@@ -122,31 +123,31 @@ class LeaseholderTest {
     assertThat(holder.settle(begin(1), denied)).isEqualTo(denied);
     assertThat(holder.isOut()).isTrue();
     time.addAndGet(20 * MILLI - 1);
-    assertThat(holder.begin(1)).isNull();
+    assertThat(holder.begin(1, LOSSES)).isNull();
     time.addAndGet(1);
     assertThat(holder.isOut()).isFalse();
-    assertThat(holder.begin(1)).isNotNull();
+    assertThat(holder.begin(1, LOSSES)).isNotNull();
   }
 
   @Test
   void begin_whileOneIsOnItsWay_isNoTime() {
     Leaseholder.Request first = begin(1);
-    assertThat(holder.begin(1)).isNull();
+    assertThat(holder.begin(1, LOSSES)).isNull();
     holder.settle(first, lent(50));
-    assertThat(holder.begin(1)).as("there is a block").isNull();
+    assertThat(holder.begin(1, LOSSES)).as("there is a block").isNull();
   }
 
   @Test
   void begin_forMoreThanHalfABlock_isNoTime() {
-    assertThat(holder.begin(26)).isNull();
-    assertThat(holder.begin(25)).isNotNull();
+    assertThat(holder.begin(26, LOSSES)).isNull();
+    assertThat(holder.begin(25, LOSSES)).isNotNull();
   }
 
   @Test
   void fail_isQuietAndThenAsksAgain() {
     begin(1);
     holder.fail();
-    assertThat(holder.begin(1)).isNull();
+    assertThat(holder.begin(1, LOSSES)).isNull();
     time.addAndGet(20 * MILLI);
     assertThat(begin(1).id()).isEqualTo("id2");
   }
@@ -154,25 +155,25 @@ class LeaseholderTest {
   @Test
   void nextBlock_isAskedForAtHalf_andServesWhenTheFirstHasTooLittle() {
     lend(1, 50);
-    assertThat(holder.isLow(holder.take(RULES, 24))).isFalse();
-    assertThat(holder.isLow(holder.take(RULES, 1))).isTrue();
+    assertThat(holder.isLow(holder.take(RULES, LOSSES, 24))).isFalse();
+    assertThat(holder.isLow(holder.take(RULES, LOSSES, 1))).isTrue();
     lend(0, 50);
     assertThat(holder.isLow(24)).as("the next one is there").isFalse();
-    assertThat(holder.take(RULES, 20)).isEqualTo(4);
-    assertThat(holder.take(RULES, 10)).isEqualTo(Block.NOTHING);
+    assertThat(holder.take(RULES, LOSSES, 20)).isEqualTo(4);
+    assertThat(holder.take(RULES, LOSSES, 10)).isEqualTo(Block.NOTHING);
     assertThat(holder.takeNext(10)).isEqualTo(40);
-    holder.take(RULES, 20);
+    holder.take(RULES, LOSSES, 20);
     assertThat(begin(0).closing()).isEqualTo(new Leaseholder.Closing("id1", 4));
   }
 
   @Test
   void takeNext_moreThanAnyBlockHas_leavesBlocksAlone() {
     lend(1, 50);
-    holder.take(RULES, 25);
+    holder.take(RULES, LOSSES, 25);
     lend(0, 50);
     assertThat(holder.takeNext(51)).isEqualTo(Block.NOTHING);
-    assertThat(holder.begin(51)).isNull();
-    assertThat(holder.take(RULES, 1)).isEqualTo(23);
+    assertThat(holder.begin(51, LOSSES)).isNull();
+    assertThat(holder.take(RULES, LOSSES, 1)).isEqualTo(23);
     assertThat(holder.sweep()).isEmpty();
   }
 
@@ -181,13 +182,13 @@ class LeaseholderTest {
     lend(1, 50);
     for (int i = 1; i < 4; i++) {
       time.addAndGet(120 * MILLI);
-      holder.take(RULES, 1);
+      holder.take(RULES, LOSSES, 1);
       assertThat(holder.sweep()).isEmpty();
     }
     time.addAndGet(120 * MILLI);
-    holder.take(RULES, 1);
+    holder.take(RULES, LOSSES, 1);
     assertThat(holder.sweep()).containsExactly(new Leaseholder.Closing("id1", 45));
-    assertThat(holder.take(RULES, 1)).isEqualTo(Block.NOTHING);
+    assertThat(holder.take(RULES, LOSSES, 1)).isEqualTo(Block.NOTHING);
   }
 
   @Test
@@ -208,7 +209,7 @@ class LeaseholderTest {
     holder.sweep();
     assertThat(holder.leaveIfUnused()).isFalse();
     assertThat(holder.leaveIfUnused()).isTrue();
-    assertThat(holder.begin(1)).isNull();
+    assertThat(holder.begin(1, LOSSES)).isNull();
   }
 
   @Test
@@ -217,7 +218,7 @@ class LeaseholderTest {
     holder.follow(terms(1_000));
     assertThat(holder.sweep()).isEmpty();
     holder.follow(terms(2_000));
-    assertThat(holder.take(RULES, 1)).isEqualTo(Block.NOTHING);
+    assertThat(holder.take(RULES, LOSSES, 1)).isEqualTo(Block.NOTHING);
     assertThat(holder.sweep()).containsExactly(new Leaseholder.Closing("id1", 49));
   }
 
@@ -226,7 +227,7 @@ class LeaseholderTest {
     Leaseholder.Request request = begin(1);
     holder.follow(terms(2_000));
     holder.settle(request, lent(50));
-    assertThat(holder.take(RULES, 1)).isEqualTo(Block.NOTHING);
+    assertThat(holder.take(RULES, LOSSES, 1)).isEqualTo(Block.NOTHING);
     assertThat(holder.sweep()).containsExactly(new Leaseholder.Closing("id1", 49));
   }
 
@@ -235,7 +236,7 @@ class LeaseholderTest {
     Leaseholder.Request request = begin(1);
     assertThat(holder.leave()).isEmpty();
     holder.settle(request, lent(50));
-    assertThat(holder.take(RULES, 1)).isEqualTo(Block.NOTHING);
+    assertThat(holder.take(RULES, LOSSES, 1)).isEqualTo(Block.NOTHING);
     assertThat(holder.lastClosings()).containsExactly(new Leaseholder.Closing("id1", 49));
   }
 

@@ -17,12 +17,13 @@ final class RuleBookProbe implements AutoCloseable, RedisLink.Watcher {
     space = new KeySpace(prefix);
     link =
         new RedisLink(
-            new Connection(RedisAddress.parse(server.uri()), null),
+            new Connection(RedisAddress.parse(server.uri()), null, Duration.ofMillis(100)),
             Duration.ofMillis(MILLIS).toNanos(),
             new Counts(),
             this);
     book = new RuleBook(link, space.rules(), Rules.NONE, rules -> {});
     link.reconnect(MILLIS).join();
+    link.returned();
     sync();
   }
 
@@ -33,7 +34,7 @@ final class RuleBookProbe implements AutoCloseable, RedisLink.Watcher {
   /** What a pulse does. */
   void sync() {
     String[] keys = {space.nodes(), space.rules()};
-    link.probe(Script.PULSE, keys, new String[] {"probe", "5000000"})
+    link.probe(Script.PULSE, keys, new String[] {"probe", "5000000", "5000000", "stay"})
         .thenCompose(answer -> book.sync(Call.number(answer, 1), Call.number(answer, 3)))
         .orTimeout(MILLIS, TimeUnit.MILLISECONDS)
         .join();
