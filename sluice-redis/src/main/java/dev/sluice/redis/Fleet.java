@@ -441,9 +441,9 @@ final class Fleet implements AutoCloseable, RedisLink.Watcher {
     if (closed.compareAndSet(false, true)) {
       timer.shutdown();
       if (link.isAvailable()) {
-        // Fails no later than the time-out; then it is forgotten in time.
+        // If it is not heard, it is forgotten in time.
         CompletableFuture<Boolean> left = pulse("leave").handle((answer, failure) -> true);
-        left.join();
+        left.completeOnTimeout(false, PROBE_MILLIS, TimeUnit.MILLISECONDS).join();
       }
       link.close();
     }
