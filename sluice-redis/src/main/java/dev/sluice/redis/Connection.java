@@ -43,6 +43,7 @@ final class Connection implements AutoCloseable {
   private static final long SHUTDOWN_SECONDS = 5;
 
   private final ClientResources resources;
+  private final boolean cluster;
   private final Supplier<CompletableFuture<Wire>> connector;
   private final Runnable shutdown;
 
@@ -76,7 +77,8 @@ final class Connection implements AutoCloseable {
             .reconnectDelay(Delay.constant(RECONNECT_DELAY))
             .nettyCustomizer(new OneFlushForMany())
             .build();
-    if (address.cluster()) {
+    cluster = address.cluster();
+    if (cluster) {
       RedisClusterClient client = RedisClusterClient.create(resources, address.uris());
       client.setOptions(clusterOptions(trust));
       connector =
@@ -129,6 +131,11 @@ final class Connection implements AutoCloseable {
         .topologyRefreshOptions(
             ClusterTopologyRefreshOptions.builder().enablePeriodicRefresh(TOPOLOGY_PERIOD).build())
         .build();
+  }
+
+  /** Whether it leads to several servers, each of which may fail alone. */
+  boolean isCluster() {
+    return cluster;
   }
 
   /** A new connection; fails if there is none within about a second. */

@@ -46,6 +46,9 @@ final class Fleet implements AutoCloseable, RedisLink.Watcher {
   /** How many charges are sent at a time: Redis does them well within the time-out. */
   private static final int CHARGES_AT_ONCE = 256;
 
+  /** A part of a cluster is back when nothing has failed for so long. */
+  private static final long PART_CALM_NANOS = TimeUnit.SECONDS.toNanos(2);
+
   /** By then the other nodes have found that Redis is back, or their try to connect has ended. */
   private static final long SETTLE_MILLIS = 1_500;
 
@@ -81,6 +84,11 @@ final class Fleet implements AutoCloseable, RedisLink.Watcher {
 
   /** Whether somebody was told of an outage, and not yet of its end. */
   private volatile boolean outage;
+
+  /** Whether only a part of a cluster does not answer. */
+  private volatile boolean inPart;
+
+  private volatile long failedNanos;
 
   private volatile long lostNanos = System.nanoTime();
   private volatile long refusedNanos = System.nanoTime() - MIN_STALE_NANOS;
@@ -241,6 +249,9 @@ final class Fleet implements AutoCloseable, RedisLink.Watcher {
       answeredNanos = now;
       link.drop();
     }
+    if (failure != null && connected && cluster && !RedisLink.isRefusal(failure)) {
+      link.lose(String.valueOf(RedisLink.rootOf(failure)));
+    }
     if (link.isAvailable() || (failure != null && !connected)) {
       settled.countDown();
     }
@@ -281,12 +292,13 @@ final class Fleet implements AutoCloseable, RedisLink.Watcher {
               return book.sync(Call.number(answer, 1), Call.number(answer, 3));
             })
         .thenCompose(synced -> link.isAvailable() ? CompletableFuture.allOf() : link.load())
-        .thenComposeAsync(loaded -> chargeAgain(), timer)
+        // Where one part of a cluster does not answer the others go on.
         .thenComposeAsync(
-            charged -> link.isAvailable() ? CompletableFuture.allOf() : settleUp(), timer)
+            loaded -> cluster ? chargeAgain().exceptionally(lost -> null) : chargeAgain(), timer)
+        .thenComposeAsync(charged -> mayComeBack() ? settleUp() : CompletableFuture.allOf(), timer)
         .thenRunAsync(
             () -> {
-              if (!link.isAvailable()) {
+              if (mayComeBack()) {
                 comeBack();
               }
             },
@@ -297,6 +309,11 @@ final class Fleet implements AutoCloseable, RedisLink.Watcher {
     String[] keys = {space.nodes(), space.rules()};
     String[] arguments = {node, Long.toString(DEAD_MICROS), Long.toString(FORGOTTEN_MICROS), what};
     return link.probe(Script.PULSE, keys, arguments);
+  }
+
+  /** Redis answers; if only a part of it was lost, that has not failed for a while. */
+  private boolean mayComeBack() {
+    return !link.isAvailable() || (inPart && System.nanoTime() - failedNanos > PART_CALM_NANOS);
   }
 
   /** Sends what Redis did not confirm once more, the oldest first. */
@@ -340,7 +357,7 @@ final class Fleet implements AutoCloseable, RedisLink.Watcher {
     if (local == null) {
       return;
     }
-    @Nullable Shares next = outage && local.nodes() > 1 ? local.gate() : null;
+    @Nullable Shares next = outage && !inPart && local.nodes() > 1 ? local.gate() : null;
     local.close(
         charges -> {
           // Redis does what comes over one connection in order, so these come first.
@@ -352,6 +369,7 @@ final class Fleet implements AutoCloseable, RedisLink.Watcher {
             tell(returned(local.totals()));
           }
           outage = false;
+          inPart = false;
           gate = next;
           shares = null;
           link.returned();
@@ -419,11 +437,39 @@ final class Fleet implements AutoCloseable, RedisLink.Watcher {
     counts.outages.increment();
     outage = true;
     gate = null;
-    Shares next = new Shares(nodes, book.rules(), this::serverNanos);
-    shares = next;
-    next.follow(book.rules()); // if they have just changed
+    inPart = false;
+    beginShares();
     tell(new LimitsEvent.Lost(cause, nodes));
     timer.execute(this::beatNow);
+  }
+
+  private void beginShares() {
+    if (shares == null) {
+      Shares next = new Shares(nodes, book.rules(), this::serverNanos);
+      shares = next;
+      next.follow(book.rules()); // if they have just changed
+    }
+  }
+
+  @Override
+  public void failed(String cause) {
+    failedNanos = System.nanoTime();
+    if (shares == null) {
+      timer.execute(() -> link.whileAvailable(() -> loseInPart(cause)));
+    }
+  }
+
+  /** What Redis does not answer is decided by shares, the rest goes on. */
+  private void loseInPart(String cause) {
+    if (shares == null) {
+      lostNanos = System.nanoTime();
+      counts.outages.increment();
+      outage = true;
+      inPart = true;
+      gate = null;
+      beginShares();
+      tell(new LimitsEvent.Lost("a part of the cluster: " + cause, nodes));
+    }
   }
 
   @Override

@@ -45,9 +45,13 @@ final class RedisLink implements AutoCloseable {
     void lost(String cause);
 
     void refused(String error);
+
+    /** One part of a cluster did not answer; the others may. */
+    void failed(String cause);
   }
 
   private final Connection connection;
+  private final boolean inParts;
   private final long timeoutNanos;
   private final Watcher watcher;
   private final Counts counts;
@@ -65,6 +69,7 @@ final class RedisLink implements AutoCloseable {
 
   RedisLink(Connection connection, long timeoutNanos, Counts counts, Watcher watcher) {
     this.connection = connection;
+    this.inParts = connection.isCluster();
     this.timeoutNanos = timeoutNanos;
     this.counts = counts;
     this.watcher = watcher;
@@ -212,6 +217,8 @@ final class RedisLink implements AutoCloseable {
     String text = String.valueOf(cause);
     if (cause instanceof RedisCommandExecutionException refusal && !isAway(refusal)) {
       watcher.refused(String.valueOf(refusal.getMessage()));
+    } else if (inParts) {
+      watcher.failed(text);
     } else {
       lose(text);
     }
@@ -242,7 +249,9 @@ final class RedisLink implements AutoCloseable {
     if (call.completeExceptionally(
         new LimitsUnavailableException("Redis did not answer in time", null))) {
       counts.timeouts.increment();
-      if (!isOverrun() && lateInARow.incrementAndGet() >= LATE_IN_A_ROW) {
+      if (inParts) {
+        watcher.failed("no answer within the time-out");
+      } else if (!isOverrun() && lateInARow.incrementAndGet() >= LATE_IN_A_ROW) {
         lose("no answer within the time-out");
       }
     }
@@ -254,7 +263,15 @@ final class RedisLink implements AutoCloseable {
         && System.nanoTime() - answeredNanos < timeoutNanos / 2;
   }
 
-  private void lose(String cause) {
+  /** Runs it unless the breaker is open, and not while it opens. */
+  synchronized void whileAvailable(Runnable work) {
+    if (available) {
+      work.run();
+    }
+  }
+
+  /** Opens the breaker. */
+  void lose(String cause) {
     synchronized (this) {
       if (!available) {
         return;

@@ -6,9 +6,12 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import dev.sluice.Limit;
 import dev.sluice.ThrottleDecision;
 import dev.sluice.testkit.RedisCluster;
+import dev.sluice.testkit.RedisServer;
 import java.time.Duration;
 import java.util.List;
+import java.util.function.IntPredicate;
 import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
@@ -125,5 +128,54 @@ final class ClusterLimitsTest {
       Waiting.until(
           "Redis", Duration.ofSeconds(10), () -> node.take().judge() == FleetNode.Judge.REDIS);
     }
+  }
+
+  @Test
+  void node_isDead_theOthersGoOn() {
+    for (int i = 0; i < 3; i++) {
+      cluster.node(i).command("CONFIG", "SET", "cluster-require-full-coverage", "no");
+    }
+    int fleetPort = cluster.nodeOf("part:1:{fleet}:nodes").port();
+    try (SharedLimits node = SharedLimits.builder().url(url()).prefix("part:").open()) {
+      SharedThrottle.Blocking throttle = node.throttle().blocking();
+      throttle.setTemplate("key:*", 1_000, 1_000);
+      String dead = keyWhere(port -> port != fleetPort);
+      int deadPort = cluster.nodeOf("part:1:k:" + dead).port();
+      String alive = keyWhere(port -> port != deadPort);
+      assertThat(throttle.tryConsume(dead)).isTrue();
+      RedisServer victim = cluster.nodeOf("part:1:k:" + dead);
+      victim.pause();
+      try {
+        Waiting.until(
+            "a grant by share", Duration.ofSeconds(10), () -> grantedByShare(node, throttle, dead));
+        long outages = node.status().outages();
+        long local = node.status().local();
+        for (int i = 0; i < 200; i++) {
+          assertThat(throttle.tryConsume(alive)).isTrue();
+        }
+        assertThat(node.status().local()).as("others are decided in Redis").isEqualTo(local);
+        assertThat(node.status().available()).isTrue();
+        assertThat(node.status().outages()).isEqualTo(outages).isEqualTo(1);
+      } finally {
+        victim.resume();
+      }
+      Waiting.until(
+          "the return", Duration.ofSeconds(20), () -> !grantedByShare(node, throttle, dead));
+      assertThat(node.status().outages()).isEqualTo(1);
+    }
+  }
+
+  private static boolean grantedByShare(
+      SharedLimits node, SharedThrottle.Blocking throttle, String key) {
+    long before = node.status().local();
+    return throttle.tryConsume(key) && node.status().local() > before;
+  }
+
+  private String keyWhere(IntPredicate port) {
+    return IntStream.range(0, 1_000)
+        .mapToObj(i -> "key:" + i)
+        .filter(key -> port.test(cluster.nodeOf("part:1:k:" + key).port()))
+        .findFirst()
+        .orElseThrow();
   }
 }

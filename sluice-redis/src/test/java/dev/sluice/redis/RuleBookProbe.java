@@ -50,6 +50,9 @@ final class RuleBookProbe implements AutoCloseable, RedisLink.Watcher {
   }
 
   @Override
+  public void failed(String cause) {}
+
+  @Override
   public void refused(String error) {
     throw new IllegalStateException(error);
   }
