@@ -141,7 +141,17 @@ final class RedisBucket implements SharedBucket {
     if (Costs.requireTokens(tokens) == 0) {
       return Answers.now(true);
     }
-    return waiting.enter(tokens, maxWait);
+    if (tokens > limit().capacity()) {
+      return Answers.now(false);
+    }
+    return waiting.size() == 0 && leased(tokens) >= 0
+        ? Answers.now(true)
+        : waiting.enter(tokens, maxWait);
+  }
+
+  /** How many wait here. */
+  int waiting() {
+    return waiting.size();
   }
 
   @Override
@@ -160,12 +170,12 @@ final class RedisBucket implements SharedBucket {
   public CompletableFuture<Void> replenish(long tokens) {
     return decider
         .adjust("give", Costs.requireTokens(tokens), place, quota())
-        .thenAccept(level -> {});
+        .thenAccept(level -> waiting.wake());
   }
 
   @Override
   public CompletableFuture<Void> reset() {
-    return decider.adjust("fill", 0, place, quota()).thenAccept(level -> {});
+    return decider.adjust("fill", 0, place, quota()).thenAccept(level -> waiting.wake());
   }
 
   @Override
@@ -175,6 +185,7 @@ final class RedisBucket implements SharedBucket {
     return fleet
         .book()
         .put(Rules.fieldOfBucket(name), LimitText.write(limit))
-        .thenCompose(changed -> decider.move(place, from, to));
+        .thenCompose(changed -> decider.move(place, from, to))
+        .thenRun(waiting::wake);
   }
 }

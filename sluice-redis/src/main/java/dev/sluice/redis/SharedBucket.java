@@ -79,13 +79,18 @@ public sealed interface SharedBucket permits MemoryBucket, RedisBucket {
    * Takes {@code tokens} as soon as they are there, if that is before {@code maxWait} is over.
    *
    * <p>Those who wait for this object are served first come, first served, and ask Redis one at a
-   * time; between nodes there is no order, and {@code tryConsume} may overtake. Cancelling the
-   * future leaves the line. If it is cancelled, or its time is over, just as the tokens are
-   * granted, they are refunded.
+   * time; between nodes there is no order, and {@code tryConsume} may overtake. Tokens that come
+   * through this object are noticed at once, those that come through another within about a second.
+   * Cancelling the future leaves the line. If it is cancelled, or its time is over, just as the
+   * tokens are granted, they are refunded.
+   *
+   * <p>Nobody waits in Redis for a limit that time does not refill ({@link Limit.Manual}): if the
+   * tokens are not there, the answer is false, even if a replenishment should come later.
    *
    * @param tokens how many
    * @param maxWait the longest wait, not negative
-   * @return whether they were taken; false at once if they can never be
+   * @return whether they were taken; false at once if they are more than the capacity; fails with
+   *     {@link java.util.concurrent.RejectedExecutionException} if 10,000 wait already in Redis
    * @throws IllegalArgumentException if an argument is negative
    */
   CompletableFuture<Boolean> consume(long tokens, Duration maxWait);

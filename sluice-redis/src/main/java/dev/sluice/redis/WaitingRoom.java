@@ -2,85 +2,222 @@ package dev.sluice.redis;
 
 import dev.sluice.Decision;
 import java.time.Duration;
+import java.util.LinkedHashSet;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.Executor;
 import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.ScheduledFuture;
+import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicInteger;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Those of this node who wait for one bucket.
  *
- * <p>Only the first of them asks, when its retry-after is over: so nobody is overtaken here, and
- * many who wait cost no more calls than one.
+ * <p>Only the first of them asks, when its retry-after is over or tokens may have come otherwise:
+ * so nobody is overtaken here, and many who wait cost no more calls than one.
  */
 final class WaitingRoom {
+  /*
+   * State. With nobody in line nothing goes on. Otherwise either somebody is being asked for, from
+   * the call until its answer has been dealt with (`asking`), or the room sleeps until the alarm.
+   * Who is asked for may leave meanwhile; what is granted to it then is refunded.
+   *
+   * Steps. Every answer is dealt with in a task of its own, so those who are answered at once do not
+   * pile up on the stack, however many they are.
+   *
+   * Concurrency. The lock of this guards the state. Redis is asked and futures complete outside it.
+   */
+
   /** As many as wait at a bucket in memory. */
   private static final int MAX_WAITING = 10_000;
 
-  private final SharedBucket bucket;
-  private final AtomicInteger waiting = new AtomicInteger();
+  /** Another node may replenish, and nobody tells this one. */
+  private static final long LONGEST_SLEEP_NANOS = TimeUnit.SECONDS.toNanos(1);
 
-  /** Guarded by this: completes when all who came so far have left. */
-  private CompletableFuture<Void> empty = CompletableFuture.allOf();
+  private static final long IDLE_SECONDS = 10;
+
+  private static final ScheduledThreadPoolExecutor WORKERS = workers();
+
+  private final SharedBucket bucket;
+
+  // Guarded by this.
+  private final Set<Turn> line = new LinkedHashSet<>();
+  private boolean asking;
+
+  /** Whether the answer that is awaited may be out of date. */
+  private boolean woken;
+
+  private @Nullable ScheduledFuture<?> alarm;
+
+  /** The place of one who waits. */
+  private final class Turn extends CompletableFuture<Boolean> {
+    final long tokens;
+
+    Turn(long tokens) {
+      this.tokens = tokens;
+    }
+
+    /** Leaves before those who are told of it run: they may come back. */
+    @Override
+    public boolean cancel(boolean mayInterruptIfRunning) {
+      leave(this);
+      return super.cancel(mayInterruptIfRunning);
+    }
+
+    void expire() {
+      leave(this);
+      complete(false);
+    }
+  }
 
   WaitingRoom(SharedBucket bucket) {
     this.bucket = bucket;
   }
 
+  /** At least two: one that a dependent holds up does not hold up all. */
+  private static ScheduledThreadPoolExecutor workers() {
+    int threads = Math.max(2, Runtime.getRuntime().availableProcessors());
+    ScheduledThreadPoolExecutor workers =
+        new ScheduledThreadPoolExecutor(threads, WaitingRoom::thread);
+    workers.setRemoveOnCancelPolicy(true);
+    workers.setKeepAliveTime(IDLE_SECONDS, TimeUnit.SECONDS);
+    workers.allowCoreThreadTimeOut(true);
+    return workers;
+  }
+
+  private static Thread thread(Runnable work) {
+    Thread thread = new Thread(work, "sluice-waiting");
+    thread.setDaemon(true);
+    return thread;
+  }
+
+  /** How many wait. */
+  synchronized int size() {
+    return line.size();
+  }
+
   /** Whether the tokens were taken in time. */
   @SuppressWarnings("FutureReturnValueIgnored") // what it leads to is the turn
   CompletableFuture<Boolean> enter(long tokens, Duration maxWait) {
-    if (waiting.incrementAndGet() > MAX_WAITING) {
-      waiting.decrementAndGet();
+    long maxWaitNanos = TimeUnit.NANOSECONDS.convert(maxWait);
+    Turn turn = new Turn(tokens);
+    if (!join(turn)) {
       return CompletableFuture.failedFuture(
           new RejectedExecutionException("at most " + MAX_WAITING + " callers may wait"));
     }
-    CompletableFuture<Boolean> turn =
-        new CompletableFuture<Boolean>()
-            .completeOnTimeout(false, maxWait.toNanos(), TimeUnit.NANOSECONDS);
-    CompletableFuture<Void> before;
-    synchronized (this) {
-      before = empty;
-      empty = CompletableFuture.allOf(before, turn.handle((taken, failure) -> leave()));
+    ScheduledFuture<?> deadline =
+        WORKERS.schedule(turn::expire, maxWaitNanos, TimeUnit.NANOSECONDS);
+    turn.whenComplete(
+        (taken, failure) -> {
+          deadline.cancel(false);
+          leave(turn);
+        });
+    if (isFirst(turn)) {
+      wake();
     }
-    before.thenRun(() -> ask(turn, tokens));
     return turn;
   }
 
-  private boolean leave() {
-    waiting.decrementAndGet();
-    return true;
+  private synchronized boolean join(Turn turn) {
+    return line.size() < MAX_WAITING && line.add(turn);
   }
 
-  @SuppressWarnings("FutureReturnValueIgnored") // what it leads to is the turn
-  private void ask(CompletableFuture<Boolean> turn, long tokens) {
-    if (!turn.isDone()) {
-      bucket
-          .decide(tokens)
-          .whenComplete(
-              (decision, failure) -> {
-                if (failure != null) {
-                  turn.completeExceptionally(failure);
-                } else {
-                  decided(turn, tokens, decision);
-                }
-              });
+  private synchronized boolean isFirst(Turn turn) {
+    return !line.isEmpty() && line.iterator().next() == turn;
+  }
+
+  private void leave(Turn turn) {
+    boolean first;
+    synchronized (this) {
+      first = isFirst(turn);
+      line.remove(turn);
+    }
+    if (first) {
+      wake();
     }
   }
 
-  @SuppressWarnings("FutureReturnValueIgnored") // in an outage the tokens stay charged
-  private void decided(CompletableFuture<Boolean> turn, long tokens, Decision decision) {
-    if (decision.isGranted()) {
-      if (!turn.complete(true)) {
-        bucket.refund(tokens); // whose turn it was has just left
+  /** Asks for the first in line without waiting longer: there may be tokens. */
+  void wake() {
+    if (begin()) {
+      ask();
+    }
+  }
+
+  private synchronized boolean begin() {
+    if (asking) {
+      woken = true;
+      return false;
+    }
+    if (alarm != null) {
+      alarm.cancel(false);
+      alarm = null;
+    }
+    asking = !line.isEmpty();
+    return asking;
+  }
+
+  @SuppressWarnings("FutureReturnValueIgnored") // what it leads to is the turn
+  private void ask() {
+    @Nullable Turn turn = next();
+    if (turn != null) {
+      decide(turn)
+          .whenCompleteAsync((decision, failure) -> settle(turn, decision, failure), WORKERS);
+    }
+  }
+
+  private synchronized @Nullable Turn next() {
+    woken = false;
+    if (line.isEmpty()) {
+      asking = false;
+      return null;
+    }
+    return line.iterator().next();
+  }
+
+  private CompletableFuture<Decision> decide(Turn turn) {
+    try {
+      return bucket.decide(turn.tokens);
+    } catch (RuntimeException failure) {
+      return CompletableFuture.failedFuture(failure);
+    }
+  }
+
+  private void settle(Turn turn, @Nullable Decision decision, @Nullable Throwable failure) {
+    if (decision instanceof Decision.Denied denied) {
+      if (sleeps(turn, denied.retryAfterNanos())) {
+        return;
       }
-    } else if (decision instanceof Decision.Denied denied) {
-      Executor later =
-          CompletableFuture.delayedExecutor(denied.retryAfterNanos(), TimeUnit.NANOSECONDS);
-      later.execute(() -> ask(turn, tokens));
     } else {
+      end(turn, decision, failure);
+    }
+    ask();
+  }
+
+  /** False if there is reason to ask again at once: somebody else is first, or tokens came. */
+  private synchronized boolean sleeps(Turn turn, long retryAfterNanos) {
+    if (woken || !isFirst(turn)) {
+      return false;
+    }
+    asking = false;
+    long sleepNanos = Math.min(retryAfterNanos, LONGEST_SLEEP_NANOS);
+    alarm = WORKERS.schedule(this::wake, sleepNanos, TimeUnit.NANOSECONDS);
+    return true;
+  }
+
+  @SuppressWarnings("FutureReturnValueIgnored") // in an outage the tokens stay charged
+  private void end(Turn turn, @Nullable Decision decision, @Nullable Throwable failure) {
+    synchronized (this) {
+      line.remove(turn);
+    }
+    if (decision == null) {
+      turn.completeExceptionally(
+          failure == null ? new IllegalStateException("no decision") : failure);
+    } else if (!decision.isGranted()) {
       turn.complete(false);
+    } else if (!turn.complete(true)) {
+      bucket.refund(turn.tokens); // whose turn it was has just left
     }
   }
 }

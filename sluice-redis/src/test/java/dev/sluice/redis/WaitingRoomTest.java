@@ -7,12 +7,19 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import dev.sluice.Limit;
 import dev.sluice.testkit.RedisServer;
 import java.time.Duration;
+import java.time.temporal.ChronoUnit;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.BiConsumer;
+import java.util.function.Consumer;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -21,7 +28,15 @@ import org.junit.jupiter.params.provider.ValueSource;
 @Timeout(60)
 class WaitingRoomTest {
   private static final Duration LONG = Duration.ofSeconds(30);
+  private static final Duration FOREVER = ChronoUnit.FOREVER.getDuration();
+
+  /** Well before the first in line asks again by itself. */
+  private static final Duration AT_ONCE = Duration.ofMillis(600);
+
+  private static final int MOST = 10_000;
   private static final Limit TWO_FAST = new Limit.Balanced(2, 50, Duration.ofSeconds(1));
+  private static final Limit TEN_SLOW = new Limit.Balanced(10, 1, Duration.ofHours(1));
+  private static final AtomicInteger NAMES = new AtomicInteger();
   private static RedisServer redis;
 
   @BeforeAll
@@ -35,7 +50,246 @@ class WaitingRoomTest {
   }
 
   private static SharedLimits open(boolean inRedis) {
-    return inRedis ? SharedLimits.connect(redis.uri()) : SharedLimits.inMemory();
+    return inRedis ? patient(redis) : SharedLimits.inMemory();
+  }
+
+  /** With time enough for a busy machine, and for a server that is paused for a while. */
+  private static SharedLimits patient(RedisServer server) {
+    return SharedLimits.builder().url(server.uri()).timeout(LONG).open();
+  }
+
+  private static SharedBucket slow(SharedLimits limits) {
+    return limits.bucket("slow" + NAMES.incrementAndGet(), TEN_SLOW);
+  }
+
+  private static List<CompletableFuture<Boolean>> enter(SharedBucket bucket, int count) {
+    List<CompletableFuture<Boolean>> turns = new ArrayList<>(count);
+    for (int i = 0; i < count; i++) {
+      turns.add(bucket.consume(1, LONG));
+    }
+    return turns;
+  }
+
+  private static void assertAllServed(List<CompletableFuture<Boolean>> turns) {
+    CompletableFuture<Void> all = CompletableFuture.allOf(turns.toArray(CompletableFuture[]::new));
+    assertThat(all).succeedsWithin(LONG);
+    assertThat(turns).allMatch(CompletableFuture::join);
+  }
+
+  /** Waits until the first in line has been denied; what it asks in memory is answered at once. */
+  private static CompletableFuture<Boolean> denied(
+      SharedLimits limits, SharedBucket bucket, long tokens, Duration maxWait) {
+    long before = limits.status().exact();
+    CompletableFuture<Boolean> turn = bucket.consume(tokens, maxWait);
+    if (bucket instanceof RedisBucket) {
+      Waiting.until("the denial", LONG, () -> limits.status().exact() > before);
+    }
+    assertThat(turn).isNotDone();
+    return turn;
+  }
+
+  /** At least one try of three is that quick: any of them may be held up by the machine. */
+  private static void assertAtOnce(SharedLimits limits, Consumer<SharedBucket> scene) {
+    Duration fastest = LONG;
+    for (int i = 0; i < 3 && fastest.compareTo(AT_ONCE) >= 0; i++) {
+      SharedBucket bucket = slow(limits);
+      bucket.blocking().tryConsume(5);
+      long start = System.nanoTime();
+      scene.accept(bucket);
+      Duration took = Duration.ofNanos(System.nanoTime() - start);
+      fastest = took.compareTo(fastest) < 0 ? took : fastest;
+    }
+    assertThat(fastest).isLessThan(AT_ONCE);
+  }
+
+  @Test
+  void consume_ofBlocks_servesAllWhoWait() {
+    try (RedisServer server = RedisServer.start();
+        SharedLimits limits = patient(server)) {
+      SharedBucket bucket =
+          limits.bucket(
+              "leased", new Limit.Rate(20_000, 100_000), LimiterOptions.defaults().leased());
+      server.pause();
+      List<CompletableFuture<Boolean>> turns = enter(bucket, 9_000);
+      assertThat(((RedisBucket) bucket).waiting()).isEqualTo(9_000);
+      server.resume();
+      assertAllServed(turns);
+      assertThat(limits.status().leased()).isPositive();
+      assertThat(((RedisBucket) bucket).waiting()).isZero();
+    }
+  }
+
+  @Test
+  void consume_whenRedisDies_servesAllUnderOpen() {
+    try (RedisServer server = RedisServer.start();
+        SharedLimits limits = patient(server)) {
+      SharedBucket bucket =
+          limits.bucket("open", TEN_SLOW, LimiterOptions.defaults().onOutage(OutagePolicy.OPEN));
+      assertThat(bucket.blocking().tryConsume(10)).isTrue();
+      CompletableFuture<Boolean> head = denied(limits, bucket, 1, LONG);
+      List<CompletableFuture<Boolean>> turns = enter(bucket, 5_000);
+      assertThat(turns).noneMatch(CompletableFuture::isDone);
+      server.kill();
+      assertThat(head).succeedsWithin(LONG).isEqualTo(true);
+      assertAllServed(turns);
+    }
+  }
+
+  /** How tokens come otherwise than by time. */
+  private enum Source {
+    REPLENISH(SharedBucket.Blocking::replenish),
+    REFUND(SharedBucket.Blocking::refund),
+    RESET((bucket, tokens) -> bucket.reset()),
+    RECONFIGURE(
+        (bucket, tokens) ->
+            bucket.reconfigure(new Limit.Balanced(100, 1_000_000, Duration.ofSeconds(1))));
+
+    private final BiConsumer<SharedBucket.Blocking, Long> give;
+
+    Source(BiConsumer<SharedBucket.Blocking, Long> give) {
+      this.give = give;
+    }
+  }
+
+  @ParameterizedTest
+  @ValueSource(booleans = {false, true})
+  void tokensThatAreGiven_wakeTheFirst(boolean inRedis) {
+    try (SharedLimits limits = open(inRedis)) {
+      for (Source source : Source.values()) {
+        assertAtOnce(
+            limits,
+            bucket -> {
+              CompletableFuture<Boolean> first = denied(limits, bucket, 8, FOREVER);
+              source.give.accept(bucket.blocking(), 3L);
+              assertThat(first).as("%s", source).succeedsWithin(LONG).isEqualTo(true);
+            });
+      }
+    }
+  }
+
+  @Test
+  void tokensOfAnotherNode_areNoticed() {
+    try (SharedLimits limits = open(true);
+        SharedLimits other = open(true)) {
+      SharedBucket bucket = slow(limits);
+      bucket.blocking().tryConsume(10);
+      CompletableFuture<Boolean> first = denied(limits, bucket, 1, LONG);
+      other.bucket(bucket.name(), TEN_SLOW).blocking().replenish(1);
+      assertThat(first).succeedsWithin(Duration.ofSeconds(10)).isEqualTo(true);
+    }
+  }
+
+  @ParameterizedTest
+  @ValueSource(booleans = {false, true})
+  void cancelledFirst_letsTheNextGoAtOnce(boolean inRedis) {
+    try (SharedLimits limits = open(inRedis)) {
+      assertAtOnce(
+          limits,
+          bucket -> {
+            CompletableFuture<Boolean> first = denied(limits, bucket, 8, FOREVER);
+            CompletableFuture<Boolean> next = bucket.consume(5, FOREVER);
+            assertThat(first.cancel(true)).isTrue();
+            assertThat(next).succeedsWithin(LONG).isEqualTo(true);
+          });
+    }
+  }
+
+  @Test
+  void lateFirst_letsTheNextGoAtOnce() {
+    try (SharedLimits limits = open(true)) {
+      assertAtOnce(
+          limits,
+          bucket -> {
+            CompletableFuture<Boolean> first = denied(limits, bucket, 8, Duration.ofMillis(100));
+            CompletableFuture<Boolean> next = bucket.consume(5, FOREVER);
+            assertThat(first).succeedsWithin(LONG).isEqualTo(false);
+            assertThat(next).succeedsWithin(LONG).isEqualTo(true);
+          });
+    }
+  }
+
+  @Test
+  void cancelledWaiters_areForgotten() {
+    try (SharedLimits limits = open(true)) {
+      RedisBucket bucket = (RedisBucket) slow(limits);
+      bucket.blocking().tryConsume(10);
+      CompletableFuture<Boolean> first = denied(limits, bucket, 1, FOREVER);
+      long asked = limits.status().exact();
+      for (int i = 0; i < 200_000; i++) {
+        assertThat(bucket.consume(1, FOREVER).cancel(true)).isTrue();
+      }
+      assertThat(bucket.waiting()).isEqualTo(1);
+      assertThat(limits.status().exact()).isLessThan(asked + 100);
+      List<CompletableFuture<Boolean>> turns = enter(bucket, MOST - 1);
+      assertThat(turns).noneMatch(CompletableFuture::isDone);
+      assertThat(bucket.consume(1, LONG))
+          .failsWithin(LONG)
+          .withThrowableThat()
+          .withCauseInstanceOf(RejectedExecutionException.class);
+      // Who leaves may come back at once.
+      CompletableFuture<CompletableFuture<Boolean>> back =
+          turns.get(7).handle((taken, left) -> bucket.consume(1, LONG));
+      turns.get(7).cancel(true);
+      assertThat(back.join()).isNotDone();
+      assertThat(bucket.waiting()).isEqualTo(MOST);
+      assertThat(first.cancel(true)).isTrue();
+      assertThat(bucket.waiting()).isEqualTo(MOST - 1);
+    }
+  }
+
+  @ParameterizedTest
+  @ValueSource(booleans = {false, true})
+  void consume_forEver_waits(boolean inRedis) throws InterruptedException {
+    try (SharedLimits limits = open(inRedis)) {
+      SharedBucket bucket = limits.bucket("forever", TWO_FAST);
+      for (int i = 0; i < 5; i++) {
+        assertThat(bucket.blocking().consume(1, FOREVER)).isTrue();
+      }
+    }
+  }
+
+  @Test
+  void grantForOneWhoLeft_isRefunded() throws Exception {
+    try (RedisServer server = RedisServer.start();
+        SharedLimits limits = patient(server)) {
+      SharedBucket bucket = limits.bucket("left", new Limit.Manual(5));
+      assertThat(bucket.blocking().available()).isEqualTo(5);
+      server.pause();
+      CompletableFuture<Boolean> gone = bucket.consume(3, LONG);
+      CompletableFuture<Boolean> late = bucket.consume(3, Duration.ofMillis(20));
+      assertThat(late.get(LONG.toSeconds(), TimeUnit.SECONDS)).isFalse();
+      assertThat(gone.cancel(true)).isTrue();
+      server.resume();
+      Waiting.until("the refund", LONG, () -> limits.status().exact() == 1);
+      Waiting.until("all tokens", LONG, () -> bucket.blocking().available() == 5);
+    }
+  }
+
+  @Test
+  void consume_ofWhatTimeDoesNotBring_isRefusedAtOnce() {
+    try (SharedLimits limits = open(true)) {
+      SharedBucket bucket = slow(limits);
+      bucket.blocking().tryConsume(10);
+      CompletableFuture<Boolean> first = denied(limits, bucket, 1, FOREVER);
+      assertThat(bucket.consume(11, FOREVER)).isCompletedWithValue(false);
+      assertThat(first).isNotDone();
+      SharedBucket manual = limits.bucket("manual", new Limit.Manual(2));
+      assertThat(manual.consume(2, FOREVER)).succeedsWithin(LONG).isEqualTo(true);
+      assertThat(manual.consume(1, FOREVER)).succeedsWithin(LONG).isEqualTo(false);
+    }
+  }
+
+  @Test
+  void consume_thatIsRefused_countsNobody() {
+    try (SharedLimits limits = open(true)) {
+      RedisBucket bucket = (RedisBucket) slow(limits);
+      for (int i = 0; i < MOST + 1; i++) {
+        assertThatIllegalArgumentException().isThrownBy(() -> bucket.consume(-1, LONG));
+        assertThatIllegalArgumentException().isThrownBy(() -> bucket.consume(1, FOREVER.negated()));
+      }
+      assertThat(bucket.waiting()).isZero();
+      assertThat(bucket.consume(1, LONG)).succeedsWithin(LONG).isEqualTo(true);
+    }
   }
 
   @ParameterizedTest
