@@ -15,7 +15,6 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
-import java.util.function.BiConsumer;
 import java.util.function.Consumer;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
@@ -137,17 +136,19 @@ class WaitingRoomTest {
 
   /** How tokens come otherwise than by time. */
   private enum Source {
-    REPLENISH(SharedBucket.Blocking::replenish),
-    REFUND(SharedBucket.Blocking::refund),
-    RESET((bucket, tokens) -> bucket.reset()),
-    RECONFIGURE(
-        (bucket, tokens) ->
-            bucket.reconfigure(new Limit.Balanced(100, 1_000_000, Duration.ofSeconds(1))));
+    REPLENISH,
+    REFUND,
+    RESET,
+    RECONFIGURE;
 
-    private final BiConsumer<SharedBucket.Blocking, Long> give;
-
-    Source(BiConsumer<SharedBucket.Blocking, Long> give) {
-      this.give = give;
+    void give(SharedBucket.Blocking bucket) {
+      switch (this) {
+        case REPLENISH -> bucket.replenish(3);
+        case REFUND -> bucket.refund(3);
+        case RESET -> bucket.reset();
+        case RECONFIGURE ->
+            bucket.reconfigure(new Limit.Balanced(100, 1_000_000, Duration.ofSeconds(1)));
+      }
     }
   }
 
@@ -160,7 +161,7 @@ class WaitingRoomTest {
             limits,
             bucket -> {
               CompletableFuture<Boolean> first = denied(limits, bucket, 8, FOREVER);
-              source.give.accept(bucket.blocking(), 3L);
+              source.give(bucket.blocking());
               assertThat(first).as("%s", source).succeedsWithin(LONG).isEqualTo(true);
             });
       }
@@ -244,10 +245,10 @@ class WaitingRoomTest {
           .withThrowableThat()
           .withCauseInstanceOf(RejectedExecutionException.class);
       // Who leaves may come back at once.
-      CompletableFuture<CompletableFuture<Boolean>> back =
-          turns.get(7).handle((taken, left) -> bucket.consume(1, LONG));
+      CompletableFuture<Boolean> back =
+          turns.get(7).exceptionallyCompose(left -> bucket.consume(1, LONG));
       turns.get(7).cancel(true);
-      assertThat(back.join()).isNotDone();
+      assertThat(back).isNotDone();
       assertThat(bucket.waiting()).isEqualTo(MOST);
       assertThat(first.cancel(true)).isTrue();
       assertThat(bucket.waiting()).isEqualTo(MOST - 1);
