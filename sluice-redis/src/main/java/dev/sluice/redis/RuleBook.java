@@ -6,6 +6,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
@@ -123,9 +124,18 @@ final class RuleBook {
     long version = rules.version();
     boolean told = base != UNKNOWN && base != baseThere && versionThere == baseThere + 1;
     boolean toldLess = told && baseThere < version;
-    CompletableFuture<?> done = versionThere < version || toldLess ? restore() : storePending();
-    return done.thenCompose(
-        nothing -> versionThere == rules.version() && baseThere == base ? agreed() : refresh());
+    CompletableFuture<Void> done = versionThere < version || toldLess ? restore() : storePending();
+    return done.exceptionally(RuleBook::unlessRefused)
+        .thenCompose(
+            nothing -> versionThere == rules.version() && baseThere == base ? agreed() : refresh());
+  }
+
+  /** Rules that Redis refuses, for want of a permission, must not keep this node from it. */
+  private static @Nullable Void unlessRefused(Throwable failure) {
+    if (!RedisLink.isRefusal(failure)) {
+      throw new CompletionException(failure);
+    }
+    return null;
   }
 
   private CompletableFuture<Void> agreed() {

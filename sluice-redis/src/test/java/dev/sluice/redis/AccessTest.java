@@ -4,7 +4,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.sluice.Limit;
 import dev.sluice.testkit.RedisServer;
+import dev.sluice.testkit.TcpProxy;
 import java.time.Duration;
+import java.util.stream.Collectors;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -76,6 +78,41 @@ final class AccessTest {
     try (RedisServer server = RedisServer.start()) {
       server.command("ACL", "SETUSER", "poor", "on", ">secret", "~*", "+@all", "-@scripting");
       assertDegraded(to("redis://poor:secret@127.0.0.1:" + server.port()), "NOPERM");
+    }
+  }
+
+  private static String connectionOf(RedisServer server, String user) {
+    return String.valueOf(server.command("CLIENT", "LIST"))
+        .lines()
+        .filter(line -> line.contains("user=" + user))
+        .map(line -> line.substring(0, line.indexOf(' ')))
+        .collect(Collectors.joining(","));
+  }
+
+  @Test
+  void user_whoMayNotSetRules_decisionsGoOn() {
+    try (RedisServer server = RedisServer.start();
+        TcpProxy proxy = TcpProxy.to(server)) {
+      server.command("ACL", "SETUSER", "reader", "on", ">secret", "~*", "+@all", "-hset");
+      String url = "redis://reader:secret@127.0.0.1:" + proxy.port();
+      try (FleetNode node = new FleetNode(to(url), LIMIT, OutagePolicy.LOCAL)) {
+        Waiting.until("Redis", PATIENCE, () -> node.status().available());
+        String connection = connectionOf(server, "reader");
+        assertThat(node.limits().throttle().setRate("key", 1, 1))
+            .failsWithin(PATIENCE)
+            .withThrowableThat()
+            .withCauseInstanceOf(LimitsUnavailableException.class)
+            .withMessageContaining("script");
+        Waiting.during(Duration.ofMillis(2_300));
+        assertThat(node.take().judge()).isEqualTo(FleetNode.Judge.REDIS);
+        assertThat(connectionOf(server, "reader")).as("not dropped").isEqualTo(connection);
+        assertThat(node.status().outages()).isZero();
+        proxy.refuse();
+        proxy.cut();
+        Waiting.until("the loss", PATIENCE, () -> !node.status().available());
+        proxy.heal();
+        Waiting.until("the return", PATIENCE, () -> node.status().available());
+      }
     }
   }
 

@@ -1,6 +1,7 @@
 package dev.sluice.redis;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
 import dev.sluice.Limit;
@@ -229,5 +230,40 @@ final class FleetRulesTest {
     await().atMost(PATIENCE).until(() -> server.command("HLEN", rules).equals(5_002L));
     assertThat(node().throttle().blocking().consume(Map.of("key-0", 11L)))
         .isEqualTo(ThrottleDecision.impossible("key-0", 10));
+  }
+
+  @Test
+  void tenThousandRules_areTheMost() {
+    List<Rule> most = new ArrayList<>();
+    for (int i = 0; i < 10_000; i++) {
+      most.add(new Rule("key-" + i, 1, 1));
+    }
+    SharedThrottle.Blocking throttle =
+        node(SharedLimits.builder().rememberedRules(most, 7)).throttle().blocking();
+    assertThatThrownBy(() -> throttle.setRate("one-more", 1, 1))
+        .isInstanceOf(IllegalStateException.class)
+        .hasMessageContaining("at most 10000 rules")
+        .hasMessageContaining("one-more");
+    throttle.setRate("key-0", 2, 2);
+    assertThat(throttle.removeRate("key-1")).isTrue();
+    throttle.setRate("one-more", 1, 1);
+  }
+
+  @Test
+  void rulesLostWithAllNodes_andSetAnew_countForOldBuckets() {
+    SharedLimits one = node();
+    for (double burst : new double[] {1_000, 2_000, 3_000}) {
+      one.throttle().blocking().setRate("x", 0, burst);
+    }
+    assertThat(one.throttle().blocking().tryConsume("x")).isTrue();
+    one.close();
+    server.command("DEL", new KeySpace(prefix).rules());
+    SharedThrottle.Blocking late = node().throttle().blocking();
+    late.setRate("x", 0, 10);
+    int granted = 0;
+    while (granted < 100 && late.tryConsume("x")) {
+      granted++;
+    }
+    assertThat(granted).isLessThanOrEqualTo(10);
   }
 }

@@ -79,6 +79,18 @@ final class ScriptExtremesTest {
     assertThat(take(key, 10, quota)).as("no more than the capacity").startsWith(1L, 0L);
   }
 
+  @Test
+  void aClockThatGoesBack_endsBlocksOfADeadNode() {
+    Quota quota = Quota.of(new Limit.Balanced(10, 10, Duration.ofSeconds(1)));
+    String key = StandingRedis.newName();
+    String[] lend = {"", "0", "0", "5", "0", "60000000", "dead.1", "1", quota.params()};
+    assertThat(scripts.run(Script.LEASE, key, lend)).startsWith(4L, 5L);
+    scripts.advance(-HOUR_MICROS);
+    assertThat(take(key, 5, quota)).startsWith(1L, 0L);
+    scripts.advance(1_000_000);
+    assertThat(take(key, 10, quota)).as("nothing is out").startsWith(1L, 0L);
+  }
+
   private static List<Long> take(String key, long tokens, Quota quota) {
     return scripts.decide("take", 1, List.of(new Scripts.Item(key, tokens, quota)));
   }

@@ -97,6 +97,11 @@ final class Scripts implements AutoCloseable {
     return run(Script.ADJUST, new String[] {key}, arguments);
   }
 
+  /** Answers what the script does to one key. */
+  List<Long> run(Script script, String key, String... arguments) {
+    return run(script, new String[] {key}, new ArrayList<>(List.of(arguments)));
+  }
+
   private List<Long> run(Script script, String[] keys, List<String> arguments) {
     if (chosenMicros != null) {
       arguments.add(chosenMicros.toString());

@@ -1,0 +1,109 @@
+package dev.sluice.redis;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.sluice.Limit;
+import dev.sluice.testkit.RedisServer;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.Callable;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+
+/** A limit that changes while its bucket is empty, or that two nodes see differently. */
+@Tag("any-jdk")
+final class ChangedLimitTest {
+  private static final Duration PATIENCE = Duration.ofSeconds(10);
+  private static final long START_MICROS = 978_307_200_000_000L;
+
+  private static RedisServer server;
+
+  private final String prefix = StandingRedis.newName();
+
+  @BeforeAll
+  static void start() {
+    server = RedisServer.start();
+  }
+
+  @AfterAll
+  static void stop() {
+    server.close();
+  }
+
+  private SharedLimits open() {
+    return StandingRedis.awaitConnected(
+        SharedLimits.builder()
+            .url(server.uri())
+            .prefix(prefix)
+            .timeout(PATIENCE)
+            .onOutage(OutagePolicy.CLOSED)
+            .open());
+  }
+
+  /** Every try is a denial until the new rate has brought a token. */
+  private static void assertRefills(Callable<Boolean> take) {
+    Waiting.until("a token at the new rate", PATIENCE, take);
+  }
+
+  @Test
+  void template_fromNoRateToOne_refillsAnEmptyBucket() {
+    try (SharedLimits limits = open()) {
+      SharedThrottle.Blocking throttle = limits.throttle().blocking();
+      throttle.setTemplate("t:*", 0, 5);
+      for (int i = 0; i < 5; i++) {
+        assertThat(throttle.tryConsume("t:x")).isTrue();
+      }
+      assertThat(throttle.tryConsume("t:x")).isFalse();
+      throttle.setTemplate("t:*", 10, 5);
+      assertRefills(() -> throttle.tryConsume("t:x"));
+    }
+  }
+
+  @Test
+  void bucket_fromDaysToSeconds_refillsWhenEmpty() {
+    try (SharedLimits limits = open()) {
+      Limit daily = new Limit.Balanced(5, 5, Duration.ofDays(1));
+      assertThat(limits.bucket("x", daily).blocking().tryConsume(5)).isTrue();
+      assertThat(limits.bucket("x", daily).blocking().tryConsume()).isFalse();
+      SharedBucket.Blocking quick = limits.bucket("x", Limit.perSecond(5)).blocking();
+      assertRefills(quick::tryConsume);
+    }
+  }
+
+  private List<Long> take(Scripts scripts, long tokens, Quota quota) {
+    return scripts.decide("take", 1, List.of(new Scripts.Item(prefix, tokens, quota)));
+  }
+
+  @Test
+  void lowered_afterDraining_denialsDoNotRefillAtTheOldRate() {
+    Quota high = Quota.of(new Limit.Balanced(1_000, 1_000, Duration.ofSeconds(1)));
+    Quota low = Quota.of(new Limit.Balanced(100, 1, Duration.ofSeconds(1)));
+    try (Scripts scripts = Scripts.inChosenTime(server, START_MICROS)) {
+      assertThat(take(scripts, 1_000, high)).startsWith(1L, 0L);
+      for (int i = 0; i < 10; i++) {
+        assertThat(take(scripts, 50, low)).startsWith(0L);
+        scripts.advance(100_000);
+      }
+      assertThat(take(scripts, 2, low)).as("one token in a second").startsWith(0L);
+      assertThat(take(scripts, 1, low)).startsWith(1L, 0L);
+    }
+  }
+
+  @Test
+  void twoNodes_withDifferentBursts_theKeyOutlivesTheSmallerOne() {
+    Quota small = Quota.of(new Limit.Rate(10, 10));
+    Quota large = Quota.of(new Limit.Rate(10, 1_000));
+    try (Scripts scripts = Scripts.inChosenTime(server, START_MICROS)) {
+      assertThat(take(scripts, 1_000, large)).startsWith(1L, 0L);
+      scripts.advance(100_000);
+      assertThat(take(scripts, 1, small)).startsWith(1L, 0L);
+      assertThat(scripts.get(prefix)).contains(" !keep:0:");
+      scripts.advance(1_100_000);
+      assertThat(take(scripts, 12, large)).as("1.2 seconds bring no 13 tokens").startsWith(0L);
+      scripts.advance(90_000_000);
+      assertThat(take(scripts, 1_000, large)).as("not full for 100 seconds").startsWith(0L);
+    }
+  }
+}

@@ -1,0 +1,62 @@
+package dev.sluice.redis;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.sluice.Limit;
+import dev.sluice.testkit.RedisServer;
+import dev.sluice.testkit.TcpProxy;
+import java.time.Duration;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** Blocks that a node held when it lost Redis. */
+@Tag("any-jdk")
+@Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+final class LeaseOutageTest {
+  private static final Duration PATIENCE = Duration.ofSeconds(10);
+  private static final Limit LIMIT = new Limit.Rate(100, 200);
+  private static final Lease WHOLE = new Lease(Duration.ofMinutes(1), 1, Duration.ofMinutes(1), 0);
+
+  private final SureGrants grants = new SureGrants();
+
+  private boolean take(SharedBucket.Blocking bucket) {
+    long from = FleetNode.micros();
+    boolean granted = bucket.tryConsume();
+    if (granted) {
+      grants.record(from, FleetNode.micros(), 1);
+    }
+    return granted;
+  }
+
+  private void drain(SharedBucket.Blocking bucket) {
+    while (take(bucket)) {
+      assertThat(grants.total()).isLessThan(10_000);
+    }
+  }
+
+  @Test
+  void block_fromBeforeTheLoss_isNotUsedAfterIt() {
+    try (RedisServer server = RedisServer.start();
+        TcpProxy proxy = TcpProxy.to(server);
+        SharedLimits node = SharedLimits.connect(proxy.uri())) {
+      SharedBucket.Blocking bucket =
+          node.bucket("b", LIMIT, LimiterOptions.defaults().leased(WHOLE)).blocking();
+      assertThat(take(bucket) && take(bucket)).isTrue();
+      assertThat(node.status().leased()).as("from a block").isPositive();
+      proxy.refuse();
+      proxy.cut();
+      Waiting.until("the loss", PATIENCE, () -> !node.status().available());
+      take(bucket);
+      Waiting.during(Duration.ofSeconds(1));
+      long before = grants.total();
+      drain(bucket);
+      assertThat(grants.total() - before).as("by share").isGreaterThan(50);
+      proxy.heal();
+      Waiting.until("the return", PATIENCE, () -> node.status().available());
+      drain(bucket);
+      drain(bucket);
+      assertThat(grants.maxExcess(200, 100 / 1e6)).isLessThanOrEqualTo(0);
+    }
+  }
+}

@@ -1,0 +1,160 @@
+package dev.sluice.redis;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.sluice.testkit.RedisServer;
+import java.time.Duration;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.CopyOnWriteArrayList;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** Rules that nobody has told yet, that Redis does not take, or that are not ours. */
+@Tag("any-jdk")
+@Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+final class RulesOutageTest {
+  private static final Duration PATIENCE = Duration.ofSeconds(10);
+  private static final String RULES = new KeySpace("sluice:").rules();
+
+  /** What a listener is told. */
+  private static final class Told implements LimitsListener {
+    private final List<LimitsEvent> events = new CopyOnWriteArrayList<>();
+    private final Set<Rule> rules = ConcurrentHashMap.newKeySet();
+
+    @Override
+    public void onEvent(LimitsEvent event) {
+      events.add(event);
+    }
+
+    @Override
+    public void onRules(List<Rule> all, long version) {
+      rules.addAll(all);
+    }
+  }
+
+  private final Told told = new Told();
+
+  private SharedLimits open(RedisServer server) {
+    return SharedLimits.builder().url(server.uri()).listener(told).open();
+  }
+
+  private static boolean passes(SharedLimits node, OutagePolicy policy) {
+    LimiterOptions options = LimiterOptions.defaults().onOutage(policy);
+    return node.throttle(options).blocking().tryConsume("unknown");
+  }
+
+  private static void awaitStored(RedisServer server, String field, String text) {
+    Waiting.until(
+        "the rule in Redis", PATIENCE, () -> text.equals(server.command("HGET", RULES, field)));
+  }
+
+  @Test
+  void open_whileRedisIsAway_keysOfWhichNothingIsKnownDoNotPass() {
+    try (RedisServer server = RedisServer.start()) {
+      server.kill();
+      try (SharedLimits node = open(server)) {
+        assertThat(passes(node, OutagePolicy.CLOSED)).isFalse();
+        assertThat(passes(node, OutagePolicy.LOCAL)).isFalse();
+        assertThat(passes(node, OutagePolicy.OPEN)).isTrue();
+        server.restart();
+        Waiting.until("the return", PATIENCE, () -> node.status().available());
+        for (OutagePolicy policy : OutagePolicy.values()) {
+          assertThat(passes(node, policy)).as(policy.name()).isTrue();
+        }
+      }
+    }
+  }
+
+  @Test
+  void setRate_whenRedisIsFull_isNotToldAndStoredLater() {
+    Rule before = new Rule("before", 1_000, 10);
+    Rule change = new Rule("change", 1, 1);
+    try (RedisServer server = RedisServer.start();
+        SharedLimits node = open(server)) {
+      SharedThrottle throttle = node.throttle();
+      throttle.blocking().setRate("before", 1_000, 10);
+      server.command("CONFIG", "SET", "maxmemory", "1");
+      CompletableFuture<Void> set = throttle.setRate("change", 1, 1);
+      Waiting.until("the answer", PATIENCE, set::isDone);
+      // A pulse may have found it before: then the change is noted.
+      if (set.isCompletedExceptionally()) {
+        assertThat(set)
+            .failsWithin(PATIENCE)
+            .withThrowableThat()
+            .withCauseInstanceOf(LimitsUnavailableException.class)
+            .withMessageContaining("OOM");
+      }
+      Waiting.until("the event", PATIENCE, () -> !told.events.isEmpty());
+      assertThat(told.events.get(0)).isInstanceOf(LimitsEvent.Lost.class);
+      assertThat(told.events.get(0).toString()).contains("OOM");
+      Waiting.until("a grant by share", PATIENCE, () -> throttle.blocking().tryConsume("before"));
+      assertThat(node.status().local()).isPositive();
+      assertThat(node.status().available()).isFalse();
+      assertThat(throttle.rules()).as("holds here").contains(change);
+      assertThat(told.rules).containsExactly(before);
+      server.command("CONFIG", "SET", "maxmemory", "0");
+      awaitStored(server, "kchange", "rate 1.0 1.0");
+      Waiting.until("the return", PATIENCE, () -> node.status().available());
+      Waiting.until("the message", PATIENCE, () -> told.rules.contains(change));
+    }
+  }
+
+  @Test
+  void setRate_answeredTooLate_failsAndIsStoredLater() {
+    Rule change = new Rule("change", 1, 1);
+    try (RedisServer server = RedisServer.start();
+        SharedLimits node = open(server)) {
+      server.pause();
+      assertThat(node.throttle().setRate("change", 1, 1))
+          .failsWithin(PATIENCE)
+          .withThrowableThat()
+          .withCauseInstanceOf(LimitsUnavailableException.class);
+      assertThat(node.throttle().rules()).as("holds here").containsExactly(change);
+      Waiting.during(Duration.ofMillis(50));
+      assertThat(told.rules).isEmpty();
+      server.resume();
+      awaitStored(server, "kchange", "rate 1.0 1.0");
+      Waiting.until("the message", PATIENCE, () -> told.rules.contains(change));
+    }
+  }
+
+  @Test
+  void foreignRule_doesNotKeepANodeFromReturning() {
+    try (RedisServer server = RedisServer.builder().data().start();
+        SharedLimits node = open(server)) {
+      node.throttle().blocking().setRate("good", 1, 1);
+      String later = Long.toString(server.micros() + 1_000_000);
+      server.command("HSET", RULES, "ka*b*", "rate 1.0 1.0", "kz", "rate 2 2", "@version", later);
+      Rule read = new Rule("z", 2, 2);
+      Waiting.until("the rules", PATIENCE, () -> node.throttle().rules().contains(read));
+      server.kill();
+      Waiting.until("the loss", PATIENCE, () -> !node.status().available());
+      server.restart();
+      Waiting.until("the return", PATIENCE, () -> node.status().available());
+      assertThat(node.throttle().rules()).containsExactly(new Rule("good", 1, 1), read);
+    }
+  }
+
+  @Test
+  void nodeThatWasCutOff_countsForShares_oneThatLeftDoesNot() {
+    String nodes = new KeySpace("sluice:").nodes();
+    try (RedisServer server = RedisServer.start()) {
+      SharedLimits other = open(server);
+      other.close();
+      String old = Long.toString(server.micros() - 6_000_000);
+      server.command("ZADD", nodes, old, "cut-off");
+      try (SharedLimits node = open(server)) {
+        assertThat(node.status().nodes()).as("that live").isEqualTo(1);
+        told.events.clear();
+        server.kill();
+        Waiting.until("the event", PATIENCE, () -> !told.events.isEmpty());
+        assertThat(told.events.get(0)).isInstanceOf(LimitsEvent.Lost.class);
+        assertThat(((LimitsEvent.Lost) told.events.get(0)).nodes()).isEqualTo(2);
+      }
+    }
+  }
+}
