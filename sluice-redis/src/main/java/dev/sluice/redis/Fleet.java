@@ -2,18 +2,13 @@ package dev.sluice.redis;
 
 import java.time.Duration;
 import java.util.List;
-import java.util.Map;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CompletionException;
-import java.util.concurrent.ConcurrentSkipListMap;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ScheduledFuture;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
-import java.util.concurrent.atomic.AtomicLong;
-import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -43,9 +38,6 @@ final class Fleet implements AutoCloseable, RedisLink.Watcher {
   /** So long a node that was lost may go on with its share: until then shares are among it too. */
   private static final long FORGOTTEN_MICROS = TimeUnit.MINUTES.toMicros(10);
 
-  /** How many charges are sent at a time: Redis does them well within the time-out. */
-  private static final int CHARGES_AT_ONCE = 256;
-
   /** A part of a cluster is back when nothing has failed for so long. */
   private static final long PART_CALM_NANOS = TimeUnit.SECONDS.toNanos(2);
 
@@ -62,6 +54,7 @@ final class Fleet implements AutoCloseable, RedisLink.Watcher {
   private final Counts counts = new Counts();
   private final RedisLink link;
   private final RuleBook book;
+  private final Charges charges;
   private final ScheduledThreadPoolExecutor timer =
       new ScheduledThreadPoolExecutor(1, Fleet::thread, new ThreadPoolExecutor.DiscardPolicy());
   private final CountDownLatch settled = new CountDownLatch(1);
@@ -69,10 +62,6 @@ final class Fleet implements AutoCloseable, RedisLink.Watcher {
   private final AtomicBoolean toldOfRules = new AtomicBoolean(true);
   private final AtomicBoolean closed = new AtomicBoolean();
 
-  /** Charges that Redis has not confirmed, by number: the order in which it must see them. */
-  private final Map<Long, Shares.Charge> unconfirmed = new ConcurrentSkipListMap<>();
-
-  private final AtomicLong chargeNumbers = new AtomicLong();
   private final long staleNanos;
   private volatile int nodes;
   private volatile int liveNodes = 1;
@@ -113,6 +102,7 @@ final class Fleet implements AutoCloseable, RedisLink.Watcher {
             this);
     this.book =
         new RuleBook(link, space.rules(), Rules.of(config.remembered()), this::rulesChanged);
+    this.charges = new Charges(link, book, counts, node);
     this.shares = new Shares(nodes, book.rules(), this::serverNanos);
   }
 
@@ -294,7 +284,9 @@ final class Fleet implements AutoCloseable, RedisLink.Watcher {
         .thenCompose(synced -> link.isAvailable() ? CompletableFuture.allOf() : link.load())
         // Where one part of a cluster does not answer the others go on.
         .thenComposeAsync(
-            loaded -> cluster ? chargeAgain().exceptionally(lost -> null) : chargeAgain(), timer)
+            loaded ->
+                cluster ? charges.sendAgain().exceptionally(lost -> null) : charges.sendAgain(),
+            timer)
         .thenComposeAsync(charged -> mayComeBack() ? settleUp() : CompletableFuture.allOf(), timer)
         .thenRunAsync(
             () -> {
@@ -316,30 +308,17 @@ final class Fleet implements AutoCloseable, RedisLink.Watcher {
     return !link.isAvailable() || (inPart && System.nanoTime() - failedNanos > PART_CALM_NANOS);
   }
 
-  /** Sends what Redis did not confirm once more, the oldest first. */
-  private CompletableFuture<Void> chargeAgain() {
-    return allOf(
-        unconfirmed.entrySet().stream()
-            .limit(CHARGES_AT_ONCE)
-            .map(entry -> charge(entry.getKey(), entry.getValue())));
-  }
-
   /** Charges what this node has granted so far, so that little is left when it returns. */
   private CompletableFuture<Void> settleUp() {
     @Nullable Shares local = shares;
     if (local == null) {
       return CompletableFuture.allOf();
     }
-    List<Shares.Charge> some = local.drain(CHARGES_AT_ONCE);
-    CompletableFuture<Void> charged =
-        allOf(some.stream().map(charge -> charge(chargeNumbers.incrementAndGet(), charge)));
-    return some.size() < CHARGES_AT_ONCE
+    List<Shares.Charge> some = local.drain(Charges.AT_ONCE);
+    CompletableFuture<Void> charged = charges.send(some);
+    return some.size() < Charges.AT_ONCE
         ? charged
         : charged.thenComposeAsync(done -> settleUp(), timer);
-  }
-
-  private static CompletableFuture<Void> allOf(Stream<CompletableFuture<Void>> all) {
-    return CompletableFuture.allOf(all.toArray(CompletableFuture[]::new));
   }
 
   /** Soon after its return Redis may have forgotten nodes that live. */
@@ -359,12 +338,11 @@ final class Fleet implements AutoCloseable, RedisLink.Watcher {
     }
     @Nullable Shares next = outage && !inPart && local.nodes() > 1 ? local.gate() : null;
     local.close(
-        charges -> {
-          // Redis does what comes over one connection in order, so these come first.
-          for (Shares.Charge charge : charges) {
-            CompletableFuture<Void> sent = charge(chargeNumbers.incrementAndGet(), charge);
-            sent.isDone(); // what is not confirmed is sent again
-          }
+        rest -> {
+          // Redis does what comes over one connection in order, so these come first. What is not
+          // confirmed is sent again.
+          CompletableFuture<Void> sent = charges.send(rest);
+          sent.isDone();
           if (outage) {
             tell(returned(local.totals()));
           }
@@ -388,7 +366,7 @@ final class Fleet implements AutoCloseable, RedisLink.Watcher {
           if (gate != mine) {
             return;
           }
-          if (unconfirmed.isEmpty() || tries == 0) {
+          if (charges.isSettled() || tries == 0) {
             gate = null;
           } else {
             settleLater(mine, tries - 1);
@@ -401,34 +379,6 @@ final class Fleet implements AutoCloseable, RedisLink.Watcher {
   private LimitsEvent returned(Shares.Totals all) {
     Duration away = Duration.ofNanos(System.nanoTime() - lostNanos);
     return new LimitsEvent.Returned(away, all.keys(), all.granted(), all.charged());
-  }
-
-  /** Repeated until it is confirmed; its number sees to it that it counts once. */
-  private CompletableFuture<Void> charge(long number, Shares.Charge charge) {
-    unconfirmed.put(number, charge);
-    String[] arguments = {
-      node,
-      Long.toString(number),
-      Long.toString(charge.charged()),
-      Long.toString(book.rules().version()),
-      charge.quota().params()
-    };
-    return link.probe(Script.CHARGE, new String[] {charge.key()}, arguments)
-        .thenAccept(
-            answer -> {
-              if (unconfirmed.remove(number) != null) {
-                counts.chargedTokens.add(charge.charged());
-              }
-            })
-        .exceptionally(
-            failure -> {
-              // What Redis refuses once, such as a key of another kind, it refuses always.
-              if (!RedisLink.isRefusal(failure)) {
-                throw new CompletionException(failure);
-              }
-              unconfirmed.remove(number);
-              return null;
-            });
   }
 
   @Override
@@ -480,6 +430,10 @@ final class Fleet implements AutoCloseable, RedisLink.Watcher {
       LOG.warn("shared limits: Redis refused: {}", error);
       tell(new LimitsEvent.Refused(error));
     }
+  }
+
+  boolean isClosed() {
+    return closed.get();
   }
 
   @Override

@@ -55,6 +55,7 @@ final class MemoryBucket implements SharedBucket {
   @Override
   @SuppressWarnings("FutureReturnValueIgnored") // each ends the other
   public CompletableFuture<Boolean> consume(long tokens, Duration maxWait) {
+    Costs.requireWait(maxWait);
     if (tokens > bucket.limit().capacity()) {
       return Answers.now(false);
     }

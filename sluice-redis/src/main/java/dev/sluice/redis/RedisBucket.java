@@ -31,7 +31,7 @@ final class RedisBucket implements SharedBucket {
     this.place = fleet.space().bucket(name);
     this.own = own;
     this.policy = policy;
-    this.waiting = new WaitingRoom(this);
+    this.waiting = new WaitingRoom(this, fleet::isClosed);
     this.leases = leases;
     this.known = new Known(Rules.NONE, own);
   }

@@ -9,6 +9,7 @@ import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ScheduledFuture;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
+import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -40,6 +41,7 @@ final class WaitingRoom {
   private static final ScheduledThreadPoolExecutor WORKERS = workers();
 
   private final SharedBucket bucket;
+  private final BooleanSupplier closed;
 
   // Guarded by this.
   private final Set<Turn> line = new LinkedHashSet<>();
@@ -71,8 +73,9 @@ final class WaitingRoom {
     }
   }
 
-  WaitingRoom(SharedBucket bucket) {
+  WaitingRoom(SharedBucket bucket, BooleanSupplier closed) {
     this.bucket = bucket;
+    this.closed = closed;
   }
 
   /** At least two: one that a dependent holds up does not hold up all. */
@@ -177,6 +180,10 @@ final class WaitingRoom {
   }
 
   private CompletableFuture<Decision> decide(Turn turn) {
+    if (closed.getAsBoolean()) {
+      return CompletableFuture.failedFuture(
+          new LimitsUnavailableException("the shared limits are closed", null));
+    }
     try {
       return bucket.decide(turn.tokens);
     } catch (RuntimeException failure) {

@@ -382,4 +382,18 @@ class WaitingRoomTest {
           .isThrownBy(() -> bucket.consume(1, Duration.ofMillis(-1)));
     }
   }
+
+  @Test
+  void close_endsThoseWhoWait() {
+    SharedLimits limits = open(true);
+    SharedBucket bucket = limits.bucket("closing", Limit.per(1, Duration.ofHours(1)));
+    assertThat(bucket.blocking().tryConsume()).isTrue();
+    CompletableFuture<Boolean> waiter = bucket.consume(1, ChronoUnit.FOREVER.getDuration());
+    limits.close();
+    assertThat(waiter)
+        .failsWithin(LONG)
+        .withThrowableThat()
+        .havingRootCause()
+        .isInstanceOf(LimitsUnavailableException.class);
+  }
 }
