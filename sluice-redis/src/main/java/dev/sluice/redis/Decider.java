@@ -176,6 +176,9 @@ final class Decider {
 
   private CompletableFuture<List<Object>> call(Question<?> question) {
     List<Demand> demands = question.demands();
+    if (question.take() && demands.size() == 1 && demands.get(0).tokens() > 0) {
+      return fleet.batches().call(demands.get(0));
+    }
     String[] keys = new String[demands.size()];
     String[] arguments = new String[2 + PER_KEY * demands.size()];
     arguments[0] = question.take() ? "take" : "look";

@@ -55,6 +55,7 @@ final class Fleet implements AutoCloseable, RedisLink.Watcher {
   private final RedisLink link;
   private final RuleBook book;
   private final Charges charges;
+  private final Batches batches;
   private final ScheduledThreadPoolExecutor timer =
       new ScheduledThreadPoolExecutor(1, Fleet::thread, new ThreadPoolExecutor.DiscardPolicy());
   private final CountDownLatch settled = new CountDownLatch(1);
@@ -102,6 +103,7 @@ final class Fleet implements AutoCloseable, RedisLink.Watcher {
             this);
     this.book =
         new RuleBook(link, space.rules(), Rules.of(config.remembered()), this::rulesChanged);
+    this.batches = new Batches(link, () -> Long.toString(book.rules().version()));
     this.charges = new Charges(link, book, counts, node);
     this.shares = new Shares(nodes, book.rules(), this::serverNanos);
   }
@@ -139,6 +141,10 @@ final class Fleet implements AutoCloseable, RedisLink.Watcher {
 
   RuleBook book() {
     return book;
+  }
+
+  Batches batches() {
+    return batches;
   }
 
   KeySpace space() {

@@ -150,6 +150,13 @@ final class RedisLink implements AutoCloseable {
         : CompletableFuture.failedFuture(new LimitsUnavailableException());
   }
 
+  /** A call that somebody else answers, in time or not at all. */
+  Call expect() {
+    Call call = new Call(System.nanoTime() + timeoutNanos, losses);
+    deadlines.watch(call);
+    return call;
+  }
+
   /** {@link #call}, whatever the breaker says. */
   CompletableFuture<List<Object>> probe(Script script, String[] keys, String[] arguments) {
     return send(script, keys, arguments, Call.PROBE);

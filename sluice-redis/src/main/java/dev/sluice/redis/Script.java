@@ -12,6 +12,8 @@ import java.util.HexFormat;
 enum Script {
   /** Takes tokens of several keys, or of none. */
   DECIDE("clock", "quick", "bucket", "decide"),
+  /** Decides several requests about one bucket. */
+  MANY("clock", "bucket", "many"),
   /** Looks at a bucket, adds tokens or fills it. */
   ADJUST("clock", "bucket", "adjust"),
   /** Closes a block out on lease, and lends another one or takes tokens. */

@@ -207,3 +207,21 @@ local function whole(bucket)
   local level = math.max(0, bucket.capacity - bucket.debt)
   return (level - math.fmod(level, bucket.unit)) / bucket.unit
 end
+
+local DENIED, GRANTED, DEPLETED, IMPOSSIBLE = 0, 1, 2, 3
+
+-- Whether the bucket has so many tokens; if not, the microseconds until it has, or how many are
+-- missing.
+local function judge(bucket, tokens)
+  local cost = tokens * bucket.unit
+  local short = cost - (bucket.capacity - bucket.debt)
+  if cost > bucket.capacity then
+    return IMPOSSIBLE, 0
+  elseif cost == 0 or short <= 0 then
+    return GRANTED, 0
+  elseif bucket.mint == 0 then
+    return DEPLETED, tokens - whole(bucket)
+  end
+  return DENIED, wait(bucket, short)
+end
+

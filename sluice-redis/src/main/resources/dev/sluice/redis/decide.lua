@@ -2,34 +2,23 @@
 -- ARGV: "take" or "look", version, then for each key: tokens and params.
 -- Answers {1, remaining, 0}, {0, key, micros}, {2, key, missing} or {3, key, 0}, each with the time
 -- and the version of newer rules, if some were met. `remaining` is that of the first key.
-local GRANTED, DENIED, DEPLETED, IMPOSSIBLE = 1, 0, 2, 3
 local take = ARGV[1] == 'take'
 local version = ARGV[2] + 0
 local buckets = {}
 local newer, binding, outcome, figure = 0, 0, GRANTED, 0
 
 for i, key in ipairs(KEYS) do
-  local a = 2 * i + 1
-  local bucket = read(key, version, a + 1)
-  local cost = ARGV[a] * bucket.unit
-  local short = cost - (bucket.capacity - bucket.debt)
-  bucket.cost = cost
+  local tokens = ARGV[2 * i + 1] + 0
+  local bucket = read(key, version, 2 * i + 2)
+  local own, amount = judge(bucket, tokens)
+  bucket.cost = tokens * bucket.unit
   buckets[i] = bucket
   newer = math.max(newer, bucket.newer)
-  if cost > bucket.capacity then
-    if outcome ~= IMPOSSIBLE then
-      binding, outcome, figure = i, IMPOSSIBLE, 0
-    end
-  elseif cost > 0 and short > 0 then
-    if bucket.mint == 0 then
-      if outcome ~= IMPOSSIBLE and outcome ~= DEPLETED then
-        binding, outcome, figure = i, DEPLETED, ARGV[a] - whole(bucket)
-      end
-    elseif outcome == GRANTED or outcome == DENIED then
-      local micros = wait(bucket, short)
-      if outcome == GRANTED or micros > figure then
-        binding, outcome, figure = i, DENIED, micros
-      end
+  -- What never comes binds before what time does not bring, and that before the longest wait.
+  if own ~= GRANTED and (outcome == GRANTED or own > outcome or (own == outcome and amount > figure))
+  then
+    if own == DENIED or outcome ~= own then
+      binding, outcome, figure = i, own, amount
     end
   end
 end

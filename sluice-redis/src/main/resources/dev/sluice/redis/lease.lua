@@ -10,7 +10,7 @@
 -- granted is the level here and what is unused of the blocks, which is at most `leased`. It never
 -- exceeds the capacity, and time alone adds to it, by the rate: lending and closing move tokens
 -- between the two. So no window has more than capacity + rate * length.
-local DENIED, GRANTED, DEPLETED, IMPOSSIBLE, LENT = 0, 1, 2, 3, 4
+local LENT = 4
 local MAX_BLOCKS = 64
 local MIN_BLOCK = 2
 local asked, wanted, reserve = tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5])
@@ -54,19 +54,6 @@ local function lend(tokens)
   bucket.last = math.max(bucket.last, ends)
 end
 
-local function refusal()
-  local cost = asked * bucket.unit
-  local short = cost - (bucket.capacity - bucket.debt)
-  if cost > bucket.capacity then
-    return IMPOSSIBLE, 0
-  elseif cost == 0 or short <= 0 then
-    return nil, 0
-  elseif bucket.mint == 0 then
-    return DEPLETED, asked - whole(bucket)
-  end
-  return DENIED, wait(bucket, short)
-end
-
 local changed = bucket.at > now or bucket.changed
 if ARGV[1] ~= '' then
   changed = close(ARGV[1], tonumber(ARGV[2])) or changed
@@ -77,15 +64,15 @@ if tokens > 0 then
   write(bucket)
   return {LENT, tokens, 0, now, bucket.newer}
 end
-local refused, figure = refusal()
-if not refused and asked > 0 then
+local outcome, figure = judge(bucket, asked)
+if outcome == GRANTED and asked > 0 then
   bucket.debt = bucket.debt + asked * bucket.unit
   changed = true
 end
 if changed then
   write(bucket)
 end
-if refused then
-  return {refused, 1, figure, now, bucket.newer}
+if outcome == GRANTED then
+  return {GRANTED, whole(bucket), 0, now, bucket.newer}
 end
-return {GRANTED, whole(bucket), 0, now, bucket.newer}
+return {outcome, 1, figure, now, bucket.newer}

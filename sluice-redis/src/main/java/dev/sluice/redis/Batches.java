@@ -1,0 +1,145 @@
+package dev.sluice.redis;
+
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Deque;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Asks Redis for tokens of single buckets: who comes while an answer about the same bucket is on
+ * its way goes with the others in the next call.
+ *
+ * <p>Redis decides about each in turn, as if they had come one by one. A bucket that many want at
+ * once costs a call for all of them and not for each.
+ */
+final class Batches {
+  /** A call stays short for Redis. */
+  private static final int MOST = 128;
+
+  private static final int FIRST_AT = 2;
+  private static final long GRANTED = 1;
+
+  private final RedisLink link;
+  private final Supplier<String> version;
+  private final Map<String, Line> lines = new ConcurrentHashMap<>();
+
+  Batches(RedisLink link, Supplier<String> version) {
+    this.link = link;
+    this.version = version;
+  }
+
+  /** One who waits for the next call. */
+  private record Waiter(Demand demand, Call call) {}
+
+  /** Answers as {@link Script#DECIDE} does. */
+  CompletableFuture<List<Object>> call(Demand demand) {
+    while (true) {
+      Line line = lines.get(demand.place());
+      if (line == null) {
+        line = new Line(demand.place());
+        if (lines.putIfAbsent(demand.place(), line) == null) {
+          return line.first(demand);
+        }
+      } else {
+        Call call = link.expect();
+        if (line.join(new Waiter(demand, call))) {
+          return call;
+        }
+        call.cancel(false); // nobody waits for it
+      }
+    }
+  }
+
+  /** Those who want tokens of one bucket, while somebody is asked for. */
+  private final class Line {
+    private final String place;
+    private final String[] keys;
+
+    // Guarded by this.
+    private final Deque<Waiter> waiters = new ArrayDeque<>();
+    private boolean ended;
+
+    Line(String place) {
+      this.place = place;
+      this.keys = new String[] {place};
+    }
+
+    synchronized boolean join(Waiter waiter) {
+      return !ended && waiters.add(waiter);
+    }
+
+    @SuppressWarnings("FutureReturnValueIgnored") // whoever joined is told by the next call
+    CompletableFuture<List<Object>> first(Demand demand) {
+      String[] arguments = {
+        "take", version.get(), Long.toString(demand.tokens()), demand.quota().params()
+      };
+      CompletableFuture<List<Object>> answer = link.call(Script.DECIDE, keys, arguments);
+      answer.whenComplete((reply, failure) -> next());
+      return answer;
+    }
+
+    @SuppressWarnings("FutureReturnValueIgnored") // it is told to all of them
+    private void next() {
+      List<Waiter> together = take();
+      if (!together.isEmpty()) {
+        link.call(Script.MANY, keys, arguments(together))
+            .whenComplete(
+                (reply, failure) -> {
+                  next();
+                  for (int i = 0; i < together.size(); i++) {
+                    tell(together.get(i).call(), i, reply, failure);
+                  }
+                });
+      }
+    }
+
+    /** Those who go together; none ends the line. */
+    private synchronized List<Waiter> take() {
+      List<Waiter> together = new ArrayList<>();
+      while (!waiters.isEmpty() && together.size() < MOST) {
+        Waiter waiter = waiters.peek();
+        boolean fits =
+            together.isEmpty() || together.get(0).demand().quota().isSame(waiter.demand().quota());
+        if (!fits) {
+          return together;
+        }
+        waiters.poll();
+        if (!waiter.call().isDone()) {
+          together.add(waiter);
+        }
+      }
+      if (together.isEmpty()) {
+        ended = true;
+        lines.remove(place, this);
+      }
+      return together;
+    }
+
+    private String[] arguments(List<Waiter> together) {
+      String[] arguments = new String[FIRST_AT + together.size()];
+      arguments[0] = version.get();
+      arguments[1] = together.get(0).demand().quota().params();
+      for (int i = 0; i < together.size(); i++) {
+        arguments[FIRST_AT + i] = Long.toString(together.get(i).demand().tokens());
+      }
+      return arguments;
+    }
+  }
+
+  private static void tell(Call call, int index, List<Object> reply, @Nullable Throwable failure) {
+    if (failure != null) {
+      call.completeExceptionally(failure);
+      return;
+    }
+    long outcome = Call.number(reply, FIRST_AT + 2 * index);
+    long figure = Call.number(reply, FIRST_AT + 2 * index + 1);
+    boolean granted = outcome == GRANTED;
+    call.complete(
+        List.of(outcome, granted ? figure : 1L, granted ? 0L : figure, reply.get(0), reply.get(1)));
+  }
+}
