@@ -21,7 +21,7 @@ import org.jspecify.annotations.Nullable;
  * @since 0.1
  */
 public final class RedisServer implements AutoCloseable {
-  private static final long CLOCK_SLACK_MICROS = 2_000;
+  private static final long CLOCK_SLACK_MICROS = 500_000;
   private static final Duration SYNC_LIMIT = Duration.ofSeconds(20);
 
   private final Builder settings;
