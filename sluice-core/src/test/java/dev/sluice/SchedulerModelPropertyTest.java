@@ -15,9 +15,11 @@ import net.jqwik.api.Combinators;
 import net.jqwik.api.ForAll;
 import net.jqwik.api.Property;
 import net.jqwik.api.Provide;
+import net.jqwik.api.Tag;
 import org.jspecify.annotations.Nullable;
 
 /** The scheduler against a model that looks at every item: what it offers, and when it says no. */
+@Tag("any-jdk")
 class SchedulerModelPropertyTest {
   private static final List<String> QUEUES = List.of("q", "r");
   private static final List<String> KEYS = List.of("a", "b", "c", "d");

@@ -3,6 +3,7 @@ package dev.sluice.broker;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import java.util.stream.LongStream;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /**
@@ -10,6 +11,7 @@ import org.junit.jupiter.api.Test;
  *
  * <p>{@code -Dsluice.seeds=N} runs N seeds, {@code -Dsluice.seed=S} that one.
  */
+@Tag("any-jdk")
 class BrokerSimulationTest {
   private static final int STEPS = 400;
 

@@ -18,11 +18,13 @@ import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Everything at once, and then close() in the middle of it: everybody is answered. */
+@Tag("any-jdk")
 @Timeout(60)
 final class BrokerStressTest {
   /** Those that stay, where messages are counted. */

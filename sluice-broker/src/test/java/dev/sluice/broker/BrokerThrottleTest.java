@@ -9,6 +9,7 @@ import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -16,6 +17,7 @@ import org.junit.jupiter.api.io.TempDir;
 /**
  * Rates of throttle keys, from the script that names them to the consumer who gets the messages.
  */
+@Tag("any-jdk")
 @Timeout(60)
 class BrokerThrottleTest {
   private static final Duration LEASE = Duration.ofSeconds(30);

@@ -10,10 +10,12 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Random;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Damage to files is reported, never skipped; a torn write that was not synced is no damage. */
+@Tag("any-jdk")
 final class RocksStoreCorruptionTest {
   private static final RocksSettings SMALL = new RocksSettings(64 << 10, true);
   private static final int HEADER_BYTES = 7;

@@ -11,11 +11,13 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Client commands as processes of their own. */
+@Tag("any-jdk")
 @Timeout(60)
 final class ClientProcessTest {
   @TempDir static Path dir;

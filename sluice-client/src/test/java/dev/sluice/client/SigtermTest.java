@@ -12,11 +12,13 @@ import java.util.List;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** A server that is told to end at full speed keeps what it has said. */
+@Tag("any-jdk")
 @Timeout(60)
 final class SigtermTest {
   private static final int SENDERS = 4;

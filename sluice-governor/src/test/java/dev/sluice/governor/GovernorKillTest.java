@@ -11,10 +11,12 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Random;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /** A process that is killed again and again is never granted more, and has what it was granted. */
+@Tag("any-jdk")
 class GovernorKillTest {
   private static final int KILLS = Integer.getInteger("sluice.kills", 4);
 

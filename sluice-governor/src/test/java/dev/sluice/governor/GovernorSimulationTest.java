@@ -10,10 +10,12 @@ import java.util.List;
 import java.util.Map;
 import java.util.function.ToLongFunction;
 import java.util.stream.LongStream;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /** Hours of mixed load at a virtual time: what must hold, seen from outside. */
+@Tag("any-jdk")
 class GovernorSimulationTest {
   /** One for every five hundred of the random runs elsewhere, which are shorter. */
   private static final int SEEDS = Math.max(1, Integer.getInteger("sluice.seeds", 1_500) / 500);

@@ -5,12 +5,14 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.sluice.governor.MockProvider.Headers;
 import dev.sluice.governor.ProviderSimulation.Result;
 import dev.sluice.governor.ProviderSimulation.Setting;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /** A provider takes 80 % of what is configured; nobody says so in the configuration. */
+@Tag("any-jdk")
 class ProviderSimulationTest {
   private static final int SEEDS = 3;
   private static final int BEFORE = 5;

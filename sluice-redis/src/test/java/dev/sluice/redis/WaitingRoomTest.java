@@ -18,12 +18,14 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Consumer;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Waiting for a bucket, in memory and in Redis alike. */
+@Tag("any-jdk")
 @Timeout(60)
 class WaitingRoomTest {
   private static final Duration LONG = Duration.ofSeconds(30);

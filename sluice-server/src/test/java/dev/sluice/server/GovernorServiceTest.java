@@ -28,11 +28,13 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** The governor over gRPC. */
+@Tag("any-jdk")
 @Timeout(60)
 final class GovernorServiceTest {
   @TempDir Path dir;

@@ -16,10 +16,12 @@ import io.grpc.stub.StreamObserver;
 import java.nio.file.Path;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Streams whose key does not stay as it was. */
+@Tag("any-jdk")
 final class KeyedStreamTest {
   @TempDir Path dir;
   private KeyedServer server;

@@ -13,11 +13,13 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Limits are there after a restart, which hands out no fresh burst. */
+@Tag("any-jdk")
 @Timeout(60)
 final class LimitRestartTest {
   private static final double RATE = 2;

@@ -21,11 +21,13 @@ import java.net.http.HttpResponse.BodyHandlers;
 import java.nio.file.Path;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** What is counted of requests, streams, connections and decisions. */
+@Tag("any-jdk")
 @Timeout(60)
 final class RequestMetersTest {
   @TempDir private Path dir;

@@ -29,10 +29,12 @@ import java.util.concurrent.ConcurrentLinkedQueue;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /** A server with little memory, which ends when that is used up, and callers who want much. */
+@Tag("any-jdk")
 final class SmallHeapTest {
   private static final int MEBIBYTE = 1 << 20;
   private static final int BODY = 23 * MEBIBYTE;

@@ -24,11 +24,13 @@ import java.net.URI;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.function.Consumer;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Traces, as a collector gets them. */
+@Tag("any-jdk")
 @Timeout(60)
 final class TracingTest {
   private static final String TRACE = "0af7651916cd43dd8448eb211c80319c";

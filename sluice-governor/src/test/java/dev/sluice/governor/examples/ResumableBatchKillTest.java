@@ -9,10 +9,12 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.Random;
 import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /** The batch is killed again and again; in the end every chunk is in the output once. */
+@Tag("any-jdk")
 class ResumableBatchKillTest {
   private static final int KILLS = Integer.getInteger("sluice.kills", 4);
   private static final int CHUNKS_A_LIFE = 40;
