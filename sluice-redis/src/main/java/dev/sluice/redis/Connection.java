@@ -6,7 +6,6 @@ import io.lettuce.core.RedisFuture;
 import io.lettuce.core.ScriptOutputType;
 import io.lettuce.core.SocketOptions;
 import io.lettuce.core.SslOptions;
-import io.lettuce.core.api.async.RedisKeyAsyncCommands;
 import io.lettuce.core.api.async.RedisScriptingAsyncCommands;
 import io.lettuce.core.cluster.ClusterClientOptions;
 import io.lettuce.core.cluster.ClusterTopologyRefreshOptions;
@@ -48,10 +47,7 @@ final class Connection implements AutoCloseable {
   private final Runnable shutdown;
 
   /** What commands go over. */
-  record Wire(
-      RedisScriptingAsyncCommands<String, String> scripts,
-      RedisKeyAsyncCommands<String, String> keys,
-      Runnable closing) {
+  record Wire(RedisScriptingAsyncCommands<String, String> scripts, Runnable closing) {
     void close() {
       closing.run();
     }
@@ -88,9 +84,7 @@ final class Connection implements AutoCloseable {
                   .refreshPartitionsAsync()
                   .toCompletableFuture()
                   .thenCompose(known -> client.connectAsync(StringCodec.UTF8))
-                  .thenApply(
-                      link ->
-                          new Wire(link.async(), link.async(), () -> forget(link.closeAsync())));
+                  .thenApply(link -> new Wire(link.async(), () -> forget(link.closeAsync())));
       shutdown = () -> client.shutdown(0, SHUTDOWN_SECONDS, TimeUnit.SECONDS);
     } else {
       RedisClient client = RedisClient.create(resources);
@@ -100,9 +94,7 @@ final class Connection implements AutoCloseable {
               client
                   .connectAsync(StringCodec.UTF8, address.uris().get(0))
                   .toCompletableFuture()
-                  .thenApply(
-                      link ->
-                          new Wire(link.async(), link.async(), () -> forget(link.closeAsync())));
+                  .thenApply(link -> new Wire(link.async(), () -> forget(link.closeAsync())));
       shutdown = () -> client.shutdown(0, SHUTDOWN_SECONDS, TimeUnit.SECONDS);
     }
   }

@@ -144,8 +144,9 @@ public sealed interface SharedBucket permits MemoryBucket, RedisBucket {
    * limits in the code of other nodes, until the next change.
    *
    * @param limit the new limit
-   * @return completes when the fleet has it
+   * @return completes when the fleet has it, or when it is noted to be told in an outage
    * @throws IllegalArgumentException if no exact units fit the limit; nothing changes
+   * @throws IllegalStateException if the fleet has 10,000 rules already
    */
   CompletableFuture<Void> reconfigure(Limit limit);
 

@@ -32,7 +32,10 @@ public sealed interface SharedThrottle permits MemoryThrottle, RedisThrottle {
    * @param key not empty
    * @param ratePerSecond tokens that accrue in one second; 0 means that none ever do
    * @param burst the most tokens held; less than 1 means that none is ever granted
-   * @return completes when it holds here and is stored, or noted to be stored in an outage
+   * @return completes when it holds here and is stored, or noted to be stored in an outage; fails
+   *     with {@link LimitsUnavailableException} if Redis was asked and did not confirm it: then it
+   *     holds here, and is tried again
+   * @throws IllegalStateException if the fleet has 10,000 rules already
    * @throws IllegalArgumentException if an argument is negative, not a number or out of range
    */
   CompletableFuture<Void> setRate(String key, double ratePerSecond, double burst);
