@@ -11,8 +11,8 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Asks Redis for tokens of single buckets: who comes while an answer about the same bucket is on
- * its way goes with the others in the next call.
+ * Asks Redis for tokens of single buckets: who comes while enough answers about the same bucket are
+ * on their way goes with the others in the next call.
  *
  * <p>Redis decides about each in turn, as if they had come one by one. A bucket that many want at
  * once costs a call for all of them and not for each.
@@ -20,6 +20,9 @@ import org.jspecify.annotations.Nullable;
 final class Batches {
   /** A call stays short for Redis. */
   private static final int MOST = 128;
+
+  /** Calls about one bucket on their way at once: Redis has one to do while another travels. */
+  private static final int AT_ONCE = 4;
 
   private static final int FIRST_AT = 2;
   private static final long GRANTED = 1;
@@ -39,18 +42,10 @@ final class Batches {
   /** Answers as {@link Script#DECIDE} does. */
   CompletableFuture<List<Object>> call(Demand demand) {
     while (true) {
-      Line line = lines.get(demand.place());
-      if (line == null) {
-        line = new Line(demand.place());
-        if (lines.putIfAbsent(demand.place(), line) == null) {
-          return line.first(demand);
-        }
-      } else {
-        Call call = link.expect();
-        if (line.join(new Waiter(demand, call))) {
-          return call;
-        }
-        call.cancel(false); // nobody waits for it
+      Line line = lines.computeIfAbsent(demand.place(), Line::new);
+      CompletableFuture<List<Object>> answer = line.call(demand);
+      if (answer != null) {
+        return answer;
       }
     }
   }
@@ -62,6 +57,7 @@ final class Batches {
 
     // Guarded by this.
     private final Deque<Waiter> waiters = new ArrayDeque<>();
+    private int onTheirWay;
     private boolean ended;
 
     Line(String place) {
@@ -69,12 +65,30 @@ final class Batches {
       this.keys = new String[] {place};
     }
 
-    synchronized boolean join(Waiter waiter) {
-      return !ended && waiters.add(waiter);
+    /** Null if the line has ended meanwhile. */
+    @Nullable CompletableFuture<List<Object>> call(Demand demand) {
+      @Nullable Call call;
+      synchronized (this) {
+        if (ended) {
+          return null;
+        }
+        if (onTheirWay < AT_ONCE) {
+          onTheirWay++;
+          call = null;
+        } else {
+          call = link.expect();
+          waiters.add(new Waiter(demand, call));
+        }
+      }
+      if (call == null) {
+        return alone(demand);
+      }
+      link.watch(call); // may tell somebody, who may do anything
+      return call;
     }
 
     @SuppressWarnings("FutureReturnValueIgnored") // whoever joined is told by the next call
-    CompletableFuture<List<Object>> first(Demand demand) {
+    private CompletableFuture<List<Object>> alone(Demand demand) {
       String[] arguments = {
         "take", version.get(), Long.toString(demand.tokens()), demand.quota().params()
       };
@@ -98,7 +112,7 @@ final class Batches {
       }
     }
 
-    /** Those who go together; none ends the line. */
+    /** Those who go together; none ends a call, and the last one the line. */
     private synchronized List<Waiter> take() {
       List<Waiter> together = new ArrayList<>();
       while (!waiters.isEmpty() && together.size() < MOST) {
@@ -113,7 +127,7 @@ final class Batches {
           together.add(waiter);
         }
       }
-      if (together.isEmpty()) {
+      if (together.isEmpty() && --onTheirWay == 0) {
         ended = true;
         lines.remove(place, this);
       }

@@ -150,11 +150,14 @@ final class RedisLink implements AutoCloseable {
         : CompletableFuture.failedFuture(new LimitsUnavailableException());
   }
 
-  /** A call that somebody else answers, in time or not at all. */
+  /** A call that somebody else answers; to be watched. */
   Call expect() {
-    Call call = new Call(System.nanoTime() + timeoutNanos, losses);
+    return new Call(System.nanoTime() + timeoutNanos, losses);
+  }
+
+  /** Fails it if it is not answered in time. */
+  void watch(Call call) {
     deadlines.watch(call);
-    return call;
   }
 
   /** {@link #call}, whatever the breaker says. */
