@@ -1,0 +1,93 @@
+-- Granted, put in line, or refused, over all dimensions at once.
+-- ARGV: node, id, what ("queue": put in line what cannot go; "now": not; "find": only what was asked
+-- for before), tenant, rank, tokens to reserve, tokens asked for, class, microseconds until the
+-- deadline or 0, idempotency key or ''.
+-- Answers {'g' …}, {'q' …} or {'r' …} as `seen`, then 1 if it was asked for the first time; {'x', tokens, class}
+-- if the key is of another request; {'n'} if nothing happened.
+local function ask()
+  local id, what, tenant, key = ARGV[2], ARGV[3], ARGV[4], ARGV[10]
+  if key ~= '' then
+    local other = get('i' .. tenant .. '\0' .. key)
+    local ticket = other and ticketOf(other)
+    if ticket then
+      if ticket.asked ~= tonumber(ARGV[7]) or ticket.class ~= ARGV[8] then
+        return { 'x', ticket.asked, ticket.class }
+      end
+      return seen(ticket)
+    end
+  end
+  if what == 'find' then
+    return { 'n' }
+  end
+  local rank = tonumber(ARGV[5])
+  local class = C.classes[rank + 1]
+  if not class or class.name ~= ARGV[8] then
+    return { 'k' }
+  end
+  local deadline = tonumber(ARGV[9])
+  local ticket = {
+    id = id, state = 'w', rank = rank, tokens = tonumber(ARGV[6]), asked = tonumber(ARGV[7]),
+    class = ARGV[8], tenant = tenant, since = now, deadline = deadline > 0 and now + deadline or 0,
+    key = key, node = '', claimed = 0, reason = '', left = 0, number = 0, tag = 0,
+    weight = C.tenants and weightOf(tenant) or C.others and C.others.weight or 1
+  }
+  local most = largest(rank, tenant)
+  if ticket.tokens <= most then
+    if S.waiting > 0 then
+      drain(granted)
+    else
+      countRefill()
+    end
+    if not wouldHold(ticket) then
+      if S.waiting > 0 then
+        -- Its tenant's next turn is later by this.
+        local turn, tag = turnOf(rank, tenant), startOf(rank, tenant)
+        R[rank].time = math.max(R[rank].time, tag)
+        turn.finish = tag + ticket.tokens / ticket.weight
+      end
+      take(ticket)
+      ticket.state, ticket.claimed, ticket.left = 'g', 1, S.left
+      if key ~= '' then
+        ticket.changed = true
+        tickets[id] = ticket
+        put('i' .. tenant .. '\0' .. key, id)
+      end
+      S.total, S.accepted = S.total + 1, S.accepted + 1
+      return grantOf(ticket)
+    end
+  end
+  if what == 'now' then
+    return { 'n' }
+  end
+  S.total = S.total + 1
+  if ticket.tokens > most then
+    return { 'r', id, ticket.asked, ticket.class, available(M), 'EXCEEDS_CAPACITY', most, ticket.tokens }
+  end
+  if S.waiting >= C.maxLine then
+    return { 'r', id, ticket.asked, ticket.class, available(M), 'LINE_FULL', C.maxLine, ticket.tokens }
+  end
+  tickets[id] = ticket
+  ticket.changed = true
+  if key ~= '' then
+    put('i' .. tenant .. '\0' .. key, id)
+  end
+  enter(ticket)
+  if ticket.deadline > 0 then
+    setDue('d' .. id, ticket.deadline)
+  end
+  drain(granted)
+  return seen(ticket)
+end
+
+local fields = { 'm' .. ARGV[4], 'b' .. ARGV[4] }
+if ARGV[10] ~= '' then
+  fields[3] = 'i' .. ARGV[4] .. '\0' .. ARGV[10]
+end
+if not open(server, fields) then
+  return { 0 }
+end
+local before = S.total
+local result = ask()
+local reply = answer(result)
+reply[6] = S.total - before
+return reply

@@ -1,0 +1,155 @@
+-- The books of one model, and how they are read and written.
+--
+-- KEYS, all in one slot:
+--   books   a hash: 'c' the configuration, 's' the state, 'h' the history of the model's debt,
+--           'g<rank>' of a guarantee's, 'm<tenant>' the meter of a tenant, 'b<tenant>' its budget,
+--           'r<id>' a reservation, 't<id>' a ticket, 'i<tenant>\0<key>' the id that an idempotency
+--           key stands for
+--   due     what ends when: 'r<id>' a reservation, 'd<id>' a deadline, 's<id>' the patience with a
+--           ticket, 'a<rank>:<tenant>' a tenant that stepped aside comes back, 'm<tenant>' a meter
+--           is full and can be forgotten
+--   line    everyone who waits, of all classes: the first goes first
+--   heads   the first of each tenant that is not aside
+--   turns   where a tenant's next turn in a class begins
+--   fifo    everyone who waits, by class and tenant: the first came first
+-- ARGV[1]: the node that asks.
+--
+-- Every number is a whole one below 2^53, except tags, which are tokens by weight. Where one becomes
+-- text it is by %.0f, or by Redis itself: `..` keeps 14 digits. Times are microseconds.
+local BOOKS, DUE, LINE, HEADS, TURNS, FIFO = unpack(KEYS)
+local NODE = ARGV[1]
+local NEVER = 2 ^ 53
+-- At most so much is ended in one call.
+local ENDED_AT_ONCE = 100
+
+-- What is read comes from the cache; what is written goes to Redis at the end, in one call.
+local cache, written, dropped = {}, {}, {}
+
+local function get(field)
+  local value = cache[field]
+  if value == nil then
+    value = redis.call('HGET', BOOKS, field)
+    cache[field] = value
+  end
+  return value
+end
+
+local function put(field, value)
+  cache[field] = value
+  written[field] = value
+end
+
+local function drop(field)
+  cache[field] = false
+  written[field] = nil
+  dropped[#dropped + 1] = field
+end
+
+local function prefetch(fields)
+  local values = redis.call('HMGET', BOOKS, unpack(fields))
+  for i, field in ipairs(fields) do
+    cache[field] = values[i]
+  end
+end
+
+-- The configuration, the state and the classes' part of it.
+local C, S, R
+local now
+
+local NAMES = {
+  'at', 'shift', 'owed', 'unit', 'cap', 'factor', 'paused', 'running', 'waiting', 'due', 'numbers',
+  'events', 'total', 'accepted', 'consumed', 'refills', 'left', 'refilled', 'wake', 'turns', 'grace',
+  'emptied', 'second', 'minute'
+}
+local PER_RANK = 5
+
+local function readState(text)
+  local values = { struct.unpack('>' .. string.rep('d', #text / 8), text) }
+  S, R = {}, {}
+  for i, name in ipairs(NAMES) do
+    S[name] = values[i]
+  end
+  local at = #NAMES
+  for rank = 0, #C.classes - 1 do
+    R[rank] = {
+      time = values[at + 1], size = values[at + 2], tokens = values[at + 3],
+      guaranteed = values[at + 4], epoch = values[at + 5]
+    }
+    at = at + PER_RANK
+  end
+end
+
+local function writeState()
+  local values = {}
+  for i, name in ipairs(NAMES) do
+    values[i] = S[name]
+  end
+  local at = #NAMES
+  for rank = 0, #C.classes - 1 do
+    local each = R[rank]
+    values[at + 1], values[at + 2], values[at + 3] = each.time, each.size, each.tokens
+    values[at + 4], values[at + 5] = each.guaranteed, each.epoch
+    at = at + PER_RANK
+  end
+  put('s', struct.pack('>' .. string.rep('d', at), unpack(values)))
+end
+
+-- Time never goes back: after a step of the server's clock it goes on from where it was.
+local function setClock(server)
+  now = server + S.shift
+  if now < S.at then
+    S.shift = S.shift + S.at - now
+    now = S.at
+  end
+end
+
+-- What is due when, written at the end.
+local dueAt, dueChanged, dueGone = {}, false, {}
+
+local function setDue(member, at)
+  dueAt[member] = at
+  dueChanged = true
+  S.due = math.min(S.due, at)
+end
+
+local function dropDue(member)
+  dueAt[member] = nil
+  dueGone[#dueGone + 1] = member
+end
+
+-- In portions: a call takes only so many words.
+local function inPortions(command, key, words)
+  for from = 1, #words, 1000 do
+    redis.call(command, key, unpack(words, from, math.min(from + 999, #words)))
+  end
+end
+
+local function writeDue()
+  if #dueGone > 0 then
+    inPortions('ZREM', DUE, dueGone)
+  end
+  if dueChanged then
+    local words = {}
+    for member, at in pairs(dueAt) do
+      words[#words + 1] = at
+      words[#words + 1] = member
+    end
+    if #words > 0 then
+      inPortions('ZADD', DUE, words)
+    end
+  end
+end
+
+local function writeBooks()
+  if #dropped > 0 then
+    inPortions('HDEL', BOOKS, dropped)
+  end
+  local words = {}
+  for field, value in pairs(written) do
+    words[#words + 1] = field
+    words[#words + 1] = value
+  end
+  if #words > 0 then
+    inPortions('HSET', BOOKS, words)
+  end
+end

@@ -1,0 +1,4 @@
+-- What every script begins with: the time of this server, in microseconds.
+local time = redis.call('TIME')
+local server = time[1] * 1000000 + time[2]
+

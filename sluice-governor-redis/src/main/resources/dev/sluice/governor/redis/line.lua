@@ -1,0 +1,448 @@
+-- Who waits, and who goes next. First come, first served for each tenant, and fair between tenants of
+-- a class by start tags, in tokens by weight. While the head of a class waits for the model no lower
+-- class is granted; one that waits only for the share of its class or for its tenant holds up nobody.
+-- A class with a guarantee goes before all others as soon as that has accrued.
+
+-- The tags of a class lie below this, and its scores above those of the classes before it.
+local BAND = 2 ^ 45
+
+-- So many are looked at one by one to say what they ask for together; for more it is estimated.
+local COUNTED = 128
+
+-- Turns that are remembered though nobody waits, before it is worth a look at all.
+local SPARE_TURNS = 256
+
+local tickets = {}
+
+local function ticketOf(id)
+  local ticket = tickets[id]
+  if ticket == nil then
+    local stored = get('t' .. id)
+    ticket = stored and cmsgpack.unpack(stored)
+    tickets[id] = ticket
+  end
+  return ticket
+end
+
+local function memberOf(ticket)
+  return string.format('%016.0f:%.0f:%s', ticket.number, ticket.tokens, ticket.id)
+end
+
+local function idIn(member)
+  return string.match(member, '^%d+:%d+:(.*)$')
+end
+
+local function scoreOf(ticket)
+  return ticket.rank * BAND + ticket.tag
+end
+
+-- ---- turns
+
+local turns = {}
+
+local function turnName(rank, tenant)
+  return string.format('%02d:%s', rank, tenant)
+end
+
+-- Of a class whose line was empty meanwhile, a turn is as if it had never been.
+local function turnOf(rank, tenant)
+  local name = turnName(rank, tenant)
+  local turn = turns[name]
+  if not turn then
+    local stored = redis.call('HGET', TURNS, name)
+    turn = stored and cmsgpack.unpack(stored)
+    if not turn or turn.epoch ~= R[rank].epoch then
+      S.turns = S.turns + (turn and 0 or 1)
+      turn = { finish = 0, aside = 0, epoch = R[rank].epoch }
+    end
+    turns[name] = turn
+  end
+  return turn
+end
+
+local function writeTurns()
+  if S.waiting == 0 then
+    if S.turns > 0 then
+      redis.call('DEL', TURNS)
+      S.turns = 0
+    end
+    return
+  end
+  for name, turn in pairs(turns) do
+    redis.call('HSET', TURNS, name, cmsgpack.pack(turn))
+  end
+  if S.turns > 2 * S.waiting + SPARE_TURNS then
+    local all = redis.call('HGETALL', TURNS)
+    for i = 1, #all, 2 do
+      local rank = tonumber(string.sub(all[i], 1, 2))
+      local turn = cmsgpack.unpack(all[i + 1])
+      local each = R[rank]
+      if not each or turn.epoch ~= each.epoch or (turn.finish <= each.time and turn.aside == 0) then
+        redis.call('HDEL', TURNS, all[i])
+      end
+    end
+    S.turns = redis.call('HLEN', TURNS)
+  end
+end
+
+-- ---- one class after the other
+
+local function fifoOf(rank, tenant)
+  return string.format('%02d', rank) .. redis.sha1hex(tenant) .. ':'
+end
+
+local function firstInFifo(rank, tenant)
+  local prefix = fifoOf(rank, tenant)
+  local member = redis.call('ZRANGEBYLEX', FIFO, '[' .. prefix, '(' .. prefix .. '\255', 'LIMIT', 0, 1)[1]
+  return member and ticketOf(string.match(member, ':%d+:(.*)$'))
+end
+
+local function inFifo(ticket)
+  return fifoOf(ticket.rank, ticket.tenant) .. string.format('%016.0f:%s', ticket.number, ticket.id)
+end
+
+local function isLastInFifo(ticket)
+  local prefix = fifoOf(ticket.rank, ticket.tenant)
+  local last = redis.call('ZREVRANGEBYLEX', FIFO, '(' .. prefix .. '\255', '[' .. prefix, 'LIMIT', 0, 1)[1]
+  return last == inFifo(ticket)
+end
+
+local function comeBack(rank, tenant)
+  local turn = turnOf(rank, tenant)
+  if turn.aside == 1 then
+    turn.aside = 0
+    local head = firstInFifo(rank, tenant)
+    if head then
+      redis.call('ZADD', HEADS, scoreOf(head), memberOf(head))
+    end
+  end
+end
+
+local function stepAside(ticket, micros)
+  redis.call('ZREM', HEADS, memberOf(ticket))
+  turnOf(ticket.rank, ticket.tenant).aside = 1
+  setDue('a' .. turnName(ticket.rank, ticket.tenant), now + micros)
+end
+
+local function startOf(rank, tenant)
+  return math.max(R[rank].time, turnOf(rank, tenant).finish)
+end
+
+local function enter(ticket)
+  local turn, each = turnOf(ticket.rank, ticket.tenant), R[ticket.rank]
+  ticket.number = S.numbers
+  S.numbers = S.numbers + 1
+  ticket.tag = math.min(BAND - 1, math.max(each.time, turn.finish))
+  turn.finish = ticket.tag + ticket.tokens / ticket.weight
+  S.waiting = S.waiting + 1
+  each.size = each.size + 1
+  each.tokens = each.tokens + ticket.tokens
+  redis.call('ZADD', LINE, scoreOf(ticket), memberOf(ticket))
+  if turn.aside == 0 and not firstInFifo(ticket.rank, ticket.tenant) then
+    redis.call('ZADD', HEADS, scoreOf(ticket), memberOf(ticket))
+  end
+  redis.call('ZADD', FIFO, 0, inFifo(ticket))
+end
+
+local function remove(ticket)
+  local each, member = R[ticket.rank], memberOf(ticket)
+  S.waiting = S.waiting - 1
+  each.size = each.size - 1
+  each.tokens = each.tokens - ticket.tokens
+  redis.call('ZREM', LINE, member)
+  redis.call('ZREM', FIFO, inFifo(ticket))
+  if redis.call('ZREM', HEADS, member) == 1 then
+    local head = firstInFifo(ticket.rank, ticket.tenant)
+    if head then
+      redis.call('ZADD', HEADS, scoreOf(head), memberOf(head))
+    end
+  end
+  if each.size == 0 then
+    each.time, each.epoch = 0, each.epoch + 1
+    local prefix = string.format('%02d:', ticket.rank)
+    for name in pairs(turns) do
+      if string.sub(name, 1, 3) == prefix then
+        turns[name] = { finish = 0, aside = 0, epoch = each.epoch }
+      end
+    end
+  end
+end
+
+-- It is granted: the others' turns count from here.
+local function serve(ticket)
+  local each = R[ticket.rank]
+  each.time = math.max(each.time, ticket.tag)
+  remove(ticket)
+end
+
+-- It leaves with nothing: what it did not get is no turn of its tenant.
+local function leave(ticket)
+  if isLastInFifo(ticket) then
+    turnOf(ticket.rank, ticket.tenant).finish = ticket.tag
+  end
+  remove(ticket)
+  if R[ticket.rank].size > 0 then
+    comeBack(ticket.rank, ticket.tenant)
+  end
+end
+
+-- ---- what is short
+
+local function isPaused()
+  return S.paused > now
+end
+
+local function microsForTenant(tenant, tokens)
+  local meter = meterOf(tenant)
+  return meter and microsUntil(meter, tokens, 0) or 0
+end
+
+local function microsForRequests(count)
+  local micros = 0
+  for _, each in ipairs(requests) do
+    micros = math.max(micros, microsUntil(each, count, 0))
+  end
+  return micros
+end
+
+-- What is more than a slowed model ever has goes when that is full.
+local function microsFor(tokens, floor)
+  return microsUntil(M, math.min(tokens, M.cap - floor), floor)
+end
+
+-- What is kept for the classes above.
+local function floorOf(rank)
+  local ceiling = math.max(1, math.floor(C.classes[rank + 1].ceiling * S.factor))
+  return math.max(0, M.cap - ceiling)
+end
+
+local function isGuaranteed(rank, tokens)
+  local meter = R[rank].meter
+  return meter and microsUntil(meter, tokens, 0) == 0
+end
+
+-- What keeps so many tokens from being granted, whoever is in line, and for how long; negative for
+-- what time alone does not end.
+local function heldBy(tokens, floor)
+  if isPaused() then
+    return 'PROVIDER', S.paused - now
+  end
+  if C.conc > 0 and S.running >= C.conc then
+    return 'CONCURRENCY', -1
+  end
+  local forTokens, forRequests = microsFor(tokens, 0), microsForRequests(1)
+  if forTokens > 0 or forRequests > 0 then
+    if forTokens >= forRequests then
+      return 'TOKENS', forTokens
+    end
+    return 'REQUESTS', forRequests
+  end
+  local forClass = microsFor(tokens, floor)
+  if forClass > 0 then
+    return 'CLASS', forClass
+  end
+end
+
+-- The head of a class whose tenant can afford it.
+local function firstOf(rank)
+  while R[rank].size > 0 do
+    local member =
+      redis.call('ZRANGEBYSCORE', HEADS, rank * BAND, '(' .. string.format('%.0f', (rank + 1) * BAND),
+        'LIMIT', 0, 1)[1]
+    local head = member and ticketOf(idIn(member))
+    if not head then
+      return nil
+    end
+    local micros = microsForTenant(head.tenant, head.tokens)
+    if micros == 0 then
+      return head
+    end
+    stepAside(head, micros)
+  end
+end
+
+local function wake(micros)
+  if micros >= 0 then
+    S.wake = math.min(S.wake, now + micros)
+  end
+end
+
+-- ---- granting
+
+local function take(ticket)
+  S.running = S.running + 1
+  for _, each in ipairs(requests) do
+    each.owed = each.owed + each.unit
+  end
+  local guarantee, guaranteed, guaranteeEvent = R[ticket.rank].meter, 0, 0
+  if guarantee then
+    -- It is a minimum, not an extra: what the class gets anyway counts, as far as it goes.
+    guaranteed = math.max(0, math.min(available(guarantee), ticket.tokens))
+    guaranteeEvent = charge(guarantee, guaranteed)
+  end
+  local event = charge(M, ticket.tokens)
+  local meter = meterOf(ticket.tenant)
+  local tenantEvent = meter and charge(meter, ticket.tokens) or -1
+  put('r' .. ticket.id, cmsgpack.pack({
+    tokens = ticket.tokens, asked = ticket.asked, rank = ticket.rank, class = ticket.class,
+    tenant = ticket.tenant, at = now, event = event, mine = tenantEvent, guaranteed = guaranteed,
+    theirs = guaranteeEvent
+  }))
+  setDue('r' .. ticket.id, now + C.life)
+  S.consumed = S.consumed + ticket.tokens
+  S.left = available(M)
+end
+
+-- Grants the head, or says what holds it.
+local function tryGrant(head, floor, granted)
+  local by, micros = heldBy(head.tokens, floor)
+  if by then
+    wake(micros)
+    return by
+  end
+  serve(head)
+  take(head)
+  granted(head)
+end
+
+local function grantOne(granted)
+  for rank = 0, #C.classes - 1 do
+    local head = R[rank].meter and firstOf(rank)
+    if head and isGuaranteed(rank, head.tokens) then
+      return not tryGrant(head, 0, granted)
+    end
+  end
+  for rank = 0, #C.classes - 1 do
+    local head = firstOf(rank)
+    if head then
+      local by = tryGrant(head, floorOf(rank), granted)
+      if not by then
+        return true
+      end
+      if by ~= 'CLASS' then
+        break
+      end
+    end
+  end
+  for rank = 0, #C.classes - 1 do
+    -- A guarantee that accrues later goes before whoever waits now.
+    local head = R[rank].meter and firstOf(rank)
+    if head then
+      wake(microsUntil(R[rank].meter, head.tokens, 0))
+    end
+  end
+  return false
+end
+
+-- Before a decision: whether there is more than after the last.
+local function countRefill()
+  local there = available(M)
+  if there > S.left then
+    S.refills = S.refills + 1
+    S.refilled = now
+  end
+  S.left = there
+end
+
+-- Grants whatever can go now, but no more than a batch.
+local function drain(granted)
+  countRefill()
+  S.wake = NEVER
+  local count = 0
+  while S.waiting > 0 and count < C.batch and grantOne(granted) do
+    S.wake = NEVER
+    count = count + 1
+  end
+  if S.waiting > 0 and count == C.batch then
+    S.wake = now
+  end
+end
+
+-- ---- asking without a trace
+
+local function isHeldUp(own)
+  for rank = 0, own - 1 do
+    local head = firstOf(rank)
+    if head then
+      local by = heldBy(head.tokens, floorOf(rank))
+      if by ~= 'CLASS' then
+        return true
+      end
+    end
+  end
+  return false
+end
+
+local function wouldBeFirst(ticket)
+  local first = firstOf(ticket.rank)
+  local turn = turnOf(ticket.rank, ticket.tenant)
+  if turn.aside == 1 or firstInFifo(ticket.rank, ticket.tenant) then
+    return false
+  end
+  return not first or startOf(ticket.rank, ticket.tenant) < first.tag
+end
+
+-- What would hold it up if it came now, after a drain; nothing if it would go at once.
+local function wouldHold(ticket)
+  local own, tokens = ticket.rank, ticket.tokens
+  local forTenant = microsForTenant(ticket.tenant, tokens)
+  if S.waiting > 0 then
+    local first = forTenant == 0 and wouldBeFirst(ticket)
+    for rank = 0, #C.classes - 1 do
+      local head = R[rank].meter and not (rank == own and first) and firstOf(rank)
+      if head and isGuaranteed(rank, head.tokens) then
+        return 'LINE', -1
+      end
+      if rank == own and first and isGuaranteed(own, tokens) then
+        return heldBy(tokens, 0)
+      end
+    end
+    if isHeldUp(own) or (forTenant == 0 and not first) then
+      return 'LINE', -1
+    end
+  elseif forTenant == 0 and isGuaranteed(own, tokens) then
+    return heldBy(tokens, 0)
+  end
+  if forTenant > 0 then
+    return 'TENANT', forTenant
+  end
+  return heldBy(tokens, floorOf(own))
+end
+
+-- What this alone would have to wait for if the line were empty.
+local function alone(ticket)
+  local forTenant = microsForTenant(ticket.tenant, ticket.tokens)
+  local by, micros = heldBy(ticket.tokens, floorOf(ticket.rank))
+  if forTenant > 0 and (not by or (micros >= 0 and forTenant > micros)) then
+    return 'TENANT', forTenant
+  end
+  return by, micros
+end
+
+-- Where it is among all, from 1, and how long until its turn if nothing changes.
+local function placeOf(ticket, ahead)
+  local above, tokens = 0, 0
+  for rank = 0, ticket.rank - 1 do
+    above, tokens = above + R[rank].size, tokens + R[rank].tokens
+  end
+  local inClass = ahead - above
+  if inClass > 0 and inClass <= COUNTED then
+    for _, member in ipairs(redis.call('ZRANGE', LINE, above, ahead - 1)) do
+      tokens = tokens + string.match(member, '^%d+:(%d+):')
+    end
+  elseif inClass > 0 then
+    tokens = tokens + R[ticket.rank].tokens * inClass / R[ticket.rank].size
+  end
+  local micros = math.max(
+    microsUntil(M, math.floor(tokens) + ticket.tokens, floorOf(ticket.rank)),
+    microsForRequests(ahead + 1),
+    microsForTenant(ticket.tenant, ticket.tokens),
+    isPaused() and S.paused - now or 0)
+  return ahead + 1, micros
+end
+
+local function largest(rank, tenant)
+  local budget = budgetOf(tenant)
+  local ceiling = C.classes[rank + 1].ceiling
+  return budget and math.min(ceiling, budget.cap) or ceiling
+end

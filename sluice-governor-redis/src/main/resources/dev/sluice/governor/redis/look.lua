@@ -1,0 +1,75 @@
+-- How a model stands, or what would become of a request. ARGV: node, "status"; or node, "explain",
+-- tenant, rank, tokens to reserve, class.
+-- status answers {available, running, total, accepted, consumed, refills, microseconds since the last
+-- refill, size of each class …, fingerprint of the configuration}; explain {'g', 'q' or 'r', binding,
+-- figure, wait, position, eta, {dimension, capacity, available, needed, wait}, …}.
+local what = ARGV[2]
+local fields = {}
+if what == 'explain' then
+  fields = { 'm' .. ARGV[3], 'b' .. ARGV[3] }
+end
+if not open(server, fields) then
+  return { 0 }
+end
+
+local function status()
+  local result = {
+    available(M), S.running, S.total, S.accepted, S.consumed, S.refills, now - S.refilled, C.print
+  }
+  for rank = 0, #C.classes - 1 do
+    result[#result + 1] = C.classes[rank + 1].name
+    result[#result + 1] = R[rank].size
+  end
+  return result
+end
+
+local function parts(ticket, result)
+  local tokens, floor = ticket.tokens, floorOf(ticket.rank)
+  local there = available(M)
+  result[#result + 1] = { 'TOKENS', M.cap, there, tokens, microsFor(tokens, 0) }
+  if floor > 0 then
+    result[#result + 1] = { 'CLASS', M.cap - floor, there - floor, tokens, microsFor(tokens, floor) }
+  end
+  local meter = meterOf(ticket.tenant)
+  if meter then
+    result[#result + 1] =
+      { 'TENANT', meter.cap, available(meter), tokens, microsUntil(meter, tokens, 0) }
+  end
+  for _, each in ipairs(requests) do
+    result[#result + 1] = { 'REQUESTS', each.cap, available(each), 1, microsUntil(each, 1, 0) }
+  end
+  if C.conc > 0 then
+    local free = C.conc - S.running
+    result[#result + 1] = { 'CONCURRENCY', C.conc, free, 1, free > 0 and 0 or -1 }
+  end
+  if isPaused() then
+    result[#result + 1] = { 'PROVIDER', 1, 0, 1, S.paused - now }
+  end
+  return result
+end
+
+local function explain()
+  local rank = tonumber(ARGV[4])
+  local class = C.classes[rank + 1]
+  if not class or class.name ~= ARGV[6] then
+    return { 'k' }
+  end
+  local ticket = { rank = rank, tenant = ARGV[3], tokens = tonumber(ARGV[5]) }
+  drain(granted)
+  local most = largest(rank, ticket.tenant)
+  if ticket.tokens > most then
+    return parts(ticket, { 'r', 'CLASS', most, 0, 0, 0 })
+  end
+  if not wouldHold(ticket) then
+    return parts(ticket, { 'g', 'NONE', 0, 0, 0, 0 })
+  end
+  if S.waiting >= C.maxLine then
+    return parts(ticket, { 'r', 'LINE', C.maxLine, 0, 0, 0 })
+  end
+  local by, micros = alone(ticket)
+  local score = rank * BAND + startOf(rank, ticket.tenant)
+  local position, eta = placeOf(ticket, redis.call('ZCOUNT', LINE, '-inf', score))
+  return parts(ticket, { 'q', by or 'LINE', 0, math.max(0, micros or 0), position, eta })
+end
+
+return answer(what == 'status' and status() or explain())

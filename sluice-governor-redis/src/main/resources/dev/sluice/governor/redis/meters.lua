@@ -1,0 +1,254 @@
+-- Tokens that accrue evenly, kept as what is owed to a full bucket: a token is worth `unit`, and a
+-- microsecond brings `mint`. The history of a meter has what was owed at each charge, so that no
+-- refund is more than what has been owed ever since: pairs of an event and a debt, both rising, for
+-- an entry that a later and smaller one makes useless is dropped.
+local ENTRY, LONGEST_HISTORY = 16, 128 * 16
+
+local function floorDiv(amount, part)
+  local rest = math.fmod(amount, part)
+  if rest < 0 then
+    rest = rest + part
+  end
+  return (amount - rest) / part
+end
+
+local function ceilDiv(amount, part)
+  return -floorDiv(-amount, part)
+end
+
+local function paid(owed, elapsed, mint)
+  return elapsed < owed / mint and math.max(0, owed - elapsed * mint) or 0
+end
+
+local function available(meter)
+  return floorDiv(meter.cap * meter.unit - meter.owed, meter.unit)
+end
+
+-- Until so many tokens can be taken and `floor` are left, if nobody takes any; 0 if it is so now.
+local function microsUntil(meter, tokens, floor)
+  local missing = tokens * meter.unit - ((meter.cap - floor) * meter.unit - meter.owed)
+  return missing <= 0 and 0 or ceilDiv(missing, meter.mint)
+end
+
+local function historyOf(meter)
+  if not meter.history then
+    meter.history = get(meter.field) or ''
+  end
+  return meter.history
+end
+
+-- Neighbours become one with the smaller figure, which errs on the side of those who gave tokens.
+local function halved(history)
+  local entries = {}
+  for at = 1, #history - ENTRY, 2 * ENTRY do
+    local _, owed = struct.unpack('>dd', history, at)
+    local event = struct.unpack('>d', history, at + ENTRY)
+    entries[#entries + 1] = struct.pack('>dd', event, owed)
+  end
+  return table.concat(entries)
+end
+
+local function record(meter)
+  local history = historyOf(meter)
+  local size = #history
+  while size > 0 and struct.unpack('>d', history, size - 7) >= meter.owed do
+    size = size - ENTRY
+  end
+  history = string.sub(history, 1, size)
+  if size >= LONGEST_HISTORY then
+    history = halved(history)
+  end
+  local event = S.events
+  S.events = event + 1
+  meter.history = history .. struct.pack('>dd', event, meter.owed)
+  meter.changed = true
+  return event + 1
+end
+
+-- Where the first entry from that event on begins; after the end if there is none.
+local function indexOf(history, event)
+  local low, high = 0, #history / ENTRY
+  while low < high do
+    local middle = math.floor((low + high) / 2)
+    if struct.unpack('>d', history, middle * ENTRY + 1) < event then
+      low = middle + 1
+    else
+      high = middle
+    end
+  end
+  return low * ENTRY + 1
+end
+
+-- Takes them, there or not.
+local function charge(meter, tokens)
+  local event = record(meter)
+  meter.owed = meter.owed + tokens * meter.unit
+  return event
+end
+
+-- It turns out that so much less was charged just before that event.
+local function correct(meter, event, less)
+  local history = historyOf(meter)
+  local first = indexOf(history, event)
+  if first > #history then
+    return
+  end
+  local later = {}
+  for at = first, #history, ENTRY do
+    local each, owed = struct.unpack('>dd', history, at)
+    later[#later + 1] = struct.pack('>dd', each, owed - less)
+  end
+  local _, least = struct.unpack('>dd', later[1])
+  local kept = first - 1
+  while kept > 0 and struct.unpack('>d', history, kept - 7) >= least do
+    kept = kept - ENTRY
+  end
+  meter.history = string.sub(history, 1, kept) .. table.concat(later)
+end
+
+-- Gives back whole tokens of a charge, and says how many.
+local function refund(meter, tokens, event)
+  local history = historyOf(meter)
+  local first = indexOf(history, event)
+  local stillOwed = meter.owed
+  if first <= #history then
+    local _, least = struct.unpack('>dd', history, first)
+    stillOwed = math.min(stillOwed, least)
+  end
+  local refunded = floorDiv(math.min(tokens * meter.unit, stillOwed), meter.unit)
+  if refunded > 0 then
+    meter.owed = meter.owed - refunded * meter.unit
+    correct(meter, event, refunded * meter.unit)
+    meter.changed = true
+  end
+  return refunded
+end
+
+-- Takes what was used beyond a charge, but no more than what lets it owe twice its capacity.
+local function overcharge(meter, tokens)
+  local most = math.max(0, 2 * meter.cap * meter.unit - meter.owed)
+  record(meter)
+  meter.owed = meter.owed + math.min(most, tokens * meter.unit)
+end
+
+-- In other units. Never in favour of those who take: debts are rounded up, what can be refunded down.
+local function rescale(meter, unit)
+  local old = meter.unit
+  if old == unit then
+    return
+  end
+  local function scaled(units, up)
+    local rest = math.fmod(units, old)
+    local part = rest * unit
+    if part < NEVER then
+      part = up and ceilDiv(part, old) or floorDiv(part, old)
+    else
+      part = up and math.ceil(part / old) + 1 or math.max(0, math.floor(part / old) - 1)
+    end
+    return (units - rest) / old * unit + part
+  end
+  local entries, history = {}, historyOf(meter)
+  for at = 1, #history, ENTRY do
+    local event, owed = struct.unpack('>dd', history, at)
+    entries[#entries + 1] = struct.pack('>dd', event, scaled(owed, false))
+  end
+  meter.history = table.concat(entries)
+  meter.owed = scaled(meter.owed, true)
+  meter.unit = unit
+  meter.changed = true
+end
+
+-- ---- the meters of this model
+
+local M
+local meters = {}
+local requests = {}
+
+local function loadMeters()
+  M = { cap = S.cap, unit = S.unit, mint = C.mint, owed = S.owed, field = 'h' }
+  for i, rate in ipairs(C.requests) do
+    requests[i] =
+      { cap = rate.cap, unit = rate.unit, mint = rate.mint, owed = S[rate.name], name = rate.name }
+  end
+  for rank, class in ipairs(C.classes) do
+    if class.g then
+      R[rank - 1].meter = {
+        cap = class.g.cap, unit = class.g.unit, mint = class.g.mint,
+        owed = R[rank - 1].guaranteed, field = 'g' .. (rank - 1)
+      }
+    end
+  end
+end
+
+local function advance()
+  local elapsed = now - S.at
+  S.at = now
+  if elapsed > 0 then
+    M.owed = paid(M.owed, elapsed, M.mint)
+    for _, each in ipairs(requests) do
+      each.owed = paid(each.owed, elapsed, each.mint)
+    end
+    for rank = 0, #C.classes - 1 do
+      local meter = R[rank].meter
+      if meter then
+        meter.owed = paid(meter.owed, elapsed, meter.mint)
+      end
+    end
+  end
+end
+
+local function writeMeters()
+  S.owed, S.unit, S.cap = M.owed, M.unit, M.cap
+  if M.changed then
+    put('h', M.history)
+  end
+  for _, each in ipairs(requests) do
+    S[each.name] = each.owed
+  end
+  for rank = 0, #C.classes - 1 do
+    local meter = R[rank].meter
+    if meter then
+      R[rank].guaranteed = meter.owed
+      if meter.changed then
+        put(meter.field, meter.history)
+      end
+    end
+  end
+  for tenant, meter in pairs(meters) do
+    if meter.changed then
+      put('m' .. tenant, struct.pack('>ddd', now, meter.owed, meter.unit) .. historyOf(meter))
+      setDue('m' .. tenant, now + ceilDiv(meter.owed, meter.mint) + 1)
+    end
+  end
+end
+
+-- The budget of a tenant; none if it has none of its own.
+local function budgetOf(tenant)
+  local own = C.tenants and get('b' .. tenant)
+  return own and cmsgpack.unpack(own) or C.others
+end
+
+local function weightOf(tenant)
+  local budget = budgetOf(tenant)
+  return budget and budget.weight or 1
+end
+
+local function meterOf(tenant)
+  local meter = meters[tenant]
+  local budget = not meter and budgetOf(tenant)
+  if budget then
+    meter = { cap = budget.cap, unit = budget.unit, mint = budget.mint, owed = 0, history = '' }
+    local stored = get('m' .. tenant)
+    if stored then
+      local at, owed, unit = struct.unpack('>ddd', stored)
+      meter.owed, meter.unit, meter.history = owed, unit, string.sub(stored, 25)
+      rescale(meter, budget.unit)
+      meter.owed = paid(meter.owed, now - at, meter.mint)
+    elseif S.emptied > 0 then
+      -- Nobody knows what it had left then.
+      meter.owed = paid(meter.cap * meter.unit, now - S.emptied, meter.mint)
+    end
+    meters[tenant] = meter
+  end
+  return meter
+end

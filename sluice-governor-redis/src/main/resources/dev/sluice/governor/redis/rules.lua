@@ -1,0 +1,165 @@
+-- The rules of a model. ARGV: node, then
+--   configure, configuration as JSON, "full" or "empty" (what new books begin with), then a tenant
+--     and its budget as JSON, …: answers {1} if that changed something
+--   adjust, factor, tokens at most or '', microseconds of a pause: what the provider said
+local function createState(empty)
+  S, R = {}, {}
+  for _, name in ipairs(NAMES) do
+    S[name] = 0
+  end
+  S.unit, S.cap, S.factor = C.unit, C.cap, 1
+  S.due, S.wake, S.at, S.refilled = NEVER, NEVER, server, server
+  for rank = 0, #C.classes - 1 do
+    R[rank] = { time = 0, size = 0, tokens = 0, guaranteed = 0, epoch = 0 }
+  end
+  now = server
+  loadMeters()
+  if empty then
+    S.emptied = now
+    M.owed = M.cap * M.unit
+    for _, each in ipairs(requests) do
+      each.owed = each.cap * each.unit
+    end
+    for rank = 0, #C.classes - 1 do
+      local meter = R[rank].meter
+      if meter then
+        meter.owed = meter.cap * meter.unit
+      end
+    end
+  end
+  S.left = available(M)
+end
+
+-- So much of its capacity and rate is in force.
+local function slow(factor)
+  S.factor = factor
+  M.mint = C.mint
+  rescale(M, math.ceil(C.unit / factor))
+  M.cap = math.max(1, math.floor(C.cap * factor))
+end
+
+-- All who are in line, in order, without their places.
+local function emptyLine()
+  local waiting = {}
+  for _, member in ipairs(redis.call('ZRANGE', LINE, 0, -1)) do
+    waiting[#waiting + 1] = ticketOf(idIn(member)) or nil
+  end
+  redis.call('DEL', LINE, HEADS, TURNS, FIFO)
+  turns = {}
+  S.waiting, S.turns = 0, 0
+  return waiting
+end
+
+-- What is owed stays, in the units of the new limits.
+local function moveMeters(before)
+  local guarantees, seconds = {}, {}
+  for rank, class in ipairs(before.C.classes) do
+    guarantees[class.name] = before.R[rank - 1].meter
+  end
+  for _, each in ipairs(before.requests) do
+    seconds[each.name] = each
+  end
+  for i, rate in ipairs(C.requests) do
+    local old = seconds[rate.name]
+    requests[i] = { cap = rate.cap, unit = rate.unit, mint = rate.mint, owed = 0, name = rate.name }
+    if old then
+      old.history = ''
+      rescale(old, rate.unit)
+      requests[i].owed = old.owed
+    end
+  end
+  for rank, class in ipairs(C.classes) do
+    local meter = guarantees[class.name]
+    if class.g then
+      local next = { cap = class.g.cap, unit = class.g.unit, mint = class.g.mint, owed = 0 }
+      next.history, next.field, next.changed = '', 'g' .. (rank - 1), true
+      if meter then
+        historyOf(meter)
+        rescale(meter, class.g.unit)
+        next.owed, next.history = meter.owed, meter.history
+      end
+      R[rank - 1].meter = next
+    end
+  end
+end
+
+local function reconfigure(config)
+  local before = { C = C, R = R, requests = requests }
+  local waiting = emptyLine()
+  C, R, requests = config, {}, {}
+  for rank = 0, #C.classes - 1 do
+    R[rank] = { time = 0, size = 0, tokens = 0, guaranteed = 0, epoch = 0 }
+  end
+  moveMeters(before)
+  slow(S.factor)
+  S.left = available(M)
+  local ranks = {}
+  for rank, class in ipairs(C.classes) do
+    ranks[class.name] = rank - 1
+  end
+  for _, ticket in ipairs(waiting) do
+    local rank = ranks[ticket.class]
+    if not rank then
+      decide(ticket, 'r', 'REMOVED')
+    elseif ticket.tokens > largest(rank, ticket.tenant) then
+      decide(ticket, 'r', 'EXCEEDS_CAPACITY')
+    else
+      ticket.rank, ticket.weight, ticket.changed = rank, weightOf(ticket.tenant), true
+      enter(ticket)
+    end
+  end
+  -- No reservation lives longer than the new rules say.
+  local latest = now + C.life
+  for _, member in ipairs(redis.call('ZRANGEBYSCORE', DUE, '(' .. string.format('%.0f', latest), '+inf')) do
+    if string.sub(member, 1, 1) == 'r' then
+      setDue(member, latest)
+    end
+  end
+  drain(granted)
+end
+
+-- Budgets of tenants, those that are not named any more without one.
+local function writeBudgets(old)
+  local named = {}
+  for i = 5, #ARGV, 2 do
+    named[ARGV[i]] = true
+    put('b' .. ARGV[i], cmsgpack.pack(cjson.decode(ARGV[i + 1])))
+  end
+  for _, name in ipairs(old or {}) do
+    if not named[name] then
+      drop('b' .. name)
+    end
+  end
+end
+
+local there = open(server, {})
+if ARGV[2] == 'configure' then
+  local config = cjson.decode(ARGV[3])
+  if there and C.print == config.print then
+    return answer({ 0 })
+  end
+  writeBudgets(there and C.names)
+  if there then
+    reconfigure(config)
+  else
+    redis.call('DEL', DUE, LINE, HEADS, TURNS, FIFO)
+    C = config
+    createState(ARGV[4] == 'empty')
+  end
+  put('c', cmsgpack.pack(config))
+  return answer({ 1 })
+end
+if not there then
+  return { 0 }
+end
+slow(tonumber(ARGV[3]))
+if ARGV[4] ~= '' then
+  M.owed = math.max(M.owed, M.cap * M.unit - math.max(0, tonumber(ARGV[4])) * M.unit)
+end
+local pause = tonumber(ARGV[5])
+if pause > 0 then
+  S.paused = math.max(S.paused, now + pause)
+end
+S.left = available(M)
+drain(granted)
+return answer({ 1 })

@@ -1,0 +1,28 @@
+-- What becomes of a reservation. ARGV: node, "settle" or "extend", id, tokens used.
+-- Answers {} if there is none; {1} for one that lives on; {tokens, tokens asked for, tenant, what came
+-- back or, if negative, was charged on top, when it was granted, class}.
+if not open(server, { 'r' .. ARGV[3] }) then
+  return { 0 }
+end
+local id = ARGV[3]
+local stored = get('r' .. id)
+local result = {}
+if stored and ARGV[2] == 'extend' then
+  setDue('r' .. id, now + C.life)
+  result = { 1 }
+elseif stored then
+  local reservation = cmsgpack.unpack(stored)
+  local back = settle(id, reservation, tonumber(ARGV[4]))
+  local ticket = ticketOf(id)
+  if ticket then
+    forget(ticket)
+  end
+  if S.waiting > 0 then
+    drain(granted)
+  else
+    countRefill()
+  end
+  result =
+    { reservation.tokens, reservation.asked, reservation.tenant, back, reservation.at, reservation.class }
+end
+return answer(result)

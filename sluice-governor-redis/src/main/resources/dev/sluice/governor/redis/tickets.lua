@@ -1,0 +1,258 @@
+-- Tickets: places in line, and then what came of them. A ticket that was granted is claimed by whoever
+-- learns of it; one that nobody claims is given back. Only who claims it may be told of a grant: what
+-- was told may be spent, and is not given back then.
+
+-- What was decided in this call, for the node that asks; the others are told by a message.
+local news, told = {}, {}
+
+local function writeTickets()
+  for id, ticket in pairs(tickets) do
+    if ticket and ticket.changed then
+      ticket.changed = nil
+      put('t' .. id, cmsgpack.pack(ticket))
+    end
+  end
+end
+
+local function forget(ticket)
+  tickets[ticket.id] = false
+  drop('t' .. ticket.id)
+  dropDue('s' .. ticket.id)
+  if ticket.deadline > 0 then
+    dropDue('d' .. ticket.id)
+  end
+  if ticket.key ~= '' then
+    drop('i' .. ticket.tenant .. '\0' .. ticket.key)
+  end
+end
+
+-- Its holder is missed from now on, unless it has a grant: that ends with its reservation.
+local function watch(ticket)
+  if ticket.state == 'g' and ticket.claimed == 1 then
+    dropDue('s' .. ticket.id)
+  else
+    setDue('s' .. ticket.id, now + C.patience)
+  end
+end
+
+local function decide(ticket, state, reason)
+  ticket.state, ticket.reason, ticket.left = state, reason, available(M)
+  ticket.claimed = ticket.node == NODE and 1 or 0
+  ticket.changed = true
+  if ticket.deadline > 0 then
+    dropDue('d' .. ticket.id)
+  end
+  if ticket.node ~= '' and ticket.node ~= NODE then
+    told[#told + 1] = state == 'g' and ticket.id or ticket.id .. '=' .. reason
+  end
+  news[#news + 1] = {
+    ticket.id, state, reason, ticket.tokens, ticket.asked, ticket.class, ticket.tenant,
+    now - ticket.since, ticket.left, ticket.claimed
+  }
+  watch(ticket)
+end
+
+local function granted(ticket)
+  decide(ticket, 'g', '')
+end
+
+local function giveUp(ticket, reason)
+  if ticket.state == 'w' then
+    leave(ticket)
+    decide(ticket, 'r', reason)
+  end
+end
+
+-- Frees its slot; what becomes of its tokens is another matter.
+local function close(id)
+  S.running = S.running - 1
+  drop('r' .. id)
+  dropDue('r' .. id)
+end
+
+-- What was used of a grant, and how much came back; negative for what was charged on top.
+local function settle(id, reservation, actual)
+  countRefill()
+  close(id)
+  local meter = reservation.mine >= 0 and meterOf(reservation.tenant)
+  local unused = reservation.tokens - actual
+  local back = unused
+  if unused < 0 then
+    overcharge(M, -unused)
+    if meter then
+      overcharge(meter, -unused)
+    end
+  else
+    if meter then
+      refund(meter, unused, reservation.mine)
+    end
+    local rank = R[reservation.rank]
+    if reservation.theirs > 0 and rank and rank.meter then
+      refund(rank.meter, math.min(unused, reservation.guaranteed), reservation.theirs)
+    end
+    back = refund(M, unused, reservation.event)
+  end
+  S.consumed = S.consumed - back
+  S.left = available(M)
+  if S.waiting > 0 and budgetOf(reservation.tenant) then
+    for rank = 0, #C.classes - 1 do
+      if R[rank].size > 0 then
+        comeBack(rank, reservation.tenant)
+      end
+    end
+  end
+  return back
+end
+
+local function giveBack(ticket)
+  forget(ticket)
+  local stored = ticket.state == 'g' and get('r' .. ticket.id)
+  if stored then
+    settle(ticket.id, cmsgpack.unpack(stored), 0)
+  end
+end
+
+local function standing(ticket)
+  local position, eta = placeOf(ticket, redis.call('ZRANK', LINE, memberOf(ticket)))
+  local by, micros = alone(ticket)
+  return {
+    'q', ticket.id, ticket.asked, ticket.class, available(M), math.max(0, micros or 0), position, eta,
+    by or 'LINE', ticket.deadline > 0 and ticket.deadline - now or 0
+  }
+end
+
+local function grantOf(ticket)
+  return { 'g', ticket.id, ticket.asked, ticket.class, ticket.left, ticket.tokens, ticket.tenant }
+end
+
+-- How it stands, to somebody who asks for it; claims what was granted.
+local function seen(ticket)
+  if ticket.state ~= 'w' and ticket.claimed == 0 then
+    ticket.claimed = 1
+    ticket.changed = true
+  end
+  if ticket.state == 'w' then
+    watch(ticket)
+    return standing(ticket)
+  end
+  if ticket.state == 'g' then
+    watch(ticket)
+    return grantOf(ticket)
+  end
+  return { 'r', ticket.id, ticket.asked, ticket.class, ticket.left, ticket.reason, 0 }
+end
+
+-- ---- what is over
+
+local function endReservation(id)
+  if get('r' .. id) then
+    close(id)
+    local ticket = ticketOf(id)
+    if ticket then
+      forget(ticket)
+    end
+  end
+end
+
+local function endPatience(id)
+  local ticket = ticketOf(id)
+  if not ticket then
+    return
+  end
+  if now < S.grace then
+    setDue('s' .. id, S.grace)
+  elseif ticket.state == 'w' then
+    -- Who comes late learns why, for as long again.
+    giveUp(ticket, 'ABANDONED')
+  else
+    giveBack(ticket)
+  end
+end
+
+local function endMeter(tenant)
+  local meter = meterOf(tenant)
+  if meter and meter.owed > 0 then
+    meter.changed = true
+  else
+    meters[tenant] = nil
+    drop('m' .. tenant)
+  end
+end
+
+-- Until something was ended, `due` may be earlier than what is due, and never later.
+local looked = false
+
+local function endWhatIsOver()
+  looked = true
+  local over = redis.call('ZRANGEBYSCORE', DUE, '-inf', now, 'LIMIT', 0, ENDED_AT_ONCE)
+  S.due = NEVER
+  for _, member in ipairs(over) do
+    dueAt[member] = nil
+    dueGone[#dueGone + 1] = member
+    local kind, name = string.sub(member, 1, 1), string.sub(member, 2)
+    if kind == 'r' then
+      endReservation(name)
+    elseif kind == 'd' then
+      local ticket = ticketOf(name)
+      if ticket then
+        giveUp(ticket, 'DEADLINE')
+      end
+    elseif kind == 's' then
+      endPatience(name)
+    elseif kind == 'a' then
+      local rank = tonumber(string.sub(name, 1, 2))
+      if R[rank] and R[rank].size > 0 then
+        comeBack(rank, string.sub(name, 4))
+      end
+    else
+      endMeter(name)
+    end
+  end
+  return #over > 0
+end
+
+-- ---- the beginning and the end of every call
+
+-- False if there are no books: they have to be made first.
+local function open(server, fields)
+  fields[#fields + 1] = 'c'
+  fields[#fields + 1] = 's'
+  fields[#fields + 1] = 'h'
+  prefetch(fields)
+  if not cache.s then
+    return false
+  end
+  C = cmsgpack.unpack(cache.c)
+  readState(cache.s)
+  setClock(server)
+  if S.waiting > 0 and now - S.at > C.patience / 2 then
+    -- Whoever waits is heard of more often than this: Redis was away, and nobody could be seen.
+    S.grace = now + C.patience
+  end
+  loadMeters()
+  advance()
+  local ended = now >= S.due and endWhatIsOver()
+  if S.waiting > 0 and (ended or now >= S.wake) then
+    drain(granted)
+  end
+  return true
+end
+
+-- Writes everything down, tells the others, and makes the answer.
+local function answer(result)
+  writeTurns()
+  writeTickets()
+  writeMeters()
+  writeDue()
+  if looked then
+    local first = redis.call('ZRANGE', DUE, 0, 0, 'WITHSCORES')
+    S.due = first[2] and tonumber(first[2]) or NEVER
+  end
+  writeState()
+  writeBooks()
+  local wait = S.waiting > 0 and math.max(0, math.min(S.wake, S.due) - now) or -1
+  if #told > 0 or (#news > 0 and S.waiting > 0) then
+    redis.call('PUBLISH', BOOKS .. ':news', string.format('%.0f ', wait) .. table.concat(told, ' '))
+  end
+  return { now, wait, S.waiting, news, result }
+end
