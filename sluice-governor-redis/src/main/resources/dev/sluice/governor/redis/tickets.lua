@@ -254,5 +254,5 @@ local function answer(result)
   if #told > 0 or (#news > 0 and S.waiting > 0) then
     redis.call('PUBLISH', BOOKS .. ':news', string.format('%.0f ', wait) .. table.concat(told, ' '))
   end
-  return { now, wait, S.waiting, news, result }
+  return { now, wait, S.waiting, news, result, 0, found, level }
 end
