@@ -108,7 +108,12 @@ public abstract class LineContract extends BudgetSuite {
     BudgetRig rig = open(sonnet(Allocation.CEILING).withClasses(shares, Map.of()));
     rig.granted(120_000, "first");
     assertThat(rig.queued(1_000, "first").binding()).isEqualTo(Dimension.CLASS);
-    assertThat(rig.granted(100_000, "last").remaining()).isEqualTo(80_000);
+    assertThat(rig.granted(180_000, "last").remaining()).isZero();
+    // Also in line: a second later there are tokens, which are not for the first.
+    Outcome.Queued last = rig.queued(4_000, "last");
+    advance(SECOND);
+    assertThat(rig.isGranted(last)).isTrue();
+    assertThat(rig.line()).isEqualTo(Map.of("first", 1, "last", 0));
   }
 
   // ---- tenants
