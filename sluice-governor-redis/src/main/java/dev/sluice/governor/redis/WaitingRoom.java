@@ -200,6 +200,9 @@ final class WaitingRoom {
         claim(each.id());
       }
     }
+    synchronized (this) {
+      someoneInLine = answer.waiting() > 0;
+    }
     lookIn(answer.waitMicros());
   }
 
@@ -217,7 +220,14 @@ final class WaitingRoom {
         refuse(words[i].substring(0, sign), Outcome.Reason.valueOf(words[i].substring(sign + 1)));
       }
     }
-    lookIn(Long.parseLong(words[0]));
+    long micros = Long.parseLong(words[0]);
+    if (micros >= 0) {
+      // Not the other way round: it may be older than what was answered meanwhile.
+      synchronized (this) {
+        someoneInLine = true;
+      }
+      lookIn(micros);
+    }
   }
 
   /** Granted: it may be told when Redis knows that somebody will be. */
@@ -241,9 +251,6 @@ final class WaitingRoom {
   // ---- looking at the line
 
   private void lookIn(long micros) {
-    synchronized (this) {
-      someoneInLine = micros >= 0;
-    }
     if (micros >= 0) {
       long nanos = TimeUnit.MICROSECONDS.toNanos(micros);
       lookBy(micros == 0 ? 0 : nanos + spreadNanos.getAsLong());

@@ -193,7 +193,7 @@ final class RedisBudgetStoreTest {
     Outcome.Granted granted = grantOf(waiter);
     get(told);
     assertThat(granted.tokens()).isEqualTo(20);
-    assertThat(threads).allMatch(name -> name.startsWith("sluice-governor"));
+    assertThat(threads).noneMatch(name -> name.startsWith("lettuce"));
     assertThat(get(store.poll(queued.ticket()))).contains(granted);
     assertThat(get(store.settle(granted.reservation(), 20))).isPresent();
     assertThat(get(store.poll(queued.ticket()))).isEmpty();
