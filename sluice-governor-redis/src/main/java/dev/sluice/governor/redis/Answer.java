@@ -1,5 +1,6 @@
 package dev.sluice.governor.redis;
 
+import dev.sluice.governor.TokenRequest;
 import java.util.List;
 
 /**
@@ -38,6 +39,7 @@ record Answer(
    * @param waitedMicros since it was asked for
    * @param left what the model had left then
    * @param claimed whether it is for this node to tell
+   * @param key its idempotency key; empty for none
    */
   record Decided(
       String id,
@@ -49,7 +51,8 @@ record Answer(
       String tenant,
       long waitedMicros,
       long left,
-      boolean claimed) {
+      boolean claimed,
+      String key) {
     // The script says it in this order.
     static Decided of(Reply said) {
       int at = 0;
@@ -63,7 +66,14 @@ record Answer(
           said.text(at++),
           said.number(at++),
           said.number(at++),
-          said.number(at) == 1);
+          said.number(at++) == 1,
+          said.text(at));
+    }
+
+    /** As far as Redis knows it. */
+    TokenRequest request(String model) {
+      TokenRequest request = TokenRequest.of(model, asked, priority).withTenant(tenant);
+      return key.isEmpty() ? request : request.withIdempotencyKey(key);
     }
 
     long waitedNanos() {

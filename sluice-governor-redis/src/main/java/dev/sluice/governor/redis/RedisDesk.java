@@ -79,11 +79,7 @@ final class RedisDesk {
     }
     for (Answer.Decided each : answer.news()) {
       if (each.granted()) {
-        listener.granted(
-            TokenRequest.of(model, each.asked(), each.priority()).withTenant(each.tenant()),
-            each.tokens(),
-            each.waitedNanos(),
-            answer.nanos());
+        listener.granted(each.request(model), each.tokens(), each.waitedNanos(), answer.nanos());
       }
     }
     room.heard(answer);

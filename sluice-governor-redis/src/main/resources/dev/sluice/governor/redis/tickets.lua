@@ -47,7 +47,7 @@ local function decide(ticket, state, reason)
   end
   news[#news + 1] = {
     ticket.id, state, reason, ticket.tokens, ticket.asked, ticket.class, ticket.tenant,
-    now - ticket.since, ticket.left, ticket.claimed
+    now - ticket.since, ticket.left, ticket.claimed, ticket.key
   }
   watch(ticket)
 end
