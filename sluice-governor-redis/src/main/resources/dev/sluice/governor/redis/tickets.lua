@@ -108,7 +108,7 @@ local function giveBack(ticket)
   forget(ticket)
   local stored = ticket.state == 'g' and get('r' .. ticket.id)
   if stored then
-    settle(ticket.id, cmsgpack.unpack(stored), 0)
+    settle(ticket.id, unpackReservation(stored), 0)
   end
 end
 
@@ -214,11 +214,13 @@ end
 -- ---- the beginning and the end of every call
 
 -- False if there are no books: they have to be made first.
-local function open(server, fields)
-  fields[#fields + 1] = 'c'
-  fields[#fields + 1] = 's'
-  fields[#fields + 1] = 'h'
-  prefetch(fields)
+local function open(server, fields, values)
+  if not values then
+    fields[#fields + 1] = 'c'
+    fields[#fields + 1] = 's'
+    fields[#fields + 1] = 'h'
+  end
+  prefetch(fields, values)
   if not cache.s then
     return false
   end
