@@ -39,7 +39,7 @@ local function ask()
       countRefill()
     end
     if not wouldHold(ticket) then
-      if S.waiting > 0 then
+      if R[rank].size > 0 then
         -- Its tenant's next turn is later by this.
         local turn, tag = turnOf(rank, tenant), startOf(rank, tenant)
         R[rank].time = math.max(R[rank].time, tag)

@@ -35,7 +35,8 @@ if ARGV[2] == 'settle' then
       end
       local first, still = low * 16 + 1, owed
       if first <= #history then
-        still = math.min(still, struct.unpack('>d', history, first + 8))
+        local least = struct.unpack('>d', history, first + 8)
+        still = math.min(still, least)
       end
       local back = math.min(unused * unit, still)
       back = (back - math.fmod(back, unit)) / unit

@@ -109,6 +109,7 @@ local function giveBack(ticket)
   local stored = ticket.state == 'g' and get('r' .. ticket.id)
   if stored then
     settle(ticket.id, unpackReservation(stored), 0)
+    drain(granted)
   end
 end
 
@@ -166,7 +167,6 @@ local function endPatience(id)
     giveUp(ticket, 'ABANDONED')
   else
     giveBack(ticket)
-    drain(granted)
   end
 end
 
