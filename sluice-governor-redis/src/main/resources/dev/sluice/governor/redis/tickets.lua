@@ -109,7 +109,6 @@ local function giveBack(ticket)
   local stored = ticket.state == 'g' and get('r' .. ticket.id)
   if stored then
     settle(ticket.id, unpackReservation(stored), 0)
-    drain(granted)
   end
 end
 
