@@ -190,15 +190,14 @@ final class ModelLine {
 
   /** The head whose tenant can afford it. */
   private @Nullable Waiting firstOf(Rank rank, long now) {
-    for (Waiting head = rank.line.first(now); head != null; head = rank.line.first(now)) {
-      long nanos = nanosForTenant(head.demand, now);
-      if (nanos == 0) {
-        return head;
-      }
-      rank.line.stepAside(head, now + nanos);
+    Waiting head = rank.line.first(now);
+    while (head != null && nanosForTenant(head.demand, now) > 0) {
+      rank.line.stepAside(head, now + nanosForTenant(head.demand, now));
+      head = rank.line.first(now);
     }
+    // Who comes back may go before a head that waits for more.
     wakeAt = Math.min(wakeAt, rank.line.nextBack());
-    return null;
+    return head;
   }
 
   private long nanosForTenant(Demand demand, long now) {
