@@ -5,7 +5,7 @@ import java.util.concurrent.CompletableFuture;
 
 /**
  * Where budgets, lines and reservations are kept, and where every decision is made: in this process
- * ({@link LocalBudgetStore}), or somewhere that a fleet shares. What it promises is in the contract
+ * ({@link #inMemory()}), or somewhere that a fleet shares. What it promises is in the contract
  * suite. For any number of threads.
  *
  * <p>Futures fail with {@link IllegalArgumentException} for an unknown model or class and for
@@ -25,6 +25,25 @@ public interface BudgetStore extends AutoCloseable {
      * @return to be closed
      */
     BudgetStore open(BudgetConfig config, BudgetListener listener);
+  }
+
+  /**
+   * Budgets in this process, which begin full and are forgotten when the store is closed.
+   *
+   * @return makes one that is apart from all others
+   */
+  static Opener inMemory() {
+    return (config, listener) -> inMemory(GovernorTimer.system()).open(config, listener);
+  }
+
+  /**
+   * Budgets in this process, at another time.
+   *
+   * @param timer closed with the store
+   * @return makes one that is apart from all others
+   */
+  static Opener inMemory(GovernorTimer timer) {
+    return LocalBudgetStore.inMemory(timer);
   }
 
   /**

@@ -59,7 +59,7 @@ final class Clerk {
     Map<String, Integer> numbered = new LinkedHashMap<>();
     budget.classes().keySet().forEach(name -> numbered.put(name, numbered.size()));
     ranks = numbered;
-    lineFull = "at most %d may be in line for %s".formatted(rules.maxLine(), model);
+    lineFull = StoreTerms.lineFull(rules.maxLine(), model);
   }
 
   /** Goes on from what was written down, and writes down what comes. */
@@ -167,19 +167,10 @@ final class Clerk {
   private Demand demand(TokenRequest request) {
     Integer rank = ranks.get(request.priority());
     if (rank == null) {
-      throw new IllegalArgumentException(
-          "priority must be one of %s: %s".formatted(ranks.keySet(), request.priority()));
+      throw StoreTerms.unknownClass(ranks.keySet(), request.priority());
     }
-    return new Demand(request.tenant(), budget.weight(request.tenant()), rank, reserved(request));
-  }
-
-  /** What is granted in the end. */
-  private long reserved(TokenRequest request) {
-    Long expected = request.expectedTokens();
-    long wanted = expected == null ? request.tokens() : expected;
-    return budget.allocation() == Allocation.SCALE
-        ? ModelBudget.part(budget.share(request.priority()), wanted)
-        : wanted;
+    return new Demand(
+        request.tenant(), budget.weight(request.tenant()), rank, budget.reserved(request));
   }
 
   /** A request that was made before finds its place, or its grant. */
@@ -198,8 +189,7 @@ final class Clerk {
       return refused(
           request,
           Outcome.Reason.EXCEEDS_CAPACITY,
-          "tokens must be at most %d for class %s: %d"
-              .formatted(largest, request.priority(), demand.tokens()));
+          StoreTerms.tooMany(largest, request.priority(), demand.tokens()));
     }
     if (line.waiting() >= rules.maxLine()) {
       return refused(request, Outcome.Reason.LINE_FULL, lineFull);
@@ -240,7 +230,7 @@ final class Clerk {
   }
 
   private Outcome.Refused refused(TokenRequest request, Outcome.Reason reason) {
-    return refused(request, reason, reason.inWords().formatted(rules.ticketPatience()));
+    return refused(request, reason, StoreTerms.inWords(reason, rules));
   }
 
   private Outcome.Refused refused(TokenRequest request, Outcome.Reason reason, String message) {

@@ -34,14 +34,18 @@ final class Explaining {
           demand,
           Explanation.Verdict.REFUSED,
           Dimension.CLASS,
-          "tokens must be at most %d for class %s: %d"
-              .formatted(largest, request.priority(), demand.tokens()),
+          StoreTerms.tooMany(largest, request.priority(), demand.tokens()),
           parts);
     }
     Held held = line.wouldHold(demand, now);
     if (held == null) {
       return explanation(
-          request, demand, Explanation.Verdict.GRANTED, Dimension.NONE, "it would go now", parts);
+          request,
+          demand,
+          Explanation.Verdict.GRANTED,
+          Dimension.NONE,
+          StoreTerms.inWords(Dimension.NONE),
+          parts);
     }
     if (line.waiting() >= maxLine) {
       return explanation(
@@ -49,7 +53,7 @@ final class Explaining {
           demand,
           Explanation.Verdict.REFUSED,
           Dimension.LINE,
-          "at most %d may be in line for %s".formatted(maxLine, request.model()),
+          StoreTerms.lineFull(maxLine, request.model()),
           parts);
     }
     return queued(request, demand, line, now, parts);
@@ -69,7 +73,7 @@ final class Explaining {
         place.position(),
         alone == null ? 0 : millis(alone.nanos(), 0),
         millis(place.nanos(), 0),
-        binding.inWords(),
+        StoreTerms.inWords(binding),
         parts);
   }
 

@@ -20,7 +20,6 @@ import org.jspecify.annotations.Nullable;
 
 /** Budgets in this process: a desk for each model. */
 final class LocalBudgetStore implements BudgetStore {
-  private static final long MOST_TOKENS = 1_000_000_000_000L;
   private static final Path BOOT_ID = Path.of("/proc/sys/kernel/random/boot_id");
 
   private final GovernorTimer timer;
@@ -157,8 +156,7 @@ final class LocalBudgetStore implements BudgetStore {
   private ModelDesk desk(String model) {
     ModelDesk desk = desks.byModel().get(model);
     if (desk == null) {
-      throw new IllegalArgumentException(
-          "model must be one of %s: %s".formatted(desks.byModel().keySet(), model));
+      throw StoreTerms.unknownModel(desks.byModel().keySet(), model);
     }
     return desk;
   }
@@ -217,7 +215,7 @@ final class LocalBudgetStore implements BudgetStore {
   public CompletableFuture<Optional<Settlement>> settle(String reservation, long actualTokens) {
     return now(
         () -> {
-          Checks.between("actual tokens", actualTokens, 0, MOST_TOKENS);
+          StoreTerms.requireActual(actualTokens);
           return deskOf(reservation).flatMap(desk -> desk.settle(reservation, actualTokens));
         });
   }

@@ -229,6 +229,13 @@ public record ModelBudget(
     return Objects.requireNonNull(classes.get(priority));
   }
 
+  /** What is charged for a request of a class that there is. */
+  long reserved(TokenRequest request) {
+    Long expected = request.expectedTokens();
+    long wanted = expected == null ? request.tokens() : expected;
+    return allocation == Allocation.SCALE ? part(share(request.priority()), wanted) : wanted;
+  }
+
   /** What its line has to keep. */
   ModelLimits limits() {
     Map<String, ModelLimits.Rate> budgets = new LinkedHashMap<>();

@@ -14,8 +14,9 @@ import org.jspecify.annotations.Nullable;
  * @param classes the first goes first
  * @param tenants budgets inside the model, by tenant
  * @param otherTenants the budget of each tenant without one of its own; null for none
+ * @since 0.1
  */
-record ModelLimits(
+public record ModelLimits(
     Rate tokens,
     List<Rate> requests,
     int concurrency,
@@ -23,8 +24,14 @@ record ModelLimits(
     Map<String, Rate> tenants,
     @Nullable Rate otherTenants) {
 
-  /** So many in a period, in bursts of the capacity. */
-  record Rate(long capacity, long amount, long periodNanos) {
+  /**
+   * So many in a period, in bursts of the capacity.
+   *
+   * @param capacity the most there are at a time
+   * @param amount what accrues in a period
+   * @param periodNanos how long that is
+   */
+  public record Rate(long capacity, long amount, long periodNanos) {
     Meter meter(long now) {
       return Meter.full(capacity, amount, periodNanos, now);
     }
@@ -38,10 +45,11 @@ record ModelLimits(
   /**
    * A class.
    *
+   * @param name what it is called
    * @param ceiling how much of the capacity may be in use for this class to be granted anything
    * @param guarantee what it gets whoever else is there; null for nothing
    */
-  record ClassLimit(String name, long ceiling, @Nullable Rate guarantee) {}
+  public record ClassLimit(String name, long ceiling, @Nullable Rate guarantee) {}
 
   /** The same for the same limits, in any process. */
   String fingerprint() {

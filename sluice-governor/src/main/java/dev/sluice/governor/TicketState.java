@@ -46,14 +46,7 @@ final class TicketState {
   /** A key is of one request. */
   void requireSame(TokenRequest other) {
     if (request.tokens() != other.tokens() || !request.priority().equals(other.priority())) {
-      throw new IllegalArgumentException(
-          "idempotency key %s must be of one request: it was of %d tokens as %s, not of %d as %s"
-              .formatted(
-                  other.idempotencyKey(),
-                  request.tokens(),
-                  request.priority(),
-                  other.tokens(),
-                  other.priority()));
+      throw StoreTerms.otherRequest(other, request.tokens(), request.priority());
     }
   }
 

@@ -3,6 +3,7 @@ package dev.sluice.governor;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import java.time.Duration;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
@@ -99,27 +100,16 @@ class GovernorTest {
   }
 
   @Test
-  void settle_ofWhatNobodyUses_isRefused() {
-    try (Governor governor = Governor.create(BudgetFile.shipped())) {
-      for (long bad : new long[] {-1, Long.MIN_VALUE, 1_000_000_000_001L, Long.MAX_VALUE}) {
-        assertThatThrownBy(() -> governor.settle("r", bad))
-            .isInstanceOf(IllegalArgumentException.class)
-            .hasMessageContaining("actual tokens must be from 0 to 1000000000000")
-            .hasMessageContaining(String.valueOf(bad));
-      }
-    }
-  }
-
-  @Test
-  void idsOfNobody_areNobodys() {
-    try (Governor governor = Governor.create(BudgetFile.shipped())) {
-      for (String id : new String[] {"", "t", "t-", "t9-1", "tx-1", "t99999999999-1", "t-1-"}) {
-        assertThat(governor.poll(id)).isEmpty();
-        assertThat(governor.await(id)).isCompletedWithValue(Optional.empty());
-        assertThat(governor.cancel(id)).isFalse();
-        assertThat(governor.settle(id, 1)).isEmpty();
-        assertThat(governor.extend(id)).isFalse();
-      }
-    }
+  void badRequest_namesTheRule() {
+    TokenRequest good = TokenRequest.of("m", 10, "P1_user");
+    assertThatThrownBy(() -> TokenRequest.of("m", 0, "P1_user"))
+        .isInstanceOf(IllegalArgumentException.class)
+        .hasMessage("tokens must be positive: 0");
+    assertThatThrownBy(() -> good.withDeadline(Duration.ZERO))
+        .isInstanceOf(IllegalArgumentException.class)
+        .hasMessage("deadline must be above 0 and at most PT24H: PT0S");
+    assertThatThrownBy(() -> good.withExpectedTokens(11))
+        .isInstanceOf(IllegalArgumentException.class)
+        .hasMessage("expected tokens must be from 1 to 10: 11");
   }
 }

@@ -190,4 +190,27 @@ class GovernorWatchTest {
     watch.check(status("m", 1, 1));
     assertThat(watched("m").alerts()).hasSize(1);
   }
+
+  /** The original's was of all time: one bad hour was an alert for days. */
+  @Test
+  void rateOfRejections_isThatOfTheLastMinute() {
+    try (Rig rig = new Rig(Allocation.OFF)) {
+      rig.granted(300_000, Rig.P0);
+      for (int i = 0; i < 30; i++) {
+        rig.ask(1_000, Rig.P1);
+      }
+      rig.timer.advance(10 * SECOND);
+      assertThat(rig.governor.alerts())
+          .extracting(Alert::kind)
+          .contains(Alert.Kind.HIGH_REJECTION_RATE);
+      rig.timer.advance(2 * MINUTE);
+      for (int i = 0; i < 30; i++) {
+        rig.granted(1_000, Rig.P1);
+      }
+      rig.timer.advance(10 * SECOND);
+      // Half of all that ever asked was rejected, and of late nobody.
+      assertThat(rig.status().metrics().rejectedRequests()).isEqualTo(30);
+      assertThat(rig.governor.alerts()).isEmpty();
+    }
+  }
 }

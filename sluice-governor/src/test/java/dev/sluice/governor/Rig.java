@@ -5,7 +5,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
 
 /** A governor at a virtual time, with one model unless told otherwise. */
 final class Rig implements AutoCloseable {
@@ -63,31 +62,9 @@ final class Rig implements AutoCloseable {
     return granted(ask(tokens, priority));
   }
 
-  Outcome.Queued queued(long tokens, String priority) {
-    return queued(ask(tokens, priority));
-  }
-
   static Outcome.Granted granted(Outcome outcome) {
     assertThat(outcome).isInstanceOf(Outcome.Granted.class);
     return (Outcome.Granted) outcome;
-  }
-
-  static Outcome.Queued queued(Outcome outcome) {
-    assertThat(outcome).isInstanceOf(Outcome.Queued.class);
-    return (Outcome.Queued) outcome;
-  }
-
-  static Outcome.Refused refused(Outcome outcome) {
-    assertThat(outcome).isInstanceOf(Outcome.Refused.class);
-    return (Outcome.Refused) outcome;
-  }
-
-  Optional<Outcome> poll(Outcome.Queued queued) {
-    return governor.poll(queued.ticket());
-  }
-
-  boolean isWaiting(Outcome.Queued queued) {
-    return poll(queued).orElseThrow() instanceof Outcome.Queued;
   }
 
   GovernorStatus.Model status() {

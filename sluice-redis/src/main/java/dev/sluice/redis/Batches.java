@@ -1,5 +1,7 @@
 package dev.sluice.redis;
 
+import dev.sluice.redis.link.Call;
+import dev.sluice.redis.link.RedisLink;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;

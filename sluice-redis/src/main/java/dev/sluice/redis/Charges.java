@@ -1,5 +1,6 @@
 package dev.sluice.redis;
 
+import dev.sluice.redis.link.RedisLink;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;

@@ -9,11 +9,10 @@ final class Counts {
   final LongAdder open = new LongAdder();
   final LongAdder closed = new LongAdder();
   final LongAdder local = new LongAdder();
-  final LongAdder timeouts = new LongAdder();
   final LongAdder outages = new LongAdder();
   final LongAdder chargedTokens = new LongAdder();
 
-  LimitsStatus status(boolean available, int nodes) {
+  LimitsStatus status(boolean available, int nodes, long timeouts) {
     return new LimitsStatus(
         available,
         nodes,
@@ -22,7 +21,7 @@ final class Counts {
         open.sum(),
         closed.sum(),
         local.sum(),
-        timeouts.sum(),
+        timeouts,
         outages.sum(),
         chargedTokens.sum());
   }

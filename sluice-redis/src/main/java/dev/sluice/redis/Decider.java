@@ -1,5 +1,6 @@
 package dev.sluice.redis;
 
+import dev.sluice.redis.link.Call;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;

@@ -1,5 +1,6 @@
 package dev.sluice.redis;
 
+import dev.sluice.redis.link.Call;
 import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.List;

@@ -1,5 +1,6 @@
 package dev.sluice.redis;
 
+import dev.sluice.redis.link.LinkTerms;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -24,6 +25,21 @@ public final class LimitsUnavailableException extends RuntimeException {
   LimitsUnavailableException() {
     super("Redis does not answer; it is tried again", null, false, false);
     this.asked = false;
+  }
+
+  /** What calls to Redis fail with. */
+  static LinkTerms.Failures failures() {
+    return new LinkTerms.Failures() {
+      @Override
+      public RuntimeException notAsked() {
+        return new LimitsUnavailableException();
+      }
+
+      @Override
+      public RuntimeException unanswered(String message, @Nullable Throwable cause) {
+        return new LimitsUnavailableException(message, cause);
+      }
+    };
   }
 
   static boolean isBeforeAsking(@Nullable Throwable failure) {

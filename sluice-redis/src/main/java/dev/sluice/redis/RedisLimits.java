@@ -1,6 +1,7 @@
 package dev.sluice.redis;
 
 import dev.sluice.Limit;
+import dev.sluice.redis.link.RedisAddress;
 import java.security.SecureRandom;
 import java.util.HexFormat;
 import org.slf4j.Logger;

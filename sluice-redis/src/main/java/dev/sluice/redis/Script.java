@@ -1,68 +1,38 @@
 package dev.sluice.redis;
 
-import java.io.IOException;
-import java.io.InputStream;
-import java.io.UncheckedIOException;
-import java.nio.charset.StandardCharsets;
-import java.security.MessageDigest;
-import java.security.NoSuchAlgorithmException;
-import java.util.HexFormat;
+import dev.sluice.redis.link.LuaScript;
 
 /** What runs inside Redis, each in one step. */
-enum Script {
+enum Script implements LuaScript {
   /** Takes tokens of several keys, or of none. */
-  DECIDE("clock", "quick", "bucket", "decide"),
+  DECIDE("quick", "bucket", "decide"),
   /** Decides several requests about one bucket. */
-  MANY("clock", "bucket", "many"),
+  MANY("bucket", "many"),
   /** Looks at a bucket, adds tokens or fills it. */
-  ADJUST("clock", "bucket", "adjust"),
+  ADJUST("bucket", "adjust"),
   /** Closes a block out on lease, and lends another one or takes tokens. */
-  LEASE("clock", "bucket", "lease"),
+  LEASE("bucket", "lease"),
   /** Charges what was granted in an outage. */
-  CHARGE("clock", "bucket", "charge"),
-  /** Says that a node is alive. */
-  PULSE("clock", "pulse"),
+  CHARGE("bucket", "charge"),
   /** Reads or changes the rules of the fleet. */
-  RULES("clock", "rules");
+  RULES("rules");
 
   private final String body;
   private final String digest;
 
   Script(String... parts) {
-    StringBuilder text = new StringBuilder();
-    for (String part : parts) {
-      text.append(read(part + ".lua"));
-    }
-    body = text.toString();
-    digest = sha1(body);
+    LuaScript text = LuaScript.of(Script.class, parts);
+    body = text.body();
+    digest = text.digest();
   }
 
-  String body() {
+  @Override
+  public String body() {
     return body;
   }
 
-  /** What Redis calls it. */
-  String digest() {
+  @Override
+  public String digest() {
     return digest;
-  }
-
-  private static String read(String file) {
-    try (InputStream in = Script.class.getResourceAsStream(file)) {
-      if (in == null) {
-        throw new IllegalStateException("a script is missing from the library: " + file);
-      }
-      return new String(in.readAllBytes(), StandardCharsets.UTF_8);
-    } catch (IOException failure) {
-      throw new UncheckedIOException("a script cannot be read: " + file, failure);
-    }
-  }
-
-  private static String sha1(String text) {
-    try {
-      MessageDigest sha1 = MessageDigest.getInstance("SHA-1");
-      return HexFormat.of().formatHex(sha1.digest(text.getBytes(StandardCharsets.UTF_8)));
-    } catch (NoSuchAlgorithmException everyJdkHasIt) {
-      throw new IllegalStateException(everyJdkHasIt);
-    }
   }
 }

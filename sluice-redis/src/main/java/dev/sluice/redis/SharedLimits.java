@@ -2,6 +2,7 @@ package dev.sluice.redis;
 
 import dev.sluice.Limit;
 import dev.sluice.NanoClock;
+import dev.sluice.redis.link.RedisAddress;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;

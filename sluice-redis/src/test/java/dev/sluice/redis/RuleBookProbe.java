@@ -1,7 +1,13 @@
 package dev.sluice.redis;
 
+import dev.sluice.redis.link.Call;
+import dev.sluice.redis.link.LinkTerms;
+import dev.sluice.redis.link.Pulse;
+import dev.sluice.redis.link.RedisAddress;
+import dev.sluice.redis.link.RedisLink;
 import dev.sluice.testkit.RedisServer;
 import java.time.Duration;
+import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
 
@@ -17,9 +23,13 @@ final class RuleBookProbe implements AutoCloseable, RedisLink.Watcher {
     space = new KeySpace(prefix);
     link =
         new RedisLink(
-            new Connection(RedisAddress.parse(server.uri()), null, Duration.ofMillis(100)),
-            Duration.ofMillis(MILLIS).toNanos(),
-            new Counts(),
+            RedisAddress.parse(server.uri()),
+            new LinkTerms(
+                Duration.ofMillis(MILLIS),
+                null,
+                List.of(Script.values()),
+                "sluice-redis",
+                LimitsUnavailableException.failures()),
             this);
     book = new RuleBook(link, space.rules(), Rules.NONE, rules -> {});
     link.reconnect(MILLIS).join();
@@ -34,7 +44,7 @@ final class RuleBookProbe implements AutoCloseable, RedisLink.Watcher {
   /** What a pulse does. */
   void sync() {
     String[] keys = {space.nodes(), space.rules()};
-    link.probe(Script.PULSE, keys, new String[] {"probe", "5000000", "5000000", "stay"})
+    link.probe(Pulse.SCRIPT, keys, new String[] {"probe", "5000000", "5000000", "stay"})
         .thenCompose(answer -> book.sync(Call.number(answer, 1), Call.number(answer, 3)))
         .orTimeout(MILLIS, TimeUnit.MILLISECONDS)
         .join();

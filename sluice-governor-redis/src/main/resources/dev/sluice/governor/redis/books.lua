@@ -94,13 +94,15 @@ local function writeState()
   put('s', struct.pack('>' .. string.rep('d', at), unpack(values)))
 end
 
--- Time never goes back: after a step of the server's clock it goes on from where it was.
+-- Time never goes back: after a step of the server's clock it goes on from where it was, until that
+-- clock has caught up. So a step back and forth again brings no tokens.
 local function setClock(server)
-  now = server + S.shift
-  if now < S.at then
-    S.shift = S.shift + S.at - now
-    now = S.at
+  if server >= S.at then
+    S.shift = 0
+  elseif server + S.shift < S.at then
+    S.shift = S.at - server
   end
+  now = server + S.shift
 end
 
 -- What is due when, written at the end.

@@ -1,4 +1,3 @@
--- What every script begins with: the time of this server, in microseconds.
-local time = redis.call('TIME')
-local server = time[1] * 1000000 + time[2]
+-- The time of this server. What is called `now` from here on is that of the books.
+local server = now
 

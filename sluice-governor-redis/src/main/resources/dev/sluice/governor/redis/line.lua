@@ -41,7 +41,8 @@ end
 local turns = {}
 
 local function turnName(rank, tenant)
-  return string.format('%02d:%s', rank, tenant)
+  -- Not by %s, which ends at a zero.
+  return string.format('%02d:', rank) .. tenant
 end
 
 -- Of a class whose line was empty meanwhile, a turn is as if it had never been.
@@ -335,12 +336,16 @@ local function grantOne(granted)
   return false
 end
 
+-- Tokens that this call found, and how many there were then.
+local found, level = 0, 0
+
 -- Before a decision: whether there is more than after the last.
 local function countRefill()
   local there = available(M)
   if there > S.left then
     S.refills = S.refills + 1
     S.refilled = now
+    found, level = found + there - S.left, there
   end
   S.left = there
 end

@@ -47,7 +47,7 @@ local function decide(ticket, state, reason)
   end
   news[#news + 1] = {
     ticket.id, state, reason, ticket.tokens, ticket.asked, ticket.class, ticket.tenant,
-    now - ticket.since, ticket.left, ticket.claimed
+    now - ticket.since, ticket.left, ticket.claimed, ticket.key
   }
   watch(ticket)
 end
@@ -260,5 +260,5 @@ local function answer(result)
   if #told > 0 or (#news > 0 and S.waiting > 0) then
     redis.call('PUBLISH', BOOKS .. ':news', string.format('%.0f ', wait) .. table.concat(told, ' '))
   end
-  return { now, wait, S.waiting, news, result }
+  return { now, wait, S.waiting, news, result, 0, found, level }
 end

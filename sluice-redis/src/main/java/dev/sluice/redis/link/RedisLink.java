@@ -1,14 +1,14 @@
-package dev.sluice.redis;
+package dev.sluice.redis.link;
 
 import io.lettuce.core.RedisCommandExecutionException;
 import io.lettuce.core.RedisNoScriptException;
-import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.LongAdder;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -17,8 +17,10 @@ import org.jspecify.annotations.Nullable;
  * <p>The breaker opens when a connection is lost or several calls in a row are late; from then on
  * only a {@link #probe} reaches Redis, and every other call fails at once. Whoever probes closes it
  * again.
+ *
+ * @since 0.1
  */
-final class RedisLink implements AutoCloseable {
+public final class RedisLink implements AutoCloseable {
   /** One late answer may be a pause of this process; so many in a row are not. */
   private static final int LATE_IN_A_ROW = 3;
 
@@ -39,11 +41,16 @@ final class RedisLink implements AutoCloseable {
           "MISCONF",
           "NOREPLICAS");
 
-  /** What is done when Redis is lost, or refuses what it is asked. */
-  interface Watcher {
+  /**
+   * What is done when Redis is lost, or refuses what it is asked.
+   *
+   * @since 0.1
+   */
+  public interface Watcher {
     /** Called before any call fails because of it, and not while Redis returns; must not wait. */
     void lost(String cause);
 
+    /** Redis answered with an error. */
     void refused(String error);
 
     /** One part of a cluster did not answer; the others may. */
@@ -51,12 +58,15 @@ final class RedisLink implements AutoCloseable {
   }
 
   private final Connection connection;
+  private final Subscriptions subscriptions;
+  private final LinkTerms.Failures failures;
+  private final List<LuaScript> scripts;
   private final boolean inParts;
   private final long timeoutNanos;
   private final Watcher watcher;
-  private final Counts counts;
-  private final Deadlines deadlines = new Deadlines(this::late);
+  private final Deadlines deadlines;
   private final AtomicInteger lateInARow = new AtomicInteger();
+  private final LongAdder timeouts = new LongAdder();
   private final LongAdder sent = new LongAdder();
   private final LongAdder ended = new LongAdder();
   private volatile long answeredNanos = System.nanoTime();
@@ -67,31 +77,41 @@ final class RedisLink implements AutoCloseable {
   private volatile int losses;
   private volatile boolean closed;
 
-  RedisLink(Connection connection, long timeoutNanos, Counts counts, Watcher watcher) {
-    this.connection = connection;
-    this.inParts = connection.isCluster();
-    this.timeoutNanos = timeoutNanos;
-    this.counts = counts;
+  /** A link that is not connected yet. */
+  public RedisLink(RedisAddress address, LinkTerms terms, Watcher watcher) {
+    this.connection = new Connection(address, terms.trust(), terms.timeout());
+    this.subscriptions = new Subscriptions(connection, watcher::refused);
+    this.failures = terms.failures();
+    this.scripts = terms.scripts();
+    this.inParts = address.cluster();
+    this.timeoutNanos = terms.timeout().toNanos();
     this.watcher = watcher;
+    this.deadlines = new Deadlines(terms.threads(), this::late);
+  }
+
+  /** How many answers came too late, or never. */
+  public long timeouts() {
+    return timeouts.sum();
   }
 
   /** How often Redis was lost. */
-  int losses() {
+  public int losses() {
     return losses;
   }
 
-  boolean isAvailable() {
+  /** Whether the breaker is closed. */
+  public boolean isAvailable() {
     return available;
   }
 
   /** Closes the breaker: Redis has answered a probe. */
-  synchronized void returned() {
+  public synchronized void returned() {
     lateInARow.set(0);
     available = !closed;
   }
 
   /** Connects; fails after so long. */
-  CompletableFuture<Void> reconnect(long millis) {
+  public CompletableFuture<Void> reconnect(long millis) {
     CompletableFuture<Void> connected = connection.connect().thenAccept(this::use);
     return connected.copy().orTimeout(millis, TimeUnit.MILLISECONDS);
   }
@@ -126,10 +146,10 @@ final class RedisLink implements AutoCloseable {
   CompletableFuture<Void> load() {
     Connection.@Nullable Wire to = wire;
     if (to == null) {
-      return CompletableFuture.failedFuture(new LimitsUnavailableException());
+      return CompletableFuture.failedFuture(failures.notAsked());
     }
     return CompletableFuture.allOf(
-            Arrays.stream(Script.values())
+            scripts.stream()
                 .map(script -> to.load(script).toCompletableFuture())
                 .toArray(CompletableFuture<?>[]::new))
         .orTimeout(timeoutNanos, TimeUnit.NANOSECONDS)
@@ -137,39 +157,41 @@ final class RedisLink implements AutoCloseable {
         .exceptionally(refused -> null);
   }
 
-  boolean isConnected() {
+  /** Whether there is a connection, which may lead nowhere. */
+  public boolean isConnected() {
     return wire != null;
   }
 
-  /** Asks; fails with {@link LimitsUnavailableException} if there is no answer in time. */
-  CompletableFuture<List<Object>> call(Script script, String[] keys, String[] arguments) {
+  /** Asks; fails as the {@link LinkTerms} say if there is no answer in time. */
+  public CompletableFuture<List<Object>> call(LuaScript script, String[] keys, String[] arguments) {
     // Read before `available`, which is set before it.
     int lossesBefore = losses;
     return available
         ? send(script, keys, arguments, lossesBefore)
-        : CompletableFuture.failedFuture(new LimitsUnavailableException());
+        : CompletableFuture.failedFuture(failures.notAsked());
   }
 
   /** A call that somebody else answers; to be watched. */
-  Call expect() {
+  public Call expect() {
     return new Call(System.nanoTime() + timeoutNanos, losses);
   }
 
   /** Fails it if it is not answered in time. */
-  void watch(Call call) {
+  public void watch(Call call) {
     deadlines.watch(call);
   }
 
   /** {@link #call}, whatever the breaker says. */
-  CompletableFuture<List<Object>> probe(Script script, String[] keys, String[] arguments) {
+  public CompletableFuture<List<Object>> probe(
+      LuaScript script, String[] keys, String[] arguments) {
     return send(script, keys, arguments, Call.PROBE);
   }
 
   /** {@link #probe} for what takes long: much is read or written. */
-  CompletableFuture<List<Object>> slow(Script script, String[] keys, String[] arguments) {
+  public CompletableFuture<List<Object>> slow(LuaScript script, String[] keys, String[] arguments) {
     Connection.@Nullable Wire to = wire;
     if (to == null) {
-      return CompletableFuture.failedFuture(new LimitsUnavailableException());
+      return CompletableFuture.failedFuture(failures.notAsked());
     }
     Call call = new Call(0, Call.PROBE);
     run(to, script, keys, arguments, call);
@@ -177,10 +199,10 @@ final class RedisLink implements AutoCloseable {
   }
 
   private CompletableFuture<List<Object>> send(
-      Script script, String[] keys, String[] arguments, int lossesBefore) {
+      LuaScript script, String[] keys, String[] arguments, int lossesBefore) {
     Connection.@Nullable Wire to = wire;
     if (to == null) {
-      return CompletableFuture.failedFuture(new LimitsUnavailableException());
+      return CompletableFuture.failedFuture(failures.notAsked());
     }
     Call call = new Call(System.nanoTime() + timeoutNanos, lossesBefore);
     deadlines.watch(call);
@@ -190,7 +212,7 @@ final class RedisLink implements AutoCloseable {
 
   @SuppressWarnings("FutureReturnValueIgnored") // what they lead to is the call
   private void run(
-      Connection.Wire to, Script script, String[] keys, String[] arguments, Call call) {
+      Connection.Wire to, LuaScript script, String[] keys, String[] arguments, Call call) {
     sent.increment();
     try {
       to.evalsha(script, keys, arguments)
@@ -232,10 +254,11 @@ final class RedisLink implements AutoCloseable {
     } else {
       lose(text);
     }
-    call.completeExceptionally(new LimitsUnavailableException("Redis: " + text, cause));
+    call.completeExceptionally(failures.unanswered("Redis: " + text, cause));
   }
 
-  static Throwable rootOf(Throwable failure) {
+  /** Its innermost cause. */
+  public static Throwable rootOf(Throwable failure) {
     Throwable root = failure;
     for (Throwable next = root.getCause(); next != null; next = root.getCause()) {
       root = next;
@@ -244,7 +267,7 @@ final class RedisLink implements AutoCloseable {
   }
 
   /** Whether Redis answered, and will not do what it was asked. */
-  static boolean isRefusal(Throwable failure) {
+  public static boolean isRefusal(Throwable failure) {
     return rootOf(failure) instanceof RedisCommandExecutionException refusal && !isAway(refusal);
   }
 
@@ -256,9 +279,8 @@ final class RedisLink implements AutoCloseable {
   }
 
   private void late(Call call) {
-    if (call.completeExceptionally(
-        new LimitsUnavailableException("Redis did not answer in time", null))) {
-      counts.timeouts.increment();
+    if (call.completeExceptionally(failures.unanswered("Redis did not answer in time", null))) {
+      timeouts.increment();
       if (inParts) {
         watcher.failed("no answer within the time-out");
       } else if (!isOverrun() && lateInARow.incrementAndGet() >= LATE_IN_A_ROW) {
@@ -280,6 +302,27 @@ final class RedisLink implements AutoCloseable {
     }
   }
 
+  /** Runs it while the breaker is open, and not while it opens or closes. */
+  synchronized void whileAway(Runnable work) {
+    if (!available) {
+      work.run();
+    }
+  }
+
+  /**
+   * Has {@code message} told what is published on a channel, on a thread of the connection: it must
+   * not wait. Returns at once; until Redis has confirmed it, and while Redis is away, messages are
+   * lost.
+   */
+  public void subscribe(String channel, Consumer<String> message) {
+    subscriptions.add(channel, message);
+  }
+
+  /** Tries again what channels are not listened to; to be called now and then. */
+  void tendSubscriptions() {
+    subscriptions.tend();
+  }
+
   /** Opens the breaker. */
   void lose(String cause) {
     synchronized (this) {
@@ -299,7 +342,7 @@ final class RedisLink implements AutoCloseable {
    */
   private void abandon(Call call) {
     if (call.isOutdated(losses) && !call.isDone()) {
-      call.completeExceptionally(new LimitsUnavailableException("Redis was lost", null));
+      call.completeExceptionally(failures.unanswered("Redis was lost", null));
     }
   }
 
@@ -310,6 +353,7 @@ final class RedisLink implements AutoCloseable {
       available = false;
     }
     deadlines.close();
+    subscriptions.close();
     connection.close();
   }
 }

@@ -1,10 +1,14 @@
-package dev.sluice.redis;
+package dev.sluice.redis.link;
 
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 
-/** A question to Redis that is answered, or fails, before its deadline. */
-final class Call extends CompletableFuture<List<Object>> {
+/**
+ * A question to Redis that is answered, or fails, before its deadline.
+ *
+ * @since 0.1
+ */
+public final class Call extends CompletableFuture<List<Object>> {
   /** Of a call that an outage does not end. */
   static final int PROBE = -1;
 
@@ -23,7 +27,8 @@ final class Call extends CompletableFuture<List<Object>> {
     return losses != PROBE && losses != lossesNow;
   }
 
-  static long number(List<Object> answer, int index) {
+  /** The number at a place of an answer. */
+  public static long number(List<Object> answer, int index) {
     return (Long) answer.get(index);
   }
 }

@@ -1,4 +1,4 @@
-package dev.sluice.redis;
+package dev.sluice.redis.link;
 
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
@@ -22,9 +22,9 @@ final class Deadlines implements AutoCloseable {
   private volatile boolean closed;
 
   /** Tells {@code late} of every call whose deadline has passed. */
-  Deadlines(Consumer<Call> late) {
+  Deadlines(String threads, Consumer<Call> late) {
     this.late = late;
-    thread = new Thread(this::run, "sluice-redis-deadlines");
+    thread = new Thread(this::run, threads + "-deadlines");
     thread.setDaemon(true);
     thread.start();
   }

@@ -1,8 +1,9 @@
-package dev.sluice.redis;
+package dev.sluice.redis.link;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.sluice.redis.SharedLimits;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 

@@ -1,4 +1,4 @@
-package dev.sluice.redis;
+package dev.sluice.redis.link;
 
 import io.lettuce.core.ClientOptions;
 import io.lettuce.core.RedisClient;
@@ -11,6 +11,8 @@ import io.lettuce.core.cluster.ClusterClientOptions;
 import io.lettuce.core.cluster.ClusterTopologyRefreshOptions;
 import io.lettuce.core.cluster.RedisClusterClient;
 import io.lettuce.core.codec.StringCodec;
+import io.lettuce.core.pubsub.RedisPubSubAdapter;
+import io.lettuce.core.pubsub.StatefulRedisPubSubConnection;
 import io.lettuce.core.resource.ClientResources;
 import io.lettuce.core.resource.DefaultClientResources;
 import io.lettuce.core.resource.Delay;
@@ -21,9 +23,13 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
+import java.util.function.BiConsumer;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * Connections to one Redis, Sentinel or Cluster, by Lettuce.
@@ -32,6 +38,7 @@ import org.jspecify.annotations.Nullable;
  * was in flight when a connection broke may have been done.
  */
 final class Connection implements AutoCloseable {
+  private static final Logger LOG = LoggerFactory.getLogger(Connection.class);
   private static final Duration RECONNECT_DELAY = Duration.ofMillis(100);
   private static final Duration CONNECT_TIMEOUT = Duration.ofSeconds(1);
 
@@ -42,8 +49,8 @@ final class Connection implements AutoCloseable {
   private static final long SHUTDOWN_SECONDS = 5;
 
   private final ClientResources resources;
-  private final boolean cluster;
   private final Supplier<CompletableFuture<Wire>> connector;
+  private final Supplier<CompletableFuture<Ear>> listener;
   private final Runnable shutdown;
 
   /** What commands go over. */
@@ -52,16 +59,44 @@ final class Connection implements AutoCloseable {
       closing.run();
     }
 
-    RedisFuture<List<Object>> evalsha(Script script, String[] names, String[] arguments) {
+    RedisFuture<List<Object>> evalsha(LuaScript script, String[] names, String[] arguments) {
       return scripts.evalsha(script.digest(), ScriptOutputType.MULTI, names, arguments);
     }
 
-    RedisFuture<String> load(Script script) {
+    RedisFuture<String> load(LuaScript script) {
       return scripts.scriptLoad(script.body());
     }
 
-    RedisFuture<List<Object>> eval(Script script, String[] names, String[] arguments) {
+    RedisFuture<List<Object>> eval(LuaScript script, String[] names, String[] arguments) {
       return scripts.eval(script.body(), ScriptOutputType.MULTI, names, arguments);
+    }
+  }
+
+  /** What is published comes over it; it subscribes again by itself after a break. */
+  static final class Ear {
+    private final StatefulRedisPubSubConnection<String, String> link;
+
+    private Ear(StatefulRedisPubSubConnection<String, String> link) {
+      this.link = link;
+    }
+
+    void hear(BiConsumer<String, String> message) {
+      link.addListener(
+          new RedisPubSubAdapter<>() {
+            @Override
+            public void message(String channel, String text) {
+              message.accept(channel, text);
+            }
+          });
+    }
+
+    /** Asks for channels; does nothing about those that it has. */
+    CompletableFuture<Void> subscribe(String[] channels) {
+      return CompletableFuture.allOf(link.async().subscribe(channels).toCompletableFuture());
+    }
+
+    void close() {
+      forget(link.closeAsync());
     }
   }
 
@@ -73,8 +108,7 @@ final class Connection implements AutoCloseable {
             .reconnectDelay(Delay.constant(RECONNECT_DELAY))
             .nettyCustomizer(new OneFlushForMany())
             .build();
-    cluster = address.cluster();
-    if (cluster) {
+    if (address.cluster()) {
       RedisClusterClient client = RedisClusterClient.create(resources, address.uris());
       client.setOptions(clusterOptions(trust));
       connector =
@@ -85,6 +119,13 @@ final class Connection implements AutoCloseable {
                   .toCompletableFuture()
                   .thenCompose(known -> client.connectAsync(StringCodec.UTF8))
                   .thenApply(link -> new Wire(link.async(), () -> forget(link.closeAsync())));
+      listener =
+          () ->
+              client
+                  .refreshPartitionsAsync()
+                  .toCompletableFuture()
+                  .thenCompose(known -> client.connectPubSubAsync(StringCodec.UTF8))
+                  .thenApply(Ear::new);
       shutdown = () -> client.shutdown(0, SHUTDOWN_SECONDS, TimeUnit.SECONDS);
     } else {
       RedisClient client = RedisClient.create(resources);
@@ -95,6 +136,12 @@ final class Connection implements AutoCloseable {
                   .connectAsync(StringCodec.UTF8, address.uris().get(0))
                   .toCompletableFuture()
                   .thenApply(link -> new Wire(link.async(), () -> forget(link.closeAsync())));
+      listener =
+          () ->
+              client
+                  .connectPubSubAsync(StringCodec.UTF8, address.uris().get(0))
+                  .toCompletableFuture()
+                  .thenApply(Ear::new);
       shutdown = () -> client.shutdown(0, SHUTDOWN_SECONDS, TimeUnit.SECONDS);
     }
   }
@@ -125,17 +172,30 @@ final class Connection implements AutoCloseable {
         .build();
   }
 
-  /** Whether it leads to several servers, each of which may fail alone. */
-  boolean isCluster() {
-    return cluster;
-  }
-
   /** A new connection; fails if there is none within about a second. */
   CompletableFuture<Wire> connect() {
+    return begin(connector);
+  }
+
+  /** A new connection for what is published; fails as {@link #connect} does. */
+  CompletableFuture<Ear> listen() {
+    return begin(listener);
+  }
+
+  private static <T> CompletableFuture<T> begin(Supplier<CompletableFuture<T>> attempt) {
     try {
-      return connector.get();
+      return attempt.get();
     } catch (RuntimeException failure) {
       return CompletableFuture.failedFuture(failure);
+    }
+  }
+
+  /** Runs it on a thread of the connections; not if they are closed. */
+  void later(Runnable work) {
+    try {
+      resources.eventExecutorGroup().execute(work);
+    } catch (RejectedExecutionException closing) {
+      LOG.debug("not done, for the connections close", closing);
     }
   }
 

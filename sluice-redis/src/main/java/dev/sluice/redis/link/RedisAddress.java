@@ -1,4 +1,4 @@
-package dev.sluice.redis;
+package dev.sluice.redis.link;
 
 import io.lettuce.core.RedisURI;
 import java.util.ArrayList;
@@ -11,8 +11,9 @@ import org.jspecify.annotations.Nullable;
  *
  * @param uris one, or several nodes of a cluster
  * @param cluster whether it is a cluster
+ * @since 0.1
  */
-record RedisAddress(List<RedisURI> uris, boolean cluster) {
+public record RedisAddress(List<RedisURI> uris, boolean cluster) {
   private static final int MAX_PORT = 65_535;
 
   /** A name, or an address with no colon or, by version 6, several; one is of a port unread. */
@@ -23,7 +24,12 @@ record RedisAddress(List<RedisURI> uris, boolean cluster) {
   private static final List<String> SCHEMES =
       List.of("redis://", "rediss://", "redis-sentinel://", "rediss-sentinel://");
 
-  static RedisAddress parse(String url) {
+  /**
+   * What a URL says.
+   *
+   * @throws IllegalArgumentException if it is malformed; the message does not quote it
+   */
+  public static RedisAddress parse(String url) {
     String text = url.strip();
     try {
       if (text.startsWith(CLUSTER)) {

@@ -1,0 +1,111 @@
+package dev.sluice.governor.redis;
+
+import dev.sluice.governor.TokenRequest;
+import java.util.List;
+
+/**
+ * What every script answers.
+ *
+ * @param micros the time of the books
+ * @param waitMicros until a look at the line is useful; negative if nobody is in it
+ * @param waiting how many are in line
+ * @param news what was decided about tickets meanwhile
+ * @param result what was asked for
+ * @param asked whether it counts as a request
+ * @param refilled tokens that it found
+ * @param level how many there were then
+ */
+record Answer(
+    long micros,
+    long waitMicros,
+    long waiting,
+    List<Decided> news,
+    Reply result,
+    boolean asked,
+    long refilled,
+    long level) {
+  private static final long NANOS_PER_MICRO = 1_000;
+
+  /**
+   * What was decided about a ticket.
+   *
+   * @param id without its kind and its model
+   * @param granted or else refused
+   * @param reason of a refusal
+   * @param tokens what was charged
+   * @param asked what was asked for
+   * @param priority its class
+   * @param tenant whose turn it was
+   * @param waitedMicros since it was asked for
+   * @param left what the model had left then
+   * @param claimed whether it is for this node to tell
+   * @param key its idempotency key; empty for none
+   */
+  record Decided(
+      String id,
+      boolean granted,
+      String reason,
+      long tokens,
+      long asked,
+      String priority,
+      String tenant,
+      long waitedMicros,
+      long left,
+      boolean claimed,
+      String key) {
+    // The script says it in this order.
+    static Decided of(Reply said) {
+      int at = 0;
+      return new Decided(
+          said.text(at++),
+          said.text(at++).equals("g"),
+          said.text(at++),
+          said.number(at++),
+          said.number(at++),
+          said.text(at++),
+          said.text(at++),
+          said.number(at++),
+          said.number(at++),
+          said.number(at++) == 1,
+          said.text(at));
+    }
+
+    /** As far as Redis knows it. */
+    TokenRequest request(String model) {
+      TokenRequest request = TokenRequest.of(model, asked, priority).withTenant(tenant);
+      return key.isEmpty() ? request : request.withIdempotencyKey(key);
+    }
+
+    long waitedNanos() {
+      return nanos(waitedMicros);
+    }
+  }
+
+  /** Whether there are no books of that model. */
+  static boolean isUnknown(List<?> said) {
+    return said.size() == 1;
+  }
+
+  static Answer of(List<?> said) {
+    Reply reply = new Reply(said);
+    int at = 0;
+    return new Answer(
+        reply.number(at++),
+        reply.number(at++),
+        reply.number(at++),
+        reply.list(at++).lists().stream().map(Decided::of).toList(),
+        reply.list(at++),
+        reply.number(at++) == 1,
+        reply.number(at++),
+        reply.number(at));
+  }
+
+  /** Of the time of the books. */
+  static long nanos(long micros) {
+    return micros * NANOS_PER_MICRO;
+  }
+
+  long nanos() {
+    return nanos(micros);
+  }
+}

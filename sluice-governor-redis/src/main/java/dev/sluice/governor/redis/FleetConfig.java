@@ -1,0 +1,28 @@
+package dev.sluice.governor.redis;
+
+import dev.sluice.redis.link.RedisAddress;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.function.LongSupplier;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Settings of budgets in Redis.
+ *
+ * @param address where it is
+ * @param prefix what every key begins with
+ * @param timeout how long an answer may take
+ * @param trust a file of certificates; null for those that the JVM trusts
+ * @param expectedNodes so many nodes there are at least
+ * @param listener is told of outages
+ * @param spreadNanos how much later than at the first useful moment a line is looked at, so that
+ *     not all nodes do it at once
+ */
+record FleetConfig(
+    RedisAddress address,
+    String prefix,
+    Duration timeout,
+    @Nullable Path trust,
+    int expectedNodes,
+    OutageListener listener,
+    LongSupplier spreadNanos) {}

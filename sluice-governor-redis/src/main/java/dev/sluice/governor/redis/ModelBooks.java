@@ -1,0 +1,136 @@
+package dev.sluice.governor.redis;
+
+import dev.sluice.redis.link.RedisLink;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The books of one model in Redis: every call about it goes through here. Where Redis has none, it
+ * is told the rules and asked once more.
+ */
+final class ModelBooks {
+  private static final Logger LOG = LoggerFactory.getLogger(RedisBudgets.class);
+
+  private final String model;
+  private final RedisLink link;
+  private final String node;
+  private final String[] keys;
+  private final Consumer<Answer> heard;
+  private final AtomicInteger underWay = new AtomicInteger();
+
+  private volatile ModelTerms terms;
+
+  /** What Redis has confirmed; it may be told something else by other nodes. */
+  private volatile @Nullable ModelTerms confirmed;
+
+  /** Then books that are not there any more were lost, and who knows what was left. */
+  private volatile boolean answered;
+
+  /** Has {@code heard} told every answer before anybody else learns of it. */
+  ModelBooks(Fleet fleet, String model, ModelTerms terms, Consumer<Answer> heard) {
+    this.model = model;
+    this.link = fleet.link();
+    this.node = fleet.node();
+    this.keys = fleet.keys(model).all();
+    this.terms = terms;
+    this.heard = heard;
+  }
+
+  ModelTerms terms() {
+    return terms;
+  }
+
+  /** Goes by these from now on; Redis is to be told by {@link #configure}. */
+  void use(ModelTerms next) {
+    terms = next;
+  }
+
+  boolean isConfirmed() {
+    return confirmed == terms;
+  }
+
+  /** Whether every call has been answered, and nobody is told of one any more. */
+  boolean isQuiet() {
+    return underWay.get() == 0;
+  }
+
+  /** Asks; fails with {@link BudgetUnavailableException} if there is no answer in time. */
+  CompletableFuture<Answer> call(Script script, String... words) {
+    return track(
+        link.call(script, keys, arguments(words))
+            .thenCompose(
+                said ->
+                    Answer.isUnknown(said)
+                        ? again(script, words)
+                        : CompletableFuture.completedFuture(known(said))));
+  }
+
+  private CompletableFuture<Answer> again(Script script, String[] words) {
+    if (answered) {
+      LOG.warn("Redis has lost the books of model {}: they begin empty", model);
+    }
+    return told(link.call(Script.RULES, keys, arguments(terms.configure(answered))), terms)
+        .thenCompose(done -> link.call(script, keys, arguments(words)))
+        .thenApply(this::known);
+  }
+
+  /** Tells Redis the rules, whatever the breaker says. */
+  CompletableFuture<Answer> configure() {
+    ModelTerms mine = terms;
+    return track(told(link.probe(Script.RULES, keys, arguments(mine.configure(answered))), mine));
+  }
+
+  private CompletableFuture<Answer> told(CompletableFuture<List<Object>> call, ModelTerms mine) {
+    return call.thenApply(
+        said -> {
+          Answer answer = known(said);
+          confirmed = mine;
+          return answer;
+        });
+  }
+
+  private String[] arguments(String[] words) {
+    String[] arguments = new String[words.length + 1];
+    arguments[0] = node;
+    System.arraycopy(words, 0, arguments, 1, words.length);
+    return arguments;
+  }
+
+  private Answer known(List<Object> said) {
+    if (Answer.isUnknown(said)) {
+      throw new BudgetUnavailableException("Redis keeps losing the books of model " + model, null);
+    }
+    answered = true;
+    Answer answer = Answer.of(said);
+    heard.accept(answer);
+    return answer;
+  }
+
+  /** The same, that counts until whoever waits for it has been told. */
+  private CompletableFuture<Answer> track(CompletableFuture<Answer> call) {
+    underWay.incrementAndGet();
+    CompletableFuture<Answer> tracked = new CompletableFuture<>();
+    var unused =
+        call.whenComplete(
+            (answer, failure) -> {
+              if (failure == null) {
+                tracked.complete(answer);
+              } else {
+                tracked.completeExceptionally(causeOf(failure));
+              }
+              underWay.decrementAndGet();
+            });
+    return tracked;
+  }
+
+  private static Throwable causeOf(Throwable failure) {
+    Throwable cause = failure.getCause();
+    return failure instanceof CompletionException && cause != null ? cause : failure;
+  }
+}

@@ -1,0 +1,145 @@
+package dev.sluice.governor.redis;
+
+import com.fasterxml.jackson.databind.node.ArrayNode;
+import com.fasterxml.jackson.databind.node.JsonNodeFactory;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import dev.sluice.governor.DeskRules;
+import dev.sluice.governor.ModelBudget;
+import dev.sluice.governor.ModelLimits;
+import dev.sluice.governor.StoreTerms;
+import java.math.BigInteger;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.TreeMap;
+
+/** What a model goes by, and how Redis is told. */
+final class ModelTerms {
+  /** A meter may owe twice its capacity, and a double counts up to 2^53 without a gap. */
+  private static final long MOST_UNITS = 1L << 52;
+
+  private static final long NANOS_PER_MICRO = 1_000;
+  private static final long SECOND_NANOS = 1_000_000_000L;
+
+  private final ModelBudget budget;
+  private final DeskRules rules;
+  private final Map<String, Integer> ranks = new LinkedHashMap<>();
+  private final String config;
+  private final List<String> tenants = new ArrayList<>();
+
+  private ModelTerms(String model, ModelBudget budget, DeskRules rules) {
+    this.budget = budget;
+    this.rules = rules;
+    budget.classes().keySet().forEach(name -> ranks.put(name, ranks.size()));
+    ModelLimits limits = StoreTerms.limits(budget);
+    // In any process in the same order.
+    new TreeMap<>(limits.tenants())
+        .forEach(
+            (name, rate) -> {
+              tenants.add(name);
+              tenants.add(
+                  tenant("burst_tpm of tenant %s of %s".formatted(name, model), rate, name)
+                      .toString());
+            });
+    ObjectNode all = describe(model, limits);
+    all.put("print", StoreTerms.fingerprint(all + String.join("\n", tenants)));
+    this.config = all.toString();
+  }
+
+  /**
+   * Checks that Redis can reckon with it.
+   *
+   * @throws IllegalArgumentException if no exact units fit
+   */
+  static ModelTerms of(String model, ModelBudget budget, DeskRules rules) {
+    return new ModelTerms(model, budget, rules);
+  }
+
+  private ObjectNode describe(String model, ModelLimits limits) {
+    ObjectNode all = rate("burst_tpm of " + model, limits.tokens());
+    ArrayNode requests = all.putArray("requests");
+    for (ModelLimits.Rate each : limits.requests()) {
+      boolean second = each.periodNanos() == SECOND_NANOS;
+      requests.add(
+          rate((second ? "qps of " : "rpm of ") + model, each)
+              .put("name", second ? "second" : "minute"));
+    }
+    all.put("conc", limits.concurrency());
+    ArrayNode classes = all.putArray("classes");
+    for (ModelLimits.ClassLimit each : limits.classes()) {
+      ObjectNode one = classes.addObject().put("name", each.name()).put("ceiling", each.ceiling());
+      ModelLimits.Rate guarantee = each.guarantee();
+      if (guarantee != null) {
+        one.set("g", rate("the minimum share of " + each.name(), guarantee));
+      }
+    }
+    ModelLimits.Rate others = limits.otherTenants();
+    if (others != null) {
+      all.set(
+          "others", tenant("burst_tpm of tenant * of " + model, others, ModelBudget.OTHER_TENANTS));
+    }
+    all.put("tenants", !limits.tenants().isEmpty());
+    ArrayNode names = all.putArray("names");
+    new TreeMap<>(limits.tenants()).keySet().forEach(names::add);
+    return all.put("maxLine", rules.maxLine())
+        .put("patience", micros(rules.ticketPatience()))
+        .put("life", micros(rules.reservationLife()))
+        .put("batch", rules.drainBatch());
+  }
+
+  private ObjectNode tenant(String what, ModelLimits.Rate rate, String name) {
+    return rate(what, rate)
+        .put("weight", Objects.requireNonNull(budget.tenants().get(name)).weight());
+  }
+
+  /** A token is worth {@code unit}, and a microsecond brings {@code mint}. */
+  private static ObjectNode rate(String what, ModelLimits.Rate rate) {
+    long period = rate.periodNanos() / NANOS_PER_MICRO;
+    long divisor =
+        BigInteger.valueOf(rate.amount()).gcd(BigInteger.valueOf(period)).longValueExact();
+    long unit = period / divisor;
+    if (rate.capacity() > MOST_UNITS / unit) {
+      throw new IllegalArgumentException(
+          "%s must be at most %d at %d in %d seconds, for Redis to reckon exactly: %d"
+              .formatted(
+                  what,
+                  MOST_UNITS / unit,
+                  rate.amount(),
+                  rate.periodNanos() / SECOND_NANOS,
+                  rate.capacity()));
+    }
+    return JsonNodeFactory.instance
+        .objectNode()
+        .put("cap", rate.capacity())
+        .put("unit", unit)
+        .put("mint", rate.amount() / divisor);
+  }
+
+  /** Rounded up. */
+  static long micros(Duration time) {
+    return Math.floorDiv(time.toNanos() + NANOS_PER_MICRO - 1, NANOS_PER_MICRO);
+  }
+
+  ModelBudget budget() {
+    return budget;
+  }
+
+  DeskRules rules() {
+    return rules;
+  }
+
+  /** Classes in the order in which they go. */
+  Map<String, Integer> ranks() {
+    return ranks;
+  }
+
+  /** What Redis is told, and whether books that have to be made begin empty. */
+  String[] configure(boolean empty) {
+    List<String> words = new ArrayList<>(List.of("configure", config, empty ? "empty" : "full"));
+    words.addAll(tenants);
+    return words.toArray(String[]::new);
+  }
+}

@@ -1,0 +1,181 @@
+package dev.sluice.governor.redis;
+
+import dev.sluice.governor.BudgetStore;
+import dev.sluice.governor.GovernorTimer;
+import dev.sluice.redis.link.RedisAddress;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.Objects;
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.function.LongSupplier;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Budgets and lines that all governors of a fleet share through Redis or Valkey.
+ *
+ * <pre>{@code
+ * try (Governor governor = Governor.over(config, RedisBudgets.at("redis://localhost:6379"))) {
+ *   Outcome outcome = governor.request("sonnet", 4_000, "P1_user");
+ * }
+ * }</pre>
+ *
+ * <p>A ticket that was taken at one node can be awaited at any other. All nodes should have the
+ * same configuration: the one that was loaded last holds for the fleet.
+ *
+ * <p>What Redis does not answer in time fails with {@link BudgetUnavailableException}; who waits
+ * for a ticket goes on waiting, until its deadline if it has one. Futures may complete on a thread
+ * of the connection, where nobody must block, except for those who wait for a ticket.
+ *
+ * @since 0.1
+ */
+public final class RedisBudgets {
+  private static final long SPREAD_NANOS = 3_000_000;
+
+  private RedisBudgets() {}
+
+  /**
+   * Budgets in the Redis at {@code url}, with the defaults of the {@link Builder}.
+   *
+   * @param url as for {@link Builder#url}
+   * @return opens stores there
+   * @throws IllegalArgumentException if the URL is malformed
+   */
+  public static BudgetStore.Opener at(String url) {
+    return builder().url(url).opener();
+  }
+
+  /**
+   * The way to all settings.
+   *
+   * @return a new builder
+   */
+  public static Builder builder() {
+    return new Builder();
+  }
+
+  /** Settings of budgets in Redis. Not thread-safe. */
+  public static final class Builder {
+    private static final Duration MIN_TIMEOUT = Duration.ofMillis(1);
+    private static final Duration MAX_TIMEOUT = Duration.ofMinutes(1);
+
+    private @Nullable RedisAddress address;
+    private String prefix = "token-governor:";
+    private Duration timeout = Duration.ofMillis(100);
+    private int expectedNodes = 1;
+    private OutageListener listener = OutageListener.NONE;
+    private @Nullable Path trust;
+    private Supplier<GovernorTimer> timers = GovernorTimer::system;
+    private LongSupplier spreadNanos = () -> ThreadLocalRandom.current().nextLong(SPREAD_NANOS);
+
+    private Builder() {}
+
+    /**
+     * Where Redis is.
+     *
+     * @param url {@code redis://[user:password@]host[:port][/database]}, {@code rediss://…} for
+     *     TLS, {@code redis-sentinel://host,host/0#master} or {@code redis-cluster://host,host}
+     *     ({@code rediss-cluster://…})
+     * @return this
+     * @throws IllegalArgumentException if the URL is malformed
+     */
+    public Builder url(String url) {
+      this.address = RedisAddress.parse(url);
+      return this;
+    }
+
+    /**
+     * What every key in Redis begins with. Default: {@code token-governor:}.
+     *
+     * @param prefix possibly empty; with a hash tag, all keys lie in one slot of a cluster
+     * @return this
+     */
+    public Builder prefix(String prefix) {
+      this.prefix = Objects.requireNonNull(prefix, "prefix");
+      return this;
+    }
+
+    /**
+     * How long Redis may take. Default: 100 ms.
+     *
+     * @param timeout from 1 ms to 1 minute
+     * @return this
+     */
+    public Builder timeout(Duration timeout) {
+      if (timeout.compareTo(MIN_TIMEOUT) < 0 || timeout.compareTo(MAX_TIMEOUT) > 0) {
+        throw new IllegalArgumentException(
+            "timeout must be from %s to %s: timeout=%s"
+                .formatted(MIN_TIMEOUT, MAX_TIMEOUT, timeout));
+      }
+      this.timeout = timeout;
+      return this;
+    }
+
+    /**
+     * How many nodes the fleet has at least. Default: 1.
+     *
+     * @param nodes at least 1
+     * @return this
+     */
+    public Builder expectedNodes(int nodes) {
+      if (nodes < 1) {
+        throw new IllegalArgumentException("nodes must be positive: nodes=" + nodes);
+      }
+      this.expectedNodes = nodes;
+      return this;
+    }
+
+    /**
+     * Who is told of outages. Default: nobody.
+     *
+     * @param listener called on a thread of the library; must not block
+     * @return this
+     */
+    public Builder listener(OutageListener listener) {
+      this.listener = Objects.requireNonNull(listener, "listener");
+      return this;
+    }
+
+    /**
+     * The authority that the server's certificate must come from. Default: those that the JVM
+     * trusts.
+     *
+     * @param certificates a file of certificates in PEM
+     * @return this
+     * @throws IllegalArgumentException if it cannot be read
+     */
+    public Builder trust(Path certificates) {
+      if (!Files.isReadable(certificates)) {
+        throw new IllegalArgumentException(
+            "certificates must be a file that can be read: certificates=" + certificates);
+      }
+      this.trust = certificates;
+      return this;
+    }
+
+    /** Another time, at which lines are looked at exactly when they should be. */
+    Builder timer(GovernorTimer timer) {
+      this.timers = () -> timer;
+      this.spreadNanos = () -> 0;
+      return this;
+    }
+
+    /**
+     * Opens stores that wait for Redis no longer than three seconds, and degrade and recover by
+     * themselves.
+     *
+     * @return for {@link dev.sluice.governor.Governor#over}
+     * @throws IllegalStateException if there is no URL
+     */
+    public BudgetStore.Opener opener() {
+      if (address == null) {
+        throw new IllegalStateException("url must be set");
+      }
+      FleetConfig fleet =
+          new FleetConfig(address, prefix, timeout, trust, expectedNodes, listener, spreadNanos);
+      Supplier<GovernorTimer> clock = timers;
+      return (config, told) -> RedisBudgetStore.open(fleet, clock.get(), config, told);
+    }
+  }
+}

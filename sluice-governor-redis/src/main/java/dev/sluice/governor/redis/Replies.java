@@ -1,0 +1,191 @@
+package dev.sluice.governor.redis;
+
+import dev.sluice.governor.AuditReport;
+import dev.sluice.governor.Counts;
+import dev.sluice.governor.Dimension;
+import dev.sluice.governor.Explanation;
+import dev.sluice.governor.GovernorStatus;
+import dev.sluice.governor.Outcome;
+import dev.sluice.governor.ProviderStanding;
+import dev.sluice.governor.Settlement;
+import dev.sluice.governor.StoreTerms;
+import dev.sluice.governor.TokenRequest;
+import java.time.Instant;
+import java.time.temporal.ChronoUnit;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+
+/** What the scripts say about one model, in the words of the governor. */
+final class Replies {
+  /** Refused as it was asked for: with the figure that was exceeded. */
+  private static final int WITH_FIGURE = 8;
+
+  private static final long MICROS_PER_MILLI = 1_000;
+
+  private final String model;
+  private final String tag;
+
+  Replies(String model) {
+    this.model = model;
+    this.tag = StoreTerms.tagOf(model);
+  }
+
+  /** Rounded up; less than zero stays what it is. */
+  private static long millis(long micros) {
+    return micros < 0 ? micros : Math.floorDiv(micros + MICROS_PER_MILLI - 1, MICROS_PER_MILLI);
+  }
+
+  String ticket(String id) {
+    return "t" + tag + '-' + id;
+  }
+
+  private String reservation(String id) {
+    return "r" + tag + '-' + id;
+  }
+
+  // ---- outcomes
+
+  /** Of a request. */
+  Outcome outcome(TokenRequest request, Reply said, ModelTerms terms) {
+    if (said.kind() != 'r' || said.size() < WITH_FIGURE) {
+      return outcome(said, terms);
+    }
+    Outcome.Reason reason = Outcome.Reason.valueOf(said.text(5));
+    String message =
+        reason == Outcome.Reason.LINE_FULL
+            ? StoreTerms.lineFull((int) said.number(6), model)
+            : StoreTerms.tooMany(
+                said.number(6), request.priority(), StoreTerms.reserved(terms.budget(), request));
+    return new Outcome.Refused(
+        model, request.priority(), request.tokens(), said.number(4), reason, message);
+  }
+
+  /** Of a ticket. */
+  Outcome outcome(Reply said, ModelTerms terms) {
+    String priority = said.text(3);
+    long asked = said.number(2);
+    long left = said.number(4);
+    return switch (said.kind()) {
+      case 'g' ->
+          new Outcome.Granted(
+              model, priority, said.number(5), asked, left, reservation(said.text(1)));
+      case 'q' ->
+          new Outcome.Queued(
+              model,
+              priority,
+              asked,
+              left,
+              millis(said.number(5)),
+              (int) said.number(6),
+              millis(said.number(7)),
+              Dimension.valueOf(said.text(8)),
+              ticket(said.text(1)));
+      default -> refused(priority, asked, left, Outcome.Reason.valueOf(said.text(5)), terms);
+    };
+  }
+
+  /** What the news say. */
+  Outcome outcome(Answer.Decided news, ModelTerms terms) {
+    return news.granted()
+        ? new Outcome.Granted(
+            model,
+            news.priority(),
+            news.tokens(),
+            news.asked(),
+            news.left(),
+            reservation(news.id()))
+        : refused(
+            news.priority(),
+            news.asked(),
+            news.left(),
+            Outcome.Reason.valueOf(news.reason()),
+            terms);
+  }
+
+  /** What became of one that was in line. */
+  Outcome.Refused refused(Outcome.Queued standing, Outcome.Reason reason, ModelTerms terms) {
+    return refused(standing.priority(), standing.tokens(), standing.remaining(), reason, terms);
+  }
+
+  private Outcome.Refused refused(
+      String priority, long asked, long left, Outcome.Reason reason, ModelTerms terms) {
+    return new Outcome.Refused(
+        model, priority, asked, left, reason, StoreTerms.inWords(reason, terms.rules()));
+  }
+
+  // ---- the rest
+
+  Settlement settlement(Reply said, long actual) {
+    long reserved = said.number(0);
+    return new Settlement(
+        model,
+        said.text(2),
+        said.number(1),
+        reserved,
+        actual,
+        Math.max(0, said.number(3)),
+        Math.max(0, actual - reserved));
+  }
+
+  Explanation explanation(TokenRequest request, Reply said, ModelTerms terms) {
+    long tokens = StoreTerms.reserved(terms.budget(), request);
+    Dimension binding = Dimension.valueOf(said.text(1));
+    Explanation.Verdict verdict =
+        switch (said.kind()) {
+          case 'g' -> Explanation.Verdict.GRANTED;
+          case 'q' -> Explanation.Verdict.QUEUED;
+          default -> Explanation.Verdict.REFUSED;
+        };
+    String message = StoreTerms.inWords(binding);
+    if (verdict == Explanation.Verdict.REFUSED) {
+      message =
+          binding == Dimension.LINE
+              ? StoreTerms.lineFull((int) said.number(2), model)
+              : StoreTerms.tooMany(said.number(2), request.priority(), tokens);
+    }
+    return new Explanation(
+        model,
+        request.priority(),
+        tokens,
+        verdict,
+        binding,
+        (int) said.number(4),
+        millis(said.number(3)),
+        millis(said.number(5)),
+        message,
+        new Reply(said.parts().subList(6, said.size()))
+            .lists().stream().map(Replies::part).toList());
+  }
+
+  private static Explanation.Part part(Reply said) {
+    return new Explanation.Part(
+        Dimension.valueOf(said.text(0)),
+        said.number(1),
+        said.number(2),
+        said.number(3),
+        millis(said.number(4)));
+  }
+
+  GovernorStatus.Model status(Reply said, ModelTerms terms) {
+    Map<String, Integer> lengths = new LinkedHashMap<>();
+    terms.ranks().keySet().forEach(name -> lengths.put(name, 0));
+    for (int at = 8; at < said.size(); at += 2) {
+      lengths.put(said.text(at), (int) said.number(at + 1));
+    }
+    long total = said.number(2);
+    long accepted = said.number(3);
+    return new GovernorStatus.Model(
+        model,
+        terms.budget().burstTpm(),
+        said.number(0),
+        terms.budget().targetTpm(),
+        Instant.now().minus(said.number(6), ChronoUnit.MICROS),
+        lengths,
+        (int) said.number(1),
+        new Counts(total, accepted, total - accepted, said.number(4), said.number(5)),
+        AuditReport.NONE,
+        ProviderStanding.UNHEARD,
+        List.of());
+  }
+}

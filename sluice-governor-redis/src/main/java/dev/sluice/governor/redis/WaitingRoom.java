@@ -1,0 +1,349 @@
+package dev.sluice.governor.redis;
+
+import dev.sluice.governor.GovernorTimer;
+import dev.sluice.governor.Outcome;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.TimeUnit;
+import java.util.function.LongSupplier;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Where this node's callers wait for a model's tickets, and what keeps its line going. For any
+ * number of threads.
+ */
+final class WaitingRoom {
+  /*
+   * Who waits learns what was decided by one of three ways: by the news of a call of this node, by
+   * a message about a call of another one, or by a look. A look drains the line, at the moment that
+   * the last answer or message has named, whoever else does so; a thorough one also asks for every
+   * ticket that is awaited here, which finds what a lost message would have told, and keeps the
+   * tickets from being missed.
+   *
+   * Only who has claimed a grant may tell of it. Those in the news are claimed if they say so; all
+   * others by a poll.
+   *
+   * Concurrency. A waiter is entered and a call about it is sent under the lock of this, so that
+   * Redis hears of both in the same order. Futures are completed on a thread of the timer.
+   */
+
+  /** While Redis does not answer. */
+  private static final long AWAY_NANOS = TimeUnit.SECONDS.toNanos(1);
+
+  /** So many tickets at once: a call must not hold up others for long. */
+  private static final int PORTION = 500;
+
+  /** A node asks for no more than a thousand tickets a second, however often it looks. */
+  private static final long PER_TICKET_NANOS = TimeUnit.MILLISECONDS.toNanos(1);
+
+  private static final long SOONEST_THOROUGH_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
+  private static final int LOOKS_IN_PATIENCE = 3;
+
+  private final ModelBooks books;
+  private final Replies replies;
+  private final GovernorTimer timer;
+  private final LongSupplier spreadNanos;
+  private final LineTimer next;
+  private final TicketWaiters waiters = new TicketWaiters();
+  private final Set<CompletableFuture<?>> arrivals = ConcurrentHashMap.newKeySet();
+
+  // Guarded by this.
+  private boolean someoneInLine;
+  private boolean looking;
+  private boolean lookedThoroughly;
+  private long thoroughAt;
+
+  private volatile boolean closed;
+
+  WaitingRoom(ModelBooks books, Replies replies, GovernorTimer timer, LongSupplier spreadNanos) {
+    this.books = books;
+    this.replies = replies;
+    this.timer = timer;
+    this.spreadNanos = spreadNanos;
+    this.next = new LineTimer(timer, this::look);
+  }
+
+  // ---- who comes and goes
+
+  /** How a ticket stands; claims what was granted. */
+  CompletableFuture<Optional<Outcome>> poll(String id) {
+    return books.call(Script.TICKET, "poll", id).thenApply(answer -> outcome(answer.result()));
+  }
+
+  private Optional<Outcome> outcome(Reply said) {
+    return said.kind() == 'n'
+        ? Optional.empty()
+        : Optional.of(replies.outcome(said, books.terms()));
+  }
+
+  CompletableFuture<Optional<Outcome>> await(String id) {
+    CompletableFuture<Optional<Outcome>> waiter = new CompletableFuture<>();
+    CompletableFuture<Answer> call;
+    synchronized (this) {
+      waiters.add(id, waiter);
+      call = books.call(Script.TICKET, "await", id);
+    }
+    CompletableFuture<Boolean> arrival =
+        call.handle(
+            (answer, failure) -> {
+              arrived(id, waiter, answer, failure);
+              return true;
+            });
+    arrivals.add(arrival);
+    var unused = arrival.thenRun(() -> arrivals.remove(arrival));
+    var unusedToo =
+        waiter.whenComplete(
+            (outcome, failure) -> {
+              if (failure != null) {
+                leave(id, waiter);
+              }
+            });
+    return waiter;
+  }
+
+  private void arrived(
+      String id,
+      CompletableFuture<Optional<Outcome>> waiter,
+      @Nullable Answer answer,
+      @Nullable Throwable failure) {
+    if (answer != null) {
+      stands(id, answer.result());
+    } else if (failure != null && !BudgetUnavailableException.isCauseOf(failure)) {
+      timer.execute(() -> waiter.completeExceptionally(failure));
+    } else {
+      lookBy(AWAY_NANOS);
+    }
+  }
+
+  /** The ticket has to be asked for again, as if it had been polled now. */
+  private synchronized void leave(String id, CompletableFuture<Optional<Outcome>> waiter) {
+    if (waiters.remove(id, waiter) && !closed) {
+      var unused = books.call(Script.TICKET, "leave", id);
+    }
+  }
+
+  /** What Redis says of a ticket that is awaited. */
+  private void stands(String id, Reply said) {
+    Optional<Outcome> outcome = outcome(said);
+    if (outcome.orElse(null) instanceof Outcome.Queued standing) {
+      TicketWaiters.Waiting waiting = waiters.find(id);
+      if (waiting != null) {
+        boolean first = waiting.standing == null;
+        waiting.standing = standing;
+        if (first) {
+          watchDeadline(id, said);
+        }
+      }
+    } else {
+      tell(id, outcome);
+    }
+  }
+
+  private void tell(String id, Optional<Outcome> outcome) {
+    TicketWaiters.Waiting waiting = waiters.take(id);
+    if (waiting != null) {
+      timer.execute(() -> waiting.futures.forEach(each -> each.complete(outcome)));
+    }
+  }
+
+  // ---- deadlines
+
+  private void watchDeadline(String id, Reply standing) {
+    long micros = standing.number(9);
+    if (micros > 0) {
+      timer.after(TimeUnit.MICROSECONDS.toNanos(micros), () -> endDeadline(id));
+    }
+  }
+
+  /** Redis says what became of it; without Redis its time is over, too. */
+  private void endDeadline(String id) {
+    if (closed || waiters.find(id) == null) {
+      return;
+    }
+    var unused =
+        books
+            .call(Script.TICKET, "poll", id)
+            .whenComplete(
+                (answer, failure) -> {
+                  if (answer == null) {
+                    refuse(id, Outcome.Reason.DEADLINE);
+                  } else {
+                    stands(id, answer.result());
+                    if (answer.result().kind() == 'q') {
+                      watchDeadline(id, answer.result());
+                    }
+                  }
+                });
+  }
+
+  private void refuse(String id, Outcome.Reason reason) {
+    TicketWaiters.Waiting waiting = waiters.find(id);
+    Outcome.Queued standing = waiting == null ? null : waiting.standing;
+    if (standing != null) {
+      tell(id, Optional.of(replies.refused(standing, reason, books.terms())));
+    }
+  }
+
+  // ---- what is heard
+
+  /** An answer to this node. */
+  void heard(Answer answer) {
+    for (Answer.Decided each : answer.news()) {
+      if (each.claimed() || !each.granted()) {
+        tell(each.id(), Optional.of(replies.outcome(each, books.terms())));
+      } else {
+        claim(each.id());
+      }
+    }
+    synchronized (this) {
+      someoneInLine = answer.waiting() > 0;
+    }
+    lookIn(answer.waitMicros());
+  }
+
+  /** A message about an answer to another: when to look, and whom of all nodes it concerns. */
+  void heard(String message) {
+    if (closed) {
+      return;
+    }
+    String[] words = message.split(" ");
+    for (int i = 1; i < words.length; i++) {
+      int sign = words[i].indexOf('=');
+      if (sign < 0) {
+        claim(words[i]);
+      } else {
+        refuse(words[i].substring(0, sign), Outcome.Reason.valueOf(words[i].substring(sign + 1)));
+      }
+    }
+    long micros = Long.parseLong(words[0]);
+    if (micros >= 0) {
+      // Not the other way round: it may be older than what was answered meanwhile.
+      synchronized (this) {
+        someoneInLine = true;
+      }
+      lookIn(micros);
+    }
+  }
+
+  /** Granted: it may be told when Redis knows that somebody will be. */
+  private void claim(String id) {
+    if (waiters.find(id) == null) {
+      return;
+    }
+    var unused =
+        books
+            .call(Script.TICKET, "poll", id)
+            .whenComplete(
+                (answer, failure) -> {
+                  if (answer == null) {
+                    lookBy(AWAY_NANOS);
+                  } else {
+                    stands(id, answer.result());
+                  }
+                });
+  }
+
+  // ---- looking at the line
+
+  private void lookIn(long micros) {
+    if (micros >= 0) {
+      long nanos = TimeUnit.MICROSECONDS.toNanos(micros);
+      lookBy(micros == 0 ? 0 : nanos + spreadNanos.getAsLong());
+    }
+    if (micros >= 0 || waiters.size() > 0) {
+      lookBy(mostNanos());
+    }
+  }
+
+  private long mostNanos() {
+    long patience = ModelTerms.micros(books.terms().rules().ticketPatience());
+    return TimeUnit.MICROSECONDS.toNanos(Math.max(1, patience / LOOKS_IN_PATIENCE));
+  }
+
+  private void lookBy(long nanos) {
+    if (!closed) {
+      next.by(nanos);
+    }
+  }
+
+  /** Lets go who can, and asks for those who are awaited here. */
+  void look() {
+    List<String> ids;
+    boolean thorough;
+    synchronized (this) {
+      if (closed || looking || (!someoneInLine && waiters.size() == 0)) {
+        return;
+      }
+      looking = true;
+      long now = timer.now();
+      thorough = !lookedThoroughly || now - thoroughAt >= thoroughNanos();
+      if (thorough) {
+        lookedThoroughly = true;
+        thoroughAt = now;
+      }
+      ids = thorough ? waiters.ids() : List.of();
+    }
+    List<CompletableFuture<?>> calls = new ArrayList<>();
+    for (int from = 0; from == 0 || from < ids.size(); from += PORTION) {
+      calls.add(tick(ids.subList(from, Math.min(from + PORTION, ids.size()))));
+    }
+    var unused =
+        CompletableFuture.allOf(calls.toArray(CompletableFuture<?>[]::new))
+            .whenComplete((done, failure) -> looked(thorough, failure));
+  }
+
+  private long thoroughNanos() {
+    long nanos = Math.max(SOONEST_THOROUGH_NANOS, waiters.size() * PER_TICKET_NANOS);
+    return Math.min(nanos, mostNanos());
+  }
+
+  private CompletableFuture<Void> tick(List<String> ids) {
+    List<String> words = new ArrayList<>(List.of("tick"));
+    words.addAll(ids);
+    return books
+        .call(Script.TICKET, words.toArray(String[]::new))
+        .thenAccept(answer -> answer.result().lists().forEach(each -> stands(each.text(1), each)));
+  }
+
+  private void looked(boolean thorough, @Nullable Throwable failure) {
+    long untilThorough;
+    synchronized (this) {
+      looking = false;
+      untilThorough = Math.max(0, thoroughAt + thoroughNanos() - timer.now());
+    }
+    if (failure != null) {
+      lookBy(AWAY_NANOS);
+    } else if (!thorough && waiters.size() > 0) {
+      lookBy(untilThorough);
+    }
+  }
+
+  // ---- the end
+
+  /** Waits no longer than that for answers about those who have just come. */
+  void close(Duration patience) {
+    closed = true;
+    CompletableFuture.allOf(arrivals.toArray(CompletableFuture<?>[]::new))
+        .handle((done, failure) -> true)
+        .completeOnTimeout(false, patience.toNanos(), TimeUnit.NANOSECONDS)
+        .join();
+    for (String id : waiters.ids()) {
+      var unused = books.call(Script.TICKET, "leave", id);
+      refuse(id, Outcome.Reason.CLOSED);
+      TicketWaiters.Waiting unseen = waiters.take(id);
+      if (unseen != null) {
+        timer.execute(
+            () ->
+                unseen.futures.forEach(
+                    each ->
+                        each.completeExceptionally(
+                            new IllegalStateException(RedisBudgetStore.CLOSED))));
+      }
+    }
+  }
+}

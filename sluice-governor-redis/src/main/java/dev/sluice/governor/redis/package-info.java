@@ -1,0 +1,5 @@
+/** Token budgets of LLM models that a fleet shares through Redis: one budget, and one line. */
+@NullMarked
+package dev.sluice.governor.redis;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,95 @@
+package dev.sluice.governor.redis;
+
+import dev.sluice.testkit.BudgetContract;
+import dev.sluice.testkit.BudgetFixture;
+import dev.sluice.testkit.BudgetPropertyContract;
+import dev.sluice.testkit.LineContract;
+import dev.sluice.testkit.ReservationContract;
+import dev.sluice.testkit.RoutingContract;
+import dev.sluice.testkit.SeedFlawsContract;
+import dev.sluice.testkit.SeedScenarioContract;
+import dev.sluice.testkit.TicketContract;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Nested;
+import org.junit.jupiter.api.Tag;
+
+/** The contracts of stores of budgets, kept in Redis. */
+@Tag("any-jdk")
+final class RedisBudgetContractTest {
+  private static StandingBudgets redis;
+
+  @BeforeAll
+  static void start() {
+    redis = new StandingBudgets();
+  }
+
+  @AfterAll
+  static void stop() {
+    redis.close();
+  }
+
+  @Nested
+  final class Budgets extends BudgetContract {
+    @Override
+    protected BudgetFixture fixture() {
+      return redis;
+    }
+  }
+
+  @Nested
+  final class Tickets extends TicketContract {
+    @Override
+    protected BudgetFixture fixture() {
+      return redis;
+    }
+  }
+
+  @Nested
+  final class Reservations extends ReservationContract {
+    @Override
+    protected BudgetFixture fixture() {
+      return redis;
+    }
+  }
+
+  @Nested
+  final class Line extends LineContract {
+    @Override
+    protected BudgetFixture fixture() {
+      return redis;
+    }
+  }
+
+  @Nested
+  final class Routing extends RoutingContract {
+    @Override
+    protected BudgetFixture fixture() {
+      return redis;
+    }
+  }
+
+  @Nested
+  final class Flaws extends SeedFlawsContract {
+    @Override
+    protected BudgetFixture fixture() {
+      return redis;
+    }
+  }
+
+  @Nested
+  final class Scenarios extends SeedScenarioContract {
+    @Override
+    protected BudgetFixture fixture() {
+      return redis;
+    }
+  }
+
+  @Nested
+  final class AnyDay extends BudgetPropertyContract {
+    @Override
+    protected BudgetFixture fixture() {
+      return redis;
+    }
+  }
+}

@@ -1,0 +1,531 @@
+package dev.sluice.governor.redis;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.awaitility.Awaitility.await;
+
+import dev.sluice.governor.Adjustment;
+import dev.sluice.governor.Allocation;
+import dev.sluice.governor.BudgetConfig;
+import dev.sluice.governor.BudgetListener;
+import dev.sluice.governor.BudgetStore;
+import dev.sluice.governor.DeskRules;
+import dev.sluice.governor.Dimension;
+import dev.sluice.governor.Explanation;
+import dev.sluice.governor.Governor;
+import dev.sluice.governor.GovernorStatus;
+import dev.sluice.governor.HealthRules;
+import dev.sluice.governor.ModelBudget;
+import dev.sluice.governor.Outcome;
+import dev.sluice.governor.Settlement;
+import dev.sluice.governor.TokenRequest;
+import dev.sluice.testkit.RedisServer;
+import java.time.Duration;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.Deque;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** Budgets on a real Redis, by its real clock, alone and by two nodes. */
+@Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+final class RedisBudgetStoreTest {
+  private static final String MODEL = "sonnet";
+  private static final String P0 = "P0_clinical";
+  private static final String P1 = "P1_user";
+  private static final AtomicInteger NAMES = new AtomicInteger();
+
+  /** 100 tokens a second, in bursts of 1,000. */
+  private static final ModelBudget BUDGET = ModelBudget.of(6_000, 1_000, Allocation.OFF);
+
+  private static RedisServer redis;
+
+  private final Deque<AutoCloseable> opened = new ArrayDeque<>();
+  private final String prefix = "test-" + NAMES.incrementAndGet() + ":";
+
+  @BeforeAll
+  static void start() {
+    redis = RedisServer.start();
+  }
+
+  @AfterAll
+  static void stop() {
+    redis.close();
+  }
+
+  @AfterEach
+  void closeAll() throws Exception {
+    while (!opened.isEmpty()) {
+      opened.pop().close();
+    }
+  }
+
+  static BudgetConfig config(ModelBudget budget) {
+    return BudgetConfig.of(Map.of(MODEL, budget));
+  }
+
+  private static BudgetConfig config(ModelBudget budget, Duration patience) {
+    DeskRules usual = DeskRules.DEFAULTS;
+    return new BudgetConfig(
+        Map.of(MODEL, budget),
+        new DeskRules(
+            usual.maxLine(),
+            patience,
+            usual.reservationLife(),
+            usual.drainBatch(),
+            usual.refillInterval()),
+        HealthRules.DEFAULTS,
+        Map.of(),
+        List.of());
+  }
+
+  private RedisBudgetStore open(BudgetConfig config, BudgetListener listener) {
+    BudgetStore store =
+        RedisBudgets.builder()
+            .url(redis.uri())
+            .prefix(prefix)
+            .timeout(Duration.ofSeconds(20))
+            .opener()
+            .open(config, listener);
+    opened.push(store);
+    return (RedisBudgetStore) store;
+  }
+
+  private RedisBudgetStore open(BudgetConfig config) {
+    return open(config, BudgetListener.NONE);
+  }
+
+  private RedisBudgetStore open() {
+    return open(config(BUDGET));
+  }
+
+  static <T> T get(CompletableFuture<T> answer) {
+    try {
+      return answer.get(30, TimeUnit.SECONDS);
+    } catch (ExecutionException failure) {
+      if (failure.getCause() instanceof RuntimeException cause) {
+        throw cause;
+      }
+      throw new AssertionError(failure);
+    } catch (InterruptedException | TimeoutException failure) {
+      throw new AssertionError("no answer", failure);
+    }
+  }
+
+  private static TokenRequest request(long tokens) {
+    return TokenRequest.of(MODEL, tokens, P1);
+  }
+
+  private static Outcome.Granted granted(BudgetStore store, long tokens) {
+    return (Outcome.Granted) get(store.request(request(tokens)));
+  }
+
+  private static Outcome.Queued queued(BudgetStore store, long tokens) {
+    return (Outcome.Queued) get(store.request(request(tokens)));
+  }
+
+  private static Outcome.Granted grantOf(CompletableFuture<Optional<Outcome>> waiter) {
+    return (Outcome.Granted) get(waiter).orElseThrow();
+  }
+
+  private static Outcome.Reason refusalOf(CompletableFuture<Optional<Outcome>> waiter) {
+    return ((Outcome.Refused) get(waiter).orElseThrow()).reason();
+  }
+
+  private static GovernorStatus.Model status(BudgetStore store) {
+    GovernorStatus.Model status = get(store.status()).buckets().get(MODEL);
+    assertThat(status).isNotNull();
+    return status;
+  }
+
+  private static int inLine(BudgetStore store) {
+    return status(store).queueLengths().values().stream().mapToInt(Integer::intValue).sum();
+  }
+
+  // ---- one node
+
+  @Test
+  void grant_isSettled_once() {
+    RedisBudgetStore store = open();
+    Outcome.Granted granted = granted(store, 900);
+    assertThat(granted.tokens()).isEqualTo(900);
+    assertThat(granted.remaining()).isBetween(100L, 999L);
+    assertThat(get(store.extend(granted.reservation()))).isTrue();
+    assertThat(get(store.settle(granted.reservation(), 400)))
+        .hasValueSatisfying(
+            settled -> {
+              assertThat(settled.reservedTokens()).isEqualTo(900);
+              assertThat(settled.refundedTokens()).isBetween(400L, 500L);
+            });
+    assertThat(get(store.settle(granted.reservation(), 400))).isEmpty();
+    assertThat(get(store.extend(granted.reservation()))).isFalse();
+    assertThat(status(store).running()).isZero();
+    assertThatThrownBy(() -> get(store.settle(granted.reservation(), -1)))
+        .isInstanceOf(IllegalArgumentException.class)
+        .hasMessageContaining("actual tokens")
+        .hasMessageContaining("-1");
+  }
+
+  @Test
+  void waiter_isGranted_whenItsTokensAreThere() {
+    RedisBudgetStore store = open();
+    granted(store, 1_000);
+    Outcome.Queued queued = queued(store, 20);
+    assertThat(queued.binding()).isEqualTo(Dimension.TOKENS);
+    assertThat(queued.queuePosition()).isEqualTo(1);
+    assertThat(queued.waitMs()).isBetween(1L, 200L);
+    List<String> threads = Collections.synchronizedList(new ArrayList<>());
+    CompletableFuture<Optional<Outcome>> waiter = store.await(queued.ticket());
+    CompletableFuture<Void> told =
+        waiter.thenAccept(outcome -> threads.add(Thread.currentThread().getName()));
+    Outcome.Granted granted = grantOf(waiter);
+    get(told);
+    assertThat(granted.tokens()).isEqualTo(20);
+    assertThat(threads).noneMatch(name -> name.startsWith("lettuce"));
+    assertThat(get(store.poll(queued.ticket()))).contains(granted);
+    assertThat(get(store.settle(granted.reservation(), 20))).isPresent();
+    assertThat(get(store.poll(queued.ticket()))).isEmpty();
+  }
+
+  @Test
+  void manyWaiters_areAllGranted() {
+    BudgetConfig fast = config(ModelBudget.of(600_000, 1_000, Allocation.OFF));
+    RedisBudgetStore store = open(fast);
+    RedisBudgetStore other = open(fast);
+    get(store.adjust(MODEL, new Adjustment(1, 0L, Duration.ofMillis(500))));
+    List<CompletableFuture<Optional<Outcome>>> waiters = new ArrayList<>();
+    // More than a portion of a look, and many batches.
+    for (int i = 0; i < 600; i++) {
+      Outcome outcome = get(store.request(request(5)));
+      if (outcome instanceof Outcome.Queued queued) {
+        waiters.add((i % 10 == 0 ? other : store).await(queued.ticket()));
+      }
+    }
+    assertThat(waiters).isNotEmpty();
+    waiters.forEach(RedisBudgetStoreTest::grantOf);
+    assertThat(inLine(store)).isZero();
+    assertThat(status(store).running()).isEqualTo(600);
+  }
+
+  @Test
+  void cancelledTicket_isOut_andItsWaiterIsTold() {
+    RedisBudgetStore store = open();
+    granted(store, 1_000);
+    Outcome.Queued queued = queued(store, 1_000);
+    CompletableFuture<Optional<Outcome>> waiter = store.await(queued.ticket());
+    assertThat(get(store.cancel(queued.ticket()))).isTrue();
+    assertThat(refusalOf(waiter)).isEqualTo(Outcome.Reason.CANCELLED);
+    assertThat(get(store.cancel(queued.ticket()))).isFalse();
+    assertThat(get(store.await(queued.ticket()))).isEmpty();
+  }
+
+  @Test
+  void cancelledWaiter_leavesItsTicket_whichIsMissedThen() {
+    RedisBudgetStore store = open(config(BUDGET, Duration.ofMillis(300)));
+    granted(store, 1_000);
+    Outcome.Queued queued = queued(store, 1_000);
+    CompletableFuture<Optional<Outcome>> first = store.await(queued.ticket());
+    CompletableFuture<Optional<Outcome>> second = store.await(queued.ticket());
+    first.cancel(false);
+    // Another still waits: it is kept for longer than the patience.
+    await().during(Duration.ofMillis(500)).until(() -> inLine(store) == 1);
+    second.cancel(false);
+    await().until(() -> inLine(store) == 0);
+    assertThat(get(store.poll(queued.ticket())))
+        .hasValueSatisfying(
+            outcome ->
+                assertThat(((Outcome.Refused) outcome).reason())
+                    .isEqualTo(Outcome.Reason.ABANDONED));
+  }
+
+  @Test
+  void deadline_endsTheWait() {
+    RedisBudgetStore store = open();
+    granted(store, 1_000);
+    Outcome.Queued queued =
+        (Outcome.Queued) get(store.request(request(1_000).withDeadline(Duration.ofMillis(50))));
+    assertThat(refusalOf(store.await(queued.ticket()))).isEqualTo(Outcome.Reason.DEADLINE);
+  }
+
+  @Test
+  void explain_andStatus_haveTheFigures() {
+    RedisBudgetStore store = open(config(BUDGET.withConcurrency(1)));
+    assertThat(get(store.explain(request(1_001))).message())
+        .isEqualTo("tokens must be at most 1000 for class P1_user: 1001");
+    Outcome.Granted granted = granted(store, 10);
+    Outcome.Queued queued = queued(store, 10);
+    assertThat(queued.binding()).isEqualTo(Dimension.CONCURRENCY);
+    Explanation explained = get(store.explain(request(10)));
+    assertThat(explained.verdict()).isEqualTo(Explanation.Verdict.QUEUED);
+    assertThat(explained.queuePosition()).isEqualTo(2);
+    assertThat(explained.message()).isEqualTo("too many requests run at once");
+    GovernorStatus.Model status = status(store);
+    assertThat(status.capacity()).isEqualTo(1_000);
+    assertThat(status.running()).isEqualTo(1);
+    assertThat(status.queueLengths().keySet()).containsExactly(P0, P1, "P2_batch");
+    assertThat(status.queueLengths()).containsEntry(P1, 1);
+    assertThat(status.metrics().totalRequests()).isEqualTo(2);
+    assertThat(status.metrics().rejectedRequests()).isEqualTo(1);
+    get(store.settle(granted.reservation(), 10));
+    assertThat(get(store.poll(queued.ticket()))).containsInstanceOf(Outcome.Granted.class);
+  }
+
+  @Test
+  void adjust_slowsAndPauses() {
+    RedisBudgetStore store = open();
+    get(store.adjust(MODEL, new Adjustment(0.5, 100L, Duration.ofMinutes(10))));
+    assertThat(queued(store, 10).binding()).isEqualTo(Dimension.PROVIDER);
+    assertThat(status(store).available()).isBetween(100L, 499L);
+    assertThatThrownBy(() -> get(store.adjust("gpt", new Adjustment(1, null, Duration.ZERO))))
+        .isInstanceOf(IllegalArgumentException.class)
+        .hasMessageContaining("gpt");
+  }
+
+  @Test
+  void reload_keepsTheLevel_andRefusesWhoIsInLineOfARemovedModel() {
+    ModelBudget other = ModelBudget.of(60, 10, Allocation.OFF);
+    RedisBudgetStore store = open(BudgetConfig.of(Map.of(MODEL, BUDGET, "other", other)));
+    Outcome.Granted granted =
+        (Outcome.Granted) get(store.request(TokenRequest.of("other", 10, P1)));
+    Outcome.Queued queued = (Outcome.Queued) get(store.request(TokenRequest.of("other", 10, P1)));
+    CompletableFuture<Optional<Outcome>> waiter = store.await(queued.ticket());
+    granted(store, 1_000);
+    get(store.reload(config(ModelBudget.of(6_000, 2_000, Allocation.OFF))));
+    assertThat(refusalOf(waiter)).isEqualTo(Outcome.Reason.REMOVED);
+    assertThat(status(store).available()).isBetween(1_000L, 1_900L);
+    assertThatThrownBy(() -> get(store.request(TokenRequest.of("other", 1, P1))))
+        .isInstanceOf(IllegalArgumentException.class)
+        .hasMessageContaining("other");
+    assertThat(get(store.settle(granted.reservation(), 10))).isPresent();
+  }
+
+  @Test
+  void moreThanRedisCanReckon_isRefused_withTheRule() {
+    assertThatThrownBy(
+            () -> open(config(ModelBudget.of(999_999_999, 1_000_000_000, Allocation.OFF))))
+        .isInstanceOf(IllegalArgumentException.class)
+        .hasMessageContaining("burst_tpm of sonnet must be at most")
+        .hasMessageContaining("1000000000");
+  }
+
+  @Test
+  void badIds_areNobodys() {
+    RedisBudgetStore store = open();
+    String ticket = TicketOf.nobody();
+    for (String id : List.of("", "t", "t-", ticket, ticket + "0", "t0123456789-zz", "\0")) {
+      assertThat(get(store.poll(id))).isEmpty();
+      assertThat(get(store.await(id))).isEmpty();
+      assertThat(get(store.cancel(id))).isFalse();
+      assertThat(get(store.settle(id, 1))).isEmpty();
+      assertThat(get(store.extend(id))).isFalse();
+    }
+  }
+
+  /** Ids of no model. */
+  private static final class TicketOf {
+    static String nobody() {
+      return "t0123456789-" + "ab".repeat(16);
+    }
+  }
+
+  @Test
+  void hostileNames_areNamesLikeOthers() {
+    List<String> names =
+        List.of("a\0b", "a b", "a", "日本語 🎈", "x".repeat(256), "\"\\\n{}", "", "a:b", "*");
+    Map<String, ModelBudget.TenantBudget> tenants =
+        Map.of(
+            "a\0b", new ModelBudget.TenantBudget(60, 10, 2),
+            "日本語 🎈", new ModelBudget.TenantBudget(60, 10, 1),
+            "\"\\\n{}", new ModelBudget.TenantBudget(60, 10, 1));
+    RedisBudgetStore store = open(config(BUDGET.withTenants(tenants)));
+    for (String tenant : names) {
+      for (String key : names) {
+        if (!key.isEmpty()) {
+          TokenRequest request = request(1).withTenant(tenant).withIdempotencyKey(key);
+          Outcome.Granted first = (Outcome.Granted) get(store.request(request));
+          assertThat(get(store.request(request))).isEqualTo(first);
+        }
+      }
+    }
+    int keys = names.size() - 1;
+    assertThat(status(store).running()).isEqualTo(names.size() * keys);
+    // Whose budget is spent waits; whose name begins alike does not.
+    for (String tenant : tenants.keySet()) {
+      Outcome.Queued held = (Outcome.Queued) get(store.request(request(9).withTenant(tenant)));
+      assertThat(held.binding()).isEqualTo(Dimension.TENANT);
+    }
+    assertThat(get(store.request(request(9).withTenant("a")))).isInstanceOf(Outcome.Granted.class);
+    Optional<Settlement> settled =
+        get(
+            store.settle(
+                ((Outcome.Granted) get(store.request(request(1).withTenant("x".repeat(256)))))
+                    .reservation(),
+                1));
+    assertThat(settled).hasValueSatisfying(each -> assertThat(each.tenant()).hasSize(256));
+  }
+
+  @Test
+  void listener_isTold() {
+    List<String> told = Collections.synchronizedList(new ArrayList<>());
+    RedisBudgetStore store =
+        open(
+            config(BUDGET),
+            new BudgetListener() {
+              @Override
+              public void asked(TokenRequest request, Outcome outcome, long nanos) {
+                told.add("asked " + request.tokens() + outcome.getClass().getSimpleName());
+              }
+
+              @Override
+              public void granted(TokenRequest request, long tokens, long waited, long nanos) {
+                told.add("granted " + tokens + (waited > 0 ? " later" : ""));
+              }
+
+              @Override
+              public void settled(Settlement settled, long grantedNanos, long nanos) {
+                told.add("settled " + settled.actualTokens() + (nanos > grantedNanos));
+              }
+
+              @Override
+              public void refilled(String model, long tokens, long available, long nanos) {
+                assertThat(tokens).isPositive();
+                assertThat(available).isPositive();
+                told.add("refilled");
+              }
+            });
+    Outcome.Granted first = granted(store, 1_000);
+    grantOf(store.await(queued(store, 5).ticket()));
+    get(store.settle(first.reservation(), 1_000));
+    assertThat(told)
+        .contains("refilled")
+        .filteredOn(each -> !each.equals("refilled"))
+        .containsExactly(
+            "granted 1000",
+            "asked 1000Granted",
+            "asked 5Queued",
+            "granted 5 later",
+            "settled 1000true");
+  }
+
+  @Test
+  void close_tellsWhoWaits_andRefusesWhoComes() {
+    RedisBudgetStore store = open();
+    granted(store, 1_000);
+    CompletableFuture<Optional<Outcome>> waiter = store.await(queued(store, 1_000).ticket());
+    store.close();
+    assertThat(refusalOf(waiter)).isEqualTo(Outcome.Reason.CLOSED);
+    assertThatThrownBy(() -> get(store.request(request(1))))
+        .isInstanceOf(IllegalStateException.class)
+        .hasMessageContaining("closed");
+    store.close();
+    // Its ticket is still in line, for whoever has it.
+    assertThat(inLine(open())).isEqualTo(1);
+  }
+
+  @Test
+  void governor_standsOnIt() {
+    try (Governor governor =
+        Governor.over(
+            config(BUDGET), RedisBudgets.builder().url(redis.uri()).prefix(prefix).opener())) {
+      Outcome.Granted granted = (Outcome.Granted) governor.request(MODEL, 1_000, P1);
+      assertThat(governor.request(MODEL, 10, P1)).isInstanceOf(Outcome.Queued.class);
+      assertThat(governor.settle(granted.reservation(), 1_000)).isPresent();
+    }
+  }
+
+  // ---- two nodes
+
+  @Test
+  void ticketOfOneNode_isAwaitedAtAnother() {
+    RedisBudgetStore one = open();
+    RedisBudgetStore other = open();
+    granted(one, 1_000);
+    Outcome.Queued queued = queued(one, 20);
+    Outcome.Granted granted = grantOf(other.await(queued.ticket()));
+    assertThat(get(one.poll(queued.ticket()))).contains(granted);
+    assertThat(get(one.settle(granted.reservation(), 20))).isPresent();
+  }
+
+  @Test
+  void nodes_haveOneLine_andTellEachOther() {
+    RedisBudgetStore one = open(config(BUDGET.withConcurrency(1)));
+    RedisBudgetStore other = open(config(BUDGET.withConcurrency(1)));
+    Outcome.Granted running = granted(one, 1);
+    Outcome.Queued first = queued(one, 1);
+    Outcome.Queued second = queued(other, 1);
+    assertThat(second.queuePosition()).isEqualTo(2);
+    CompletableFuture<Optional<Outcome>> firstGrant = other.await(first.ticket());
+    CompletableFuture<Optional<Outcome>> secondGrant = one.await(second.ticket());
+    get(other.poll(first.ticket()));
+    get(one.poll(second.ticket()));
+    // A slot comes with no time: only the message of the other can say so.
+    get(one.settle(running.reservation(), 1));
+    Outcome.Granted next = grantOf(firstGrant);
+    assertThat(secondGrant).isNotDone();
+    get(other.settle(next.reservation(), 1));
+    grantOf(secondGrant);
+  }
+
+  @Test
+  void refusalAtAnotherNode_isTold() {
+    RedisBudgetStore one = open();
+    RedisBudgetStore other = open();
+    granted(one, 1_000);
+    Outcome.Queued queued = queued(one, 1_000);
+    CompletableFuture<Optional<Outcome>> waiter = other.await(queued.ticket());
+    get(other.poll(queued.ticket()));
+    assertThat(get(one.cancel(queued.ticket()))).isTrue();
+    assertThat(refusalOf(waiter)).isEqualTo(Outcome.Reason.CANCELLED);
+  }
+
+  @Test
+  void lostMessage_isMadeUpForByTheTimer() {
+    BudgetConfig config = config(BUDGET.withConcurrency(1), Duration.ofSeconds(2));
+    RedisBudgetStore one = open(config);
+    RedisBudgetStore other = open(config);
+    Outcome.Granted running = granted(one, 1);
+    Outcome.Queued queued = queued(one, 1);
+    CompletableFuture<Optional<Outcome>> waiter = other.await(queued.ticket());
+    get(other.poll(queued.ticket()));
+    redis.command("CLIENT", "KILL", "TYPE", "pubsub");
+    get(one.settle(running.reservation(), 1));
+    grantOf(waiter);
+  }
+
+  // ---- Redis forgets
+
+  @Test
+  void flushedScripts_areLoadedAgain() {
+    RedisBudgetStore store = open();
+    granted(store, 1);
+    redis.command("SCRIPT", "FLUSH");
+    granted(store, 1);
+    assertThat(status(store).running()).isEqualTo(2);
+  }
+
+  @Test
+  void lostBooks_beginEmpty() {
+    RedisBudgetStore store = open();
+    Outcome.Granted granted = granted(store, 1);
+    granted(store, 900);
+    CompletableFuture<Optional<Outcome>> waiter = store.await(queued(store, 1_000).ticket());
+    redis.command("FLUSHALL");
+    Outcome.Queued queued = queued(store, 500);
+    assertThat(queued.waitMs()).isBetween(4_000L, 5_000L);
+    assertThat(get(store.settle(granted.reservation(), 1))).isEmpty();
+    // Its ticket is gone.
+    assertThat(get(waiter)).isEmpty();
+  }
+}

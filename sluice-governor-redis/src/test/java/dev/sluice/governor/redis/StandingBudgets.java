@@ -1,0 +1,153 @@
+package dev.sluice.governor.redis;
+
+import static org.awaitility.Awaitility.await;
+
+import dev.sluice.governor.BudgetConfig;
+import dev.sluice.governor.BudgetListener;
+import dev.sluice.governor.BudgetStore;
+import dev.sluice.governor.GovernorTimer;
+import dev.sluice.testkit.BudgetFixture;
+import dev.sluice.testkit.RedisServer;
+import java.time.Duration;
+import java.time.Instant;
+import java.time.temporal.ChronoUnit;
+import java.util.Comparator;
+import java.util.Map;
+import java.util.Objects;
+import java.util.PriorityQueue;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.jspecify.annotations.Nullable;
+
+/** Budgets on a real Redis whose clock stands still until told to go on, with all nodes' timers. */
+final class StandingBudgets implements BudgetFixture, AutoCloseable {
+  private static final Duration PATIENCE = Duration.ofSeconds(60);
+  private static final AtomicInteger NAMES = new AtomicInteger();
+
+  private final RedisServer server;
+  private final Map<RedisBudgetStore, String> prefixes = new ConcurrentHashMap<>();
+  private final HandTimer timer = new HandTimer();
+  private Instant now = Instant.parse("2001-01-01T00:00:00Z");
+
+  StandingBudgets() {
+    server = RedisServer.builder().clockOffset(Duration.between(Instant.now(), now)).start();
+    server.standAt(now);
+  }
+
+  @Override
+  public BudgetStore open(BudgetConfig config, BudgetListener listener) {
+    return open("test-" + NAMES.incrementAndGet() + ":", config, listener);
+  }
+
+  private BudgetStore open(String prefix, BudgetConfig config, BudgetListener listener) {
+    RedisBudgetStore store =
+        (RedisBudgetStore)
+            RedisBudgets.builder()
+                .url(server.uri())
+                .prefix(prefix)
+                .timeout(PATIENCE)
+                .timer(timer)
+                .opener()
+                .open(config, listener);
+    prefixes.put(store, prefix);
+    return store;
+  }
+
+  @Override
+  public BudgetStore join(BudgetStore store, BudgetConfig config) {
+    return open(
+        Objects.requireNonNull(prefixes.get((RedisBudgetStore) store)),
+        config,
+        BudgetListener.NONE);
+  }
+
+  @Override
+  public void advance(Duration time) {
+    awaitQuiet();
+    timer.advance(time.toNanos());
+  }
+
+  /** Until all answers have come. */
+  private void awaitQuiet() {
+    for (RedisBudgetStore store : prefixes.keySet()) {
+      if (!store.isQuiet()) {
+        await()
+            .atMost(PATIENCE)
+            .pollDelay(Duration.ZERO)
+            .pollInterval(Duration.ofNanos(100_000))
+            .until(store::isQuiet);
+      }
+    }
+  }
+
+  @Override
+  public void setClock(Duration by) {
+    stand(now.plus(by));
+  }
+
+  private void stand(Instant time) {
+    now = time;
+    server.standAt(time);
+  }
+
+  @Override
+  public long nanos() {
+    return ChronoUnit.MICROS.between(Instant.EPOCH, now) * 1_000;
+  }
+
+  @Override
+  public void close() {
+    server.close();
+  }
+
+  /** The timer of all nodes, and with it the clock of Redis. */
+  private final class HandTimer implements GovernorTimer {
+    private final PriorityQueue<Due> due =
+        new PriorityQueue<>(Comparator.comparingLong(Due::at).thenComparingLong(Due::number));
+    private long elapsed;
+    private long numbers;
+
+    private record Due(long at, long number, Runnable action) {}
+
+    @Override
+    public synchronized long now() {
+      return elapsed;
+    }
+
+    @Override
+    public synchronized void after(long nanos, Runnable action) {
+      due.add(new Due(elapsed + nanos, numbers++, action));
+    }
+
+    @Override
+    public void execute(Runnable action) {
+      action.run();
+    }
+
+    void advance(long nanos) {
+      long until = now() + nanos;
+      for (Runnable next = nextBy(until); next != null; next = nextBy(until)) {
+        next.run();
+        awaitQuiet();
+      }
+    }
+
+    private synchronized @Nullable Runnable nextBy(long until) {
+      Due next = due.peek();
+      long at = next == null ? until : Math.min(until, Math.max(elapsed, next.at()));
+      if (at != elapsed) {
+        stand(now.plusNanos(at - elapsed));
+        elapsed = at;
+      }
+      if (next == null || next.at() > until) {
+        return null;
+      }
+      due.remove();
+      return next.action();
+    }
+
+    /** Other stores go on. */
+    @Override
+    public void close() {}
+  }
+}

@@ -1,0 +1,155 @@
+package dev.sluice.governor;
+
+import java.util.Collection;
+
+/**
+ * What all stores of budgets reckon and say alike. For those who write a {@link BudgetStore}.
+ *
+ * @since 0.1
+ */
+public final class StoreTerms {
+  private static final long MOST_TOKENS = 1_000_000_000_000L;
+
+  private StoreTerms() {}
+
+  // ---- names
+
+  /**
+   * What all tickets and reservations of a model have in common.
+   *
+   * @param model its name
+   * @return ten letters
+   */
+  public static String tagOf(String model) {
+    return Ids.tagOf(model);
+  }
+
+  /**
+   * A short text that stands for a long one, in every process alike.
+   *
+   * @param text of any length
+   * @return 64 letters
+   */
+  public static String fingerprint(String text) {
+    return Fingerprint.of(text);
+  }
+
+  // ---- figures
+
+  /**
+   * What a model's line has to keep.
+   *
+   * @param budget of the model
+   * @return in figures
+   */
+  public static ModelLimits limits(ModelBudget budget) {
+    return budget.limits();
+  }
+
+  /**
+   * What is charged for a request in the end.
+   *
+   * @param budget of the model
+   * @param request of a class that there is
+   * @return tokens
+   */
+  public static long reserved(ModelBudget budget, TokenRequest request) {
+    return budget.reserved(request);
+  }
+
+  /**
+   * Checks what is said to have been used.
+   *
+   * @param actualTokens of a reservation
+   * @throws IllegalArgumentException if nobody can have used that
+   */
+  public static void requireActual(long actualTokens) {
+    Checks.between("actual tokens", actualTokens, 0, MOST_TOKENS);
+  }
+
+  // ---- misuse
+
+  /**
+   * There is no such model.
+   *
+   * @param models those that there are
+   * @param model what was asked for
+   * @return to be thrown
+   */
+  public static IllegalArgumentException unknownModel(Collection<String> models, String model) {
+    return new IllegalArgumentException("model must be one of %s: %s".formatted(models, model));
+  }
+
+  /**
+   * There is no such class.
+   *
+   * @param classes those that there are
+   * @param priority what was asked for
+   * @return to be thrown
+   */
+  public static IllegalArgumentException unknownClass(Collection<String> classes, String priority) {
+    return new IllegalArgumentException(
+        "priority must be one of %s: %s".formatted(classes, priority));
+  }
+
+  /**
+   * Its idempotency key was of another request.
+   *
+   * @param again the later one
+   * @param tokens what the first asked for
+   * @param priority the class of the first
+   * @return to be thrown
+   */
+  public static IllegalArgumentException otherRequest(
+      TokenRequest again, long tokens, String priority) {
+    return new IllegalArgumentException(
+        "idempotency key %s must be of one request: it was of %d tokens as %s, not of %d as %s"
+            .formatted(again.idempotencyKey(), tokens, priority, again.tokens(), again.priority()));
+  }
+
+  // ---- words
+
+  /**
+   * More than can ever be granted.
+   *
+   * @param largest what can
+   * @param priority its class
+   * @param tokens what would be charged
+   * @return in words
+   */
+  public static String tooMany(long largest, String priority, long tokens) {
+    return "tokens must be at most %d for class %s: %d".formatted(largest, priority, tokens);
+  }
+
+  /**
+   * Too many are in line.
+   *
+   * @param maxLine how many may be
+   * @param model for which
+   * @return in words
+   */
+  public static String lineFull(int maxLine, String model) {
+    return "at most %d may be in line for %s".formatted(maxLine, model);
+  }
+
+  /**
+   * Why somebody was refused.
+   *
+   * @param reason what kind of no
+   * @param rules by which
+   * @return in words
+   */
+  public static String inWords(Outcome.Reason reason, DeskRules rules) {
+    return reason.inWords().formatted(rules.ticketPatience());
+  }
+
+  /**
+   * What would become of a request.
+   *
+   * @param binding what is short; nothing if it would go
+   * @return in words
+   */
+  public static String inWords(Dimension binding) {
+    return binding == Dimension.NONE ? "it would go now" : binding.inWords();
+  }
+}

@@ -1,0 +1,44 @@
+package dev.sluice.redis.link;
+
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
+import java.security.MessageDigest;
+import java.security.NoSuchAlgorithmException;
+import java.util.HexFormat;
+
+/** A script that was read from files of the library. */
+record LuaText(String body, String digest) implements LuaScript {
+  private static final String CLOCK = "clock";
+
+  static LuaText of(Class<?> beside, String... parts) {
+    StringBuilder text = new StringBuilder(read(LuaText.class, CLOCK));
+    for (String part : parts) {
+      text.append(read(beside, part));
+    }
+    String body = text.toString();
+    return new LuaText(body, sha1(body));
+  }
+
+  private static String read(Class<?> beside, String part) {
+    String file = part + ".lua";
+    try (InputStream in = beside.getResourceAsStream(file)) {
+      if (in == null) {
+        throw new IllegalStateException("a script is missing from the library: " + file);
+      }
+      return new String(in.readAllBytes(), StandardCharsets.UTF_8);
+    } catch (IOException failure) {
+      throw new UncheckedIOException("a script cannot be read: " + file, failure);
+    }
+  }
+
+  private static String sha1(String text) {
+    try {
+      MessageDigest sha1 = MessageDigest.getInstance("SHA-1");
+      return HexFormat.of().formatHex(sha1.digest(text.getBytes(StandardCharsets.UTF_8)));
+    } catch (NoSuchAlgorithmException everyJdkHasIt) {
+      throw new IllegalStateException(everyJdkHasIt);
+    }
+  }
+}

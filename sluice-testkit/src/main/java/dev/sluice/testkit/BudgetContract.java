@@ -1,0 +1,467 @@
+package dev.sluice.testkit;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.sluice.governor.Allocation;
+import dev.sluice.governor.BudgetListener;
+import dev.sluice.governor.Counts;
+import dev.sluice.governor.Dimension;
+import dev.sluice.governor.Explanation;
+import dev.sluice.governor.GovernorStatus;
+import dev.sluice.governor.ModelBudget;
+import dev.sluice.governor.Outcome;
+import dev.sluice.governor.Settlement;
+import dev.sluice.governor.TokenRequest;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CopyOnWriteArrayList;
+import org.junit.jupiter.api.Test;
+
+/**
+ * What every store of budgets answers to whoever asks, and over which dimensions. Extend it and say
+ * how one is made.
+ *
+ * @since 0.1
+ */
+public abstract class BudgetContract extends BudgetSuite {
+  private static final ModelBudget.TenantBudget SMALL = new ModelBudget.TenantBudget(600, 1_000, 1);
+
+  // ---- answers
+
+  @Test
+  void model_startsFull_andFillsAtItsRate() {
+    BudgetRig rig = open(ModelBudget.of(60_000, 5_000, Allocation.OFF));
+    assertThat(rig.available()).isEqualTo(5_000);
+    assertThat(rig.granted(5_000, P1).remaining()).isZero();
+    advance(Duration.ofMillis(1).minus(TICK));
+    assertThat(rig.available()).isZero();
+    advance(TICK);
+    assertThat(rig.available()).isEqualTo(1);
+    advance(SECOND);
+    assertThat(rig.available()).isEqualTo(1_001);
+    advance(MINUTE);
+    assertThat(rig.available()).isEqualTo(5_000);
+  }
+
+  @Test
+  void request_isGranted() {
+    BudgetRig rig = open(Allocation.OFF);
+    Outcome.Granted granted = rig.granted(1_000, P1);
+    assertThat(granted)
+        .isEqualTo(new Outcome.Granted(MODEL, P1, 1_000, 1_000, 299_000, granted.reservation()));
+    assertThat(rig.granted(1_000, P1).reservation()).isNotEqualTo(granted.reservation());
+    assertThat(rig.status().running()).isEqualTo(2);
+  }
+
+  @Test
+  void request_isPutInLine() {
+    BudgetRig rig = open(Allocation.OFF);
+    rig.granted(299_000, P1);
+    Outcome.Queued queued = rig.queued(3_000, P1);
+    assertThat(queued)
+        .isEqualTo(
+            new Outcome.Queued(
+                MODEL, P1, 3_000, 1_000, 500, 1, 500, Dimension.TOKENS, queued.ticket()));
+    assertThat(rig.queued(3_000, P1).ticket()).isNotEqualTo(queued.ticket());
+    assertThat(rig.status().running()).isEqualTo(1);
+  }
+
+  @Test
+  void request_isRefused() {
+    BudgetRig rig = open(Allocation.OFF);
+    rig.granted(1_000, P1);
+    Outcome.Refused refused = refused(rig.ask(300_001, P1));
+    assertThat(refused.model()).isEqualTo(MODEL);
+    assertThat(refused.priority()).isEqualTo(P1);
+    assertThat(refused.tokens()).isEqualTo(300_001);
+    assertThat(refused.remaining()).isEqualTo(299_000);
+    assertThat(refused.reason()).isEqualTo(Outcome.Reason.EXCEEDS_CAPACITY);
+    assertThat(refused.message()).contains("300000").contains("300001");
+  }
+
+  @Test
+  void placeAndForecast_areOverAllClasses_andChangeWithTheLine() {
+    BudgetRig rig = open(Allocation.OFF);
+    rig.granted(300_000, P0);
+    Outcome.Queued batch = rig.queued(4_000, P2);
+    Outcome.Queued user = rig.queued(2_000, P1);
+    Outcome.Queued urgent = rig.queued(8_000, P0);
+    assertThat(List.of(batch, user, urgent))
+        .extracting(Outcome.Queued::queuePosition)
+        .containsExactly(1, 1, 1);
+    assertThat(List.of(rig.standing(urgent), rig.standing(user), rig.standing(batch)))
+        .extracting(Outcome.Queued::queuePosition)
+        .containsExactly(1, 2, 3);
+    assertThat(List.of(rig.standing(urgent), rig.standing(user), rig.standing(batch)))
+        .extracting(Outcome.Queued::waitMs)
+        .containsExactly(2_000L, 500L, 1_000L);
+    assertThat(List.of(rig.standing(urgent), rig.standing(user), rig.standing(batch)))
+        .extracting(Outcome.Queued::etaMs)
+        .containsExactly(2_000L, 2_500L, 3_500L);
+    assertThat(rig.cancel(user)).isTrue();
+    assertThat(rig.standing(batch).queuePosition()).isEqualTo(2);
+    assertThat(rig.standing(batch).etaMs()).isEqualTo(3_000);
+    advanceMillis(1_999);
+    assertThat(rig.standing(urgent).etaMs()).isEqualTo(1);
+    assertThat(rig.standing(batch).etaMs()).isEqualTo(1_001);
+  }
+
+  @Test
+  void expectedTokens_areReservedInstead() {
+    BudgetRig rig = open(Allocation.OFF);
+    Outcome.Granted granted = rig.granted(request(10_000, P1).withExpectedTokens(2_500));
+    assertThat(granted.tokens()).isEqualTo(2_500);
+    assertThat(granted.requestedTokens()).isEqualTo(10_000);
+    assertThat(rig.settle(granted, 3_000))
+        .contains(new Settlement(MODEL, "", 10_000, 2_500, 3_000, 0, 500));
+    // It is what is reserved that must be there in the end.
+    rig.granted(request(400_000, P1).withExpectedTokens(1_000));
+    assertThat(rig.available()).isEqualTo(296_000);
+  }
+
+  // ---- what the shares of classes mean
+
+  @Test
+  void ceiling_keepsTheRestForTheClassesAbove() {
+    BudgetRig rig = open(Allocation.CEILING);
+    rig.granted(120_000, P2);
+    Outcome.Queued batch = rig.queued(4_000, P2);
+    assertThat(batch.binding()).isEqualTo(Dimension.CLASS);
+    assertThat(batch.waitMs()).isEqualTo(1_000);
+    rig.granted(90_000, P1);
+    assertThat(rig.queued(4_000, P1).binding()).isEqualTo(Dimension.CLASS);
+    assertThat(rig.granted(90_000, P0).remaining()).isZero();
+    assertThat(rig.queued(4_000, P0).binding()).isEqualTo(Dimension.TOKENS);
+  }
+
+  @Test
+  void ceiling_letsAClassGo_onceUsageIsBelowItsShare() {
+    BudgetRig rig = open(Allocation.CEILING);
+    rig.granted(200_000, P1);
+    Outcome.Queued batch = rig.queued(50_000, P2);
+    assertThat(batch.waitMs()).isEqualTo(32_500);
+    assertThat(batch.etaMs()).isEqualTo(32_500);
+    advance(Duration.ofMillis(32_500).minus(TICK));
+    assertThat(rig.isWaiting(batch)).isTrue();
+    advance(TICK);
+    assertThat(rig.isGranted(batch)).isTrue();
+    assertThat(rig.available()).isEqualTo(180_000);
+  }
+
+  @Test
+  void scale_reservesTheShareOfWhatIsAskedFor_alsoFromTheLine() {
+    BudgetRig rig = open(Allocation.SCALE);
+    // The whole of its share of what is asked for must fit.
+    assertThat(rig.granted(750_000, P2).tokens()).isEqualTo(300_000);
+    Outcome.Queued queued = rig.queued(10_000, P1);
+    assertThat(queued.tokens()).isEqualTo(10_000);
+    assertThat(queued.waitMs()).isEqualTo(1_750);
+    advanceMillis(1_750);
+    Outcome.Granted granted = granted(rig.poll(queued).orElseThrow());
+    assertThat(granted.tokens()).isEqualTo(7_000);
+    assertThat(granted.requestedTokens()).isEqualTo(10_000);
+    assertThat(refused(rig.ask(750_003, P2)).reason()).isEqualTo(Outcome.Reason.EXCEEDS_CAPACITY);
+  }
+
+  @Test
+  void off_onlyOrdersTheLine() {
+    BudgetRig rig = open(Allocation.OFF);
+    assertThat(rig.granted(300_000, P2).remaining()).isZero();
+  }
+
+  // ---- dimensions
+
+  @Test
+  void requestsInASecond_bind() {
+    BudgetRig rig = open(sonnet(Allocation.OFF).withRequests(2, 0));
+    rig.granted(1, P0);
+    rig.granted(1, P0);
+    Outcome.Queued third = rig.queued(1, P0);
+    Outcome.Queued fourth = rig.queued(1, P0);
+    assertThat(third.binding()).isEqualTo(Dimension.REQUESTS);
+    assertThat(third.waitMs()).isEqualTo(500);
+    assertThat(fourth.waitMs()).isEqualTo(500);
+    assertThat(fourth.etaMs()).isEqualTo(1_000);
+    advance(Duration.ofMillis(500).minus(TICK));
+    assertThat(rig.isWaiting(third)).isTrue();
+    advance(TICK);
+    assertThat(rig.isGranted(third)).isTrue();
+    assertThat(rig.isWaiting(fourth)).isTrue();
+    advanceMillis(500);
+    assertThat(rig.isGranted(fourth)).isTrue();
+  }
+
+  @Test
+  void requestsInAMinute_bindToo() {
+    BudgetRig rig = open(sonnet(Allocation.OFF).withRequests(2, 3));
+    rig.granted(1, P0);
+    rig.granted(1, P0);
+    advance(SECOND);
+    rig.granted(1, P0);
+    Outcome.Queued queued = rig.queued(1, P0);
+    assertThat(queued.binding()).isEqualTo(Dimension.REQUESTS);
+    assertThat(queued.waitMs()).isEqualTo(19_000);
+    advanceMillis(19_000);
+    assertThat(rig.isGranted(queued)).isTrue();
+  }
+
+  @Test
+  void requestsAtOnce_bind_untilOneIsSettled() {
+    BudgetRig rig = open(sonnet(Allocation.OFF).withConcurrency(2));
+    Outcome.Granted first = rig.granted(1_000, P0);
+    rig.granted(1_000, P0);
+    Outcome.Queued third = rig.queued(1_000, P0);
+    assertThat(third.binding()).isEqualTo(Dimension.CONCURRENCY);
+    advance(MINUTE);
+    assertThat(rig.isWaiting(third)).isTrue();
+    rig.settle(first, 1_000);
+    assertThat(rig.isGranted(third)).isTrue();
+    assertThat(rig.status().running()).isEqualTo(2);
+  }
+
+  @Test
+  void whatIsShortInOneDimension_takesNothingOfTheOthers() {
+    BudgetRig rig =
+        open(
+            sonnet(Allocation.OFF)
+                .withConcurrency(1)
+                .withRequests(0, 3)
+                .withTenants(Map.of("t", new ModelBudget.TenantBudget(600, 1_000, 1))));
+    Outcome.Granted running = rig.granted(1, P0);
+    Outcome.Queued held = rig.queued(request(1_000, P0).withTenant("t"));
+    assertThat(rig.available()).isEqualTo(299_999);
+    assertThat(rig.cancel(held)).isTrue();
+    rig.settle(running, 1);
+    for (int i = 0; i < 2; i++) {
+      rig.settle(rig.granted(request(500, P0).withTenant("t")), 500);
+    }
+    assertThat(rig.queued(1, P0).binding()).isEqualTo(Dimension.REQUESTS);
+  }
+
+  @Test
+  void tenant_hasABudgetInside() {
+    BudgetRig rig =
+        open(
+            sonnet(Allocation.OFF)
+                .withTenants(
+                    Map.of("t", new ModelBudget.TenantBudget(6_000, 10_000, 1), "*", SMALL)));
+    rig.granted(request(10_000, P0).withTenant("t"));
+    Outcome.Queued held = rig.queued(request(100, P0).withTenant("t"));
+    assertThat(held.binding()).isEqualTo(Dimension.TENANT);
+    assertThat(held.waitMs()).isEqualTo(1_000);
+    assertThat(refused(rig.ask(request(10_001, P0).withTenant("t"))).reason())
+        .isEqualTo(Outcome.Reason.EXCEEDS_CAPACITY);
+    // Each of the others has the same, and for itself.
+    rig.granted(request(1_000, P0).withTenant("one"));
+    rig.granted(request(1_000, P0).withTenant("other"));
+    assertThat(rig.queued(request(1, P0).withTenant("one")).waitMs()).isEqualTo(100);
+    advance(SECOND.minus(TICK));
+    assertThat(rig.isWaiting(held)).isTrue();
+    advance(TICK);
+    assertThat(rig.isGranted(held)).isTrue();
+  }
+
+  @Test
+  void models_areApart() {
+    ModelBudget budget = sonnet(Allocation.OFF);
+    BudgetRig rig =
+        open(config(models(MODEL, budget.withConcurrency(1), "other", budget), PATIENT));
+    rig.granted(300_000, P0);
+    rig.queued(1, P0);
+    assertThat(rig.granted(request(300_000, P1).withModel("other")).model()).isEqualTo("other");
+    assertThat(rig.queued(request(1, P1).withModel("other")).queuePosition()).isEqualTo(1);
+    assertThat(BudgetRig.get(rig.store.status()).buckets().keySet())
+        .containsExactly(MODEL, "other");
+  }
+
+  // ---- bad input
+
+  @Test
+  void unknownModelOrClass_isAnError_andChangesNothing() {
+    BudgetRig rig = open(Allocation.OFF);
+    requireUnknown(rig, request(1, P1).withModel("gpt"), MODEL, "gpt");
+    requireUnknown(rig, request(1, "P9"), P0, "P9");
+    requireUnknown(rig, request(1, "p0_clinical"), P0, "p0_clinical");
+    assertThat(rig.status().metrics().totalRequests()).isZero();
+    assertThat(rig.available()).isEqualTo(300_000);
+  }
+
+  /** The error says what there is, and what was asked for. */
+  private static void requireUnknown(BudgetRig rig, TokenRequest bad, String known, String name) {
+    List<CompletableFuture<?>> answers =
+        List.of(rig.store.request(bad), rig.store.tryNow(bad), rig.store.explain(bad));
+    for (CompletableFuture<?> answer : answers) {
+      assertThatThrownBy(() -> BudgetRig.get(answer))
+          .isInstanceOf(IllegalArgumentException.class)
+          .hasMessageContaining(known)
+          .hasMessageContaining(name);
+    }
+  }
+
+  @Test
+  void hugeRequest_isRefused_andChangesNothing() {
+    BudgetRig rig = open(Allocation.CEILING);
+    for (long huge : new long[] {210_001, 1_000_000_000_000L, 1L << 53, Long.MAX_VALUE}) {
+      assertThat(refused(rig.ask(huge, P1)).reason()).isEqualTo(Outcome.Reason.EXCEEDS_CAPACITY);
+    }
+    assertThat(rig.available()).isEqualTo(300_000);
+    assertThat(rig.line()).isEqualTo(Map.of(P0, 0, P1, 0, P2, 0));
+  }
+
+  // ---- what would happen
+
+  @Test
+  void explain_saysWhatWouldHappen_andChangesNothing() {
+    BudgetRig rig = open(Allocation.OFF);
+    Explanation free = rig.explain(request(1_000, P1));
+    assertThat(free.verdict()).isEqualTo(Explanation.Verdict.GRANTED);
+    assertThat(free.binding()).isEqualTo(Dimension.NONE);
+    rig.granted(298_000, P0);
+    rig.queued(10_000, P0);
+    GovernorStatus.Model before = rig.status();
+    Explanation waits = rig.explain(request(4_000, P2));
+    assertThat(waits.verdict()).isEqualTo(Explanation.Verdict.QUEUED);
+    assertThat(waits.binding()).isEqualTo(Dimension.TOKENS);
+    assertThat(waits.queuePosition()).isEqualTo(2);
+    assertThat(waits.waitMs()).isEqualTo(500);
+    assertThat(waits.etaMs()).isEqualTo(3_000);
+    assertThat(waits.dimensions())
+        .containsExactly(new Explanation.Part(Dimension.TOKENS, 300_000, 2_000, 4_000, 500));
+    Explanation behind = rig.explain(request(1_000, P1));
+    assertThat(behind.binding()).isEqualTo(Dimension.LINE);
+    assertThat(behind.waitMs()).isZero();
+    assertThat(rig.explain(request(300_001, P1)).verdict()).isEqualTo(Explanation.Verdict.REFUSED);
+    assertThat(rig.status().metrics()).isEqualTo(before.metrics());
+    assertThat(rig.line()).isEqualTo(before.queueLengths());
+  }
+
+  @Test
+  void explain_namesEveryDimension() {
+    BudgetRig rig =
+        open(
+            ModelBudget.of(60_000, 10_000, Allocation.CEILING)
+                .withRequests(1, 10)
+                .withConcurrency(1)
+                .withTenants(Map.of("t", new ModelBudget.TenantBudget(600, 500, 1))));
+    rig.granted(request(400, P1).withTenant("t"));
+    Explanation explained = rig.explain(request(400, P2).withTenant("t"));
+    // A slot does not come with time, so nobody knows when.
+    assertThat(explained.dimensions())
+        .containsExactly(
+            new Explanation.Part(Dimension.TOKENS, 10_000, 9_600, 400, 0),
+            new Explanation.Part(Dimension.CLASS, 4_000, 3_600, 400, 0),
+            new Explanation.Part(Dimension.TENANT, 500, 100, 400, 30_000),
+            new Explanation.Part(Dimension.REQUESTS, 1, 0, 1, 1_000),
+            new Explanation.Part(Dimension.REQUESTS, 10, 9, 1, 0),
+            new Explanation.Part(Dimension.CONCURRENCY, 1, 0, 1, -1));
+    assertThat(explained.binding()).isEqualTo(Dimension.CONCURRENCY);
+  }
+
+  @Test
+  void tryNow_isGranted_orNothingHappened() {
+    BudgetRig rig = open(Allocation.OFF);
+    assertThat(BudgetRig.get(rig.store.tryNow(request(300_000, P1))))
+        .containsInstanceOf(Outcome.Granted.class);
+    assertThat(BudgetRig.get(rig.store.tryNow(request(1, P1)))).isEmpty();
+    assertThat(BudgetRig.get(rig.store.tryNow(request(300_001, P1)))).isEmpty();
+    assertThat(rig.status().metrics().totalRequests()).isEqualTo(1);
+    assertThat(rig.line()).isEqualTo(Map.of(P0, 0, P1, 0, P2, 0));
+  }
+
+  @Test
+  void find_leavesNoTrace() {
+    BudgetRig rig = open(Allocation.OFF);
+    TokenRequest keyed = request(1_000, P1).withIdempotencyKey("k");
+    assertThat(BudgetRig.get(rig.store.find(keyed))).isEmpty();
+    assertThat(BudgetRig.get(rig.store.find(request(1_000, P1)))).isEmpty();
+    assertThat(rig.status().metrics().totalRequests()).isZero();
+    Optional<Outcome> granted = Optional.of(rig.granted(keyed));
+    assertThat(BudgetRig.get(rig.store.find(keyed))).isEqualTo(granted);
+    assertThat(BudgetRig.get(rig.store.tryNow(keyed))).isEqualTo(granted);
+    assertThat(BudgetRig.get(rig.store.find(keyed.withTenant("other")))).isEmpty();
+    assertThat(rig.status().metrics().totalRequests()).isEqualTo(1);
+  }
+
+  // ---- how it stands
+
+  @Test
+  void status_hasTheFiguresOfTheModel() {
+    BudgetRig rig = open(Allocation.CEILING);
+    rig.granted(100_000, P1);
+    rig.granted(50_000, P1);
+    rig.queued(100_000, P1);
+    rig.queued(1_000, P2);
+    advanceMillis(500);
+    GovernorStatus.Model status = rig.status();
+    assertThat(status.model()).isEqualTo(MODEL);
+    assertThat(status.capacity()).isEqualTo(300_000);
+    assertThat(status.available()).isEqualTo(152_000);
+    assertThat(status.targetTpm()).isEqualTo(240_000);
+    assertThat(status.running()).isEqualTo(2);
+    assertThat(status.queueLengths()).isEqualTo(Map.of(P0, 0, P1, 1, P2, 1));
+    assertThat(status.queueLengths().keySet()).containsExactly(P0, P1, P2);
+  }
+
+  @Test
+  void counts_areOfWhoAsked_andOfWhatWasCharged() {
+    BudgetRig rig = open(Allocation.OFF);
+    Outcome.Granted first = rig.granted(300_000, P0);
+    CompletableFuture<Optional<Outcome>> waited = rig.waiter(request(100_000, P1));
+    advanceMillis(10_000);
+    refused(rig.ask(400_000, P1));
+    advanceMillis(15_000);
+    BudgetRig.grantOf(waited);
+    Counts counts = rig.status().metrics();
+    assertThat(counts.totalRequests()).isEqualTo(3);
+    assertThat(counts.acceptedRequests()).isEqualTo(1);
+    assertThat(counts.rejectedRequests()).isEqualTo(2);
+    assertThat(counts.tokensConsumed()).isEqualTo(400_000);
+    assertThat(counts.refillCount()).isPositive();
+    rig.settle(first, 250_000);
+    assertThat(rig.status().metrics().tokensConsumed()).isEqualTo(350_000);
+  }
+
+  @Test
+  void listener_isTold_whatIsAskedGrantedAndSettled() {
+    List<String> told = new CopyOnWriteArrayList<>();
+    BudgetRig rig = open(config(sonnet(Allocation.OFF)), new Told(told));
+    long start = fixture().nanos();
+    Outcome.Granted first = rig.granted(300_000, P0);
+    CompletableFuture<Optional<Outcome>> waiter = rig.waiter(request(4_000, P1));
+    advance(SECOND);
+    BudgetRig.grantOf(waiter);
+    rig.settle(first, 299_000);
+    long end = fixture().nanos();
+    assertThat(end - start).isEqualTo(SECOND.toNanos());
+    assertThat(told)
+        .containsExactlyInAnyOrder(
+            "asked 300000 Granted " + start,
+            "granted 300000 0 " + start,
+            "asked 4000 Queued " + start,
+            "granted 4000 1000000000 " + end,
+            "settled 1000 " + start + " " + end);
+  }
+
+  /** What was told, in words; not of refills, which any look may find. */
+  private record Told(List<String> words) implements BudgetListener {
+    @Override
+    public void asked(TokenRequest request, Outcome outcome, long nanos) {
+      words.add(
+          "asked %d %s %d".formatted(request.tokens(), outcome.getClass().getSimpleName(), nanos));
+    }
+
+    @Override
+    public void granted(TokenRequest request, long tokens, long waitedNanos, long nanos) {
+      words.add("granted %d %d %d".formatted(tokens, waitedNanos, nanos));
+    }
+
+    @Override
+    public void settled(Settlement settled, long grantedNanos, long nanos) {
+      words.add("settled %d %d %d".formatted(settled.refundedTokens(), grantedNanos, nanos));
+    }
+  }
+}

@@ -1,0 +1,285 @@
+package dev.sluice.testkit;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.sluice.governor.Allocation;
+import dev.sluice.governor.BudgetListener;
+import dev.sluice.governor.DeskRules;
+import dev.sluice.governor.Dimension;
+import dev.sluice.governor.ModelBudget;
+import dev.sluice.governor.Outcome;
+import dev.sluice.governor.TokenRequest;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Random;
+import java.util.concurrent.CopyOnWriteArrayList;
+import org.junit.jupiter.api.Test;
+
+/**
+ * Who goes before whom in every store of budgets. Extend it and say how one is made.
+ *
+ * @since 0.1
+ */
+public abstract class LineContract extends BudgetSuite {
+  private static final ModelBudget.TenantBudget AMPLE =
+      new ModelBudget.TenantBudget(1_000_000, 1_000_000, 1);
+
+  /** The tenants of what is granted from now on, in order. */
+  private static final class Grants implements BudgetListener {
+    final List<TokenRequest> all = new CopyOnWriteArrayList<>();
+
+    @Override
+    public void granted(TokenRequest request, long tokens, long waitedNanos, long nanos) {
+      all.add(request);
+    }
+  }
+
+  private static Map<String, Double> usual() {
+    return ModelBudget.USUAL_CLASSES;
+  }
+
+  // ---- classes
+
+  @Test
+  void smallRequest_doesNotOvertakeOneOfItsClassOrAbove() {
+    BudgetRig rig = open(Allocation.OFF);
+    rig.granted(299_000, P0);
+    Outcome.Queued large = rig.queued(200_000, P0);
+    Outcome.Queued small = rig.queued(4, P0);
+    Outcome.Queued lower = rig.queued(4, P2);
+    assertThat(small.binding()).isEqualTo(Dimension.LINE);
+    assertThat(lower.binding()).isEqualTo(Dimension.LINE);
+    advanceMillis(49_749);
+    assertThat(List.of(large, small, lower)).allMatch(rig::isWaiting);
+    advanceMillis(1);
+    assertThat(rig.isGranted(large)).isTrue();
+    assertThat(List.of(small, lower)).allMatch(rig::isWaiting);
+    advanceMillis(1);
+    assertThat(rig.isGranted(small)).isTrue();
+    assertThat(rig.isWaiting(lower)).isTrue();
+    advanceMillis(1);
+    assertThat(rig.isGranted(lower)).isTrue();
+  }
+
+  @Test
+  void higherClass_goesFirst_thoughItCameLater() {
+    BudgetRig rig = open(Allocation.OFF);
+    rig.granted(300_000, P0);
+    List<Outcome.Queued> came = new ArrayList<>();
+    for (String name : new String[] {P2, P1, P0, P2, P1, P0}) {
+      came.add(rig.queued(4_000, name));
+    }
+    for (int next : new int[] {2, 5, 1, 4, 0, 3}) {
+      assertThat(rig.standing(came.get(next)).queuePosition()).isEqualTo(1);
+      advance(SECOND);
+      assertThat(rig.isGranted(came.get(next))).isTrue();
+    }
+  }
+
+  @Test
+  void whoWaitsForASlotOrForRequests_holdsUpTheClassesBelow() {
+    BudgetRig rig = open(sonnet(Allocation.CEILING).withConcurrency(1));
+    Outcome.Granted running = rig.granted(1_000, P0);
+    Outcome.Queued urgent = rig.queued(1_000, P0);
+    Outcome.Queued batch = rig.queued(1_000, P2);
+    rig.settle(running, 1_000);
+    assertThat(rig.isGranted(urgent)).isTrue();
+    assertThat(rig.isWaiting(batch)).isTrue();
+  }
+
+  @Test
+  void heldByItsCeilingOnly_holdsUpNobody() {
+    BudgetRig rig = open(Allocation.CEILING);
+    rig.granted(200_000, P1);
+    Outcome.Queued user = rig.queued(20_000, P1);
+    assertThat(user.binding()).isEqualTo(Dimension.CLASS);
+    assertThat(rig.granted(90_000, P0).remaining()).isEqualTo(10_000);
+  }
+
+  @Test
+  void heldByItsCeilingOnly_holdsUpNobodyBelow() {
+    Map<String, Double> shares = new LinkedHashMap<>();
+    shares.put("first", 0.4);
+    shares.put("last", 1.0);
+    BudgetRig rig = open(sonnet(Allocation.CEILING).withClasses(shares, Map.of()));
+    rig.granted(120_000, "first");
+    assertThat(rig.queued(1_000, "first").binding()).isEqualTo(Dimension.CLASS);
+    assertThat(rig.granted(180_000, "last").remaining()).isZero();
+    // Also in line: a second later there are tokens, which are not for the first.
+    Outcome.Queued last = rig.queued(4_000, "last");
+    advance(SECOND);
+    assertThat(rig.isGranted(last)).isTrue();
+    assertThat(rig.line()).isEqualTo(Map.of("first", 1, "last", 0));
+  }
+
+  // ---- tenants
+
+  @Test
+  void tenantWithoutBudget_holdsUpNobody() {
+    BudgetRig rig =
+        open(
+            sonnet(Allocation.OFF)
+                .withTenants(Map.of("small", new ModelBudget.TenantBudget(600, 1_000, 1))));
+    rig.granted(request(1_000, P0).withTenant("small"));
+    Outcome.Queued held = rig.queued(request(100, P0).withTenant("small"));
+    assertThat(held.binding()).isEqualTo(Dimension.TENANT);
+    rig.granted(request(1_000, P0).withTenant("large"));
+    rig.granted(request(200_000, P2).withTenant("large"));
+    advance(Duration.ofSeconds(10).minus(TICK));
+    assertThat(rig.isWaiting(held)).isTrue();
+    advance(TICK);
+    assertThat(rig.isGranted(held)).isTrue();
+  }
+
+  @Test
+  void quietTenant_isNotBehindTheNoisyOne() {
+    BudgetRig rig = open(Allocation.OFF);
+    rig.granted(request(300_000, P1).withTenant("noisy"));
+    List<Outcome.Queued> noisy = new ArrayList<>();
+    for (int i = 0; i < 30; i++) {
+      noisy.add(rig.queued(request(4_000, P1).withTenant("noisy")));
+    }
+    Outcome.Queued quiet = rig.queued(request(4_000, P1).withTenant("quiet"));
+    assertThat(quiet.queuePosition()).isLessThanOrEqualTo(2);
+    advanceMillis(2_000);
+    assertThat(rig.isGranted(quiet)).isTrue();
+    // First come, first served for the other.
+    for (int i = 1; i < 30; i++) {
+      assertThat(rig.standing(noisy.get(i)).queuePosition()).isEqualTo(1);
+      advance(SECOND);
+      assertThat(rig.isGranted(noisy.get(i))).isTrue();
+    }
+  }
+
+  @Test
+  void tenants_takeTurnsByTokens_withinOneItem() {
+    requireTurns(Map.of());
+  }
+
+  @Test
+  void tenantsWithWeights_takeTurnsByThese_withinOneItem() {
+    requireTurns(
+        Map.of(
+            "a", AMPLE,
+            "b", new ModelBudget.TenantBudget(1_000_000, 1_000_000, 2),
+            "c", new ModelBudget.TenantBudget(1_000_000, 1_000_000, 4)));
+  }
+
+  /** While all have something in line, none has more than one item more, by weight. */
+  private void requireTurns(Map<String, ModelBudget.TenantBudget> tenants) {
+    int largest = 4_000;
+    Grants grants = new Grants();
+    BudgetRig rig = open(config(sonnet(Allocation.OFF).withTenants(tenants)), grants);
+    rig.granted(request(300_000, P1).withTenant("d"));
+    grants.all.clear();
+    Random random = new Random(8);
+    Map<String, Integer> left = new HashMap<>();
+    for (String tenant : new String[] {"a", "b", "c"}) {
+      ModelBudget.TenantBudget own = tenants.get(tenant);
+      int items = 15 * (own == null ? 1 : own.weight());
+      left.put(tenant, items);
+      for (int i = 0; i < items; i++) {
+        rig.queued(request(1 + random.nextInt(largest), P1).withTenant(tenant));
+      }
+    }
+    advance(Duration.ofMinutes(2));
+    assertThat(rig.line()).containsEntry(P1, 0);
+    Map<String, Double> served = new HashMap<>(Map.of("a", 0.0, "b", 0.0, "c", 0.0));
+    for (TokenRequest granted : grants.all) {
+      if (left.values().stream().anyMatch(items -> items == 0)) {
+        break;
+      }
+      ModelBudget.TenantBudget own = tenants.get(granted.tenant());
+      left.merge(granted.tenant(), -1, Integer::sum);
+      double turns = (double) granted.tokens() / (own == null ? 1 : own.weight());
+      served.merge(granted.tenant(), turns, Double::sum);
+      double most = served.values().stream().mapToDouble(each -> each).max().orElseThrow();
+      double least = served.values().stream().mapToDouble(each -> each).min().orElseThrow();
+      assertThat(most - least).isLessThanOrEqualTo(largest);
+    }
+    assertThat(left.values().stream().mapToInt(each -> each).sum()).isLessThan(15);
+  }
+
+  @Test
+  void whoLeavesTheLine_hasHadNoTurn() {
+    BudgetRig rig = open(Allocation.OFF);
+    rig.granted(300_000, P1);
+    Outcome.Queued first = rig.queued(request(4_000, P1).withTenant("a"));
+    rig.queued(request(4_000, P1).withTenant("b"));
+    Outcome.Queued left = rig.queued(request(100_000, P1).withTenant("a"));
+    assertThat(rig.cancel(left)).isTrue();
+    Outcome.Queued again = rig.queued(request(4_000, P1).withTenant("a"));
+    rig.queued(request(4_000, P1).withTenant("b"));
+    assertThat(rig.standing(first).queuePosition()).isEqualTo(1);
+    assertThat(rig.standing(again).queuePosition()).isEqualTo(3);
+  }
+
+  // ---- guarantees
+
+  @Test
+  void guarantee_goesBeforeAllOthers_onceItHasAccrued() {
+    BudgetRig rig = open(sonnet(Allocation.CEILING).withClasses(usual(), Map.of(P2, 0.1)));
+    rig.granted(30_000, P2); // what was guaranteed is used up
+    rig.granted(270_000, P0);
+    List<Outcome.Queued> urgent = new ArrayList<>();
+    for (int i = 0; i < 20; i++) {
+      urgent.add(rig.queued(4_000, P0));
+    }
+    // 400 a second are its own.
+    Outcome.Queued batch = rig.queued(4_000, P2);
+    advance(Duration.ofSeconds(10).minus(TICK));
+    assertThat(rig.isWaiting(batch)).isTrue();
+    assertThat(rig.isGranted(urgent.get(8))).isTrue();
+    advance(TICK);
+    assertThat(rig.isGranted(batch)).isTrue();
+    // Those above wait for one of these at the most.
+    assertThat(rig.isWaiting(urgent.get(9))).isTrue();
+    advance(SECOND);
+    assertThat(rig.isGranted(urgent.get(9))).isTrue();
+  }
+
+  @Test
+  void guarantee_isAMinimum_notAnExtra() {
+    BudgetRig rig = open(sonnet(Allocation.CEILING).withClasses(usual(), Map.of(P2, 0.1)));
+    rig.granted(100_000, P2);
+    rig.granted(200_000, P0);
+    rig.queued(40_000, P0);
+    Outcome.Queued batch = rig.queued(2_000, P2);
+    advanceMillis(4_999);
+    assertThat(rig.isWaiting(batch)).isTrue();
+    advanceMillis(6_001);
+    assertThat(rig.isGranted(batch)).isTrue();
+  }
+
+  @Test
+  void guarantee_isNotMissed_whileEverybodyWaitsForTheShareOfTheirClass() {
+    BudgetRig rig = open(sonnet(Allocation.CEILING).withClasses(usual(), Map.of(P2, 0.1)));
+    rig.granted(30_000, P2);
+    rig.granted(270_000, P0);
+    Outcome.Queued batch = rig.queued(4_000, P2);
+    assertThat(batch.binding()).isEqualTo(Dimension.TOKENS);
+    advanceMillis(10_000);
+    assertThat(rig.isGranted(batch)).isTrue();
+  }
+
+  // ---- many at a time
+
+  @Test
+  void moreThanABatch_goOneAfterTheOther_whileTokensLast() {
+    DeskRules usual = DeskRules.DEFAULTS;
+    DeskRules two = new DeskRules(100, usual.ticketPatience(), usual.reservationLife(), 2, MINUTE);
+    BudgetRig rig = open(config(Map.of(MODEL, sonnet(Allocation.OFF)), two));
+    Outcome.Granted first = rig.granted(300_000, P0);
+    List<Outcome.Queued> crowd = new ArrayList<>();
+    for (int i = 0; i < 11; i++) {
+      crowd.add(rig.queued(400, P1));
+    }
+    rig.settle(first, 0);
+    advanceMillis(1);
+    assertThat(crowd).allMatch(rig::isGranted);
+  }
+}

@@ -1,0 +1,359 @@
+package dev.sluice.testkit;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.sluice.governor.Adjustment;
+import dev.sluice.governor.Allocation;
+import dev.sluice.governor.BudgetConfig;
+import dev.sluice.governor.Dimension;
+import dev.sluice.governor.Explanation;
+import dev.sluice.governor.ModelBudget;
+import dev.sluice.governor.Outcome;
+import dev.sluice.governor.Settlement;
+import java.time.Duration;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import org.junit.jupiter.api.Test;
+
+/**
+ * What becomes of grants in every store of budgets, and of its budgets when a provider or a new
+ * configuration says otherwise. Extend it and say how one is made.
+ *
+ * @since 0.1
+ */
+public abstract class ReservationContract extends BudgetSuite {
+  private static final Duration LIFE = Duration.ofMinutes(10);
+
+  // ---- settling
+
+  @Test
+  void settle_refundsWhatWasNotUsed_once() {
+    BudgetRig rig = open(Allocation.OFF);
+    Outcome.Granted granted = rig.granted(request(10_000, P1).withTenant("t"));
+    assertThat(rig.settle(granted, 4_000))
+        .contains(new Settlement(MODEL, "t", 10_000, 10_000, 4_000, 6_000, 0));
+    assertThat(rig.settle(granted, 4_000)).isEmpty();
+    assertThat(rig.available()).isEqualTo(296_000);
+    assertThat(rig.status().running()).isZero();
+    assertThat(rig.status().metrics().tokensConsumed()).isEqualTo(4_000);
+  }
+
+  @Test
+  void settle_chargesWhatWasUsedBeyond() {
+    BudgetRig rig = open(Allocation.OFF);
+    Outcome.Granted granted = rig.granted(1_000, P1);
+    assertThat(rig.settle(granted, 1_500))
+        .contains(new Settlement(MODEL, "", 1_000, 1_000, 1_500, 0, 500));
+    assertThat(rig.available()).isEqualTo(298_500);
+    assertThat(rig.status().metrics().tokensConsumed()).isEqualTo(1_500);
+  }
+
+  @Test
+  void settle_ofWhatNobodyUses_isRefused() {
+    BudgetRig rig = open(Allocation.OFF);
+    Outcome.Granted granted = rig.granted(1_000, P1);
+    for (long bad : new long[] {-1, Long.MIN_VALUE, 1_000_000_000_001L, Long.MAX_VALUE}) {
+      assertThatThrownBy(() -> rig.settle(granted, bad))
+          .isInstanceOf(IllegalArgumentException.class)
+          .hasMessageContaining(String.valueOf(bad));
+    }
+    assertThat(rig.settle(granted, 0)).isPresent();
+  }
+
+  @Test
+  void overuse_isDebtThatTimePays() {
+    BudgetRig rig = open(Allocation.OFF);
+    rig.settle(rig.granted(300_000, P0), 304_000);
+    assertThat(rig.available()).isEqualTo(-4_000);
+    Outcome.Queued next = rig.queued(4_000, P0);
+    assertThat(next.remaining()).isEqualTo(-4_000);
+    assertThat(next.waitMs()).isEqualTo(2_000);
+    advance(Duration.ofSeconds(2).minus(TICK));
+    assertThat(rig.isWaiting(next)).isTrue();
+    advance(TICK);
+    assertThat(rig.isGranted(next)).isTrue();
+  }
+
+  @Test
+  void oneWrongFigure_closesNoModelForYears() {
+    BudgetRig rig = open(Allocation.OFF);
+    assertThat(rig.settle(rig.granted(1, P1), 1_000_000_000_000L)).isPresent();
+    assertThat(rig.available()).isEqualTo(-300_000);
+    advanceMillis(75_000);
+    assertThat(rig.available()).isZero();
+  }
+
+  /** A plain refund let 540,000 through in one second, where 304,000 are legal. */
+  @Test
+  void lateRefund_admitsNotOneTokenBeyondTheLimit() {
+    BudgetRig rig = open(Allocation.OFF);
+    Outcome.Granted first = rig.granted(240_000, P0);
+    advance(MINUTE);
+    rig.granted(300_000, P0);
+    assertThat(rig.settle(first, 0).orElseThrow().refundedTokens()).isZero();
+    assertThat(rig.available()).isZero();
+    advance(SECOND);
+    assertThat(rig.available()).isEqualTo(4_000);
+  }
+
+  @Test
+  void refund_isWholeWhileTheBucketStillOwesIt() {
+    BudgetRig rig = open(Allocation.OFF);
+    Outcome.Granted first = rig.granted(10_000, P0);
+    Outcome.Granted second = rig.granted(20_000, P0);
+    assertThat(rig.settle(first, 4_000).orElseThrow().refundedTokens()).isEqualTo(6_000);
+    assertThat(rig.available()).isEqualTo(276_000);
+    assertThat(rig.settle(second, 0).orElseThrow().refundedTokens()).isEqualTo(20_000);
+    assertThat(rig.available()).isEqualTo(296_000);
+    // Of 12,000 that are owed, all but 4,000 have come back by themselves.
+    Outcome.Granted third = rig.granted(8_000, P0);
+    advanceMillis(2_000);
+    assertThat(rig.settle(third, 0).orElseThrow().refundedTokens()).isEqualTo(4_000);
+    assertThat(rig.available()).isEqualTo(300_000);
+  }
+
+  @Test
+  void refund_isNoMoreThanTheLeastDebtAtAnyGrantSince() {
+    BudgetRig rig = open(Allocation.OFF);
+    Outcome.Granted first = rig.granted(40_000, P0);
+    advanceMillis(9_000);
+    // 4,000 are owed when others are granted theirs: the rest was theirs to take.
+    rig.granted(100_000, P0);
+    assertThat(rig.settle(first, 0).orElseThrow().refundedTokens()).isEqualTo(4_000);
+    assertThat(rig.available()).isEqualTo(200_000);
+  }
+
+  @Test
+  void twoLateRefunds_doNotGiveTheSameBackTwice() {
+    BudgetRig rig = open(Allocation.OFF);
+    Outcome.Granted first = rig.granted(40_000, P0);
+    Outcome.Granted second = rig.granted(40_000, P0);
+    advanceMillis(15_000);
+    // 20,000 are still owed.
+    rig.granted(280_000, P0);
+    long back =
+        rig.settle(first, 0).orElseThrow().refundedTokens()
+            + rig.settle(second, 0).orElseThrow().refundedTokens();
+    assertThat(back).isEqualTo(20_000);
+    assertThat(rig.available()).isEqualTo(20_000);
+  }
+
+  @Test
+  void refund_goesBackToTheTenantToo_andLetsThoseInLineGo() {
+    BudgetRig rig =
+        open(
+            sonnet(Allocation.OFF)
+                .withTenants(Map.of("t", new ModelBudget.TenantBudget(60, 10_000, 1))));
+    Outcome.Granted first = rig.granted(request(10_000, P1).withTenant("t"));
+    CompletableFuture<Optional<Outcome>> next = rig.waiter(request(5_000, P1).withTenant("t"));
+    assertThat(next).isNotDone();
+    rig.settle(first, 5_000);
+    assertThat(BudgetRig.grantOf(next).tokens()).isEqualTo(5_000);
+    assertThat(rig.available()).isEqualTo(290_000);
+  }
+
+  // ---- the life of a reservation
+
+  @Test
+  void reservationOfACrashedCaller_freesItsSlot_keepsItsTokens() {
+    BudgetRig rig = open(ModelBudget.of(60, 10_000, Allocation.OFF).withConcurrency(1));
+    Outcome.Granted first = rig.granted(9_000, P1);
+    Outcome.Queued next = rig.queued(1_000, P1);
+    advance(LIFE.minus(TICK));
+    assertThat(rig.isWaiting(next)).isTrue();
+    advance(TICK);
+    assertThat(rig.isGranted(next)).isTrue();
+    // 10,000 were granted, and 600 accrued.
+    assertThat(rig.available()).isEqualTo(600);
+    assertThat(rig.status().running()).isEqualTo(1);
+    assertThat(rig.extend(first)).isFalse();
+    assertThat(rig.settle(first, 0)).isEmpty();
+    assertThat(rig.available()).isEqualTo(600);
+  }
+
+  @Test
+  void extendedReservation_livesAsLongAgain() {
+    BudgetRig rig = open(sonnet(Allocation.OFF).withConcurrency(1));
+    Outcome.Granted first = rig.granted(1_000, P1);
+    CompletableFuture<Optional<Outcome>> next = rig.waiter(request(1_000, P1));
+    advance(LIFE.minus(MINUTE));
+    assertThat(rig.extend(first)).isTrue();
+    advance(LIFE.minus(TICK));
+    assertThat(next).isNotDone();
+    advance(TICK);
+    assertThat(BudgetRig.grantOf(next).tokens()).isEqualTo(1_000);
+  }
+
+  @Test
+  void reservationThatEnds_takesItsKeyAndTicketWithIt() {
+    BudgetRig rig = open(Allocation.OFF);
+    Outcome.Granted first = rig.granted(request(1_000, P1).withIdempotencyKey("k"));
+    advance(LIFE);
+    assertThat(rig.granted(request(1_000, P1).withIdempotencyKey("k")).reservation())
+        .isNotEqualTo(first.reservation());
+  }
+
+  // ---- the provider
+
+  @Test
+  void pause_holdsEverybody_andEnds() {
+    BudgetRig rig = open(Allocation.OFF);
+    rig.adjust(1, null, Duration.ofSeconds(2));
+    Outcome.Queued queued = rig.queued(1_000, P0);
+    assertThat(queued.binding()).isEqualTo(Dimension.PROVIDER);
+    assertThat(queued.waitMs()).isEqualTo(2_000);
+    assertThat(queued.etaMs()).isEqualTo(2_000);
+    assertThat(rig.explain(request(1, P0)).dimensions())
+        .contains(new Explanation.Part(Dimension.PROVIDER, 1, 0, 1, 2_000));
+    CompletableFuture<Optional<Outcome>> outcome = rig.store.await(queued.ticket());
+    // A shorter one does not end it.
+    rig.adjust(1, null, SECOND);
+    advance(Duration.ofSeconds(2).minus(TICK));
+    assertThat(outcome).isNotDone();
+    advance(TICK);
+    BudgetRig.grantOf(outcome);
+  }
+
+  @Test
+  void factor_slowsTheModel_andGoesBack() {
+    BudgetRig rig = open(Allocation.OFF);
+    rig.granted(300_000, P0);
+    rig.adjust(0.5, null, Duration.ZERO);
+    advanceMillis(10_000);
+    // Half of the capacity is gone, and 2,000 a second come.
+    assertThat(rig.available()).isEqualTo(150_000 - 280_000);
+    assertThat(rig.queued(1_000, P0).waitMs()).isEqualTo(65_500);
+    rig.adjust(1, 15_000L, Duration.ZERO);
+    assertThat(rig.available()).isEqualTo(14_000);
+  }
+
+  @Test
+  void whatIsMoreThanASlowedModelHas_goesWhenThatIsFull() {
+    BudgetRig rig = open(Allocation.OFF);
+    rig.adjust(0.1, null, Duration.ZERO);
+    rig.granted(200_000, P1);
+    Outcome.Queued next = rig.queued(200_000, P1);
+    assertThat(next.waitMs()).isEqualTo(500_000);
+    CompletableFuture<Optional<Outcome>> outcome = rig.store.await(next.ticket());
+    advance(Duration.ofSeconds(500).minus(TICK));
+    assertThat(outcome).isNotDone();
+    advance(TICK);
+    BudgetRig.grantOf(outcome);
+  }
+
+  @Test
+  void tokensAtMost_onlyEverTakesAway() {
+    BudgetRig rig = open(Allocation.OFF);
+    rig.granted(100_000, P1);
+    rig.adjust(1, 250_000L, Duration.ZERO);
+    assertThat(rig.available()).isEqualTo(200_000);
+    rig.adjust(1, 10_000L, Duration.ZERO);
+    assertThat(rig.available()).isEqualTo(10_000);
+    rig.adjust(1, 0L, Duration.ZERO);
+    assertThat(rig.queued(4_000, P1).waitMs()).isEqualTo(1_000);
+    assertThatThrownBy(
+            () -> BudgetRig.get(rig.store.adjust("gpt", new Adjustment(1, null, Duration.ZERO))))
+        .isInstanceOf(IllegalArgumentException.class)
+        .hasMessageContaining("gpt");
+  }
+
+  // ---- another configuration
+
+  @Test
+  void reloadToMore_keepsLevels_lines_andReservations() {
+    BudgetRig rig = open(Allocation.OFF);
+    Outcome.Granted open = rig.granted(300_000, P0);
+    Outcome.Queued first = rig.queued(8_000, P1);
+    CompletableFuture<Optional<Outcome>> second = rig.waiter(request(8_000, P1));
+    rig.reload(config(ModelBudget.of(480_000, 400_000, Allocation.OFF)));
+    // 100,000 more at once by the larger burst; not one that is not configured.
+    BudgetRig.grantOf(second);
+    assertThat(rig.isGranted(first)).isTrue();
+    assertThat(rig.available()).isEqualTo(84_000);
+    assertThat(rig.status().capacity()).isEqualTo(400_000);
+    advance(SECOND);
+    assertThat(rig.available()).isEqualTo(92_000);
+    assertThat(rig.settle(open, 100_000).orElseThrow().refundedTokens()).isEqualTo(200_000);
+    assertThat(rig.status().running()).isEqualTo(2);
+  }
+
+  @Test
+  void reloadToLess_isDebt_andTheLineStays() {
+    BudgetRig rig = open(Allocation.OFF);
+    rig.granted(200_000, P0);
+    rig.reload(config(ModelBudget.of(120_000, 100_000, Allocation.OFF)));
+    assertThat(rig.available()).isEqualTo(-100_000);
+    Outcome.Queued first = rig.queued(1_000, P1);
+    Outcome.Queued second = rig.queued(1_000, P0);
+    rig.reload(config(ModelBudget.of(240_000, 100_000, Allocation.OFF)));
+    assertThat(rig.standing(second).queuePosition()).isEqualTo(1);
+    assertThat(rig.standing(first).queuePosition()).isEqualTo(2);
+    assertThat(rig.standing(first).ticket()).isEqualTo(first.ticket());
+    advanceMillis(25_500);
+    assertThat(rig.isGranted(first)).isTrue();
+  }
+
+  @Test
+  void reload_isNoRefill() {
+    BudgetConfig config = config(sonnet(Allocation.OFF));
+    BudgetRig rig = open(config);
+    rig.granted(300_000, P0);
+    for (int i = 0; i < 5; i++) {
+      rig.reload(config);
+    }
+    rig.reload(config(Map.of("other", sonnet(Allocation.OFF)), PATIENT));
+    rig.reload(config);
+    assertThat(rig.available()).isZero();
+  }
+
+  @Test
+  void reload_isNoRefillOfRequests() {
+    ModelBudget budget = sonnet(Allocation.OFF);
+    BudgetRig rig = open(budget.withRequests(0, 10));
+    for (int i = 0; i < 10; i++) {
+      rig.granted(1, P1);
+    }
+    rig.reload(config(budget.withRequests(20, 10)));
+    assertThat(rig.queued(1, P1).binding()).isEqualTo(Dimension.REQUESTS);
+  }
+
+  @Test
+  void reload_refusesWhoeverCannotBeInLine() {
+    BudgetRig rig = open(Allocation.OFF);
+    Outcome.Granted open = rig.granted(300_000, P0);
+    CompletableFuture<Optional<Outcome>> large = rig.waiter(request(200_000, P1));
+    CompletableFuture<Optional<Outcome>> batch = rig.waiter(request(1_000, P2));
+    Map<String, Double> classes = new LinkedHashMap<>();
+    classes.put(P0, 1.0);
+    classes.put(P1, 1.0);
+    ModelBudget smaller = ModelBudget.of(240_000, 100_000, Allocation.OFF);
+    rig.reload(config(smaller.withClasses(classes, Map.of())));
+    assertThat(BudgetRig.refusalOf(large)).isEqualTo(Outcome.Reason.EXCEEDS_CAPACITY);
+    assertThat(BudgetRig.refusalOf(batch)).isEqualTo(Outcome.Reason.REMOVED);
+    assertThat(rig.line()).isEqualTo(Map.of(P0, 0, P1, 0));
+    CompletableFuture<Optional<Outcome>> last = rig.waiter(request(1_000, P1));
+    rig.reload(config(Map.of("other", smaller), PATIENT));
+    assertThat(BudgetRig.refusalOf(last)).isEqualTo(Outcome.Reason.REMOVED);
+    assertThatThrownBy(() -> rig.ask(1, P1))
+        .isInstanceOf(IllegalArgumentException.class)
+        .hasMessageContaining("other")
+        .hasMessageContaining(MODEL);
+    // What was granted can be settled all the same.
+    assertThat(rig.settle(open, 1)).isPresent();
+  }
+
+  @Test
+  void reload_ofWhatCannotBeKept_changesNothing() {
+    BudgetRig rig = open(Allocation.OFF);
+    // No exact units for so many tokens at such a rate.
+    ModelBudget huge = ModelBudget.of(999_999_999_989L, 1_000_000_000_000L, Allocation.OFF);
+    Map<String, ModelBudget> bad =
+        models(MODEL, ModelBudget.of(1, 1, Allocation.OFF), "huge", huge);
+    assertThatThrownBy(() -> rig.reload(config(bad, PATIENT)))
+        .isInstanceOf(IllegalArgumentException.class);
+    assertThat(rig.status().capacity()).isEqualTo(300_000);
+  }
+}

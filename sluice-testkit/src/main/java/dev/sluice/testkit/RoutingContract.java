@@ -1,0 +1,126 @@
+package dev.sluice.testkit;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.sluice.governor.Allocation;
+import dev.sluice.governor.BudgetConfig;
+import dev.sluice.governor.DeskRules;
+import dev.sluice.governor.Explanation;
+import dev.sluice.governor.Governor;
+import dev.sluice.governor.HealthRules;
+import dev.sluice.governor.ModelBudget;
+import dev.sluice.governor.Outcome;
+import dev.sluice.governor.TokenRequest;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.concurrent.CompletableFuture;
+import org.junit.jupiter.api.Test;
+
+/**
+ * A governor over every store of budgets, among models that are declared equivalent: who can go
+ * now, else the shortest wait. Extend it and say how one is made.
+ *
+ * @since 0.1
+ */
+public abstract class RoutingContract extends BudgetSuite {
+  private static ModelBudget slow() {
+    return ModelBudget.of(60_000, 10_000, Allocation.OFF);
+  }
+
+  private static BudgetConfig route(Map<String, ModelBudget> models) {
+    return new BudgetConfig(
+        models,
+        DeskRules.DEFAULTS,
+        HealthRules.DEFAULTS,
+        Map.of("any", List.copyOf(models.keySet())),
+        List.of());
+  }
+
+  private Governor governor() {
+    Map<String, ModelBudget> models = new LinkedHashMap<>();
+    models.put("slow", slow());
+    models.put("fast", ModelBudget.of(600_000, 10_000, Allocation.OFF));
+    models.put("small", ModelBudget.of(600_000, 100, Allocation.OFF));
+    return governor(route(models));
+  }
+
+  private static TokenRequest any(long tokens) {
+    return TokenRequest.of("any", tokens, P1);
+  }
+
+  private static long asked(Governor governor, String model) {
+    return Objects.requireNonNull(governor.status().buckets().get(model)).metrics().totalRequests();
+  }
+
+  @Test
+  void whoeverCanGoNow_isTaken_inTheOrderOfTheRoute() {
+    Governor governor = governor();
+    assertThat(governor.request(any(10_000)).model()).isEqualTo("slow");
+    assertThat(governor.request(any(10_000)).model()).isEqualTo("fast");
+    assertThat(governor.request(any(100)).model()).isEqualTo("small");
+  }
+
+  @Test
+  void ifNobodyCan_theShortestWaitIsTaken_andNothingElseIsCounted() {
+    Governor governor = governor();
+    governor.request("slow", 10_000, P1);
+    governor.request("fast", 10_000, P1);
+    assertThat(governor.explain(any(1_000)).model()).isEqualTo("fast");
+    Outcome.Queued first = queued(governor.request(any(1_000)));
+    assertThat(first.model()).isEqualTo("fast");
+    assertThat(first.etaMs()).isEqualTo(100);
+    // The line at the fast one grows until the slow one is nearer.
+    for (int i = 0; i < 8; i++) {
+      assertThat(governor.request(any(1_000)).model()).isEqualTo("fast");
+    }
+    assertThat(governor.request(any(1_000)).model()).isEqualTo("slow");
+    assertThat(asked(governor, "slow")).isEqualTo(2);
+    assertThat(asked(governor, "fast")).isEqualTo(10);
+    assertThat(asked(governor, "small")).isZero();
+  }
+
+  @Test
+  void modelWithoutAFreeSlot_isNotTheNearest() {
+    Governor governor = governor(route(models("full", slow().withConcurrency(1), "slow", slow())));
+    governor.request("full", 1, P1);
+    governor.request("slow", 10_000, P1);
+    assertThat(governor.request(any(1_000)).model()).isEqualTo("slow");
+  }
+
+  @Test
+  void whatNoneCanEverGrant_isRefused() {
+    Governor governor = governor();
+    refused(governor.request(any(10_001)));
+    assertThat(governor.explain(any(10_001)).verdict()).isEqualTo(Explanation.Verdict.REFUSED);
+    assertThatThrownBy(() -> governor.request(TokenRequest.of("any", 1, "P9")))
+        .isInstanceOf(IllegalArgumentException.class)
+        .hasMessageContaining("P9");
+  }
+
+  @Test
+  void idempotencyKey_findsItsPlace_whereverItIs() {
+    Governor governor = governor();
+    governor.request("slow", 10_000, P1);
+    governor.request("fast", 10_000, P1);
+    TokenRequest request = any(1_000).withIdempotencyKey("k");
+    Outcome.Queued place = queued(governor.request(request));
+    advanceMillis(50);
+    assertThat(queued(governor.request(request)).ticket()).isEqualTo(place.ticket());
+  }
+
+  @Test
+  void manyWithOneKey_areOne() {
+    Governor governor = governor();
+    TokenRequest crowd = any(50).withIdempotencyKey("crowd");
+    List<CompletableFuture<Outcome>> all = new ArrayList<>();
+    for (int i = 0; i < 8; i++) {
+      all.add(CompletableFuture.supplyAsync(() -> governor.request(crowd)));
+    }
+    assertThat(new HashSet<>(all.stream().map(BudgetRig::get).toList())).hasSize(1);
+  }
+}
