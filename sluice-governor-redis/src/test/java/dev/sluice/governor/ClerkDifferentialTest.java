@@ -92,7 +92,12 @@ class ClerkDifferentialTest {
         compareStatus();
       } catch (AssertionError | RuntimeException failure) {
         throw new AssertionError(
-            "seed %d, step %d, %s%n%s".formatted(seed, step, budget, String.join("\n", done.subList(Math.max(0, done.size() - 24), done.size()))),
+            "seed %d, step %d, %s%n%s"
+                .formatted(
+                    seed,
+                    step,
+                    budget,
+                    String.join("\n", done.subList(Math.max(0, done.size() - 24), done.size()))),
             failure);
       }
     }
@@ -214,10 +219,7 @@ class ClerkDifferentialTest {
                 key == null ? "" : key));
     Optional<Outcome> local;
     try {
-      local =
-          what.equals("now")
-              ? clerk.tryNow(request)
-              : Optional.of(clerk.request(request));
+      local = what.equals("now") ? clerk.tryNow(request) : Optional.of(clerk.request(request));
     } catch (IllegalArgumentException other) {
       assertThat(text(result, 0)).isEqualTo("x");
       return;
@@ -247,8 +249,7 @@ class ClerkDifferentialTest {
       String reservation = reservations.remove(random.nextInt(reservations.size()));
       long actual = random.nextInt(random.nextInt(5) == 0 ? 5_000 : 500);
       note("settle %s by %d", name(reservation), actual);
-      List<?> result =
-          run("settle", List.of("settle", name(reservation), Long.toString(actual)));
+      List<?> result = run("settle", List.of("settle", name(reservation), Long.toString(actual)));
       Optional<Settlement> local = clerk.settle(reservation, actual);
       assertThat(result.isEmpty()).isEqualTo(local.isEmpty());
       local.ifPresent(
@@ -308,7 +309,8 @@ class ClerkDifferentialTest {
     // Back from another, what is owed is rounded up to units, which are smaller in one process.
     factor *= random.nextInt(4) == 0 ? 0.5 : 1;
     Long most = random.nextBoolean() ? null : (long) random.nextInt(10_000);
-    Duration pause = random.nextInt(3) == 0 ? Duration.ofMillis(random.nextInt(900)) : Duration.ZERO;
+    Duration pause =
+        random.nextInt(3) == 0 ? Duration.ofMillis(random.nextInt(900)) : Duration.ZERO;
     note("adjust %s %s %s", factor, most, pause);
     run(
         "rules",
@@ -406,9 +408,9 @@ class ClerkDifferentialTest {
   }
 
   private static String script(String name) {
-    String quick =
-        name.equals("ask") || name.equals("settle") ? part("quick_" + name) : "";
-    return "local server = tonumber(redis.call('GET', 'time'))\n"
+    String quick = name.equals("ask") || name.equals("settle") ? part("quick_" + name) : "";
+    return "local now = tonumber(redis.call('GET', 'time'))\n"
+        + part("clock")
         + quick
         + part("books")
         + part("meters")
@@ -432,7 +434,8 @@ class ClerkDifferentialTest {
     List<String> words = new ArrayList<>(List.of("configure"));
     List<String> requests = new ArrayList<>();
     for (ModelLimits.Rate rate : limits.requests()) {
-      requests.add(rate(rate, ",\"name\":\"" + (rate.periodNanos() > 1e9 ? "minute" : "second") + '"'));
+      requests.add(
+          rate(rate, ",\"name\":\"" + (rate.periodNanos() > 1e9 ? "minute" : "second") + '"'));
     }
     List<String> classes = new ArrayList<>();
     for (ModelLimits.ClassLimit each : limits.classes()) {

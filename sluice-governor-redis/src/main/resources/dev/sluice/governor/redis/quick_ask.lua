@@ -13,10 +13,10 @@ if ARGV[3] ~= 'find' and ARGV[10] == '' then
       accepted, consumed, refills, left, refilled, wake, turns, grace, emptied, second, minute =
       struct.unpack('>dddddddddddddddddddddddd', stored[2])
     local rank, ceiling = struct.unpack('>dd', stored[4])
-    local now, tokens = server + shift, tonumber(ARGV[6])
+    local now, tokens = server, tonumber(ARGV[6])
     local room = math.min(cap, math.max(1, math.floor(ceiling * factor)))
     local elapsed = now - at
-    if special == 0 and waiting == 0 and elapsed >= 0 and now < due and paused <= now
+    if special == 0 and waiting == 0 and shift == 0 and elapsed >= 0 and now < due and paused <= now
       and (conc == 0 or running < conc) and rank == tonumber(ARGV[5]) and tokens <= room then
       owed = elapsed < owed / mint and math.max(0, owed - elapsed * mint) or 0
       second = elapsed < second / secondMint and math.max(0, second - elapsed * secondMint) or 0
@@ -25,8 +25,9 @@ if ARGV[3] ~= 'find' and ARGV[10] == '' then
         and minuteUnit <= minuteCap * minuteUnit - minute then
         local there = cap * unit - owed
         there = (there - math.fmod(there, unit)) / unit
+        local found, level = 0, 0
         if there > left then
-          refills, refilled = refills + 1, now
+          refills, refilled, found, level = refills + 1, now, there - left, there
         end
         local history = stored[3] or ''
         local size = #history
@@ -46,7 +47,8 @@ if ARGV[3] ~= 'find' and ARGV[10] == '' then
               #ARGV[8]) .. ARGV[8] .. ARGV[4])
           redis.call('ZADD', KEYS[2], ends, 'r' .. ARGV[2])
           return {
-            now, -1, 0, {}, { 'g', ARGV[2], tonumber(ARGV[7]), ARGV[8], there - tokens, tokens, ARGV[4] }, 1
+            now, -1, 0, {}, { 'g', ARGV[2], tonumber(ARGV[7]), ARGV[8], there - tokens, tokens, ARGV[4] },
+            1, found, level
           }
         end
       end

@@ -12,16 +12,17 @@ if ARGV[2] == 'settle' then
       struct.unpack('>dddddddddddddddddddddddd', stored[2])
     local tokens, asked, rank, granted, event, mine, guaranteed, theirs, ticket, length =
       struct.unpack('>dddddddddI2', stored[4])
-    local now, unused = server + shift, tokens - ARGV[4]
+    local now, unused = server, tokens - ARGV[4]
     local elapsed = now - at
-    if special == 0 and waiting == 0 and elapsed >= 0 and now < due and unused >= 0 and ticket == 0 then
+    if special == 0 and waiting == 0 and shift == 0 and elapsed >= 0 and now < due and unused >= 0 and ticket == 0 then
       owed = elapsed < owed / mint and math.max(0, owed - elapsed * mint) or 0
       second = elapsed < second / secondMint and math.max(0, second - elapsed * secondMint) or 0
       minute = elapsed < minute / minuteMint and math.max(0, minute - elapsed * minuteMint) or 0
       local there = cap * unit - owed
       there = (there - math.fmod(there, unit)) / unit
+      local found, level = 0, 0
       if there > left then
-        refills, refilled = refills + 1, now
+        refills, refilled, found, level = refills + 1, now, there - left, there
       end
       local history = stored[3] or ''
       local low, high = 0, #history / 16
@@ -64,7 +65,8 @@ if ARGV[2] == 'settle' then
       redis.call('ZREM', KEYS[2], id)
       return {
         now, -1, 0, {},
-        { tokens, asked, string.sub(stored[4], 75 + length), back, granted, string.sub(stored[4], 75, 74 + length) }
+        { tokens, asked, string.sub(stored[4], 75 + length), back, granted, string.sub(stored[4], 75, 74 + length) },
+        0, found, level
       }
     end
   end
