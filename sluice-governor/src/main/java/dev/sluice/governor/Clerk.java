@@ -292,7 +292,7 @@ final class Clerk {
   private void giveBack(TicketState ticket) {
     tickets.forget(ticket);
     if (ticket.decided instanceof Outcome.Granted granted) {
-      settle(granted.reservation(), 0);
+      end(granted.reservation(), 0);
     }
   }
 
@@ -362,6 +362,14 @@ final class Clerk {
 
   /** Empty if there is no such reservation any more. */
   Optional<Settlement> settle(String id, long actual) {
+    Optional<Settlement> settled = end(id, actual);
+    if (settled.isPresent()) {
+      drain();
+    }
+    return settled;
+  }
+
+  private Optional<Settlement> end(String id, long actual) {
     Grant grant = grants.remove(id);
     if (grant == null) {
       return Optional.empty();
@@ -382,7 +390,6 @@ final class Clerk {
             Math.max(0, back),
             Math.max(0, actual - reserved));
     tally.settled(settled, grant.reservation.grantedAt, now);
-    drain();
     return Optional.of(settled);
   }
 

@@ -23,6 +23,7 @@ final class ModelLine {
   private long wakeAt = Long.MAX_VALUE;
   private long pausedUntil;
   private boolean paused;
+  private long advancedTo;
 
   /** A class, with what is kept for those above it. */
   private static final class Rank {
@@ -45,10 +46,11 @@ final class ModelLine {
 
   /** Full at {@code now}. */
   ModelLine(ModelLimits limits, long now) {
-    this(limits, new Levels(limits, now));
+    this(limits, new Levels(limits, now), now);
   }
 
-  private ModelLine(ModelLimits limits, Levels levels) {
+  private ModelLine(ModelLimits limits, Levels levels, long now) {
+    this.advancedTo = now;
     this.limits = limits;
     this.levels = levels;
     this.tokens = levels.tokens();
@@ -63,7 +65,7 @@ final class ModelLine {
    */
   ModelLine successor(ModelLimits other, long now) {
     levels.retune(other, now);
-    ModelLine next = new ModelLine(other, levels);
+    ModelLine next = new ModelLine(other, levels, now);
     next.running = running;
     next.pausedUntil = pausedUntil;
     next.paused = paused;
@@ -145,6 +147,7 @@ final class ModelLine {
   }
 
   void advance(long now) {
+    advancedTo = now;
     levels.advance(now);
     paused = paused && pausedUntil > now;
   }
@@ -187,15 +190,14 @@ final class ModelLine {
 
   /** The head whose tenant can afford it. */
   private @Nullable Waiting firstOf(Rank rank, long now) {
-    for (Waiting head = rank.line.first(now); head != null; head = rank.line.first(now)) {
-      long nanos = nanosForTenant(head.demand, now);
-      if (nanos == 0) {
-        return head;
-      }
-      rank.line.stepAside(head, now + nanos);
+    Waiting head = rank.line.first(now);
+    while (head != null && nanosForTenant(head.demand, now) > 0) {
+      rank.line.stepAside(head, now + nanosForTenant(head.demand, now));
+      head = rank.line.first(now);
     }
+    // Who comes back may go before a head that waits for more.
     wakeAt = Math.min(wakeAt, rank.line.nextBack());
-    return null;
+    return head;
   }
 
   private long nanosForTenant(Demand demand, long now) {
@@ -338,6 +340,8 @@ final class ModelLine {
   /** Settles it by what was used. */
   long settle(Reservation reservation, long actual) {
     close(reservation);
+    // What the tenant owes now, not when somebody looked last.
+    levels.tenant(reservation.demand.tenant(), advancedTo);
     long back = reservation.settle(actual);
     if (waiting > 0 && limits.tenant(reservation.demand.tenant()) != null) {
       ranks.forEach(rank -> rank.line.recall(reservation.demand.tenant()));

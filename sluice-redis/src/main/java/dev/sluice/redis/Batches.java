@@ -9,7 +9,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -30,16 +29,19 @@ final class Batches {
   private static final long GRANTED = 1;
 
   private final RedisLink link;
-  private final Supplier<String> version;
   private final Map<String, Line> lines = new ConcurrentHashMap<>();
 
-  Batches(RedisLink link, Supplier<String> version) {
+  Batches(RedisLink link) {
     this.link = link;
-    this.version = version;
   }
 
   /** One who waits for the next call. */
-  private record Waiter(Demand demand, Call call) {}
+  private record Waiter(Demand demand, Call call) {
+    boolean fitsTo(Waiter first) {
+      return demand.version() == first.demand.version()
+          && demand.quota().isSame(first.demand.quota());
+    }
+  }
 
   /** Answers as {@link Script#DECIDE} does. */
   CompletableFuture<List<Object>> call(Demand demand) {
@@ -92,25 +94,31 @@ final class Batches {
     @SuppressWarnings("FutureReturnValueIgnored") // whoever joined is told by the next call
     private CompletableFuture<List<Object>> alone(Demand demand) {
       String[] arguments = {
-        "take", version.get(), Long.toString(demand.tokens()), demand.quota().params()
+        "take",
+        Long.toString(demand.version()),
+        Long.toString(demand.tokens()),
+        demand.quota().params()
       };
       CompletableFuture<List<Object>> answer = link.call(Script.DECIDE, keys, arguments);
       answer.whenComplete((reply, failure) -> next());
       return answer;
     }
 
-    @SuppressWarnings("FutureReturnValueIgnored") // it is told to all of them
     private void next() {
-      List<Waiter> together = take();
-      if (!together.isEmpty()) {
-        link.call(Script.MANY, keys, arguments(together))
-            .whenComplete(
-                (reply, failure) -> {
-                  next();
-                  for (int i = 0; i < together.size(); i++) {
-                    tell(together.get(i).call(), i, reply, failure);
-                  }
-                });
+      // Not by calling itself: while Redis is away every call ends at once.
+      for (List<Waiter> together = take(); !together.isEmpty(); together = take()) {
+        List<Waiter> all = together;
+        CompletableFuture<List<Object>> answer = link.call(Script.MANY, keys, arguments(together));
+        if (!answer.isDone()) {
+          var unused =
+              answer.whenComplete(
+                  (reply, failure) -> {
+                    next();
+                    tellAll(all, reply, failure);
+                  });
+          return;
+        }
+        var unused = answer.whenComplete((reply, failure) -> tellAll(all, reply, failure));
       }
     }
 
@@ -119,13 +127,13 @@ final class Batches {
       List<Waiter> together = new ArrayList<>();
       while (!waiters.isEmpty() && together.size() < MOST) {
         Waiter waiter = waiters.peek();
-        boolean fits =
-            together.isEmpty() || together.get(0).demand().quota().isSame(waiter.demand().quota());
-        if (!fits) {
+        if (!together.isEmpty() && !waiter.fitsTo(together.get(0))) {
           return together;
         }
         waiters.poll();
-        if (!waiter.call().isDone()) {
+        if (waiter.call().isDone()) {
+          link.over();
+        } else {
           together.add(waiter);
         }
       }
@@ -138,12 +146,19 @@ final class Batches {
 
     private String[] arguments(List<Waiter> together) {
       String[] arguments = new String[FIRST_AT + together.size()];
-      arguments[0] = version.get();
+      arguments[0] = Long.toString(together.get(0).demand().version());
       arguments[1] = together.get(0).demand().quota().params();
       for (int i = 0; i < together.size(); i++) {
         arguments[FIRST_AT + i] = Long.toString(together.get(i).demand().tokens());
       }
       return arguments;
+    }
+  }
+
+  private void tellAll(List<Waiter> together, List<Object> reply, @Nullable Throwable failure) {
+    for (int i = 0; i < together.size(); i++) {
+      link.over();
+      tell(together.get(i).call(), i, reply, failure);
     }
   }
 

@@ -183,7 +183,7 @@ final class Decider {
     String[] keys = new String[demands.size()];
     String[] arguments = new String[2 + PER_KEY * demands.size()];
     arguments[0] = question.take() ? "take" : "look";
-    arguments[1] = version();
+    arguments[1] = Long.toString(demands.get(0).version());
     int at = 2;
     for (int i = 0; i < keys.length; i++) {
       Demand demand = demands.get(i);

@@ -6,6 +6,7 @@ package dev.sluice.redis;
  * @param key as the caller names it
  * @param place where its bucket is in Redis
  * @param quota its limit
+ * @param version of the rules by which that is its limit
  * @param tokens how many
  */
-record Demand(String key, String place, Quota quota, long tokens) {}
+record Demand(String key, String place, Quota quota, long version, long tokens) {}

@@ -61,7 +61,7 @@ final class Fleet implements AutoCloseable, Pulse.Member {
     RedisLink link = pulse.link();
     this.book =
         new RuleBook(link, space.rules(), Rules.of(config.remembered()), this::rulesChanged);
-    this.batches = new Batches(link, () -> Long.toString(book.rules().version()));
+    this.batches = new Batches(link);
     this.charges = new Charges(link, book, counts, node);
     this.shares = new Shares(pulse.nodes(), book.rules(), pulse::serverNanos);
   }

@@ -21,10 +21,10 @@ public final class LimitsUnavailableException extends RuntimeException {
     this.asked = true;
   }
 
-  /** While Redis is known to be away: without a stack trace, for many calls fail with it. */
-  LimitsUnavailableException() {
-    super("Redis does not answer; it is tried again", null, false, false);
-    this.asked = false;
+  /** Without a stack trace: many calls fail at once, on a thread that says nothing about them. */
+  private LimitsUnavailableException(String message, @Nullable Throwable cause, boolean asked) {
+    super(message, cause, false, false);
+    this.asked = asked;
   }
 
   /** What calls to Redis fail with. */
@@ -32,12 +32,13 @@ public final class LimitsUnavailableException extends RuntimeException {
     return new LinkTerms.Failures() {
       @Override
       public RuntimeException notAsked() {
-        return new LimitsUnavailableException();
+        return new LimitsUnavailableException(
+            "Redis does not answer; it is tried again", null, false);
       }
 
       @Override
       public RuntimeException unanswered(String message, @Nullable Throwable cause) {
-        return new LimitsUnavailableException(message, cause);
+        return new LimitsUnavailableException(message, cause, true);
       }
     };
   }

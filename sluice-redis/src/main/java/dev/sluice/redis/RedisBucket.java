@@ -90,7 +90,9 @@ final class RedisBucket implements SharedBucket {
 
   private CompletableFuture<Decision> ask(long tokens, boolean take) {
     Known under = known();
-    Ask question = new Ask(new Demand(name, place, under.quota(), tokens), take, policy);
+    Ask question =
+        new Ask(
+            new Demand(name, place, under.quota(), under.rules().version(), tokens), take, policy);
     return leases == null || !take || tokens == 0
         ? decider.answer(question)
         : leases.answer(question, under, under.rules().version());

@@ -142,7 +142,8 @@ final class RedisThrottle implements SharedThrottle {
       String key = cost.getKey();
       Quota quota = rules.ofKey(key);
       if (quota != null) {
-        demands.add(new Demand(key, fleet.space().key(key), quota, cost.getValue()));
+        demands.add(
+            new Demand(key, fleet.space().key(key), quota, rules.version(), cost.getValue()));
       }
     }
     return demands;

@@ -20,6 +20,9 @@ local LONGEST_LEASE_MICROS = 61000000
 -- For how long a limit that time does not refill is remembered after it was changed.
 local FOREVER_MICROS = 86400000000
 
+-- For how long any other is at least: requests that were made under the limit before still come.
+local CHANGED_MICROS = 10000000
+
 -- Whole steps from 1970 to `at`: where tokens come back in periods, these lie on that grid.
 local function steps(at, step)
   if step == 1 then
@@ -81,7 +84,7 @@ end
 -- Goes over to the limit of the caller: the tokens stay, and are never more than before. As long as
 -- the limit before would not have been full the key stays too: others may still come with it.
 local function change(bucket, params)
-  local before = math.max(fullAt(bucket), bucket.last)
+  local before = math.max(fullAt(bucket), bucket.last, now + CHANGED_MICROS)
   local function scaled(level, from, to)
     local rest = math.fmod(level, from)
     local part = rest * to
@@ -100,7 +103,7 @@ local function change(bucket, params)
     level = -scaled(-level, unit, bucket.unit) - 1
   end
   bucket.debt = math.max(bucket.capacity - level, bucket.leased * bucket.unit)
-  if before > fullAt(bucket) then
+  if before > fullAt(bucket) or bucket.mint == 0 then
     keep(bucket, before)
   end
 end

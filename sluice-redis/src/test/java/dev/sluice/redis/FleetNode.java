@@ -94,7 +94,7 @@ final class FleetNode implements AutoCloseable {
   Answer take(long tokens) {
     long before = micros();
     Answer answer =
-        decider.answer(new Ask(new Demand(BUCKET, place, quota, tokens), policy)).join();
+        decider.answer(new Ask(new Demand(BUCKET, place, quota, 0, tokens), policy)).join();
     long after = micros();
     boolean told = answer.judge() == Judge.REDIS && Math.abs(answer.latest() - after) < CLOCK_OFF;
     return told ? answer : new Answer(answer.granted(), answer.judge(), before, after);

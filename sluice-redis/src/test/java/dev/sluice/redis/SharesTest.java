@@ -24,7 +24,7 @@ class SharesTest {
   }
 
   private static long granted(Shares shares, Limit limit) {
-    Demand one = new Demand("key", "place", Quota.of(limit), 1);
+    Demand one = new Demand("key", "place", Quota.of(limit), 0, 1);
     long granted = 0;
     while (shares.decide(one, true).orElseThrow().isGranted()) {
       granted++;
@@ -57,7 +57,7 @@ class SharesTest {
   void rateThatCannotBeDivided_grantsNothing() {
     Limit.Rate slow = new Limit.Rate(3.2e-10, 1);
     Shares shares = new Shares(3, rules(slow), serverNanos::get);
-    Demand one = new Demand("key", "place", Quota.of(slow), 1);
+    Demand one = new Demand("key", "place", Quota.of(slow), 0, 1);
     assertThat(shares.decide(List.of(one), true).orElseThrow().isGranted()).isFalse();
   }
 
@@ -66,12 +66,12 @@ class SharesTest {
     Shares shares = among(2);
     assertThat(granted(shares, new Limit.Manual(10))).isZero();
     Limit fast = new Limit.Balanced(100, 1_000_000_000, Duration.ofSeconds(1));
-    Demand fifty = new Demand("key", "place", Quota.of(fast), 50);
+    Demand fifty = new Demand("key", "place", Quota.of(fast), 0, 50);
     long deadline = System.nanoTime() + 10 * SECOND;
     while (!shares.decide(fifty, true).orElseThrow().isGranted()) {
       assertThat(System.nanoTime()).isLessThan(deadline);
     }
-    Demand more = new Demand("key", "place", Quota.of(fast), 51);
+    Demand more = new Demand("key", "place", Quota.of(fast), 0, 51);
     assertThat(shares.decide(more, true).orElseThrow().isGranted()).isFalse();
   }
 }

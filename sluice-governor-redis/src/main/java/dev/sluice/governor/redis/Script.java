@@ -1,26 +1,33 @@
 package dev.sluice.governor.redis;
 
 import dev.sluice.redis.link.LuaScript;
+import java.util.ArrayList;
+import java.util.List;
 
 /** What runs inside Redis, each in one step. */
 enum Script implements LuaScript {
   /** Grants, puts in line or refuses. */
-  ASK("ask"),
+  ASK("quick_ask", "ask"),
   /** Looks at tickets, waits for them, cancels them. */
-  TICKET("ticket"),
+  TICKET("", "ticket"),
   /** Settles a reservation, or lets it live on. */
-  SETTLE("settle"),
+  SETTLE("quick_settle", "settle"),
   /** Says how a model stands, or what would become of a request. */
-  LOOK("look"),
+  LOOK("", "look"),
   /** Changes the rules of a model. */
-  RULES("rules");
+  RULES("", "rules");
 
   private final String body;
   private final String digest;
 
-  Script(String last) {
-    LuaScript text =
-        LuaScript.of(Script.class, "clock", "books", "meters", "line", "tickets", last);
+  /** {@code quick} is tried before the rest is even set up; empty for none. */
+  Script(String quick, String last) {
+    List<String> parts = new ArrayList<>(List.of("clock"));
+    if (!quick.isEmpty()) {
+      parts.add(quick);
+    }
+    parts.addAll(List.of("books", "meters", "line", "tickets", last));
+    LuaScript text = LuaScript.of(Script.class, parts.toArray(String[]::new));
     body = text.body();
     digest = text.digest();
   }

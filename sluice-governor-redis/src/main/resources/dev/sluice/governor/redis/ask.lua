@@ -39,13 +39,13 @@ local function ask()
       countRefill()
     end
     if not wouldHold(ticket) then
-      if S.waiting > 0 then
+      if R[rank].size > 0 then
         -- Its tenant's next turn is later by this.
         local turn, tag = turnOf(rank, tenant), startOf(rank, tenant)
         R[rank].time = math.max(R[rank].time, tag)
         turn.finish = tag + ticket.tokens / ticket.weight
       end
-      take(ticket)
+      take(ticket, key ~= '')
       ticket.state, ticket.claimed, ticket.left = 'g', 1, S.left
       if key ~= '' then
         ticket.changed = true
@@ -79,11 +79,7 @@ local function ask()
   return seen(ticket)
 end
 
-local fields = { 'm' .. ARGV[4], 'b' .. ARGV[4] }
-if ARGV[10] ~= '' then
-  fields[3] = 'i' .. ARGV[4] .. '\0' .. ARGV[10]
-end
-if not open(server, fields) then
+if not open(server, fields, stored) then
   return { 0 }
 end
 local before = S.total

@@ -1,8 +1,8 @@
 -- The books of one model, and how they are read and written.
 --
 -- KEYS, all in one slot:
---   books   a hash: 'c' the configuration, 's' the state, 'h' the history of the model's debt,
---           'g<rank>' of a guarantee's, 'm<tenant>' the meter of a tenant, 'b<tenant>' its budget,
+--   books   a hash: 'c' the configuration, 'q' and 'n<class>' what the quick ways need of it, 's' the
+--           state, 'h' the history of the model's debt, 'g<rank>' of a guarantee's, 'm<tenant>' the meter of a tenant, 'b<tenant>' its budget,
 --           'r<id>' a reservation, 't<id>' a ticket, 'i<tenant>\0<key>' the id that an idempotency
 --           key stands for
 --   due     what ends when: 'r<id>' a reservation, 'd<id>' a deadline, 's<id>' the patience with a
@@ -45,8 +45,8 @@ local function drop(field)
   dropped[#dropped + 1] = field
 end
 
-local function prefetch(fields)
-  local values = redis.call('HMGET', BOOKS, unpack(fields))
+local function prefetch(fields, values)
+  values = values or redis.call('HMGET', BOOKS, unpack(fields))
   for i, field in ipairs(fields) do
     cache[field] = values[i]
   end
@@ -117,6 +117,21 @@ end
 local function dropDue(member)
   dueAt[member] = nil
   dueGone[#dueGone + 1] = member
+end
+
+-- A reservation: what was charged and where, the class and the tenant.
+local function packReservation(each)
+  return struct.pack('>ddddddddd', each.tokens, each.asked, each.rank, each.at, each.event, each.mine,
+    each.guaranteed, each.theirs, each.ticket) .. struct.pack('>I2', #each.class) .. each.class .. each.tenant
+end
+
+local function unpackReservation(stored)
+  local each = {}
+  local length
+  each.tokens, each.asked, each.rank, each.at, each.event, each.mine, each.guaranteed, each.theirs,
+    each.ticket, length = struct.unpack('>dddddddddI2', stored)
+  each.class, each.tenant = string.sub(stored, 75, 74 + length), string.sub(stored, 75 + length)
+  return each
 end
 
 -- In portions: a call takes only so many words.

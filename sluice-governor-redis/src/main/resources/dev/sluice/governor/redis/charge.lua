@@ -34,10 +34,10 @@ end
 while ARGV[at] do
   local id = ARGV[at]
   S.running = S.running + 1
-  put('r' .. id, cmsgpack.pack({
+  put('r' .. id, packReservation({
     tokens = tonumber(ARGV[at + 1]), asked = tonumber(ARGV[at + 2]), rank = tonumber(ARGV[at + 3]),
     class = ARGV[at + 4], tenant = ARGV[at + 5], at = now, event = S.events, mine = -1, guaranteed = 0,
-    theirs = 0
+    theirs = 0, ticket = 0
   }))
   setDue('r' .. id, now + C.life)
   at = at + 6

@@ -270,7 +270,8 @@ end
 
 -- ---- granting
 
-local function take(ticket)
+-- `kept`: whether there is a ticket of it.
+local function take(ticket, kept)
   S.running = S.running + 1
   for _, each in ipairs(requests) do
     each.owed = each.owed + each.unit
@@ -284,10 +285,10 @@ local function take(ticket)
   local event = charge(M, ticket.tokens)
   local meter = meterOf(ticket.tenant)
   local tenantEvent = meter and charge(meter, ticket.tokens) or -1
-  put('r' .. ticket.id, cmsgpack.pack({
+  put('r' .. ticket.id, packReservation({
     tokens = ticket.tokens, asked = ticket.asked, rank = ticket.rank, class = ticket.class,
     tenant = ticket.tenant, at = now, event = event, mine = tenantEvent, guaranteed = guaranteed,
-    theirs = guaranteeEvent
+    theirs = guaranteeEvent, ticket = kept and 1 or 0
   }))
   setDue('r' .. ticket.id, now + C.life)
   S.consumed = S.consumed + ticket.tokens
@@ -302,7 +303,7 @@ local function tryGrant(head, floor, granted)
     return by
   end
   serve(head)
-  take(head)
+  take(head, true)
   granted(head)
 end
 

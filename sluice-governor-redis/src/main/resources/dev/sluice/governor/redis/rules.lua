@@ -118,6 +118,27 @@ local function reconfigure(config)
   drain(granted)
 end
 
+-- What the quick ways need: they are left out where there are budgets of tenants or guarantees.
+local function writeQuick(old)
+  local special = (C.tenants or C.others) and 1 or 0
+  for _, class in ipairs(C.classes) do
+    special = class.g and 1 or special
+  end
+  local rates = { second = {}, minute = {} }
+  for _, rate in ipairs(C.requests) do
+    rates[rate.name] = rate
+  end
+  local second, minute = rates.second, rates.minute
+  put('q', struct.pack('>dddddddddd', C.mint, C.conc, C.life, special, second.cap or 0,
+    second.unit or 0, second.mint or 1, minute.cap or 0, minute.unit or 0, minute.mint or 1))
+  for _, class in ipairs(old or {}) do
+    drop('n' .. class.name)
+  end
+  for rank, class in ipairs(C.classes) do
+    put('n' .. class.name, struct.pack('>dd', rank - 1, class.ceiling))
+  end
+end
+
 -- Budgets of tenants, those that are not named any more without one.
 local function writeBudgets(old)
   local named = {}
@@ -139,6 +160,7 @@ if ARGV[2] == 'configure' then
     return answer({ 0 })
   end
   writeBudgets(there and C.names)
+  local classes = there and C.classes
   if there then
     reconfigure(config)
   else
@@ -147,6 +169,7 @@ if ARGV[2] == 'configure' then
     createState(ARGV[4] == 'empty')
   end
   put('c', cmsgpack.pack(config))
+  writeQuick(classes)
   return answer({ 1 })
 end
 if not there then

@@ -11,9 +11,9 @@ if stored and ARGV[2] == 'extend' then
   setDue('r' .. id, now + C.life)
   result = { 1 }
 elseif stored then
-  local reservation = cmsgpack.unpack(stored)
+  local reservation = unpackReservation(stored)
   local back = settle(id, reservation, tonumber(ARGV[4]))
-  local ticket = ticketOf(id)
+  local ticket = reservation.ticket == 1 and ticketOf(id)
   if ticket then
     forget(ticket)
   end

@@ -109,7 +109,7 @@ local function giveBack(ticket)
   forget(ticket)
   local stored = ticket.state == 'g' and get('r' .. ticket.id)
   if stored then
-    settle(ticket.id, cmsgpack.unpack(stored), 0)
+    settle(ticket.id, unpackReservation(stored), 0)
   end
 end
 
@@ -157,7 +157,7 @@ end
 
 local function endPatience(id)
   local ticket = ticketOf(id)
-  if not ticket then
+  if not ticket or (ticket.state == 'g' and ticket.claimed == 1) then
     return
   end
   if now < S.grace then
@@ -180,6 +180,23 @@ local function endMeter(tenant)
   end
 end
 
+local function endDeadline(id)
+  local ticket = ticketOf(id)
+  if ticket then
+    giveUp(ticket, 'DEADLINE')
+  end
+end
+
+local function endAside(name)
+  local rank = tonumber(string.sub(name, 1, 2))
+  if R[rank] and R[rank].size > 0 then
+    comeBack(rank, string.sub(name, 4))
+  end
+end
+
+local finishers =
+  { r = endReservation, d = endDeadline, s = endPatience, a = endAside, m = endMeter }
+
 -- Until something was ended, `due` may be earlier than what is due, and never later.
 local looked = false
 
@@ -187,26 +204,13 @@ local function endWhatIsOver()
   looked = true
   local over = redis.call('ZRANGEBYSCORE', DUE, '-inf', now, 'LIMIT', 0, ENDED_AT_ONCE)
   S.due = NEVER
-  for _, member in ipairs(over) do
-    dueAt[member] = nil
-    dueGone[#dueGone + 1] = member
-    local kind, name = string.sub(member, 1, 1), string.sub(member, 2)
-    if kind == 'r' then
-      endReservation(name)
-    elseif kind == 'd' then
-      local ticket = ticketOf(name)
-      if ticket then
-        giveUp(ticket, 'DEADLINE')
+  for kind in string.gmatch('rdsam', '.') do
+    for _, member in ipairs(over) do
+      -- What was seen to meanwhile is due later.
+      if string.sub(member, 1, 1) == kind and not dueAt[member] then
+        dueGone[#dueGone + 1] = member
+        finishers[kind](string.sub(member, 2))
       end
-    elseif kind == 's' then
-      endPatience(name)
-    elseif kind == 'a' then
-      local rank = tonumber(string.sub(name, 1, 2))
-      if R[rank] and R[rank].size > 0 then
-        comeBack(rank, string.sub(name, 4))
-      end
-    else
-      endMeter(name)
     end
   end
   return #over > 0
@@ -215,11 +219,13 @@ end
 -- ---- the beginning and the end of every call
 
 -- False if there are no books: they have to be made first.
-local function open(server, fields)
-  fields[#fields + 1] = 'c'
-  fields[#fields + 1] = 's'
-  fields[#fields + 1] = 'h'
-  prefetch(fields)
+local function open(server, fields, values)
+  if not values then
+    fields[#fields + 1] = 'c'
+    fields[#fields + 1] = 's'
+    fields[#fields + 1] = 'h'
+  end
+  prefetch(fields, values)
   if not cache.s then
     return false
   end

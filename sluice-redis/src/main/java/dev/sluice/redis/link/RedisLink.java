@@ -171,14 +171,20 @@ public final class RedisLink implements AutoCloseable {
         : CompletableFuture.failedFuture(failures.notAsked());
   }
 
-  /** A call that somebody else answers; to be watched. */
+  /** A call that somebody else answers; to be watched, and counted when it is over. */
   public Call expect() {
+    sent.increment();
     return new Call(System.nanoTime() + timeoutNanos, losses);
   }
 
   /** Fails it if it is not answered in time. */
   public void watch(Call call) {
     deadlines.watch(call);
+  }
+
+  /** One that was expected was answered, or is not waited for any more. */
+  public void over() {
+    ended.increment();
   }
 
   /** {@link #call}, whatever the breaker says. */

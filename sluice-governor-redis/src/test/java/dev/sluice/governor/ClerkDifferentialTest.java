@@ -1,0 +1,486 @@
+package dev.sluice.governor;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.sluice.testkit.RedisServer;
+import java.io.InputStream;
+import java.io.UncheckedIOException;
+import java.math.BigInteger;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.Random;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
+
+/**
+ * The scripts say what the desk of one process says, in the same microsecond, whatever is asked:
+ * the same grants in the same order, positions, waits, refunds.
+ */
+@Tag("any-jdk")
+@Timeout(120)
+class ClerkDifferentialTest {
+  private static final String MODEL = "m";
+  private static final String[] KEYS = {"b", "d", "l", "h", "t", "f"};
+  private static final long MILLI = 1_000_000;
+  private static final int STEPS = 400;
+
+  private static RedisServer redis;
+
+  @BeforeAll
+  static void start() {
+    redis = RedisServer.start();
+  }
+
+  @AfterAll
+  static void stop() {
+    redis.close();
+  }
+
+  static List<Integer> seeds() {
+    return IntStream.range(0, Integer.getInteger("sluice.differential.seeds", 40)).boxed().toList();
+  }
+
+  private Random random;
+  private Clerk clerk;
+  private ModelBudget budget;
+  private DeskRules rules;
+  private long micros;
+  private int numbers;
+  private double factor = 1;
+
+  /** What the scripts call something, by the clerk's name for it; and the other way round. */
+  private final Map<String, String> names = new HashMap<>();
+
+  private final List<String> tickets = new ArrayList<>();
+  private final List<String> reservations = new ArrayList<>();
+  private final List<String> done = new ArrayList<>();
+
+  @ParameterizedTest
+  @MethodSource("seeds")
+  void scripts_sayWhatTheClerkSays(int seed) {
+    random = new Random(seed);
+    micros = 1_000_000_000_000L + seed;
+    budget = budget();
+    rules =
+        new DeskRules(
+            5 + random.nextInt(40),
+            Duration.ofSeconds(4),
+            Duration.ofSeconds(9),
+            // More than ever wait: where a batch ends, others get a word in at other moments.
+            1_000,
+            Duration.ofSeconds(60));
+    redis.command("FLUSHALL");
+    clerk = new Clerk(MODEL, budget, rules, listener(), micros * 1_000);
+    run("rules", configuration());
+    for (int step = 0; step < STEPS; step++) {
+      micros += random.nextInt(10) == 0 ? random.nextInt(1_500_000) : random.nextInt(60_000);
+      begin();
+      try {
+        one();
+        compareStatus();
+      } catch (AssertionError | RuntimeException failure) {
+        throw new AssertionError(
+            "seed %d, step %d, %s%n%s"
+                .formatted(
+                    seed,
+                    step,
+                    budget,
+                    String.join("\n", done.subList(Math.max(0, done.size() - 24), done.size()))),
+            failure);
+      }
+    }
+  }
+
+  private BudgetListener listener() {
+    return new BudgetListener() {
+      @Override
+      public void granted(TokenRequest request, long tokens, long waitedNanos, long nanos) {
+        note("    the clerk grants %s after %d", request, waitedNanos / 1_000);
+      }
+
+      @Override
+      public void settled(Settlement settled, long grantedNanos, long nanos) {
+        note("    the clerk settles %s", settled);
+      }
+    };
+  }
+
+  private void begin() {
+    clerk.begin(micros * 1_000);
+    drainIfDue();
+    clerk.takeNews();
+  }
+
+  /** A script does that by itself. */
+  private void drainIfDue() {
+    if (clerk.nextLook() <= micros * 1_000) {
+      clerk.drain();
+    }
+  }
+
+  // ---- what is asked
+
+  private ModelBudget budget() {
+    long tpm = List.of(60_000L, 240_000L, 100_003L).get(random.nextInt(3));
+    Allocation allocation = random.nextBoolean() ? Allocation.CEILING : Allocation.OFF;
+    ModelBudget made = ModelBudget.of(tpm, 5_000 + random.nextInt(20_000), allocation);
+    if (random.nextInt(3) == 0) {
+      made = made.withRequests(random.nextBoolean() ? 7 : 0, 200);
+    }
+    if (random.nextInt(3) == 0) {
+      made = made.withConcurrency(3 + random.nextInt(5));
+    }
+    if (random.nextInt(3) == 0) {
+      made = made.withClasses(made.classes(), Map.of("P2_batch", 0.1, "P1_user", 0.25));
+    }
+    if (random.nextInt(2) == 0) {
+      Map<String, ModelBudget.TenantBudget> tenants = new LinkedHashMap<>();
+      tenants.put("a", new ModelBudget.TenantBudget(20_000, 4_000, 2));
+      if (random.nextBoolean()) {
+        tenants.put("*", new ModelBudget.TenantBudget(30_000, 6_000, 1));
+      }
+      made = made.withTenants(tenants);
+    }
+    return made;
+  }
+
+  private void one() {
+    int which = random.nextInt(100);
+    if (which < 45) {
+      ask(random.nextInt(8) == 0 ? "now" : "queue");
+    } else if (which < 65) {
+      settle();
+    } else if (which < 75) {
+      poll();
+    } else if (which < 82) {
+      cancel();
+    } else if (which < 86) {
+      extend();
+    } else if (which < 94) {
+      explain();
+    } else if (which < 96) {
+      adjust();
+    } else {
+      note("tick");
+      run("ticket", List.of("tick"));
+    }
+  }
+
+  private TokenRequest request() {
+    List<String> classes = List.copyOf(budget.classes().keySet());
+    long tokens = 1 + random.nextInt(random.nextInt(10) == 0 ? 30_000 : 3_000);
+    TokenRequest made =
+        TokenRequest.of(MODEL, tokens, classes.get(random.nextInt(classes.size())))
+            .withTenant(List.of("a", "b", "").get(random.nextInt(3)));
+    if (random.nextInt(4) == 0) {
+      made = made.withDeadline(Duration.ofMillis(1 + random.nextInt(2_000)));
+    }
+    if (random.nextInt(6) == 0) {
+      made = made.withIdempotencyKey("k" + random.nextInt(20));
+    }
+    return made;
+  }
+
+  private int rank(TokenRequest request) {
+    return List.copyOf(budget.classes().keySet()).indexOf(request.priority());
+  }
+
+  private void ask(String what) {
+    TokenRequest request = request();
+    // In the order of time where two are missed at the same moment.
+    String id = "x%05d".formatted(numbers++);
+    Duration deadline = request.deadline();
+    String key = request.idempotencyKey();
+    note("ask %s %s as %s", what, request, id);
+    List<?> result =
+        run(
+            "ask",
+            List.of(
+                id,
+                what,
+                request.tenant(),
+                Integer.toString(rank(request)),
+                Long.toString(request.tokens()),
+                Long.toString(request.tokens()),
+                request.priority(),
+                deadline == null ? "0" : Long.toString(deadline.toNanos() / 1_000),
+                key == null ? "" : key));
+    Optional<Outcome> local;
+    try {
+      local = what.equals("now") ? clerk.tryNow(request) : Optional.of(clerk.request(request));
+    } catch (IllegalArgumentException other) {
+      assertThat(text(result, 0)).isEqualTo("x");
+      return;
+    }
+    compare(result, local);
+  }
+
+  private void poll() {
+    if (!tickets.isEmpty()) {
+      String ticket = tickets.get(random.nextInt(tickets.size()));
+      note("poll %s", name(ticket));
+      compare(run("ticket", List.of("poll", name(ticket))), clerk.poll(ticket));
+    }
+  }
+
+  private void cancel() {
+    if (!tickets.isEmpty()) {
+      String ticket = tickets.remove(random.nextInt(tickets.size()));
+      note("cancel %s", name(ticket));
+      List<?> result = run("ticket", List.of("cancel", name(ticket)));
+      assertThat(number(result, 0) == 1).isEqualTo(clerk.cancel(ticket));
+    }
+  }
+
+  private void settle() {
+    if (!reservations.isEmpty()) {
+      String reservation = reservations.remove(random.nextInt(reservations.size()));
+      long actual = random.nextInt(random.nextInt(5) == 0 ? 5_000 : 500);
+      note("settle %s by %d", name(reservation), actual);
+      List<?> result = run("settle", List.of("settle", name(reservation), Long.toString(actual)));
+      Optional<Settlement> local = clerk.settle(reservation, actual);
+      assertThat(result.isEmpty()).isEqualTo(local.isEmpty());
+      local.ifPresent(
+          each -> {
+            assertThat(number(result, 0)).isEqualTo(each.reservedTokens());
+            assertThat(number(result, 1)).isEqualTo(each.requestedTokens());
+            assertThat(text(result, 2)).isEqualTo(each.tenant());
+            assertThat(number(result, 3)).isEqualTo(each.refundedTokens() - each.overusedTokens());
+          });
+    }
+  }
+
+  private void extend() {
+    if (!reservations.isEmpty()) {
+      String reservation = reservations.get(random.nextInt(reservations.size()));
+      note("extend %s", name(reservation));
+      List<?> result = run("settle", List.of("extend", name(reservation)));
+      assertThat(!result.isEmpty()).isEqualTo(clerk.extend(reservation));
+    }
+  }
+
+  private void explain() {
+    TokenRequest request = request();
+    note("explain %s", request);
+    List<?> result =
+        run(
+            "look",
+            List.of(
+                "explain",
+                request.tenant(),
+                Integer.toString(rank(request)),
+                Long.toString(request.tokens()),
+                request.priority()));
+    Explanation local = clerk.explain(request);
+    String verdict = Map.of("g", "GRANTED", "q", "QUEUED", "r", "REFUSED").get(text(result, 0));
+    assertThat(verdict).isEqualTo(local.verdict().name());
+    assertThat(text(result, 1)).isEqualTo(local.binding().name());
+    assertThat(millis(number(result, 3))).isEqualTo(local.waitMs());
+    assertThat(number(result, 4)).isEqualTo(local.queuePosition());
+    assertThat(millis(number(result, 5))).isEqualTo(local.etaMs());
+    List<Explanation.Part> parts = new ArrayList<>();
+    for (Object part : result.subList(6, result.size())) {
+      List<?> each = (List<?>) part;
+      long wait = number(each, 4);
+      parts.add(
+          new Explanation.Part(
+              Dimension.valueOf(text(each, 0)),
+              number(each, 1),
+              number(each, 2),
+              number(each, 3),
+              wait < 0 ? -1 : millis(wait)));
+    }
+    assertThat(parts).isEqualTo(local.dimensions());
+  }
+
+  private void adjust() {
+    // Back from another, what is owed is rounded up to units, which are smaller in one process.
+    factor *= random.nextInt(4) == 0 ? 0.5 : 1;
+    Long most = random.nextBoolean() ? null : (long) random.nextInt(10_000);
+    Duration pause =
+        random.nextInt(3) == 0 ? Duration.ofMillis(random.nextInt(900)) : Duration.ZERO;
+    note("adjust %s %s %s", factor, most, pause);
+    run(
+        "rules",
+        List.of(
+            "adjust",
+            Double.toString(factor),
+            most == null ? "" : Long.toString(most),
+            Long.toString(pause.toNanos() / 1_000)));
+    clerk.adjust(new Adjustment(factor, most, pause));
+  }
+
+  // ---- what is said
+
+  private void compare(List<?> result, Optional<Outcome> local) {
+    note("  = %s, the clerk %s", result, local);
+    if (local.isEmpty()) {
+      assertThat(text(result, 0)).isEqualTo("n");
+      return;
+    }
+    Outcome expected = local.get();
+    assertThat(number(result, 4)).isEqualTo(expected.remaining());
+    assertThat(text(result, 3)).isEqualTo(expected.priority());
+    if (expected instanceof Outcome.Granted granted) {
+      assertThat(text(result, 0)).isEqualTo("g");
+      assertThat(number(result, 5)).isEqualTo(granted.tokens());
+      assertThat(number(result, 2)).isEqualTo(granted.requestedTokens());
+      remember(granted.reservation(), text(result, 1), reservations);
+    } else if (expected instanceof Outcome.Queued queued) {
+      assertThat(text(result, 0)).isEqualTo("q");
+      assertThat(text(result, 8)).isEqualTo(queued.binding().name());
+      assertThat(millis(number(result, 5))).isEqualTo(queued.waitMs());
+      assertThat(number(result, 6)).isEqualTo(queued.queuePosition());
+      assertThat(millis(number(result, 7))).isEqualTo(queued.etaMs());
+      remember(queued.ticket(), text(result, 1), tickets);
+    } else if (expected instanceof Outcome.Refused refused) {
+      assertThat(text(result, 0)).isEqualTo("r");
+      assertThat(text(result, 5)).isEqualTo(refused.reason().name());
+    }
+  }
+
+  private void remember(String local, String id, List<String> all) {
+    if (names.put(local, id) == null) {
+      all.add(local);
+    }
+  }
+
+  private String name(String local) {
+    return Objects.requireNonNull(names.get(local));
+  }
+
+  private void compareStatus() {
+    drainIfDue();
+    List<?> result = run("look", List.of("status"));
+    GovernorStatus.Model local = clerk.status();
+    assertThat(number(result, 0)).isEqualTo(local.available());
+    assertThat(number(result, 1)).isEqualTo(local.running());
+    assertThat(number(result, 2)).isEqualTo(local.metrics().totalRequests());
+    assertThat(number(result, 3)).isEqualTo(local.metrics().acceptedRequests());
+    assertThat(number(result, 4)).isEqualTo(local.metrics().tokensConsumed());
+    Map<String, Integer> lengths = new LinkedHashMap<>();
+    for (int i = 8; i < result.size(); i += 2) {
+      lengths.put(text(result, i), (int) number(result, i + 1));
+    }
+    assertThat(lengths).isEqualTo(local.queueLengths());
+  }
+
+  private void note(String what, Object... values) {
+    done.add(micros + " " + what.formatted(values));
+  }
+
+  private static long millis(long micros) {
+    return Math.floorDiv(micros * 1_000 + MILLI - 1, MILLI);
+  }
+
+  private static long number(List<?> values, int index) {
+    return (Long) Objects.requireNonNull(values.get(index));
+  }
+
+  private static String text(List<?> values, int index) {
+    return (String) Objects.requireNonNull(values.get(index));
+  }
+
+  // ---- scripts
+
+  /** At this test's time. */
+  private List<?> run(String name, List<String> arguments) {
+    List<String> words = new ArrayList<>(List.of("EVAL", script(name), "6"));
+    words.addAll(List.of(KEYS));
+    words.add("node");
+    words.addAll(arguments);
+    redis.command("SET", "time", Long.toString(micros));
+    List<?> reply = (List<?>) Objects.requireNonNull(redis.command(words.toArray(String[]::new)));
+    note("    news %s", reply.get(3));
+    return (List<?>) Objects.requireNonNull(reply.get(4));
+  }
+
+  private static String script(String name) {
+    String quick = name.equals("ask") || name.equals("settle") ? part("quick_" + name) : "";
+    return "local now = tonumber(redis.call('GET', 'time'))\n"
+        + part("clock")
+        + quick
+        + part("books")
+        + part("meters")
+        + part("line")
+        + part("tickets")
+        + part(name);
+  }
+
+  private static String part(String name) {
+    try (InputStream in =
+        Objects.requireNonNull(
+            ClerkDifferentialTest.class.getResourceAsStream("redis/" + name + ".lua"))) {
+      return new String(in.readAllBytes(), UTF_8);
+    } catch (java.io.IOException failure) {
+      throw new UncheckedIOException(failure);
+    }
+  }
+
+  private List<String> configuration() {
+    ModelLimits limits = budget.limits();
+    List<String> words = new ArrayList<>(List.of("configure"));
+    List<String> requests = new ArrayList<>();
+    for (ModelLimits.Rate rate : limits.requests()) {
+      requests.add(
+          rate(rate, ",\"name\":\"" + (rate.periodNanos() > 1e9 ? "minute" : "second") + '"'));
+    }
+    List<String> classes = new ArrayList<>();
+    for (ModelLimits.ClassLimit each : limits.classes()) {
+      classes.add(
+          "{\"name\":\"%s\",\"ceiling\":%d%s}"
+              .formatted(
+                  each.name(),
+                  each.ceiling(),
+                  each.guarantee() == null ? "" : ",\"g\":" + rate(each.guarantee(), "")));
+    }
+    String others =
+        limits.otherTenants() == null
+            ? ""
+            : ",\"others\":" + rate(limits.otherTenants(), ",\"weight\":" + budget.weight("?"));
+    String more =
+        """
+        ,"print":"p","requests":[%s],"conc":%d,"classes":[%s]%s,"tenants":%s,"names":["a"],\
+        "maxLine":%d,"patience":%d,"life":%d,"batch":%d"""
+            .formatted(
+                String.join(",", requests),
+                limits.concurrency(),
+                String.join(",", classes),
+                others,
+                !limits.tenants().isEmpty(),
+                rules.maxLine(),
+                rules.ticketPatience().toNanos() / 1_000,
+                rules.reservationLife().toNanos() / 1_000,
+                rules.drainBatch());
+    words.add(rate(limits.tokens(), more));
+    words.add("full");
+    limits
+        .tenants()
+        .forEach(
+            (name, rate) -> {
+              words.add(name);
+              words.add(rate(rate, ",\"weight\":" + budget.weight(name)));
+            });
+    return words;
+  }
+
+  private static String rate(ModelLimits.Rate rate, String more) {
+    BigInteger period = BigInteger.valueOf(rate.periodNanos() / 1_000);
+    BigInteger amount = BigInteger.valueOf(rate.amount());
+    BigInteger divisor = period.gcd(amount);
+    return "{\"cap\":%d,\"unit\":%d,\"mint\":%d%s}"
+        .formatted(rate.capacity(), period.divide(divisor), amount.divide(divisor), more);
+  }
+}
