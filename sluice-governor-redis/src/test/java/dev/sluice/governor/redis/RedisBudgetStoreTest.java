@@ -76,10 +76,14 @@ final class RedisBudgetStoreTest {
     return BudgetConfig.of(Map.of(MODEL, budget));
   }
 
-  private static BudgetConfig config(ModelBudget budget, Duration patience) {
+  static BudgetConfig config(ModelBudget budget, Duration patience) {
+    return config(Map.of(MODEL, budget), patience);
+  }
+
+  static BudgetConfig config(Map<String, ModelBudget> models, Duration patience) {
     DeskRules usual = DeskRules.DEFAULTS;
     return new BudgetConfig(
-        Map.of(MODEL, budget),
+        models,
         new DeskRules(
             usual.maxLine(),
             patience,
@@ -458,10 +462,19 @@ final class RedisBudgetStoreTest {
     assertThat(get(one.settle(granted.reservation(), 20))).isPresent();
   }
 
+  /** What is published before that is lost. */
+  private void awaitListeners(long nodes) {
+    String channel = ModelKeys.of(prefix, MODEL).channel();
+    await().until(() -> List.of(channel, nodes).equals(redis.command("PUBSUB", "NUMSUB", channel)));
+  }
+
   @Test
   void nodes_haveOneLine_andTellEachOther() {
-    RedisBudgetStore one = open(config(BUDGET.withConcurrency(1)));
-    RedisBudgetStore other = open(config(BUDGET.withConcurrency(1)));
+    // Nobody looks for minutes, and a slot comes with no time: only a message can tell.
+    BudgetConfig config = config(BUDGET.withConcurrency(1), Duration.ofMinutes(10));
+    RedisBudgetStore one = open(config);
+    RedisBudgetStore other = open(config);
+    awaitListeners(2);
     Outcome.Granted running = granted(one, 1);
     Outcome.Queued first = queued(one, 1);
     Outcome.Queued second = queued(other, 1);
@@ -470,7 +483,6 @@ final class RedisBudgetStoreTest {
     CompletableFuture<Optional<Outcome>> secondGrant = one.await(second.ticket());
     get(other.poll(first.ticket()));
     get(one.poll(second.ticket()));
-    // A slot comes with no time: only the message of the other can say so.
     get(one.settle(running.reservation(), 1));
     Outcome.Granted next = grantOf(firstGrant);
     assertThat(secondGrant).isNotDone();
@@ -482,6 +494,7 @@ final class RedisBudgetStoreTest {
   void refusalAtAnotherNode_isTold() {
     RedisBudgetStore one = open();
     RedisBudgetStore other = open();
+    awaitListeners(2);
     granted(one, 1_000);
     Outcome.Queued queued = queued(one, 1_000);
     CompletableFuture<Optional<Outcome>> waiter = other.await(queued.ticket());
