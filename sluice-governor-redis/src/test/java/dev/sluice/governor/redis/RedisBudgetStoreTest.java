@@ -11,7 +11,6 @@ import dev.sluice.governor.BudgetListener;
 import dev.sluice.governor.BudgetStore;
 import dev.sluice.governor.DeskRules;
 import dev.sluice.governor.Dimension;
-import dev.sluice.governor.Explanation;
 import dev.sluice.governor.Governor;
 import dev.sluice.governor.GovernorStatus;
 import dev.sluice.governor.HealthRules;
@@ -43,7 +42,6 @@ import org.junit.jupiter.api.Timeout;
 @Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 final class RedisBudgetStoreTest {
   private static final String MODEL = "sonnet";
-  private static final String P0 = "P0_clinical";
   private static final String P1 = "P1_user";
   private static final AtomicInteger NAMES = new AtomicInteger();
 
@@ -264,29 +262,6 @@ final class RedisBudgetStoreTest {
   }
 
   @Test
-  void explain_andStatus_haveTheFigures() {
-    RedisBudgetStore store = open(config(BUDGET.withConcurrency(1)));
-    assertThat(get(store.explain(request(1_001))).message())
-        .isEqualTo("tokens must be at most 1000 for class P1_user: 1001");
-    Outcome.Granted granted = granted(store, 10);
-    Outcome.Queued queued = queued(store, 10);
-    assertThat(queued.binding()).isEqualTo(Dimension.CONCURRENCY);
-    Explanation explained = get(store.explain(request(10)));
-    assertThat(explained.verdict()).isEqualTo(Explanation.Verdict.QUEUED);
-    assertThat(explained.queuePosition()).isEqualTo(2);
-    assertThat(explained.message()).isEqualTo("too many requests run at once");
-    GovernorStatus.Model status = status(store);
-    assertThat(status.capacity()).isEqualTo(1_000);
-    assertThat(status.running()).isEqualTo(1);
-    assertThat(status.queueLengths().keySet()).containsExactly(P0, P1, "P2_batch");
-    assertThat(status.queueLengths()).containsEntry(P1, 1);
-    assertThat(status.metrics().totalRequests()).isEqualTo(2);
-    assertThat(status.metrics().rejectedRequests()).isEqualTo(1);
-    get(store.settle(granted.reservation(), 10));
-    assertThat(get(store.poll(queued.ticket()))).containsInstanceOf(Outcome.Granted.class);
-  }
-
-  @Test
   void adjust_slowsAndPauses() {
     RedisBudgetStore store = open();
     get(store.adjust(MODEL, new Adjustment(0.5, 100L, Duration.ofMinutes(10))));
@@ -322,26 +297,6 @@ final class RedisBudgetStoreTest {
         .isInstanceOf(IllegalArgumentException.class)
         .hasMessageContaining("burst_tpm of sonnet must be at most")
         .hasMessageContaining("1000000000");
-  }
-
-  @Test
-  void badIds_areNobodys() {
-    RedisBudgetStore store = open();
-    String ticket = TicketOf.nobody();
-    for (String id : List.of("", "t", "t-", ticket, ticket + "0", "t0123456789-zz", "\0")) {
-      assertThat(get(store.poll(id))).isEmpty();
-      assertThat(get(store.await(id))).isEmpty();
-      assertThat(get(store.cancel(id))).isFalse();
-      assertThat(get(store.settle(id, 1))).isEmpty();
-      assertThat(get(store.extend(id))).isFalse();
-    }
-  }
-
-  /** Ids of no model. */
-  private static final class TicketOf {
-    static String nobody() {
-      return "t0123456789-" + "ab".repeat(16);
-    }
   }
 
   @Test
