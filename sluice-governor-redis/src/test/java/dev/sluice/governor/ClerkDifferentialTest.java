@@ -185,7 +185,7 @@ class ClerkDifferentialTest {
 
   private TokenRequest request() {
     List<String> classes = List.copyOf(budget.classes().keySet());
-    long tokens = 1 + random.nextInt(random.nextInt(10) == 0 ? 30_000 : 3_000);
+    long tokens = 1L + random.nextInt(random.nextInt(10) == 0 ? 30_000 : 3_000);
     TokenRequest made =
         TokenRequest.of(MODEL, tokens, classes.get(random.nextInt(classes.size())))
             .withTenant(List.of("a", "b", "").get(random.nextInt(3)));
@@ -402,6 +402,7 @@ class ClerkDifferentialTest {
     assertThat(lengths).isEqualTo(local.queueLengths());
   }
 
+  @SuppressWarnings("AnnotateFormatMethod") // the annotation is of a library that is not here
   private void note(String what, Object... values) {
     done.add(micros + " " + what.formatted(values));
   }
