@@ -23,12 +23,13 @@ local function waitFor(ticket)
   watch(ticket)
 end
 
--- The same as `seen`, for those who wait for it here: they may have gone.
+-- The same as `seen`, for those who wait for it here: they may have gone. If those of another node
+-- were told as well, nobody can say that all have.
 local function seenByWaiters(ticket)
-  local heard = ticket.claimed == 1 and ticket.unheard ~= 1
+  local onlyHere = ticket.claimed == 0 or ticket.unheard == NODE
   local result = seen(ticket)
-  if ticket.state == 'g' and not heard then
-    ticket.unheard = 1
+  if ticket.state == 'g' and onlyHere then
+    ticket.unheard = NODE
   end
   return result
 end
@@ -71,8 +72,8 @@ else
       watch(ticket)
     end
   elseif what == 'unheard' then
-    if ticket.state == 'g' and ticket.claimed == 1 and ticket.unheard == 1 then
-      ticket.claimed, ticket.unheard = 0, 0
+    if ticket.state == 'g' and ticket.claimed == 1 and ticket.unheard == NODE then
+      ticket.claimed, ticket.unheard = 0, ''
       ticket.changed = true
       watch(ticket)
     end
