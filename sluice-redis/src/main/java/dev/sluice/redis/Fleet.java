@@ -18,7 +18,7 @@ final class Fleet implements AutoCloseable, Pulse.Member {
   private static final Logger LOG = LoggerFactory.getLogger(SharedLimits.class);
   private static final String THREADS = "sluice-redis";
   private static final int VERSION_AT = 1;
-  private static final int BASE_AT = 3;
+  private static final int LIFE_AT = 3;
 
   /** By then the other nodes have found that Redis is back, or their try to connect has ended. */
   private static final long SETTLE_MILLIS = 1_500;
@@ -59,8 +59,7 @@ final class Fleet implements AutoCloseable, Pulse.Member {
             new Roll(node, List.of(space.nodes(), space.rules()), config.expectedNodes()),
             this);
     RedisLink link = pulse.link();
-    this.book =
-        new RuleBook(link, space.rules(), Rules.of(config.remembered()), this::rulesChanged);
+    this.book = new RuleBook(link, space, Rules.of(config.remembered()), this::rulesChanged);
     this.batches = new Batches(link);
     this.charges = new Charges(link, book, counts, node);
     this.shares = new Shares(pulse.nodes(), book.rules(), pulse::serverNanos);
@@ -163,7 +162,7 @@ final class Fleet implements AutoCloseable, Pulse.Member {
   /** The rules, as the pulse has told them. */
   @Override
   public CompletableFuture<Void> answered(List<Object> answer) {
-    return book.sync(Call.number(answer, VERSION_AT), Call.number(answer, BASE_AT));
+    return book.sync(Call.number(answer, VERSION_AT), Call.number(answer, LIFE_AT));
   }
 
   @Override
