@@ -31,6 +31,29 @@ final class ManyKeysOutageTest {
     return granted;
   }
 
+  @Test
+  void returned_whileManyKeysAreAskedFor_doesNotWaitForThemToEnd() {
+    int keys = 50_000;
+    try (RedisServer server = RedisServer.builder().data().start();
+        SharedLimits node = SharedLimits.builder().url(server.uri()).listener(events::add).open()) {
+      SharedThrottle throttle = node.throttle();
+      throttle.blocking().setTemplate("t:*", 100_000, 100_000);
+      server.kill();
+      Waiting.until("the loss", PATIENCE, () -> !node.status().available());
+      try (KeyLoad load = new KeyLoad(throttle, 2, keys)) {
+        Waiting.until("all keys", PATIENCE, () -> load.rounds() > 1);
+        server.restart();
+        Waiting.until("the return", PATIENCE, () -> node.status().available());
+        long exact = node.status().exact();
+        Waiting.until("decisions in Redis", PATIENCE, () -> node.status().exact() > exact + 1_000);
+        Waiting.until("the last of the charges", PATIENCE, () -> charged() > 0);
+      }
+      Waiting.until(
+          "confirmed charges", PATIENCE, () -> node.status().chargedTokens() == charged());
+      assertThat(node.status().outages()).isEqualTo(1);
+    }
+  }
+
   private long charged() {
     return events.stream()
         .mapToLong(event -> event instanceof LimitsEvent.Returned back ? back.charged() : 0)
