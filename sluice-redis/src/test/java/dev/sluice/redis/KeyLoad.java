@@ -9,10 +9,10 @@ final class KeyLoad implements AutoCloseable {
   private final List<Thread> threads = new ArrayList<>();
   private final AtomicLong next = new AtomicLong();
   private final SharedThrottle.Blocking throttle;
-  private final int keys;
+  private final List<String> keys;
   private volatile boolean stopped;
 
-  KeyLoad(SharedThrottle throttle, int threadCount, int keys) {
+  KeyLoad(SharedThrottle throttle, int threadCount, List<String> keys) {
     this.throttle = throttle.blocking();
     this.keys = keys;
     for (int i = 0; i < threadCount; i++) {
@@ -25,13 +25,13 @@ final class KeyLoad implements AutoCloseable {
 
   private void run() {
     while (!stopped) {
-      throttle.tryConsume("t:" + next.getAndIncrement() % keys);
+      throttle.tryConsume(keys.get((int) (next.getAndIncrement() % keys.size())));
     }
   }
 
   /** How often each key was asked for. */
   long rounds() {
-    return next.get() / keys;
+    return next.get() / keys.size();
   }
 
   @Override

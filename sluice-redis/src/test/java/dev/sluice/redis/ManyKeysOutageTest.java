@@ -6,6 +6,7 @@ import dev.sluice.testkit.RedisServer;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -33,7 +34,7 @@ final class ManyKeysOutageTest {
 
   @Test
   void returned_whileManyKeysAreAskedFor_doesNotWaitForThemToEnd() {
-    int keys = 50_000;
+    List<String> keys = IntStream.range(0, 50_000).mapToObj(i -> "t:" + i).toList();
     try (RedisServer server = RedisServer.builder().data().start();
         SharedLimits node = SharedLimits.builder().url(server.uri()).listener(events::add).open()) {
       SharedThrottle throttle = node.throttle();
