@@ -237,7 +237,7 @@ final class Fleet implements AutoCloseable, Pulse.Member {
       return;
     }
     if (onlyPart) {
-      finish(local, redisDecides);
+      finish(local, true, redisDecides);
       return;
     }
     @Nullable Shares next = outage && local.nodes() > 1 ? local.gate() : null;
@@ -261,20 +261,20 @@ final class Fleet implements AutoCloseable, Pulse.Member {
   /** No key is held any more; of a part of a cluster the pulse tells when it is calm. */
   private void released() {
     @Nullable Shares local = shares;
-    if (local != null && !inPart) {
-      finish(local, () -> {});
+    if (local != null) {
+      finish(local, false, () -> {});
     }
   }
 
   /** Ends the shares, unless they have to go on. */
-  private void finish(Shares local, Runnable redisDecides) {
+  private void finish(Shares local, boolean onlyPart, Runnable redisDecides) {
     local.exclusively(
         () ->
             pulse
                 .link()
                 .whileAvailable(
                     () -> {
-                      if (shares == local && held.isFree()) {
+                      if (shares == local && inPart == onlyPart && held.isFree()) {
                         end(local);
                         redisDecides.run();
                       }
