@@ -13,6 +13,7 @@ import java.util.concurrent.ConcurrentSkipListMap;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Consumer;
 import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Charges limits what this node granted in outages.
@@ -28,6 +29,7 @@ final class Charges {
   private final RuleBook book;
   private final Counts counts;
   private final String node;
+  private final boolean inParts;
   private final Consumer<Shares.Charge> lost;
   private final AtomicLong numbers = new AtomicLong();
 
@@ -38,14 +40,21 @@ final class Charges {
   /**
    * None at first.
    *
-   * @param lost is told of each that was not answered
+   * @param lost is told of each that was not answered by a part of a cluster; null if there are
+   *     none
    */
-  Charges(RedisLink link, RuleBook book, Counts counts, String node, Consumer<Shares.Charge> lost) {
+  Charges(
+      RedisLink link,
+      RuleBook book,
+      Counts counts,
+      String node,
+      @Nullable Consumer<Shares.Charge> lost) {
     this.link = link;
     this.book = book;
     this.counts = counts;
     this.node = node;
-    this.lost = lost;
+    this.inParts = lost != null;
+    this.lost = lost == null ? charge -> {} : lost;
   }
 
   /** Whether Redis has confirmed all. */
@@ -114,7 +123,13 @@ final class Charges {
       Long.toString(book.rules().version()),
       charge.quota().params()
     };
-    return link.probe(Script.CHARGE, new String[] {charge.key()}, arguments)
+    String[] keys = {charge.key()};
+    // While Redis decides, many that are late at once would be an outage; a part has only itself.
+    CompletableFuture<List<Object>> asked =
+        link.isAvailable() && !inParts
+            ? link.slow(Script.CHARGE, keys, arguments)
+            : link.probe(Script.CHARGE, keys, arguments);
+    return asked
         .thenAccept(
             answer -> {
               if (forget(number, charge)) {

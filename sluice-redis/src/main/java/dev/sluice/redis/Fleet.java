@@ -28,7 +28,7 @@ final class Fleet implements AutoCloseable, Pulse.Member {
   private static final int SETTLE_TRIES = 5;
 
   /** How many times some keys are charged before the return; what is left is charged after it. */
-  private static final int SETTLE_ROUNDS = 16;
+  private static final int SETTLE_ROUNDS = 64;
 
   private final LimitsConfig config;
   private final KeySpace space;
@@ -69,7 +69,7 @@ final class Fleet implements AutoCloseable, Pulse.Member {
     RedisLink link = pulse.link();
     this.book = new RuleBook(link, space, Rules.of(config.remembered()), this::rulesChanged);
     this.batches = new Batches(link);
-    this.charges = new Charges(link, book, counts, node, this::notCharged);
+    this.charges = new Charges(link, book, counts, node, cluster ? this::notCharged : null);
     this.held = new HeldKeys(pulse, charges, this::shares, this::released);
     this.shares = newShares();
   }
@@ -137,9 +137,7 @@ final class Fleet implements AutoCloseable, Pulse.Member {
 
   /** Of a cluster only the part where that key is may be lost. */
   private void notCharged(Shares.Charge charge) {
-    if (cluster) {
-      held.hold(charge.key(), charge.quota());
-    }
+    held.hold(charge.key(), charge.quota());
   }
 
   /**
@@ -203,10 +201,10 @@ final class Fleet implements AutoCloseable, Pulse.Member {
     return book.sync(Call.number(answer, VERSION_AT), Call.number(answer, LIFE_AT));
   }
 
-  /** In a cluster keys that were not charged are held, and charged one by one. */
+  /** Keys that are held are charged one by one; in a cluster those are all that are not charged. */
   @Override
   public CompletableFuture<Void> sendAgain() {
-    return cluster ? CompletableFuture.allOf() : charges.sendAgain();
+    return cluster || !held.isFree() ? CompletableFuture.allOf() : charges.sendAgain();
   }
 
   /** Charges what this node has granted so far, so that little is left when it returns. */
