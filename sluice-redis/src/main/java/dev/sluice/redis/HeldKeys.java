@@ -115,8 +115,8 @@ final class HeldKeys {
   /** Redis is not asked about a key until it has confirmed what that owes. */
   void hold(String place, Quota quota) {
     Hold next = new Hold(quota, null, 0);
-    Hold now = holds.merge(place, next, (known, mine) -> known.isHeld() ? known : mine);
-    if (now == next && tending.compareAndSet(false, true)) {
+    holds.merge(place, next, (known, mine) -> known.isHeld() ? known : mine);
+    if (tending.compareAndSet(false, true)) {
       pulse.execute(this::tend);
     }
   }
