@@ -1,12 +1,9 @@
 package dev.sluice.governor;
 
-import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.sluice.governor.redis.TimedScripts;
 import dev.sluice.testkit.RedisServer;
-import java.io.InputStream;
-import java.io.UncheckedIOException;
-import java.math.BigInteger;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -32,15 +29,16 @@ import org.junit.jupiter.params.provider.MethodSource;
 @Timeout(120)
 class ClerkDifferentialTest {
   private static final String MODEL = "m";
-  private static final String[] KEYS = {"b", "d", "l", "h", "t", "f"};
   private static final long MILLI = 1_000_000;
   private static final int STEPS = 400;
 
   private static RedisServer redis;
+  private static TimedScripts scripts;
 
   @BeforeAll
   static void start() {
     redis = RedisServer.start();
+    scripts = new TimedScripts(redis);
   }
 
   @AfterAll
@@ -423,91 +421,12 @@ class ClerkDifferentialTest {
 
   /** At this test's time. */
   private List<?> run(String name, List<String> arguments) {
-    List<String> words = new ArrayList<>(List.of("EVAL", script(name), "6"));
-    words.addAll(List.of(KEYS));
-    words.add("node");
-    words.addAll(arguments);
-    redis.command("SET", "time", Long.toString(micros));
-    List<?> reply = (List<?>) Objects.requireNonNull(redis.command(words.toArray(String[]::new)));
+    List<?> reply = scripts.run(name, micros, arguments);
     note("    news %s", reply.get(3));
     return (List<?>) Objects.requireNonNull(reply.get(4));
   }
 
-  private static String script(String name) {
-    String quick = name.equals("ask") || name.equals("settle") ? part("quick_" + name) : "";
-    return "local now = tonumber(redis.call('GET', 'time'))\n"
-        + part("clock")
-        + quick
-        + part("books")
-        + part("meters")
-        + part("line")
-        + part("tickets")
-        + part(name);
-  }
-
-  private static String part(String name) {
-    try (InputStream in =
-        Objects.requireNonNull(
-            ClerkDifferentialTest.class.getResourceAsStream("redis/" + name + ".lua"))) {
-      return new String(in.readAllBytes(), UTF_8);
-    } catch (java.io.IOException failure) {
-      throw new UncheckedIOException(failure);
-    }
-  }
-
   private List<String> configuration() {
-    ModelLimits limits = budget.limits();
-    List<String> words = new ArrayList<>(List.of("configure"));
-    List<String> requests = new ArrayList<>();
-    for (ModelLimits.Rate rate : limits.requests()) {
-      requests.add(
-          rate(rate, ",\"name\":\"" + (rate.periodNanos() > 1e9 ? "minute" : "second") + '"'));
-    }
-    List<String> classes = new ArrayList<>();
-    for (ModelLimits.ClassLimit each : limits.classes()) {
-      classes.add(
-          "{\"name\":\"%s\",\"ceiling\":%d%s}"
-              .formatted(
-                  each.name(),
-                  each.ceiling(),
-                  each.guarantee() == null ? "" : ",\"g\":" + rate(each.guarantee(), "")));
-    }
-    String others =
-        limits.otherTenants() == null
-            ? ""
-            : ",\"others\":" + rate(limits.otherTenants(), ",\"weight\":" + budget.weight("?"));
-    String more =
-        """
-        ,"print":"%d","requests":[%s],"conc":%d,"classes":[%s]%s,"tenants":%s,"names":["a"],\
-        "maxLine":%d,"patience":%d,"life":%d,"batch":%d"""
-            .formatted(
-                numbers++,
-                String.join(",", requests),
-                limits.concurrency(),
-                String.join(",", classes),
-                others,
-                !limits.tenants().isEmpty(),
-                rules.maxLine(),
-                rules.ticketPatience().toNanos() / 1_000,
-                rules.reservationLife().toNanos() / 1_000,
-                rules.drainBatch());
-    words.add(rate(limits.tokens(), more));
-    words.add("full");
-    limits
-        .tenants()
-        .forEach(
-            (name, rate) -> {
-              words.add(name);
-              words.add(rate(rate, ",\"weight\":" + budget.weight(name)));
-            });
-    return words;
-  }
-
-  private static String rate(ModelLimits.Rate rate, String more) {
-    BigInteger period = BigInteger.valueOf(rate.periodNanos() / 1_000);
-    BigInteger amount = BigInteger.valueOf(rate.amount());
-    BigInteger divisor = period.gcd(amount);
-    return "{\"cap\":%d,\"unit\":%d,\"mint\":%d%s}"
-        .formatted(rate.capacity(), period.divide(divisor), amount.divide(divisor), more);
+    return TimedScripts.configuration(MODEL, budget, rules);
   }
 }

@@ -1,0 +1,46 @@
+package dev.sluice.governor.redis;
+
+import dev.sluice.governor.DeskRules;
+import dev.sluice.governor.ModelBudget;
+import dev.sluice.testkit.RedisServer;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.Objects;
+
+/** The scripts as they are, but for the time, which is what they are told. */
+public final class TimedScripts {
+  private static final List<String> KEYS =
+      List.of("books", "due", "line", "heads", "turns", "fifo");
+  private static final String TIME = "local time = redis.call('TIME')";
+  private static final String MICROS = "time[1] * 1000000 + time[2]";
+
+  private final RedisServer redis;
+
+  /** On that server, which has nothing else to do. */
+  public TimedScripts(RedisServer redis) {
+    this.redis = redis;
+  }
+
+  /** What a script answers, by the name of its last part. */
+  public List<?> run(String name, long micros, List<String> arguments) {
+    String body = Script.valueOf(name.toUpperCase(Locale.ROOT)).body();
+    if (!body.contains(TIME) || !body.contains(MICROS)) {
+      throw new IllegalStateException("a script begins otherwise: " + body.substring(0, 200));
+    }
+    List<String> words = new ArrayList<>();
+    words.add("EVAL");
+    words.add(body.replace(TIME, "").replace(MICROS, "tonumber(redis.call('GET', 'time'))"));
+    words.add(Integer.toString(KEYS.size()));
+    words.addAll(KEYS);
+    words.add("node");
+    words.addAll(arguments);
+    redis.command("SET", "time", Long.toString(micros));
+    return (List<?>) Objects.requireNonNull(redis.command(words.toArray(String[]::new)));
+  }
+
+  /** What tells them the rules. */
+  public static List<String> configuration(String model, ModelBudget budget, DeskRules rules) {
+    return List.of(ModelTerms.of(model, budget, rules).configure(false));
+  }
+}
