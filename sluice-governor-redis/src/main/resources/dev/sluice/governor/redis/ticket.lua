@@ -1,6 +1,8 @@
 -- What is done with tickets. ARGV: node, what, ids ….
 --   poll    how one stands: {'q' …}, {'g' …}, {'r' …} or {'n'}
 --   await   the same, and this node waits for it
+--   claim   the same as poll, for those who wait for it at this node
+--   unheard they had gone in the same moment, and nobody else has asked for it: it is unclaimed
 --   leave   this node does not wait for it any longer
 --   cancel  it leaves the line, or what was granted is given back: {1} or {0}
 --   tick    those of this node's that are decided or gone: {{'g' …}, …, {'n', id}}; the others are
@@ -8,7 +10,7 @@
 --   refuse  everybody in line, for the reason in ARGV[3]
 local what = ARGV[2]
 local fields = {}
-if what == 'poll' or what == 'await' or what == 'cancel' then
+if what ~= 'tick' and what ~= 'refuse' then
   fields[1] = 't' .. ARGV[3]
 end
 if not open(server, fields) then
@@ -57,11 +59,21 @@ else
       ticket.changed = true
       watch(ticket)
     end
+  elseif what == 'unheard' then
+    if ticket.state == 'g' and ticket.claimed == 1 and ticket.unheard == 1 then
+      ticket.claimed, ticket.unheard = 0, 0
+      ticket.changed = true
+      watch(ticket)
+    end
   else
     if what == 'await' and ticket.state == 'w' then
       waitFor(ticket)
     end
+    local first = ticket.claimed == 0
     result = seen(ticket)
+    if what == 'claim' and ticket.state == 'g' and first then
+      ticket.unheard = 1
+    end
   end
 end
 return answer(result)
