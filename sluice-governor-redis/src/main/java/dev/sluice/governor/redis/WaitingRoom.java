@@ -52,6 +52,7 @@ final class WaitingRoom {
   // Guarded by this.
   private boolean someoneInLine;
   private boolean looking;
+  private boolean lookAgain;
   private boolean lookedThoroughly;
   private long thoroughAt;
 
@@ -292,7 +293,11 @@ final class WaitingRoom {
     List<String> ids;
     boolean thorough;
     synchronized (this) {
-      if (closed || looking || (!someoneInLine && waiters.size() == 0)) {
+      if (closed || (!someoneInLine && waiters.size() == 0)) {
+        return;
+      }
+      if (looking) {
+        lookAgain = true;
         return;
       }
       looking = true;
@@ -327,13 +332,18 @@ final class WaitingRoom {
   }
 
   private void looked(boolean thorough, @Nullable Throwable failure) {
+    boolean again;
     long untilThorough;
     synchronized (this) {
+      again = lookAgain;
+      lookAgain = false;
       looking = false;
       untilThorough = Math.max(0, thoroughAt + thoroughNanos() - timer.now());
     }
     if (failure != null) {
       lookBy(AWAY_NANOS);
+    } else if (again) {
+      lookBy(0);
     } else if (!thorough && waiters.size() > 0) {
       lookBy(untilThorough);
     }

@@ -23,6 +23,16 @@ local function waitFor(ticket)
   watch(ticket)
 end
 
+-- The same as `seen`, for those who wait for it here: they may have gone.
+local function seenByWaiters(ticket)
+  local heard = ticket.claimed == 1 and ticket.unheard ~= 1
+  local result = seen(ticket)
+  if ticket.state == 'g' and not heard then
+    ticket.unheard = 1
+  end
+  return result
+end
+
 local result = { 'n' }
 if what == 'tick' then
   result = {}
@@ -33,7 +43,7 @@ if what == 'tick' then
     elseif ticket.state == 'w' then
       waitFor(ticket)
     else
-      result[#result + 1] = seen(ticket)
+      result[#result + 1] = seenByWaiters(ticket)
     end
   end
 elseif what == 'refuse' then
@@ -69,11 +79,7 @@ else
     if what == 'await' and ticket.state == 'w' then
       waitFor(ticket)
     end
-    local first = ticket.claimed == 0
-    result = seen(ticket)
-    if what == 'claim' and ticket.state == 'g' and first then
-      ticket.unheard = 1
-    end
+    result = what == 'claim' and seenByWaiters(ticket) or seen(ticket)
   end
 end
 return answer(result)
