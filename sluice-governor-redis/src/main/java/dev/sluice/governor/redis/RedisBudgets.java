@@ -2,6 +2,7 @@ package dev.sluice.governor.redis;
 
 import dev.sluice.governor.BudgetStore;
 import dev.sluice.governor.GovernorTimer;
+import dev.sluice.redis.OutagePolicy;
 import dev.sluice.redis.link.RedisAddress;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -64,6 +65,7 @@ public final class RedisBudgets {
     private String prefix = "token-governor:";
     private Duration timeout = Duration.ofMillis(100);
     private int expectedNodes = 1;
+    private OutagePolicy policy = OutagePolicy.LOCAL;
     private OutageListener listener = OutageListener.NONE;
     private @Nullable Path trust;
     private Supplier<GovernorTimer> timers = GovernorTimer::system;
@@ -113,7 +115,8 @@ public final class RedisBudgets {
     }
 
     /**
-     * How many nodes the fleet has at least. Default: 1.
+     * How many nodes the fleet has at least: among so many budgets are divided if Redis is away
+     * from the start. Default: 1.
      *
      * @param nodes at least 1
      * @return this
@@ -123,6 +126,17 @@ public final class RedisBudgets {
         throw new IllegalArgumentException("nodes must be positive: nodes=" + nodes);
       }
       this.expectedNodes = nodes;
+      return this;
+    }
+
+    /**
+     * What is done while Redis is away. Default: {@link OutagePolicy#LOCAL}.
+     *
+     * @param policy for all models
+     * @return this
+     */
+    public Builder onOutage(OutagePolicy policy) {
+      this.policy = Objects.requireNonNull(policy, "policy");
       return this;
     }
 
@@ -173,7 +187,8 @@ public final class RedisBudgets {
         throw new IllegalStateException("url must be set");
       }
       FleetConfig fleet =
-          new FleetConfig(address, prefix, timeout, trust, expectedNodes, listener, spreadNanos);
+          new FleetConfig(
+              address, prefix, timeout, trust, expectedNodes, policy, listener, spreadNanos);
       Supplier<GovernorTimer> clock = timers;
       return (config, told) -> RedisBudgetStore.open(fleet, clock.get(), config, told);
     }

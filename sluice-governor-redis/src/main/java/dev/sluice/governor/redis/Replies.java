@@ -40,8 +40,13 @@ final class Replies {
     return "t" + tag + '-' + id;
   }
 
-  private String reservation(String id) {
+  String reservation(String id) {
     return "r" + tag + '-' + id;
+  }
+
+  /** What Redis knows a ticket or a reservation by. */
+  static String idIn(String name) {
+    return name.substring(name.indexOf('-') + 1);
   }
 
   // ---- outcomes
@@ -106,6 +111,12 @@ final class Replies {
   /** What became of one that was in line. */
   Outcome.Refused refused(Outcome.Queued standing, Outcome.Reason reason, ModelTerms terms) {
     return refused(standing.priority(), standing.tokens(), standing.remaining(), reason, terms);
+  }
+
+  /** Of a request that nobody could be asked for. */
+  Outcome.Refused unavailable(TokenRequest request, long left, String message) {
+    return new Outcome.Refused(
+        model, request.priority(), request.tokens(), left, Outcome.Reason.UNAVAILABLE, message);
   }
 
   private Outcome.Refused refused(
