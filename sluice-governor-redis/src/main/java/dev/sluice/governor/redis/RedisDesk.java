@@ -348,11 +348,7 @@ final class RedisDesk {
                   standby.stands(status);
                   return status;
                 }),
-        failure ->
-            standby
-                .status()
-                .map(CompletableFuture::completedFuture)
-                .orElseGet(() -> CompletableFuture.failedFuture(failure)));
+        failure -> CompletableFuture.completedFuture(standby.status()));
   }
 
   /** Who waits here is told that it is over; tickets stay in line, and are missed in time. */

@@ -178,6 +178,24 @@ final class Replies {
         millis(said.number(4)));
   }
 
+  /** As far as anybody knows. */
+  GovernorStatus.Model nothingLeft(ModelTerms terms) {
+    Map<String, Integer> lengths = new LinkedHashMap<>();
+    terms.ranks().keySet().forEach(name -> lengths.put(name, 0));
+    return new GovernorStatus.Model(
+        model,
+        terms.budget().burstTpm(),
+        0,
+        terms.budget().targetTpm(),
+        Instant.now(),
+        lengths,
+        0,
+        new Counts(0, 0, 0, 0, 0),
+        AuditReport.NONE,
+        ProviderStanding.UNHEARD,
+        List.of());
+  }
+
   GovernorStatus.Model status(Reply said, ModelTerms terms) {
     Map<String, Integer> lengths = new LinkedHashMap<>();
     terms.ranks().keySet().forEach(name -> lengths.put(name, 0));

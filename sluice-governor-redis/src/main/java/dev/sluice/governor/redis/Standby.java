@@ -280,9 +280,12 @@ final class Standby {
     lastStatus = status;
   }
 
-  /** Of the share, or as Redis said last. */
-  Optional<GovernorStatus.Model> status() {
-    return byShare(Share::status).flatMap(found -> found).or(() -> Optional.ofNullable(lastStatus));
+  /** Of the share, or as Redis said last, or that there is nothing. */
+  GovernorStatus.Model status() {
+    return byShare(Share::status)
+        .flatMap(found -> found)
+        .or(() -> Optional.ofNullable(lastStatus))
+        .orElseGet(() -> replies.nothingLeft(books.terms()));
   }
 
   // ---- the return
