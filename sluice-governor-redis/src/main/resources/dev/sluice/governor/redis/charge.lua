@@ -84,14 +84,14 @@ while ARGV[at] do
   }
   grant.rank = ranks[grant.class] or -1
   unlimited = unlimited + grant.tokens
-  local named = 'i' .. grant.tenant .. '\0' .. grant.key
+  local named = keyField(grant.tenant, grant.key)
   if grant.key ~= '' and not get(named) then
     grant.ticket = 1
     put(named, grant.id)
     tickets[grant.id] = {
       id = grant.id, state = 'g', rank = grant.rank, tokens = grant.tokens, asked = grant.asked,
       class = grant.class, tenant = grant.tenant, since = now, deadline = 0, key = grant.key, node = '',
-      claimed = 1, reason = '', left = available(M), number = 0, tag = 0, weight = 1, changed = true
+      claimed = 1, unheard = '', reason = '', left = available(M), number = 0, tag = 0, weight = 1, changed = true
     }
   end
   S.running = S.running + 1

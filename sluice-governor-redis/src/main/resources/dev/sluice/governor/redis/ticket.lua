@@ -7,7 +7,7 @@
 --   cancel  it leaves the line, or what was granted is given back: {1} or {0}
 --   tick    those of this node's that are decided or gone: {{'g' …}, …, {'n', id}}; the others are
 --           waited for, and need not be asked for meanwhile
---   refuse  everybody in line, for the reason in ARGV[3]
+--   refuse  the first of those in line, for the reason in ARGV[3]: {how many are left}
 local what = ARGV[2]
 local fields = {}
 if what ~= 'tick' and what ~= 'refuse' then
@@ -23,12 +23,13 @@ local function waitFor(ticket)
   watch(ticket)
 end
 
--- The same as `seen`, for those who wait for it here: they may have gone.
+-- The same as `seen`, for those who wait for it here: they may have gone. If those of another node
+-- were told as well, nobody can say that all have.
 local function seenByWaiters(ticket)
-  local heard = ticket.claimed == 1 and ticket.unheard ~= 1
+  local onlyHere = ticket.claimed == 0 or ticket.unheard == NODE
   local result = seen(ticket)
-  if ticket.state == 'g' and not heard then
-    ticket.unheard = 1
+  if ticket.state == 'g' and onlyHere then
+    ticket.unheard = NODE
   end
   return result
 end
@@ -47,13 +48,14 @@ if what == 'tick' then
     end
   end
 elseif what == 'refuse' then
-  local all = redis.call('ZRANGE', LINE, 0, -1)
+  local all = redis.call('ZRANGE', LINE, 0, 499)
   for _, member in ipairs(all) do
     local ticket = ticketOf(idIn(member))
     if ticket then
       giveUp(ticket, ARGV[3])
     end
   end
+  result = { S.waiting }
 else
   local ticket = ticketOf(ARGV[3])
   if not ticket then
@@ -70,8 +72,8 @@ else
       watch(ticket)
     end
   elseif what == 'unheard' then
-    if ticket.state == 'g' and ticket.claimed == 1 and ticket.unheard == 1 then
-      ticket.claimed, ticket.unheard = 0, 0
+    if ticket.state == 'g' and ticket.claimed == 1 and ticket.unheard == NODE then
+      ticket.claimed, ticket.unheard = 0, ''
       ticket.changed = true
       watch(ticket)
     end

@@ -14,7 +14,9 @@ import dev.sluice.governor.TokenRequest;
 import dev.sluice.testkit.RedisCluster;
 import java.time.Duration;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
@@ -34,7 +36,8 @@ final class ClusterBudgetsTest {
     for (int i = 0; i < MODELS; i++) {
       models.put("model-" + i, ModelBudget.of(60, 10, Allocation.OFF).withConcurrency(1));
     }
-    return BudgetConfig.of(models);
+    // Nobody looks for minutes, and a slot comes with no time: only a message can tell.
+    return RedisBudgetStoreTest.config(models, Duration.ofMinutes(10));
   }
 
   private static BudgetStore open(RedisCluster cluster) {
@@ -55,6 +58,20 @@ final class ClusterBudgetsTest {
     return store;
   }
 
+  /** Both, at whatever nodes of the cluster they listen; what is published before that is lost. */
+  private static void awaitListeners(RedisCluster cluster, String channel) {
+    await()
+        .until(
+            () -> {
+              long listeners = 0;
+              for (int node = 0; node < cluster.uris().size(); node++) {
+                Object answer = cluster.node(node).command("PUBSUB", "NUMSUB", channel);
+                listeners += (Long) ((List<?>) Objects.requireNonNull(answer)).get(1);
+              }
+              return listeners == 2;
+            });
+  }
+
   @Test
   void models_onAllNodes_haveOneLineEach() {
     try (RedisCluster cluster = RedisCluster.start();
@@ -67,13 +84,13 @@ final class ClusterBudgetsTest {
               .collect(Collectors.toSet());
       assertThat(nodes).hasSizeGreaterThan(1);
       for (String model : config().models().keySet()) {
+        awaitListeners(cluster, ModelKeys.of("token-governor:", model).channel());
         Outcome.Granted running =
             (Outcome.Granted) get(one.request(TokenRequest.of(model, 5, "P1_user")));
         Outcome.Queued queued =
             (Outcome.Queued) get(other.request(TokenRequest.of(model, 5, "P1_user")));
         CompletableFuture<Optional<Outcome>> waiter = other.await(queued.ticket());
         get(other.poll(queued.ticket()));
-        // A slot comes with no time: only the message of the other says so.
         get(one.settle(running.reservation(), 5));
         Outcome.Granted granted = (Outcome.Granted) get(waiter).orElseThrow();
         assertThat(get(one.poll(queued.ticket()))).contains(granted);
