@@ -25,9 +25,16 @@ import org.jspecify.annotations.Nullable;
  * <p>A ticket that was taken at one node can be awaited at any other. All nodes should have the
  * same configuration: the one that was loaded last holds for the fleet.
  *
- * <p>What Redis does not answer in time fails with {@link BudgetUnavailableException}; who waits
- * for a ticket goes on waiting, until its deadline if it has one. Futures may complete on a thread
- * of the connection, where nobody must block, except for those who wait for a ticket.
+ * <p>While Redis is away requests go by the {@link Builder#onOutage outage policy}: by default each
+ * node grants its share of every limit, from empty, and is charged for it when Redis is back; what
+ * it cannot grant now is refused as {@link dev.sluice.governor.Outcome.Reason#UNAVAILABLE}. Nobody
+ * is put in line meanwhile. Who waits for a ticket goes on waiting: its place is in Redis, and is
+ * found again when that is back; its deadline holds; if Redis has forgotten it, there is no such
+ * ticket any more. Settlements of what Redis granted are kept and sent on return. What nobody can
+ * say without Redis fails with {@link BudgetUnavailableException}.
+ *
+ * <p>Futures may complete on a thread of the connection, where nobody must block, except for those
+ * who wait for a ticket.
  *
  * @since 0.1
  */

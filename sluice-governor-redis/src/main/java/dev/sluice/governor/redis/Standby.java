@@ -13,6 +13,7 @@ import dev.sluice.redis.OutagePolicy;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -41,7 +42,7 @@ final class Standby {
   private final Charges charges;
 
   private volatile double factor = 1;
-  private volatile @Nullable Adjustment unsent;
+  private final AtomicReference<@Nullable Adjustment> unsent = new AtomicReference<>();
   private volatile GovernorStatus.@Nullable Model lastStatus;
 
   /** Written under the lock of this. */
@@ -257,7 +258,7 @@ final class Standby {
 
   /** Redis does not answer: it is told later. */
   void keepAdjusted(Adjustment adjustment) {
-    unsent = adjustment;
+    unsent.set(adjustment);
     byShare(
         mine -> {
           mine.adjust(adjustment);
@@ -296,17 +297,12 @@ final class Standby {
   }
 
   private CompletableFuture<?> sendAdjustment() {
-    Adjustment mine = unsent;
+    Adjustment mine = unsent.get();
     return mine == null
         ? CompletableFuture.allOf()
         : books
             .probe(Script.RULES, RedisDesk.words(mine))
-            .thenRun(
-                () -> {
-                  if (unsent == mine) {
-                    unsent = null;
-                  }
-                });
+            .thenRun(() -> unsent.compareAndSet(mine, null));
   }
 
   /** All that was kept so far, so that little is left for the moment of the return. */
