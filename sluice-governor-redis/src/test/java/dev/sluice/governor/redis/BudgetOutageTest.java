@@ -153,6 +153,22 @@ final class BudgetOutageTest {
   }
 
   @Test
+  void oneOfTwo_hasHalf_andOnReturnNobodyGoesUntilTheOtherIsBackToo() {
+    rig = OutageRig.local(redis.uri(), 2, config(BUDGET));
+    redis.kill();
+    rig.awaitLost();
+    during(Duration.ofMillis(1_100));
+    assertThat(rig.refused(501)).isEqualTo(Outcome.Reason.UNAVAILABLE);
+    rig.granted(500);
+    redis.restart();
+    rig.awaitReturned();
+    Outcome.Queued queued = (Outcome.Queued) rig.ask(1);
+    assertThat(queued.binding()).isEqualTo(Dimension.PROVIDER);
+    assertThat(queued.waitMs()).isBetween(1L, 1_500L);
+    assertThat(get(rig.store.await(queued.ticket()))).containsInstanceOf(Outcome.Granted.class);
+  }
+
+  @Test
   void concurrency_countsWhatRedisGranted() {
     open(config(BUDGET.withConcurrency(2)));
     Outcome.Granted before = rig.granted(10);
