@@ -221,7 +221,7 @@ final class FleetOutageTest {
         during(Duration.ofMillis(500));
         server.kill();
         rigs.forEach(OutageRig::awaitLost);
-        during(Duration.ofMillis(1_000));
+        during(Duration.ofSeconds(1));
         server.restart();
         rigs.forEach(OutageRig::awaitReturned);
         during(Duration.ofMillis(500));
