@@ -88,7 +88,7 @@ final class HttpGovernor implements HttpRoute.Group {
     return switch (reason) {
       case LINE_FULL -> TOO_MANY_REQUESTS;
       case EXCEEDS_CAPACITY -> UNPROCESSABLE;
-      case CLOSED -> UNAVAILABLE;
+      case CLOSED, UNAVAILABLE -> UNAVAILABLE;
       case DEADLINE, ABANDONED, CANCELLED, REMOVED -> GONE;
     };
   }
