@@ -57,8 +57,11 @@ final class RedisDesk {
   }
 
   /** Nobody may be in line any more; what was granted can still be settled. */
-  CompletableFuture<?> refuseAll(Outcome.Reason why) {
-    return books.call(Script.TICKET, "refuse", why.name());
+  CompletableFuture<Long> refuseAll(Outcome.Reason why) {
+    return books
+        .call(Script.TICKET, "refuse", why.name())
+        .thenApply(answer -> answer.result().number(0))
+        .thenCompose(left -> left == 0 ? CompletableFuture.completedFuture(left) : refuseAll(why));
   }
 
   CompletableFuture<?> adjust(Adjustment adjustment) {

@@ -7,7 +7,7 @@
 local function ask()
   local id, what, tenant, key = ARGV[2], ARGV[3], ARGV[4], ARGV[10]
   if key ~= '' then
-    local other = get('i' .. tenant .. '\0' .. key)
+    local other = get(keyField(tenant, key))
     local ticket = other and ticketOf(other)
     if ticket then
       if ticket.asked ~= tonumber(ARGV[7]) or ticket.class ~= ARGV[8] then
@@ -50,7 +50,7 @@ local function ask()
       if key ~= '' then
         ticket.changed = true
         tickets[id] = ticket
-        put('i' .. tenant .. '\0' .. key, id)
+        put(keyField(tenant, key), id)
       end
       S.total, S.accepted = S.total + 1, S.accepted + 1
       return grantOf(ticket)
@@ -69,7 +69,7 @@ local function ask()
   tickets[id] = ticket
   ticket.changed = true
   if key ~= '' then
-    put('i' .. tenant .. '\0' .. key, id)
+    put(keyField(tenant, key), id)
   end
   enter(ticket)
   if ticket.deadline > 0 then

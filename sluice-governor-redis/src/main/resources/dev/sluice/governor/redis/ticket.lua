@@ -5,7 +5,7 @@
 --   cancel  it leaves the line, or what was granted is given back: {1} or {0}
 --   tick    those of this node's that are decided or gone: {{'g' …}, …, {'n', id}}; the others are
 --           waited for, and need not be asked for meanwhile
---   refuse  everybody in line, for the reason in ARGV[3]
+--   refuse  the first of those in line, for the reason in ARGV[3]: {how many are left}
 local what = ARGV[2]
 local fields = {}
 if what == 'poll' or what == 'await' or what == 'cancel' then
@@ -35,13 +35,14 @@ if what == 'tick' then
     end
   end
 elseif what == 'refuse' then
-  local all = redis.call('ZRANGE', LINE, 0, -1)
+  local all = redis.call('ZRANGE', LINE, 0, 499)
   for _, member in ipairs(all) do
     local ticket = ticketOf(idIn(member))
     if ticket then
       giveUp(ticket, ARGV[3])
     end
   end
+  result = { S.waiting }
 else
   local ticket = ticketOf(ARGV[3])
   if not ticket then

@@ -14,6 +14,11 @@ local function writeTickets()
   end
 end
 
+-- With the length of the tenant's name, or one tenant's key could be that of another.
+local function keyField(tenant, key)
+  return 'i' .. #tenant .. ':' .. tenant .. key
+end
+
 local function forget(ticket)
   tickets[ticket.id] = false
   drop('t' .. ticket.id)
@@ -22,7 +27,7 @@ local function forget(ticket)
     dropDue('d' .. ticket.id)
   end
   if ticket.key ~= '' then
-    drop('i' .. ticket.tenant .. '\0' .. ticket.key)
+    drop(keyField(ticket.tenant, ticket.key))
   end
 end
 
@@ -61,6 +66,10 @@ local function giveUp(ticket, reason)
     leave(ticket)
     decide(ticket, 'r', reason)
   end
+end
+
+refuseTooLarge = function(ticket)
+  giveUp(ticket, 'EXCEEDS_CAPACITY')
 end
 
 -- Frees its slot; what becomes of its tokens is another matter.
