@@ -22,6 +22,9 @@ import org.junit.jupiter.api.io.TempDir;
 @Tag("any-jdk")
 @Timeout(60)
 final class RedisGovernorOutageTest {
+  /** A third of it is the longest until a grant is found that nobody was told of. */
+  private static final long PATIENCE_MS = 9_000;
+
   private static final String AVAILABLE = "sluice_governor_redis_available";
 
   private static final String RUNNING = "token_bucket_running{model=\"one\"}";
@@ -31,7 +34,7 @@ final class RedisGovernorOutageTest {
   private GovernedServer start(String name, RedisServer redis) throws IOException {
     return new GovernedServer(
         Files.createDirectories(dir.resolve(name)),
-        60_000,
+        PATIENCE_MS,
         ServerRedis.at(redis.uri()).onOutage(OutagePolicy.CLOSED));
   }
 
