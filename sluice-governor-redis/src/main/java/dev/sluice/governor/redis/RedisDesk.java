@@ -76,7 +76,16 @@ final class RedisDesk {
 
   // ---- what every answer says
 
-  private synchronized void heard(Answer answer) {
+  private void heard(Answer answer) {
+    try {
+      tellListener(answer);
+    } finally {
+      // Whatever a listener does: those who wait are told.
+      room.heard(answer);
+    }
+  }
+
+  private synchronized void tellListener(Answer answer) {
     if (answer.refilled() > 0) {
       listener.refilled(model, answer.refilled(), answer.level(), answer.nanos());
     }
@@ -85,7 +94,6 @@ final class RedisDesk {
         listener.granted(each.request(model), each.tokens(), each.waitedNanos(), answer.nanos());
       }
     }
-    room.heard(answer);
   }
 
   // ---- asking

@@ -43,6 +43,7 @@ end
 local function decide(ticket, state, reason)
   ticket.state, ticket.reason, ticket.left = state, reason, available(M)
   ticket.claimed = ticket.node == NODE and 1 or 0
+  ticket.unheard = ticket.claimed == 1 and NODE or ''
   ticket.changed = true
   if ticket.deadline > 0 then
     dropDue('d' .. ticket.id)
@@ -136,8 +137,8 @@ end
 
 -- How it stands, to somebody who asks for it; claims what was granted.
 local function seen(ticket)
-  if ticket.state ~= 'w' and ticket.claimed == 0 then
-    ticket.claimed = 1
+  if ticket.state ~= 'w' and (ticket.claimed == 0 or ticket.unheard ~= '') then
+    ticket.claimed, ticket.unheard = 1, ''
     ticket.changed = true
   end
   if ticket.state == 'w' then
