@@ -12,6 +12,7 @@ import io.grpc.Status;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -80,7 +81,8 @@ final class RedisGovernorOutageTest {
       assertThat(away.value("sluice_governor_redis_outages_total")).isPositive();
       assertThat(away.value(RUNNING)).isEqualTo(1);
       assertThat(here.http.get("/readyz").status()).isEqualTo(200);
-      assertThat(there.server.ticketWaits()).isEqualTo(2);
+      // Longer than from one look at the ticket to the next.
+      await().during(Duration.ofMillis(1_500)).until(() -> there.server.ticketWaits() == 2);
       redis.restart();
       awaitAvailable(here, 1);
       awaitAvailable(there, 1);
