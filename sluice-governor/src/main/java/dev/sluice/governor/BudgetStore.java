@@ -58,7 +58,7 @@ public interface BudgetStore extends AutoCloseable {
    * Granted if it can go at once; else nothing happens, and nothing is counted.
    *
    * @param request what for
-   * @return empty if it would have to wait
+   * @return empty if it would have to wait; refused only if the budget cannot be asked for now
    */
   CompletableFuture<Optional<Outcome>> tryNow(TokenRequest request);
 

@@ -26,6 +26,7 @@ final class LocalBudgetStore implements BudgetStore {
   private final BudgetListener listener;
   private final @Nullable Path directory;
   private final @Nullable FileChannel lock;
+  private final boolean fromEmpty;
 
   /** Also of models that were removed: what they granted can still be settled. */
   private final Map<String, ModelDesk> everOpened = new HashMap<>();
@@ -38,9 +39,14 @@ final class LocalBudgetStore implements BudgetStore {
   private record Desks(Map<String, ModelDesk> byModel, Map<String, ModelDesk> byTag) {}
 
   private LocalBudgetStore(
-      BudgetConfig config, BudgetListener listener, GovernorTimer timer, @Nullable Path directory) {
+      BudgetConfig config,
+      BudgetListener listener,
+      GovernorTimer timer,
+      @Nullable Path directory,
+      boolean fromEmpty) {
     this.listener = listener;
     this.timer = timer;
+    this.fromEmpty = fromEmpty;
     this.directory = directory;
     this.lock = directory == null ? null : lock(directory);
     try {
@@ -53,12 +59,17 @@ final class LocalBudgetStore implements BudgetStore {
 
   /** Forgets everything when it is closed. */
   static Opener inMemory(GovernorTimer timer) {
-    return (config, listener) -> new LocalBudgetStore(config, listener, timer, null);
+    return (config, listener) -> new LocalBudgetStore(config, listener, timer, null, false);
+  }
+
+  /** The same, where nothing is left of anything when it begins. */
+  static Opener fromEmpty(GovernorTimer timer) {
+    return (config, listener) -> new LocalBudgetStore(config, listener, timer, null, true);
   }
 
   /** Goes on from what is in a directory, and keeps it there. */
   static Opener inDirectory(Path directory, GovernorTimer timer) {
-    return (config, listener) -> new LocalBudgetStore(config, listener, timer, directory);
+    return (config, listener) -> new LocalBudgetStore(config, listener, timer, directory, false);
   }
 
   private static FileChannel lock(Path directory) {
@@ -141,6 +152,13 @@ final class LocalBudgetStore implements BudgetStore {
       Path file = directory.resolve(Ids.tagOf(model) + ".journal");
       String boot = bootId();
       desk.keep((books, now) -> DeskJournal.open(file, boot, books, now));
+    }
+    if (fromEmpty) {
+      desk.keep(
+          (books, now) -> {
+            books.line().levels().restart(now);
+            return DeskLog.NONE;
+          });
     }
     return desk;
   }

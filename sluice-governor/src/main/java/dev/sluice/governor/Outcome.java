@@ -91,7 +91,9 @@ public sealed interface Outcome {
     /** Its model or its class is not there any more. */
     REMOVED("its model or class was removed"),
     /** The governor was closed. */
-    CLOSED("the governor was closed");
+    CLOSED("the governor was closed"),
+    /** Where the budget is kept cannot be asked, and nothing can be granted without it. */
+    UNAVAILABLE("the budget cannot be asked for now");
 
     private final String words;
 

@@ -36,11 +36,19 @@ final class Router {
   }
 
   private Outcome place(List<TokenRequest> equivalents) {
+    Outcome unavailable = null;
     for (TokenRequest each : equivalents) {
-      Optional<Outcome> now = ifOpen(() -> Waits.get(store.tryNow(each))).flatMap(found -> found);
-      if (now.isPresent()) {
-        return now.get();
+      Outcome now =
+          ifOpen(() -> Waits.get(store.tryNow(each))).flatMap(found -> found).orElse(null);
+      if (now instanceof Outcome.Refused) {
+        unavailable = now;
+      } else if (now != null) {
+        return now;
       }
+    }
+    if (unavailable != null) {
+      // Nobody can say how long it would take.
+      return unavailable;
     }
     String best = explain(equivalents).model();
     // Each has its own estimate.

@@ -34,6 +34,19 @@ public final class StoreTerms {
     return Fingerprint.of(text);
   }
 
+  // ---- when the store is away
+
+  /**
+   * Budgets in this process of which nothing is left when it begins, for a store that cannot be
+   * asked for a while.
+   *
+   * @param timer closed with the store
+   * @return makes one that is apart from all others
+   */
+  public static BudgetStore.Opener inMemoryFromEmpty(GovernorTimer timer) {
+    return LocalBudgetStore.fromEmpty(timer);
+  }
+
   // ---- figures
 
   /**

@@ -1,5 +1,6 @@
 package dev.sluice.redis;
 
+import dev.sluice.testkit.Hiccups;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;

@@ -2,6 +2,7 @@ package dev.sluice.redis;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.sluice.testkit.Hiccups;
 import dev.sluice.testkit.RedisServer;
 import java.time.Duration;
 import java.util.List;

@@ -1,6 +1,7 @@
 package dev.sluice.server;
 
 import dev.sluice.governor.redis.OutageListener;
+import dev.sluice.redis.OutagePolicy;
 import java.time.Duration;
 import java.util.concurrent.atomic.AtomicLong;
 import org.slf4j.Logger;
@@ -12,7 +13,12 @@ final class GovernorOutages implements OutageListener {
 
   private final AtomicLong lost = new AtomicLong();
   private final AtomicLong refused = new AtomicLong();
+  private final OutagePolicy policy;
   private volatile boolean available = true;
+
+  GovernorOutages(OutagePolicy policy) {
+    this.policy = policy;
+  }
 
   boolean available() {
     return available;
@@ -29,18 +35,24 @@ final class GovernorOutages implements OutageListener {
   }
 
   @Override
-  public void lost(String cause) {
+  public void lost(String cause, int nodes) {
     available = false;
     lost.incrementAndGet();
     LOG.atWarn()
         .addKeyValue("cause", cause)
+        .addKeyValue("nodes", nodes)
+        .addKeyValue("policy", policy)
         .log("Redis does not answer; the governor follows the policy for outages");
   }
 
   @Override
-  public void returned(Duration away) {
+  public void returned(Duration away, long granted, long charged) {
     available = true;
-    LOG.atInfo().addKeyValue("away", away).log("Redis answers; budgets and lines are shared");
+    LOG.atInfo()
+        .addKeyValue("away", away)
+        .addKeyValue("tokens", granted)
+        .addKeyValue("charged", charged)
+        .log("Redis answers; budgets and lines are shared");
   }
 
   @Override

@@ -152,6 +152,7 @@ public record ServerRedis(
             .prefix(prefix.equals(PREFIX) ? GOVERNOR_PREFIX : prefix + GOVERNOR_PREFIX)
             .timeout(timeout)
             .expectedNodes(nodes)
+            .onOutage(outage)
             .listener(listener);
     return (authorities == null ? budgets : budgets.trust(authorities)).opener();
   }

@@ -76,7 +76,7 @@ public final class SluiceServer implements AutoCloseable {
       if (redis == null) {
         return Governor.open(budgets, config.dataDirectory().resolve("governor"));
       }
-      GovernorOutages outages = new GovernorOutages();
+      GovernorOutages outages = new GovernorOutages(redis.outage());
       metrics.watch(outages);
       return Governor.over(budgets, redis.budgets(outages));
     }

@@ -12,13 +12,23 @@ import org.jspecify.annotations.Nullable;
 public final class BudgetUnavailableException extends RuntimeException {
   private static final long serialVersionUID = 1;
 
+  private final boolean asked;
+
   BudgetUnavailableException(String message, @Nullable Throwable cause) {
     super(message, cause);
+    this.asked = true;
   }
 
   /** While Redis is known to be away: without a stack trace, for many calls fail with it. */
-  private BudgetUnavailableException() {
-    super("Redis does not answer; it is tried again", null, false, false);
+  private BudgetUnavailableException(String message, boolean asked) {
+    super(message, null, false, false);
+    this.asked = asked;
+  }
+
+  /** It is not known here, but Redis will be told. */
+  static BudgetUnavailableException kept(String what) {
+    return new BudgetUnavailableException(
+        "Redis does not answer; it is kept, and sent when Redis is back: " + what, true);
   }
 
   /** What calls to Redis fail with. */
@@ -26,7 +36,7 @@ public final class BudgetUnavailableException extends RuntimeException {
     return new LinkTerms.Failures() {
       @Override
       public RuntimeException notAsked() {
-        return new BudgetUnavailableException();
+        return new BudgetUnavailableException("Redis does not answer; it is tried again", false);
       }
 
       @Override
@@ -38,7 +48,17 @@ public final class BudgetUnavailableException extends RuntimeException {
 
   /** Whether that is why something failed. */
   static boolean isCauseOf(Throwable failure) {
-    return failure instanceof BudgetUnavailableException
-        || failure.getCause() instanceof BudgetUnavailableException;
+    return in(failure) != null;
+  }
+
+  /** Whether Redis was not even asked. */
+  static boolean isBeforeAsking(Throwable failure) {
+    BudgetUnavailableException away = in(failure);
+    return away != null && !away.asked;
+  }
+
+  private static @Nullable BudgetUnavailableException in(Throwable failure) {
+    Throwable cause = failure instanceof BudgetUnavailableException ? failure : failure.getCause();
+    return cause instanceof BudgetUnavailableException away ? away : null;
   }
 }

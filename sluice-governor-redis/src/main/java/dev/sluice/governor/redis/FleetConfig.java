@@ -1,5 +1,6 @@
 package dev.sluice.governor.redis;
 
+import dev.sluice.redis.OutagePolicy;
 import dev.sluice.redis.link.RedisAddress;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -14,6 +15,7 @@ import org.jspecify.annotations.Nullable;
  * @param timeout how long an answer may take
  * @param trust a file of certificates; null for those that the JVM trusts
  * @param expectedNodes so many nodes there are at least
+ * @param policy what is done while Redis is away
  * @param listener is told of outages
  * @param spreadNanos how much later than at the first useful moment a line is looked at, so that
  *     not all nodes do it at once
@@ -24,5 +26,6 @@ record FleetConfig(
     Duration timeout,
     @Nullable Path trust,
     int expectedNodes,
+    OutagePolicy policy,
     OutageListener listener,
     LongSupplier spreadNanos) {}

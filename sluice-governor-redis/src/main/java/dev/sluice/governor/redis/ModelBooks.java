@@ -62,21 +62,35 @@ final class ModelBooks {
 
   /** Asks; fails with {@link BudgetUnavailableException} if there is no answer in time. */
   CompletableFuture<Answer> call(Script script, String... words) {
+    return ask(link::call, script, words);
+  }
+
+  /** {@link #call}, whatever the breaker says. */
+  CompletableFuture<Answer> probe(Script script, String... words) {
+    return ask(link::probe, script, words);
+  }
+
+  /** A way to ask Redis. */
+  private interface Way {
+    CompletableFuture<List<Object>> ask(Script script, String[] keys, String[] arguments);
+  }
+
+  private CompletableFuture<Answer> ask(Way way, Script script, String[] words) {
     return track(
-        link.call(script, keys, arguments(words))
+        way.ask(script, keys, arguments(words))
             .thenCompose(
                 said ->
                     Answer.isUnknown(said)
-                        ? again(script, words)
+                        ? again(way, script, words)
                         : CompletableFuture.completedFuture(known(said))));
   }
 
-  private CompletableFuture<Answer> again(Script script, String[] words) {
+  private CompletableFuture<Answer> again(Way way, Script script, String[] words) {
     if (answered) {
       LOG.warn("Redis has lost the books of model {}: they begin empty", model);
     }
-    return told(link.call(Script.RULES, keys, arguments(terms.configure(answered))), terms)
-        .thenCompose(done -> link.call(script, keys, arguments(words)))
+    return told(way.ask(Script.RULES, keys, arguments(terms.configure(answered))), terms)
+        .thenCompose(done -> way.ask(script, keys, arguments(words)))
         .thenApply(this::known);
   }
 

@@ -16,15 +16,18 @@ public interface OutageListener {
    * Redis does not answer.
    *
    * @param cause as far as it is known
+   * @param nodes among how many the budgets are divided meanwhile
    */
-  default void lost(String cause) {}
+  default void lost(String cause, int nodes) {}
 
   /**
    * Redis decides again.
    *
    * @param away for how long it was lost
+   * @param granted tokens that this node has granted meanwhile
+   * @param charged how many of them Redis is told to charge: not what was given back
    */
-  default void returned(Duration away) {}
+  default void returned(Duration away, long granted, long charged) {}
 
   /**
    * Redis answers, but will not do what it is asked; told about once a second.

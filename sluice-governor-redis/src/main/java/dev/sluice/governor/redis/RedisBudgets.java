@@ -2,6 +2,7 @@ package dev.sluice.governor.redis;
 
 import dev.sluice.governor.BudgetStore;
 import dev.sluice.governor.GovernorTimer;
+import dev.sluice.redis.OutagePolicy;
 import dev.sluice.redis.link.RedisAddress;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -24,9 +25,16 @@ import org.jspecify.annotations.Nullable;
  * <p>A ticket that was taken at one node can be awaited at any other. All nodes should have the
  * same configuration: the one that was loaded last holds for the fleet.
  *
- * <p>What Redis does not answer in time fails with {@link BudgetUnavailableException}; who waits
- * for a ticket goes on waiting, until its deadline if it has one. Futures may complete on a thread
- * of the connection, where nobody must block, except for those who wait for a ticket.
+ * <p>While Redis is away requests go by the {@link Builder#onOutage outage policy}: by default each
+ * node grants its share of every limit, from empty, and is charged for it when Redis is back; what
+ * it cannot grant now is refused as {@link dev.sluice.governor.Outcome.Reason#UNAVAILABLE}. Nobody
+ * is put in line meanwhile. Who waits for a ticket goes on waiting: its place is in Redis, and is
+ * found again when that is back; its deadline holds; if Redis has forgotten it, there is no such
+ * ticket any more. Settlements of what Redis granted are kept and sent on return. What nobody can
+ * say without Redis fails with {@link BudgetUnavailableException}.
+ *
+ * <p>Futures may complete on a thread of the connection, where nobody must block, except for those
+ * who wait for a ticket.
  *
  * @since 0.1
  */
@@ -64,6 +72,7 @@ public final class RedisBudgets {
     private String prefix = "token-governor:";
     private Duration timeout = Duration.ofMillis(100);
     private int expectedNodes = 1;
+    private OutagePolicy policy = OutagePolicy.LOCAL;
     private OutageListener listener = OutageListener.NONE;
     private @Nullable Path trust;
     private Supplier<GovernorTimer> timers = GovernorTimer::system;
@@ -113,7 +122,8 @@ public final class RedisBudgets {
     }
 
     /**
-     * How many nodes the fleet has at least. Default: 1.
+     * How many nodes the fleet has at least: among so many budgets are divided if Redis is away
+     * from the start. Default: 1.
      *
      * @param nodes at least 1
      * @return this
@@ -123,6 +133,17 @@ public final class RedisBudgets {
         throw new IllegalArgumentException("nodes must be positive: nodes=" + nodes);
       }
       this.expectedNodes = nodes;
+      return this;
+    }
+
+    /**
+     * What is done while Redis is away. Default: {@link OutagePolicy#LOCAL}.
+     *
+     * @param policy for all models
+     * @return this
+     */
+    public Builder onOutage(OutagePolicy policy) {
+      this.policy = Objects.requireNonNull(policy, "policy");
       return this;
     }
 
@@ -173,7 +194,8 @@ public final class RedisBudgets {
         throw new IllegalStateException("url must be set");
       }
       FleetConfig fleet =
-          new FleetConfig(address, prefix, timeout, trust, expectedNodes, listener, spreadNanos);
+          new FleetConfig(
+              address, prefix, timeout, trust, expectedNodes, policy, listener, spreadNanos);
       Supplier<GovernorTimer> clock = timers;
       return (config, told) -> RedisBudgetStore.open(fleet, clock.get(), config, told);
     }

@@ -12,30 +12,41 @@ import dev.sluice.governor.TokenRequest;
 import java.security.SecureRandom;
 import java.time.Duration;
 import java.util.HexFormat;
+import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /** Where a model's tokens are asked for, in Redis. For any number of threads. */
 final class RedisDesk {
+  private static final SecureRandom RANDOM = new SecureRandom();
   private static final int ID_BYTES = 16;
   private static final String NO_DEADLINE = "0";
   private static final String NO_RANK = "-1";
 
-  private final SecureRandom random = new SecureRandom();
   private final String model;
   private final BudgetListener listener;
   private final Replies replies;
   private final ModelBooks books;
   private final WaitingRoom room;
+  private final Standby standby;
 
   RedisDesk(
       String model, ModelTerms terms, Fleet fleet, GovernorTimer timer, BudgetListener listener) {
     this.model = model;
-    this.listener = listener;
+    this.listener = new OneAtATime(listener);
     this.replies = new Replies(model);
     this.books = new ModelBooks(fleet, model, terms, this::heard);
-    this.room = new WaitingRoom(books, replies, timer, fleet.config().spreadNanos());
+    this.standby =
+        new Standby(
+            model,
+            fleet,
+            books,
+            timer,
+            this.listener,
+            new Kept(model, books, (answer, actual) -> settled(answer, actual)));
+    this.room = new WaitingRoom(books, replies, timer, fleet.config().spreadNanos(), standby);
     fleet.link().subscribe(fleet.keys(model).channel(), room::heard);
   }
 
@@ -45,14 +56,17 @@ final class RedisDesk {
 
   // ---- rules
 
-  /** Tells Redis the rules if it has not confirmed them. */
-  CompletableFuture<?> confirm() {
-    return books.isConfirmed() ? CompletableFuture.allOf() : books.configure();
+  /** Tells Redis the rules if it has not confirmed them, and what else it was not told. */
+  CompletableFuture<?> sendAgain() {
+    return books.isConfirmed()
+        ? standby.sendAgain()
+        : books.configure().thenCompose(done -> standby.sendAgain());
   }
 
   /** Goes by these from now on; done when Redis does, too. */
   CompletableFuture<?> reload(ModelTerms terms) {
     books.use(terms);
+    standby.reload(terms);
     return books.configure();
   }
 
@@ -65,13 +79,49 @@ final class RedisDesk {
   }
 
   CompletableFuture<?> adjust(Adjustment adjustment) {
+    standby.adjusted(adjustment);
+    CompletableFuture<?> call = books.call(Script.RULES, words(adjustment));
+    return orElse(
+        call.thenApply(done -> true),
+        failure -> {
+          standby.keepAdjusted(adjustment);
+          return CompletableFuture.completedFuture(true);
+        });
+  }
+
+  /** As the script has them. */
+  static String[] words(Adjustment adjustment) {
     Long most = adjustment.tokensAtMost();
-    return books.call(
-        Script.RULES,
-        "adjust",
-        Double.toString(adjustment.factor()),
-        most == null ? "" : Long.toString(most),
-        Long.toString(ModelTerms.micros(adjustment.pause())));
+    return new String[] {
+      "adjust",
+      Double.toString(adjustment.factor()),
+      most == null ? "" : Long.toString(most),
+      Long.toString(ModelTerms.micros(adjustment.pause()))
+    };
+  }
+
+  // ---- when Redis is away
+
+  /** What is said if Redis does not answer; other failures stay. */
+  private static <T> CompletableFuture<T> orElse(
+      CompletableFuture<T> call, Function<Throwable, CompletableFuture<T>> away) {
+    return call.exceptionallyCompose(
+        failure ->
+            BudgetUnavailableException.isCauseOf(failure)
+                ? away.apply(failure)
+                : CompletableFuture.failedFuture(failure));
+  }
+
+  void beginShare(int nodes) {
+    standby.begin(nodes);
+  }
+
+  CompletableFuture<?> settleUp() {
+    return standby.settleUp();
+  }
+
+  List<Charge> comeBack(long pauseMicros) {
+    return standby.comeBack(pauseMicros);
   }
 
   // ---- what every answer says
@@ -99,20 +149,42 @@ final class RedisDesk {
   // ---- asking
 
   CompletableFuture<Outcome> request(TokenRequest request) {
-    return ask("queue", request).thenApply(Optional::orElseThrow);
+    return askAnyone("queue", request, true).thenApply(Optional::orElseThrow);
   }
 
   CompletableFuture<Optional<Outcome>> tryNow(TokenRequest request) {
-    return ask("now", request);
+    return askAnyone("now", request, true);
   }
 
   CompletableFuture<Optional<Outcome>> find(TokenRequest request) {
-    return request.idempotencyKey() == null
-        ? CompletableFuture.completedFuture(Optional.empty())
-        : ask("find", request);
+    if (request.idempotencyKey() == null) {
+      return CompletableFuture.completedFuture(Optional.empty());
+    }
+    Optional<Outcome> here = standby.find(request);
+    return here.isPresent()
+        ? CompletableFuture.completedFuture(here)
+        : ask("find", newId(), request);
   }
 
-  private CompletableFuture<Optional<Outcome>> ask(String what, TokenRequest request) {
+  /** Redis, or who decides without it; if it has just come back, it is asked after all. */
+  private CompletableFuture<Optional<Outcome>> askAnyone(
+      String what, TokenRequest request, boolean first) {
+    String id = newId();
+    return orElse(
+        ask(what, id, request),
+        failure -> {
+          boolean notAsked = BudgetUnavailableException.isBeforeAsking(failure);
+          if (!notAsked) {
+            standby.unanswered(id, request);
+          }
+          Optional<Outcome> outcome = standby.ask(request, first && notAsked);
+          return outcome.isPresent()
+              ? CompletableFuture.completedFuture(outcome)
+              : askAnyone(what, request, false);
+        });
+  }
+
+  private CompletableFuture<Optional<Outcome>> ask(String what, String id, TokenRequest request) {
     ModelTerms terms = books.terms();
     Integer rank = terms.ranks().get(request.priority());
     if (rank == null && !what.equals("find")) {
@@ -123,7 +195,7 @@ final class RedisDesk {
     return books
         .call(
             Script.ASK,
-            newId(),
+            id,
             what,
             request.tenant(),
             rank == null ? NO_RANK : Integer.toString(rank),
@@ -135,9 +207,10 @@ final class RedisDesk {
         .thenApply(answer -> asked(request, answer, terms));
   }
 
-  private String newId() {
+  /** That nobody guesses. */
+  static String newId() {
     byte[] bytes = new byte[ID_BYTES];
-    random.nextBytes(bytes);
+    RANDOM.nextBytes(bytes);
     return HexFormat.of().formatHex(bytes);
   }
 
@@ -153,6 +226,9 @@ final class RedisDesk {
       case 'x' -> throw StoreTerms.otherRequest(request, said.number(1), said.text(2));
       default -> {
         Outcome outcome = replies.outcome(request, said, terms);
+        if (outcome instanceof Outcome.Granted granted) {
+          standby.granted(granted, request.tenant(), request.idempotencyKey());
+        }
         if (answer.asked()) {
           tell(request, outcome, said.text(1), answer);
         }
@@ -204,9 +280,15 @@ final class RedisDesk {
   }
 
   CompletableFuture<Boolean> cancel(String id) {
-    return books
-        .call(Script.TICKET, "cancel", id)
-        .thenApply(answer -> answer.result().number(0) == 1);
+    return orElse(
+        books
+            .call(Script.TICKET, "cancel", id)
+            .thenApply(
+                answer -> {
+                  standby.over(id);
+                  return answer.result().number(0) == 1;
+                }),
+        failure -> standby.keepCancelled(id, room.cancelled(id)));
   }
 
   /** What has come meanwhile; by itself it looks in time. */
@@ -217,9 +299,19 @@ final class RedisDesk {
   // ---- reservations
 
   CompletableFuture<Optional<Settlement>> settle(String id, long actual) {
-    return books
-        .call(Script.SETTLE, "settle", id, Long.toString(actual))
-        .thenApply(answer -> Optional.ofNullable(settled(answer, actual)));
+    Optional<Settlement> here = standby.settle(id, actual);
+    if (here.isPresent()) {
+      return CompletableFuture.completedFuture(here);
+    }
+    return orElse(
+        books
+            .call(Script.SETTLE, "settle", id, Long.toString(actual))
+            .thenApply(
+                answer -> {
+                  standby.over(id);
+                  return Optional.ofNullable(settled(answer, actual));
+                }),
+        failure -> standby.keepSettled(id, actual));
   }
 
   private synchronized @Nullable Settlement settled(Answer answer, long actual) {
@@ -233,19 +325,38 @@ final class RedisDesk {
   }
 
   CompletableFuture<Boolean> extend(String id) {
-    return books.call(Script.SETTLE, "extend", id).thenApply(answer -> answer.result().size() > 0);
+    if (standby.extend(id)) {
+      return CompletableFuture.completedFuture(true);
+    }
+    return orElse(
+        books
+            .call(Script.SETTLE, "extend", id)
+            .thenApply(
+                answer -> {
+                  standby.livesOn(id);
+                  return answer.result().size() > 0;
+                }),
+        failure -> standby.keepExtended(id, failure));
   }
 
   // ---- the end, and how it stands
 
   CompletableFuture<GovernorStatus.Model> status() {
-    return books
-        .call(Script.LOOK, "status")
-        .thenApply(answer -> replies.status(answer.result(), books.terms()));
+    return orElse(
+        books
+            .call(Script.LOOK, "status")
+            .thenApply(
+                answer -> {
+                  GovernorStatus.Model status = replies.status(answer.result(), books.terms());
+                  standby.stands(status);
+                  return status;
+                }),
+        failure -> CompletableFuture.completedFuture(standby.status()));
   }
 
   /** Who waits here is told that it is over; tickets stay in line, and are missed in time. */
   void close(Duration patience) {
     room.close(patience);
+    standby.close();
   }
 }

@@ -40,8 +40,13 @@ final class Replies {
     return "t" + tag + '-' + id;
   }
 
-  private String reservation(String id) {
+  String reservation(String id) {
     return "r" + tag + '-' + id;
+  }
+
+  /** What Redis knows a ticket or a reservation by. */
+  static String idIn(String name) {
+    return name.substring(name.indexOf('-') + 1);
   }
 
   // ---- outcomes
@@ -108,6 +113,12 @@ final class Replies {
     return refused(standing.priority(), standing.tokens(), standing.remaining(), reason, terms);
   }
 
+  /** Of a request that nobody could be asked for. */
+  Outcome.Refused unavailable(TokenRequest request, long left, String message) {
+    return new Outcome.Refused(
+        model, request.priority(), request.tokens(), left, Outcome.Reason.UNAVAILABLE, message);
+  }
+
   private Outcome.Refused refused(
       String priority, long asked, long left, Outcome.Reason reason, ModelTerms terms) {
     return new Outcome.Refused(
@@ -165,6 +176,24 @@ final class Replies {
         said.number(2),
         said.number(3),
         millis(said.number(4)));
+  }
+
+  /** As far as anybody knows. */
+  GovernorStatus.Model nothingLeft(ModelTerms terms) {
+    Map<String, Integer> lengths = new LinkedHashMap<>();
+    terms.ranks().keySet().forEach(name -> lengths.put(name, 0));
+    return new GovernorStatus.Model(
+        model,
+        terms.budget().burstTpm(),
+        0,
+        terms.budget().targetTpm(),
+        Instant.now(),
+        lengths,
+        0,
+        new Counts(0, 0, 0, 0, 0),
+        AuditReport.NONE,
+        ProviderStanding.UNHEARD,
+        List.of());
   }
 
   GovernorStatus.Model status(Reply said, ModelTerms terms) {

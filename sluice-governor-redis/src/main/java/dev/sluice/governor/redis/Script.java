@@ -15,7 +15,9 @@ enum Script implements LuaScript {
   /** Says how a model stands, or what would become of a request. */
   LOOK("", "look"),
   /** Changes the rules of a model. */
-  RULES("", "rules");
+  RULES("", "rules"),
+  /** Charges what a node has granted while Redis was away. */
+  CHARGE("", "charge");
 
   private final String body;
   private final String digest;

@@ -39,6 +39,9 @@ final class WaitingRoom {
   /** A node asks for no more than a thousand tickets a second, however often it looks. */
   private static final long PER_TICKET_NANOS = TimeUnit.MILLISECONDS.toNanos(1);
 
+  /** Where a reply says whose turn it was. */
+  private static final int TENANT_AT = 6;
+
   private static final long SOONEST_THOROUGH_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
   private static final int LOOKS_IN_PATIENCE = 3;
 
@@ -46,6 +49,7 @@ final class WaitingRoom {
   private final Replies replies;
   private final GovernorTimer timer;
   private final LongSupplier spreadNanos;
+  private final Standby standby;
   private final LineTimer next;
   private final TicketWaiters waiters = new TicketWaiters();
 
@@ -58,7 +62,13 @@ final class WaitingRoom {
 
   private volatile boolean closed;
 
-  WaitingRoom(ModelBooks books, Replies replies, GovernorTimer timer, LongSupplier spreadNanos) {
+  WaitingRoom(
+      ModelBooks books,
+      Replies replies,
+      GovernorTimer timer,
+      LongSupplier spreadNanos,
+      Standby standby) {
+    this.standby = standby;
     this.books = books;
     this.replies = replies;
     this.timer = timer;
@@ -74,9 +84,14 @@ final class WaitingRoom {
   }
 
   private Optional<Outcome> outcome(Reply said) {
-    return said.kind() == 'n'
-        ? Optional.empty()
-        : Optional.of(replies.outcome(said, books.terms()));
+    if (said.kind() == 'n') {
+      return Optional.empty();
+    }
+    Outcome outcome = replies.outcome(said, books.terms());
+    if (outcome instanceof Outcome.Granted granted) {
+      standby.granted(granted, said.text(TENANT_AT), null);
+    }
+    return Optional.of(outcome);
   }
 
   CompletableFuture<Optional<Outcome>> await(String id) {
@@ -161,6 +176,7 @@ final class WaitingRoom {
 
   /** Those who waited had gone in the same moment: somebody may still come and ask. */
   private void unheard(String id) {
+    standby.over(id);
     if (!closed) {
       var unused = books.call(Script.TICKET, "unheard", id);
     }
@@ -204,6 +220,13 @@ final class WaitingRoom {
     }
   }
 
+  /** Without Redis; false if nobody waits for it here. */
+  boolean cancelled(String id) {
+    boolean awaited = waiters.find(id) != null;
+    refuse(id, Outcome.Reason.CANCELLED);
+    return awaited;
+  }
+
   // ---- what is heard
 
   /** An answer to this node. */
@@ -212,7 +235,7 @@ final class WaitingRoom {
       if (each.claimed() && each.granted() && waiters.find(each.id()) == null) {
         unheard(each.id());
       } else if (each.claimed() || !each.granted()) {
-        tell(each.id(), Optional.of(replies.outcome(each, books.terms())));
+        tell(each.id(), Optional.of(outcome(each)));
       } else {
         claim(each.id());
       }
@@ -221,6 +244,14 @@ final class WaitingRoom {
       someoneInLine = answer.waiting() > 0;
     }
     lookIn(answer.waitMicros());
+  }
+
+  private Outcome outcome(Answer.Decided news) {
+    Outcome outcome = replies.outcome(news, books.terms());
+    if (outcome instanceof Outcome.Granted granted) {
+      standby.granted(granted, news.tenant(), news.key().isEmpty() ? null : news.key());
+    }
+    return outcome;
   }
 
   /** A message about an answer to another: when to look, and whom of all nodes it concerns. */

@@ -4,10 +4,10 @@
 --   books   a hash: 'c' the configuration, 'q' and 'n<class>' what the quick ways need of it, 's' the
 --           state, 'h' the history of the model's debt, 'g<rank>' of a guarantee's, 'm<tenant>' the meter of a tenant, 'b<tenant>' its budget,
 --           'r<id>' a reservation, 't<id>' a ticket, 'i<length>:<tenant><key>' the id that an
---           idempotency key stands for
+--           idempotency key stands for, 'f<node>' the last charge of a node that was without Redis
 --   due     what ends when: 'r<id>' a reservation, 'd<id>' a deadline, 's<id>' the patience with a
 --           ticket, 'a<rank>:<tenant>' a tenant that stepped aside comes back, 'm<tenant>' a meter
---           is full and can be forgotten
+--           is full and can be forgotten, 'f<node>' so can a charge
 --   line    everyone who waits, of all classes: the first goes first
 --   heads   the first of each tenant that is not aside
 --   turns   where a tenant's next turn in a class begins
@@ -19,6 +19,8 @@
 local BOOKS, DUE, LINE, HEADS, TURNS, FIFO = unpack(KEYS)
 local NODE = ARGV[1]
 local NEVER = 2 ^ 53
+-- By then a node does not send a charge again: a day.
+local FENCE_LIFE = 24 * 3600 * 10 ^ 6
 -- At most so much is ended in one call.
 local ENDED_AT_ONCE = 100
 

@@ -1,48 +1,108 @@
 -- Charges what a node has granted by itself while Redis was away, once.
 -- ARGV: node, number of this charge, microseconds of a pause in which the others can charge theirs too,
--- tokens granted less those given back; how many tenants, then for each its name and its tokens; then
--- for each grant that is not settled: id, tokens, tokens asked for, rank, class, tenant.
+-- tokens granted less those given back, requests granted, tokens of open grants that can still be given
+-- back; how many classes, then for each its name and its tokens; how many tenants, then for each its name
+-- and its tokens; then for each grant that is not settled: id, tokens, tokens asked for, class, tenant,
+-- idempotency key or ''.
 -- Answers {tokens that were charged}: no meter is left below empty by this.
-if not open(server, { 'f' .. ARGV[1] }) then
+local fence = 'f' .. NODE
+if not open(server, { fence }) then
   return { 0 }
 end
-local fence = 'f' .. ARGV[1]
 if tonumber(get(fence) or 0) >= tonumber(ARGV[2]) then
   return answer({ 0 })
 end
 put(fence, ARGV[2])
+setDue(fence, now + FENCE_LIFE)
+
+local at = 4
+local function word()
+  at = at + 1
+  return ARGV[at - 1]
+end
+
+local function number()
+  return tonumber(word())
+end
 
 local function chargeUpToEmpty(meter, tokens)
-  local most = math.max(0, available(meter))
-  local part = math.min(tokens, most)
+  local part = math.min(tokens, math.max(0, available(meter)))
   if part > 0 then
     charge(meter, part)
   end
   return part
 end
 
-S.paused = math.max(S.paused, now + tonumber(ARGV[3]))
-local charged = chargeUpToEmpty(M, tonumber(ARGV[4]))
-local at = 6
-for _ = 1, tonumber(ARGV[5]) do
-  local meter = meterOf(ARGV[at])
-  if meter then
-    chargeUpToEmpty(meter, tonumber(ARGV[at + 1]))
+local function chargeRequests(count)
+  for _, each in ipairs(requests) do
+    local most = math.max(each.owed, each.cap * each.unit)
+    each.owed = math.min(most, each.owed + count * each.unit)
   end
-  at = at + 2
 end
+
+local ranks = {}
+for rank, class in ipairs(C.classes) do
+  ranks[class.name] = rank - 1
+end
+
+countRefill()
+S.paused = math.max(S.paused, now + tonumber(ARGV[3]))
+local tokens = number()
+local charged = chargeUpToEmpty(M, tokens)
+chargeRequests(number())
+local refundable = number()
+for _ = 1, number() do
+  local rank = R[ranks[word()] or -1]
+  local part = number()
+  if rank and rank.meter then
+    chargeUpToEmpty(rank.meter, part)
+  end
+end
+for _ = 1, number() do
+  local meter = meterOf(word())
+  local part = number()
+  if meter then
+    chargeUpToEmpty(meter, part)
+  end
+end
+
+-- What is still owed for open grants may be less than what was charged for them just now: time has paid
+-- for some of it since they were granted.
+local event = S.events
+local function limitRefunds()
+  local owed = M.owed
+  M.owed = math.min(owed, refundable * M.unit)
+  record(M)
+  M.owed = owed
+end
+
+local unlimited = 0
 while ARGV[at] do
-  local id = ARGV[at]
+  local grant = {
+    id = word(), tokens = number(), asked = number(), class = word(), tenant = word(), key = word(),
+    at = now, event = event, mine = -1, guaranteed = 0, theirs = 0, ticket = 0
+  }
+  grant.rank = ranks[grant.class] or -1
+  unlimited = unlimited + grant.tokens
+  local named = keyField(grant.tenant, grant.key)
+  if grant.key ~= '' and not get(named) then
+    grant.ticket = 1
+    put(named, grant.id)
+    tickets[grant.id] = {
+      id = grant.id, state = 'g', rank = grant.rank, tokens = grant.tokens, asked = grant.asked,
+      class = grant.class, tenant = grant.tenant, since = now, deadline = 0, key = grant.key, node = '',
+      claimed = 1, unheard = '', reason = '', left = available(M), number = 0, tag = 0, weight = 1, changed = true
+    }
+  end
   S.running = S.running + 1
-  put('r' .. id, packReservation({
-    tokens = tonumber(ARGV[at + 1]), asked = tonumber(ARGV[at + 2]), rank = tonumber(ARGV[at + 3]),
-    class = ARGV[at + 4], tenant = ARGV[at + 5], at = now, event = S.events, mine = -1, guaranteed = 0,
-    theirs = 0, ticket = 0
-  }))
-  setDue('r' .. id, now + C.life)
-  at = at + 6
+  put('r' .. grant.id, packReservation(grant))
+  setDue('r' .. grant.id, now + C.life)
 end
-S.consumed = S.consumed + tonumber(ARGV[4])
+if refundable < unlimited then
+  limitRefunds()
+end
+
+S.consumed = S.consumed + tokens
 S.left = available(M)
 drain(granted)
 return answer({ charged })

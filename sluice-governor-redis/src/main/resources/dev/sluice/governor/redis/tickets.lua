@@ -203,8 +203,12 @@ local function endAside(name)
   end
 end
 
+local function endFence(node)
+  drop('f' .. node)
+end
+
 local finishers =
-  { r = endReservation, d = endDeadline, s = endPatience, a = endAside, m = endMeter }
+  { r = endReservation, d = endDeadline, s = endPatience, a = endAside, m = endMeter, f = endFence }
 
 -- Until something was ended, `due` may be earlier than what is due, and never later.
 local looked = false
@@ -213,7 +217,7 @@ local function endWhatIsOver()
   looked = true
   local over = redis.call('ZRANGEBYSCORE', DUE, '-inf', now, 'LIMIT', 0, ENDED_AT_ONCE)
   S.due = NEVER
-  for kind in string.gmatch('rdsam', '.') do
+  for kind in string.gmatch('rdsamf', '.') do
     for _, member in ipairs(over) do
       -- What was seen to meanwhile is due later.
       if string.sub(member, 1, 1) == kind and not dueAt[member] then

@@ -1,159 +1,358 @@
 package dev.sluice.governor.redis;
 
+import static dev.sluice.governor.redis.OutageRig.during;
+import static dev.sluice.governor.redis.OutageRig.request;
+import static dev.sluice.governor.redis.OutageRig.until;
 import static dev.sluice.governor.redis.RedisBudgetStoreTest.config;
 import static dev.sluice.governor.redis.RedisBudgetStoreTest.get;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
-import static org.awaitility.Awaitility.await;
 
+import dev.sluice.governor.Adjustment;
 import dev.sluice.governor.Allocation;
 import dev.sluice.governor.BudgetConfig;
-import dev.sluice.governor.BudgetListener;
-import dev.sluice.governor.BudgetStore;
+import dev.sluice.governor.Dimension;
 import dev.sluice.governor.ModelBudget;
 import dev.sluice.governor.Outcome;
+import dev.sluice.governor.Settlement;
 import dev.sluice.governor.StoreTerms;
 import dev.sluice.governor.TokenRequest;
+import dev.sluice.redis.OutagePolicy;
 import dev.sluice.testkit.RedisServer;
 import java.time.Duration;
-import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CopyOnWriteArrayList;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** Budgets while Redis is away, and when it is back. */
+/** What a node says while Redis is away, and what Redis knows when it is back. */
 @Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 final class BudgetOutageTest {
-  /** 100 tokens a second, in bursts of 1,000. */
-  private static final BudgetConfig CONFIG = config(ModelBudget.of(6_000, 1_000, Allocation.OFF));
+  /** 1,000 tokens a second, in bursts of 1,000. */
+  private static final ModelBudget BUDGET = ModelBudget.of(60_000, 1_000, Allocation.OFF);
 
-  private final RedisServer redis = RedisServer.start();
-  private final List<String> told = new CopyOnWriteArrayList<>();
-  private BudgetStore store;
+  /** 60 tokens a minute, so that nothing accrues while a test looks. */
+  private static final ModelBudget SLOW = ModelBudget.of(60, 1_000, Allocation.OFF);
 
-  private void open() {
-    store =
-        RedisBudgets.builder()
-            .url(redis.uri())
-            .timeout(Duration.ofMillis(200))
-            .listener(
-                new OutageListener() {
-                  @Override
-                  public void lost(String cause) {
-                    told.add("lost");
-                  }
+  private final RedisServer redis = RedisServer.builder().data().start();
+  private OutageRig rig;
 
-                  @Override
-                  public void returned(Duration away) {
-                    told.add("returned");
-                  }
-                })
-            .opener()
-            .open(CONFIG, BudgetListener.NONE);
+  private OutageRig open(BudgetConfig config) {
+    rig = OutageRig.local(redis.uri(), 1, config);
+    return rig;
+  }
+
+  private OutageRig open() {
+    return open(config(BUDGET));
   }
 
   @AfterEach
   void close() {
-    store.close();
+    if (rig != null) {
+      rig.close();
+    }
     redis.close();
   }
 
-  private CompletableFuture<Outcome> ask(TokenRequest request) {
-    return store.request(request);
+  private void lose() {
+    redis.pause();
+    until(
+        "the loss",
+        () -> {
+          var unused = rig.store.tryNow(request(1_000_000));
+          return rig.isLast("lost");
+        });
   }
 
-  private static TokenRequest request(long tokens) {
-    return TokenRequest.of("sonnet", tokens, "P1_user");
+  private void comeBack() {
+    redis.resume();
+    rig.awaitReturned();
   }
 
-  /** What became of it as soon as Redis answers. */
-  private Outcome askUntilAnswered(TokenRequest request) {
-    return await()
-        .ignoreExceptionsMatching(failure -> failure instanceof BudgetUnavailableException)
-        .until(() -> get(ask(request)), outcome -> true);
-  }
-
-  private Outcome.Queued spendAndQueue(TokenRequest request) {
-    assertThat(askUntilAnswered(request(1_000))).isInstanceOf(Outcome.Granted.class);
-    return (Outcome.Queued) askUntilAnswered(request);
-  }
-
-  private void requireFails(CompletableFuture<?> answer) {
+  private static void assertAway(CompletableFuture<?> answer) {
     assertThatThrownBy(() -> get(answer))
         .isInstanceOf(BudgetUnavailableException.class)
         .hasMessageContaining("Redis");
   }
 
+  // ---- asking
+
   @Test
-  void calls_fail_andWaitersStay_untilRedisAnswersAgain() {
+  void request_goesByTheShare_fromEmpty_andIsChargedOnReturn() {
     open();
-    Outcome.Queued queued = spendAndQueue(request(30));
-    CompletableFuture<Optional<Outcome>> waiter = store.await(queued.ticket());
+    rig.granted(1_000);
+    redis.kill();
+    rig.awaitLost();
+    assertThat(rig.nodes).isEqualTo(1);
+    Outcome.Refused refused = (Outcome.Refused) rig.ask(1_000);
+    assertThat(refused.reason()).isEqualTo(Outcome.Reason.UNAVAILABLE);
+    assertThat(refused.message()).contains("Redis").contains("1/1");
+    assertThat(rig.refused(1_001)).isEqualTo(Outcome.Reason.EXCEEDS_CAPACITY);
+    Outcome.Granted first = rig.grantedSoon(100);
+    Outcome.Granted second = rig.grantedSoon(300);
+    assertThat(get(rig.store.settle(first.reservation(), 40)))
+        .hasValueSatisfying(settled -> assertThat(settled.refundedTokens()).isEqualTo(60));
+    redis.restart();
+    rig.awaitReturned();
+    assertThat(rig.granted).hasValue(400);
+    assertThat(rig.charged).hasValue(340);
+    assertThat(rig.consumed()).isEqualTo(1_340);
+    assertThat(rig.running()).isEqualTo(2);
+    Settlement settled = get(rig.store.settle(second.reservation(), 100)).orElseThrow();
+    assertThat(settled.reservedTokens()).isEqualTo(300);
+    assertThat(settled.refundedTokens()).isEqualTo(200);
+    assertThat(rig.running()).isEqualTo(1);
+    assertThat(get(rig.store.settle(first.reservation(), 1))).isEmpty();
+    assertThat(get(rig.store.settle(second.reservation(), 1))).isEmpty();
+  }
+
+  @Test
+  void closedPolicy_refuses_untilRedisIsBack() {
+    rig = OutageRig.open(redis.uri(), OutagePolicy.CLOSED, config(SLOW));
+    Outcome.Granted before = rig.granted(100);
+    lose();
+    during(Duration.ofMillis(100));
+    assertThat(rig.refused(1)).isEqualTo(Outcome.Reason.UNAVAILABLE);
+    assertThat(get(rig.store.settle(before.reservation(), 30))).isPresent();
+    assertThat(rig.available()).isNotNegative();
+    comeBack();
+    assertThat(rig.ask(1)).isInstanceOf(Outcome.Granted.class);
+    assertThat(rig.consumed()).isEqualTo(31);
+    assertThat(rig.charged).hasValue(0);
+  }
+
+  @Test
+  void openPolicy_grantsWithoutLooking_andNeverCharges() {
+    rig = OutageRig.open(redis.uri(), OutagePolicy.OPEN, config(SLOW));
+    rig.granted(600);
+    redis.kill();
+    rig.awaitLost();
+    Outcome.Granted settledNow = rig.granted(900);
+    Outcome.Granted settledLater = rig.granted(900);
+    assertThat(rig.ask(request(5).withIdempotencyKey("k")))
+        .isEqualTo(rig.ask(request(5).withIdempotencyKey("k")));
+    assertThat(get(rig.store.extend(settledNow.reservation()))).isTrue();
+    assertThat(get(rig.store.settle(settledNow.reservation(), 10)))
+        .hasValueSatisfying(settled -> assertThat(settled.refundedTokens()).isZero());
+    redis.restart();
+    rig.awaitReturned();
+    assertThat(get(rig.store.settle(settledLater.reservation(), 10))).isPresent();
+    assertThat(rig.consumed()).isEqualTo(600);
+    assertThat(rig.running()).isEqualTo(1);
+  }
+
+  @Test
+  void shares_ofWhatCannotBeDivided_grantNothing() {
+    rig = OutageRig.local(redis.uri(), 3, config(BUDGET.withConcurrency(2)));
+    lose();
+    during(Duration.ofMillis(20));
+    assertThat(rig.nodes).isEqualTo(3);
+    assertThat(rig.refused(1)).isEqualTo(Outcome.Reason.UNAVAILABLE);
+    assertThat(get(rig.store.status()).buckets()).containsKey("sonnet");
+  }
+
+  @Test
+  void concurrency_countsWhatRedisGranted() {
+    open(config(BUDGET.withConcurrency(2)));
+    Outcome.Granted before = rig.granted(10);
+    lose();
+    Outcome.Granted here = rig.grantedSoon(1);
+    during(Duration.ofMillis(20));
+    assertThat(rig.refused(1)).isEqualTo(Outcome.Reason.UNAVAILABLE);
+    assertThat(get(rig.store.settle(before.reservation(), 10))).isPresent();
+    Outcome.Granted next = rig.granted(1);
+    assertThat(rig.refused(1)).isEqualTo(Outcome.Reason.UNAVAILABLE);
+    assertThat(get(rig.store.settle(here.reservation(), 1))).isPresent();
+    assertThat(rig.granted(1).reservation()).isNotEqualTo(next.reservation());
+    comeBack();
+    assertThat(rig.running()).isEqualTo(2);
+  }
+
+  @Test
+  void requestsInATime_areChargedToo() {
+    open(config(BUDGET.withRequests(0, 600)));
+    lose();
+    for (int i = 0; i < 3; i++) {
+      rig.grantedSoon(1);
+    }
+    comeBack();
+    long left =
+        get(rig.store.explain(request(1))).dimensions().stream()
+            .filter(part -> part.dimension() == Dimension.REQUESTS)
+            .findFirst()
+            .orElseThrow()
+            .available();
+    // One comes back in 100 ms.
+    assertThat(left).isBetween(597L, 599L);
+  }
+
+  @Test
+  void key_findsItsGrant_beforeInAndAfterTheOutage() {
+    open();
+    TokenRequest early = request(10).withIdempotencyKey("early");
+    Outcome before = rig.ask(early);
+    lose();
+    assertThat(rig.ask(early)).isEqualTo(before);
+    assertThat(get(rig.store.find(early))).contains(before);
+    TokenRequest keyed = request(20).withIdempotencyKey("k");
+    assertAway(rig.store.find(keyed));
+    Outcome.Granted granted = rig.grantedSoon(keyed);
+    assertThat(rig.ask(keyed)).isEqualTo(granted);
+    assertThat(get(rig.store.find(keyed))).contains(granted);
+    comeBack();
+    assertThat(((Outcome.Granted) rig.ask(keyed)).reservation()).isEqualTo(granted.reservation());
+    assertThat(get(rig.store.settle(granted.reservation(), 20))).isPresent();
+    assertThat(rig.ask(keyed)).isNotEqualTo(granted);
+  }
+
+  @Test
+  void startWithoutRedis_goesByTheShare_thenRedisDecides() {
+    redis.kill();
+    open();
+    Outcome.Granted granted = rig.grantedSoon(100);
+    CompletableFuture<Optional<Outcome>> nobodys =
+        rig.store.await("t" + StoreTerms.tagOf("sonnet") + "-" + "ab".repeat(16));
+    redis.restart();
+    rig.awaitReturned();
+    assertThat(get(nobodys)).isEmpty();
+    assertThat(rig.charged).hasValue(100);
+    assertThat(rig.running()).isEqualTo(1);
+    assertThat(get(rig.store.settle(granted.reservation(), 100))).isPresent();
+    assertThat(rig.told).containsExactly("lost", "returned");
+  }
+
+  @Test
+  void unansweredRequest_leavesNothingBehind() {
+    open(config(SLOW));
     redis.pause();
-    requireFails(ask(request(1)));
-    await().until(() -> told.contains("lost"));
-    requireFails(ask(request(1)));
-    requireFails(store.poll(queued.ticket()));
-    requireFails(store.settle("r" + queued.ticket().substring(1), 1));
-    requireFails(store.reload(CONFIG));
-    CompletableFuture<Optional<Outcome>> late = store.await(queued.ticket());
+    assertThat(rig.refused(500)).isEqualTo(Outcome.Reason.UNAVAILABLE);
+    redis.resume();
+    until("nothing is held", () -> rig.running() == 0 && rig.available() == 1_000);
+  }
+
+  // ---- what was granted before
+
+  @Test
+  void settle_ofGrantsFromBefore_isKeptAndSent() {
+    open(config(SLOW));
+    Outcome.Granted first = rig.granted(400);
+    Outcome.Granted second = rig.granted(200);
+    OutageRig other = OutageRig.local(redis.uri(), 1, config(SLOW));
+    try (other) {
+      Outcome.Granted elsewhere = other.granted(100);
+      lose();
+      Settlement settled = get(rig.store.settle(first.reservation(), 150)).orElseThrow();
+      assertThat(settled.reservedTokens()).isEqualTo(400);
+      assertThat(settled.actualTokens()).isEqualTo(150);
+      assertThat(settled.refundedTokens()).isZero();
+      assertThat(get(rig.store.settle(first.reservation(), 1))).isEmpty();
+      assertThatThrownBy(() -> get(rig.store.settle(elsewhere.reservation(), 40)))
+          .isInstanceOf(BudgetUnavailableException.class)
+          .hasMessageContaining("kept");
+      assertThat(get(rig.store.extend(second.reservation()))).isTrue();
+      assertAway(rig.store.extend("r" + StoreTerms.tagOf("sonnet") + "-" + "ab".repeat(16)));
+      comeBack();
+      until("all are settled", () -> rig.running() == 1);
+      assertThat(rig.consumed()).isEqualTo(150 + 200 + 40);
+    }
+  }
+
+  @Test
+  void adjust_holdsForTheShare_andIsSentOnReturn() {
+    open();
+    lose();
+    get(rig.store.adjust("sonnet", new Adjustment(0.5, 0L, Duration.ofMinutes(1))));
+    during(Duration.ofMillis(20));
+    assertThat(rig.refused(1)).isEqualTo(Outcome.Reason.UNAVAILABLE);
+    assertThat(get(rig.store.status()).buckets().get("sonnet").targetTpm()).isEqualTo(60_000);
+    comeBack();
+    assertThat(((Outcome.Queued) rig.ask(1)).waitMs()).isGreaterThan(30_000);
+  }
+
+  // ---- who waits
+
+  private Outcome.Queued queued(TokenRequest request) {
+    rig.granted(1_000);
+    return (Outcome.Queued) rig.ask(request);
+  }
+
+  @Test
+  void waiters_keepTheirPlaces_andLateOnesAreWelcome() {
+    open();
+    Outcome.Queued first = queued(request(900));
+    Outcome.Queued second = (Outcome.Queued) rig.ask(300);
+    CompletableFuture<Optional<Outcome>> waiter = rig.store.await(first.ticket());
+    assertThat(get(rig.store.poll(first.ticket()))).isPresent();
+    lose();
+    assertAway(rig.store.poll(first.ticket()));
+    assertAway(rig.store.explain(request(1)));
+    assertAway(rig.store.reload(config(BUDGET)));
+    CompletableFuture<Optional<Outcome>> late = rig.store.await(second.ticket());
+    during(Duration.ofMillis(1_500));
     assertThat(waiter).isNotDone();
     assertThat(late).isNotDone();
-    redis.resume();
+    comeBack();
     assertThat(get(waiter)).containsInstanceOf(Outcome.Granted.class);
-    assertThat(get(late)).isEqualTo(get(waiter));
-    assertThat(told).containsExactly("lost", "returned");
+    assertThat(get(late)).containsInstanceOf(Outcome.Granted.class);
+    assertThat(rig.told).containsExactly("lost", "returned");
+  }
+
+  @Test
+  void cancel_tellsWhoWaits_andIsSentOnReturn() {
+    open(config(SLOW));
+    Outcome.Queued queued = queued(request(900));
+    Outcome.Queued elsewhere = (Outcome.Queued) rig.ask(800);
+    CompletableFuture<Optional<Outcome>> waiter = rig.store.await(queued.ticket());
+    assertThat(get(rig.store.poll(queued.ticket()))).isPresent();
+    lose();
+    assertThat(get(rig.store.cancel(queued.ticket()))).isTrue();
+    assertThat(((Outcome.Refused) get(waiter).orElseThrow()).reason())
+        .isEqualTo(Outcome.Reason.CANCELLED);
+    assertAway(rig.store.cancel(elsewhere.ticket()));
+    comeBack();
+    assertThat(get(rig.store.poll(queued.ticket()))).isEmpty();
+    assertThat(get(rig.store.poll(elsewhere.ticket()))).isEmpty();
   }
 
   @Test
   void deadline_isKept_withoutRedis() {
-    open();
-    Outcome.Queued queued = spendAndQueue(request(900).withDeadline(Duration.ofMillis(700)));
-    CompletableFuture<Optional<Outcome>> waiter = store.await(queued.ticket());
-    assertThat(get(store.poll(queued.ticket()))).isPresent();
-    redis.pause();
+    open(config(SLOW));
+    Outcome.Queued queued = queued(request(900).withDeadline(Duration.ofMillis(700)));
+    CompletableFuture<Optional<Outcome>> waiter = rig.store.await(queued.ticket());
+    assertThat(get(rig.store.poll(queued.ticket()))).isPresent();
+    lose();
     Outcome.Refused refused = (Outcome.Refused) get(waiter).orElseThrow();
     assertThat(refused.reason()).isEqualTo(Outcome.Reason.DEADLINE);
     assertThat(refused.tokens()).isEqualTo(900);
-    redis.resume();
   }
 
   @Test
   void redisThatForgot_beginsEmpty_andTicketsAreGone() {
     open();
-    Outcome.Queued queued = spendAndQueue(request(900));
-    CompletableFuture<Optional<Outcome>> waiter = store.await(queued.ticket());
-    redis.restartEmpty();
-    Outcome.Queued again = (Outcome.Queued) askUntilAnswered(request(900));
-    assertThat(again.waitMs()).isGreaterThan(5_000);
-    assertThat(get(waiter)).isEmpty();
-  }
-
-  @Test
-  void startWithoutRedis_recoversByItself() {
+    Outcome.Queued queued = queued(request(900));
+    CompletableFuture<Optional<Outcome>> waiter = rig.store.await(queued.ticket());
     redis.kill();
-    open();
-    requireFails(ask(request(1)));
-    CompletableFuture<Optional<Outcome>> nobodys =
-        store.await("t" + StoreTerms.tagOf("sonnet") + "-" + "ab".repeat(16));
-    redis.restart();
-    assertThat(askUntilAnswered(request(1_000))).isInstanceOf(Outcome.Granted.class);
-    assertThat(get(nobodys)).isEmpty();
-    assertThat(told).containsExactly("lost", "returned");
+    rig.awaitLost();
+    Outcome.Granted granted = rig.grantedSoon(50);
+    redis.restartEmpty();
+    rig.awaitReturned();
+    assertThat(rig.available()).isLessThan(700);
+    assertThat(get(waiter)).isEmpty();
+    assertThat(get(rig.store.settle(granted.reservation(), 50))).isPresent();
   }
 
   @Test
-  void close_tellsWhoWaits_withoutRedis() {
+  void close_tellsWhoWaits_andEndsTheShare() {
     open();
-    Outcome.Queued queued = spendAndQueue(request(900));
-    CompletableFuture<Optional<Outcome>> waiter = store.await(queued.ticket());
-    assertThat(get(store.poll(queued.ticket()))).isPresent();
-    redis.pause();
-    store.close();
+    Outcome.Queued queued = queued(request(900));
+    CompletableFuture<Optional<Outcome>> waiter = rig.store.await(queued.ticket());
+    assertThat(get(rig.store.poll(queued.ticket()))).isPresent();
+    lose();
+    rig.grantedSoon(1);
+    rig.close();
     assertThat(((Outcome.Refused) get(waiter).orElseThrow()).reason())
         .isEqualTo(Outcome.Reason.CLOSED);
+    assertThatThrownBy(() -> rig.ask(1)).isInstanceOf(IllegalStateException.class);
   }
 }

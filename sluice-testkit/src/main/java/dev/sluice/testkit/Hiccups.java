@@ -1,4 +1,4 @@
-package dev.sluice.redis;
+package dev.sluice.testkit;
 
 import java.util.ArrayList;
 import java.util.List;
@@ -6,8 +6,12 @@ import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.locks.LockSupport;
 
-/** Notes when threads of this process did not run although they wanted to. */
-final class Hiccups implements AutoCloseable {
+/**
+ * Notes when threads of this process did not run although they wanted to.
+ *
+ * @since 0.1
+ */
+public final class Hiccups implements AutoCloseable {
   private static final int THREADS = 3;
   private static final long TICK_NANOS = 1_000_000;
   private static final long NOTED_NANOS = 5_000_000;
@@ -21,7 +25,8 @@ final class Hiccups implements AutoCloseable {
     }
   }
 
-  Hiccups() {
+  /** Begins. */
+  public Hiccups() {
     for (int i = 0; i < THREADS; i++) {
       Queue<Gap> own = new ConcurrentLinkedQueue<>();
       gaps.add(own);
@@ -44,14 +49,15 @@ final class Hiccups implements AutoCloseable {
   }
 
   /** How long the unluckiest thread did not run between two times. */
-  long nanosIn(long from, long to) {
+  public long nanosIn(long from, long to) {
     return gaps.stream()
         .mapToLong(own -> own.stream().mapToLong(gap -> gap.in(from, to)).sum())
         .max()
         .orElse(0);
   }
 
-  long longestMillis() {
+  /** How long the longest pause was. */
+  public long longestMillis() {
     return gaps.stream()
             .flatMap(Queue::stream)
             .mapToLong(gap -> gap.to() - gap.from())
@@ -60,6 +66,7 @@ final class Hiccups implements AutoCloseable {
         / 1_000_000;
   }
 
+  /** Notes nothing any more. */
   @Override
   public void close() {
     stopped = true;

@@ -1,0 +1,60 @@
+package dev.sluice.governor.redis;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * What a model is charged on return for what this node granted by itself.
+ *
+ * @param granted tokens that were granted
+ * @param tokens those less what was given back
+ * @param requests how many were granted
+ * @param refundable what can still be given back of those that are open
+ * @param classes tokens by class
+ * @param tenants tokens by tenant
+ * @param open what is not settled
+ */
+record Charge(
+    long granted,
+    long tokens,
+    long requests,
+    long refundable,
+    Map<String, Long> classes,
+    Map<String, Long> tenants,
+    List<OpenGrants.Grant> open) {
+  boolean isNothing() {
+    return granted == 0 && tenants.isEmpty() && open.isEmpty();
+  }
+
+  /** As the script has them. */
+  String[] words(long number, long pauseMicros) {
+    List<String> words = new ArrayList<>();
+    words.add(Long.toString(number));
+    words.add(Long.toString(pauseMicros));
+    words.add(Long.toString(tokens));
+    words.add(Long.toString(requests));
+    words.add(Long.toString(refundable));
+    add(words, classes);
+    add(words, tenants);
+    for (OpenGrants.Grant each : open) {
+      String key = each.key();
+      words.add(each.id());
+      words.add(Long.toString(each.answer().tokens()));
+      words.add(Long.toString(each.answer().requestedTokens()));
+      words.add(each.answer().priority());
+      words.add(each.tenant());
+      words.add(key == null ? "" : key);
+    }
+    return words.toArray(String[]::new);
+  }
+
+  private static void add(List<String> words, Map<String, Long> parts) {
+    words.add(Integer.toString(parts.size()));
+    parts.forEach(
+        (name, tokens) -> {
+          words.add(name);
+          words.add(Long.toString(tokens));
+        });
+  }
+}

@@ -1,0 +1,54 @@
+package dev.sluice.governor.redis;
+
+import dev.sluice.redis.link.RedisLink;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.ConcurrentSkipListMap;
+import java.util.concurrent.atomic.AtomicLong;
+
+/**
+ * Charges a model what this node granted in outages. A charge is repeated until it is confirmed;
+ * its number sees to it that it counts once, as long as Redis sees them in order.
+ */
+final class Charges {
+  private final ModelBooks books;
+  private final AtomicLong numbers = new AtomicLong();
+  private final Map<Long, String[]> unconfirmed = new ConcurrentSkipListMap<>();
+
+  Charges(ModelBooks books) {
+    this.books = books;
+  }
+
+  /** To be sent by the next {@link #send}. */
+  void add(Charge charge, long pauseMicros) {
+    long number = numbers.incrementAndGet();
+    unconfirmed.put(number, charge.words(number, pauseMicros));
+  }
+
+  boolean isSettled() {
+    return unconfirmed.isEmpty();
+  }
+
+  /** Sends all that are not confirmed, the oldest first; fails if one is not confirmed. */
+  CompletableFuture<Void> send() {
+    return CompletableFuture.allOf(
+        unconfirmed.entrySet().stream()
+            .map(each -> send(each.getKey(), each.getValue()))
+            .toArray(CompletableFuture<?>[]::new));
+  }
+
+  private CompletableFuture<Void> send(long number, String[] words) {
+    return books
+        .probe(Script.CHARGE, words)
+        .handle(
+            (answer, failure) -> {
+              // What Redis refuses once it refuses always.
+              if (failure != null && !RedisLink.isRefusal(failure)) {
+                throw new CompletionException(failure);
+              }
+              unconfirmed.remove(number);
+              return null;
+            });
+  }
+}

@@ -1,0 +1,145 @@
+package dev.sluice.governor.redis;
+
+import dev.sluice.redis.link.RedisLink;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import java.util.function.ObjLongConsumer;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * What Redis could not be told about grants and tickets of a model, sent again until it has
+ * answered: each can be done twice and counts once. For any number of threads.
+ */
+final class Kept {
+  /** Sent at a time: Redis does them well within the time-out. */
+  static final int AT_ONCE = 256;
+
+  private static final Logger LOG = LoggerFactory.getLogger(RedisBudgets.class);
+  private static final int MOST = 100_000;
+  private static final int WARN_EVERY = 10_000;
+
+  private final String model;
+  private final ModelBooks books;
+  private final ObjLongConsumer<Answer> settled;
+
+  // Guarded by this.
+  private final Map<String, Word> words = new LinkedHashMap<>();
+  private long dropped;
+
+  private enum Kind {
+    SETTLE,
+    EXTEND,
+    CANCEL,
+    /** Nobody was told what became of a request: what was granted was not used. */
+    UNDO
+  }
+
+  private record Word(String id, Kind kind, long actual) {}
+
+  /** Has {@code settled} told what Redis answers to a settlement, and what was used. */
+  Kept(String model, ModelBooks books, ObjLongConsumer<Answer> settled) {
+    this.model = model;
+    this.books = books;
+    this.settled = settled;
+  }
+
+  /** False if it was settled before. */
+  synchronized boolean settle(String id, long actual) {
+    Word before = words.get(id);
+    if (before != null && before.kind() != Kind.EXTEND) {
+      return false;
+    }
+    keep(new Word(id, Kind.SETTLE, actual));
+    return true;
+  }
+
+  synchronized void extend(String id) {
+    if (!words.containsKey(id)) {
+      keep(new Word(id, Kind.EXTEND, 0));
+    }
+  }
+
+  synchronized void cancel(String id) {
+    Word before = words.get(id);
+    if (before == null || before.kind() == Kind.EXTEND) {
+      keep(new Word(id, Kind.CANCEL, 0));
+    }
+  }
+
+  synchronized void undo(String id) {
+    keep(new Word(id, Kind.UNDO, 0));
+  }
+
+  private void keep(Word word) {
+    words.put(word.id(), word);
+    if (words.size() > MOST) {
+      words.remove(words.keySet().iterator().next());
+      if (dropped++ % WARN_EVERY == 0) {
+        LOG.warn(
+            "model {}: Redis is away for so long that the oldest of {} settlements is forgotten",
+            model,
+            MOST);
+      }
+    }
+  }
+
+  synchronized int size() {
+    return words.size();
+  }
+
+  private synchronized List<Word> first(int most) {
+    List<Word> some = new ArrayList<>();
+    for (Word each : words.values()) {
+      if (some.size() == most) {
+        break;
+      }
+      some.add(each);
+    }
+    return some;
+  }
+
+  private synchronized void done(Word word) {
+    words.remove(word.id(), word);
+  }
+
+  /** Sends the oldest, no more than so many; fails if one is not answered. */
+  CompletableFuture<Void> send(int most) {
+    return CompletableFuture.allOf(
+        first(most).stream().map(this::send).toArray(CompletableFuture<?>[]::new));
+  }
+
+  private CompletableFuture<Void> send(Word word) {
+    return ask(word)
+        .thenRun(() -> done(word))
+        .exceptionally(
+            failure -> {
+              // What Redis refuses once it refuses always.
+              if (!RedisLink.isRefusal(failure)) {
+                throw new CompletionException(failure);
+              }
+              done(word);
+              return null;
+            });
+  }
+
+  private CompletableFuture<?> ask(Word word) {
+    return switch (word.kind()) {
+      case SETTLE -> settle(word);
+      case EXTEND -> books.probe(Script.SETTLE, "extend", word.id());
+      case CANCEL -> books.probe(Script.TICKET, "cancel", word.id());
+      case UNDO ->
+          CompletableFuture.allOf(settle(word), books.probe(Script.TICKET, "cancel", word.id()));
+    };
+  }
+
+  private CompletableFuture<Void> settle(Word word) {
+    return books
+        .probe(Script.SETTLE, "settle", word.id(), Long.toString(word.actual()))
+        .thenAccept(answer -> settled.accept(answer, word.actual()));
+  }
+}

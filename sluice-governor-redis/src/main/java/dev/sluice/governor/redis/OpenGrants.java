@@ -1,0 +1,153 @@
+package dev.sluice.governor.redis;
+
+import dev.sluice.governor.GovernorTimer;
+import dev.sluice.governor.Outcome;
+import dev.sluice.governor.Settlement;
+import dev.sluice.governor.TokenRequest;
+import java.util.Iterator;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.function.LongSupplier;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Grants that this node has told somebody of and that are not settled, as long as they live. Of too
+ * many the oldest are forgotten. For any number of threads.
+ */
+final class OpenGrants {
+  private static final int MOST = 100_000;
+
+  private final GovernorTimer timer;
+  private final LongSupplier lifeNanos;
+
+  // Guarded by this. In the order in which they end, but for those of another life.
+  private final Map<String, Held> byId = new LinkedHashMap<>();
+  private final Map<Key, String> byKey = new LinkedHashMap<>();
+
+  /**
+   * A grant.
+   *
+   * @param answer what was told
+   * @param tenant whose turn it was
+   * @param key its idempotency key; null for none
+   * @param free whether nobody was asked for it, and nobody is to be charged
+   */
+  record Grant(Outcome.Granted answer, String tenant, @Nullable String key, boolean free) {
+    static Grant of(Outcome.Granted answer, TokenRequest request) {
+      return new Grant(answer, request.tenant(), request.idempotencyKey(), false);
+    }
+
+    String id() {
+      return Replies.idIn(answer.reservation());
+    }
+
+    /** As far as it is known without Redis: nothing has come back yet. */
+    Settlement settled(long actual) {
+      return new Settlement(
+          answer.model(),
+          tenant,
+          answer.requestedTokens(),
+          answer.tokens(),
+          actual,
+          0,
+          Math.max(0, actual - answer.tokens()));
+    }
+  }
+
+  private record Held(Grant grant, long endsAt) {}
+
+  private record Key(String tenant, String key) {}
+
+  OpenGrants(GovernorTimer timer, LongSupplier lifeNanos) {
+    this.timer = timer;
+    this.lifeNanos = lifeNanos;
+  }
+
+  synchronized void add(Grant grant) {
+    forgetEnded();
+    put(grant);
+    if (byId.size() > MOST) {
+      drop(byId.keySet().iterator().next());
+    }
+  }
+
+  private void put(Grant grant) {
+    byId.put(grant.id(), new Held(grant, timer.now() + lifeNanos.getAsLong()));
+    if (grant.key() != null) {
+      byKey.put(new Key(grant.tenant(), grant.key()), grant.id());
+    }
+  }
+
+  private void forgetEnded() {
+    long now = timer.now();
+    Iterator<Held> each = byId.values().iterator();
+    while (each.hasNext()) {
+      Held next = each.next();
+      if (next.endsAt() - now > 0) {
+        return;
+      }
+      each.remove();
+      forgetKey(next.grant());
+    }
+  }
+
+  private void forgetKey(Grant grant) {
+    if (grant.key() != null) {
+      byKey.remove(new Key(grant.tenant(), grant.key()), grant.id());
+    }
+  }
+
+  private @Nullable Grant drop(String id) {
+    Held held = byId.remove(id);
+    if (held == null) {
+      return null;
+    }
+    forgetKey(held.grant());
+    return held.grant();
+  }
+
+  synchronized @Nullable Grant find(String id) {
+    forgetEnded();
+    Held held = byId.get(id);
+    return held == null ? null : held.grant();
+  }
+
+  /** What a request with the same key was told. */
+  synchronized Optional<Outcome> find(TokenRequest request) {
+    String key = request.idempotencyKey();
+    String id = key == null ? null : byKey.get(new Key(request.tenant(), key));
+    Grant grant = id == null ? null : find(id);
+    return grant == null
+            || grant.answer().requestedTokens() != request.tokens()
+            || !grant.answer().priority().equals(request.priority())
+        ? Optional.empty()
+        : Optional.of(grant.answer());
+  }
+
+  /** It is settled; null if it is not known. */
+  synchronized @Nullable Grant remove(String id) {
+    forgetEnded();
+    return drop(id);
+  }
+
+  /** It lives as long again; null if it is not known. */
+  synchronized @Nullable Grant extend(String id) {
+    Grant grant = remove(id);
+    if (grant != null) {
+      put(grant);
+    }
+    return grant;
+  }
+
+  synchronized int size() {
+    forgetEnded();
+    return byId.size();
+  }
+
+  synchronized List<Grant> all() {
+    forgetEnded();
+    return byId.values().stream().map(Held::grant).toList();
+  }
+}

@@ -1,0 +1,246 @@
+package dev.sluice.governor.redis;
+
+import static dev.sluice.governor.redis.OutageRig.during;
+import static dev.sluice.governor.redis.OutageRig.until;
+import static dev.sluice.governor.redis.RedisBudgetStoreTest.config;
+import static dev.sluice.governor.redis.RedisBudgetStoreTest.get;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.sluice.governor.Allocation;
+import dev.sluice.governor.BudgetConfig;
+import dev.sluice.governor.ModelBudget;
+import dev.sluice.governor.Outcome;
+import dev.sluice.testkit.Hiccups;
+import dev.sluice.testkit.RedisServer;
+import dev.sluice.testkit.TcpProxy;
+import java.time.Duration;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.Deque;
+import java.util.List;
+import java.util.Queue;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.locks.LockSupport;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** Redis goes away from nodes under load: no call waits, the limit holds, the books agree. */
+@Tag("any-jdk")
+@Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+final class FleetOutageTest {
+  private static final long MOST_MILLIS = 150;
+  private static final long BURST = 200;
+  private static final long PER_SECOND = 400;
+  private static final BudgetConfig CONFIG =
+      config(ModelBudget.of(PER_SECOND * 60, BURST, Allocation.OFF));
+
+  /** Never full while a test runs, so every token shows in what is left. */
+  private static final long LARGE = 10_000_000;
+
+  /** Threads that ask two nodes for tokens all the time, and note every grant and slow call. */
+  private static final class Load implements AutoCloseable {
+    private static final long SLOW_NANOS = 90_000_000;
+    private static final long SECOND = 1_000_000_000;
+
+    private final List<Thread> threads = new ArrayList<>();
+    private final Queue<Grant> grants = new ConcurrentLinkedQueue<>();
+    private final Queue<long[]> slow = new ConcurrentLinkedQueue<>();
+    private final AtomicLong slowest = new AtomicLong();
+    private final AtomicLong tokens = new AtomicLong();
+    private final AtomicLong refunds = new AtomicLong();
+    private volatile boolean stopped;
+
+    /** It was made somewhere between. */
+    private record Grant(long earliest, long latest, long tokens) {}
+
+    Load(List<OutageRig> rigs, boolean settles) {
+      for (OutageRig rig : rigs) {
+        for (int i = 0; i < 2; i++) {
+          Thread thread = new Thread(() -> run(rig, settles), "load");
+          thread.setDaemon(true);
+          threads.add(thread);
+        }
+      }
+      threads.forEach(Thread::start);
+    }
+
+    private void run(OutageRig rig, boolean settles) {
+      Deque<Outcome.Granted> held = new ArrayDeque<>();
+      while (!stopped) {
+        long from = System.nanoTime();
+        Outcome outcome = get(rig.store.tryNow(OutageRig.request(2))).orElse(null);
+        note(from, System.nanoTime());
+        if (outcome instanceof Outcome.Granted granted) {
+          grants.add(new Grant(from, System.nanoTime(), granted.tokens()));
+          tokens.addAndGet(granted.tokens());
+          held.add(granted);
+        }
+        if (held.size() > 3) {
+          settle(rig, held.removeFirst(), settles ? 1 : 2);
+        }
+        LockSupport.parkNanos(this, 300_000);
+      }
+    }
+
+    private void settle(OutageRig rig, Outcome.Granted granted, long actual) {
+      long from = System.nanoTime();
+      get(rig.store.settle(granted.reservation(), actual))
+          .ifPresent(settled -> refunds.addAndGet(settled.refundedTokens()));
+      note(from, System.nanoTime());
+    }
+
+    private void note(long from, long to) {
+      slowest.accumulateAndGet(to - from, Math::max);
+      if (to - from > SLOW_NANOS) {
+        slow.add(new long[] {from, to});
+      }
+    }
+
+    /**
+     * By how many tokens the worst of all windows is above the promise: a grant counts in a window
+     * if it was surely made in it.
+     */
+    long excess() {
+      List<Grant> byEnd = new ArrayList<>(grants);
+      byEnd.sort(Comparator.comparingLong(Grant::latest));
+      long worst = Long.MIN_VALUE;
+      for (Grant first : byEnd) {
+        long sum = 0;
+        for (Grant each : byEnd) {
+          if (each.earliest() >= first.earliest()) {
+            sum += each.tokens();
+            long accrued = PER_SECOND * (each.latest() - first.earliest());
+            worst = Math.max(worst, sum * SECOND - accrued);
+          }
+        }
+      }
+      return -Math.floorDiv(-worst, SECOND) - BURST;
+    }
+
+    long slowestMillis(Hiccups hiccups) {
+      long nanos =
+          slow.stream()
+              .mapToLong(call -> call[1] - call[0] - hiccups.nanosIn(call[0], call[1]))
+              .max()
+              .orElse(Math.min(slowest.get(), SLOW_NANOS));
+      return nanos / 1_000_000;
+    }
+
+    @Override
+    public void close() {
+      stopped = true;
+      for (Thread thread : threads) {
+        try {
+          thread.join();
+        } catch (InterruptedException interrupted) {
+          Thread.currentThread().interrupt();
+        }
+      }
+    }
+  }
+
+  private static List<OutageRig> open(List<String> uris, BudgetConfig config) {
+    return uris.stream().map(uri -> OutageRig.local(uri, uris.size(), config)).toList();
+  }
+
+  @Test
+  void killedPausedAndSilent_noWindowHasMoreThanTheLimit() {
+    try (RedisServer server = RedisServer.builder().data().start();
+        TcpProxy one = TcpProxy.to(server);
+        TcpProxy two = TcpProxy.to(server);
+        Hiccups hiccups = new Hiccups()) {
+      List<OutageRig> rigs = open(List.of(one.uri(), two.uri()), CONFIG);
+      Load load = new Load(rigs, false);
+      try (load) {
+        during(Duration.ofMillis(700));
+        server.kill();
+        through(rigs, Duration.ofSeconds(3), server::restart);
+        server.pause();
+        through(rigs, Duration.ofMillis(700), server::resume);
+        one.blackHole();
+        two.blackHole();
+        through(
+            rigs,
+            Duration.ofMillis(700),
+            () -> {
+              one.heal();
+              two.heal();
+            });
+        two.refuse();
+        server.kill();
+        through(rigs, Duration.ofMillis(500), () -> oneAfterTheOther(server, rigs.get(0), two));
+        during(Duration.ofSeconds(1));
+      } finally {
+        rigs.forEach(OutageRig::close);
+      }
+      long excess = load.excess();
+      long byShares = rigs.stream().mapToLong(rig -> rig.granted.get()).sum();
+      long millis = load.slowestMillis(hiccups);
+      System.out.printf(
+          "outages of budgets: %d tokens, by shares %d, excess %d; slowest call %d ms, less pauses"
+              + " %d ms%n",
+          load.tokens.get(), byShares, excess, load.slowest.get() / 1_000_000, millis);
+      // The clocks of Redis and of this process may drift apart by a few milliseconds.
+      assertThat(excess).isLessThanOrEqualTo(2);
+      assertThat(byShares).isGreaterThan(800);
+      assertThat(load.tokens.get()).isGreaterThan(byShares + 500);
+      assertThat(millis).isLessThan(MOST_MILLIS);
+    }
+  }
+
+  private static void oneAfterTheOther(RedisServer server, OutageRig first, TcpProxy second) {
+    server.restart();
+    first.awaitReturned();
+    during(Duration.ofMillis(500));
+    second.heal();
+  }
+
+  private static void through(List<OutageRig> rigs, Duration away, Runnable end) {
+    rigs.forEach(OutageRig::awaitLost);
+    during(away);
+    end.run();
+    rigs.forEach(OutageRig::awaitReturned);
+    during(Duration.ofSeconds(2));
+  }
+
+  @Test
+  void killed_underLoadWithSettlements_theBooksAgree() {
+    try (RedisServer server = RedisServer.builder().data().start()) {
+      List<OutageRig> rigs =
+          open(
+              List.of(server.uri(), server.uri()),
+              config(ModelBudget.of(600_000, LARGE, Allocation.OFF)));
+      OutageRig rig = rigs.get(0);
+      Load load = new Load(rigs, true);
+      try (load) {
+        during(Duration.ofMillis(500));
+        server.kill();
+        rigs.forEach(OutageRig::awaitLost);
+        during(Duration.ofMillis(1_000));
+        server.restart();
+        rigs.forEach(OutageRig::awaitReturned);
+        during(Duration.ofMillis(500));
+      }
+      try {
+        long charged = rigs.stream().mapToLong(each -> each.charged.get()).sum();
+        // Whatever was kept is sent within a second.
+        long used = load.tokens.get() - load.refunds.get();
+        until("what was kept is sent", () -> rig.consumed() <= used);
+        during(Duration.ofMillis(1_200));
+        long difference = rig.consumed() - used;
+        System.out.printf(
+            "books of budgets: granted %d, given back %d, charged for shares %d, in the books %d,"
+                + " difference %d%n",
+            load.tokens.get(), load.refunds.get(), charged, rig.consumed(), difference);
+        assertThat(charged).isPositive();
+        // Settlements that were kept gave back what they could not say then: one token for each.
+        assertThat(difference).isBetween(-16L, 0L);
+      } finally {
+        rigs.forEach(OutageRig::close);
+      }
+    }
+  }
+}

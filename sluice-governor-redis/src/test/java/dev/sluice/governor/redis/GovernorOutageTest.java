@@ -1,0 +1,93 @@
+package dev.sluice.governor.redis;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import ch.qos.logback.classic.Level;
+import ch.qos.logback.classic.Logger;
+import ch.qos.logback.classic.spi.ILoggingEvent;
+import ch.qos.logback.core.read.ListAppender;
+import dev.sluice.governor.Allocation;
+import dev.sluice.governor.BudgetConfig;
+import dev.sluice.governor.DeskRules;
+import dev.sluice.governor.Governor;
+import dev.sluice.governor.HealthRules;
+import dev.sluice.governor.ModelBudget;
+import dev.sluice.governor.Outcome;
+import dev.sluice.governor.ProviderAnswer;
+import dev.sluice.governor.TokenRequest;
+import dev.sluice.testkit.RedisServer;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.slf4j.LoggerFactory;
+
+/** A governor whose Redis is away: what it does by itself goes on, and its log stays quiet. */
+@Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+final class GovernorOutageTest {
+  private static final ModelBudget BUDGET = ModelBudget.of(60_000, 1_000, Allocation.OFF);
+
+  /** Health is looked at every 100 ms, and alerts only tell of lines. */
+  private static final BudgetConfig CONFIG =
+      new BudgetConfig(
+          Map.of("sonnet", BUDGET, "haiku", BUDGET),
+          DeskRules.DEFAULTS,
+          new HealthRules(Duration.ofMillis(100), Duration.ofSeconds(60), 1, 20, 100),
+          Map.of("any", List.of("sonnet", "haiku")),
+          List.of());
+
+  private final ListAppender<ILoggingEvent> logged = new ListAppender<>();
+  private final Logger logger = (Logger) LoggerFactory.getLogger("dev.sluice.governor");
+
+  @BeforeEach
+  void listen() {
+    logged.start();
+    logger.addAppender(logged);
+    logger.setLevel(Level.INFO);
+  }
+
+  @AfterEach
+  void stopListening() {
+    logger.detachAppender(logged);
+    logger.setLevel(null);
+  }
+
+  @Test
+  void watchFeedbackAndRoutes_goOn_andTheLogStaysQuiet() {
+    try (RedisServer redis = RedisServer.builder().data().start();
+        Governor governor = Governor.over(CONFIG, RedisBudgets.at(redis.uri()))) {
+      assertThat(governor.request("any", 1_000, "P1_user")).isInstanceOf(Outcome.Granted.class);
+      redis.kill();
+      OutageRig.until("the loss", () -> said("is lost"));
+      Outcome refused = governor.request("any", 1_000, "P1_user");
+      assertThat(((Outcome.Refused) refused).reason()).isEqualTo(Outcome.Reason.UNAVAILABLE);
+      governor.feedback("sonnet", new ProviderAnswer(429, Map.of("retry-after", "60")));
+      assertThat(governor.status().buckets().get("sonnet").targetTpm()).isEqualTo(60_000);
+      assertThat(governor.status().buckets().get("sonnet").provider().factor()).isEqualTo(0.9);
+      OutageRig.during(Duration.ofMillis(500));
+      // The other model of the route is not paused.
+      Outcome.Granted granted = (Outcome.Granted) governor.request("any", 100, "P1_user");
+      assertThat(granted.model()).isEqualTo("haiku");
+      redis.restart();
+      OutageRig.until("the return", () -> said("is back"));
+      assertThat(governor.settle(granted.reservation(), 100)).isPresent();
+      Outcome.Queued queued =
+          (Outcome.Queued) governor.request(TokenRequest.of("sonnet", 1, "P1_user"));
+      assertThat(queued.waitMs()).isGreaterThan(30_000);
+    }
+    assertThat(logged.list).allMatch(event -> event.getThrowableProxy() == null);
+    assertThat(logged.list.stream().map(ILoggingEvent::getFormattedMessage))
+        .filteredOn(line -> line.contains("Redis"))
+        .hasSize(2);
+    assertThat(logged.list.stream().map(ILoggingEvent::getFormattedMessage))
+        .noneMatch(line -> line.contains("unknown"));
+  }
+
+  private boolean said(String words) {
+    return List.copyOf(logged.list).stream()
+        .anyMatch(event -> event.getFormattedMessage().contains(words));
+  }
+}

@@ -1,0 +1,143 @@
+package dev.sluice.governor.redis;
+
+import static dev.sluice.governor.redis.RedisBudgetStoreTest.get;
+import static org.awaitility.Awaitility.await;
+
+import dev.sluice.governor.BudgetConfig;
+import dev.sluice.governor.BudgetListener;
+import dev.sluice.governor.BudgetStore;
+import dev.sluice.governor.Outcome;
+import dev.sluice.governor.TokenRequest;
+import dev.sluice.redis.OutagePolicy;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.Callable;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.atomic.AtomicLong;
+
+/** A store whose outages are noted. */
+final class OutageRig implements OutageListener, AutoCloseable {
+  static final String P1 = "P1_user";
+
+  final BudgetStore store;
+  final List<String> told = new CopyOnWriteArrayList<>();
+  final AtomicLong granted = new AtomicLong();
+  final AtomicLong charged = new AtomicLong();
+  volatile int nodes;
+
+  private OutageRig(
+      String uri, OutagePolicy policy, int nodes, BudgetConfig config, BudgetListener listener) {
+    store =
+        RedisBudgets.builder()
+            .url(uri)
+            .onOutage(policy)
+            .expectedNodes(nodes)
+            .listener(this)
+            .opener()
+            .open(config, listener);
+  }
+
+  static OutageRig open(String uri, OutagePolicy policy, BudgetConfig config) {
+    return new OutageRig(uri, policy, 1, config, BudgetListener.NONE);
+  }
+
+  static OutageRig local(String uri, int nodes, BudgetConfig config) {
+    return new OutageRig(uri, OutagePolicy.LOCAL, nodes, config, BudgetListener.NONE);
+  }
+
+  static OutageRig local(String uri, BudgetConfig config, BudgetListener listener) {
+    return new OutageRig(uri, OutagePolicy.LOCAL, 1, config, listener);
+  }
+
+  @Override
+  public void lost(String cause, int among) {
+    nodes = among;
+    told.add("lost");
+  }
+
+  @Override
+  public void returned(Duration away, long tokens, long tokensCharged) {
+    granted.addAndGet(tokens);
+    charged.addAndGet(tokensCharged);
+    told.add("returned");
+  }
+
+  void awaitLost() {
+    until("the loss", () -> isLast("lost"));
+  }
+
+  void awaitReturned() {
+    until("the return", () -> isLast("returned"));
+  }
+
+  boolean isLast(String what) {
+    return !told.isEmpty() && told.get(told.size() - 1).equals(what);
+  }
+
+  static void until(String what, Callable<Boolean> condition) {
+    await(what)
+        .pollDelay(Duration.ZERO)
+        .pollInterval(Duration.ofMillis(2))
+        .atMost(Duration.ofSeconds(15))
+        .until(condition);
+  }
+
+  /** Lets so much time pass, which is what the test is about. */
+  static void during(Duration time) {
+    long end = System.nanoTime() + time.toNanos();
+    until("time", () -> System.nanoTime() - end >= 0);
+  }
+
+  static TokenRequest request(long tokens) {
+    return TokenRequest.of("sonnet", tokens, P1);
+  }
+
+  Outcome ask(TokenRequest request) {
+    return get(store.request(request));
+  }
+
+  Outcome ask(long tokens) {
+    return ask(request(tokens));
+  }
+
+  Outcome.Granted granted(long tokens) {
+    return (Outcome.Granted) ask(tokens);
+  }
+
+  /** As soon as it can be. */
+  Outcome.Granted grantedSoon(TokenRequest request) {
+    Outcome[] outcome = new Outcome[1];
+    until(
+        "a grant",
+        () -> {
+          outcome[0] = get(store.tryNow(request)).orElse(null);
+          return outcome[0] instanceof Outcome.Granted;
+        });
+    return (Outcome.Granted) outcome[0];
+  }
+
+  Outcome.Granted grantedSoon(long tokens) {
+    return grantedSoon(request(tokens));
+  }
+
+  Outcome.Reason refused(long tokens) {
+    return ((Outcome.Refused) ask(tokens)).reason();
+  }
+
+  long available() {
+    return get(store.status()).buckets().get("sonnet").available();
+  }
+
+  int running() {
+    return get(store.status()).buckets().get("sonnet").running();
+  }
+
+  long consumed() {
+    return get(store.status()).buckets().get("sonnet").metrics().tokensConsumed();
+  }
+
+  @Override
+  public void close() {
+    store.close();
+  }
+}
