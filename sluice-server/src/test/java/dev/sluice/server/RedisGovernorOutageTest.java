@@ -76,8 +76,7 @@ final class RedisGovernorOutageTest {
       assertThat(here.settle(first, 10).status()).isEqualTo(200);
       assertThat(here.http.get("/v1/governor/status").status()).isEqualTo(200);
       assertAway(here.http.post("/v1/governor/reload", ""));
-      TestServer.assertRefused(
-          () -> here.requestGrpc("slow", 1), Status.Code.UNAVAILABLE, "Redis");
+      TestServer.assertRefused(() -> here.requestGrpc("slow", 1), Status.Code.UNAVAILABLE, "Redis");
       Scrape away = Scrape.of(here.http);
       assertThat(away.value("sluice_governor_redis_outages_total")).isPositive();
       assertThat(here.http.get("/readyz").status()).isEqualTo(200);
