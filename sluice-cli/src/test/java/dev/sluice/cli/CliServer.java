@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.sluice.server.Listen;
 import dev.sluice.server.ServerConfig;
+import dev.sluice.server.ServerRedis;
 import dev.sluice.server.SluiceServer;
 import java.io.IOException;
 import java.nio.file.Path;
@@ -31,6 +32,12 @@ final class CliServer implements AutoCloseable {
   /** With the budgets of a file. */
   static CliServer governed(Path dir, Path budgets) throws IOException {
     return new CliServer(ServerConfig.defaults(dir).withGovernorFile(budgets), null);
+  }
+
+  /** With the budgets of a file, kept in Redis. */
+  static CliServer governed(Path dir, Path budgets, ServerRedis redis) throws IOException {
+    return new CliServer(
+        ServerConfig.defaults(dir).withGovernorFile(budgets).withRedis(redis), null);
   }
 
   String address() {

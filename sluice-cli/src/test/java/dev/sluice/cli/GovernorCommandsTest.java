@@ -17,7 +17,7 @@ import org.junit.jupiter.api.io.TempDir;
 
 @Tag("any-jdk")
 @Timeout(60)
-final class GovernorCommandsTest {
+class GovernorCommandsTest {
   /** Of {@code slow} hardly anything accrues; {@code one} has one request at a time. */
   private static final String BUDGETS =
       """
@@ -35,7 +35,12 @@ final class GovernorCommandsTest {
   void start() throws Exception {
     budgets = dir.resolve("token-budget.json");
     Files.writeString(budgets, BUDGETS);
-    server = CliServer.governed(dir.resolve("data"), budgets);
+    server = started(dir.resolve("data"), budgets);
+  }
+
+  /** With whatever it keeps budgets in. */
+  CliServer started(Path data, Path file) throws Exception {
+    return CliServer.governed(data, file);
   }
 
   @AfterEach

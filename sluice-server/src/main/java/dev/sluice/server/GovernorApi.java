@@ -8,6 +8,7 @@ import dev.sluice.governor.Outcome;
 import dev.sluice.governor.ProviderAnswer;
 import dev.sluice.governor.Settlement;
 import dev.sluice.governor.TokenRequest;
+import dev.sluice.governor.redis.BudgetUnavailableException;
 import dev.sluice.server.Permission.Kind;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
@@ -25,6 +26,8 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>A request needs {@code governor} on the names of its model, its tenant and its class. Tickets
  * and reservations are names that nobody guesses: going on with one takes any such permission.
+ *
+ * <p>What is not allowed is refused at once; the rest is answered when the governor has answered.
  */
 final class GovernorApi {
   static final int MAX_HEADERS = 100;
@@ -37,11 +40,13 @@ final class GovernorApi {
   private final Governor governor;
   private final BudgetSource budgets;
   private final TicketWaits waits;
+  private final GovernorThreads threads;
 
-  GovernorApi(Governor governor, BudgetSource budgets, TicketWaits waits) {
+  GovernorApi(Governor governor, BudgetSource budgets, TicketWaits waits, GovernorThreads threads) {
     this.governor = governor;
     this.budgets = budgets;
     this.waits = waits;
+    this.threads = threads;
   }
 
   /**
@@ -95,25 +100,32 @@ final class GovernorApi {
     caller.require(Kind.GOVERNOR, "class:" + request.priority());
   }
 
-  /** A model that is closed, because what it grants cannot be written down, may be back later. */
+  /**
+   * A model that is closed, because what it grants cannot be written down, may be back later; so
+   * may Redis.
+   */
   static <T> T asking(Supplier<T> question) {
     try {
       return question.get();
-    } catch (IllegalStateException closed) {
-      throw new ApiException(ErrorKind.UNAVAILABLE, String.valueOf(closed.getMessage()));
+    } catch (IllegalStateException | BudgetUnavailableException away) {
+      throw new ApiException(ErrorKind.UNAVAILABLE, String.valueOf(away.getMessage()));
     }
   }
 
-  Outcome request(Caller caller, Wanted wanted) {
-    TokenRequest request = wanted.toRequest();
-    requireUse(caller, request);
-    return asking(() -> governor.request(request));
+  private <T> CompletableFuture<T> ask(Supplier<T> question) {
+    return threads.ask(() -> asking(question));
   }
 
-  Explanation explain(Caller caller, Wanted wanted) {
+  CompletableFuture<Outcome> request(Caller caller, Wanted wanted) {
     TokenRequest request = wanted.toRequest();
     requireUse(caller, request);
-    return asking(() -> governor.explain(request));
+    return ask(() -> governor.request(request));
+  }
+
+  CompletableFuture<Explanation> explain(Caller caller, Wanted wanted) {
+    TokenRequest request = wanted.toRequest();
+    requireUse(caller, request);
+    return ask(() -> governor.explain(request));
   }
 
   /** How it stands when it is decided, or after {@code wait}; cancelling ends the wait. */
@@ -124,30 +136,34 @@ final class GovernorApi {
   }
 
   /** Whoever begins it closes it. */
-  TicketWatch watch(Caller caller, String ticket) {
+  CompletableFuture<TicketWatch> watch(Caller caller, String ticket) {
     caller.requireSome(Kind.GOVERNOR);
     return waits.watch(ticket);
   }
 
-  void cancel(Caller caller, String ticket) {
+  CompletableFuture<Void> cancel(Caller caller, String ticket) {
     caller.requireSome(Kind.GOVERNOR);
-    if (!asking(() -> governor.cancel(ticket))) {
-      throw TicketWaits.unknown(ticket);
+    return ask(() -> governor.cancel(ticket))
+        .thenAccept(there -> requireKnown(there, () -> TicketWaits.unknown(ticket)));
+  }
+
+  private static void requireKnown(boolean known, Supplier<ApiException> otherwise) {
+    if (!known) {
+      throw otherwise.get();
     }
   }
 
-  Settlement settle(Caller caller, String reservation, long actualTokens) {
+  CompletableFuture<Settlement> settle(Caller caller, String reservation, long actualTokens) {
     caller.requireSome(Kind.GOVERNOR);
     QueueApi.requireBetween("actualTokens", actualTokens, 0, MAX_TOKENS);
-    return asking(() -> governor.settle(reservation, actualTokens))
-        .orElseThrow(() -> unknownReservation(reservation));
+    return ask(() -> governor.settle(reservation, actualTokens))
+        .thenApply(settled -> settled.orElseThrow(() -> unknownReservation(reservation)));
   }
 
-  void extend(Caller caller, String reservation) {
+  CompletableFuture<Void> extend(Caller caller, String reservation) {
     caller.requireSome(Kind.GOVERNOR);
-    if (!asking(() -> governor.extend(reservation))) {
-      throw unknownReservation(reservation);
-    }
+    return ask(() -> governor.extend(reservation))
+        .thenAccept(there -> requireKnown(there, () -> unknownReservation(reservation)));
   }
 
   private static ApiException unknownReservation(String reservation) {
@@ -155,7 +171,8 @@ final class GovernorApi {
         "there is no such reservation, it was settled, or it has ended: " + reservation);
   }
 
-  void feedback(Caller caller, String model, int status, Map<String, String> headers) {
+  CompletableFuture<Void> feedback(
+      Caller caller, String model, int status, Map<String, String> headers) {
     requireName("model", model, 1);
     caller.require(Kind.GOVERNOR, "feedback:" + model);
     QueueApi.requireBetween("the number of headers", headers.size(), 0, MAX_HEADERS);
@@ -164,16 +181,19 @@ final class GovernorApi {
             QueueApi.requireBetween(
                 "the length of a header", name.length() + value.length(), 0, MAX_HEADER_CHARS));
     ProviderAnswer answer = new ProviderAnswer(status, headers);
-    asking(
-        () -> {
+    return ask(() -> {
           governor.feedback(model, answer);
           return true;
-        });
+        })
+        .thenAccept(told -> {});
   }
 
   /** The models that the caller may use; all of them, for admins of everything. */
-  GovernorStatus status(Caller caller) {
-    GovernorStatus all = asking(governor::status);
+  CompletableFuture<GovernorStatus> status(Caller caller) {
+    return ask(governor::status).thenApply(all -> shown(caller, all));
+  }
+
+  private static GovernorStatus shown(Caller caller, GovernorStatus all) {
     Map<String, GovernorStatus.Model> shown = new LinkedHashMap<>(all.buckets());
     if (!caller.isAdminOfAll()) {
       shown.keySet().removeIf(model -> !caller.may(Kind.GOVERNOR, "model:" + model));
@@ -182,9 +202,9 @@ final class GovernorApi {
   }
 
   /** Returns what the file says to no effect. */
-  synchronized List<String> reload(Caller caller) {
+  CompletableFuture<List<String>> reload(Caller caller) {
     caller.requireAdminOfAll();
-    return budgets.reload(governor::reload).withoutEffect();
+    return ask(() -> budgets.reload(governor::reload).withoutEffect());
   }
 
   /** What a model may have, for those who were just answered about it. */

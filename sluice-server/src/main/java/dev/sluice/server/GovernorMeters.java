@@ -2,6 +2,7 @@ package dev.sluice.server;
 
 import dev.sluice.governor.Alert;
 import dev.sluice.governor.GovernorStatus;
+import dev.sluice.governor.redis.BudgetUnavailableException;
 import io.micrometer.core.instrument.FunctionCounter;
 import io.micrometer.core.instrument.Meter;
 import io.micrometer.core.instrument.MeterRegistry;
@@ -14,9 +15,15 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.function.Supplier;
 import java.util.function.ToDoubleFunction;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
-/** How models stand, as they stood when {@link #update} was last called. */
+/**
+ * How models stand, as they stood when {@link #update} was last called; if nobody could tell, as
+ * they stood before.
+ */
 final class GovernorMeters {
+  private static final Logger LOG = LoggerFactory.getLogger(GovernorMeters.class);
   private static final String MODEL = "model";
 
   private final MeterRegistry registry;
@@ -84,7 +91,17 @@ final class GovernorMeters {
 
   /** Called by one thread at a time. */
   void update() {
-    Map<String, GovernorStatus.Model> models = status.get().buckets();
+    GovernorStatus now;
+    try {
+      now = status.get();
+    } catch (IllegalStateException | BudgetUnavailableException away) {
+      LOG.debug("how models stand is unknown", away);
+      return;
+    }
+    show(now.buckets());
+  }
+
+  private void show(Map<String, GovernorStatus.Model> models) {
     gauges.forEach((name, value) -> show(name, models, value));
     List<MultiGauge.Row<?>> waiting = new ArrayList<>();
     List<MultiGauge.Row<?>> warnings = new ArrayList<>();

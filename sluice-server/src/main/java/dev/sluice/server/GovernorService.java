@@ -20,6 +20,7 @@ import dev.sluice.proto.v1.RequestTokensRequest;
 import dev.sluice.proto.v1.RequestTokensResponse;
 import dev.sluice.proto.v1.SettleReservationRequest;
 import dev.sluice.proto.v1.SettleReservationResponse;
+import dev.sluice.proto.v1.TokenOutcome;
 import dev.sluice.proto.v1.WatchTicketRequest;
 import dev.sluice.proto.v1.WatchTicketResponse;
 import io.grpc.stub.ServerCallStreamObserver;
@@ -39,14 +40,11 @@ final class GovernorService extends GovernorGrpc.GovernorImplBase {
   @Override
   public void requestTokens(
       RequestTokensRequest request, StreamObserver<RequestTokensResponse> call) {
-    Calls.answer(
+    Calls.answerLater(
         call,
-        caller ->
-            RequestTokensResponse.newBuilder()
-                .setOutcome(
-                    GovernorWire.outcome(
-                        governor.request(caller, GovernorWire.wanted(request.getRequest()))))
-                .build());
+        caller -> governor.request(caller, GovernorWire.wanted(request.getRequest())),
+        outcome ->
+            RequestTokensResponse.newBuilder().setOutcome(GovernorWire.outcome(outcome)).build());
   }
 
   @Override
@@ -62,7 +60,7 @@ final class GovernorService extends GovernorGrpc.GovernorImplBase {
   public void watchTicket(WatchTicketRequest request, StreamObserver<WatchTicketResponse> call) {
     WatchStream stream = new WatchStream((ServerCallStreamObserver<WatchTicketResponse>) call);
     try {
-      stream.begin(governor.watch(Access.caller(), request.getTicket()));
+      Later.when(governor.watch(Access.caller(), request.getTicket()), stream::begin, stream::fail);
     } catch (RuntimeException refused) {
       stream.fail(refused);
     }
@@ -122,24 +120,26 @@ final class GovernorService extends GovernorGrpc.GovernorImplBase {
     @Override
     public synchronized void standing(Outcome.Queued standing) {
       if (!ended) {
-        send(standing);
+        send(GovernorWire.outcome(standing));
       }
     }
 
-    private synchronized void send(Outcome outcome) {
+    private synchronized void send(TokenOutcome outcome) {
       Calls.unlessGone(
-          call,
-          () ->
-              call.onNext(
-                  WatchTicketResponse.newBuilder()
-                      .setOutcome(GovernorWire.outcome(outcome))
-                      .build()));
+          call, () -> call.onNext(WatchTicketResponse.newBuilder().setOutcome(outcome).build()));
     }
 
     @Override
     public void decided(Outcome outcome) {
+      TokenOutcome last;
+      try {
+        last = GovernorWire.outcome(outcome);
+      } catch (ApiException away) {
+        fail(away);
+        return;
+      }
       if (end()) {
-        send(outcome);
+        send(last);
         Calls.unlessGone(call, call::onCompleted);
       }
     }
@@ -163,82 +163,72 @@ final class GovernorService extends GovernorGrpc.GovernorImplBase {
 
   @Override
   public void cancelTicket(CancelTicketRequest request, StreamObserver<CancelTicketResponse> call) {
-    Calls.answer(
+    Calls.answerLater(
         call,
-        caller -> {
-          governor.cancel(caller, request.getTicket());
-          return CancelTicketResponse.getDefaultInstance();
-        });
+        caller -> governor.cancel(caller, request.getTicket()),
+        done -> CancelTicketResponse.getDefaultInstance());
   }
 
   @Override
   public void settleReservation(
       SettleReservationRequest request, StreamObserver<SettleReservationResponse> call) {
-    Calls.answer(
+    Calls.answerLater(
         call,
-        caller ->
+        caller -> governor.settle(caller, request.getReservation(), request.getActualTokens()),
+        settled ->
             SettleReservationResponse.newBuilder()
-                .setSettlement(
-                    GovernorWire.settlement(
-                        governor.settle(
-                            caller, request.getReservation(), request.getActualTokens())))
+                .setSettlement(GovernorWire.settlement(settled))
                 .build());
   }
 
   @Override
   public void extendReservation(
       ExtendReservationRequest request, StreamObserver<ExtendReservationResponse> call) {
-    Calls.answer(
+    Calls.answerLater(
         call,
-        caller -> {
-          governor.extend(caller, request.getReservation());
-          return ExtendReservationResponse.getDefaultInstance();
-        });
+        caller -> governor.extend(caller, request.getReservation()),
+        done -> ExtendReservationResponse.getDefaultInstance());
   }
 
   @Override
   public void explainTokens(
       ExplainTokensRequest request, StreamObserver<ExplainTokensResponse> call) {
-    Calls.answer(
+    Calls.answerLater(
         call,
-        caller ->
+        caller -> governor.explain(caller, GovernorWire.wanted(request.getRequest())),
+        explained ->
             ExplainTokensResponse.newBuilder()
-                .setExplanation(
-                    GovernorWire.explanation(
-                        governor.explain(caller, GovernorWire.wanted(request.getRequest()))))
+                .setExplanation(GovernorWire.explanation(explained))
                 .build());
   }
 
   @Override
   public void reportAnswer(ReportAnswerRequest request, StreamObserver<ReportAnswerResponse> call) {
-    Calls.answer(
+    Calls.answerLater(
         call,
-        caller -> {
-          governor.feedback(
-              caller, request.getModel(), request.getStatus(), request.getHeadersMap());
-          return ReportAnswerResponse.getDefaultInstance();
-        });
+        caller ->
+            governor.feedback(
+                caller, request.getModel(), request.getStatus(), request.getHeadersMap()),
+        done -> ReportAnswerResponse.getDefaultInstance());
   }
 
   @Override
   public void getGovernorStatus(
       GetGovernorStatusRequest request, StreamObserver<GetGovernorStatusResponse> call) {
-    Calls.answer(
+    Calls.answerLater(
         call,
-        caller ->
-            GetGovernorStatusResponse.newBuilder()
-                .setStatus(GovernorWire.status(governor.status(caller)))
-                .build());
+        governor::status,
+        status ->
+            GetGovernorStatusResponse.newBuilder().setStatus(GovernorWire.status(status)).build());
   }
 
   @Override
   public void reloadBudgets(
       ReloadBudgetsRequest request, StreamObserver<ReloadBudgetsResponse> call) {
-    Calls.answer(
+    Calls.answerLater(
         call,
-        caller ->
-            ReloadBudgetsResponse.newBuilder()
-                .addAllWithoutEffect(governor.reload(caller))
-                .build());
+        governor::reload,
+        withoutEffect ->
+            ReloadBudgetsResponse.newBuilder().addAllWithoutEffect(withoutEffect).build());
   }
 }

@@ -30,6 +30,11 @@ final class GovernorWire {
         wire.getExpectedTokens());
   }
 
+  /**
+   * What became of a request or a ticket.
+   *
+   * @throws ApiException if nobody could decide, which is an error on this wire
+   */
   static TokenOutcome outcome(Outcome outcome) {
     TokenOutcome.Builder wire = TokenOutcome.newBuilder();
     if (outcome instanceof Outcome.Granted granted) {
@@ -54,6 +59,7 @@ final class GovernorWire {
               .setBinding(dimension(queued.binding()))
               .setTicket(queued.ticket()));
     } else if (outcome instanceof Outcome.Refused refused) {
+      requireDecided(refused);
       wire.setRefused(
           TokenOutcome.Refused.newBuilder()
               .setModel(refused.model())
@@ -64,6 +70,12 @@ final class GovernorWire {
               .setMessage(refused.message()));
     }
     return wire.build();
+  }
+
+  private static void requireDecided(Outcome.Refused refused) {
+    if (refused.reason().name().equals(ErrorKind.UNAVAILABLE.name())) {
+      throw new ApiException(ErrorKind.UNAVAILABLE, refused.message());
+    }
   }
 
   private static TokenDimension dimension(Dimension dimension) {

@@ -5,6 +5,8 @@ import dev.sluice.governor.Outcome;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
 
 /**
  * The governor over HTTP. {@code RateLimit} and {@code RateLimit-Policy} are as for limits: of the
@@ -57,8 +59,9 @@ final class HttpGovernor implements HttpRoute.Group {
   }
 
   private HttpReply request(HttpRequest request) {
-    Outcome outcome = governor.request(request.caller(), wanted(request));
-    return HttpReply.now(answer(outcome, TOO_MANY_REQUESTS));
+    return HttpReply.later(
+        governor.request(request.caller(), wanted(request)),
+        outcome -> answer(outcome, TOO_MANY_REQUESTS));
   }
 
   private HttpReply poll(HttpRequest request) {
@@ -75,6 +78,9 @@ final class HttpGovernor implements HttpRoute.Group {
       headers.put("Retry-After", Long.toString(Math.max(1, seconds(queued.waitMs()))));
     } else if (outcome instanceof Outcome.Refused refused) {
       status = status(refused.reason());
+      if (status == UNAVAILABLE) {
+        headers.put("Retry-After", "1");
+      }
     }
     return HttpAnswer.camel(status, JsonGovernor.of(outcome)).with(headers);
   }
@@ -88,8 +94,9 @@ final class HttpGovernor implements HttpRoute.Group {
     return switch (reason) {
       case LINE_FULL -> TOO_MANY_REQUESTS;
       case EXCEEDS_CAPACITY -> UNPROCESSABLE;
-      case CLOSED, UNAVAILABLE -> UNAVAILABLE;
       case DEADLINE, ABANDONED, CANCELLED, REMOVED -> GONE;
+      // Closed, or Redis does not answer: it may be otherwise in a moment.
+      default -> UNAVAILABLE;
     };
   }
 
@@ -119,44 +126,57 @@ final class HttpGovernor implements HttpRoute.Group {
   }
 
   private HttpReply watch(HttpRequest request) {
-    TicketWatch watch = governor.watch(request.caller(), id(request));
+    TicketWatch watch = begun(governor.watch(request.caller(), id(request)));
     return new HttpReply.Events(
         (connection, lastEventId) -> TicketEvents.begin(request, connection, watch));
   }
 
+  /** Waits: whether there are events to come has to be known before the answer begins. */
+  private static TicketWatch begun(CompletableFuture<TicketWatch> watch) {
+    try {
+      return watch.join();
+    } catch (CompletionException refused) {
+      throw ApiException.of(refused);
+    }
+  }
+
+  private static HttpReply nothing(CompletableFuture<Void> done) {
+    return HttpReply.later(done, unused -> HttpAnswer.nothing());
+  }
+
+  private static <T> HttpReply told(CompletableFuture<T> value) {
+    return HttpReply.later(value, each -> HttpAnswer.camel(OK, each));
+  }
+
   private HttpReply cancel(HttpRequest request) {
-    governor.cancel(request.caller(), id(request));
-    return HttpReply.now(HttpAnswer.nothing());
+    return nothing(governor.cancel(request.caller(), id(request)));
   }
 
   private HttpReply settle(HttpRequest request) {
     long used = request.readCamel(JsonGovernor.Usage.class).tokens();
-    return HttpReply.now(
-        HttpAnswer.camel(OK, governor.settle(request.caller(), id(request), used)));
+    return told(governor.settle(request.caller(), id(request), used));
   }
 
   private HttpReply extend(HttpRequest request) {
-    governor.extend(request.caller(), id(request));
-    return HttpReply.now(HttpAnswer.nothing());
+    return nothing(governor.extend(request.caller(), id(request)));
   }
 
   private HttpReply explain(HttpRequest request) {
-    return HttpReply.now(HttpAnswer.camel(OK, governor.explain(request.caller(), wanted(request))));
+    return told(governor.explain(request.caller(), wanted(request)));
   }
 
   private HttpReply feedback(HttpRequest request) {
     JsonGovernor.Answer answer = request.readCamel(JsonGovernor.Answer.class);
-    governor.feedback(request.caller(), request.parameter("model"), answer.code(), answer.fields());
-    return HttpReply.now(HttpAnswer.nothing());
+    return nothing(
+        governor.feedback(
+            request.caller(), request.parameter("model"), answer.code(), answer.fields()));
   }
 
   private HttpReply status(HttpRequest request) {
-    return HttpReply.now(
-        HttpAnswer.camel(OK, JsonGovernor.Status.of(governor.status(request.caller()))));
+    return told(governor.status(request.caller()).thenApply(JsonGovernor.Status::of));
   }
 
   private HttpReply reload(HttpRequest request) {
-    return HttpReply.now(
-        HttpAnswer.camel(OK, new JsonGovernor.Reloaded(governor.reload(request.caller()))));
+    return told(governor.reload(request.caller()).thenApply(JsonGovernor.Reloaded::new));
   }
 }

@@ -16,7 +16,7 @@ import org.jspecify.annotations.Nullable;
  * @param telemetry where traces go
  * @param broker how its broker behaves
  * @param governorFile the budgets of models; null for those that are shipped
- * @param redis through which limits are shared with other servers; null for limits of its own
+ * @param redis through which limits and budgets are shared with other servers; null for its own
  * @since 0.1
  */
 public record ServerConfig(

@@ -79,6 +79,16 @@ final class ServerMetrics implements BrokerMetrics {
     RedisMeters.register(registry, limits);
   }
 
+  /** Shows whether budgets are shared. */
+  void watch(GovernorOutages outages) {
+    Gauge.builder("sluice.governor.redis.available", outages, each -> each.available() ? 1 : 0)
+        .register(registry);
+    FunctionCounter.builder("sluice.governor.redis.outages", outages, GovernorOutages::lost)
+        .register(registry);
+    FunctionCounter.builder("sluice.governor.redis.refused", outages, GovernorOutages::refused)
+        .register(registry);
+  }
+
   /** Shows how models stand. */
   void watch(Supplier<GovernorStatus> models) {
     governor = new GovernorMeters(registry, models);

@@ -1,5 +1,8 @@
 package dev.sluice.server;
 
+import dev.sluice.governor.BudgetStore;
+import dev.sluice.governor.redis.OutageListener;
+import dev.sluice.governor.redis.RedisBudgets;
 import dev.sluice.redis.LimiterOptions;
 import dev.sluice.redis.LimitsListener;
 import dev.sluice.redis.OutagePolicy;
@@ -12,15 +15,17 @@ import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The Redis through which several servers share their limits.
+ * The Redis through which several servers share their limits, and the budgets and lines of the
+ * governor.
  *
  * @param url where it is; it may hold a password and is not part of {@link #toString}
  * @param authorities a file of certificates in PEM, one of which must have signed that of Redis;
  *     null for those that the JVM trusts
- * @param prefix what every key in it begins with
+ * @param prefix what every key in it begins with; those of the governor with {@code
+ *     token-governor:} behind it, or with that alone if this is {@code sluice:}
  * @param timeout how long it may take, from 1 ms to 1 minute
  * @param outage what decides while it does not answer
- * @param leased whether servers take tokens in advance, to decide by themselves
+ * @param leased whether servers take tokens of limits in advance, to decide by themselves
  * @param nodes how many servers there are at least
  * @since 0.1
  */
@@ -33,6 +38,7 @@ public record ServerRedis(
     boolean leased,
     int nodes) {
   private static final String PREFIX = "sluice:";
+  private static final String GOVERNOR_PREFIX = "token-governor:";
   private static final Duration TIMEOUT = Duration.ofMillis(100);
 
   /** Checks what can be checked without a connection, and never tells the URL. */
@@ -136,6 +142,19 @@ public record ServerRedis(
             .listener(listener)
             .rememberedRules(remembered, version);
     return (authorities == null ? limits : limits.trust(authorities)).open();
+  }
+
+  /** Where the governor has its budgets. */
+  BudgetStore.Opener budgets(OutageListener listener) {
+    RedisBudgets.Builder budgets =
+        RedisBudgets.builder()
+            .url(url)
+            .prefix(prefix.equals(PREFIX) ? GOVERNOR_PREFIX : prefix + GOVERNOR_PREFIX)
+            .timeout(timeout)
+            .expectedNodes(nodes)
+            .onOutage(outage)
+            .listener(listener);
+    return (authorities == null ? budgets : budgets.trust(authorities)).opener();
   }
 
   /** Without the URL. */

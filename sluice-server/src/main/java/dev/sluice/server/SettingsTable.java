@@ -33,8 +33,8 @@ final class SettingsTable {
           null,
           SettingKind.redisUrl(),
           null,
-          "The Redis or Valkey through which servers share their limits; without it they are this"
-              + " server's alone.",
+          "The Redis or Valkey through which servers share their limits and the governor's budgets;"
+              + " without it they are this server's alone.",
           (draft, value) -> draft.redisUrl = value);
 
   private static final int MAX_PORT = 65_535;
@@ -196,7 +196,7 @@ final class SettingsTable {
               null,
               SettingKind.text(),
               "sluice:",
-              "What every key in Redis begins with.",
+              "What every key of limits in Redis begins with; another is also before those of the governor.",
               (draft, value) -> draft.redisPrefix = value),
           new Setting<>(
               "redis.timeout",
@@ -217,7 +217,7 @@ final class SettingsTable {
               null,
               SettingKind.oneOf("off", "on"),
               "off",
-              "Whether tokens are taken in advance, for decisions without a round trip.",
+              "Whether tokens of limits are taken in advance, for decisions without a round trip.",
               (draft, value) -> draft.redisLease = value),
           new Setting<>(
               "redis.nodes",

@@ -6,7 +6,6 @@ import dev.sluice.governor.Governor;
 import dev.sluice.server.RequestMeters.Protocol;
 import java.io.IOException;
 import java.net.InetSocketAddress;
-import java.nio.file.Path;
 import java.time.Duration;
 import java.time.InstantSource;
 import java.util.List;
@@ -29,6 +28,7 @@ public final class SluiceServer implements AutoCloseable {
   private final Broker broker;
   private final Governor governor;
   private final LimitApi limits;
+  private final GovernorThreads governorThreads;
   private final TicketWaits tickets;
   private final OpenStreams streams = new OpenStreams();
   private final ScheduledExecutorService timer = Executors.newSingleThreadScheduledExecutor();
@@ -40,7 +40,7 @@ public final class SluiceServer implements AutoCloseable {
   private final Duration drain;
   private final AtomicBoolean closed = new AtomicBoolean();
 
-  /** What is in the data directory. */
+  /** What is in the data directory, or in Redis. */
   private record Stored(Broker broker, KeyStore keys, LimitApi limits, Governor governor) {
     static Stored open(ServerConfig config, BudgetConfig budgets, ServerMetrics metrics)
         throws IOException {
@@ -49,8 +49,7 @@ public final class SluiceServer implements AutoCloseable {
         KeyStore keys = KeyStore.open(config.dataDirectory());
         LimitApi limits = limits(config, metrics);
         try {
-          Path levels = config.dataDirectory().resolve("governor");
-          return new Stored(broker, keys, limits, Governor.open(budgets, levels));
+          return new Stored(broker, keys, limits, governor(config, budgets, metrics));
         } catch (RuntimeException failure) {
           limits.close();
           throw failure;
@@ -71,6 +70,17 @@ public final class SluiceServer implements AutoCloseable {
       return new LimitApi(limits);
     }
 
+    private static Governor governor(
+        ServerConfig config, BudgetConfig budgets, ServerMetrics metrics) {
+      ServerRedis redis = config.redis();
+      if (redis == null) {
+        return Governor.open(budgets, config.dataDirectory().resolve("governor"));
+      }
+      GovernorOutages outages = new GovernorOutages(redis.outage());
+      metrics.watch(outages);
+      return Governor.over(budgets, redis.budgets(outages));
+    }
+
     void close() {
       limits.close();
       governor.close();
@@ -88,10 +98,12 @@ public final class SluiceServer implements AutoCloseable {
     broker = stored.broker();
     governor = stored.governor();
     limits = stored.limits();
-    tickets = new TicketWaits(governor, timer, workers);
+    governorThreads =
+        config.redis() == null ? GovernorThreads.ofCallers(workers) : GovernorThreads.ofItsOwn();
+    tickets = new TicketWaits(governor, timer, workers, governorThreads);
     drain = config.limits().drain();
     tracing = Tracing.of(config.telemetry());
-    GovernorApi models = new GovernorApi(governor, budgets, tickets);
+    GovernorApi models = new GovernorApi(governor, budgets, tickets, governorThreads);
     QueueApi queues = new QueueApi(broker, timer, listen.memory().answers());
     AdminApi admin =
         new AdminApi(broker, new AdminApi.ServerInfo(BuildVersion.number(), clock.millis()));
@@ -284,6 +296,7 @@ public final class SluiceServer implements AutoCloseable {
     http.close(Duration.ofNanos(Math.max(0, deadline - System.nanoTime())));
     limits.close();
     governor.close();
+    governorThreads.close();
     broker.close();
     timer.shutdownNow();
     workers.shutdownNow();

@@ -30,14 +30,20 @@ final class TicketWaits {
   private final Governor governor;
   private final ScheduledExecutorService timer;
   private final Executor workers;
+  private final GovernorThreads threads;
   private final Set<Runnable> polls = ConcurrentHashMap.newKeySet();
   private final Set<TicketWatch> watches = ConcurrentHashMap.newKeySet();
   private volatile boolean closed;
 
-  TicketWaits(Governor governor, ScheduledExecutorService timer, Executor workers) {
+  TicketWaits(
+      Governor governor,
+      ScheduledExecutorService timer,
+      Executor workers,
+      GovernorThreads threads) {
     this.governor = governor;
     this.timer = timer;
     this.workers = workers;
+    this.threads = threads;
   }
 
   static ApiException unknown(String ticket) {
@@ -54,7 +60,7 @@ final class TicketWaits {
   /** Whoever cancels it has left: the ticket is as if it had been polled then. */
   CompletableFuture<Outcome> poll(String ticket, Duration wait) {
     if (wait.isZero()) {
-      return CompletableFuture.completedFuture(standing(ticket));
+      return threads.ask(() -> standing(ticket));
     }
     requireFew("polls may wait", polls.size(), MAX_POLLS);
     CompletableFuture<Outcome> answer = new CompletableFuture<>();
@@ -63,7 +69,7 @@ final class TicketWaits {
     polls.add(end);
     Future<?> timeout =
         timer.schedule(
-            () -> workers.execute(() -> outOfTime(ticket, decision, answer)),
+            () -> threads.execute(() -> outOfTime(ticket, decision, answer)),
             wait.toNanos(),
             TimeUnit.NANOSECONDS);
     Later.whenOver(
@@ -108,9 +114,9 @@ final class TicketWaits {
   }
 
   /** To be begun; refuses if there is no such ticket. */
-  TicketWatch watch(String ticket) {
+  CompletableFuture<TicketWatch> watch(String ticket) {
     requireFew("tickets may be watched", watches.size(), MAX_WATCHES);
-    return new TicketWatch(this, ticket, standing(ticket));
+    return threads.ask(() -> new TicketWatch(this, ticket, standing(ticket)));
   }
 
   CompletableFuture<Optional<Outcome>> await(String ticket) {
@@ -120,7 +126,7 @@ final class TicketWaits {
   /** {@code watch} looks, until it is over. */
   Future<?> everySecond(TicketWatch watch, Runnable look) {
     watches.add(watch);
-    return timer.scheduleAtFixedRate(() -> workers.execute(look), 1, 1, TimeUnit.SECONDS);
+    return timer.scheduleAtFixedRate(() -> threads.execute(look), 1, 1, TimeUnit.SECONDS);
   }
 
   /**

@@ -21,6 +21,7 @@ final class TicketWatch {
   private @Nullable CompletableFuture<Optional<Outcome>> decision;
   private @Nullable Future<?> ticks;
   private boolean over;
+  private boolean looking;
 
   /** Whoever wants to know; told by one thread at a time, which must not wait. */
   interface Follower {
@@ -79,19 +80,35 @@ final class TicketWatch {
   }
 
   private void look() {
-    if (isOver()) {
-      return;
-    }
-    Follower to = following();
-    if (to != null && !to.isThere()) {
-      close();
+    if (!begins()) {
       return;
     }
     try {
-      tell(waits.standing(ticket));
+      Follower to = following();
+      if (to != null && !to.isThere()) {
+        close();
+      } else {
+        tell(waits.standing(ticket));
+      }
     } catch (ApiException gone) {
-      fail(gone);
+      // While nobody knows how it stands, whoever follows goes on waiting.
+      if (gone.kind() != ErrorKind.UNAVAILABLE) {
+        fail(gone);
+      }
+    } finally {
+      ends();
     }
+  }
+
+  /** False if it is over, or somebody else still looks. */
+  private synchronized boolean begins() {
+    boolean begins = !over && !looking;
+    looking = looking || begins;
+    return begins;
+  }
+
+  private synchronized void ends() {
+    looking = false;
   }
 
   private synchronized @Nullable Follower following() {

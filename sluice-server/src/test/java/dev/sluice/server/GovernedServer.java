@@ -13,6 +13,7 @@ import io.grpc.netty.shaded.io.grpc.netty.NettyChannelBuilder;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A server with budgets for tests: {@code slow}, of which hardly anything accrues, and {@code one},
@@ -31,16 +32,21 @@ final class GovernedServer implements AutoCloseable {
   final Path file;
   final SluiceServer server;
   final HttpProbe http;
-  private final ManagedChannel channel;
+  final ManagedChannel channel;
 
   GovernedServer(Path dir, long patienceMs) throws IOException {
+    this(dir, patienceMs, null);
+  }
+
+  /** With budgets in Redis, if there is one. */
+  GovernedServer(Path dir, long patienceMs, @Nullable ServerRedis redis) throws IOException {
     file = dir.resolve("token-budget.json");
     Files.writeString(file, BUDGETS.formatted(patienceMs));
-    server =
-        SluiceServer.start(
-            ServerConfig.defaults(dir.resolve("data"))
-                .withListen(Listen.ANYWHERE)
-                .withGovernorFile(file));
+    ServerConfig config =
+        ServerConfig.defaults(dir.resolve("data"))
+            .withListen(Listen.ANYWHERE)
+            .withGovernorFile(file);
+    server = SluiceServer.start(redis == null ? config : config.withRedis(redis));
     http = new HttpProbe(server.httpPort());
     channel = NettyChannelBuilder.forAddress("127.0.0.1", server.grpcPort()).usePlaintext().build();
   }
@@ -90,6 +96,12 @@ final class GovernedServer implements AutoCloseable {
     HttpProbe.Reply queued = request(model, tokens);
     assertThat(queued.status()).as(queued.response().body()).isEqualTo(429);
     return "/v1/governor/tickets/" + queued.json().get("ticket").asText();
+  }
+
+  /** Somebody in line behind {@link #takeTheOne}; the path of the ticket. */
+  String ticketBehindOne() {
+    takeTheOne();
+    return ticket("one", 20);
   }
 
   /** Until so many calls wait for tickets. */

@@ -36,13 +36,18 @@ import org.junit.jupiter.api.io.TempDir;
 /** The governor over gRPC. */
 @Tag("any-jdk")
 @Timeout(60)
-final class GovernorServiceTest {
+class GovernorServiceTest {
   @TempDir Path dir;
   private GovernedServer server;
 
   @BeforeEach
   void start() throws IOException {
-    server = new GovernedServer(dir, 300);
+    server = started(300);
+  }
+
+  /** With whatever it keeps its budgets in. */
+  GovernedServer started(long patienceMs) throws IOException {
+    return new GovernedServer(dir, patienceMs);
   }
 
   @AfterEach

@@ -25,7 +25,7 @@ import org.junit.jupiter.api.io.TempDir;
 /** Tickets of the governor over HTTP: polls, long polls and events. */
 @Tag("any-jdk")
 @Timeout(60)
-final class HttpTicketsTest {
+class HttpTicketsTest {
   private static final long LONG_PATIENCE_MS = 600_000;
 
   @TempDir Path dir;
@@ -33,7 +33,12 @@ final class HttpTicketsTest {
 
   @BeforeEach
   void start() throws IOException {
-    server = new GovernedServer(dir, LONG_PATIENCE_MS);
+    server = started(LONG_PATIENCE_MS);
+  }
+
+  /** With whatever it keeps its budgets in. */
+  GovernedServer started(long patienceMs) throws IOException {
+    return new GovernedServer(dir, patienceMs);
   }
 
   @AfterEach
@@ -122,7 +127,7 @@ final class HttpTicketsTest {
   @Test
   void clientThatLeavesALongPoll_losesItsPlaceAfterThePatience() throws IOException {
     server.close();
-    server = new GovernedServer(dir, 200);
+    server = started(200);
     String reservation = server.takeTheOne();
     String ticket = server.ticket("one", 20);
     try (Socket client = new Socket(InetAddress.getLoopbackAddress(), server.server.httpPort())) {
@@ -149,7 +154,7 @@ final class HttpTicketsTest {
   @Test
   void grantThatNobodyClaims_isGivenBack() throws IOException {
     server.close();
-    server = new GovernedServer(dir, 200);
+    server = started(200);
     String reservation = server.takeTheOne();
     server.ticket("one", 20);
     server.settle(reservation, 10);
@@ -242,7 +247,7 @@ final class HttpTicketsTest {
   @Test
   void listenerThatLeaves_losesItsPlaceAfterThePatience() throws Exception {
     server.close();
-    server = new GovernedServer(dir, 200);
+    server = started(200);
     server.takeTheOne();
     String ticket = server.ticket("one", 20);
     try (BufferedReader events = events(ticket)) {

@@ -1,0 +1,30 @@
+package dev.sluice.cli;
+
+import dev.sluice.server.ServerRedis;
+import dev.sluice.testkit.RedisServer;
+import java.nio.file.Path;
+import java.time.Duration;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+
+/** What {@link GovernorCommandsTest} says holds with budgets in Redis, too. */
+final class RedisGovernorCommandsTest extends GovernorCommandsTest {
+  private static final Duration PATIENCE = Duration.ofSeconds(10);
+  private static RedisServer redis;
+
+  @BeforeAll
+  static void startRedis() {
+    redis = RedisServer.start();
+  }
+
+  @AfterAll
+  static void stopRedis() {
+    redis.close();
+  }
+
+  @Override
+  CliServer started(Path data, Path file) throws Exception {
+    redis.command("FLUSHALL");
+    return CliServer.governed(data, file, ServerRedis.at(redis.uri()).withTimeout(PATIENCE));
+  }
+}

@@ -1,0 +1,119 @@
+package dev.sluice.governor.redis;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.sluice.governor.BudgetFile;
+import dev.sluice.governor.BudgetStore;
+import dev.sluice.governor.Governor;
+import dev.sluice.governor.Outcome;
+import dev.sluice.governor.TokenRequest;
+import dev.sluice.testkit.RedisServer;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** The example of the README and of docs/governor.md for a fleet, and its rights in Redis, run. */
+@Timeout(60)
+class FleetReadmeTest {
+  private static final Pattern JAVA_BLOCK = Pattern.compile("```java\\n(.*?)```", Pattern.DOTALL);
+  private static final Pattern RIGHTS = Pattern.compile("\\nACL (SETUSER .*)\\n");
+  private static final String GUIDE = "../docs/governor.md";
+  private static final String MODEL = "AX9F7E2B-sonnet-4-5";
+
+  private final List<Long> calls = new ArrayList<>();
+
+  @Test
+  void budgetsOfAFleet() {
+    try (RedisServer redis = RedisServer.start()) {
+      String url = redis.uri();
+      BudgetStore.Opener fleet = RedisBudgets.at(url); // redis://localhost:6379
+      try (Governor governor = Governor.over(BudgetFile.shipped(), fleet)) { // alike at every node
+        TokenRequest request =
+            TokenRequest.of("AX9F7E2B-sonnet-4-5", 5_000, "P1_user").withIdempotencyKey("job-7");
+        Outcome outcome = governor.request(request);
+        if (outcome instanceof Outcome.Queued queued) { // one line for all nodes
+          outcome =
+              governor.await(queued.ticket()).join().orElseThrow(); // at this node or any other
+        }
+        if (outcome instanceof Outcome.Granted granted) {
+          governor.settle(granted.reservation(), callTheModel(granted.requestedTokens()));
+        }
+      }
+    }
+    assertThat(calls).containsExactly(5_000L);
+  }
+
+  private long callTheModel(long maxTokens) {
+    calls.add(maxTokens);
+    return 3_200;
+  }
+
+  @Test
+  void theReadme_showsOnlyWhatRunsHere() throws IOException {
+    String code =
+        stripped(
+            Files.readString(
+                Path.of("src/test/java/dev/sluice/governor/redis/FleetReadmeTest.java")));
+    for (String document : List.of("../README.md", GUIDE)) {
+      Matcher blocks = JAVA_BLOCK.matcher(Files.readString(Path.of(document)));
+      int count = 0;
+      while (blocks.find()) {
+        if (blocks.group(1).contains("RedisBudgets")) {
+          assertThat(code).contains(stripped(blocks.group(1)));
+          count++;
+        }
+      }
+      assertThat(count).as(document).isEqualTo(1);
+    }
+  }
+
+  private static String stripped(String code) {
+    return code.replaceAll("\\s+", "");
+  }
+
+  /** What Redis would not do for somebody. */
+  private static List<String> denied(RedisServer redis) {
+    List<String> denied = new ArrayList<>();
+    for (Object entry : (List<?>) redis.command("ACL", "LOG")) {
+      List<?> fields = (List<?>) entry;
+      denied.add(String.valueOf(fields.get(fields.indexOf("object") + 1)));
+    }
+    return denied;
+  }
+
+  /** Two nodes, so that messages are sent and heard. */
+  @Test
+  void theRightsOfTheGuide_areEnough() throws IOException {
+    Matcher rights = RIGHTS.matcher(Files.readString(Path.of(GUIDE)));
+    assertThat(rights.find()).isTrue();
+    try (RedisServer redis = RedisServer.start()) {
+      List<String> words = new ArrayList<>(List.of("ACL"));
+      words.addAll(List.of(rights.group(1).split(" ")));
+      assertThat(redis.command(words.toArray(String[]::new))).isEqualTo("OK");
+      String url = "redis://governor:PASSWORD@127.0.0.1:" + redis.port();
+      try (Governor here = Governor.over(BudgetFile.shipped(), RedisBudgets.at(url));
+          Governor there = Governor.over(BudgetFile.shipped(), RedisBudgets.at(url))) {
+        TokenRequest most = TokenRequest.of(MODEL, 200_000, "P1_user").withTenant("a");
+        Outcome.Granted first = (Outcome.Granted) here.request(most);
+        Outcome.Queued queued =
+            (Outcome.Queued) here.request(most.withTenant("b").withIdempotencyKey("k"));
+        CompletableFuture<?> waiting = there.await(queued.ticket());
+        there.explain(most);
+        there.extend(first.reservation());
+        here.cancel(((Outcome.Queued) here.request(most)).ticket());
+        here.settle(first.reservation(), 0);
+        assertThat(waiting.join().toString()).contains("Granted");
+        here.reload(BudgetFile.shipped());
+        assertThat(here.status().buckets()).containsKey(MODEL);
+      }
+      assertThat(denied(redis)).isEmpty();
+    }
+  }
+}
