@@ -104,7 +104,7 @@ final class Decider {
 
   private <T> void ask(Question<T> question, CompletableFuture<T> answer, boolean first) {
     // Before the gate is looked at, which is there before Redis is available again.
-    if (!fleet.link().isAvailable()) {
+    if (!fleet.link().isAvailable() || fleet.holds(question.demands())) {
       askElsewhere(question, answer, first);
       return;
     }
@@ -119,7 +119,7 @@ final class Decider {
 
   /** What the share refuses while other nodes may not have returned from an outage. */
   private <T> @Nullable T refusalOfGate(Question<T> question) {
-    Shares gate = fleet.gate();
+    Shares gate = fleet.gate(question.demands());
     if (gate == null || !question.take() || question.policy() != OutagePolicy.LOCAL) {
       return null;
     }
@@ -136,17 +136,28 @@ final class Decider {
     asked.whenComplete(
         (reply, failure) -> {
           try {
-            if (failure == null) {
+            if (failure != null) {
+              unanswered(question, answer, first, failure);
+            } else if (question.take() && fleet.holds(question.demands())) {
+              // This node's share has granted since: a grant on top could be one too many.
+              askElsewhere(question, answer, false);
+            } else {
               fleet.counts().exact.increment();
               answer.complete(question.read(verdict(reply)));
-            } else {
-              askElsewhere(
-                  question, answer, first && LimitsUnavailableException.isBeforeAsking(failure));
             }
           } catch (RuntimeException unexpected) {
             answer.completeExceptionally(unexpected);
           }
         });
+  }
+
+  private <T> void unanswered(
+      Question<T> question, CompletableFuture<T> answer, boolean first, Throwable failure) {
+    boolean notAsked = LimitsUnavailableException.isBeforeAsking(failure);
+    if (!notAsked) {
+      fleet.unanswered(question.demands(), failure);
+    }
+    askElsewhere(question, answer, first && notAsked);
   }
 
   /** Without Redis; if that has just come back, it is asked after all. */

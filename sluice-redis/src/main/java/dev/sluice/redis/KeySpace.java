@@ -24,4 +24,9 @@ record KeySpace(String prefix) {
   String rules() {
     return prefix + LAYOUT + "{fleet}:rules";
   }
+
+  /** Rules that were changed since Redis lost those before. */
+  String told() {
+    return prefix + LAYOUT + "{fleet}:told";
+  }
 }

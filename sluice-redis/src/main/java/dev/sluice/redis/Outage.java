@@ -16,6 +16,12 @@ final class Outage {
 
   private Outage() {}
 
+  /** Whether it is a grant of which no bucket knows. */
+  @SuppressWarnings("ReferenceEquality") // others that are equal took tokens
+  static boolean tookNothing(Decision decision) {
+    return decision == GRANTED;
+  }
+
   static ThrottleDecision denied(String key) {
     return ThrottleDecision.denied(key, RETRY_NANOS);
   }

@@ -31,7 +31,7 @@ final class RedisBucket implements SharedBucket {
     this.place = fleet.space().bucket(name);
     this.own = own;
     this.policy = policy;
-    this.waiting = new WaitingRoom(this, fleet::isClosed);
+    this.waiting = new WaitingRoom(this::decide, this::takeBack, fleet::isClosed);
     this.leases = leases;
     this.known = new Known(Rules.NONE, own);
   }
@@ -149,6 +149,12 @@ final class RedisBucket implements SharedBucket {
     return waiting.size() == 0 && leased(tokens) >= 0
         ? Answers.now(true)
         : waiting.enter(tokens, maxWait);
+  }
+
+  /** In an outage the tokens stay charged. */
+  @SuppressWarnings("FutureReturnValueIgnored") // who took them has left
+  private void takeBack(long tokens) {
+    refund(tokens);
   }
 
   /** How many wait here. */

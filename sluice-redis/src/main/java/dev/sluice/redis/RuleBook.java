@@ -16,16 +16,17 @@ import org.jspecify.annotations.Nullable;
  * This node's copy of the rules of the fleet.
  *
  * <p>A change holds here at once and goes to Redis; one that does not get there waits until Redis
- * is back. If Redis has lost the rules, the nodes that know them tell it.
+ * is back. If Redis has lost the rules, they begin a new life there, and every node that knew
+ * another one joins it with what it knows before it takes Redis's word.
  */
 final class RuleBook {
   /** Every node reads all of them at once; templates are for many keys. */
   private static final int MAX_RULES = 10_000;
 
   private static final int BEFORE_AT = 2;
-  private static final int FIELDS_AT = 3;
-  private static final String BASE = "@base";
-  private static final long UNKNOWN = -1;
+  private static final int LIFE_AT = 3;
+  private static final int FIELDS_AT = 4;
+  private static final long NOT_JOINED = -1;
 
   private final RedisLink link;
   private final String[] keys;
@@ -43,12 +44,12 @@ final class RuleBook {
   /** Whether Redis, or who opened these limits, has told the rules. */
   private volatile boolean known;
 
-  /** The version that Redis was last told after it had lost the rules, as far as this node read. */
-  private volatile long base = UNKNOWN;
+  /** The life that this copy belongs to; 0 if none is known. */
+  private volatile long life;
 
-  RuleBook(RedisLink link, String key, Rules remembered, Consumer<Rules> changed) {
+  RuleBook(RedisLink link, KeySpace space, Rules remembered, Consumer<Rules> changed) {
     this.link = link;
-    this.keys = new String[] {key};
+    this.keys = new String[] {space.rules(), space.told()};
     this.rules = remembered;
     this.confirmed = remembered;
     this.known = remembered.version() > 0;
@@ -95,13 +96,19 @@ final class RuleBook {
   }
 
   private CompletableFuture<Boolean> store(String field, @Nullable String text) {
-    String[] arguments =
-        text == null ? new String[] {"remove", field} : new String[] {"set", field, text};
-    return link.probe(Script.RULES, keys, arguments)
+    return send(field, text)
+        .thenCompose(
+            answer ->
+                Call.number(answer, 1) == NOT_JOINED
+                    ? join().thenCompose(joined -> send(field, text))
+                    : Answers.now(answer))
         .thenCompose(
             answer -> {
+              if (Call.number(answer, 1) == NOT_JOINED) {
+                throw new LimitsUnavailableException("Redis loses the rules again and again", null);
+              }
               boolean changes = Call.number(answer, 1) == 1;
-              stored(Call.number(answer, BEFORE_AT), Call.number(answer, 0), field, text);
+              stored(answer, field, text);
               // Others have changed something as well: these are read as a whole.
               return Call.number(answer, 0) == rules.version()
                   ? Answers.now(changes)
@@ -109,27 +116,50 @@ final class RuleBook {
             });
   }
 
-  private synchronized void stored(long before, long version, String field, @Nullable String text) {
+  private CompletableFuture<List<Object>> send(String field, @Nullable String text) {
+    String known = Long.toString(life);
+    return link.probe(
+        Script.RULES,
+        keys,
+        text == null
+            ? new String[] {"remove", known, field}
+            : new String[] {"set", known, field, text});
+  }
+
+  private synchronized void stored(List<Object> answer, String field, @Nullable String text) {
     pending.remove(field, Optional.ofNullable(text));
-    if (before == rules.version()) {
+    if (isOfOtherLife(answer) && !isBlank()) {
+      return;
+    }
+    if (Call.number(answer, BEFORE_AT) == rules.version()) {
+      long version = Call.number(answer, 0);
+      life = Call.number(answer, LIFE_AT);
       confirmed = confirmed.with(field, text).at(version);
       publish(rules.at(version));
     }
   }
 
+  private boolean isOfOtherLife(List<Object> answer) {
+    return Call.number(answer, LIFE_AT) != life;
+  }
+
+  /** Whether this node knows nothing that Redis could have lost. */
+  private boolean isBlank() {
+    return life == 0 && confirmed.version() == 0;
+  }
+
   /**
    * Brings this copy and Redis together, if they differ.
    *
-   * @param baseThere the version that Redis was told after it had lost the rules; 0 if it never did
+   * @param lifeThere of the rules in Redis; 0 if there are none
    */
-  CompletableFuture<Void> sync(long versionThere, long baseThere) {
-    long version = rules.version();
-    boolean told = base != UNKNOWN && base != baseThere && versionThere == baseThere + 1;
-    boolean toldLess = told && baseThere < version;
-    CompletableFuture<Void> done = versionThere < version || toldLess ? restore() : storePending();
-    return done.exceptionally(RuleBook::unlessRefused)
+  CompletableFuture<Void> sync(long versionThere, long lifeThere) {
+    boolean lost = lifeThere != life || versionThere < rules.version();
+    CompletableFuture<Void> done = lost ? join() : CompletableFuture.allOf();
+    return done.thenCompose(joined -> storePending())
+        .exceptionally(RuleBook::unlessRefused)
         .thenCompose(
-            nothing -> versionThere == rules.version() && baseThere == base ? agreed() : refresh());
+            nothing -> versionThere == rules.version() && lifeThere == life ? agreed() : refresh());
   }
 
   /** Rules that Redis refuses, for want of a permission, must not keep this node from it. */
@@ -155,10 +185,15 @@ final class RuleBook {
     return CompletableFuture.allOf(stores.toArray(CompletableFuture[]::new));
   }
 
-  private CompletableFuture<Void> restore() {
+  /** Tells Redis what this node knows, if that may have lost it. */
+  private CompletableFuture<Void> join() {
+    if (isBlank()) {
+      return CompletableFuture.allOf();
+    }
     Rules last = confirmed;
     List<String> arguments = new ArrayList<>();
-    arguments.add("restore");
+    arguments.add("join");
+    arguments.add(Long.toString(life));
     arguments.add(Long.toString(last.version()));
     last.fields()
         .forEach(
@@ -167,21 +202,34 @@ final class RuleBook {
               arguments.add(text);
             });
     return link.slow(Script.RULES, keys, arguments.toArray(String[]::new))
-        .thenCompose(answer -> storePending());
+        .thenAccept(answer -> life = Call.number(answer, LIFE_AT));
   }
 
-  /** Reads all of them. */
+  /** Reads all of them; if they have been lost, after this node has told what it knows. */
   CompletableFuture<Void> refresh() {
-    return link.slow(Script.RULES, keys, new String[] {"read"}).thenAccept(this::read);
+    return readAll()
+        .thenCompose(
+            mine ->
+                mine
+                    ? CompletableFuture.allOf()
+                    : join().thenCompose(joined -> readAll()).thenAccept(again -> {}));
   }
 
-  private synchronized void read(List<Object> answer) {
+  private CompletableFuture<Boolean> readAll() {
+    return link.slow(Script.RULES, keys, new String[] {"read"}).thenApply(this::read);
+  }
+
+  /** False if they are of a life that this node has not joined: they are not all there is then. */
+  private synchronized boolean read(List<Object> answer) {
+    if (isOfOtherLife(answer) && !isBlank()) {
+      return false;
+    }
+    life = Call.number(answer, LIFE_AT);
     long version = Call.number(answer, 0);
     Map<String, String> fields = new LinkedHashMap<>();
     for (int i = FIELDS_AT; i + 1 < answer.size(); i += 2) {
       fields.put(String.valueOf(answer.get(i)), String.valueOf(answer.get(i + 1)));
     }
-    base = number(fields.getOrDefault(BASE, "0"));
     if (version > rules.version()) {
       confirmed = Rules.of(version, fields);
       Rules next = confirmed;
@@ -191,10 +239,7 @@ final class RuleBook {
       publish(next);
     }
     known = true;
-  }
-
-  private static long number(String text) {
-    return text.matches("\\d{1,18}") ? Long.parseLong(text) : 0;
+    return true;
   }
 
   private void publish(Rules next) {

@@ -18,7 +18,9 @@ import java.util.concurrent.locks.ReadWriteLock;
 import java.util.concurrent.locks.ReentrantReadWriteLock;
 import java.util.function.Consumer;
 import java.util.function.LongSupplier;
+import java.util.function.Predicate;
 import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
 
 /**
  * What this node may grant by itself in one outage: its share of every limit, from empty.
@@ -47,9 +49,13 @@ final class Shares {
   /** Whether what is granted is charged later. */
   private final boolean charging;
 
+  /** Whether these decide about some keys, and not Redis. */
+  private final Predicate<List<Demand>> inCharge;
+
   private final Map<String, Grants> grants = new ConcurrentHashMap<>();
   private final ReadWriteLock lock = new ReentrantReadWriteLock();
   private Rules rules = Rules.NONE;
+  private @Nullable Shares gate;
   private boolean closed;
 
   /** Written under the write lock. */
@@ -98,8 +104,18 @@ final class Shares {
    *     lie
    */
   Shares(int nodes, Rules rules, LongSupplier serverNanos) {
+    this(nodes, rules, serverNanos, any -> true);
+  }
+
+  /**
+   * Shares among so many nodes, of some keys.
+   *
+   * @param inCharge whether these decide about some keys, and not Redis
+   */
+  Shares(int nodes, Rules rules, LongSupplier serverNanos, Predicate<List<Demand>> inCharge) {
     this.nodes = nodes;
     this.serverNanos = serverNanos;
+    this.inCharge = inCharge;
     this.throttle = Throttle.create();
     this.buckets = new ConcurrentHashMap<>();
     this.charging = true;
@@ -109,6 +125,7 @@ final class Shares {
   private Shares(Shares before) {
     this.nodes = before.nodes;
     this.serverNanos = before.serverNanos;
+    this.inCharge = any -> true;
     this.throttle = before.throttle;
     this.buckets = before.buckets;
     this.charging = false;
@@ -117,7 +134,10 @@ final class Shares {
 
   /** The same shares after the outage: Redis itself is asked for what they grant. */
   synchronized Shares gate() {
-    return new Shares(this);
+    if (gate == null) {
+      gate = new Shares(this);
+    }
+    return gate;
   }
 
   /** Among how many nodes the limits are divided. */
@@ -205,10 +225,11 @@ final class Shares {
         : limit;
   }
 
-  /** Decides by the share of a bucket; empty if the outage is over. */
+  /** Decides by the share of a bucket; empty if Redis does. */
   Optional<Decision> decide(Demand demand, boolean take) {
     long tokens = demand.tokens();
     return whileOpen(
+        List.of(demand),
         () -> {
           TokenBucket share = bucket(demand.place(), demand.quota().limit());
           if (!take) {
@@ -225,11 +246,12 @@ final class Shares {
         });
   }
 
-  /** Decides by the shares of several keys; empty if the outage is over. */
+  /** Decides by the shares of several keys; empty if Redis does. */
   Optional<ThrottleDecision> decide(List<Demand> demands, boolean take) {
     Map<String, Long> costs = new LinkedHashMap<>();
     demands.forEach(demand -> costs.put(demand.key(), demand.tokens()));
     return whileOpen(
+        demands,
         () -> {
           if (!take) {
             return Outage.temporary(throttle.peek(costs));
@@ -250,10 +272,10 @@ final class Shares {
         || demands.stream().allMatch(demand -> grants.containsKey(demand.place()));
   }
 
-  private <T> Optional<T> whileOpen(Supplier<T> decision) {
+  private <T> Optional<T> whileOpen(List<Demand> demands, Supplier<T> decision) {
     lock.readLock().lock();
     try {
-      return closed ? Optional.empty() : Optional.of(decision.get());
+      return closed || !inCharge.test(demands) ? Optional.empty() : Optional.of(decision.get());
     } finally {
       lock.readLock().unlock();
     }
@@ -278,6 +300,39 @@ final class Shares {
     lock.writeLock().lock();
     try {
       return take(most);
+    } finally {
+      lock.writeLock().unlock();
+    }
+  }
+
+  /** {@link #drain(int)} of one key; null if nothing was granted of it. */
+  @Nullable Charge drain(String place) {
+    lock.writeLock().lock();
+    try {
+      @Nullable Grants granted = grants.remove(place);
+      if (granted == null) {
+        return null;
+      }
+      Charge charge = charge(place, granted);
+      totals = totals.plus(charge);
+      return charge;
+    } finally {
+      lock.writeLock().unlock();
+    }
+  }
+
+  /** Keys of which something was granted that is not charged, with their limits. */
+  Map<String, Quota> owed() {
+    Map<String, Quota> owed = new HashMap<>();
+    grants.forEach((place, granted) -> owed.put(place, granted.quota()));
+    return owed;
+  }
+
+  /** Runs it while these decide nothing. */
+  void exclusively(Runnable work) {
+    lock.writeLock().lock();
+    try {
+      work.run();
     } finally {
       lock.writeLock().unlock();
     }

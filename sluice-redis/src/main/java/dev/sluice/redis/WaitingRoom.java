@@ -10,6 +10,8 @@ import java.util.concurrent.ScheduledFuture;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.function.BooleanSupplier;
+import java.util.function.LongConsumer;
+import java.util.function.LongFunction;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -40,7 +42,8 @@ final class WaitingRoom {
 
   private static final ScheduledThreadPoolExecutor WORKERS = workers();
 
-  private final SharedBucket bucket;
+  private final LongFunction<CompletableFuture<Decision>> bucket;
+  private final LongConsumer refund;
   private final BooleanSupplier closed;
 
   // Guarded by this.
@@ -73,8 +76,19 @@ final class WaitingRoom {
     }
   }
 
-  WaitingRoom(SharedBucket bucket, BooleanSupplier closed) {
+  /**
+   * Nobody waits at first.
+   *
+   * @param bucket decides about so many tokens
+   * @param refund takes them back
+   * @param closed whether nobody is served any more
+   */
+  WaitingRoom(
+      LongFunction<CompletableFuture<Decision>> bucket,
+      LongConsumer refund,
+      BooleanSupplier closed) {
     this.bucket = bucket;
+    this.refund = refund;
     this.closed = closed;
   }
 
@@ -185,7 +199,7 @@ final class WaitingRoom {
           new LimitsUnavailableException("the shared limits are closed", null));
     }
     try {
-      return bucket.decide(turn.tokens);
+      return bucket.apply(turn.tokens);
     } catch (RuntimeException failure) {
       return CompletableFuture.failedFuture(failure);
     }
@@ -213,7 +227,6 @@ final class WaitingRoom {
     return true;
   }
 
-  @SuppressWarnings("FutureReturnValueIgnored") // in an outage the tokens stay charged
   private void end(Turn turn, @Nullable Decision decision, @Nullable Throwable failure) {
     synchronized (this) {
       line.remove(turn);
@@ -223,8 +236,8 @@ final class WaitingRoom {
           failure == null ? new IllegalStateException("no decision") : failure);
     } else if (!decision.isGranted()) {
       turn.complete(false);
-    } else if (!turn.complete(true)) {
-      bucket.refund(turn.tokens); // whose turn it was has just left
+    } else if (!turn.complete(true) && !Outage.tookNothing(decision)) {
+      refund.accept(turn.tokens); // whose turn it was has just left
     }
   }
 }

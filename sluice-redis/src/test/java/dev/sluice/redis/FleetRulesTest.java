@@ -227,7 +227,7 @@ final class FleetRulesTest {
     await().atMost(PATIENCE).until(() -> other.throttle().rules().size() == 5_000);
     server.command("DEL", new KeySpace(prefix).rules());
     String rules = new KeySpace(prefix).rules();
-    await().atMost(PATIENCE).until(() -> server.command("HLEN", rules).equals(5_002L));
+    await().atMost(PATIENCE).until(() -> server.command("HLEN", rules).equals(5_003L));
     assertThat(node().throttle().blocking().consume(Map.of("key-0", 11L)))
         .isEqualTo(ThrottleDecision.impossible("key-0", 10));
   }

@@ -6,6 +6,7 @@ import dev.sluice.testkit.RedisServer;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -29,6 +30,29 @@ final class ManyKeysOutageTest {
       slowestNanos = Math.max(slowestNanos, to - from - hiccups.nanosIn(from, to));
     }
     return granted;
+  }
+
+  @Test
+  void returned_whileManyKeysAreAskedFor_doesNotWaitForThemToEnd() {
+    List<String> keys = IntStream.range(0, 50_000).mapToObj(i -> "t:" + i).toList();
+    try (RedisServer server = RedisServer.start();
+        SharedLimits node = SharedLimits.builder().url(server.uri()).listener(events::add).open()) {
+      SharedThrottle throttle = node.throttle();
+      throttle.blocking().setTemplate("t:*", 100_000, 100_000);
+      server.kill();
+      Waiting.until("the loss", PATIENCE, () -> !node.status().available());
+      try (KeyLoad load = new KeyLoad(throttle, 2, keys)) {
+        Waiting.until("all keys", PATIENCE, () -> load.rounds() > 1);
+        server.restart();
+        Waiting.until("the return", PATIENCE, () -> node.status().available());
+        long exact = node.status().exact();
+        Waiting.until("decisions in Redis", PATIENCE, () -> node.status().exact() > exact + 1_000);
+        Waiting.until("the last of the charges", PATIENCE, () -> charged() > 0);
+      }
+      Waiting.until(
+          "confirmed charges", PATIENCE, () -> node.status().chargedTokens() == charged());
+      assertThat(node.status().outages()).as(events::toString).isEqualTo(1);
+    }
   }
 
   private long charged() {

@@ -10,6 +10,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
 
 /** The rules of a node that beats only when told to. */
 final class RuleBookProbe implements AutoCloseable, RedisLink.Watcher {
@@ -31,14 +32,15 @@ final class RuleBookProbe implements AutoCloseable, RedisLink.Watcher {
                 "sluice-redis",
                 LimitsUnavailableException.failures()),
             this);
-    book = new RuleBook(link, space.rules(), Rules.NONE, rules -> {});
+    book = new RuleBook(link, space, Rules.NONE, rules -> {});
     link.reconnect(MILLIS).join();
     link.returned();
     sync();
   }
 
-  void put(String field, String text) {
-    book.put(field, text).orTimeout(MILLIS, TimeUnit.MILLISECONDS).join();
+  /** Sets a field, or removes it; whether something changed. */
+  boolean put(String field, @Nullable String text) {
+    return book.put(field, text).orTimeout(MILLIS, TimeUnit.MILLISECONDS).join();
   }
 
   /** What a pulse does. */

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.sluice.Decision;
 import dev.sluice.Limit;
 import dev.sluice.testkit.RedisServer;
 import java.time.Duration;
@@ -15,6 +16,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Consumer;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
@@ -283,6 +285,19 @@ class WaitingRoomTest {
       Waiting.until("the refund", LONG, () -> limits.status().exact() == 1);
       Waiting.until("all tokens", LONG, () -> bucket.blocking().available() == 5);
     }
+  }
+
+  @ParameterizedTest
+  @ValueSource(booleans = {false, true})
+  void grantForOneWhoLeft_isRefundedIfItTookTokens(boolean tookTokens) {
+    CompletableFuture<Decision> answer = new CompletableFuture<>();
+    AtomicLong refunds = new AtomicLong();
+    WaitingRoom room = new WaitingRoom(tokens -> answer, refunds::addAndGet, () -> false);
+    assertThat(room.enter(3, LONG).cancel(true)).isTrue();
+    CompletableFuture<Boolean> next = room.enter(1, LONG);
+    answer.complete(tookTokens ? Decision.granted(0) : Outage.GRANTED);
+    assertThat(next).as("comes after the refund").succeedsWithin(LONG).isEqualTo(true);
+    assertThat(refunds).hasValue(tookTokens ? 3 : 0);
   }
 
   @Test

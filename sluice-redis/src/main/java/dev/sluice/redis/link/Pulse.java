@@ -23,8 +23,8 @@ import org.jspecify.annotations.Nullable;
  */
 public final class Pulse implements AutoCloseable, Executor {
   /**
-   * Answers {nodes that are not forgotten, version of the second key, time, version it was restored
-   * from, nodes that live}.
+   * Answers {nodes that are not forgotten, version of the second key, time, its life, nodes that
+   * live}.
    */
   public static final LuaScript SCRIPT = LuaScript.of(Pulse.class, "pulse");
 

@@ -302,7 +302,7 @@ public final class RedisLink implements AutoCloseable {
   }
 
   /** Runs it unless the breaker is open, and not while it opens. */
-  synchronized void whileAvailable(Runnable work) {
+  public synchronized void whileAvailable(Runnable work) {
     if (available) {
       work.run();
     }

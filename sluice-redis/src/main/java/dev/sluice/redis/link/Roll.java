@@ -6,7 +6,7 @@ import java.util.List;
  * Where the nodes of a fleet are counted.
  *
  * @param node what this node is called there
- * @param keys of the list of nodes, and of a second one whose {@code @version} and {@code @base}
+ * @param keys of the list of nodes, and of a second one whose {@code @version} and {@code @life}
  *     come with each answer, or of none
  * @param expectedNodes so many nodes there are at least
  * @since 0.1
