@@ -230,11 +230,19 @@ public final class BudgetLoad implements AutoCloseable {
     if (outcome instanceof Outcome.Granted granted && !caller.givesUp) {
       return hold(caller, granted);
     }
-    log.ended(
-        outcome instanceof Outcome.Refused refused
-            ? refused.reason().name()
-            : outcome == null && !caller.givesUp ? "GONE" : "GIVEN_BACK");
+    if (outcome == null && caller.key != null) {
+      // Perhaps it was granted, and nobody was there to claim it.
+      log.mayReturn(caller.key, caller.request.tokens());
+    }
+    log.ended(endOf(caller, outcome));
     return done();
+  }
+
+  private static String endOf(Caller caller, @Nullable Outcome outcome) {
+    if (outcome instanceof Outcome.Refused refused) {
+      return refused.reason().name();
+    }
+    return caller.givesUp ? "GIVEN_BACK" : "GONE";
   }
 
   /** The same request finds its place, or what became of it. */

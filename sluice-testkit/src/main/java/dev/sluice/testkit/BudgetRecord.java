@@ -32,11 +32,7 @@ public final class BudgetRecord {
   private final List<String> wrongs = new ArrayList<>();
 
   private record Grant(
-      int file, String model, long micros, long tokens, long waited, String priority, String key) {
-    String moment() {
-      return model + ' ' + micros;
-    }
-  }
+      int file, String model, long micros, long tokens, long waited, String priority, String key) {}
 
   private BudgetRecord() {}
 
@@ -133,17 +129,13 @@ public final class BudgetRecord {
     return askedTokens.getOrDefault(model, 0L);
   }
 
-  /** What was granted of a model, whatever came back. */
-  public long grantedTokens(String model) {
+  /** What was granted of a model between two microseconds of the store, whatever came back. */
+  public long grantedTokens(String model, long from, long until) {
     return grants.stream()
         .filter(grant -> grant.model().equals(model))
+        .filter(grant -> grant.micros() >= from && grant.micros() <= until)
         .mapToLong(Grant::tokens)
         .sum();
-  }
-
-  /** How many grants a node heard of, of those that asked itself. */
-  public long grantsOf(String keyPrefix) {
-    return grants.stream().filter(grant -> grant.key().startsWith(keyPrefix)).count();
   }
 
   /** How long a part of the grants of a class waited at the most, in milliseconds. */
