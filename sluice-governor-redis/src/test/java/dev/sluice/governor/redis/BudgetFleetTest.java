@@ -5,15 +5,14 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.sluice.governor.BudgetListener;
 import dev.sluice.governor.BudgetStore;
 import dev.sluice.governor.GovernorStatus;
+import dev.sluice.testkit.BudgetFleet;
 import dev.sluice.testkit.BudgetLoad;
+import dev.sluice.testkit.BudgetNode;
 import dev.sluice.testkit.BudgetRecord;
-import dev.sluice.testkit.JavaProcess;
 import dev.sluice.testkit.RedisServer;
 import java.nio.file.Path;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.List;
-import java.util.stream.IntStream;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -30,60 +29,35 @@ import org.junit.jupiter.api.io.TempDir;
 @Timeout(value = 900, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 final class BudgetFleetTest {
   private static final int PROCESSES = 4;
-  private static final int SECONDS = Integer.getInteger("sluice.fleet.seconds", 14);
-  private static final double OVERLOAD = 10;
+  private static final int SECONDS = Integer.getInteger("sluice.fleet.seconds", 12);
+
+  /** One process is gone for half of the time. */
+  private static final double OVERLOAD = 12;
+
   private static final int VICTIM = 3;
 
   /** In a short run the tokens that are there at its end count. */
   private static final double UTILIZATION = SECONDS >= 60 ? 0.98 : 0.95;
 
   @TempDir private Path dir;
-  private final List<JavaProcess> processes = new ArrayList<>();
 
   @Test
   void processes_onOneBudget_noWindowHasMore() {
     try (RedisServer server = RedisServer.start();
-        BudgetStore store =
-            RedisBudgets.builder()
-                .url(server.uri())
-                .timeout(BudgetProcess.PATIENCE)
-                .opener()
-                .open(
-                    BudgetLoad.config(BudgetProcess.LIFE, BudgetProcess.PATIENCE),
-                    BudgetListener.NONE)) {
-      start(server.uri());
-      processes.forEach(process -> process.send(BudgetProcess.GO));
+        BudgetStore store = BudgetProcess.open(server.uri(), BudgetListener.NONE);
+        BudgetFleet fleet = new BudgetFleet(dir, BudgetProcess.class, server.uri())) {
+      for (int i = 0; i < PROCESSES; i++) {
+        fleet.add(OVERLOAD / PROCESSES, i == VICTIM);
+      }
+      fleet.go(0);
       pass(Duration.ofSeconds(SECONDS).dividedBy(2));
-      processes.remove(VICTIM).kill();
+      fleet.killVictims();
       pass(Duration.ofSeconds(SECONDS).dividedBy(2));
       long end = server.micros();
       GovernorStatus atTheEnd = store.status().join();
-      processes.forEach(process -> process.send("stop"));
-      processes.forEach(process -> process.await(BudgetProcess.DONE));
-      check(atTheEnd, end);
+      check(fleet.stop(), atTheEnd, end);
       assertNothingIsHeld(store);
-    } finally {
-      processes.forEach(JavaProcess::close);
     }
-  }
-
-  private void start(String url) {
-    for (int i = 0; i < PROCESSES; i++) {
-      // Of one that is killed every caller has a key: what it never heard of comes back.
-      double keyed = i == VICTIM ? 1 : 0.6;
-      List<String> arguments =
-          BudgetProcess.arguments(url, name(i), file(i), OVERLOAD / PROCESSES, keyed);
-      processes.add(JavaProcess.start(BudgetProcess.class, arguments));
-    }
-    processes.forEach(process -> process.await(BudgetProcess.READY));
-  }
-
-  private static String name(int process) {
-    return "p" + process;
-  }
-
-  private Path file(int process) {
-    return dir.resolve(name(process));
   }
 
   private static void pass(Duration time) {
@@ -91,10 +65,7 @@ final class BudgetFleetTest {
     Awaitility.await().atMost(time.plusSeconds(30)).until(() -> System.nanoTime() - end >= 0);
   }
 
-  private void check(GovernorStatus atTheEnd, long end) {
-    BudgetRecord record =
-        BudgetRecord.read(IntStream.range(0, PROCESSES).mapToObj(this::file).toList());
-    record.mayReturn(VICTIM, key -> key.startsWith(name(VICTIM)));
+  private static void check(BudgetRecord record, GovernorStatus atTheEnd, long end) {
     System.out.printf(
         "fleet: %d grants, tickets that ended without %s%n", record.grants(), record.ends());
     for (String priority : List.of("P0_clinical", "P1_user", "P2_batch")) {
@@ -132,7 +103,7 @@ final class BudgetFleetTest {
   /** Neither by those who were killed, nor by those who never settled. */
   private static void assertNothingIsHeld(BudgetStore store) {
     Awaitility.await()
-        .atMost(BudgetProcess.LIFE.plus(BudgetProcess.PATIENCE).plusSeconds(5))
+        .atMost(BudgetNode.LIFE.plus(BudgetNode.PATIENCE).plusSeconds(5))
         .untilAsserted(
             () ->
                 assertThat(store.status().join().buckets().values())
