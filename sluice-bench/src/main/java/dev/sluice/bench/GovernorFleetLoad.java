@@ -19,6 +19,7 @@ import java.util.Map;
 final class GovernorFleetLoad {
   /** One process is away for a while. */
   private static final double OVERLOAD = 11;
+
   private static final String[] CLASSES = {"P0_clinical", "P1_user", "P2_batch"};
 
   private final int processes;
@@ -45,9 +46,9 @@ final class GovernorFleetLoad {
       fleet.add(each, false);
       fleet.go(processes);
       Thread.sleep(time.dividedBy(2).toMillis());
+      Map<String, GovernorStatus.Model> status = store.status().join().buckets();
       // Redis is on this machine, and has the same clock.
       long end = ChronoUnit.MICROS.between(Instant.EPOCH, Instant.now());
-      Map<String, GovernorStatus.Model> status = store.status().join().buckets();
       tell(fleet.stop(), status, end);
     }
   }

@@ -227,6 +227,9 @@ public final class BudgetLoad implements AutoCloseable {
 
   private CompletableFuture<Void> decided(Caller caller, Optional<Outcome> decided) {
     Outcome outcome = decided.orElse(null);
+    if (outcome instanceof Outcome.Granted) {
+      log.claimed(caller.key);
+    }
     if (outcome instanceof Outcome.Granted granted && !caller.givesUp) {
       return hold(caller, granted);
     }

@@ -11,6 +11,7 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
 
 /**
  * What one node of a fleet was told, in a file that has every line even if the process is killed.
@@ -77,6 +78,13 @@ public final class BudgetLog implements BudgetListener, AutoCloseable {
   public void settled(Settlement settled, long grantedNanos, long nanos) {
     if (settled.refundedTokens() > 0) {
       write("refunded", settled.model(), micros(grantedNanos), settled.refundedTokens());
+    }
+  }
+
+  /** A grant from the line was told to who waited for it: it does not come back by itself. */
+  void claimed(@Nullable String key) {
+    if (key != null) {
+      write("claimed", key);
     }
   }
 

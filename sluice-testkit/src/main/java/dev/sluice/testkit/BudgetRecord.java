@@ -6,8 +6,10 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.TreeMap;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Predicate;
@@ -26,6 +28,7 @@ public final class BudgetRecord {
   private final List<Grant> grants = new ArrayList<>();
   private final Map<String, Long> refunded = new HashMap<>();
   private final Map<String, Long> maybe = new HashMap<>();
+  private final Set<String> claimed = new HashSet<>();
   private final Map<String, Integer> failures = new TreeMap<>();
   private final Map<String, Integer> ends = new TreeMap<>();
   private final Map<String, Long> askedTokens = new HashMap<>();
@@ -67,6 +70,7 @@ public final class BudgetRecord {
                   words[6]));
       case "refunded" ->
           refunded.merge(words[1] + ' ' + words[2], Long.parseLong(words[3]), Long::sum);
+      case "claimed" -> claimed.add(words[1]);
       case "maybe" -> maybe.merge(words[1], Long.parseLong(words[2]), Long::sum);
       case "asked" -> askedTokens.merge(words[1], Long.parseLong(words[2]), Long::sum);
       case "failed" -> failures.merge(words[1] + ' ' + words[2], 1, Integer::sum);
@@ -75,11 +79,13 @@ public final class BudgetRecord {
     }
   }
 
-  /** What nobody may have claimed came back: grants of these keys that another node heard of. */
+  /** One node was killed: what it had not claimed yet of these keys may have come back. */
   public void mayReturn(int file, Predicate<String> keys) {
     for (Grant grant : grants) {
-      if (grant.file() != file && keys.test(grant.key())) {
-        maybe.merge(grant.key(), grant.tokens(), Long::sum);
+      String key = grant.key();
+      boolean toldAtOnce = grant.file() == file && grant.waited() == 0;
+      if (keys.test(key) && !toldAtOnce && !claimed.contains(key)) {
+        maybe.merge(key, grant.tokens(), Long::sum);
       }
     }
   }
@@ -109,19 +115,6 @@ public final class BudgetRecord {
         .mapToLong(Grant::micros)
         .min()
         .orElse(0);
-  }
-
-  /** The longest time without a grant that ends within these microseconds of the store. */
-  public long longestGapMicros(long from, long until) {
-    long last = Long.MAX_VALUE;
-    long longest = 0;
-    for (long time : grants.stream().mapToLong(Grant::micros).sorted().toArray()) {
-      if (time >= from && time <= until && last < time) {
-        longest = Math.max(longest, time - last);
-      }
-      last = time;
-    }
-    return longest;
   }
 
   /** What was asked for of a model, in tokens. */

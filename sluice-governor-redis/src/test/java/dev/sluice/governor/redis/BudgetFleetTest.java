@@ -53,8 +53,8 @@ final class BudgetFleetTest {
       pass(Duration.ofSeconds(SECONDS).dividedBy(2));
       fleet.killVictims();
       pass(Duration.ofSeconds(SECONDS).dividedBy(2));
-      long end = server.micros();
       GovernorStatus atTheEnd = store.status().join();
+      long end = server.micros();
       check(fleet.stop(), atTheEnd, end);
       assertNothingIsHeld(store);
     }
