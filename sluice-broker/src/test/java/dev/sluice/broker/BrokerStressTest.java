@@ -50,7 +50,7 @@ final class BrokerStressTest {
   private final Set<Long> confirmed = ConcurrentHashMap.newKeySet();
   private final Set<Long> ackTried = ConcurrentHashMap.newKeySet();
   private final Set<Long> acked = ConcurrentHashMap.newKeySet();
-  private final CountDownLatch busy = new CountDownLatch(4_000);
+  private final CountDownLatch busy = new CountDownLatch(1_500);
 
   /** A step of somebody's work; ends with {@code STOPPED}. */
   private interface Step {

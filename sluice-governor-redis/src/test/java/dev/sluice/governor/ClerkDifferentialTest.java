@@ -133,7 +133,10 @@ class ClerkDifferentialTest {
   // ---- what is asked
 
   private ModelBudget budget() {
-    long tpm = List.of(60_000L, 240_000L, 100_003L).get(random.nextInt(3));
+    return budget(List.of(60_000L, 240_000L, 100_003L).get(random.nextInt(3)));
+  }
+
+  private ModelBudget budget(long tpm) {
     Allocation allocation = random.nextBoolean() ? Allocation.CEILING : Allocation.OFF;
     ModelBudget made = ModelBudget.of(tpm, 5_000 + random.nextInt(20_000), allocation);
     if (random.nextInt(3) == 0) {
@@ -170,8 +173,10 @@ class ClerkDifferentialTest {
       extend();
     } else if (which < 94) {
       explain();
-    } else if (which < 96) {
+    } else if (which < 95) {
       adjust();
+    } else if (which < 97) {
+      reload();
     } else {
       note("tick");
       run("ticket", List.of("tick"));
@@ -180,7 +185,7 @@ class ClerkDifferentialTest {
 
   private TokenRequest request() {
     List<String> classes = List.copyOf(budget.classes().keySet());
-    long tokens = 1 + random.nextInt(random.nextInt(10) == 0 ? 30_000 : 3_000);
+    long tokens = 1L + random.nextInt(random.nextInt(10) == 0 ? 30_000 : 3_000);
     TokenRequest made =
         TokenRequest.of(MODEL, tokens, classes.get(random.nextInt(classes.size())))
             .withTenant(List.of("a", "b", "").get(random.nextInt(3)));
@@ -322,6 +327,21 @@ class ClerkDifferentialTest {
     clerk.adjust(new Adjustment(factor, most, pause));
   }
 
+  /**
+   * To the same rate: of others, what is owed is rounded up to units, which are not the same. And
+   * to the same tenants: of one that loses its budget and gets it back, Redis remembers what it
+   * owed.
+   */
+  private void reload() {
+    ModelBudget before = budget;
+    ModelBudget other = budget(before.targetTpm());
+    budget =
+        other.withClasses(other.classes(), before.minimumShares()).withTenants(before.tenants());
+    note("reload %s", budget);
+    run("rules", configuration());
+    clerk.reload(budget, rules);
+  }
+
   // ---- what is said
 
   private void compare(List<?> result, Optional<Outcome> local) {
@@ -331,7 +351,12 @@ class ClerkDifferentialTest {
       return;
     }
     Outcome expected = local.get();
-    assertThat(number(result, 4)).isEqualTo(expected.remaining());
+    // Of several who are missed at the same moment, one or the other may be the first to go.
+    boolean oneOfSeveral =
+        expected instanceof Outcome.Refused refused && refused.reason() == Outcome.Reason.ABANDONED;
+    if (!oneOfSeveral) {
+      assertThat(number(result, 4)).isEqualTo(expected.remaining());
+    }
     assertThat(text(result, 3)).isEqualTo(expected.priority());
     if (expected instanceof Outcome.Granted granted) {
       assertThat(text(result, 0)).isEqualTo("g");
@@ -377,6 +402,7 @@ class ClerkDifferentialTest {
     assertThat(lengths).isEqualTo(local.queueLengths());
   }
 
+  @SuppressWarnings("AnnotateFormatMethod") // the annotation is of a library that is not here
   private void note(String what, Object... values) {
     done.add(micros + " " + what.formatted(values));
   }
@@ -452,9 +478,10 @@ class ClerkDifferentialTest {
             : ",\"others\":" + rate(limits.otherTenants(), ",\"weight\":" + budget.weight("?"));
     String more =
         """
-        ,"print":"p","requests":[%s],"conc":%d,"classes":[%s]%s,"tenants":%s,"names":["a"],\
+        ,"print":"%d","requests":[%s],"conc":%d,"classes":[%s]%s,"tenants":%s,"names":["a"],\
         "maxLine":%d,"patience":%d,"life":%d,"batch":%d"""
             .formatted(
+                numbers++,
                 String.join(",", requests),
                 limits.concurrency(),
                 String.join(",", classes),

@@ -57,8 +57,11 @@ final class RedisDesk {
   }
 
   /** Nobody may be in line any more; what was granted can still be settled. */
-  CompletableFuture<?> refuseAll(Outcome.Reason why) {
-    return books.call(Script.TICKET, "refuse", why.name());
+  CompletableFuture<Long> refuseAll(Outcome.Reason why) {
+    return books
+        .call(Script.TICKET, "refuse", why.name())
+        .thenApply(answer -> answer.result().number(0))
+        .thenCompose(left -> left == 0 ? CompletableFuture.completedFuture(left) : refuseAll(why));
   }
 
   CompletableFuture<?> adjust(Adjustment adjustment) {
@@ -73,7 +76,16 @@ final class RedisDesk {
 
   // ---- what every answer says
 
-  private synchronized void heard(Answer answer) {
+  private void heard(Answer answer) {
+    try {
+      tellListener(answer);
+    } finally {
+      // Whatever a listener does: those who wait are told.
+      room.heard(answer);
+    }
+  }
+
+  private synchronized void tellListener(Answer answer) {
     if (answer.refilled() > 0) {
       listener.refilled(model, answer.refilled(), answer.level(), answer.nanos());
     }
@@ -82,7 +94,6 @@ final class RedisDesk {
         listener.granted(each.request(model), each.tokens(), each.waitedNanos(), answer.nanos());
       }
     }
-    room.heard(answer);
   }
 
   // ---- asking

@@ -18,11 +18,16 @@ final class TicketWaiters {
     final List<CompletableFuture<Optional<Outcome>>> futures = new ArrayList<>(1);
     volatile Outcome.@Nullable Queued standing;
 
+    /** Done when Redis has answered the last who came. */
+    volatile CompletableFuture<?> arrival = CompletableFuture.allOf();
+
     private Waiting() {}
   }
 
-  synchronized void add(String id, CompletableFuture<Optional<Outcome>> future) {
-    byId.computeIfAbsent(id, first -> new Waiting()).futures.add(future);
+  synchronized Waiting add(String id, CompletableFuture<Optional<Outcome>> future) {
+    Waiting waiting = byId.computeIfAbsent(id, first -> new Waiting());
+    waiting.futures.add(future);
+    return waiting;
   }
 
   /** True if nobody waits for that ticket any longer. */
@@ -48,6 +53,12 @@ final class TicketWaiters {
 
   synchronized List<String> ids() {
     return List.copyOf(byId.keySet());
+  }
+
+  /** Done when Redis has answered all who came. */
+  synchronized CompletableFuture<Void> arrivals() {
+    return CompletableFuture.allOf(
+        byId.values().stream().map(each -> each.arrival).toArray(CompletableFuture<?>[]::new));
   }
 
   synchronized int size() {

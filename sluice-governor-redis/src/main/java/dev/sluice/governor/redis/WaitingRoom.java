@@ -6,9 +6,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
-import java.util.Set;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
@@ -50,11 +48,11 @@ final class WaitingRoom {
   private final LongSupplier spreadNanos;
   private final LineTimer next;
   private final TicketWaiters waiters = new TicketWaiters();
-  private final Set<CompletableFuture<?>> arrivals = ConcurrentHashMap.newKeySet();
 
   // Guarded by this.
   private boolean someoneInLine;
   private boolean looking;
+  private boolean lookAgain;
   private boolean lookedThoroughly;
   private long thoroughAt;
 
@@ -83,20 +81,18 @@ final class WaitingRoom {
 
   CompletableFuture<Optional<Outcome>> await(String id) {
     CompletableFuture<Optional<Outcome>> waiter = new CompletableFuture<>();
-    CompletableFuture<Answer> call;
     synchronized (this) {
-      waiters.add(id, waiter);
-      call = books.call(Script.TICKET, "await", id);
+      TicketWaiters.Waiting waiting = waiters.add(id, waiter);
+      waiting.arrival =
+          books
+              .call(Script.TICKET, "await", id)
+              .handle(
+                  (answer, failure) -> {
+                    arrived(id, waiter, answer, failure);
+                    return true;
+                  });
     }
-    CompletableFuture<Boolean> arrival =
-        call.handle(
-            (answer, failure) -> {
-              arrived(id, waiter, answer, failure);
-              return true;
-            });
-    arrivals.add(arrival);
-    var unused = arrival.thenRun(() -> arrivals.remove(arrival));
-    var unusedToo =
+    var unused =
         waiter.whenComplete(
             (outcome, failure) -> {
               if (failure != null) {
@@ -117,6 +113,9 @@ final class WaitingRoom {
       timer.execute(() -> waiter.completeExceptionally(failure));
     } else {
       lookBy(AWAY_NANOS);
+    }
+    if (closed) {
+      end(id);
     }
   }
 
@@ -147,7 +146,23 @@ final class WaitingRoom {
   private void tell(String id, Optional<Outcome> outcome) {
     TicketWaiters.Waiting waiting = waiters.take(id);
     if (waiting != null) {
-      timer.execute(() -> waiting.futures.forEach(each -> each.complete(outcome)));
+      timer.execute(
+          () -> {
+            boolean heard = false;
+            for (CompletableFuture<Optional<Outcome>> each : waiting.futures) {
+              heard |= each.complete(outcome);
+            }
+            if (!heard && outcome.orElse(null) instanceof Outcome.Granted) {
+              unheard(id);
+            }
+          });
+    }
+  }
+
+  /** Those who waited had gone in the same moment: somebody may still come and ask. */
+  private void unheard(String id) {
+    if (!closed) {
+      var unused = books.call(Script.TICKET, "unheard", id);
     }
   }
 
@@ -194,7 +209,9 @@ final class WaitingRoom {
   /** An answer to this node. */
   void heard(Answer answer) {
     for (Answer.Decided each : answer.news()) {
-      if (each.claimed() || !each.granted()) {
+      if (each.claimed() && each.granted() && waiters.find(each.id()) == null) {
+        unheard(each.id());
+      } else if (each.claimed() || !each.granted()) {
         tell(each.id(), Optional.of(replies.outcome(each, books.terms())));
       } else {
         claim(each.id());
@@ -211,7 +228,7 @@ final class WaitingRoom {
     if (closed) {
       return;
     }
-    String[] words = message.split(" ");
+    String[] words = message.split(" ", -1);
     for (int i = 1; i < words.length; i++) {
       int sign = words[i].indexOf('=');
       if (sign < 0) {
@@ -237,7 +254,7 @@ final class WaitingRoom {
     }
     var unused =
         books
-            .call(Script.TICKET, "poll", id)
+            .call(Script.TICKET, "claim", id)
             .whenComplete(
                 (answer, failure) -> {
                   if (answer == null) {
@@ -276,7 +293,11 @@ final class WaitingRoom {
     List<String> ids;
     boolean thorough;
     synchronized (this) {
-      if (closed || looking || (!someoneInLine && waiters.size() == 0)) {
+      if (closed || (!someoneInLine && waiters.size() == 0)) {
+        return;
+      }
+      if (looking) {
+        lookAgain = true;
         return;
       }
       looking = true;
@@ -311,13 +332,18 @@ final class WaitingRoom {
   }
 
   private void looked(boolean thorough, @Nullable Throwable failure) {
+    boolean again;
     long untilThorough;
     synchronized (this) {
+      again = lookAgain;
+      lookAgain = false;
       looking = false;
       untilThorough = Math.max(0, thoroughAt + thoroughNanos() - timer.now());
     }
     if (failure != null) {
       lookBy(AWAY_NANOS);
+    } else if (again) {
+      lookBy(0);
     } else if (!thorough && waiters.size() > 0) {
       lookBy(untilThorough);
     }
@@ -328,22 +354,23 @@ final class WaitingRoom {
   /** Waits no longer than that for answers about those who have just come. */
   void close(Duration patience) {
     closed = true;
-    CompletableFuture.allOf(arrivals.toArray(CompletableFuture<?>[]::new))
+    waiters
+        .arrivals()
         .handle((done, failure) -> true)
         .completeOnTimeout(false, patience.toNanos(), TimeUnit.NANOSECONDS)
         .join();
     for (String id : waiters.ids()) {
       var unused = books.call(Script.TICKET, "leave", id);
-      refuse(id, Outcome.Reason.CLOSED);
-      TicketWaiters.Waiting unseen = waiters.take(id);
-      if (unseen != null) {
-        timer.execute(
-            () ->
-                unseen.futures.forEach(
-                    each ->
-                        each.completeExceptionally(
-                            new IllegalStateException(RedisBudgetStore.CLOSED))));
-      }
+      end(id);
+    }
+  }
+
+  private void end(String id) {
+    refuse(id, Outcome.Reason.CLOSED);
+    TicketWaiters.Waiting unseen = waiters.take(id);
+    if (unseen != null) {
+      RuntimeException over = new IllegalStateException(RedisBudgetStore.CLOSED);
+      timer.execute(() -> unseen.futures.forEach(each -> each.completeExceptionally(over)));
     }
   }
 }

@@ -7,7 +7,7 @@
 local function ask()
   local id, what, tenant, key = ARGV[2], ARGV[3], ARGV[4], ARGV[10]
   if key ~= '' then
-    local other = get('i' .. tenant .. '\0' .. key)
+    local other = get(keyField(tenant, key))
     local ticket = other and ticketOf(other)
     if ticket then
       if ticket.asked ~= tonumber(ARGV[7]) or ticket.class ~= ARGV[8] then
@@ -28,7 +28,7 @@ local function ask()
   local ticket = {
     id = id, state = 'w', rank = rank, tokens = tonumber(ARGV[6]), asked = tonumber(ARGV[7]),
     class = ARGV[8], tenant = tenant, since = now, deadline = deadline > 0 and now + deadline or 0,
-    key = key, node = '', claimed = 0, reason = '', left = 0, number = 0, tag = 0,
+    key = key, node = '', claimed = 0, unheard = '', reason = '', left = 0, number = 0, tag = 0,
     weight = C.tenants and weightOf(tenant) or C.others and C.others.weight or 1
   }
   local most = largest(rank, tenant)
@@ -50,7 +50,7 @@ local function ask()
       if key ~= '' then
         ticket.changed = true
         tickets[id] = ticket
-        put('i' .. tenant .. '\0' .. key, id)
+        put(keyField(tenant, key), id)
       end
       S.total, S.accepted = S.total + 1, S.accepted + 1
       return grantOf(ticket)
@@ -69,7 +69,7 @@ local function ask()
   tickets[id] = ticket
   ticket.changed = true
   if key ~= '' then
-    put('i' .. tenant .. '\0' .. key, id)
+    put(keyField(tenant, key), id)
   end
   enter(ticket)
   if ticket.deadline > 0 then

@@ -3,8 +3,8 @@
 -- KEYS, all in one slot:
 --   books   a hash: 'c' the configuration, 'q' and 'n<class>' what the quick ways need of it, 's' the
 --           state, 'h' the history of the model's debt, 'g<rank>' of a guarantee's, 'm<tenant>' the meter of a tenant, 'b<tenant>' its budget,
---           'r<id>' a reservation, 't<id>' a ticket, 'i<tenant>\0<key>' the id that an idempotency
---           key stands for
+--           'r<id>' a reservation, 't<id>' a ticket, 'i<length>:<tenant><key>' the id that an
+--           idempotency key stands for
 --   due     what ends when: 'r<id>' a reservation, 'd<id>' a deadline, 's<id>' the patience with a
 --           ticket, 'a<rank>:<tenant>' a tenant that stepped aside comes back, 'm<tenant>' a meter
 --           is full and can be forgotten

@@ -244,6 +244,15 @@ local function heldBy(tokens, floor)
   end
 end
 
+-- One that is more than can ever be granted since the rules have changed; set by tickets.lua.
+local refuseTooLarge
+
+local function largest(rank, tenant)
+  local budget = budgetOf(tenant)
+  local ceiling = C.classes[rank + 1].ceiling
+  return budget and math.min(ceiling, budget.cap) or ceiling
+end
+
 -- The head of a class whose tenant can afford it.
 local function firstOf(rank)
   while R[rank].size > 0 do
@@ -254,11 +263,15 @@ local function firstOf(rank)
     if not head then
       return nil
     end
-    local micros = microsForTenant(head.tenant, head.tokens)
-    if micros == 0 then
-      return head
+    if head.tokens > largest(rank, head.tenant) then
+      refuseTooLarge(head)
+    else
+      local micros = microsForTenant(head.tenant, head.tokens)
+      if micros == 0 then
+        return head
+      end
+      stepAside(head, micros)
     end
-    stepAside(head, micros)
   end
 end
 
@@ -445,10 +458,4 @@ local function placeOf(ticket, ahead)
     microsForTenant(ticket.tenant, ticket.tokens),
     isPaused() and S.paused - now or 0)
   return ahead + 1, micros
-end
-
-local function largest(rank, tenant)
-  local budget = budgetOf(tenant)
-  local ceiling = C.classes[rank + 1].ceiling
-  return budget and math.min(ceiling, budget.cap) or ceiling
 end

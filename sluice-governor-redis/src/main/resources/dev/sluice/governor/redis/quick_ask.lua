@@ -2,7 +2,7 @@
 -- budgets of tenants and no guarantees, no idempotency key is given, and the tokens are there.
 -- Everything else is left to ask.lua, and so is the explanation of what is done here.
 local fields = {
-  'q', 's', 'h', 'n' .. ARGV[8], 'c', 'm' .. ARGV[4], 'b' .. ARGV[4], 'i' .. ARGV[4] .. '\0' .. ARGV[10]
+  'q', 's', 'h', 'n' .. ARGV[8], 'c', 'm' .. ARGV[4], 'b' .. ARGV[4], 'i' .. #ARGV[4] .. ':' .. ARGV[4] .. ARGV[10]
 }
 local stored = redis.call('HMGET', KEYS[1], unpack(fields))
 if ARGV[3] ~= 'find' and ARGV[10] == '' then

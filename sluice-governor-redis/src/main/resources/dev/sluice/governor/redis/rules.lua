@@ -83,12 +83,33 @@ local function moveMeters(before)
   end
 end
 
+-- A long line stays as it is where the classes are the same: Redis would do nothing else for too long.
+-- Who is too large for the new rules is refused when its turn comes.
+local LONG_LINE = 500
+
+local function canStay(config)
+  if S.waiting <= LONG_LINE or #config.classes ~= #C.classes then
+    return false
+  end
+  for i, class in ipairs(C.classes) do
+    if class.name ~= config.classes[i].name then
+      return false
+    end
+  end
+  return true
+end
+
 local function reconfigure(config)
   local before = { C = C, R = R, requests = requests }
-  local waiting = emptyLine()
+  local stay = canStay(config)
+  local waiting = stay and {} or emptyLine()
   C, R, requests = config, {}, {}
   for rank = 0, #C.classes - 1 do
     R[rank] = { time = 0, size = 0, tokens = 0, guaranteed = 0, epoch = 0 }
+    if stay then
+      local old = before.R[rank]
+      R[rank].time, R[rank].size, R[rank].tokens, R[rank].epoch = old.time, old.size, old.tokens, old.epoch
+    end
   end
   moveMeters(before)
   slow(S.factor)

@@ -1,14 +1,16 @@
 -- What is done with tickets. ARGV: node, what, ids ….
 --   poll    how one stands: {'q' …}, {'g' …}, {'r' …} or {'n'}
 --   await   the same, and this node waits for it
+--   claim   the same as poll, for those who wait for it at this node
+--   unheard they had gone in the same moment, and nobody else has asked for it: it is unclaimed
 --   leave   this node does not wait for it any longer
 --   cancel  it leaves the line, or what was granted is given back: {1} or {0}
 --   tick    those of this node's that are decided or gone: {{'g' …}, …, {'n', id}}; the others are
 --           waited for, and need not be asked for meanwhile
---   refuse  everybody in line, for the reason in ARGV[3]
+--   refuse  the first of those in line, for the reason in ARGV[3]: {how many are left}
 local what = ARGV[2]
 local fields = {}
-if what == 'poll' or what == 'await' or what == 'cancel' then
+if what ~= 'tick' and what ~= 'refuse' then
   fields[1] = 't' .. ARGV[3]
 end
 if not open(server, fields) then
@@ -21,6 +23,17 @@ local function waitFor(ticket)
   watch(ticket)
 end
 
+-- The same as `seen`, for those who wait for it here: they may have gone. If those of another node
+-- were told as well, nobody can say that all have.
+local function seenByWaiters(ticket)
+  local onlyHere = ticket.claimed == 0 or ticket.unheard == NODE
+  local result = seen(ticket)
+  if ticket.state == 'g' and onlyHere then
+    ticket.unheard = NODE
+  end
+  return result
+end
+
 local result = { 'n' }
 if what == 'tick' then
   result = {}
@@ -31,17 +44,18 @@ if what == 'tick' then
     elseif ticket.state == 'w' then
       waitFor(ticket)
     else
-      result[#result + 1] = seen(ticket)
+      result[#result + 1] = seenByWaiters(ticket)
     end
   end
 elseif what == 'refuse' then
-  local all = redis.call('ZRANGE', LINE, 0, -1)
+  local all = redis.call('ZRANGE', LINE, 0, 499)
   for _, member in ipairs(all) do
     local ticket = ticketOf(idIn(member))
     if ticket then
       giveUp(ticket, ARGV[3])
     end
   end
+  result = { S.waiting }
 else
   local ticket = ticketOf(ARGV[3])
   if not ticket then
@@ -57,11 +71,17 @@ else
       ticket.changed = true
       watch(ticket)
     end
+  elseif what == 'unheard' then
+    if ticket.state == 'g' and ticket.claimed == 1 and ticket.unheard == NODE then
+      ticket.claimed, ticket.unheard = 0, ''
+      ticket.changed = true
+      watch(ticket)
+    end
   else
     if what == 'await' and ticket.state == 'w' then
       waitFor(ticket)
     end
-    result = seen(ticket)
+    result = what == 'claim' and seenByWaiters(ticket) or seen(ticket)
   end
 end
 return answer(result)

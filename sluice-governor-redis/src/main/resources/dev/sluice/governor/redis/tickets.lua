@@ -14,6 +14,11 @@ local function writeTickets()
   end
 end
 
+-- With the length of the tenant's name, or one tenant's key could be that of another.
+local function keyField(tenant, key)
+  return 'i' .. #tenant .. ':' .. tenant .. key
+end
+
 local function forget(ticket)
   tickets[ticket.id] = false
   drop('t' .. ticket.id)
@@ -22,7 +27,7 @@ local function forget(ticket)
     dropDue('d' .. ticket.id)
   end
   if ticket.key ~= '' then
-    drop('i' .. ticket.tenant .. '\0' .. ticket.key)
+    drop(keyField(ticket.tenant, ticket.key))
   end
 end
 
@@ -38,6 +43,7 @@ end
 local function decide(ticket, state, reason)
   ticket.state, ticket.reason, ticket.left = state, reason, available(M)
   ticket.claimed = ticket.node == NODE and 1 or 0
+  ticket.unheard = ticket.claimed == 1 and NODE or ''
   ticket.changed = true
   if ticket.deadline > 0 then
     dropDue('d' .. ticket.id)
@@ -61,6 +67,10 @@ local function giveUp(ticket, reason)
     leave(ticket)
     decide(ticket, 'r', reason)
   end
+end
+
+refuseTooLarge = function(ticket)
+  giveUp(ticket, 'EXCEEDS_CAPACITY')
 end
 
 -- Frees its slot; what becomes of its tokens is another matter.
@@ -127,8 +137,8 @@ end
 
 -- How it stands, to somebody who asks for it; claims what was granted.
 local function seen(ticket)
-  if ticket.state ~= 'w' and ticket.claimed == 0 then
-    ticket.claimed = 1
+  if ticket.state ~= 'w' and (ticket.claimed == 0 or ticket.unheard ~= '') then
+    ticket.claimed, ticket.unheard = 1, ''
     ticket.changed = true
   end
   if ticket.state == 'w' then

@@ -15,7 +15,9 @@ import java.util.Comparator;
 import java.util.Map;
 import java.util.Objects;
 import java.util.PriorityQueue;
+import java.util.Queue;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 
@@ -27,6 +29,8 @@ final class StandingBudgets implements BudgetFixture, AutoCloseable {
   private final RedisServer server;
   private final Map<RedisBudgetStore, String> prefixes = new ConcurrentHashMap<>();
   private final HandTimer timer = new HandTimer();
+  private final Queue<Runnable> held = new ConcurrentLinkedQueue<>();
+  private volatile boolean holding;
   private Instant now = Instant.parse("2001-01-01T00:00:00Z");
 
   StandingBudgets() {
@@ -65,6 +69,19 @@ final class StandingBudgets implements BudgetFixture, AutoCloseable {
   public void advance(Duration time) {
     awaitQuiet();
     timer.advance(time.toNanos());
+  }
+
+  /** From now on nobody who waits is told anything. */
+  void hold() {
+    holding = true;
+  }
+
+  /** They are told now. */
+  void release() {
+    holding = false;
+    for (Runnable next = held.poll(); next != null; next = held.poll()) {
+      next.run();
+    }
   }
 
   /** Until all answers have come. */
@@ -121,7 +138,11 @@ final class StandingBudgets implements BudgetFixture, AutoCloseable {
 
     @Override
     public void execute(Runnable action) {
-      action.run();
+      if (holding) {
+        held.add(action);
+      } else {
+        action.run();
+      }
     }
 
     void advance(long nanos) {

@@ -1,0 +1,100 @@
+package dev.sluice.governor.redis;
+
+import static dev.sluice.governor.redis.RedisBudgetStoreTest.get;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import dev.sluice.governor.Allocation;
+import dev.sluice.governor.BudgetConfig;
+import dev.sluice.governor.BudgetListener;
+import dev.sluice.governor.BudgetStore;
+import dev.sluice.governor.ModelBudget;
+import dev.sluice.governor.Outcome;
+import dev.sluice.governor.TokenRequest;
+import dev.sluice.testkit.RedisCluster;
+import java.time.Duration;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.stream.Collectors;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** Budgets in a cluster of three nodes: each model has a slot of its own. */
+@Tag("any-jdk")
+@Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+final class ClusterBudgetsTest {
+  private static final int MODELS = 6;
+
+  private static BudgetConfig config() {
+    Map<String, ModelBudget> models = new LinkedHashMap<>();
+    for (int i = 0; i < MODELS; i++) {
+      models.put("model-" + i, ModelBudget.of(60, 10, Allocation.OFF).withConcurrency(1));
+    }
+    // Nobody looks for minutes, and a slot comes with no time: only a message can tell.
+    return RedisBudgetStoreTest.config(models, Duration.ofMinutes(10));
+  }
+
+  private static BudgetStore open(RedisCluster cluster) {
+    String url =
+        cluster.uris().stream()
+            .map(uri -> uri.substring("redis://".length()))
+            .collect(Collectors.joining(",", "redis-cluster://", ""));
+    BudgetStore store =
+        RedisBudgets.builder()
+            .url(url)
+            .timeout(Duration.ofSeconds(5))
+            .opener()
+            .open(config(), BudgetListener.NONE);
+    await()
+        .atMost(Duration.ofSeconds(20))
+        .ignoreExceptions()
+        .until(() -> get(store.status()).buckets().size() == MODELS);
+    return store;
+  }
+
+  /** Both, at whatever nodes of the cluster they listen; what is published before that is lost. */
+  private static void awaitListeners(RedisCluster cluster, String channel) {
+    await()
+        .until(
+            () -> {
+              long listeners = 0;
+              for (int node = 0; node < cluster.uris().size(); node++) {
+                Object answer = cluster.node(node).command("PUBSUB", "NUMSUB", channel);
+                listeners += (Long) ((List<?>) Objects.requireNonNull(answer)).get(1);
+              }
+              return listeners == 2;
+            });
+  }
+
+  @Test
+  void models_onAllNodes_haveOneLineEach() {
+    try (RedisCluster cluster = RedisCluster.start();
+        BudgetStore one = open(cluster);
+        BudgetStore other = open(cluster)) {
+      Set<Integer> nodes =
+          config().models().keySet().stream()
+              .map(model -> ModelKeys.of("token-governor:", model).all())
+              .map(keys -> cluster.nodeOf(keys[0]).port())
+              .collect(Collectors.toSet());
+      assertThat(nodes).hasSizeGreaterThan(1);
+      for (String model : config().models().keySet()) {
+        awaitListeners(cluster, ModelKeys.of("token-governor:", model).channel());
+        Outcome.Granted running =
+            (Outcome.Granted) get(one.request(TokenRequest.of(model, 5, "P1_user")));
+        Outcome.Queued queued =
+            (Outcome.Queued) get(other.request(TokenRequest.of(model, 5, "P1_user")));
+        CompletableFuture<Optional<Outcome>> waiter = other.await(queued.ticket());
+        get(other.poll(queued.ticket()));
+        get(one.settle(running.reservation(), 5));
+        Outcome.Granted granted = (Outcome.Granted) get(waiter).orElseThrow();
+        assertThat(get(one.poll(queued.ticket()))).contains(granted);
+      }
+    }
+  }
+}

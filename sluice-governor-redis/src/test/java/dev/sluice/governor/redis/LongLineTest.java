@@ -1,0 +1,126 @@
+package dev.sluice.governor.redis;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.sluice.governor.Allocation;
+import dev.sluice.governor.BudgetConfig;
+import dev.sluice.governor.BudgetListener;
+import dev.sluice.governor.BudgetStore;
+import dev.sluice.governor.ModelBudget;
+import dev.sluice.governor.Outcome;
+import dev.sluice.governor.TokenRequest;
+import dev.sluice.testkit.RedisServer;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import java.util.function.IntFunction;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** More than Redis could put in line again at one go. */
+@Timeout(60)
+class LongLineTest {
+  private static final String MODEL = "m";
+  private static final String P1 = "P1_user";
+  private static final int MANY = 1_200;
+
+  private static BudgetConfig config(long tpm, long burst) {
+    return BudgetConfig.of(Map.of(MODEL, ModelBudget.of(tpm, burst, Allocation.OFF)));
+  }
+
+  private static BudgetStore open(RedisServer redis, BudgetConfig config) {
+    return RedisBudgets.builder()
+        .url(redis.uri())
+        .timeout(Duration.ofSeconds(10))
+        .opener()
+        .open(config, BudgetListener.NONE);
+  }
+
+  private static <T> T get(CompletableFuture<T> answer) throws Exception {
+    return answer.get(30, TimeUnit.SECONDS);
+  }
+
+  /** In this order. */
+  private static List<Outcome> ask(BudgetStore store, int count, IntFunction<TokenRequest> each)
+      throws Exception {
+    List<CompletableFuture<Outcome>> asked = new ArrayList<>();
+    for (int i = 0; i < count; i++) {
+      asked.add(store.request(each.apply(i)));
+    }
+    List<Outcome> outcomes = new ArrayList<>();
+    for (CompletableFuture<Outcome> one : asked) {
+      outcomes.add(get(one));
+    }
+    return outcomes;
+  }
+
+  private static String ticket(Outcome outcome) {
+    return ((Outcome.Queued) outcome).ticket();
+  }
+
+  @Test
+  void reload_keepsTheLine_andRefusesWhoIsTooLargeNow() throws Exception {
+    try (RedisServer redis = RedisServer.start();
+        BudgetStore store = open(redis, config(60, 1_000))) {
+      get(store.request(TokenRequest.of(MODEL, 1_000, P1)));
+      List<Outcome> waiting = ask(store, MANY, i -> TokenRequest.of(MODEL, i == 1 ? 900 : 100, P1));
+      CompletableFuture<Optional<Outcome>> first = store.await(ticket(waiting.get(0)));
+      CompletableFuture<Optional<Outcome>> large = store.await(ticket(waiting.get(1)));
+      CompletableFuture<Optional<Outcome>> third = store.await(ticket(waiting.get(2)));
+
+      get(store.reload(config(60_000, 500)));
+
+      assertThat(get(first)).get().isInstanceOf(Outcome.Granted.class);
+      assertThat(get(large))
+          .get()
+          .isInstanceOfSatisfying(
+              Outcome.Refused.class,
+              refused -> assertThat(refused.reason()).isEqualTo(Outcome.Reason.EXCEEDS_CAPACITY));
+      assertThat(get(third)).get().isInstanceOf(Outcome.Granted.class);
+      Optional<Outcome> last = get(store.poll(ticket(waiting.get(MANY - 1))));
+      assertThat(last).get().isInstanceOf(Outcome.Queued.class);
+    }
+  }
+
+  @Test
+  void removedModel_refusesEverybody() throws Exception {
+    try (RedisServer redis = RedisServer.start();
+        BudgetStore store = open(redis, config(60, 1_000))) {
+      get(store.request(TokenRequest.of(MODEL, 1_000, P1)));
+      List<Outcome> waiting = ask(store, MANY, i -> TokenRequest.of(MODEL, 100, P1));
+
+      get(store.reload(BudgetConfig.of(Map.of("other", ModelBudget.of(60, 1, Allocation.OFF)))));
+
+      for (int i : new int[] {0, MANY / 2, MANY - 1}) {
+        assertThat(get(store.poll(ticket(waiting.get(i)))))
+            .get()
+            .isInstanceOfSatisfying(
+                Outcome.Refused.class,
+                refused -> assertThat(refused.reason()).isEqualTo(Outcome.Reason.REMOVED));
+      }
+    }
+  }
+
+  @Test
+  void keyOfOneTenant_isNotThatOfAnother() throws Exception {
+    try (RedisServer redis = RedisServer.start();
+        BudgetStore store = open(redis, config(60, 1_000))) {
+      List<String> names = List.of("a", "a\0b", "a:", "1:a");
+      List<String> keys = List.of("b\0c", "c", "b", ":b\0c");
+      List<Outcome> outcomes =
+          ask(
+              store,
+              names.size() * keys.size(),
+              i ->
+                  TokenRequest.of(MODEL, 10, P1)
+                      .withTenant(names.get(i / keys.size()))
+                      .withIdempotencyKey(keys.get(i % keys.size())));
+      assertThat(outcomes.stream().map(each -> ((Outcome.Granted) each).reservation()))
+          .doesNotHaveDuplicates();
+    }
+  }
+}

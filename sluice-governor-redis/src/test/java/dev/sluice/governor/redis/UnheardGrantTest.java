@@ -1,0 +1,91 @@
+package dev.sluice.governor.redis;
+
+import static dev.sluice.governor.redis.RedisBudgetStoreTest.config;
+import static dev.sluice.governor.redis.RedisBudgetStoreTest.get;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.sluice.governor.Allocation;
+import dev.sluice.governor.BudgetConfig;
+import dev.sluice.governor.BudgetListener;
+import dev.sluice.governor.BudgetStore;
+import dev.sluice.governor.GovernorStatus;
+import dev.sluice.governor.ModelBudget;
+import dev.sluice.governor.Outcome;
+import dev.sluice.governor.TokenRequest;
+import java.time.Duration;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** Grants whose waiters go in the same moment. */
+@Tag("any-jdk")
+@Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+final class UnheardGrantTest {
+  private static final String MODEL = "sonnet";
+  private static final BudgetConfig CONFIG = config(ModelBudget.of(6_000, 1_000, Allocation.OFF));
+  private static final Duration PATIENCE = CONFIG.rules().ticketPatience();
+  private static final Duration TICK = Duration.ofNanos(1_000);
+
+  private static StandingBudgets redis;
+
+  @BeforeAll
+  static void start() {
+    redis = new StandingBudgets();
+  }
+
+  @AfterAll
+  static void stop() {
+    redis.close();
+  }
+
+  private static Outcome ask(BudgetStore store, long tokens) {
+    return get(store.request(TokenRequest.of(MODEL, tokens, "P1_user")));
+  }
+
+  private static int running(BudgetStore store) {
+    GovernorStatus.Model status = get(store.status()).buckets().get(MODEL);
+    assertThat(status).isNotNull();
+    return status.running();
+  }
+
+  /** Its waiter goes after it was granted, and before it was told. */
+  private static Outcome.Queued grantUnheard(BudgetStore store) {
+    ask(store, 1_000);
+    Outcome.Queued queued = (Outcome.Queued) ask(store, 100);
+    CompletableFuture<Optional<Outcome>> waiter = store.await(queued.ticket());
+    redis.hold();
+    redis.advance(Duration.ofSeconds(1));
+    assertThat(waiter).isNotDone();
+    waiter.cancel(false);
+    redis.release();
+    assertThat(running(store)).isEqualTo(2);
+    return queued;
+  }
+
+  @Test
+  void nobodyAsks_itGoesBack() {
+    try (BudgetStore store = redis.open(CONFIG, BudgetListener.NONE)) {
+      Outcome.Queued queued = grantUnheard(store);
+      redis.advance(PATIENCE.minus(TICK));
+      assertThat(running(store)).isEqualTo(2);
+      redis.advance(TICK);
+      assertThat(running(store)).isEqualTo(1);
+      assertThat(get(store.poll(queued.ticket()))).isEmpty();
+    }
+  }
+
+  @Test
+  void somebodyAsks_itIsTheirs() {
+    try (BudgetStore store = redis.open(CONFIG, BudgetListener.NONE)) {
+      Outcome.Queued queued = grantUnheard(store);
+      redis.advance(PATIENCE.minus(TICK));
+      assertThat(get(store.poll(queued.ticket()))).containsInstanceOf(Outcome.Granted.class);
+      redis.advance(PATIENCE.multipliedBy(2));
+      assertThat(running(store)).isEqualTo(2);
+    }
+  }
+}
