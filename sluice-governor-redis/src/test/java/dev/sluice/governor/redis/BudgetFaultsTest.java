@@ -157,7 +157,7 @@ final class BudgetFaultsTest {
       double more = 0;
       for (Away away : aways) {
         long alone = record.grantedTokens(model, away.from(), away.until());
-        more += Math.min(alone, BudgetLoad.PER_SECOND * away.seconds());
+        more += Math.min((double) alone, BudgetLoad.PER_SECOND * away.seconds());
       }
       long excess = record.excess(model, BudgetLoad.PER_SECOND, BudgetLoad.PER_MINUTE);
       System.out.printf(
