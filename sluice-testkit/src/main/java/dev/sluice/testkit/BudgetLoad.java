@@ -290,6 +290,11 @@ public final class BudgetLoad implements AutoCloseable {
                 failed("settle", caller, Math.max(0, granted.tokens() - used), failure);
               } else if (settled.isEmpty()) {
                 log.ended("EXPIRED");
+              } else if (caller.key != null) {
+                // Where the store is away it is told later.
+                long unused = Math.max(0, granted.tokens() - used);
+                long rest = unused - settled.orElseThrow().refundedTokens();
+                log.mayReturn(caller.key, rest);
               }
               return null;
             });
