@@ -88,11 +88,17 @@ final class FailoverGap implements BudgetListener {
 
   private void ask(SharedGovernor governor) {
     while (!stopped) {
-      try {
-        governor.grantAndSettle();
-      } catch (RuntimeException away) {
+      if (!isGranted(governor)) {
         LockSupport.parkNanos(PAUSE_NANOS);
       }
+    }
+  }
+
+  private static boolean isGranted(SharedGovernor governor) {
+    try {
+      return governor.grantAndSettle();
+    } catch (RuntimeException away) {
+      return false;
     }
   }
 }

@@ -200,7 +200,11 @@ public final class BudgetLoad implements AutoCloseable {
     Throwable cause = failure.getCause();
     log.failed(call, cause == null ? failure : cause);
     // It may have been decided all the same, and come back.
-    if (caller.key != null) {
+    mayReturn(caller, tokens);
+  }
+
+  private void mayReturn(Caller caller, long tokens) {
+    if (caller.key != null && tokens > 0) {
       log.mayReturn(caller.key, tokens);
     }
   }
@@ -233,9 +237,9 @@ public final class BudgetLoad implements AutoCloseable {
     if (outcome instanceof Outcome.Granted granted && !caller.givesUp) {
       return hold(caller, granted);
     }
-    if (outcome == null && caller.key != null) {
+    if (outcome == null) {
       // Perhaps it was granted, and nobody was there to claim it.
-      log.mayReturn(caller.key, caller.request.tokens());
+      mayReturn(caller, caller.request.tokens());
     }
     log.ended(endOf(caller, outcome));
     return done();
@@ -265,7 +269,7 @@ public final class BudgetLoad implements AutoCloseable {
     return after(caller.pauseMillis)
         .thenCompose(
             then -> {
-              log.mayReturn(String.valueOf(caller.key), caller.request.tokens());
+              mayReturn(caller, caller.request.tokens());
               return CompletableFuture.allOf(store.cancel(queued.ticket()));
             });
   }
@@ -290,11 +294,10 @@ public final class BudgetLoad implements AutoCloseable {
                 failed("settle", caller, Math.max(0, granted.tokens() - used), failure);
               } else if (settled.isEmpty()) {
                 log.ended("EXPIRED");
-              } else if (caller.key != null) {
+              } else {
                 // Where the store is away it is told later.
                 long unused = Math.max(0, granted.tokens() - used);
-                long rest = unused - settled.orElseThrow().refundedTokens();
-                log.mayReturn(caller.key, rest);
+                mayReturn(caller, unused - settled.orElseThrow().refundedTokens());
               }
               return null;
             });
