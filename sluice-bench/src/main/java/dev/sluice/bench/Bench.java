@@ -20,6 +20,7 @@ public final class Bench {
               "broker", BrokerSuite::run,
               "bucket", BucketSuite::run,
               "governor", GovernorSuite::run,
+              "governor-fleet", GovernorFleetSuite::run,
               "redis", RedisSuite::run,
               "scheduler", SchedulerSuite::run,
               "server", ServerSuite::run,

@@ -2,11 +2,9 @@ package dev.sluice.redis;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.sluice.testkit.JavaProcess;
 import dev.sluice.testkit.RedisServer;
-import java.io.BufferedReader;
-import java.io.BufferedWriter;
 import java.io.IOException;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -30,8 +28,7 @@ final class FleetProcessesTest {
   private static final List<FleetProcess.Mode> MODES = List.of(FleetProcess.Mode.values());
 
   @TempDir private Path dir;
-  private final List<Process> processes = new ArrayList<>();
-  private final List<BufferedReader> outputs = new ArrayList<>();
+  private final List<JavaProcess> processes = new ArrayList<>();
 
   @Test
   void processes_onOneLimit_noWindowHasMore() throws Exception {
@@ -44,7 +41,7 @@ final class FleetProcessesTest {
         assertWindows(mode);
       }
     } finally {
-      processes.forEach(Process::destroyForcibly);
+      processes.forEach(JavaProcess::close);
     }
   }
 
@@ -52,33 +49,18 @@ final class FleetProcessesTest {
     return dir.resolve("grants-" + process + "-" + mode);
   }
 
-  private void start(String url, int number) throws IOException {
-    List<String> command = new ArrayList<>();
-    command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
-    command.add("-XX:TieredStopAtLevel=1");
-    command.addAll(List.of("-cp", System.getProperty("java.class.path")));
-    command.addAll(List.of(FleetProcess.class.getName(), url, Integer.toString(SECONDS)));
-    command.add(file(number, "").toString());
-    MODES.forEach(mode -> command.add(mode.name()));
-    Process process =
-        new ProcessBuilder(command).redirectError(ProcessBuilder.Redirect.INHERIT).start();
-    processes.add(process);
-    outputs.add(process.inputReader(StandardCharsets.UTF_8));
+  private void start(String url, int number) {
+    List<String> arguments = new ArrayList<>();
+    arguments.addAll(List.of(url, Integer.toString(SECONDS), file(number, "").toString()));
+    MODES.forEach(mode -> arguments.add(mode.name()));
+    processes.add(JavaProcess.start(FleetProcess.class, arguments));
   }
 
-  private void run() throws IOException {
-    for (BufferedReader output : outputs) {
-      assertThat(output.readLine()).isEqualTo(FleetProcess.READY);
-    }
-    for (Process process : processes) {
-      BufferedWriter orders = process.outputWriter(StandardCharsets.UTF_8);
-      orders.append("go\n").flush();
-    }
-    for (BufferedReader output : outputs) {
-      String last = output.readLine();
-      System.out.println("process: " + last);
-      assertThat(last).startsWith(FleetProcess.DONE);
-    }
+  private void run() {
+    processes.forEach(process -> process.await(FleetProcess.READY));
+    processes.forEach(process -> process.send("go"));
+    processes.forEach(
+        process -> System.out.println("process: " + process.await(FleetProcess.DONE)));
   }
 
   private void assertWindows(FleetProcess.Mode mode) throws IOException {

@@ -34,6 +34,15 @@ final class FakeClock {
         "FAKETIME_DONT_FAKE_MONOTONIC=1");
   }
 
+  /** What to write before a command that has the same offset all its life. */
+  static List<String> prefix(Duration offset) {
+    return List.of(
+        "env",
+        "LD_PRELOAD=" + PRELOAD,
+        "FAKETIME=" + text(offset).strip(),
+        "FAKETIME_DONT_FAKE_MONOTONIC=1");
+  }
+
   /** The content of that file for a clock that stands still, to the microsecond. */
   static String text(Instant standing) {
     // The fraction goes through a double: half a microsecond more, so that none is lost.

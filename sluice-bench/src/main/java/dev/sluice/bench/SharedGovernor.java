@@ -1,0 +1,48 @@
+package dev.sluice.bench;
+
+import dev.sluice.governor.Allocation;
+import dev.sluice.governor.BudgetConfig;
+import dev.sluice.governor.BudgetListener;
+import dev.sluice.governor.BudgetStore;
+import dev.sluice.governor.ModelBudget;
+import dev.sluice.governor.Outcome;
+import dev.sluice.governor.TokenRequest;
+import dev.sluice.governor.redis.RedisBudgets;
+import java.util.Map;
+
+/** A model in Redis whose limit nobody reaches. */
+final class SharedGovernor implements AutoCloseable {
+  private static final String MODEL = "model";
+  private static final TokenRequest REQUEST = TokenRequest.of(MODEL, 1_000, "P1_user");
+
+  /** A billion a second: every decision is a grant. */
+  private static final ModelBudget FAR =
+      ModelBudget.of(60_000_000_000L, 1_000_000_000, Allocation.OFF);
+
+  private final BudgetStore store;
+
+  SharedGovernor(String url, String prefix, BudgetListener listener) {
+    store =
+        RedisBudgets.builder()
+            .url(url)
+            .prefix(prefix)
+            .opener()
+            .open(BudgetConfig.of(Map.of(MODEL, FAR)), listener);
+  }
+
+  /** Whether a request was granted; it is never settled. */
+  boolean grant() {
+    return store.request(REQUEST).join() instanceof Outcome.Granted;
+  }
+
+  /** Whether a request was granted, and settled for half of it. */
+  boolean grantAndSettle() {
+    return store.request(REQUEST).join() instanceof Outcome.Granted granted
+        && store.settle(granted.reservation(), granted.tokens() / 2).join().isPresent();
+  }
+
+  @Override
+  public void close() {
+    store.close();
+  }
+}

@@ -1,0 +1,104 @@
+package dev.sluice.governor.redis;
+
+import dev.sluice.governor.Allocation;
+import dev.sluice.governor.BudgetConfig;
+import dev.sluice.governor.BudgetListener;
+import dev.sluice.governor.BudgetStore;
+import dev.sluice.governor.DeskRules;
+import dev.sluice.governor.HealthRules;
+import dev.sluice.governor.ModelBudget;
+import dev.sluice.governor.Outcome;
+import dev.sluice.governor.TokenRequest;
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.io.InputStreamReader;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import org.awaitility.Awaitility;
+
+/** A node in a process of its own that asks for what it is told to, and waits for its tickets. */
+final class BudgetCaller {
+  static final String MODEL = "slots";
+  static final String PRIORITY = "P1_user";
+  static final String READY = "ready ";
+  static final String GRANTED = "granted";
+  static final String QUEUED = "queued";
+  static final String DECIDED = "decided ";
+
+  private static final Duration PATIENCE = Duration.ofSeconds(20);
+
+  private BudgetCaller() {}
+
+  /** So many at once; tokens are there, and come too slowly to matter. */
+  static BudgetConfig config(int atOnce, Duration patience, Duration life) {
+    return new BudgetConfig(
+        Map.of(MODEL, ModelBudget.of(60, 1_000_000, Allocation.OFF).withConcurrency(atOnce)),
+        new DeskRules(1_000, patience, life, 10, Duration.ofSeconds(60)),
+        HealthRules.DEFAULTS,
+        Map.of(),
+        List.of());
+  }
+
+  static BudgetStore open(String url, BudgetConfig config) {
+    BudgetStore store =
+        RedisBudgets.builder()
+            .url(url)
+            .timeout(PATIENCE)
+            .opener()
+            .open(config, BudgetListener.NONE);
+    Awaitility.await()
+        .atMost(PATIENCE)
+        .until(() -> store.status().handle((status, failure) -> failure == null).join());
+    return store;
+  }
+
+  /**
+   * Arguments: where Redis is, how many may run at once, milliseconds of patience and of a
+   * reservation's life. Says the time of its clock when it is ready. Orders: tokens, and
+   * milliseconds until the deadline.
+   */
+  public static void main(String[] args) throws IOException {
+    BufferedReader orders =
+        new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
+    BudgetConfig config = config(Integer.parseInt(args[1]), millis(args[2]), millis(args[3]));
+    try (BudgetStore store = open(args[0], config)) {
+      System.out.println(READY + System.currentTimeMillis());
+      for (String order = orders.readLine(); order != null; order = orders.readLine()) {
+        String[] words = order.split(" ", -1);
+        ask(store, Long.parseLong(words[0]), millis(words[1]));
+      }
+    }
+  }
+
+  private static Duration millis(String word) {
+    return Duration.ofMillis(Long.parseLong(word));
+  }
+
+  private static void ask(BudgetStore store, long tokens, Duration deadline) {
+    Outcome outcome =
+        store.request(TokenRequest.of(MODEL, tokens, PRIORITY).withDeadline(deadline)).join();
+    if (outcome instanceof Outcome.Queued queued) {
+      var unused = store.await(queued.ticket()).thenAccept(BudgetCaller::tell);
+      // Answered after the other call: from here on it is waited for.
+      store.status().join();
+      System.out.println(QUEUED);
+    } else {
+      System.out.println(GRANTED);
+    }
+  }
+
+  private static void tell(Optional<Outcome> decided) {
+    System.out.println(
+        DECIDED
+            + decided
+                .map(
+                    outcome ->
+                        outcome instanceof Outcome.Refused refused
+                            ? refused.reason().name()
+                            : GRANTED)
+                .orElse("gone"));
+  }
+}

@@ -1,0 +1,116 @@
+package dev.sluice.governor.redis;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.sluice.governor.BudgetListener;
+import dev.sluice.governor.BudgetStore;
+import dev.sluice.governor.GovernorStatus;
+import dev.sluice.testkit.BudgetFleet;
+import dev.sluice.testkit.BudgetLoad;
+import dev.sluice.testkit.BudgetNode;
+import dev.sluice.testkit.BudgetRecord;
+import dev.sluice.testkit.RedisServer;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import org.awaitility.Awaitility;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/**
+ * Four processes under ten times the load that their budgets allow, of which one is killed
+ * half-way.
+ *
+ * <p>{@code -Dsluice.fleet.seconds=600} runs it for longer.
+ */
+@Tag("any-jdk")
+@Timeout(value = 900, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+final class BudgetFleetTest {
+  private static final int PROCESSES = 4;
+  private static final int SECONDS = Integer.getInteger("sluice.fleet.seconds", 12);
+
+  /** One process is gone for half of the time. */
+  private static final double OVERLOAD = 12;
+
+  private static final int VICTIM = 3;
+
+  /** In a short run the tokens that are there at its end count. */
+  private static final double UTILIZATION = SECONDS >= 60 ? 0.98 : 0.95;
+
+  @TempDir private Path dir;
+
+  @Test
+  void processes_onOneBudget_noWindowHasMore() {
+    try (RedisServer server = RedisServer.start();
+        BudgetStore store = BudgetProcess.open(server.uri(), BudgetListener.NONE);
+        BudgetFleet fleet = new BudgetFleet(dir, BudgetProcess.class, server.uri())) {
+      for (int i = 0; i < PROCESSES; i++) {
+        fleet.add(OVERLOAD / PROCESSES, i == VICTIM);
+      }
+      fleet.go(0);
+      pass(Duration.ofSeconds(SECONDS).dividedBy(2));
+      fleet.killVictims();
+      pass(Duration.ofSeconds(SECONDS).dividedBy(2));
+      GovernorStatus atTheEnd = store.status().join();
+      long end = server.micros();
+      check(fleet.stop(), atTheEnd, end);
+      assertNothingIsHeld(store);
+    }
+  }
+
+  private static void pass(Duration time) {
+    long end = System.nanoTime() + time.toNanos();
+    Awaitility.await().atMost(time.plusSeconds(30)).until(() -> System.nanoTime() - end >= 0);
+  }
+
+  private static void check(BudgetRecord record, GovernorStatus atTheEnd, long end) {
+    System.out.printf(
+        "fleet: %d grants, tickets that ended without %s%n", record.grants(), record.ends());
+    for (String priority : List.of("P0_clinical", "P1_user", "P2_batch")) {
+      System.out.printf(
+          "fleet: %s waits p50 %.0f ms, p99 %.0f ms%n",
+          priority,
+          record.waitMillis(BudgetLoad.PLAIN, priority, 0.5),
+          record.waitMillis(BudgetLoad.PLAIN, priority, 0.99));
+    }
+    atTheEnd.buckets().forEach((model, status) -> check(record, model, status, end));
+    assertThat(record.wrongs()).isEmpty();
+    assertThat(record.failures()).isEmpty();
+    assertThat(record.ends())
+        .containsKeys("DEADLINE", "CANCELLED")
+        .doesNotContainKeys("GONE", "ABANDONED");
+    assertThat(record.waitMillis(BudgetLoad.PLAIN, "P0_clinical", 0.5))
+        .isLessThan(record.waitMillis(BudgetLoad.PLAIN, "P1_user", 0.5));
+  }
+
+  private static void check(
+      BudgetRecord record, String model, GovernorStatus.Model status, long end) {
+    double allowed =
+        BudgetLoad.PER_SECOND + BudgetLoad.PER_SECOND * (end - record.firstMicros(model)) / 1e6;
+    // What was used beyond a grant, and is still to be paid off, is no use of what was allowed.
+    long used = status.metrics().tokensConsumed() + Math.min(0, status.available());
+    double utilization = used / allowed;
+    long excess = record.excess(model, BudgetLoad.PER_SECOND, BudgetLoad.PER_MINUTE);
+    System.out.printf(
+        "fleet %s: over_admission %d, utilization %.4f, asked for %.1f times of what is allowed%n",
+        model, Math.max(0, excess), utilization, record.askedTokens(model) / allowed);
+    assertThat(excess).isLessThanOrEqualTo(0);
+    assertThat(utilization).isBetween(UTILIZATION, 1.0);
+  }
+
+  /** Neither by those who were killed, nor by those who never settled. */
+  private static void assertNothingIsHeld(BudgetStore store) {
+    Awaitility.await()
+        .atMost(BudgetNode.LIFE.plus(BudgetNode.PATIENCE).plusSeconds(5))
+        .untilAsserted(
+            () ->
+                assertThat(store.status().join().buckets().values())
+                    .allSatisfy(
+                        status -> {
+                          assertThat(status.running()).isZero();
+                          assertThat(status.queueLengths().values()).containsOnly(0);
+                        }));
+  }
+}

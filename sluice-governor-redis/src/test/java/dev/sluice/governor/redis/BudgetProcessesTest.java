@@ -1,0 +1,150 @@
+package dev.sluice.governor.redis;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.sluice.governor.BudgetStore;
+import dev.sluice.governor.GovernorStatus;
+import dev.sluice.governor.Outcome;
+import dev.sluice.governor.TokenRequest;
+import dev.sluice.testkit.JavaProcess;
+import dev.sluice.testkit.RedisServer;
+import java.time.Duration;
+import java.util.List;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import org.awaitility.Awaitility;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** Nodes in other processes: some are killed with all that they hold, one has a wrong clock. */
+@Tag("any-jdk")
+@Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+final class BudgetProcessesTest {
+  private static final String NO_HURRY = " 3600000";
+  private static final int SPENT = 1_000;
+  private static final Duration HOUR = Duration.ofHours(1);
+
+  /** A JVM on a false clock of its own is slow. */
+  private static final boolean LONG_RUN = Integer.getInteger("sluice.fleet.seconds") != null;
+
+  private static List<String> arguments(String url, int atOnce, Duration patience, Duration life) {
+    return List.of(
+        url,
+        Integer.toString(atOnce),
+        Long.toString(patience.toMillis()),
+        Long.toString(life.toMillis()));
+  }
+
+  private static Outcome request(BudgetStore store, long tokens) {
+    return store.request(TokenRequest.of(BudgetCaller.MODEL, tokens, BudgetCaller.PRIORITY)).join();
+  }
+
+  private static CompletableFuture<Optional<Outcome>> queue(BudgetStore store, long tokens) {
+    return store.await(((Outcome.Queued) request(store, tokens)).ticket());
+  }
+
+  private static Outcome.Granted granted(CompletableFuture<Optional<Outcome>> waiter)
+      throws Exception {
+    return (Outcome.Granted) waiter.get(30, TimeUnit.SECONDS).orElseThrow();
+  }
+
+  private static GovernorStatus.Model status(BudgetStore store) {
+    return Objects.requireNonNull(store.status().join().buckets().get(BudgetCaller.MODEL));
+  }
+
+  private static int inLine(BudgetStore store) {
+    return status(store).queueLengths().values().stream().mapToInt(Integer::intValue).sum();
+  }
+
+  private static void hold(JavaProcess holder, int reservations, int tickets) {
+    for (int i = 0; i < reservations; i++) {
+      holder.send(SPENT + NO_HURRY);
+      holder.await(BudgetCaller.GRANTED);
+    }
+    for (int i = 0; i < tickets; i++) {
+      holder.send(SPENT + NO_HURRY);
+      holder.await(BudgetCaller.QUEUED);
+    }
+  }
+
+  @Test
+  void killedHolders_freeTheirSlotsAndPlaces_andTheirTokensStaySpent() throws Exception {
+    int atOnce = 4;
+    Duration patience = Duration.ofSeconds(1);
+    Duration life = Duration.ofSeconds(3);
+    try (RedisServer server = RedisServer.start();
+        BudgetStore store =
+            BudgetCaller.open(server.uri(), BudgetCaller.config(atOnce, patience, life));
+        JavaProcess one =
+            JavaProcess.start(BudgetCaller.class, arguments(server.uri(), atOnce, patience, life));
+        JavaProcess other =
+            JavaProcess.start(
+                BudgetCaller.class, arguments(server.uri(), atOnce, patience, life))) {
+      one.await(BudgetCaller.READY);
+      other.await(BudgetCaller.READY);
+      hold(one, 2, 0);
+      hold(other, 2, 3);
+      hold(one, 0, 3);
+      CompletableFuture<Optional<Outcome>> first = queue(store, 10);
+      CompletableFuture<Optional<Outcome>> second = queue(store, 20);
+      assertThat(status(store).running()).isEqualTo(atOnce);
+      assertThat(inLine(store)).isEqualTo(8);
+      long killed = System.nanoTime();
+      one.kill();
+      other.kill();
+      granted(first);
+      granted(second);
+      Duration took = Duration.ofNanos(System.nanoTime() - killed);
+      System.out.printf("killed holders: others went on after %d ms%n", took.toMillis());
+      // A slot that was given to one of the dead at the last moment comes back after the patience.
+      assertThat(took).isLessThan(life.plus(patience).plus(Duration.ofSeconds(1)));
+      assertThat(inLine(store)).isZero();
+      // Whatever they may have spent is gone; what they were never told of came back.
+      Awaitility.await()
+          .atMost(Duration.ofSeconds(10))
+          .until(() -> status(store).metrics().tokensConsumed() == 4L * SPENT + 30);
+      assertThat(status(store).available()).isLessThan(1_000_000 - 4 * SPENT);
+      Awaitility.await().atMost(life.plusSeconds(5)).until(() -> status(store).running() == 0);
+      assertThat(status(store).metrics().tokensConsumed()).isEqualTo(4L * SPENT + 30);
+    }
+  }
+
+  /** Behind Redis as this process is, or ahead of it. */
+  private static JavaProcess startAnHourOff(List<String> arguments) {
+    return LONG_RUN
+        ? JavaProcess.startAt(HOUR.multipliedBy(2), BudgetCaller.class, arguments)
+        : JavaProcess.start(BudgetCaller.class, arguments);
+  }
+
+  @Test
+  void clockAnHourOff_changesNeitherGrantsNorOrder() throws Exception {
+    Duration longer = Duration.ofMinutes(1);
+    try (RedisServer server = RedisServer.builder().clockOffset(HOUR).start();
+        BudgetStore store =
+            BudgetCaller.open(server.uri(), BudgetCaller.config(1, longer, longer));
+        JavaProcess off = startAnHourOff(arguments(server.uri(), 1, longer, longer))) {
+      long clock = Long.parseLong(off.await(BudgetCaller.READY));
+      assertThat(Duration.ofMillis(clock - server.micros() / 1_000).abs())
+          .isCloseTo(HOUR, Duration.ofMinutes(1));
+      Outcome.Granted running = (Outcome.Granted) request(store, 10);
+      CompletableFuture<Optional<Outcome>> before = queue(store, 10);
+      off.send("10" + NO_HURRY);
+      off.await(BudgetCaller.QUEUED);
+      CompletableFuture<Optional<Outcome>> after = queue(store, 10);
+      // A deadline is counted from when Redis was asked, by whatever clock.
+      off.send("10 500");
+      off.await(BudgetCaller.QUEUED);
+      assertThat(off.await(BudgetCaller.DECIDED)).isEqualTo(Outcome.Reason.DEADLINE.name());
+      assertThat(inLine(store)).isEqualTo(3);
+      store.settle(running.reservation(), 10).join();
+      Outcome.Granted next = granted(before);
+      assertThat(after).isNotDone();
+      store.settle(next.reservation(), 10).join();
+      assertThat(off.await(BudgetCaller.DECIDED)).isEqualTo(BudgetCaller.GRANTED);
+      assertThat(after).isNotDone();
+    }
+  }
+}

@@ -1,0 +1,315 @@
+package dev.sluice.testkit;
+
+import dev.sluice.governor.Allocation;
+import dev.sluice.governor.BudgetConfig;
+import dev.sluice.governor.BudgetStore;
+import dev.sluice.governor.DeskRules;
+import dev.sluice.governor.HealthRules;
+import dev.sluice.governor.ModelBudget;
+import dev.sluice.governor.Outcome;
+import dev.sluice.governor.TokenRequest;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.SplittableRandom;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Executors;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Callers of one node of a fleet, who come whether others wait or not: of mixed classes and
+ * tenants, with deadlines and keys. Some give up while they wait, some ask again; who is granted
+ * settles for less or more after a while, now and then after an extension, or never.
+ *
+ * @since 0.1
+ */
+public final class BudgetLoad implements AutoCloseable {
+  /** A model with budgets of tenants and a share for the last class. */
+  public static final String MIXED = "mixed";
+
+  /** A model with tokens alone. */
+  public static final String PLAIN = "plain";
+
+  /** Tokens that both accrue in a second, which is their burst too. */
+  public static final long PER_SECOND = 60_000;
+
+  /** The same, as a budget says it. */
+  public static final long PER_MINUTE = 60 * PER_SECOND;
+
+  /** What a caller asks for on average. */
+  private static final long MEAN = PER_SECOND / 8;
+
+  private static final String[] CLASSES = {"P0_clinical", "P1_user", "P2_batch"};
+  private static final String[] TENANTS = {"a", "b", "c"};
+  private static final long TICK_MILLIS = 10;
+
+  private final BudgetStore store;
+  private final BudgetLog log;
+  private final String name;
+  private final double perSecond;
+  private final double keyed;
+  private final SplittableRandom random;
+  private final ScheduledExecutorService timer = Executors.newScheduledThreadPool(1);
+  private final AtomicInteger underWay = new AtomicInteger();
+  private long began;
+  private long asked;
+
+  /**
+   * A load that has not begun.
+   *
+   * @param store not closed by it
+   * @param log of this node, which also listens to the store
+   * @param name what its keys begin with
+   * @param overload of the rate of each model, on average
+   * @param keyed the part of callers who have a key; 1 if calls may fail
+   */
+  public BudgetLoad(BudgetStore store, BudgetLog log, String name, double overload, double keyed) {
+    this.store = store;
+    this.log = log;
+    this.name = name;
+    this.perSecond = 2 * overload * PER_SECOND / MEAN;
+    this.keyed = keyed;
+    this.random = new SplittableRandom(name.hashCode());
+  }
+
+  /**
+   * The models.
+   *
+   * @param life of a reservation
+   * @param patience with a ticket
+   */
+  public static BudgetConfig config(Duration life, Duration patience) {
+    ModelBudget plain = ModelBudget.of(PER_MINUTE, PER_SECOND, Allocation.OFF);
+    ModelBudget mixed =
+        plain
+            .withClasses(plain.classes(), Map.of(CLASSES[2], 0.2))
+            .withTenants(
+                Map.of(
+                    TENANTS[0],
+                    new ModelBudget.TenantBudget(PER_MINUTE / 5, PER_SECOND / 2, 2),
+                    ModelBudget.OTHER_TENANTS,
+                    new ModelBudget.TenantBudget(PER_MINUTE, PER_SECOND, 1)))
+            .withConcurrency(200);
+    return new BudgetConfig(
+        Map.of(MIXED, mixed, PLAIN, plain),
+        new DeskRules(2_000, patience, life, 10, Duration.ofSeconds(60)),
+        HealthRules.DEFAULTS,
+        Map.of(),
+        List.of());
+  }
+
+  /** Callers come from now on. */
+  public void start() {
+    began = System.nanoTime();
+    var unused = timer.scheduleAtFixedRate(this::come, 0, TICK_MILLIS, TimeUnit.MILLISECONDS);
+  }
+
+  /** Nobody comes any more; returns when all who came are done, or after the limit. */
+  public void stop(Duration limit) {
+    perform(() -> began = 0);
+    Await.until(() -> underWay + " callers are done", limit, () -> underWay.get() == 0);
+  }
+
+  /** Drops who is left. */
+  @Override
+  public void close() {
+    timer.shutdownNow();
+  }
+
+  private void come() {
+    if (began == 0) {
+      return;
+    }
+    double due = (System.nanoTime() - began) / 1e9 * perSecond;
+    // After a standstill of the process not all at once.
+    asked = Math.max(asked, (long) (due - perSecond));
+    while (asked < due) {
+      ask(new Caller(asked++));
+    }
+  }
+
+  /** One who comes, and what it will do. */
+  private final class Caller {
+    final TokenRequest request;
+    final @Nullable String key;
+    final boolean givesUp;
+    final boolean asksAgain;
+    final long pauseMillis;
+    final double use;
+    final boolean extendsIt;
+
+    Caller(long number) {
+      int rank = pick(0.05, 0.25);
+      key = random.nextDouble() < keyed ? name + '-' + number : null;
+      long tokens =
+          rank == 2
+              ? random.nextLong(MEAN / 2, PER_SECOND / 5)
+              : random.nextLong(MEAN / 3, PER_SECOND / 5);
+      TokenRequest plain =
+          TokenRequest.of(number % 2 == 0 ? MIXED : PLAIN, tokens, CLASSES[rank])
+              .withTenant(TENANTS[random.nextInt(TENANTS.length)])
+              .withDeadline(Duration.ofMillis(rank == 0 ? 5_000 : random.nextLong(300, 2_000)));
+      request = key == null ? plain : plain.withIdempotencyKey(key);
+      givesUp = key != null && random.nextDouble() < 0.05;
+      asksAgain = key != null && !givesUp && random.nextDouble() < 0.1;
+      pauseMillis = random.nextLong(20, 200);
+      extendsIt = random.nextDouble() < 0.1;
+      use = useOf(pick(0.1, 0.1, 0.2));
+    }
+
+    private int pick(double... parts) {
+      double chosen = random.nextDouble();
+      int at = 0;
+      while (at < parts.length && chosen >= parts[at]) {
+        chosen -= parts[at++];
+      }
+      return at;
+    }
+
+    /** Of what was granted; less than 0 if it is never settled. */
+    private double useOf(int kind) {
+      return switch (kind) {
+        case 0 -> -1;
+        case 1 -> 1 + random.nextDouble() / 2;
+        case 2 -> 1;
+        default -> random.nextDouble();
+      };
+    }
+  }
+
+  private void ask(Caller caller) {
+    underWay.incrementAndGet();
+    var unused =
+        store
+            .request(caller.request)
+            .thenCompose(outcome -> follow(caller, outcome))
+            .whenComplete(
+                (done, failure) -> {
+                  if (failure != null) {
+                    failed("request", caller, caller.request.tokens(), failure);
+                  }
+                  underWay.decrementAndGet();
+                });
+  }
+
+  private void failed(String call, Caller caller, long tokens, Throwable failure) {
+    Throwable cause = failure.getCause();
+    log.failed(call, cause == null ? failure : cause);
+    // It may have been decided all the same, and come back.
+    mayReturn(caller, tokens);
+  }
+
+  private void mayReturn(Caller caller, long tokens) {
+    if (caller.key != null && tokens > 0) {
+      log.mayReturn(caller.key, tokens);
+    }
+  }
+
+  private CompletableFuture<Void> follow(Caller caller, Outcome outcome) {
+    if (outcome instanceof Outcome.Granted granted) {
+      return hold(caller, granted);
+    }
+    if (outcome instanceof Outcome.Queued queued) {
+      CompletableFuture<Void> again = caller.asksAgain ? askAgain(caller, queued) : done();
+      CompletableFuture<Void> left = caller.givesUp ? giveUp(caller, queued) : done();
+      return store
+          .await(queued.ticket())
+          .thenCombine(CompletableFuture.allOf(again, left), (each, rest) -> each)
+          .thenCompose(decided -> decided(caller, decided));
+    }
+    log.ended(((Outcome.Refused) outcome).reason().name());
+    return done();
+  }
+
+  private static CompletableFuture<Void> done() {
+    return CompletableFuture.completedFuture(null);
+  }
+
+  private CompletableFuture<Void> decided(Caller caller, Optional<Outcome> decided) {
+    Outcome outcome = decided.orElse(null);
+    if (outcome instanceof Outcome.Granted) {
+      log.claimed(caller.key);
+    }
+    if (outcome instanceof Outcome.Granted granted && !caller.givesUp) {
+      return hold(caller, granted);
+    }
+    if (outcome == null) {
+      // Perhaps it was granted, and nobody was there to claim it.
+      mayReturn(caller, caller.request.tokens());
+    }
+    log.ended(endOf(caller, outcome));
+    return done();
+  }
+
+  private static String endOf(Caller caller, @Nullable Outcome outcome) {
+    if (outcome instanceof Outcome.Refused refused) {
+      return refused.reason().name();
+    }
+    return caller.givesUp ? "GIVEN_BACK" : "GONE";
+  }
+
+  /** The same request finds its place, or what became of it. */
+  private CompletableFuture<Void> askAgain(Caller caller, Outcome.Queued queued) {
+    return store
+        .request(caller.request)
+        .thenAccept(
+            outcome -> {
+              if (outcome instanceof Outcome.Queued other
+                  && !other.ticket().equals(queued.ticket())) {
+                log.wrong("again " + queued.ticket() + ' ' + other.ticket());
+              }
+            });
+  }
+
+  private CompletableFuture<Void> giveUp(Caller caller, Outcome.Queued queued) {
+    return after(caller.pauseMillis)
+        .thenCompose(
+            then -> {
+              mayReturn(caller, caller.request.tokens());
+              return CompletableFuture.allOf(store.cancel(queued.ticket()));
+            });
+  }
+
+  private CompletableFuture<Void> hold(Caller caller, Outcome.Granted granted) {
+    return after(caller.pauseMillis)
+        .thenCompose(
+            then ->
+                caller.extendsIt
+                    ? CompletableFuture.allOf(store.extend(granted.reservation()))
+                    : done())
+        .thenCompose(then -> caller.use < 0 ? done() : settle(caller, granted));
+  }
+
+  private CompletableFuture<Void> settle(Caller caller, Outcome.Granted granted) {
+    long used = (long) (caller.use * granted.tokens());
+    return store
+        .settle(granted.reservation(), used)
+        .handle(
+            (settled, failure) -> {
+              if (failure != null) {
+                failed("settle", caller, Math.max(0, granted.tokens() - used), failure);
+              } else if (settled.isEmpty()) {
+                log.ended("EXPIRED");
+              } else {
+                // Where the store is away it is told later.
+                long unused = Math.max(0, granted.tokens() - used);
+                mayReturn(caller, unused - settled.orElseThrow().refundedTokens());
+              }
+              return null;
+            });
+  }
+
+  private CompletableFuture<Void> after(long millis) {
+    CompletableFuture<Void> then = new CompletableFuture<>();
+    var unused = timer.schedule(() -> then.complete(null), millis, TimeUnit.MILLISECONDS);
+    return then;
+  }
+
+  private void perform(Runnable action) {
+    CompletableFuture.runAsync(action, timer).join();
+  }
+}

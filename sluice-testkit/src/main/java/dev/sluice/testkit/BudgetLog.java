@@ -1,0 +1,119 @@
+package dev.sluice.testkit;
+
+import dev.sluice.governor.BudgetListener;
+import dev.sluice.governor.Outcome;
+import dev.sluice.governor.Settlement;
+import dev.sluice.governor.TokenRequest;
+import java.io.IOException;
+import java.io.OutputStream;
+import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What one node of a fleet was told, in a file that has every line even if the process is killed.
+ * Times are those of the store. {@link BudgetRecord} reads the files of a fleet.
+ *
+ * @since 0.1
+ */
+public final class BudgetLog implements BudgetListener, AutoCloseable {
+  static final String NO_KEY = "-";
+
+  private final OutputStream out;
+
+  /**
+   * Begins a file.
+   *
+   * @param file is overwritten
+   */
+  public BudgetLog(Path file) {
+    try {
+      out = Files.newOutputStream(file);
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
+  private void write(Object... words) {
+    StringBuilder line = new StringBuilder();
+    for (Object word : words) {
+      line.append(line.isEmpty() ? "" : " ").append(word);
+    }
+    byte[] bytes = line.append('\n').toString().getBytes(StandardCharsets.UTF_8);
+    try {
+      synchronized (out) {
+        out.write(bytes);
+      }
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
+  private static long micros(long nanos) {
+    return TimeUnit.NANOSECONDS.toMicros(nanos);
+  }
+
+  @Override
+  public void asked(TokenRequest request, Outcome outcome, long nanos) {
+    write("asked", request.model(), request.tokens(), outcome.getClass().getSimpleName());
+  }
+
+  @Override
+  public void granted(TokenRequest request, long tokens, long waitedNanos, long nanos) {
+    String key = request.idempotencyKey();
+    write(
+        "granted",
+        request.model(),
+        micros(nanos),
+        tokens,
+        micros(waitedNanos),
+        request.priority(),
+        key == null ? NO_KEY : key);
+  }
+
+  @Override
+  public void settled(Settlement settled, long grantedNanos, long nanos) {
+    if (settled.refundedTokens() > 0) {
+      write("refunded", settled.model(), micros(grantedNanos), settled.refundedTokens());
+    }
+  }
+
+  /** A grant from the line was told to who waited for it: it does not come back by itself. */
+  void claimed(@Nullable String key) {
+    if (key != null) {
+      write("claimed", key);
+    }
+  }
+
+  /** So many tokens of a request may come back without anybody being told. */
+  void mayReturn(String key, long tokens) {
+    write("maybe", key, tokens);
+  }
+
+  /** A call failed. */
+  void failed(String call, Throwable failure) {
+    write("failed", call, failure.getClass().getSimpleName());
+  }
+
+  /** A ticket came to an end without a grant. */
+  void ended(String how) {
+    write("ended", how);
+  }
+
+  /** Something was not as it must be. */
+  void wrong(String what) {
+    write("wrong", what);
+  }
+
+  @Override
+  public void close() {
+    try {
+      out.close();
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+}

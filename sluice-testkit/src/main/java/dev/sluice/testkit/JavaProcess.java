@@ -1,0 +1,106 @@
+package dev.sluice.testkit;
+
+import java.io.BufferedReader;
+import java.io.BufferedWriter;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Objects;
+import java.util.concurrent.locks.LockSupport;
+
+/**
+ * A program of this class path in a JVM of its own, that is told what to do line by line and
+ * answers likewise. It should end when its input does: then it does not outlive this JVM.
+ *
+ * @since 0.1
+ */
+public final class JavaProcess implements AutoCloseable {
+  private static final long PARK_NANOS = 1_000_000;
+
+  private final Process process;
+  private final BufferedReader answers;
+  private final BufferedWriter orders;
+
+  private JavaProcess(List<String> command) {
+    try {
+      process = new ProcessBuilder(command).redirectError(ProcessBuilder.Redirect.INHERIT).start();
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+    answers = process.inputReader(StandardCharsets.UTF_8);
+    orders = process.outputWriter(StandardCharsets.UTF_8);
+  }
+
+  /** Starts it. */
+  public static JavaProcess start(Class<?> program, List<String> arguments) {
+    return new JavaProcess(command(program, arguments));
+  }
+
+  /** Starts it on a clock that is so far ahead of this machine's, or behind. */
+  public static JavaProcess startAt(Duration offset, Class<?> program, List<String> arguments) {
+    Programs.find("faketime");
+    List<String> command = new ArrayList<>(FakeClock.prefix(offset));
+    command.addAll(command(program, arguments));
+    return new JavaProcess(command);
+  }
+
+  private static List<String> command(Class<?> program, List<String> arguments) {
+    List<String> command = new ArrayList<>();
+    command.add(Path.of(property("java.home"), "bin", "java").toString());
+    // Short runs: what it costs to compile well does not come back.
+    command.add("-XX:TieredStopAtLevel=1");
+    command.addAll(List.of("-cp", property("java.class.path"), program.getName()));
+    command.addAll(arguments);
+    return command;
+  }
+
+  private static String property(String name) {
+    return Objects.requireNonNull(System.getProperty(name), name);
+  }
+
+  /**
+   * Waits until it prints a line that begins so; what it prints before is passed on.
+   *
+   * @return the rest of that line
+   */
+  public String await(String start) {
+    try {
+      for (String line = answers.readLine(); line != null; line = answers.readLine()) {
+        if (line.startsWith(start)) {
+          return line.substring(start.length());
+        }
+        System.out.println(line);
+      }
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+    throw new IllegalStateException("the program ended before it printed: " + start);
+  }
+
+  /** Tells it a line. */
+  public void send(String line) {
+    try {
+      orders.append(line).append('\n').flush();
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
+  /** Kills it, as SIGKILL does; returns once it is dead. */
+  public void kill() {
+    process.destroyForcibly();
+    while (process.isAlive()) {
+      LockSupport.parkNanos(PARK_NANOS);
+    }
+  }
+
+  /** The same. */
+  @Override
+  public void close() {
+    kill();
+  }
+}
