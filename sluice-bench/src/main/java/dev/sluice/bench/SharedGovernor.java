@@ -8,6 +8,7 @@ import dev.sluice.governor.ModelBudget;
 import dev.sluice.governor.Outcome;
 import dev.sluice.governor.TokenRequest;
 import dev.sluice.governor.redis.RedisBudgets;
+import dev.sluice.redis.OutagePolicy;
 import java.util.Map;
 
 /** A model in Redis whose limit nobody reaches. */
@@ -26,6 +27,8 @@ final class SharedGovernor implements AutoCloseable {
         RedisBudgets.builder()
             .url(url)
             .prefix(prefix)
+            // What Redis does not answer is no grant of it.
+            .onOutage(OutagePolicy.CLOSED)
             .opener()
             .open(BudgetConfig.of(Map.of(MODEL, FAR)), listener);
   }

@@ -10,7 +10,6 @@ import dev.sluice.testkit.BudgetFixture;
 import dev.sluice.testkit.RedisServer;
 import java.time.Duration;
 import java.time.Instant;
-import java.time.temporal.ChronoUnit;
 import java.util.Comparator;
 import java.util.Map;
 import java.util.Objects;
@@ -109,7 +108,7 @@ final class StandingBudgets implements BudgetFixture, AutoCloseable {
 
   @Override
   public long nanos() {
-    return ChronoUnit.MICROS.between(Instant.EPOCH, now) * 1_000;
+    return timer.now();
   }
 
   @Override
