@@ -18,13 +18,14 @@ final class GovernorWatch implements BudgetListener, AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(GovernorWatch.class);
 
   private final GovernorTimer timer;
+  private final StoreTime time;
   private final Map<String, ModelWatch> watches = new ConcurrentHashMap<>();
   private volatile BudgetConfig config;
   private volatile boolean closed;
 
-  /** By a timer whose time is that of the store. */
   GovernorWatch(BudgetConfig config, GovernorTimer timer) {
     this.timer = timer;
+    this.time = new StoreTime(timer);
     this.config = config;
     reload(config);
   }
@@ -40,7 +41,7 @@ final class GovernorWatch implements BudgetListener, AutoCloseable {
   public void asked(TokenRequest request, Outcome outcome, long nanos) {
     ModelWatch watch = watches.get(request.model());
     if (watch != null) {
-      watch.asked(!(outcome instanceof Outcome.Granted), nanos);
+      watch.asked(!(outcome instanceof Outcome.Granted), time.present(nanos));
     }
   }
 
@@ -48,7 +49,7 @@ final class GovernorWatch implements BudgetListener, AutoCloseable {
   public void granted(TokenRequest request, long tokens, long waitedNanos, long nanos) {
     ModelWatch watch = watches.get(request.model());
     if (watch != null) {
-      watch.granted(request.priority(), tokens, waitedNanos > 0, nanos);
+      watch.granted(request.priority(), tokens, waitedNanos > 0, time.present(nanos));
     }
   }
 
@@ -56,7 +57,8 @@ final class GovernorWatch implements BudgetListener, AutoCloseable {
   public void settled(Settlement settled, long grantedNanos, long nanos) {
     ModelWatch watch = watches.get(settled.model());
     if (watch != null && settled.refundedTokens() > 0) {
-      watch.refunded(settled.refundedTokens(), grantedNanos, nanos);
+      long now = time.present(nanos);
+      watch.refunded(settled.refundedTokens(), time.past(grantedNanos), now);
     }
   }
 

@@ -27,7 +27,6 @@ final class RedisDesk {
 
   private final String model;
   private final BudgetListener listener;
-  private final BooksTime time;
   private final Replies replies;
   private final ModelBooks books;
   private final WaitingRoom room;
@@ -35,7 +34,6 @@ final class RedisDesk {
 
   RedisDesk(
       String model, ModelTerms terms, Fleet fleet, GovernorTimer timer, BudgetListener listener) {
-    this.time = new BooksTime(timer);
     this.model = model;
     this.listener = new OneAtATime(listener);
     this.replies = new Replies(model);
@@ -139,12 +137,11 @@ final class RedisDesk {
 
   private synchronized void tellListener(Answer answer) {
     if (answer.refilled() > 0) {
-      listener.refilled(model, answer.refilled(), answer.level(), time.nanos(answer));
+      listener.refilled(model, answer.refilled(), answer.level(), answer.nanos());
     }
     for (Answer.Decided each : answer.news()) {
       if (each.granted()) {
-        listener.granted(
-            each.request(model), each.tokens(), each.waitedNanos(), time.nanos(answer));
+        listener.granted(each.request(model), each.tokens(), each.waitedNanos(), answer.nanos());
       }
     }
   }
@@ -244,9 +241,9 @@ final class RedisDesk {
     // One that came from the line in the same moment is in the news.
     boolean told = answer.news().stream().anyMatch(each -> each.id().equals(id));
     if (outcome instanceof Outcome.Granted granted && !told) {
-      listener.granted(request, granted.tokens(), 0, time.nanos(answer));
+      listener.granted(request, granted.tokens(), 0, answer.nanos());
     }
-    listener.asked(request, outcome, time.nanos(answer));
+    listener.asked(request, outcome, answer.nanos());
   }
 
   CompletableFuture<Explanation> explain(TokenRequest request) {
@@ -323,7 +320,7 @@ final class RedisDesk {
       return null;
     }
     Settlement settlement = replies.settlement(said, actual);
-    listener.settled(settlement, time.nanos(said.number(4)), time.nanos(answer));
+    listener.settled(settlement, Answer.nanos(said.number(4)), answer.nanos());
     return settlement;
   }
 

@@ -10,6 +10,7 @@ import dev.sluice.testkit.BudgetFixture;
 import dev.sluice.testkit.RedisServer;
 import java.time.Duration;
 import java.time.Instant;
+import java.time.temporal.ChronoUnit;
 import java.util.Comparator;
 import java.util.Map;
 import java.util.Objects;
@@ -108,7 +109,7 @@ final class StandingBudgets implements BudgetFixture, AutoCloseable {
 
   @Override
   public long nanos() {
-    return timer.now();
+    return ChronoUnit.MICROS.between(Instant.EPOCH, now) * 1_000;
   }
 
   @Override
