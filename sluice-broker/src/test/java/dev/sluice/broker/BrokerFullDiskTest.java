@@ -45,6 +45,7 @@ final class BrokerFullDiskTest {
   }
 
   /** Faster than the broker looks at the disk by the clock. */
+  @Tag("long")
   @Test
   void belowTheReserve_messagesAreRefused_howeverFastTheyCome() throws Exception {
     assertMeetsReserve(run(RESERVE, 800, 0));

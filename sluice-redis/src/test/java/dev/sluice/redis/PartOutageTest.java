@@ -103,6 +103,7 @@ final class PartOutageTest {
     return node.events().stream().anyMatch(LimitsEvent.Returned.class::isInstance);
   }
 
+  @Tag("long")
   @Test
   void partThatIsSilent_keepsNobodyFromTheOthers() {
     String prefix = prefixOf(3);

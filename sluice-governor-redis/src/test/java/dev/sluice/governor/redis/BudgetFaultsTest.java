@@ -25,7 +25,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Nodes under ten times the load that their budgets allow, while Redis fails them. */
-@Tag("any-jdk")
+@Tag("long")
 @Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 final class BudgetFaultsTest {
   private static final int NODES = 3;
