@@ -39,6 +39,7 @@ final class BrokerFullDiskTest {
     return told;
   }
 
+  @Tag("long")
   @Test
   void belowTheReserve_messagesAreRefused_butSettled_untilThereIsRoom() throws Exception {
     assertMeetsReserve(run(RESERVE, 20, 100));

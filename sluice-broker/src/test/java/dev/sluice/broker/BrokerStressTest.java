@@ -24,7 +24,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Everything at once, and then close() in the middle of it: everybody is answered. */
-@Tag("any-jdk")
+@Tag("long")
 @Timeout(60)
 final class BrokerStressTest {
   /** Those that stay, where messages are counted. */

@@ -17,9 +17,11 @@ import org.jetbrains.lincheck.datastructures.Operation;
 import org.jetbrains.lincheck.datastructures.Param;
 import org.jetbrains.lincheck.datastructures.ThreadIdGen;
 import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** Tests the tests: with the default effort they find what is wrong with a broken bucket. */
+@Tag("long")
 class BrokenBucketsLincheckTest {
   private static final Limit LIMIT = new Limit.Balanced(3, 1, Duration.ofNanos(10));
 

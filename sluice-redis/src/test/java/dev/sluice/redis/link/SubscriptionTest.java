@@ -181,6 +181,7 @@ final class SubscriptionTest {
     }
   }
 
+  @Tag("long")
   @Test
   void subscribe_inACluster_hearsEveryNodeAndOutlivesItsOwn() {
     try (RedisCluster cluster = RedisCluster.start();
@@ -207,6 +208,7 @@ final class SubscriptionTest {
         .collect(Collectors.joining(",", "redis-cluster://", ""));
   }
 
+  @Tag("long")
   @Test
   void subscribe_bySentinels_hearsTheNewMaster() {
     try (RedisSentinels sentinels = RedisSentinels.start();
