@@ -20,7 +20,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** One part of a cluster is away, the others go on. */
-@Tag("any-jdk")
+@Tag("long")
 @Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 final class PartOutageTest {
   private static final Duration PATIENCE = Duration.ofSeconds(20);
@@ -103,7 +103,6 @@ final class PartOutageTest {
     return node.events().stream().anyMatch(LimitsEvent.Returned.class::isInstance);
   }
 
-  @Tag("long")
   @Test
   void partThatIsSilent_keepsNobodyFromTheOthers() {
     String prefix = prefixOf(3);

@@ -28,7 +28,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /** Redis goes away from nodes under load: no call waits, the limit holds, the books agree. */
-@Tag("any-jdk")
+@Tag("long")
 @Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 final class FleetOutageTest {
   private static final long MOST_MILLIS = 150;
