@@ -80,8 +80,8 @@ final class GovernorFleetSuite {
         SharedGovernor settled = new SharedGovernor(redis.url(), "settled:", BudgetListener.NONE);
         SharedGovernor kept = new SharedGovernor(redis.url(), "kept:", BudgetListener.NONE)) {
       contenders.put("exact", () -> exact::tryConsume);
-      contenders.put("redis", () -> settled::grantAndSettle);
-      contenders.put("redis_grants_only", () -> kept::grant);
+      contenders.put("redis", () -> kept::grant);
+      contenders.put("redis_settled", () -> settled::grantAndSettle);
       for (String name : contenders.keySet()) {
         warmUp(name);
       }
@@ -96,7 +96,7 @@ final class GovernorFleetSuite {
         report, "failover_gap_ms", BucketSuite.median(FailoverGap.millis(effort.failovers())));
     report.line("");
     rounds.ratio(report, "of_redis_exact", "redis_per_s", "exact_per_s");
-    rounds.ratio(report, "grants_only_of_redis_exact", "redis_grants_only_per_s", "exact_per_s");
+    rounds.ratio(report, "settled_of_redis_exact", "redis_settled_per_s", "exact_per_s");
     return report;
   }
 

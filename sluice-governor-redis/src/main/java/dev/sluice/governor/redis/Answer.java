@@ -26,6 +26,11 @@ record Answer(
     long level) {
   private static final long NANOS_PER_MICRO = 1_000;
 
+  /** Numbers of an answer in short, which no other has. */
+  private static final int QUICK_GRANT = 4;
+
+  private static final int QUICK_SETTLEMENT = 9;
+
   /**
    * What was decided about a ticket.
    *
@@ -86,8 +91,26 @@ record Answer(
     return said.size() == 1;
   }
 
-  static Answer of(List<?> said) {
+  /** Of a script that was asked with these words. */
+  static Answer of(List<?> said, String... words) {
     Reply reply = new Reply(said);
+    if (said.size() == QUICK_GRANT) {
+      Reply grant =
+          new Reply(
+              List.of(
+                  "g",
+                  words[0],
+                  Long.valueOf(words[5]),
+                  words[6],
+                  reply.number(1),
+                  Long.valueOf(words[4]),
+                  words[2]));
+      return quick(reply.number(0), grant, true, reply.number(2), reply.number(3));
+    }
+    if (said.size() == QUICK_SETTLEMENT) {
+      Reply settled = new Reply(said.subList(3, said.size()));
+      return quick(reply.number(0), settled, false, reply.number(1), reply.number(2));
+    }
     int at = 0;
     return new Answer(
         reply.number(at++),
@@ -98,6 +121,11 @@ record Answer(
         reply.number(at++) == 1,
         reply.number(at++),
         reply.number(at));
+  }
+
+  /** Where nobody is in line. */
+  private static Answer quick(long micros, Reply result, boolean asked, long refilled, long level) {
+    return new Answer(micros, -1, 0, List.of(), result, asked, refilled, level);
   }
 
   /** Of the time of the books. */

@@ -2,6 +2,7 @@ package dev.sluice.governor.redis;
 
 import dev.sluice.redis.link.RedisLink;
 import java.util.List;
+import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -76,13 +77,18 @@ final class ModelBooks {
   }
 
   private CompletableFuture<Answer> ask(Way way, Script script, String[] words) {
-    return track(
+    Tracked tracked = new Tracked();
+    var unused =
         way.ask(script, keys, arguments(words))
-            .thenCompose(
-                said ->
-                    Answer.isUnknown(said)
-                        ? again(way, script, words)
-                        : CompletableFuture.completedFuture(known(said))));
+            .whenComplete(
+                (said, failure) -> {
+                  if (said != null && Answer.isUnknown(said)) {
+                    again(way, script, words).whenComplete(tracked::end);
+                  } else {
+                    tracked.end(said, words, failure);
+                  }
+                });
+    return tracked;
   }
 
   private CompletableFuture<Answer> again(Way way, Script script, String[] words) {
@@ -91,13 +97,17 @@ final class ModelBooks {
     }
     return told(way.ask(Script.RULES, keys, arguments(terms.configure(answered))), terms)
         .thenCompose(done -> way.ask(script, keys, arguments(words)))
-        .thenApply(this::known);
+        .thenApply(said -> known(said, words));
   }
 
   /** Tells Redis the rules, whatever the breaker says. */
   CompletableFuture<Answer> configure() {
     ModelTerms mine = terms;
-    return track(told(link.probe(Script.RULES, keys, arguments(mine.configure(answered))), mine));
+    Tracked tracked = new Tracked();
+    var unused =
+        told(link.probe(Script.RULES, keys, arguments(mine.configure(answered))), mine)
+            .whenComplete(tracked::end);
+    return tracked;
   }
 
   private CompletableFuture<Answer> told(CompletableFuture<List<Object>> call, ModelTerms mine) {
@@ -116,31 +126,43 @@ final class ModelBooks {
     return arguments;
   }
 
-  private Answer known(List<Object> said) {
+  private Answer known(List<Object> said, String... words) {
     if (Answer.isUnknown(said)) {
       throw new BudgetUnavailableException("Redis keeps losing the books of model " + model, null);
     }
     answered = true;
-    Answer answer = Answer.of(said);
+    Answer answer = Answer.of(said, words);
     heard.accept(answer);
     return answer;
   }
 
-  /** The same, that counts until whoever waits for it has been told. */
-  private CompletableFuture<Answer> track(CompletableFuture<Answer> call) {
-    underWay.incrementAndGet();
-    CompletableFuture<Answer> tracked = new CompletableFuture<>();
-    var unused =
-        call.whenComplete(
-            (answer, failure) -> {
-              if (failure == null) {
-                tracked.complete(answer);
-              } else {
-                tracked.completeExceptionally(causeOf(failure));
-              }
-              underWay.decrementAndGet();
-            });
-    return tracked;
+  /** A call that counts until whoever waits for it has been told. */
+  private final class Tracked extends CompletableFuture<Answer> {
+    Tracked() {
+      underWay.incrementAndGet();
+    }
+
+    void end(@Nullable List<Object> said, String[] words, @Nullable Throwable failure) {
+      Answer answer = null;
+      Throwable thrown = failure;
+      if (said != null) {
+        try {
+          answer = known(said, words);
+        } catch (RuntimeException | Error e) {
+          thrown = e;
+        }
+      }
+      end(answer, thrown);
+    }
+
+    void end(@Nullable Answer answer, @Nullable Throwable failure) {
+      if (answer != null) {
+        complete(answer);
+      } else {
+        completeExceptionally(causeOf(Objects.requireNonNull(failure)));
+      }
+      underWay.decrementAndGet();
+    }
   }
 
   private static Throwable causeOf(Throwable failure) {

@@ -28,6 +28,7 @@ final class ModelTerms {
   private final DeskRules rules;
   private final Map<String, Integer> ranks = new LinkedHashMap<>();
   private final String config;
+  private final boolean plain;
   private final List<String> tenants = new ArrayList<>();
 
   private ModelTerms(String model, ModelBudget budget, DeskRules rules) {
@@ -44,6 +45,10 @@ final class ModelTerms {
                   tenant("burst_tpm of tenant %s of %s".formatted(name, model), rate, name)
                       .toString());
             });
+    plain =
+        limits.tenants().isEmpty()
+            && limits.otherTenants() == null
+            && limits.classes().stream().allMatch(each -> each.guarantee() == null);
     ObjectNode all = describe(model, limits);
     all.put("print", StoreTerms.fingerprint(all + String.join("\n", tenants)));
     this.config = all.toString();
@@ -129,6 +134,11 @@ final class ModelTerms {
 
   DeskRules rules() {
     return rules;
+  }
+
+  /** Whether there are neither budgets of tenants nor guarantees: Redis has a quick way then. */
+  boolean isPlain() {
+    return plain;
   }
 
   /** Classes in the order in which they go. */

@@ -203,7 +203,8 @@ final class RedisDesk {
             Long.toString(request.tokens()),
             request.priority(),
             deadline == null ? NO_DEADLINE : Long.toString(ModelTerms.micros(deadline)),
-            key == null ? "" : key)
+            key == null ? "" : key,
+            key == null && terms.isPlain() && !what.equals("find") ? "quick" : "")
         .thenApply(answer -> asked(request, answer, terms));
   }
 

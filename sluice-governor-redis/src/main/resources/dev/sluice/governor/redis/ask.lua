@@ -1,7 +1,7 @@
 -- Granted, put in line, or refused, over all dimensions at once.
 -- ARGV: node, id, what ("queue": put in line what cannot go; "now": not; "find": only what was asked
 -- for before), tenant, rank, tokens to reserve, tokens asked for, class, microseconds until the
--- deadline or 0, idempotency key or ''.
+-- deadline or 0, idempotency key or '', 'quick' if the quick way was tried.
 -- Answers {'g' …}, {'q' …} or {'r' …} as `seen`, then 1 if it was asked for the first time; {'x', tokens, class}
 -- if the key is of another request; {'n'} if nothing happened.
 local function ask()
@@ -79,7 +79,7 @@ local function ask()
   return seen(ticket)
 end
 
-if not open(server, fields, stored) then
+if not open(server, { 'm' .. ARGV[4], 'b' .. ARGV[4], keyField(ARGV[4], ARGV[10]) }) then
   return { 0 }
 end
 local before = S.total

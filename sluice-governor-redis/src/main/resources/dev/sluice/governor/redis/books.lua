@@ -47,8 +47,8 @@ local function drop(field)
   dropped[#dropped + 1] = field
 end
 
-local function prefetch(fields, values)
-  values = values or redis.call('HMGET', BOOKS, unpack(fields))
+local function prefetch(fields)
+  local values = redis.call('HMGET', BOOKS, unpack(fields))
   for i, field in ipairs(fields) do
     cache[field] = values[i]
   end

@@ -1,11 +1,9 @@
 -- The common case of ask.lua, in a third of its time: nobody is in line, nothing is due, there are no
 -- budgets of tenants and no guarantees, no idempotency key is given, and the tokens are there.
--- Everything else is left to ask.lua, and so is the explanation of what is done here.
-local fields = {
-  'q', 's', 'h', 'n' .. ARGV[8], 'c', 'm' .. ARGV[4], 'b' .. ARGV[4], 'i' .. #ARGV[4] .. ':' .. ARGV[4] .. ARGV[10]
-}
-local stored = redis.call('HMGET', KEYS[1], unpack(fields))
-if ARGV[3] ~= 'find' and ARGV[10] == '' then
+-- Everything else is left to ask.lua, and so is the explanation of what is done here. It is tried where
+-- the node expects it to do (ARGV[11]), and answers in short: the time, what is left, and the refill.
+if ARGV[11] == 'quick' then
+  local stored = redis.call('HMGET', KEYS[1], 'q', 's', 'h', 'n' .. ARGV[8])
   if stored[1] and stored[2] and stored[4] then
     local mint, conc, life, special, secondCap, secondUnit, secondMint, minuteCap, minuteUnit, minuteMint =
       struct.unpack('>dddddddddd', stored[1])
@@ -46,10 +44,7 @@ if ARGV[3] ~= 'find' and ARGV[10] == '' then
             'r' .. ARGV[2], struct.pack('>dddddddddI2', tokens, ARGV[7], rank, now, events + 1, -1, 0, 0, 0,
               #ARGV[8]) .. ARGV[8] .. ARGV[4])
           redis.call('ZADD', KEYS[2], ends, 'r' .. ARGV[2])
-          return {
-            now, -1, 0, {}, { 'g', ARGV[2], tonumber(ARGV[7]), ARGV[8], there - tokens, tokens, ARGV[4] },
-            1, found, level
-          }
+          return { now, there - tokens, found, level }
         end
       end
     end

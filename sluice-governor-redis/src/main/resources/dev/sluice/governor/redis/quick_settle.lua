@@ -1,6 +1,7 @@
 -- The common case of settle.lua, in a third of its time: nobody is in line, nothing is due, there are no
 -- budgets of tenants and no guarantees, and the reservation has no ticket and was not exceeded.
--- Everything else is left to settle.lua, and so is the explanation of what is done here.
+-- Everything else is left to settle.lua, and so is the explanation of what is done here. It answers in
+-- short: the time, the refill, and what settle.lua says.
 if ARGV[2] == 'settle' then
   local id = 'r' .. ARGV[3]
   local stored = redis.call('HMGET', KEYS[1], 'q', 's', 'h', id)
@@ -64,9 +65,8 @@ if ARGV[2] == 'settle' then
       redis.call('HDEL', KEYS[1], id)
       redis.call('ZREM', KEYS[2], id)
       return {
-        now, -1, 0, {},
-        { tokens, asked, string.sub(stored[4], 75 + length), back, granted, string.sub(stored[4], 75, 74 + length) },
-        0, found, level
+        now, found, level,
+        tokens, asked, string.sub(stored[4], 75 + length), back, granted, string.sub(stored[4], 75, 74 + length)
       }
     end
   end

@@ -232,13 +232,11 @@ end
 -- ---- the beginning and the end of every call
 
 -- False if there are no books: they have to be made first.
-local function open(server, fields, values)
-  if not values then
-    fields[#fields + 1] = 'c'
-    fields[#fields + 1] = 's'
-    fields[#fields + 1] = 'h'
-  end
-  prefetch(fields, values)
+local function open(server, fields)
+  fields[#fields + 1] = 'c'
+  fields[#fields + 1] = 's'
+  fields[#fields + 1] = 'h'
+  prefetch(fields)
   if not cache.s then
     return false
   end

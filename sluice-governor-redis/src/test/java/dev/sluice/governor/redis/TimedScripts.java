@@ -22,7 +22,7 @@ public final class TimedScripts {
     this.redis = redis;
   }
 
-  /** What a script answers, by the name of its last part. */
+  /** What a script answers, by the name of its last part, to those words. */
   public List<?> run(String name, long micros, List<String> arguments) {
     String body = Script.valueOf(name.toUpperCase(Locale.ROOT)).body();
     if (!body.contains(TIME) || !body.contains(MICROS)) {
@@ -36,7 +36,8 @@ public final class TimedScripts {
     words.add("node");
     words.addAll(arguments);
     redis.command("SET", "time", Long.toString(micros));
-    return (List<?>) Objects.requireNonNull(redis.command(words.toArray(String[]::new)));
+    List<?> said = (List<?>) Objects.requireNonNull(redis.command(words.toArray(String[]::new)));
+    return Answer.of(said, arguments.toArray(String[]::new)).result().parts();
   }
 
   /** What tells them the rules. */
