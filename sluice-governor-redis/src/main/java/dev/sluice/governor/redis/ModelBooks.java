@@ -83,7 +83,7 @@ final class ModelBooks {
             .whenComplete(
                 (said, failure) -> {
                   if (said != null && Answer.isUnknown(said)) {
-                    again(way, script, words).whenComplete(tracked::end);
+                    var ends = again(way, script, words).whenComplete(tracked::end);
                   } else {
                     tracked.end(said, words, failure);
                   }
