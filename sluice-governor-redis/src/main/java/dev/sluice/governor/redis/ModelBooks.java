@@ -76,18 +76,18 @@ final class ModelBooks {
     CompletableFuture<List<Object>> ask(Script script, String[] keys, String[] arguments);
   }
 
+  @SuppressWarnings("FutureReturnValueIgnored") // what they lead to is tracked
   private CompletableFuture<Answer> ask(Way way, Script script, String[] words) {
     Tracked tracked = new Tracked();
-    var unused =
-        way.ask(script, keys, arguments(words))
-            .whenComplete(
-                (said, failure) -> {
-                  if (said != null && Answer.isUnknown(said)) {
-                    var ends = again(way, script, words).whenComplete(tracked::end);
-                  } else {
-                    tracked.end(said, words, failure);
-                  }
-                });
+    way.ask(script, keys, arguments(words))
+        .whenComplete(
+            (said, failure) -> {
+              if (said != null && Answer.isUnknown(said)) {
+                again(way, script, words).whenComplete(tracked::end);
+              } else {
+                tracked.end(said, words, failure);
+              }
+            });
     return tracked;
   }
 
