@@ -1,8 +1,9 @@
--- How a model stands, or what would become of a request. ARGV: node, "status"; or node, "explain",
--- tenant, rank, tokens to reserve, class.
+-- How a model stands, who is in line, or what would become of a request. ARGV: node, "status"; or
+-- node, "line", offset, limit; or node, "explain", tenant, rank, tokens to reserve, class.
 -- status answers {available, running, total, accepted, consumed, refills, microseconds since the last
 -- refill, size of each class …, fingerprint of the configuration}; explain {'g', 'q' or 'r', binding,
--- figure, wait, position, eta, {dimension, capacity, available, needed, wait}, …}.
+-- figure, wait, position, eta, {dimension, capacity, available, needed, wait}, …}; line {size, {class,
+-- eta, …}, {id, tenant, class, asked, position, eta, waited}, …}.
 local what = ARGV[2]
 local fields = {}
 if what == 'explain' then
@@ -72,4 +73,34 @@ local function explain()
   return parts(ticket, { 'q', by or 'LINE', 0, math.max(0, micros or 0), position, eta })
 end
 
-return answer(what == 'status' and status() or explain())
+-- Until the turn of one token that came now.
+local function etaOf(rank)
+  local small = { rank = rank, tenant = '', tokens = 1 }
+  if not wouldHold(small) then
+    return 0
+  end
+  local score = rank * BAND + startOf(rank, small.tenant)
+  local _, eta = placeOf(small, redis.call('ZCOUNT', LINE, '-inf', score))
+  return eta
+end
+
+local function line()
+  drain(granted)
+  local etas = {}
+  for rank = 0, #C.classes - 1 do
+    etas[#etas + 1] = C.classes[rank + 1].name
+    etas[#etas + 1] = etaOf(rank)
+  end
+  local result = { S.waiting, etas }
+  local offset = tonumber(ARGV[3])
+  for i, member in ipairs(redis.call('ZRANGE', LINE, offset, offset + tonumber(ARGV[4]) - 1)) do
+    local ticket = ticketOf(idIn(member))
+    local position, eta = placeOf(ticket, offset + i - 1)
+    result[#result + 1] =
+      { ticket.id, ticket.tenant, ticket.class, ticket.asked, position, eta, now - ticket.since }
+  end
+  return result
+end
+
+local answers = { status = status, line = line, explain = explain }
+return answer(answers[what]())
