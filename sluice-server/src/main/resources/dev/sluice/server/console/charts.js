@@ -1,6 +1,8 @@
 import { h, visible } from "./dom.js";
 
 const COLORS = 8;
+const MOST_SECONDS = 120;
+const STEP = 30;
 const open = new Set();
 
 const probe = h("span", { hidden: true });
@@ -20,9 +22,10 @@ export function color(index) {
 
 /**
  * A chart of lines over the last minutes. `set(times, series, words)`: series are {label, values,
- * color, dashed}; words say what it shows to those who do not see it.
+ * color, dashed, right}; words say what it shows to those who do not see it. `right` names a second
+ * axis, for series that are no part of the first.
  */
-export function lines(id, label, { percent = false, unit = "", height = 220 } = {}) {
+export function lines(id, label, { percent = false, unit = "", right = null, height = 220 } = {}) {
   const canvas = h("canvas", { role: "img", "aria-label": label, "data-testid": id });
   const root = h("div", { class: "chart" }, canvas);
   root.style.height = height + "px";
@@ -45,14 +48,13 @@ export function lines(id, label, { percent = false, unit = "", height = 220 } = 
         scales: {
           x: {
             type: "linear",
-            min: -120,
             max: 0,
             border: { color: grid },
             grid: { display: false },
             ticks: {
               color: muted,
               maxRotation: 0,
-              stepSize: 30,
+              maxTicksLimit: 5,
               callback: (value) => (value === 0 ? "now" : value + " s"),
             },
           },
@@ -62,8 +64,23 @@ export function lines(id, label, { percent = false, unit = "", height = 220 } = 
             max: percent ? 100 : undefined,
             border: { display: false },
             grid: { color: grid },
-            ticks: { color: muted, maxTicksLimit: 5, callback: (value) => value.toLocaleString("en") + (percent ? " %" : unit) },
+            ticks: {
+              color: muted,
+              maxTicksLimit: 5,
+              callback: (value) => value.toLocaleString("en") + (percent ? " %" : unit),
+            },
           },
+          ...(right && {
+            right: {
+              position: "right",
+              beginAtZero: true,
+              suggestedMax: 4,
+              title: { display: true, text: right, color: muted },
+              border: { display: false },
+              grid: { display: false },
+              ticks: { color: muted, maxTicksLimit: 5, precision: 0 },
+            },
+          }),
         },
         plugins: {
           legend: {
@@ -82,7 +99,11 @@ export function lines(id, label, { percent = false, unit = "", height = 220 } = 
             callbacks: {
               title: (items) => Math.round(-items[0].parsed.x) + " s ago",
               label: (item) =>
-                " " + item.dataset.label + ": " + Math.round(item.parsed.y * 10) / 10 + (percent ? " %" : unit),
+                " " +
+                item.dataset.label +
+                ": " +
+                Math.round(item.parsed.y * 10) / 10 +
+                (item.dataset.yAxisID === "right" ? "" : percent ? " %" : unit),
             },
           },
         },
@@ -100,6 +121,8 @@ export function lines(id, label, { percent = false, unit = "", height = 220 } = 
       build();
     }
     const now = times[times.length - 1] ?? 0;
+    const seconds = (now - (times[0] ?? now)) / 1_000;
+    chart.options.scales.x.min = -Math.min(MOST_SECONDS, Math.max(STEP, Math.ceil(seconds / STEP) * STEP));
     chart.data.datasets = series.map((each, i) => ({
       label: (each.hidden ? "~" : "") + visible(each.label),
       data: each.values.map((y, at) => ({ x: (times[at] - now) / 1_000, y })),
@@ -107,7 +130,7 @@ export function lines(id, label, { percent = false, unit = "", height = 220 } = 
       backgroundColor: each.color ?? color(i),
       borderDash: each.dashed ? [4, 4] : [],
       borderWidth: each.dashed ? 1.5 : 2,
-      spanGaps: false,
+      yAxisID: each.right ? "right" : "y",
     }));
     chart.update("none");
   };

@@ -65,7 +65,11 @@ function card(model) {
     h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "Class"), h("th", { scope: "col", class: "number" }, "In line"), h("th", { scope: "col", class: "number" }, "Wait if asked now"))),
     classes,
   );
-  const chart = lines("model-chart-" + model, "Tokens available to " + model + " and requests in line", { height: 180 });
+  const chart = lines("model-chart-" + model, "Tokens available to " + model + " and requests in line", {
+    percent: true,
+    right: "in line",
+    height: 200,
+  });
   const notes = h("ul", { class: "notes" });
   const history = new Lines();
   const element = h(
@@ -104,8 +108,8 @@ function card(model) {
     chart.set(
       history.times,
       [
-        { label: "budget left (%)", values: history.values.get("available") },
-        { label: "in line", values: history.values.get("line") },
+        { label: "budget left", values: history.values.get("available") },
+        { label: "in line", values: history.values.get("line"), right: true },
       ],
       Math.round(part * 100) + " % of the budget left, " + plural(inLine, "request") + " in line",
     );

@@ -1,11 +1,12 @@
 import { allowed, get, path } from "./api.js";
 import { lines } from "./charts.js";
-import { children, h, text, tile } from "./dom.js";
+import { bar, children, h, name, text, tile } from "./dom.js";
 import { count, number, plural, rate, span } from "./format.js";
 import { Lines } from "./history.js";
+import { table } from "./table.js";
 import { troubles, waitingOf } from "./view-models.js";
 import { stateOf } from "./view-queue.js";
-import { rateOf, takeRates, waiting, withDeadLetters } from "./view-queues.js";
+import { isUnserved, rateOf, takeRates, waiting, withDeadLetters } from "./view-queues.js";
 import { watched } from "./view-throttles.js";
 
 const BUSIEST = 5;
@@ -29,6 +30,54 @@ export function view() {
   const chart = lines("rate-chart", "Messages in and out per second over the last two minutes", { unit: "/s", height: 240 });
   const notes = h("ul", { class: "alerts", "data-testid": "alerts" });
   const seen = new Map();
+  const busiest = table({
+    id: "busiest",
+    label: "Busiest queues",
+    key: (row) => row.name,
+    empty: "There are no queues yet.",
+    columns: [
+      {
+        id: "name",
+        label: "Queue",
+        wide: true,
+        cell: (td, row) => {
+          if (!td.firstChild) {
+            td.append(h("a", { href: "#/queue/" + encodeURIComponent(row.name) }, name(row.name)));
+          }
+        },
+      },
+      { id: "waiting", label: "Waiting", numeric: true, sort: waiting, value: (row) => count(waiting(row)) },
+      { id: "in", label: "In", numeric: true, low: true, sort: (row) => rateOf(row.name, "in") ?? 0, value: (row) => rate(rateOf(row.name, "in")) },
+      { id: "out", label: "Out", numeric: true, sort: (row) => rateOf(row.name, "out") ?? 0, value: (row) => rate(rateOf(row.name, "out")) },
+    ],
+  });
+  const levels = h("ul", { class: "shares", "data-testid": "levels" });
+  const level = new Map();
+
+  /** Budgets and throttle keys, those with least left first. */
+  function paintLevels(models, throttles) {
+    const all = [
+      ...models.map(([model, status]) => ({ id: "m" + model, name: model, part: status.available / status.capacity, words: count(status.available) + " tokens" })),
+      ...throttles.map((each) => ({ id: "t" + each.key, name: each.key, part: each.burst > 0 ? each.tokens / each.burst : 0, words: number(Math.floor(each.tokens)) + " of " + number(each.burst) })),
+    ];
+    all.sort((a, b) => a.part - b.part);
+    children(
+      levels,
+      all.slice(0, BUSIEST).map((each) => {
+        if (!level.has(each.id)) {
+          level.set(each.id, h("li", {}, h("span", {}), name(each.name), h("span", { class: "figure" }), bar("What is left of " + each.name)));
+        }
+        const item = level.get(each.id);
+        text(item.children[2], each.words);
+        item.children[3].set(each.part, each.words, { tone: each.part < 0.1 ? "warn" : "good" });
+        return item;
+      }),
+    );
+    if (all.length === 0) {
+      levels.replaceChildren(h("li", { class: "empty" }, "No budgets and no throttle keys."));
+    }
+  }
+
   const element = h(
     "section",
     { "data-view": "overview" },
@@ -39,6 +88,12 @@ export function view() {
       { class: "columns" },
       h("div", { class: "card grow" }, h("h2", {}, "Flow"), chart),
       h("div", { class: "card side" }, h("h2", {}, "Needs a look"), notes),
+    ),
+    h(
+      "div",
+      { class: "columns" },
+      h("div", { class: "card grow" }, h("h2", {}, "Busiest queues"), busiest),
+      h("div", { class: "card side" }, h("h2", {}, "What is left"), levels),
     ),
   );
 
@@ -54,9 +109,9 @@ export function view() {
 
   /** Who gets nothing though others do, in the queues with most that waits. */
   async function starved(queues) {
-    const busiest = [...queues].filter((each) => waiting(each) > 0 && each.consumers > 0).sort((a, b) => waiting(b) - waiting(a)).slice(0, BUSIEST);
+    const first = [...queues].filter((each) => waiting(each) > 0 && !isUnserved(each)).sort((a, b) => waiting(b) - waiting(a)).slice(0, BUSIEST);
     const found = await Promise.all(
-      busiest.map(async (queue) => {
+      first.map(async (queue) => {
         const keys = await allowed(get(path`/v1/queues/${queue.name}/keys` + "?order=wait&limit=10"));
         const out = rateOf(queue.name, "out") ?? 0;
         return (keys?.keys ?? [])
@@ -88,7 +143,7 @@ export function view() {
 
   function unserved(queues) {
     return queues
-      .filter((each) => waiting(each) > 0 && each.consumers === 0)
+      .filter(isUnserved)
       .slice(0, BUSIEST)
       .map((each) => ({ tone: "warn", text: "Nobody takes messages from " + each.name, href: "#/queue/" + encodeURIComponent(each.name) }));
   }
@@ -128,7 +183,9 @@ export function view() {
       tiles.throttled.set(count(held), keys ? plural(keys.total, "throttle key") : "needs admin for *", held > 0 ? "warn" : "");
       tiles.line.set(count(sum(models, ([, status]) => waitingOf(status))), plural(models.length, "model"));
       tiles.dead.set(count(dead), "", dead > 0 ? "warn" : "");
-      tiles.holds.set(checked === 0 ? "–" : count(checked - broken) + " of " + count(checked), checked === 0 ? "nothing to check yet" : broken === 0 ? "within burst + rate · time" : "see below", broken > 0 ? "bad" : checked > 0 ? "good" : "");
+      tiles.holds.set(checked === 0 ? "–" : count(checked - broken) + " of " + count(checked), checked === 0 ? "nothing to check yet" : broken === 0 ? "never more than configured" : "see below", broken > 0 ? "bad" : checked > 0 ? "good" : "");
+      busiest.set([...queues].sort((a, b) => waiting(b) - waiting(a) || (a.name < b.name ? -1 : 1)).slice(0, BUSIEST));
+      paintLevels(models, throttles);
       history.push(now, [["in", entered], ["out", left]]);
       chart.set(
         history.times,

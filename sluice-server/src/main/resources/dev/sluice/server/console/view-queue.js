@@ -4,7 +4,7 @@ import { bar, button, h, heading, name, text, tile } from "./dom.js";
 import { count, percent, plural, rate, span } from "./format.js";
 import { Lines, Rates } from "./history.js";
 import { table } from "./table.js";
-import { deleteQueue, purgeQueue, rateOf, takeRates, waiting } from "./view-queues.js";
+import { deleteQueue, isUnserved, purgeQueue, rateOf, takeRates, waiting } from "./view-queues.js";
 
 const IN_CHART = 6;
 
@@ -71,7 +71,6 @@ export function view(queue) {
       {
         id: "share",
         label: "Share",
-        numeric: true,
         sort: share,
         cell: (td, row) => {
           if (!td.firstChild) {
@@ -230,7 +229,7 @@ export function view(queue) {
         tiles.delayed.set(count(own.delayed));
         tiles.in.set(rate(rateOf(queue, "in")));
         tiles.out.set(rate(rateOf(queue, "out")));
-        tiles.consumers.set(count(own.consumers), own.consumers === 0 && waiting(own) > 0 ? "nobody takes messages" : "", own.consumers === 0 && waiting(own) > 0 ? "warn" : "");
+        tiles.consumers.set(count(own.consumers), isUnserved(own) ? "nobody takes messages" : "streams open", isUnserved(own) ? "warn" : "");
       }
       rates.take(found.keys.map((each) => [each.key, each.delivered]), now);
       total.rate = rateOf(queue, "out") ?? 0;

@@ -36,6 +36,11 @@ export function waiting(queue) {
   return Math.max(0, queue.depth - queue.in_flight - queue.delayed);
 }
 
+/** Something waits, and nobody takes any: neither a stream nor calls to receive. */
+export function isUnserved(queue) {
+  return waiting(queue) > 0 && queue.consumers === 0 && queue.in_flight === 0 && rateOf(queue.name, "out") === 0;
+}
+
 export async function createQueue() {
   let made = "";
   const done = await ask({
