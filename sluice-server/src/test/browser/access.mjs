@@ -116,7 +116,7 @@ inBrowser("keyboard alone: skip, go to a queue, purge it, come back", {}, async 
   await page.waitForTimeout(1_500);
   assert.equal(await focused(), "Purge idle");
   await tabTo(/^Delete idle$/);
-  await page.goto(page.url());
+  await page.reload();
   await tabTo(/^Models$/);
   await page.keyboard.press("Enter");
   await shown(page, "models");

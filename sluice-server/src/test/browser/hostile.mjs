@@ -37,8 +37,9 @@ before(async () => {
     await open.put("/v1/throttles/" + encodeURIComponent(name), { rate_per_second: 0.001, burst: 1 });
     await open.put("/v1/limits/" + encodeURIComponent(name), { rate_per_second: 1, burst: 1 });
   }
+  await open.post("/v1/governor/requests", { model: "odd", tokens: 1_000 });
   for (const name of TENANTS) {
-    await ticket("slow", 5, { tenant: name, priority: "P2_batch" });
+    await ticket("odd", 5, { tenant: name });
   }
   await enqueue("hostile", messages);
   await deadLetters("hostile.dead", messages.map(({ throttles, ...rest }) => rest), NAMES[0] + NAMES[7]);
@@ -87,7 +88,7 @@ inBrowser("hostile throttle keys and limits; changed and removed by their names"
 });
 
 inBrowser("hostile tenants of tickets", {}, async (page) => {
-  const view = await visit(page, "tickets", "#/tickets/slow");
+  const view = await visit(page, "tickets", "#/tickets/odd");
   for (const name of TENANTS) {
     await view.locator('[data-cell="tenant"]').getByText(visible(name), { exact: true }).waitFor();
   }
@@ -117,7 +118,7 @@ inBrowser("hostile names on a phone: the page is no wider", { viewport: PHONE },
   for (const [view, hash, table] of [
     ["queue", "#/queue/hostile", "tenants"],
     ["throttles", "#/throttles", "throttles"],
-    ["tickets", "#/tickets/slow", "tickets"],
+    ["tickets", "#/tickets/odd", "tickets"],
     ["dead-letters", "#/dead/hostile.dead.dlq", "dead-letters"],
     ["overview", "#/overview", "alerts"],
   ]) {

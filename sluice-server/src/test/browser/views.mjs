@@ -194,12 +194,12 @@ inBrowser("dead letters: reason and error; inspect as text and bytes", {}, async
 });
 
 inBrowser("a server with nothing in it: each view says so", { at: LEAVING }, async (page) => {
-  for (const [view, id] of [["queues", "queues-empty"], ["throttles", "throttles-empty"], ["throttles", "limits-empty"], ["models", "models-empty"], ["dead", "dead-queues-empty"]]) {
+  for (const [view, id] of [["queues", "queues-empty"], ["throttles", "throttles-empty"], ["throttles", "limits-empty"], ["dead", "dead-queues-empty"]]) {
     await visit(page, view, "#/" + view, LEAVING);
     await testid(page, id).waitFor();
   }
   await visit(page, "tickets", "#/tickets", LEAVING);
-  await page.getByText("No models are configured.").waitFor();
+  await page.getByText("Nobody is in line for").waitFor();
   await visit(page, "overview", "#/overview", LEAVING);
   await page.getByText("Nothing. Nobody is starved").waitFor();
 });

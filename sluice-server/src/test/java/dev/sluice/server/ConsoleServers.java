@@ -22,6 +22,7 @@ final class ConsoleServers implements AutoCloseable {
       """
       {"models": {
          "slow": {"target_tpm": 60, "burst_tpm": 1000, "allocation": "off"},
+         "odd": {"target_tpm": 60, "burst_tpm": 1000, "allocation": "off"},
          "crowded": {"target_tpm": 60, "burst_tpm": 1000, "allocation": "off"},
          "busy": {"target_tpm": 60000, "burst_tpm": 6000, "allocation": "off"}},
        "governor": {"max_line": 500, "ticket_patience_ms": 600000, "reservation_life_ms": 600000}}
