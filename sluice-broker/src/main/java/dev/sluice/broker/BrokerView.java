@@ -189,17 +189,27 @@ public final class BrokerView {
   /**
    * How throttle keys with a rate stand.
    *
-   * @return all of them, with times as they are from now on
+   * @return all of them
    */
-  public List<Throttle> throttles() {
+  public Throttles throttles() {
     return machinery.ask(
         engine -> {
           long now = engine.state.now;
-          return engine.state.scheduler.throttles(now).stream()
-              .map(each -> throttle(each, now))
-              .toList();
+          return new Throttles(
+              now,
+              engine.state.scheduler.throttles(now).stream()
+                  .map(each -> throttle(each, now))
+                  .toList());
         });
   }
+
+  /**
+   * All throttle keys with a rate.
+   *
+   * @param atNanos when: between two looks no more is taken than burst + rate · time
+   * @param all each of them
+   */
+  public record Throttles(long atNanos, List<Throttle> all) {}
 
   private static Throttle throttle(ThrottleStats stats, long now) {
     return new Throttle(

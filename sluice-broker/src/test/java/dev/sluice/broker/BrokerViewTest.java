@@ -144,7 +144,7 @@ class BrokerViewTest {
           .isBetween(Duration.ofSeconds(900), Duration.ofSeconds(1_000));
       assertThat(key("b").parked().get(0).until()).isEmpty();
       BrokerView.Throttle throttle =
-          broker.view().throttles().stream()
+          broker.view().throttles().all().stream()
               .filter(each -> each.stats().key().equals("slow"))
               .findFirst()
               .orElseThrow();

@@ -16,14 +16,14 @@ final class LineView {
     return lengths;
   }
 
-  /** By class, for one token. */
+  /** By class: until its last has had its turn. */
   static Map<String, Long> etas(Map<String, Integer> ranks, ModelLine line, long now) {
     Map<String, Long> etas = new LinkedHashMap<>();
     ranks.forEach(
         (name, rank) -> {
-          Demand small = new Demand("", 1, rank, 1);
-          Held held = line.wouldHold(small, now);
-          long nanos = held == null ? 0 : line.imagine(small, now).nanos();
+          Demand nothing = new Demand("", 1, rank, 0);
+          Waiting end = new Waiting(nothing, now, Long.MAX_VALUE, Long.MAX_VALUE);
+          long nanos = line.waiting(rank) == 0 ? 0 : line.place(end, now).nanos();
           etas.put(name, Explaining.millis(nanos, 0));
         });
     return etas;

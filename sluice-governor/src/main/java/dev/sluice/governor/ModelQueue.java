@@ -10,7 +10,7 @@ import java.util.Map;
  *
  * @param model its name
  * @param total all in line
- * @param etaMs by class: until the turn of a small request that came now, if nothing changes
+ * @param etaMs by class: until all who are in line have had their turn, if nothing changes
  * @param tickets a part of the line, the first first
  * @since 0.1
  */

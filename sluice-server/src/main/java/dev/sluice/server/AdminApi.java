@@ -3,7 +3,6 @@ package dev.sluice.server;
 import dev.sluice.ThrottleStats;
 import dev.sluice.broker.Broker;
 import dev.sluice.broker.BrokerView;
-import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
 import java.util.SortedMap;
@@ -81,12 +80,9 @@ final class AdminApi {
     return broker.throttles();
   }
 
-  /** All of them; those for which most wait come first. */
-  List<BrokerView.Throttle> busiestThrottles(Caller caller) {
+  BrokerView.Throttles viewThrottles(Caller caller) {
     caller.requireAdminOfAll();
-    return broker.view().throttles().stream()
-        .sorted(Comparator.comparingInt(each -> -each.stats().waiters()))
-        .toList();
+    return broker.view().throttles();
   }
 
   /** The first who wait for it. */

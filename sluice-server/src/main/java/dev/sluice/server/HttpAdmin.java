@@ -77,11 +77,8 @@ final class HttpAdmin implements HttpRoute.Group {
   private HttpReply listThrottles(HttpRequest request) {
     int limit = request.queryInt("limit", AdminApi.MAX_LISTED);
     QueueApi.requireBetween("limit", limit, 1, AdminApi.MAX_LISTED);
-    List<BrokerView.Throttle> all = admin.busiestThrottles(request.caller());
-    return HttpReply.now(
-        HttpAnswer.ok(
-            new JsonKeys.Throttles(
-                all.size(), all.stream().limit(limit).map(JsonKeys.Throttle::of).toList())));
+    BrokerView.Throttles all = admin.viewThrottles(request.caller());
+    return HttpReply.now(HttpAnswer.ok(JsonKeys.Throttles.of(all, limit)));
   }
 
   private HttpReply waiters(HttpRequest request) {

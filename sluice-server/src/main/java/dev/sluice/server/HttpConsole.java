@@ -34,6 +34,8 @@ final class HttpConsole implements HttpRoute.Group {
       List.of(
           PAGE,
           "console.css",
+          "parts.css",
+          "controls.css",
           "icon.svg",
           "theme.js",
           "app.js",

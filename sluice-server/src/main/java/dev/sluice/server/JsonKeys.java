@@ -6,9 +6,11 @@ import dev.sluice.broker.QueueConfig;
 import dev.sluice.broker.QueueKeys;
 import java.time.Duration;
 import java.util.Arrays;
+import java.util.Comparator;
 import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
+import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /** What is said of fairness keys and throttle keys in JSON. */
@@ -96,8 +98,19 @@ final class JsonKeys {
     }
   }
 
-  /** The first throttle keys. */
-  record Throttles(int total, List<Throttle> throttles) {}
+  /** The first throttle keys: those for which most wait. */
+  record Throttles(long atMs, int total, List<Throttle> throttles) {
+    static Throttles of(BrokerView.Throttles found, int limit) {
+      return new Throttles(
+          TimeUnit.NANOSECONDS.toMillis(found.atNanos()),
+          found.all().size(),
+          found.all().stream()
+              .sorted(Comparator.comparingInt(each -> -each.stats().waiters()))
+              .limit(limit)
+              .map(Throttle::of)
+              .toList());
+    }
+  }
 
   /** A fairness key that waits for a throttle key. */
   record Waiter(String queue, String key, int messages) {

@@ -137,6 +137,7 @@ final class HttpInsightTest {
     assertThat(first.get("tokens").asInt()).isEqualTo(100);
     assertThat(first.get("etaMs").asLong()).isBetween(60_000L, 100_000L);
     assertThat(line.at("/etaMs/P1_user").asLong()).isGreaterThan(first.get("etaMs").asLong());
+    assertThat(line.at("/etaMs/P0_clinical").asLong()).isZero();
     assertThat(http.delete(ticket).status()).isEqualTo(204);
     assertThat(http.get("/v1/governor/models/slow/queue?offset=1").json().get("tickets")).isEmpty();
     assertThat(http.get("/v1/governor/models/slow/queue").json().get("total").asInt()).isEqualTo(1);

@@ -99,8 +99,8 @@ public abstract class LineContract extends BudgetSuite {
         .containsExactly(
             new ModelQueue.Place(user.ticket(), "acme", P1, 8_000, 1, 1_000, 1_000),
             new ModelQueue.Place(batch.ticket(), "", P2, 4_000, 2, 2_000, 1_000));
-    assertThat(line.etaMs().get(P0)).isLessThan(line.etaMs().get(P1));
-    assertThat(line.etaMs().get(P1)).isLessThan(line.etaMs().get(P2));
+    assertThat(line.etaMs())
+        .containsExactly(Map.entry(P0, 0L), Map.entry(P1, 1_000L), Map.entry(P2, 2_000L));
     assertThat(BudgetRig.get(rig.store.queue(MODEL, 1, 10)).tickets())
         .isEqualTo(line.tickets().subList(1, 2));
     assertThat(BudgetRig.get(rig.store.queue(MODEL, 0, 1)).tickets())

@@ -73,23 +73,22 @@ local function explain()
   return parts(ticket, { 'q', by or 'LINE', 0, math.max(0, micros or 0), position, eta })
 end
 
--- Until the turn of one token that came now.
-local function etaOf(rank)
-  local small = { rank = rank, tenant = '', tokens = 1 }
-  if not wouldHold(small) then
+-- Until the last of a class has had its turn; `ahead` are those of it and of the classes above.
+local function etaOf(rank, ahead)
+  if R[rank].size == 0 then
     return 0
   end
-  local score = rank * BAND + startOf(rank, small.tenant)
-  local _, eta = placeOf(small, redis.call('ZCOUNT', LINE, '-inf', score))
+  local _, eta = placeOf({ rank = rank, tenant = '', tokens = 0 }, ahead)
   return eta
 end
 
 local function line()
   drain(granted)
-  local etas = {}
+  local etas, ahead = {}, 0
   for rank = 0, #C.classes - 1 do
+    ahead = ahead + R[rank].size
     etas[#etas + 1] = C.classes[rank + 1].name
-    etas[#etas + 1] = etaOf(rank)
+    etas[#etas + 1] = etaOf(rank, ahead)
   end
   local result = { S.waiting, etas }
   local offset = tonumber(ARGV[3])

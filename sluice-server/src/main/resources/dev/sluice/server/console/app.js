@@ -52,7 +52,11 @@ function go(event) {
   main.replaceChildren(current.element);
   document.title = current.title + " · Sluice";
   for (const link of document.querySelectorAll("[data-nav]")) {
-    attr(link, "aria-current", link.dataset.nav === (UNDER[where] ?? where) ? "page" : null);
+    const here = link.dataset.nav === (UNDER[where] ?? where);
+    attr(link, "aria-current", here ? "page" : null);
+    if (here) {
+      link.scrollIntoView({ inline: "center", block: "nearest" });
+    }
   }
   window.scrollTo(0, 0);
   if (event) {
@@ -90,15 +94,23 @@ async function poll() {
   }
 }
 
-function answered() {
+function live() {
   failures = 0;
-  banner.hidden = true;
   text(status, "Live");
   attr(status, "data-state", "live");
+}
+
+function answered() {
+  live();
+  banner.hidden = true;
   if (!told) {
     told = true;
     get("/v1/info").then(
-      (info) => text(document.getElementById("server"), "Sluice " + info.version + ", up since " + time(info.started_at_ms)),
+      (info) =>
+        text(
+          document.getElementById("server"),
+          "Sluice " + info.version + ", up since " + time(info.started_at_ms),
+        ),
       () => {
         told = false;
       },
@@ -118,6 +130,7 @@ function failed(refused) {
     return null;
   }
   if (refused.status === 403 || refused.status === 404) {
+    live();
     say(refused.message);
     return 5_000;
   }
@@ -151,7 +164,9 @@ async function signIn() {
   await ask({
     id: "sign-in",
     title: "Sign in",
-    message: (had ? "The key is not valid any more. " : "") + "This server asks for an API key. It stays in this tab, and ends with it.",
+    message:
+      (had ? "The key is not valid any more. " : "") +
+      "This server asks for an API key. It stays in this tab, and ends with it.",
     fields: [{ name: "key", label: "API key", type: "password", required: true }],
     confirm: "Sign in",
     cancellable: false,

@@ -122,7 +122,10 @@ export function lines(id, label, { percent = false, unit = "", right = null, hei
     }
     const now = times[times.length - 1] ?? 0;
     const seconds = (now - (times[0] ?? now)) / 1_000;
-    chart.options.scales.x.min = -Math.min(MOST_SECONDS, Math.max(STEP, Math.ceil(seconds / STEP) * STEP));
+    chart.options.scales.x.min = -Math.min(
+      MOST_SECONDS,
+      Math.max(STEP, Math.ceil(seconds / STEP) * STEP),
+    );
     chart.data.datasets = series.map((each, i) => ({
       label: (each.hidden ? "~" : "") + visible(each.label),
       data: each.values.map((y, at) => ({ x: (times[at] - now) / 1_000, y })),

@@ -15,8 +15,20 @@ export function toast(words, tone = "good") {
 
 function dialog(id, title, body, buttons) {
   const heading = h("h2", { id: id + "-title" }, title);
-  const error = h("p", { class: "error", role: "alert", "data-testid": "dialog-error", hidden: true });
-  const form = h("form", { method: "dialog" }, heading, body, error, h("div", { class: "buttons" }, buttons));
+  const error = h("p", {
+    class: "error",
+    role: "alert",
+    "data-testid": "dialog-error",
+    hidden: true,
+  });
+  const form = h(
+    "form",
+    { method: "dialog" },
+    heading,
+    body,
+    error,
+    h("div", { class: "buttons" }, buttons),
+  );
   const element = h("dialog", { "data-dialog": id, "aria-labelledby": id + "-title" }, form);
   element.fail = (words) => {
     error.hidden = false;
@@ -32,11 +44,24 @@ function dialog(id, title, body, buttons) {
  * Asks, does it, and says what came of it. What the server refuses is shown in the dialog, which
  * stays open. `fields` are {name, label, type, value, hint, options}; their values go to `act`.
  */
-export function ask({ id, title, message, fields = [], confirm, danger = false, act, cancellable = true }) {
+export function ask({
+  id,
+  title,
+  message,
+  fields = [],
+  confirm,
+  danger = false,
+  act,
+  cancellable = true,
+}) {
   return new Promise((resolve) => {
     const inputs = new Map();
     const rows = fields.map((field) => row(id, field, inputs));
-    const go = h("button", { type: "submit", class: danger ? "danger" : "primary", "data-action": "confirm" }, confirm);
+    const go = h(
+      "button",
+      { type: "submit", class: danger ? "danger" : "primary", "data-action": "confirm" },
+      confirm,
+    );
     const cancel = cancellable ? button("Cancel", "cancel", () => element.close()) : null;
     const body = h("div", { class: "dialog-body" }, message ? h("p", {}, message) : null, rows);
     const element = dialog(id, title, body, [cancel, go].filter(Boolean));
@@ -70,7 +95,11 @@ function row(id, field, inputs) {
   const hintId = inputId + "-hint";
   const shared = { id: inputId, name: field.name, "aria-describedby": field.hint ? hintId : null };
   const input = field.options
-    ? h("select", shared, field.options.map((each) => h("option", { value: each }, each)))
+    ? h(
+        "select",
+        shared,
+        field.options.map((each) => h("option", { value: each }, each)),
+      )
     : h("input", {
         ...shared,
         type: field.type ?? "text",

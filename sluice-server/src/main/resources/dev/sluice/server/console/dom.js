@@ -44,7 +44,6 @@ export function name(value, props = {}) {
 /** Control characters and those that turn text around are shown, not obeyed. */
 export function visible(value) {
   return String(value).replace(
-    // eslint-disable-next-line no-control-regex
     /[\u0000-\u001f\u007f-\u009f\u200b-\u200f\u202a-\u202e\u2028\u2029\u2066-\u2069\ufeff]/g,
     (each) => "\\u" + each.charCodeAt(0).toString(16).padStart(4, "0"),
   );

@@ -16,7 +16,9 @@ export function rate(perSecond) {
   if (perSecond === null || perSecond === undefined || Number.isNaN(perSecond)) {
     return "–";
   }
-  return (perSecond >= 100 ? count(perSecond) : fine.format(Math.round(perSecond * 10) / 10)) + "/s";
+  return (
+    (perSecond >= 100 ? count(perSecond) : fine.format(Math.round(perSecond * 10) / 10)) + "/s"
+  );
 }
 
 export function percent(part) {

@@ -65,12 +65,12 @@ export class Lines {
   }
 }
 
-/** Whether what was taken in a time stayed within burst + rate · time, from the first look on. */
+/** Whether what was taken stayed within burst + rate · time, by the server's own clock. */
 export class Holds {
   #looks = new Map();
 
   /** How much more was taken than allowed; 0 if it holds. Null before the second look. */
-  excess(key, taken, perSecond, burst, now) {
+  excess({ key, taken, rate_per_second: perSecond, burst }, now) {
     const looks = this.#looks.get(key) ?? [];
     const last = looks[looks.length - 1];
     if (last && (last.perSecond !== perSecond || last.burst !== burst || taken < last.taken)) {
@@ -85,8 +85,8 @@ export class Holds {
       return null;
     }
     const first = looks[0];
-    // Half a second for what lies between the answer and the look.
-    const most = burst + perSecond * ((now - first.now) / 1_000 + 0.5);
+    // Times are rounded to milliseconds.
+    const most = burst + (perSecond * (now - first.now + 1)) / 1_000;
     return Math.max(0, taken - first.taken - most);
   }
 }

@@ -28,7 +28,11 @@ export function table({ id, label, columns, key, empty, sorted = null, rowHeader
     body,
   );
   const nothing = h("p", { class: "empty", "data-testid": id + "-empty" }, empty);
-  const scroll = h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": label }, element);
+  const scroll = h(
+    "div",
+    { class: "scroll", tabindex: "0", role: "region", "aria-label": label },
+    element,
+  );
   const root = h("div", { class: "table", "data-testid": id }, scroll, nothing);
   scroll.addEventListener("scroll", () => requestAnimationFrame(paint), { passive: true });
 
@@ -44,7 +48,11 @@ export function table({ id, label, columns, key, empty, sorted = null, rowHeader
   function sort() {
     const column = order && columns.find((each) => each.id === order.id);
     columns.forEach((each, i) =>
-      attr(heads[i], "aria-sort", each === column ? (order.down ? "descending" : "ascending") : null),
+      attr(
+        heads[i],
+        "aria-sort",
+        each === column ? (order.down ? "descending" : "ascending") : null,
+      ),
     );
     if (column) {
       const of = column.sort ?? column.value;
@@ -93,7 +101,10 @@ export function table({ id, label, columns, key, empty, sorted = null, rowHeader
     if (!tr) {
       tr = h("tr", { "data-row": name });
       columns.forEach((column, i) => {
-        const cell = h(i === rowHeader ? "th" : "td", { class: classOf(column), "data-cell": column.id });
+        const cell = h(i === rowHeader ? "th" : "td", {
+          class: classOf(column),
+          "data-cell": column.id,
+        });
         if (i === rowHeader) {
           cell.scope = "row";
         }
@@ -132,7 +143,11 @@ function classOf(column) {
 function head(column, sortBy) {
   const sorts = Boolean(column.sort ?? column.value);
   const label = sorts
-    ? h("button", { type: "button", class: "sort", "data-sort": column.id, onclick: () => sortBy(column) }, column.label)
+    ? h(
+        "button",
+        { type: "button", class: "sort", "data-sort": column.id, onclick: () => sortBy(column) },
+        column.label,
+      )
     : column.hideLabel
       ? h("span", { class: "hidden" }, column.label)
       : column.label;

@@ -19,9 +19,17 @@ async function redrive(queue) {
   const done = await ask({
     id: "redrive",
     title: "Redrive dead letters of " + queue.slice(0, -DEAD.length) + "?",
-    message: "They go back to the queue they came from, the oldest first, as if new: their attempts are forgotten.",
+    message:
+      "They go back to the queue they came from, the oldest first, as if new: their attempts are forgotten.",
     fields: [
-      { name: "count", label: "How many", type: "number", value: 0, min: 0, hint: "0 for all that wait now" },
+      {
+        name: "count",
+        label: "How many",
+        type: "number",
+        value: 0,
+        min: 0,
+        hint: "0 for all that wait now",
+      },
       { name: "run_script", label: "Let on_enqueue say anew where they go", type: "checkbox" },
     ],
     confirm: "Redrive",
@@ -37,9 +45,17 @@ async function redrive(queue) {
 function inspect(message) {
   const data = payloadOf(message);
   const isText = message.payload !== undefined;
-  const content = h("pre", { class: "payload", tabindex: "0", "aria-label": "Payload", "data-testid": "payload" });
+  const content = h("pre", {
+    class: "payload",
+    tabindex: "0",
+    "aria-label": "Payload",
+    "data-testid": "payload",
+  });
   const shown = (how) => {
-    text(content, how === "text" ? (isText ? message.payload.slice(0, 65_536) : "This is no text.") : hex(data));
+    text(
+      content,
+      how === "text" ? (isText ? message.payload.slice(0, 65_536) : "This is no text.") : hex(data),
+    );
     asText.setAttribute("aria-pressed", String(how === "text"));
     asHex.setAttribute("aria-pressed", String(how === "hex"));
   };
@@ -50,7 +66,9 @@ function inspect(message) {
     ["Tenant", message.fairness_key],
     ["Enqueued", time(message.enqueued_at_ms)],
     ["Size", bytes(data.length)],
-    ...(message.throttle_keys.length > 0 ? [["Throttle keys", message.throttle_keys.join(", ")]] : []),
+    ...(message.throttle_keys.length > 0
+      ? [["Throttle keys", message.throttle_keys.join(", ")]]
+      : []),
     ...(message.dead_letter
       ? [
           ["From", message.dead_letter.queue],
@@ -64,7 +82,13 @@ function inspect(message) {
   show(
     "message",
     "Message",
-    h("dl", { class: "facts wide" }, facts.map(([label, value]) => h("div", {}, h("dt", {}, visible(label)), h("dd", {}, h("bdi", {}, visible(value)))))),
+    h(
+      "dl",
+      { class: "facts wide" },
+      facts.map(([label, value]) =>
+        h("div", {}, h("dt", {}, visible(label)), h("dd", {}, h("bdi", {}, visible(value)))),
+      ),
+    ),
     h("div", { class: "actions" }, asText, asHex),
     content,
   );
@@ -86,25 +110,47 @@ function listView() {
         sort: (row) => row.name,
         cell: (td, row) => {
           if (!td.firstChild) {
-            td.append(h("a", { href: "#/dead/" + encodeURIComponent(row.name), "data-action": "open" }, name(row.name.slice(0, -DEAD.length))));
+            td.append(
+              h(
+                "a",
+                { href: "#/dead/" + encodeURIComponent(row.name), "data-action": "open" },
+                name(row.name.slice(0, -DEAD.length)),
+              ),
+            );
           }
         },
       },
-      { id: "depth", label: "Dead letters", numeric: true, sort: (row) => row.depth, value: (row) => count(row.depth) },
+      {
+        id: "depth",
+        label: "Dead letters",
+        numeric: true,
+        sort: (row) => row.depth,
+        value: (row) => count(row.depth),
+      },
       {
         id: "actions",
         label: "Actions",
         hideLabel: true,
         cell: (td, row) => {
           if (!td.firstChild) {
-            td.append(button("Redrive", "redrive", () => redrive(row.name), { class: "small", "aria-label": "Redrive dead letters of " + row.name }));
+            td.append(
+              button("Redrive", "redrive", () => redrive(row.name), {
+                class: "small",
+                "aria-label": "Redrive dead letters of " + row.name,
+              }),
+            );
           }
         },
       },
     ],
   });
   return {
-    element: h("section", { "data-view": "dead" }, h("h1", {}, "Dead letters"), h("div", { class: "card" }, list)),
+    element: h(
+      "section",
+      { "data-view": "dead" },
+      h("h1", {}, "Dead letters"),
+      h("div", { class: "card" }, list),
+    ),
     title: "Dead letters",
     async tick() {
       const { queues } = await get("/v1/queues");
@@ -125,18 +171,51 @@ export function view(queue) {
     empty: "There are no dead letters.",
     rowHeader: 1,
     columns: [
-      { id: "time", label: "Enqueued", low: true, sort: (row) => row.enqueued_at_ms, value: (row) => time(row.enqueued_at_ms) },
-      { id: "tenant", label: "Tenant", sort: (row) => row.fairness_key, cell: (td, row) => td.firstChild ?? td.append(name(row.fairness_key)) },
-      { id: "reason", label: "Reason", value: (row) => REASONS[row.dead_letter?.reason] ?? row.dead_letter?.reason ?? "–" },
-      { id: "attempts", label: "Attempts", numeric: true, low: true, sort: (row) => row.dead_letter?.attempts ?? 0, value: (row) => count(row.dead_letter?.attempts ?? 0) },
-      { id: "error", label: "Error", wide: true, sort: (row) => row.dead_letter?.error ?? "", cell: (td, row) => td.firstChild ?? td.append(name(row.dead_letter?.error || "–")) },
+      {
+        id: "time",
+        label: "Enqueued",
+        low: true,
+        sort: (row) => row.enqueued_at_ms,
+        value: (row) => time(row.enqueued_at_ms),
+      },
+      {
+        id: "tenant",
+        label: "Tenant",
+        sort: (row) => row.fairness_key,
+        cell: (td, row) => td.firstChild ?? td.append(name(row.fairness_key)),
+      },
+      {
+        id: "reason",
+        label: "Reason",
+        value: (row) => REASONS[row.dead_letter?.reason] ?? row.dead_letter?.reason ?? "–",
+      },
+      {
+        id: "attempts",
+        label: "Attempts",
+        numeric: true,
+        low: true,
+        sort: (row) => row.dead_letter?.attempts ?? 0,
+        value: (row) => count(row.dead_letter?.attempts ?? 0),
+      },
+      {
+        id: "error",
+        label: "Error",
+        wide: true,
+        sort: (row) => row.dead_letter?.error ?? "",
+        cell: (td, row) => td.firstChild ?? td.append(name(row.dead_letter?.error || "–")),
+      },
       {
         id: "actions",
         label: "Actions",
         hideLabel: true,
         cell: (td, row, current) => {
           if (!td.firstChild) {
-            td.append(button("Inspect", "inspect", () => inspect(current()), { class: "small", "aria-label": "Inspect message " + row.id }));
+            td.append(
+              button("Inspect", "inspect", () => inspect(current()), {
+                class: "small",
+                "aria-label": "Inspect message " + row.id,
+              }),
+            );
           }
         },
       },
@@ -169,7 +248,16 @@ export function view(queue) {
       const { messages } = await get(path`/v1/queues/${queue}/peek` + "?max_messages=" + PEEK);
       peeked = now;
       depth = own?.depth ?? -1;
-      text(summary, own ? plural(own.depth, "message") + (own.depth > messages.length ? "; the oldest " + messages.length + " are shown" : "") + "." : "");
+      text(
+        summary,
+        own
+          ? plural(own.depth, "message") +
+              (own.depth > messages.length
+                ? "; the oldest " + messages.length + " are shown"
+                : "") +
+              "."
+          : "",
+      );
       list.set(messages);
     },
   };

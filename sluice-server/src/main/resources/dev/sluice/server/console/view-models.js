@@ -19,7 +19,11 @@ async function reload() {
     },
   });
   if (done) {
-    toast(without.length === 0 ? "The budgets are reloaded." : "Reloaded. Without effect: " + without.join(", "));
+    toast(
+      without.length === 0
+        ? "The budgets are reloaded."
+        : "Reloaded. Without effect: " + without.join(", "),
+    );
   }
 }
 
@@ -27,10 +31,24 @@ async function reload() {
 export function troubles(model, status) {
   const found = status.alerts.map((each) => ({ tone: "warn", text: model + ": " + each.advice }));
   if (status.audit.errorTokens > 0) {
-    found.push({ tone: "bad", text: model + ": " + count(status.audit.errorTokens) + " tokens more than the limit were admitted" });
+    found.push({
+      tone: "bad",
+      text:
+        model +
+        ": " +
+        count(status.audit.errorTokens) +
+        " tokens more than the limit were admitted",
+    });
   }
   if (status.provider.factor < 1) {
-    found.push({ tone: "warn", text: model + ": the provider slows it down to " + Math.round(status.provider.factor * 100) + " % of its rate" });
+    found.push({
+      tone: "warn",
+      text:
+        model +
+        ": the provider slows it down to " +
+        Math.round(status.provider.factor * 100) +
+        " % of its rate",
+    });
   }
   return found;
 }
@@ -62,29 +80,62 @@ function card(model) {
     "table",
     { class: "small-table" },
     h("caption", { class: "hidden" }, "Line of " + model + " by class"),
-    h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "Class"), h("th", { scope: "col", class: "number" }, "In line"), h("th", { scope: "col", class: "number" }, "Wait if asked now"))),
+    h(
+      "thead",
+      {},
+      h(
+        "tr",
+        {},
+        h("th", { scope: "col" }, "Class"),
+        h("th", { scope: "col", class: "number" }, "In line"),
+        h("th", { scope: "col", class: "number" }, "Last one goes in"),
+      ),
+    ),
     classes,
   );
-  const chart = lines("model-chart-" + model, "Tokens available to " + model + " and requests in line", {
-    percent: true,
-    right: "in line",
-    height: 200,
-  });
+  const chart = lines(
+    "model-chart-" + model,
+    "Tokens available to " + model + " and requests in line",
+    {
+      percent: true,
+      right: "in line",
+      height: 200,
+    },
+  );
   const notes = h("ul", { class: "notes" });
   const history = new Lines();
   const element = h(
     "article",
     { class: "card", "data-row": model, "data-testid": "model" },
-    heading(2, name(model), h("a", { class: "button", href: "#/tickets/" + encodeURIComponent(model), "aria-label": "Tickets of " + model }, "Tickets")),
+    heading(
+      2,
+      name(model),
+      h(
+        "a",
+        {
+          class: "button",
+          href: "#/tickets/" + encodeURIComponent(model),
+          "aria-label": "Tickets of " + model,
+        },
+        "Tickets",
+      ),
+    ),
     h("div", { class: "level" }, level, levelWords),
     notes,
-    h("div", { class: "columns" }, h("div", { class: "grow" }, chart), h("div", { class: "side" }, classTable)),
+    h(
+      "div",
+      { class: "columns" },
+      h("div", { class: "grow" }, chart),
+      h("div", { class: "side" }, classTable),
+    ),
     facts,
   );
   element.destroy = () => chart.destroy();
   element.set = (status, queue, now) => {
     const part = status.available / status.capacity;
-    level.set(part, number(status.available) + " of " + number(status.capacity) + " tokens", { tone: part < 0.1 ? "warn" : "good" });
+    level.set(part, number(status.available) + " of " + number(status.capacity) + " tokens", {
+      tone: part < 0.1 ? "warn" : "good",
+    });
     text(levelWords, count(status.available) + " of " + count(status.capacity) + " tokens");
     text(shown.rate, count(status.targetTPM) + " tokens/min");
     text(shown.running, count(status.running));
@@ -92,19 +143,41 @@ function card(model) {
     const { totalRequests, acceptedRequests } = status.metrics;
     text(shown.granted, count(acceptedRequests) + " of " + count(totalRequests));
     text(shown.consumed, count(status.metrics.tokensConsumed));
-    text(shown.audit, status.audit.errorTokens > 0 ? "no, by " + count(status.audit.errorTokens) : "yes, worst minute " + count(status.audit.worstTokens) + " of " + count(status.audit.limitTokens));
+    text(
+      shown.audit,
+      status.audit.errorTokens > 0
+        ? "no, by " + count(status.audit.errorTokens)
+        : "yes, worst minute " +
+            count(status.audit.worstTokens) +
+            " of " +
+            count(status.audit.limitTokens),
+    );
     shown.audit.dataset.tone = status.audit.errorTokens > 0 ? "bad" : "good";
-    text(shown.provider, status.provider.factor < 1 ? Math.round(status.provider.factor * 100) + " % of the rate" : "no objection");
+    text(
+      shown.provider,
+      status.provider.factor < 1
+        ? Math.round(status.provider.factor * 100) + " % of the rate"
+        : "no objection",
+    );
     const found = troubles(model, status);
     notes.replaceChildren(...found.map((each) => h("li", { "data-tone": each.tone }, each.text)));
     classes.replaceChildren(
       ...Object.entries(status.queueLengths).map(([each, size]) => {
         const eta = queue?.etaMs?.[each];
-        return h("tr", { "data-row": each }, h("th", { scope: "row" }, name(each)), h("td", { class: "number" }, count(size)), h("td", { class: "number" }, eta === undefined ? "–" : eta < 1 ? "none" : span(eta)));
+        return h(
+          "tr",
+          { "data-row": each },
+          h("th", { scope: "row" }, name(each)),
+          h("td", { class: "number" }, count(size)),
+          h("td", { class: "number" }, eta === undefined || size === 0 ? "–" : span(eta)),
+        );
       }),
     );
     const inLine = waitingOf(status);
-    history.push(now, [["available", Math.max(0, (status.available / status.capacity) * 100)], ["line", inLine]]);
+    history.push(now, [
+      ["available", Math.max(0, (status.available / status.capacity) * 100)],
+      ["line", inLine],
+    ]);
     chart.set(
       history.times,
       [
@@ -120,7 +193,11 @@ function card(model) {
 export function view() {
   const cards = new Map();
   const list = h("div", { class: "stack" });
-  const empty = h("p", { class: "card empty", "data-testid": "models-empty", hidden: true }, "No models are configured, or this key may use none.");
+  const empty = h(
+    "p",
+    { class: "card empty", "data-testid": "models-empty", hidden: true },
+    "No models are configured, or this key may use none.",
+  );
   const element = h(
     "section",
     { "data-view": "models" },
@@ -136,10 +213,18 @@ export function view() {
       const models = Object.entries(buckets);
       const queues = new Map(
         await Promise.all(
-          models.slice(0, 20).map(async ([model]) => [model, await allowed(get(path`/v1/governor/models/${model}/queue` + "?limit=1"))]),
+          models
+            .slice(0, 20)
+            .map(async ([model]) => [
+              model,
+              await allowed(get(path`/v1/governor/models/${model}/queue` + "?limit=1")),
+            ]),
         ),
       );
-      rates.take(models.map(([model, status]) => [model + "\nasked", status.metrics.totalRequests]), now);
+      rates.take(
+        models.map(([model, status]) => [model + "\nasked", status.metrics.totalRequests]),
+        now,
+      );
       empty.hidden = models.length > 0;
       for (const [model, gone] of cards) {
         if (!(model in buckets)) {

@@ -13,7 +13,13 @@ const BUSIEST = 5;
 const history = new Lines();
 
 function sum(all, of) {
-  return all.reduce((total, each) => total + (of(each) ?? 0), 0);
+  return all.reduce((total, each) => total + of(each), 0);
+}
+
+/** Null before anything is known. */
+function rates(queues, which) {
+  const known = queues.map((each) => rateOf(each.name, which)).filter((each) => each !== null);
+  return known.length > 0 ? sum(known, (each) => each) : null;
 }
 
 export function view() {
@@ -27,7 +33,10 @@ export function view() {
     dead: tile("Dead letters", "total-dead"),
     holds: tile("Limits that hold", "limits-hold"),
   };
-  const chart = lines("rate-chart", "Messages in and out per second over the last two minutes", { unit: "/s", height: 240 });
+  const chart = lines("rate-chart", "Messages in and out per second over the last two minutes", {
+    unit: "/s",
+    height: 240,
+  });
   const notes = h("ul", { class: "alerts", "data-testid": "alerts" });
   const seen = new Map();
   const busiest = table({
@@ -46,9 +55,28 @@ export function view() {
           }
         },
       },
-      { id: "waiting", label: "Waiting", numeric: true, sort: waiting, value: (row) => count(waiting(row)) },
-      { id: "in", label: "In", numeric: true, low: true, sort: (row) => rateOf(row.name, "in") ?? 0, value: (row) => rate(rateOf(row.name, "in")) },
-      { id: "out", label: "Out", numeric: true, sort: (row) => rateOf(row.name, "out") ?? 0, value: (row) => rate(rateOf(row.name, "out")) },
+      {
+        id: "waiting",
+        label: "Waiting",
+        numeric: true,
+        sort: waiting,
+        value: (row) => count(waiting(row)),
+      },
+      {
+        id: "in",
+        label: "In",
+        numeric: true,
+        low: true,
+        sort: (row) => rateOf(row.name, "in") ?? 0,
+        value: (row) => rate(rateOf(row.name, "in")),
+      },
+      {
+        id: "out",
+        label: "Out",
+        numeric: true,
+        sort: (row) => rateOf(row.name, "out") ?? 0,
+        value: (row) => rate(rateOf(row.name, "out")),
+      },
     ],
   });
   const levels = h("ul", { class: "shares", "data-testid": "levels" });
@@ -57,15 +85,35 @@ export function view() {
   /** Budgets and throttle keys, those with least left first. */
   function paintLevels(models, throttles) {
     const all = [
-      ...models.map(([model, status]) => ({ id: "m" + model, name: model, part: status.available / status.capacity, words: count(status.available) + " tokens" })),
-      ...throttles.map((each) => ({ id: "t" + each.key, name: each.key, part: each.burst > 0 ? each.tokens / each.burst : 0, words: number(Math.floor(each.tokens)) + " of " + number(each.burst) })),
+      ...models.map(([model, status]) => ({
+        id: "m" + model,
+        name: model,
+        part: status.available / status.capacity,
+        words: count(status.available) + " tokens",
+      })),
+      ...throttles.map((each) => ({
+        id: "t" + each.key,
+        name: each.key,
+        part: each.burst > 0 ? each.tokens / each.burst : 0,
+        words: number(Math.floor(each.tokens)) + " of " + number(each.burst),
+      })),
     ];
     all.sort((a, b) => a.part - b.part);
     children(
       levels,
       all.slice(0, BUSIEST).map((each) => {
         if (!level.has(each.id)) {
-          level.set(each.id, h("li", {}, h("span", {}), name(each.name), h("span", { class: "figure" }), bar("What is left of " + each.name)));
+          level.set(
+            each.id,
+            h(
+              "li",
+              {},
+              h("span", {}),
+              name(each.name),
+              h("span", { class: "figure" }),
+              bar("What is left of " + each.name),
+            ),
+          );
         }
         const item = level.get(each.id);
         text(item.children[2], each.words);
@@ -109,15 +157,23 @@ export function view() {
 
   /** Who gets nothing though others do, in the queues with most that waits. */
   async function starved(queues) {
-    const first = [...queues].filter((each) => waiting(each) > 0 && !isUnserved(each)).sort((a, b) => waiting(b) - waiting(a)).slice(0, BUSIEST);
+    const first = [...queues]
+      .filter((each) => waiting(each) > 0 && !isUnserved(each))
+      .sort((a, b) => waiting(b) - waiting(a))
+      .slice(0, BUSIEST);
     const found = await Promise.all(
       first.map(async (queue) => {
-        const keys = await allowed(get(path`/v1/queues/${queue.name}/keys` + "?order=wait&limit=10"));
+        const keys = await allowed(
+          get(path`/v1/queues/${queue.name}/keys` + "?order=wait&limit=10"),
+        );
         const out = rateOf(queue.name, "out") ?? 0;
         return (keys?.keys ?? [])
           .filter((row) => {
             const gapMs = out > 0 ? (keys.waiting_weight / row.weight / out) * 1_000 : 0;
-            return stateOf(row, { limit: keys.max_in_flight_per_key, gapMs, moving: out > 0 })[1] === "bad";
+            return (
+              stateOf(row, { limit: keys.max_in_flight_per_key, gapMs, moving: out > 0 })[1] ===
+              "bad"
+            );
           })
           .slice(0, 3)
           .map((row) => ({
@@ -136,7 +192,17 @@ export function view() {
       .slice(0, BUSIEST)
       .map((each) => ({
         tone: "warn",
-        text: plural(each.waiting, "tenant") + " held by " + each.key + " at " + rate(each.rate_per_second) + (each.until_ms === undefined ? "" : each.until_ms > 2_000 ? ", next in " + span(each.until_ms) : ""),
+        text:
+          plural(each.waiting, "tenant") +
+          " held by " +
+          each.key +
+          " at " +
+          rate(each.rate_per_second) +
+          (each.until_ms === undefined
+            ? ""
+            : each.until_ms > 2_000
+              ? ", next in " + span(each.until_ms)
+              : ""),
         href: "#/throttles",
       }));
   }
@@ -145,13 +211,21 @@ export function view() {
     return queues
       .filter(isUnserved)
       .slice(0, BUSIEST)
-      .map((each) => ({ tone: "warn", text: "Nobody takes messages from " + each.name, href: "#/queue/" + encodeURIComponent(each.name) }));
+      .map((each) => ({
+        tone: "warn",
+        text: "Nobody takes messages from " + each.name,
+        href: "#/queue/" + encodeURIComponent(each.name),
+      }));
   }
 
   function exceeded(throttles) {
     return throttles
       .filter((each) => each.excess > 0)
-      .map((each) => ({ tone: "bad", text: each.key + " gave " + number(each.excess) + " tokens more than its limit", href: "#/throttles" }));
+      .map((each) => ({
+        tone: "bad",
+        text: each.key + " gave " + number(each.excess) + " tokens more than its limit",
+        href: "#/throttles",
+      }));
   }
 
   return {
@@ -162,31 +236,60 @@ export function view() {
         get("/v1/queues"),
         allowed(get("/v1/throttles?limit=1000")),
         get("/v1/governor/status"),
-        get("/readyz").then(() => "", (refused) => (refused.status === 0 ? Promise.reject(refused) : refused.message)),
+        get("/readyz").then(
+          () => "",
+          (refused) => (refused.status === 0 ? Promise.reject(refused) : refused.message),
+        ),
       ]);
       takeRates(all, now);
       const queues = withDeadLetters(all);
-      const throttles = keys ? watched(keys.throttles, now) : [];
+      const throttles = keys ? watched(keys) : [];
       const models = Object.entries(buckets);
-      const entered = sum(queues, (each) => rateOf(each.name, "in"));
-      const left = sum(queues, (each) => rateOf(each.name, "out"));
+      const entered = rates(queues, "in");
+      const left = rates(queues, "out");
       const dead = sum(queues, (each) => each.dead);
       const held = sum(throttles, (each) => each.waiting);
       const audited = models.filter(([, status]) => status.audit.limitTokens > 0);
       const bounded = throttles.filter((each) => each.excess !== null);
-      const broken = bounded.filter((each) => each.excess > 0).length + audited.filter(([, status]) => status.audit.errorTokens > 0).length;
+      const broken =
+        bounded.filter((each) => each.excess > 0).length +
+        audited.filter(([, status]) => status.audit.errorTokens > 0).length;
       const checked = bounded.length + audited.length;
       tiles.waiting.set(count(sum(queues, waiting)), plural(queues.length, "queue"));
-      tiles.flight.set(count(sum(queues, (each) => each.in_flight)), plural(sum(queues, (each) => each.consumers), "consumer"));
+      tiles.flight.set(
+        count(sum(queues, (each) => each.in_flight)),
+        plural(
+          sum(queues, (each) => each.consumers),
+          "consumer",
+        ),
+      );
       tiles.in.set(rate(entered));
       tiles.out.set(rate(left));
-      tiles.throttled.set(count(held), keys ? plural(keys.total, "throttle key") : "needs admin for *", held > 0 ? "warn" : "");
-      tiles.line.set(count(sum(models, ([, status]) => waitingOf(status))), plural(models.length, "model"));
+      tiles.throttled.set(
+        count(held),
+        keys ? plural(keys.total, "throttle key") : "needs admin for *",
+        held > 0 ? "warn" : "",
+      );
+      tiles.line.set(
+        count(sum(models, ([, status]) => waitingOf(status))),
+        plural(models.length, "model"),
+      );
       tiles.dead.set(count(dead), "", dead > 0 ? "warn" : "");
-      tiles.holds.set(checked === 0 ? "–" : count(checked - broken) + " of " + count(checked), checked === 0 ? "nothing to check yet" : broken === 0 ? "never more than configured" : "see below", broken > 0 ? "bad" : checked > 0 ? "good" : "");
-      busiest.set([...queues].sort((a, b) => waiting(b) - waiting(a) || (a.name < b.name ? -1 : 1)).slice(0, BUSIEST));
+      tiles.holds.set(
+        checked === 0 ? "–" : count(checked - broken) + " of " + count(checked),
+        checked === 0 ? "nothing to check yet" : broken === 0 ? "none exceeded" : "see below",
+        broken > 0 ? "bad" : checked > 0 ? "good" : "",
+      );
+      busiest.set(
+        [...queues]
+          .sort((a, b) => waiting(b) - waiting(a) || (a.name < b.name ? -1 : 1))
+          .slice(0, BUSIEST),
+      );
       paintLevels(models, throttles);
-      history.push(now, [["in", entered], ["out", left]]);
+      history.push(now, [
+        ["in", entered],
+        ["out", left],
+      ]);
       chart.set(
         history.times,
         [
@@ -199,12 +302,21 @@ export function view() {
         ...(ready ? [{ tone: "bad", text: "Not ready: " + ready }] : []),
         ...exceeded(throttles),
         ...(await starved(queues)),
-        ...models.flatMap(([model, status]) => troubles(model, status).map((each) => ({ ...each, href: "#/models" }))),
+        ...models.flatMap(([model, status]) =>
+          troubles(model, status).map((each) => ({ ...each, href: "#/models" })),
+        ),
         ...throttled(throttles),
         ...unserved(queues),
-        ...(dead > 0 ? [{ tone: "warn", text: plural(dead, "dead letter") + " to look at", href: "#/dead" }] : []),
+        ...(dead > 0
+          ? [{ tone: "warn", text: plural(dead, "dead letter") + " to look at", href: "#/dead" }]
+          : []),
       ];
-      children(notes, found.length > 0 ? found.map(note) : [note({ tone: "good", text: "Nothing. Nobody is starved, and every limit holds." })]);
+      children(
+        notes,
+        found.length > 0
+          ? found.map(note)
+          : [note({ tone: "good", text: "Nothing. Nobody is starved, and every limit holds." })],
+      );
     },
     destroy() {
       chart.destroy();

@@ -27,7 +27,9 @@ export function stateOf(row, { limit, gapMs, moving }) {
   if (moving && row.waited_ms > 5_000 + 3 * gapMs) {
     return ["Starved for " + span(row.waited_ms), "bad"];
   }
-  return moving ? ["In service", "good"] : ["Waits for a consumer", row.waited_ms > 5_000 ? "warn" : ""];
+  return moving
+    ? ["In service", "good"]
+    : ["Waits for a consumer", row.waited_ms > 5_000 ? "warn" : ""];
 }
 
 export function view(queue) {
@@ -44,10 +46,14 @@ export function view(queue) {
     out: tile("Out", "queue-out"),
     consumers: tile("Consumers", "queue-consumers"),
   };
-  const chart = lines("share-chart", "Share of service by tenant over the last two minutes; dashed: by weight", {
-    percent: true,
-    height: 260,
-  });
+  const chart = lines(
+    "share-chart",
+    "Share of service by tenant over the last two minutes; dashed: by weight",
+    {
+      percent: true,
+      height: 260,
+    },
+  );
   const bars = h("ol", { class: "shares", "data-testid": "shares" });
   const summary = h("p", { class: "muted", "data-testid": "keys-summary" });
   const total = { rate: 0, weight: 0 };
@@ -67,7 +73,13 @@ export function view(queue) {
         sort: (row) => row.key,
         cell: (td, row) => td.firstChild ?? td.append(name(row.key)),
       },
-      { id: "weight", label: "Weight", numeric: true, sort: (row) => row.weight, value: (row) => count(row.weight) },
+      {
+        id: "weight",
+        label: "Weight",
+        numeric: true,
+        sort: (row) => row.weight,
+        value: (row) => count(row.weight),
+      },
       {
         id: "share",
         label: "Share",
@@ -77,15 +89,43 @@ export function view(queue) {
             td.append(bar("Share of " + row.key), h("span", { class: "beside" }));
           }
           const at = fair(row);
-          const words = percent(share(row)) + (at === null ? "" : " of service, " + percent(at) + " by weight");
+          const words =
+            percent(share(row)) + (at === null ? "" : " of service, " + percent(at) + " by weight");
           td.firstChild.set(share(row), words, { at });
           text(td.lastChild, percent(share(row)));
         },
       },
-      { id: "pending", label: "Waiting", numeric: true, sort: (row) => row.pending, value: (row) => count(row.pending) },
-      { id: "flight", label: "In flight", numeric: true, low: true, sort: (row) => row.in_flight, value: (row) => count(row.in_flight) },
-      { id: "out", label: "Out", numeric: true, low: true, sort: (row) => row.rate ?? 0, value: (row) => rate(row.rate) },
-      { id: "waited", label: "Without service", numeric: true, low: true, sort: (row) => row.waited_ms, value: (row) => (row.pending > 0 ? span(row.waited_ms) : "–") },
+      {
+        id: "pending",
+        label: "Waiting",
+        numeric: true,
+        sort: (row) => row.pending,
+        value: (row) => count(row.pending),
+      },
+      {
+        id: "flight",
+        label: "In flight",
+        numeric: true,
+        low: true,
+        sort: (row) => row.in_flight,
+        value: (row) => count(row.in_flight),
+      },
+      {
+        id: "out",
+        label: "Out",
+        numeric: true,
+        low: true,
+        sort: (row) => row.rate ?? 0,
+        value: (row) => rate(row.rate),
+      },
+      {
+        id: "waited",
+        label: "Without service",
+        numeric: true,
+        low: true,
+        sort: (row) => row.waited_ms,
+        value: (row) => (row.pending > 0 ? span(row.waited_ms) : "–"),
+      },
       {
         id: "state",
         label: "State",
@@ -138,7 +178,11 @@ export function view(queue) {
     heading(
       1,
       name(queue),
-      h("a", { class: "button", href: "#/dead/" + encodeURIComponent(queue + ".dlq") }, "Dead letters"),
+      h(
+        "a",
+        { class: "button", href: "#/dead/" + encodeURIComponent(queue + ".dlq") },
+        "Dead letters",
+      ),
       button("Purge", "purge", () => purgeQueue(queue)),
       button("Delete", "delete", () => deleteQueue(queue), { class: "danger" }),
     ),
@@ -146,32 +190,86 @@ export function view(queue) {
     h(
       "div",
       { class: "columns" },
-      h("div", { class: "card grow" }, h("h2", {}, "Share of service"), h("p", { class: "muted" }, "Solid: what each tenant got. Dashed: its share by weight, while it has something waiting."), chart),
-      h("div", { class: "card side" }, h("h2", {}, "Right now"), h("p", { class: "muted" }, "The line marks the share by weight."), bars),
+      h(
+        "div",
+        { class: "card grow" },
+        h("h2", {}, "Share of service"),
+        h(
+          "p",
+          { class: "muted" },
+          "Solid: what each tenant got. Dashed: its share by weight, while it has something waiting.",
+        ),
+        chart,
+      ),
+      h(
+        "div",
+        { class: "card side" },
+        h("h2", {}, "Right now"),
+        h("p", { class: "muted" }, "The line marks the share by weight."),
+        bars,
+      ),
     ),
     h(
       "div",
       { class: "card" },
-      h("div", { class: "heading" }, h("h2", {}, "Tenants"), h("div", { class: "actions" }, find,
-        choose("order", "First", [["depth", "most messages"], ["wait", "longest without service"], ["delivered", "most delivered"]], (order) => ({ order })),
-        choose("limit", "Show", [["100", "100"], ["1000", "1,000"], ["10000", "10,000"]], (limit) => ({ limit: Number(limit) })))),
+      h(
+        "div",
+        { class: "heading" },
+        h("h2", {}, "Tenants"),
+        h(
+          "div",
+          { class: "actions" },
+          find,
+          choose(
+            "order",
+            "First",
+            [
+              ["depth", "most messages"],
+              ["wait", "longest without service"],
+              ["delivered", "most delivered"],
+            ],
+            (order) => ({ order }),
+          ),
+          choose(
+            "limit",
+            "Show",
+            [
+              ["100", "100"],
+              ["1000", "1,000"],
+              ["10000", "10,000"],
+            ],
+            (limit) => ({ limit: Number(limit) }),
+          ),
+        ),
+      ),
       summary,
       list,
     ),
   );
 
   function paintBars(rows) {
-    const first = [...rows].filter((row) => row.pending > 0 || row.rate > 0).sort((a, b) => (b.rate ?? 0) - (a.rate ?? 0)).slice(0, IN_CHART);
+    const first = rows.filter((row) => row.pending > 0 || row.rate > 0);
     const known = new Map([...bars.children].map((each) => [each.dataset.row, each]));
     bars.replaceChildren(
       ...first.map((row) => {
         const item =
           known.get(row.key) ??
-          h("li", { "data-row": row.key }, h("span", { class: "swatch" }), name(row.key), h("span", { class: "figure" }), bar("Share of " + row.key));
+          h(
+            "li",
+            { "data-row": row.key },
+            h("span", { class: "swatch" }),
+            name(row.key),
+            h("span", { class: "figure" }),
+            bar("Share of " + row.key),
+          );
         item.children[0].style.background = colorOf(row.key);
         text(item.children[2], percent(share(row)) + " · " + rate(row.rate));
         const at = fair(row);
-        item.children[3].set(share(row), percent(share(row)) + (at === null ? "" : ", by weight " + percent(at)), { at });
+        item.children[3].set(
+          share(row),
+          percent(share(row)) + (at === null ? "" : ", by weight " + percent(at)),
+          { at },
+        );
         item.children[3].firstChild.style.background = colorOf(row.key);
         return item;
       }),
@@ -188,8 +286,7 @@ export function view(queue) {
     return color(colors.get(tenant));
   }
 
-  function paintChart(rows, now) {
-    const chosen = [...rows].sort((a, b) => (b.rate ?? 0) - (a.rate ?? 0) || b.pending - a.pending).slice(0, IN_CHART);
+  function paintChart(chosen, now) {
     const moving = total.rate > 0;
     history.push(
       now,
@@ -198,14 +295,34 @@ export function view(queue) {
         ["w" + row.key, fair(row) === null ? null : fair(row) * 100],
       ]),
     );
-    const shown = chosen.filter((row) => history.values.get("s" + row.key)?.some((each) => each !== null));
+    const shown = chosen.filter((row) =>
+      history.values.get("s" + row.key)?.some((each) => each !== null),
+    );
     chart.set(
       history.times,
       shown.flatMap((row) => [
-        { label: row.key, values: history.values.get("s" + row.key) ?? [], color: colorOf(row.key) },
-        { label: row.key, values: history.values.get("w" + row.key) ?? [], color: colorOf(row.key), dashed: true, hidden: true },
+        {
+          label: row.key,
+          values: history.values.get("s" + row.key) ?? [],
+          color: colorOf(row.key),
+        },
+        {
+          label: row.key,
+          values: history.values.get("w" + row.key) ?? [],
+          color: colorOf(row.key),
+          dashed: true,
+          hidden: true,
+        },
       ]),
-      shown.map((row) => row.key + " " + percent(share(row)) + (fair(row) === null ? "" : " (by weight " + percent(fair(row)) + ")")).join(", "),
+      shown
+        .map(
+          (row) =>
+            row.key +
+            " " +
+            percent(share(row)) +
+            (fair(row) === null ? "" : " (by weight " + percent(fair(row)) + ")"),
+        )
+        .join(", "),
     );
   }
 
@@ -216,7 +333,11 @@ export function view(queue) {
       refresh = then;
     },
     async tick(now) {
-      const query = new URLSearchParams({ order: settings.order, limit: settings.limit, prefix: settings.prefix });
+      const query = new URLSearchParams({
+        order: settings.order,
+        limit: settings.limit,
+        prefix: settings.prefix,
+      });
       const [{ queues }, found] = await Promise.all([
         get("/v1/queues"),
         get(path`/v1/queues/${queue}/keys` + "?" + query),
@@ -229,22 +350,51 @@ export function view(queue) {
         tiles.delayed.set(count(own.delayed));
         tiles.in.set(rate(rateOf(queue, "in")));
         tiles.out.set(rate(rateOf(queue, "out")));
-        tiles.consumers.set(count(own.consumers), isUnserved(own) ? "nobody takes messages" : "streams open", isUnserved(own) ? "warn" : "");
+        tiles.consumers.set(
+          count(own.consumers),
+          isUnserved(own)
+            ? "nobody takes messages"
+            : own.consumers === 0 && rateOf(queue, "out") > 0
+              ? "calls to receive"
+              : "",
+          isUnserved(own) ? "warn" : "",
+        );
       }
-      rates.take(found.keys.map((each) => [each.key, each.delivered]), now);
+      rates.take(
+        found.keys.map((each) => [each.key, each.delivered]),
+        now,
+      );
       total.rate = rateOf(queue, "out") ?? 0;
       total.weight = found.waiting_weight;
       const moving = total.rate > 0;
       const rows = found.keys.map((each) => {
         const gapMs = moving ? (total.weight / each.weight / total.rate) * 1_000 : 0;
-        return { ...each, rate: rates.of(each.key), state: stateOf(each, { limit: found.max_in_flight_per_key, gapMs, moving }) };
+        return {
+          ...each,
+          rate: rates.of(each.key),
+          state: stateOf(each, { limit: found.max_in_flight_per_key, gapMs, moving }),
+        };
       });
       // What was counted by tenant a moment later than by queue must not be more than all of it.
-      total.rate = Math.max(total.rate, rows.reduce((sum, row) => sum + (row.rate ?? 0), 0));
-      text(summary, plural(found.active, "tenant") + " with messages, " + count(found.waiting) + " waiting" + (rows.length < found.active ? "; the first " + count(rows.length) + " are shown" : "") + ".");
+      total.rate = Math.max(
+        total.rate,
+        rows.reduce((sum, row) => sum + (row.rate ?? 0), 0),
+      );
+      text(
+        summary,
+        plural(found.active, "tenant") +
+          " with messages, " +
+          count(found.waiting) +
+          " waiting" +
+          (rows.length < found.active ? "; the first " + count(rows.length) + " are shown" : "") +
+          ".",
+      );
       list.set(rows);
-      paintBars(rows);
-      paintChart(rows, now);
+      const first = [...rows]
+        .sort((a, b) => (b.rate ?? 0) - (a.rate ?? 0) || b.pending - a.pending)
+        .slice(0, IN_CHART);
+      paintBars(first);
+      paintChart(first, now);
     },
     destroy() {
       chart.destroy();

@@ -10,9 +10,14 @@ const rates = new Rates();
 
 /** Queues without those of dead letters, which become a figure of their queue. */
 export function withDeadLetters(queues) {
-  const dead = new Map(queues.filter((each) => each.name.endsWith(DEAD)).map((each) => [each.name, each.depth]));
+  const dead = new Map(
+    queues.filter((each) => each.name.endsWith(DEAD)).map((each) => [each.name, each.depth]),
+  );
   return queues
-    .filter((each) => !each.name.endsWith(DEAD) || !queues.some((other) => other.name + DEAD === each.name))
+    .filter(
+      (each) =>
+        !each.name.endsWith(DEAD) || !queues.some((other) => other.name + DEAD === each.name),
+    )
     .map((each) => ({ ...each, dead: dead.get(each.name + DEAD) ?? 0 }));
 }
 
@@ -38,7 +43,12 @@ export function waiting(queue) {
 
 /** Something waits, and nobody takes any: neither a stream nor calls to receive. */
 export function isUnserved(queue) {
-  return waiting(queue) > 0 && queue.consumers === 0 && queue.in_flight === 0 && rateOf(queue.name, "out") === 0;
+  return (
+    waiting(queue) > 0 &&
+    queue.consumers === 0 &&
+    queue.in_flight === 0 &&
+    rateOf(queue.name, "out") === 0
+  );
 }
 
 export async function createQueue() {
@@ -50,8 +60,22 @@ export async function createQueue() {
     fields: [
       { name: "name", label: "Name", required: true, hint: "Letters, digits and . _ - : /" },
       { name: "lease_ms", label: "Lease (ms)", type: "number", value: 60000, min: 1 },
-      { name: "max_attempts", label: "Attempts before it is a dead letter", type: "number", value: 5, min: 0, hint: "0 for any number" },
-      { name: "max_in_flight_per_key", label: "In flight for each tenant", type: "number", value: 0, min: 0, hint: "0 for any number" },
+      {
+        name: "max_attempts",
+        label: "Attempts before it is a dead letter",
+        type: "number",
+        value: 5,
+        min: 0,
+        hint: "0 for any number",
+      },
+      {
+        name: "max_in_flight_per_key",
+        label: "In flight for each tenant",
+        type: "number",
+        value: 0,
+        min: 0,
+        hint: "0 for any number",
+      },
       { name: "strict_order", label: "Keep the order of each tenant's messages", type: "checkbox" },
     ],
     confirm: "Create",
@@ -86,7 +110,8 @@ export async function deleteQueue(queue) {
   const done = await ask({
     id: "delete-queue",
     title: "Delete " + queue + "?",
-    message: "The queue, its dead letters and everything in both are deleted. This cannot be undone.",
+    message:
+      "The queue, its dead letters and everything in both are deleted. This cannot be undone.",
     confirm: "Delete",
     danger: true,
     act: () => remove(path`/v1/queues/${queue}`),
@@ -113,16 +138,61 @@ export function view() {
         sort: (row) => row.name,
         cell: (td, row) => {
           if (!td.firstChild) {
-            td.append(h("a", { href: "#/queue/" + encodeURIComponent(row.name), "data-action": "open" }, name(row.name)));
+            td.append(
+              h(
+                "a",
+                { href: "#/queue/" + encodeURIComponent(row.name), "data-action": "open" },
+                name(row.name),
+              ),
+            );
           }
         },
       },
-      { id: "waiting", label: "Waiting", numeric: true, sort: waiting, value: (row) => count(waiting(row)) },
-      { id: "flight", label: "In flight", numeric: true, sort: (row) => row.in_flight, value: (row) => count(row.in_flight) },
-      { id: "delayed", label: "Delayed", numeric: true, low: true, sort: (row) => row.delayed, value: (row) => count(row.delayed) },
-      { id: "in", label: "In", numeric: true, low: true, sort: (row) => rateOf(row.name, "in") ?? 0, value: (row) => rate(rateOf(row.name, "in")) },
-      { id: "out", label: "Out", numeric: true, sort: (row) => rateOf(row.name, "out") ?? 0, value: (row) => rate(rateOf(row.name, "out")) },
-      { id: "consumers", label: "Consumers", numeric: true, low: true, sort: (row) => row.consumers, value: (row) => count(row.consumers) },
+      {
+        id: "waiting",
+        label: "Waiting",
+        numeric: true,
+        sort: waiting,
+        value: (row) => count(waiting(row)),
+      },
+      {
+        id: "flight",
+        label: "In flight",
+        numeric: true,
+        sort: (row) => row.in_flight,
+        value: (row) => count(row.in_flight),
+      },
+      {
+        id: "delayed",
+        label: "Delayed",
+        numeric: true,
+        low: true,
+        sort: (row) => row.delayed,
+        value: (row) => count(row.delayed),
+      },
+      {
+        id: "in",
+        label: "In",
+        numeric: true,
+        low: true,
+        sort: (row) => rateOf(row.name, "in") ?? 0,
+        value: (row) => rate(rateOf(row.name, "in")),
+      },
+      {
+        id: "out",
+        label: "Out",
+        numeric: true,
+        sort: (row) => rateOf(row.name, "out") ?? 0,
+        value: (row) => rate(rateOf(row.name, "out")),
+      },
+      {
+        id: "consumers",
+        label: "Consumers",
+        numeric: true,
+        low: true,
+        sort: (row) => row.consumers,
+        value: (row) => count(row.consumers),
+      },
       {
         id: "dead",
         label: "Dead",
@@ -133,7 +203,10 @@ export function view() {
             td.append(h("a", { href: "#/dead/" + encodeURIComponent(row.name + DEAD) }));
           }
           text(td.firstChild, count(row.dead));
-          td.firstChild.setAttribute("aria-label", plural(row.dead, "dead letter") + " of " + row.name);
+          td.firstChild.setAttribute(
+            "aria-label",
+            plural(row.dead, "dead letter") + " of " + row.name,
+          );
           td.dataset.tone = row.dead > 0 ? "warn" : "";
         },
       },
@@ -145,8 +218,14 @@ export function view() {
         cell: (td, row) => {
           if (!td.firstChild) {
             td.append(
-              button("Purge", "purge", () => purgeQueue(row.name), { class: "small", "aria-label": "Purge " + row.name }),
-              button("Delete", "delete", () => deleteQueue(row.name), { class: "small", "aria-label": "Delete " + row.name }),
+              button("Purge", "purge", () => purgeQueue(row.name), {
+                class: "small",
+                "aria-label": "Purge " + row.name,
+              }),
+              button("Delete", "delete", () => deleteQueue(row.name), {
+                class: "small",
+                "aria-label": "Delete " + row.name,
+              }),
             );
           }
         },
@@ -156,7 +235,11 @@ export function view() {
   const element = h(
     "section",
     { "data-view": "queues" },
-    heading(1, "Queues", button("Create a queue", "create-queue", createQueue, { class: "primary" })),
+    heading(
+      1,
+      "Queues",
+      button("Create a queue", "create-queue", createQueue, { class: "primary" }),
+    ),
     h("div", { class: "card" }, list),
   );
   return {

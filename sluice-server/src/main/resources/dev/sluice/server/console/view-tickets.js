@@ -11,7 +11,14 @@ async function cancel(row) {
   const done = await ask({
     id: "cancel-ticket",
     title: "Cancel this ticket?",
-    message: "Position " + row.queuePosition + ", " + count(row.tokens) + " tokens" + (row.tenant ? " of " + row.tenant : "") + ". Whoever waits for it is told that it was cancelled.",
+    message:
+      "Position " +
+      row.queuePosition +
+      ", " +
+      count(row.tokens) +
+      " tokens" +
+      (row.tenant ? " of " + row.tenant : "") +
+      ". Whoever waits for it is told that it was cancelled.",
     confirm: "Cancel the ticket",
     danger: true,
     act: () => remove(path`/v1/governor/tickets/${row.ticket}`),
@@ -43,12 +50,43 @@ export function view(wanted) {
     key: (row) => row.ticket,
     empty: "Nobody is in line.",
     columns: [
-      { id: "position", label: "Position", numeric: true, sort: (row) => row.queuePosition, value: (row) => count(row.queuePosition) },
+      {
+        id: "position",
+        label: "Position",
+        numeric: true,
+        sort: (row) => row.queuePosition,
+        value: (row) => count(row.queuePosition),
+      },
       { id: "priority", label: "Class", sort: (row) => row.priority, value: (row) => row.priority },
-      { id: "tenant", label: "Tenant", wide: true, sort: (row) => row.tenant, cell: (td, row) => td.firstChild ?? td.append(row.tenant ? name(row.tenant) : "–") },
-      { id: "tokens", label: "Tokens", numeric: true, sort: (row) => row.tokens, value: (row) => count(row.tokens) },
-      { id: "eta", label: "Goes in about", numeric: true, sort: (row) => row.etaMs, value: (row) => span(row.etaMs) },
-      { id: "waited", label: "Waited", numeric: true, low: true, sort: (row) => row.waitedMs, value: (row) => span(row.waitedMs) },
+      {
+        id: "tenant",
+        label: "Tenant",
+        wide: true,
+        sort: (row) => row.tenant,
+        cell: (td, row) => td.firstChild ?? td.append(row.tenant ? name(row.tenant) : "–"),
+      },
+      {
+        id: "tokens",
+        label: "Tokens",
+        numeric: true,
+        sort: (row) => row.tokens,
+        value: (row) => count(row.tokens),
+      },
+      {
+        id: "eta",
+        label: "Goes in about",
+        numeric: true,
+        sort: (row) => row.etaMs,
+        value: (row) => span(row.etaMs),
+      },
+      {
+        id: "waited",
+        label: "Waited",
+        numeric: true,
+        low: true,
+        sort: (row) => row.waitedMs,
+        value: (row) => span(row.waitedMs),
+      },
       { id: "ticket", label: "Ticket", low: true, value: (row) => row.ticket.slice(0, 18) + "…" },
       {
         id: "actions",
@@ -56,7 +94,12 @@ export function view(wanted) {
         hideLabel: true,
         cell: (td, row, current) => {
           if (!td.firstChild) {
-            td.append(button("Cancel", "cancel-ticket", () => cancel(current()), { class: "small", "aria-label": "Cancel ticket " + row.ticket }));
+            td.append(
+              button("Cancel", "cancel-ticket", () => cancel(current()), {
+                class: "small",
+                "aria-label": "Cancel ticket " + row.ticket,
+              }),
+            );
           }
         },
       },
@@ -65,7 +108,12 @@ export function view(wanted) {
   const element = h(
     "section",
     { "data-view": "tickets" },
-    h("div", { class: "heading" }, h("h1", {}, "Tickets"), h("div", { class: "actions" }, h("label", { class: "choice" }, "Model ", choice))),
+    h(
+      "div",
+      { class: "heading" },
+      h("h1", {}, "Tickets"),
+      h("div", { class: "actions" }, h("label", { class: "choice" }, "Model ", choice)),
+    ),
     h("div", { class: "card" }, summary, list, h("div", { class: "pages" }, back, forth)),
   );
   return {
@@ -80,7 +128,10 @@ export function view(wanted) {
       if ([...choice.options].map((each) => each.value).join("\n") !== models.join("\n")) {
         choice.replaceChildren(...models.map((each) => h("option", { value: each }, each)));
       }
-      const model = wanted && models.includes(wanted) ? wanted : (models.find((each) => waitingOf(buckets[each]) > 0) ?? models[0]);
+      const model =
+        wanted && models.includes(wanted)
+          ? wanted
+          : (models.find((each) => waitingOf(buckets[each]) > 0) ?? models[0]);
       if (wanted && !models.includes(wanted)) {
         text(summary, "There is no model " + wanted + ".");
       }
@@ -92,12 +143,23 @@ export function view(wanted) {
       if (document.activeElement !== choice) {
         choice.value = model;
       }
-      const line = await get(path`/v1/governor/models/${model}/queue` + "?limit=" + PAGE + "&offset=" + offset);
+      const line = await get(
+        path`/v1/governor/models/${model}/queue` + "?limit=" + PAGE + "&offset=" + offset,
+      );
       if (line.total <= offset && offset > 0) {
         offset = Math.max(0, Math.floor((line.total - 1) / PAGE) * PAGE);
       }
       const end = offset + line.tickets.length;
-      text(summary, line.total === 0 ? "Nobody is in line for " + model + "." : plural(line.total, "request") + " in line for " + model + (line.total > PAGE ? "; " + count(offset + 1) + " to " + count(end) : "") + ".");
+      text(
+        summary,
+        line.total === 0
+          ? "Nobody is in line for " + model + "."
+          : plural(line.total, "request") +
+              " in line for " +
+              model +
+              (line.total > PAGE ? "; " + count(offset + 1) + " to " + count(end) : "") +
+              ".",
+      );
       back.disabled = offset === 0;
       forth.disabled = end >= line.total;
       back.parentElement.hidden = line.total <= PAGE;
