@@ -12,6 +12,7 @@ import { view as throttles } from "./view-throttles.js";
 import { view as tickets } from "./view-tickets.js";
 
 const EVERY_MS = 1_000;
+const SLOWEST_MS = 5_000;
 const LONGEST_MS = 15_000;
 const VIEWS = { overview, queues, queue, throttles, models, tickets, dead };
 const UNDER = { queue: "queues" };
@@ -81,8 +82,8 @@ async function poll() {
       return;
     }
     answered();
-    // Whatever takes the server long is asked for less often.
-    wait = Math.max(EVERY_MS, 10 * (performance.now() - began));
+    // Whatever takes the server long is asked for less often, but not so that it looks frozen.
+    wait = Math.min(SLOWEST_MS, Math.max(EVERY_MS, 10 * (performance.now() - began)));
   } catch (refused) {
     if (mine !== turn) {
       return;

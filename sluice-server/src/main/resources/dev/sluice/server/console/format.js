@@ -1,5 +1,6 @@
 const whole = new Intl.NumberFormat("en", { maximumFractionDigits: 0 });
 const compact = new Intl.NumberFormat("en", { notation: "compact", maximumFractionDigits: 1 });
+const small = new Intl.NumberFormat("en", { maximumSignificantDigits: 2 });
 const fine = new Intl.NumberFormat("en", { maximumFractionDigits: 2 });
 
 export function count(value) {
@@ -15,6 +16,9 @@ export function number(value) {
 export function rate(perSecond) {
   if (perSecond === null || perSecond === undefined || Number.isNaN(perSecond)) {
     return "–";
+  }
+  if (perSecond > 0 && perSecond < 0.1) {
+    return small.format(perSecond) + "/s";
   }
   return (
     (perSecond >= 100 ? count(perSecond) : fine.format(Math.round(perSecond * 10) / 10)) + "/s"
