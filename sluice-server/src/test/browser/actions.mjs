@@ -12,7 +12,7 @@ async function confirm(page, id) {
   await dialog(page, id).waitFor({ state: "detached" });
 }
 
-const toast = (page, words) => testid(page, "toasts").getByText(words).waitFor();
+const toast = (page, words) => testid(page, "toasts").getByText(words).first().waitFor();
 
 inBrowser("create a queue", {}, async (page) => {
   const view = await visit(page, "queues");

@@ -6,6 +6,7 @@ const open = api();
 
 const STEP_MS = 100;
 const DEPTH = 1_500;
+const CALLS = 90;
 
 /** Tickets of the model `crowded`: more than a page has. */
 export const CROWD = 130;
@@ -60,7 +61,7 @@ async function seed() {
   await open.put("/v1/throttles/provider:asleep", { rate_per_second: 0.001, burst: 1 });
   await enqueue(
     "webhooks",
-    times(90, (i) => message("shop-" + (i % 3), 1, { throttles: { "provider:acme": 1 } })),
+    times(CALLS, (i) => message("shop-" + (i % 3), 1, { throttles: { "provider:acme": 1 } })),
   );
   await enqueue("webhooks", times(5, () => message("shop-9", 1, { throttles: { "provider:asleep": 1 } })));
   await open.put("/v1/limits/search:*", { rate_per_second: 10, burst: 20 });
@@ -83,16 +84,19 @@ async function seed() {
 
 const granted = [];
 
+async function depth(queue) {
+  return (await open.get("/v1/queues/" + queue)).stats.depth;
+}
+
 async function step(count) {
-  const { stats } = await open.get("/v1/queues/orders");
-  if (stats.depth < DEPTH) {
+  if ((await depth("orders")) < DEPTH) {
     const backlog = ["noisy", "silver", "gold"].flatMap((tenant) => times(20, () => message(tenant, TENANTS[tenant])));
     await enqueue("orders", [...backlog, message("quiet", 1)]);
   }
   await consume("orders", 40, { action: "ack" });
   await consume("webhooks", 10, { action: "ack" });
-  if (count % 10 === 0) {
-    await enqueue("webhooks", times(6, (i) => message("shop-" + (i % 3), 1, { throttles: { "provider:acme": 1 } })));
+  if ((await depth("webhooks")) < CALLS) {
+    await enqueue("webhooks", times(9, (i) => message("shop-" + (i % 3), 1, { throttles: { "provider:acme": 1 } })));
   }
   await open.post("/v1/decide", { costs: { "search:u1": 1 } });
   await open.post("/v1/decide", { costs: { "login:alice": 1 } });

@@ -91,7 +91,7 @@ inBrowser("queue: each tenant's share against its weight, live", {}, async (page
   await until("the chart is drawn", () => isDrawn(testid(page, "share-chart")));
   assert.ok((await figureOf(testid(view, "queue-waiting"))) > 100);
   assert.match(await testid(view, "keys-summary").textContent(), /\d+ tenants with messages/);
-  assert.equal(await testid(view, "shares").locator("[data-row]").first().getAttribute("data-row"), "gold");
+  await testid(view, "shares").locator('[data-row="gold"]').waitFor();
   await action(view, "find").fill("si");
   await row(page, "tenants", "noisy").waitFor({ state: "detached" });
   assert.equal(await row(page, "tenants", "silver").count(), 1);

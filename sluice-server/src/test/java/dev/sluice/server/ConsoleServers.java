@@ -21,9 +21,9 @@ final class ConsoleServers implements AutoCloseable {
   private static final String BUDGETS =
       """
       {"models": {
-         "slow": {"target_tpm": 60, "burst_tpm": 1000, "allocation": "off"},
-         "odd": {"target_tpm": 60, "burst_tpm": 1000, "allocation": "off"},
-         "crowded": {"target_tpm": 60, "burst_tpm": 1000, "allocation": "off"},
+         "slow": {"target_tpm": 1, "burst_tpm": 1000, "allocation": "off"},
+         "odd": {"target_tpm": 1, "burst_tpm": 1000, "allocation": "off"},
+         "crowded": {"target_tpm": 1, "burst_tpm": 1000, "allocation": "off"},
          "busy": {"target_tpm": 60000, "burst_tpm": 6000, "allocation": "off"}},
        "governor": {"max_line": 500, "ticket_patience_ms": 600000, "reservation_life_ms": 600000}}
       """;
