@@ -38,12 +38,12 @@ inBrowser("refused: a queue that exists, a name that breaks a rule", { expected:
 
 inBrowser("refused: a rate that breaks a rule", { expected: [BAD_ANSWER] }, async (page) => {
   await visit(page, "throttles");
-  await action(row(page, "limits", "login:alice"), "change-rate").click();
+  await action(row(page, "throttles", "provider:asleep"), "change-rate").click();
   await dialog(page, "change-rate").getByLabel("Burst").fill("0");
-  const rule = await words(open.put("/v1/limits/login:alice", { rate_per_second: 1, burst: 0 }));
+  const rule = await words(open.put("/v1/throttles/provider:asleep", { rate_per_second: 0.001, burst: 0 }));
   await assertRefused(page, "change-rate", rule);
-  const unchanged = (await open.get("/v1/limits")).limits.find((each) => each.key === "login:alice");
-  assert.equal(unchanged.burst, 3);
+  const unchanged = (await open.get("/v1/throttles")).throttles.find((each) => each.key === "provider:asleep");
+  assert.equal(unchanged.burst, 1);
 });
 
 inBrowser("refused: what somebody else has removed meanwhile", { expected: [BAD_ANSWER] }, async (page) => {
@@ -61,7 +61,7 @@ inBrowser("refused: what somebody else has removed meanwhile", { expected: [BAD_
 
 inBrowser("refused: a queue, a model and an address that do not exist", { expected: [BAD_ANSWER] }, async (page) => {
   await visit(page, "queue", "#/queue/nowhere");
-  await testid(page, "banner").getByText(await words(open.get("/v1/queues/nowhere")), { exact: true }).waitFor();
+  await testid(page, "banner").getByText(await words(open.get("/v1/queues/nowhere/keys")), { exact: true }).waitFor();
   await page.locator('[data-nav="queues"]').click();
   await row(page, "queues", "orders").waitFor();
   assert.ok(await testid(page, "banner").isHidden(), "it goes when the next view is fine");

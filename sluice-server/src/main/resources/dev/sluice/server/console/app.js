@@ -47,6 +47,8 @@ function go(event) {
     return;
   }
   const { where, what } = route();
+  // What was asked about another view is asked no more.
+  document.querySelectorAll('dialog:not([data-dialog="sign-in"])').forEach((each) => each.close());
   current?.destroy?.();
   current = VIEWS[where](what);
   current.onRefresh?.(() => poll());
