@@ -12,8 +12,8 @@ async function given() {
     await createQueue(queue, {}, keyed);
     await enqueue(queue, [{ payload: "x", fairness_key: "t" }], keyed);
   }
-  await keyed.put("/v1/throttles/secret", { rate_per_second: 1, burst: 1 }
-});
+  await keyed.put("/v1/throttles/secret", { rate_per_second: 1, burst: 1 });
+}
 
 const newKey = (...permissions) =>
   keyed.post("/v1/keys", {
