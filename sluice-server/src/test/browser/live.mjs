@@ -65,7 +65,7 @@ async function seed() {
     "webhooks",
     times(CALLS, (i) => message("shop-" + (i % 3), 1, { throttles: { "provider:acme": 1 } })),
   );
-  await enqueue("webhooks", times(5, () => message("shop-9", 1, { throttles: { "provider:asleep": 1 } })));
+  await enqueue("webhooks", times(9, (i) => message("shop-" + (7 + (i % 3)), 1, { throttles: { "provider:asleep": 1 } })));
   await open.put("/v1/limits/search:*", { rate_per_second: 10, burst: 20 });
   await open.put("/v1/limits/login:alice", { rate_per_second: 1, burst: 3 });
   await deadLetters(

@@ -114,20 +114,22 @@ inBrowser("queue: who is throttled, by what and until when", {}, async (page) =>
 inBrowser("limits: level, rate, and who waits until when", {}, async (page) => {
   const view = await visit(page, "throttles");
   const acme = row(page, "throttles", "provider:acme");
-  await until("tenants wait for it", async () => (await figureOf(cell(acme, "waiting"))) === 3);
+  await until("tenants wait for it", async () => (await figureOf(cell(acme, "waiting"))) > 0);
   assert.equal(await figureOf(cell(acme, "rate")), 5);
   await until("it holds", async () => (await cell(acme, "holds").textContent()) === "yes");
   await until("about 5 a second are taken", async () => {
     const taken = await figureOf(cell(acme, "taken"));
     return taken > 2 && taken < 8;
   });
-  assert.match(await cell(row(page, "throttles", "provider:asleep"), "next").textContent(), /min/);
-  await action(acme, "waiters").click();
+  const asleep = row(page, "throttles", "provider:asleep");
+  await until("all three wait for it", async () => (await figureOf(cell(asleep, "waiting"))) === 3);
+  assert.match(await cell(asleep, "next").textContent(), /min/);
+  await action(asleep, "waiters").click();
   const waiters = dialog(page, "waiters");
-  await waiters.getByText(/messages wait\. The next goes in .*; at 5\/s the last goes in about/).waitFor();
+  await waiters.getByText(/messages wait\. The next goes in .*; at 0\.001\/s the last goes in about/).waitFor();
   assert.deepEqual(
     (await waiters.locator('[data-cell="key"]').allTextContents()).sort(),
-    ["shop-0", "shop-1", "shop-2"],
+    ["shop-7", "shop-8", "shop-9"],
   );
   await action(waiters, "close").click();
   assert.match(await cell(row(page, "limits", "login:alice"), "level").textContent(), /\d \/ 3/);
