@@ -81,8 +81,8 @@ async function poll() {
       return;
     }
     answered();
-    // Whatever takes the server long is asked for less often.
-    wait = Math.max(EVERY_MS, 10 * (performance.now() - began));
+    // Whatever takes long is asked for less often.
+    wait = Math.min(LONGEST_MS, Math.max(EVERY_MS, 3 * (performance.now() - began)));
   } catch (refused) {
     if (mine !== turn) {
       return;
