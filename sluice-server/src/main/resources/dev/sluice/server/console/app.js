@@ -12,7 +12,6 @@ import { view as throttles } from "./view-throttles.js";
 import { view as tickets } from "./view-tickets.js";
 
 const EVERY_MS = 1_000;
-const SLOWEST_MS = 5_000;
 const LONGEST_MS = 15_000;
 const VIEWS = { overview, queues, queue, throttles, models, tickets, dead };
 const UNDER = { queue: "queues" };
@@ -91,13 +90,8 @@ async function poll() {
       return;
     }
     answered();
-<<<<<<< HEAD
-    // Whatever takes the server long is asked for less often, but not so that it looks frozen.
-    wait = Math.min(SLOWEST_MS, Math.max(EVERY_MS, 10 * (performance.now() - began)));
-=======
     // Whatever takes long is asked for less often.
     wait = Math.min(LONGEST_MS, Math.max(EVERY_MS, 3 * (performance.now() - began)));
->>>>>>> console
   } catch (refused) {
     if (mine !== turn) {
       return;
