@@ -189,6 +189,8 @@ inBrowser("dead letters: reason and error; inspect as text and bytes", {}, async
   const message = dialog(page, "message");
   assert.equal(await testid(message, "payload").textContent(), messages[0].payload);
   await message.getByText("Header trace").waitFor();
+  const error = await message.getByText("550 mailbox is full").boundingBox();
+  assert.ok(error.width > error.height, "it is on one line");
   await action(message, "as-hex").click();
   assert.match(await testid(message, "payload").textContent(), /^000000 {2}7b 22 74 6f 22/);
   await action(message, "close").click();
