@@ -134,11 +134,9 @@ export function view(wanted) {
         wanted && models.includes(wanted)
           ? wanted
           : (models.find((each) => waitingOf(buckets[each]) > 0) ?? models[0]);
-      if (wanted && !models.includes(wanted)) {
-        text(summary, "There is no model " + wanted + ".");
-      }
+      const note = wanted && model !== wanted ? "There is no model " + wanted + ". " : "";
       if (!model) {
-        text(summary, "No models are configured.");
+        text(summary, note + "No models are configured.");
         list.set([]);
         return;
       }
@@ -154,13 +152,12 @@ export function view(wanted) {
       const end = offset + line.tickets.length;
       text(
         summary,
-        line.total === 0
-          ? "Nobody is in line for " + model + "."
-          : plural(line.total, "request") +
-              " in line for " +
-              model +
-              (line.total > PAGE ? "; " + count(offset + 1) + " to " + count(end) : "") +
-              ".",
+        note +
+          (line.total === 0 ? "Nobody is" : plural(line.total, "request")) +
+          " in line for " +
+          model +
+          (line.total > PAGE ? "; " + count(offset + 1) + " to " + count(end) : "") +
+          ".",
       );
       back.disabled = offset === 0;
       forth.disabled = end >= line.total;
