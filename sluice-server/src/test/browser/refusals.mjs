@@ -92,7 +92,7 @@ inBrowser(
       .waitFor();
     await page.locator('[data-nav="queues"]').click();
     await row(page, "queues", "orders").waitFor();
-    assert.ok(await testid(page, "banner").isHidden(), "it goes when the next view is fine");
+    await testid(page, "banner").waitFor({ state: "hidden" });
     await visit(page, "tickets", "#/tickets/nobody");
     await page.getByText("There is no model nobody.").waitFor();
     for (const address of ["#/nonsense", "#/queue/%", "#//", "#"]) {

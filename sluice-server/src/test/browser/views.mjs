@@ -39,7 +39,9 @@ inBrowser("overview: figures of everything, and what needs a look", {}, async (p
   await page.goBack();
   await shown(page, "overview");
   const chart = testid(page, "rate-chart");
-  assert.match(await chart.getAttribute("aria-label"), /In [\d.]+\/s, out [\d.]+\/s/);
+  await until("the chart is told in words", async () =>
+    /In [\d.]+\/s, out [\d.]+\/s/.test(await chart.getAttribute("aria-label")),
+  );
   await until("the chart is drawn", () => isDrawn(chart));
   await until("the server is named", async () =>
     /Sluice \S+, up since/.test(await testid(page, "server").textContent()),
