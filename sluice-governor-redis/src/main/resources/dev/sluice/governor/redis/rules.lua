@@ -93,6 +93,15 @@ local function moveMeters(before)
       R[rank - 1].meter = next
     end
   end
+  for tenant, meter in pairs(meters) do
+    local budget = budgetOf(tenant)
+    if budget then
+      rescale(meter, budget.unit)
+      meter.cap, meter.mint, meter.changed = budget.cap, budget.mint, true
+    else
+      meters[tenant] = nil
+    end
+  end
 end
 
 -- A long line stays as it is where the classes are the same: Redis would do nothing else for too long.
@@ -172,17 +181,62 @@ local function writeQuick(old)
   end
 end
 
+local function isAsFast(one, other)
+  return one.unit == other.unit and one.mint == other.mint
+end
+
+-- What has accrued until now has done so at the rate until now. Of a tenant that is named its meter is
+-- paid up; of the others, who may be many, the slower rate that those have had who were not seen since.
+local function moveOthers(config)
+  local was, next = C.others, config.others
+  if not was or not next then
+    return false
+  end
+  if isAsFast(was, next) then
+    next.since, next.before = was.since, was.before
+    return false
+  end
+  next.since, next.before = now, { unit = was.unit, mint = was.mint }
+  local slower = was.before
+  if slower and now - was.since < 2 * was.cap * was.unit / was.mint
+    and slower.mint / slower.unit < was.mint / was.unit then
+    next.before = slower
+  end
+  return true
+end
+
+-- Those of whom nothing is known have as much as until now.
+local function moveEmptied(was, next)
+  local stranger = { unit = was.unit, history = '' }
+  stranger.owed = paid(was.cap * was.unit, now - S.emptied, was.mint)
+  rescale(stranger, next.unit)
+  S.emptied = now - floorDiv(math.max(0, next.cap * next.unit - stranger.owed), next.mint)
+end
+
 -- Budgets of tenants, those that are not named any more without one.
-local function writeBudgets(old)
+local function writeBudgets(there, config)
+  local all = there and moveOthers(config) and S.emptied > 0
+  local function moves(name, next)
+    local was = there and budgetOf(name)
+    if was and next and (all or not isAsFast(was, next)) then
+      meterOf(name)
+    end
+  end
   local named = {}
   for i = 6, #ARGV, 2 do
-    named[ARGV[i]] = true
-    put('b' .. ARGV[i], cmsgpack.pack(cjson.decode(ARGV[i + 1])))
+    local name, budget = ARGV[i], cjson.decode(ARGV[i + 1])
+    named[name] = true
+    moves(name, budget)
+    put('b' .. name, cmsgpack.pack(budget))
   end
-  for _, name in ipairs(old or {}) do
+  for _, name in ipairs(there and C.names or {}) do
     if not named[name] then
+      moves(name, config.others)
       drop('b' .. name)
     end
+  end
+  if all then
+    moveEmptied(C.others, config.others)
   end
 end
 
@@ -196,7 +250,7 @@ if telling then
   if there and (C.print == config.print or ARGV[2] == 'join') then
     return answer({ 0, S.generation })
   end
-  writeBudgets(there and C.names)
+  writeBudgets(there, config)
   local classes = there and C.classes
   if there then
     reconfigure(config)
