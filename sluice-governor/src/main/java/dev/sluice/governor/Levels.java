@@ -39,7 +39,25 @@ final class Levels {
   void retune(ModelLimits other, long now) {
     new Levels(other, now);
     advance(now);
+    advanceTenants(other, now);
     tune(other, now);
+  }
+
+  /** What has accrued until now has done so at the rates until now. */
+  private void advanceTenants(ModelLimits other, long now) {
+    if (emptied) {
+      List.of(limits, other)
+          .forEach(each -> each.tenants().keySet().forEach(name -> tenant(name, now)));
+      ModelLimits.Rate rate = limits.otherTenants();
+      ModelLimits.Rate next = other.otherTenants();
+      if (rate != null && next != null) {
+        Meter stranger = unknown(rate, now);
+        stranger.advance(now);
+        next.tune(stranger);
+        emptiedAt = now - stranger.nanosSinceEmpty();
+      }
+    }
+    tenants.values().forEach(each -> each.advance(now));
   }
 
   private void tune(ModelLimits other, long now) {

@@ -107,6 +107,11 @@ final class Fleet implements AutoCloseable, Pulse.Member {
     }
   }
 
+  /** Whether this node is without Redis, be it that it began so. */
+  boolean isOutage() {
+    return outage;
+  }
+
   // ---- what the pulse finds
 
   @Override

@@ -39,7 +39,11 @@ final class Kept {
     UNDO
   }
 
-  private record Word(String id, Kind kind, long actual) {}
+  private record Word(String id, Kind kind, long actual, List<String> grant) {
+    Word(String id, Kind kind, long actual) {
+      this(id, kind, actual, List.of());
+    }
+  }
 
   /** Has {@code settled} told what Redis answers to a settlement, and what was used. */
   Kept(String model, ModelBooks books, ObjLongConsumer<Answer> settled) {
@@ -58,9 +62,9 @@ final class Kept {
     return true;
   }
 
-  synchronized void extend(String id) {
-    if (!words.containsKey(id)) {
-      keep(new Word(id, Kind.EXTEND, 0));
+  synchronized void extend(OpenGrants.Grant grant) {
+    if (!words.containsKey(grant.id())) {
+      keep(new Word(grant.id(), Kind.EXTEND, 0, grant.words()));
     }
   }
 
@@ -130,7 +134,8 @@ final class Kept {
   private CompletableFuture<?> ask(Word word) {
     return switch (word.kind()) {
       case SETTLE -> settle(word);
-      case EXTEND -> books.probe(Script.SETTLE, "extend", word.id());
+      // By then Redis may have ended it.
+      case EXTEND -> books.probe(Script.HOLD, word.grant().toArray(String[]::new));
       case CANCEL -> books.probe(Script.TICKET, "cancel", word.id());
       case UNDO ->
           CompletableFuture.allOf(settle(word), books.probe(Script.TICKET, "cancel", word.id()));

@@ -146,9 +146,21 @@ final class ModelTerms {
     return ranks;
   }
 
-  /** What Redis is told, and whether books that have to be made begin empty. */
-  String[] configure(boolean empty) {
-    List<String> words = new ArrayList<>(List.of("configure", config, empty ? "empty" : "full"));
+  /**
+   * What Redis is told.
+   *
+   * @param join whether books that are there keep their rules
+   * @param full whether books that have to be made may begin full
+   * @param generation of books that have to be made
+   */
+  String[] configure(boolean join, boolean full, long generation) {
+    List<String> words =
+        new ArrayList<>(
+            List.of(
+                join ? "join" : "configure",
+                config,
+                full ? "full" : "empty",
+                Long.toString(generation)));
     words.addAll(tenants);
     return words.toArray(String[]::new);
   }

@@ -43,6 +43,17 @@ final class OpenGrants {
       return Replies.idIn(answer.reservation());
     }
 
+    /** As the scripts have it. */
+    List<String> words() {
+      return List.of(
+          id(),
+          Long.toString(answer.tokens()),
+          Long.toString(answer.requestedTokens()),
+          answer.priority(),
+          tenant,
+          key == null ? "" : key);
+    }
+
     /** As far as it is known without Redis: nothing has come back yet. */
     Settlement settled(long actual) {
       return new Settlement(

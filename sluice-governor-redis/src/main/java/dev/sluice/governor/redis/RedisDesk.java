@@ -25,6 +25,9 @@ final class RedisDesk {
   private static final String NO_DEADLINE = "0";
   private static final String NO_RANK = "-1";
 
+  /** How a message ends that says that books were made. */
+  private static final String NEW_BOOKS = " new";
+
   private final String model;
   private final BudgetListener listener;
   private final Replies replies;
@@ -37,7 +40,7 @@ final class RedisDesk {
     this.model = model;
     this.listener = new OneAtATime(listener);
     this.replies = new Replies(model);
-    this.books = new ModelBooks(fleet, model, terms, this::heard);
+    this.books = new ModelBooks(fleet, model, terms, new FromBooks(fleet));
     this.standby =
         new Standby(
             model,
@@ -47,7 +50,30 @@ final class RedisDesk {
             this.listener,
             new Kept(model, books, (answer, actual) -> settled(answer, actual)));
     this.room = new WaitingRoom(books, replies, timer, fleet.config().spreadNanos(), standby);
-    fleet.link().subscribe(fleet.keys(model).channel(), room::heard);
+  }
+
+  /** What its books tell this desk, and ask of it. */
+  private final class FromBooks implements ModelBooks.Desk {
+    private final Fleet fleet;
+
+    FromBooks(Fleet fleet) {
+      this.fleet = fleet;
+    }
+
+    @Override
+    public void heard(Answer answer) {
+      RedisDesk.this.heard(answer);
+    }
+
+    @Override
+    public List<String[]> held() {
+      return standby.held();
+    }
+
+    @Override
+    public void begun() {
+      fleet.link().subscribe(fleet.keys(model).channel(), RedisDesk.this::heard);
+    }
   }
 
   boolean isQuiet() {
@@ -58,9 +84,8 @@ final class RedisDesk {
 
   /** Tells Redis the rules if it has not confirmed them, and what else it was not told. */
   CompletableFuture<?> sendAgain() {
-    return books.isConfirmed()
-        ? standby.sendAgain()
-        : books.configure().thenCompose(done -> standby.sendAgain());
+    CompletableFuture<?> known = books.isConfirmed() ? standby.check() : books.configure();
+    return known.thenCompose(done -> standby.sendAgain());
   }
 
   /** Goes by these from now on; done when Redis does, too. */
@@ -124,7 +149,15 @@ final class RedisDesk {
     return standby.comeBack(pauseMicros);
   }
 
-  // ---- what every answer says
+  // ---- what every answer says, and the news
+
+  private void heard(String message) {
+    if (message.endsWith(NEW_BOOKS)) {
+      // They have to know what is held here.
+      var unused = books.check();
+    }
+    room.heard(message);
+  }
 
   private void heard(Answer answer) {
     try {

@@ -10,6 +10,7 @@ import dev.sluice.governor.Settlement;
 import dev.sluice.governor.StoreTerms;
 import dev.sluice.governor.TokenRequest;
 import dev.sluice.redis.OutagePolicy;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
@@ -80,6 +81,19 @@ final class Standby {
 
   void livesOn(String id) {
     own.extend(id);
+  }
+
+  /** What books that do not know it have to hold, for each call. */
+  List<String[]> held() {
+    List<OpenGrants.Grant> all = own.all().stream().filter(each -> !each.free()).toList();
+    List<String[]> calls = new ArrayList<>();
+    for (int from = 0; from < all.size(); from += Share.PORTION) {
+      calls.add(
+          all.subList(from, Math.min(from + Share.PORTION, all.size())).stream()
+              .flatMap(each -> each.words().stream())
+              .toArray(String[]::new));
+    }
+    return calls;
   }
 
   // ---- the share
@@ -232,10 +246,11 @@ final class Standby {
 
   /** Redis does not answer: it is told later of what is known here. */
   CompletableFuture<Boolean> keepExtended(String id, Throwable failure) {
-    if (own.extend(id) == null) {
+    OpenGrants.Grant grant = own.extend(id);
+    if (grant == null) {
       return CompletableFuture.failedFuture(failure);
     }
-    kept.extend(id);
+    kept.extend(grant);
     return CompletableFuture.completedFuture(true);
   }
 
@@ -291,6 +306,11 @@ final class Standby {
 
   // ---- the return
 
+  /** That Redis still knows what it granted here, if there is any of it. */
+  CompletableFuture<?> check() {
+    return own.size() == 0 ? CompletableFuture.allOf() : books.check();
+  }
+
   /** What Redis has not confirmed. */
   CompletableFuture<Void> sendAgain() {
     return CompletableFuture.allOf(kept.send(Kept.AT_ONCE), charges.send(), sendAdjustment());
@@ -305,11 +325,18 @@ final class Standby {
             .thenRun(() -> unsent.compareAndSet(mine, null));
   }
 
-  /** All that was kept so far, so that little is left for the moment of the return. */
+  /**
+   * Finds whether Redis still has the books that are known here, and sends all that was kept so
+   * far, so that little is left for the moment of the return.
+   */
   CompletableFuture<Void> settleUp() {
+    return books.check().thenCompose(known -> sendKept());
+  }
+
+  private CompletableFuture<Void> sendKept() {
     return kept.size() == 0
         ? CompletableFuture.allOf()
-        : kept.send(Kept.AT_ONCE).thenComposeAsync(done -> settleUp(), fleet::execute);
+        : kept.send(Kept.AT_ONCE).thenComposeAsync(done -> sendKept(), fleet::execute);
   }
 
   /**

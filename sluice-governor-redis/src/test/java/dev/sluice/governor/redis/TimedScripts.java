@@ -12,6 +12,8 @@ import java.util.Objects;
 public final class TimedScripts {
   private static final List<String> KEYS =
       List.of("books", "due", "line", "heads", "turns", "fifo");
+  private static final String NODE = "0123456789abcdef";
+  private static final long GENERATION = 7;
   private static final String TIME = "local time = redis.call('TIME')";
   private static final String MICROS = "time[1] * 1000000 + time[2]";
 
@@ -33,7 +35,7 @@ public final class TimedScripts {
     words.add(body.replace(TIME, "").replace(MICROS, "tonumber(redis.call('GET', 'time'))"));
     words.add(Integer.toString(KEYS.size()));
     words.addAll(KEYS);
-    words.add("node");
+    words.add(NODE + GENERATION);
     words.addAll(arguments);
     redis.command("SET", "time", Long.toString(micros));
     List<?> said = (List<?>) Objects.requireNonNull(redis.command(words.toArray(String[]::new)));
@@ -42,6 +44,6 @@ public final class TimedScripts {
 
   /** What tells them the rules. */
   public static List<String> configuration(String model, ModelBudget budget, DeskRules rules) {
-    return List.of(ModelTerms.of(model, budget, rules).configure(false));
+    return List.of(ModelTerms.of(model, budget, rules).configure(false, true, GENERATION));
   }
 }
