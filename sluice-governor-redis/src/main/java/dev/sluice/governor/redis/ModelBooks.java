@@ -132,7 +132,12 @@ final class ModelBooks {
     }
     answered = true;
     Answer answer = Answer.of(said, words);
-    heard.accept(answer);
+    try {
+      heard.accept(answer);
+    } catch (RuntimeException failure) {
+      // Redis has done what it was asked for.
+      LOG.warn("model {}: what else Redis said is not understood", model, failure);
+    }
     return answer;
   }
 

@@ -127,23 +127,21 @@ final class RedisDesk {
   // ---- what every answer says
 
   private void heard(Answer answer) {
-    try {
-      tellListener(answer);
-    } finally {
-      // Whatever a listener does: those who wait are told.
-      room.heard(answer);
-    }
+    tellListener(answer);
+    room.heard(answer);
   }
 
   private synchronized void tellListener(Answer answer) {
     if (answer.refilled() > 0) {
       listener.refilled(model, answer.refilled(), answer.level(), answer.nanos());
     }
-    for (Answer.Decided each : answer.news()) {
-      if (each.granted()) {
-        listener.granted(each.request(model), each.tokens(), each.waitedNanos(), answer.nanos());
-      }
-    }
+    answer.forEachNews(
+        each -> {
+          if (each.granted()) {
+            listener.granted(
+                each.request(model), each.tokens(), each.waitedNanos(), answer.nanos());
+          }
+        });
   }
 
   // ---- asking

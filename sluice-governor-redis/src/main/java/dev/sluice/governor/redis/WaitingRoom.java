@@ -231,19 +231,21 @@ final class WaitingRoom {
 
   /** An answer to this node. */
   void heard(Answer answer) {
-    for (Answer.Decided each : answer.news()) {
-      if (each.claimed() && each.granted() && waiters.find(each.id()) == null) {
-        unheard(each.id());
-      } else if (each.claimed() || !each.granted()) {
-        tell(each.id(), Optional.of(outcome(each)));
-      } else {
-        claim(each.id());
-      }
-    }
+    answer.forEachNews(this::heard);
     synchronized (this) {
       someoneInLine = answer.waiting() > 0;
     }
     lookIn(answer.waitMicros());
+  }
+
+  private void heard(Answer.Decided news) {
+    if (news.claimed() && news.granted() && waiters.find(news.id()) == null) {
+      unheard(news.id());
+    } else if (news.claimed() || !news.granted()) {
+      tell(news.id(), Optional.of(outcome(news)));
+    } else {
+      claim(news.id());
+    }
   }
 
   private Outcome outcome(Answer.Decided news) {
