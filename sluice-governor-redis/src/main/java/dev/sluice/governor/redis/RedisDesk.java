@@ -32,6 +32,12 @@ final class RedisDesk {
   private final WaitingRoom room;
   private final Standby standby;
 
+  /** Not in this node's file any more. */
+  private volatile boolean removed;
+
+  /** Whether Redis may have somebody in line for it all the same. */
+  private volatile boolean lineToEnd;
+
   RedisDesk(
       String model, ModelTerms terms, Fleet fleet, GovernorTimer timer, BudgetListener listener) {
     this.model = model;
@@ -58,33 +64,61 @@ final class RedisDesk {
 
   /** Tells Redis the rules if it has not confirmed them, and what else it was not told. */
   CompletableFuture<?> sendAgain() {
-    return books.isConfirmed()
-        ? standby.sendAgain()
-        : books.configure().thenCompose(done -> standby.sendAgain());
+    return sendRules().thenCompose(done -> standby.sendAgain());
+  }
+
+  private CompletableFuture<?> sendRules() {
+    if (removed) {
+      return lineToEnd ? endLine() : CompletableFuture.allOf();
+    }
+    return books.isConfirmed() ? CompletableFuture.allOf() : books.configure();
   }
 
   /** Goes by these from now on; done when Redis does, too. */
   CompletableFuture<?> reload(ModelTerms terms) {
+    removed = false;
     books.use(terms);
     standby.reload(terms);
     return books.configure();
   }
 
   /** Nobody may be in line any more; what was granted can still be settled. */
-  CompletableFuture<Long> refuseAll(Outcome.Reason why) {
+  CompletableFuture<?> remove() {
+    removed = true;
+    lineToEnd = true;
+    return endLine();
+  }
+
+  private CompletableFuture<Void> endLine() {
     return books
-        .call(Script.TICKET, "refuse", why.name())
-        .thenApply(answer -> answer.result().number(0))
-        .thenCompose(left -> left == 0 ? CompletableFuture.completedFuture(left) : refuseAll(why));
+        .probe(Script.TICKET, "refuse", Outcome.Reason.REMOVED.name())
+        .thenCompose(
+            answer -> {
+              if (answer.result().number(0) > 0) {
+                return endLine();
+              }
+              lineToEnd = false;
+              return CompletableFuture.allOf();
+            });
   }
 
   CompletableFuture<?> adjust(Adjustment adjustment) {
-    standby.adjusted(adjustment);
-    CompletableFuture<?> call = books.call(Script.RULES, words(adjustment));
+    Adjustments adjustments = standby.adjustments();
+    Adjustments.Heard heard;
+    CompletableFuture<?> call;
+    synchronized (adjustments) {
+      // Redis hears of them in the same order.
+      heard = adjustments.hear(adjustment);
+      call = books.call(Script.RULES, words(adjustment));
+    }
     return orElse(
-        call.thenApply(done -> true),
+        call.thenApply(
+            done -> {
+              adjustments.told(heard);
+              return true;
+            }),
         failure -> {
-          standby.keepAdjusted(adjustment);
+          standby.keepAdjusted(heard);
           return CompletableFuture.completedFuture(true);
         });
   }
