@@ -27,7 +27,8 @@ import org.junit.jupiter.api.Timeout;
 @Tag("any-jdk")
 @Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 final class OutageChangesTest {
-  private static final ModelBudget SONNET = ModelBudget.of(60_000, 2_000, Allocation.OFF);
+  private static final ModelBudget SONNET =
+      ModelBudget.of(60_000, 2_000, Allocation.OFF).withConcurrency(1);
   private static final ModelBudget OTHER = ModelBudget.of(60, 100, Allocation.OFF);
   private static final BudgetConfig BOTH =
       BudgetConfig.of(Map.of("sonnet", SONNET, "other", OTHER));
@@ -44,13 +45,13 @@ final class OutageChangesTest {
   void removedModel_isChargedAndSettled_andItsLineEnds() {
     try (OutageRig rig = OutageRig.local(redis.uri(), 1, BOTH)) {
       Outcome.Granted before = rig.granted(1_500);
-      Outcome.Queued queued = (Outcome.Queued) rig.ask(1_900);
+      Outcome.Queued queued = (Outcome.Queued) rig.ask(100);
       CompletableFuture<Optional<Outcome>> waiter = rig.store.await(queued.ticket());
       assertThat(get(rig.store.poll(queued.ticket()))).isPresent();
       redis.kill();
       rig.awaitLost();
-      rig.grantedSoon(200);
       assertThat(get(rig.store.settle(before.reservation(), 100))).isPresent();
+      rig.grantedSoon(200);
       get(rig.store.reload(WITHOUT));
       redis.restart();
       rig.awaitReturned();
