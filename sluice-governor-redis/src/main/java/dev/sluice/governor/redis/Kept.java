@@ -1,12 +1,10 @@
 package dev.sluice.governor.redis;
 
-import dev.sluice.redis.link.RedisLink;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CompletionException;
 import java.util.function.ObjLongConsumer;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -122,10 +120,7 @@ final class Kept {
         .thenRun(() -> done(word))
         .exceptionally(
             failure -> {
-              // What Redis refuses once it refuses always.
-              if (!RedisLink.isRefusal(failure)) {
-                throw new CompletionException(failure);
-              }
+              Refusals.dropOrRethrow("what became of a grant", failure);
               done(word);
               return null;
             });

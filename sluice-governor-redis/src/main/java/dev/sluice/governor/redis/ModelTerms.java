@@ -87,8 +87,6 @@ final class ModelTerms {
           "others", tenant("burst_tpm of tenant * of " + model, others, ModelBudget.OTHER_TENANTS));
     }
     all.put("tenants", !limits.tenants().isEmpty());
-    ArrayNode names = all.putArray("names");
-    new TreeMap<>(limits.tenants()).keySet().forEach(names::add);
     return all.put("maxLine", rules.maxLine())
         .put("patience", micros(rules.ticketPatience()))
         .put("life", micros(rules.reservationLife()))

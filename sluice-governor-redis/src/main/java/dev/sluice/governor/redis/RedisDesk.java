@@ -35,6 +35,12 @@ final class RedisDesk {
   private final WaitingRoom room;
   private final Standby standby;
 
+  /** Not in this node's file any more. */
+  private volatile boolean removed;
+
+  /** Whether Redis may have somebody in line for it all the same. */
+  private volatile boolean lineToEnd;
+
   RedisDesk(
       String model, ModelTerms terms, Fleet fleet, GovernorTimer timer, BudgetListener listener) {
     this.model = model;
@@ -84,32 +90,61 @@ final class RedisDesk {
 
   /** Tells Redis the rules if it has not confirmed them, and what else it was not told. */
   CompletableFuture<?> sendAgain() {
-    CompletableFuture<?> known = books.isConfirmed() ? standby.check() : books.configure();
-    return known.thenCompose(done -> standby.sendAgain());
+    return sendRules().thenCompose(done -> standby.sendAgain());
+  }
+
+  private CompletableFuture<?> sendRules() {
+    if (removed) {
+      return lineToEnd ? endLine() : CompletableFuture.allOf();
+    }
+    return books.isConfirmed() ? standby.check() : books.configure();
   }
 
   /** Goes by these from now on; done when Redis does, too. */
   CompletableFuture<?> reload(ModelTerms terms) {
+    removed = false;
     books.use(terms);
     standby.reload(terms);
     return books.configure();
   }
 
   /** Nobody may be in line any more; what was granted can still be settled. */
-  CompletableFuture<Long> refuseAll(Outcome.Reason why) {
+  CompletableFuture<?> remove() {
+    removed = true;
+    lineToEnd = true;
+    return endLine();
+  }
+
+  private CompletableFuture<Void> endLine() {
     return books
-        .call(Script.TICKET, "refuse", why.name())
-        .thenApply(answer -> answer.result().number(0))
-        .thenCompose(left -> left == 0 ? CompletableFuture.completedFuture(left) : refuseAll(why));
+        .probe(Script.TICKET, "refuse", Outcome.Reason.REMOVED.name())
+        .thenCompose(
+            answer -> {
+              if (answer.result().number(0) > 0) {
+                return endLine();
+              }
+              lineToEnd = false;
+              return CompletableFuture.allOf();
+            });
   }
 
   CompletableFuture<?> adjust(Adjustment adjustment) {
-    standby.adjusted(adjustment);
-    CompletableFuture<?> call = books.call(Script.RULES, words(adjustment));
+    Adjustments adjustments = standby.adjustments();
+    Adjustments.Heard heard;
+    CompletableFuture<?> call;
+    synchronized (adjustments) {
+      // Redis hears of them in the same order.
+      heard = adjustments.hear(adjustment);
+      call = books.call(Script.RULES, words(adjustment));
+    }
     return orElse(
-        call.thenApply(done -> true),
+        call.thenApply(
+            done -> {
+              adjustments.told(heard);
+              return true;
+            }),
         failure -> {
-          standby.keepAdjusted(adjustment);
+          standby.keepAdjusted(heard);
           return CompletableFuture.completedFuture(true);
         });
   }
@@ -160,23 +195,21 @@ final class RedisDesk {
   }
 
   private void heard(Answer answer) {
-    try {
-      tellListener(answer);
-    } finally {
-      // Whatever a listener does: those who wait are told.
-      room.heard(answer);
-    }
+    tellListener(answer);
+    room.heard(answer);
   }
 
   private synchronized void tellListener(Answer answer) {
     if (answer.refilled() > 0) {
       listener.refilled(model, answer.refilled(), answer.level(), answer.nanos());
     }
-    for (Answer.Decided each : answer.news()) {
-      if (each.granted()) {
-        listener.granted(each.request(model), each.tokens(), each.waitedNanos(), answer.nanos());
-      }
-    }
+    answer.forEachNews(
+        each -> {
+          if (each.granted()) {
+            listener.granted(
+                each.request(model), each.tokens(), each.waitedNanos(), answer.nanos());
+          }
+        });
   }
 
   // ---- asking

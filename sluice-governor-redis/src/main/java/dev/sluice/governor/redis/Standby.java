@@ -1,6 +1,5 @@
 package dev.sluice.governor.redis;
 
-import dev.sluice.governor.Adjustment;
 import dev.sluice.governor.BudgetListener;
 import dev.sluice.governor.GovernorStatus;
 import dev.sluice.governor.GovernorTimer;
@@ -14,7 +13,6 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -42,8 +40,7 @@ final class Standby {
   private final Kept kept;
   private final Charges charges;
 
-  private volatile double factor = 1;
-  private final AtomicReference<@Nullable Adjustment> unsent = new AtomicReference<>();
+  private final Adjustments adjustments;
   private volatile GovernorStatus.@Nullable Model lastStatus;
 
   /** Written under the lock of this. */
@@ -64,6 +61,7 @@ final class Standby {
     this.listener = listener;
     this.kept = kept;
     this.charges = new Charges(books);
+    this.adjustments = new Adjustments(timer);
     this.own = new OpenGrants(timer, () -> books.terms().rules().reservationLife().toNanos());
   }
 
@@ -104,7 +102,7 @@ final class Standby {
       Share next =
           new Share(
               model, books.terms(), nodes, own, timer, new Hearer(listener, fleet::serverNanos));
-      next.slow(factor);
+      next.slow(adjustments.factor());
       share = next;
     }
   }
@@ -267,16 +265,16 @@ final class Standby {
   // ---- rules
 
   /** What a share goes by, too. */
-  void adjusted(Adjustment adjustment) {
-    factor = adjustment.factor();
+  Adjustments adjustments() {
+    return adjustments;
   }
 
   /** Redis does not answer: it is told later. */
-  void keepAdjusted(Adjustment adjustment) {
-    unsent.set(adjustment);
+  void keepAdjusted(Adjustments.Heard heard) {
+    adjustments.keep(heard);
     byShare(
         mine -> {
-          mine.adjust(adjustment);
+          mine.adjust(heard.adjustment());
           return true;
         });
   }
@@ -317,12 +315,12 @@ final class Standby {
   }
 
   private CompletableFuture<?> sendAdjustment() {
-    Adjustment mine = unsent.get();
+    Adjustments.Heard mine = adjustments.unsent();
     return mine == null
         ? CompletableFuture.allOf()
         : books
-            .probe(Script.RULES, RedisDesk.words(mine))
-            .thenRun(() -> unsent.compareAndSet(mine, null));
+            .probe(Script.RULES, RedisDesk.words(mine.adjustment()))
+            .thenRun(() -> adjustments.told(mine));
   }
 
   /**

@@ -50,6 +50,30 @@ local function slow(factor)
   M.cap = math.max(1, math.floor(C.cap * factor))
 end
 
+-- What a node says counts for so long once another has said something: ten minutes.
+local FACTOR_LIFE = 600 * 10 ^ 6
+
+-- The smallest of what the nodes have found: one that was not refused knows no better than one that was.
+local function smallest(own)
+  local stored = get('p')
+  local others, least = {}, own
+  for node, each in pairs(stored and cmsgpack.unpack(stored) or {}) do
+    if node ~= NODE and now - each.at < FACTOR_LIFE then
+      others[node] = each
+      least = math.min(least, each.factor)
+    end
+  end
+  if own < 1 then
+    others[NODE] = { factor = own, at = now }
+  end
+  if next(others) then
+    put('p', cmsgpack.pack(others))
+  elseif stored then
+    drop('p')
+  end
+  return least
+end
+
 -- All who are in line, in order, without their places.
 local function emptyLine()
   local waiting = {}
@@ -104,16 +128,17 @@ local function moveMeters(before)
   end
 end
 
--- A long line stays as it is where the classes are the same: Redis would do nothing else for too long.
--- Who is too large for the new rules is refused when its turn comes.
+-- A long line stays as it is where the classes with somebody in line keep their ranks: Redis would do
+-- nothing else for too long. Who is too large for the new rules is refused when its turn comes.
 local LONG_LINE = 500
 
 local function canStay(config)
-  if S.waiting <= LONG_LINE or #config.classes ~= #C.classes then
+  if S.waiting <= LONG_LINE then
     return false
   end
   for i, class in ipairs(C.classes) do
-    if class.name ~= config.classes[i].name then
+    local next = config.classes[i]
+    if R[i - 1].size > 0 and (not next or next.name ~= class.name) then
       return false
     end
   end
@@ -127,8 +152,8 @@ local function reconfigure(config)
   C, R, requests = config, {}, {}
   for rank = 0, #C.classes - 1 do
     R[rank] = { time = 0, size = 0, tokens = 0, guaranteed = 0, epoch = 0 }
-    if stay then
-      local old = before.R[rank]
+    local old = stay and before.R[rank]
+    if old then
       R[rank].time, R[rank].size, R[rank].tokens, R[rank].epoch = old.time, old.size, old.tokens, old.epoch
     end
   end
@@ -151,10 +176,12 @@ local function reconfigure(config)
     end
   end
   -- No reservation lives longer than the new rules say.
-  local latest = now + C.life
-  for _, member in ipairs(redis.call('ZRANGEBYSCORE', DUE, '(' .. string.format('%.0f', latest), '+inf')) do
-    if string.sub(member, 1, 1) == 'r' then
-      setDue(member, latest)
+  if C.life < before.C.life then
+    local latest = now + C.life
+    for _, member in ipairs(redis.call('ZRANGEBYSCORE', DUE, '(' .. string.format('%.0f', latest), '+inf')) do
+      if string.sub(member, 1, 1) == 'r' then
+        setDue(member, latest)
+      end
     end
   end
   drain(granted)
@@ -222,18 +249,24 @@ local function writeBudgets(there, config)
       meterOf(name)
     end
   end
-  local named = {}
+  local old, named, names = get('o'), {}, {}
   for i = 6, #ARGV, 2 do
     local name, budget = ARGV[i], cjson.decode(ARGV[i + 1])
     named[name] = true
+    names[#names + 1] = name
     moves(name, budget)
     put('b' .. name, cmsgpack.pack(budget))
   end
-  for _, name in ipairs(there and C.names or {}) do
+  for _, name in ipairs(old and cmsgpack.unpack(old) or {}) do
     if not named[name] then
       moves(name, config.others)
       drop('b' .. name)
     end
+  end
+  if #names > 0 then
+    put('o', cmsgpack.pack(names))
+  elseif old then
+    drop('o')
   end
   if all then
     moveEmptied(C.others, config.others)
@@ -266,7 +299,7 @@ end
 if not there then
   return { 0 }
 end
-slow(tonumber(ARGV[3]))
+slow(smallest(tonumber(ARGV[3])))
 if ARGV[4] ~= '' then
   M.owed = math.max(M.owed, M.cap * M.unit - math.max(0, tonumber(ARGV[4])) * M.unit)
 end

@@ -3,7 +3,8 @@
 --   await   the same, and this node waits for it
 --   claim   the same as poll, for those who wait for it at this node
 --   unheard they had gone in the same moment, and nobody else has asked for it: it is unclaimed
---   leave   this node does not wait for it any longer
+--   leave   this node does not wait for it any longer; with 'untold', and was not told of a grant: what was
+--           claimed for it meanwhile is unclaimed
 --   cancel  it leaves the line, or what was granted is given back: {1} or {0}
 --   tick    those of this node's that are decided or gone: {{'g' …}, …, {'n', id}}; the others are
 --           waited for, and need not be asked for meanwhile
@@ -65,14 +66,15 @@ else
     giveBack(ticket)
     drain(granted)
     result = { 1 }
-  elseif what == 'leave' then
-    if ticket.node == NODE and ticket.state == 'w' then
+  elseif what == 'leave' and ticket.state == 'w' then
+    if ticket.node == NODE then
       ticket.node = ''
       ticket.changed = true
       watch(ticket)
     end
-  elseif what == 'unheard' then
-    if ticket.state == 'g' and ticket.claimed == 1 and ticket.unheard == NODE then
+  elseif what == 'unheard' or what == 'leave' then
+    if (what == 'unheard' or ARGV[4] == 'untold')
+      and ticket.state == 'g' and ticket.claimed == 1 and ticket.unheard == NODE then
       ticket.claimed, ticket.unheard = 0, ''
       ticket.changed = true
       watch(ticket)
