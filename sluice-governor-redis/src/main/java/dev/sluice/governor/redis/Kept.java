@@ -36,7 +36,9 @@ final class Kept {
     EXTEND,
     CANCEL,
     /** Nobody was told what became of a request: what was granted was not used. */
-    UNDO
+    UNDO,
+    /** The same of one with a key, under which somebody may have been told of it elsewhere. */
+    FORGO
   }
 
   private record Word(String id, Kind kind, long actual) {}
@@ -73,6 +75,10 @@ final class Kept {
 
   synchronized void undo(String id) {
     keep(new Word(id, Kind.UNDO, 0));
+  }
+
+  synchronized void forgo(String id) {
+    keep(new Word(id, Kind.FORGO, 0));
   }
 
   private void keep(Word word) {
@@ -132,6 +138,7 @@ final class Kept {
       case SETTLE -> settle(word);
       case EXTEND -> books.probe(Script.SETTLE, "extend", word.id());
       case CANCEL -> books.probe(Script.TICKET, "cancel", word.id());
+      case FORGO -> books.probe(Script.TICKET, "forgo", word.id());
       case UNDO ->
           CompletableFuture.allOf(settle(word), books.probe(Script.TICKET, "cancel", word.id()));
     };

@@ -169,6 +169,10 @@ final class RedisDesk {
   /** Redis, or who decides without it; if it has just come back, it is asked after all. */
   private CompletableFuture<Optional<Outcome>> askAnyone(
       String what, TokenRequest request, boolean first) {
+    Optional<Outcome> before = standby.findFree(request);
+    if (before.isPresent()) {
+      return CompletableFuture.completedFuture(before);
+    }
     String id = newId();
     return orElse(
         ask(what, id, request),
@@ -221,6 +225,7 @@ final class RedisDesk {
 
   private Optional<Outcome> asked(TokenRequest request, Answer answer, ModelTerms terms) {
     Reply said = answer.result();
+    standby.answered(request);
     return switch (said.kind()) {
       case 'n' -> Optional.empty();
       case 'k' -> throw unknownClass(terms, request);

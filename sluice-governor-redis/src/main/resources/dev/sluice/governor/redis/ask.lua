@@ -28,7 +28,7 @@ local function ask()
   local ticket = {
     id = id, state = 'w', rank = rank, tokens = tonumber(ARGV[6]), asked = tonumber(ARGV[7]),
     class = ARGV[8], tenant = tenant, since = now, deadline = deadline > 0 and now + deadline or 0,
-    key = key, node = '', claimed = 0, unheard = '', reason = '', left = 0, number = 0, tag = 0,
+    key = key, node = '', asker = NODE, claimed = 0, unheard = '', reason = '', left = 0, number = 0, tag = 0,
     weight = C.tenants and weightOf(tenant) or C.others and C.others.weight or 1
   }
   local most = largest(rank, tenant)

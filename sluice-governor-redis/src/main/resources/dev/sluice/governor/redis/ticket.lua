@@ -5,6 +5,7 @@
 --   unheard they had gone in the same moment, and nobody else has asked for it: it is unclaimed
 --   leave   this node does not wait for it any longer
 --   cancel  it leaves the line, or what was granted is given back: {1} or {0}
+--   forgo   the same for one whose node was not told of it, unless another node was
 --   tick    those of this node's that are decided or gone: {{'g' …}, …, {'n', id}}; the others are
 --           waited for, and need not be asked for meanwhile
 --   refuse  the first of those in line, for the reason in ARGV[3]: {how many are left}
@@ -59,8 +60,10 @@ elseif what == 'refuse' then
 else
   local ticket = ticketOf(ARGV[3])
   if not ticket then
-    result = what == 'cancel' and { 0 } or { 'n' }
-  elseif what == 'cancel' then
+    result = (what == 'cancel' or what == 'forgo') and { 0 } or { 'n' }
+  elseif what == 'forgo' and ticket.asker ~= NODE then
+    result = { 0 }
+  elseif what == 'cancel' or what == 'forgo' then
     giveUp(ticket, 'CANCELLED')
     giveBack(ticket)
     drain(granted)

@@ -135,8 +135,12 @@ local function grantOf(ticket)
   return { 'g', ticket.id, ticket.asked, ticket.class, ticket.left, ticket.tokens, ticket.tenant }
 end
 
--- How it stands, to somebody who asks for it; claims what was granted.
+-- How it stands, to somebody who asks for it; claims what was granted. As long as only the node where
+-- it began has asked for it, that node is its asker.
 local function seen(ticket)
+  if ticket.asker ~= '' and ticket.asker ~= NODE then
+    ticket.asker, ticket.changed = '', true
+  end
   if ticket.state ~= 'w' and (ticket.claimed == 0 or ticket.unheard ~= '') then
     ticket.claimed, ticket.unheard = 1, ''
     ticket.changed = true

@@ -24,6 +24,11 @@ public final class TimedScripts {
 
   /** What a script answers, by the name of its last part, to those words. */
   public List<?> run(String name, long micros, List<String> arguments) {
+    return run("node", name, micros, arguments);
+  }
+
+  /** What it answers to that node. */
+  List<?> run(String node, String name, long micros, List<String> arguments) {
     String body = Script.valueOf(name.toUpperCase(Locale.ROOT)).body();
     if (!body.contains(TIME) || !body.contains(MICROS)) {
       throw new IllegalStateException("a script begins otherwise: " + body.substring(0, 200));
@@ -33,7 +38,7 @@ public final class TimedScripts {
     words.add(body.replace(TIME, "").replace(MICROS, "tonumber(redis.call('GET', 'time'))"));
     words.add(Integer.toString(KEYS.size()));
     words.addAll(KEYS);
-    words.add("node");
+    words.add(node);
     words.addAll(arguments);
     redis.command("SET", "time", Long.toString(micros));
     List<?> said = (List<?>) Objects.requireNonNull(redis.command(words.toArray(String[]::new)));
