@@ -196,10 +196,6 @@ class ClerkDifferentialTest {
     return made;
   }
 
-  private int rank(TokenRequest request) {
-    return List.copyOf(budget.classes().keySet()).indexOf(request.priority());
-  }
-
   private void ask(String what) {
     TokenRequest request = request();
     // In the order of time where two are missed at the same moment.
@@ -214,10 +210,9 @@ class ClerkDifferentialTest {
                 id,
                 what,
                 request.tenant(),
-                Integer.toString(rank(request)),
-                Long.toString(request.tokens()),
-                Long.toString(request.tokens()),
                 request.priority(),
+                Long.toString(request.tokens()),
+                Long.toString(request.tokens()),
                 deadline == null ? "0" : Long.toString(deadline.toNanos() / 1_000),
                 key == null ? "" : key,
                 key == null && numbers % 4 != 0 ? "quick" : ""));
@@ -282,11 +277,7 @@ class ClerkDifferentialTest {
         run(
             "look",
             List.of(
-                "explain",
-                request.tenant(),
-                Integer.toString(rank(request)),
-                Long.toString(request.tokens()),
-                request.priority()));
+                "explain", request.tenant(), request.priority(), Long.toString(request.tokens())));
     Explanation local = clerk.explain(request);
     String verdict = Map.of("g", "GRANTED", "q", "QUEUED", "r", "REFUSED").get(text(result, 0));
     assertThat(verdict).isEqualTo(local.verdict().name());

@@ -181,7 +181,7 @@ final class Replies {
   /** As far as anybody knows. */
   GovernorStatus.Model nothingLeft(ModelTerms terms) {
     Map<String, Integer> lengths = new LinkedHashMap<>();
-    terms.ranks().keySet().forEach(name -> lengths.put(name, 0));
+    terms.classes().forEach(name -> lengths.put(name, 0));
     return new GovernorStatus.Model(
         model,
         terms.budget().burstTpm(),
@@ -198,7 +198,7 @@ final class Replies {
 
   GovernorStatus.Model status(Reply said, ModelTerms terms) {
     Map<String, Integer> lengths = new LinkedHashMap<>();
-    terms.ranks().keySet().forEach(name -> lengths.put(name, 0));
+    terms.classes().forEach(name -> lengths.put(name, 0));
     for (int at = 8; at < said.size(); at += 2) {
       lengths.put(said.text(at), (int) said.number(at + 1));
     }

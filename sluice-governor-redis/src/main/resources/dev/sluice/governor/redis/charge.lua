@@ -91,7 +91,7 @@ while ARGV[at] do
     tickets[grant.id] = {
       id = grant.id, state = 'g', rank = grant.rank, tokens = grant.tokens, asked = grant.asked,
       class = grant.class, tenant = grant.tenant, since = now, deadline = 0, key = grant.key, node = '',
-      asker = '', claimed = 1, unheard = '', reason = '', left = available(M), number = 0, tag = 0, weight = 1, changed = true
+      claimed = 1, unheard = '', reason = '', left = available(M), number = 0, tag = 0, weight = 1, changed = true
     }
   end
   S.running = S.running + 1

@@ -1,5 +1,5 @@
 -- How a model stands, or what would become of a request. ARGV: node, "status"; or node, "explain",
--- tenant, rank, tokens to reserve, class.
+-- tenant, class, tokens to reserve.
 -- status answers {available, running, total, accepted, consumed, refills, microseconds since the last
 -- refill, size of each class …, fingerprint of the configuration}; explain {'g', 'q' or 'r', binding,
 -- figure, wait, position, eta, {dimension, capacity, available, needed, wait}, …}.
@@ -49,10 +49,9 @@ local function parts(ticket, result)
 end
 
 local function explain()
-  local rank = tonumber(ARGV[4])
-  local class = C.classes[rank + 1]
-  if not class or class.name ~= ARGV[6] then
-    return { 'k' }
+  local rank = rankOf(ARGV[4])
+  if not rank then
+    return noSuchClass()
   end
   local ticket = { rank = rank, tenant = ARGV[3], tokens = tonumber(ARGV[5]) }
   drain(granted)

@@ -19,8 +19,10 @@ if not open(server, fields) then
 end
 
 local function waitFor(ticket)
-  ticket.node = NODE
-  ticket.changed = true
+  local node = (ticket.node == '' or ticket.node == NODE) and NODE or SEVERAL
+  if ticket.node ~= node then
+    ticket.node, ticket.changed = node, true
+  end
   watch(ticket)
 end
 
@@ -69,8 +71,9 @@ else
     drain(granted)
     result = { 1 }
   elseif what == 'leave' then
-    if ticket.node == NODE and ticket.state == 'w' then
-      ticket.node = ''
+    if (ticket.node == NODE or ticket.node == SEVERAL) and ticket.state == 'w' then
+      -- Of several the others may wait for it still.
+      ticket.node = ticket.node == NODE and '' or SEVERAL
       ticket.changed = true
       watch(ticket)
     end

@@ -28,6 +28,8 @@ final class KeyedOutageTest {
   private static final ModelBudget BUDGET =
       ModelBudget.of(60_000, 1_000, Allocation.OFF).withConcurrency(2);
 
+  private static final String ONE = "1".repeat(16);
+  private static final String OTHER = "2".repeat(16);
   private static final TokenRequest KEYED = request(10).withIdempotencyKey("k");
 
   private final RedisServer redis = RedisServer.builder().data().start();
@@ -109,18 +111,18 @@ final class KeyedOutageTest {
   void forgone_isNotTakenFromAnotherNode() {
     TimedScripts scripts = new TimedScripts(redis);
     scripts.run("rules", 1, TimedScripts.configuration("sonnet", BUDGET, DeskRules.DEFAULTS));
-    scripts.run("one", "ask", 2, ask("a", "k"));
-    assertThat(scripts.run("other", "ticket", 3, List.of("forgo", "a"))).isEqualTo(List.of(0L));
-    assertThat(scripts.run("one", "ticket", 4, List.of("forgo", "a"))).isEqualTo(List.of(1L));
-    assertThat(scripts.run("one", "ticket", 5, List.of("forgo", "a"))).isEqualTo(List.of(0L));
-    scripts.run("one", "ask", 6, ask("b", "k"));
-    scripts.run("other", "ask", 7, ask("c", "k"));
-    assertThat(scripts.run("one", "ticket", 8, List.of("forgo", "b"))).isEqualTo(List.of(0L));
-    assertThat(scripts.run("one", "settle", 9, List.of("settle", "b", "1"))).isNotEmpty();
+    scripts.run(ONE, "ask", 2, ask("a", "k"));
+    assertThat(scripts.run(OTHER, "ticket", 3, List.of("forgo", "a"))).isEqualTo(List.of(0L));
+    assertThat(scripts.run(ONE, "ticket", 4, List.of("forgo", "a"))).isEqualTo(List.of(1L));
+    assertThat(scripts.run(ONE, "ticket", 5, List.of("forgo", "a"))).isEqualTo(List.of(0L));
+    scripts.run(ONE, "ask", 6, ask("b", "k"));
+    scripts.run(OTHER, "ask", 7, ask("c", "k"));
+    assertThat(scripts.run(ONE, "ticket", 8, List.of("forgo", "b"))).isEqualTo(List.of(0L));
+    assertThat(scripts.run(ONE, "settle", 9, List.of("settle", "b", "1"))).isNotEmpty();
   }
 
   private static List<String> ask(String id, String key) {
-    return List.of(id, "queue", "", "1", "5", "5", OutageRig.P1, "0", key, "");
+    return List.of(id, "queue", "", OutageRig.P1, "5", "5", "0", key, "");
   }
 
   // ---- another request
