@@ -319,8 +319,7 @@ class ClerkDifferentialTest {
 
   /**
    * To the same rate: of others, what is owed is rounded up to units, which are not the same. And
-   * to the same tenants: of one that loses its budget and gets it back, Redis remembers what it
-   * owed.
+   * to the same tenants: to one without a budget, Redis refunds nothing.
    */
   private void reload() {
     ModelBudget before = budget;
@@ -386,7 +385,9 @@ class ClerkDifferentialTest {
     assertThat(number(result, 3)).isEqualTo(local.metrics().acceptedRequests());
     assertThat(number(result, 4)).isEqualTo(local.metrics().tokensConsumed());
     Map<String, Integer> lengths = new LinkedHashMap<>();
-    for (int i = 8; i < result.size(); i += 2) {
+    assertThat(number(result, 7)).isEqualTo(local.capacity());
+    assertThat(number(result, 8)).isEqualTo(local.targetTpm());
+    for (int i = 9; i < result.size(); i += 2) {
       lengths.put(text(result, i), (int) number(result, i + 1));
     }
     assertThat(lengths).isEqualTo(local.queueLengths());

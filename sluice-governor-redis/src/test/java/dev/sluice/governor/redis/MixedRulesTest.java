@@ -9,9 +9,12 @@ import dev.sluice.governor.Allocation;
 import dev.sluice.governor.BudgetListener;
 import dev.sluice.governor.BudgetStore;
 import dev.sluice.governor.Explanation;
+import dev.sluice.governor.Governor;
+import dev.sluice.governor.GovernorStatus;
 import dev.sluice.governor.ModelBudget;
 import dev.sluice.governor.Outcome;
 import dev.sluice.governor.TokenRequest;
+import java.time.Duration;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -112,6 +115,28 @@ final class MixedRulesTest {
       assertThat(ask(store, request(1_000, "a"))).isInstanceOf(Outcome.Granted.class);
       assertThat(get(store.poll(first.ticket()))).containsInstanceOf(Outcome.Queued.class);
       assertThat(get(store.settle(all.reservation(), 9_000))).isPresent();
+    }
+  }
+
+  @Test
+  void audit_goesByTheRulesInForce() {
+    BudgetStore[] stores = new BudgetStore[1];
+    BudgetStore.Opener opener = (config, listener) -> stores[0] = redis.open(config, listener);
+    ModelBudget small = ModelBudget.of(60, 100, Allocation.OFF);
+    ModelBudget large = ModelBudget.of(600, 100_000, Allocation.OFF);
+    try (Governor old = Governor.over(config(small), opener)) {
+      try (BudgetStore recent = redis.join(stores[0], config(large))) {
+        assertThat(get(recent.status()).buckets()).containsKey(MODEL);
+        // What was there is there still, and more accrues.
+        redis.advance(Duration.ofHours(3));
+        assertThat(old.request(MODEL, 50_000, "P1_user")).isInstanceOf(Outcome.Granted.class);
+        GovernorStatus.Model status = old.status().buckets().get(MODEL);
+        assertThat(status.capacity()).isEqualTo(100_000);
+        assertThat(status.targetTpm()).isEqualTo(600);
+        assertThat(status.audit().admittedTokens()).isEqualTo(50_000);
+        assertThat(status.audit().limitTokens()).isEqualTo(100_600);
+        assertThat(status.audit().errorTokens()).isZero();
+      }
     }
   }
 }
