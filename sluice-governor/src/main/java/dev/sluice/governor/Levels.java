@@ -5,7 +5,6 @@ import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /** All meters of one model. They outlive a change of its limits. Not thread-safe. */
@@ -81,8 +80,14 @@ final class Levels {
       }
     }
     guarantees = newGuarantees;
-    tenants.keySet().removeIf(name -> other.tenant(name) == null);
-    tenants.forEach((name, meter) -> Objects.requireNonNull(other.tenant(name)).tune(meter));
+    // What others owe counts again when they have a budget again.
+    tenants.forEach(
+        (name, meter) -> {
+          ModelLimits.Rate rate = other.tenant(name);
+          if (rate != null) {
+            rate.tune(meter);
+          }
+        });
     other.tenants().values().forEach(rate -> rate.meter(now));
     if (other.otherTenants() != null) {
       other.otherTenants().meter(now);
@@ -170,7 +175,7 @@ final class Levels {
 
   /** Whether this is the meter of that tenant. */
   boolean isOf(String name, @Nullable Meter meter) {
-    return meter != null && tenants.get(name) == meter;
+    return meter != null && limits.tenant(name) != null && tenants.get(name) == meter;
   }
 
   /** When nobody knew what was left; null if that never was. */

@@ -71,6 +71,10 @@ public record TokenRequest(
       throw new IllegalArgumentException(
           "%s must have at most %d characters: %d".formatted(name, LONGEST_NAME, value.length()));
     }
+    // As bytes all of these would be the same.
+    if (value.codePoints().anyMatch(each -> Character.getType(each) == Character.SURROGATE)) {
+      throw new IllegalArgumentException(name + " must have no half of a surrogate pair");
+    }
   }
 
   /**

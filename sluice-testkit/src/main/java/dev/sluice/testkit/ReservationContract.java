@@ -402,4 +402,17 @@ public abstract class ReservationContract extends BudgetSuite {
         .isInstanceOf(IllegalArgumentException.class);
     assertThat(rig.status().capacity()).isEqualTo(300_000);
   }
+
+  @Test
+  void reload_thatTakesTheBudgetOfATenant_andGivesItBack_isNoRefill() {
+    ModelBudget without = sonnet(Allocation.OFF);
+    ModelBudget with =
+        without.withTenants(Map.of("t", new ModelBudget.TenantBudget(600, 1_000, 1)));
+    BudgetRig rig = open(with);
+    rig.granted(request(1_000, P1).withTenant("t"));
+    rig.reload(config(without));
+    rig.granted(request(2_000, P1).withTenant("t"));
+    rig.reload(config(with));
+    assertThat(rig.queued(request(1, P1).withTenant("t")).binding()).isEqualTo(Dimension.TENANT);
+  }
 }

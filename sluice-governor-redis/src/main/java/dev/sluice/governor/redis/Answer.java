@@ -106,7 +106,7 @@ record Answer(
                   "g",
                   words[0],
                   Long.valueOf(words[5]),
-                  words[6],
+                  words[3],
                   reply.number(1),
                   Long.valueOf(words[4]),
                   words[2]));

@@ -34,7 +34,9 @@ final class Kept {
     EXTEND,
     CANCEL,
     /** Nobody was told what became of a request: what was granted was not used. */
-    UNDO
+    UNDO,
+    /** The same of one with a key, under which somebody may have been told of it elsewhere. */
+    FORGO
   }
 
   private record Word(String id, Kind kind, long actual, List<String> grant) {
@@ -75,6 +77,10 @@ final class Kept {
 
   synchronized void undo(String id) {
     keep(new Word(id, Kind.UNDO, 0));
+  }
+
+  synchronized void forgo(String id) {
+    keep(new Word(id, Kind.FORGO, 0));
   }
 
   private void keep(Word word) {
@@ -132,6 +138,7 @@ final class Kept {
       // By then Redis may have ended it.
       case EXTEND -> books.probe(Script.HOLD, word.grant().toArray(String[]::new));
       case CANCEL -> books.probe(Script.TICKET, "cancel", word.id());
+      case FORGO -> books.probe(Script.TICKET, "forgo", word.id());
       case UNDO ->
           CompletableFuture.allOf(settle(word), books.probe(Script.TICKET, "cancel", word.id()));
     };

@@ -10,10 +10,9 @@ import dev.sluice.governor.StoreTerms;
 import java.math.BigInteger;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.Map;
 import java.util.Objects;
+import java.util.Set;
 import java.util.TreeMap;
 
 /** What a model goes by, and how Redis is told. */
@@ -26,7 +25,6 @@ final class ModelTerms {
 
   private final ModelBudget budget;
   private final DeskRules rules;
-  private final Map<String, Integer> ranks = new LinkedHashMap<>();
   private final String config;
   private final boolean plain;
   private final List<String> tenants = new ArrayList<>();
@@ -34,7 +32,6 @@ final class ModelTerms {
   private ModelTerms(String model, ModelBudget budget, DeskRules rules) {
     this.budget = budget;
     this.rules = rules;
-    budget.classes().keySet().forEach(name -> ranks.put(name, ranks.size()));
     ModelLimits limits = StoreTerms.limits(budget);
     // In any process in the same order.
     new TreeMap<>(limits.tenants())
@@ -140,8 +137,8 @@ final class ModelTerms {
   }
 
   /** Classes in the order in which they go. */
-  Map<String, Integer> ranks() {
-    return ranks;
+  Set<String> classes() {
+    return budget.classes().keySet();
   }
 
   /**

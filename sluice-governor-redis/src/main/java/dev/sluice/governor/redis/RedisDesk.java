@@ -23,7 +23,6 @@ final class RedisDesk {
   private static final SecureRandom RANDOM = new SecureRandom();
   private static final int ID_BYTES = 16;
   private static final String NO_DEADLINE = "0";
-  private static final String NO_RANK = "-1";
 
   /** How a message ends that says that books were made. */
   private static final String NEW_BOOKS = " new";
@@ -235,6 +234,10 @@ final class RedisDesk {
   /** Redis, or who decides without it; if it has just come back, it is asked after all. */
   private CompletableFuture<Optional<Outcome>> askAnyone(
       String what, TokenRequest request, boolean first) {
+    Optional<Outcome> before = standby.findFree(request);
+    if (before.isPresent()) {
+      return CompletableFuture.completedFuture(before);
+    }
     String id = newId();
     return orElse(
         ask(what, id, request),
@@ -252,9 +255,9 @@ final class RedisDesk {
 
   private CompletableFuture<Optional<Outcome>> ask(String what, String id, TokenRequest request) {
     ModelTerms terms = books.terms();
-    Integer rank = terms.ranks().get(request.priority());
-    if (rank == null && !what.equals("find")) {
-      throw unknownClass(terms, request);
+    boolean known = terms.classes().contains(request.priority());
+    if (!known && !what.equals("find")) {
+      throw StoreTerms.unknownClass(terms.classes(), request.priority());
     }
     Duration deadline = request.deadline();
     String key = request.idempotencyKey();
@@ -264,10 +267,9 @@ final class RedisDesk {
             id,
             what,
             request.tenant(),
-            rank == null ? NO_RANK : Integer.toString(rank),
-            rank == null ? "0" : Long.toString(StoreTerms.reserved(terms.budget(), request)),
-            Long.toString(request.tokens()),
             request.priority(),
+            known ? Long.toString(StoreTerms.reserved(terms.budget(), request)) : "0",
+            Long.toString(request.tokens()),
             deadline == null ? NO_DEADLINE : Long.toString(ModelTerms.micros(deadline)),
             key == null ? "" : key,
             key == null && terms.isPlain() && !what.equals("find") ? "quick" : "")
@@ -281,15 +283,19 @@ final class RedisDesk {
     return HexFormat.of().formatHex(bytes);
   }
 
-  private static IllegalArgumentException unknownClass(ModelTerms terms, TokenRequest request) {
-    return StoreTerms.unknownClass(terms.ranks().keySet(), request.priority());
+  /** Another node has told Redis other classes than this one has. */
+  private static IllegalArgumentException otherClasses(Reply said, TokenRequest request) {
+    return new IllegalArgumentException(
+        "priority must be one of %s, by the rules that another node has loaded: %s"
+            .formatted(said.parts().subList(1, said.size()), request.priority()));
   }
 
   private Optional<Outcome> asked(TokenRequest request, Answer answer, ModelTerms terms) {
     Reply said = answer.result();
+    standby.answered(request);
     return switch (said.kind()) {
       case 'n' -> Optional.empty();
-      case 'k' -> throw unknownClass(terms, request);
+      case 'k' -> throw otherClasses(said, request);
       case 'x' -> throw StoreTerms.otherRequest(request, said.number(1), said.text(2));
       default -> {
         Outcome outcome = replies.outcome(request, said, terms);
@@ -315,22 +321,20 @@ final class RedisDesk {
 
   CompletableFuture<Explanation> explain(TokenRequest request) {
     ModelTerms terms = books.terms();
-    Integer rank = terms.ranks().get(request.priority());
-    if (rank == null) {
-      throw unknownClass(terms, request);
+    if (!terms.classes().contains(request.priority())) {
+      throw StoreTerms.unknownClass(terms.classes(), request.priority());
     }
     return books
         .call(
             Script.LOOK,
             "explain",
             request.tenant(),
-            Integer.toString(rank),
-            Long.toString(StoreTerms.reserved(terms.budget(), request)),
-            request.priority())
+            request.priority(),
+            Long.toString(StoreTerms.reserved(terms.budget(), request)))
         .thenApply(
             answer -> {
               if (answer.result().kind() == 'k') {
-                throw unknownClass(terms, request);
+                throw otherClasses(answer.result(), request);
               }
               return replies.explanation(request, answer.result(), terms);
             });

@@ -39,6 +39,7 @@ final class Standby {
   private final OpenGrants own;
   private final Kept kept;
   private final Charges charges;
+  private final Unanswered unanswered = new Unanswered();
 
   private final Adjustments adjustments;
   private volatile GovernorStatus.@Nullable Model lastStatus;
@@ -153,7 +154,11 @@ final class Standby {
               StoreTerms.tooMany(largest, request.priority(), tokens)));
     }
     Optional<Outcome> here =
-        byShare(mine -> mine.ask(request).orElseGet(() -> refused(request, mine)));
+        byShare(
+            mine ->
+                mine.ask(request)
+                    .map(granted -> forgoOthers(request, granted))
+                    .orElseGet(() -> refused(request, mine)));
     return here.isPresent() || (mayAskRedis && fleet.link().isAvailable())
         ? here
         : Optional.of(replies.unavailable(request, 0, "Redis does not answer"));
@@ -191,20 +196,44 @@ final class Standby {
             replies.reservation(RedisDesk.newId()));
     own.add(new OpenGrants.Grant(answer, request.tenant(), request.idempotencyKey(), true));
     listener.asked(request, answer, fleet.serverNanos());
-    return answer;
+    return forgoOthers(request, answer);
   }
 
-  /** Redis has not said what became of it, so nobody uses what it may have granted. */
+  /**
+   * Redis has not said what became of it, so nobody uses what it may have granted; with a key, it
+   * is for whoever asks again.
+   */
   void unanswered(String id, TokenRequest request) {
     if (request.idempotencyKey() == null) {
       kept.undo(id);
+    } else {
+      unanswered.add(id, request);
     }
+  }
+
+  /** Redis has said what there is under its key. */
+  void answered(TokenRequest request) {
+    if (request.idempotencyKey() != null) {
+      unanswered.take(request);
+    }
+  }
+
+  /** This has its key from now on: what Redis may have granted under it is not asked for again. */
+  private Outcome forgoOthers(TokenRequest request, Outcome granted) {
+    unanswered.take(request).forEach(kept::forgo);
+    return granted;
+  }
+
+  /** What was granted under the same key without Redis, of which it is not told. */
+  Optional<Outcome> findFree(TokenRequest request) {
+    return request.idempotencyKey() == null ? Optional.empty() : own.findFree(request);
   }
 
   /** What was granted here, or known here, under the same key. */
   Optional<Outcome> find(TokenRequest request) {
     return byShare(mine -> mine.find(request))
         .flatMap(found -> found)
+        .or(() -> findFree(request))
         .or(() -> fleet.link().isAvailable() ? Optional.empty() : own.find(request));
   }
 

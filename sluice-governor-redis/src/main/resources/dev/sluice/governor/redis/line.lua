@@ -12,6 +12,23 @@ local COUNTED = 128
 -- Turns that are remembered though nobody waits, before it is worth a look at all.
 local SPARE_TURNS = 256
 
+-- Nodes name a class: its rank is that of the rules that are in force, which another may have told.
+local function rankOf(class)
+  for rank, each in ipairs(C.classes) do
+    if each.name == class then
+      return rank - 1
+    end
+  end
+end
+
+local function noSuchClass()
+  local result = { 'k' }
+  for _, each in ipairs(C.classes) do
+    result[#result + 1] = each.name
+  end
+  return result
+end
+
 local tickets = {}
 
 local function ticketOf(id)

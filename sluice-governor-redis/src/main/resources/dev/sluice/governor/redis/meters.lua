@@ -27,7 +27,7 @@ end
 -- Until so many tokens can be taken and `floor` are left, if nobody takes any; 0 if it is so now.
 local function microsUntil(meter, tokens, floor)
   local missing = tokens * meter.unit - ((meter.cap - floor) * meter.unit - meter.owed)
-  return missing <= 0 and 0 or ceilDiv(missing, meter.mint)
+  return missing <= 0 and 0 or math.min(NEVER, ceilDiv(missing, meter.mint))
 end
 
 local function historyOf(meter)

@@ -6,6 +6,7 @@
 --   leave   this node does not wait for it any longer; with 'untold', and was not told of a grant: what was
 --           claimed for it meanwhile is unclaimed
 --   cancel  it leaves the line, or what was granted is given back: {1} or {0}
+--   forgo   the same for one whose node was not told of it, unless another node was
 --   tick    those of this node's that are decided or gone: {{'g' …}, …, {'n', id}}; the others are
 --           waited for, and need not be asked for meanwhile
 --   refuse  the first of those in line, for the reason in ARGV[3]: {how many are left}
@@ -19,8 +20,10 @@ if not open(server, fields) then
 end
 
 local function waitFor(ticket)
-  ticket.node = NODE
-  ticket.changed = true
+  local node = (ticket.node == '' or ticket.node == NODE) and NODE or SEVERAL
+  if ticket.node ~= node then
+    ticket.node, ticket.changed = node, true
+  end
   watch(ticket)
 end
 
@@ -60,15 +63,18 @@ elseif what == 'refuse' then
 else
   local ticket = ticketOf(ARGV[3])
   if not ticket then
-    result = what == 'cancel' and { 0 } or { 'n' }
-  elseif what == 'cancel' then
+    result = (what == 'cancel' or what == 'forgo') and { 0 } or { 'n' }
+  elseif what == 'forgo' and ticket.asker ~= NODE then
+    result = { 0 }
+  elseif what == 'cancel' or what == 'forgo' then
     giveUp(ticket, 'CANCELLED')
     giveBack(ticket)
     drain(granted)
     result = { 1 }
   elseif what == 'leave' and ticket.state == 'w' then
-    if ticket.node == NODE then
-      ticket.node = ''
+    if ticket.node == NODE or ticket.node == SEVERAL then
+      -- Of several the others may wait for it still.
+      ticket.node = ticket.node == NODE and '' or SEVERAL
       ticket.changed = true
       watch(ticket)
     end

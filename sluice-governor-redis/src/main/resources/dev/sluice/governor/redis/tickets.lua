@@ -2,6 +2,9 @@
 -- learns of it; one that nobody claims is given back. Only who claims it may be told of a grant: what
 -- was told may be spent, and is not given back then.
 
+-- In place of the node that waits for a ticket.
+local SEVERAL = '*'
+
 -- What was decided in this call, for the node that asks; the others are told by a message.
 local news, told = {}, {}
 
@@ -96,7 +99,7 @@ local function settle(id, reservation, actual)
     if meter then
       refund(meter, unused, reservation.mine)
     end
-    local rank = R[reservation.rank]
+    local rank = R[rankOf(reservation.class) or -1]
     if reservation.theirs > 0 and rank and rank.meter then
       refund(rank.meter, math.min(unused, reservation.guaranteed), reservation.theirs)
     end
@@ -158,8 +161,12 @@ local function grantOf(ticket)
   return { 'g', ticket.id, ticket.asked, ticket.class, ticket.left, ticket.tokens, ticket.tenant }
 end
 
--- How it stands, to somebody who asks for it; claims what was granted.
+-- How it stands, to somebody who asks for it; claims what was granted. As long as only the node where
+-- it began has asked for it, that node is its asker.
 local function seen(ticket)
+  if ticket.asker and ticket.asker ~= NODE then
+    ticket.asker, ticket.changed = nil, true
+  end
   if ticket.state ~= 'w' and (ticket.claimed == 0 or ticket.unheard ~= '') then
     ticket.claimed, ticket.unheard = 1, ''
     ticket.changed = true
