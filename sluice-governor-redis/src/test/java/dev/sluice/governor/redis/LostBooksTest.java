@@ -235,7 +235,7 @@ final class LostBooksTest {
 
   private static Object ask(TimedScripts scripts, long micros, String id) {
     return scripts
-        .run("ask", micros, List.of(id, "queue", "", "1", "10", "10", OutageRig.P1, "0", "", ""))
+        .run("ask", micros, List.of(id, "queue", "", OutageRig.P1, "10", "10", "0", "", ""))
         .get(0);
   }
 }
