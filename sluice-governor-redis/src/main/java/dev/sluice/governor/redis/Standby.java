@@ -333,9 +333,11 @@ final class Standby {
 
   // ---- the return
 
-  /** That Redis still knows what it granted here, if there is any of it. */
-  CompletableFuture<?> check() {
-    return own.size() == 0 ? CompletableFuture.allOf() : books.check();
+  /** That Redis still has the books that are known here: on return, and while they matter. */
+  CompletableFuture<Void> check() {
+    return own.size() == 0 && fleet.link().isAvailable()
+        ? CompletableFuture.allOf()
+        : books.check();
   }
 
   /** What Redis has not confirmed. */
@@ -352,18 +354,11 @@ final class Standby {
             .thenRun(() -> adjustments.told(mine));
   }
 
-  /**
-   * Finds whether Redis still has the books that are known here, and sends all that was kept so
-   * far, so that little is left for the moment of the return.
-   */
+  /** All that was kept so far, so that little is left for the moment of the return. */
   CompletableFuture<Void> settleUp() {
-    return books.check().thenCompose(known -> sendKept());
-  }
-
-  private CompletableFuture<Void> sendKept() {
     return kept.size() == 0
         ? CompletableFuture.allOf()
-        : kept.send(Kept.AT_ONCE).thenComposeAsync(done -> sendKept(), fleet::execute);
+        : kept.send(Kept.AT_ONCE).thenComposeAsync(done -> settleUp(), fleet::execute);
   }
 
   /**

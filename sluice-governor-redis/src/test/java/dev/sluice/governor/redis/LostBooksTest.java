@@ -186,7 +186,7 @@ final class LostBooksTest {
     OutageRig rig = open(1, shortLived(FAST.withConcurrency(1), Duration.ofMillis(800)));
     Outcome.Granted granted = rig.granted(10);
     lose(rig);
-    extendFor(rig, granted, Duration.ofMillis(1_000));
+    extendFor(rig, granted, Duration.ofSeconds(1));
     redis.resume();
     rig.awaitReturned();
     assertThat(rig.running()).isEqualTo(1);
