@@ -5,6 +5,7 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.TreeSet;
 import java.util.concurrent.CompletableFuture;
@@ -87,7 +88,7 @@ final class TicketWaiters {
     List<String> ids = new ArrayList<>();
     while (!deadlines.isEmpty() && deadlines.first().at() - now <= 0) {
       String id = deadlines.pollFirst().id();
-      byId.get(id).deadline = null;
+      Objects.requireNonNull(byId.get(id)).deadline = null;
       ids.add(id);
     }
     return ids;
