@@ -72,3 +72,13 @@ install_if_absent() {
       apt-get update -qq && apt-get install -qq -y --no-install-recommends "$@"
     }' sh "${missing[@]}" >&2
 }
+
+# install_command PACKAGE COMMAND...: PACKAGE, unless one of the commands is there, from wherever.
+install_command() {
+  local package="$1" command
+  shift
+  for command in "$@"; do
+    if command -v "$command" >/dev/null; then return 0; fi
+  done
+  install_if_absent "$package"
+}

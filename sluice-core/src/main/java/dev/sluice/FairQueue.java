@@ -10,7 +10,6 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
-import java.util.OptionalLong;
 
 /**
  * One queue of a {@link FairScheduler}: it shares throttle keys with the others, nothing else.
@@ -222,17 +221,13 @@ public final class FairQueue<T> {
       for (SubQueue sub : flow.subQueues()) {
         Gate gate = sub.parkedAt;
         if (gate != null) {
-          parked.add(new KeyStats.Parked(gate.name, sub.items.size(), untilNanos(gate)));
+          parked.add(new KeyStats.Parked(gate.name, sub.items.size(), core.wakeUpOf(gate)));
         }
       }
     }
     return Optional.of(
         new KeyStats(
             key, pending, state.inFlight(key), flows.get(0).weight, deficit, List.copyOf(parked)));
-  }
-
-  private OptionalLong untilNanos(Gate gate) {
-    return gate.isInHeap() ? OptionalLong.of(core.atNanos(gate.rank())) : OptionalLong.empty();
   }
 
   /**

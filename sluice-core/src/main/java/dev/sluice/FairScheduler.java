@@ -209,7 +209,27 @@ public final class FairScheduler<T> {
     Limit.Rate rate = bucket.rate();
     double level = bucket.level(core.present(nowNanos));
     return Optional.of(
-        new ThrottleStats(throttleKey, level, rate.perSecond(), rate.burst(), gate.waiters()));
+        new ThrottleStats(
+            throttleKey,
+            level,
+            rate.perSecond(),
+            rate.burst(),
+            gate.waiters(),
+            gate.taken,
+            core.wakeUpOf(gate)));
+  }
+
+  /**
+   * Who waits for a throttle key, about in the order in which they go; without keys that have no
+   * slot.
+   *
+   * @param throttleKey the key
+   * @param limit how many at the most
+   * @return a snapshot
+   */
+  public List<ThrottleStats.Waiter> waiters(String throttleKey, int limit) {
+    Gate gate = core.gates.get(throttleKey);
+    return gate == null ? List.of() : gate.waiters(limit);
   }
 
   /**

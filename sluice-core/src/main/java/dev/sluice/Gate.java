@@ -25,6 +25,9 @@ final class Gate extends IndexedHeap.Node<Gate> {
   /** Null while the key has no rate. */
   @Nullable PlainBucket bucket;
 
+  /** Tokens that items took so far. */
+  long taken;
+
   /** Sets that name this key. */
   int users;
 
@@ -304,6 +307,27 @@ final class Gate extends IndexedHeap.Node<Gate> {
       waiting += lane.waiters;
     }
     return waiting;
+  }
+
+  /** Those who wait, about in the order in which they go, but no more than so many. */
+  List<ThrottleStats.Waiter> waiters(int limit) {
+    List<ThrottleStats.Waiter> found = new ArrayList<>();
+    if (favoured != null && limit > 0) {
+      found.add(waiter(favoured.flow, favoured.items.size()));
+    }
+    List<Seat> seats = new ArrayList<>();
+    for (Lane lane : lanes) {
+      lane.list(seats, limit - found.size());
+    }
+    seats.forEach(seat -> found.add(waiter(seat.flow, seat.items())));
+    for (SubQueue sub = aside.first(); sub != null && found.size() < limit; sub = sub.after()) {
+      found.add(waiter(sub.flow, sub.items.size()));
+    }
+    return found;
+  }
+
+  private static ThrottleStats.Waiter waiter(Flow flow, int items) {
+    return new ThrottleStats.Waiter(flow.queue.name, flow.key, items);
   }
 
   @Override

@@ -1,6 +1,7 @@
 package dev.sluice;
 
 import java.util.Arrays;
+import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -132,6 +133,16 @@ final class Lane extends Ring.Link<Lane> {
       }
     }
     return null;
+  }
+
+  /** Adds those in line, the urgent ones first, as long as {@code all} has less than so many. */
+  void list(List<Seat> all, int limit) {
+    for (int i = turns.length - 1; i >= 0; i--) {
+      Turns<Seat> at = turns[i];
+      if (at != null) {
+        at.list(all, limit);
+      }
+    }
   }
 
   /** {@code seat} was let through and may be back. */

@@ -280,6 +280,7 @@ final class QueueState extends IndexedHeap.Node<QueueState> {
       PlainBucket bucket = gates[i].bucket;
       if (bucket != null) {
         bucket.take(item.tokensAt(i), nowNanos);
+        gates[i].taken += item.tokensAt(i);
       }
     }
   }

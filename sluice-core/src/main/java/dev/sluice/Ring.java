@@ -1,5 +1,6 @@
 package dev.sluice;
 
+import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -47,6 +48,13 @@ final class Ring<E extends Ring.Link<E>> {
 
   boolean isEmpty() {
     return first == null;
+  }
+
+  /** Adds its elements, as long as {@code all} has less than so many. */
+  void list(List<E> all, int limit) {
+    for (E each = first; each != null && all.size() < limit; each = ((Link<E>) each).after) {
+      all.add(each);
+    }
   }
 
   int size() {

@@ -1,5 +1,6 @@
 package dev.sluice;
 
+import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /** Turns by weight: in every round each member may spend its quantum, one item at a visit. */
@@ -51,6 +52,12 @@ final class Round<E extends Round.Member<E>> {
 
   long number() {
     return number;
+  }
+
+  /** Adds those who take part, as long as {@code all} has less than so many. */
+  void list(List<E> all, int limit) {
+    current.list(all, limit);
+    later.list(all, limit);
   }
 
   boolean isEmpty() {

@@ -4,6 +4,7 @@ import java.util.HashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.OptionalLong;
 import java.util.Set;
 import java.util.SortedMap;
 import org.jspecify.annotations.Nullable;
@@ -68,9 +69,9 @@ final class SchedulerCore {
     return started ? Axis.later(latestNanos, nowNanos) : nowNanos;
   }
 
-  /** The instant that lies so far from the origin. */
-  long atNanos(long sinceOrigin) {
-    return originNanos + sinceOrigin;
+  /** When {@code gate} lets somebody go; empty if time alone does not do it. */
+  OptionalLong wakeUpOf(Gate gate) {
+    return gate.isInHeap() ? OptionalLong.of(originNanos + gate.rank()) : OptionalLong.empty();
   }
 
   long sinceOrigin(long nowNanos) {

@@ -35,6 +35,15 @@ final class Seat extends Round.Member<Seat> {
     }
   }
 
+  /** Those that wait here. */
+  int items() {
+    int items = 0;
+    for (SubQueue sub = parked.first(); sub != null; sub = sub.after()) {
+      items += sub.items.size();
+    }
+    return items;
+  }
+
   @Override
   long quantum() {
     return flow.quantum();

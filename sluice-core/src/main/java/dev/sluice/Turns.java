@@ -1,6 +1,7 @@
 package dev.sluice;
 
 import java.util.HashSet;
+import java.util.List;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
@@ -21,6 +22,12 @@ final class Turns<E extends Round.Member<E>> {
 
   boolean isEmpty() {
     return fresh.isEmpty() && old.isEmpty();
+  }
+
+  /** Adds those who take part, as long as {@code all} has less than so many. */
+  void list(List<E> all, int limit) {
+    fresh.list(all, limit);
+    old.list(all, limit);
   }
 
   @Nullable E first() {

@@ -1,6 +1,5 @@
 package dev.sluice.broker;
 
-import dev.sluice.KeyStats;
 import dev.sluice.broker.BrokerException.Code;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
@@ -294,8 +293,6 @@ final class Admin {
 
   QueueStats stats(String name) {
     Line line = state.line(name);
-    List<KeyStats> keys = line.queue.stats();
-    return new QueueStats(
-        name, line.depth, line.leased, line.delayed, line.subscribers.size(), keys, line.totals());
+    return line.stats(line.queue.stats());
   }
 }

@@ -192,6 +192,15 @@ public final class Broker implements AutoCloseable {
         () -> machinery.reader.peek(machinery.scripts.view(name), limit, maxBytes));
   }
 
+  /**
+   * How it stands, for those who look on.
+   *
+   * @return a view
+   */
+  public BrokerView view() {
+    return new BrokerView(machinery);
+  }
+
   // ---- messages
 
   /**
@@ -461,8 +470,6 @@ public final class Broker implements AutoCloseable {
   private static Dispatch.Claim claim(UUID id, @Nullable LeaseToken token) {
     return new Dispatch.Claim(Objects.requireNonNull(id, "id"), token);
   }
-
-  // ---- for consumers
 
   List<Delivery> read(List<Handover> handovers) {
     return machinery.reading(() -> machinery.reader.read(this, handovers));

@@ -95,7 +95,7 @@ final class BrokerState {
 
   /** A new message of {@code line}, which is not stored yet. */
   Entry create(Line line, Route.Spec spec, int bytes, long expiresAt) {
-    Entry entry = new Entry(line, nextSequence++, line.enter(spec), bytes, expiresAt);
+    Entry entry = new Entry(line, nextSequence++, line.enter(spec, now), bytes, expiresAt);
     index.add(entry);
     return entry;
   }
@@ -143,6 +143,7 @@ final class BrokerState {
     }
     if (entry.stage == Entry.Stage.DELAYED) {
       entry.line.delayed--;
+      entry.route.count.delayed--;
     }
     if (entry.scheduled != null) {
       if (!entry.scheduled.remove()) {
@@ -193,6 +194,7 @@ final class BrokerState {
     timers.remove(lease);
     lease.entry.timer = null;
     lease.entry.line.leased--;
+    lease.entry.route.count.leased--;
     Subscriber holder = lease.holder;
     if (holder != null) {
       holder.remove(lease);
@@ -227,6 +229,7 @@ final class BrokerState {
   void delay(Entry entry, long availableAt, long due) {
     entry.stage = Entry.Stage.DELAYED;
     entry.line.delayed++;
+    entry.route.count.delayed++;
     Alarm alarm = new Alarm(entry, availableAt);
     entry.timer = alarm;
     timers.set(alarm, due);

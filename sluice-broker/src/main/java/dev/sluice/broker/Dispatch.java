@@ -133,6 +133,10 @@ final class Dispatch {
     entry.timer = lease;
     entry.stage = Entry.Stage.LEASED;
     line.leased++;
+    KeyCount count = entry.route.count;
+    count.leased++;
+    count.delivered++;
+    count.servedAt = state.now;
     subscriber.add(lease);
     state.store(lease);
     state.timers.set(lease, state.now + line.config.leaseTimeout().toNanos());

@@ -1,10 +1,12 @@
 package dev.sluice.broker;
 
 import dev.sluice.FairQueue;
+import dev.sluice.KeyStats;
 import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.HashMap;
 import java.util.LinkedHashSet;
+import java.util.List;
 import java.util.Map;
 import java.util.Set;
 
@@ -23,7 +25,7 @@ final class Line {
   private final Deque<Subscriber> inTurn = new ArrayDeque<>();
 
   private final Map<Route.Spec, Route> routes = new HashMap<>();
-  private final Map<String, Route.KeyCount> keys = new HashMap<>();
+  final KeyCounts keys = new KeyCounts();
 
   QueueConfig config;
 
@@ -63,15 +65,14 @@ final class Line {
   }
 
   /** The route of one more message. */
-  Route enter(Route.Spec spec) {
+  Route enter(Route.Spec spec, long now) {
     Route route = routes.get(spec);
     if (route == null) {
-      route = new Route(spec, keys.computeIfAbsent(spec.key(), Route.KeyCount::new));
+      route = new Route(spec, keys.of(spec.key()));
       routes.put(spec, route);
     }
     route.users++;
-    route.count.messages++;
-    route.count.weight = spec.weight();
+    keys.enter(route.count, spec.weight(), now);
     depth++;
     return route;
   }
@@ -79,21 +80,19 @@ final class Line {
   /** A message is gone. */
   void leave(Route route) {
     depth--;
-    if (--route.count.messages == 0) {
-      keys.remove(route.count.key);
-    }
+    keys.leave(route.count);
     if (--route.users == 0) {
       routes.remove(route.spec);
     }
   }
 
-  QueueTotals totals() {
-    return new QueueTotals(enqueued, delivered, acked, failed, deadLettered);
+  QueueStats stats(List<KeyStats> of) {
+    QueueTotals totals = new QueueTotals(enqueued, delivered, acked, failed, deadLettered);
+    return new QueueStats(name, depth, leased, delayed, subscribers.size(), of, totals);
   }
 
   long depthOf(String key) {
-    Route.KeyCount count = keys.get(key);
-    return count == null ? 0 : count.messages;
+    return keys.messagesOf(key);
   }
 
   /** Lets {@code subscriber} have so many messages more. */

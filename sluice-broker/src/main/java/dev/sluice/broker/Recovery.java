@@ -174,9 +174,10 @@ final class Recovery {
     entry.scheduled = place;
   }
 
-  private static Waiting message(Line line, byte[] key, StateRow row) {
+  private Waiting message(Line line, byte[] key, StateRow row) {
     long sequence = Schema.sequence(key);
-    Entry entry = new Entry(line, sequence, line.enter(row.route()), row.bytes(), row.expiresAt());
+    Route route = line.enter(row.route(), state.now);
+    Entry entry = new Entry(line, sequence, route, row.bytes(), row.expiresAt());
     entry.attempts = row.attempts();
     return new Waiting(entry, row.availableAt());
   }
@@ -230,6 +231,7 @@ final class Recovery {
       entry.timer = lease;
       entry.stage = Entry.Stage.LEASED;
       entry.line.leased++;
+      entry.route.count.leased++;
       state.timers.set(lease, stored.until());
     }
   }

@@ -63,17 +63,4 @@ final class Route {
     }
     return new Spec(key, weight, priority, Collections.unmodifiableSortedMap(throttles));
   }
-
-  /** How many messages of one fairness key a queue holds. */
-  static final class KeyCount {
-    final String key;
-    long messages;
-
-    /** That of the last message to come; what comes back changes nobody's weight. */
-    int weight = 1;
-
-    KeyCount(String key) {
-      this.key = key;
-    }
-  }
 }

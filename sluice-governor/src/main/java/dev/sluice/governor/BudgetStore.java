@@ -140,6 +140,16 @@ public interface BudgetStore extends AutoCloseable {
   CompletableFuture<Void> reload(BudgetConfig config);
 
   /**
+   * Who is in line. Nobody counts as seen by this.
+   *
+   * @param model which
+   * @param offset how many to leave out, from the first on
+   * @param limit how many to tell of, from 1 to {@link ModelQueue#MAX_TICKETS}
+   * @return a part of the line
+   */
+  CompletableFuture<ModelQueue> queue(String model, int offset, int limit);
+
+  /**
    * How all models stand.
    *
    * @return at this moment

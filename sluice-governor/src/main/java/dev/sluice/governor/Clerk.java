@@ -481,7 +481,7 @@ final class Clerk {
         line.available(),
         budget.targetTpm(),
         Instant.now().minusNanos(now - tally.refilledAt()),
-        queueLengths(),
+        LineView.lengths(ranks, line),
         line.running(),
         tally.counts(),
         AuditReport.NONE,
@@ -489,9 +489,9 @@ final class Clerk {
         List.of());
   }
 
-  private Map<String, Integer> queueLengths() {
-    Map<String, Integer> lengths = new LinkedHashMap<>();
-    ranks.forEach((name, rank) -> lengths.put(name, line.waiting(rank)));
-    return lengths;
+  ModelQueue queue(int offset, int limit) {
+    drain();
+    List<ModelQueue.Place> places = LineView.places(tickets, line, offset, limit, now);
+    return new ModelQueue(model, line.waiting(), LineView.etas(ranks, line, now), places);
   }
 }

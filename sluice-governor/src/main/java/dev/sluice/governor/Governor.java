@@ -244,6 +244,19 @@ public final class Governor implements AutoCloseable {
   }
 
   /**
+   * Who is in line for a model. Nobody counts as seen by this.
+   *
+   * @param model which
+   * @param offset how many to leave out, from the first on
+   * @param limit how many to tell of, from 1 to {@link ModelQueue#MAX_TICKETS}
+   * @return a part of the line
+   * @throws IllegalArgumentException if there is no such model, or such part
+   */
+  public ModelQueue queue(String model, int offset, int limit) {
+    return Waits.get(store.queue(model, offset, limit));
+  }
+
+  /**
    * How all models stand.
    *
    * @return at this moment

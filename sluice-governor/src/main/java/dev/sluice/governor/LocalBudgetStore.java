@@ -279,6 +279,15 @@ final class LocalBudgetStore implements BudgetStore {
   }
 
   @Override
+  public CompletableFuture<ModelQueue> queue(String model, int offset, int limit) {
+    return now(
+        () -> {
+          StoreTerms.requirePage(offset, limit);
+          return desk(model).queue(offset, limit);
+        });
+  }
+
+  @Override
   public CompletableFuture<GovernorStatus> status() {
     return now(
         () -> {

@@ -211,6 +211,10 @@ final class ModelDesk {
     return atDesk(() -> clerk.explain(request));
   }
 
+  ModelQueue queue(int offset, int limit) {
+    return atDesk(() -> clerk.queue(offset, limit));
+  }
+
   /** Empty if it is closed. */
   Optional<GovernorStatus.Model> status() {
     return closed == null ? Optional.of(atDesk(clerk::status)) : Optional.empty();

@@ -78,6 +78,18 @@ public final class StoreTerms {
     Checks.between("actual tokens", actualTokens, 0, TokenRequest.MOST_TOKENS);
   }
 
+  /**
+   * Checks which part of a line is asked for.
+   *
+   * @param offset how many to leave out
+   * @param limit how many to tell of
+   * @throws IllegalArgumentException if there is no such part
+   */
+  public static void requirePage(int offset, int limit) {
+    Checks.between("offset", offset, 0, Integer.MAX_VALUE);
+    Checks.between("limit", limit, 1, ModelQueue.MAX_TICKETS);
+  }
+
   // ---- misuse
 
   /**

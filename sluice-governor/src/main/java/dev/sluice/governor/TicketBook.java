@@ -6,6 +6,7 @@ import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.NavigableSet;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 import java.util.TreeSet;
@@ -53,6 +54,11 @@ final class TicketBook {
       deadlines.remove(ticket);
     }
     return ticket;
+  }
+
+  /** Whose place it is. */
+  TicketState at(Waiting waiting) {
+    return Objects.requireNonNull(places.get(waiting));
   }
 
   @Nullable TicketState find(String id) {

@@ -2,6 +2,7 @@ package dev.sluice.server;
 
 import dev.sluice.ThrottleStats;
 import dev.sluice.broker.Broker;
+import dev.sluice.broker.BrokerView;
 import java.util.List;
 import java.util.Map;
 import java.util.SortedMap;
@@ -77,6 +78,21 @@ final class AdminApi {
   List<ThrottleStats> throttles(Caller caller) {
     caller.requireAdminOfAll();
     return broker.throttles();
+  }
+
+  BrokerView.Throttles viewThrottles(Caller caller) {
+    caller.requireAdminOfAll();
+    return broker.view().throttles();
+  }
+
+  /** The first who wait for it. */
+  List<ThrottleStats.Waiter> waiters(Caller caller, String key, int limit) {
+    caller.requireAdminOfAll();
+    QueueApi.requireBetween("limit", limit, 1, BrokerView.MAX_KEYS);
+    if (broker.config(THROTTLE + key).isEmpty()) {
+      throw unknown("throttle", key);
+    }
+    return broker.view().waiters(key, limit);
   }
 
   /** For everybody who may call at all. */

@@ -4,6 +4,7 @@ import dev.sluice.governor.Explanation;
 import dev.sluice.governor.Governor;
 import dev.sluice.governor.GovernorStatus;
 import dev.sluice.governor.ModelBudget;
+import dev.sluice.governor.ModelQueue;
 import dev.sluice.governor.Outcome;
 import dev.sluice.governor.ProviderAnswer;
 import dev.sluice.governor.Settlement;
@@ -198,6 +199,12 @@ final class GovernorApi {
       shown.keySet().removeIf(model -> !caller.may(Kind.GOVERNOR, "model:" + model));
     }
     return new GovernorStatus(shown, all.timestamp());
+  }
+
+  /** Who is in line: for admins of everything, because a ticket is what others go on with. */
+  CompletableFuture<ModelQueue> queue(Caller caller, String model, int offset, int limit) {
+    caller.requireAdminOfAll();
+    return ask(() -> governor.queue(model, offset, limit));
   }
 
   /** Returns what the file says to no effect. */

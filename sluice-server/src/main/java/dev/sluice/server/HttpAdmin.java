@@ -1,6 +1,6 @@
 package dev.sluice.server;
 
-import dev.sluice.ThrottleStats;
+import dev.sluice.broker.BrokerView;
 import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
@@ -11,6 +11,7 @@ final class HttpAdmin implements HttpRoute.Group {
   private static final String ONE_CONFIG = CONFIG + "/{key}";
   private static final String THROTTLES = "/v1/throttles";
   private static final String ONE_THROTTLE = THROTTLES + "/{key}";
+  private static final int DEFAULT_WAITERS = 100;
 
   private final AdminApi admin;
 
@@ -24,13 +25,6 @@ final class HttpAdmin implements HttpRoute.Group {
   /** A key of the configuration. */
   record Entry(String key, String value) {}
 
-  /** A throttle key as it stands. */
-  record Throttle(String key, double ratePerSecond, double burst, double tokens) {
-    static Throttle of(ThrottleStats stats) {
-      return new Throttle(stats.key(), stats.ratePerSecond(), stats.burst(), stats.level());
-    }
-  }
-
   /** What the server is. */
   record Info(String version, long startedAtMs) {}
 
@@ -42,6 +36,7 @@ final class HttpAdmin implements HttpRoute.Group {
         HttpRoute.of("PUT", ONE_CONFIG, this::setConfig),
         HttpRoute.of("DELETE", ONE_CONFIG, this::removeConfig),
         HttpRoute.of("GET", THROTTLES, this::listThrottles),
+        HttpRoute.of("GET", ONE_THROTTLE + "/waiters", this::waiters),
         HttpRoute.of("PUT", ONE_THROTTLE, this::setThrottle),
         HttpRoute.of("DELETE", ONE_THROTTLE, this::removeThrottle),
         HttpRoute.of("GET", "/v1/info", this::info));
@@ -80,8 +75,20 @@ final class HttpAdmin implements HttpRoute.Group {
   }
 
   private HttpReply listThrottles(HttpRequest request) {
-    List<Throttle> all = admin.throttles(request.caller()).stream().map(Throttle::of).toList();
-    return HttpReply.now(HttpAnswer.ok(Map.of("throttles", all)));
+    int limit = request.queryInt("limit", AdminApi.MAX_LISTED);
+    QueueApi.requireBetween("limit", limit, 1, AdminApi.MAX_LISTED);
+    BrokerView.Throttles all = admin.viewThrottles(request.caller());
+    return HttpReply.now(HttpAnswer.ok(JsonKeys.Throttles.of(all, limit)));
+  }
+
+  private HttpReply waiters(HttpRequest request) {
+    List<JsonKeys.Waiter> first =
+        admin
+            .waiters(request.caller(), key(request), request.queryInt("limit", DEFAULT_WAITERS))
+            .stream()
+            .map(JsonKeys.Waiter::of)
+            .toList();
+    return HttpReply.now(HttpAnswer.ok(Map.of("waiters", first)));
   }
 
   private HttpReply setThrottle(HttpRequest request) {

@@ -1,6 +1,7 @@
 package dev.sluice.server;
 
 import dev.sluice.governor.ModelBudget;
+import dev.sluice.governor.ModelQueue;
 import dev.sluice.governor.Outcome;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -44,6 +45,7 @@ final class HttpGovernor implements HttpRoute.Group {
         HttpRoute.of("POST", RESERVATION + "/settle", this::settle),
         HttpRoute.of("POST", RESERVATION + "/extend", this::extend),
         HttpRoute.of("POST", ROOT + "/models/{model}/feedback", this::feedback),
+        HttpRoute.of("GET", ROOT + "/models/{model}/queue", this::queue),
         HttpRoute.of("GET", ROOT + "/status", this::status),
         HttpRoute.of("POST", ROOT + "/reload", this::reload));
   }
@@ -170,6 +172,15 @@ final class HttpGovernor implements HttpRoute.Group {
     return nothing(
         governor.feedback(
             request.caller(), request.parameter("model"), answer.code(), answer.fields()));
+  }
+
+  private HttpReply queue(HttpRequest request) {
+    return told(
+        governor.queue(
+            request.caller(),
+            request.parameter("model"),
+            request.queryInt("offset", 0),
+            request.queryInt("limit", ModelQueue.MAX_TICKETS)));
   }
 
   private HttpReply status(HttpRequest request) {

@@ -54,6 +54,14 @@ final class HttpLimits implements HttpRoute.Group {
     }
   }
 
+  /** A limit and what is left of it, if that is known. */
+  record Standing(String key, double ratePerSecond, double burst, @Nullable Double tokens) {
+    static Standing of(LimitStore.Standing standing) {
+      return new Standing(
+          standing.key(), standing.rate().perSecond(), standing.rate().burst(), standing.level());
+    }
+  }
+
   /** Tokens by key. */
   record Decide(@Nullable Map<String, @Nullable Long> costs, @Nullable Boolean dryRun) {}
 
@@ -80,17 +88,22 @@ final class HttpLimits implements HttpRoute.Group {
   public List<HttpRoute> routes() {
     return List.of(
         HttpRoute.of("GET", ALL, this::list),
+        HttpRoute.of("GET", ONE, this::get),
         HttpRoute.of("PUT", ONE, this::set),
         HttpRoute.of("DELETE", ONE, this::remove),
         HttpRoute.of("POST", "/v1/decide", this::decide));
   }
 
   private HttpReply list(HttpRequest request) {
-    List<Limit> all =
-        limits.list(request.caller()).entrySet().stream()
-            .map(each -> Limit.of(each.getKey(), each.getValue()))
-            .toList();
-    return HttpReply.now(HttpAnswer.ok(Map.of("limits", all)));
+    return HttpReply.later(
+        limits.standings(request.caller()),
+        all -> HttpAnswer.ok(Map.of("limits", all.stream().map(Standing::of).toList())));
+  }
+
+  private HttpReply get(HttpRequest request) {
+    return HttpReply.later(
+        limits.standing(request.caller(), request.parameter("key")),
+        found -> HttpAnswer.ok(Standing.of(found)));
   }
 
   private HttpReply set(HttpRequest request) {

@@ -1,6 +1,7 @@
 package dev.sluice.server;
 
 import dev.sluice.broker.QueueConfig;
+import dev.sluice.broker.QueueKeys;
 import dev.sluice.broker.StoredMessage;
 import dev.sluice.server.JsonQueues.Config;
 import dev.sluice.server.JsonQueues.Verdict;
@@ -15,6 +16,7 @@ import org.jspecify.annotations.Nullable;
 final class HttpQueues implements HttpRoute.Group {
   private static final int CREATED = 201;
   private static final int DEFAULT_PEEK = 10;
+  private static final int DEFAULT_KEYS = 100;
   private static final String ALL = "/v1/queues";
   private static final String ONE = ALL + "/{queue}";
 
@@ -32,6 +34,7 @@ final class HttpQueues implements HttpRoute.Group {
         HttpRoute.of("GET", ONE, this::get),
         HttpRoute.of("PUT", ONE, this::update),
         HttpRoute.of("DELETE", ONE, this::delete),
+        HttpRoute.of("GET", ONE + "/keys", this::keys),
         HttpRoute.of("POST", ONE + "/messages", this::enqueue),
         HttpRoute.of("POST", ONE + "/receive", this::receive),
         HttpRoute.of("POST", ONE + "/settle", this::settle),
@@ -79,6 +82,18 @@ final class HttpQueues implements HttpRoute.Group {
   private HttpReply delete(HttpRequest request) {
     queues.delete(request.caller(), queue(request));
     return HttpReply.now(HttpAnswer.nothing());
+  }
+
+  private HttpReply keys(HttpRequest request) {
+    QueueKeys found =
+        queues.keys(
+            request.caller(),
+            queue(request),
+            JsonKeys.order(request.query().getOrDefault("order", "depth")),
+            request.queryInt("limit", DEFAULT_KEYS),
+            request.query().getOrDefault("prefix", ""));
+    QueueConfig config = queues.config(request.caller(), queue(request));
+    return HttpReply.now(HttpAnswer.ok(JsonKeys.Keys.of(found, config)));
   }
 
   private HttpReply enqueue(HttpRequest request) {

@@ -8,6 +8,7 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.util.Collection;
 import java.util.Collections;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.SortedMap;
@@ -144,6 +145,34 @@ final class LimitApi {
                 throw ApiException.notFound("there is no limit of that key: " + key);
               }
               return true;
+            });
+  }
+
+  /** How a key stands, be it by its own limit or by a template. */
+  CompletableFuture<LimitStore.Standing> standing(Caller caller, String key) {
+    caller.require(Kind.ADMIN, key);
+    requireKey(key);
+    return store
+        .standings(List.of(key))
+        .thenApply(found -> found.stream().findFirst().orElseThrow(() -> noLimitFor(key)));
+  }
+
+  /** How all limits stand that the caller may administer; templates have no level. */
+  CompletableFuture<List<LimitStore.Standing>> standings(Caller caller) {
+    SortedMap<String, Rate> all = list(caller);
+    return store
+        .standings(all.keySet().stream().filter(key -> !isTemplate(key)).toList())
+        .thenApply(
+            found -> {
+              Map<String, LimitStore.Standing> byKey = new HashMap<>();
+              found.forEach(each -> byKey.put(each.key(), each));
+              return all.entrySet().stream()
+                  .map(
+                      each ->
+                          byKey.getOrDefault(
+                              each.getKey(),
+                              new LimitStore.Standing(each.getKey(), each.getValue(), null)))
+                  .toList();
             });
   }
 

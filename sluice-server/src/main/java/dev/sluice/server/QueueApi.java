@@ -1,12 +1,13 @@
 package dev.sluice.server;
 
 import dev.sluice.broker.Broker;
-import dev.sluice.broker.BrokerException;
+import dev.sluice.broker.BrokerView;
 import dev.sluice.broker.Consumer;
 import dev.sluice.broker.Delivery;
 import dev.sluice.broker.LeaseToken;
 import dev.sluice.broker.Message;
 import dev.sluice.broker.QueueConfig;
+import dev.sluice.broker.QueueKeys;
 import dev.sluice.broker.QueueStats;
 import dev.sluice.broker.StoredMessage;
 import dev.sluice.server.Permission.Kind;
@@ -18,7 +19,6 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.SortedMap;
-import java.util.TreeMap;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ScheduledExecutorService;
@@ -33,9 +33,6 @@ final class QueueApi {
   static final long MAX_ANSWER_BYTES = 16L << 20;
 
   static final Duration MAX_WAIT = Duration.ofSeconds(30);
-
-  private static final Set<BrokerException.Code> GONE =
-      Set.of(BrokerException.Code.QUEUE_NOT_FOUND, BrokerException.Code.QUEUE_DELETED);
 
   /** How long an answer waits for others to be sent before it. */
   static final long ROOM_PATIENCE_NANOS = 500_000_000;
@@ -204,27 +201,19 @@ final class QueueApi {
     return broker.stats(queue);
   }
 
-  /** Those that the caller may administer. */
+  /** Those that the caller may administer, without their keys. */
   SortedMap<String, QueueStats> list(Caller caller) {
-    SortedMap<String, QueueStats> found = new TreeMap<>();
-    for (String queue : broker.queues().keySet()) {
-      if (caller.may(Kind.ADMIN, queue)) {
-        statsUnlessGone(queue).ifPresent(stats -> found.put(queue, stats));
-      }
-    }
+    SortedMap<String, QueueStats> found = broker.view().queues();
+    found.keySet().removeIf(queue -> !caller.may(Kind.ADMIN, queue));
     return found;
   }
 
-  /** Somebody may delete a queue while all are listed. */
-  private Optional<QueueStats> statsUnlessGone(String queue) {
-    try {
-      return Optional.of(broker.stats(queue));
-    } catch (BrokerException refused) {
-      if (GONE.contains(refused.code())) {
-        return Optional.empty();
-      }
-      throw refused;
-    }
+  /** How its fairness keys stand. */
+  QueueKeys keys(Caller caller, String queue, QueueKeys.Order order, int limit, String prefix) {
+    requireName(queue);
+    caller.require(Kind.ADMIN, queue);
+    requireBetween("limit", limit, 1, BrokerView.MAX_KEYS);
+    return broker.view().keys(queue, order, limit, prefix);
   }
 
   long purge(Caller caller, String queue) {

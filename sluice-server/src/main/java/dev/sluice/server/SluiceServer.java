@@ -141,7 +141,8 @@ public final class SluiceServer implements AutoCloseable {
                 new HttpAdmin(admin),
                 new HttpKeys(keys),
                 new HttpEvents(queues, timer, workers),
-                new HttpOperations(queues, metrics, readiness::require)));
+                new HttpOperations(queues, metrics, readiness::require),
+                new HttpConsole()));
     metrics.watch(limits.decisions());
     metrics.watch(governor::status);
     metrics.watch(Protocol.GRPC, grpc::openConnections);

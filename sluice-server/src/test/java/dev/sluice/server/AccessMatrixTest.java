@@ -147,6 +147,7 @@ final class AccessMatrixTest {
             .replace("{queue}", "q")
             .replace("{key}", "k")
             .replace("{model}", "m")
+            .replace("{file}", "app.js")
             .replace("{id}", "x");
     java.net.http.HttpRequest.Builder request =
         http.request(path)

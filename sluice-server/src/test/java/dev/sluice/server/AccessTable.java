@@ -25,6 +25,7 @@ final class AccessTable {
       GET /v1/queues/{queue} | admin:q |
       PUT /v1/queues/{queue} | admin:q | {}
       DELETE /v1/queues/{queue} | admin:q |
+      GET /v1/queues/{queue}/keys | admin:q |
       POST /v1/queues/{queue}/messages | produce:q | {"payload":"x"}
       POST /v1/queues/{queue}/receive | consume:q | {}
       POST /v1/queues/{queue}/settle | consume:q | {"settlements":[]}
@@ -32,6 +33,7 @@ final class AccessTable {
       GET /v1/queues/{queue}/peek | admin:q |
       POST /v1/queues/{queue}/redrive | admin:q | {}
       GET /v1/limits | any |
+      GET /v1/limits/{key} | admin:k |
       PUT /v1/limits/{key} | admin:k | {"rate_per_second":1,"burst":1}
       DELETE /v1/limits/{key} | admin:k |
       POST /v1/decide | limit:k | {"costs":{"k":1}}
@@ -43,6 +45,7 @@ final class AccessTable {
       POST /v1/governor/reservations/{id}/settle | some governor | {"actualTokens":1}
       POST /v1/governor/reservations/{id}/extend | some governor |
       POST /v1/governor/models/{model}/feedback | governor:feedback:m | {"status":200}
+      GET /v1/governor/models/{model}/queue | admin:* |
       GET /v1/governor/status | any |
       POST /v1/governor/reload | admin:* |
       GET /v1/config | admin:* |
@@ -50,6 +53,7 @@ final class AccessTable {
       PUT /v1/config/{key} | admin:* | {"value":"v"}
       DELETE /v1/config/{key} | admin:* |
       GET /v1/throttles | admin:* |
+      GET /v1/throttles/{key}/waiters | admin:* |
       PUT /v1/throttles/{key} | admin:* | {"rate_per_second":1,"burst":1}
       DELETE /v1/throttles/{key} | admin:* |
       GET /v1/keys | some admin |
@@ -63,6 +67,10 @@ final class AccessTable {
       GET /healthz | open |
       GET /readyz | open |
       GET /openapi.json | open |
+      GET / | open |
+      HEAD / | open |
+      GET /console/{file} | open |
+      HEAD /console/{file} | open |
       sluice.v1.Queues/Enqueue | produce:q | queue: "q" messages {}
       sluice.v1.Queues/EnqueueStream | produce:q | queue: "q" messages {}
       sluice.v1.Queues/Receive | consume:q | queue: "q"

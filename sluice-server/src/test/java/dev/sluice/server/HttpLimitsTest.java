@@ -42,7 +42,7 @@ final class HttpLimitsTest {
   @Test
   void limits_areSetListedAndRemoved() {
     limit("some%2Fkey", "5", "10");
-    String listed = "{\"key\":\"some/key\",\"rate_per_second\":5.0,\"burst\":10.0}";
+    String listed = "{\"key\":\"some/key\",\"rate_per_second\":5.0,\"burst\":10.0,\"tokens\":10.0}";
     assertThat(http.get("/v1/limits").response().body()).contains(listed);
     assertThat(http.delete("/v1/limits/some%2Fkey").status()).isEqualTo(204);
     assertThat(http.get("/v1/limits").response().body()).doesNotContain("some/key");

@@ -8,6 +8,7 @@ import dev.sluice.broker.QueueTotals;
 import dev.sluice.governor.AuditReport;
 import dev.sluice.governor.Counts;
 import dev.sluice.governor.Explanation;
+import dev.sluice.governor.ModelQueue;
 import dev.sluice.governor.ProviderStanding;
 import dev.sluice.governor.Settlement;
 import java.io.IOException;
@@ -58,7 +59,13 @@ final class OpenApiTest {
           Map.entry("Decision", HttpLimits.Decision.class),
           Map.entry("ConfigEntry", HttpAdmin.Entry.class),
           Map.entry("ConfigValue", HttpAdmin.Value.class),
-          Map.entry("Throttle", HttpAdmin.Throttle.class),
+          Map.entry("Throttle", JsonKeys.Throttle.class),
+          Map.entry("Throttles", JsonKeys.Throttles.class),
+          Map.entry("Waiter", JsonKeys.Waiter.class),
+          Map.entry("QueueKeys", JsonKeys.Keys.class),
+          Map.entry("QueueKey", JsonKeys.Key.class),
+          Map.entry("ParkedMessages", JsonKeys.Parked.class),
+          Map.entry("LimitStanding", HttpLimits.Standing.class),
           Map.entry("ServerInfo", HttpAdmin.Info.class),
           Map.entry("NewKey", HttpKeys.NewKey.class),
           Map.entry("CreatedKey", HttpKeys.Created.class),
@@ -79,6 +86,8 @@ final class OpenApiTest {
           Map.entry("TokenExplanationPart", Explanation.Part.class),
           Map.entry("ProviderAnswer", JsonGovernor.Answer.class),
           Map.entry("BudgetsReloaded", JsonGovernor.Reloaded.class),
+          Map.entry("ModelQueue", ModelQueue.class),
+          Map.entry("TicketPlace", ModelQueue.Place.class),
           Map.entry("GovernorStatus", JsonGovernor.Status.class),
           Map.entry("GovernorModel", JsonGovernor.Bucket.class),
           Map.entry("GovernorCounts", Counts.class),
@@ -88,7 +97,7 @@ final class OpenApiTest {
 
   /** Schemas of answers with one field, which are no records. */
   private static final Set<String> PLAIN =
-      Set.of("Status", "Ids", "Purged", "Redriven", "Limits", "ConfigEntries", "Throttles", "Keys");
+      Set.of("Status", "Ids", "Purged", "Redriven", "Limits", "ConfigEntries", "Waiters", "Keys");
 
   @TempDir Path dir;
 

@@ -1,6 +1,7 @@
 package dev.sluice.testkit;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
 import dev.sluice.governor.Allocation;
 import dev.sluice.governor.BudgetListener;
@@ -8,6 +9,7 @@ import dev.sluice.governor.DeskRules;
 import dev.sluice.governor.Dimension;
 import dev.sluice.governor.Explanation;
 import dev.sluice.governor.ModelBudget;
+import dev.sluice.governor.ModelQueue;
 import dev.sluice.governor.Outcome;
 import dev.sluice.governor.TokenRequest;
 import java.time.Duration;
@@ -79,6 +81,40 @@ public abstract class LineContract extends BudgetSuite {
       advance(SECOND);
       assertThat(rig.isGranted(came.get(next))).isTrue();
     }
+  }
+
+  @Test
+  void line_isTold_inOrder_andInParts() {
+    BudgetRig rig = open(Allocation.OFF);
+    ModelQueue empty = BudgetRig.get(rig.store.queue(MODEL, 0, 10));
+    assertThat(empty.tickets()).isEmpty();
+    assertThat(empty.etaMs()).containsExactly(Map.entry(P0, 0L), Map.entry(P1, 0L), Map.entry(P2, 0L));
+    rig.granted(300_000, P0);
+    Outcome.Queued batch = rig.queued(4_000, P2);
+    Outcome.Queued user = rig.queued(request(8_000, P1).withTenant("acme"));
+    advance(SECOND);
+    ModelQueue line = BudgetRig.get(rig.store.queue(MODEL, 0, 10));
+    assertThat(line.model()).isEqualTo(MODEL);
+    assertThat(line.total()).isEqualTo(2);
+    assertThat(line.tickets())
+        .containsExactly(
+            new ModelQueue.Place(user.ticket(), "acme", P1, 8_000, 1, 1_000, 1_000),
+            new ModelQueue.Place(batch.ticket(), "", P2, 4_000, 2, 2_000, 1_000));
+    assertThat(line.etaMs())
+        .containsExactly(Map.entry(P0, 0L), Map.entry(P1, 1_000L), Map.entry(P2, 2_000L));
+    assertThat(BudgetRig.get(rig.store.queue(MODEL, 1, 10)).tickets())
+        .isEqualTo(line.tickets().subList(1, 2));
+    assertThat(BudgetRig.get(rig.store.queue(MODEL, 0, 1)).tickets())
+        .isEqualTo(line.tickets().subList(0, 1));
+    assertThat(BudgetRig.get(rig.store.queue(MODEL, 7, 1)).tickets()).isEmpty();
+    assertThatIllegalArgumentException()
+        .isThrownBy(() -> BudgetRig.get(rig.store.queue("none", 0, 1)));
+    assertThatIllegalArgumentException()
+        .isThrownBy(() -> BudgetRig.get(rig.store.queue(MODEL, 0, ModelQueue.MAX_TICKETS + 1)))
+        .withMessageContaining("limit");
+    assertThatIllegalArgumentException()
+        .isThrownBy(() -> BudgetRig.get(rig.store.queue(MODEL, -1, 1)))
+        .withMessageContaining("offset");
   }
 
   @Test

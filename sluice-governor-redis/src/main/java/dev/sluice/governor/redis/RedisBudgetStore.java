@@ -7,6 +7,7 @@ import dev.sluice.governor.BudgetStore;
 import dev.sluice.governor.Explanation;
 import dev.sluice.governor.GovernorStatus;
 import dev.sluice.governor.GovernorTimer;
+import dev.sluice.governor.ModelQueue;
 import dev.sluice.governor.Outcome;
 import dev.sluice.governor.Settlement;
 import dev.sluice.governor.StoreTerms;
@@ -215,6 +216,15 @@ final class RedisBudgetStore implements BudgetStore {
             LOG.warn("budgets: new rules hold here; Redis is told later: {}", failure.toString());
           }
           return true;
+        });
+  }
+
+  @Override
+  public CompletableFuture<ModelQueue> queue(String model, int offset, int limit) {
+    return open(
+        () -> {
+          StoreTerms.requirePage(offset, limit);
+          return desk(model).queue(offset, limit);
         });
   }
 

@@ -5,6 +5,7 @@ import dev.sluice.governor.BudgetListener;
 import dev.sluice.governor.Explanation;
 import dev.sluice.governor.GovernorStatus;
 import dev.sluice.governor.GovernorTimer;
+import dev.sluice.governor.ModelQueue;
 import dev.sluice.governor.Outcome;
 import dev.sluice.governor.Settlement;
 import dev.sluice.governor.StoreTerms;
@@ -423,6 +424,12 @@ final class RedisDesk {
                   return status;
                 }),
         failure -> CompletableFuture.completedFuture(standby.status()));
+  }
+
+  CompletableFuture<ModelQueue> queue(int offset, int limit) {
+    return books
+        .call(Script.LOOK, "line", Integer.toString(offset), Integer.toString(limit))
+        .thenApply(answer -> replies.queue(answer.result()));
   }
 
   /** Who waits here is told that it is over; tickets stay in line, and are missed in time. */

@@ -5,6 +5,7 @@ import dev.sluice.governor.Counts;
 import dev.sluice.governor.Dimension;
 import dev.sluice.governor.Explanation;
 import dev.sluice.governor.GovernorStatus;
+import dev.sluice.governor.ModelQueue;
 import dev.sluice.governor.Outcome;
 import dev.sluice.governor.ProviderStanding;
 import dev.sluice.governor.Settlement;
@@ -179,6 +180,31 @@ final class Replies {
         said.number(2),
         said.number(3),
         millis(said.number(4)));
+  }
+
+  /** Who is in line. */
+  ModelQueue queue(Reply said) {
+    Map<String, Long> etas = new LinkedHashMap<>();
+    Reply classes = said.list(1);
+    for (int at = 0; at < classes.size(); at += 2) {
+      etas.put(classes.text(at), millis(classes.number(at + 1)));
+    }
+    return new ModelQueue(
+        model,
+        (int) said.number(0),
+        etas,
+        new Reply(said.parts().subList(2, said.size())).lists().stream().map(this::place).toList());
+  }
+
+  private ModelQueue.Place place(Reply said) {
+    return new ModelQueue.Place(
+        ticket(said.text(0)),
+        said.text(1),
+        said.text(2),
+        said.number(3),
+        (int) said.number(4),
+        millis(said.number(5)),
+        millis(said.number(6)));
   }
 
   /** As far as anybody knows. */

@@ -1,8 +1,9 @@
--- How a model stands, or what would become of a request. ARGV: node, "status"; or node, "explain",
--- tenant, class, tokens to reserve.
+-- How a model stands, who is in line, or what would become of a request. ARGV: node, "status"; or
+-- node, "line", offset, limit; or node, "explain", tenant, class, tokens to reserve.
 -- status answers {available, running, total, accepted, consumed, refills, microseconds since the last
 -- refill, capacity, tokens that accrue in a minute, each class and its size …}; explain {'g', 'q' or 'r', binding,
--- figure, wait, position, eta, {dimension, capacity, available, needed, wait}, …}.
+-- figure, wait, position, eta, {dimension, capacity, available, needed, wait}, …}; line {size, {class,
+-- eta, …}, {id, tenant, class, asked, position, eta, waited}, …}.
 local what = ARGV[2]
 local fields = {}
 if what == 'explain' then
@@ -74,4 +75,33 @@ local function explain()
   return parts(ticket, { 'q', by or 'LINE', 0, math.max(0, micros or 0), position, eta })
 end
 
-return answer(what == 'status' and status() or explain())
+-- Until the last of a class has had its turn; `ahead` are those of it and of the classes above.
+local function etaOf(rank, ahead)
+  if R[rank].size == 0 then
+    return 0
+  end
+  local _, eta = placeOf({ rank = rank, tenant = '', tokens = 0 }, ahead)
+  return eta
+end
+
+local function line()
+  drain(granted)
+  local etas, ahead = {}, 0
+  for rank = 0, #C.classes - 1 do
+    ahead = ahead + R[rank].size
+    etas[#etas + 1] = C.classes[rank + 1].name
+    etas[#etas + 1] = etaOf(rank, ahead)
+  end
+  local result = { S.waiting, etas }
+  local offset = tonumber(ARGV[3])
+  for i, member in ipairs(redis.call('ZRANGE', LINE, offset, offset + tonumber(ARGV[4]) - 1)) do
+    local ticket = ticketOf(idIn(member))
+    local position, eta = placeOf(ticket, offset + i - 1)
+    result[#result + 1] =
+      { ticket.id, ticket.tenant, ticket.class, ticket.asked, position, eta, now - ticket.since }
+  end
+  return result
+end
+
+local answers = { status = status, line = line, explain = explain }
+return answer(answers[what]())

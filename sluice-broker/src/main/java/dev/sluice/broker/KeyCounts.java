@@ -1,0 +1,89 @@
+package dev.sluice.broker;
+
+import java.util.Collection;
+import java.util.HashMap;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The fairness keys of a queue. One that has no messages is remembered for a while, so that what it
+ * was given can be told from one look to the next, though it may have nothing most of the time.
+ */
+final class KeyCounts {
+  /** More keys that have nothing are not remembered. */
+  static final int MAX_IDLE = 1_000;
+
+  private final Map<String, KeyCount> byKey = new HashMap<>();
+  private @Nullable KeyCount oldestIdle;
+  private @Nullable KeyCount newestIdle;
+  private int idle;
+
+  /** That of the key, which is about to {@link #enter}. */
+  KeyCount of(String key) {
+    return byKey.computeIfAbsent(key, KeyCount::new);
+  }
+
+  /** The key has one more message. */
+  void enter(KeyCount count, int weight, long now) {
+    if (count.messages++ == 0) {
+      count.servedAt = now;
+      if (count.idle) {
+        unlink(count);
+      }
+    }
+    count.weight = weight;
+  }
+
+  /** The key has one message less. */
+  void leave(KeyCount count) {
+    if (--count.messages > 0) {
+      return;
+    }
+    count.idle = true;
+    count.before = newestIdle;
+    if (newestIdle == null) {
+      oldestIdle = count;
+    } else {
+      newestIdle.after = count;
+    }
+    newestIdle = count;
+    idle++;
+    KeyCount oldest = oldestIdle;
+    if (idle > MAX_IDLE && oldest != null) {
+      unlink(oldest);
+      byKey.remove(oldest.key);
+    }
+  }
+
+  private void unlink(KeyCount count) {
+    if (count.before == null) {
+      oldestIdle = count.after;
+    } else {
+      count.before.after = count.after;
+    }
+    if (count.after == null) {
+      newestIdle = count.before;
+    } else {
+      count.after.before = count.before;
+    }
+    count.before = null;
+    count.after = null;
+    count.idle = false;
+    idle--;
+  }
+
+  long messagesOf(String key) {
+    KeyCount count = byKey.get(key);
+    return count == null ? 0 : count.messages;
+  }
+
+  /** Keys that have messages. */
+  int size() {
+    return byKey.size() - idle;
+  }
+
+  /** Those that are remembered, too. */
+  Collection<KeyCount> all() {
+    return byKey.values();
+  }
+}

@@ -1,0 +1,181 @@
+package dev.sluice.broker;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.sluice.ThrottleStats;
+import dev.sluice.broker.QueueKeys.Key;
+import dev.sluice.broker.QueueKeys.Order;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/** What those see who look on. */
+@Timeout(60)
+class BrokerViewTest {
+  private static final Duration SOON = Duration.ofSeconds(20);
+
+  @TempDir Path dir;
+  private Broker broker;
+
+  @BeforeEach
+  void open() {
+    broker = Broker.open(dir);
+    broker.createQueue("q");
+  }
+
+  @AfterEach
+  void close() {
+    broker.close();
+  }
+
+  private void send(int messages, Message message) {
+    broker.enqueueAll("q", IntStream.range(0, messages).mapToObj(i -> message).toList()).join();
+  }
+
+  private static Message of(String key) {
+    return Message.of("m").withKey(key);
+  }
+
+  private QueueKeys keys(Order order, int limit) {
+    return broker.view().keys("q", order, limit, "");
+  }
+
+  private Key key(String name) {
+    return broker.view().keys("q", Order.DEPTH, 1, name).keys().get(0);
+  }
+
+  private static List<Delivery> take(Consumer consumer, int messages) throws InterruptedException {
+    List<Delivery> taken = new ArrayList<>();
+    while (taken.size() < messages) {
+      taken.addAll(consumer.poll(messages - taken.size(), SOON));
+    }
+    return taken;
+  }
+
+  @Test
+  void keys_areTheFirstInOrder_withSumsOverAll() {
+    send(3, of("a").withWeight(2));
+    send(5, of("b"));
+    send(1, of("c").withDelay(Duration.ofHours(1)));
+    send(1, of("bb"));
+    QueueKeys all = keys(Order.DEPTH, 10);
+    assertThat(all.active()).isEqualTo(4);
+    assertThat(all.waiting()).isEqualTo(3);
+    assertThat(all.waitingWeight()).isEqualTo(4);
+    assertThat(all.keys()).extracting(Key::key).containsExactly("b", "a", "bb", "c");
+    assertThat(keys(Order.DEPTH, 2).keys()).extracting(Key::key).containsExactly("b", "a");
+    assertThat(keys(Order.DEPTH, 2).waiting()).isEqualTo(3);
+    assertThat(broker.view().keys("q", Order.DEPTH, 10, "b").keys())
+        .extracting(Key::key)
+        .containsExactly("b", "bb");
+    assertThat(key("c").delayed()).isEqualTo(1);
+    assertThat(key("c").pending()).isZero();
+    assertThat(keys(Order.WAIT, 10).keys()).extracting(Key::key).endsWith("c");
+  }
+
+  @Test
+  void aKey_countsWhatItWasGivenAndWhatConsumersHave() throws InterruptedException {
+    send(3, of("a"));
+    try (Consumer consumer = broker.consume("q", 2)) {
+      List<Delivery> taken = take(consumer, 2);
+      assertThat(key("a").inFlight()).isEqualTo(2);
+      assertThat(key("a").pending()).isEqualTo(1);
+      assertThat(key("a").delivered()).isEqualTo(2);
+      assertThat(broker.ackAll(taken).join()).isEmpty();
+      assertThat(broker.ackAll(take(consumer, 1)).join()).isEmpty();
+      QueueKeys after = keys(Order.DELIVERED, 10);
+      assertThat(after.active()).isZero();
+      assertThat(after.keys())
+          .containsExactly(new Key("a", 0, 0, 0, 0, 1, 3, Duration.ZERO, List.of()));
+      send(1, of("a"));
+      take(consumer, 1);
+      assertThat(key("a").delivered()).isEqualTo(4);
+    }
+    assertThat(key("a").inFlight()).isZero();
+    assertThat(key("a").pending()).isEqualTo(1);
+  }
+
+  @Test
+  void whatConsumersHad_countsAfterARestart() throws InterruptedException {
+    send(2, of("a"));
+    try (Consumer consumer = broker.consume("q", 1)) {
+      take(consumer, 1);
+      broker.close();
+      broker = Broker.open(dir);
+      assertThat(key("a").inFlight()).isEqualTo(1);
+      assertThat(key("a").delivered()).isZero();
+    }
+  }
+
+  @Test
+  void keysWithNothing_areForgottenInTime() throws InterruptedException {
+    int most = KeyCounts.MAX_IDLE;
+    List<Message> all = new ArrayList<>();
+    IntStream.range(0, most + 10).forEach(i -> all.add(of("k" + i)));
+    broker.enqueueAll("q", all).join();
+    try (Consumer consumer = broker.consume("q", most + 10)) {
+      assertThat(broker.ackAll(take(consumer, most + 10)).join()).isEmpty();
+    }
+    assertThat(keys(Order.DEPTH, BrokerView.MAX_KEYS).keys()).hasSize(most);
+    assertThat(keys(Order.DEPTH, BrokerView.MAX_KEYS).active()).isZero();
+  }
+
+  @Test
+  void aKeyThatIsThrottled_saysByWhatAndUntilWhen() throws InterruptedException {
+    broker.setThrottle("slow", 0.001, 1);
+    broker.setThrottle("shut", 0, 0);
+    send(3, of("a").withThrottle("slow", 1));
+    send(2, of("b").withThrottle("shut", 1));
+    try (Consumer consumer = broker.consume("q", 10)) {
+      take(consumer, 1);
+      QueueKeys.Parked slow = key("a").parked().get(0);
+      assertThat(slow.throttleKey()).isEqualTo("slow");
+      assertThat(slow.messages()).isEqualTo(2);
+      assertThat(slow.until().orElseThrow())
+          .isBetween(Duration.ofSeconds(900), Duration.ofSeconds(1_000));
+      assertThat(key("b").parked().get(0).until()).isEmpty();
+      BrokerView.Throttle throttle =
+          broker.view().throttles().all().stream()
+              .filter(each -> each.stats().key().equals("slow"))
+              .findFirst()
+              .orElseThrow();
+      assertThat(throttle.stats().taken()).isEqualTo(1);
+      assertThat(throttle.until().orElseThrow()).isGreaterThan(Duration.ofSeconds(900));
+      assertThat(broker.view().waiters("slow", 10))
+          .containsExactly(new ThrottleStats.Waiter("q", "a", 2));
+      assertThat(broker.view().waiters("shut", 10))
+          .containsExactly(new ThrottleStats.Waiter("q", "b", 2));
+    }
+  }
+
+  @Test
+  void queues_areAllThereAre_withoutTheirKeys() {
+    send(2, of("a"));
+    assertThat(broker.view().queues().keySet()).containsExactly("q", "q.dlq");
+    QueueStats stats = broker.view().queues().get("q");
+    assertThat(stats.depth()).isEqualTo(2);
+    assertThat(stats.keys()).isEmpty();
+    assertThat(stats.totals()).isEqualTo(broker.stats("q").totals());
+  }
+
+  @Test
+  void nonsense_isRefused() {
+    assertThatIllegalArgumentException()
+        .isThrownBy(() -> keys(Order.DEPTH, 0))
+        .withMessageContaining("limit must be from 1 to 10000: limit=0");
+    assertThatIllegalArgumentException()
+        .isThrownBy(() -> broker.view().waiters("x", BrokerView.MAX_KEYS + 1));
+    assertThatThrownBy(() -> broker.view().keys("none", Order.DEPTH, 1, ""))
+        .isInstanceOf(BrokerException.class)
+        .hasMessageContaining("none");
+  }
+}

@@ -1,0 +1,85 @@
+// The JSON API, with the key of this tab. The key is in session storage only: it ends with the tab.
+
+const KEY = "sluice-key";
+
+/** What the server refused, in its own words; status 0 if it did not answer at all. */
+export class ApiError extends Error {
+  constructor(status, code, message) {
+    super(message);
+    this.status = status;
+    this.code = code;
+  }
+}
+
+export function key() {
+  return sessionStorage.getItem(KEY) ?? "";
+}
+
+export function setKey(value) {
+  if (value) {
+    sessionStorage.setItem(KEY, value);
+  } else {
+    sessionStorage.removeItem(KEY);
+  }
+}
+
+/** Puts names into a path: `path`/v1/queues/${queue}``. */
+export function path(parts, ...names) {
+  return parts.reduce((all, part, i) => all + encodeURIComponent(names[i - 1]) + part);
+}
+
+async function call(method, where, body) {
+  const headers = {};
+  if (key()) {
+    headers.Authorization = "Bearer " + key();
+  }
+  if (body !== undefined) {
+    headers["Content-Type"] = "application/json";
+  }
+  let response;
+  try {
+    response = await fetch(where, {
+      method,
+      headers,
+      body: body === undefined ? undefined : JSON.stringify(body),
+      cache: "no-store",
+      credentials: "omit",
+      signal: AbortSignal.timeout(10_000),
+    });
+  } catch (away) {
+    throw new ApiError(0, "AWAY", "The server does not answer.");
+  }
+  const answer = await response.text().catch(() => "");
+  let json = null;
+  try {
+    json = answer ? JSON.parse(answer) : null;
+  } catch {
+    json = null;
+  }
+  if (!response.ok) {
+    const error = json?.error;
+    throw new ApiError(
+      response.status,
+      error?.code ?? String(response.status),
+      error?.message ?? "The server answered " + response.status + ".",
+    );
+  }
+  return json;
+}
+
+export const get = (where) => call("GET", where);
+export const post = (where, body = {}) => call("POST", where, body);
+export const put = (where, body) => call("PUT", where, body);
+export const remove = (where) => call("DELETE", where);
+
+/** The answer, or null if the key does not allow it: a view shows what it may. */
+export async function allowed(promise) {
+  try {
+    return await promise;
+  } catch (refused) {
+    if (refused instanceof ApiError && refused.status === 403) {
+      return null;
+    }
+    throw refused;
+  }
+}

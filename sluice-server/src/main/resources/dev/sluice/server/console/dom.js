@@ -1,0 +1,121 @@
+// Elements are made by hand. Whatever the server says goes in as text, never as markup.
+
+/** Makes an element: properties, `data-…`, `aria-…` and listeners (`onclick`), then children. */
+export function h(tag, props = {}, ...children) {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(props ?? {})) {
+    if (value === undefined || value === null || value === false) {
+      continue;
+    }
+    if (name.startsWith("on")) {
+      element.addEventListener(name.slice(2), value);
+    } else if (name === "class") {
+      element.className = value;
+    } else {
+      element.setAttribute(name, value === true ? "" : String(value));
+    }
+  }
+  element.append(...children.flat().filter((each) => each !== null && each !== undefined));
+  return element;
+}
+
+/** Sets the text of an element, and touches nothing if it is the same. */
+export function text(element, value) {
+  const wanted = String(value);
+  if (element.textContent !== wanted) {
+    element.textContent = wanted;
+  }
+}
+
+/** Sets an attribute, or takes it away if there is no value. */
+export function attr(element, name, value) {
+  if (value === null || value === undefined || value === false) {
+    element.removeAttribute(name);
+  } else if (element.getAttribute(name) !== String(value)) {
+    element.setAttribute(name, String(value));
+  }
+}
+
+/** A name that somebody else chose, kept apart from the text around it. */
+export function name(value, props = {}) {
+  return h("bdi", { class: "name", title: value, ...props }, visible(value));
+}
+
+/** Control characters and those that turn text around are shown, not obeyed. */
+export function visible(value) {
+  return String(value).replace(
+    /[\u0000-\u001f\u007f-\u009f\u200b-\u200f\u202a-\u202e\u2028\u2029\u2066-\u2069\ufeff]/g,
+    (each) => "\\u" + each.charCodeAt(0).toString(16).padStart(4, "0"),
+  );
+}
+
+export function button(label, action, onclick, props = {}) {
+  return h("button", { type: "button", "data-action": action, onclick, ...props }, label);
+}
+
+/** A bar from 0 to 1, with an optional mark, and words for those who do not see it. */
+export function bar(label) {
+  const fill = h("span", { class: "fill" });
+  const mark = h("span", { class: "mark-at", hidden: true });
+  const element = h(
+    "span",
+    {
+      class: "bar-meter",
+      role: "meter",
+      "aria-label": label,
+      "aria-valuemin": "0",
+      "aria-valuemax": "100",
+      "aria-valuenow": "0",
+    },
+    fill,
+    mark,
+  );
+  element.set = (part, words, { at = null, tone = "" } = {}) => {
+    const percent = Math.round(Math.max(0, Math.min(1, part)) * 1000) / 10;
+    fill.style.width = percent + "%";
+    attr(element, "aria-valuenow", Math.round(percent));
+    attr(element, "aria-valuetext", words);
+    attr(element, "data-tone", tone || null);
+    mark.hidden = at === null;
+    if (at !== null) {
+      mark.style.left = Math.max(0, Math.min(1, at)) * 100 + "%";
+    }
+  };
+  return element;
+}
+
+/** A figure with a caption. */
+export function tile(label, testid) {
+  const value = h("dd", { "data-testid": testid }, "–");
+  const note = h("dd", { class: "note" });
+  const element = h("div", { class: "tile" }, h("dt", {}, label), value, note);
+  element.set = (figure, words = "", tone = "") => {
+    text(value, figure);
+    text(note, words);
+    attr(element, "data-tone", tone || null);
+  };
+  return element;
+}
+
+/** A heading with buttons beside it. */
+export function heading(level, title, ...actions) {
+  const words = h("h" + level, {}, title);
+  return h("div", { class: "heading" }, words, h("div", { class: "actions" }, ...actions));
+}
+
+/** Replaces children one by one, so that those that stay keep focus. */
+export function children(parent, wanted) {
+  let at = parent.firstChild;
+  for (const each of wanted) {
+    if (at === each) {
+      at = at.nextSibling;
+    } else {
+      parent.insertBefore(each, at);
+    }
+  }
+  while (at) {
+    const next = at.nextSibling;
+    at.remove();
+    at = next;
+  }
+}

@@ -1,0 +1,248 @@
+import { allowed, get, path, post } from "./api.js";
+import { lines } from "./charts.js";
+import { ask, toast } from "./dialogs.js";
+import { bar, button, h, heading, name, text } from "./dom.js";
+import { count, number, plural, rate, span } from "./format.js";
+import { Lines, Rates } from "./history.js";
+
+const rates = new Rates();
+
+async function reload() {
+  let without = [];
+  const done = await ask({
+    id: "reload",
+    title: "Reload the budgets?",
+    message: "The budget file is read anew. Levels, lines and reservations stay.",
+    confirm: "Reload",
+    act: async () => {
+      without = (await post("/v1/governor/reload")).withoutEffect;
+    },
+  });
+  if (done) {
+    toast(
+      without.length === 0
+        ? "The budgets are reloaded."
+        : "Reloaded. Without effect: " + without.join(", "),
+    );
+  }
+}
+
+/** What stands out about a model, for the overview as well. */
+export function troubles(model, status) {
+  const found = status.alerts.map((each) => ({ tone: "warn", text: model + ": " + each.advice }));
+  if (status.audit.errorTokens > 0) {
+    found.push({
+      tone: "bad",
+      text:
+        model +
+        ": " +
+        count(status.audit.errorTokens) +
+        " tokens more than the limit were admitted",
+    });
+  }
+  if (status.provider.factor < 1) {
+    found.push({
+      tone: "warn",
+      text:
+        model +
+        ": the provider slows it down to " +
+        Math.round(status.provider.factor * 100) +
+        " % of its rate",
+    });
+  }
+  return found;
+}
+
+export function waitingOf(status) {
+  return Object.values(status.queueLengths).reduce((sum, each) => sum + each, 0);
+}
+
+function card(model) {
+  const level = bar("Budget of " + model);
+  const levelWords = h("span", { class: "beside" });
+  const facts = h("dl", { class: "facts" });
+  const fact = (label) => {
+    const value = h("dd", {}, "–");
+    facts.append(h("div", {}, h("dt", {}, label), value));
+    return value;
+  };
+  const shown = {
+    rate: fact("Rate"),
+    running: fact("Running"),
+    asked: fact("Asked"),
+    granted: fact("Granted at once"),
+    consumed: fact("Tokens used"),
+    audit: fact("Limit holds"),
+    provider: fact("Provider"),
+  };
+  const classes = h("tbody");
+  const classTable = h(
+    "table",
+    { class: "small-table" },
+    h("caption", { class: "hidden" }, "Line of " + model + " by class"),
+    h(
+      "thead",
+      {},
+      h(
+        "tr",
+        {},
+        h("th", { scope: "col" }, "Class"),
+        h("th", { scope: "col", class: "number" }, "In line"),
+        h("th", { scope: "col", class: "number" }, "Last one goes in"),
+      ),
+    ),
+    classes,
+  );
+  const chart = lines(
+    "model-chart-" + model,
+    "Tokens available to " + model + " and requests in line",
+    {
+      percent: true,
+      right: "in line",
+      height: 200,
+    },
+  );
+  const notes = h("ul", { class: "notes" });
+  const history = new Lines();
+  const element = h(
+    "article",
+    { class: "card", "data-row": model, "data-testid": "model" },
+    heading(
+      2,
+      name(model),
+      h(
+        "a",
+        {
+          class: "button",
+          href: "#/tickets/" + encodeURIComponent(model),
+          "aria-label": "Tickets of " + model,
+        },
+        "Tickets",
+      ),
+    ),
+    h("div", { class: "level" }, level, levelWords),
+    notes,
+    h(
+      "div",
+      { class: "columns" },
+      h("div", { class: "grow" }, chart),
+      h("div", { class: "side" }, classTable),
+    ),
+    facts,
+  );
+  element.destroy = () => chart.destroy();
+  element.set = (status, queue, now) => {
+    const part = status.available / status.capacity;
+    level.set(part, number(status.available) + " of " + number(status.capacity) + " tokens", {
+      tone: part < 0.1 ? "warn" : "good",
+    });
+    text(levelWords, count(status.available) + " of " + count(status.capacity) + " tokens");
+    text(shown.rate, count(status.targetTPM) + " tokens/min");
+    text(shown.running, count(status.running));
+    text(shown.asked, rate(rates.of(model + "\nasked")));
+    const { totalRequests, acceptedRequests } = status.metrics;
+    text(shown.granted, count(acceptedRequests) + " of " + count(totalRequests));
+    text(shown.consumed, count(status.metrics.tokensConsumed));
+    text(
+      shown.audit,
+      status.audit.errorTokens > 0
+        ? "no, by " + count(status.audit.errorTokens)
+        : "yes, worst minute " +
+            count(status.audit.worstTokens) +
+            " of " +
+            count(status.audit.limitTokens),
+    );
+    shown.audit.dataset.tone = status.audit.errorTokens > 0 ? "bad" : "good";
+    text(
+      shown.provider,
+      status.provider.factor < 1
+        ? Math.round(status.provider.factor * 100) + " % of the rate"
+        : "no objection",
+    );
+    const found = troubles(model, status);
+    notes.replaceChildren(...found.map((each) => h("li", { "data-tone": each.tone }, each.text)));
+    classes.replaceChildren(
+      ...Object.entries(status.queueLengths).map(([each, size]) => {
+        const eta = queue?.etaMs?.[each];
+        return h(
+          "tr",
+          { "data-row": each },
+          h("th", { scope: "row" }, name(each)),
+          h("td", { class: "number" }, count(size)),
+          h("td", { class: "number" }, eta === undefined || size === 0 ? "–" : span(eta)),
+        );
+      }),
+    );
+    const inLine = waitingOf(status);
+    history.push(now, [
+      ["available", Math.max(0, (status.available / status.capacity) * 100)],
+      ["line", inLine],
+    ]);
+    chart.set(
+      history.times,
+      [
+        { label: "budget left", values: history.values.get("available") },
+        { label: "in line", values: history.values.get("line"), right: true },
+      ],
+      Math.round(part * 100) + " % of the budget left, " + plural(inLine, "request") + " in line",
+    );
+  };
+  return element;
+}
+
+export function view() {
+  const cards = new Map();
+  const list = h("div", { class: "stack" });
+  const empty = h(
+    "p",
+    { class: "card empty", "data-testid": "models-empty", hidden: true },
+    "No models are configured, or this key may use none.",
+  );
+  const element = h(
+    "section",
+    { "data-view": "models" },
+    heading(1, "Models", button("Reload budgets", "reload", reload)),
+    empty,
+    list,
+  );
+  return {
+    element,
+    title: "Models",
+    async tick(now) {
+      const { buckets } = await get("/v1/governor/status");
+      const models = Object.entries(buckets);
+      const queues = new Map(
+        await Promise.all(
+          models
+            .slice(0, 20)
+            .map(async ([model]) => [
+              model,
+              await allowed(get(path`/v1/governor/models/${model}/queue` + "?limit=1")),
+            ]),
+        ),
+      );
+      rates.take(
+        models.map(([model, status]) => [model + "\nasked", status.metrics.totalRequests]),
+        now,
+      );
+      empty.hidden = models.length > 0;
+      for (const [model, gone] of cards) {
+        if (!(model in buckets)) {
+          gone.destroy();
+          gone.remove();
+          cards.delete(model);
+        }
+      }
+      for (const [model, status] of models) {
+        if (!cards.has(model)) {
+          cards.set(model, card(model));
+          list.append(cards.get(model));
+        }
+        cards.get(model).set(status, queues.get(model), now);
+      }
+    },
+    destroy() {
+      cards.forEach((each) => each.destroy());
+    },
+  };
+}

@@ -1,0 +1,325 @@
+import { allowed, get, path } from "./api.js";
+import { lines } from "./charts.js";
+import { bar, children, h, name, text, tile } from "./dom.js";
+import { count, number, plural, rate, span } from "./format.js";
+import { Lines } from "./history.js";
+import { table } from "./table.js";
+import { troubles, waitingOf } from "./view-models.js";
+import { stateOf } from "./view-queue.js";
+import { isUnserved, rateOf, takeRates, waiting, withDeadLetters } from "./view-queues.js";
+import { watched } from "./view-throttles.js";
+
+const BUSIEST = 5;
+const history = new Lines();
+
+function sum(all, of) {
+  return all.reduce((total, each) => total + of(each), 0);
+}
+
+/** Null before anything is known. */
+function rates(queues, which) {
+  const known = queues.map((each) => rateOf(each.name, which)).filter((each) => each !== null);
+  return known.length > 0 ? sum(known, (each) => each) : null;
+}
+
+export function view() {
+  const tiles = {
+    waiting: tile("Messages waiting", "total-waiting"),
+    flight: tile("In flight", "total-flight"),
+    in: tile("In", "total-in"),
+    out: tile("Out", "total-out"),
+    throttled: tile("Tenants throttled", "total-throttled"),
+    line: tile("Requests in line", "total-line"),
+    dead: tile("Dead letters", "total-dead"),
+    holds: tile("Limits that hold", "limits-hold"),
+  };
+  const chart = lines("rate-chart", "Messages in and out per second over the last two minutes", {
+    unit: "/s",
+    height: 240,
+  });
+  const notes = h("ul", { class: "alerts", "data-testid": "alerts" });
+  const seen = new Map();
+  const busiest = table({
+    id: "busiest",
+    label: "Busiest queues",
+    key: (row) => row.name,
+    empty: "There are no queues yet.",
+    columns: [
+      {
+        id: "name",
+        label: "Queue",
+        wide: true,
+        cell: (td, row) => {
+          if (!td.firstChild) {
+            td.append(h("a", { href: "#/queue/" + encodeURIComponent(row.name) }, name(row.name)));
+          }
+        },
+      },
+      {
+        id: "waiting",
+        label: "Waiting",
+        numeric: true,
+        sort: waiting,
+        value: (row) => count(waiting(row)),
+      },
+      {
+        id: "in",
+        label: "In",
+        numeric: true,
+        low: true,
+        sort: (row) => rateOf(row.name, "in") ?? 0,
+        value: (row) => rate(rateOf(row.name, "in")),
+      },
+      {
+        id: "out",
+        label: "Out",
+        numeric: true,
+        sort: (row) => rateOf(row.name, "out") ?? 0,
+        value: (row) => rate(rateOf(row.name, "out")),
+      },
+    ],
+  });
+  const levels = h("ul", { class: "shares", "data-testid": "levels" });
+  const level = new Map();
+
+  /** Budgets and throttle keys, those with least left first. */
+  function paintLevels(models, throttles) {
+    const all = [
+      ...models.map(([model, status]) => ({
+        id: "m" + model,
+        name: model,
+        part: status.available / status.capacity,
+        words: count(status.available) + " tokens",
+      })),
+      ...throttles.map((each) => ({
+        id: "t" + each.key,
+        name: each.key,
+        part: each.burst > 0 ? each.tokens / each.burst : 0,
+        words: number(Math.floor(each.tokens)) + " of " + number(each.burst),
+      })),
+    ];
+    all.sort((a, b) => a.part - b.part);
+    children(
+      levels,
+      all.slice(0, BUSIEST).map((each) => {
+        if (!level.has(each.id)) {
+          level.set(
+            each.id,
+            h(
+              "li",
+              {},
+              h("span", {}),
+              name(each.name),
+              h("span", { class: "figure" }),
+              bar("What is left of " + each.name),
+            ),
+          );
+        }
+        const item = level.get(each.id);
+        text(item.children[2], each.words);
+        item.children[3].set(each.part, each.words, { tone: each.part < 0.1 ? "warn" : "good" });
+        return item;
+      }),
+    );
+    if (all.length === 0) {
+      levels.replaceChildren(h("li", { class: "empty" }, "No budgets and no throttle keys."));
+    }
+  }
+
+  const element = h(
+    "section",
+    { "data-view": "overview" },
+    h("h1", {}, "Overview"),
+    h("dl", { class: "tiles" }, Object.values(tiles)),
+    h(
+      "div",
+      { class: "columns" },
+      h("div", { class: "card grow" }, h("h2", {}, "Flow"), chart),
+      h("div", { class: "card side" }, h("h2", {}, "Needs a look"), notes),
+    ),
+    h(
+      "div",
+      { class: "columns" },
+      h("div", { class: "card grow" }, h("h2", {}, "Busiest queues"), busiest),
+      h("div", { class: "card side" }, h("h2", {}, "What is left"), levels),
+    ),
+  );
+
+  function note({ tone, text: words, href }) {
+    const id = (href ?? "") + "\n" + words;
+    if (!seen.has(id)) {
+      const label = tone === "bad" ? "Problem: " : tone === "warn" ? "Note: " : "";
+      const body = href ? h("a", { href }, words) : words;
+      seen.set(id, h("li", { "data-tone": tone }, h("span", { class: "hidden" }, label), body));
+    }
+    return seen.get(id);
+  }
+
+  /** Who gets nothing though others do, in the queues with most that waits. */
+  async function starved(queues) {
+    const first = [...queues]
+      .filter((each) => waiting(each) > 0 && !isUnserved(each))
+      .sort((a, b) => waiting(b) - waiting(a))
+      .slice(0, BUSIEST);
+    const found = await Promise.all(
+      first.map(async (queue) => {
+        const keys = await allowed(
+          get(path`/v1/queues/${queue.name}/keys` + "?order=wait&limit=10"),
+        );
+        const out = rateOf(queue.name, "out") ?? 0;
+        return (keys?.keys ?? [])
+          .filter((row) => {
+            const gapMs = out > 0 ? (keys.waiting_weight / row.weight / out) * 1_000 : 0;
+            return (
+              stateOf(row, { limit: keys.max_in_flight_per_key, gapMs, moving: out > 0 })[1] ===
+              "bad"
+            );
+          })
+          .slice(0, 3)
+          .map((row) => ({
+            tone: "bad",
+            text: row.key + " gets nothing in " + queue.name + " though others do",
+            href: "#/queue/" + encodeURIComponent(queue.name),
+          }));
+      }),
+    );
+    return found.flat();
+  }
+
+  function throttled(throttles) {
+    return throttles
+      .filter((each) => each.waiting > 0)
+      .slice(0, BUSIEST)
+      .map((each) => ({
+        tone: "warn",
+        text:
+          plural(each.waiting, "tenant") +
+          " held by " +
+          each.key +
+          " at " +
+          rate(each.rate_per_second) +
+          (each.until_ms === undefined
+            ? ""
+            : each.until_ms > 2_000
+              ? ", next in " + span(each.until_ms)
+              : ""),
+        href: "#/throttles",
+      }));
+  }
+
+  function unserved(queues) {
+    return queues
+      .filter(isUnserved)
+      .slice(0, BUSIEST)
+      .map((each) => ({
+        tone: "warn",
+        text: "Nobody takes messages from " + each.name,
+        href: "#/queue/" + encodeURIComponent(each.name),
+      }));
+  }
+
+  function exceeded(throttles) {
+    return throttles
+      .filter((each) => each.excess > 0)
+      .map((each) => ({
+        tone: "bad",
+        text: each.key + " gave " + number(each.excess) + " tokens more than its limit",
+        href: "#/throttles",
+      }));
+  }
+
+  return {
+    element,
+    title: "Overview",
+    async tick(now) {
+      const [{ queues: all }, keys, { buckets }, ready] = await Promise.all([
+        get("/v1/queues"),
+        allowed(get("/v1/throttles?limit=1000")),
+        get("/v1/governor/status"),
+        get("/readyz").then(
+          () => "",
+          (refused) => (refused.status === 0 ? Promise.reject(refused) : refused.message),
+        ),
+      ]);
+      takeRates(all, now);
+      const queues = withDeadLetters(all);
+      const throttles = keys ? watched(keys) : [];
+      const models = Object.entries(buckets);
+      const entered = rates(queues, "in");
+      const left = rates(queues, "out");
+      const dead = sum(queues, (each) => each.dead);
+      const held = sum(throttles, (each) => each.waiting);
+      const audited = models.filter(([, status]) => status.audit.limitTokens > 0);
+      const bounded = throttles.filter((each) => each.excess !== null);
+      const broken =
+        bounded.filter((each) => each.excess > 0).length +
+        audited.filter(([, status]) => status.audit.errorTokens > 0).length;
+      const checked = bounded.length + audited.length;
+      tiles.waiting.set(count(sum(queues, waiting)), plural(queues.length, "queue"));
+      tiles.flight.set(
+        count(sum(queues, (each) => each.in_flight)),
+        plural(
+          sum(queues, (each) => each.consumers),
+          "consumer",
+        ),
+      );
+      tiles.in.set(rate(entered));
+      tiles.out.set(rate(left));
+      tiles.throttled.set(
+        count(held),
+        keys ? plural(keys.total, "throttle key") : "needs admin for *",
+        held > 0 ? "warn" : "",
+      );
+      tiles.line.set(
+        count(sum(models, ([, status]) => waitingOf(status))),
+        plural(models.length, "model"),
+      );
+      tiles.dead.set(count(dead), "", dead > 0 ? "warn" : "");
+      tiles.holds.set(
+        checked === 0 ? "–" : count(checked - broken) + " of " + count(checked),
+        checked === 0 ? "nothing to check yet" : broken === 0 ? "none exceeded" : "see below",
+        broken > 0 ? "bad" : checked > 0 ? "good" : "",
+      );
+      busiest.set(
+        [...queues]
+          .sort((a, b) => waiting(b) - waiting(a) || (a.name < b.name ? -1 : 1))
+          .slice(0, BUSIEST),
+      );
+      paintLevels(models, throttles);
+      history.push(now, [
+        ["in", entered],
+        ["out", left],
+      ]);
+      chart.set(
+        history.times,
+        [
+          { label: "in", values: history.values.get("in") },
+          { label: "out", values: history.values.get("out") },
+        ],
+        "In " + rate(entered) + ", out " + rate(left),
+      );
+      const found = [
+        ...(ready ? [{ tone: "bad", text: "Not ready: " + ready }] : []),
+        ...exceeded(throttles),
+        ...(await starved(queues)),
+        ...models.flatMap(([model, status]) =>
+          troubles(model, status).map((each) => ({ ...each, href: "#/models" })),
+        ),
+        ...throttled(throttles),
+        ...unserved(queues),
+        ...(dead > 0
+          ? [{ tone: "warn", text: plural(dead, "dead letter") + " to look at", href: "#/dead" }]
+          : []),
+      ];
+      children(
+        notes,
+        found.length > 0
+          ? found.map(note)
+          : [note({ tone: "good", text: "Nothing. Nobody is starved, and every limit holds." })],
+      );
+    },
+    destroy() {
+      chart.destroy();
+    },
+  };
+}

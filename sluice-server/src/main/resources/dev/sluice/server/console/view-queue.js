@@ -1,0 +1,403 @@
+import { get, path } from "./api.js";
+import { color, lines } from "./charts.js";
+import { bar, button, h, heading, name, text, tile } from "./dom.js";
+import { count, percent, plural, rate, span } from "./format.js";
+import { Lines, Rates } from "./history.js";
+import { table } from "./table.js";
+import { deleteQueue, isUnserved, purgeQueue, rateOf, takeRates, waiting } from "./view-queues.js";
+
+const IN_CHART = 6;
+
+/**
+ * What holds a tenant up, in words, and how bad that is. `gap` is how long a turn may take when all
+ * who wait are served by weight.
+ */
+export function stateOf(row, { limit, gapMs, moving }) {
+  if (row.pending === 0) {
+    return row.in_flight > 0 ? ["In service", "good"] : ["Idle", ""];
+  }
+  if (row.parked.length > 0) {
+    const first = row.parked[0];
+    const next = first.until_ms === undefined ? "no time known" : "next in " + span(first.until_ms);
+    return ["Throttled by " + first.throttle_key + ", " + next, "warn"];
+  }
+  if (limit > 0 && row.in_flight >= limit) {
+    return ["All " + limit + " slots in use", "warn"];
+  }
+  if (moving && row.waited_ms > 5_000 + 3 * gapMs) {
+    return ["Starved for " + span(row.waited_ms), "bad"];
+  }
+  return moving
+    ? ["In service", "good"]
+    : ["Waits for a consumer", row.waited_ms > 5_000 ? "warn" : ""];
+}
+
+export function view(queue) {
+  const rates = new Rates();
+  const history = new Lines();
+  const colors = new Map();
+  let settings = { order: "depth", limit: 100, prefix: "" };
+
+  const tiles = {
+    waiting: tile("Waiting", "queue-waiting"),
+    flight: tile("In flight", "queue-flight"),
+    delayed: tile("Delayed", "queue-delayed"),
+    in: tile("In", "queue-in"),
+    out: tile("Out", "queue-out"),
+    consumers: tile("Consumers", "queue-consumers"),
+  };
+  const chart = lines(
+    "share-chart",
+    "Share of service by tenant over the last two minutes; dashed: by weight",
+    {
+      percent: true,
+      height: 260,
+    },
+  );
+  const bars = h("ol", { class: "shares", "data-testid": "shares" });
+  const summary = h("p", { class: "muted", "data-testid": "keys-summary" });
+  const total = { rate: 0, weight: 0 };
+  const share = (row) => (total.rate > 0 ? (row.rate ?? 0) / total.rate : 0);
+  const fair = (row) => (row.pending > 0 && total.weight > 0 ? row.weight / total.weight : null);
+  const list = table({
+    id: "tenants",
+    label: "Tenants of " + queue,
+    key: (row) => row.key,
+    empty: "Nothing is here, and nothing was lately.",
+    sorted: { id: "pending", down: true },
+    columns: [
+      {
+        id: "key",
+        label: "Tenant",
+        wide: true,
+        sort: (row) => row.key,
+        cell: (td, row) => td.firstChild ?? td.append(name(row.key)),
+      },
+      {
+        id: "weight",
+        label: "Weight",
+        numeric: true,
+        sort: (row) => row.weight,
+        value: (row) => count(row.weight),
+      },
+      {
+        id: "share",
+        label: "Share",
+        sort: share,
+        cell: (td, row) => {
+          if (!td.firstChild) {
+            td.append(bar("Share of " + row.key), h("span", { class: "beside" }));
+          }
+          const at = fair(row);
+          const words =
+            percent(share(row)) + (at === null ? "" : " of service, " + percent(at) + " by weight");
+          td.firstChild.set(share(row), words, { at });
+          text(td.lastChild, percent(share(row)));
+        },
+      },
+      {
+        id: "pending",
+        label: "Waiting",
+        numeric: true,
+        sort: (row) => row.pending,
+        value: (row) => count(row.pending),
+      },
+      {
+        id: "flight",
+        label: "In flight",
+        numeric: true,
+        low: true,
+        sort: (row) => row.in_flight,
+        value: (row) => count(row.in_flight),
+      },
+      {
+        id: "out",
+        label: "Out",
+        numeric: true,
+        low: true,
+        sort: (row) => row.rate ?? 0,
+        value: (row) => rate(row.rate),
+      },
+      {
+        id: "waited",
+        label: "Without service",
+        numeric: true,
+        low: true,
+        sort: (row) => row.waited_ms,
+        value: (row) => (row.pending > 0 ? span(row.waited_ms) : "–"),
+      },
+      {
+        id: "state",
+        label: "State",
+        sort: (row) => row.state[0],
+        cell: (td, row) => {
+          if (!td.firstChild) {
+            td.append(h("span", { class: "pill" }));
+          }
+          text(td.firstChild, row.state[0]);
+          td.firstChild.dataset.tone = row.state[1];
+          td.firstChild.title = row.state[0];
+        },
+      },
+    ],
+  });
+
+  const choose = (id, label, options, chosen) =>
+    h(
+      "label",
+      { class: "choice" },
+      label + " ",
+      h(
+        "select",
+        {
+          "data-action": id,
+          onchange: (event) => {
+            settings = { ...settings, ...chosen(event.target.value) };
+            refresh();
+          },
+        },
+        options.map(([value, words]) => h("option", { value }, words)),
+      ),
+    );
+  let refresh = () => {};
+  const find = h("input", {
+    type: "search",
+    "data-action": "find",
+    placeholder: "Tenant begins with …",
+    "aria-label": "Tenant begins with",
+    spellcheck: "false",
+    oninput: (event) => {
+      settings = { ...settings, prefix: event.target.value };
+      refresh();
+    },
+  });
+  const element = h(
+    "section",
+    { "data-view": "queue", "data-queue": queue },
+    h("p", { class: "crumbs" }, h("a", { href: "#/queues" }, "Queues")),
+    heading(
+      1,
+      name(queue),
+      h(
+        "a",
+        { class: "button", href: "#/dead/" + encodeURIComponent(queue + ".dlq") },
+        "Dead letters",
+      ),
+      button("Purge", "purge", () => purgeQueue(queue)),
+      button("Delete", "delete", () => deleteQueue(queue), { class: "danger" }),
+    ),
+    h("dl", { class: "tiles" }, Object.values(tiles)),
+    h(
+      "div",
+      { class: "columns" },
+      h(
+        "div",
+        { class: "card grow" },
+        h("h2", {}, "Share of service"),
+        h(
+          "p",
+          { class: "muted" },
+          "Solid: what each tenant got. Dashed: its share by weight, while it has something waiting.",
+        ),
+        chart,
+      ),
+      h(
+        "div",
+        { class: "card side" },
+        h("h2", {}, "Right now"),
+        h("p", { class: "muted" }, "The line marks the share by weight."),
+        bars,
+      ),
+    ),
+    h(
+      "div",
+      { class: "card" },
+      h(
+        "div",
+        { class: "heading" },
+        h("h2", {}, "Tenants"),
+        h(
+          "div",
+          { class: "actions" },
+          find,
+          choose(
+            "order",
+            "First",
+            [
+              ["depth", "most messages"],
+              ["wait", "longest without service"],
+              ["delivered", "most delivered"],
+            ],
+            (order) => ({ order }),
+          ),
+          choose(
+            "limit",
+            "Show",
+            [
+              ["100", "100"],
+              ["1000", "1,000"],
+              ["10000", "10,000"],
+            ],
+            (limit) => ({ limit: Number(limit) }),
+          ),
+        ),
+      ),
+      summary,
+      list,
+    ),
+  );
+
+  function paintBars(rows) {
+    const first = rows.filter((row) => row.pending > 0 || row.rate > 0);
+    const known = new Map([...bars.children].map((each) => [each.dataset.row, each]));
+    bars.replaceChildren(
+      ...first.map((row) => {
+        const item =
+          known.get(row.key) ??
+          h(
+            "li",
+            { "data-row": row.key },
+            h("span", { class: "swatch" }),
+            name(row.key),
+            h("span", { class: "figure" }),
+            bar("Share of " + row.key),
+          );
+        item.children[0].style.background = colorOf(row.key);
+        text(item.children[2], percent(share(row)) + " · " + rate(row.rate));
+        const at = fair(row);
+        item.children[3].set(
+          share(row),
+          percent(share(row)) + (at === null ? "" : ", by weight " + percent(at)),
+          { at },
+        );
+        item.children[3].firstChild.style.background = colorOf(row.key);
+        return item;
+      }),
+    );
+    if (first.length === 0) {
+      bars.append(h("li", { class: "empty" }, "Nobody is being served."));
+    }
+  }
+
+  function colorOf(tenant) {
+    if (!colors.has(tenant)) {
+      colors.set(tenant, colors.size);
+    }
+    return color(colors.get(tenant));
+  }
+
+  function paintChart(chosen, now) {
+    const moving = total.rate > 0;
+    history.push(
+      now,
+      chosen.flatMap((row) => [
+        ["s" + row.key, moving && row.rate !== null ? share(row) * 100 : null],
+        ["w" + row.key, fair(row) === null ? null : fair(row) * 100],
+      ]),
+    );
+    const shown = chosen.filter((row) =>
+      history.values.get("s" + row.key)?.some((each) => each !== null),
+    );
+    chart.set(
+      history.times,
+      shown.flatMap((row) => [
+        {
+          label: row.key,
+          values: history.values.get("s" + row.key) ?? [],
+          color: colorOf(row.key),
+        },
+        {
+          label: row.key,
+          values: history.values.get("w" + row.key) ?? [],
+          color: colorOf(row.key),
+          dashed: true,
+          hidden: true,
+        },
+      ]),
+      shown
+        .map(
+          (row) =>
+            row.key +
+            " " +
+            percent(share(row)) +
+            (fair(row) === null ? "" : " (by weight " + percent(fair(row)) + ")"),
+        )
+        .join(", "),
+    );
+  }
+
+  return {
+    element,
+    title: queue,
+    onRefresh(then) {
+      refresh = then;
+    },
+    async tick(now) {
+      const query = new URLSearchParams({
+        order: settings.order,
+        limit: settings.limit,
+        prefix: settings.prefix,
+      });
+      const [{ queues }, found] = await Promise.all([
+        get("/v1/queues"),
+        get(path`/v1/queues/${queue}/keys` + "?" + query),
+      ]);
+      takeRates(queues, now);
+      const own = queues.find((each) => each.name === queue);
+      if (own) {
+        tiles.waiting.set(count(waiting(own)));
+        tiles.flight.set(count(own.in_flight));
+        tiles.delayed.set(count(own.delayed));
+        tiles.in.set(rate(rateOf(queue, "in")));
+        tiles.out.set(rate(rateOf(queue, "out")));
+        tiles.consumers.set(
+          count(own.consumers),
+          isUnserved(own)
+            ? "nobody takes messages"
+            : own.consumers === 0 && rateOf(queue, "out") > 0
+              ? "calls to receive"
+              : "",
+          isUnserved(own) ? "warn" : "",
+        );
+      }
+      rates.take(
+        found.keys.map((each) => [each.key, each.delivered]),
+        now,
+      );
+      total.rate = rateOf(queue, "out") ?? 0;
+      total.weight = found.waiting_weight;
+      const moving = total.rate > 0;
+      const rows = found.keys.map((each) => {
+        const gapMs = moving ? (total.weight / each.weight / total.rate) * 1_000 : 0;
+        return {
+          ...each,
+          rate: rates.of(each.key),
+          state: stateOf(each, { limit: found.max_in_flight_per_key, gapMs, moving }),
+        };
+      });
+      // What was counted by tenant a moment later than by queue must not be more than all of it.
+      total.rate = Math.max(
+        total.rate,
+        rows.reduce((sum, row) => sum + (row.rate ?? 0), 0),
+      );
+      text(
+        summary,
+        plural(found.active, "tenant") +
+          " with messages, " +
+          count(found.waiting) +
+          " waiting" +
+          (rows.length < found.active ? "; the first " + count(rows.length) + " are shown" : "") +
+          ".",
+      );
+      list.set(rows);
+      const first = [...rows]
+        .sort((a, b) => (b.rate ?? 0) - (a.rate ?? 0) || b.pending - a.pending)
+        .slice(0, IN_CHART);
+      paintBars(first);
+      paintChart(first, now);
+    },
+    destroy() {
+      chart.destroy();
+    },
+  };
+}

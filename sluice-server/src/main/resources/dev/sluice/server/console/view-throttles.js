@@ -1,0 +1,372 @@
+import { allowed, get, path, put, remove } from "./api.js";
+import { ask, show, toast } from "./dialogs.js";
+import { bar, button, h, heading, name, text } from "./dom.js";
+import { count, number, plural, rate, span } from "./format.js";
+import { Holds, Rates } from "./history.js";
+import { table } from "./table.js";
+
+const taken = new Rates();
+const holds = new Holds();
+
+/** Throttle keys as the API has them, with what was taken in a second and whether that is too much. */
+export function watched({ throttles, at_ms: now }) {
+  taken.take(
+    throttles.map((each) => [each.key, each.taken]),
+    now,
+  );
+  return throttles.map((each) => ({
+    ...each,
+    perSecond: taken.of(each.key),
+    excess: holds.excess(each, now),
+  }));
+}
+
+async function change(kind, where, row) {
+  let wanted = row?.key ?? "";
+  const done = await ask({
+    id: "change-rate",
+    title: row ? "Change the rate of " + row.key : "New " + kind,
+    message:
+      kind === "limit"
+        ? "A key such as provider, or a prefix and an asterisk such as tenant:* for every key that begins so."
+        : "Messages that name this throttle key share the rate, in all queues.",
+    fields: [
+      ...(row ? [] : [{ name: "key", label: "Key", required: true }]),
+      {
+        name: "rate_per_second",
+        label: "Tokens per second",
+        type: "number",
+        value: row?.rate_per_second ?? 10,
+        min: 0,
+        step: "any",
+        required: true,
+      },
+      {
+        name: "burst",
+        label: "Burst",
+        type: "number",
+        value: row?.burst ?? 10,
+        min: 0,
+        step: "any",
+        required: true,
+        hint: "The most tokens at once.",
+      },
+    ],
+    confirm: row ? "Change" : "Create",
+    act: async ({ key, ...values }) => {
+      wanted = row?.key ?? key;
+      await put(where(wanted), values);
+    },
+  });
+  if (done) {
+    toast("The rate of " + wanted + " is set.");
+  }
+}
+
+async function drop(kind, where, key) {
+  const done = await ask({
+    id: "remove-rate",
+    title: "Remove the " + kind + " " + key + "?",
+    message:
+      kind === "limit"
+        ? "Decisions about its keys are refused then, unless a template covers them."
+        : "Then it holds up nobody: whatever waits for it goes at once.",
+    confirm: "Remove",
+    danger: true,
+    act: () => remove(where(key)),
+  });
+  if (done) {
+    toast("The " + kind + " " + key + " is removed.");
+  }
+}
+
+const throttlePath = (key) => path`/v1/throttles/${key}`;
+const limitPath = (key) => path`/v1/limits/${key}`;
+
+async function showWaiters(row) {
+  const { waiters } = await get(throttlePath(row.key) + "/waiters?limit=1000");
+  const messages = waiters.reduce((sum, each) => sum + each.messages, 0);
+  const list = table({
+    id: "waiters",
+    label: "Who waits for " + row.key,
+    key: (each) => each.queue + "\n" + each.key,
+    empty: "Nobody waits for it.",
+    columns: [
+      {
+        id: "queue",
+        label: "Queue",
+        sort: (each) => each.queue,
+        cell: (td, each) => td.firstChild ?? td.append(name(each.queue)),
+      },
+      {
+        id: "key",
+        label: "Tenant",
+        wide: true,
+        sort: (each) => each.key,
+        cell: (td, each) => td.firstChild ?? td.append(name(each.key)),
+      },
+      {
+        id: "messages",
+        label: "Messages",
+        numeric: true,
+        sort: (each) => each.messages,
+        value: (each) => count(each.messages),
+      },
+    ],
+  });
+  const words =
+    row.rate_per_second > 0 && messages > 0
+      ? plural(messages, "message") +
+        " wait. The next goes in " +
+        span(row.until_ms) +
+        "; at " +
+        rate(row.rate_per_second) +
+        " the last goes in about " +
+        span((messages / row.rate_per_second) * 1_000) +
+        "."
+      : plural(messages, "message") + " wait.";
+  show("waiters", "Who waits for " + row.key, h("p", {}, words), list);
+  list.set(waiters);
+}
+
+function nameCell(td, row) {
+  if (!td.firstChild) {
+    td.append(name(row.key));
+  }
+}
+
+function levelCell(td, row) {
+  if (!td.firstChild) {
+    td.append(bar("Level of " + row.key), h("span", { class: "beside" }));
+  }
+  if (row.tokens === undefined) {
+    td.firstChild.hidden = true;
+    text(td.lastChild, row.key.endsWith("*") ? "each key its own" : "not known");
+    return;
+  }
+  td.firstChild.hidden = false;
+  const part = row.burst > 0 ? row.tokens / row.burst : 0;
+  td.firstChild.set(part, number(row.tokens) + " of " + number(row.burst) + " tokens", {
+    tone: part < 0.1 ? "warn" : "good",
+  });
+  text(td.lastChild, number(Math.floor(row.tokens)) + " / " + number(row.burst));
+}
+
+function rateButtons(kind, where) {
+  return (td, row, current) => {
+    if (!td.firstChild) {
+      td.append(
+        button("Change", "change-rate", () => change(kind, where, current()), {
+          class: "small",
+          "aria-label": "Change the rate of " + row.key,
+        }),
+        button("Remove", "remove-rate", () => drop(kind, where, row.key), {
+          class: "small",
+          "aria-label": "Remove " + row.key,
+        }),
+      );
+    }
+  };
+}
+
+export function view() {
+  const forbidden = h(
+    "p",
+    { class: "empty", hidden: true },
+    "This key may not see throttle keys: they need admin for *.",
+  );
+  const throttles = table({
+    id: "throttles",
+    label: "Throttle keys",
+    key: (row) => row.key,
+    empty: "No throttle key has a rate. Messages that name one pass until it has.",
+    columns: [
+      { id: "key", label: "Throttle key", wide: true, sort: (row) => row.key, cell: nameCell },
+      {
+        id: "level",
+        label: "Level",
+        sort: (row) => row.tokens / (row.burst || 1),
+        cell: levelCell,
+      },
+      {
+        id: "rate",
+        label: "Limit",
+        numeric: true,
+        sort: (row) => row.rate_per_second,
+        value: (row) => rate(row.rate_per_second),
+      },
+      {
+        id: "taken",
+        label: "Taken",
+        numeric: true,
+        low: true,
+        sort: (row) => row.perSecond ?? 0,
+        value: (row) => rate(row.perSecond),
+      },
+      {
+        id: "holds",
+        label: "Holds",
+        low: true,
+        sort: (row) => row.excess ?? 0,
+        cell: (td, row) => {
+          if (!td.firstChild) {
+            td.append(h("span", { class: "pill" }));
+          }
+          text(
+            td.firstChild,
+            row.excess === null ? "–" : row.excess > 0 ? "over by " + number(row.excess) : "yes",
+          );
+          td.firstChild.dataset.tone = row.excess === null ? "" : row.excess > 0 ? "bad" : "good";
+        },
+      },
+      {
+        id: "waiting",
+        label: "Waiting",
+        numeric: true,
+        sort: (row) => row.waiting,
+        cell: (td, row, current) => {
+          if (!td.firstChild) {
+            td.append(
+              button(
+                "",
+                "waiters",
+                () => showWaiters(current()).catch((refused) => toast(refused.message, "bad")),
+                { class: "link" },
+              ),
+            );
+          }
+          text(td.firstChild, count(row.waiting));
+          td.firstChild.setAttribute(
+            "aria-label",
+            "Who waits for " + row.key + ": " + plural(row.waiting, "tenant"),
+          );
+        },
+      },
+      {
+        id: "next",
+        label: "Next goes in",
+        numeric: true,
+        low: true,
+        sort: (row) => row.until_ms ?? Infinity,
+        value: (row) => (row.waiting > 0 ? span(row.until_ms) : "–"),
+      },
+      {
+        id: "actions",
+        label: "Actions",
+        hideLabel: true,
+        cell: rateButtons("throttle key", throttlePath),
+      },
+    ],
+  });
+  const limits = table({
+    id: "limits",
+    label: "Limits",
+    key: (row) => row.key,
+    empty: "There are no limits yet. Without one, a decision about a key is refused.",
+    columns: [
+      { id: "key", label: "Limit", wide: true, sort: (row) => row.key, cell: nameCell },
+      {
+        id: "level",
+        label: "Level",
+        sort: (row) => (row.tokens ?? Infinity) / (row.burst || 1),
+        cell: levelCell,
+      },
+      {
+        id: "rate",
+        label: "Rate",
+        numeric: true,
+        sort: (row) => row.rate_per_second,
+        value: (row) => rate(row.rate_per_second),
+      },
+      {
+        id: "burst",
+        label: "Burst",
+        numeric: true,
+        low: true,
+        sort: (row) => row.burst,
+        value: (row) => number(row.burst),
+      },
+      { id: "actions", label: "Actions", hideLabel: true, cell: rateButtons("limit", limitPath) },
+    ],
+  });
+  const found = h("p", { class: "muted", role: "status", "data-testid": "limit-found" });
+  const wanted = h("input", {
+    type: "search",
+    placeholder: "Key, such as tenant:acme",
+    "aria-label": "Key to look up",
+    spellcheck: "false",
+  });
+  const look = h(
+    "form",
+    {
+      class: "inline",
+      onsubmit: async (event) => {
+        event.preventDefault();
+        try {
+          const row = await get(limitPath(wanted.value));
+          const level =
+            row.tokens === undefined
+              ? "a level that is not known"
+              : number(row.tokens) + " of " + number(row.burst) + " tokens left";
+          text(found, row.key + " has " + level + ", " + rate(row.rate_per_second) + ".");
+        } catch (refused) {
+          text(found, refused.message);
+        }
+      },
+    },
+    wanted,
+    h("button", { type: "submit", "data-action": "look-up" }, "Look up"),
+  );
+  const newThrottle = button("New throttle key", "new-throttle", () =>
+    change("throttle key", throttlePath),
+  );
+  const more = h("p", { class: "muted" });
+  const element = h(
+    "section",
+    { "data-view": "throttles" },
+    h("h1", {}, "Limits"),
+    h(
+      "div",
+      { class: "card" },
+      heading(2, "Throttle keys of queues", newThrottle),
+      forbidden,
+      throttles,
+      more,
+    ),
+    h(
+      "div",
+      { class: "card" },
+      heading(
+        2,
+        "Limits for decisions",
+        look,
+        button("New limit", "new-limit", () => change("limit", limitPath)),
+      ),
+      found,
+      limits,
+    ),
+  );
+  return {
+    element,
+    title: "Limits",
+    async tick() {
+      const [keys, rules] = await Promise.all([
+        allowed(get("/v1/throttles?limit=10000")),
+        get("/v1/limits"),
+      ]);
+      forbidden.hidden = keys !== null;
+      throttles.hidden = keys === null;
+      newThrottle.hidden = keys === null;
+      if (keys) {
+        throttles.set(watched(keys));
+        text(
+          more,
+          keys.total > keys.throttles.length
+            ? "The first " + count(keys.throttles.length) + " of " + count(keys.total) + "."
+            : "",
+        );
+      }
+      limits.set(rules.limits);
+    },
+  };
+}

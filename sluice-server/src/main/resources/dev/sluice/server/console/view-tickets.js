@@ -1,0 +1,169 @@
+import { get, path, remove } from "./api.js";
+import { ask, toast } from "./dialogs.js";
+import { button, h, name, text } from "./dom.js";
+import { count, plural, span } from "./format.js";
+import { table } from "./table.js";
+import { waitingOf } from "./view-models.js";
+
+const PAGE = 100;
+
+async function cancel(row) {
+  const done = await ask({
+    id: "cancel-ticket",
+    title: "Cancel this ticket?",
+    message:
+      "Position " +
+      row.queuePosition +
+      ", " +
+      count(row.tokens) +
+      " tokens" +
+      (row.tenant ? " of " + row.tenant : "") +
+      ". Whoever waits for it is told that it was cancelled.",
+    confirm: "Cancel the ticket",
+    danger: true,
+    act: () => remove(path`/v1/governor/tickets/${row.ticket}`),
+  });
+  if (done) {
+    toast("The ticket is cancelled.");
+  }
+}
+
+export function view(wanted) {
+  let offset = 0;
+  let refresh = () => {};
+  const choice = h("select", {
+    "data-action": "model",
+    onchange: (event) => {
+      location.hash = "#/tickets/" + encodeURIComponent(event.target.value);
+    },
+  });
+  const summary = h("p", { class: "muted", role: "status", "data-testid": "tickets-summary" });
+  const back = button("Previous", "previous", () => turn(-PAGE));
+  const forth = button("Next", "next", () => turn(PAGE));
+  function turn(by) {
+    offset = Math.max(0, offset + by);
+    refresh();
+  }
+  const list = table({
+    id: "tickets",
+    label: "Tickets in line",
+    key: (row) => row.ticket,
+    empty: "Nobody is in line.",
+    columns: [
+      {
+        id: "position",
+        label: "Position",
+        numeric: true,
+        sort: (row) => row.queuePosition,
+        value: (row) => count(row.queuePosition),
+      },
+      { id: "priority", label: "Class", sort: (row) => row.priority, value: (row) => row.priority },
+      {
+        id: "tenant",
+        label: "Tenant",
+        wide: true,
+        sort: (row) => row.tenant,
+        cell: (td, row) => td.firstChild ?? td.append(row.tenant ? name(row.tenant) : "–"),
+      },
+      {
+        id: "tokens",
+        label: "Tokens",
+        numeric: true,
+        sort: (row) => row.tokens,
+        value: (row) => count(row.tokens),
+      },
+      {
+        id: "eta",
+        label: "Goes in about",
+        numeric: true,
+        sort: (row) => row.etaMs,
+        value: (row) => span(row.etaMs),
+      },
+      {
+        id: "waited",
+        label: "Waited",
+        numeric: true,
+        low: true,
+        sort: (row) => row.waitedMs,
+        value: (row) => span(row.waitedMs),
+      },
+      { id: "ticket", label: "Ticket", low: true, value: (row) => row.ticket.slice(0, 18) + "…" },
+      {
+        id: "actions",
+        label: "Actions",
+        hideLabel: true,
+        cell: (td, row, current) => {
+          if (!td.firstChild) {
+            td.append(
+              button("Cancel", "cancel-ticket", () => cancel(current()), {
+                class: "small",
+                "aria-label": "Cancel ticket " + row.ticket,
+              }),
+            );
+          }
+        },
+      },
+    ],
+  });
+  const element = h(
+    "section",
+    { "data-view": "tickets" },
+    h(
+      "div",
+      { class: "heading" },
+      h("h1", {}, "Tickets"),
+      h("div", { class: "actions" }, h("label", { class: "choice" }, "Model ", choice)),
+    ),
+    h("div", { class: "card" }, summary, list, h("div", { class: "pages" }, back, forth)),
+  );
+  return {
+    element,
+    title: "Tickets",
+    onRefresh(then) {
+      refresh = then;
+    },
+    async tick() {
+      const { buckets } = await get("/v1/governor/status");
+      const models = Object.keys(buckets);
+      if ([...choice.options].map((each) => each.value).join("\n") !== models.join("\n")) {
+        choice.replaceChildren(...models.map((each) => h("option", { value: each }, each)));
+      }
+      const model =
+        wanted && models.includes(wanted)
+          ? wanted
+          : (models.find((each) => waitingOf(buckets[each]) > 0) ?? models[0]);
+      if (wanted && !models.includes(wanted)) {
+        text(summary, "There is no model " + wanted + ".");
+      }
+      if (!model) {
+        text(summary, "No models are configured.");
+        list.set([]);
+        return;
+      }
+      if (document.activeElement !== choice) {
+        choice.value = model;
+      }
+      const line = await get(
+        path`/v1/governor/models/${model}/queue` + "?limit=" + PAGE + "&offset=" + offset,
+      );
+      if (line.total <= offset && offset > 0) {
+        offset = Math.max(0, Math.floor((line.total - 1) / PAGE) * PAGE);
+      }
+      const end = offset + line.tickets.length;
+      text(
+        summary,
+        line.total === 0
+          ? "Nobody is in line for " + model + "."
+          : plural(line.total, "request") +
+              " in line for " +
+              model +
+              (line.total > PAGE ? "; " + count(offset + 1) + " to " + count(end) : "") +
+              ".",
+      );
+      back.disabled = offset === 0;
+      forth.disabled = end >= line.total;
+      back.parentElement.hidden = line.total <= PAGE;
+      list.set(line.tickets);
+    },
+  };
+}

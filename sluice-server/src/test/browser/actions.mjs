@@ -1,0 +1,162 @@
+// Every action: asked for, confirmed, and its effect seen through the API.
+import assert from "node:assert/strict";
+import { action, api, dialog, inBrowser, row, shown, testid, until, visit } from "./harness.mjs";
+import { createQueue, deadLetters, enqueue, ticket } from "./live.mjs";
+
+const open = api();
+const depth = async (queue) => (await open.get("/v1/queues/" + queue)).stats.depth;
+const messages = (count) => Array.from({ length: count }, (_, i) => ({ payload: "m" + i, fairness_key: "t" }));
+
+async function confirm(page, id) {
+  await action(dialog(page, id), "confirm").click();
+  await dialog(page, id).waitFor({ state: "detached" });
+}
+
+const toast = (page, words) => testid(page, "toasts").getByText(words).first().waitFor();
+
+inBrowser("create a queue", {}, async (page) => {
+  const view = await visit(page, "queues");
+  await action(view, "create-queue").click();
+  const asked = dialog(page, "create-queue");
+  await asked.getByLabel("Name").fill("made.here");
+  await asked.getByLabel("Lease (ms)").fill("5000");
+  await asked.getByLabel(/Attempts/).fill("3");
+  await asked.getByLabel(/Keep the order/).check();
+  await confirm(page, "create-queue");
+  await toast(page, "Queue made.here is there.");
+  await row(page, "queues", "made.here").waitFor();
+  const { config } = await open.get("/v1/queues/made.here");
+  assert.equal(config.lease_ms, 5_000);
+  assert.equal(config.max_attempts, 3);
+  assert.equal(config.strict_order, true);
+});
+
+inBrowser("cancelled: nothing happens", {}, async (page) => {
+  await createQueue("kept");
+  await enqueue("kept", messages(2));
+  await visit(page, "queues");
+  await action(row(page, "queues", "kept"), "purge").click();
+  await action(dialog(page, "purge-queue"), "cancel").click();
+  await dialog(page, "purge-queue").waitFor({ state: "detached" });
+  await action(row(page, "queues", "kept"), "delete").click();
+  await dialog(page, "delete-queue").waitFor();
+  await page.keyboard.press("Escape");
+  await dialog(page, "delete-queue").waitFor({ state: "detached" });
+  assert.equal(await depth("kept"), 2);
+});
+
+inBrowser("purge and delete a queue from the list", {}, async (page) => {
+  await createQueue("listed");
+  await enqueue("listed", messages(3));
+  await visit(page, "queues");
+  await action(row(page, "queues", "listed"), "purge").click();
+  await confirm(page, "purge-queue");
+  await toast(page, "3 messages deleted from listed.");
+  assert.equal(await depth("listed"), 0);
+  await action(row(page, "queues", "listed"), "delete").click();
+  await confirm(page, "delete-queue");
+  await row(page, "queues", "listed").waitFor({ state: "detached" });
+  assert.equal(await open.status("/v1/queues/listed"), 404);
+});
+
+inBrowser("purge and delete a queue from its own view", {}, async (page) => {
+  await createQueue("detailed");
+  await enqueue("detailed", messages(3));
+  const view = await visit(page, "queue", "#/queue/detailed");
+  await action(view, "purge").click();
+  await confirm(page, "purge-queue");
+  await until("nothing waits", async () => (await testid(view, "queue-waiting").textContent()) === "0");
+  assert.equal(await depth("detailed"), 0);
+  await action(view, "delete").click();
+  await confirm(page, "delete-queue");
+  await shown(page, "queues");
+  assert.equal(await open.status("/v1/queues/detailed"), 404);
+});
+
+inBrowser("redrive some dead letters, then all, then purge", {}, async (page) => {
+  await deadLetters("failing", messages(5), "no");
+  await visit(page, "dead");
+  await action(row(page, "dead-queues", "failing.dlq"), "redrive").click();
+  await dialog(page, "redrive").getByLabel("How many").fill("2");
+  await confirm(page, "redrive");
+  await toast(page, "2 messages went back.");
+  assert.equal(await depth("failing"), 2);
+  await action(row(page, "dead-queues", "failing.dlq"), "open").click();
+  const view = await shown(page, "dead-letters");
+  await until("three are left", async () => (await testid(view, "dead-summary").textContent()) === "3 messages.");
+  await action(view, "redrive").click();
+  await confirm(page, "redrive");
+  await testid(view, "dead-letters-empty").waitFor();
+  assert.equal(await depth("failing"), 5);
+  assert.equal(await depth("failing.dlq"), 0);
+  await deadLetters("hopeless", messages(2), "no");
+  await visit(page, "dead-letters", "#/dead/hopeless.dlq");
+  await action(page, "purge").click();
+  await confirm(page, "purge-queue");
+  await until("they are gone", async () => (await depth("hopeless.dlq")) === 0);
+});
+
+const throttles = async () => (await open.get("/v1/throttles")).throttles;
+const limits = async () => (await open.get("/v1/limits")).limits;
+
+for (const { what, button, table, all } of [
+  { what: "throttle key", button: "new-throttle", table: "throttles", all: throttles },
+  { what: "limit", button: "new-limit", table: "limits", all: limits },
+]) {
+  inBrowser(`${what}: create, change the rate, remove`, {}, async (page) => {
+    const view = await visit(page, "throttles");
+    const now = async () => (await all()).find((each) => each.key === "made:" + table);
+    await action(view, button).click();
+    const asked = dialog(page, "change-rate");
+    await asked.getByLabel("Key").fill("made:" + table);
+    await asked.getByLabel("Tokens per second").fill("2.5");
+    await asked.getByLabel("Burst").fill("7");
+    await confirm(page, "change-rate");
+    await row(page, table, "made:" + table).waitFor();
+    assert.equal((await now()).rate_per_second, 2.5);
+    assert.equal((await now()).burst, 7);
+    await action(row(page, table, "made:" + table), "change-rate").click();
+    assert.equal(await asked.getByLabel("Tokens per second").inputValue(), "2.5");
+    await asked.getByLabel("Tokens per second").fill("40");
+    await confirm(page, "change-rate");
+    await toast(page, `The rate of made:${table} is set.`);
+    assert.equal((await now()).rate_per_second, 40);
+    await until("the new rate is shown", async () => /40\/s/.test(await row(page, table, "made:" + table).textContent()));
+    await action(row(page, table, "made:" + table), "remove-rate").click();
+    await confirm(page, "remove-rate");
+    await row(page, table, "made:" + table).waitFor({ state: "detached" });
+    assert.equal(await now(), undefined);
+  });
+}
+
+inBrowser("a throttle key that is removed lets go of who waits for it", {}, async (page) => {
+  await createQueue("held");
+  await open.put("/v1/throttles/held:provider", { rate_per_second: 0.001, burst: 1 });
+  await enqueue("held", messages(4).map((each) => ({ ...each, throttles: { "held:provider": 1 } })));
+  const take = () => open.post("/v1/queues/held/receive", { max_messages: 10, wait_ms: 1_000 });
+  assert.equal((await take()).deliveries.length, 1);
+  await visit(page, "throttles");
+  await until("somebody waits", async () => /^1$/.test(await row(page, "throttles", "held:provider").locator('[data-cell="waiting"]').textContent()));
+  await action(row(page, "throttles", "held:provider"), "remove-rate").click();
+  await confirm(page, "remove-rate");
+  assert.equal((await take()).deliveries.length, 3);
+});
+
+inBrowser("cancel a ticket", {}, async (page) => {
+  const mine = await ticket("slow", 50, { tenant: "leaver", priority: "P2_batch" });
+  const view = await visit(page, "tickets", "#/tickets/slow");
+  await action(row(page, "tickets", mine), "cancel-ticket").click();
+  await confirm(page, "cancel-ticket");
+  await row(page, "tickets", mine).waitFor({ state: "detached" });
+  await toast(page, "The ticket is cancelled.");
+  const line = await open.get("/v1/governor/models/slow/queue");
+  assert.ok(!line.tickets.some((each) => each.ticket === mine));
+  await view.getByText("4 requests in line for slow.").waitFor();
+});
+
+inBrowser("reload the budgets", {}, async (page) => {
+  const view = await visit(page, "models");
+  await action(view, "reload").click();
+  await confirm(page, "reload");
+  await toast(page, "The budgets are reloaded.");
+});

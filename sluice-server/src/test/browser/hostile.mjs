@@ -1,0 +1,130 @@
+// Names that somebody chose to do harm or by accident are shown as what they are: text.
+import assert from "node:assert/strict";
+import { action, api, before, dialog, inBrowser, PHONE, row, shoot, testid, visit } from "./harness.mjs";
+import { createQueue, deadLetters, enqueue, ticket } from "./live.mjs";
+
+const open = api();
+
+const HARM = "window.harmed=1";
+const NAMES = [
+  `<script>${HARM}</script>`,
+  `<img src=x onerror="${HARM}">`,
+  `"><svg onload=${HARM}>`,
+  `javascript:${HARM}`,
+  "{{7*7}} ${7*7} <%= 7*7 %>",
+  "__proto__",
+  "constructor",
+  "\u202egnp.exe\u202c and \u0634\u0631\u0643\u0629",
+  "👩‍👩‍👧‍👦 🚰 Ünï̈cödé",
+  " leading\tand\nnew line ",
+  "W".repeat(200),
+  "a/b?c=d#e&f%2f",
+];
+
+/** Those that a tenant of a model may have. */
+const TENANTS = NAMES.filter((name) => !/[\t\n]/.test(name));
+
+const messages = NAMES.map((name) => ({
+  payload: name,
+  fairness_key: name,
+  headers: { [name]: name },
+  throttles: { [name]: 1 },
+}));
+
+before(async () => {
+  await createQueue("hostile");
+  for (const name of NAMES) {
+    await open.put("/v1/throttles/" + encodeURIComponent(name), { rate_per_second: 0.001, burst: 1 });
+    await open.put("/v1/limits/" + encodeURIComponent(name), { rate_per_second: 1, burst: 1 });
+  }
+  await open.post("/v1/governor/requests", { model: "odd", tokens: 1_000 });
+  for (const name of TENANTS) {
+    await ticket("odd", 5, { tenant: name });
+  }
+  await enqueue("hostile", messages);
+  await deadLetters("hostile.dead", messages.map(({ throttles, ...rest }) => rest), NAMES[0] + NAMES[7]);
+});
+
+/** What a name looks like: characters that steer are written out. */
+const visible = (name) => name.replace(/[\u0000-\u001f\u200b-\u200f\u202a-\u202e]/g, (each) => "\\u" + each.charCodeAt(0).toString(16).padStart(4, "0"));
+
+/** All of them are in a table as text, and none has become an element or has run. */
+async function assertText(page, table, cell) {
+  for (const name of NAMES) {
+    await row(page, table, name).waitFor();
+    assert.equal(await row(page, table, name).locator(`[data-cell="${cell}"]`).textContent(), visible(name));
+  }
+  await assertHarmless(page);
+}
+
+async function assertHarmless(page) {
+  assert.equal(await page.evaluate(() => window.harmed), undefined);
+  assert.equal(await page.locator("main script, main img, main [onload], main [onerror], dialog img").count(), 0);
+  const wide = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+  assert.ok(wide <= 0, "the page is wider than the window by " + wide);
+}
+
+inBrowser("hostile tenants of a queue", {}, async (page) => {
+  await visit(page, "queue", "#/queue/hostile");
+  await assertText(page, "tenants", "key");
+  await shoot(page, "hostile tenants");
+});
+
+inBrowser("hostile throttle keys and limits; changed and removed by their names", {}, async (page) => {
+  await visit(page, "throttles");
+  await assertText(page, "throttles", "key");
+  await assertText(page, "limits", "key");
+  await action(row(page, "throttles", NAMES[0]), "waiters").click();
+  await dialog(page, "waiters").waitFor();
+  await action(dialog(page, "waiters"), "close").click();
+  for (const name of [NAMES[1], NAMES[11], NAMES[9]]) {
+    await action(row(page, "limits", name), "change-rate").click();
+    await dialog(page, "change-rate").getByLabel("Burst").fill("17");
+    await action(dialog(page, "change-rate"), "confirm").click();
+    await dialog(page, "change-rate").waitFor({ state: "detached" });
+    assert.equal((await open.get("/v1/limits")).limits.find((each) => each.key === name).burst, 17);
+  }
+  await assertHarmless(page);
+});
+
+inBrowser("hostile tenants of tickets", {}, async (page) => {
+  const view = await visit(page, "tickets", "#/tickets/odd");
+  for (const name of TENANTS) {
+    await view.locator('[data-cell="tenant"]').getByText(visible(name), { exact: true }).waitFor();
+  }
+  await assertHarmless(page);
+});
+
+inBrowser("hostile dead letters: names, errors, headers and payloads", {}, async (page) => {
+  const view = await visit(page, "dead-letters", "#/dead/hostile.dead.dlq");
+  const rows = testid(view, "dead-letters").locator("[data-row]");
+  await rows.first().waitFor();
+  assert.equal(await rows.first().locator('[data-cell="error"]').textContent(), visible(NAMES[0] + NAMES[7]));
+  for (let i = 0; i < NAMES.length; i++) {
+    await action(rows.nth(i), "inspect").click();
+    const message = dialog(page, "message");
+    await testid(message, "payload").waitFor();
+    await assertHarmless(page);
+    if (i === 0) {
+      await shoot(page, "hostile message");
+      assert.equal(await testid(message, "payload").textContent(), NAMES[0]);
+    }
+    await action(message, "close").click();
+    await message.waitFor({ state: "detached" });
+  }
+});
+
+inBrowser("hostile names on a phone: the page is no wider", { viewport: PHONE }, async (page) => {
+  for (const [view, hash, table] of [
+    ["queue", "#/queue/hostile", "tenants"],
+    ["throttles", "#/throttles", "throttles"],
+    ["tickets", "#/tickets/odd", "tickets"],
+    ["dead-letters", "#/dead/hostile.dead.dlq", "dead-letters"],
+    ["overview", "#/overview", "alerts"],
+  ]) {
+    await visit(page, view, hash);
+    await testid(page, table).locator("tr[data-row], li").first().waitFor();
+    await assertHarmless(page);
+    await shoot(page, "hostile " + view + " phone");
+  }
+});

@@ -1,0 +1,115 @@
+// A server that asks for a key.
+import assert from "node:assert/strict";
+import { action, api, before, dialog, inBrowser, KEY, KEYED, row, shown, testid, until, visit } from "./harness.mjs";
+import { createQueue, enqueue } from "./live.mjs";
+
+const keyed = api(KEYED, KEY);
+const REFUSED = /Failed to load resource: the server responded with a status of 40[13]/;
+const options = { at: KEYED, expected: [REFUSED] };
+
+before(async () => {
+  for (const queue of ["foo.a", "foo.b", "bar"]) {
+    await createQueue(queue, {}, keyed);
+    await enqueue(queue, [{ payload: "x", fairness_key: "t" }], keyed);
+  }
+  await keyed.put("/v1/throttles/secret", { rate_per_second: 1, burst: 1 });
+});
+
+const newKey = (...permissions) =>
+  keyed.post("/v1/keys", {
+    name: "test",
+    permissions: permissions.map((each) => ({ kind: each.slice(0, each.indexOf(":")), pattern: each.slice(each.indexOf(":") + 1) })),
+  });
+
+async function signIn(page, key) {
+  await dialog(page, "sign-in").getByLabel("API key").fill(key);
+  await action(dialog(page, "sign-in"), "confirm").click();
+}
+
+async function signedIn(page, key, view, hash = "#/" + view) {
+  await page.goto(KEYED + "/" + hash);
+  await signIn(page, key);
+  await dialog(page, "sign-in").waitFor({ state: "detached" });
+  return shown(page, view);
+}
+
+inBrowser("sign in: asked for, a wrong key is refused, nothing is shown before", options, async (page) => {
+  await page.goto(KEYED + "/#/queues");
+  const asked = dialog(page, "sign-in");
+  await asked.waitFor();
+  await page.keyboard.press("Escape");
+  await page.keyboard.press("Escape");
+  await asked.waitFor();
+  assert.equal(await asked.getByLabel("API key").getAttribute("type"), "password");
+  await signIn(page, "wrong");
+  await testid(asked, "dialog-error").waitFor();
+  assert.match(await testid(asked, "dialog-error").textContent(), /key/);
+  assert.equal(await page.locator("[data-row]").count(), 0);
+  await signIn(page, "  " + KEY + " ");
+  await row(page, "queues", "bar").waitFor();
+  assert.ok(await action(page, "sign-out").isVisible());
+});
+
+inBrowser("sign in: the key is this tab's alone; sign out forgets it", options, async (page, context) => {
+  await signedIn(page, KEY, "queues");
+  await row(page, "queues", "bar").waitFor();
+  assert.ok(!page.url().includes(KEY));
+  assert.equal(await page.evaluate(() => JSON.stringify(localStorage) + document.cookie), "{}");
+  await page.reload();
+  await row(page, "queues", "bar").waitFor();
+  const other = await context.newPage();
+  await other.goto(KEYED + "/");
+  await dialog(other, "sign-in").waitFor();
+  await other.close();
+  await action(page, "sign-out").click();
+  await dialog(page, "sign-in").waitFor();
+  assert.equal(await page.locator("[data-row]").count(), 0, "nothing stays on the screen");
+  assert.ok(!(await page.evaluate(() => JSON.stringify(sessionStorage))).includes(KEY));
+  await page.reload();
+  await dialog(page, "sign-in").waitFor();
+});
+
+inBrowser("a key that may administer some queues sees these alone", options, async (page) => {
+  const { key } = await newKey("admin:foo.*");
+  await signedIn(page, key, "queues");
+  await row(page, "queues", "foo.a").waitFor();
+  assert.deepEqual(
+    (await page.locator("[data-row]").evaluateAll((rows) => rows.map((each) => each.dataset.row))).sort(),
+    ["foo.a", "foo.b"],
+  );
+  await visit(page, "throttles", "#/throttles", KEYED);
+  await page.getByText(/may not see throttle keys/).waitFor();
+  assert.ok(await action(page, "new-throttle").isHidden());
+  assert.ok(!(await page.locator("main").textContent()).includes("secret"));
+  await visit(page, "overview", "#/overview", KEYED);
+  await until("two messages of two queues", async () => (await testid(page, "total-waiting").textContent()) === "2");
+  await visit(page, "queue", "#/queue/bar", KEYED);
+  await until("the other queue is refused", async () => /bar/.test(await testid(page, "banner").textContent()));
+  assert.equal(await testid(page, "queue-waiting").textContent(), "–");
+  await visit(page, "models", "#/models", KEYED);
+  await testid(page, "models-empty").waitFor();
+  await visit(page, "tickets", "#/tickets", KEYED);
+  await page.getByText("No models are configured.").waitFor();
+  await visit(page, "dead", "#/dead", KEYED);
+  await testid(page, "dead-queues-empty").waitFor();
+});
+
+inBrowser("a key that may only produce: every view says so or is empty", options, async (page) => {
+  const { key } = await newKey("produce:foo.a");
+  await signedIn(page, key, "queues");
+  for (const view of ["queues", "throttles", "models", "tickets", "dead", "overview"]) {
+    await visit(page, view, "#/" + view, KEYED);
+    await until("an answer is there", async () => (await testid(page, "status").textContent()) === "Live" || (await testid(page, "banner").isVisible()));
+    assert.ok(!/foo\.b|bar|secret/.test(await page.locator("main").textContent()));
+  }
+});
+
+inBrowser("a key that is revoked while somebody looks: signs in anew", options, async (page) => {
+  const { id, key } = await newKey("admin:*");
+  await signedIn(page, key, "queues");
+  await row(page, "queues", "bar").waitFor();
+  await keyed.remove("/v1/keys/" + id);
+  await dialog(page, "sign-in").getByText(/not valid any more/).waitFor();
+  await signIn(page, KEY);
+  await row(page, "queues", "bar").waitFor();
+});

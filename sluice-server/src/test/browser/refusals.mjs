@@ -1,0 +1,96 @@
+// The server says no, or nothing at all.
+import assert from "node:assert/strict";
+import { action, api, CONTROL, dialog, inBrowser, LEAVING, row, shown, testid, until, visit } from "./harness.mjs";
+import { createQueue, ticket } from "./live.mjs";
+
+const open = api();
+
+/** What the browser itself logs of an answer that is an error, or of none. */
+const BAD_ANSWER = /Failed to load resource: the server responded with a status of 4\d\d/;
+const NO_ANSWER = /Failed to load resource: net::ERR_/;
+
+/** What the API answers to a request, in its own words. */
+async function words(call) {
+  const refused = await call.then(() => assert.fail("it was not refused"), (error) => error);
+  return JSON.parse(refused.message.slice(refused.message.indexOf("{"))).error.message;
+}
+
+async function assertRefused(page, id, message) {
+  const asked = dialog(page, id);
+  await action(asked, "confirm").click();
+  await testid(asked, "dialog-error").getByText(message, { exact: true }).waitFor();
+  assert.ok(await asked.isVisible(), "the dialog stays, with what was typed");
+}
+
+inBrowser("refused: a queue that exists, a name that breaks a rule", { expected: [BAD_ANSWER] }, async (page) => {
+  const view = await visit(page, "queues");
+  await action(view, "create-queue").click();
+  const name = dialog(page, "create-queue").getByLabel("Name");
+  for (const bad of ["orders", "no spaces"]) {
+    await name.fill(bad);
+    await assertRefused(page, "create-queue", await words(open.post("/v1/queues", { name: bad })));
+    assert.equal(await name.inputValue(), bad);
+  }
+  await name.fill("good.at.last");
+  await action(dialog(page, "create-queue"), "confirm").click();
+  await row(page, "queues", "good.at.last").waitFor();
+});
+
+inBrowser("refused: a rate that breaks a rule", { expected: [BAD_ANSWER] }, async (page) => {
+  await visit(page, "throttles");
+  await action(row(page, "throttles", "provider:asleep"), "change-rate").click();
+  await dialog(page, "change-rate").getByLabel("Burst").fill("0");
+  const rule = await words(open.put("/v1/throttles/provider:asleep", { rate_per_second: 0.001, burst: 0 }));
+  await assertRefused(page, "change-rate", rule);
+  const unchanged = (await open.get("/v1/throttles")).throttles.find((each) => each.key === "provider:asleep");
+  assert.equal(unchanged.burst, 1);
+});
+
+inBrowser("refused: what somebody else has removed meanwhile", { expected: [BAD_ANSWER] }, async (page) => {
+  await createQueue("fleeting");
+  await visit(page, "queues");
+  await action(row(page, "queues", "fleeting"), "delete").click();
+  await open.remove("/v1/queues/fleeting");
+  await assertRefused(page, "delete-queue", await words(open.remove("/v1/queues/fleeting")));
+  const gone = await ticket("slow", 10, { tenant: "fleeting", priority: "P2_batch" });
+  await visit(page, "tickets", "#/tickets/slow");
+  await action(row(page, "tickets", gone), "cancel-ticket").click();
+  await open.remove("/v1/governor/tickets/" + gone);
+  await assertRefused(page, "cancel-ticket", await words(open.remove("/v1/governor/tickets/" + gone)));
+});
+
+inBrowser("refused: a queue, a model and an address that do not exist", { expected: [BAD_ANSWER] }, async (page) => {
+  await visit(page, "queue", "#/queue/nowhere");
+  await testid(page, "banner").getByText(await words(open.get("/v1/queues/nowhere/keys")), { exact: true }).waitFor();
+  await page.locator('[data-nav="queues"]').click();
+  await row(page, "queues", "orders").waitFor();
+  assert.ok(await testid(page, "banner").isHidden(), "it goes when the next view is fine");
+  await visit(page, "tickets", "#/tickets/nobody");
+  await page.getByText("There is no model nobody.").waitFor();
+  for (const address of ["#/nonsense", "#/queue/%", "#//", "#"]) {
+    await page.goto("about:blank");
+    await page.goto(process.env.SLUICE_OPEN + "/" + address);
+    await page.locator("[data-view]").waitFor();
+  }
+});
+
+inBrowser("the server goes away and comes back", { at: LEAVING, expected: [NO_ANSWER] }, async (page) => {
+  const leaving = api(LEAVING);
+  await createQueue("before", {}, leaving);
+  await visit(page, "queues", "#/queues", LEAVING);
+  await row(page, "queues", "before").waitFor();
+  await action(page, "create-queue").click();
+  await fetch(CONTROL + "/stop", { method: "POST" });
+  const banner = testid(page, "banner");
+  await banner.getByText("The server does not answer. Trying again in").waitFor();
+  assert.equal(await testid(page, "status").textContent(), "Away");
+  assert.ok(await row(page, "queues", "before").isVisible(), "what was known stays");
+  await dialog(page, "create-queue").getByLabel("Name").fill("during");
+  await assertRefused(page, "create-queue", "The server does not answer.");
+  await fetch(CONTROL + "/start", { method: "POST" });
+  await banner.waitFor({ state: "hidden" });
+  await until("it is live again", async () => (await testid(page, "status").textContent()) === "Live");
+  await action(dialog(page, "create-queue"), "confirm").click();
+  await row(page, "queues", "during").waitFor();
+  await shown(page, "queues");
+});

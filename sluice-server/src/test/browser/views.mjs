@@ -1,0 +1,205 @@
+// Every view, with live data.
+import assert from "node:assert/strict";
+import { action, api, dialog, inBrowser, LEAVING, row, shown, testid, until, visit } from "./harness.mjs";
+import { CROWD, TENANTS } from "./live.mjs";
+
+const open = api();
+
+/** A figure as the page writes it: 1,234 or 12 % or 3.5/s. */
+const figure = (text) => Number(/-?[\d.,]+/.exec(text)?.[0].replaceAll(",", ""));
+const cell = (row, id) => row.locator(`[data-cell="${id}"]`);
+const figureOf = async (element) => figure(await element.textContent());
+
+/** Whether anything is drawn on a canvas. */
+const isDrawn = (canvas) =>
+  canvas.evaluate((it) => {
+    const { data } = it.getContext("2d").getImageData(0, 0, it.width, it.height);
+    return data.some((each) => each !== 0);
+  });
+
+inBrowser("overview: figures of everything, and what needs a look", {}, async (page) => {
+  const view = await visit(page, "overview");
+  await until("messages wait", async () => (await figureOf(testid(view, "total-waiting"))) > 50);
+  await until("messages come and go", async () => (await figureOf(testid(view, "total-in"))) > 0 && (await figureOf(testid(view, "total-out"))) > 0);
+  assert.ok((await figureOf(testid(view, "total-dead"))) >= 12);
+  assert.ok((await figureOf(testid(view, "total-line"))) >= CROWD);
+  await until("limits were looked at twice", async () => /\d+ of \d+/.test(await testid(view, "limits-hold").textContent()));
+  const [holding, all] = (await testid(view, "limits-hold").textContent()).split(" of ");
+  assert.equal(holding, all, "every limit holds");
+  const alerts = testid(view, "alerts");
+  await alerts.getByText("held by provider:acme").waitFor();
+  await alerts.getByText("dead letters to look at").click();
+  await shown(page, "dead");
+  await page.goBack();
+  await shown(page, "overview");
+  const chart = testid(page, "rate-chart");
+  assert.match(await chart.getAttribute("aria-label"), /In [\d.]+\/s, out [\d.]+\/s/);
+  await until("the chart is drawn", () => isDrawn(chart));
+  await until("the server is named", async () => /Sluice \S+, up since/.test(await testid(page, "server").textContent()));
+  assert.equal(await testid(page, "status").textContent(), "Live");
+});
+
+inBrowser("navigation: every view by its link, with title and mark", {}, async (page) => {
+  await visit(page, "overview");
+  for (const [link, view, title] of [
+    ["queues", "queues", "Queues"],
+    ["throttles", "throttles", "Limits"],
+    ["models", "models", "Models"],
+    ["tickets", "tickets", "Tickets"],
+    ["dead", "dead", "Dead letters"],
+    ["overview", "overview", "Overview"],
+  ]) {
+    await page.locator(`[data-nav="${link}"]`).click();
+    await shown(page, view);
+    assert.equal(await page.title(), title + " · Sluice");
+    assert.equal(await page.locator('[aria-current="page"]').textContent(), title);
+  }
+});
+
+inBrowser("queues: depth and rates; sorted by what is clicked", {}, async (page) => {
+  const view = await visit(page, "queues");
+  const orders = row(page, "queues", "orders");
+  await until("orders has a backlog", async () => (await figureOf(cell(orders, "waiting"))) > 100);
+  await until("orders moves", async () => (await figureOf(cell(orders, "in"))) > 0 && (await figureOf(cell(orders, "out"))) > 0);
+  assert.equal(await figureOf(cell(row(page, "queues", "emails"), "dead")), 12);
+  assert.equal(await figureOf(cell(row(page, "queues", "idle"), "waiting")), 0);
+  assert.equal(await row(page, "queues", "emails.dlq").count(), 0, "queues of dead letters are no rows of their own");
+  const names = () => view.locator("[data-row]").evaluateAll((rows) => rows.map((each) => each.dataset.row));
+  await view.locator('[data-sort="name"]').click();
+  const up = await names();
+  assert.deepEqual(up, [...up].sort());
+  assert.equal(await view.locator('th[aria-sort="ascending"]').textContent(), "Queue");
+  await view.locator('[data-sort="name"]').click();
+  assert.deepEqual(await names(), up.reverse());
+  await action(orders, "open").click();
+  assert.equal(await (await shown(page, "queue")).getAttribute("data-queue"), "orders");
+});
+
+inBrowser("queue: each tenant's share against its weight, live", {}, async (page) => {
+  const view = await visit(page, "queue", "#/queue/orders");
+  for (const [tenant, weight] of Object.entries(TENANTS)) {
+    await row(page, "tenants", tenant).waitFor();
+    assert.equal(await figureOf(cell(row(page, "tenants", tenant), "weight")), weight);
+  }
+  const share = (tenant) => cell(row(page, "tenants", tenant), "share").locator('[role="meter"]').getAttribute("aria-valuenow");
+  await until("service is by weight", async () => {
+    const [noisy, silver, gold] = await Promise.all(["noisy", "silver", "gold"].map(async (each) => Number(await share(each))));
+    return noisy > 5 && silver > 1.4 * noisy && gold > 1.4 * silver;
+  });
+  const words = await testid(page, "share-chart").getAttribute("aria-label");
+  assert.match(words, /gold \d+ % \(by weight \d+ %\)/);
+  await until("the chart is drawn", () => isDrawn(testid(page, "share-chart")));
+  assert.ok((await figureOf(testid(view, "queue-waiting"))) > 100);
+  assert.match(await testid(view, "keys-summary").textContent(), /\d+ tenants with messages/);
+  await testid(view, "shares").locator('[data-row="gold"]').waitFor();
+  await action(view, "find").fill("si");
+  await row(page, "tenants", "noisy").waitFor({ state: "detached" });
+  assert.equal(await row(page, "tenants", "silver").count(), 1);
+  await action(view, "find").fill("");
+  await row(page, "tenants", "noisy").waitFor();
+  await action(view, "order").selectOption("delivered");
+  await row(page, "tenants", "gold").waitFor();
+});
+
+inBrowser("queue: who is throttled, by what and until when", {}, async (page) => {
+  await visit(page, "queue", "#/queue/webhooks");
+  await until("shop-9 waits long", async () =>
+    /Throttled by provider:asleep, next in \d+ min/.test(await cell(row(page, "tenants", "shop-9"), "state").textContent()),
+  );
+  await until("shop-0 waits for the provider", async () =>
+    /Throttled by provider:acme, next in \d+ ms/.test(await cell(row(page, "tenants", "shop-0"), "state").textContent()),
+  );
+});
+
+inBrowser("limits: level, rate, and who waits until when", {}, async (page) => {
+  const view = await visit(page, "throttles");
+  const acme = row(page, "throttles", "provider:acme");
+  await until("tenants wait for it", async () => (await figureOf(cell(acme, "waiting"))) === 3);
+  assert.equal(await figureOf(cell(acme, "rate")), 5);
+  await until("it holds", async () => (await cell(acme, "holds").textContent()) === "yes");
+  await until("about 5 a second are taken", async () => {
+    const taken = await figureOf(cell(acme, "taken"));
+    return taken > 2 && taken < 8;
+  });
+  assert.match(await cell(row(page, "throttles", "provider:asleep"), "next").textContent(), /min/);
+  await action(acme, "waiters").click();
+  const waiters = dialog(page, "waiters");
+  await waiters.getByText(/messages wait\. The next goes in .*; at 5\/s the last goes in about/).waitFor();
+  assert.deepEqual(
+    (await waiters.locator('[data-cell="key"]').allTextContents()).sort(),
+    ["shop-0", "shop-1", "shop-2"],
+  );
+  await action(waiters, "close").click();
+  assert.match(await cell(row(page, "limits", "login:alice"), "level").textContent(), /\d \/ 3/);
+  assert.equal(await figureOf(cell(row(page, "limits", "search:*"), "rate")), 10);
+  await view.getByLabel("Key to look up").fill("search:u1");
+  await action(view, "look-up").click();
+  await until("the level of a key under a template", async () => /search:u1 has [\d.]+ of 20 tokens left, 10\/s/.test(await testid(view, "limit-found").textContent()));
+});
+
+inBrowser("models: budget, line of each class, and how long it would take", {}, async (page) => {
+  const view = await visit(page, "models");
+  const slow = view.locator('[data-testid="model"][data-row="slow"]');
+  const inLine = (model, priority) => model.locator(`tr[data-row="${priority}"] td`);
+  await slow.waitFor();
+  assert.match(await slow.locator('[role="meter"]').getAttribute("aria-valuetext"), /of 1,000 tokens/);
+  await until("the line is known", async () => (await inLine(slow, "P1_user").first().textContent()) === "2");
+  assert.equal(await inLine(slow, "P0_clinical").first().textContent(), "1");
+  assert.match(await inLine(slow, "P2_batch").last().textContent(), /min/, "how long a request of this class would wait");
+  const busy = view.locator('[data-testid="model"][data-row="busy"]');
+  await until("requests come", async () => /[1-9]/.test(await busy.getByText("Asked").locator("xpath=following-sibling::*").textContent()));
+  assert.match(await busy.getByText("Limit holds").locator("xpath=following-sibling::*").textContent(), /^yes/);
+  await until("the chart is drawn", () => isDrawn(testid(busy, "model-chart-busy")));
+  await slow.getByRole("link", { name: "Tickets of slow" }).click();
+  await shown(page, "tickets");
+});
+
+inBrowser("tickets: in the order in which they go, page by page", {}, async (page) => {
+  const view = await visit(page, "tickets", "#/tickets/slow");
+  const rows = testid(view, "tickets").locator("[data-row]");
+  await until("four are in line", async () => (await rows.count()) === 4);
+  assert.deepEqual(await rows.locator('[data-cell="priority"]').allTextContents(), ["P0_clinical", "P1_user", "P1_user", "P2_batch"]);
+  assert.deepEqual(await rows.locator('[data-cell="position"]').allTextContents(), ["1", "2", "3", "4"]);
+  assert.match(await rows.first().locator('[data-cell="eta"]').textContent(), /min/);
+  await action(view, "model").selectOption("crowded");
+  const summary = testid(page, "tickets-summary");
+  await until("the first page", async () => (await summary.textContent()) === `${CROWD} requests in line for crowded; 1 to 100.`);
+  await action(page, "next").click();
+  await until("the second page", async () => (await summary.textContent()) === `${CROWD} requests in line for crowded; 101 to ${CROWD}.`);
+  assert.ok(await action(page, "next").isDisabled());
+  await action(page, "previous").click();
+  await until("the first page again", async () => (await summary.textContent()).endsWith("1 to 100."));
+});
+
+inBrowser("dead letters: reason and error; inspect as text and bytes", {}, async (page) => {
+  await visit(page, "dead");
+  const emails = row(page, "dead-queues", "emails.dlq");
+  await emails.waitFor();
+  assert.equal(await figureOf(cell(emails, "depth")), 12);
+  await action(emails, "open").click();
+  const view = await shown(page, "dead-letters");
+  const rows = testid(view, "dead-letters").locator("[data-row]");
+  await until("all are there", async () => (await rows.count()) === 12);
+  assert.equal(await rows.first().locator('[data-cell="error"]').textContent(), "550 mailbox is full");
+  assert.equal(await rows.first().locator('[data-cell="reason"]').textContent(), "too many attempts");
+  const { messages } = await open.get("/v1/queues/emails.dlq/peek?max_messages=1");
+  await action(row(page, "dead-letters", messages[0].id), "inspect").click();
+  const message = dialog(page, "message");
+  assert.equal(await testid(message, "payload").textContent(), messages[0].payload);
+  await message.getByText("Header trace").waitFor();
+  await action(message, "as-hex").click();
+  assert.match(await testid(message, "payload").textContent(), /^000000 {2}7b 22 74 6f 22/);
+  await action(message, "close").click();
+  await message.waitFor({ state: "detached" });
+});
+
+inBrowser("a server with nothing in it: each view says so", { at: LEAVING }, async (page) => {
+  for (const [view, id] of [["queues", "queues-empty"], ["throttles", "throttles-empty"], ["throttles", "limits-empty"], ["dead", "dead-queues-empty"]]) {
+    await visit(page, view, "#/" + view, LEAVING);
+    await testid(page, id).waitFor();
+  }
+  await visit(page, "tickets", "#/tickets", LEAVING);
+  await page.getByText("Nobody is in line for").waitFor();
+  await visit(page, "overview", "#/overview", LEAVING);
+  await page.getByText("Nothing. Nobody is starved").waitFor();
+});

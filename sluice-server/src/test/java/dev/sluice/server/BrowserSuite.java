@@ -1,0 +1,138 @@
+package dev.sluice.server;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import com.fasterxml.jackson.databind.ObjectMapper;
+import java.io.File;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
+
+/** Runs the tests of {@code src/test/browser} with node, in chromium. */
+final class BrowserSuite {
+  private static final Path SOURCES = Path.of("src", "test", "browser");
+  private static final Path WORK = Path.of("target", "browser");
+  private static final Path SCREENSHOTS = Path.of("target", "screenshots");
+  private static final Path RESULTS = WORK.resolve("results.jsonl");
+  private static final String LOCK = "package-lock.json";
+
+  /** Far more than it takes: a browser that hangs is no reason to wait for ever. */
+  private static final long MINUTES = 8;
+
+  private BrowserSuite() {}
+
+  /** What became of one test; what was skipped has not passed. */
+  record Result(String name, boolean passed, String error) {}
+
+  /**
+   * Runs them all, or those whose names match.
+   *
+   * @param environment where the servers are
+   * @param pattern a regular expression found in a name; empty for all
+   */
+  static List<Result> run(Map<String, String> environment, String pattern)
+      throws IOException, InterruptedException {
+    String node = command("node");
+    String browser = command("chromium", "google-chrome-stable", "google-chrome");
+    prepare();
+    ProcessBuilder tests =
+        new ProcessBuilder(
+            node,
+            "--test-reporter=./reporter.mjs",
+            "--test-reporter-destination=" + RESULTS.getFileName(),
+            "suite.mjs");
+    tests.environment().putAll(environment);
+    tests.environment().put("SLUICE_TESTS", pattern);
+    tests.environment().put("SLUICE_CHROMIUM", browser);
+    tests.environment().put("SLUICE_SCREENSHOTS", SCREENSHOTS.toAbsolutePath().toString());
+    int code = await(tests);
+    List<Result> results = results();
+    if (code != 0 && results.stream().allMatch(Result::passed)) {
+      throw new IOException("node ended with %d and reported no failed test".formatted(code));
+    }
+    return results;
+  }
+
+  private static String command(String... names) {
+    for (String name : names) {
+      for (String folder : System.getenv("PATH").split(File.pathSeparator, -1)) {
+        Path found = Path.of(folder, name);
+        if (Files.isExecutable(found)) {
+          return found.toString();
+        }
+      }
+    }
+    throw new IllegalStateException(
+        "tests of the console need %s on the PATH (./test installs what is absent)"
+            .formatted(String.join(" or ", names)));
+  }
+
+  /** Copies the sources beside the libraries, which npm installs when they are others than before. */
+  private static void prepare() throws IOException, InterruptedException {
+    Files.createDirectories(WORK);
+    Files.createDirectories(SCREENSHOTS);
+    Files.deleteIfExists(RESULTS);
+    // What npm writes last: an installation that was cut off is done again.
+    boolean installed =
+        Files.exists(WORK.resolve("node_modules").resolve(".package-lock.json"))
+            && Files.exists(WORK.resolve(LOCK))
+            && Files.mismatch(SOURCES.resolve(LOCK), WORK.resolve(LOCK)) < 0;
+    if (!installed) {
+      copy("package.json");
+      Files.copy(SOURCES.resolve(LOCK), WORK.resolve(LOCK), StandardCopyOption.REPLACE_EXISTING);
+      int code =
+          await(
+              new ProcessBuilder(
+                  command("npm"), "ci", "--ignore-scripts", "--prefer-offline", "--no-audit"));
+      if (code != 0) {
+        Files.delete(WORK.resolve(LOCK));
+        throw new IOException("npm ci ended with " + code);
+      }
+    }
+    try (Stream<Path> files = Files.list(SOURCES)) {
+      for (Path each : files.filter(file -> file.toString().endsWith(".mjs")).toList()) {
+        copy(each.getFileName().toString());
+      }
+    }
+  }
+
+  private static void copy(String file) throws IOException {
+    Files.copy(SOURCES.resolve(file), WORK.resolve(file), StandardCopyOption.REPLACE_EXISTING);
+  }
+
+  /** Its exit status; what it says goes to the output of this test. */
+  private static int await(ProcessBuilder command) throws IOException, InterruptedException {
+    Path output = WORK.resolve("output.txt");
+    Process process =
+        command
+            .directory(WORK.toFile())
+            .redirectErrorStream(true)
+            .redirectOutput(output.toFile())
+            .start();
+    try {
+      if (!process.waitFor(MINUTES, TimeUnit.MINUTES)) {
+        throw new IOException("%s took more than %d minutes".formatted(command.command(), MINUTES));
+      }
+      return process.exitValue();
+    } finally {
+      process.descendants().forEach(ProcessHandle::destroyForcibly);
+      process.destroyForcibly();
+      System.out.println(Files.readString(output, UTF_8));
+    }
+  }
+
+  private static List<Result> results() throws IOException {
+    ObjectMapper mapper = new ObjectMapper();
+    List<Result> results = new ArrayList<>();
+    for (String line : Files.exists(RESULTS) ? Files.readAllLines(RESULTS) : List.<String>of()) {
+      results.add(mapper.readValue(line, Result.class));
+    }
+    return results;
+  }
+}

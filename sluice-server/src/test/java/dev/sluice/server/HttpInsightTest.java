@@ -1,0 +1,172 @@
+package dev.sluice.server;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import dev.sluice.server.HttpProbe.Reply;
+import java.io.IOException;
+import java.net.http.HttpRequest.BodyPublishers;
+import java.nio.file.Path;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/** What the console asks for: who waits, for what, and until when. */
+@Timeout(60)
+final class HttpInsightTest {
+  private static final long LONG_PATIENCE_MS = 600_000;
+
+  @TempDir Path dir;
+  private GovernedServer server;
+  private HttpProbe http;
+
+  @BeforeEach
+  void start() throws IOException {
+    server = new GovernedServer(dir, LONG_PATIENCE_MS);
+    http = server.http;
+    http.post("/v1/queues", "{\"name\":\"q\"}");
+  }
+
+  @AfterEach
+  void stop() {
+    server.close();
+  }
+
+  private void send(String message) {
+    assertThat(http.post("/v1/queues/q/messages", message).status()).isEqualTo(200);
+  }
+
+  @Test
+  void keys_sayWhatTheyHaveWhatTheyGotAndWhatTheyWaitFor() {
+    http.put("/v1/throttles/slow", "{\"rate_per_second\":0.001,\"burst\":1}");
+    for (int i = 0; i < 3; i++) {
+      send("{\"payload\":\"x\",\"fairness_key\":\"a\",\"weight\":2,\"throttles\":{\"slow\":1}}");
+    }
+    send("{\"payload\":\"x\",\"fairness_key\":\"b\",\"delay_ms\":3600000}");
+    http.post("/v1/queues/q/receive", "{\"max_messages\":5,\"wait_ms\":500}");
+    JsonNode found = http.get("/v1/queues/q/keys").json();
+    assertThat(found.get("active").asInt()).isEqualTo(2);
+    assertThat(found.get("waiting").asInt()).isEqualTo(1);
+    assertThat(found.get("waiting_weight").asInt()).isEqualTo(2);
+    assertThat(found.get("max_in_flight_per_key").asInt()).isZero();
+    JsonNode a = found.at("/keys/0");
+    assertThat(a.get("key").asText()).isEqualTo("a");
+    assertThat(a.get("depth").asInt()).isEqualTo(3);
+    assertThat(a.get("pending").asInt()).isEqualTo(2);
+    assertThat(a.get("in_flight").asInt()).isEqualTo(1);
+    assertThat(a.get("delivered").asInt()).isEqualTo(1);
+    assertThat(a.at("/parked/0/throttle_key").asText()).isEqualTo("slow");
+    assertThat(a.at("/parked/0/messages").asInt()).isEqualTo(2);
+    assertThat(found.at("/keys/1/delayed").asInt()).isEqualTo(1);
+    assertThat(http.get("/v1/queues/q/keys?limit=1").json().get("keys")).hasSize(1);
+    assertThat(http.get("/v1/queues/q/keys?prefix=b&order=wait").json().at("/keys/0/key").asText())
+        .isEqualTo("b");
+    JsonNode waiters = http.get("/v1/throttles/slow/waiters").json().get("waiters");
+    assertThat(waiters.toString())
+        .isEqualTo("[{\"queue\":\"q\",\"key\":\"a\",\"messages\":2}]");
+    JsonNode throttle = http.get("/v1/throttles?limit=1").json().at("/throttles/0");
+    assertThat(throttle.get("waiting").asInt()).isEqualTo(1);
+    assertThat(throttle.get("taken").asInt()).isEqualTo(1);
+  }
+
+  @Test
+  void throttles_forWhichMostWaitComeFirst() {
+    http.put("/v1/throttles/idle", "{\"rate_per_second\":1,\"burst\":1}");
+    http.put("/v1/throttles/shut", "{\"rate_per_second\":0,\"burst\":0}");
+    send("{\"payload\":\"x\",\"throttles\":{\"shut\":1}}");
+    http.post("/v1/queues/q/receive", "{\"wait_ms\":200}");
+    JsonNode one = http.get("/v1/throttles?limit=1").json();
+    assertThat(one.get("total").asInt()).isEqualTo(2);
+    assertThat(one.get("throttles")).hasSize(1);
+    assertThat(one.at("/throttles/0/key").asText()).isEqualTo("shut");
+    assertThat(one.at("/throttles/0").has("until_ms")).isFalse();
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "/v1/queues/q/keys?limit=0, limit must be between 1 and 10000: 0",
+    "/v1/queues/q/keys?limit=10001, limit must be between 1 and 10000: 10001",
+    "/v1/queues/q/keys?limit=x, limit must be a whole number: x",
+    "/v1/queues/q/keys?order=name, 'order must be one of depth, wait, delivered: name'",
+    "/v1/throttles?limit=0, limit must be between 1 and 10000: 0",
+    "/v1/throttles/k/waiters?limit=-1, limit must be between 1 and 10000: -1",
+    "/v1/governor/models/slow/queue?limit=101, limit",
+    "/v1/governor/models/slow/queue?offset=-1, offset",
+    "/v1/governor/models/none/queue, none",
+  })
+  void nonsense_isRefused_withRuleAndValue(String path, String words) {
+    Reply refused = http.get(path);
+    assertThat(refused.status()).isEqualTo(400);
+    assertThat(refused.message()).contains(words);
+  }
+
+  @ParameterizedTest
+  @CsvSource({"/v1/queues/none/keys", "/v1/throttles/none/waiters", "/v1/limits/none"})
+  void whatIsNotThere_isNotFound(String path) {
+    assertThat(http.get(path).status()).isEqualTo(404);
+  }
+
+  @Test
+  void limits_sayWhatIsLeft_alsoByATemplate() {
+    http.put("/v1/limits/one", "{\"rate_per_second\":0,\"burst\":10}");
+    http.put("/v1/limits/t:*", "{\"rate_per_second\":0,\"burst\":5}");
+    http.post("/v1/decide", "{\"costs\":{\"one\":4,\"t:a\":2}}");
+    JsonNode all = http.get("/v1/limits").json().get("limits");
+    assertThat(all.findValuesAsText("key")).containsExactly("one", "t:*");
+    assertThat(all.at("/0/tokens").asDouble()).isEqualTo(6);
+    assertThat(all.get(1).has("tokens")).isFalse();
+    assertThat(http.get("/v1/limits/t%3Aa").json().get("tokens").asDouble()).isEqualTo(3);
+    assertThat(http.get("/v1/limits/t%3Ab").json().get("tokens").asDouble()).isEqualTo(5);
+  }
+
+  @Test
+  void line_namesTicketsThatCanBeCancelled() {
+    server.request("slow", 1_000);
+    String ticket = server.ticket("slow", 100);
+    server.ticket("slow", 50);
+    JsonNode line = http.get("/v1/governor/models/slow/queue?limit=1").json();
+    assertThat(line.get("total").asInt()).isEqualTo(2);
+    assertThat(line.get("tickets")).hasSize(1);
+    JsonNode first = line.at("/tickets/0");
+    assertThat(ticket).endsWith(first.get("ticket").asText());
+    assertThat(first.get("queuePosition").asInt()).isEqualTo(1);
+    assertThat(first.get("tokens").asInt()).isEqualTo(100);
+    assertThat(first.get("etaMs").asLong()).isBetween(60_000L, 100_000L);
+    assertThat(line.at("/etaMs/P1_user").asLong()).isGreaterThan(first.get("etaMs").asLong());
+    assertThat(line.at("/etaMs/P0_clinical").asLong()).isZero();
+    assertThat(http.delete(ticket).status()).isEqualTo(204);
+    assertThat(http.get("/v1/governor/models/slow/queue?offset=1").json().get("tickets")).isEmpty();
+    assertThat(http.get("/v1/governor/models/slow/queue").json().get("total").asInt()).isEqualTo(1);
+  }
+
+  @Test
+  void aKey_seesOnlyTheQueuesItMayAdminister() throws IOException {
+    try (KeyedServer keyed = new KeyedServer(dir.resolve("keyed"))) {
+      HttpProbe probe = new HttpProbe(keyed.httpPort());
+      for (String queue : new String[] {"mine", "theirs"}) {
+        call(probe, KeyedServer.BOOTSTRAP, "POST", "/v1/queues", "{\"name\":\"" + queue + "\"}");
+      }
+      String key = keyed.create("admin:mine", "admin:k").getKey();
+      assertThat(call(probe, key, "GET", "/v1/queues", "").response().body())
+          .contains("mine")
+          .doesNotContain("theirs");
+      assertThat(call(probe, key, "GET", "/v1/queues/mine/keys", "").status()).isEqualTo(200);
+      assertThat(call(probe, key, "GET", "/v1/queues/theirs/keys", "").status()).isEqualTo(403);
+      assertThat(call(probe, key, "GET", "/v1/queues/none/keys", "").status()).isEqualTo(403);
+      assertThat(call(probe, key, "GET", "/v1/throttles", "").status()).isEqualTo(403);
+      assertThat(call(probe, key, "GET", "/v1/limits/other", "").status()).isEqualTo(403);
+    }
+  }
+
+  private static Reply call(HttpProbe probe, String key, String method, String path, String body) {
+    return probe.send(
+        probe
+            .request(path)
+            .header("Authorization", "Bearer " + key)
+            .method(method, BodyPublishers.ofString(body)));
+  }
+}
