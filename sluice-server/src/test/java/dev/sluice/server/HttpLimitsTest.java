@@ -169,7 +169,7 @@ final class HttpLimitsTest {
         "PUT|/v1/limits/x|{\"rate_per_second\":1e999,\"burst\":1}|400|Infinity",
         "PUT|/v1/limits/x|{\"rate_per_second\":\"1\",\"burst\":1}|400|rate_per_second",
         "PUT|/v1/limits/|{\"rate_per_second\":1,\"burst\":1}|400|key must have 1 to 256 bytes: 0",
-        "POST|/v1/limits/x|{}|405|DELETE, PUT",
+        "POST|/v1/limits/x|{}|405|DELETE, GET, PUT",
       })
   void badInput_isRefusedInWords(
       String method, String path, String body, int status, String words) {

@@ -297,7 +297,7 @@ final class HttpQueuesTest {
         "PATCH|/v1/queues|{}|405|GET, POST",
         "DELETE|/v1/queues/bad/peek||405|GET",
         "GET|/v1/queues/||400|queue must not be empty",
-        "GET|/||404|/",
+        "GET|/none||404|/",
         "GET|/v1/queues/bad/nothing||404|nothing",
       })
   void badInput_isRefusedInWords(
