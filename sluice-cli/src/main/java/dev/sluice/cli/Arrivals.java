@@ -58,8 +58,7 @@ final class Arrivals {
     String name = table.text("pattern");
     List<String> own = ScenarioKeys.PATTERNS.get(name);
     if (own == null) {
-      throw table.wrong(
-          "pattern", "one of " + String.join(", ", ScenarioKeys.PATTERNS.keySet()));
+      throw table.wrong("pattern", "one of " + String.join(", ", ScenarioKeys.PATTERNS.keySet()));
     }
     List<String> known = new ArrayList<>(ScenarioKeys.ARRIVALS);
     known.addAll(own);
@@ -194,7 +193,9 @@ final class Arrivals {
   /** One time a line; {@code #} begins a comment. */
   private static List<String> lines(ScenarioTable table, Path folder) {
     Path file = folder.resolve(table.text("file"));
-    return table.at("file", () -> ScenarioFile.text(file)).lines()
+    return table
+        .at("file", () -> ScenarioFile.text(file))
+        .lines()
         .map(line -> line.replaceFirst("#.*", "").strip())
         .filter(line -> !line.isEmpty())
         .toList();

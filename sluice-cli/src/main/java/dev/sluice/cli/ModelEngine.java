@@ -147,20 +147,23 @@ final class ModelEngine {
   }
 
   private void settled(Settlement settlement, int step) {
-    charge(
-        settlement.model(), settlement.overusedTokens() - settlement.refundedTokens(), step);
+    charge(settlement.model(), settlement.overusedTokens() - settlement.refundedTokens(), step);
   }
 
   /** At the end: whoever is in line is counted with the time it has been there. */
   void close() {
     if (!byFifo) {
-      governor.status().buckets().values().forEach(
-          each -> {
-            ModelMeter meter = models.get(each.model());
-            if (meter != null) {
-              meter.audited(each.audit());
-            }
-          });
+      governor
+          .status()
+          .buckets()
+          .values()
+          .forEach(
+              each -> {
+                ModelMeter meter = models.get(each.model());
+                if (meter != null) {
+                  meter.audited(each.audit());
+                }
+              });
     }
     over = true;
     governor.close();

@@ -37,7 +37,8 @@ final class ScenarioFile {
     try {
       return Files.readString(file);
     } catch (NoSuchFileException absent) {
-      throw new InvalidInputException("cannot read " + Quoted.of(file.toString()) + ": no such file");
+      throw new InvalidInputException(
+          "cannot read " + Quoted.of(file.toString()) + ": no such file");
     } catch (AccessDeniedException denied) {
       throw new InvalidInputException(
           "cannot read " + Quoted.of(file.toString()) + ": permission denied");

@@ -15,8 +15,7 @@ final class ScenarioOptions {
   @Option(
       names = "--set",
       paramLabel = "KEY=VALUE",
-      description =
-          "Instead of what FILE says, such as queues.mail.workers=8; may be given again.")
+      description = "Instead of what FILE says, such as queues.mail.workers=8; may be given again.")
   private List<String> changes = new ArrayList<>();
 
   @Option(
@@ -81,8 +80,7 @@ final class ScenarioOptions {
       Files.writeString(page, html);
     } catch (IOException unwritable) {
       throw new InvalidInputException(
-          "cannot write %s: %s"
-              .formatted(Quoted.of(page.toString()), unwritable.getMessage()));
+          "cannot write %s: %s".formatted(Quoted.of(page.toString()), unwritable.getMessage()));
     }
   }
 }

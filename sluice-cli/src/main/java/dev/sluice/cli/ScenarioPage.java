@@ -244,14 +244,18 @@ final class ScenarioPage {
     List<String> words = new ArrayList<>();
     words.add("wait|From arrival until its turn. p99: 99 of 100 waited no longer.");
     words.add("left|In line at the end; they count with the time they had waited by then.");
-    words.add("share, due|What part of the service a tenant had; what weights give it if nobody"
-        + " gets more than it asks for.");
-    words.add("FIFO|The same arrivals under the same limits, but one line for all of a queue or"
-        + " model, in order of arrival, without tenants, weights and classes.");
-    words.add("used|What was taken of what came back in that time. With the burst that is there at"
-        + " the start it can be more than 100 %.");
-    words.add("worst window|The most that was taken in any window of that length, and the most that"
-        + " may be: the burst, and what comes back in it.");
+    words.add(
+        "share, due|What part of the service a tenant had; what weights give it if nobody"
+            + " gets more than it asks for.");
+    words.add(
+        "FIFO|The same arrivals under the same limits, but one line for all of a queue or"
+            + " model, in order of arrival, without tenants, weights and classes.");
+    words.add(
+        "used|What was taken of what came back in that time. With the burst that is there at"
+            + " the start it can be more than 100 %.");
+    words.add(
+        "worst window|The most that was taken in any window of that length, and the most that"
+            + " may be: the burst, and what comes back in it.");
     for (String each : words) {
       int bar = each.indexOf('|');
       html.append("<dt>")
@@ -293,8 +297,7 @@ final class ScenarioPage {
 
   private static String resource(String name) {
     try (InputStream file = ScenarioPage.class.getResourceAsStream(name)) {
-      return new String(
-          Objects.requireNonNull(file, name).readAllBytes(), StandardCharsets.UTF_8);
+      return new String(Objects.requireNonNull(file, name).readAllBytes(), StandardCharsets.UTF_8);
     } catch (IOException e) {
       throw new UncheckedIOException(e);
     }

@@ -60,9 +60,7 @@ record ScenarioPlot(String title, String unit, String scale, List<Line> lines) {
         "Arrivals",
         "a second",
         "",
-        lines(
-            flows,
-            each -> scaled(each.arrivedByStep(), (double) Durations.SECOND / stepNanos)));
+        lines(flows, each -> scaled(each.arrivedByStep(), (double) Durations.SECOND / stepNanos)));
   }
 
   static ScenarioPlot shares(QueueMeter queue) {
@@ -116,8 +114,7 @@ record ScenarioPlot(String title, String unit, String scale, List<Line> lines) {
   }
 
   static ScenarioPlot tokens(ModelMeter model, long stepNanos) {
-    double[] perMinute =
-        scaled(model.tokensByStep(), 60.0 * Durations.SECOND / stepNanos);
+    double[] perMinute = scaled(model.tokensByStep(), 60.0 * Durations.SECOND / stepNanos);
     double[] target = new double[perMinute.length];
     Arrays.fill(target, model.budget.targetTpm());
     return new ScenarioPlot(

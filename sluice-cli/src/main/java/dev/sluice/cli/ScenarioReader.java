@@ -45,7 +45,8 @@ final class ScenarioReader {
   }
 
   Scenario scenario() {
-    List<Scenario.Throttle> throttles = root.tables("throttles").stream().map(this::throttle).toList();
+    List<Scenario.Throttle> throttles =
+        root.tables("throttles").stream().map(this::throttle).toList();
     List<Scenario.Queue> queues = root.tables("queues").stream().map(this::queue).toList();
     BudgetConfig budget = budget();
     List<Scenario.Caller> callers =
@@ -220,7 +221,8 @@ final class ScenarioReader {
     Set<Scenario.Throttle> used = new HashSet<>();
     for (ScenarioTable queue : root.tables("queues")) {
       for (ScenarioTable table : queue.tables("tenants")) {
-        String member = table.whole("count", 1, MAX_COUNT, 1) == 1 ? table.name() : table.name() + "-1";
+        String member =
+            table.whole("count", 1, MAX_COUNT, 1) == 1 ? table.name() : table.name() + "-1";
         costs(table)
             .forEach(
                 (key, tokens) ->

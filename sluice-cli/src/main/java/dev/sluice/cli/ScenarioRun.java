@@ -9,8 +9,8 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
-import java.util.SplittableRandom;
 import java.util.SortedMap;
+import java.util.SplittableRandom;
 import java.util.TreeMap;
 import java.util.function.LongConsumer;
 import java.util.zip.CRC32;
@@ -48,7 +48,9 @@ final class ScenarioRun {
 
   private ScenarioResult result() {
     scenario.queues().forEach(each -> queues.add(new QueueMeter(each, scenario)));
-    scenario.throttles().forEach(each -> throttles.put(each, new ThrottleMeter(each, scenario.steps())));
+    scenario
+        .throttles()
+        .forEach(each -> throttles.put(each, new ThrottleMeter(each, scenario.steps())));
     List<Runnable> ends = new ArrayList<>();
     if (!queues.isEmpty()) {
       QueueEngine fair = new QueueEngine(time, false, queues);

@@ -46,9 +46,7 @@ final class ScenarioSheets {
     }
     result.classes().stream()
         .filter(each -> gain(each.flow()) > ALIKE)
-        .max((a, b) -> Double.compare(gain(a.flow()), gain(b.flow())))
-        .ifPresent(
-            best -> sentences.add(compared(best.flow(), "one FIFO for " + best.model())));
+        .forEach(each -> sentences.add(compared(each.flow(), "one FIFO for " + each.model())));
     for (ThrottleMeter throttle : result.throttles()) {
       sentences.add(held(throttle));
     }
@@ -79,21 +77,24 @@ final class ScenarioSheets {
   private static double gain(FlowMeter flow) {
     double fifo = flow.fifo.waitSeconds(99);
     double fair = flow.fair.waitSeconds(99);
-    return Double.isNaN(fifo) || Double.isNaN(fair)
-        ? 0
-        : fifo / Math.max(SHORTEST_WAIT, fair);
+    return Double.isNaN(fifo) || Double.isNaN(fair) ? 0 : fifo / Math.max(SHORTEST_WAIT, fair);
   }
 
   private static String compared(FlowMeter flow, String fifo) {
+    long refused = flow.fifo.refused() - flow.fair.refused();
     return "%s: 99 of 100 waited at most %s; with %s it would be %s, %s times as long"
-        .formatted(
-            flow.name,
-            Figures.seconds(flow.fair.waitSeconds(99)),
-            fifo,
-            Figures.seconds(flow.fifo.waitSeconds(99)),
-            gain(flow) > HARDLY_COUNTED
-                ? "more than 1,000"
-                : String.format(Locale.ROOT, gain(flow) < 10 ? "%.1f" : "%.0f", gain(flow)));
+            .formatted(
+                flow.name,
+                Figures.seconds(flow.fair.waitSeconds(99)),
+                fifo,
+                Figures.seconds(flow.fifo.waitSeconds(99)),
+                gain(flow) > HARDLY_COUNTED
+                    ? "more than 1,000"
+                    : String.format(Locale.ROOT, gain(flow) < 10 ? "%.1f" : "%.0f", gain(flow)))
+        + (refused > 0
+            ? ", and %s of %s more would be refused"
+                .formatted(Figures.count(refused), Figures.count(flow.count()))
+            : "");
   }
 
   // ---- tables
@@ -154,9 +155,7 @@ final class ScenarioSheets {
   private static String workers(QueueMeter queue) {
     int workers = queue.queue.workers();
     return workers == 0
-        ? "as many workers as it takes, "
-            + Figures.decimal(queue.workers.mean())
-            + " on average"
+        ? "as many workers as it takes, " + Figures.decimal(queue.workers.mean()) + " on average"
         : workers
             + (workers == 1 ? " worker, " : " workers, ")
             + Figures.percent(queue.workers.mean() / workers)

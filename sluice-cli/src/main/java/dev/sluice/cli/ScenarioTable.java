@@ -56,9 +56,7 @@ final class ScenarioTable {
                     file,
                     pathOf(each.getKey()),
                     String.join(", ", keys),
-                    meant.isEmpty()
-                        ? ""
-                        : "; did you mean " + String.join(" or ", meant) + "?"));
+                    meant.isEmpty() ? "" : "; did you mean " + String.join(" or ", meant) + "?"));
       }
     }
     return this;

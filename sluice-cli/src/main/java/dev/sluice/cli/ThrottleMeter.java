@@ -50,8 +50,6 @@ final class ThrottleMeter {
 
   /** The key that came closest to its limit. */
   TokenMeter worst() {
-    return keys.values().stream()
-        .max(Comparator.comparingLong(TokenMeter::worst))
-        .orElseThrow();
+    return keys.values().stream().max(Comparator.comparingLong(TokenMeter::worst)).orElseThrow();
   }
 }

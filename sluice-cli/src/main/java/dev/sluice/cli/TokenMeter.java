@@ -44,7 +44,9 @@ final class TokenMeter {
     } else {
       lately.addLast(new Given(now, tokens));
     }
-    for (Given first = lately.getFirst(); first.at() < now - windowNanos; first = lately.getFirst()) {
+    for (Given first = lately.getFirst();
+        first.at() < now - windowNanos;
+        first = lately.getFirst()) {
       inWindow -= first.tokens();
       lately.removeFirst();
     }
