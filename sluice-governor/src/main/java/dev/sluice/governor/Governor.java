@@ -72,8 +72,14 @@ public final class Governor implements AutoCloseable {
     return new Governor(config, opener, GovernorTimer.system());
   }
 
-  /** With another time. */
-  static Governor create(BudgetConfig config, GovernorTimer timer) {
+  /**
+   * Keeps everything in memory, and goes by another time, such as that of a simulation.
+   *
+   * @param config the models
+   * @param timer closed with the governor
+   * @return to be closed
+   */
+  public static Governor create(BudgetConfig config, GovernorTimer timer) {
     return new Governor(config, LocalBudgetStore.inMemory(timer), timer);
   }
 
