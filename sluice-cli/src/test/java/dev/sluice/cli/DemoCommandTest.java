@@ -25,7 +25,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 
 /** The demo on a real server, which is a process of its own. */
 @Tag("any-jdk")
-@Timeout(120)
+@Timeout(180)
 final class DemoCommandTest {
   @TempDir private Path dir;
   private final List<Process> started = new ArrayList<>();
@@ -169,15 +169,15 @@ final class DemoCommandTest {
   @Test
   void aServerThatCannotStart_isToldWithItsLastWords() {
     DemoServer.Ports ports = new DemoServer.Ports(anyPort(), anyPort());
-    try (DemoServer server = DemoServer.create(ports, "{}")) {
+    DemoServer server = DemoServer.create(ports, "{}");
+    try (server) {
       assertThatThrownBy(server::start)
           .isInstanceOf(CommandFailedException.class)
           .hasMessageContaining("the server did not start: ")
           .hasMessageContaining("models");
       assertThat(server.isWell()).isFalse();
-      server.close();
-      assertThat(server.start()).isFalse();
     }
+    assertThat(server.start()).isFalse();
   }
 
   private static int anyPort() {
