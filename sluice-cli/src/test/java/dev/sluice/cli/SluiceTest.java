@@ -95,7 +95,7 @@ class SluiceTest {
           version x     | sluice version: unexpected argument 'x'
           version --jsn | sluice version: unknown option '--jsn'; did you mean --json?
           help foo      | sluice: Unknown subcommand 'foo'.
-          demo --seconds| sluice demo: Missing required parameter for option '--seconds' (N)
+          top --count   | sluice top: Missing required parameter for option '--count' (N)
           """)
   void usageError_isOneSentenceAndAHint(String arguments, String sentence) {
     Cli cli = Cli.run(arguments.split(" "));
