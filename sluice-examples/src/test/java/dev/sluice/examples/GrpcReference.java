@@ -62,7 +62,7 @@ final class GrpcReference {
 
   private void read(String line) {
     if (line.startsWith("//")) {
-      comment.append(comment.isEmpty() ? "" : " ").append(line.substring(2).strip());
+      comment.append(line.substring(2).stripTrailing());
       return;
     }
     Matcher opens = OPENS.matcher(line);
@@ -107,7 +107,7 @@ final class GrpcReference {
           default -> "| field | type | number | what |\n|---|---|---|---|";
         };
     Section section =
-        new Section(service ? "##" : "###", whole, head, comment.toString(), new ArrayList<>());
+        new Section(service ? "##" : "###", whole, head, HttpReference.cell(comment.toString().strip()), new ArrayList<>());
     (service ? services : types).add(section);
     if (!service) {
       known.add(whole);
@@ -124,7 +124,7 @@ final class GrpcReference {
   }
 
   private void row(String cells) {
-    innermost().rows().add("| %s | %s |".formatted(cells, comment.toString().replace("|", "\\|")));
+    innermost().rows().add("| %s | %s |".formatted(cells, HttpReference.cell(comment.toString().strip())));
   }
 
   private static String stream(String word) {

@@ -131,8 +131,8 @@ final class GuaranteesTest {
   }
 
   private static boolean isReason(String value) {
-    return Stream.of(BrokerException.Reason.values())
-        .anyMatch(reason -> reason.name().toLowerCase(Locale.ROOT).equals(value));
+    return Stream.of(BrokerException.Code.values())
+        .anyMatch(code -> code.name().toLowerCase(Locale.ROOT).equals(value));
   }
 
   @Test

@@ -12,8 +12,8 @@ final class HttpReference {
   private static final Map<String, String> TITLES =
       Map.of(
           "queues", "Queues and messages",
-          "limits", "Limits",
-          "decide", "Limits",
+          "limits", "Limits and decisions",
+          "decide", "Limits and decisions",
           "governor", "Governor",
           "config", "Configuration that scripts read",
           "throttles", "Throttle keys of queues",
@@ -168,7 +168,7 @@ final class HttpReference {
     return words.toString();
   }
 
-  private static String cell(String text) {
-    return text.replace("|", "\\|").replace("\n", " ");
+  static String cell(String text) {
+    return text.replace("|", "\\|").replace("<", "&lt;").replace("\n", " ");
   }
 }

@@ -38,6 +38,16 @@ class RedisReadmeTest {
     assertThat(sent).containsExactly("mail");
   }
 
+  @Test
+  void leasedLimit() {
+    try (RedisServer redis = RedisServer.start();
+        SharedLimits limits = SharedLimits.connect(redis.uri())) {
+      SharedBucket calls =
+          limits.bucket("calls", Limit.perSecond(100_000), LimiterOptions.defaults().leased());
+      assertThat(calls.blocking().tryConsume()).isTrue();
+    }
+  }
+
   private void send(String mail) {
     sent.add(mail);
   }
