@@ -29,7 +29,8 @@ final class CommandLineDocsTest {
   private static final Pattern SECTION = Pattern.compile("(?m)^## ");
   private static final Pattern OPTION = Pattern.compile("--[a-z][a-z-]+");
 
-  private static final Pattern TYPED_BLOCK = Pattern.compile("(?m)^```\\n((?:.*\\n)*?)```$");
+  /** Of any language; what is typed names none. */
+  private static final Pattern BLOCK = Pattern.compile("(?m)^```([a-z]*)\\n((?:.*\\n)*?)```$");
 
   /** What builds, and what runs until it is told to end; other tests have these. */
   private static final Pattern OTHERS =
@@ -139,10 +140,11 @@ final class CommandLineDocsTest {
   /** Without comments, and without what builds, or runs by itself. */
   private static List<String> shownLines(Path page) {
     try {
-      return TYPED_BLOCK
+      return BLOCK
           .matcher(Files.readString(page))
           .results()
-          .flatMap(block -> block.group(1).lines())
+          .filter(block -> block.group(1).isEmpty())
+          .flatMap(block -> block.group(2).lines())
           .map(line -> line.replaceAll(" +#.*", ""))
           .filter(line -> !OTHERS.matcher(line).matches())
           .toList();
