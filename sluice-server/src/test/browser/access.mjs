@@ -1,16 +1,10 @@
 // Everybody can use it: by keyboard, with a screen reader, in the dark, on a phone. Screenshots.
 import assert from "node:assert/strict";
-import { action, assertAccessible, dialog, inBrowser, PHONE, row, shoot, shown, testid, until, visit } from "./harness.mjs";
+import { action, assertAccessible, assertFits, dialog, inBrowser, PHONE, row, shoot, shown, testid, until, visit } from "./harness.mjs";
 
 const DESK = { width: 1280, height: 800 };
 
 const live = (page) => until("it is live", async () => (await testid(page, "status").textContent()) === "Live");
-
-/** Nothing of the page is beyond its right edge. */
-async function assertFits(page, where) {
-  const beyond = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
-  assert.ok(beyond <= 0, where + " is wider than the screen by " + beyond);
-}
 
 /** What there is to see of each view, and how long until charts have something to show. */
 const VIEWS = [

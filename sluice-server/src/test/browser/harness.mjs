@@ -31,18 +31,20 @@ const browser = await chromium.launch({
 });
 export const close = () => browser.close();
 
-/** What is there for the tests of a file, made before all of them. */
-export const preparations = [];
-export const before = (prepare) => preparations.push(prepare);
-
 export const tests = [];
+const made = new Set();
 
 /**
  * A test with a page of its own. Whatever the console complains about, a policy that was violated
- * and a request to anywhere else fail it; `expected` are complaints that belong to it.
+ * and a request to anywhere else fail it; `expected` are complaints that belong to it. `given` makes
+ * what several tests look at; it runs once.
  */
-export function inBrowser(name, { at = OPEN, expected = [], ...options }, body) {
+export function inBrowser(name, { at = OPEN, given = () => {}, expected = [], ...options }, body) {
   const run = async () => {
+    if (!made.has(given)) {
+      made.add(given);
+      await given();
+    }
     const context = await browser.newContext({ viewport: DESK, reducedMotion: "reduce", ...options });
     context.setDefaultTimeout(PATIENCE_MS);
     const page = await context.newPage();
@@ -140,6 +142,11 @@ export async function until(what, condition) {
 export async function shoot(page, name, options = {}) {
   const file = name.replace(/[^A-Za-z0-9]+/g, "-") + ".png";
   await page.screenshot({ path: join(SCREENSHOTS, file), ...options });
+}
+
+/** Nothing of the page is beyond its right edge, once charts have found their size. */
+export async function assertFits(page, where) {
+  await until(where + " fits its window", () => page.evaluate(() => document.documentElement.scrollWidth <= innerWidth));
 }
 
 /** Nothing serious or critical is wrong for those who do not see the page as others do. */

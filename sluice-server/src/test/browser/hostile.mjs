@@ -1,6 +1,6 @@
 // Names that somebody chose to do harm or by accident are shown as what they are: text.
 import assert from "node:assert/strict";
-import { action, api, before, dialog, inBrowser, PHONE, row, shoot, testid, visit } from "./harness.mjs";
+import { action, api, assertFits, dialog, inBrowser, PHONE, row, shoot, testid, visit } from "./harness.mjs";
 import { createQueue, deadLetters, enqueue, ticket } from "./live.mjs";
 
 const open = api();
@@ -31,7 +31,7 @@ const messages = NAMES.map((name) => ({
   throttles: { [name]: 1 },
 }));
 
-before(async () => {
+async function given() {
   await createQueue("hostile");
   for (const name of NAMES) {
     await open.put("/v1/throttles/" + encodeURIComponent(name), { rate_per_second: 0.001, burst: 1 });
@@ -43,7 +43,7 @@ before(async () => {
   }
   await enqueue("hostile", messages);
   await deadLetters("hostile.dead", messages.map(({ throttles, ...rest }) => rest), NAMES[0] + NAMES[7]);
-});
+}
 
 /** What a name looks like: characters that steer are written out. */
 const visible = (name) => name.replace(/[\u0000-\u001f\u200b-\u200f\u202a-\u202e]/g, (each) => "\\u" + each.charCodeAt(0).toString(16).padStart(4, "0"));
@@ -60,17 +60,16 @@ async function assertText(page, table, cell) {
 async function assertHarmless(page) {
   assert.equal(await page.evaluate(() => window.harmed), undefined);
   assert.equal(await page.locator("main script, main img, main [onload], main [onerror], dialog img").count(), 0);
-  const wide = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
-  assert.ok(wide <= 0, "the page is wider than the window by " + wide);
+  await assertFits(page, "a view of hostile names");
 }
 
-inBrowser("hostile tenants of a queue", {}, async (page) => {
+inBrowser("hostile tenants of a queue", { given }, async (page) => {
   await visit(page, "queue", "#/queue/hostile");
   await assertText(page, "tenants", "key");
   await shoot(page, "hostile tenants");
 });
 
-inBrowser("hostile throttle keys and limits; changed and removed by their names", {}, async (page) => {
+inBrowser("hostile throttle keys and limits; changed and removed by their names", { given }, async (page) => {
   await visit(page, "throttles");
   await assertText(page, "throttles", "key");
   await assertText(page, "limits", "key");
@@ -87,7 +86,7 @@ inBrowser("hostile throttle keys and limits; changed and removed by their names"
   await assertHarmless(page);
 });
 
-inBrowser("hostile tenants of tickets", {}, async (page) => {
+inBrowser("hostile tenants of tickets", { given }, async (page) => {
   const view = await visit(page, "tickets", "#/tickets/odd");
   for (const name of TENANTS) {
     await view.locator('[data-cell="tenant"]').getByText(visible(name), { exact: true }).waitFor();
@@ -95,7 +94,7 @@ inBrowser("hostile tenants of tickets", {}, async (page) => {
   await assertHarmless(page);
 });
 
-inBrowser("hostile dead letters: names, errors, headers and payloads", {}, async (page) => {
+inBrowser("hostile dead letters: names, errors, headers and payloads", { given }, async (page) => {
   const view = await visit(page, "dead-letters", "#/dead/hostile.dead.dlq");
   const rows = testid(view, "dead-letters").locator("[data-row]");
   await rows.first().waitFor();
@@ -114,7 +113,7 @@ inBrowser("hostile dead letters: names, errors, headers and payloads", {}, async
   }
 });
 
-inBrowser("hostile names on a phone: the page is no wider", { viewport: PHONE }, async (page) => {
+inBrowser("hostile names on a phone: the page is no wider", { given, viewport: PHONE }, async (page) => {
   for (const [view, hash, table] of [
     ["queue", "#/queue/hostile", "tenants"],
     ["throttles", "#/throttles", "throttles"],

@@ -1,19 +1,19 @@
 // A server that asks for a key.
 import assert from "node:assert/strict";
-import { action, api, before, dialog, inBrowser, KEY, KEYED, row, shown, testid, until, visit } from "./harness.mjs";
+import { action, api, dialog, inBrowser, KEY, KEYED, row, shown, testid, until, visit } from "./harness.mjs";
 import { createQueue, enqueue } from "./live.mjs";
 
 const keyed = api(KEYED, KEY);
 const REFUSED = /Failed to load resource: the server responded with a status of 40[13]/;
-const options = { at: KEYED, expected: [REFUSED] };
+const options = { at: KEYED, given, expected: [REFUSED] };
 
-before(async () => {
+async function given() {
   for (const queue of ["foo.a", "foo.b", "bar"]) {
     await createQueue(queue, {}, keyed);
     await enqueue(queue, [{ payload: "x", fairness_key: "t" }], keyed);
   }
   await keyed.put("/v1/throttles/secret", { rate_per_second: 1, burst: 1 });
-});
+}
 
 const newKey = (...permissions) =>
   keyed.post("/v1/keys", {

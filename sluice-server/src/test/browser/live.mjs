@@ -5,7 +5,9 @@ import { api } from "./harness.mjs";
 const open = api();
 
 const STEP_MS = 100;
-const DEPTH = 1_500;
+
+/** Tenants with a backlog never have less. */
+const BACKLOG = 200;
 const CALLS = 90;
 
 /** Tickets of the model `crowded`: more than a page has. */
@@ -56,14 +58,14 @@ async function seed() {
   await createQueue("orders");
   await createQueue("webhooks");
   await createQueue("idle");
-  await enqueue("orders", times(600, (i) => message(["noisy", "silver", "gold"][i % 3], [1, 2, 4][i % 3])));
+  await enqueue("orders", times(3 * BACKLOG, (i) => message(["noisy", "silver", "gold"][i % 3], [1, 2, 4][i % 3])));
   await open.put("/v1/throttles/provider:acme", { rate_per_second: 5, burst: 5 });
   await open.put("/v1/throttles/provider:asleep", { rate_per_second: 0.001, burst: 1 });
   await enqueue(
     "webhooks",
     times(CALLS, (i) => message("shop-" + (i % 3), 1, { throttles: { "provider:acme": 1 } })),
   );
-  await enqueue("webhooks", times(5, () => message("shop-9", 1, { throttles: { "provider:asleep": 1 } })));
+  await enqueue("webhooks", times(9, (i) => message("shop-" + (7 + (i % 3)), 1, { throttles: { "provider:asleep": 1 } })));
   await open.put("/v1/limits/search:*", { rate_per_second: 10, burst: 20 });
   await open.put("/v1/limits/login:alice", { rate_per_second: 1, burst: 3 });
   await deadLetters(
@@ -84,18 +86,19 @@ async function seed() {
 
 const granted = [];
 
-async function depth(queue) {
-  return (await open.get("/v1/queues/" + queue)).stats.depth;
+async function statsOf(queue) {
+  return (await open.get("/v1/queues/" + queue)).stats;
 }
 
 async function step(count) {
-  if ((await depth("orders")) < DEPTH) {
-    const backlog = ["noisy", "silver", "gold"].flatMap((tenant) => times(20, () => message(tenant, TENANTS[tenant])));
-    await enqueue("orders", [...backlog, message("quiet", 1)]);
-  }
+  const waiting = new Map((await statsOf("orders")).keys.map((each) => [each.key, each.pending]));
+  const backlog = ["noisy", "silver", "gold"]
+    .filter((tenant) => (waiting.get(tenant) ?? 0) < BACKLOG)
+    .flatMap((tenant) => times(BACKLOG / 4, () => message(tenant, TENANTS[tenant])));
+  await enqueue("orders", [...backlog, message("quiet", 1)]);
   await consume("orders", 40, { action: "ack" });
   await consume("webhooks", 10, { action: "ack" });
-  if ((await depth("webhooks")) < CALLS) {
+  if ((await statsOf("webhooks")).depth < CALLS) {
     await enqueue("webhooks", times(9, (i) => message("shop-" + (i % 3), 1, { throttles: { "provider:acme": 1 } })));
   }
   await open.post("/v1/decide", { costs: { "search:u1": 1 } });

@@ -39,8 +39,8 @@ inBrowser("refused: a queue that exists, a name that breaks a rule", { expected:
 inBrowser("refused: a rate that breaks a rule", { expected: [BAD_ANSWER] }, async (page) => {
   await visit(page, "throttles");
   await action(row(page, "throttles", "provider:asleep"), "change-rate").click();
-  await dialog(page, "change-rate").getByLabel("Burst").fill("0");
-  const rule = await words(open.put("/v1/throttles/provider:asleep", { rate_per_second: 0.001, burst: 0 }));
+  await dialog(page, "change-rate").getByLabel("Burst").fill("1e30");
+  const rule = await words(open.put("/v1/throttles/provider:asleep", { rate_per_second: 0.001, burst: 1e30 }));
   await assertRefused(page, "change-rate", rule);
   const unchanged = (await open.get("/v1/throttles")).throttles.find((each) => each.key === "provider:asleep");
   assert.equal(unchanged.burst, 1);

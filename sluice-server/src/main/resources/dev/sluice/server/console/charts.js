@@ -60,8 +60,7 @@ export function lines(id, label, { percent = false, unit = "", right = null, hei
           },
           y: {
             beginAtZero: true,
-            suggestedMax: percent ? 100 : 1,
-            max: percent ? 100 : undefined,
+            suggestedMax: percent ? 50 : 1,
             border: { display: false },
             grid: { color: grid },
             ticks: {

@@ -140,6 +140,6 @@ export function show(id, title, ...body) {
   const element = dialog(id, title, h("div", { class: "dialog-body" }, ...body), [close]);
   element.classList.add("wide");
   element.showModal();
-  close.focus();
+  close.focus({ preventScroll: true });
   return element;
 }

@@ -187,6 +187,7 @@ export function view(queue) {
       {
         id: "reason",
         label: "Reason",
+        low: true,
         value: (row) => REASONS[row.dead_letter?.reason] ?? row.dead_letter?.reason ?? "–",
       },
       {

@@ -32,6 +32,11 @@ export function stateOf(row, { limit, gapMs, moving }) {
     : ["Waits for a consumer", row.waited_ms > 5_000 ? "warn" : ""];
 }
 
+/** Everything that waits waits for a throttle key: then it is no matter of weight. */
+function isHeld(row) {
+  return row.pending > 0 && row.parked.reduce((sum, each) => sum + each.messages, 0) >= row.pending;
+}
+
 export function view(queue) {
   const rates = new Rates();
   const history = new Lines();
@@ -58,7 +63,8 @@ export function view(queue) {
   const summary = h("p", { class: "muted", "data-testid": "keys-summary" });
   const total = { rate: 0, weight: 0 };
   const share = (row) => (total.rate > 0 ? (row.rate ?? 0) / total.rate : 0);
-  const fair = (row) => (row.pending > 0 && total.weight > 0 ? row.weight / total.weight : null);
+  const fair = (row) =>
+    row.pending > 0 && total.weight > 0 && !isHeld(row) ? row.weight / total.weight : null;
   const list = table({
     id: "tenants",
     label: "Tenants of " + queue,
@@ -197,7 +203,7 @@ export function view(queue) {
         h(
           "p",
           { class: "muted" },
-          "Solid: what each tenant got. Dashed: its share by weight, while it has something waiting.",
+          "Solid: what each tenant got. Dashed: its share by weight, while it has something that can go.",
         ),
         chart,
       ),
@@ -365,7 +371,9 @@ export function view(queue) {
         now,
       );
       total.rate = rateOf(queue, "out") ?? 0;
-      total.weight = found.waiting_weight;
+      total.weight = found.keys
+        .filter(isHeld)
+        .reduce((left, each) => left - each.weight, found.waiting_weight);
       const moving = total.rate > 0;
       const rows = found.keys.map((each) => {
         const gapMs = moving ? (total.weight / each.weight / total.rate) * 1_000 : 0;

@@ -161,7 +161,7 @@ function rateButtons(kind, where) {
           "aria-label": "Change the rate of " + row.key,
         }),
         button("Remove", "remove-rate", () => drop(kind, where, row.key), {
-          class: "small",
+          class: "small less",
           "aria-label": "Remove " + row.key,
         }),
       );
