@@ -14,8 +14,9 @@ import java.util.zip.GZIPOutputStream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The page at {@code /}: files that are read once, at the start, and sent to whoever asks. They hold
- * nothing of this server; what the page shows it asks of the API, with a key where one is needed.
+ * The page at {@code /}: files that are read once, at the start, and sent to whoever asks. They
+ * hold nothing of this server; what the page shows it asks of the API, with a key where one is
+ * needed.
  */
 final class HttpConsole implements HttpRoute.Group {
   private static final int OK = 200;
@@ -152,7 +153,11 @@ final class HttpConsole implements HttpRoute.Group {
     }
     Map<String, String> headers = new LinkedHashMap<>(HEADERS);
     headers.put("ETag", asset.tag());
-    if (request.header().apply("If-None-Match").filter(tags -> tags.contains(asset.tag())).isPresent()) {
+    if (request
+        .header()
+        .apply("If-None-Match")
+        .filter(tags -> tags.contains(asset.tag()))
+        .isPresent()) {
       return HttpReply.now(new HttpAnswer(NOT_MODIFIED, headers, asset.type(), new byte[0]));
     }
     boolean zip =

@@ -23,8 +23,7 @@ final class JsonKeys {
         .filter(each -> each.name().toLowerCase(Locale.ROOT).equals(name))
         .findFirst()
         .orElseThrow(
-            () ->
-                ApiException.invalid("order must be one of depth, wait, delivered: " + name));
+            () -> ApiException.invalid("order must be one of depth, wait, delivered: " + name));
   }
 
   private static @Nullable Long millis(Optional<Duration> time) {

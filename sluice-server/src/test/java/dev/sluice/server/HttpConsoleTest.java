@@ -97,7 +97,8 @@ final class HttpConsoleTest {
     for (String file : new String[] {"dom.js", "dialogs.js", "table.js", "app.js", "charts.js"}) {
       assertThat(http.get("/console/" + file).response().body())
           .as(file)
-          .doesNotContain("innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(");
+          .doesNotContain(
+              "innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(");
     }
   }
 

@@ -66,8 +66,7 @@ final class HttpInsightTest {
     assertThat(http.get("/v1/queues/q/keys?prefix=b&order=wait").json().at("/keys/0/key").asText())
         .isEqualTo("b");
     JsonNode waiters = http.get("/v1/throttles/slow/waiters").json().get("waiters");
-    assertThat(waiters.toString())
-        .isEqualTo("[{\"queue\":\"q\",\"key\":\"a\",\"messages\":2}]");
+    assertThat(waiters.toString()).isEqualTo("[{\"queue\":\"q\",\"key\":\"a\",\"messages\":2}]");
     JsonNode throttle = http.get("/v1/throttles?limit=1").json().at("/throttles/0");
     assertThat(throttle.get("waiting").asInt()).isEqualTo(1);
     assertThat(throttle.get("taken").asInt()).isEqualTo(1);

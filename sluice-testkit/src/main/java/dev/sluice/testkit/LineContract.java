@@ -88,7 +88,8 @@ public abstract class LineContract extends BudgetSuite {
     BudgetRig rig = open(Allocation.OFF);
     ModelQueue empty = BudgetRig.get(rig.store.queue(MODEL, 0, 10));
     assertThat(empty.tickets()).isEmpty();
-    assertThat(empty.etaMs()).containsExactly(Map.entry(P0, 0L), Map.entry(P1, 0L), Map.entry(P2, 0L));
+    assertThat(empty.etaMs())
+        .containsExactly(Map.entry(P0, 0L), Map.entry(P1, 0L), Map.entry(P2, 0L));
     rig.granted(300_000, P0);
     Outcome.Queued batch = rig.queued(4_000, P2);
     Outcome.Queued user = rig.queued(request(8_000, P1).withTenant("acme"));
