@@ -4,7 +4,6 @@ import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.Objects;
@@ -241,30 +240,33 @@ final class ScenarioPage {
 
   private void explanation() {
     html.append("<section>\n<h2>How to read this</h2>\n<dl>\n");
-    List<String> words = new ArrayList<>();
-    words.add("wait|From arrival until its turn. p99: 99 of 100 waited no longer.");
-    words.add("left|In line at the end; they count with the time they had waited by then.");
-    words.add(
-        "share, due|What part of the service a tenant had; what weights give it if nobody"
-            + " gets more than it asks for.");
-    words.add(
-        "FIFO|The same arrivals under the same limits, but one line for all of a queue or"
-            + " model, in order of arrival, without tenants, weights and classes.");
-    words.add(
-        "used|What was taken of what came back in that time. With the burst that is there at"
-            + " the start it can be more than 100 %.");
-    words.add(
-        "worst window|The most that was taken in any window of that length, and the most that"
-            + " may be: the burst, and what comes back in it.");
-    for (String each : words) {
-      int bar = each.indexOf('|');
-      html.append("<dt>")
-          .append(escaped(each.substring(0, bar)))
-          .append("</dt><dd>")
-          .append(escaped(each.substring(bar + 1)))
-          .append("</dd>\n");
-    }
+    meaning("wait", "From arrival until its turn. p99: 99 of 100 waited no longer.");
+    meaning("left", "In line at the end; they count with the time they had waited by then.");
+    meaning(
+        "share, due",
+        "What part of the service a tenant had; what weights give it if nobody gets more than it"
+            + " asks for.");
+    meaning(
+        "FIFO",
+        "The same arrivals under the same limits, but one line for all of a queue or model, in"
+            + " order of arrival, without tenants, weights and classes.");
+    meaning(
+        "used",
+        "What was taken of what came back in that time. With the burst that is there at the start"
+            + " it can be more than 100 %.");
+    meaning(
+        "worst window, worst minute",
+        "The most that was taken in any window of that length, and the most that may be: the"
+            + " burst, and what comes back in it.");
     html.append("</dl>\n</section>\n");
+  }
+
+  private void meaning(String word, String sentence) {
+    html.append("<dt>")
+        .append(escaped(word))
+        .append("</dt><dd>")
+        .append(escaped(sentence))
+        .append("</dd>\n");
   }
 
   private void source(String source, List<String> changes) {

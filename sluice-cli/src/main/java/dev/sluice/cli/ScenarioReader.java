@@ -12,7 +12,6 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
-import java.util.Objects;
 import java.util.Set;
 import java.util.SortedMap;
 import java.util.TreeMap;
@@ -219,14 +218,18 @@ final class ScenarioReader {
   /** Whatever is named has a rate that lets it pass, and every rate is somebody's. */
   private void requireThrottles(Scenario scenario) {
     Set<Scenario.Throttle> used = new HashSet<>();
-    for (ScenarioTable queue : root.tables("queues")) {
-      for (ScenarioTable table : queue.tables("tenants")) {
-        String member =
-            table.whole("count", 1, MAX_COUNT, 1) == 1 ? table.name() : table.name() + "-1";
-        costs(table)
-            .forEach(
-                (key, tokens) ->
-                    used.add(requireThrottle(scenario, table, expand(key, member), tokens)));
+    for (Scenario.Queue queue : scenario.queues()) {
+      ScenarioTable tables = root.table("queues").table(queue.name()).table("tenants");
+      for (Scenario.Tenant tenant : queue.tenants()) {
+        ScenarioTable table = tables.table(tenant.name());
+        for (int number = 1; number <= tenant.count(); number++) {
+          String member = tenant.member(number);
+          tenant
+              .throttles()
+              .forEach(
+                  (key, tokens) ->
+                      used.add(requireThrottle(scenario, table, expand(key, member), tokens)));
+        }
       }
     }
     List<String> idle = new ArrayList<>();
@@ -258,6 +261,6 @@ final class ScenarioReader {
           "must take at most the burst of %s at a time, which is %s: %s=%d"
               .formatted(throttle.key(), WholeNumbers.format(throttle.burst()), key, tokens));
     }
-    return Objects.requireNonNull(throttle);
+    return throttle;
   }
 }

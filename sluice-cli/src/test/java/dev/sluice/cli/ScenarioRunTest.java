@@ -99,6 +99,22 @@ class ScenarioRunTest {
   }
 
   @Test
+  void template_givesEachMemberABucket_unlessItHasItsOwn() throws IOException {
+    ScenarioResult result =
+        run(
+            BUSY,
+            "queues.mail.workers=0",
+            "throttles.provider.rate=1000",
+            "throttles.\"account:quiet-2\"={rate=1, burst=1}",
+            "queues.mail.tenants.quiet.count=3",
+            "queues.mail.tenants.quiet.arrivals={pattern='bursts', size=5000, every='1h'}");
+    assertThat(result.throttles()).extracting(ThrottleMeter::keys).containsExactly(1, 2, 1);
+    // 3 a second each, and 1 a second.
+    assertThat(result.throttles().get(1).total()).isBetween(2L * 3_600, 2L * 3_603);
+    assertThat(result.throttles().get(2).total()).isBetween(1_200L, 1_201L);
+  }
+
+  @Test
   void quietTenant_doesNotWaitBehindNoisyOnes_asInFifo() throws IOException {
     FlowMeter quiet = tenant(run(BUSY), 2);
     assertThat(quiet.fair.waitSeconds(99)).isLessThan(5);
