@@ -1,6 +1,7 @@
 package dev.sluice.cli;
 
 import java.io.BufferedReader;
+import java.io.File;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.lang.ProcessBuilder.Redirect;
@@ -60,7 +61,7 @@ final class DemoServer implements AutoCloseable {
     }
 
     private static int free(int port) throws IOException {
-      try (ServerSocket socket = new ServerSocket(port, 1, InetAddress.getByName(HOST))) {
+      try (ServerSocket socket = new ServerSocket(port, 1, InetAddress.getLoopbackAddress())) {
         return socket.getLocalPort();
       }
     }
@@ -160,9 +161,9 @@ final class DemoServer implements AutoCloseable {
 
   /** It is started in another directory. */
   private static String absoluteClassPath() {
-    return Stream.of(System.getProperty("java.class.path").split(java.io.File.pathSeparator))
+    return Stream.of(System.getProperty("java.class.path").split(File.pathSeparator))
         .map(part -> Path.of(part).toAbsolutePath().toString())
-        .reduce((first, second) -> first + java.io.File.pathSeparator + second)
+        .reduce((first, second) -> first + File.pathSeparator + second)
         .orElse("");
   }
 

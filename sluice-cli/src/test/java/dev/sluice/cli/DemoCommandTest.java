@@ -154,7 +154,7 @@ final class DemoCommandTest {
 
   @Test
   void aPortInUse_isRefusedIfAskedFor_andElseAnother() throws Exception {
-    try (ServerSocket taken = new ServerSocket(0, 1, InetAddress.getByName("127.0.0.1"))) {
+    try (ServerSocket taken = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
       int port = taken.getLocalPort();
       Cli cli = Cli.run("demo", "--http-port", "" + port);
       assertThat(cli.exitCode()).isEqualTo(2);
