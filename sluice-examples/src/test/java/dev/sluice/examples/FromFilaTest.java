@@ -29,7 +29,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** docs/recipes/from-fila.md: fila's protocol first, as it is; then Sluice's own. */
-@Timeout(60)
+@Timeout(120)
 final class FromFilaTest {
   private static final String SCRIPT =
       """

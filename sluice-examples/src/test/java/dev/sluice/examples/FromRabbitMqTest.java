@@ -27,7 +27,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** docs/recipes/from-rabbitmq.md: a queue a tenant, compiled; one queue for all, run. */
-@Timeout(60)
+@Timeout(120)
 final class FromRabbitMqTest {
   @TempDir Path directory;
   private final List<String> sent = Collections.synchronizedList(new ArrayList<>());

@@ -17,7 +17,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** The example of docs/governor.md that goes over the network, run. */
-@Timeout(60)
+@Timeout(120)
 final class GovernorClientTest {
   @TempDir Path directory;
   private final Provider provider = (model, tokens) -> new Answer("hello", 137);

@@ -23,7 +23,8 @@ final class GrpcReference {
       String level, String name, String head, String comment, List<String> rows) {
     @Override
     public String toString() {
-      String table = rows.isEmpty() ? "" : "\n\n" + head + "\n" + String.join("\n", rows);
+      String table =
+          rows.isEmpty() ? "\n\nHas no fields." : "\n\n" + head + "\n" + String.join("\n", rows);
       return level + " " + name + (comment.isEmpty() ? "" : "\n\n" + comment) + table + "\n";
     }
   }

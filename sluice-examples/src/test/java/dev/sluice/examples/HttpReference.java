@@ -136,7 +136,7 @@ final class HttpReference {
     if (schema.has("enum")) {
       StringJoiner all = new StringJoiner(", ");
       schema.get("enum").forEach(each -> all.add("`" + each.asText() + "`"));
-      return all.toString();
+      return all + bounds(schema);
     }
     return switch (schema.path("type").asText()) {
       case "array" -> "list of " + type(schema.get("items"));
@@ -162,7 +162,7 @@ final class HttpReference {
     if (schema.has("maximum")) {
       words.append(", at most ").append(schema.get("maximum").asText());
     }
-    if (schema.has("default")) {
+    if (!schema.path("default").asText().isEmpty()) {
       words.append(", `").append(schema.get("default").asText()).append("` without");
     }
     return words.toString();

@@ -25,7 +25,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /** docs/recipes/llm-streaming.md against a provider that streams, refuses, and breaks off. */
-@Timeout(60)
+@Timeout(120)
 final class StreamingModelTest {
   private static final String MODEL = "deepseek-r1";
   private static final String WHOLE =

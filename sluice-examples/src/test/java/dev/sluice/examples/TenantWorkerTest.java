@@ -17,7 +17,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** docs/recipes/multi-tenant-worker.md: the quiet tenant does not wait behind the noisy one. */
-@Timeout(60)
+@Timeout(120)
 final class TenantWorkerTest {
   @TempDir Path directory;
   private final List<String> sent = Collections.synchronizedList(new ArrayList<>());
