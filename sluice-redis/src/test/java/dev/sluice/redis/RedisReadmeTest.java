@@ -5,13 +5,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.sluice.Limit;
 import dev.sluice.ThrottleDecision;
 import dev.sluice.testkit.RedisServer;
-import java.io.IOException;
-import java.nio.file.Files;
-import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.regex.Matcher;
-import java.util.regex.Pattern;
 import org.junit.jupiter.api.Test;
 
 /** The example of docs/library.md and docs/redis.md, run; ShownCodeTest finds it here. */
