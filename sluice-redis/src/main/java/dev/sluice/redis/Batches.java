@@ -22,7 +22,10 @@ final class Batches {
   /** A call stays short for Redis. */
   private static final int MOST = 128;
 
-  /** Calls about one bucket on their way at once: Redis has one to do while another travels. */
+  /**
+   * Calls about one bucket on their way at once, but for full ones: Redis has one to do while
+   * another travels.
+   */
   private static final int AT_ONCE = 4;
 
   private static final int FIRST_AT = 2;
@@ -72,6 +75,7 @@ final class Batches {
     /** Null if the line has ended meanwhile. */
     @Nullable CompletableFuture<List<Object>> call(Demand demand) {
       @Nullable Call call;
+      boolean full = false;
       synchronized (this) {
         if (ended) {
           return null;
@@ -82,12 +86,18 @@ final class Batches {
         } else {
           call = link.expect();
           waiters.add(new Waiter(demand, call));
+          // Over a slow wire these would wait for answers for nothing: nobody else can join them.
+          full = waiters.size() >= MOST;
+          onTheirWay += full ? 1 : 0;
         }
       }
       if (call == null) {
         return alone(demand);
       }
       link.watch(call); // may tell somebody, who may do anything
+      if (full) {
+        next();
+      }
       return call;
     }
 

@@ -2,8 +2,8 @@ package dev.sluice.redis;
 
 import dev.sluice.Limit;
 import dev.sluice.NanoClock;
+import dev.sluice.redis.link.LinkTerms;
 import dev.sluice.redis.link.RedisAddress;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
@@ -123,8 +123,6 @@ public sealed interface SharedLimits extends AutoCloseable permits MemoryLimits,
   /** Settings of shared limits. Not thread-safe. */
   final class Builder {
     private static final String UNSET = "${REDIS_URL}";
-    private static final Duration MIN_TIMEOUT = Duration.ofMillis(1);
-    private static final Duration MAX_TIMEOUT = Duration.ofMinutes(1);
 
     private @Nullable String url;
     private String prefix = "sluice:";
@@ -173,12 +171,7 @@ public sealed interface SharedLimits extends AutoCloseable permits MemoryLimits,
      * @return this
      */
     public Builder timeout(Duration timeout) {
-      if (timeout.compareTo(MIN_TIMEOUT) < 0 || timeout.compareTo(MAX_TIMEOUT) > 0) {
-        throw new IllegalArgumentException(
-            "timeout must be from %s to %s: timeout=%s"
-                .formatted(MIN_TIMEOUT, MAX_TIMEOUT, timeout));
-      }
-      this.timeout = timeout;
+      this.timeout = LinkTerms.requireTimeout(timeout);
       return this;
     }
 
@@ -201,10 +194,7 @@ public sealed interface SharedLimits extends AutoCloseable permits MemoryLimits,
      * @return this
      */
     public Builder expectedNodes(int nodes) {
-      if (nodes < 1) {
-        throw new IllegalArgumentException("nodes must be positive: nodes=" + nodes);
-      }
-      this.expectedNodes = nodes;
+      this.expectedNodes = LinkTerms.requireNodes(nodes);
       return this;
     }
 
@@ -241,11 +231,7 @@ public sealed interface SharedLimits extends AutoCloseable permits MemoryLimits,
      * @throws IllegalArgumentException if it cannot be read
      */
     public Builder trust(Path certificates) {
-      if (!Files.isReadable(certificates)) {
-        throw new IllegalArgumentException(
-            "certificates must be a file that can be read: certificates=" + certificates);
-      }
-      this.trust = certificates;
+      this.trust = LinkTerms.requireReadable(certificates);
       return this;
     }
 

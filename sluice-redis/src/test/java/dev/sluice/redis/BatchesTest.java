@@ -1,6 +1,7 @@
 package dev.sluice.redis;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
 
 import dev.sluice.Decision;
 import dev.sluice.Limit;
@@ -204,6 +205,27 @@ class BatchesTest {
         CompletableFuture.allOf(all.toArray(CompletableFuture[]::new)).join();
       }
       assertThat(limits.status().outages()).isZero();
+    }
+  }
+
+  @Test
+  void fullBatch_waitsForNoAnswer() {
+    try (TcpProxy proxy = TcpProxy.to(redis);
+        SharedLimits near = SharedLimits.connect(redis.uri());
+        SharedLimits limits =
+            SharedLimits.builder().url(proxy.uri()).timeout(Duration.ofSeconds(60)).open()) {
+      SharedBucket bucket = limits.bucket("full", new Limit.Manual(10_000));
+      bucket.blocking().tryConsume();
+      proxy.delay(Duration.ZERO, Duration.ofSeconds(5));
+      List<CompletableFuture<Boolean>> all = new ArrayList<>();
+      for (int i = 0; i < 3_000; i++) {
+        all.add(bucket.tryConsume());
+      }
+      SharedBucket.Blocking seen = near.bucket("full", new Limit.Manual(10_000)).blocking();
+      await().until(() -> seen.available() < 10_000 - 23 * 128);
+      assertThat(all).noneMatch(CompletableFuture::isDone);
+      proxy.delay(Duration.ZERO, Duration.ZERO);
+      assertThat(all).allMatch(CompletableFuture::join);
     }
   }
 

@@ -1,12 +1,10 @@
 package dev.sluice.governor.redis;
 
-import dev.sluice.redis.link.RedisLink;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CompletionException;
 import java.util.function.ObjLongConsumer;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -36,10 +34,16 @@ final class Kept {
     EXTEND,
     CANCEL,
     /** Nobody was told what became of a request: what was granted was not used. */
-    UNDO
+    UNDO,
+    /** The same of one with a key, under which somebody may have been told of it elsewhere. */
+    FORGO
   }
 
-  private record Word(String id, Kind kind, long actual) {}
+  private record Word(String id, Kind kind, long actual, List<String> grant) {
+    Word(String id, Kind kind, long actual) {
+      this(id, kind, actual, List.of());
+    }
+  }
 
   /** Has {@code settled} told what Redis answers to a settlement, and what was used. */
   Kept(String model, ModelBooks books, ObjLongConsumer<Answer> settled) {
@@ -58,9 +62,9 @@ final class Kept {
     return true;
   }
 
-  synchronized void extend(String id) {
-    if (!words.containsKey(id)) {
-      keep(new Word(id, Kind.EXTEND, 0));
+  synchronized void extend(OpenGrants.Grant grant) {
+    if (!words.containsKey(grant.id())) {
+      keep(new Word(grant.id(), Kind.EXTEND, 0, grant.words()));
     }
   }
 
@@ -73,6 +77,10 @@ final class Kept {
 
   synchronized void undo(String id) {
     keep(new Word(id, Kind.UNDO, 0));
+  }
+
+  synchronized void forgo(String id) {
+    keep(new Word(id, Kind.FORGO, 0));
   }
 
   private void keep(Word word) {
@@ -118,10 +126,7 @@ final class Kept {
         .thenRun(() -> done(word))
         .exceptionally(
             failure -> {
-              // What Redis refuses once it refuses always.
-              if (!RedisLink.isRefusal(failure)) {
-                throw new CompletionException(failure);
-              }
+              Refusals.dropOrRethrow("what became of a grant", failure);
               done(word);
               return null;
             });
@@ -130,8 +135,10 @@ final class Kept {
   private CompletableFuture<?> ask(Word word) {
     return switch (word.kind()) {
       case SETTLE -> settle(word);
-      case EXTEND -> books.probe(Script.SETTLE, "extend", word.id());
+      // By then Redis may have ended it.
+      case EXTEND -> books.probe(Script.HOLD, word.grant().toArray(String[]::new));
       case CANCEL -> books.probe(Script.TICKET, "cancel", word.id());
+      case FORGO -> books.probe(Script.TICKET, "forgo", word.id());
       case UNDO ->
           CompletableFuture.allOf(settle(word), books.probe(Script.TICKET, "cancel", word.id()));
     };

@@ -3,8 +3,8 @@ package dev.sluice.governor.redis;
 import dev.sluice.governor.BudgetStore;
 import dev.sluice.governor.GovernorTimer;
 import dev.sluice.redis.OutagePolicy;
+import dev.sluice.redis.link.LinkTerms;
 import dev.sluice.redis.link.RedisAddress;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Objects;
@@ -65,9 +65,6 @@ public final class RedisBudgets {
 
   /** Settings of budgets in Redis. Not thread-safe. */
   public static final class Builder {
-    private static final Duration MIN_TIMEOUT = Duration.ofMillis(1);
-    private static final Duration MAX_TIMEOUT = Duration.ofMinutes(1);
-
     private @Nullable RedisAddress address;
     private String prefix = "token-governor:";
     private Duration timeout = Duration.ofMillis(100);
@@ -112,12 +109,7 @@ public final class RedisBudgets {
      * @return this
      */
     public Builder timeout(Duration timeout) {
-      if (timeout.compareTo(MIN_TIMEOUT) < 0 || timeout.compareTo(MAX_TIMEOUT) > 0) {
-        throw new IllegalArgumentException(
-            "timeout must be from %s to %s: timeout=%s"
-                .formatted(MIN_TIMEOUT, MAX_TIMEOUT, timeout));
-      }
-      this.timeout = timeout;
+      this.timeout = LinkTerms.requireTimeout(timeout);
       return this;
     }
 
@@ -129,10 +121,7 @@ public final class RedisBudgets {
      * @return this
      */
     public Builder expectedNodes(int nodes) {
-      if (nodes < 1) {
-        throw new IllegalArgumentException("nodes must be positive: nodes=" + nodes);
-      }
-      this.expectedNodes = nodes;
+      this.expectedNodes = LinkTerms.requireNodes(nodes);
       return this;
     }
 
@@ -167,11 +156,7 @@ public final class RedisBudgets {
      * @throws IllegalArgumentException if it cannot be read
      */
     public Builder trust(Path certificates) {
-      if (!Files.isReadable(certificates)) {
-        throw new IllegalArgumentException(
-            "certificates must be a file that can be read: certificates=" + certificates);
-      }
-      this.trust = certificates;
+      this.trust = LinkTerms.requireReadable(certificates);
       return this;
     }
 

@@ -6,12 +6,14 @@ import dev.sluice.governor.Allocation;
 import dev.sluice.governor.BudgetConfig;
 import dev.sluice.governor.BudgetListener;
 import dev.sluice.governor.BudgetStore;
+import dev.sluice.governor.GovernorTimer;
 import dev.sluice.governor.ModelBudget;
 import dev.sluice.governor.Outcome;
 import dev.sluice.governor.TokenRequest;
 import dev.sluice.testkit.RedisServer;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -36,6 +38,33 @@ class LongLineTest {
     return RedisBudgets.builder()
         .url(redis.uri())
         .timeout(Duration.ofSeconds(10))
+        .opener()
+        .open(config, BudgetListener.NONE);
+  }
+
+  /** Whose line nobody looks at. */
+  private static BudgetStore still(RedisServer redis, BudgetConfig config) {
+    return RedisBudgets.builder()
+        .url(redis.uri())
+        .timeout(Duration.ofSeconds(10))
+        .timer(
+            new GovernorTimer() {
+              @Override
+              public long now() {
+                return 0;
+              }
+
+              @Override
+              public void after(long nanos, Runnable action) {}
+
+              @Override
+              public void execute(Runnable action) {
+                action.run();
+              }
+
+              @Override
+              public void close() {}
+            })
         .opener()
         .open(config, BudgetListener.NONE);
   }
@@ -83,6 +112,54 @@ class LongLineTest {
       assertThat(get(third)).get().isInstanceOf(Outcome.Granted.class);
       Optional<Outcome> last = get(store.poll(ticket(waiting.get(MANY - 1))));
       assertThat(last).get().isInstanceOf(Outcome.Queued.class);
+    }
+  }
+
+  @Test
+  void reload_refusesInPortions_whoIsTooLargeNow() throws Exception {
+    String line = ModelKeys.of("token-governor:", MODEL).all()[2];
+    try (RedisServer redis = RedisServer.start()) {
+      List<Outcome> waiting;
+      try (BudgetStore store = still(redis, config(60, 1_000))) {
+        get(store.request(TokenRequest.of(MODEL, 1_000, P1)));
+        waiting = ask(store, MANY, i -> TokenRequest.of(MODEL, i % 2 == 0 ? 900 : 800, P1));
+        get(store.reload(config(60, 500)));
+        assertThat(redis.command("ZCARD", line)).isEqualTo(MANY - 100L);
+        assertThat(get(store.tryNow(TokenRequest.of(MODEL, 1, P1)))).isEmpty();
+        assertThat(redis.command("ZCARD", line)).isEqualTo(MANY - 200L);
+      }
+      try (BudgetStore store = open(redis, config(60, 500))) {
+        assertThat(get(store.await(ticket(waiting.get(MANY - 1)))))
+            .get()
+            .isInstanceOfSatisfying(
+                Outcome.Refused.class,
+                refused -> assertThat(refused.reason()).isEqualTo(Outcome.Reason.EXCEEDS_CAPACITY));
+        assertThat(redis.command("ZCARD", line)).isEqualTo(0L);
+      }
+    }
+  }
+
+  @Test
+  void reload_withAnotherClassBehind_keepsTheLine() throws Exception {
+    Map<String, Double> classes = new LinkedHashMap<>();
+    List.of("P0_clinical", P1, "P3_other", "P4_new").forEach(name -> classes.put(name, 1.0));
+    BudgetConfig more =
+        BudgetConfig.of(
+            Map.of(
+                MODEL, ModelBudget.of(60, 1_000, Allocation.OFF).withClasses(classes, Map.of())));
+    try (RedisServer redis = RedisServer.start();
+        BudgetStore store = still(redis, config(60, 1_000))) {
+      get(store.request(TokenRequest.of(MODEL, 1_000, P1)));
+      List<Outcome> waiting = ask(store, MANY, i -> TokenRequest.of(MODEL, 900, P1));
+      redis.command("CONFIG", "RESETSTAT");
+      get(store.reload(more));
+      assertThat(redis.info("commandstats", "cmdstat_del")).isEmpty();
+      assertThat(get(store.poll(ticket(waiting.get(MANY - 1)))))
+          .get()
+          .isInstanceOfSatisfying(
+              Outcome.Queued.class, queued -> assertThat(queued.queuePosition()).isEqualTo(MANY));
+      assertThat(get(store.request(TokenRequest.of(MODEL, 1, "P4_new"))))
+          .isInstanceOf(Outcome.Queued.class);
     }
   }
 
