@@ -1,10 +1,24 @@
 // Everybody can use it: by keyboard, with a screen reader, in the dark, on a phone. Screenshots.
 import assert from "node:assert/strict";
-import { action, assertAccessible, assertFits, dialog, inBrowser, PHONE, row, shoot, shown, testid, until, visit } from "./harness.mjs";
+import {
+  action,
+  assertAccessible,
+  assertFits,
+  dialog,
+  inBrowser,
+  PHONE,
+  row,
+  shoot,
+  shown,
+  testid,
+  until,
+  visit,
+} from "./harness.mjs";
 
 const DESK = { width: 1280, height: 800 };
 
-const live = (page) => until("it is live", async () => (await testid(page, "status").textContent()) === "Live");
+const live = (page) =>
+  until("it is live", async () => (await testid(page, "status").textContent()) === "Live");
 
 /** What there is to see of each view, and how long until charts have something to show. */
 const VIEWS = [
@@ -66,23 +80,30 @@ inBrowser("dialogs: accessible in light and dark, fit a phone", {}, async (page)
   await each("inspect a message", () => action(page, "inspect").first().click(), "message");
 });
 
-inBrowser("theme: chosen by hand, kept, and by the system before that", { colorScheme: "dark" }, async (page) => {
-  await visit(page, "overview");
-  const background = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
-  const dark = await background();
-  assert.equal(await action(page, "theme").getAttribute("aria-label"), "Use light colours");
-  await action(page, "theme").click();
-  const light = await background();
-  assert.notEqual(light, dark);
-  await page.reload();
-  await shown(page, "overview");
-  assert.equal(await background(), light);
-});
+inBrowser(
+  "theme: chosen by hand, kept, and by the system before that",
+  { colorScheme: "dark" },
+  async (page) => {
+    await visit(page, "overview");
+    const background = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
+    const dark = await background();
+    assert.equal(await action(page, "theme").getAttribute("aria-label"), "Use light colours");
+    await action(page, "theme").click();
+    const light = await background();
+    assert.notEqual(light, dark);
+    await page.reload();
+    await shown(page, "overview");
+    assert.equal(await background(), light);
+  },
+);
 
 inBrowser("keyboard alone: skip, go to a queue, purge it, come back", {}, async (page) => {
   await visit(page, "queues");
   await row(page, "queues", "idle").waitFor();
-  const focused = () => page.evaluate(() => document.activeElement.getAttribute("aria-label") ?? document.activeElement.textContent.trim());
+  const focused = () =>
+    page.evaluate(
+      () => document.activeElement.getAttribute("aria-label") ?? document.activeElement.textContent.trim(),
+    );
   const tabTo = async (what) => {
     for (let i = 0; i < 120; i++) {
       await page.keyboard.press("Tab");
@@ -117,15 +138,26 @@ inBrowser("keyboard alone: skip, go to a queue, purge it, come back", {}, async 
   assert.equal(await page.evaluate(() => document.activeElement.id), "main", "a new view has the focus");
 });
 
-inBrowser("screen reader: landmarks, headings, words for charts and what came of an action", {}, async (page) => {
-  await visit(page, "queue", "#/queue/orders");
-  await live(page);
-  assert.equal(await page.getByRole("main").count(), 1);
-  assert.equal(await page.getByRole("banner").count(), 1);
-  assert.equal(await page.getByRole("navigation", { name: "Main" }).count(), 1);
-  assert.equal(await page.getByRole("heading", { level: 1 }).count(), 1);
-  assert.equal(await testid(page, "toasts").getAttribute("aria-live"), "polite");
-  assert.equal(await testid(page, "banner").getAttribute("role"), "alert");
-  assert.match(await page.getByRole("img", { name: /Share of service/ }).getAttribute("aria-label"), /by weight/);
-  await until("meters say their value", async () => /% of service, .* % by weight/.test((await row(page, "tenants", "gold").getByRole("meter").getAttribute("aria-valuetext")) ?? ""));
-});
+inBrowser(
+  "screen reader: landmarks, headings, words for charts and what came of an action",
+  {},
+  async (page) => {
+    await visit(page, "queue", "#/queue/orders");
+    await live(page);
+    assert.equal(await page.getByRole("main").count(), 1);
+    assert.equal(await page.getByRole("banner").count(), 1);
+    assert.equal(await page.getByRole("navigation", { name: "Main" }).count(), 1);
+    assert.equal(await page.getByRole("heading", { level: 1 }).count(), 1);
+    assert.equal(await testid(page, "toasts").getAttribute("aria-live"), "polite");
+    assert.equal(await testid(page, "banner").getAttribute("role"), "alert");
+    assert.match(
+      await page.getByRole("img", { name: /Share of service/ }).getAttribute("aria-label"),
+      /by weight/,
+    );
+    await until("meters say their value", async () =>
+      /% of service, .* % by weight/.test(
+        (await row(page, "tenants", "gold").getByRole("meter").getAttribute("aria-valuetext")) ?? "",
+      ),
+    );
+  },
+);

@@ -5,7 +5,8 @@ import { createQueue, deadLetters, enqueue, ticket } from "./live.mjs";
 
 const open = api();
 const depth = async (queue) => (await open.get("/v1/queues/" + queue)).stats.depth;
-const messages = (count) => Array.from({ length: count }, (_, i) => ({ payload: "m" + i, fairness_key: "t" }));
+const messages = (count) =>
+  Array.from({ length: count }, (_, i) => ({ payload: "m" + i, fairness_key: "t" }));
 
 async function confirm(page, id) {
   await action(dialog(page, id), "confirm").click();
@@ -83,7 +84,10 @@ inBrowser("redrive some dead letters, then all, then purge", {}, async (page) =>
   assert.equal(await depth("failing"), 2);
   await action(row(page, "dead-queues", "failing.dlq"), "open").click();
   const view = await shown(page, "dead-letters");
-  await until("three are left", async () => (await testid(view, "dead-summary").textContent()) === "3 messages.");
+  await until(
+    "three are left",
+    async () => (await testid(view, "dead-summary").textContent()) === "3 messages.",
+  );
   await action(view, "redrive").click();
   await confirm(page, "redrive");
   await testid(view, "dead-letters-empty").waitFor();
@@ -121,7 +125,9 @@ for (const { what, button, table, all } of [
     await confirm(page, "change-rate");
     await toast(page, `The rate of made:${table} is set.`);
     assert.equal((await now()).rate_per_second, 40);
-    await until("the new rate is shown", async () => /40\/s/.test(await row(page, table, "made:" + table).textContent()));
+    await until("the new rate is shown", async () =>
+      /40\/s/.test(await row(page, table, "made:" + table).textContent()),
+    );
     await action(row(page, table, "made:" + table), "remove-rate").click();
     await confirm(page, "remove-rate");
     await row(page, table, "made:" + table).waitFor({ state: "detached" });
@@ -132,11 +138,16 @@ for (const { what, button, table, all } of [
 inBrowser("a throttle key that is removed lets go of who waits for it", {}, async (page) => {
   await createQueue("held");
   await open.put("/v1/throttles/held:provider", { rate_per_second: 0.001, burst: 1 });
-  await enqueue("held", messages(4).map((each) => ({ ...each, throttles: { "held:provider": 1 } })));
+  await enqueue(
+    "held",
+    messages(4).map((each) => ({ ...each, throttles: { "held:provider": 1 } })),
+  );
   const take = () => open.post("/v1/queues/held/receive", { max_messages: 10, wait_ms: 1_000 });
   assert.equal((await take()).deliveries.length, 1);
   await visit(page, "throttles");
-  await until("somebody waits", async () => /^1$/.test(await row(page, "throttles", "held:provider").locator('[data-cell="waiting"]').textContent()));
+  await until("somebody waits", async () =>
+    /^1$/.test(await row(page, "throttles", "held:provider").locator('[data-cell="waiting"]').textContent()),
+  );
   await action(row(page, "throttles", "held:provider"), "remove-rate").click();
   await confirm(page, "remove-rate");
   assert.equal((await take()).deliveries.length, 3);

@@ -146,7 +146,9 @@ export async function shoot(page, name, options = {}) {
 
 /** Nothing of the page is beyond its right edge, once charts have found their size. */
 export async function assertFits(page, where) {
-  await until(where + " fits its window", () => page.evaluate(() => document.documentElement.scrollWidth <= innerWidth));
+  await until(where + " fits its window", () =>
+    page.evaluate(() => document.documentElement.scrollWidth <= innerWidth),
+  );
 }
 
 /** Nothing serious or critical is wrong for those who do not see the page as others do. */
@@ -156,7 +158,17 @@ export async function assertAccessible(page, where) {
     const found = await window.axe.run(document, { resultTypes: ["violations"] });
     return found.violations
       .filter((each) => each.impact === "serious" || each.impact === "critical")
-      .map((each) => each.id + ": " + each.help + "\n" + each.nodes.slice(0, 5).map((node) => "  " + node.html + "\n    " + node.failureSummary).join("\n"));
+      .map(
+        (each) =>
+          each.id +
+          ": " +
+          each.help +
+          "\n" +
+          each.nodes
+            .slice(0, 5)
+            .map((node) => "  " + node.html + "\n    " + node.failureSummary)
+            .join("\n"),
+      );
   });
   assert.equal(violations.length, 0, where + " is not accessible: " + violations.join("\n"));
 }
@@ -183,6 +195,10 @@ export function api(at = OPEN, key = "") {
     put: (path, body) => call("PUT", path, body),
     remove: (path) => call("DELETE", path),
     /** The status alone. */
-    status: async (path) => call("GET", path).then(() => 200, (refused) => refused.status),
+    status: async (path) =>
+      call("GET", path).then(
+        () => 200,
+        (refused) => refused.status,
+      ),
   };
 }

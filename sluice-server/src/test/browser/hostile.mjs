@@ -42,11 +42,19 @@ async function given() {
     await ticket("odd", 5, { tenant: name });
   }
   await enqueue("hostile", messages);
-  await deadLetters("hostile.dead", messages.map(({ throttles, ...rest }) => rest), NAMES[0] + NAMES[7]);
+  await deadLetters(
+    "hostile.dead",
+    messages.map(({ throttles, ...rest }) => rest),
+    NAMES[0] + NAMES[7],
+  );
 }
 
 /** What a name looks like: characters that steer are written out. */
-const visible = (name) => name.replace(/[\u0000-\u001f\u200b-\u200f\u202a-\u202e]/g, (each) => "\\u" + each.charCodeAt(0).toString(16).padStart(4, "0"));
+const visible = (name) =>
+  name.replace(
+    /[\u0000-\u001f\u200b-\u200f\u202a-\u202e]/g,
+    (each) => "\\u" + each.charCodeAt(0).toString(16).padStart(4, "0"),
+  );
 
 /** All of them are in a table as text, and none has become an element or has run. */
 async function assertText(page, table, cell) {
@@ -59,7 +67,10 @@ async function assertText(page, table, cell) {
 
 async function assertHarmless(page) {
   assert.equal(await page.evaluate(() => window.harmed), undefined);
-  assert.equal(await page.locator("main script, main img, main [onload], main [onerror], dialog img").count(), 0);
+  assert.equal(
+    await page.locator("main script, main img, main [onload], main [onerror], dialog img").count(),
+    0,
+  );
   await assertFits(page, "a view of hostile names");
 }
 

@@ -18,7 +18,10 @@ async function given() {
 const newKey = (...permissions) =>
   keyed.post("/v1/keys", {
     name: "test",
-    permissions: permissions.map((each) => ({ kind: each.slice(0, each.indexOf(":")), pattern: each.slice(each.indexOf(":") + 1) })),
+    permissions: permissions.map((each) => ({
+      kind: each.slice(0, each.indexOf(":")),
+      pattern: each.slice(each.indexOf(":") + 1),
+    })),
   });
 
 async function signIn(page, key) {
@@ -82,9 +85,14 @@ inBrowser("a key that may administer some queues sees these alone", options, asy
   assert.ok(await action(page, "new-throttle").isHidden());
   assert.ok(!(await page.locator("main").textContent()).includes("secret"));
   await visit(page, "overview", "#/overview", KEYED);
-  await until("two messages of two queues", async () => (await testid(page, "total-waiting").textContent()) === "2");
+  await until(
+    "two messages of two queues",
+    async () => (await testid(page, "total-waiting").textContent()) === "2",
+  );
   await visit(page, "queue", "#/queue/bar", KEYED);
-  await until("the other queue is refused", async () => /bar/.test(await testid(page, "banner").textContent()));
+  await until("the other queue is refused", async () =>
+    /bar/.test(await testid(page, "banner").textContent()),
+  );
   assert.equal(await testid(page, "queue-waiting").textContent(), "–");
   await visit(page, "models", "#/models", KEYED);
   await testid(page, "models-empty").waitFor();
@@ -99,7 +107,11 @@ inBrowser("a key that may only produce: every view says so or is empty", options
   await signedIn(page, key, "queues");
   for (const view of ["queues", "throttles", "models", "tickets", "dead", "overview"]) {
     await visit(page, view, "#/" + view, KEYED);
-    await until("an answer is there", async () => (await testid(page, "status").textContent()) === "Live" || (await testid(page, "banner").isVisible()));
+    await until(
+      "an answer is there",
+      async () =>
+        (await testid(page, "status").textContent()) === "Live" || (await testid(page, "banner").isVisible()),
+    );
     assert.ok(!/foo\.b|bar|secret/.test(await page.locator("main").textContent()));
   }
 });
@@ -109,7 +121,9 @@ inBrowser("a key that is revoked while somebody looks: signs in anew", options, 
   await signedIn(page, key, "queues");
   await row(page, "queues", "bar").waitFor();
   await keyed.remove("/v1/keys/" + id);
-  await dialog(page, "sign-in").getByText(/not valid any more/).waitFor();
+  await dialog(page, "sign-in")
+    .getByText(/not valid any more/)
+    .waitFor();
   await signIn(page, KEY);
   await row(page, "queues", "bar").waitFor();
 });

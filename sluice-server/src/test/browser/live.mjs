@@ -17,7 +17,12 @@ export const CROWD = 130;
 export const TENANTS = { noisy: 1, silver: 2, gold: 4, quiet: 1 };
 
 const times = (count, make) => Array.from({ length: count }, (_, i) => make(i));
-const message = (tenant, weight, more = {}) => ({ payload: "order of " + tenant, fairness_key: tenant, weight, ...more });
+const message = (tenant, weight, more = {}) => ({
+  payload: "order of " + tenant,
+  fairness_key: tenant,
+  weight,
+  ...more,
+});
 
 export function enqueue(queue, messages, server = open) {
   return server.post(`/v1/queues/${encodeURIComponent(queue)}/messages`, { messages });
@@ -58,19 +63,27 @@ async function seed() {
   await createQueue("orders");
   await createQueue("webhooks");
   await createQueue("idle");
-  await enqueue("orders", times(3 * BACKLOG, (i) => message(["noisy", "silver", "gold"][i % 3], [1, 2, 4][i % 3])));
+  await enqueue(
+    "orders",
+    times(3 * BACKLOG, (i) => message(["noisy", "silver", "gold"][i % 3], [1, 2, 4][i % 3])),
+  );
   await open.put("/v1/throttles/provider:acme", { rate_per_second: 5, burst: 5 });
   await open.put("/v1/throttles/provider:asleep", { rate_per_second: 0.001, burst: 1 });
   await enqueue(
     "webhooks",
     times(CALLS, (i) => message("shop-" + (i % 3), 1, { throttles: { "provider:acme": 1 } })),
   );
-  await enqueue("webhooks", times(9, (i) => message("shop-" + (7 + (i % 3)), 1, { throttles: { "provider:asleep": 1 } })));
+  await enqueue(
+    "webhooks",
+    times(9, (i) => message("shop-" + (7 + (i % 3)), 1, { throttles: { "provider:asleep": 1 } })),
+  );
   await open.put("/v1/limits/search:*", { rate_per_second: 10, burst: 20 });
   await open.put("/v1/limits/login:alice", { rate_per_second: 1, burst: 3 });
   await deadLetters(
     "emails",
-    times(12, (i) => message("mail-" + (i % 4), 1, { payload: JSON.stringify({ to: i }), headers: { trace: "t" + i } })),
+    times(12, (i) =>
+      message("mail-" + (i % 4), 1, { payload: JSON.stringify({ to: i }), headers: { trace: "t" + i } }),
+    ),
     "550 mailbox is full",
   );
   for (const model of ["slow", "crowded"]) {
@@ -79,7 +92,12 @@ async function seed() {
   for (let i = 0; i < CROWD; i++) {
     await ticket("crowded", 10, { tenant: "crowd" });
   }
-  for (const [tenant, priority] of [["acme", "P0_clinical"], ["acme", "P1_user"], ["globex", "P1_user"], ["initech", "P2_batch"]]) {
+  for (const [tenant, priority] of [
+    ["acme", "P0_clinical"],
+    ["acme", "P1_user"],
+    ["globex", "P1_user"],
+    ["initech", "P2_batch"],
+  ]) {
     await ticket("slow", 100, { tenant, priority });
   }
 }
@@ -99,13 +117,21 @@ async function step(count) {
   await consume("orders", 40, { action: "ack" });
   await consume("webhooks", 10, { action: "ack" });
   if ((await statsOf("webhooks")).depth < CALLS) {
-    await enqueue("webhooks", times(9, (i) => message("shop-" + (i % 3), 1, { throttles: { "provider:acme": 1 } })));
+    await enqueue(
+      "webhooks",
+      times(9, (i) => message("shop-" + (i % 3), 1, { throttles: { "provider:acme": 1 } })),
+    );
   }
   await open.post("/v1/decide", { costs: { "search:u1": 1 } });
   await open.post("/v1/decide", { costs: { "login:alice": 1 } });
   if (count % 2 === 0) {
     const priority = ["P0_clinical", "P1_user", "P2_batch"][count % 3];
-    const answer = await open.post("/v1/governor/requests", { model: "busy", tokens: 250, priority, tenant: "t" + (count % 5) });
+    const answer = await open.post("/v1/governor/requests", {
+      model: "busy",
+      tokens: 250,
+      priority,
+      tenant: "t" + (count % 5),
+    });
     if (answer.granted) {
       granted.push(answer.reservation);
     }

@@ -1,6 +1,18 @@
 // The server says no, or nothing at all.
 import assert from "node:assert/strict";
-import { action, api, CONTROL, dialog, inBrowser, LEAVING, row, shown, testid, until, visit } from "./harness.mjs";
+import {
+  action,
+  api,
+  CONTROL,
+  dialog,
+  inBrowser,
+  LEAVING,
+  row,
+  shown,
+  testid,
+  until,
+  visit,
+} from "./harness.mjs";
 import { createQueue, ticket } from "./live.mjs";
 
 const open = api();
@@ -11,7 +23,10 @@ const NO_ANSWER = /Failed to load resource: net::ERR_/;
 
 /** What the API answers to a request, in its own words. */
 async function words(call) {
-  const refused = await call.then(() => assert.fail("it was not refused"), (error) => error);
+  const refused = await call.then(
+    () => assert.fail("it was not refused"),
+    (error) => error,
+  );
   return JSON.parse(refused.message.slice(refused.message.indexOf("{"))).error.message;
 }
 
@@ -22,27 +37,35 @@ async function assertRefused(page, id, message) {
   assert.ok(await asked.isVisible(), "the dialog stays, with what was typed");
 }
 
-inBrowser("refused: a queue that exists, a name that breaks a rule", { expected: [BAD_ANSWER] }, async (page) => {
-  const view = await visit(page, "queues");
-  await action(view, "create-queue").click();
-  const name = dialog(page, "create-queue").getByLabel("Name");
-  for (const bad of ["orders", "no spaces"]) {
-    await name.fill(bad);
-    await assertRefused(page, "create-queue", await words(open.post("/v1/queues", { name: bad })));
-    assert.equal(await name.inputValue(), bad);
-  }
-  await name.fill("good.at.last");
-  await action(dialog(page, "create-queue"), "confirm").click();
-  await row(page, "queues", "good.at.last").waitFor();
-});
+inBrowser(
+  "refused: a queue that exists, a name that breaks a rule",
+  { expected: [BAD_ANSWER] },
+  async (page) => {
+    const view = await visit(page, "queues");
+    await action(view, "create-queue").click();
+    const name = dialog(page, "create-queue").getByLabel("Name");
+    for (const bad of ["orders", "no spaces"]) {
+      await name.fill(bad);
+      await assertRefused(page, "create-queue", await words(open.post("/v1/queues", { name: bad })));
+      assert.equal(await name.inputValue(), bad);
+    }
+    await name.fill("good.at.last");
+    await action(dialog(page, "create-queue"), "confirm").click();
+    await row(page, "queues", "good.at.last").waitFor();
+  },
+);
 
 inBrowser("refused: a rate that breaks a rule", { expected: [BAD_ANSWER] }, async (page) => {
   await visit(page, "throttles");
   await action(row(page, "throttles", "provider:asleep"), "change-rate").click();
   await dialog(page, "change-rate").getByLabel("Burst").fill("1e30");
-  const rule = await words(open.put("/v1/throttles/provider:asleep", { rate_per_second: 0.001, burst: 1e30 }));
+  const rule = await words(
+    open.put("/v1/throttles/provider:asleep", { rate_per_second: 0.001, burst: 1e30 }),
+  );
   await assertRefused(page, "change-rate", rule);
-  const unchanged = (await open.get("/v1/throttles")).throttles.find((each) => each.key === "provider:asleep");
+  const unchanged = (await open.get("/v1/throttles")).throttles.find(
+    (each) => each.key === "provider:asleep",
+  );
   assert.equal(unchanged.burst, 1);
 });
 
@@ -59,20 +82,26 @@ inBrowser("refused: what somebody else has removed meanwhile", { expected: [BAD_
   await assertRefused(page, "cancel-ticket", await words(open.remove("/v1/governor/tickets/" + gone)));
 });
 
-inBrowser("refused: a queue, a model and an address that do not exist", { expected: [BAD_ANSWER] }, async (page) => {
-  await visit(page, "queue", "#/queue/nowhere");
-  await testid(page, "banner").getByText(await words(open.get("/v1/queues/nowhere/keys")), { exact: true }).waitFor();
-  await page.locator('[data-nav="queues"]').click();
-  await row(page, "queues", "orders").waitFor();
-  assert.ok(await testid(page, "banner").isHidden(), "it goes when the next view is fine");
-  await visit(page, "tickets", "#/tickets/nobody");
-  await page.getByText("There is no model nobody.").waitFor();
-  for (const address of ["#/nonsense", "#/queue/%", "#//", "#"]) {
-    await page.goto("about:blank");
-    await page.goto(process.env.SLUICE_OPEN + "/" + address);
-    await page.locator("[data-view]").waitFor();
-  }
-});
+inBrowser(
+  "refused: a queue, a model and an address that do not exist",
+  { expected: [BAD_ANSWER] },
+  async (page) => {
+    await visit(page, "queue", "#/queue/nowhere");
+    await testid(page, "banner")
+      .getByText(await words(open.get("/v1/queues/nowhere/keys")), { exact: true })
+      .waitFor();
+    await page.locator('[data-nav="queues"]').click();
+    await row(page, "queues", "orders").waitFor();
+    assert.ok(await testid(page, "banner").isHidden(), "it goes when the next view is fine");
+    await visit(page, "tickets", "#/tickets/nobody");
+    await page.getByText("There is no model nobody.").waitFor();
+    for (const address of ["#/nonsense", "#/queue/%", "#//", "#"]) {
+      await page.goto("about:blank");
+      await page.goto(process.env.SLUICE_OPEN + "/" + address);
+      await page.locator("[data-view]").waitFor();
+    }
+  },
+);
 
 inBrowser("the server goes away and comes back", { at: LEAVING, expected: [NO_ANSWER] }, async (page) => {
   const leaving = api(LEAVING);

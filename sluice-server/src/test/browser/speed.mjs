@@ -21,12 +21,16 @@ inBrowser("first paint", {}, async (page) => {
       await page.evaluate(
         () =>
           new Promise((resolve) => {
-            new PerformanceObserver((list) => resolve(list.getEntriesByName("first-contentful-paint")[0].startTime)).observe({ type: "paint", buffered: true });
+            new PerformanceObserver((list) =>
+              resolve(list.getEntriesByName("first-contentful-paint")[0].startTime),
+            ).observe({ type: "paint", buffered: true });
           }),
       ),
     );
   }
-  console.log(`first contentful paint of ${LOADS} loads: median ${Math.round(median(paints))} ms, worst ${Math.round(Math.max(...paints))} ms`);
+  console.log(
+    `first contentful paint of ${LOADS} loads: median ${Math.round(median(paints))} ms, worst ${Math.round(Math.max(...paints))} ms`,
+  );
   assert.ok(median(paints) < PAINT_LIMIT_MS);
 });
 
@@ -35,7 +39,14 @@ const name = (i) => "tenant-" + String(i).padStart(5, "0");
 async function given() {
   await createQueue("many");
   for (let from = 0; from < KEYS; from += BATCH) {
-    await enqueue("many", Array.from({ length: BATCH }, (_, i) => ({ payload: "", fairness_key: name(from + i), weight: 1 + ((from + i) % 4) })));
+    await enqueue(
+      "many",
+      Array.from({ length: BATCH }, (_, i) => ({
+        payload: "",
+        fairness_key: name(from + i),
+        weight: 1 + ((from + i) % 4),
+      })),
+    );
   }
 }
 
@@ -43,7 +54,9 @@ async function given() {
 const watchTasks = (page) =>
   page.evaluate(() => {
     window.tasks = [];
-    new PerformanceObserver((list) => window.tasks.push(...list.getEntries().map((each) => each.duration))).observe({ type: "longtask" });
+    new PerformanceObserver((list) =>
+      window.tasks.push(...list.getEntries().map((each) => each.duration)),
+    ).observe({ type: "longtask" });
   });
 
 const longestTask = (page) => page.evaluate(() => Math.max(0, ...window.tasks.splice(0)));
@@ -53,13 +66,23 @@ inBrowser("10,000 fairness keys on screen, live, while scrolling", { given }, as
   const traffic = (async () => {
     while (moving) {
       const taken = await consume("many", 50, { action: "ack" });
-      await enqueue("many", Array.from({ length: taken + 1 }, (_, i) => ({ payload: "", fairness_key: name((i * 199) % KEYS), weight: 1 + (i % 4) })));
+      await enqueue(
+        "many",
+        Array.from({ length: taken + 1 }, (_, i) => ({
+          payload: "",
+          fairness_key: name((i * 199) % KEYS),
+          weight: 1 + (i % 4),
+        })),
+      );
       await new Promise((resolve) => setTimeout(resolve, 100));
     }
   })();
   try {
     const view = await visit(page, "queue", "#/queue/many");
-    await row(page, "tenants", name(0)).or(testid(page, "tenants").locator("[data-row]").first()).first().waitFor();
+    await row(page, "tenants", name(0))
+      .or(testid(page, "tenants").locator("[data-row]").first())
+      .first()
+      .waitFor();
     await watchTasks(page);
     await action(view, "limit").selectOption("10000");
     const table = testid(view, "tenants").locator("table");
@@ -84,13 +107,22 @@ inBrowser("10,000 fairness keys on screen, live, while scrolling", { given }, as
       await page.waitForTimeout(16);
     }
     const scrolled = await longestTask(page);
-    const rate = await page.evaluate(() => [...window.frameTimes].sort((a, b) => a - b)[Math.floor(window.frameTimes.length * 0.95)]);
+    const rate = await page.evaluate(
+      () => [...window.frameTimes].sort((a, b) => a - b)[Math.floor(window.frameTimes.length * 0.95)],
+    );
     assert.ok((await scroll.evaluate((it) => it.scrollTop)) > 10_000, "it scrolls");
-    assert.ok((await testid(view, "tenants").locator("[data-row]").count()) > 5, "there are rows wherever it is scrolled to");
+    assert.ok(
+      (await testid(view, "tenants").locator("[data-row]").count()) > 5,
+      "there are rows wherever it is scrolled to",
+    );
     const began = Date.now();
     await view.locator('[data-sort="key"]').click();
     await scroll.evaluate((it) => it.scrollTo(0, 0));
-    await row(page, "tenants", name(0)).or(row(page, "tenants", name(1))).or(row(page, "tenants", name(2))).first().waitFor();
+    await row(page, "tenants", name(0))
+      .or(row(page, "tenants", name(1)))
+      .or(row(page, "tenants", name(2)))
+      .first()
+      .waitFor();
     const sorted = Date.now() - began;
     await shoot(page, "queue 10000 tenants");
     console.log(

@@ -20,10 +20,16 @@ const isDrawn = (canvas) =>
 inBrowser("overview: figures of everything, and what needs a look", {}, async (page) => {
   const view = await visit(page, "overview");
   await until("messages wait", async () => (await figureOf(testid(view, "total-waiting"))) > 50);
-  await until("messages come and go", async () => (await figureOf(testid(view, "total-in"))) > 0 && (await figureOf(testid(view, "total-out"))) > 0);
+  await until(
+    "messages come and go",
+    async () =>
+      (await figureOf(testid(view, "total-in"))) > 0 && (await figureOf(testid(view, "total-out"))) > 0,
+  );
   assert.ok((await figureOf(testid(view, "total-dead"))) >= 12);
   assert.ok((await figureOf(testid(view, "total-line"))) >= CROWD);
-  await until("limits were looked at twice", async () => /\d+ of \d+/.test(await testid(view, "limits-hold").textContent()));
+  await until("limits were looked at twice", async () =>
+    /\d+ of \d+/.test(await testid(view, "limits-hold").textContent()),
+  );
   const [holding, all] = (await testid(view, "limits-hold").textContent()).split(" of ");
   assert.equal(holding, all, "every limit holds");
   const alerts = testid(view, "alerts");
@@ -35,7 +41,9 @@ inBrowser("overview: figures of everything, and what needs a look", {}, async (p
   const chart = testid(page, "rate-chart");
   assert.match(await chart.getAttribute("aria-label"), /In [\d.]+\/s, out [\d.]+\/s/);
   await until("the chart is drawn", () => isDrawn(chart));
-  await until("the server is named", async () => /Sluice \S+, up since/.test(await testid(page, "server").textContent()));
+  await until("the server is named", async () =>
+    /Sluice \S+, up since/.test(await testid(page, "server").textContent()),
+  );
   assert.equal(await testid(page, "status").textContent(), "Live");
 });
 
@@ -60,10 +68,17 @@ inBrowser("queues: depth and rates; sorted by what is clicked", {}, async (page)
   const view = await visit(page, "queues");
   const orders = row(page, "queues", "orders");
   await until("orders has a backlog", async () => (await figureOf(cell(orders, "waiting"))) > 100);
-  await until("orders moves", async () => (await figureOf(cell(orders, "in"))) > 0 && (await figureOf(cell(orders, "out"))) > 0);
+  await until(
+    "orders moves",
+    async () => (await figureOf(cell(orders, "in"))) > 0 && (await figureOf(cell(orders, "out"))) > 0,
+  );
   assert.equal(await figureOf(cell(row(page, "queues", "emails"), "dead")), 12);
   assert.equal(await figureOf(cell(row(page, "queues", "idle"), "waiting")), 0);
-  assert.equal(await row(page, "queues", "emails.dlq").count(), 0, "queues of dead letters are no rows of their own");
+  assert.equal(
+    await row(page, "queues", "emails.dlq").count(),
+    0,
+    "queues of dead letters are no rows of their own",
+  );
   const names = () => view.locator("[data-row]").evaluateAll((rows) => rows.map((each) => each.dataset.row));
   await view.locator('[data-sort="name"]').click();
   const up = await names();
@@ -81,9 +96,14 @@ inBrowser("queue: each tenant's share against its weight, live", {}, async (page
     await row(page, "tenants", tenant).waitFor();
     assert.equal(await figureOf(cell(row(page, "tenants", tenant), "weight")), weight);
   }
-  const share = (tenant) => cell(row(page, "tenants", tenant), "share").locator('[role="meter"]').getAttribute("aria-valuenow");
+  const share = (tenant) =>
+    cell(row(page, "tenants", tenant), "share")
+      .locator('[role="meter"]')
+      .getAttribute("aria-valuenow");
   await until("service is by weight", async () => {
-    const [noisy, silver, gold] = await Promise.all(["noisy", "silver", "gold"].map(async (each) => Number(await share(each))));
+    const [noisy, silver, gold] = await Promise.all(
+      ["noisy", "silver", "gold"].map(async (each) => Number(await share(each))),
+    );
     return noisy > 5 && silver > 1.4 * noisy && gold > 1.4 * silver;
   });
   const words = await testid(page, "share-chart").getAttribute("aria-label");
@@ -104,10 +124,14 @@ inBrowser("queue: each tenant's share against its weight, live", {}, async (page
 inBrowser("queue: who is throttled, by what and until when", {}, async (page) => {
   await visit(page, "queue", "#/queue/webhooks");
   await until("shop-9 waits long", async () =>
-    /Throttled by provider:asleep, next in \d+ min/.test(await cell(row(page, "tenants", "shop-9"), "state").textContent()),
+    /Throttled by provider:asleep, next in \d+ min/.test(
+      await cell(row(page, "tenants", "shop-9"), "state").textContent(),
+    ),
   );
   await until("shop-0 waits for the provider", async () =>
-    /Throttled by provider:acme, next in \d+ ms/.test(await cell(row(page, "tenants", "shop-0"), "state").textContent()),
+    /Throttled by provider:acme, next in \d+ ms/.test(
+      await cell(row(page, "tenants", "shop-0"), "state").textContent(),
+    ),
   );
 });
 
@@ -126,17 +150,22 @@ inBrowser("limits: level, rate, and who waits until when", {}, async (page) => {
   assert.match(await cell(asleep, "next").textContent(), /min/);
   await action(asleep, "waiters").click();
   const waiters = dialog(page, "waiters");
-  await waiters.getByText(/messages wait\. The next goes in .*; at 0\.001\/s the last goes in about/).waitFor();
-  assert.deepEqual(
-    (await waiters.locator('[data-cell="key"]').allTextContents()).sort(),
-    ["shop-7", "shop-8", "shop-9"],
-  );
+  await waiters
+    .getByText(/messages wait\. The next goes in .*; at 0\.001\/s the last goes in about/)
+    .waitFor();
+  assert.deepEqual((await waiters.locator('[data-cell="key"]').allTextContents()).sort(), [
+    "shop-7",
+    "shop-8",
+    "shop-9",
+  ]);
   await action(waiters, "close").click();
   assert.match(await cell(row(page, "limits", "login:alice"), "level").textContent(), /\d \/ 3/);
   assert.equal(await figureOf(cell(row(page, "limits", "search:*"), "rate")), 10);
   await view.getByLabel("Key to look up").fill("search:u1");
   await action(view, "look-up").click();
-  await until("the level of a key under a template", async () => /search:u1 has [\d.]+ of 20 tokens left, 10\/s/.test(await testid(view, "limit-found").textContent()));
+  await until("the level of a key under a template", async () =>
+    /search:u1 has [\d.]+ of 20 tokens left, 10\/s/.test(await testid(view, "limit-found").textContent()),
+  );
 });
 
 inBrowser("models: budget, line of each class, and how long it would take", {}, async (page) => {
@@ -147,10 +176,19 @@ inBrowser("models: budget, line of each class, and how long it would take", {}, 
   assert.match(await slow.locator('[role="meter"]').getAttribute("aria-valuetext"), /of 1,000 tokens/);
   await until("the line is known", async () => (await inLine(slow, "P1_user").first().textContent()) === "2");
   assert.equal(await inLine(slow, "P0_clinical").first().textContent(), "1");
-  assert.match(await inLine(slow, "P2_batch").last().textContent(), /min/, "how long a request of this class would wait");
+  assert.match(
+    await inLine(slow, "P2_batch").last().textContent(),
+    /min/,
+    "how long a request of this class would wait",
+  );
   const busy = view.locator('[data-testid="model"][data-row="busy"]');
-  await until("requests come", async () => /[1-9]/.test(await busy.getByText("Asked").locator("xpath=following-sibling::*").textContent()));
-  assert.match(await busy.getByText("Limit holds").locator("xpath=following-sibling::*").textContent(), /^yes/);
+  await until("requests come", async () =>
+    /[1-9]/.test(await busy.getByText("Asked").locator("xpath=following-sibling::*").textContent()),
+  );
+  assert.match(
+    await busy.getByText("Limit holds").locator("xpath=following-sibling::*").textContent(),
+    /^yes/,
+  );
   await until("the chart is drawn", () => isDrawn(testid(busy, "model-chart-busy")));
   await slow.getByRole("link", { name: "Tickets of slow" }).click();
   await shown(page, "tickets");
@@ -160,14 +198,25 @@ inBrowser("tickets: in the order in which they go, page by page", {}, async (pag
   const view = await visit(page, "tickets", "#/tickets/slow");
   const rows = testid(view, "tickets").locator("[data-row]");
   await until("four are in line", async () => (await rows.count()) === 4);
-  assert.deepEqual(await rows.locator('[data-cell="priority"]').allTextContents(), ["P0_clinical", "P1_user", "P1_user", "P2_batch"]);
+  assert.deepEqual(await rows.locator('[data-cell="priority"]').allTextContents(), [
+    "P0_clinical",
+    "P1_user",
+    "P1_user",
+    "P2_batch",
+  ]);
   assert.deepEqual(await rows.locator('[data-cell="position"]').allTextContents(), ["1", "2", "3", "4"]);
   assert.match(await rows.first().locator('[data-cell="eta"]').textContent(), /min/);
   await action(view, "model").selectOption("crowded");
   const summary = testid(page, "tickets-summary");
-  await until("the first page", async () => (await summary.textContent()) === `${CROWD} requests in line for crowded; 1 to 100.`);
+  await until(
+    "the first page",
+    async () => (await summary.textContent()) === `${CROWD} requests in line for crowded; 1 to 100.`,
+  );
   await action(page, "next").click();
-  await until("the second page", async () => (await summary.textContent()) === `${CROWD} requests in line for crowded; 101 to ${CROWD}.`);
+  await until(
+    "the second page",
+    async () => (await summary.textContent()) === `${CROWD} requests in line for crowded; 101 to ${CROWD}.`,
+  );
   assert.ok(await action(page, "next").isDisabled());
   await action(page, "previous").click();
   await until("the first page again", async () => (await summary.textContent()).endsWith("1 to 100."));
@@ -198,7 +247,12 @@ inBrowser("dead letters: reason and error; inspect as text and bytes", {}, async
 });
 
 inBrowser("a server with nothing in it: each view says so", { at: LEAVING }, async (page) => {
-  for (const [view, id] of [["queues", "queues-empty"], ["throttles", "throttles-empty"], ["throttles", "limits-empty"], ["dead", "dead-queues-empty"]]) {
+  for (const [view, id] of [
+    ["queues", "queues-empty"],
+    ["throttles", "throttles-empty"],
+    ["throttles", "limits-empty"],
+    ["dead", "dead-queues-empty"],
+  ]) {
     await visit(page, view, "#/" + view, LEAVING);
     await testid(page, id).waitFor();
   }
