@@ -73,7 +73,9 @@ final class BrowserSuite {
             .formatted(String.join(" or ", names)));
   }
 
-  /** Copies the sources beside the libraries, which npm installs when they are others than before. */
+  /**
+   * Copies the sources beside the libraries, which npm installs when they are others than before.
+   */
   private static void prepare() throws IOException, InterruptedException {
     Files.createDirectories(WORK);
     Files.createDirectories(SCREENSHOTS);

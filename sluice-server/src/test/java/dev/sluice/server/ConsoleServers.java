@@ -42,8 +42,7 @@ final class ConsoleServers implements AutoCloseable {
     keyed = SluiceServer.start(config(dir, "keyed").withBootstrapKey(KEY));
     leaving = SluiceServer.start(config(dir, "leaving"));
     leavingPort = leaving.httpPort();
-    leavingConfig =
-        config(dir, "leaving").withListen(Listen.ANYWHERE.withHttpPort(leavingPort));
+    leavingConfig = config(dir, "leaving").withListen(Listen.ANYWHERE.withHttpPort(leavingPort));
     InetSocketAddress anywhere = new InetSocketAddress(InetAddress.getLoopbackAddress(), 0);
     control = com.sun.net.httpserver.HttpServer.create(anywhere, 0);
     control.createContext("/stop", exchange -> answer(exchange, this::stop));
@@ -102,7 +101,9 @@ final class ConsoleServers implements AutoCloseable {
   /** Keeps them up until the end of input, for tests that are started by hand. */
   public static void main(String[] args) throws IOException {
     try (ConsoleServers servers = new ConsoleServers(Path.of(args[0]))) {
-      servers.environment().forEach((name, value) -> System.out.println("export " + name + "=" + value));
+      servers
+          .environment()
+          .forEach((name, value) -> System.out.println("export " + name + "=" + value));
       while (System.in.read() >= 0) {
         // The end of this stream is the end of the servers.
       }

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.sluice.server.HttpProbe.Reply;
 import java.io.IOException;
 import java.io.InputStream;
+import java.net.InetAddress;
 import java.net.Socket;
 import java.net.http.HttpRequest.BodyPublishers;
 import java.nio.charset.StandardCharsets;
@@ -160,7 +161,7 @@ final class HttpConsoleTest {
       })
   void whatIsNoFile_isNotFound(String path) throws IOException {
     // Not by a client that tidies the path up.
-    try (Socket socket = new Socket("127.0.0.1", server.httpPort())) {
+    try (Socket socket = new Socket(InetAddress.getLoopbackAddress(), server.httpPort())) {
       String request = "GET %s HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
       socket.getOutputStream().write(request.formatted(path).getBytes(StandardCharsets.US_ASCII));
       String answer =
