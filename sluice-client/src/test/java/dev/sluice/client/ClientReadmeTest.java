@@ -6,14 +6,10 @@ import static org.awaitility.Awaitility.await;
 import dev.sluice.server.Listen;
 import dev.sluice.server.ServerConfig;
 import dev.sluice.server.SluiceServer;
-import java.io.IOException;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
-import java.util.regex.Matcher;
-import java.util.regex.Pattern;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
