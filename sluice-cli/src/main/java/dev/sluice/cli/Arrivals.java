@@ -116,7 +116,10 @@ final class Arrivals {
     long every = table.positiveNanos("every");
     return random -> {
       long[] count = {0};
-      return () -> whole((double) (count[0]++ / size) * every);
+      return () -> {
+        long burst = count[0]++ / size;
+        return whole((double) burst * every);
+      };
     };
   }
 
@@ -129,7 +132,8 @@ final class Arrivals {
       Times times = whileOn.follow(random);
       return () -> {
         long next = times.next();
-        return next == NEVER ? NEVER : whole((double) (next / on) * (on + off) + next % on);
+        long rounds = next / on;
+        return next == NEVER ? NEVER : whole((double) rounds * (on + off) + next % on);
       };
     };
   }

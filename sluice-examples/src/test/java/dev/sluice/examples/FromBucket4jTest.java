@@ -57,6 +57,7 @@ final class FromBucket4jTest {
     assertThat(grantedAfter(20)).isEqualTo(10);
   }
 
+  @SuppressWarnings("UnnecessaryAsync") // a service has callers on many threads
   private static int grantedBefore(int requests) {
     Map<String, Bucket> buckets = new ConcurrentHashMap<>(); // grows with every caller there was
     int granted = 0;
