@@ -52,7 +52,7 @@ final class GuaranteesTest {
       Matcher parents = PARENTS.matcher(source);
       while (parents.find()) {
         if (parents.group(1).equals(type)) {
-          for (String parent : parents.group(2).split("[, .]+")) {
+          for (String parent : parents.group(2).split("[, .]+", -1)) {
             names.addAll(parent.equals(type) ? Set.of() : methods(parent));
           }
         }
@@ -82,7 +82,7 @@ final class GuaranteesTest {
           named++;
           types.add(test.group(1));
           String method = test.group(2);
-          if (!sources.containsKey(test.group(1)) || method != null && !has(test.group(1), method)) {
+          if (!sources.containsKey(test.group(1)) || (method != null && !has(test.group(1), method))) {
             missing.add(span);
           }
         } else if (METHOD.matcher(span).matches()) {
