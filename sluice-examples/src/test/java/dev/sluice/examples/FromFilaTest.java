@@ -44,8 +44,7 @@ final class FromFilaTest {
 
   @BeforeEach
   void start() throws Exception {
-    server =
-        SluiceServer.start(ServerConfig.defaults(directory).withListen(Listen.ANYWHERE));
+    server = SluiceServer.start(ServerConfig.defaults(directory).withListen(Listen.ANYWHERE));
     try (SluiceClient client = SluiceClient.connect("localhost", server.grpcPort())) {
       client.createQueue("mail", QueueSettings.defaults().withOnEnqueue(SCRIPT));
       client.createQueue("letters", QueueSettings.defaults());

@@ -90,7 +90,8 @@ final class FromResilience4jTest {
 
   @Test
   void limitedThreadsAndRate() {
-    try (FairExecutor executor = FairExecutor.builder().threads(4).rate("provider", 10, 10).build()) {
+    try (FairExecutor executor =
+        FairExecutor.builder().threads(4).rate("provider", 10, 10).build()) {
       Placement acme = Placement.of("acme").withThrottles("provider");
       CompletableFuture<String> answer = executor.submit(acme, () -> call("a"));
       assertThat(answer.join()).isEqualTo("a");

@@ -108,7 +108,12 @@ final class GrpcReference {
           default -> "| field | type | number | what |\n|---|---|---|---|";
         };
     Section section =
-        new Section(service ? "##" : "###", whole, head, HttpReference.cell(comment.toString().strip()), new ArrayList<>());
+        new Section(
+            service ? "##" : "###",
+            whole,
+            head,
+            HttpReference.cell(comment.toString().strip()),
+            new ArrayList<>());
     (service ? services : types).add(section);
     if (!service) {
       known.add(whole);
@@ -125,7 +130,9 @@ final class GrpcReference {
   }
 
   private void row(String cells) {
-    innermost().rows().add("| %s | %s |".formatted(cells, HttpReference.cell(comment.toString().strip())));
+    innermost()
+        .rows()
+        .add("| %s | %s |".formatted(cells, HttpReference.cell(comment.toString().strip())));
   }
 
   private static String stream(String word) {

@@ -82,7 +82,8 @@ final class GuaranteesTest {
           named++;
           types.add(test.group(1));
           String method = test.group(2);
-          if (!sources.containsKey(test.group(1)) || (method != null && !has(test.group(1), method))) {
+          if (!sources.containsKey(test.group(1))
+              || (method != null && !has(test.group(1), method))) {
             missing.add(span);
           }
         } else if (METHOD.matcher(span).matches()) {

@@ -56,17 +56,19 @@ final class HttpReference {
   }
 
   private static String title(String path) {
-    String[] segments = path.split("/");
+    String[] segments = path.split("/", -1);
     return segments.length < 3 ? "Server" : TITLES.getOrDefault(segments[2], "Server");
   }
 
   private static String call(String name, JsonNode call) {
     StringBuilder what = new StringBuilder(call.get("summary").asText());
     for (JsonNode parameter : call.path("parameters")) {
-      what.append(" `%s` in the %s: %s.".formatted(
-          parameter.get("name").asText(),
-          parameter.get("in").asText(),
-          type(parameter.get("schema"))));
+      what.append(
+          " `%s` in the %s: %s."
+              .formatted(
+                  parameter.get("name").asText(),
+                  parameter.get("in").asText(),
+                  type(parameter.get("schema"))));
       if (parameter.has("description")) {
         what.append(' ').append(parameter.get("description").asText());
       }
@@ -101,8 +103,7 @@ final class HttpReference {
   private void schemas() {
     line("\n## Objects\n");
     line("A field with an asterisk is always there, or has to be.");
-    for (Map.Entry<String, JsonNode> schema :
-        document.at("/components/schemas").properties()) {
+    for (Map.Entry<String, JsonNode> schema : document.at("/components/schemas").properties()) {
       line("\n### " + schema.getKey() + "\n");
       if (schema.getValue().has("description")) {
         line(schema.getValue().get("description").asText() + "\n");

@@ -71,9 +71,7 @@ final class LinksTest {
         .filter(link -> !link.contains("://"))
         .forEach(link -> linked.add(docs.resolve(link.replaceAll("#.*", "")).normalize()));
     List<Path> pages =
-        Pages.all().stream()
-            .filter(page -> page.startsWith(docs) && !page.equals(index))
-            .toList();
+        Pages.all().stream().filter(page -> page.startsWith(docs) && !page.equals(index)).toList();
     assertThat(linked).containsAll(pages);
   }
 

@@ -14,8 +14,7 @@ final class Pages {
   /** Tests run in the folder of their module. */
   static final Path ROOT = Path.of("..").toAbsolutePath().normalize();
 
-  private static final Pattern FENCE =
-      Pattern.compile("(?m)^```([a-z]*)\\n((?:.*\\n)*?)```$");
+  private static final Pattern FENCE = Pattern.compile("(?m)^```([a-z]*)\\n((?:.*\\n)*?)```$");
 
   private Pages() {}
 

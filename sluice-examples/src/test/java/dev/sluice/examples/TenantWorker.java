@@ -30,8 +30,7 @@ public final class TenantWorker {
   /** Done when it is on the disk. */
   public CompletableFuture<UUID> submit(String tenant, int weight, String mail) {
     return broker.enqueue(
-        "mail",
-        Message.of(mail).withKey(tenant).withWeight(weight).withThrottles("provider:ses"));
+        "mail", Message.of(mail).withKey(tenant).withWeight(weight).withThrottles("provider:ses"));
   }
 
   /** Run it on as many threads as there are workers; an interrupt ends it. */

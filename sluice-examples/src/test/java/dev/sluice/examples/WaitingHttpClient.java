@@ -81,8 +81,7 @@ public final class WaitingHttpClient {
     if (retryAfter.chars().allMatch(Character::isDigit)) {
       return Duration.ofSeconds(Long.parseLong(retryAfter));
     }
-    ZonedDateTime date =
-        ZonedDateTime.parse(retryAfter, DateTimeFormatter.RFC_1123_DATE_TIME);
+    ZonedDateTime date = ZonedDateTime.parse(retryAfter, DateTimeFormatter.RFC_1123_DATE_TIME);
     Duration wait = Duration.between(Instant.now(), date);
     return wait.isNegative() ? Duration.ZERO : wait;
   }
