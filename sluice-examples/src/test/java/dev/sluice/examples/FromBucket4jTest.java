@@ -57,9 +57,10 @@ final class FromBucket4jTest {
     assertThat(grantedAfter(20)).isEqualTo(10);
   }
 
-  @SuppressWarnings("UnnecessaryAsync") // a service has callers on many threads
-  private static int grantedBefore(int requests) {
-    Map<String, Bucket> buckets = new ConcurrentHashMap<>(); // grows with every caller there was
+  private final Map<String, Bucket> buckets =
+      new ConcurrentHashMap<>(); // grows with every caller there was
+
+  private int grantedBefore(int requests) {
     int granted = 0;
     for (int i = 0; i < requests; i++) {
       Bucket bucket =

@@ -56,7 +56,7 @@ final class HttpReference {
   }
 
   private static String title(String path) {
-    String[] segments = path.split("/");
+    String[] segments = path.split("/", -1);
     return segments.length < 3 ? "Server" : TITLES.getOrDefault(segments[2], "Server");
   }
 

@@ -111,7 +111,7 @@ public final class StreamingModel {
 
   /** About four letters a token: a real one counts by the provider's rules. */
   private static long promptTokens(String prompt) {
-    return 1 + prompt.length() / 4;
+    return 1 + prompt.length() / 4L;
   }
 
   /** What is known to be used, also when the stream breaks. */
