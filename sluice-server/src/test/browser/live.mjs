@@ -5,6 +5,7 @@ import { api } from "./harness.mjs";
 const open = api();
 
 const STEP_MS = 100;
+const WAIT_MS = 500;
 
 /** Tenants with a backlog never have less. */
 const BACKLOG = 200;
@@ -114,8 +115,6 @@ async function step(count) {
     .filter((tenant) => (waiting.get(tenant) ?? 0) < BACKLOG)
     .flatMap((tenant) => times(BACKLOG / 4, () => message(tenant, TENANTS[tenant])));
   await enqueue("orders", [...backlog, message("quiet", 1)]);
-  await consume("orders", 40, { action: "ack" });
-  await consume("webhooks", 10, { action: "ack" });
   if ((await statsOf("webhooks")).depth < CALLS) {
     await enqueue(
       "webhooks",
@@ -145,12 +144,17 @@ async function step(count) {
 export async function start() {
   await seed();
   let running = true;
-  const traffic = (async () => {
+  const again = async (work) => {
     for (let count = 0; running; count++) {
-      await step(count);
+      await work(count);
       await new Promise((resolve) => setTimeout(resolve, STEP_MS));
     }
-  })();
+  };
+  const traffic = Promise.all([
+    again(step),
+    again(() => consume("orders", 40, { action: "ack" }, open, WAIT_MS)),
+    again(() => consume("webhooks", 10, { action: "ack" }, open, WAIT_MS)),
+  ]);
   // What goes wrong in it is told at the end.
   traffic.catch(() => {});
   return async () => {

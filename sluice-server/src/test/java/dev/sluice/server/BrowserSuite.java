@@ -11,6 +11,7 @@ import java.nio.file.StandardCopyOption;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 
@@ -60,8 +61,9 @@ final class BrowserSuite {
   }
 
   private static String command(String... names) {
+    String path = Objects.requireNonNullElse(System.getenv("PATH"), "");
     for (String name : names) {
-      for (String folder : System.getenv("PATH").split(File.pathSeparator, -1)) {
+      for (String folder : path.split(File.pathSeparator, -1)) {
         Path found = Path.of(folder, name);
         if (Files.isExecutable(found)) {
           return found.toString();
@@ -73,9 +75,7 @@ final class BrowserSuite {
             .formatted(String.join(" or ", names)));
   }
 
-  /**
-   * Copies the sources beside the libraries, which npm installs when they are others than before.
-   */
+  /** Copies the sources beside the libraries; npm installs these if they are not those before. */
   private static void prepare() throws IOException, InterruptedException {
     Files.createDirectories(WORK);
     Files.createDirectories(SCREENSHOTS);

@@ -83,6 +83,7 @@ export function view(queue) {
         id: "weight",
         label: "Weight",
         numeric: true,
+        low: true,
         sort: (row) => row.weight,
         value: (row) => count(row.weight),
       },
