@@ -116,7 +116,10 @@ final class Arrivals {
     long every = table.positiveNanos("every");
     return random -> {
       long[] count = {0};
-      return () -> whole((double) (count[0]++ / size) * every);
+      return () -> {
+        long round = count[0]++ / size;
+        return whole((double) round * every);
+      };
     };
   }
 
@@ -129,7 +132,8 @@ final class Arrivals {
       Times times = whileOn.follow(random);
       return () -> {
         long next = times.next();
-        return next == NEVER ? NEVER : whole((double) (next / on) * (on + off) + next % on);
+        long round = next / on;
+        return next == NEVER ? NEVER : whole((double) round * (on + off) + next % on);
       };
     };
   }
