@@ -117,8 +117,8 @@ final class Arrivals {
     return random -> {
       long[] count = {0};
       return () -> {
-        long burst = count[0]++ / size;
-        return whole((double) burst * every);
+        long round = count[0]++ / size;
+        return whole((double) round * every);
       };
     };
   }
@@ -132,8 +132,8 @@ final class Arrivals {
       Times times = whileOn.follow(random);
       return () -> {
         long next = times.next();
-        long rounds = next / on;
-        return next == NEVER ? NEVER : whole((double) rounds * (on + off) + next % on);
+        long round = next / on;
+        return next == NEVER ? NEVER : whole((double) round * (on + off) + next % on);
       };
     };
   }

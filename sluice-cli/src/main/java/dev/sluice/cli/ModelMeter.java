@@ -37,9 +37,9 @@ final class ModelMeter {
     return sum;
   }
 
-  /** By what accrued in so long. */
-  double used(double tokens, long nanos) {
-    return tokens / (budget.targetTpm() * ((double) nanos / (60 * Durations.SECOND)));
+  /** What was charged by what accrued in so long. */
+  double used(long nanos) {
+    return total() / (budget.targetTpm() * ((double) nanos / (60 * Durations.SECOND)));
   }
 
   /** What the governor's own independent count says. */

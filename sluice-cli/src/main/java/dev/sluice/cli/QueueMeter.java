@@ -36,6 +36,6 @@ final class QueueMeter {
       weights[i] = (double) tenant.weight() * tenant.count();
       demands[i] = tenants.get(i).count();
     }
-    return FairShares.of(served(), weights, demands);
+    return FairShares.of((double) served(), weights, demands);
   }
 }

@@ -87,7 +87,7 @@ final class ScenarioJson {
             .put("burst", meter.throttle.burst())
             .put("keys", meter.keys())
             .put("taken", meter.total());
-    number(json, "used", meter.used(meter.total(), duration));
+    number(json, "used", meter.used(duration));
     return json.put("window_ms", (long) (worst.windowNanos() / MILLI_NANOS))
         .put("worst_window", worst.worst())
         .put("legal_window", worst.legal());
@@ -99,7 +99,7 @@ final class ScenarioJson {
         .put("target_tpm", meter.budget.targetTpm())
         .put("burst_tpm", meter.budget.burstTpm())
         .put("charged", Math.round(meter.total()))
-        .put("used", meter.used(meter.total(), duration))
+        .put("used", meter.used(duration))
         .put("worst_minute", meter.audit().worstTokens())
         .put("legal_minute", meter.audit().limitTokens())
         .put("over_limit", meter.audit().errorTokens());

@@ -210,8 +210,8 @@ final class ScenarioPage {
         .append(title)
         .append("\">\n<table>\n<thead><tr><th scope=\"col\" class=\"name\">from</th>");
     for (ScenarioPlot.Line line : plot.lines()) {
-      html.append(line.dashed() ? "<th scope=\"col\" data-dashed>" : "<th scope=\"col\">")
-          .append(escaped(line.name()))
+      html.append(line.dashed ? "<th scope=\"col\" data-dashed>" : "<th scope=\"col\">")
+          .append(escaped(line.name))
           .append("</th>");
     }
     html.append("</tr></thead>\n<tbody>\n");
@@ -220,7 +220,7 @@ final class ScenarioPage {
           .append(clock(step * scenario.stepNanos()))
           .append("</th>");
       for (ScenarioPlot.Line line : plot.lines()) {
-        html.append("<td>").append(Figures.plain(line.values()[step])).append("</td>");
+        html.append("<td>").append(Figures.plain(line.values[step])).append("</td>");
       }
       html.append("</tr>\n");
     }

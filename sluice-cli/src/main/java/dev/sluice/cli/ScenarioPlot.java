@@ -18,7 +18,17 @@ record ScenarioPlot(String title, String unit, String scale, List<Line> lines) {
   private static final double PERCENT = 100;
 
   /** One line, with a value for each step; dashed if it is there to compare with. */
-  record Line(String name, double[] values, boolean dashed) {}
+  static final class Line {
+    final String name;
+    final double[] values;
+    final boolean dashed;
+
+    Line(String name, double[] values, boolean dashed) {
+      this.name = name;
+      this.values = values;
+      this.dashed = dashed;
+    }
+  }
 
   boolean isWait() {
     return !scale.isEmpty();
@@ -116,7 +126,7 @@ record ScenarioPlot(String title, String unit, String scale, List<Line> lines) {
   static ScenarioPlot tokens(ModelMeter model, long stepNanos) {
     double[] perMinute = scaled(model.tokensByStep(), 60.0 * Durations.SECOND / stepNanos);
     double[] target = new double[perMinute.length];
-    Arrays.fill(target, model.budget.targetTpm());
+    Arrays.fill(target, (double) model.budget.targetTpm());
     return new ScenarioPlot(
         "Tokens of " + model.name,
         "a minute",

@@ -185,7 +185,7 @@ final class ScenarioReader {
             : Distribution.fixed(1),
         table.has("call_time")
             ? Distribution.read(table, "call_time", Distribution.Kind.TIME)
-            : Distribution.fixed(SECOND),
+            : Distribution.fixed((double) SECOND),
         deadline(table),
         Arrivals.read(table, duration, start, folder));
   }

@@ -58,7 +58,7 @@ final class ScenarioSheets {
                   model.name,
                   Figures.count(audit.worstTokens()),
                   Figures.count(audit.limitTokens()),
-                  Figures.percent(model.used(model.total(), duration))));
+                  Figures.percent(model.used(duration))));
     }
     return sentences;
   }
@@ -71,7 +71,7 @@ final class ScenarioSheets {
             Figures.count(worst.worst()),
             Figures.decimal(worst.legal()),
             Durations.format(worst.windowNanos()),
-            Figures.percent(throttle.used(throttle.total(), duration)));
+            Figures.percent(throttle.used(duration)));
   }
 
   private static double gain(FlowMeter flow) {
@@ -211,7 +211,7 @@ final class ScenarioSheets {
               Figures.decimal(each.throttle.burst()),
               Figures.count(each.keys()),
               Figures.count(each.total()),
-              Figures.percent(each.used(each.total(), duration)),
+              Figures.percent(each.used(duration)),
               "%s of %s in %s"
                   .formatted(
                       Figures.count(worst.worst()),
@@ -234,7 +234,7 @@ final class ScenarioSheets {
               Figures.count(each.budget.targetTpm()),
               Figures.count(each.budget.burstTpm()),
               Figures.count(Math.round(each.total())),
-              Figures.percent(each.used(each.total(), duration)),
+              Figures.percent(each.used(duration)),
               "%s of %s"
                   .formatted(
                       Figures.count(each.audit().worstTokens()),

@@ -44,6 +44,10 @@ final class ThrottleMeter {
     return accrued == 0 ? Double.NaN : tokens / accrued;
   }
 
+  double used(long nanos) {
+    return used((double) taken, nanos);
+  }
+
   double[] takenByStep() {
     return takenByStep;
   }

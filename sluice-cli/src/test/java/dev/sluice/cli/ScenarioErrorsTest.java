@@ -28,7 +28,7 @@ class ScenarioErrorsTest {
 
   private static final String A = "queues.q.tenants.a";
 
-  static Stream<Arguments> changes() {
+  static Stream<Arguments> topLevelAndQueues() {
     return Stream.of(
         arguments("durations=1m", "unknown key durations; known are title, duration, seed,"),
         arguments("queues.q.wokers=1", "unknown key queues.q.wokers; known are workers, service,"),
@@ -61,7 +61,11 @@ class ScenarioErrorsTest {
             "queues.q.service.max must be at least min: \"1s\""),
         arguments(
             "queues.q.service={distribution='lognormal', median='2s', p99='1s'}",
-            "queues.q.service.p99 must be at least the median: \"1s\""),
+            "queues.q.service.p99 must be at least the median: \"1s\""));
+  }
+
+  static Stream<Arguments> tenants() {
+    return Stream.of(
         arguments(A + ".count=0", A + ".count must be a whole number from 1 to 100000: 0"),
         arguments(A + ".priority=32", A + ".priority must be a whole number from 0 to 31: 32"),
         arguments(A + ".throttles='provider'", "throttles must be a list of texts in quotes"),
@@ -90,7 +94,11 @@ class ScenarioErrorsTest {
         arguments(A + ".arrivals={pattern='trace'}", "arrivals.at or file must be given, and not"),
         arguments(A + ".arrivals={pattern='trace', at=['x']}", "arrivals.at: a duration is"),
         arguments(
-            A + ".arrivals={pattern='trace', file='absent.txt'}", "absent.txt': no such file"),
+            A + ".arrivals={pattern='trace', file='absent.txt'}", "absent.txt': no such file"));
+  }
+
+  static Stream<Arguments> models() {
+    return Stream.of(
         arguments("models.m.target_tpm=0", "target_tpm must be from 1 to"),
         arguments("budget_file=x.json", "models must not be there beside budget_file"),
         arguments("routes.r=['x']", "routes.r must be of the models [m]: x"),
@@ -114,7 +122,7 @@ class ScenarioErrorsTest {
   }
 
   @ParameterizedTest
-  @MethodSource("changes")
+  @MethodSource({"topLevelAndQueues", "tenants", "models"})
   void key_wrong(String change, String sentence, @TempDir Path folder) throws IOException {
     Cli cli = simulate(folder, change);
     assertThat(cli.err())

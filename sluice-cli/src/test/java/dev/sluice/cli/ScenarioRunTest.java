@@ -169,7 +169,7 @@ class ScenarioRunTest {
     assertThat(urgent.fifo.waitSeconds(99)).isGreaterThan(60);
     assertThat(batch.fair.refusals()).containsOnlyKeys("deadline");
     ModelMeter model = result.models().get(0);
-    assertThat(model.used(model.total(), result.scenario().durationNanos())).isBetween(0.95, 1.04);
+    assertThat(model.used(result.scenario().durationNanos())).isBetween(0.95, 1.04);
     assertThat(model.audit().errorTokens()).isZero();
     assertThat(model.audit().worstTokens())
         .isPositive()
