@@ -8,6 +8,7 @@ import dev.sluice.client.TokenRequest;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
@@ -66,7 +67,8 @@ final class DemoCalls implements AutoCloseable {
             return thread;
           });
   private final List<ScheduledFuture<?>> asking = new ArrayList<>();
-  private final Set<CompletableFuture<TokenOutcome>> waiting = ConcurrentHashMap.newKeySet();
+  private final Map<CallLog.Call, CompletableFuture<TokenOutcome>> waiting =
+      new ConcurrentHashMap<>();
   private final AtomicLong numbers = new AtomicLong();
   private volatile boolean leaving;
 
@@ -115,11 +117,11 @@ final class DemoCalls implements AutoCloseable {
       return;
     }
     CompletableFuture<TokenOutcome> turn = governor.acquireAsync(request);
-    waiting.add(turn);
+    waiting.put(call, turn);
     var unused =
         turn.whenComplete(
             (outcome, failure) -> {
-              waiting.remove(turn);
+              waiting.remove(call);
               if (outcome instanceof TokenOutcome.Granted granted) {
                 log.granted(call, millis.getAsLong());
                 later(CALL, () -> settle(granted.reservation()));
@@ -163,6 +165,6 @@ final class DemoCalls implements AutoCloseable {
     leaving = true;
     end();
     timer.shutdownNow();
-    waiting.forEach(turn -> turn.cancel(false));
+    waiting.values().forEach(turn -> turn.cancel(false));
   }
 }

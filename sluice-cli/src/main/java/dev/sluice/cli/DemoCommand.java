@@ -12,9 +12,10 @@ import picocli.CommandLine.Option;
     footer = {
       "",
       "Starts a server on a temporary directory. A noisy tenant floods a queue, a quiet",
-      "one sends now and then, both under the limit of one provider; a model is asked for",
-      "five times its budget; in the middle the server is killed and started again. Then",
-      "come the figures, and the server stays for you to look at its console.",
+      "one sends one message at a time, both under the limit of one provider; a model",
+      "is asked for five times its budget; half-way the server is killed and started",
+      "again. Then come the figures, and the server stays for you to look at its",
+      "console.",
       "",
       "It ends after the figures with --exit, with --json, and where nobody sits at the",
       "standard input. Exits with 1 if a message was lost, a limit was exceeded, or the",

@@ -80,7 +80,7 @@ final class DemoTenants implements AutoCloseable {
     begin(
         () -> {
           for (int i = 0; i < count && !closing; i++) {
-            send(noisy, DemoScenario.NOISY, name + i);
+            var unused = send(noisy, DemoScenario.NOISY, name + i);
             TimeUnit.NANOSECONDS.sleep(pause.toNanos());
           }
         });

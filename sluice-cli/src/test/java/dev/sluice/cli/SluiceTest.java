@@ -48,7 +48,8 @@ class SluiceTest {
 
   @Test
   void help_fitsTerminal() {
-    String all = Cli.run("--help").out() + Cli.run("simulate", "-h").out();
+    String all =
+        Cli.run("--help").out() + Cli.run("simulate", "-h").out() + Cli.run("demo", "-h").out();
     assertThat(all.lines()).allMatch(line -> line.length() <= 80);
   }
 
