@@ -128,6 +128,7 @@ final class DemoServer implements AutoCloseable {
       if (isEnded()) {
         return false;
       }
+      kill(); // it may still be about to end
       throw new CommandFailedException(
           ExitCodes.FAILED, "the server did not start: " + lastWords());
     } catch (IOException failure) {
