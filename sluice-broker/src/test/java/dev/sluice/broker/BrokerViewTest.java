@@ -71,7 +71,9 @@ class BrokerViewTest {
     assertThat(all.waiting()).isEqualTo(3);
     assertThat(all.waitingWeight()).isEqualTo(4);
     assertThat(all.keys()).extracting(QueueKeys.Key::key).containsExactly("b", "a", "bb", "c");
-    assertThat(keys(Order.DEPTH, 2).keys()).extracting(QueueKeys.Key::key).containsExactly("b", "a");
+    assertThat(keys(Order.DEPTH, 2).keys())
+        .extracting(QueueKeys.Key::key)
+        .containsExactly("b", "a");
     assertThat(keys(Order.DEPTH, 2).waiting()).isEqualTo(3);
     assertThat(broker.view().keys("q", Order.DEPTH, 10, "b").keys())
         .extracting(QueueKeys.Key::key)
