@@ -6,6 +6,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.ObjLongConsumer;
+import java.util.function.Predicate;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -21,6 +22,9 @@ final class Kept {
   private static final int MOST = 100_000;
   private static final int WARN_EVERY = 10_000;
 
+  /** In the words of a grant. */
+  private static final int TOKENS_AT = 1;
+
   private final String model;
   private final ModelBooks books;
   private final ObjLongConsumer<Answer> settled;
@@ -33,6 +37,10 @@ final class Kept {
     SETTLE,
     EXTEND,
     CANCEL,
+    /** It is over, but an EXTEND may be on its way, which would have it held again. */
+    OVER,
+    /** Whatever was on its way by then has come: if it is held again, its slot goes. */
+    RELEASE,
     /** Nobody was told what became of a request: what was granted was not used. */
     UNDO,
     /** The same of one with a key, under which somebody may have been told of it elsewhere. */
@@ -55,7 +63,7 @@ final class Kept {
   /** False if it was settled before. */
   synchronized boolean settle(String id, long actual) {
     Word before = words.get(id);
-    if (before != null && before.kind() != Kind.EXTEND) {
+    if (before != null && !isOfSlot(before)) {
       return false;
     }
     keep(new Word(id, Kind.SETTLE, actual));
@@ -70,9 +78,29 @@ final class Kept {
 
   synchronized void cancel(String id) {
     Word before = words.get(id);
-    if (before == null || before.kind() == Kind.EXTEND) {
+    if (before == null || isOfSlot(before)) {
       keep(new Word(id, Kind.CANCEL, 0));
     }
+  }
+
+  /** Whether it says nothing that a settlement does not. */
+  private static boolean isOfSlot(Word word) {
+    return switch (word.kind()) {
+      case EXTEND, OVER, RELEASE -> true;
+      case SETTLE, CANCEL, UNDO, FORGO -> false;
+    };
+  }
+
+  /** It does not live on: Redis is told so next, or has been. */
+  synchronized void over(String id) {
+    Word before = words.get(id);
+    if (before != null && before.kind() == Kind.EXTEND) {
+      keep(new Word(id, Kind.OVER, Long.parseLong(before.grant().get(TOKENS_AT))));
+    }
+  }
+
+  private synchronized void release(Word word) {
+    words.replace(word.id(), word, new Word(word.id(), Kind.RELEASE, word.actual()));
   }
 
   synchronized void undo(String id) {
@@ -115,13 +143,25 @@ final class Kept {
     words.remove(word.id(), word);
   }
 
-  /** Sends the oldest, no more than so many; fails if one is not answered. */
-  CompletableFuture<Void> send(int most) {
+  /**
+   * Sends the oldest, no more than so many; fails if one is not answered. What was extended is sent
+   * only if it is still {@code open}.
+   */
+  CompletableFuture<Void> send(int most, Predicate<String> open) {
     return CompletableFuture.allOf(
-        first(most).stream().map(this::send).toArray(CompletableFuture<?>[]::new));
+        first(most).stream().map(word -> send(word, open)).toArray(CompletableFuture<?>[]::new));
   }
 
-  private CompletableFuture<Void> send(Word word) {
+  private CompletableFuture<Void> send(Word word, Predicate<String> open) {
+    if (word.kind() == Kind.OVER) {
+      // Not now: whoever settles it may be about to.
+      release(word);
+      return CompletableFuture.allOf();
+    }
+    if (word.kind() == Kind.EXTEND && !open.test(word.id())) {
+      done(word);
+      return CompletableFuture.allOf();
+    }
     return ask(word)
         .thenRun(() -> done(word))
         .exceptionally(
@@ -138,6 +178,8 @@ final class Kept {
       // By then Redis may have ended it.
       case EXTEND -> books.probe(Script.HOLD, word.grant().toArray(String[]::new));
       case CANCEL -> books.probe(Script.TICKET, "cancel", word.id());
+      case OVER, RELEASE ->
+          books.probe(Script.SETTLE, "settle", word.id(), Long.toString(word.actual()));
       case FORGO -> books.probe(Script.TICKET, "forgo", word.id());
       case UNDO ->
           CompletableFuture.allOf(settle(word), books.probe(Script.TICKET, "cancel", word.id()));

@@ -352,6 +352,7 @@ final class RedisDesk {
   }
 
   CompletableFuture<Boolean> cancel(String id) {
+    standby.ends(id);
     return orElse(
         books
             .call(Script.TICKET, "cancel", id)
@@ -375,6 +376,7 @@ final class RedisDesk {
     if (here.isPresent()) {
       return CompletableFuture.completedFuture(here);
     }
+    standby.ends(id);
     return orElse(
         books
             .call(Script.SETTLE, "settle", id, Long.toString(actual))

@@ -73,9 +73,20 @@ final class Standby {
     own.add(new OpenGrants.Grant(answer, tenant, key, false));
   }
 
-  /** It is settled, or nobody was told of it. */
+  /** It is settled. */
   void over(String id) {
     own.remove(id);
+    kept.over(id);
+  }
+
+  /** Nobody was told of it. */
+  void unheard(String id) {
+    own.remove(id);
+  }
+
+  /** Redis is about to be told that it is settled or cancelled. */
+  void ends(String id) {
+    kept.over(id);
   }
 
   void livesOn(String id) {
@@ -342,7 +353,11 @@ final class Standby {
 
   /** What Redis has not confirmed. */
   CompletableFuture<Void> sendAgain() {
-    return CompletableFuture.allOf(kept.send(Kept.AT_ONCE), charges.send(), sendAdjustment());
+    return CompletableFuture.allOf(sendKept(), charges.send(), sendAdjustment());
+  }
+
+  private CompletableFuture<Void> sendKept() {
+    return kept.send(Kept.AT_ONCE, id -> own.find(id) != null);
   }
 
   private CompletableFuture<?> sendAdjustment() {
@@ -358,7 +373,7 @@ final class Standby {
   CompletableFuture<Void> settleUp() {
     return kept.size() == 0
         ? CompletableFuture.allOf()
-        : kept.send(Kept.AT_ONCE).thenComposeAsync(done -> settleUp(), fleet::execute);
+        : sendKept().thenComposeAsync(done -> settleUp(), fleet::execute);
   }
 
   /**
@@ -378,7 +393,7 @@ final class Standby {
           }
         });
     // In this order, over one connection. What is not confirmed is sent again.
-    var unused = CompletableFuture.allOf(kept.send(Kept.AT_ONCE), sendAdjustment(), charges.send());
+    var unused = CompletableFuture.allOf(sendKept(), sendAdjustment(), charges.send());
     return told;
   }
 

@@ -188,7 +188,7 @@ final class WaitingRoom {
 
   /** Those who waited had gone in the same moment: somebody may still come and ask. */
   private void unheard(String id) {
-    standby.over(id);
+    standby.unheard(id);
     if (!closed) {
       var unused = books.call(Script.TICKET, "unheard", id);
     }

@@ -22,6 +22,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
+import java.util.function.Consumer;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -211,6 +212,31 @@ final class LostBooksTest {
     assertThat(rig.running()).isEqualTo(1);
     assertThat(get(rig.store.settle(granted.reservation(), 10))).isPresent();
     assertThat(get(waiter)).containsInstanceOf(Outcome.Granted.class);
+  }
+
+  @Test
+  void whatIsExtendedTooLate_andSettled_isNotHeldAgain() {
+    OutageRig rig = open(1, config(FAST.withConcurrency(1)));
+    settledAfterALateExtension(rig, granted -> get(rig.store.settle(granted.reservation(), 10)));
+  }
+
+  @Test
+  void whatIsExtendedTooLate_andCancelled_isNotHeldAgain() {
+    OutageRig rig = open(1, config(FAST.withConcurrency(1)));
+    settledAfterALateExtension(
+        rig, granted -> get(rig.store.cancel(granted.reservation().replaceFirst("r", "t"))));
+  }
+
+  /** Once, so that Redis is not lost. */
+  private void settledAfterALateExtension(OutageRig rig, Consumer<Outcome.Granted> ending) {
+    Outcome.Granted granted = (Outcome.Granted) rig.ask(request(10).withIdempotencyKey("k"));
+    redis.command("CLIENT", "PAUSE", "130", "ALL");
+    assertThat(get(rig.store.extend(granted.reservation()))).isTrue();
+    until("Redis answers", () -> redis.command("PING") != null);
+    ending.accept(granted);
+    // More than two pulses: what was kept has been sent.
+    during(Duration.ofMillis(2_500));
+    assertThat(rig.running()).isZero();
   }
 
   @Test
