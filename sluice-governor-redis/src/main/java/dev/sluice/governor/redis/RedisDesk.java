@@ -72,8 +72,13 @@ final class RedisDesk {
     }
 
     @Override
-    public List<String[]> held() {
+    public List<OpenGrants.Grant> held() {
       return standby.held();
+    }
+
+    @Override
+    public boolean isHeld(String id) {
+      return standby.isOpen(id);
     }
 
     @Override

@@ -9,7 +9,6 @@ import dev.sluice.governor.Settlement;
 import dev.sluice.governor.StoreTerms;
 import dev.sluice.governor.TokenRequest;
 import dev.sluice.redis.OutagePolicy;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
@@ -93,17 +92,14 @@ final class Standby {
     own.extend(id);
   }
 
-  /** What books that do not know it have to hold, for each call. */
-  List<String[]> held() {
-    List<OpenGrants.Grant> all = own.all().stream().filter(each -> !each.free()).toList();
-    List<String[]> calls = new ArrayList<>();
-    for (int from = 0; from < all.size(); from += Share.PORTION) {
-      calls.add(
-          all.subList(from, Math.min(from + Share.PORTION, all.size())).stream()
-              .flatMap(each -> each.words().stream())
-              .toArray(String[]::new));
-    }
-    return calls;
+  /** What books that do not know it have to hold. */
+  List<OpenGrants.Grant> held() {
+    return own.all().stream().filter(each -> !each.free()).toList();
+  }
+
+  /** Whether somebody was told of it here, and it is not settled. */
+  boolean isOpen(String id) {
+    return own.find(id) != null;
   }
 
   // ---- the share
@@ -357,7 +353,7 @@ final class Standby {
   }
 
   private CompletableFuture<Void> sendKept() {
-    return kept.send(Kept.AT_ONCE, id -> own.find(id) != null);
+    return kept.send(Kept.AT_ONCE, this::isOpen);
   }
 
   private CompletableFuture<?> sendAdjustment() {

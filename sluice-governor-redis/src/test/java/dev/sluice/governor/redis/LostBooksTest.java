@@ -160,6 +160,21 @@ final class LostBooksTest {
     assertThat(get(waiter)).containsInstanceOf(Outcome.Granted.class);
   }
 
+  @Test
+  void lostBooks_knowAgainMoreThanOnePortion() {
+    int many = 2 * Share.PORTION + 1;
+    OutageRig rig = open(1, config(ModelBudget.of(60_000, 10_000, Allocation.OFF)));
+    for (int told = 0; told < many; ) {
+      List<CompletableFuture<Outcome>> asked = new ArrayList<>();
+      for (; asked.size() < 50 && told < many; told++) {
+        asked.add(rig.store.request(request(1)));
+      }
+      asked.forEach(each -> assertThat(get(each)).isInstanceOf(Outcome.Granted.class));
+    }
+    redis.command("FLUSHALL");
+    until("all are known", () -> rig.running() == many);
+  }
+
   // ---- longer than a life
 
   private void lose(OutageRig rig) {
