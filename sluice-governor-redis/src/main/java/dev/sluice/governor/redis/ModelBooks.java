@@ -15,9 +15,9 @@ import org.slf4j.LoggerFactory;
 
 /**
  * The books of one model in Redis: every call about it goes through here. Where Redis has none, or
- * others than those that this node knows, it is told the rules and what this node holds, and asked
- * once more: so no books that do not know of this node's slots answer it. The life of the books is
- * told in {@code books.lua}.
+ * others than those that this node knows, it is told the rules, what this node holds and what the
+ * provider told it, and asked once more: so no books that do not know of this node's slots answer
+ * it. The life of the books is told in {@code books.lua}.
  */
 final class ModelBooks {
   private static final Logger LOG = LoggerFactory.getLogger(RedisBudgets.class);
@@ -61,6 +61,9 @@ final class ModelBooks {
 
     /** Whether that is still so. */
     boolean isHeld(String id);
+
+    /** What the provider said and holds, as words for {@link Script#RULES}; null for nothing. */
+    String @Nullable [] adjusted();
 
     /** The books are known; once. */
     void begun();
@@ -202,7 +205,7 @@ final class ModelBooks {
             said -> {
               Answer answer = known(said);
               long now = answer.result().number(1);
-              return (now == known ? CompletableFuture.<Void>allOf() : hold(now))
+              return (now == known ? CompletableFuture.completedFuture(null) : hold(now))
                   .thenApply(
                       held -> {
                         begin(now);
@@ -213,11 +216,20 @@ final class ModelBooks {
   }
 
   /** Has books of that generation know it, too. */
-  private CompletableFuture<Void> hold(long now) {
-    return holding.hold(
-        now,
-        desk.held(),
-        words -> link.probe(Script.HOLD, keys, arguments(now, words)).thenApply(this::known));
+  private CompletableFuture<?> hold(long now) {
+    return holding
+        .hold(now, desk.held(), words -> tell(now, Script.HOLD, words))
+        .thenCompose(
+            held -> {
+              String[] adjusted = desk.adjusted();
+              return adjusted == null
+                  ? CompletableFuture.completedFuture(null)
+                  : tell(now, Script.RULES, adjusted);
+            });
+  }
+
+  private CompletableFuture<Answer> tell(long now, Script script, String[] words) {
+    return link.probe(script, keys, arguments(now, words)).thenApply(this::known);
   }
 
   private void begin(long now) {

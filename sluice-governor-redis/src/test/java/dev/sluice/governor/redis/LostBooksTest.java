@@ -7,9 +7,12 @@ import static dev.sluice.governor.redis.RedisBudgetStoreTest.config;
 import static dev.sluice.governor.redis.RedisBudgetStoreTest.get;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.sluice.governor.Adjustment;
 import dev.sluice.governor.Allocation;
 import dev.sluice.governor.BudgetConfig;
 import dev.sluice.governor.DeskRules;
+import dev.sluice.governor.Dimension;
+import dev.sluice.governor.Explanation;
 import dev.sluice.governor.HealthRules;
 import dev.sluice.governor.ModelBudget;
 import dev.sluice.governor.Outcome;
@@ -173,6 +176,19 @@ final class LostBooksTest {
     }
     redis.command("FLUSHALL");
     until("all are known", () -> rig.running() == many);
+  }
+
+  @Test
+  void lostBooks_knowAgainWhatTheProviderSaid() {
+    OutageRig rig = open(1, config(FAST));
+    get(rig.store.adjust("sonnet", new Adjustment(0.5, null, Duration.ofMinutes(1))));
+    redis.command("FLUSHALL");
+    Explanation explained = get(rig.store.explain(request(1)));
+    assertThat(explained.waitMs()).isGreaterThan(30_000);
+    assertThat(explained.dimensions())
+        .filteredOn(each -> each.dimension() == Dimension.TOKENS)
+        .extracting(Explanation.Part::capacity)
+        .containsExactly(500L);
   }
 
   // ---- longer than a life
