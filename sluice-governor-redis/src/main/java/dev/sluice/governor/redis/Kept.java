@@ -35,6 +35,8 @@ final class Kept {
 
   private enum Kind {
     SETTLE,
+    /** The same of one that another node told of. */
+    SETTLE_ELSEWHERE,
     EXTEND,
     CANCEL,
     /** It is over, but an EXTEND may be on its way, which would have it held again. */
@@ -60,13 +62,20 @@ final class Kept {
     this.settled = settled;
   }
 
+  /** As the script has it; {@code elsewhere} if another node told of it, which hears of this. */
+  static String[] settlement(String id, long actual, boolean elsewhere) {
+    return elsewhere
+        ? new String[] {"settle", id, Long.toString(actual), "elsewhere"}
+        : new String[] {"settle", id, Long.toString(actual)};
+  }
+
   /** False if it was settled before. */
-  synchronized boolean settle(String id, long actual) {
+  synchronized boolean settle(String id, long actual, boolean elsewhere) {
     Word before = words.get(id);
     if (before != null && !isOfSlot(before)) {
       return false;
     }
-    keep(new Word(id, Kind.SETTLE, actual));
+    keep(new Word(id, elsewhere ? Kind.SETTLE_ELSEWHERE : Kind.SETTLE, actual));
     return true;
   }
 
@@ -87,7 +96,7 @@ final class Kept {
   private static boolean isOfSlot(Word word) {
     return switch (word.kind()) {
       case EXTEND, OVER, RELEASE -> true;
-      case SETTLE, CANCEL, UNDO, FORGO -> false;
+      case SETTLE, SETTLE_ELSEWHERE, CANCEL, UNDO, FORGO -> false;
     };
   }
 
@@ -174,12 +183,11 @@ final class Kept {
 
   private CompletableFuture<?> ask(Word word) {
     return switch (word.kind()) {
-      case SETTLE -> settle(word);
+      case SETTLE, SETTLE_ELSEWHERE -> settle(word);
       // By then Redis may have ended it.
       case EXTEND -> books.probe(Script.HOLD, word.grant().toArray(String[]::new));
       case CANCEL -> books.probe(Script.TICKET, "cancel", word.id());
-      case OVER, RELEASE ->
-          books.probe(Script.SETTLE, "settle", word.id(), Long.toString(word.actual()));
+      case OVER, RELEASE -> books.probe(Script.SETTLE, settlement(word.id(), word.actual(), false));
       case FORGO -> books.probe(Script.TICKET, "forgo", word.id());
       case UNDO ->
           CompletableFuture.allOf(settle(word), books.probe(Script.TICKET, "cancel", word.id()));
@@ -187,8 +195,9 @@ final class Kept {
   }
 
   private CompletableFuture<Void> settle(Word word) {
+    boolean elsewhere = word.kind() == Kind.SETTLE_ELSEWHERE;
     return books
-        .probe(Script.SETTLE, "settle", word.id(), Long.toString(word.actual()))
+        .probe(Script.SETTLE, settlement(word.id(), word.actual(), elsewhere))
         .thenAccept(answer -> settled.accept(answer, word.actual()));
   }
 }

@@ -407,7 +407,7 @@ final class RedisDesk {
     standby.ends(id);
     return orElse(
         books
-            .call(Script.SETTLE, "settle", id, Long.toString(actual))
+            .call(Script.SETTLE, Kept.settlement(id, actual, !standby.isOpen(id)))
             .thenApply(
                 answer -> {
                   standby.over(id);

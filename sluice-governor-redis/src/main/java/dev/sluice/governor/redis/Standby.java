@@ -259,7 +259,7 @@ final class Standby {
   /** Redis does not answer: it is told later. */
   CompletableFuture<Optional<Settlement>> keepSettled(String id, long actual) {
     OpenGrants.Grant grant = own.remove(id);
-    if (!kept.settle(id, actual)) {
+    if (!kept.settle(id, actual, grant == null)) {
       return CompletableFuture.completedFuture(Optional.empty());
     }
     return grant == null

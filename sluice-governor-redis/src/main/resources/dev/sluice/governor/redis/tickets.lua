@@ -140,10 +140,23 @@ local function hold(grant, event)
   setDue('r' .. grant.id, now + C.life)
 end
 
+-- Nodes that told somebody of it, and have it held if the books are lost, learn that it is over.
+local function tellOver(id)
+  told[#told + 1] = id .. '='
+end
+
+-- Whether other nodes than the one that asks may have told somebody of it.
+local function isKnownElsewhere(ticket)
+  return ticket.asker ~= NODE or (ticket.node ~= '' and ticket.node ~= NODE)
+end
+
 local function giveBack(ticket)
   forget(ticket)
   local stored = ticket.state == 'g' and get('r' .. ticket.id)
   if stored then
+    if ticket.claimed == 1 and isKnownElsewhere(ticket) then
+      tellOver(ticket.id)
+    end
     settle(ticket.id, unpackReservation(stored), 0)
   end
 end

@@ -86,10 +86,14 @@ final class LostBooksTest {
   }
 
   private void awaitListener() {
+    awaitListeners(1);
+  }
+
+  private void awaitListeners(long nodes) {
     String channel = ModelKeys.of("token-governor:", "sonnet").channel();
     until(
         "it listens",
-        () -> ((List<?>) redis.command("PUBSUB", "NUMSUB", channel)).get(1).equals(1L));
+        () -> ((List<?>) redis.command("PUBSUB", "NUMSUB", channel)).get(1).equals(nodes));
   }
 
   @Test
@@ -161,6 +165,37 @@ final class LostBooksTest {
     assertThat(waiter).isNotDone();
     assertThat(get(other.store.settle(held.reservation(), 10))).isPresent();
     assertThat(get(waiter)).containsInstanceOf(Outcome.Granted.class);
+  }
+
+  @Test
+  void whatIsSettledOrCancelledAtAnotherNode_isNotHeldAgain() {
+    BudgetConfig config = config(FAST.withConcurrency(1));
+    OutageRig teller = open(2, config);
+    OutageRig other = open(2, config);
+    awaitListeners(2);
+    get(other.store.settle(teller.granted(10).reservation(), 10));
+    TokenRequest keyed = request(10).withIdempotencyKey("settled");
+    Outcome.Granted toldByBoth = (Outcome.Granted) teller.ask(keyed);
+    assertThat(other.ask(keyed)).isInstanceOf(Outcome.Granted.class);
+    get(other.store.settle(toldByBoth.reservation(), 10));
+    String given =
+        ((Outcome.Granted) teller.ask(request(10).withIdempotencyKey("cancelled"))).reservation();
+    assertThat(get(other.store.cancel(given.replaceFirst("r", "t")))).isTrue();
+    hearOf(teller, other);
+    redis.command("FLUSHALL");
+    assertThat(other.running()).isZero();
+    assertThat(teller.running()).isZero();
+  }
+
+  /** News come in order: after those of the other's last settlement it has heard all before. */
+  private static void hearOf(OutageRig rig, OutageRig other) {
+    Outcome.Granted running = other.granted(10);
+    Outcome.Queued queued = (Outcome.Queued) rig.ask(10);
+    CompletableFuture<Optional<Outcome>> waiter = rig.store.await(queued.ticket());
+    get(rig.store.poll(queued.ticket()));
+    get(other.store.settle(running.reservation(), 10));
+    Outcome.Granted last = (Outcome.Granted) get(waiter).orElseThrow();
+    get(rig.store.settle(last.reservation(), 10));
   }
 
   @Test
