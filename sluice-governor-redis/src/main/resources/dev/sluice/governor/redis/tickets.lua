@@ -318,7 +318,9 @@ local function answer(result)
   writeState()
   writeBooks()
   local wait = S.waiting > 0 and math.max(0, math.min(S.wake, S.due) - now) or -1
-  if #told > 0 or (#news > 0 and S.waiting > 0) then
+  -- Who is told also learns when to look: whoever asked now may be gone by then.
+  local again = #news > 0 or (tired and S.wake <= now)
+  if #told > 0 or (again and S.waiting > 0) then
     redis.call('PUBLISH', BOOKS .. ':news', string.format('%.0f ', wait) .. table.concat(told, ' '))
   end
   return { now, wait, S.waiting, news, result, 0, found, level }
