@@ -39,9 +39,7 @@ final class Kept {
     SETTLE_ELSEWHERE,
     EXTEND,
     CANCEL,
-    /** It is over, but an EXTEND may be on its way, which would have it held again. */
-    OVER,
-    /** Whatever was on its way by then has come: if it is held again, its slot goes. */
+    /** It is over, but an EXTEND that was on its way may have had it held again. */
     RELEASE,
     /** Nobody was told what became of a request: what was granted was not used. */
     UNDO,
@@ -95,21 +93,20 @@ final class Kept {
   /** Whether it says nothing that a settlement does not. */
   private static boolean isOfSlot(Word word) {
     return switch (word.kind()) {
-      case EXTEND, OVER, RELEASE -> true;
+      case EXTEND, RELEASE -> true;
       case SETTLE, SETTLE_ELSEWHERE, CANCEL, UNDO, FORGO -> false;
     };
   }
 
-  /** It does not live on: Redis is told so next, or has been. */
+  /**
+   * Redis has said that it is over. What it is told by now and has not answered comes after that,
+   * but before what is kept here.
+   */
   synchronized void over(String id) {
     Word before = words.get(id);
     if (before != null && before.kind() == Kind.EXTEND) {
-      keep(new Word(id, Kind.OVER, Long.parseLong(before.grant().get(TOKENS_AT))));
+      keep(new Word(id, Kind.RELEASE, Long.parseLong(before.grant().get(TOKENS_AT))));
     }
-  }
-
-  private synchronized void release(Word word) {
-    words.replace(word.id(), word, new Word(word.id(), Kind.RELEASE, word.actual()));
   }
 
   synchronized void undo(String id) {
@@ -162,11 +159,6 @@ final class Kept {
   }
 
   private CompletableFuture<Void> send(Word word, Predicate<String> open) {
-    if (word.kind() == Kind.OVER) {
-      // Not now: whoever settles it may be about to.
-      release(word);
-      return CompletableFuture.allOf();
-    }
     if (word.kind() == Kind.EXTEND && !open.test(word.id())) {
       done(word);
       return CompletableFuture.allOf();
@@ -187,7 +179,7 @@ final class Kept {
       // By then Redis may have ended it.
       case EXTEND -> books.probe(Script.HOLD, word.grant().toArray(String[]::new));
       case CANCEL -> books.probe(Script.TICKET, "cancel", word.id());
-      case OVER, RELEASE -> books.probe(Script.SETTLE, settlement(word.id(), word.actual(), false));
+      case RELEASE -> books.probe(Script.SETTLE, settlement(word.id(), word.actual(), false));
       case FORGO -> books.probe(Script.TICKET, "forgo", word.id());
       case UNDO ->
           CompletableFuture.allOf(settle(word), books.probe(Script.TICKET, "cancel", word.id()));

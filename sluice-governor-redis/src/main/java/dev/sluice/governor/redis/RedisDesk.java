@@ -380,14 +380,16 @@ final class RedisDesk {
   }
 
   CompletableFuture<Boolean> cancel(String id) {
-    standby.ends(id);
     return orElse(
         books
             .call(Script.TICKET, "cancel", id)
             .thenApply(
                 answer -> {
-                  standby.over(id);
-                  return answer.result().number(0) == 1;
+                  boolean cancelled = answer.result().number(0) == 1;
+                  if (cancelled) {
+                    standby.over(id);
+                  }
+                  return cancelled;
                 }),
         failure -> standby.keepCancelled(id, room.cancelled(id)));
   }
@@ -404,7 +406,6 @@ final class RedisDesk {
     if (here.isPresent()) {
       return CompletableFuture.completedFuture(here);
     }
-    standby.ends(id);
     return orElse(
         books
             .call(Script.SETTLE, Kept.settlement(id, actual, !standby.isOpen(id)))

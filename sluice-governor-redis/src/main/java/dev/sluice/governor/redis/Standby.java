@@ -72,7 +72,7 @@ final class Standby {
     own.add(new OpenGrants.Grant(answer, tenant, key, false));
   }
 
-  /** It is settled. */
+  /** It is settled, as Redis has said. */
   void over(String id) {
     own.remove(id);
     kept.over(id);
@@ -81,11 +81,6 @@ final class Standby {
   /** Nobody was told of it. */
   void unheard(String id) {
     own.remove(id);
-  }
-
-  /** Redis is about to be told that it is settled or cancelled. */
-  void ends(String id) {
-    kept.over(id);
   }
 
   void livesOn(String id) {
