@@ -6,13 +6,13 @@ import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a model's provider said, and what of it Redis was not told: of a level only the last, and a
- * pause only until it is over. For any number of threads.
+ * What a model's provider said, what of it holds, and what Redis was not told: of a level only the
+ * last, and a pause only until it is over. For any number of threads.
  */
 final class Adjustments {
   private final GovernorTimer timer;
 
-  /** Read under a lock of the link: this one may be held while Redis is asked. */
+  /** Read under a lock of the link. */
   private volatile double factor = 1;
 
   // Guarded by this.
@@ -22,6 +22,8 @@ final class Adjustments {
   private @Nullable Long unsentLevel;
   private boolean paused;
   private long pausedUntil;
+  private boolean anyPause;
+  private long lastPauseEnds;
 
   /** One of them, in the order in which they came. */
   record Heard(long number, Adjustment adjustment, long pausedUntil) {}
@@ -37,7 +39,22 @@ final class Adjustments {
 
   synchronized Heard hear(Adjustment adjustment) {
     factor = adjustment.factor();
-    return new Heard(++last, adjustment, timer.now() + adjustment.pause().toNanos());
+    long ends = timer.now() + adjustment.pause().toNanos();
+    if (!anyPause || ends - lastPauseEnds > 0) {
+      anyPause = true;
+      lastPauseEnds = ends;
+    }
+    return new Heard(++last, adjustment, ends);
+  }
+
+  /**
+   * What books have to know that were lost after they were told, except for the level: they begin
+   * empty. Null for nothing.
+   */
+  synchronized @Nullable Adjustment inForce() {
+    long left = anyPause ? Math.max(0, lastPauseEnds - timer.now()) : 0;
+    anyPause = left > 0;
+    return factor == 1 && left == 0 ? null : new Adjustment(factor, null, Duration.ofNanos(left));
   }
 
   /** Redis could not be told. */

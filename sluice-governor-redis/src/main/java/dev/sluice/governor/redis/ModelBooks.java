@@ -6,6 +6,8 @@ import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -13,9 +15,9 @@ import org.slf4j.LoggerFactory;
 
 /**
  * The books of one model in Redis: every call about it goes through here. Where Redis has none, or
- * others than those that this node knows, it is told the rules and what this node holds, and asked
- * once more: so no books that do not know of this node's slots answer it. The life of the books is
- * told in {@code books.lua}.
+ * others than those that this node knows, it is told the rules, what this node holds and what the
+ * provider told it, and asked once more: so no books that do not know of this node's slots answer
+ * it. The life of the books is told in {@code books.lua}.
  */
 final class ModelBooks {
   private static final Logger LOG = LoggerFactory.getLogger(RedisBudgets.class);
@@ -23,12 +25,17 @@ final class ModelBooks {
   /** Counted by a double without a gap. */
   private static final long GENERATIONS = 1L << 52;
 
+  /** How long a call waits until lost books know what they have to, and then for its answer. */
+  private static final long TIMEOUTS_TO_JOIN = 3;
+
   private final String model;
   private final RedisLink link;
   private final String node;
   private final String[] keys;
   private final Fleet fleet;
   private final Desk desk;
+  private final Holding holding;
+  private final long patienceNanos;
   private final AtomicInteger underWay = new AtomicInteger();
 
   private volatile ModelTerms terms;
@@ -42,14 +49,21 @@ final class ModelBooks {
   // Guarded by this.
   private boolean begun;
   private @Nullable CompletableFuture<Void> joining;
+  private long missed;
 
   /** Whose books they are. */
   interface Desk {
     /** Is told every answer before anybody else learns of it. */
     void heard(Answer answer);
 
-    /** What Redis has to hold, as words for {@link Script#HOLD}. */
-    List<String[]> held();
+    /** What Redis has to hold. */
+    List<OpenGrants.Grant> held();
+
+    /** Whether that is still so. */
+    boolean isHeld(String id);
+
+    /** What the provider said and holds, as words for {@link Script#RULES}; null for nothing. */
+    String @Nullable [] adjusted();
 
     /** The books are known; once. */
     void begun();
@@ -63,6 +77,8 @@ final class ModelBooks {
     this.keys = fleet.keys(model).all();
     this.terms = terms;
     this.desk = desk;
+    this.holding = new Holding(desk::isHeld);
+    this.patienceNanos = TIMEOUTS_TO_JOIN * fleet.config().timeout().toNanos();
   }
 
   ModelTerms terms() {
@@ -114,9 +130,10 @@ final class ModelBooks {
             (said, failure) -> {
               if (said != null && Answer.isUnknown(said)) {
                 join(known)
-                    .thenCompose(joined -> way.ask(script, keys, arguments(generation, words)))
+                    .thenCompose(joined -> askAgain(tracked, way, script, words))
                     .thenApply(late -> known(late, words))
-                    .whenComplete(tracked::end);
+                    .orTimeout(patienceNanos, TimeUnit.NANOSECONDS)
+                    .whenComplete((answer, late) -> tracked.end(answer, inTime(late)));
               } else {
                 tracked.end(said, words, failure);
               }
@@ -124,10 +141,27 @@ final class ModelBooks {
     return tracked;
   }
 
+  /** Not if nobody waits any more: whoever did goes by it that Redis is not asked from then on. */
+  private CompletableFuture<List<Object>> askAgain(
+      Tracked tracked, Way way, Script script, String[] words) {
+    return tracked.isDone()
+        ? new CompletableFuture<>()
+        : way.ask(script, keys, arguments(generation, words));
+  }
+
+  private @Nullable Throwable inTime(@Nullable Throwable failure) {
+    return failure instanceof TimeoutException
+        ? new BudgetUnavailableException(
+            "Redis has lost the books of model " + model + " and is told what they have to know",
+            null)
+        : failure;
+  }
+
   /** Unless that was done since this generation was the one that is known. */
   @SuppressWarnings("FutureReturnValueIgnored") // it ends what is returned
   private CompletableFuture<Void> join(long known) {
     CompletableFuture<Void> mine = new CompletableFuture<>();
+    boolean first;
     synchronized (this) {
       if (generation != known) {
         return CompletableFuture.allOf();
@@ -136,8 +170,10 @@ final class ModelBooks {
         return joining;
       }
       joining = mine;
+      first = missed != known;
+      missed = known;
     }
-    if (known != 0) {
+    if (first) {
       LOG.warn("Redis has lost the books of model {}: they begin empty", model);
     }
     tell(isConfirmed())
@@ -169,7 +205,7 @@ final class ModelBooks {
             said -> {
               Answer answer = known(said);
               long now = answer.result().number(1);
-              return hold(now, now == known ? List.of() : desk.held())
+              return (now == known ? CompletableFuture.completedFuture(null) : hold(now))
                   .thenApply(
                       held -> {
                         begin(now);
@@ -180,13 +216,20 @@ final class ModelBooks {
   }
 
   /** Has books of that generation know it, too. */
-  private CompletableFuture<Void> hold(long now, List<String[]> held) {
-    return CompletableFuture.allOf(
-        held.stream()
-            .map(
-                words ->
-                    link.probe(Script.HOLD, keys, arguments(now, words)).thenApply(this::known))
-            .toArray(CompletableFuture<?>[]::new));
+  private CompletableFuture<?> hold(long now) {
+    return holding
+        .hold(now, desk.held(), words -> tell(now, Script.HOLD, words))
+        .thenCompose(
+            held -> {
+              String[] adjusted = desk.adjusted();
+              return adjusted == null
+                  ? CompletableFuture.completedFuture(null)
+                  : tell(now, Script.RULES, adjusted);
+            });
+  }
+
+  private CompletableFuture<Answer> tell(long now, Script script, String[] words) {
+    return link.probe(script, keys, arguments(now, words)).thenApply(this::known);
   }
 
   private void begin(long now) {
@@ -196,6 +239,7 @@ final class ModelBooks {
       first = !begun;
       begun = true;
     }
+    holding.end(now);
     if (first) {
       desk.begun();
     }

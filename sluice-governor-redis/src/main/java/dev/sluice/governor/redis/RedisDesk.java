@@ -34,6 +34,7 @@ final class RedisDesk {
   private final ModelBooks books;
   private final WaitingRoom room;
   private final Standby standby;
+  private final InOrder adjusting = new InOrder();
 
   /** Not in this node's file any more. */
   private volatile boolean removed;
@@ -72,8 +73,19 @@ final class RedisDesk {
     }
 
     @Override
-    public List<String[]> held() {
+    public List<OpenGrants.Grant> held() {
       return standby.held();
+    }
+
+    @Override
+    public boolean isHeld(String id) {
+      return standby.isOpen(id);
+    }
+
+    @Override
+    public String @Nullable [] adjusted() {
+      Adjustment inForce = standby.adjustments().inForce();
+      return inForce == null ? null : words(inForce);
     }
 
     @Override
@@ -131,12 +143,14 @@ final class RedisDesk {
   CompletableFuture<?> adjust(Adjustment adjustment) {
     Adjustments adjustments = standby.adjustments();
     Adjustments.Heard heard;
-    CompletableFuture<?> call;
+    CompletableFuture<Answer> call = new CompletableFuture<>();
     synchronized (adjustments) {
-      // Redis hears of them in the same order.
+      // Redis hears of them in the same order; it is not asked under a lock, for that may tell
+      // anybody that Redis is lost.
       heard = adjustments.hear(adjustment);
-      call = books.call(Script.RULES, words(adjustment));
+      adjusting.add(() -> send(adjustment, call));
     }
+    adjusting.run();
     return orElse(
         call.thenApply(
             done -> {
@@ -147,6 +161,20 @@ final class RedisDesk {
           standby.keepAdjusted(heard);
           return CompletableFuture.completedFuture(true);
         });
+  }
+
+  @SuppressWarnings("FutureReturnValueIgnored") // it ends the call
+  private void send(Adjustment adjustment, CompletableFuture<Answer> call) {
+    books
+        .call(Script.RULES, words(adjustment))
+        .whenComplete(
+            (answer, failure) -> {
+              if (failure == null) {
+                call.complete(answer);
+              } else {
+                call.completeExceptionally(failure);
+              }
+            });
   }
 
   /** As the script has them. */
@@ -357,8 +385,11 @@ final class RedisDesk {
             .call(Script.TICKET, "cancel", id)
             .thenApply(
                 answer -> {
-                  standby.over(id);
-                  return answer.result().number(0) == 1;
+                  boolean cancelled = answer.result().number(0) == 1;
+                  if (cancelled) {
+                    standby.over(id);
+                  }
+                  return cancelled;
                 }),
         failure -> standby.keepCancelled(id, room.cancelled(id)));
   }
@@ -377,7 +408,7 @@ final class RedisDesk {
     }
     return orElse(
         books
-            .call(Script.SETTLE, "settle", id, Long.toString(actual))
+            .call(Script.SETTLE, Kept.settlement(id, actual, !standby.isOpen(id)))
             .thenApply(
                 answer -> {
                   standby.over(id);

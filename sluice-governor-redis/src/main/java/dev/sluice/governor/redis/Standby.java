@@ -9,7 +9,6 @@ import dev.sluice.governor.Settlement;
 import dev.sluice.governor.StoreTerms;
 import dev.sluice.governor.TokenRequest;
 import dev.sluice.redis.OutagePolicy;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
@@ -73,8 +72,14 @@ final class Standby {
     own.add(new OpenGrants.Grant(answer, tenant, key, false));
   }
 
-  /** It is settled, or nobody was told of it. */
+  /** It is settled, as Redis has said. */
   void over(String id) {
+    own.remove(id);
+    kept.over(id);
+  }
+
+  /** Nobody was told of it. */
+  void unheard(String id) {
     own.remove(id);
   }
 
@@ -82,17 +87,14 @@ final class Standby {
     own.extend(id);
   }
 
-  /** What books that do not know it have to hold, for each call. */
-  List<String[]> held() {
-    List<OpenGrants.Grant> all = own.all().stream().filter(each -> !each.free()).toList();
-    List<String[]> calls = new ArrayList<>();
-    for (int from = 0; from < all.size(); from += Share.PORTION) {
-      calls.add(
-          all.subList(from, Math.min(from + Share.PORTION, all.size())).stream()
-              .flatMap(each -> each.words().stream())
-              .toArray(String[]::new));
-    }
-    return calls;
+  /** What books that do not know it have to hold. */
+  List<OpenGrants.Grant> held() {
+    return own.all().stream().filter(each -> !each.free()).toList();
+  }
+
+  /** Whether somebody was told of it here, and it is not settled. */
+  boolean isOpen(String id) {
+    return own.find(id) != null;
   }
 
   // ---- the share
@@ -252,7 +254,7 @@ final class Standby {
   /** Redis does not answer: it is told later. */
   CompletableFuture<Optional<Settlement>> keepSettled(String id, long actual) {
     OpenGrants.Grant grant = own.remove(id);
-    if (!kept.settle(id, actual)) {
+    if (!kept.settle(id, actual, grant == null)) {
       return CompletableFuture.completedFuture(Optional.empty());
     }
     return grant == null
@@ -342,7 +344,11 @@ final class Standby {
 
   /** What Redis has not confirmed. */
   CompletableFuture<Void> sendAgain() {
-    return CompletableFuture.allOf(kept.send(Kept.AT_ONCE), charges.send(), sendAdjustment());
+    return CompletableFuture.allOf(sendKept(), charges.send(), sendAdjustment());
+  }
+
+  private CompletableFuture<Void> sendKept() {
+    return kept.send(Kept.AT_ONCE, this::isOpen);
   }
 
   private CompletableFuture<?> sendAdjustment() {
@@ -358,7 +364,7 @@ final class Standby {
   CompletableFuture<Void> settleUp() {
     return kept.size() == 0
         ? CompletableFuture.allOf()
-        : kept.send(Kept.AT_ONCE).thenComposeAsync(done -> settleUp(), fleet::execute);
+        : sendKept().thenComposeAsync(done -> settleUp(), fleet::execute);
   }
 
   /**
@@ -378,7 +384,7 @@ final class Standby {
           }
         });
     // In this order, over one connection. What is not confirmed is sent again.
-    var unused = CompletableFuture.allOf(kept.send(Kept.AT_ONCE), sendAdjustment(), charges.send());
+    var unused = CompletableFuture.allOf(sendKept(), sendAdjustment(), charges.send());
     return told;
   }
 

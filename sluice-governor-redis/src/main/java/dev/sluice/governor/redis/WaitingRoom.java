@@ -188,7 +188,7 @@ final class WaitingRoom {
 
   /** Those who waited had gone in the same moment: somebody may still come and ask. */
   private void unheard(String id) {
-    standby.over(id);
+    standby.unheard(id);
     if (!closed) {
       var unused = books.call(Script.TICKET, "unheard", id);
     }
@@ -285,6 +285,8 @@ final class WaitingRoom {
       int sign = words[i].indexOf('=');
       if (sign < 0) {
         claim(words[i]);
+      } else if (sign == words[i].length() - 1) {
+        standby.over(words[i].substring(0, sign));
       } else {
         refuse(words[i].substring(0, sign), Outcome.Reason.valueOf(words[i].substring(sign + 1)));
       }

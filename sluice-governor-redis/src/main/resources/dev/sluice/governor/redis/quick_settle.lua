@@ -1,8 +1,9 @@
 -- The common case of settle.lua, in a third of its time: nobody is in line, nothing is due, there are no
--- budgets of tenants and no guarantees, and the reservation has no ticket and was not exceeded.
+-- budgets of tenants and no guarantees, and the reservation has no ticket, was not exceeded, and was told
+-- of at the node that settles it.
 -- Everything else is left to settle.lua, and so is the explanation of what is done here. It answers in
 -- short: the time, the refill, and what settle.lua says.
-if ARGV[2] == 'settle' then
+if ARGV[2] == 'settle' and not ARGV[5] then
   local id = 'r' .. ARGV[3]
   local stored = redis.call('HMGET', KEYS[1], 'q', 's', 'h', id)
   if stored[1] and stored[2] and stored[4] then

@@ -140,10 +140,23 @@ local function hold(grant, event)
   setDue('r' .. grant.id, now + C.life)
 end
 
+-- Nodes that told somebody of it, and have it held if the books are lost, learn that it is over.
+local function tellOver(id)
+  told[#told + 1] = id .. '='
+end
+
+-- Whether other nodes than the one that asks may have told somebody of it.
+local function isKnownElsewhere(ticket)
+  return ticket.asker ~= NODE or (ticket.node ~= '' and ticket.node ~= NODE)
+end
+
 local function giveBack(ticket)
   forget(ticket)
   local stored = ticket.state == 'g' and get('r' .. ticket.id)
   if stored then
+    if ticket.claimed == 1 and isKnownElsewhere(ticket) then
+      tellOver(ticket.id)
+    end
     settle(ticket.id, unpackReservation(stored), 0)
   end
 end
@@ -305,7 +318,9 @@ local function answer(result)
   writeState()
   writeBooks()
   local wait = S.waiting > 0 and math.max(0, math.min(S.wake, S.due) - now) or -1
-  if #told > 0 or (#news > 0 and S.waiting > 0) then
+  -- Who is told also learns when to look: whoever asked now may be gone by then.
+  local again = #news > 0 or (tired and S.wake <= now)
+  if #told > 0 or (again and S.waiting > 0) then
     redis.call('PUBLISH', BOOKS .. ':news', string.format('%.0f ', wait) .. table.concat(told, ' '))
   end
   return { now, wait, S.waiting, news, result, 0, found, level }

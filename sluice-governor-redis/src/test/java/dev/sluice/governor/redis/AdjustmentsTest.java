@@ -94,4 +94,17 @@ final class AdjustmentsTest {
     adjustments.told(adjustments.unsent());
     assertThat(unsent()).isNull();
   }
+
+  @Test
+  void told_staysInForce_forBooksThatAreLost() {
+    assertThat(adjustments.inForce()).isNull();
+    adjustments.told(hear(0.5, 7L, 60));
+    adjustments.told(hear(0.25, null, 0));
+    seconds(20);
+    assertThat(adjustments.inForce()).isEqualTo(new Adjustment(0.25, null, Duration.ofSeconds(40)));
+    seconds(40);
+    assertThat(adjustments.inForce()).isEqualTo(new Adjustment(0.25, null, Duration.ZERO));
+    adjustments.told(hear(1, null, 0));
+    assertThat(adjustments.inForce()).isNull();
+  }
 }

@@ -6,6 +6,7 @@ import dev.sluice.governor.Allocation;
 import dev.sluice.governor.BudgetConfig;
 import dev.sluice.governor.BudgetListener;
 import dev.sluice.governor.BudgetStore;
+import dev.sluice.governor.DeskRules;
 import dev.sluice.governor.GovernorTimer;
 import dev.sluice.governor.ModelBudget;
 import dev.sluice.governor.Outcome;
@@ -161,6 +162,41 @@ class LongLineTest {
       assertThat(get(store.request(TokenRequest.of(MODEL, 1, "P4_new"))))
           .isInstanceOf(Outcome.Queued.class);
     }
+  }
+
+  @Test
+  void portionOfHeads_thatOnlyStepAside_isToldToOthers() {
+    int many = 202;
+    long now = 1_000_000_000_000L;
+    try (RedisServer redis = RedisServer.start()) {
+      TimedScripts scripts = new TimedScripts(redis);
+      ModelBudget budget =
+          ModelBudget.of(6_000_000, 100_000, Allocation.OFF)
+              .withTenants(Map.of("*", new ModelBudget.TenantBudget(60, 10, 1)));
+      scripts.run("rules", now, TimedScripts.configuration(MODEL, budget, DeskRules.DEFAULTS));
+      for (int i = 0; i < many; i++) {
+        assertThat(ask(scripts, now, "spent" + i, "t" + i)).isEqualTo("g");
+      }
+      scripts.run("rules", now, List.of("adjust", "1", "", "1000000"));
+      assertThat(ask(scripts, now, "first", "other")).isEqualTo("q");
+      for (int i = 0; i < many; i++) {
+        assertThat(ask(scripts, now, "behind" + i, "t" + i)).isEqualTo("q");
+      }
+      now += 1_000_000;
+      scripts.run("look", now, List.of("status"));
+      redis.command("CONFIG", "RESETSTAT");
+      scripts.run("look", now, List.of("status"));
+      assertThat(redis.info("commandstats", "cmdstat_publish")).contains("calls=1,");
+      // All have been looked at.
+      scripts.run("look", now, List.of("status"));
+      assertThat(redis.info("commandstats", "cmdstat_publish")).contains("calls=1,");
+    }
+  }
+
+  private static Object ask(TimedScripts scripts, long micros, String id, String tenant) {
+    return scripts
+        .run("ask", micros, List.of(id, "queue", tenant, P1, "10", "10", "0", "", ""))
+        .get(0);
   }
 
   @Test

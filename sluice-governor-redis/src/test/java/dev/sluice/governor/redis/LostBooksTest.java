@@ -7,9 +7,12 @@ import static dev.sluice.governor.redis.RedisBudgetStoreTest.config;
 import static dev.sluice.governor.redis.RedisBudgetStoreTest.get;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.sluice.governor.Adjustment;
 import dev.sluice.governor.Allocation;
 import dev.sluice.governor.BudgetConfig;
 import dev.sluice.governor.DeskRules;
+import dev.sluice.governor.Dimension;
+import dev.sluice.governor.Explanation;
 import dev.sluice.governor.HealthRules;
 import dev.sluice.governor.ModelBudget;
 import dev.sluice.governor.Outcome;
@@ -22,6 +25,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
+import java.util.function.Consumer;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -82,10 +86,14 @@ final class LostBooksTest {
   }
 
   private void awaitListener() {
+    awaitListeners(1);
+  }
+
+  private void awaitListeners(long nodes) {
     String channel = ModelKeys.of("token-governor:", "sonnet").channel();
     until(
         "it listens",
-        () -> ((List<?>) redis.command("PUBSUB", "NUMSUB", channel)).get(1).equals(1L));
+        () -> ((List<?>) redis.command("PUBSUB", "NUMSUB", channel)).get(1).equals(nodes));
   }
 
   @Test
@@ -159,6 +167,65 @@ final class LostBooksTest {
     assertThat(get(waiter)).containsInstanceOf(Outcome.Granted.class);
   }
 
+  @Test
+  void whatIsSettledOrCancelledAtAnotherNode_isNotHeldAgain() {
+    BudgetConfig config = config(FAST.withConcurrency(1));
+    OutageRig teller = open(2, config);
+    OutageRig other = open(2, config);
+    awaitListeners(2);
+    get(other.store.settle(teller.granted(10).reservation(), 10));
+    TokenRequest keyed = request(10).withIdempotencyKey("settled");
+    Outcome.Granted toldByBoth = (Outcome.Granted) teller.ask(keyed);
+    assertThat(other.ask(keyed)).isInstanceOf(Outcome.Granted.class);
+    get(other.store.settle(toldByBoth.reservation(), 10));
+    String given =
+        ((Outcome.Granted) teller.ask(request(10).withIdempotencyKey("cancelled"))).reservation();
+    assertThat(get(other.store.cancel(given.replaceFirst("r", "t")))).isTrue();
+    hearOf(teller, other);
+    redis.command("FLUSHALL");
+    assertThat(other.running()).isZero();
+    assertThat(teller.running()).isZero();
+  }
+
+  /** News come in order: after those of the other's last settlement it has heard all before. */
+  private static void hearOf(OutageRig rig, OutageRig other) {
+    Outcome.Granted running = other.granted(10);
+    Outcome.Queued queued = (Outcome.Queued) rig.ask(10);
+    CompletableFuture<Optional<Outcome>> waiter = rig.store.await(queued.ticket());
+    get(rig.store.poll(queued.ticket()));
+    get(other.store.settle(running.reservation(), 10));
+    Outcome.Granted last = (Outcome.Granted) get(waiter).orElseThrow();
+    get(rig.store.settle(last.reservation(), 10));
+  }
+
+  @Test
+  void lostBooks_knowAgainMoreThanOnePortion() {
+    int many = 2 * Share.PORTION + 1;
+    OutageRig rig = open(1, config(ModelBudget.of(60_000, 10_000, Allocation.OFF)));
+    for (int told = 0; told < many; ) {
+      List<CompletableFuture<Outcome>> asked = new ArrayList<>();
+      for (; asked.size() < 50 && told < many; told++) {
+        asked.add(rig.store.request(request(1)));
+      }
+      asked.forEach(each -> assertThat(get(each)).isInstanceOf(Outcome.Granted.class));
+    }
+    redis.command("FLUSHALL");
+    until("all are known", () -> rig.running() == many);
+  }
+
+  @Test
+  void lostBooks_knowAgainWhatTheProviderSaid() {
+    OutageRig rig = open(1, config(FAST));
+    get(rig.store.adjust("sonnet", new Adjustment(0.5, null, Duration.ofMinutes(1))));
+    redis.command("FLUSHALL");
+    Explanation explained = get(rig.store.explain(request(1)));
+    assertThat(explained.waitMs()).isGreaterThan(30_000);
+    assertThat(explained.dimensions())
+        .filteredOn(each -> each.dimension() == Dimension.TOKENS)
+        .extracting(Explanation.Part::capacity)
+        .containsExactly(500L);
+  }
+
   // ---- longer than a life
 
   private void lose(OutageRig rig) {
@@ -211,6 +278,31 @@ final class LostBooksTest {
     assertThat(rig.running()).isEqualTo(1);
     assertThat(get(rig.store.settle(granted.reservation(), 10))).isPresent();
     assertThat(get(waiter)).containsInstanceOf(Outcome.Granted.class);
+  }
+
+  @Test
+  void whatIsExtendedTooLate_andSettled_isNotHeldAgain() {
+    OutageRig rig = open(1, config(FAST.withConcurrency(1)));
+    settledAfterALateExtension(rig, granted -> get(rig.store.settle(granted.reservation(), 10)));
+  }
+
+  @Test
+  void whatIsExtendedTooLate_andCancelled_isNotHeldAgain() {
+    OutageRig rig = open(1, config(FAST.withConcurrency(1)));
+    settledAfterALateExtension(
+        rig, granted -> get(rig.store.cancel(granted.reservation().replaceFirst("r", "t"))));
+  }
+
+  /** Once, so that Redis is not lost. */
+  private void settledAfterALateExtension(OutageRig rig, Consumer<Outcome.Granted> ending) {
+    Outcome.Granted granted = (Outcome.Granted) rig.ask(request(10).withIdempotencyKey("k"));
+    redis.command("CLIENT", "PAUSE", "130", "ALL");
+    assertThat(get(rig.store.extend(granted.reservation()))).isTrue();
+    until("Redis answers", () -> redis.command("PING") != null);
+    ending.accept(granted);
+    // More than two pulses: what was kept has been sent.
+    during(Duration.ofMillis(2_500));
+    assertThat(rig.running()).isZero();
   }
 
   @Test
