@@ -28,6 +28,19 @@ build_if_stale() {
   ) 9>"$target/.lock"
 }
 
+# mark_built MODULE COMMAND...: runs a command that packages MODULE and what it needs; as good as
+# `build_if_stale`.
+mark_built() {
+  local target="$root/$1/target"
+  local stamp="$target/.built"
+  mkdir -p "$target"
+  touch "$stamp.new"
+  "${@:2}"
+  if [[ -f "$target/$1.jar" ]]; then
+    mv "$stamp.new" "$stamp"
+  fi
+}
+
 # after_build MODULE: what makes it start faster.
 after_build() {
   if [[ "$1" == sluice-cli ]]; then

@@ -2,28 +2,16 @@ package dev.sluice;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import java.io.IOException;
-import java.nio.file.Files;
-import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
-import java.util.function.Predicate;
-import java.util.regex.Matcher;
-import java.util.regex.Pattern;
 import org.junit.jupiter.api.Test;
 
-/** The examples of the README, run; and a check that the README shows just these. */
+/** The examples of README.md and docs/library.md, run; ShownCodeTest finds them here. */
 final class ReadmeExamplesTest {
-  private static final Pattern JAVA_BLOCK = Pattern.compile("```java\\n(.*?)```", Pattern.DOTALL);
-
-  /** Shown and run by {@code BrokerReadmeTest} and {@code ClientReadmeTest}. */
-  private static final Predicate<String> IS_OF_ANOTHER_MODULE =
-      Pattern.compile("\\bbroker\\.|Governor|SluiceClient|SharedLimits").asPredicate();
-
   private final List<String> served = Collections.synchronizedList(new ArrayList<>());
 
   @Test
@@ -139,28 +127,6 @@ final class ReadmeExamplesTest {
     assertThat(turn).isNotDone();
     clock.advance(Duration.ofMillis(1)); // completes it, on this thread
     assertThat(turn).isCompleted();
-  }
-
-  @Test
-  void theReadme_showsOnlyWhatRunsHere() throws IOException {
-    String source = Files.readString(Path.of("src/test/java/dev/sluice/ReadmeExamplesTest.java"));
-    // Assertions between the lines of an example are not part of it.
-    String code = stripped(source.replaceAll("(?m)^ *assertThat\\(turn\\).*\\n", ""));
-    Matcher blocks = JAVA_BLOCK.matcher(Files.readString(Path.of("../README.md")));
-    int count = 0;
-    while (blocks.find()) {
-      if (IS_OF_ANOTHER_MODULE.test(blocks.group(1))) {
-        continue;
-      }
-      assertThat(code).contains(stripped(blocks.group(1)));
-      count++;
-    }
-    assertThat(count).isEqualTo(8);
-  }
-
-  /** The formatter may break lines where the README need not. */
-  private static String stripped(String code) {
-    return code.replaceAll("\\s+", "");
   }
 
   private void serve(String request) {

@@ -6,7 +6,6 @@ import dev.sluice.governor.ModelBudget;
 import dev.sluice.governor.Outcome;
 import dev.sluice.governor.Settlement;
 import dev.sluice.governor.TokenRequest;
-import dev.sluice.governor.VirtualGovernor;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;

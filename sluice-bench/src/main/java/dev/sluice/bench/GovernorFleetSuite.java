@@ -56,9 +56,12 @@ final class GovernorFleetSuite {
   private final Rounds rounds;
   private final Report report = new Report();
   private final Map<String, Supplier<SharedLoad.Call>> contenders = new LinkedHashMap<>();
+  private SharedGovernor kept;
+  private int loads;
   private int round;
 
   private GovernorFleetSuite(Effort effort, RedisProcess redis) {
+    this.kept = new SharedGovernor(redis.url(), "kept:", BudgetListener.NONE);
     this.effort = effort;
     this.redis = redis;
     this.rounds = Rounds.of(effort.rounds());
@@ -77,8 +80,7 @@ final class GovernorFleetSuite {
         "Redis %s over loopback, clients and server on %d cores",
         redis.version(), Runtime.getRuntime().availableProcessors());
     try (SharedLimiter exact = SharedKind.EXACT.open(redis.url(), FAR_PER_SECOND);
-        SharedGovernor settled = new SharedGovernor(redis.url(), "settled:", BudgetListener.NONE);
-        SharedGovernor kept = new SharedGovernor(redis.url(), "kept:", BudgetListener.NONE)) {
+        SharedGovernor settled = new SharedGovernor(redis.url(), "settled:", BudgetListener.NONE)) {
       contenders.put("exact", () -> exact::tryConsume);
       contenders.put("redis", () -> kept::grant);
       contenders.put("redis_settled", () -> settled::grantAndSettle);
@@ -88,6 +90,8 @@ final class GovernorFleetSuite {
       rounds.run(unused -> round());
       perSecond();
       callsPerGrant(kept);
+    } finally {
+      kept.close();
     }
     new GovernorFleetLoad(effort.processes(), effort.overload(), report)
         .measure(redis.url(), folder);
@@ -112,6 +116,9 @@ final class GovernorFleetSuite {
   }
 
   private SharedLoad.Outcome load(String name) throws InterruptedException {
+    // Grants that nobody settles become many: each time they begin anew, in books of their own.
+    kept.close();
+    kept = new SharedGovernor(redis.url(), "kept-%d:".formatted(loads++), BudgetListener.NONE);
     return SharedLoad.measure(
         SharedLoad.calls(CALLERS, contenders.get(name)), effort.leadIn(), effort.measured());
   }

@@ -2,23 +2,17 @@ package dev.sluice.broker;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import java.io.IOException;
 import java.nio.charset.StandardCharsets;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.UUID;
-import java.util.regex.Matcher;
-import java.util.regex.Pattern;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** The examples of the README that use the broker, run; and a check that it shows just these. */
+/** The examples of docs/library.md that use the broker, run; ShownCodeTest finds them here. */
 class BrokerReadmeTest {
-  private static final Pattern JAVA_BLOCK = Pattern.compile("```java\\n(.*?)```", Pattern.DOTALL);
-
   @TempDir Path directory;
   private final List<String> sent = new ArrayList<>();
 
@@ -79,26 +73,5 @@ class BrokerReadmeTest {
 
   private void send(byte[] payload) {
     sent.add(new String(payload, StandardCharsets.UTF_8));
-  }
-
-  @Test
-  void theReadme_showsOnlyWhatRunsHere() throws IOException {
-    String source =
-        Files.readString(Path.of("src/test/java/dev/sluice/broker/BrokerReadmeTest.java"));
-    // Assertions between the lines of an example are not part of it.
-    String code = stripped(source.replaceAll("(?m)^ *assertThat\\(delivery.id.*\\n", ""));
-    Matcher blocks = JAVA_BLOCK.matcher(Files.readString(Path.of("../README.md")));
-    int count = 0;
-    while (blocks.find()) {
-      if (blocks.group(1).contains("broker.")) {
-        assertThat(code).contains(stripped(blocks.group(1)));
-        count++;
-      }
-    }
-    assertThat(count).isEqualTo(2);
-  }
-
-  private static String stripped(String code) {
-    return code.replaceAll("\\s+", "");
   }
 }

@@ -15,12 +15,21 @@ final class BuildVersion implements IVersionProvider {
   }
 
   static String number() {
+    return property("version");
+  }
+
+  /** Of the library that draws plots. */
+  static String ofChartJs() {
+    return property("chartjs");
+  }
+
+  private static String property(String name) {
     Properties properties = new Properties();
     try (InputStream file = BuildVersion.class.getResourceAsStream("version.properties")) {
       properties.load(Objects.requireNonNull(file, "version.properties"));
     } catch (IOException e) {
       throw new UncheckedIOException(e);
     }
-    return properties.getProperty("version", "unknown");
+    return properties.getProperty(name, "unknown");
   }
 }

@@ -1,101 +1,257 @@
 package dev.sluice.cli;
 
-import dev.sluice.Limit;
-import dev.sluice.NanoClock;
-import dev.sluice.TokenBucket;
-import dev.sluice.cli.Callers.Greedy;
-import dev.sluice.cli.Callers.Patient;
-import dev.sluice.cli.Callers.Polite;
-import dev.sluice.cli.Snapshot.BucketState;
-import dev.sluice.cli.Snapshot.Counts;
+import dev.sluice.cli.CallLog.ClassFigures;
+import dev.sluice.cli.DemoFigures.Crash;
+import dev.sluice.cli.DemoFigures.ModelFigures;
+import dev.sluice.client.SluiceClient;
+import dev.sluice.client.SluiceClientException;
 import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
+import java.util.Queue;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicReference;
+import org.jspecify.annotations.Nullable;
 
-/** Three callers on one bucket, whose limit changes half-way. */
+/**
+ * The scenario of the demo: a noisy and a quiet tenant under a provider's limit, a model's budget
+ * under pressure, and a server that is killed in the middle and started again.
+ */
 final class Demo {
-  static final long CAPACITY = 20;
-  static final long FIRST_RATE = 20;
-  static final long SECOND_RATE = 40;
+  private static final Duration TICK = Duration.ofMillis(100);
 
-  /** How often the view is told; a fraction of a second that halves it. */
-  static final int TICKS_PER_SECOND = 10;
+  /** For answers of a server that others keep busy. */
+  private static final Duration CALL_TIMEOUT = Duration.ofSeconds(20);
 
-  private static final long TICK_NANOS = Duration.ofSeconds(1).toNanos() / TICKS_PER_SECOND;
+  /** From message to message of the second flood, so that it goes on when the server is killed. */
+  private static final Duration BETWEEN = Duration.ofMillis(1);
 
+  /** If so long nothing is granted, what has not come will not come. */
+  private static final long PATIENCE_MILLIS = 30_000;
+
+  private final DemoScenario scenario;
+  private final DemoServer server;
   private final Pacer pacer;
   private final DemoView view;
-  private final NanoClock clock;
   private final long startNanos;
-  private final Allowance allowance;
-  private final TokenBucket bucket;
-  private final Polite polite;
-  private final Greedy greedy;
-  private final Patient patient;
-  private boolean legal = true;
+  private final MessageLog log = new MessageLog();
+  private final CallLog calls = new CallLog();
+  private final Queue<Runnable> news = new ConcurrentLinkedQueue<>();
+  private final AtomicReference<@Nullable Throwable> failure = new AtomicReference<>();
 
-  Demo(Pacer pacer, DemoView view) {
+  // Written by the thread that kills and starts the server.
+  private volatile String state = "up";
+  private volatile long restartWallMillis;
+  private volatile long restartMillis;
+  private volatile @Nullable Crash crash;
+
+  // Of the main thread.
+  private Step step = Step.FLOOD;
+  private long progressMillis;
+  private long progressGrants;
+
+  /** What goes on. */
+  private enum Step {
+    FLOOD,
+    WORK,
+    CRASH,
+    END
+  }
+
+  Demo(DemoScenario scenario, DemoServer server, Pacer pacer, DemoView view) {
+    this.scenario = scenario;
+    this.server = server;
     this.pacer = pacer;
     this.view = view;
-    this.clock = pacer.clock();
-    this.startNanos = clock.nanoTime();
-    this.allowance = new Allowance(CAPACITY, FIRST_RATE, startNanos);
-    this.bucket = TokenBucket.builder().limit(limit(FIRST_RATE)).clock(clock).build();
-    this.polite = new Polite(bucket, clock);
-    this.greedy = new Greedy(bucket, clock, startNanos);
-    this.patient = new Patient(bucket, clock);
+    this.startNanos = pacer.clock().nanoTime();
   }
 
-  private static Limit limit(long perSecond) {
-    return new Limit.Balanced(CAPACITY, perSecond, Duration.ofSeconds(1));
+  static SluiceClient connect(DemoServer server) {
+    return SluiceClient.builder(server.host(), server.grpcPort()).callTimeout(CALL_TIMEOUT).build();
   }
 
-  /** Runs to the end, or until the user stops it; returns whether the bucket kept its promise. */
-  boolean run(int seconds) {
-    view.begin(seconds);
-    pacer.every(Polite.PERIOD, polite);
-    pacer.every(Greedy.PERIOD, greedy);
-    pacer.every(Patient.PERIOD, patient);
-    watch(seconds * TICKS_PER_SECOND);
-    pacer.stopActions();
-    patient.leave();
-    Snapshot last = checked(snapshot());
-    view.end(last, legal);
-    return legal;
+  private long millis() {
+    return TimeUnit.NANOSECONDS.toMillis(pacer.clock().nanoTime() - startNanos);
   }
 
-  private void watch(int ticks) {
-    for (int tick = 1; tick <= ticks && sleepUntil(tick); tick++) {
-      view.tick(tick, checked(snapshot()));
-      if (tick == ticks / 2) {
-        changeLimit();
+  /** Plays on a server that runs; empty if the user wants no more. */
+  Optional<DemoFigures> play() {
+    try (SluiceClient client = connect(server);
+        DemoTenants tenants = new DemoTenants(client, log, this::failed);
+        DemoCalls callers = new DemoCalls(client.governor(), calls, this::millis, this::failed)) {
+      begin(tenants, callers);
+      if (!watch(client, tenants, callers)) {
+        // Nobody waits for answers of a server that is gone.
+        Thread.currentThread().interrupt();
+        return Optional.empty();
       }
+      return Optional.of(figures(client.queue(DemoScenario.QUEUE).depth()));
+    } catch (SluiceClientException refused) {
+      throw new CommandFailedException(
+          ExitCodes.FAILED, "the server of the demo failed: " + refused.getMessage());
+    } finally {
+      boolean unused = Thread.interrupted();
     }
   }
 
-  private boolean sleepUntil(int tick) {
-    return pacer.sleepUntil(startNanos + tick * TICK_NANOS);
+  private void failed(Throwable why) {
+    failure.compareAndSet(null, why);
   }
 
-  private Snapshot checked(Snapshot snapshot) {
-    legal = legal && snapshot.isLegal();
-    return snapshot;
+  private void begin(DemoTenants tenants, DemoCalls callers) {
+    view.event(millis(), "noisy sends %,d messages at once".formatted(scenario.flood()));
+    tenants.flood("first-", scenario.flood(), Duration.ZERO);
+    view.event(millis(), DemoCalls.MODEL + " is asked for 5 times its budget, in three classes");
+    callers.begin(DemoCalls.DEMANDS);
   }
 
-  private void changeLimit() {
-    long nowNanos = clock.nanoTime();
-    allowance.changeRate(SECOND_RATE, nowNanos);
-    bucket.reconfigure(limit(SECOND_RATE), nowNanos);
-    view.limitChanged(SECOND_RATE);
+  /** False if the user wants no more. */
+  private boolean watch(SluiceClient client, DemoTenants tenants, DemoCalls callers) {
+    for (long tick = 1; pacer.sleepUntil(startNanos + tick * TICK.toNanos()); tick++) {
+      check();
+      for (Runnable each = news.poll(); each != null; each = news.poll()) {
+        each.run();
+      }
+      view.tick(status());
+      goOn(tenants, callers);
+      if (crash != null && (isStuck() || isDrained(client, tenants))) {
+        return true;
+      }
+    }
+    return false;
   }
 
-  /** Reads the counts first: what is granted meanwhile is then not held against the bucket. */
-  private Snapshot snapshot() {
-    Counts counts = new Counts(polite.count(), greedy.count(), patient.count());
-    long nowNanos = clock.nanoTime();
-    return new Snapshot(
-        nowNanos - startNanos,
-        new BucketState(allowance.perSecond(), bucket.available(nowNanos), bucket.waiting()),
-        counts,
-        greedy.toldNanos(),
-        allowance.legalAt(nowNanos));
+  private void goOn(DemoTenants tenants, DemoCalls callers) {
+    MessageLog.Count noisy = log.count(DemoScenario.NOISY);
+    if (step == Step.FLOOD && noisy.accepted() == scenario.flood()) {
+      step = Step.WORK;
+      view.event(millis(), "all stored: workers begin, and quiet sends one at a time");
+      tenants.beginWork();
+      tenants.beginQuiet();
+    } else if (step == Step.WORK && noisy.delivered() >= scenario.crashAfter()) {
+      step = Step.CRASH;
+      crash(tenants);
+    } else if (step == Step.CRASH && crash != null && noisy.delivered() >= scenario.endAfter()) {
+      step = Step.END;
+      view.event(millis(), "nobody begins anything more");
+      tenants.endQuiet();
+      callers.end();
+    }
+  }
+
+  private void check() {
+    Throwable why = failure.get();
+    if (why instanceof CommandFailedException known) {
+      throw known;
+    }
+    if (why != null) {
+      throw new CommandFailedException(
+          ExitCodes.FAILED, "the server of the demo refused: " + why.getMessage());
+    }
+    if (step != Step.CRASH && !server.isWell()) {
+      throw new CommandFailedException(
+          ExitCodes.FAILED, "the server of the demo ended: " + server.lastWords());
+    }
+  }
+
+  private DemoStatus status() {
+    return new DemoStatus(
+        millis(),
+        state,
+        log.granted(),
+        log.count(DemoScenario.NOISY),
+        log.count(DemoScenario.QUIET),
+        classes(Outage.NONE));
+  }
+
+  private List<ClassFigures> classes(Outage outage) {
+    return DemoCalls.DEMANDS.stream()
+        .map(demand -> calls.of(demand.priority(), outage, millis()))
+        .toList();
+  }
+
+  /** Kills the server while it stores the second flood, so that much is under way. */
+  private void crash(DemoTenants tenants) {
+    long enough = log.count(DemoScenario.NOISY).accepted() + scenario.secondFlood() / 3;
+    view.event(
+        millis(),
+        "noisy sends %,d more, and in the middle of that:".formatted(scenario.secondFlood()));
+    tenants.flood("second-", scenario.secondFlood(), BETWEEN);
+    Thread thread = new Thread(() -> killAndRestart(enough), "sluice-demo-crash");
+    thread.setDaemon(true);
+    thread.start();
+  }
+
+  private void killAndRestart(long accepted) {
+    try {
+      while (log.count(DemoScenario.NOISY).accepted() < accepted && failure.get() == null) {
+        Thread.sleep(1);
+      }
+      long killedMillis = millis();
+      long unanswered =
+          log.count(DemoScenario.NOISY).unanswered() + log.count(DemoScenario.QUIET).unanswered();
+      long unsettled = log.unsettled();
+      server.kill();
+      restartWallMillis = System.currentTimeMillis();
+      restartMillis = millis();
+      state = "killed";
+      tell(
+          "server killed (SIGKILL), %d sends and %d acks unanswered"
+              .formatted(unanswered, unsettled));
+      if (server.start()) {
+        state = "up again";
+        tell("server up again on the same directory, clients connect by themselves");
+        crash = new Crash(killedMillis, millis(), unanswered, unsettled);
+      }
+    } catch (InterruptedException | CommandFailedException broken) {
+      failed(broken);
+    }
+  }
+
+  private void tell(String text) {
+    long now = millis();
+    news.add(() -> view.event(now, text));
+  }
+
+  private boolean isDrained(SluiceClient client, DemoTenants tenants) {
+    if (!tenants.sent() || !isDelivered(DemoScenario.NOISY) || !isDelivered(DemoScenario.QUIET)) {
+      return false;
+    }
+    try {
+      return client.queue(DemoScenario.QUEUE).depth() == 0;
+    } catch (SluiceClientException notYet) {
+      return false;
+    }
+  }
+
+  private boolean isDelivered(String tenant) {
+    MessageLog.Count count = log.count(tenant);
+    return count.delivered() == count.sent() && count.unanswered() == 0;
+  }
+
+  private boolean isStuck() {
+    long granted = log.granted();
+    if (granted != progressGrants) {
+      progressGrants = granted;
+      progressMillis = millis();
+    }
+    return millis() - progressMillis >= PATIENCE_MILLIS;
+  }
+
+  private DemoFigures figures(long left) {
+    Crash known = crash;
+    if (known == null) {
+      throw new IllegalStateException("the server was not killed");
+    }
+    long[] grants = calls.grants();
+    long now = millis();
+    ModelFigures model =
+        new ModelFigures(
+            grants.length * DemoCalls.USED_TOKENS,
+            DemoCalls.BURST_TOKENS
+                + DemoCalls.TOKENS_PER_SECOND * now / TimeUnit.SECONDS.toMillis(1),
+            classes(Outage.around(restartMillis, grants)));
+    return DemoFigures.of(now, known, restartWallMillis, log, left, model);
   }
 }

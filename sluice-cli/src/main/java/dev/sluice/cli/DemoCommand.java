@@ -1,28 +1,54 @@
 package dev.sluice.cli;
 
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
-import picocli.CommandLine.ExitCode;
 import picocli.CommandLine.Option;
 
 /** {@code sluice demo}. */
 @Command(
     name = "demo",
-    description = "Show a bucket at work: three callers, live, and a limit raised half-way.",
-    footer = {"", "Exits with 1 if more was granted than the limit allows."})
+    description = "Watch a server keep its promises, also when it is killed: about a minute.",
+    footer = {
+      "",
+      "Starts a server on a temporary directory. A noisy tenant floods a queue, a quiet",
+      "one sends one message at a time, both under the limit of one provider; a model",
+      "is asked for five times its budget; half-way the server is killed and started",
+      "again. Then come the figures, and the server stays for you to look at its",
+      "console.",
+      "",
+      "It ends after the figures with --exit, with --json, and where nobody sits at the",
+      "standard input. Exits with 1 if a message was lost, a limit was exceeded, or the",
+      "quiet tenant's p99 wait was not 20 times shorter than in one FIFO."
+    })
 final class DemoCommand extends Action {
-  private static final int MAX_SECONDS = 3600;
+  private static final int HTTP_PORT = 8080;
+  private static final int GRPC_PORT = 5555;
 
   private final Surroundings surroundings;
 
+  @Option(names = "--quick", description = "In less than 30 seconds.")
+  private boolean quick;
+
+  @Option(names = "--exit", description = "End after the figures.")
+  private boolean exit;
+
+  @Option(names = "--json", description = "Print the figures as one JSON object, and end.")
+  private boolean json;
+
   @Option(
-      names = "--seconds",
+      names = "--http-port",
       paramLabel = "N",
       converter = Converters.WholeNumberConverter.class,
-      description = "How long, from 1 to 3600. Default: 10.")
-  private long seconds = 10;
+      description = "Where the console is. Default: 8080, or any if that is in use.")
+  private @Nullable Long httpPort;
 
-  @Option(names = "--json", description = "Print a JSON object per second, and one at the end.")
-  private boolean json;
+  @Option(
+      names = "--grpc-port",
+      paramLabel = "N",
+      converter = Converters.WholeNumberConverter.class,
+      description = "Where clients connect. Default: 5555, or any if that is in use.")
+  private @Nullable Long grpcPort;
 
   DemoCommand(Surroundings surroundings) {
     this.surroundings = surroundings;
@@ -30,13 +56,55 @@ final class DemoCommand extends Action {
 
   @Override
   public Integer call() {
-    if (seconds < 1 || seconds > MAX_SECONDS) {
-      throw new InvalidInputException(
-          "--seconds must be from 1 to " + MAX_SECONDS + ": " + seconds);
-    }
-    DemoView view = json ? new DemoJson(out()) : new DemoText(out(), surroundings.terminal());
     try (Pacer pacer = surroundings.pacers().get()) {
-      return new Demo(pacer, view).run((int) seconds) ? ExitCode.OK : ExitCode.SOFTWARE;
+      DemoServer.Ports ports =
+          new DemoServer.Ports(
+              DemoServer.Ports.choose("--http-port", httpPort, HTTP_PORT),
+              DemoServer.Ports.choose("--grpc-port", grpcPort, GRPC_PORT));
+      try (DemoServer server = DemoServer.create(ports, DemoCalls.BUDGETS)) {
+        return run(server, pacer);
+      }
+    }
+  }
+
+  private int run(DemoServer server, Pacer pacer) {
+    say("Starting a server on a temporary directory, console " + server.console() + " ...");
+    Optional<DemoFigures> figures = server.start() ? play(server, pacer) : Optional.empty();
+    if (figures.isEmpty()) {
+      return ExitCodes.FAILED;
+    }
+    if (json) {
+      out().println(DemoJson.of(figures.get(), quick));
+      out().flush();
+    } else {
+      DemoText.print(figures.get(), out());
+      if (!exit && surroundings.terminals().input()) {
+        say("console: " + server.console() + " - Ctrl-C to end");
+        DemoBackground.play(server, pacer);
+      }
+    }
+    return figures.get().problems().isEmpty() ? ExitCodes.OK : ExitCodes.FAILED;
+  }
+
+  private Optional<DemoFigures> play(DemoServer server, Pacer pacer) {
+    try (DemoView view = view(server)) {
+      return new Demo(quick ? DemoScenario.QUICK : DemoScenario.FULL, server, pacer, view).play();
+    }
+  }
+
+  private DemoView view(DemoServer server) {
+    if (json) {
+      return DemoView.NONE;
+    }
+    return surroundings.terminal()
+        ? new DemoScreen(out(), surroundings, server.console())
+        : new DemoLines(out());
+  }
+
+  private void say(String line) {
+    if (!json) {
+      out().println(line);
+      out().flush();
     }
   }
 }

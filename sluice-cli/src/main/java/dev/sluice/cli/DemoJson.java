@@ -1,45 +1,65 @@
 package dev.sluice.cli;
 
-import java.io.PrintWriter;
+import dev.sluice.cli.CallLog.ClassFigures;
+import java.util.List;
 
-/** The demo as one JSON object per second, and one at the end; counts are since the start. */
-final class DemoJson implements DemoView {
-  private final PrintWriter out;
+/** The figures of the demo as JSON. */
+final class DemoJson {
+  private DemoJson() {}
 
-  DemoJson(PrintWriter out) {
-    this.out = out;
-  }
-
-  @Override
-  public void begin(int seconds) {}
-
-  @Override
-  public void tick(int tick, Snapshot snapshot) {
-    if (tick % Demo.TICKS_PER_SECOND == 0) {
-      out.println(json("second", snapshot));
-    }
-  }
-
-  @Override
-  public void limitChanged(long perSecond) {}
-
-  @Override
-  public void end(Snapshot last, boolean legal) {
-    out.println(json("end", last).put("withinLimit", legal));
-  }
-
-  private static Json json(String event, Snapshot snapshot) {
+  static Json of(DemoFigures figures, boolean quick) {
+    List<String> problems = figures.problems();
     return Json.object()
-        .put("event", event)
-        .put("elapsedNanos", snapshot.elapsedNanos())
-        .put("tokensPerSecond", snapshot.bucket().perSecond())
-        .put("level", snapshot.bucket().level())
-        .put("waiting", snapshot.bucket().waiting())
-        .put("polite", snapshot.counts().polite().json())
-        .put("greedy", snapshot.counts().greedy().json())
-        .put("patient", snapshot.counts().patient().json())
-        .put("retryAfterNanos", snapshot.toldNanos())
-        .put("granted", snapshot.counts().granted())
-        .put("legalAtMost", snapshot.legal());
+        .put("quick", quick)
+        .put("millis", figures.millis())
+        .putObjects("tenants", List.of(figures.noisy().json(), figures.quiet().json()))
+        .put("quietTimesShorterThanFifo", figures.quiet().timesShorter())
+        .put("provider", provider(figures.provider()))
+        .put("model", model(figures.model()))
+        .put("crash", crash(figures))
+        .put("messages", messages(figures))
+        .put("passed", problems.isEmpty())
+        .putTexts("problems", problems);
+  }
+
+  private static Json provider(RateFigures provider) {
+    return Json.object()
+        .put("ratePerSecond", DemoScenario.RATE_PER_SECOND)
+        .put("burst", DemoScenario.BURST)
+        .put("granted", provider.granted())
+        .put("millis", provider.millis())
+        .put("worstWindow", provider.worst().json())
+        .put("worstSecond", provider.worstSecond().json())
+        .put("withinLimit", provider.worst().isLegal());
+  }
+
+  private static Json model(DemoFigures.ModelFigures model) {
+    return Json.object()
+        .put("model", DemoCalls.MODEL)
+        .put("tokensPerSecond", DemoCalls.TOKENS_PER_SECOND)
+        .put("burst", DemoCalls.BURST_TOKENS)
+        .put("charged", model.chargedTokens())
+        .put("legalAtMost", model.legalTokens())
+        .put("withinLimit", model.isLegal())
+        .putObjects("classes", model.classes().stream().map(ClassFigures::json).toList());
+  }
+
+  private static Json crash(DemoFigures figures) {
+    return Json.object()
+        .put("afterMillis", figures.crash().afterMillis())
+        .put("readyAfterMillis", figures.crash().readyMillis())
+        .put("nothingGrantedMillis", figures.outage().millis())
+        .put("unansweredSends", figures.crash().unansweredSends())
+        .put("unansweredAcks", figures.crash().unsettled());
+  }
+
+  private static Json messages(DemoFigures figures) {
+    return Json.object()
+        .put("acknowledged", figures.balance().accepted())
+        .put("delivered", figures.noisy().count().delivered() + figures.quiet().count().delivered())
+        .put("lost", figures.balance().lost())
+        .put("deliveredAgain", figures.balance().again())
+        .put("returnedAfterAck", figures.balance().returned())
+        .put("left", figures.left());
   }
 }

@@ -1,110 +1,129 @@
 package dev.sluice.cli;
 
-import dev.sluice.cli.Snapshot.Counts;
+import dev.sluice.cli.CallLog.ClassFigures;
 import java.io.PrintWriter;
+import java.util.List;
 import java.util.Locale;
-import java.util.concurrent.TimeUnit;
 
-/** The demo as lines of text; on a terminal the last line is rewritten while it grows. */
-final class DemoText implements DemoView {
-  private static final int TICKS_PER_LINE = Demo.TICKS_PER_SECOND / 2;
+/** The figures of the demo as text. */
+final class DemoText {
+  private static final long SHOWN_IN_SECONDS = 10_000;
 
-  // As long as each line, so that one covers the other; at most 80 characters.
-  private static final String HEADER =
-      "  time  rate  tokens           polite  greedy  patient  denied  waits  retry in";
-  private static final int TOKENS_PER_MARK = 2;
+  private DemoText() {}
 
-  private final PrintWriter out;
-  private final boolean terminal;
-  private Counts counted = Counts.NONE;
-
-  DemoText(PrintWriter out, boolean terminal) {
-    this.out = out;
-    this.terminal = terminal;
-  }
-
-  @Override
-  public void begin(int seconds) {
-    out.printf(
-        Locale.ROOT,
-        "One bucket of %d tokens, refilled with %d a second, and three callers for %d s:%n",
-        Demo.CAPACITY,
-        Demo.FIRST_RATE,
-        seconds);
-    out.println("  polite   asks 4 times a second; when denied, it comes back when told");
-    out.println("  greedy   asks 500 times a second, for half a second, then rests as long");
-    out.println("  patient  wants 5 tokens and waits in line for them with consume()");
-    out.println("Each line: tokens granted to each and requests denied since the line before,");
-    out.println("how many callers wait, and when the greedy one was told to come back.");
+  static void print(DemoFigures figures, PrintWriter out) {
+    tenants(figures, out);
+    provider(figures, out);
+    model(figures, out);
+    messages(figures, out);
     out.println();
-    out.println(HEADER);
-  }
-
-  @Override
-  public void tick(int tick, Snapshot snapshot) {
-    if (tick % TICKS_PER_LINE == 0) {
-      out.println(line(snapshot));
-      counted = snapshot.counts();
-    } else if (terminal) {
-      out.print(line(snapshot) + "\r");
-      out.flush();
+    List<String> problems = figures.problems();
+    problems.forEach(problem -> out.println("FAILED: " + problem));
+    if (problems.isEmpty()) {
+      out.println(
+          "All of it held: no message lost, no limit exceeded, the quiet tenant not held up.");
     }
+    out.flush();
   }
 
-  private String line(Snapshot snapshot) {
-    Counts counts = snapshot.counts().since(counted);
-    int level = (int) snapshot.bucket().level();
-    return String.format(
+  private static void tenants(DemoFigures figures, PrintWriter out) {
+    out.println();
+    out.println("Two tenants, one provider");
+    new Table<TenantFigures>(
+            1,
+            List.of("TENANT", "SENT", "DELIVERED", "WAIT P50", "P99", "IN ONE FIFO P50", "P99"),
+            DemoText::cells)
+        .print(List.of(figures.noisy(), figures.quiet()), out);
+    out.printf(
         Locale.ROOT,
-        "%5.1fs  %2d/s  [%s] %2d  %6d  %6d  %7d  %6d  %5d  %8s",
-        seconds(snapshot),
-        snapshot.bucket().perSecond(),
-        bar(level),
-        level,
-        counts.polite().granted(),
-        counts.greedy().granted(),
-        counts.patient().granted(),
-        counts.denied(),
-        snapshot.bucket().waiting(),
-        counts.greedy().denied() == 0 ? "-" : millis(snapshot.toldNanos()));
+        "The quiet tenant's p99 wait is %,.0f times shorter than in one FIFO.%n",
+        Math.floor(figures.quiet().timesShorter()));
+    out.println(
+        "FIFO: the same arrivals and the same grants, in the order of arrival. Waits are from");
+    out.printf(
+        "the server's receipt to its grant, less %s in which it granted nothing to anybody.%n",
+        time(figures.outage().millis()));
   }
 
-  private static String bar(int level) {
-    int length = (int) Demo.CAPACITY / TOKENS_PER_MARK;
-    int marks = (level + TOKENS_PER_MARK - 1) / TOKENS_PER_MARK;
-    return "#".repeat(marks) + ".".repeat(length - marks);
+  private static List<String> cells(TenantFigures tenant) {
+    return List.of(
+        tenant.tenant(),
+        "" + tenant.count().sent(),
+        "" + tenant.count().delivered(),
+        time(tenant.waits().p50()),
+        time(tenant.waits().p99()),
+        time(tenant.fifo().p50()),
+        time(tenant.fifo().p99()));
   }
 
-  @Override
-  public void limitChanged(long perSecond) {
-    out.println("        --- the rate is now " + perSecond + "/s, changed while they run ---");
-  }
-
-  @Override
-  public void end(Snapshot last, boolean legal) {
-    Counts counts = last.counts();
+  private static void provider(DemoFigures figures, PrintWriter out) {
+    RateFigures provider = figures.provider();
+    RateFigures.Window worst = provider.worstSecond();
     out.println();
     out.printf(
         Locale.ROOT,
-        "%.1f s: polite %d, greedy %d, patient %d tokens; %d requests denied.%n",
-        seconds(last),
-        counts.polite().granted(),
-        counts.greedy().granted(),
-        counts.patient().granted(),
-        counts.denied());
+        "Provider: limit %d/s and a burst of %d; %,d granted in %s, the crash included.%n",
+        DemoScenario.RATE_PER_SECOND,
+        DemoScenario.BURST,
+        provider.granted(),
+        time(provider.millis()));
     out.printf(
         Locale.ROOT,
-        "Check: legal at most %d (capacity + rate x time), granted %d: %s%n",
-        last.legal(),
-        counts.granted(),
-        legal ? "the limit held." : "THE LIMIT WAS BROKEN.");
+        "The worst window of a second or more: %,d in %,d ms; legal at most %,d (burst + rate x time).%n",
+        worst.granted(),
+        worst.millis(),
+        worst.legal());
   }
 
-  private static double seconds(Snapshot snapshot) {
-    return (double) snapshot.elapsedNanos() / TimeUnit.SECONDS.toNanos(1);
+  private static void model(DemoFigures figures, PrintWriter out) {
+    out.println();
+    out.printf(
+        Locale.ROOT,
+        "%s: %,d tokens/s, asked for 5 times as much; %,d charged, %,d legal at most%n",
+        DemoCalls.MODEL,
+        DemoCalls.TOKENS_PER_SECOND,
+        figures.model().chargedTokens(),
+        figures.model().legalTokens());
+    new Table<ClassFigures>(
+            1,
+            List.of("CLASS", "ASKED", "GRANTED", "STILL IN LINE", "WAIT P50", "P99"),
+            each ->
+                List.of(
+                    each.priority(),
+                    "" + each.asked(),
+                    "" + each.granted(),
+                    "" + each.inLine(),
+                    time(each.waits().p50()),
+                    time(each.waits().p99())))
+        .print(figures.model().classes(), out);
+    out.println(
+        "Waits of those still in line are so far; the time without a server is left out here too.");
   }
 
-  private static String millis(long nanos) {
-    return String.format(Locale.ROOT, "%.1fms", (double) nanos / TimeUnit.MILLISECONDS.toNanos(1));
+  private static void messages(DemoFigures figures, PrintWriter out) {
+    DemoFigures.Crash crash = figures.crash();
+    out.println();
+    out.printf(
+        "Server: killed after %s with %d sends and %d acks unanswered, ready again %s later.%n",
+        time(crash.afterMillis()),
+        crash.unansweredSends(),
+        crash.unsettled(),
+        time(crash.readyMillis() - crash.afterMillis()));
+    out.printf(
+        Locale.ROOT,
+        "Messages: %,d acknowledged by the server, %,d delivered, %d lost.%n",
+        figures.balance().accepted(),
+        figures.noisy().count().delivered() + figures.quiet().count().delivered(),
+        figures.balance().lost());
+    out.printf(
+        "Delivered again: %d (at least once: what is in flight at a kill may come again).%n",
+        figures.balance().again());
+  }
+
+  /** In milliseconds, or in seconds if it is long. */
+  static String time(long millis) {
+    return millis < SHOWN_IN_SECONDS / 10
+        ? millis + " ms"
+        : String.format(Locale.ROOT, millis < SHOWN_IN_SECONDS ? "%.2f s" : "%.1f s", millis / 1e3);
   }
 }

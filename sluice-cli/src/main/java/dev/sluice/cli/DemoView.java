@@ -1,19 +1,26 @@
 package dev.sluice.cli;
 
-/** Shows the demo to somebody. */
-interface DemoView {
+/** Shows the demo to somebody while it goes on. Called by one thread. */
+interface DemoView extends AutoCloseable {
+  /** Something happened. */
+  void event(long millis, String text);
 
-  void begin(int seconds);
+  /** Called several times a second. */
+  void tick(DemoStatus status);
 
-  /** Called {@link Demo#TICKS_PER_SECOND} times a second. */
-  void tick(int tick, Snapshot snapshot);
+  @Override
+  void close();
 
-  void limitChanged(long perSecond);
+  /** For nobody. */
+  DemoView NONE =
+      new DemoView() {
+        @Override
+        public void event(long millis, String text) {}
 
-  /**
-   * Called once, when nobody acts any more.
-   *
-   * @param legal whether no more was granted than allowed, whenever it was checked
-   */
-  void end(Snapshot last, boolean legal);
+        @Override
+        public void tick(DemoStatus status) {}
+
+        @Override
+        public void close() {}
+      };
 }

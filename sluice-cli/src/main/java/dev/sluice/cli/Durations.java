@@ -12,6 +12,8 @@ import java.util.stream.LongStream;
 
 /** Durations as users write and read them, such as {@code 1.5s}; exact to the nanosecond. */
 final class Durations {
+  static final long SECOND = 1_000_000_000L;
+
   private static final Pattern SYNTAX =
       Pattern.compile("([0-9]{1,19}(?:\\.[0-9]{1,19})?)(ns|us|ms|s|m|h|d)");
 

@@ -15,8 +15,8 @@ final class LimitOptions {
       description = "The most tokens the bucket holds. Default: TOKENS of --refill.")
   private @Nullable Long capacity;
 
-  @ArgGroup(exclusive = true, multiplicity = "1")
-  private Source source = new Source();
+  @ArgGroup(exclusive = true, multiplicity = "0..1")
+  private @Nullable Source source;
 
   /** How tokens come back: exactly one of these is given. */
   static final class Source {
@@ -38,10 +38,19 @@ final class LimitOptions {
     boolean manual;
   }
 
+  /** Whether a limit was meant. */
+  boolean given() {
+    return capacity != null || source != null;
+  }
+
   /** The limit they describe. */
   Limit limit() {
+    if (source == null) {
+      throw new InvalidInputException(
+          "a limit needs one of --refill=TOKENS/PERIOD, --strict=PERIOD and --manual");
+    }
     try {
-      return source.refill == null ? unrefilled() : balanced(source.refill);
+      return source.refill == null ? unrefilled(source.strict) : balanced(source.refill);
     } catch (IllegalArgumentException e) {
       throw new InvalidInputException(String.valueOf(e.getMessage()));
     }
@@ -52,12 +61,10 @@ final class LimitOptions {
     return new Limit.Balanced(most, refill.tokens(), refill.period());
   }
 
-  private Limit unrefilled() {
+  private Limit unrefilled(@Nullable Duration strict) {
     if (capacity == null) {
       throw new InvalidInputException("--capacity is required with --strict and --manual");
     }
-    return source.strict == null
-        ? new Limit.Manual(capacity)
-        : new Limit.Strict(capacity, source.strict);
+    return strict == null ? new Limit.Manual(capacity) : new Limit.Strict(capacity, strict);
   }
 }

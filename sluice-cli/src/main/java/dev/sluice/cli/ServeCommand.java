@@ -6,6 +6,8 @@ import dev.sluice.server.ServerSettings;
 import dev.sluice.server.SettingsException;
 import dev.sluice.server.SluiceServer;
 import java.io.IOException;
+import java.io.InputStream;
+import java.io.OutputStream;
 import java.nio.file.Path;
 import java.util.LinkedHashMap;
 import java.util.Map;
@@ -60,6 +62,11 @@ final class ServeCommand extends Action {
   private @Nullable String httpPort;
 
   @Option(
+      names = "--until-input-ends",
+      description = "End when standard input does: with whoever started it, however that ends.")
+  private boolean untilInputEnds;
+
+  @Option(
       names = "--print-config",
       description = "Print every key with its value and effect, as a file, and exit.")
   private boolean print;
@@ -92,7 +99,19 @@ final class ServeCommand extends Action {
             server.httpPort(),
             config.dataDirectory());
     out().flush();
+    if (untilInputEnds) {
+      awaitEnd(System.in);
+      System.exit(ExitCode.OK);
+    }
     new CountDownLatch(1).await();
+  }
+
+  private static void awaitEnd(InputStream input) {
+    try {
+      input.transferTo(OutputStream.nullOutputStream());
+    } catch (IOException broken) {
+      // Nobody is there any more.
+    }
   }
 
   private ServerSettings settings() {

@@ -6,6 +6,7 @@ import java.io.PrintWriter;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.ExitCode;
@@ -13,12 +14,17 @@ import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 
-/** {@code sluice simulate}. */
+/** {@code sluice simulate}: a scenario in a file, or one bucket and a list of requests. */
 @Command(
     name = "simulate",
-    description = "Show what a limit does to a list of requests, in simulated time.",
+    description = {
+      "Show in simulated time what tenants, limits and models in FILE do, with plots;",
+      "or what one limit does to a list of requests."
+    },
     customSynopsis = {
-      "sluice simulate (--refill=TOKENS/PERIOD | --strict=PERIOD | --manual)",
+      "sluice simulate FILE [--set=KEY=VALUE]... [--json]",
+      "                       [--report=FILE | --no-report]",
+      "       sluice simulate (--refill=TOKENS/PERIOD | --strict=PERIOD | --manual)",
       "                       [--capacity=N] [--initial=N] [--wait] [--json]",
       "                       (REQUEST... | --file=FILE)"
     },
@@ -27,12 +33,19 @@ import picocli.CommandLine.Parameters;
       "A duration is a number and a unit: ns, us, ms, s, m, h or d.",
       "",
       "Examples:",
+      "  sluice simulate examples/simulate/noisy-neighbour.toml",
+      "  sluice simulate day.toml --set callers.chat.arrivals.high=4 --json",
       "  sluice simulate --refill 10/1s 0ms:7 200ms:5 650ms:3",
       "  sluice simulate --capacity 10 --strict 1m --file requests.txt",
       "  sluice simulate --capacity 10 --refill 10/10ms --wait 0ms:1x12 5ms:1x7"
     })
 final class SimulateCommand extends Action {
+  /** What cannot be meant as a file. */
+  private static final Pattern REQUEST = Pattern.compile("[0-9.]+[a-z]*:[0-9x]+|-");
+
   private final Surroundings surroundings;
+
+  @Mixin private final ScenarioOptions scenarioOptions = new ScenarioOptions();
 
   @Mixin private final LimitOptions limitOptions = new LimitOptions();
 
@@ -58,11 +71,12 @@ final class SimulateCommand extends Action {
   private boolean json;
 
   @Parameters(
-      paramLabel = "REQUEST",
+      paramLabel = "FILE or REQUEST",
       arity = "0..*",
       description =
-          "TIME:TOKENS or TIME:TOKENSxCOUNT in order of time, such as 200ms:5 or 0ms:1x12;"
-              + " a single - reads them from standard input.")
+          "A scenario (docs/simulate.md); or, with a limit, TIME:TOKENS or TIME:TOKENSxCOUNT in"
+              + " order of time, such as 200ms:5 or 0ms:1x12; a single - reads them from standard"
+              + " input.")
   private List<String> requests = new ArrayList<>();
 
   SimulateCommand(Surroundings surroundings) {
@@ -71,6 +85,43 @@ final class SimulateCommand extends Action {
 
   @Override
   public Integer call() {
+    if (limitOptions.given()) {
+      simulateLimit();
+    } else {
+      simulateScenario();
+    }
+    return ExitCode.OK;
+  }
+
+  private void simulateScenario() {
+    if (requests.size() != 1 || REQUEST.matcher(requests.get(0)).matches()) {
+      throw new InvalidInputException(
+          "give one FILE with a scenario, or a limit and requests: one of"
+              + " --refill=TOKENS/PERIOD, --strict=PERIOD and --manual");
+    }
+    if (initial != null || waiting || file != null) {
+      throw new InvalidInputException(
+          "--initial, --wait and --file go with a limit, not with a scenario");
+    }
+    PrintWriter buffered = new PrintWriter(new BufferedWriter(out()));
+    try {
+      scenarioOptions.run(
+          Path.of(requests.get(0)),
+          json,
+          total -> new Progress(err(), surroundings.terminals().error(), total),
+          buffered);
+    } catch (OutOfMemoryError e) {
+      throw new InvalidInputException(
+          "too much waits for Java's heap; try max_depth, or JAVA_TOOL_OPTIONS=-Xmx1g");
+    }
+    buffered.flush();
+  }
+
+  private void simulateLimit() {
+    if (scenarioOptions.given()) {
+      throw new InvalidInputException(
+          "--set, --report and --no-report go with a scenario, not with a limit");
+    }
     Simulation simulation = simulation();
     try {
       simulation.run(new RequestSource(requests, file).read(surroundings.input()));
@@ -79,7 +130,6 @@ final class SimulateCommand extends Action {
           "too many requests for Java's heap; try JAVA_TOOL_OPTIONS=-Xmx1g");
     }
     print(simulation);
-    return ExitCode.OK;
   }
 
   private void print(Simulation simulation) {

@@ -1,10 +1,7 @@
 package dev.sluice.cli;
 
 import dev.sluice.NanoClock;
-import java.time.Duration;
 import java.util.concurrent.CountDownLatch;
-import java.util.concurrent.ScheduledFuture;
-import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 
 /**
@@ -14,14 +11,12 @@ import java.util.concurrent.TimeUnit;
  * gives it a moment to finish what it has to say.
  */
 final class SystemPacer implements Pacer {
-  private static final int THREADS = 3;
   private static final long FAREWELL_SECONDS = 2;
 
   private final NanoClock clock = NanoClock.system();
   private final CountDownLatch stopAsked = new CountDownLatch(1);
   private final CountDownLatch done = new CountDownLatch(1);
   private final Thread hook = new Thread(this::askToStop, "sluice-stop");
-  private final ScheduledThreadPoolExecutor executor = new ScheduledThreadPoolExecutor(THREADS);
 
   SystemPacer() {
     Runtime.getRuntime().addShutdownHook(hook);
@@ -30,12 +25,6 @@ final class SystemPacer implements Pacer {
   @Override
   public NanoClock clock() {
     return clock;
-  }
-
-  @Override
-  public void every(Duration period, Runnable action) {
-    ScheduledFuture<?> unused =
-        executor.scheduleAtFixedRate(action, 0, period.toNanos(), TimeUnit.NANOSECONDS);
   }
 
   @Override
@@ -50,18 +39,7 @@ final class SystemPacer implements Pacer {
   }
 
   @Override
-  public void stopActions() {
-    executor.shutdownNow();
-    try {
-      boolean unused = executor.awaitTermination(FAREWELL_SECONDS, TimeUnit.SECONDS);
-    } catch (InterruptedException e) {
-      Thread.currentThread().interrupt();
-    }
-  }
-
-  @Override
   public void close() {
-    executor.shutdownNow();
     done.countDown();
     if (stopAsked.getCount() > 0) {
       removeHook();

@@ -3,6 +3,7 @@ package dev.sluice.cli;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -15,17 +16,25 @@ import java.util.TreeSet;
 import java.util.regex.MatchResult;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
 import picocli.CommandLine;
 import picocli.CommandLine.Model.OptionSpec;
 
-/** docs/cli.md names every command and option, and no others; the README's commands work. */
+/** docs/cli.md names every command and option, and no others; commands that pages show work. */
 final class CommandLineDocsTest {
   private static final Pattern SECTION = Pattern.compile("(?m)^## ");
   private static final Pattern OPTION = Pattern.compile("--[a-z][a-z-]+");
-  private static final Pattern README_LINE =
-      Pattern.compile("(?m)^\\./sluice ((?:queue|message|limit|governor) .*)$");
+
+  /** Of any language; what is typed names none. */
+  private static final Pattern BLOCK = Pattern.compile("(?m)^```([a-z]*)\\n((?:.*\\n)*?)```$");
+
+  /** What builds, and what runs until it is told to end; other tests have these. */
+  private static final Pattern OTHERS =
+      Pattern.compile("\\./(test|bench|sluice (serve|demo|simulate|version)).*");
 
   private static final Pattern CURL_LINES =
       Pattern.compile("(?s)```\n(curl -X POST localhost:8080/v1/queues -d .*?)```");
@@ -102,20 +111,57 @@ final class CommandLineDocsTest {
     return names;
   }
 
-  @Test
-  void readme_linesWork(@TempDir Path dir) throws Exception {
-    List<String> lines =
-        README_LINE
-            .matcher(Files.readString(Path.of("../README.md")))
-            .results()
-            .map(line -> line.group(1))
-            .toList();
-    assertThat(lines).hasSize(7);
-    String curl = curlLines(Path.of("../README.md"));
-    assertThat(curlLines(Path.of("../docs/server.md"))).isEqualTo(curl);
+  /** As they are typed, one after the other, at a server of their own for each page. */
+  @ParameterizedTest
+  @MethodSource("pagesThatAreTyped")
+  void shownLines_work(Path page, @TempDir Path dir) throws Exception {
     try (CliServer server = new CliServer(dir, null)) {
-      List<String> answers = bash(curl.replace("localhost:8080", "localhost:" + server.httpPort()));
-      assertThat(String.join("\n", answers))
+      for (String line : shownLines(page)) {
+        if (line.startsWith("./sluice ")) {
+          assertThat(server.ok(line.substring("./sluice ".length()).split(" ")))
+              .as(line)
+              .isNotBlank();
+        } else {
+          assertThat(line).as("a line must be one that is run here").startsWith("curl ");
+          bash(atPort(server, line.replace("curl ", "curl -sSf ")));
+        }
+      }
+    }
+  }
+
+  static Stream<Path> pagesThatAreTyped() throws IOException {
+    try (Stream<Path> recipes = Files.list(Path.of("../docs/recipes"))) {
+      return Stream.concat(Stream.of(Path.of("../README.md")), recipes.toList().stream())
+          .filter(page -> !shownLines(page).isEmpty())
+          .sorted();
+    }
+  }
+
+  /** Without comments, and without what builds, or runs by itself. */
+  private static List<String> shownLines(Path page) {
+    try {
+      return BLOCK
+          .matcher(Files.readString(page))
+          .results()
+          .filter(block -> block.group(1).isEmpty())
+          .flatMap(block -> block.group(2).lines())
+          .map(line -> line.replaceAll(" +#.*", ""))
+          .filter(line -> !OTHERS.matcher(line).matches())
+          .toList();
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
+  private static String atPort(CliServer server, String lines) {
+    return lines.replace("localhost:8080", "localhost:" + server.httpPort());
+  }
+
+  @Test
+  void serverPage_linesWork(@TempDir Path dir) throws Exception {
+    String curl = curlLines(Path.of("../docs/server.md"));
+    try (CliServer server = new CliServer(dir, null)) {
+      assertThat(String.join("\n", bash(atPort(server, curl))))
           .contains("\"payload\":\"hello\"", "\"outcome\":\"GRANTED\"", "\"granted\":true")
           .doesNotContain("\"error\"");
       assertThat(server.json("queue", "stats", "mail", "--json").get(0))
@@ -123,14 +169,6 @@ final class CommandLineDocsTest {
           .extracting("totals")
           .asString()
           .contains("acked=1");
-      List<String> said = new ArrayList<>();
-      lines.forEach(line -> said.add(server.ok(line.split(" "))));
-      assertThat(said.get(1)).isNotBlank();
-      said.remove(1);
-      assertThat(said.subList(0, 4))
-          .containsExactly("created letters\n", "hello\n", "set provider\n", "granted\n");
-      assertThat(said.get(4)).contains("granted");
-      assertThat(said.get(5)).contains("deepseek-r1");
     }
   }
 

@@ -1,166 +1,227 @@
 package dev.sluice.cli;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.sluice.NanoClock;
+import dev.sluice.client.SluiceClient;
 import java.io.BufferedReader;
-import java.io.IOException;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.nio.file.Files;
 import java.nio.file.Path;
-import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.TimeUnit;
+import java.util.function.BooleanSupplier;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.ValueSource;
+import org.junit.jupiter.params.provider.CsvSource;
 
-class DemoCommandTest {
-  private static final String LINE = "[ 0-9]{3}\\.[0-9]s  [0-9]{2}/s .*";
+/** The demo on a real server, which is a process of its own. */
+@Tag("any-jdk")
+@Timeout(180)
+final class DemoCommandTest {
+  @TempDir private Path dir;
+  private final List<Process> started = new ArrayList<>();
 
+  @AfterEach
+  void endAll() {
+    started.forEach(Process::destroyForcibly);
+  }
+
+  /** A demo whose temporary files are in {@code temporary}. */
+  private Process demo(Path temporary, String... arguments) throws Exception {
+    List<String> command = JavaCommand.begin();
+    command.add("-Djava.io.tmpdir=" + temporary);
+    command.addAll(List.of("-cp", System.getProperty("java.class.path"), Sluice.class.getName()));
+    command.add("demo");
+    command.addAll(List.of(arguments));
+    Process process = new ProcessBuilder(command).redirectErrorStream(true).start();
+    started.add(process);
+    return process;
+  }
+
+  /** The whole command: every figure is of a server that was killed. */
   @Test
-  void demo_showsTheLimitChangeAndTheCheck() {
-    Cli cli = Cli.run("demo");
-    assertThat(cli.exitCode()).isZero();
+  @SuppressWarnings("unchecked")
+  void quick_keepsEveryPromise() {
+    Cli cli = Cli.run(new Cli.Setting().pacer(SystemPacer::new), "demo", "--quick", "--json");
     assertThat(cli.err()).isEmpty();
-    assertThat(cli.out())
-        .startsWith(
-            "One bucket of 20 tokens, refilled with 20 a second, and three callers for 10 s:")
-        .contains("polite  greedy  patient  denied  waits  retry in\n")
-        .contains("\n  5.0s  20/s ", "the rate is now 40/s", "\n  5.5s  40/s ")
-        .contains("\nCheck: legal at most 320 (capacity + rate x time), granted ")
-        .endsWith(": the limit held.\n")
-        .doesNotContain("\r", "\u001b");
-    assertThat(cli.outLines().stream().filter(line -> line.matches(LINE))).hasSize(20);
-  }
-
-  @Test
-  void demo_callersGetWhatIsThere() {
-    List<String> lines = Cli.run("demo", "--seconds", "2").outLines();
-    String header = lines.get(7);
-    assertThat(header).startsWith("  time  rate  tokens");
-    // The burst and half a second of refill; the greedy caller takes what the others leave.
-    assertThat(lines.get(8)).startsWith("  0.5s  20/s  [..........]  0").hasSameSizeAs(header);
-    assertThat(lines.get(9)).startsWith("  1.0s  20/s  [").endsWith("-");
-  }
-
-  @Test
-  void demo_isTheSameEveryTimeInSimulatedTime() {
-    assertThat(Cli.run("demo", "--seconds", "3")).isEqualTo(Cli.run("demo", "--seconds", "3"));
-  }
-
-  @Test
-  void demo_onTerminal_rewritesTheLine() {
-    Cli plain = Cli.run("demo", "--seconds", "1");
-    Cli cli = Cli.run(new Cli.Setting().terminal(), "demo", "--seconds", "1");
-    assertThat(cli.out()).contains("  0.1s  20/s ", "\r  0.2s  20/s ").doesNotContain("\u001b");
-    assertThat(cli.out().replaceAll("(?m)^.*\r", "")).isEqualTo(plain.out());
-  }
-
-  @Test
-  void demo_stopped_printsTheSummary() {
-    Cli cli =
-        Cli.run(new Cli.Setting().pacer(() -> new ManualPacer(Duration.ofMillis(1250))), "demo");
+    Map<String, Object> figures = cli.json();
+    assertThat(figures.get("problems")).isEqualTo(List.of());
     assertThat(cli.exitCode()).isZero();
-    assertThat(cli.out())
-        .contains("\n  1.0s  20/s ")
-        .doesNotContain("\n  1.5s  ", "40/s")
-        .contains("\n1.3 s: polite ", "\nCheck: legal at most 45 ")
-        .endsWith(": the limit held.\n");
+    assertThat(figures).containsEntry("passed", true).containsEntry("quick", true);
+    assertThat((double) figures.get("quietTimesShorterThanFifo")).isGreaterThanOrEqualTo(20);
+
+    Map<String, Object> messages = (Map<String, Object>) figures.get("messages");
+    assertThat(messages)
+        .containsEntry("lost", 0L)
+        .containsEntry("left", 0L)
+        .containsEntry("returnedAfterAck", 0L)
+        .containsEntry("delivered", messages.get("acknowledged"));
+    List<Map<String, Object>> tenants = (List<Map<String, Object>>) figures.get("tenants");
+    assertThat(tenants).extracting(each -> each.get("tenant")).containsExactly("noisy", "quiet");
+    assertThat(tenants.get(0)).containsEntry("sent", 3_300L).containsEntry("delivered", 3_300L);
+    assertThat((long) tenants.get(1).get("sent")).isGreaterThan(20);
+
+    Map<String, Object> provider = (Map<String, Object>) figures.get("provider");
+    assertThat(provider).containsEntry("withinLimit", true);
+    assertThat((long) provider.get("granted"))
+        .isGreaterThanOrEqualTo((long) messages.get("delivered"));
+    Map<String, Object> crash = (Map<String, Object>) figures.get("crash");
+    assertThat((long) crash.get("readyAfterMillis")).isGreaterThan((long) crash.get("afterMillis"));
+    assertThat((long) crash.get("nothingGrantedMillis")).isPositive();
+    Map<String, Object> model = (Map<String, Object>) figures.get("model");
+    assertThat(model).containsEntry("withinLimit", true);
+    assertThat((List<Map<String, Object>>) model.get("classes"))
+        .extracting(each -> each.get("class"))
+        .containsExactly("P0_clinical", "P1_user", "P2_batch");
   }
 
-  @Test
-  void demo_json() {
-    Cli cli = Cli.run("demo", "--json", "--seconds", "4");
-    assertThat(cli.exitCode()).isZero();
-    List<Map<String, Object>> objects =
-        cli.outLines().stream().map(JsonReader::readObject).toList();
-    assertThat(objects)
-        .extracting(object -> object.get("event"))
-        .containsExactly("second", "second", "second", "second", "end");
-    assertThat(objects)
-        .extracting(object -> object.get("tokensPerSecond"))
-        .containsExactly(20L, 20L, 40L, 40L, 40L);
-    assertThat(objects)
-        .extracting(object -> object.get("legalAtMost"))
-        .containsExactly(40L, 60L, 100L, 140L, 140L);
-    assertThat(objects).allMatch(o -> (long) o.get("granted") <= (long) o.get("legalAtMost"));
-    assertThat(objects.get(4)).containsEntry("withinLimit", true);
-    assertThat(objects.get(0))
-        .containsKeys("elapsedNanos", "level", "waiting", "polite", "greedy", "patient")
-        .containsKey("retryAfterNanos");
-  }
-
-  /** Its clock runs ahead for the callers, so that they get more than the time is worth. */
-  private static final class LyingPacer extends ManualPacer {
-    private long steps;
-    private long aheadNanos;
-
-    @Override
-    public NanoClock clock() {
-      NanoClock honest = super.clock();
-      return () -> honest.nanoTime() + aheadNanos;
+  private static void await(BooleanSupplier condition) throws InterruptedException {
+    long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(60);
+    while (!condition.getAsBoolean() && System.nanoTime() < end) {
+      TimeUnit.MILLISECONDS.sleep(10);
     }
-
-    @Override
-    void act() {
-      aheadNanos = ++steps * Duration.ofHours(1).toNanos();
-      super.act();
-      aheadNanos = 0;
-    }
+    assertThat(condition.getAsBoolean()).isTrue();
   }
 
-  @ParameterizedTest
-  @ValueSource(booleans = {false, true})
-  void demo_limitBroken_fails(boolean json) {
-    String[] arguments = json ? new String[] {"demo", "--json"} : new String[] {"demo"};
-    Cli cli = Cli.run(new Cli.Setting().pacer(LyingPacer::new), arguments);
-    assertThat(cli.exitCode()).isEqualTo(1);
-    assertThat(cli.out()).endsWith(json ? "\"withinLimit\":false}\n" : ": THE LIMIT WAS BROKEN.\n");
-  }
-
-  @ParameterizedTest
-  @ValueSource(strings = {"0", "3601", "999999999999999999"})
-  void seconds_outOfRange(String seconds) {
-    Cli cli = Cli.run("demo", "--seconds", seconds);
-    assertThat(cli.exitCode()).isEqualTo(2);
-    assertThat(cli.err())
-        .isEqualTo("sluice demo: --seconds must be from 1 to 3600: " + seconds + "\n");
-  }
-
-  @ParameterizedTest
-  @ValueSource(strings = {"x", "-1", "1.5", ""})
-  void seconds_malformed(String seconds) {
-    Cli cli = Cli.run("demo", "--seconds", seconds);
-    assertThat(cli.exitCode()).isEqualTo(2);
-    assertThat(cli.err())
-        .startsWith(
-            "sluice demo: Invalid value for option '--seconds':"
-                + " it must be a whole number of at most 18 digits: '"
-                + seconds
-                + "'\n");
-  }
-
-  /** A process of its own, in real time, that is told to end as by Ctrl-C. */
-  @Test
-  void demo_terminated_printsTheSummary() throws IOException, InterruptedException {
-    Process process =
-        new ProcessBuilder(
-                Path.of(System.getProperty("java.home"), "bin", "java").toString(),
-                "-cp",
-                System.getProperty("java.class.path"),
-                Sluice.class.getName(),
-                "demo")
-            .redirectError(ProcessBuilder.Redirect.INHERIT)
-            .start();
-    try (BufferedReader out = process.inputReader()) {
-      String line = out.readLine();
-      while (!line.matches(LINE)) {
-        line = out.readLine();
+  /** Until the demo plays; returns its server. */
+  private static ProcessHandle awaitPlaying(Process demo) throws Exception {
+    BufferedReader output = demo.inputReader();
+    List<String> said = new ArrayList<>();
+    for (String line; (line = output.readLine()) != null; said.add(line)) {
+      if (line.contains("noisy sends")) {
+        return demo.children().findAny().orElseThrow();
       }
-      // Not the process's own: that one closes the output as well.
-      process.toHandle().destroy();
-      assertThat(out.lines().reduce((first, second) -> second))
-          .hasValueSatisfying(last -> assertThat(last).endsWith(": the limit held."));
     }
-    assertThat(process.waitFor()).isNotEqualTo(1);
+    throw new AssertionError("never played: " + said);
+  }
+
+  @Test
+  void howeverItEnds_noServerIsLeft() throws Exception {
+    Path first = Files.createDirectory(dir.resolve("first"));
+    Path second = Files.createDirectory(dir.resolve("second"));
+    Process terminated = demo(first, "--quick");
+    ProcessHandle itsServer = awaitPlaying(terminated);
+    assertThat(first).isNotEmptyDirectory();
+    terminated.toHandle().destroy();
+    assertThat(terminated.waitFor(30, TimeUnit.SECONDS)).isTrue();
+    assertThat(terminated.exitValue()).isEqualTo(128 + 15);
+    assertThat(itsServer.isAlive()).isFalse();
+    assertThat(first).isEmptyDirectory();
+
+    Process killed = demo(second, "--quick");
+    ProcessHandle orphan = awaitPlaying(killed);
+    killed.destroyForcibly();
+    await(() -> !orphan.isAlive());
+  }
+
+  @Test
+  void withoutADirectory_itSaysSo() throws Exception {
+    Process demo = demo(dir.resolve("missing"), "--exit");
+    assertThat(demo.inputReader().lines())
+        .singleElement()
+        .asString()
+        .startsWith("sluice demo: a temporary directory must be writable in ")
+        .contains("missing");
+    assertThat(demo.waitFor()).isEqualTo(1);
+  }
+
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      textBlock =
+          """
+          --http-port 0     | --http-port must be from 1 to 65535: 0
+          --grpc-port 65536 | --grpc-port must be from 1 to 65535: 65536
+          --http-port x     | Invalid value for option '--http-port': it must be a whole number
+          --seconds 5       | unknown option '--seconds'
+          now               | unexpected argument 'now'
+          """)
+  void arguments_areChecked(String arguments, String sentence) {
+    Cli cli = Cli.run(("demo " + arguments).split(" "));
+    assertThat(cli.exitCode()).isEqualTo(2);
+    assertThat(cli.out()).isEmpty();
+    assertThat(cli.err()).startsWith("sluice demo: " + sentence);
+  }
+
+  @Test
+  void aPortInUse_isRefusedIfAskedFor_andElseAnother() throws Exception {
+    try (ServerSocket taken = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+      int port = taken.getLocalPort();
+      Cli cli = Cli.run("demo", "--http-port", "" + port);
+      assertThat(cli.exitCode()).isEqualTo(2);
+      assertThat(cli.err())
+          .isEqualTo("sluice demo: --http-port must be a port that nobody uses: " + port + "\n");
+      assertThat(DemoServer.Ports.choose("--http-port", null, port))
+          .isPositive()
+          .isNotEqualTo(port);
+    }
+  }
+
+  @Test
+  void aServerThatCannotStart_isToldWithItsLastWords() {
+    DemoServer.Ports ports = new DemoServer.Ports(anyPort(), anyPort());
+    DemoServer server = DemoServer.create(ports, "{}");
+    try (server) {
+      assertThatThrownBy(server::start)
+          .isInstanceOf(CommandFailedException.class)
+          .hasMessageContaining("the server did not start: ")
+          .hasMessageContaining("models");
+      assertThat(server.isWell()).isFalse();
+    }
+    assertThat(server.start()).isFalse();
+  }
+
+  private static int anyPort() {
+    return DemoServer.Ports.choose("--http-port", null, 0);
+  }
+
+  /** After the figures: something goes on, some of it fails, until the user wants no more. */
+  @Test
+  void background_isSomethingToLookAt() {
+    DemoServer.Ports ports = new DemoServer.Ports(anyPort(), anyPort());
+    try (DemoServer server = DemoServer.create(ports, DemoCalls.BUDGETS);
+        SluiceClient client = startedWithQueue(server)) {
+      DemoBackground.play(
+          server,
+          new Pacer() {
+            @Override
+            public NanoClock clock() {
+              return NanoClock.system();
+            }
+
+            @Override
+            public boolean sleepUntil(long nanos) {
+              try {
+                TimeUnit.MILLISECONDS.sleep(20);
+              } catch (InterruptedException unexpected) {
+                throw new AssertionError(unexpected);
+              }
+              return client.queue(DemoScenario.QUEUE).totals().acked() < 30
+                  || client.queue(DemoScenario.QUEUE + ".dlq").depth() == 0
+                  || client.governor().status().models().get(0).metrics().tokensConsumed() == 0;
+            }
+
+            @Override
+            public void close() {}
+          });
+      assertThat(client.peek(DemoScenario.QUEUE + ".dlq", 1).get(0).text())
+          .isEqualTo("a document that the provider refuses");
+    }
+  }
+
+  private static SluiceClient startedWithQueue(DemoServer server) {
+    assertThat(server.start()).isTrue();
+    SluiceClient client = Demo.connect(server);
+    new DemoTenants(client, new MessageLog(), unexpected -> {}).close();
+    return client;
   }
 }

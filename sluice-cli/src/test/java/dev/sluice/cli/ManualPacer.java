@@ -3,18 +3,11 @@ package dev.sluice.cli;
 import dev.sluice.ManualClock;
 import dev.sluice.NanoClock;
 import java.time.Duration;
-import java.util.ArrayList;
-import java.util.List;
 
-/** Simulated time in steps of a millisecond: nobody waits, and every run is the same. */
-class ManualPacer implements Pacer {
-  private static final long STEP_NANOS = 1_000_000;
-
+/** Simulated time: nobody waits, and every run is the same. */
+final class ManualPacer implements Pacer {
   private final ManualClock clock = ManualClock.create();
-  private final List<Task> tasks = new ArrayList<>();
   private final long stopNanos;
-
-  private record Task(long periodNanos, Runnable action) {}
 
   ManualPacer() {
     this(Duration.ofDays(1));
@@ -31,30 +24,9 @@ class ManualPacer implements Pacer {
   }
 
   @Override
-  public void every(Duration period, Runnable action) {
-    tasks.add(new Task(period.toNanos(), action));
-  }
-
-  @Override
   public boolean sleepUntil(long nanos) {
-    while (clock.nanoTime() < Math.min(nanos, stopNanos)) {
-      act();
-      clock.advanceNanos(STEP_NANOS);
-    }
+    clock.advanceNanos(Math.max(0, Math.min(nanos, stopNanos) - clock.nanoTime()));
     return clock.nanoTime() < stopNanos;
-  }
-
-  void act() {
-    for (Task task : tasks) {
-      if (clock.nanoTime() % task.periodNanos == 0) {
-        task.action.run();
-      }
-    }
-  }
-
-  @Override
-  public void stopActions() {
-    tasks.clear();
   }
 
   @Override

@@ -79,8 +79,11 @@ class SimulateErrorsTest {
     return Stream.of(
         arguments(
             "0s:1",
-            "Missing required argument (specify one of these):"
-                + " (--refill=TOKENS/PERIOD | --strict=PERIOD | --manual)"),
+            "give one FILE with a scenario, or a limit and requests: one of"
+                + " --refill=TOKENS/PERIOD, --strict=PERIOD and --manual"),
+        arguments(
+            "--capacity 5 0s:1",
+            "a limit needs one of --refill=TOKENS/PERIOD, --strict=PERIOD and --manual"),
         arguments(
             "--refill 1/1s --strict 1s 0s:1",
             "--refill=TOKENS/PERIOD, --strict=PERIOD are mutually exclusive (specify only one)"),

@@ -48,7 +48,8 @@ class SluiceTest {
 
   @Test
   void help_fitsTerminal() {
-    String all = Cli.run("--help").out() + Cli.run("simulate", "-h").out();
+    String all =
+        Cli.run("--help").out() + Cli.run("simulate", "-h").out() + Cli.run("demo", "-h").out();
     assertThat(all.lines()).allMatch(line -> line.length() <= 80);
   }
 
@@ -95,7 +96,7 @@ class SluiceTest {
           version x     | sluice version: unexpected argument 'x'
           version --jsn | sluice version: unknown option '--jsn'; did you mean --json?
           help foo      | sluice: Unknown subcommand 'foo'.
-          demo --seconds| sluice demo: Missing required parameter for option '--seconds' (N)
+          top --count   | sluice top: Missing required parameter for option '--count' (N)
           """)
   void usageError_isOneSentenceAndAHint(String arguments, String sentence) {
     Cli cli = Cli.run(arguments.split(" "));

@@ -6,21 +6,15 @@ import static org.awaitility.Awaitility.await;
 import dev.sluice.server.Listen;
 import dev.sluice.server.ServerConfig;
 import dev.sluice.server.SluiceServer;
-import java.io.IOException;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
-import java.util.regex.Matcher;
-import java.util.regex.Pattern;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** The example of the README that uses the client, run; and a check that it shows just this. */
+/** The example of docs/library.md that uses the client, run; ShownCodeTest finds it here. */
 class ClientReadmeTest {
-  private static final Pattern JAVA_BLOCK = Pattern.compile("```java\\n(.*?)```", Pattern.DOTALL);
-
   @TempDir Path directory;
   private final List<String> sent = new CopyOnWriteArrayList<>();
 
@@ -60,27 +54,5 @@ class ClientReadmeTest {
 
   private void send(String text) {
     sent.add(text);
-  }
-
-  @Test
-  void theReadme_showsOnlyWhatRunsHere() throws IOException {
-    String code =
-        stripped(
-            Files.readString(Path.of("src/test/java/dev/sluice/client/ClientReadmeTest.java")));
-    Matcher blocks = JAVA_BLOCK.matcher(Files.readString(Path.of("../README.md")));
-    int count = 0;
-    while (blocks.find()) {
-      if (blocks.group(1).contains("SluiceClient")) {
-        String example = stripped(blocks.group(1).replace("5555", "port"));
-        // What checks the example comes before the end of its block.
-        assertThat(code).contains(example.substring(0, example.length() - 1));
-        count++;
-      }
-    }
-    assertThat(count).isEqualTo(1);
-  }
-
-  private static String stripped(String code) {
-    return code.replaceAll("\\s+", "");
   }
 }

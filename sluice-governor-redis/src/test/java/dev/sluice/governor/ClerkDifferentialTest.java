@@ -196,10 +196,6 @@ class ClerkDifferentialTest {
     return made;
   }
 
-  private int rank(TokenRequest request) {
-    return List.copyOf(budget.classes().keySet()).indexOf(request.priority());
-  }
-
   private void ask(String what) {
     TokenRequest request = request();
     // In the order of time where two are missed at the same moment.
@@ -214,10 +210,9 @@ class ClerkDifferentialTest {
                 id,
                 what,
                 request.tenant(),
-                Integer.toString(rank(request)),
-                Long.toString(request.tokens()),
-                Long.toString(request.tokens()),
                 request.priority(),
+                Long.toString(request.tokens()),
+                Long.toString(request.tokens()),
                 deadline == null ? "0" : Long.toString(deadline.toNanos() / 1_000),
                 key == null ? "" : key,
                 key == null && numbers % 4 != 0 ? "quick" : ""));
@@ -282,11 +277,7 @@ class ClerkDifferentialTest {
         run(
             "look",
             List.of(
-                "explain",
-                request.tenant(),
-                Integer.toString(rank(request)),
-                Long.toString(request.tokens()),
-                request.priority()));
+                "explain", request.tenant(), request.priority(), Long.toString(request.tokens())));
     Explanation local = clerk.explain(request);
     String verdict = Map.of("g", "GRANTED", "q", "QUEUED", "r", "REFUSED").get(text(result, 0));
     assertThat(verdict).isEqualTo(local.verdict().name());
@@ -328,8 +319,7 @@ class ClerkDifferentialTest {
 
   /**
    * To the same rate: of others, what is owed is rounded up to units, which are not the same. And
-   * to the same tenants: of one that loses its budget and gets it back, Redis remembers what it
-   * owed.
+   * to the same tenants: to one without a budget, Redis refunds nothing.
    */
   private void reload() {
     ModelBudget before = budget;
@@ -395,7 +385,9 @@ class ClerkDifferentialTest {
     assertThat(number(result, 3)).isEqualTo(local.metrics().acceptedRequests());
     assertThat(number(result, 4)).isEqualTo(local.metrics().tokensConsumed());
     Map<String, Integer> lengths = new LinkedHashMap<>();
-    for (int i = 8; i < result.size(); i += 2) {
+    assertThat(number(result, 7)).isEqualTo(local.capacity());
+    assertThat(number(result, 8)).isEqualTo(local.targetTpm());
+    for (int i = 9; i < result.size(); i += 2) {
       lengths.put(text(result, i), (int) number(result, i + 1));
     }
     assertThat(lengths).isEqualTo(local.queueLengths());

@@ -35,6 +35,8 @@ final class Auditor {
   private long lastGrant;
   private boolean unchecked;
   private long error;
+  // Since the limits in force were last known.
+  private long suspected;
   private long worst;
 
   private record Limit(long burst, long target) {
@@ -64,10 +66,30 @@ final class Auditor {
    */
   void reload(ModelBudget budget, long now) {
     advance(now);
+    use(new Limit(budget.burstTpm(), budget.targetTpm()), now);
+  }
+
+  private void use(Limit next, long now) {
     Limit before = inForce(now - start);
-    limit = new Limit(budget.burstTpm(), budget.targetTpm());
+    limit = next;
     loosest = before.orMore(limit);
     looseUntil = now - start + 2 * WINDOW_NANOS;
+  }
+
+  /**
+   * What the store says that it goes by. If that is something else, others have changed it: what
+   * was above the limit meanwhile may have been below theirs.
+   */
+  void goesBy(long burst, long target, long now) {
+    advance(now);
+    check();
+    Limit told = new Limit(burst, target);
+    if (told.equals(limit)) {
+      error = Math.max(error, suspected);
+    } else {
+      use(told, now);
+    }
+    suspected = 0;
   }
 
   private Limit inForce(long at) {
@@ -94,7 +116,7 @@ final class Auditor {
   AuditReport report(long now) {
     advance(now);
     check();
-    return new AuditReport(admitted(), limit.in(WINDOW_NANOS), error, worst);
+    return new AuditReport(admitted(), limit.in(WINDOW_NANOS), Math.max(error, suspected), worst);
   }
 
   /** Time goes on: what is over is checked, and what is older than a window is forgotten. */
@@ -120,7 +142,7 @@ final class Auditor {
     long admitted = 0;
     for (long slot = current; slot >= 0 && slot > current - SLOTS; slot--) {
       admitted += slots[index(slot)];
-      error = Math.max(error, admitted - allowed.in(lastGrant - slot * SLOT_NANOS));
+      suspected = Math.max(suspected, admitted - allowed.in(lastGrant - slot * SLOT_NANOS));
     }
     worst = Math.max(worst, admitted());
   }

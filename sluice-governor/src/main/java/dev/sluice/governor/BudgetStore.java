@@ -124,7 +124,8 @@ public interface BudgetStore extends AutoCloseable {
    * Goes by what the provider said.
    *
    * @param model whose provider
-   * @param adjustment stays until the next, except for its pause
+   * @param adjustment stays until the next, except for its pause; of what several nodes say, the
+   *     smallest factor holds
    * @return when it is so
    */
   CompletableFuture<Void> adjust(String model, Adjustment adjustment);

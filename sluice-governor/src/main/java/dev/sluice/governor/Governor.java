@@ -3,11 +3,14 @@ package dev.sluice.governor;
 import java.nio.file.Path;
 import java.time.Instant;
 import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Decides who may call a model now, who waits, and for how long: over tokens and requests in a time
@@ -69,8 +72,14 @@ public final class Governor implements AutoCloseable {
     return new Governor(config, opener, GovernorTimer.system());
   }
 
-  /** With another time. */
-  static Governor create(BudgetConfig config, GovernorTimer timer) {
+  /**
+   * Keeps everything in memory, and goes by another time, such as that of a simulation.
+   *
+   * @param config the models
+   * @param timer closed with the governor
+   * @return to be closed
+   */
+  public static Governor create(BudgetConfig config, GovernorTimer timer) {
     return new Governor(config, LocalBudgetStore.inMemory(timer), timer);
   }
 
@@ -95,10 +104,22 @@ public final class Governor implements AutoCloseable {
    * @throws IllegalArgumentException if there is no such model or class, or no tokens
    */
   public Outcome request(TokenRequest request) {
-    List<String> route = config.routes().get(request.model());
+    List<String> route = route(request.model());
     return route == null
         ? Waits.get(store.request(estimated(request)))
         : router.request(equivalents(request, route));
+  }
+
+  /** Where it leads; null if it is a model. */
+  private @Nullable List<String> route(String name) {
+    BudgetConfig current = config;
+    List<String> route = current.routes().get(name);
+    if (route == null && !current.models().containsKey(name)) {
+      Set<String> names = new LinkedHashSet<>(current.models().keySet());
+      names.addAll(current.routes().keySet());
+      throw StoreTerms.unknownModel(names, name);
+    }
+    return route;
   }
 
   private List<TokenRequest> equivalents(TokenRequest request, List<String> route) {
@@ -127,7 +148,7 @@ public final class Governor implements AutoCloseable {
    * @throws IllegalArgumentException if there is no such model or class, or no tokens
    */
   public Explanation explain(TokenRequest request) {
-    List<String> route = config.routes().get(request.model());
+    List<String> route = route(request.model());
     return route == null
         ? Waits.get(store.explain(estimated(request)))
         : router.explain(equivalents(request, route));

@@ -144,8 +144,7 @@ final class GovernorWatch implements BudgetListener, AutoCloseable {
     for (GovernorStatus.Model model : status.buckets().values()) {
       ModelWatch watch = watches.get(model.model());
       if (watch != null) {
-        long waiting = model.queueLengths().values().stream().mapToLong(Integer::longValue).sum();
-        watch.check(waiting, model.available(), now, status.timestamp()).forEach(this::log);
+        watch.check(model, now, status.timestamp()).forEach(this::log);
       }
     }
   }

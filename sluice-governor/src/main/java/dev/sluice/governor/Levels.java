@@ -5,7 +5,6 @@ import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /** All meters of one model. They outlive a change of its limits. Not thread-safe. */
@@ -39,7 +38,25 @@ final class Levels {
   void retune(ModelLimits other, long now) {
     new Levels(other, now);
     advance(now);
+    advanceTenants(other, now);
     tune(other, now);
+  }
+
+  /** What has accrued until now has done so at the rates until now. */
+  private void advanceTenants(ModelLimits other, long now) {
+    if (emptied) {
+      List.of(limits, other)
+          .forEach(each -> each.tenants().keySet().forEach(name -> tenant(name, now)));
+      ModelLimits.Rate rate = limits.otherTenants();
+      ModelLimits.Rate next = other.otherTenants();
+      if (rate != null && next != null) {
+        Meter stranger = unknown(rate, now);
+        stranger.advance(now);
+        next.tune(stranger);
+        emptiedAt = now - stranger.nanosSinceEmpty();
+      }
+    }
+    tenants.values().forEach(each -> each.advance(now));
   }
 
   private void tune(ModelLimits other, long now) {
@@ -63,8 +80,14 @@ final class Levels {
       }
     }
     guarantees = newGuarantees;
-    tenants.keySet().removeIf(name -> other.tenant(name) == null);
-    tenants.forEach((name, meter) -> Objects.requireNonNull(other.tenant(name)).tune(meter));
+    // What others owe counts again when they have a budget again.
+    tenants.forEach(
+        (name, meter) -> {
+          ModelLimits.Rate rate = other.tenant(name);
+          if (rate != null) {
+            rate.tune(meter);
+          }
+        });
     other.tenants().values().forEach(rate -> rate.meter(now));
     if (other.otherTenants() != null) {
       other.otherTenants().meter(now);
@@ -152,7 +175,7 @@ final class Levels {
 
   /** Whether this is the meter of that tenant. */
   boolean isOf(String name, @Nullable Meter meter) {
-    return meter != null && tenants.get(name) == meter;
+    return meter != null && limits.tenant(name) != null && tenants.get(name) == meter;
   }
 
   /** When nobody knew what was left; null if that never was. */

@@ -171,6 +171,11 @@ final class Meter {
     owed = Math.max(owed, units(capacity) - units(Math.max(0, tokens)));
   }
 
+  /** How long ago nothing was left, if nothing was taken since; 0 if less than nothing is. */
+  long nanosSinceEmpty() {
+    return Math.max(0, units(capacity) - owed) / unitsPerNano;
+  }
+
   /** Nothing is owed. */
   boolean isFull() {
     return owed == 0;

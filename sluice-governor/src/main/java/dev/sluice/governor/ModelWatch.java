@@ -42,9 +42,10 @@ final class ModelWatch {
     log.refilled(tokens, available);
   }
 
-  synchronized List<HealthMonitor.Change> check(
-      long waiting, long available, long now, Instant at) {
-    return health.check(waiting, available, now, at);
+  synchronized List<HealthMonitor.Change> check(GovernorStatus.Model status, long now, Instant at) {
+    auditor.goesBy(status.capacity(), status.targetTpm(), now);
+    long waiting = status.queueLengths().values().stream().mapToLong(Integer::longValue).sum();
+    return health.check(waiting, status.available(), now, at);
   }
 
   synchronized List<String> lines() {
@@ -53,6 +54,7 @@ final class ModelWatch {
 
   /** The same with what is known here. */
   synchronized GovernorStatus.Model watched(GovernorStatus.Model status, long now) {
+    auditor.goesBy(status.capacity(), status.targetTpm(), now);
     return status.with(auditor.report(now), status.provider(), health.alerts());
   }
 }

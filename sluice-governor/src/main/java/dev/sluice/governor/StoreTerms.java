@@ -8,8 +8,6 @@ import java.util.Collection;
  * @since 0.1
  */
 public final class StoreTerms {
-  private static final long MOST_TOKENS = 1_000_000_000_000L;
-
   private StoreTerms() {}
 
   // ---- names
@@ -77,7 +75,7 @@ public final class StoreTerms {
    * @throws IllegalArgumentException if nobody can have used that
    */
   public static void requireActual(long actualTokens) {
-    Checks.between("actual tokens", actualTokens, 0, MOST_TOKENS);
+    Checks.between("actual tokens", actualTokens, 0, TokenRequest.MOST_TOKENS);
   }
 
   /**

@@ -7,7 +7,7 @@ import org.jspecify.annotations.Nullable;
  * What somebody asks for.
  *
  * @param model which model, or a route of several
- * @param tokens input and output together, at the most
+ * @param tokens input and output together, at the most; no more than {@link #MOST_TOKENS}
  * @param priority its class
  * @param tenant whose turn and budget it is
  * @param deadline how long it may wait in line; null for as long as it takes
@@ -29,6 +29,9 @@ public record TokenRequest(
   /** The tenant of those who name none. */
   public static final String NO_TENANT = "";
 
+  /** More than anybody asks for or uses at once. */
+  public static final long MOST_TOKENS = 1_000_000_000_000L;
+
   private static final int LONGEST_NAME = 256;
   private static final Duration LONGEST_DEADLINE = Duration.ofDays(1);
 
@@ -36,6 +39,10 @@ public record TokenRequest(
   public TokenRequest {
     if (tokens <= 0) {
       throw new IllegalArgumentException("tokens must be positive: " + tokens);
+    }
+    if (tokens > MOST_TOKENS) {
+      throw new IllegalArgumentException(
+          "tokens must be at most %d: %d".formatted(MOST_TOKENS, tokens));
     }
     requireShort("model", model);
     requireShort("priority", priority);
@@ -63,6 +70,10 @@ public record TokenRequest(
     if (value.length() > LONGEST_NAME) {
       throw new IllegalArgumentException(
           "%s must have at most %d characters: %d".formatted(name, LONGEST_NAME, value.length()));
+    }
+    // As bytes all of these would be the same.
+    if (value.codePoints().anyMatch(each -> Character.getType(each) == Character.SURROGATE)) {
+      throw new IllegalArgumentException(name + " must have no half of a surrogate pair");
     }
   }
 

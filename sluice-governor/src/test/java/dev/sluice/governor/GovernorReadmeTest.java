@@ -2,20 +2,14 @@ package dev.sluice.governor;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import java.io.IOException;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.regex.Matcher;
-import java.util.regex.Pattern;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** The example of the README and of docs/governor.md that uses the governor, run. */
+/** The example of docs/library.md and docs/governor.md, run; ShownCodeTest finds it here. */
 class GovernorReadmeTest {
-  private static final Pattern JAVA_BLOCK = Pattern.compile("```java\\n(.*?)```", Pattern.DOTALL);
-
   @TempDir Path directory;
   private final List<Long> calls = new ArrayList<>();
   private final List<String> told = new ArrayList<>();
@@ -54,27 +48,5 @@ class GovernorReadmeTest {
   private long callTheModel(long maxTokens) {
     calls.add(maxTokens);
     return 3_200;
-  }
-
-  @Test
-  void theReadme_showsOnlyWhatRunsHere() throws IOException {
-    String code =
-        stripped(
-            Files.readString(Path.of("src/test/java/dev/sluice/governor/GovernorReadmeTest.java")));
-    for (String document : List.of("../README.md", "../docs/governor.md")) {
-      Matcher blocks = JAVA_BLOCK.matcher(Files.readString(Path.of(document)));
-      int count = 0;
-      while (blocks.find()) {
-        if (blocks.group(1).contains("Governor.open")) {
-          assertThat(code).contains(stripped(blocks.group(1)));
-          count++;
-        }
-      }
-      assertThat(count).as(document).isEqualTo(1);
-    }
-  }
-
-  private static String stripped(String code) {
-    return code.replaceAll("\\s+", "");
   }
 }

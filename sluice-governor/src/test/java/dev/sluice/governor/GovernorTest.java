@@ -105,6 +105,10 @@ class GovernorTest {
     assertThatThrownBy(() -> TokenRequest.of("m", 0, "P1_user"))
         .isInstanceOf(IllegalArgumentException.class)
         .hasMessage("tokens must be positive: 0");
+    assertThat(TokenRequest.of("m", 1_000_000_000_000L, "P1_user").tokens()).isPositive();
+    assertThatThrownBy(() -> TokenRequest.of("m", 1_000_000_000_001L, "P1_user"))
+        .isInstanceOf(IllegalArgumentException.class)
+        .hasMessage("tokens must be at most 1000000000000: 1000000000001");
     assertThatThrownBy(() -> good.withDeadline(Duration.ZERO))
         .isInstanceOf(IllegalArgumentException.class)
         .hasMessage("deadline must be above 0 and at most PT24H: PT0S");

@@ -50,13 +50,16 @@ class GovernorWatchTest {
         .toList();
   }
 
-  private static GovernorStatus status(String model, long available, int waiting) {
+  /** What the store goes by. */
+  private long burst = 1_000;
+
+  private GovernorStatus status(String model, long available, int waiting) {
     return new GovernorStatus(
         Map.of(
             model,
             new GovernorStatus.Model(
                 model,
-                1_000,
+                burst,
                 available,
                 600,
                 AT,
@@ -184,11 +187,23 @@ class GovernorWatchTest {
             Map.of("m", larger, "o", BUDGET), DeskRules.DEFAULTS, rules, Map.of(), List.of()));
     grant("m", 1_000, 0);
     grant("o", 1_000, 0);
+    burst = 2_000;
     assertThat(watched("m").audit()).isEqualTo(new AuditReport(2_000, 2_600, 0, 2_000));
+    burst = 1_000;
     assertThat(watched("n").audit()).isEqualTo(new AuditReport(0, 0, 0, 0));
     assertThat(watched("o").audit()).isEqualTo(new AuditReport(1_000, 1_600, 0, 1_000));
     watch.check(status("m", 1, 1));
     assertThat(watched("m").alerts()).hasSize(1);
+  }
+
+  @Test
+  void audit_ofAStoreThatOthersHaveChanged_isNoAlarm() {
+    grant("m", 1_900, 0);
+    burst = 2_000;
+    watch.check(status("m", 1, 1));
+    assertThat(watched("m").audit()).isEqualTo(new AuditReport(1_900, 2_600, 0, 1_900));
+    grant("m", 101, 0);
+    assertThat(watched("m").audit()).isEqualTo(new AuditReport(2_001, 2_600, 1, 2_001));
   }
 
   /** The original's was of all time: one bad hour was an alert for days. */

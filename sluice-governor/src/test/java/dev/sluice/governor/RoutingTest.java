@@ -1,6 +1,7 @@
 package dev.sluice.governor;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -40,6 +41,25 @@ class RoutingTest {
       Outcome.Queued queued = (Outcome.Queued) other.request(any(1_000));
       assertThat(queued.model()).isEqualTo("plain");
       assertThat(queued.waitMs()).isEqualTo(1_000);
+    }
+  }
+
+  @Test
+  void unknownModel_isToldOfRoutesToo() {
+    BudgetConfig config =
+        new BudgetConfig(
+            Map.of("one", ModelBudget.of(60, 10_000, Allocation.OFF)),
+            DeskRules.DEFAULTS,
+            HealthRules.DEFAULTS,
+            Map.of("any", List.of("one")),
+            List.of());
+    try (Governor governor = Governor.create(config, timer)) {
+      assertThatThrownBy(() -> governor.request("two", 1, P1))
+          .isInstanceOf(IllegalArgumentException.class)
+          .hasMessage("model must be one of [one, any]: two");
+      assertThatThrownBy(() -> governor.explain(TokenRequest.of("two", 1, P1)))
+          .isInstanceOf(IllegalArgumentException.class)
+          .hasMessageContaining("[one, any]");
     }
   }
 }

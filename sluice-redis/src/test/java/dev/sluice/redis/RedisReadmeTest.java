@@ -5,19 +5,12 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.sluice.Limit;
 import dev.sluice.ThrottleDecision;
 import dev.sluice.testkit.RedisServer;
-import java.io.IOException;
-import java.nio.file.Files;
-import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.regex.Matcher;
-import java.util.regex.Pattern;
 import org.junit.jupiter.api.Test;
 
-/** The example of the README and of docs/redis.md that shares limits, run. */
+/** The example of docs/library.md and docs/redis.md, run; ShownCodeTest finds it here. */
 class RedisReadmeTest {
-  private static final Pattern JAVA_BLOCK = Pattern.compile("```java\\n(.*?)```", Pattern.DOTALL);
-
   private final List<String> sent = new ArrayList<>();
 
   @Test
@@ -40,30 +33,17 @@ class RedisReadmeTest {
     assertThat(sent).containsExactly("mail");
   }
 
-  private void send(String mail) {
-    sent.add(mail);
-  }
-
   @Test
-  void theReadme_showsOnlyWhatRunsHere() throws IOException {
-    String code =
-        stripped(Files.readString(Path.of("src/test/java/dev/sluice/redis/RedisReadmeTest.java")));
-    for (String document : List.of("../README.md", "../docs/redis.md")) {
-      Matcher blocks = JAVA_BLOCK.matcher(Files.readString(Path.of(document)));
-      int count = 0;
-      while (blocks.find()) {
-        if (blocks.group(1).contains("SharedLimits")) {
-          // The block ends with the try statement, the test goes on in it.
-          String shown = stripped(blocks.group(1));
-          assertThat(code).contains(shown.substring(0, shown.length() - 1));
-          count++;
-        }
-      }
-      assertThat(count).as(document).isEqualTo(1);
+  void leasedLimit() {
+    try (RedisServer redis = RedisServer.start();
+        SharedLimits limits = SharedLimits.connect(redis.uri())) {
+      SharedBucket calls =
+          limits.bucket("calls", Limit.perSecond(100_000), LimiterOptions.defaults().leased());
+      assertThat(calls.blocking().tryConsume()).isTrue();
     }
   }
 
-  private static String stripped(String code) {
-    return code.replaceAll("\\s+", "");
+  private void send(String mail) {
+    sent.add(mail);
   }
 }

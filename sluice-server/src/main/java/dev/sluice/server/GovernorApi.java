@@ -35,7 +35,6 @@ final class GovernorApi {
 
   private static final int MAX_NAME_BYTES = 256;
   private static final int MAX_HEADER_CHARS = 4_096;
-  private static final long MAX_TOKENS = 1_000_000_000_000L;
   private static final Duration MAX_DEADLINE = Duration.ofDays(1);
 
   private final Governor governor;
@@ -156,7 +155,7 @@ final class GovernorApi {
 
   CompletableFuture<Settlement> settle(Caller caller, String reservation, long actualTokens) {
     caller.requireSome(Kind.GOVERNOR);
-    QueueApi.requireBetween("actualTokens", actualTokens, 0, MAX_TOKENS);
+    QueueApi.requireBetween("actualTokens", actualTokens, 0, TokenRequest.MOST_TOKENS);
     return ask(() -> governor.settle(reservation, actualTokens))
         .thenApply(settled -> settled.orElseThrow(() -> unknownReservation(reservation)));
   }

@@ -44,6 +44,8 @@ final class HostileGovernorTest {
       value = {
         "{'model':'slow','tokens':0} | tokens must be positive",
         "{'model':'slow','tokens':-5} | tokens must be positive",
+        "{'model':'slow','tokens':1000000000001} | tokens must be at most 1000000000000: 1000000000001",
+        "{'model':'slow','tokens':9223372036854775807,'expectedTokens':1} | tokens must be at most",
         "{'model':'slow','tokens':1.5} | tokens must be a whole number",
         "{'model':'slow','tokens':NaN} | body must be JSON",
         "{'model':'slow','tokens':'5'} | tokens must be a whole number",
@@ -112,7 +114,7 @@ final class HostileGovernorTest {
 
   @Test
   void badRequestsOfGrpc_areNamed() {
-    for (long tokens : new long[] {0, -1, Long.MIN_VALUE}) {
+    for (long tokens : new long[] {0, -1, Long.MIN_VALUE, 1_000_000_000_001L, Long.MAX_VALUE}) {
       TestServer.assertRefused(
           () -> server.requestGrpc("slow", tokens), Status.Code.INVALID_ARGUMENT, "tokens");
     }

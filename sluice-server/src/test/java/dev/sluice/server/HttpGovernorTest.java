@@ -83,7 +83,7 @@ final class HttpGovernorTest {
 
   @Test
   void moreThanTheCapacity_is422() {
-    for (long tokens : new long[] {1_001, Long.MAX_VALUE}) {
+    for (long tokens : new long[] {1_001, 1_000_000_000_000L}) {
       Reply refused = server.request("slow", tokens);
       assertThat(refused.status()).isEqualTo(422);
       assertThat(refused.json().get("granted").asBoolean()).isFalse();

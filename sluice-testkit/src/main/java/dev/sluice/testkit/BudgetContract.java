@@ -305,8 +305,13 @@ public abstract class BudgetContract extends BudgetSuite {
   @Test
   void hugeRequest_isRefused_andChangesNothing() {
     BudgetRig rig = open(Allocation.CEILING);
-    for (long huge : new long[] {210_001, 1_000_000_000_000L, 1L << 53, Long.MAX_VALUE}) {
+    for (long huge : new long[] {210_001, TokenRequest.MOST_TOKENS}) {
       assertThat(refused(rig.ask(huge, P1)).reason()).isEqualTo(Outcome.Reason.EXCEEDS_CAPACITY);
+    }
+    for (long more : new long[] {TokenRequest.MOST_TOKENS + 1, 1L << 53, Long.MAX_VALUE}) {
+      assertThatThrownBy(() -> request(more, P1).withExpectedTokens(1))
+          .isInstanceOf(IllegalArgumentException.class)
+          .hasMessage("tokens must be at most 1000000000000: " + more);
     }
     assertThat(rig.available()).isEqualTo(300_000);
     assertThat(rig.line()).isEqualTo(Map.of(P0, 0, P1, 0, P2, 0));

@@ -7,6 +7,7 @@ import dev.sluice.governor.Allocation;
 import dev.sluice.governor.BudgetListener;
 import dev.sluice.governor.DeskRules;
 import dev.sluice.governor.Dimension;
+import dev.sluice.governor.Explanation;
 import dev.sluice.governor.ModelBudget;
 import dev.sluice.governor.ModelQueue;
 import dev.sluice.governor.Outcome;
@@ -318,5 +319,14 @@ public abstract class LineContract extends BudgetSuite {
     rig.settle(first, 0);
     advanceMillis(1);
     assertThat(crowd).allMatch(rig::isGranted);
+  }
+
+  @Test
+  void waits_areNeverNegative_howeverLongTheyAre() {
+    ModelBudget.TenantBudget least = new ModelBudget.TenantBudget(1, 1, 1);
+    BudgetRig rig = open(sonnet(Allocation.OFF).withTenants(Map.of("t", least)));
+    Explanation explained = rig.explain(request(1_000_000_000_000L, P1).withTenant("t"));
+    assertThat(explained.verdict()).isEqualTo(Explanation.Verdict.REFUSED);
+    assertThat(explained.dimensions()).noneMatch(part -> part.waitMs() < 0);
   }
 }

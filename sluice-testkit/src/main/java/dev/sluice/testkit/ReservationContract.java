@@ -13,6 +13,7 @@ import dev.sluice.governor.Outcome;
 import dev.sluice.governor.Settlement;
 import java.time.Duration;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
@@ -320,6 +321,51 @@ public abstract class ReservationContract extends BudgetSuite {
     assertThat(rig.queued(1, P1).binding()).isEqualTo(Dimension.REQUESTS);
   }
 
+  /**
+   * Tenants' time until a reload is paid at the rate until then, and from then on at the new one.
+   */
+  @Test
+  void reload_isNoRefillOfTenants() {
+    ModelBudget.TenantBudget slow = new ModelBudget.TenantBudget(60, 1_000, 1);
+    ModelBudget.TenantBudget fast = new ModelBudget.TenantBudget(60_000, 1_000, 1);
+    ModelBudget.TenantBudget other = new ModelBudget.TenantBudget(60_000, 2_000, 1);
+    ModelBudget budget = sonnet(Allocation.OFF);
+    BudgetRig rig =
+        open(budget.withTenants(Map.of("named", slow, "dropped", slow, "same", slow, "*", slow)));
+    for (String each : List.of("named", "dropped", "same", "taken up", "any")) {
+      rig.granted(request(1_000, P1).withTenant(each));
+    }
+    advanceMillis(5_000);
+    rig.reload(
+        config(
+            budget.withTenants(Map.of("named", fast, "taken up", fast, "same", slow, "*", other))));
+    assertThat(ofTenant(rig, "named")).isEqualTo(5);
+    assertThat(ofTenant(rig, "taken up")).isEqualTo(5);
+    assertThat(ofTenant(rig, "same")).isEqualTo(5);
+    // These may have more at a time now.
+    assertThat(ofTenant(rig, "dropped")).isEqualTo(1_005);
+    assertThat(ofTenant(rig, "any")).isEqualTo(1_005);
+    advanceMillis(100);
+    assertThat(ofTenant(rig, "named")).isEqualTo(105);
+    assertThat(ofTenant(rig, "dropped")).isEqualTo(1_105);
+    assertThat(ofTenant(rig, "any")).isEqualTo(1_105);
+    // Whoever is not seen between two reloads may have had the slower of both rates.
+    rig.granted(request(100, P1).withTenant("any"));
+    rig.reload(config(budget.withTenants(Map.of("named", slow, "*", slow))));
+    assertThat(ofTenant(rig, "any")).isEqualTo(5);
+    advanceMillis(1_000);
+    assertThat(ofTenant(rig, "named")).isEqualTo(106);
+    assertThat(ofTenant(rig, "any")).isEqualTo(6);
+  }
+
+  private static long ofTenant(BudgetRig rig, String tenant) {
+    return rig.explain(request(1, P1).withTenant(tenant)).dimensions().stream()
+        .filter(part -> part.dimension() == Dimension.TENANT)
+        .mapToLong(Explanation.Part::available)
+        .findFirst()
+        .orElseThrow();
+  }
+
   @Test
   void reload_refusesWhoeverCannotBeInLine() {
     BudgetRig rig = open(Allocation.OFF);
@@ -355,5 +401,18 @@ public abstract class ReservationContract extends BudgetSuite {
     assertThatThrownBy(() -> rig.reload(config(bad, PATIENT)))
         .isInstanceOf(IllegalArgumentException.class);
     assertThat(rig.status().capacity()).isEqualTo(300_000);
+  }
+
+  @Test
+  void reload_thatTakesTheBudgetOfATenant_andGivesItBack_isNoRefill() {
+    ModelBudget without = sonnet(Allocation.OFF);
+    ModelBudget with =
+        without.withTenants(Map.of("t", new ModelBudget.TenantBudget(600, 1_000, 1)));
+    BudgetRig rig = open(with);
+    rig.granted(request(1_000, P1).withTenant("t"));
+    rig.reload(config(without));
+    rig.granted(request(2_000, P1).withTenant("t"));
+    rig.reload(config(with));
+    assertThat(rig.queued(request(1, P1).withTenant("t")).binding()).isEqualTo(Dimension.TENANT);
   }
 }

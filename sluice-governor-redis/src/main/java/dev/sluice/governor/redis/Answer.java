@@ -1,7 +1,11 @@
 package dev.sluice.governor.redis;
 
 import dev.sluice.governor.TokenRequest;
+import java.util.ArrayList;
 import java.util.List;
+import java.util.function.Consumer;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * What every script answers.
@@ -24,6 +28,7 @@ record Answer(
     boolean asked,
     long refilled,
     long level) {
+  private static final Logger LOG = LoggerFactory.getLogger(RedisBudgets.class);
   private static final long NANOS_PER_MICRO = 1_000;
 
   /** Numbers of an answer in short, which no other has. */
@@ -101,7 +106,7 @@ record Answer(
                   "g",
                   words[0],
                   Long.valueOf(words[5]),
-                  words[6],
+                  words[3],
                   reply.number(1),
                   Long.valueOf(words[4]),
                   words[2]));
@@ -116,7 +121,7 @@ record Answer(
         reply.number(at++),
         reply.number(at++),
         reply.number(at++),
-        reply.list(at++).lists().stream().map(Decided::of).toList(),
+        news(reply.list(at++)),
         reply.list(at++),
         reply.number(at++) == 1,
         reply.number(at++),
@@ -126,6 +131,28 @@ record Answer(
   /** Where nobody is in line. */
   private static Answer quick(long micros, Reply result, boolean asked, long refilled, long level) {
     return new Answer(micros, -1, 0, List.of(), result, asked, refilled, level);
+  }
+
+  private static List<Decided> news(Reply said) {
+    List<Decided> news = new ArrayList<>();
+    for (Object each : said.parts()) {
+      unlessItFails(() -> news.add(Decided.of(new Reply((List<?>) each))));
+    }
+    return news;
+  }
+
+  /** One after the other; one that cannot be made use of is logged. */
+  void forEachNews(Consumer<Decided> heard) {
+    news.forEach(each -> unlessItFails(() -> heard.accept(each)));
+  }
+
+  /** News are of others' tickets: they must not fail a call that Redis has done. */
+  private static void unlessItFails(Runnable work) {
+    try {
+      work.run();
+    } catch (RuntimeException failure) {
+      LOG.warn("news of Redis about a ticket are not understood", failure);
+    }
   }
 
   /** Of the time of the books. */

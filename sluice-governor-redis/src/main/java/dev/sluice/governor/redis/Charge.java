@@ -37,15 +37,7 @@ record Charge(
     words.add(Long.toString(refundable));
     add(words, classes);
     add(words, tenants);
-    for (OpenGrants.Grant each : open) {
-      String key = each.key();
-      words.add(each.id());
-      words.add(Long.toString(each.answer().tokens()));
-      words.add(Long.toString(each.answer().requestedTokens()));
-      words.add(each.answer().priority());
-      words.add(each.tenant());
-      words.add(key == null ? "" : key);
-    }
+    open.forEach(each -> words.addAll(each.words()));
     return words.toArray(String[]::new);
   }
 

@@ -1,9 +1,7 @@
 package dev.sluice.governor.redis;
 
-import dev.sluice.redis.link.RedisLink;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CompletionException;
 import java.util.concurrent.ConcurrentSkipListMap;
 import java.util.concurrent.atomic.AtomicLong;
 
@@ -43,9 +41,8 @@ final class Charges {
         .probe(Script.CHARGE, words)
         .handle(
             (answer, failure) -> {
-              // What Redis refuses once it refuses always.
-              if (failure != null && !RedisLink.isRefusal(failure)) {
-                throw new CompletionException(failure);
+              if (failure != null) {
+                Refusals.dropOrRethrow("a charge", failure);
               }
               unconfirmed.remove(number);
               return null;

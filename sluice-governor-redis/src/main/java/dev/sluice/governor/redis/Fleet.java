@@ -107,6 +107,11 @@ final class Fleet implements AutoCloseable, Pulse.Member {
     }
   }
 
+  /** Whether this node is without Redis, be it that it began so. */
+  boolean isOutage() {
+    return outage;
+  }
+
   // ---- what the pulse finds
 
   @Override
@@ -139,13 +144,14 @@ final class Fleet implements AutoCloseable, Pulse.Member {
       long pause = outage && !inPart && aloneAmong > 1 ? SETTLE_MICROS : 0;
       desks.get().forEach(desk -> charges.addAll(desk.comeBack(pause)));
       aloneAmong = 0;
+      // Before Redis decides: from then on it may be lost again, and that is told after this.
+      if (outage) {
+        outage = false;
+        returned(charges);
+      }
       redisDecides.run();
     } finally {
       turn.writeLock().unlock();
-    }
-    if (outage) {
-      outage = false;
-      returned(charges);
     }
     pulse.execute(() -> desks.get().forEach(RedisDesk::look));
   }

@@ -1,13 +1,12 @@
 package dev.sluice.governor.redis;
 
-import dev.sluice.redis.link.RedisLink;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CompletionException;
 import java.util.function.ObjLongConsumer;
+import java.util.function.Predicate;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -23,6 +22,9 @@ final class Kept {
   private static final int MOST = 100_000;
   private static final int WARN_EVERY = 10_000;
 
+  /** In the words of a grant. */
+  private static final int TOKENS_AT = 1;
+
   private final String model;
   private final ModelBooks books;
   private final ObjLongConsumer<Answer> settled;
@@ -33,13 +35,23 @@ final class Kept {
 
   private enum Kind {
     SETTLE,
+    /** The same of one that another node told of. */
+    SETTLE_ELSEWHERE,
     EXTEND,
     CANCEL,
+    /** It is over, but an EXTEND that was on its way may have had it held again. */
+    RELEASE,
     /** Nobody was told what became of a request: what was granted was not used. */
-    UNDO
+    UNDO,
+    /** The same of one with a key, under which somebody may have been told of it elsewhere. */
+    FORGO
   }
 
-  private record Word(String id, Kind kind, long actual) {}
+  private record Word(String id, Kind kind, long actual, List<String> grant) {
+    Word(String id, Kind kind, long actual) {
+      this(id, kind, actual, List.of());
+    }
+  }
 
   /** Has {@code settled} told what Redis answers to a settlement, and what was used. */
   Kept(String model, ModelBooks books, ObjLongConsumer<Answer> settled) {
@@ -48,31 +60,61 @@ final class Kept {
     this.settled = settled;
   }
 
+  /** As the script has it; {@code elsewhere} if another node told of it, which hears of this. */
+  static String[] settlement(String id, long actual, boolean elsewhere) {
+    return elsewhere
+        ? new String[] {"settle", id, Long.toString(actual), "elsewhere"}
+        : new String[] {"settle", id, Long.toString(actual)};
+  }
+
   /** False if it was settled before. */
-  synchronized boolean settle(String id, long actual) {
+  synchronized boolean settle(String id, long actual, boolean elsewhere) {
     Word before = words.get(id);
-    if (before != null && before.kind() != Kind.EXTEND) {
+    if (before != null && !isOfSlot(before)) {
       return false;
     }
-    keep(new Word(id, Kind.SETTLE, actual));
+    keep(new Word(id, elsewhere ? Kind.SETTLE_ELSEWHERE : Kind.SETTLE, actual));
     return true;
   }
 
-  synchronized void extend(String id) {
-    if (!words.containsKey(id)) {
-      keep(new Word(id, Kind.EXTEND, 0));
+  synchronized void extend(OpenGrants.Grant grant) {
+    if (!words.containsKey(grant.id())) {
+      keep(new Word(grant.id(), Kind.EXTEND, 0, grant.words()));
     }
   }
 
   synchronized void cancel(String id) {
     Word before = words.get(id);
-    if (before == null || before.kind() == Kind.EXTEND) {
+    if (before == null || isOfSlot(before)) {
       keep(new Word(id, Kind.CANCEL, 0));
+    }
+  }
+
+  /** Whether it says nothing that a settlement does not. */
+  private static boolean isOfSlot(Word word) {
+    return switch (word.kind()) {
+      case EXTEND, RELEASE -> true;
+      case SETTLE, SETTLE_ELSEWHERE, CANCEL, UNDO, FORGO -> false;
+    };
+  }
+
+  /**
+   * Redis has said that it is over. What it is told by now and has not answered comes after that,
+   * but before what is kept here.
+   */
+  synchronized void over(String id) {
+    Word before = words.get(id);
+    if (before != null && before.kind() == Kind.EXTEND) {
+      keep(new Word(id, Kind.RELEASE, Long.parseLong(before.grant().get(TOKENS_AT))));
     }
   }
 
   synchronized void undo(String id) {
     keep(new Word(id, Kind.UNDO, 0));
+  }
+
+  synchronized void forgo(String id) {
+    keep(new Word(id, Kind.FORGO, 0));
   }
 
   private void keep(Word word) {
@@ -107,21 +149,25 @@ final class Kept {
     words.remove(word.id(), word);
   }
 
-  /** Sends the oldest, no more than so many; fails if one is not answered. */
-  CompletableFuture<Void> send(int most) {
+  /**
+   * Sends the oldest, no more than so many; fails if one is not answered. What was extended is sent
+   * only if it is still {@code open}.
+   */
+  CompletableFuture<Void> send(int most, Predicate<String> open) {
     return CompletableFuture.allOf(
-        first(most).stream().map(this::send).toArray(CompletableFuture<?>[]::new));
+        first(most).stream().map(word -> send(word, open)).toArray(CompletableFuture<?>[]::new));
   }
 
-  private CompletableFuture<Void> send(Word word) {
+  private CompletableFuture<Void> send(Word word, Predicate<String> open) {
+    if (word.kind() == Kind.EXTEND && !open.test(word.id())) {
+      done(word);
+      return CompletableFuture.allOf();
+    }
     return ask(word)
         .thenRun(() -> done(word))
         .exceptionally(
             failure -> {
-              // What Redis refuses once it refuses always.
-              if (!RedisLink.isRefusal(failure)) {
-                throw new CompletionException(failure);
-              }
+              Refusals.dropOrRethrow("what became of a grant", failure);
               done(word);
               return null;
             });
@@ -129,17 +175,21 @@ final class Kept {
 
   private CompletableFuture<?> ask(Word word) {
     return switch (word.kind()) {
-      case SETTLE -> settle(word);
-      case EXTEND -> books.probe(Script.SETTLE, "extend", word.id());
+      case SETTLE, SETTLE_ELSEWHERE -> settle(word);
+      // By then Redis may have ended it.
+      case EXTEND -> books.probe(Script.HOLD, word.grant().toArray(String[]::new));
       case CANCEL -> books.probe(Script.TICKET, "cancel", word.id());
+      case RELEASE -> books.probe(Script.SETTLE, settlement(word.id(), word.actual(), false));
+      case FORGO -> books.probe(Script.TICKET, "forgo", word.id());
       case UNDO ->
           CompletableFuture.allOf(settle(word), books.probe(Script.TICKET, "cancel", word.id()));
     };
   }
 
   private CompletableFuture<Void> settle(Word word) {
+    boolean elsewhere = word.kind() == Kind.SETTLE_ELSEWHERE;
     return books
-        .probe(Script.SETTLE, "settle", word.id(), Long.toString(word.actual()))
+        .probe(Script.SETTLE, settlement(word.id(), word.actual(), elsewhere))
         .thenAccept(answer -> settled.accept(answer, word.actual()));
   }
 }

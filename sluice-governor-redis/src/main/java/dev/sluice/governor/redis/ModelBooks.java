@@ -5,24 +5,37 @@ import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicInteger;
-import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The books of one model in Redis: every call about it goes through here. Where Redis has none, it
- * is told the rules and asked once more.
+ * The books of one model in Redis: every call about it goes through here. Where Redis has none, or
+ * others than those that this node knows, it is told the rules, what this node holds and what the
+ * provider told it, and asked once more: so no books that do not know of this node's slots answer
+ * it. The life of the books is told in {@code books.lua}.
  */
 final class ModelBooks {
   private static final Logger LOG = LoggerFactory.getLogger(RedisBudgets.class);
+
+  /** Counted by a double without a gap. */
+  private static final long GENERATIONS = 1L << 52;
+
+  /** How long a call waits until lost books know what they have to, and then for its answer. */
+  private static final long TIMEOUTS_TO_JOIN = 3;
 
   private final String model;
   private final RedisLink link;
   private final String node;
   private final String[] keys;
-  private final Consumer<Answer> heard;
+  private final Fleet fleet;
+  private final Desk desk;
+  private final Holding holding;
+  private final long patienceNanos;
   private final AtomicInteger underWay = new AtomicInteger();
 
   private volatile ModelTerms terms;
@@ -30,17 +43,42 @@ final class ModelBooks {
   /** What Redis has confirmed; it may be told something else by other nodes. */
   private volatile @Nullable ModelTerms confirmed;
 
-  /** Then books that are not there any more were lost, and who knows what was left. */
-  private volatile boolean answered;
+  /** Of the books that know what is held here; 0 if there never were any. */
+  private volatile long generation;
 
-  /** Has {@code heard} told every answer before anybody else learns of it. */
-  ModelBooks(Fleet fleet, String model, ModelTerms terms, Consumer<Answer> heard) {
+  // Guarded by this.
+  private boolean begun;
+  private @Nullable CompletableFuture<Void> joining;
+  private long missed;
+
+  /** Whose books they are. */
+  interface Desk {
+    /** Is told every answer before anybody else learns of it. */
+    void heard(Answer answer);
+
+    /** What Redis has to hold. */
+    List<OpenGrants.Grant> held();
+
+    /** Whether that is still so. */
+    boolean isHeld(String id);
+
+    /** What the provider said and holds, as words for {@link Script#RULES}; null for nothing. */
+    String @Nullable [] adjusted();
+
+    /** The books are known; once. */
+    void begun();
+  }
+
+  ModelBooks(Fleet fleet, String model, ModelTerms terms, Desk desk) {
+    this.fleet = fleet;
     this.model = model;
     this.link = fleet.link();
     this.node = fleet.node();
     this.keys = fleet.keys(model).all();
     this.terms = terms;
-    this.heard = heard;
+    this.desk = desk;
+    this.holding = new Holding(desk::isHeld);
+    this.patienceNanos = TIMEOUTS_TO_JOIN * fleet.config().timeout().toNanos();
   }
 
   ModelTerms terms() {
@@ -71,6 +109,13 @@ final class ModelBooks {
     return ask(link::probe, script, words);
   }
 
+  /** Whether Redis still has the books that are known here: if not, it is told what is held. */
+  CompletableFuture<Void> check() {
+    long known = generation;
+    return link.probe(Script.HOLD, keys, arguments(known, new String[0]))
+        .thenCompose(said -> Answer.isUnknown(said) ? join(known) : CompletableFuture.allOf());
+  }
+
   /** A way to ask Redis. */
   private interface Way {
     CompletableFuture<List<Object>> ask(Script script, String[] keys, String[] arguments);
@@ -79,11 +124,16 @@ final class ModelBooks {
   @SuppressWarnings("FutureReturnValueIgnored") // what they lead to is tracked
   private CompletableFuture<Answer> ask(Way way, Script script, String[] words) {
     Tracked tracked = new Tracked();
-    way.ask(script, keys, arguments(words))
+    long known = generation;
+    way.ask(script, keys, arguments(known, words))
         .whenComplete(
             (said, failure) -> {
               if (said != null && Answer.isUnknown(said)) {
-                again(way, script, words).whenComplete(tracked::end);
+                join(known)
+                    .thenCompose(joined -> askAgain(tracked, way, script, words))
+                    .thenApply(late -> known(late, words))
+                    .orTimeout(patienceNanos, TimeUnit.NANOSECONDS)
+                    .whenComplete((answer, late) -> tracked.end(answer, inTime(late)));
               } else {
                 tracked.end(said, words, failure);
               }
@@ -91,37 +141,113 @@ final class ModelBooks {
     return tracked;
   }
 
-  private CompletableFuture<Answer> again(Way way, Script script, String[] words) {
-    if (answered) {
+  /** Not if nobody waits any more: whoever did goes by it that Redis is not asked from then on. */
+  private CompletableFuture<List<Object>> askAgain(
+      Tracked tracked, Way way, Script script, String[] words) {
+    return tracked.isDone()
+        ? new CompletableFuture<>()
+        : way.ask(script, keys, arguments(generation, words));
+  }
+
+  private @Nullable Throwable inTime(@Nullable Throwable failure) {
+    return failure instanceof TimeoutException
+        ? new BudgetUnavailableException(
+            "Redis has lost the books of model " + model + " and is told what they have to know",
+            null)
+        : failure;
+  }
+
+  /** Unless that was done since this generation was the one that is known. */
+  @SuppressWarnings("FutureReturnValueIgnored") // it ends what is returned
+  private CompletableFuture<Void> join(long known) {
+    CompletableFuture<Void> mine = new CompletableFuture<>();
+    boolean first;
+    synchronized (this) {
+      if (generation != known) {
+        return CompletableFuture.allOf();
+      }
+      if (joining != null && !joining.isDone()) {
+        return joining;
+      }
+      joining = mine;
+      first = missed != known;
+      missed = known;
+    }
+    if (first) {
       LOG.warn("Redis has lost the books of model {}: they begin empty", model);
     }
-    return told(way.ask(Script.RULES, keys, arguments(terms.configure(answered))), terms)
-        .thenCompose(done -> way.ask(script, keys, arguments(words)))
-        .thenApply(said -> known(said, words));
+    tell(isConfirmed())
+        .whenComplete(
+            (answer, failure) -> {
+              if (failure == null) {
+                mine.complete(null);
+              } else {
+                mine.completeExceptionally(causeOf(failure));
+              }
+            });
+    return mine;
   }
 
   /** Tells Redis the rules, whatever the breaker says. */
   CompletableFuture<Answer> configure() {
-    ModelTerms mine = terms;
     Tracked tracked = new Tracked();
-    var unused =
-        told(link.probe(Script.RULES, keys, arguments(mine.configure(answered))), mine)
-            .whenComplete(tracked::end);
+    var unused = tell(false).whenComplete(tracked::end);
     return tracked;
   }
 
-  private CompletableFuture<Answer> told(CompletableFuture<List<Object>> call, ModelTerms mine) {
-    return call.thenApply(
-        said -> {
-          Answer answer = known(said);
-          confirmed = mine;
-          return answer;
-        });
+  private CompletableFuture<Answer> tell(boolean join) {
+    ModelTerms mine = terms;
+    long known = generation;
+    boolean full = known == 0 && !fleet.isOutage();
+    long next = ThreadLocalRandom.current().nextLong(1, GENERATIONS);
+    return link.probe(Script.RULES, keys, arguments(known, mine.configure(join, full, next)))
+        .thenCompose(
+            said -> {
+              Answer answer = known(said);
+              long now = answer.result().number(1);
+              return (now == known ? CompletableFuture.completedFuture(null) : hold(now))
+                  .thenApply(
+                      held -> {
+                        begin(now);
+                        confirmed = mine;
+                        return answer;
+                      });
+            });
   }
 
-  private String[] arguments(String[] words) {
+  /** Has books of that generation know it, too. */
+  private CompletableFuture<?> hold(long now) {
+    return holding
+        .hold(now, desk.held(), words -> tell(now, Script.HOLD, words))
+        .thenCompose(
+            held -> {
+              String[] adjusted = desk.adjusted();
+              return adjusted == null
+                  ? CompletableFuture.completedFuture(null)
+                  : tell(now, Script.RULES, adjusted);
+            });
+  }
+
+  private CompletableFuture<Answer> tell(long now, Script script, String[] words) {
+    return link.probe(script, keys, arguments(now, words)).thenApply(this::known);
+  }
+
+  private void begin(long now) {
+    boolean first;
+    synchronized (this) {
+      generation = now;
+      first = !begun;
+      begun = true;
+    }
+    holding.end(now);
+    if (first) {
+      desk.begun();
+    }
+  }
+
+  private String[] arguments(long known, String[] words) {
     String[] arguments = new String[words.length + 1];
-    arguments[0] = node;
+    arguments[0] = node + known;
     System.arraycopy(words, 0, arguments, 1, words.length);
     return arguments;
   }
@@ -130,9 +256,13 @@ final class ModelBooks {
     if (Answer.isUnknown(said)) {
       throw new BudgetUnavailableException("Redis keeps losing the books of model " + model, null);
     }
-    answered = true;
     Answer answer = Answer.of(said, words);
-    heard.accept(answer);
+    try {
+      desk.heard(answer);
+    } catch (RuntimeException failure) {
+      // Redis has done what it was asked for.
+      LOG.warn("model {}: what else Redis said is not understood", model, failure);
+    }
     return answer;
   }
 

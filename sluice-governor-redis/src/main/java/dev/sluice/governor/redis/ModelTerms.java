@@ -10,10 +10,9 @@ import dev.sluice.governor.StoreTerms;
 import java.math.BigInteger;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.Map;
 import java.util.Objects;
+import java.util.Set;
 import java.util.TreeMap;
 
 /** What a model goes by, and how Redis is told. */
@@ -26,7 +25,6 @@ final class ModelTerms {
 
   private final ModelBudget budget;
   private final DeskRules rules;
-  private final Map<String, Integer> ranks = new LinkedHashMap<>();
   private final String config;
   private final boolean plain;
   private final List<String> tenants = new ArrayList<>();
@@ -34,7 +32,6 @@ final class ModelTerms {
   private ModelTerms(String model, ModelBudget budget, DeskRules rules) {
     this.budget = budget;
     this.rules = rules;
-    budget.classes().keySet().forEach(name -> ranks.put(name, ranks.size()));
     ModelLimits limits = StoreTerms.limits(budget);
     // In any process in the same order.
     new TreeMap<>(limits.tenants())
@@ -87,8 +84,6 @@ final class ModelTerms {
           "others", tenant("burst_tpm of tenant * of " + model, others, ModelBudget.OTHER_TENANTS));
     }
     all.put("tenants", !limits.tenants().isEmpty());
-    ArrayNode names = all.putArray("names");
-    new TreeMap<>(limits.tenants()).keySet().forEach(names::add);
     return all.put("maxLine", rules.maxLine())
         .put("patience", micros(rules.ticketPatience()))
         .put("life", micros(rules.reservationLife()))
@@ -142,13 +137,25 @@ final class ModelTerms {
   }
 
   /** Classes in the order in which they go. */
-  Map<String, Integer> ranks() {
-    return ranks;
+  Set<String> classes() {
+    return budget.classes().keySet();
   }
 
-  /** What Redis is told, and whether books that have to be made begin empty. */
-  String[] configure(boolean empty) {
-    List<String> words = new ArrayList<>(List.of("configure", config, empty ? "empty" : "full"));
+  /**
+   * What Redis is told.
+   *
+   * @param join whether books that are there keep their rules
+   * @param full whether books that have to be made may begin full
+   * @param generation of books that have to be made
+   */
+  String[] configure(boolean join, boolean full, long generation) {
+    List<String> words =
+        new ArrayList<>(
+            List.of(
+                join ? "join" : "configure",
+                config,
+                full ? "full" : "empty",
+                Long.toString(generation)));
     words.addAll(tenants);
     return words.toArray(String[]::new);
   }

@@ -4,33 +4,47 @@ import dev.sluice.governor.BudgetListener;
 import dev.sluice.governor.Outcome;
 import dev.sluice.governor.Settlement;
 import dev.sluice.governor.TokenRequest;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
-/** Tells a listener one thing after the other, whoever decides. */
+/**
+ * Tells a listener one thing after the other, whoever decides. Whatever it throws is logged: what
+ * it is told has happened.
+ */
 final class OneAtATime implements BudgetListener {
+  private static final Logger LOG = LoggerFactory.getLogger(RedisBudgets.class);
+
   private final BudgetListener told;
 
   OneAtATime(BudgetListener told) {
     this.told = told;
   }
 
-  @Override
-  public synchronized void asked(TokenRequest request, Outcome outcome, long nanos) {
-    told.asked(request, outcome, nanos);
+  private synchronized void tell(Runnable message) {
+    try {
+      message.run();
+    } catch (RuntimeException failure) {
+      LOG.warn("a listener of budgets failed", failure);
+    }
   }
 
   @Override
-  public synchronized void granted(
-      TokenRequest request, long tokens, long waitedNanos, long nanos) {
-    told.granted(request, tokens, waitedNanos, nanos);
+  public void asked(TokenRequest request, Outcome outcome, long nanos) {
+    tell(() -> told.asked(request, outcome, nanos));
   }
 
   @Override
-  public synchronized void settled(Settlement settled, long grantedNanos, long nanos) {
-    told.settled(settled, grantedNanos, nanos);
+  public void granted(TokenRequest request, long tokens, long waitedNanos, long nanos) {
+    tell(() -> told.granted(request, tokens, waitedNanos, nanos));
   }
 
   @Override
-  public synchronized void refilled(String model, long tokens, long available, long nanos) {
-    told.refilled(model, tokens, available, nanos);
+  public void settled(Settlement settled, long grantedNanos, long nanos) {
+    tell(() -> told.settled(settled, grantedNanos, nanos));
+  }
+
+  @Override
+  public void refilled(String model, long tokens, long available, long nanos) {
+    tell(() -> told.refilled(model, tokens, available, nanos));
   }
 }

@@ -3,6 +3,7 @@ package dev.sluice.governor.redis;
 import dev.sluice.governor.GovernorTimer;
 import dev.sluice.governor.Outcome;
 import dev.sluice.governor.Settlement;
+import dev.sluice.governor.StoreTerms;
 import dev.sluice.governor.TokenRequest;
 import java.util.Iterator;
 import java.util.LinkedHashMap;
@@ -41,6 +42,17 @@ final class OpenGrants {
 
     String id() {
       return Replies.idIn(answer.reservation());
+    }
+
+    /** As the scripts have it. */
+    List<String> words() {
+      return List.of(
+          id(),
+          Long.toString(answer.tokens()),
+          Long.toString(answer.requestedTokens()),
+          answer.priority(),
+          tenant,
+          key == null ? "" : key);
     }
 
     /** As far as it is known without Redis: nothing has come back yet. */
@@ -114,16 +126,32 @@ final class OpenGrants {
     return held == null ? null : held.grant();
   }
 
-  /** What a request with the same key was told. */
+  /**
+   * What was told under the key of a request.
+   *
+   * @throws IllegalArgumentException if that was another request
+   */
   synchronized Optional<Outcome> find(TokenRequest request) {
+    return granted(request).map(grant -> same(grant.answer(), request));
+  }
+
+  /** {@link #find} of those for which nobody was asked. */
+  synchronized Optional<Outcome> findFree(TokenRequest request) {
+    return granted(request).filter(Grant::free).map(grant -> same(grant.answer(), request));
+  }
+
+  private Optional<Grant> granted(TokenRequest request) {
     String key = request.idempotencyKey();
     String id = key == null ? null : byKey.get(new Key(request.tenant(), key));
-    Grant grant = id == null ? null : find(id);
-    return grant == null
-            || grant.answer().requestedTokens() != request.tokens()
-            || !grant.answer().priority().equals(request.priority())
-        ? Optional.empty()
-        : Optional.of(grant.answer());
+    return Optional.ofNullable(id == null ? null : find(id));
+  }
+
+  private static Outcome same(Outcome.Granted answer, TokenRequest request) {
+    if (answer.requestedTokens() != request.tokens()
+        || !answer.priority().equals(request.priority())) {
+      throw StoreTerms.otherRequest(request, answer.requestedTokens(), answer.priority());
+    }
+    return answer;
   }
 
   /** It is settled; null if it is not known. */

@@ -21,14 +21,19 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
 import java.util.function.BiFunction;
 import java.util.function.Supplier;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /** Budgets in Redis: a desk for each model. */
 final class RedisBudgetStore implements BudgetStore {
   static final String CLOSED = "the governor is closed";
+
+  private static final Logger LOG = LoggerFactory.getLogger(RedisBudgets.class);
 
   /** The kind of an id, the tag of its model, and what Redis knows it by. */
   private static final Pattern ID = Pattern.compile("([tr])([0-9a-f]{10})-([0-9a-f]{32})");
@@ -57,7 +62,8 @@ final class RedisBudgetStore implements BudgetStore {
     Map<String, ModelTerms> terms = terms(config);
     RedisBudgetStore store = new RedisBudgetStore(fleet, timer, listener);
     store.use(terms);
-    store.fleet.start(() -> store.desks.byModel().values());
+    // Also those of removed models: what they granted is charged, what was settled is sent.
+    store.fleet.start(() -> store.desks.byTag().values());
     return store;
   }
 
@@ -180,7 +186,7 @@ final class RedisBudgetStore implements BudgetStore {
     return open(() -> CompletableFuture.allOf(desk(model).adjust(adjustment)));
   }
 
-  /** If Redis does not answer it fails, but holds here; Redis is told when it is back. */
+  /** If Redis does not answer it holds here, and for the others when Redis is back. */
   @Override
   public synchronized CompletableFuture<Void> reload(BudgetConfig config) {
     return open(
@@ -189,14 +195,27 @@ final class RedisBudgetStore implements BudgetStore {
           Map<String, RedisDesk> before = desks.byModel();
           use(terms);
           List<CompletableFuture<?>> calls = new ArrayList<>();
-          terms.forEach((model, each) -> calls.add(desk(model).reload(each)));
+          terms.forEach((model, each) -> calls.add(accepted(desk(model).reload(each))));
           before.forEach(
               (model, desk) -> {
                 if (!terms.containsKey(model)) {
-                  calls.add(desk.refuseAll(Outcome.Reason.REMOVED));
+                  calls.add(accepted(desk.remove()));
                 }
               });
           return CompletableFuture.allOf(calls.toArray(CompletableFuture<?>[]::new));
+        });
+  }
+
+  private static CompletableFuture<?> accepted(CompletableFuture<?> change) {
+    return change.handle(
+        (done, failure) -> {
+          if (failure != null && !BudgetUnavailableException.isCauseOf(failure)) {
+            throw new CompletionException(failure);
+          }
+          if (failure != null) {
+            LOG.warn("budgets: new rules hold here; Redis is told later: {}", failure.toString());
+          }
+          return true;
         });
   }
 

@@ -24,7 +24,9 @@ final class RedisDesk {
   private static final SecureRandom RANDOM = new SecureRandom();
   private static final int ID_BYTES = 16;
   private static final String NO_DEADLINE = "0";
-  private static final String NO_RANK = "-1";
+
+  /** How a message ends that says that books were made. */
+  private static final String NEW_BOOKS = " new";
 
   private final String model;
   private final BudgetListener listener;
@@ -32,13 +34,20 @@ final class RedisDesk {
   private final ModelBooks books;
   private final WaitingRoom room;
   private final Standby standby;
+  private final InOrder adjusting = new InOrder();
+
+  /** Not in this node's file any more. */
+  private volatile boolean removed;
+
+  /** Whether Redis may have somebody in line for it all the same. */
+  private volatile boolean lineToEnd;
 
   RedisDesk(
       String model, ModelTerms terms, Fleet fleet, GovernorTimer timer, BudgetListener listener) {
     this.model = model;
     this.listener = new OneAtATime(listener);
     this.replies = new Replies(model);
-    this.books = new ModelBooks(fleet, model, terms, this::heard);
+    this.books = new ModelBooks(fleet, model, terms, new FromBooks(fleet));
     this.standby =
         new Standby(
             model,
@@ -48,7 +57,41 @@ final class RedisDesk {
             this.listener,
             new Kept(model, books, (answer, actual) -> settled(answer, actual)));
     this.room = new WaitingRoom(books, replies, timer, fleet.config().spreadNanos(), standby);
-    fleet.link().subscribe(fleet.keys(model).channel(), room::heard);
+  }
+
+  /** What its books tell this desk, and ask of it. */
+  private final class FromBooks implements ModelBooks.Desk {
+    private final Fleet fleet;
+
+    FromBooks(Fleet fleet) {
+      this.fleet = fleet;
+    }
+
+    @Override
+    public void heard(Answer answer) {
+      RedisDesk.this.heard(answer);
+    }
+
+    @Override
+    public List<OpenGrants.Grant> held() {
+      return standby.held();
+    }
+
+    @Override
+    public boolean isHeld(String id) {
+      return standby.isOpen(id);
+    }
+
+    @Override
+    public String @Nullable [] adjusted() {
+      Adjustment inForce = standby.adjustments().inForce();
+      return inForce == null ? null : words(inForce);
+    }
+
+    @Override
+    public void begun() {
+      fleet.link().subscribe(fleet.keys(model).channel(), RedisDesk.this::heard);
+    }
   }
 
   boolean isQuiet() {
@@ -59,35 +102,79 @@ final class RedisDesk {
 
   /** Tells Redis the rules if it has not confirmed them, and what else it was not told. */
   CompletableFuture<?> sendAgain() {
-    return books.isConfirmed()
-        ? standby.sendAgain()
-        : books.configure().thenCompose(done -> standby.sendAgain());
+    return sendRules().thenCompose(done -> standby.sendAgain());
+  }
+
+  private CompletableFuture<?> sendRules() {
+    if (removed) {
+      return lineToEnd ? endLine() : CompletableFuture.allOf();
+    }
+    return books.isConfirmed() ? standby.check() : books.configure();
   }
 
   /** Goes by these from now on; done when Redis does, too. */
   CompletableFuture<?> reload(ModelTerms terms) {
+    removed = false;
     books.use(terms);
     standby.reload(terms);
     return books.configure();
   }
 
   /** Nobody may be in line any more; what was granted can still be settled. */
-  CompletableFuture<Long> refuseAll(Outcome.Reason why) {
+  CompletableFuture<?> remove() {
+    removed = true;
+    lineToEnd = true;
+    return endLine();
+  }
+
+  private CompletableFuture<Void> endLine() {
     return books
-        .call(Script.TICKET, "refuse", why.name())
-        .thenApply(answer -> answer.result().number(0))
-        .thenCompose(left -> left == 0 ? CompletableFuture.completedFuture(left) : refuseAll(why));
+        .probe(Script.TICKET, "refuse", Outcome.Reason.REMOVED.name())
+        .thenCompose(
+            answer -> {
+              if (answer.result().number(0) > 0) {
+                return endLine();
+              }
+              lineToEnd = false;
+              return CompletableFuture.allOf();
+            });
   }
 
   CompletableFuture<?> adjust(Adjustment adjustment) {
-    standby.adjusted(adjustment);
-    CompletableFuture<?> call = books.call(Script.RULES, words(adjustment));
+    Adjustments adjustments = standby.adjustments();
+    Adjustments.Heard heard;
+    CompletableFuture<Answer> call = new CompletableFuture<>();
+    synchronized (adjustments) {
+      // Redis hears of them in the same order; it is not asked under a lock, for that may tell
+      // anybody that Redis is lost.
+      heard = adjustments.hear(adjustment);
+      adjusting.add(() -> send(adjustment, call));
+    }
+    adjusting.run();
     return orElse(
-        call.thenApply(done -> true),
+        call.thenApply(
+            done -> {
+              adjustments.told(heard);
+              return true;
+            }),
         failure -> {
-          standby.keepAdjusted(adjustment);
+          standby.keepAdjusted(heard);
           return CompletableFuture.completedFuture(true);
         });
+  }
+
+  @SuppressWarnings("FutureReturnValueIgnored") // it ends the call
+  private void send(Adjustment adjustment, CompletableFuture<Answer> call) {
+    books
+        .call(Script.RULES, words(adjustment))
+        .whenComplete(
+            (answer, failure) -> {
+              if (failure == null) {
+                call.complete(answer);
+              } else {
+                call.completeExceptionally(failure);
+              }
+            });
   }
 
   /** As the script has them. */
@@ -125,26 +212,32 @@ final class RedisDesk {
     return standby.comeBack(pauseMicros);
   }
 
-  // ---- what every answer says
+  // ---- what every answer says, and the news
+
+  private void heard(String message) {
+    if (message.endsWith(NEW_BOOKS)) {
+      // They have to know what is held here.
+      var unused = books.check();
+    }
+    room.heard(message);
+  }
 
   private void heard(Answer answer) {
-    try {
-      tellListener(answer);
-    } finally {
-      // Whatever a listener does: those who wait are told.
-      room.heard(answer);
-    }
+    tellListener(answer);
+    room.heard(answer);
   }
 
   private synchronized void tellListener(Answer answer) {
     if (answer.refilled() > 0) {
       listener.refilled(model, answer.refilled(), answer.level(), answer.nanos());
     }
-    for (Answer.Decided each : answer.news()) {
-      if (each.granted()) {
-        listener.granted(each.request(model), each.tokens(), each.waitedNanos(), answer.nanos());
-      }
-    }
+    answer.forEachNews(
+        each -> {
+          if (each.granted()) {
+            listener.granted(
+                each.request(model), each.tokens(), each.waitedNanos(), answer.nanos());
+          }
+        });
   }
 
   // ---- asking
@@ -170,6 +263,10 @@ final class RedisDesk {
   /** Redis, or who decides without it; if it has just come back, it is asked after all. */
   private CompletableFuture<Optional<Outcome>> askAnyone(
       String what, TokenRequest request, boolean first) {
+    Optional<Outcome> before = standby.findFree(request);
+    if (before.isPresent()) {
+      return CompletableFuture.completedFuture(before);
+    }
     String id = newId();
     return orElse(
         ask(what, id, request),
@@ -187,9 +284,9 @@ final class RedisDesk {
 
   private CompletableFuture<Optional<Outcome>> ask(String what, String id, TokenRequest request) {
     ModelTerms terms = books.terms();
-    Integer rank = terms.ranks().get(request.priority());
-    if (rank == null && !what.equals("find")) {
-      throw unknownClass(terms, request);
+    boolean known = terms.classes().contains(request.priority());
+    if (!known && !what.equals("find")) {
+      throw StoreTerms.unknownClass(terms.classes(), request.priority());
     }
     Duration deadline = request.deadline();
     String key = request.idempotencyKey();
@@ -199,10 +296,9 @@ final class RedisDesk {
             id,
             what,
             request.tenant(),
-            rank == null ? NO_RANK : Integer.toString(rank),
-            rank == null ? "0" : Long.toString(StoreTerms.reserved(terms.budget(), request)),
-            Long.toString(request.tokens()),
             request.priority(),
+            known ? Long.toString(StoreTerms.reserved(terms.budget(), request)) : "0",
+            Long.toString(request.tokens()),
             deadline == null ? NO_DEADLINE : Long.toString(ModelTerms.micros(deadline)),
             key == null ? "" : key,
             key == null && terms.isPlain() && !what.equals("find") ? "quick" : "")
@@ -216,15 +312,19 @@ final class RedisDesk {
     return HexFormat.of().formatHex(bytes);
   }
 
-  private static IllegalArgumentException unknownClass(ModelTerms terms, TokenRequest request) {
-    return StoreTerms.unknownClass(terms.ranks().keySet(), request.priority());
+  /** Another node has told Redis other classes than this one has. */
+  private static IllegalArgumentException otherClasses(Reply said, TokenRequest request) {
+    return new IllegalArgumentException(
+        "priority must be one of %s, by the rules that another node has loaded: %s"
+            .formatted(said.parts().subList(1, said.size()), request.priority()));
   }
 
   private Optional<Outcome> asked(TokenRequest request, Answer answer, ModelTerms terms) {
     Reply said = answer.result();
+    standby.answered(request);
     return switch (said.kind()) {
       case 'n' -> Optional.empty();
-      case 'k' -> throw unknownClass(terms, request);
+      case 'k' -> throw otherClasses(said, request);
       case 'x' -> throw StoreTerms.otherRequest(request, said.number(1), said.text(2));
       default -> {
         Outcome outcome = replies.outcome(request, said, terms);
@@ -250,22 +350,20 @@ final class RedisDesk {
 
   CompletableFuture<Explanation> explain(TokenRequest request) {
     ModelTerms terms = books.terms();
-    Integer rank = terms.ranks().get(request.priority());
-    if (rank == null) {
-      throw unknownClass(terms, request);
+    if (!terms.classes().contains(request.priority())) {
+      throw StoreTerms.unknownClass(terms.classes(), request.priority());
     }
     return books
         .call(
             Script.LOOK,
             "explain",
             request.tenant(),
-            Integer.toString(rank),
-            Long.toString(StoreTerms.reserved(terms.budget(), request)),
-            request.priority())
+            request.priority(),
+            Long.toString(StoreTerms.reserved(terms.budget(), request)))
         .thenApply(
             answer -> {
               if (answer.result().kind() == 'k') {
-                throw unknownClass(terms, request);
+                throw otherClasses(answer.result(), request);
               }
               return replies.explanation(request, answer.result(), terms);
             });
@@ -287,8 +385,11 @@ final class RedisDesk {
             .call(Script.TICKET, "cancel", id)
             .thenApply(
                 answer -> {
-                  standby.over(id);
-                  return answer.result().number(0) == 1;
+                  boolean cancelled = answer.result().number(0) == 1;
+                  if (cancelled) {
+                    standby.over(id);
+                  }
+                  return cancelled;
                 }),
         failure -> standby.keepCancelled(id, room.cancelled(id)));
   }
@@ -307,7 +408,7 @@ final class RedisDesk {
     }
     return orElse(
         books
-            .call(Script.SETTLE, "settle", id, Long.toString(actual))
+            .call(Script.SETTLE, Kept.settlement(id, actual, !standby.isOpen(id)))
             .thenApply(
                 answer -> {
                   standby.over(id);

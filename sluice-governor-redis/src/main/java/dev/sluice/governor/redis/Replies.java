@@ -22,6 +22,9 @@ final class Replies {
   /** Refused as it was asked for: with the figure that was exceeded. */
   private static final int WITH_FIGURE = 8;
 
+  /** Where a status begins with the classes. */
+  private static final int CLASSES_AT = 9;
+
   private static final long MICROS_PER_MILLI = 1_000;
 
   private final String model;
@@ -207,7 +210,7 @@ final class Replies {
   /** As far as anybody knows. */
   GovernorStatus.Model nothingLeft(ModelTerms terms) {
     Map<String, Integer> lengths = new LinkedHashMap<>();
-    terms.ranks().keySet().forEach(name -> lengths.put(name, 0));
+    terms.classes().forEach(name -> lengths.put(name, 0));
     return new GovernorStatus.Model(
         model,
         terms.budget().burstTpm(),
@@ -222,19 +225,20 @@ final class Replies {
         List.of());
   }
 
+  /** With the limits that are in force, which another node may have told. */
   GovernorStatus.Model status(Reply said, ModelTerms terms) {
     Map<String, Integer> lengths = new LinkedHashMap<>();
-    terms.ranks().keySet().forEach(name -> lengths.put(name, 0));
-    for (int at = 8; at < said.size(); at += 2) {
+    terms.classes().forEach(name -> lengths.put(name, 0));
+    for (int at = CLASSES_AT; at < said.size(); at += 2) {
       lengths.put(said.text(at), (int) said.number(at + 1));
     }
     long total = said.number(2);
     long accepted = said.number(3);
     return new GovernorStatus.Model(
         model,
-        terms.budget().burstTpm(),
+        said.number(7),
         said.number(0),
-        terms.budget().targetTpm(),
+        said.number(8),
         Instant.now().minus(said.number(6), ChronoUnit.MICROS),
         lengths,
         (int) said.number(1),

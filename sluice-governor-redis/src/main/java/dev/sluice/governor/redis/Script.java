@@ -17,7 +17,9 @@ enum Script implements LuaScript {
   /** Changes the rules of a model. */
   RULES("", "rules"),
   /** Charges what a node has granted while Redis was away. */
-  CHARGE("", "charge");
+  CHARGE("", "charge"),
+  /** Gives slots to grants that the books do not know, or know no more. */
+  HOLD("", "hold");
 
   private final String body;
   private final String digest;

@@ -31,7 +31,7 @@ import org.jspecify.annotations.Nullable;
  */
 final class Share {
   /** So many grants and tenants in one charge: it must not hold up others for long. */
-  private static final int PORTION = 500;
+  static final int PORTION = 500;
 
   private final String model;
   private final int nodes;

@@ -1,6 +1,5 @@
 package dev.sluice.governor.redis;
 
-import dev.sluice.governor.Adjustment;
 import dev.sluice.governor.BudgetListener;
 import dev.sluice.governor.GovernorStatus;
 import dev.sluice.governor.GovernorTimer;
@@ -13,7 +12,6 @@ import dev.sluice.redis.OutagePolicy;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -40,9 +38,9 @@ final class Standby {
   private final OpenGrants own;
   private final Kept kept;
   private final Charges charges;
+  private final Unanswered unanswered = new Unanswered();
 
-  private volatile double factor = 1;
-  private final AtomicReference<@Nullable Adjustment> unsent = new AtomicReference<>();
+  private final Adjustments adjustments;
   private volatile GovernorStatus.@Nullable Model lastStatus;
 
   /** Written under the lock of this. */
@@ -63,6 +61,7 @@ final class Standby {
     this.listener = listener;
     this.kept = kept;
     this.charges = new Charges(books);
+    this.adjustments = new Adjustments(timer);
     this.own = new OpenGrants(timer, () -> books.terms().rules().reservationLife().toNanos());
   }
 
@@ -73,13 +72,29 @@ final class Standby {
     own.add(new OpenGrants.Grant(answer, tenant, key, false));
   }
 
-  /** It is settled, or nobody was told of it. */
+  /** It is settled, as Redis has said. */
   void over(String id) {
+    own.remove(id);
+    kept.over(id);
+  }
+
+  /** Nobody was told of it. */
+  void unheard(String id) {
     own.remove(id);
   }
 
   void livesOn(String id) {
     own.extend(id);
+  }
+
+  /** What books that do not know it have to hold. */
+  List<OpenGrants.Grant> held() {
+    return own.all().stream().filter(each -> !each.free()).toList();
+  }
+
+  /** Whether somebody was told of it here, and it is not settled. */
+  boolean isOpen(String id) {
+    return own.find(id) != null;
   }
 
   // ---- the share
@@ -90,7 +105,7 @@ final class Standby {
       Share next =
           new Share(
               model, books.terms(), nodes, own, timer, new Hearer(listener, fleet::serverNanos));
-      next.slow(factor);
+      next.slow(adjustments.factor());
       share = next;
     }
   }
@@ -141,7 +156,11 @@ final class Standby {
               StoreTerms.tooMany(largest, request.priority(), tokens)));
     }
     Optional<Outcome> here =
-        byShare(mine -> mine.ask(request).orElseGet(() -> refused(request, mine)));
+        byShare(
+            mine ->
+                mine.ask(request)
+                    .map(granted -> forgoOthers(request, granted))
+                    .orElseGet(() -> refused(request, mine)));
     return here.isPresent() || (mayAskRedis && fleet.link().isAvailable())
         ? here
         : Optional.of(replies.unavailable(request, 0, "Redis does not answer"));
@@ -179,20 +198,44 @@ final class Standby {
             replies.reservation(RedisDesk.newId()));
     own.add(new OpenGrants.Grant(answer, request.tenant(), request.idempotencyKey(), true));
     listener.asked(request, answer, fleet.serverNanos());
-    return answer;
+    return forgoOthers(request, answer);
   }
 
-  /** Redis has not said what became of it, so nobody uses what it may have granted. */
+  /**
+   * Redis has not said what became of it, so nobody uses what it may have granted; with a key, it
+   * is for whoever asks again.
+   */
   void unanswered(String id, TokenRequest request) {
     if (request.idempotencyKey() == null) {
       kept.undo(id);
+    } else {
+      unanswered.add(id, request);
     }
+  }
+
+  /** Redis has said what there is under its key. */
+  void answered(TokenRequest request) {
+    if (request.idempotencyKey() != null) {
+      unanswered.take(request);
+    }
+  }
+
+  /** This has its key from now on: what Redis may have granted under it is not asked for again. */
+  private Outcome forgoOthers(TokenRequest request, Outcome granted) {
+    unanswered.take(request).forEach(kept::forgo);
+    return granted;
+  }
+
+  /** What was granted under the same key without Redis, of which it is not told. */
+  Optional<Outcome> findFree(TokenRequest request) {
+    return request.idempotencyKey() == null ? Optional.empty() : own.findFree(request);
   }
 
   /** What was granted here, or known here, under the same key. */
   Optional<Outcome> find(TokenRequest request) {
     return byShare(mine -> mine.find(request))
         .flatMap(found -> found)
+        .or(() -> findFree(request))
         .or(() -> fleet.link().isAvailable() ? Optional.empty() : own.find(request));
   }
 
@@ -211,7 +254,7 @@ final class Standby {
   /** Redis does not answer: it is told later. */
   CompletableFuture<Optional<Settlement>> keepSettled(String id, long actual) {
     OpenGrants.Grant grant = own.remove(id);
-    if (!kept.settle(id, actual)) {
+    if (!kept.settle(id, actual, grant == null)) {
       return CompletableFuture.completedFuture(Optional.empty());
     }
     return grant == null
@@ -232,10 +275,11 @@ final class Standby {
 
   /** Redis does not answer: it is told later of what is known here. */
   CompletableFuture<Boolean> keepExtended(String id, Throwable failure) {
-    if (own.extend(id) == null) {
+    OpenGrants.Grant grant = own.extend(id);
+    if (grant == null) {
       return CompletableFuture.failedFuture(failure);
     }
-    kept.extend(id);
+    kept.extend(grant);
     return CompletableFuture.completedFuture(true);
   }
 
@@ -252,16 +296,16 @@ final class Standby {
   // ---- rules
 
   /** What a share goes by, too. */
-  void adjusted(Adjustment adjustment) {
-    factor = adjustment.factor();
+  Adjustments adjustments() {
+    return adjustments;
   }
 
   /** Redis does not answer: it is told later. */
-  void keepAdjusted(Adjustment adjustment) {
-    unsent.set(adjustment);
+  void keepAdjusted(Adjustments.Heard heard) {
+    adjustments.keep(heard);
     byShare(
         mine -> {
-          mine.adjust(adjustment);
+          mine.adjust(heard.adjustment());
           return true;
         });
   }
@@ -291,25 +335,36 @@ final class Standby {
 
   // ---- the return
 
+  /** That Redis still has the books that are known here: on return, and while they matter. */
+  CompletableFuture<Void> check() {
+    return own.size() == 0 && fleet.link().isAvailable()
+        ? CompletableFuture.allOf()
+        : books.check();
+  }
+
   /** What Redis has not confirmed. */
   CompletableFuture<Void> sendAgain() {
-    return CompletableFuture.allOf(kept.send(Kept.AT_ONCE), charges.send(), sendAdjustment());
+    return CompletableFuture.allOf(sendKept(), charges.send(), sendAdjustment());
+  }
+
+  private CompletableFuture<Void> sendKept() {
+    return kept.send(Kept.AT_ONCE, this::isOpen);
   }
 
   private CompletableFuture<?> sendAdjustment() {
-    Adjustment mine = unsent.get();
+    Adjustments.Heard mine = adjustments.unsent();
     return mine == null
         ? CompletableFuture.allOf()
         : books
-            .probe(Script.RULES, RedisDesk.words(mine))
-            .thenRun(() -> unsent.compareAndSet(mine, null));
+            .probe(Script.RULES, RedisDesk.words(mine.adjustment()))
+            .thenRun(() -> adjustments.told(mine));
   }
 
   /** All that was kept so far, so that little is left for the moment of the return. */
   CompletableFuture<Void> settleUp() {
     return kept.size() == 0
         ? CompletableFuture.allOf()
-        : kept.send(Kept.AT_ONCE).thenComposeAsync(done -> settleUp(), fleet::execute);
+        : sendKept().thenComposeAsync(done -> settleUp(), fleet::execute);
   }
 
   /**
@@ -329,7 +384,7 @@ final class Standby {
           }
         });
     // In this order, over one connection. What is not confirmed is sent again.
-    var unused = CompletableFuture.allOf(kept.send(Kept.AT_ONCE), sendAdjustment(), charges.send());
+    var unused = CompletableFuture.allOf(sendKept(), sendAdjustment(), charges.send());
     return told;
   }
 

@@ -5,13 +5,23 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
+import java.util.TreeSet;
 import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 
 /** Who waits at this node for what comes of a model's tickets. For any number of threads. */
 final class TicketWaiters {
   private final Map<String, Waiting> byId = new LinkedHashMap<>();
+  private final TreeSet<Due> deadlines =
+      new TreeSet<>(
+          (one, other) ->
+              one.at() == other.at()
+                  ? one.id().compareTo(other.id())
+                  : Long.compare(one.at() - other.at(), 0));
+
+  private record Due(long at, String id) {}
 
   /** Those who wait for one ticket, and how it stood when Redis was last asked for it. */
   static final class Waiting {
@@ -20,6 +30,8 @@ final class TicketWaiters {
 
     /** Done when Redis has answered the last who came. */
     volatile CompletableFuture<?> arrival = CompletableFuture.allOf();
+
+    private @Nullable Due deadline;
 
     private Waiting() {}
   }
@@ -30,16 +42,15 @@ final class TicketWaiters {
     return waiting;
   }
 
-  /** True if nobody waits for that ticket any longer. */
-  synchronized boolean remove(String id, CompletableFuture<Optional<Outcome>> future) {
+  /** What is left if nobody waits for that ticket any longer; else null. */
+  synchronized @Nullable Waiting remove(String id, CompletableFuture<Optional<Outcome>> future) {
     Waiting waiting = byId.get(id);
     if (waiting == null
         || !waiting.futures.removeIf(each -> each == future)
         || !waiting.futures.isEmpty()) {
-      return false;
+      return null;
     }
-    byId.remove(id);
-    return true;
+    return take(id);
   }
 
   synchronized @Nullable Waiting find(String id) {
@@ -48,7 +59,39 @@ final class TicketWaiters {
 
   /** They are to be told. */
   synchronized @Nullable Waiting take(String id) {
-    return byId.remove(id);
+    Waiting waiting = byId.remove(id);
+    if (waiting != null && waiting.deadline != null) {
+      deadlines.remove(waiting.deadline);
+    }
+    return waiting;
+  }
+
+  /** That ticket, if somebody waits for it, is to be decided by then. */
+  synchronized void decideBy(String id, long at) {
+    Waiting waiting = byId.get(id);
+    if (waiting != null) {
+      if (waiting.deadline != null) {
+        deadlines.remove(waiting.deadline);
+      }
+      waiting.deadline = new Due(at, id);
+      deadlines.add(waiting.deadline);
+    }
+  }
+
+  /** When the first is to be decided; null for never. */
+  synchronized @Nullable Long firstDeadline() {
+    return deadlines.isEmpty() ? null : deadlines.first().at();
+  }
+
+  /** Those that should have been decided by now, once. */
+  synchronized List<String> overdue(long now) {
+    List<String> ids = new ArrayList<>();
+    while (!deadlines.isEmpty() && deadlines.first().at() - now <= 0) {
+      String id = deadlines.pollFirst().id();
+      Objects.requireNonNull(byId.get(id)).deadline = null;
+      ids.add(id);
+    }
+    return ids;
   }
 
   synchronized List<String> ids() {

@@ -42,6 +42,9 @@ final class WaitingRoom {
   /** Where a reply says whose turn it was. */
   private static final int TENANT_AT = 6;
 
+  /** For a later deadline it is set again: those who wait for that may leave much earlier. */
+  private static final long LONGEST_TIMER_NANOS = TimeUnit.MINUTES.toNanos(1);
+
   private static final long SOONEST_THOROUGH_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
   private static final int LOOKS_IN_PATIENCE = 3;
 
@@ -51,6 +54,7 @@ final class WaitingRoom {
   private final LongSupplier spreadNanos;
   private final Standby standby;
   private final LineTimer next;
+  private final LineTimer deadlines;
   private final TicketWaiters waiters = new TicketWaiters();
 
   // Guarded by this.
@@ -74,6 +78,7 @@ final class WaitingRoom {
     this.timer = timer;
     this.spreadNanos = spreadNanos;
     this.next = new LineTimer(timer, this::look);
+    this.deadlines = new LineTimer(timer, this::endDeadlines);
   }
 
   // ---- who comes and goes
@@ -136,14 +141,17 @@ final class WaitingRoom {
 
   /** The ticket has to be asked for again, as if it had been polled now. */
   private synchronized void leave(String id, CompletableFuture<Optional<Outcome>> waiter) {
-    if (waiters.remove(id, waiter) && !closed) {
-      var unused = books.call(Script.TICKET, "leave", id);
+    TicketWaiters.Waiting left = waiters.remove(id, waiter);
+    if (left != null && !closed) {
+      // If it was in line when this came, nobody here was told that it is granted.
+      var unused = books.call(Script.TICKET, "leave", id, left.standing == null ? "" : "untold");
     }
   }
 
   /** What Redis says of a ticket that is awaited. */
   private void stands(String id, Reply said) {
-    Optional<Outcome> outcome = outcome(said);
+    Optional<Outcome> outcome =
+        said.kind() == 'n' ? Optional.empty() : Optional.of(replies.outcome(said, books.terms()));
     if (outcome.orElse(null) instanceof Outcome.Queued standing) {
       TicketWaiters.Waiting waiting = waiters.find(id);
       if (waiting != null) {
@@ -154,13 +162,17 @@ final class WaitingRoom {
         }
       }
     } else {
-      tell(id, outcome);
+      boolean granted = outcome.orElse(null) instanceof Outcome.Granted;
+      tell(id, outcome, granted ? said.text(TENANT_AT) : "", null);
     }
   }
 
-  private void tell(String id, Optional<Outcome> outcome) {
+  private void tell(String id, Optional<Outcome> outcome, String tenant, @Nullable String key) {
     TicketWaiters.Waiting waiting = waiters.take(id);
     if (waiting != null) {
+      if (outcome.orElse(null) instanceof Outcome.Granted granted) {
+        standby.granted(granted, tenant, key);
+      }
       timer.execute(
           () -> {
             boolean heard = false;
@@ -176,7 +188,7 @@ final class WaitingRoom {
 
   /** Those who waited had gone in the same moment: somebody may still come and ask. */
   private void unheard(String id) {
-    standby.over(id);
+    standby.unheard(id);
     if (!closed) {
       var unused = books.call(Script.TICKET, "unheard", id);
     }
@@ -187,18 +199,29 @@ final class WaitingRoom {
   private void watchDeadline(String id, Reply standing) {
     long micros = standing.number(9);
     if (micros > 0) {
-      timer.after(TimeUnit.MICROSECONDS.toNanos(micros), () -> endDeadline(id));
+      waiters.decideBy(id, timer.now() + TimeUnit.MICROSECONDS.toNanos(micros));
+      awaitDeadlines();
+    }
+  }
+
+  private void awaitDeadlines() {
+    Long first = waiters.firstDeadline();
+    if (first != null && !closed) {
+      deadlines.by(Math.min(LONGEST_TIMER_NANOS, Math.max(0, first - timer.now())));
+    }
+  }
+
+  private void endDeadlines() {
+    if (!closed) {
+      waiters.overdue(timer.now()).forEach(this::endDeadline);
+      awaitDeadlines();
     }
   }
 
   /** Redis says what became of it; without Redis its time is over, too. */
   private void endDeadline(String id) {
-    if (closed || waiters.find(id) == null) {
-      return;
-    }
     var unused =
-        books
-            .call(Script.TICKET, "poll", id)
+        askForWaiters(id)
             .whenComplete(
                 (answer, failure) -> {
                   if (answer == null) {
@@ -216,7 +239,7 @@ final class WaitingRoom {
     TicketWaiters.Waiting waiting = waiters.find(id);
     Outcome.Queued standing = waiting == null ? null : waiting.standing;
     if (standing != null) {
-      tell(id, Optional.of(replies.refused(standing, reason, books.terms())));
+      tell(id, Optional.of(replies.refused(standing, reason, books.terms())), "", null);
     }
   }
 
@@ -231,27 +254,25 @@ final class WaitingRoom {
 
   /** An answer to this node. */
   void heard(Answer answer) {
-    for (Answer.Decided each : answer.news()) {
-      if (each.claimed() && each.granted() && waiters.find(each.id()) == null) {
-        unheard(each.id());
-      } else if (each.claimed() || !each.granted()) {
-        tell(each.id(), Optional.of(outcome(each)));
-      } else {
-        claim(each.id());
-      }
-    }
+    answer.forEachNews(this::heard);
     synchronized (this) {
       someoneInLine = answer.waiting() > 0;
     }
     lookIn(answer.waitMicros());
   }
 
-  private Outcome outcome(Answer.Decided news) {
-    Outcome outcome = replies.outcome(news, books.terms());
-    if (outcome instanceof Outcome.Granted granted) {
-      standby.granted(granted, news.tenant(), news.key().isEmpty() ? null : news.key());
+  private void heard(Answer.Decided news) {
+    if (news.claimed() && news.granted() && waiters.find(news.id()) == null) {
+      unheard(news.id());
+    } else if (news.claimed() || !news.granted()) {
+      tell(
+          news.id(),
+          Optional.of(replies.outcome(news, books.terms())),
+          news.tenant(),
+          news.key().isEmpty() ? null : news.key());
+    } else {
+      claim(news.id());
     }
-    return outcome;
   }
 
   /** A message about an answer to another: when to look, and whom of all nodes it concerns. */
@@ -264,6 +285,8 @@ final class WaitingRoom {
       int sign = words[i].indexOf('=');
       if (sign < 0) {
         claim(words[i]);
+      } else if (sign == words[i].length() - 1) {
+        standby.over(words[i].substring(0, sign));
       } else {
         refuse(words[i].substring(0, sign), Outcome.Reason.valueOf(words[i].substring(sign + 1)));
       }
@@ -280,12 +303,8 @@ final class WaitingRoom {
 
   /** Granted: it may be told when Redis knows that somebody will be. */
   private void claim(String id) {
-    if (waiters.find(id) == null) {
-      return;
-    }
     var unused =
-        books
-            .call(Script.TICKET, "claim", id)
+        askForWaiters(id)
             .whenComplete(
                 (answer, failure) -> {
                   if (answer == null) {
@@ -294,6 +313,13 @@ final class WaitingRoom {
                     stands(id, answer.result());
                   }
                 });
+  }
+
+  /** Never answered if nobody waits. */
+  private synchronized CompletableFuture<Answer> askForWaiters(String id) {
+    return waiters.find(id) == null
+        ? new CompletableFuture<>()
+        : books.call(Script.TICKET, "claim", id);
   }
 
   // ---- looking at the line
@@ -321,7 +347,7 @@ final class WaitingRoom {
 
   /** Lets go who can, and asks for those who are awaited here. */
   void look() {
-    List<String> ids;
+    List<CompletableFuture<?>> calls = new ArrayList<>();
     boolean thorough;
     synchronized (this) {
       if (closed || (!someoneInLine && waiters.size() == 0)) {
@@ -338,11 +364,10 @@ final class WaitingRoom {
         lookedThoroughly = true;
         thoroughAt = now;
       }
-      ids = thorough ? waiters.ids() : List.of();
-    }
-    List<CompletableFuture<?>> calls = new ArrayList<>();
-    for (int from = 0; from == 0 || from < ids.size(); from += PORTION) {
-      calls.add(tick(ids.subList(from, Math.min(from + PORTION, ids.size()))));
+      List<String> ids = thorough ? waiters.ids() : List.of();
+      for (int from = 0; from == 0 || from < ids.size(); from += PORTION) {
+        calls.add(tick(ids.subList(from, Math.min(from + PORTION, ids.size()))));
+      }
     }
     var unused =
         CompletableFuture.allOf(calls.toArray(CompletableFuture<?>[]::new))

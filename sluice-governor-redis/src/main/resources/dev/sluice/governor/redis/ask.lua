@@ -1,16 +1,17 @@
 -- Granted, put in line, or refused, over all dimensions at once.
 -- ARGV: node, id, what ("queue": put in line what cannot go; "now": not; "find": only what was asked
--- for before), tenant, rank, tokens to reserve, tokens asked for, class, microseconds until the
--- deadline or 0, idempotency key or '', 'quick' if the quick way was tried.
+-- for before), tenant, class, tokens to reserve, tokens asked for, microseconds until the deadline
+-- or 0, idempotency key or '', 'quick' if the quick way was tried.
 -- Answers {'g' …}, {'q' …} or {'r' …} as `seen`, then 1 if it was asked for the first time; {'x', tokens, class}
--- if the key is of another request; {'n'} if nothing happened.
+-- if the key is of another request; {'k', class …} if there is no such class, but these; {'n'} if nothing
+-- happened.
 local function ask()
-  local id, what, tenant, key = ARGV[2], ARGV[3], ARGV[4], ARGV[10]
+  local id, what, tenant, class, key = ARGV[2], ARGV[3], ARGV[4], ARGV[5], ARGV[9]
   if key ~= '' then
     local other = get(keyField(tenant, key))
     local ticket = other and ticketOf(other)
     if ticket then
-      if ticket.asked ~= tonumber(ARGV[7]) or ticket.class ~= ARGV[8] then
+      if ticket.asked ~= tonumber(ARGV[7]) or ticket.class ~= class then
         return { 'x', ticket.asked, ticket.class }
       end
       return seen(ticket)
@@ -19,16 +20,15 @@ local function ask()
   if what == 'find' then
     return { 'n' }
   end
-  local rank = tonumber(ARGV[5])
-  local class = C.classes[rank + 1]
-  if not class or class.name ~= ARGV[8] then
-    return { 'k' }
+  local rank = rankOf(class)
+  if not rank then
+    return noSuchClass()
   end
-  local deadline = tonumber(ARGV[9])
+  local deadline = tonumber(ARGV[8])
   local ticket = {
     id = id, state = 'w', rank = rank, tokens = tonumber(ARGV[6]), asked = tonumber(ARGV[7]),
-    class = ARGV[8], tenant = tenant, since = now, deadline = deadline > 0 and now + deadline or 0,
-    key = key, node = '', claimed = 0, unheard = '', reason = '', left = 0, number = 0, tag = 0,
+    class = class, tenant = tenant, since = now, deadline = deadline > 0 and now + deadline or 0,
+    key = key, node = '', asker = NODE, claimed = 0, unheard = '', reason = '', left = 0, number = 0, tag = 0,
     weight = C.tenants and weightOf(tenant) or C.others and C.others.weight or 1
   }
   local most = largest(rank, tenant)
@@ -79,7 +79,7 @@ local function ask()
   return seen(ticket)
 end
 
-if not open(server, { 'm' .. ARGV[4], 'b' .. ARGV[4], keyField(ARGV[4], ARGV[10]) }) then
+if not open(server, { 'm' .. ARGV[4], 'b' .. ARGV[4], keyField(ARGV[4], ARGV[9]) }) then
   return { 0 }
 end
 local before = S.total

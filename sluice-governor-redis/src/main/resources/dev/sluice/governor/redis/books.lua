@@ -3,6 +3,7 @@
 -- KEYS, all in one slot:
 --   books   a hash: 'c' the configuration, 'q' and 'n<class>' what the quick ways need of it, 's' the
 --           state, 'h' the history of the model's debt, 'g<rank>' of a guarantee's, 'm<tenant>' the meter of a tenant, 'b<tenant>' its budget,
+--           'o' the names of tenants with a budget, 'p' the factor that each node has found,
 --           'r<id>' a reservation, 't<id>' a ticket, 'i<length>:<tenant><key>' the id that an
 --           idempotency key stands for, 'f<node>' the last charge of a node that was without Redis
 --   due     what ends when: 'r<id>' a reservation, 'd<id>' a deadline, 's<id>' the patience with a
@@ -12,15 +13,28 @@
 --   heads   the first of each tenant that is not aside
 --   turns   where a tenant's next turn in a class begins
 --   fifo    everyone who waits, by class and tenant: the first came first
--- ARGV[1]: the node that asks.
+-- ARGV[1]: the node that asks, 16 characters, and the generation of the books that it knows.
+--
+-- The life of the books:
+--   They have a generation, a number that nobody guesses, from when they are made until Redis loses them.
+--   They begin full only if nobody who lives has known others: the node that makes them has not, was not
+--   without Redis since it began, and no node listens to their news; who listens has known them. A node
+--   that has known others, and finds these begun full, empties them, once.
+--   They answer only nodes that know their generation. A node that learns of another one first has them
+--   hold what it has told of and is not settled: so no slot is given twice. For the others to do so too,
+--   books that begin empty grant nothing for a while.
+--   What is over ends with the first call after it; but not as soon as Redis is back, if somebody is in
+--   line: those who could not be heard meanwhile are heard first.
 --
 -- Every number is a whole one below 2^53, except tags, which are tokens by weight. Where one becomes
 -- text it is by %.0f, or by Redis itself: `..` keeps 14 digits. Times are microseconds.
 local BOOKS, DUE, LINE, HEADS, TURNS, FIFO = unpack(KEYS)
-local NODE = ARGV[1]
+local NODE, KNOWN = string.sub(ARGV[1], 1, 16), tonumber(string.sub(ARGV[1], 17)) or 0
 local NEVER = 2 ^ 53
 -- By then a node does not send a charge again: a day.
 local FENCE_LIFE = 24 * 3600 * 10 ^ 6
+-- By then nodes have found that Redis is back, and have asked for whoever waits there.
+local GRACE = 3 * 10 ^ 6
 -- At most so much is ended in one call.
 local ENDED_AT_ONCE = 100
 
@@ -61,7 +75,9 @@ local now
 local NAMES = {
   'at', 'shift', 'owed', 'unit', 'cap', 'factor', 'paused', 'running', 'waiting', 'due', 'numbers',
   'events', 'total', 'accepted', 'consumed', 'refills', 'left', 'refilled', 'wake', 'turns', 'grace',
-  'emptied', 'second', 'minute'
+  'emptied', 'second', 'minute',
+  -- The last: hold.lua and the quick ways know its place.
+  'generation'
 }
 local PER_RANK = 5
 

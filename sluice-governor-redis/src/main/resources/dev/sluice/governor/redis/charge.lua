@@ -79,24 +79,10 @@ end
 local unlimited = 0
 while ARGV[at] do
   local grant = {
-    id = word(), tokens = number(), asked = number(), class = word(), tenant = word(), key = word(),
-    at = now, event = event, mine = -1, guaranteed = 0, theirs = 0, ticket = 0
+    id = word(), tokens = number(), asked = number(), class = word(), tenant = word(), key = word()
   }
-  grant.rank = ranks[grant.class] or -1
   unlimited = unlimited + grant.tokens
-  local named = keyField(grant.tenant, grant.key)
-  if grant.key ~= '' and not get(named) then
-    grant.ticket = 1
-    put(named, grant.id)
-    tickets[grant.id] = {
-      id = grant.id, state = 'g', rank = grant.rank, tokens = grant.tokens, asked = grant.asked,
-      class = grant.class, tenant = grant.tenant, since = now, deadline = 0, key = grant.key, node = '',
-      claimed = 1, unheard = '', reason = '', left = available(M), number = 0, tag = 0, weight = 1, changed = true
-    }
-  end
-  S.running = S.running + 1
-  put('r' .. grant.id, packReservation(grant))
-  setDue('r' .. grant.id, now + C.life)
+  hold(grant, event)
 end
 if refundable < unlimited then
   limitRefunds()

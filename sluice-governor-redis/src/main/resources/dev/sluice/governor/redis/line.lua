@@ -12,6 +12,23 @@ local COUNTED = 128
 -- Turns that are remembered though nobody waits, before it is worth a look at all.
 local SPARE_TURNS = 256
 
+-- Nodes name a class: its rank is that of the rules that are in force, which another may have told.
+local function rankOf(class)
+  for rank, each in ipairs(C.classes) do
+    if each.name == class then
+      return rank - 1
+    end
+  end
+end
+
+local function noSuchClass()
+  local result = { 'k' }
+  for _, each in ipairs(C.classes) do
+    result[#result + 1] = each.name
+  end
+  return result
+end
+
 local tickets = {}
 
 local function ticketOf(id)
@@ -253,9 +270,20 @@ local function largest(rank, tenant)
   return budget and math.min(ceiling, budget.cap) or ceiling
 end
 
+-- So many heads are passed over in one call: Redis does nothing else meanwhile. After that nobody is the
+-- first of anything, nobody goes, and the next call is due at once.
+local PASSED_AT_ONCE = 100
+local passed, tired = 0, false
+
+local function pass()
+  tired = passed == PASSED_AT_ONCE
+  passed = passed + 1
+  return not tired
+end
+
 -- The head of a class whose tenant can afford it.
 local function firstOf(rank)
-  while R[rank].size > 0 do
+  while not tired and R[rank].size > 0 do
     local member =
       redis.call('ZRANGEBYSCORE', HEADS, rank * BAND, '(' .. string.format('%.0f', (rank + 1) * BAND),
         'LIMIT', 0, 1)[1]
@@ -264,13 +292,17 @@ local function firstOf(rank)
       return nil
     end
     if head.tokens > largest(rank, head.tenant) then
-      refuseTooLarge(head)
+      if pass() then
+        refuseTooLarge(head)
+      end
     else
       local micros = microsForTenant(head.tenant, head.tokens)
       if micros == 0 then
         return head
       end
-      stepAside(head, micros)
+      if pass() then
+        stepAside(head, micros)
+      end
     end
   end
 end
@@ -372,7 +404,7 @@ local function drain(granted)
     S.wake = NEVER
     count = count + 1
   end
-  if S.waiting > 0 and count == C.batch then
+  if S.waiting > 0 and (count == C.batch or tired) then
     S.wake = now
   end
 end
@@ -401,8 +433,7 @@ local function wouldBeFirst(ticket)
   return not first or startOf(ticket.rank, ticket.tenant) < first.tag
 end
 
--- What would hold it up if it came now, after a drain; nothing if it would go at once.
-local function wouldHold(ticket)
+local function heldUp(ticket)
   local own, tokens = ticket.rank, ticket.tokens
   local forTenant = microsForTenant(ticket.tenant, tokens)
   if S.waiting > 0 then
@@ -426,6 +457,15 @@ local function wouldHold(ticket)
     return 'TENANT', forTenant
   end
   return heldBy(tokens, floorOf(own))
+end
+
+-- What would hold it up if it came now, after a drain; nothing if it would go at once.
+local function wouldHold(ticket)
+  local by, micros = heldUp(ticket)
+  if tired then
+    return 'LINE', -1
+  end
+  return by, micros
 end
 
 -- What this alone would have to wait for if the line were empty.

@@ -1,7 +1,7 @@
 -- How a model stands, who is in line, or what would become of a request. ARGV: node, "status"; or
--- node, "line", offset, limit; or node, "explain", tenant, rank, tokens to reserve, class.
+-- node, "line", offset, limit; or node, "explain", tenant, class, tokens to reserve.
 -- status answers {available, running, total, accepted, consumed, refills, microseconds since the last
--- refill, size of each class …, fingerprint of the configuration}; explain {'g', 'q' or 'r', binding,
+-- refill, capacity, tokens that accrue in a minute, each class and its size …}; explain {'g', 'q' or 'r', binding,
 -- figure, wait, position, eta, {dimension, capacity, available, needed, wait}, …}; line {size, {class,
 -- eta, …}, {id, tenant, class, asked, position, eta, waited}, …}.
 local what = ARGV[2]
@@ -13,9 +13,12 @@ if not open(server, fields) then
   return { 0 }
 end
 
+local MINUTE = 60 * 10 ^ 6
+
 local function status()
   local result = {
-    available(M), S.running, S.total, S.accepted, S.consumed, S.refills, now - S.refilled, C.print
+    available(M), S.running, S.total, S.accepted, S.consumed, S.refills, now - S.refilled, C.cap,
+    C.mint * (MINUTE / C.unit)
   }
   for rank = 0, #C.classes - 1 do
     result[#result + 1] = C.classes[rank + 1].name
@@ -50,10 +53,9 @@ local function parts(ticket, result)
 end
 
 local function explain()
-  local rank = tonumber(ARGV[4])
-  local class = C.classes[rank + 1]
-  if not class or class.name ~= ARGV[6] then
-    return { 'k' }
+  local rank = rankOf(ARGV[4])
+  if not rank then
+    return noSuchClass()
   end
   local ticket = { rank = rank, tenant = ARGV[3], tokens = tonumber(ARGV[5]) }
   drain(granted)

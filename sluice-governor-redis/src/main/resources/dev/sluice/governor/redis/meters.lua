@@ -27,7 +27,7 @@ end
 -- Until so many tokens can be taken and `floor` are left, if nobody takes any; 0 if it is so now.
 local function microsUntil(meter, tokens, floor)
   local missing = tokens * meter.unit - ((meter.cap - floor) * meter.unit - meter.owed)
-  return missing <= 0 and 0 or ceilDiv(missing, meter.mint)
+  return missing <= 0 and 0 or math.min(NEVER, ceilDiv(missing, meter.mint))
 end
 
 local function historyOf(meter)
@@ -239,14 +239,22 @@ local function meterOf(tenant)
   if budget then
     meter = { cap = budget.cap, unit = budget.unit, mint = budget.mint, owed = 0, history = '' }
     local stored = get('m' .. tenant)
+    local at = 0
     if stored then
-      local at, owed, unit = struct.unpack('>ddd', stored)
+      local owed, unit
+      at, owed, unit = struct.unpack('>ddd', stored)
       meter.owed, meter.unit, meter.history = owed, unit, string.sub(stored, 25)
+      if at < (budget.since or 0) then
+        -- Until then it accrued at another rate.
+        rescale(meter, budget.before.unit)
+        meter.owed, at = paid(meter.owed, budget.since - at, budget.before.mint), budget.since
+      end
       rescale(meter, budget.unit)
       meter.owed = paid(meter.owed, now - at, meter.mint)
-    elseif S.emptied > 0 then
+    end
+    if at < S.emptied then
       -- Nobody knows what it had left then.
-      meter.owed = paid(meter.cap * meter.unit, now - S.emptied, meter.mint)
+      meter.owed = math.max(meter.owed, paid(meter.cap * meter.unit, now - S.emptied, meter.mint))
     end
     meters[tenant] = meter
   end

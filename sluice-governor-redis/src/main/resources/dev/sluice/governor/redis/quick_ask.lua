@@ -1,21 +1,21 @@
 -- The common case of ask.lua, in a third of its time: nobody is in line, nothing is due, there are no
 -- budgets of tenants and no guarantees, no idempotency key is given, and the tokens are there.
 -- Everything else is left to ask.lua, and so is the explanation of what is done here. It is tried where
--- the node expects it to do (ARGV[11]), and answers in short: the time, what is left, and the refill.
-if ARGV[11] == 'quick' then
-  local stored = redis.call('HMGET', KEYS[1], 'q', 's', 'h', 'n' .. ARGV[8])
+-- the node expects it to do (ARGV[10]), and answers in short: the time, what is left, and the refill.
+if ARGV[10] == 'quick' then
+  local stored = redis.call('HMGET', KEYS[1], 'q', 's', 'h', 'n' .. ARGV[5])
   if stored[1] and stored[2] and stored[4] then
     local mint, conc, life, special, secondCap, secondUnit, secondMint, minuteCap, minuteUnit, minuteMint =
       struct.unpack('>dddddddddd', stored[1])
     local at, shift, owed, unit, cap, factor, paused, running, waiting, due, numbers, events, total,
-      accepted, consumed, refills, left, refilled, wake, turns, grace, emptied, second, minute =
-      struct.unpack('>dddddddddddddddddddddddd', stored[2])
+      accepted, consumed, refills, left, refilled, wake, turns, grace, emptied, second, minute, generation =
+      struct.unpack('>ddddddddddddddddddddddddd', stored[2])
     local rank, ceiling = struct.unpack('>dd', stored[4])
     local now, tokens = server, tonumber(ARGV[6])
     local room = math.min(cap, math.max(1, math.floor(ceiling * factor)))
     local elapsed = now - at
-    if special == 0 and waiting == 0 and shift == 0 and elapsed >= 0 and now < due and paused <= now
-      and (conc == 0 or running < conc) and rank == tonumber(ARGV[5]) and tokens <= room then
+    if special == 0 and generation == tonumber(string.sub(ARGV[1], 17)) and waiting == 0 and shift == 0
+      and elapsed >= 0 and now < due and paused <= now and (conc == 0 or running < conc) and tokens <= room then
       owed = elapsed < owed / mint and math.max(0, owed - elapsed * mint) or 0
       second = elapsed < second / secondMint and math.max(0, second - elapsed * secondMint) or 0
       minute = elapsed < minute / minuteMint and math.max(0, minute - elapsed * minuteMint) or 0
@@ -36,13 +36,13 @@ if ARGV[11] == 'quick' then
           history = string.sub(history, 1, size) .. struct.pack('>dd', events, owed)
           local ends = now + life
           redis.call('HSET', KEYS[1],
-            's', struct.pack('>dddddddddddddddddddddddd', now, shift, owed + tokens * unit, unit, cap,
+            's', struct.pack('>ddddddddddddddddddddddddd', now, shift, owed + tokens * unit, unit, cap,
               factor, paused, running + 1, waiting, math.min(due, ends), numbers, events + 1, total + 1,
               accepted + 1, consumed + tokens, refills, there - tokens, refilled, wake, turns, grace,
-              emptied, second + secondUnit, minute + minuteUnit) .. string.sub(stored[2], 193),
+              emptied, second + secondUnit, minute + minuteUnit, generation) .. string.sub(stored[2], 201),
             'h', history,
             'r' .. ARGV[2], struct.pack('>dddddddddI2', tokens, ARGV[7], rank, now, events + 1, -1, 0, 0, 0,
-              #ARGV[8]) .. ARGV[8] .. ARGV[4])
+              #ARGV[5]) .. ARGV[5] .. ARGV[4])
           redis.call('ZADD', KEYS[2], ends, 'r' .. ARGV[2])
           return { now, there - tokens, found, level }
         end

@@ -1,21 +1,23 @@
 -- The common case of settle.lua, in a third of its time: nobody is in line, nothing is due, there are no
--- budgets of tenants and no guarantees, and the reservation has no ticket and was not exceeded.
+-- budgets of tenants and no guarantees, and the reservation has no ticket, was not exceeded, and was told
+-- of at the node that settles it.
 -- Everything else is left to settle.lua, and so is the explanation of what is done here. It answers in
 -- short: the time, the refill, and what settle.lua says.
-if ARGV[2] == 'settle' then
+if ARGV[2] == 'settle' and not ARGV[5] then
   local id = 'r' .. ARGV[3]
   local stored = redis.call('HMGET', KEYS[1], 'q', 's', 'h', id)
   if stored[1] and stored[2] and stored[4] then
     local mint, conc, life, special, secondCap, secondUnit, secondMint, minuteCap, minuteUnit, minuteMint =
       struct.unpack('>dddddddddd', stored[1])
     local at, shift, owed, unit, cap, factor, paused, running, waiting, due, numbers, events, total,
-      accepted, consumed, refills, left, refilled, wake, turns, grace, emptied, second, minute =
-      struct.unpack('>dddddddddddddddddddddddd', stored[2])
+      accepted, consumed, refills, left, refilled, wake, turns, grace, emptied, second, minute, generation =
+      struct.unpack('>ddddddddddddddddddddddddd', stored[2])
     local tokens, asked, rank, granted, event, mine, guaranteed, theirs, ticket, length =
       struct.unpack('>dddddddddI2', stored[4])
     local now, unused = server, tokens - ARGV[4]
     local elapsed = now - at
-    if special == 0 and waiting == 0 and shift == 0 and elapsed >= 0 and now < due and unused >= 0 and ticket == 0 then
+    if special == 0 and generation == tonumber(string.sub(ARGV[1], 17)) and waiting == 0 and shift == 0
+      and elapsed >= 0 and now < due and unused >= 0 and ticket == 0 and event >= 0 then
       owed = elapsed < owed / mint and math.max(0, owed - elapsed * mint) or 0
       second = elapsed < second / secondMint and math.max(0, second - elapsed * secondMint) or 0
       minute = elapsed < minute / minuteMint and math.max(0, minute - elapsed * minuteMint) or 0
@@ -57,10 +59,10 @@ if ARGV[2] == 'settle' then
         history = string.sub(history, 1, kept) .. table.concat(later)
       end
       redis.call('HSET', KEYS[1],
-        's', struct.pack('>dddddddddddddddddddddddd', now, shift, owed - less, unit, cap, factor, paused,
+        's', struct.pack('>ddddddddddddddddddddddddd', now, shift, owed - less, unit, cap, factor, paused,
           running - 1, waiting, due, numbers, events, total, accepted, consumed - back, refills,
-          there + back, refilled, wake, turns, grace, emptied, second, minute)
-          .. string.sub(stored[2], 193),
+          there + back, refilled, wake, turns, grace, emptied, second, minute, generation)
+          .. string.sub(stored[2], 201),
         'h', history)
       redis.call('HDEL', KEYS[1], id)
       redis.call('ZREM', KEYS[2], id)

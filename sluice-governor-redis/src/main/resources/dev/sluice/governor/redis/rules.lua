@@ -1,33 +1,45 @@
 -- The rules of a model. ARGV: node, then
---   configure, configuration as JSON, "full" or "empty" (what new books begin with), then a tenant
---     and its budget as JSON, …: answers {1} if that changed something
+--   configure, configuration as JSON, "full" or "empty" (what new books begin with), their generation,
+--     then a tenant and its budget as JSON, …: answers {1 if that changed something, generation}
+--   join, the same words: as configure, but books that are there keep their rules
 --   adjust, factor, tokens at most or '', microseconds of a pause: what the provider said
-local function createState(empty)
+-- In that time other nodes have their grants held, too.
+local OTHERS_JOIN = 1.5 * 10 ^ 6
+
+-- Nobody knows what is left: nothing is.
+local function empty()
+  S.emptied = now
+  S.paused = math.max(S.paused, now + OTHERS_JOIN)
+  M.owed = math.max(M.owed, M.cap * M.unit)
+  for _, each in ipairs(requests) do
+    each.owed = math.max(each.owed, each.cap * each.unit)
+  end
+  for rank = 0, #C.classes - 1 do
+    local meter = R[rank].meter
+    if meter then
+      meter.owed = math.max(meter.owed, meter.cap * meter.unit)
+    end
+  end
+  S.left = available(M)
+end
+
+local function createState(generation, full)
   S, R = {}, {}
   for _, name in ipairs(NAMES) do
     S[name] = 0
   end
-  S.unit, S.cap, S.factor = C.unit, C.cap, 1
+  S.unit, S.cap, S.factor, S.generation = C.unit, C.cap, 1, generation
   S.due, S.wake, S.at, S.refilled = NEVER, NEVER, server, server
   for rank = 0, #C.classes - 1 do
     R[rank] = { time = 0, size = 0, tokens = 0, guaranteed = 0, epoch = 0 }
   end
   now = server
   loadMeters()
-  if empty then
-    S.emptied = now
-    M.owed = M.cap * M.unit
-    for _, each in ipairs(requests) do
-      each.owed = each.cap * each.unit
-    end
-    for rank = 0, #C.classes - 1 do
-      local meter = R[rank].meter
-      if meter then
-        meter.owed = meter.cap * meter.unit
-      end
-    end
-  end
   S.left = available(M)
+  -- Who listens has known books of this model, and learns that these are new.
+  if redis.call('PUBLISH', BOOKS .. ':news', '-1 new') > 0 or not full then
+    empty()
+  end
 end
 
 -- So much of its capacity and rate is in force.
@@ -36,6 +48,30 @@ local function slow(factor)
   M.mint = C.mint
   rescale(M, math.ceil(C.unit / factor))
   M.cap = math.max(1, math.floor(C.cap * factor))
+end
+
+-- What a node says counts for so long once another has said something: ten minutes.
+local FACTOR_LIFE = 600 * 10 ^ 6
+
+-- The smallest of what the nodes have found: one that was not refused knows no better than one that was.
+local function smallest(own)
+  local stored = get('p')
+  local others, least = {}, own
+  for node, each in pairs(stored and cmsgpack.unpack(stored) or {}) do
+    if node ~= NODE and now - each.at < FACTOR_LIFE then
+      others[node] = each
+      least = math.min(least, each.factor)
+    end
+  end
+  if own < 1 then
+    others[NODE] = { factor = own, at = now }
+  end
+  if next(others) then
+    put('p', cmsgpack.pack(others))
+  elseif stored then
+    drop('p')
+  end
+  return least
 end
 
 -- All who are in line, in order, without their places.
@@ -81,18 +117,28 @@ local function moveMeters(before)
       R[rank - 1].meter = next
     end
   end
+  for tenant, meter in pairs(meters) do
+    local budget = budgetOf(tenant)
+    if budget then
+      rescale(meter, budget.unit)
+      meter.cap, meter.mint, meter.changed = budget.cap, budget.mint, true
+    else
+      meters[tenant] = nil
+    end
+  end
 end
 
--- A long line stays as it is where the classes are the same: Redis would do nothing else for too long.
--- Who is too large for the new rules is refused when its turn comes.
+-- A long line stays as it is where the classes with somebody in line keep their ranks: Redis would do
+-- nothing else for too long. Who is too large for the new rules is refused when its turn comes.
 local LONG_LINE = 500
 
 local function canStay(config)
-  if S.waiting <= LONG_LINE or #config.classes ~= #C.classes then
+  if S.waiting <= LONG_LINE then
     return false
   end
   for i, class in ipairs(C.classes) do
-    if class.name ~= config.classes[i].name then
+    local next = config.classes[i]
+    if R[i - 1].size > 0 and (not next or next.name ~= class.name) then
       return false
     end
   end
@@ -106,8 +152,8 @@ local function reconfigure(config)
   C, R, requests = config, {}, {}
   for rank = 0, #C.classes - 1 do
     R[rank] = { time = 0, size = 0, tokens = 0, guaranteed = 0, epoch = 0 }
-    if stay then
-      local old = before.R[rank]
+    local old = stay and before.R[rank]
+    if old then
       R[rank].time, R[rank].size, R[rank].tokens, R[rank].epoch = old.time, old.size, old.tokens, old.epoch
     end
   end
@@ -130,10 +176,12 @@ local function reconfigure(config)
     end
   end
   -- No reservation lives longer than the new rules say.
-  local latest = now + C.life
-  for _, member in ipairs(redis.call('ZRANGEBYSCORE', DUE, '(' .. string.format('%.0f', latest), '+inf')) do
-    if string.sub(member, 1, 1) == 'r' then
-      setDue(member, latest)
+  if C.life < before.C.life then
+    local latest = now + C.life
+    for _, member in ipairs(redis.call('ZRANGEBYSCORE', DUE, '(' .. string.format('%.0f', latest), '+inf')) do
+      if string.sub(member, 1, 1) == 'r' then
+        setDue(member, latest)
+      end
     end
   end
   drain(granted)
@@ -160,43 +208,98 @@ local function writeQuick(old)
   end
 end
 
--- Budgets of tenants, those that are not named any more without one.
-local function writeBudgets(old)
-  local named = {}
-  for i = 5, #ARGV, 2 do
-    named[ARGV[i]] = true
-    put('b' .. ARGV[i], cmsgpack.pack(cjson.decode(ARGV[i + 1])))
+local function isAsFast(one, other)
+  return one.unit == other.unit and one.mint == other.mint
+end
+
+-- What has accrued until now has done so at the rate until now. Of a tenant that is named its meter is
+-- paid up; of the others, who may be many, the slower rate that those have had who were not seen since.
+local function moveOthers(config)
+  local was, next = C.others, config.others
+  if not was or not next then
+    return false
   end
-  for _, name in ipairs(old or {}) do
+  if isAsFast(was, next) then
+    next.since, next.before = was.since, was.before
+    return false
+  end
+  next.since, next.before = now, { unit = was.unit, mint = was.mint }
+  local slower = was.before
+  if slower and now - was.since < 2 * was.cap * was.unit / was.mint
+    and slower.mint / slower.unit < was.mint / was.unit then
+    next.before = slower
+  end
+  return true
+end
+
+-- Those of whom nothing is known have as much as until now.
+local function moveEmptied(was, next)
+  local stranger = { unit = was.unit, history = '' }
+  stranger.owed = paid(was.cap * was.unit, now - S.emptied, was.mint)
+  rescale(stranger, next.unit)
+  S.emptied = now - floorDiv(math.max(0, next.cap * next.unit - stranger.owed), next.mint)
+end
+
+-- Budgets of tenants, those that are not named any more without one.
+local function writeBudgets(there, config)
+  local all = there and moveOthers(config) and S.emptied > 0
+  local function moves(name, next)
+    local was = there and budgetOf(name)
+    if was and next and (all or not isAsFast(was, next)) then
+      meterOf(name)
+    end
+  end
+  local old, named, names = get('o'), {}, {}
+  for i = 6, #ARGV, 2 do
+    local name, budget = ARGV[i], cjson.decode(ARGV[i + 1])
+    named[name] = true
+    names[#names + 1] = name
+    moves(name, budget)
+    put('b' .. name, cmsgpack.pack(budget))
+  end
+  for _, name in ipairs(old and cmsgpack.unpack(old) or {}) do
     if not named[name] then
+      moves(name, config.others)
       drop('b' .. name)
     end
   end
+  if #names > 0 then
+    put('o', cmsgpack.pack(names))
+  elseif old then
+    drop('o')
+  end
+  if all then
+    moveEmptied(C.others, config.others)
+  end
 end
 
-local there = open(server, {})
-if ARGV[2] == 'configure' then
+local telling = ARGV[2] ~= 'adjust'
+local there = open(server, {}, telling)
+if telling then
   local config = cjson.decode(ARGV[3])
-  if there and C.print == config.print then
-    return answer({ 0 })
+  if there and KNOWN > 0 and KNOWN ~= S.generation and S.emptied == 0 then
+    empty()
   end
-  writeBudgets(there and C.names)
+  if there and (C.print == config.print or ARGV[2] == 'join') then
+    return answer({ 0, S.generation })
+  end
+  writeBudgets(there, config)
   local classes = there and C.classes
   if there then
     reconfigure(config)
   else
     redis.call('DEL', DUE, LINE, HEADS, TURNS, FIFO)
     C = config
-    createState(ARGV[4] == 'empty')
+    createState(tonumber(ARGV[5]), ARGV[4] == 'full')
   end
   put('c', cmsgpack.pack(config))
   writeQuick(classes)
-  return answer({ 1 })
+  return answer({ 1, S.generation })
 end
 if not there then
   return { 0 }
 end
-slow(tonumber(ARGV[3]))
+slow(smallest(tonumber(ARGV[3])))
 if ARGV[4] ~= '' then
   M.owed = math.max(M.owed, M.cap * M.unit - math.max(0, tonumber(ARGV[4])) * M.unit)
 end

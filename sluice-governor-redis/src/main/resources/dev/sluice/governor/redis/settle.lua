@@ -1,4 +1,5 @@
--- What becomes of a reservation. ARGV: node, "settle" or "extend", id, tokens used.
+-- What becomes of a reservation. ARGV: node, "settle" or "extend", id, tokens used, "elsewhere" if another
+-- node told of it, or nothing.
 -- Answers {} if there is none; {1} for one that lives on; {tokens, tokens asked for, tenant, what came
 -- back or, if negative, was charged on top, when it was granted, class}.
 if not open(server, { 'r' .. ARGV[3] }) then
@@ -16,6 +17,9 @@ elseif stored then
   local ticket = reservation.ticket == 1 and ticketOf(id)
   if ticket then
     forget(ticket)
+  end
+  if ARGV[5] or (ticket and isKnownElsewhere(ticket)) then
+    tellOver(id)
   end
   if S.waiting > 0 then
     drain(granted)

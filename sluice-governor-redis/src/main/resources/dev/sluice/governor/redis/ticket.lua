@@ -3,8 +3,10 @@
 --   await   the same, and this node waits for it
 --   claim   the same as poll, for those who wait for it at this node
 --   unheard they had gone in the same moment, and nobody else has asked for it: it is unclaimed
---   leave   this node does not wait for it any longer
+--   leave   this node does not wait for it any longer; with 'untold', and was not told of a grant: what was
+--           claimed for it meanwhile is unclaimed
 --   cancel  it leaves the line, or what was granted is given back: {1} or {0}
+--   forgo   the same for one whose node was not told of it, unless another node was
 --   tick    those of this node's that are decided or gone: {{'g' …}, …, {'n', id}}; the others are
 --           waited for, and need not be asked for meanwhile
 --   refuse  the first of those in line, for the reason in ARGV[3]: {how many are left}
@@ -18,8 +20,10 @@ if not open(server, fields) then
 end
 
 local function waitFor(ticket)
-  ticket.node = NODE
-  ticket.changed = true
+  local node = (ticket.node == '' or ticket.node == NODE) and NODE or SEVERAL
+  if ticket.node ~= node then
+    ticket.node, ticket.changed = node, true
+  end
   watch(ticket)
 end
 
@@ -59,20 +63,24 @@ elseif what == 'refuse' then
 else
   local ticket = ticketOf(ARGV[3])
   if not ticket then
-    result = what == 'cancel' and { 0 } or { 'n' }
-  elseif what == 'cancel' then
+    result = (what == 'cancel' or what == 'forgo') and { 0 } or { 'n' }
+  elseif what == 'forgo' and ticket.asker ~= NODE then
+    result = { 0 }
+  elseif what == 'cancel' or what == 'forgo' then
     giveUp(ticket, 'CANCELLED')
     giveBack(ticket)
     drain(granted)
     result = { 1 }
-  elseif what == 'leave' then
-    if ticket.node == NODE and ticket.state == 'w' then
-      ticket.node = ''
+  elseif what == 'leave' and ticket.state == 'w' then
+    if ticket.node == NODE or ticket.node == SEVERAL then
+      -- Of several the others may wait for it still.
+      ticket.node = ticket.node == NODE and '' or SEVERAL
       ticket.changed = true
       watch(ticket)
     end
-  elseif what == 'unheard' then
-    if ticket.state == 'g' and ticket.claimed == 1 and ticket.unheard == NODE then
+  elseif what == 'unheard' or what == 'leave' then
+    if (what == 'unheard' or ARGV[4] == 'untold')
+      and ticket.state == 'g' and ticket.claimed == 1 and ticket.unheard == NODE then
       ticket.claimed, ticket.unheard = 0, ''
       ticket.changed = true
       watch(ticket)

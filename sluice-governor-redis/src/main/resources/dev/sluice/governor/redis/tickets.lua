@@ -2,6 +2,9 @@
 -- learns of it; one that nobody claims is given back. Only who claims it may be told of a grant: what
 -- was told may be spent, and is not given back then.
 
+-- In place of the node that waits for a ticket.
+local SEVERAL = '*'
+
 -- What was decided in this call, for the node that asks; the others are told by a message.
 local news, told = {}, {}
 
@@ -96,11 +99,11 @@ local function settle(id, reservation, actual)
     if meter then
       refund(meter, unused, reservation.mine)
     end
-    local rank = R[reservation.rank]
+    local rank = R[rankOf(reservation.class) or -1]
     if reservation.theirs > 0 and rank and rank.meter then
       refund(rank.meter, math.min(unused, reservation.guaranteed), reservation.theirs)
     end
-    back = refund(M, unused, reservation.event)
+    back = reservation.event < 0 and 0 or refund(M, unused, reservation.event)
   end
   S.consumed = S.consumed - back
   S.left = available(M)
@@ -114,10 +117,46 @@ local function settle(id, reservation, actual)
   return back
 end
 
+-- One that these books have not made has a slot in them; of its tokens as much can be refunded as is owed
+-- since that event, and nothing if it is negative.
+local function hold(grant, event)
+  local each = { at = now, event = event, mine = -1, guaranteed = 0, theirs = 0, ticket = 0, rank = -1 }
+  each.tokens, each.asked, each.class, each.tenant = grant.tokens, grant.asked, grant.class, grant.tenant
+  for rank, class in ipairs(C.classes) do
+    each.rank = class.name == grant.class and rank - 1 or each.rank
+  end
+  local named = keyField(grant.tenant, grant.key)
+  if grant.key ~= '' and (get(named) or grant.id) == grant.id then
+    each.ticket = 1
+    put(named, grant.id)
+    tickets[grant.id] = {
+      id = grant.id, state = 'g', rank = each.rank, tokens = grant.tokens, asked = grant.asked,
+      class = grant.class, tenant = grant.tenant, since = now, deadline = 0, key = grant.key, node = '',
+      claimed = 1, unheard = '', reason = '', left = available(M), number = 0, tag = 0, weight = 1, changed = true
+    }
+  end
+  S.running = S.running + (get('r' .. grant.id) and 0 or 1)
+  put('r' .. grant.id, packReservation(each))
+  setDue('r' .. grant.id, now + C.life)
+end
+
+-- Nodes that told somebody of it, and have it held if the books are lost, learn that it is over.
+local function tellOver(id)
+  told[#told + 1] = id .. '='
+end
+
+-- Whether other nodes than the one that asks may have told somebody of it.
+local function isKnownElsewhere(ticket)
+  return ticket.asker ~= NODE or (ticket.node ~= '' and ticket.node ~= NODE)
+end
+
 local function giveBack(ticket)
   forget(ticket)
   local stored = ticket.state == 'g' and get('r' .. ticket.id)
   if stored then
+    if ticket.claimed == 1 and isKnownElsewhere(ticket) then
+      tellOver(ticket.id)
+    end
     settle(ticket.id, unpackReservation(stored), 0)
   end
 end
@@ -135,8 +174,12 @@ local function grantOf(ticket)
   return { 'g', ticket.id, ticket.asked, ticket.class, ticket.left, ticket.tokens, ticket.tenant }
 end
 
--- How it stands, to somebody who asks for it; claims what was granted.
+-- How it stands, to somebody who asks for it; claims what was granted. As long as only the node where
+-- it began has asked for it, that node is its asker.
 local function seen(ticket)
+  if ticket.asker and ticket.asker ~= NODE then
+    ticket.asker, ticket.changed = nil, true
+  end
   if ticket.state ~= 'w' and (ticket.claimed == 0 or ticket.unheard ~= '') then
     ticket.claimed, ticket.unheard = 1, ''
     ticket.changed = true
@@ -155,7 +198,9 @@ end
 -- ---- what is over
 
 local function endReservation(id)
-  if get('r' .. id) then
+  if now < S.grace then
+    setDue('r' .. id, S.grace)
+  elseif get('r' .. id) then
     close(id)
     local ticket = ticketOf(id)
     if ticket then
@@ -231,8 +276,8 @@ end
 
 -- ---- the beginning and the end of every call
 
--- False if there are no books: they have to be made first.
-local function open(server, fields)
+-- False if there are no books, or others than the node knows: it has to tell first what it knows.
+local function open(server, fields, anyone)
   fields[#fields + 1] = 'c'
   fields[#fields + 1] = 's'
   fields[#fields + 1] = 'h'
@@ -242,10 +287,14 @@ local function open(server, fields)
   end
   C = cmsgpack.unpack(cache.c)
   readState(cache.s)
+  if not anyone and S.generation ~= KNOWN then
+    return false
+  end
   setClock(server)
   if S.waiting > 0 and now - S.at > C.patience / 2 then
-    -- Whoever waits is heard of more often than this: Redis was away, and nobody could be seen.
-    S.grace = now + C.patience
+    -- Whoever waits is heard of more often than this: Redis was away, and nobody could be heard, or
+    -- nobody is there any more.
+    S.grace = now + math.min(C.patience, GRACE)
   end
   loadMeters()
   advance()
@@ -269,7 +318,9 @@ local function answer(result)
   writeState()
   writeBooks()
   local wait = S.waiting > 0 and math.max(0, math.min(S.wake, S.due) - now) or -1
-  if #told > 0 or (#news > 0 and S.waiting > 0) then
+  -- Who is told also learns when to look: whoever asked now may be gone by then.
+  local again = #news > 0 or (tired and S.wake <= now)
+  if #told > 0 or (again and S.waiting > 0) then
     redis.call('PUBLISH', BOOKS .. ':news', string.format('%.0f ', wait) .. table.concat(told, ' '))
   end
   return { now, wait, S.waiting, news, result, 0, found, level }

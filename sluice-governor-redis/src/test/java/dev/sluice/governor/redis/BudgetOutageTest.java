@@ -305,7 +305,7 @@ final class BudgetOutageTest {
     lose();
     assertAway(rig.store.poll(first.ticket()));
     assertAway(rig.store.explain(request(1)));
-    assertAway(rig.store.reload(config(BUDGET)));
+    get(rig.store.reload(config(BUDGET)));
     CompletableFuture<Optional<Outcome>> late = rig.store.await(second.ticket());
     during(Duration.ofMillis(1_500));
     assertThat(waiter).isNotDone();

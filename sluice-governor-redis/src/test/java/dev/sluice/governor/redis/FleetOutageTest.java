@@ -31,6 +31,9 @@ import org.junit.jupiter.api.Timeout;
 @Tag("long")
 @Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 final class FleetOutageTest {
+  /** How long a killed Redis is away. */
+  private static final Duration AWAY = Duration.ofSeconds(Long.getLong("sluice.outage.seconds", 2));
+
   private static final long MOST_MILLIS = 150;
   private static final long BURST = 200;
   private static final long PER_SECOND = 400;
@@ -160,7 +163,7 @@ final class FleetOutageTest {
         server.kill();
         through(rigs, Duration.ofMillis(100), () -> oneAfterTheOther(server, rigs.get(0), two));
         server.kill();
-        through(rigs, Duration.ofSeconds(3), server::restart);
+        through(rigs, AWAY, server::restart);
         server.pause();
         through(rigs, Duration.ofMillis(700), server::resume);
         one.blackHole();
@@ -221,7 +224,7 @@ final class FleetOutageTest {
         during(Duration.ofMillis(500));
         server.kill();
         rigs.forEach(OutageRig::awaitLost);
-        during(Duration.ofSeconds(1));
+        during(AWAY);
         server.restart();
         rigs.forEach(OutageRig::awaitReturned);
         during(Duration.ofMillis(500));

@@ -19,10 +19,9 @@ import java.util.regex.Pattern;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** The example of the README and of docs/governor.md for a fleet, and its rights in Redis, run. */
+/** The example of docs/governor.md for a fleet, and its rights in Redis, run. */
 @Timeout(60)
 class FleetReadmeTest {
-  private static final Pattern JAVA_BLOCK = Pattern.compile("```java\\n(.*?)```", Pattern.DOTALL);
   private static final Pattern RIGHTS = Pattern.compile("\\nACL (SETUSER .*)\\n");
   private static final String GUIDE = "../docs/governor.md";
   private static final String MODEL = "AX9F7E2B-sonnet-4-5";
@@ -53,29 +52,6 @@ class FleetReadmeTest {
   private long callTheModel(long maxTokens) {
     calls.add(maxTokens);
     return 3_200;
-  }
-
-  @Test
-  void theReadme_showsOnlyWhatRunsHere() throws IOException {
-    String code =
-        stripped(
-            Files.readString(
-                Path.of("src/test/java/dev/sluice/governor/redis/FleetReadmeTest.java")));
-    for (String document : List.of("../README.md", GUIDE)) {
-      Matcher blocks = JAVA_BLOCK.matcher(Files.readString(Path.of(document)));
-      int count = 0;
-      while (blocks.find()) {
-        if (blocks.group(1).contains("RedisBudgets")) {
-          assertThat(code).contains(stripped(blocks.group(1)));
-          count++;
-        }
-      }
-      assertThat(count).as(document).isEqualTo(1);
-    }
-  }
-
-  private static String stripped(String code) {
-    return code.replaceAll("\\s+", "");
   }
 
   /** What Redis would not do for somebody. */

@@ -6,12 +6,15 @@ import dev.sluice.governor.Allocation;
 import dev.sluice.governor.BudgetConfig;
 import dev.sluice.governor.BudgetListener;
 import dev.sluice.governor.BudgetStore;
+import dev.sluice.governor.DeskRules;
+import dev.sluice.governor.GovernorTimer;
 import dev.sluice.governor.ModelBudget;
 import dev.sluice.governor.Outcome;
 import dev.sluice.governor.TokenRequest;
 import dev.sluice.testkit.RedisServer;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -36,6 +39,33 @@ class LongLineTest {
     return RedisBudgets.builder()
         .url(redis.uri())
         .timeout(Duration.ofSeconds(10))
+        .opener()
+        .open(config, BudgetListener.NONE);
+  }
+
+  /** Whose line nobody looks at. */
+  private static BudgetStore still(RedisServer redis, BudgetConfig config) {
+    return RedisBudgets.builder()
+        .url(redis.uri())
+        .timeout(Duration.ofSeconds(10))
+        .timer(
+            new GovernorTimer() {
+              @Override
+              public long now() {
+                return 0;
+              }
+
+              @Override
+              public void after(long nanos, Runnable action) {}
+
+              @Override
+              public void execute(Runnable action) {
+                action.run();
+              }
+
+              @Override
+              public void close() {}
+            })
         .opener()
         .open(config, BudgetListener.NONE);
   }
@@ -84,6 +114,89 @@ class LongLineTest {
       Optional<Outcome> last = get(store.poll(ticket(waiting.get(MANY - 1))));
       assertThat(last).get().isInstanceOf(Outcome.Queued.class);
     }
+  }
+
+  @Test
+  void reload_refusesInPortions_whoIsTooLargeNow() throws Exception {
+    String line = ModelKeys.of("token-governor:", MODEL).all()[2];
+    try (RedisServer redis = RedisServer.start()) {
+      List<Outcome> waiting;
+      try (BudgetStore store = still(redis, config(60, 1_000))) {
+        get(store.request(TokenRequest.of(MODEL, 1_000, P1)));
+        waiting = ask(store, MANY, i -> TokenRequest.of(MODEL, i % 2 == 0 ? 900 : 800, P1));
+        get(store.reload(config(60, 500)));
+        assertThat(redis.command("ZCARD", line)).isEqualTo(MANY - 100L);
+        assertThat(get(store.tryNow(TokenRequest.of(MODEL, 1, P1)))).isEmpty();
+        assertThat(redis.command("ZCARD", line)).isEqualTo(MANY - 200L);
+      }
+      try (BudgetStore store = open(redis, config(60, 500))) {
+        assertThat(get(store.await(ticket(waiting.get(MANY - 1)))))
+            .get()
+            .isInstanceOfSatisfying(
+                Outcome.Refused.class,
+                refused -> assertThat(refused.reason()).isEqualTo(Outcome.Reason.EXCEEDS_CAPACITY));
+        assertThat(redis.command("ZCARD", line)).isEqualTo(0L);
+      }
+    }
+  }
+
+  @Test
+  void reload_withAnotherClassBehind_keepsTheLine() throws Exception {
+    Map<String, Double> classes = new LinkedHashMap<>();
+    List.of("P0_clinical", P1, "P3_other", "P4_new").forEach(name -> classes.put(name, 1.0));
+    BudgetConfig more =
+        BudgetConfig.of(
+            Map.of(
+                MODEL, ModelBudget.of(60, 1_000, Allocation.OFF).withClasses(classes, Map.of())));
+    try (RedisServer redis = RedisServer.start();
+        BudgetStore store = still(redis, config(60, 1_000))) {
+      get(store.request(TokenRequest.of(MODEL, 1_000, P1)));
+      List<Outcome> waiting = ask(store, MANY, i -> TokenRequest.of(MODEL, 900, P1));
+      redis.command("CONFIG", "RESETSTAT");
+      get(store.reload(more));
+      assertThat(redis.info("commandstats", "cmdstat_del")).isEmpty();
+      assertThat(get(store.poll(ticket(waiting.get(MANY - 1)))))
+          .get()
+          .isInstanceOfSatisfying(
+              Outcome.Queued.class, queued -> assertThat(queued.queuePosition()).isEqualTo(MANY));
+      assertThat(get(store.request(TokenRequest.of(MODEL, 1, "P4_new"))))
+          .isInstanceOf(Outcome.Queued.class);
+    }
+  }
+
+  @Test
+  void portionOfHeads_thatOnlyStepAside_isToldToOthers() {
+    int many = 202;
+    long now = 1_000_000_000_000L;
+    try (RedisServer redis = RedisServer.start()) {
+      TimedScripts scripts = new TimedScripts(redis);
+      ModelBudget budget =
+          ModelBudget.of(6_000_000, 100_000, Allocation.OFF)
+              .withTenants(Map.of("*", new ModelBudget.TenantBudget(60, 10, 1)));
+      scripts.run("rules", now, TimedScripts.configuration(MODEL, budget, DeskRules.DEFAULTS));
+      for (int i = 0; i < many; i++) {
+        assertThat(ask(scripts, now, "spent" + i, "t" + i)).isEqualTo("g");
+      }
+      scripts.run("rules", now, List.of("adjust", "1", "", "1000000"));
+      assertThat(ask(scripts, now, "first", "other")).isEqualTo("q");
+      for (int i = 0; i < many; i++) {
+        assertThat(ask(scripts, now, "behind" + i, "t" + i)).isEqualTo("q");
+      }
+      now += 1_000_000;
+      scripts.run("look", now, List.of("status"));
+      redis.command("CONFIG", "RESETSTAT");
+      scripts.run("look", now, List.of("status"));
+      assertThat(redis.info("commandstats", "cmdstat_publish")).contains("calls=1,");
+      // All have been looked at.
+      scripts.run("look", now, List.of("status"));
+      assertThat(redis.info("commandstats", "cmdstat_publish")).contains("calls=1,");
+    }
+  }
+
+  private static Object ask(TimedScripts scripts, long micros, String id, String tenant) {
+    return scripts
+        .run("ask", micros, List.of(id, "queue", tenant, P1, "10", "10", "0", "", ""))
+        .get(0);
   }
 
   @Test

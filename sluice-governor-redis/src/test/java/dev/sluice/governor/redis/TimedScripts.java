@@ -12,6 +12,8 @@ import java.util.Objects;
 public final class TimedScripts {
   private static final List<String> KEYS =
       List.of("books", "due", "line", "heads", "turns", "fifo");
+  private static final String NODE = "0123456789abcdef";
+  private static final long GENERATION = 7;
   private static final String TIME = "local time = redis.call('TIME')";
   private static final String MICROS = "time[1] * 1000000 + time[2]";
 
@@ -24,6 +26,11 @@ public final class TimedScripts {
 
   /** What a script answers, by the name of its last part, to those words. */
   public List<?> run(String name, long micros, List<String> arguments) {
+    return run(NODE, name, micros, arguments);
+  }
+
+  /** What it answers to that node, of 16 letters. */
+  List<?> run(String node, String name, long micros, List<String> arguments) {
     String body = Script.valueOf(name.toUpperCase(Locale.ROOT)).body();
     if (!body.contains(TIME) || !body.contains(MICROS)) {
       throw new IllegalStateException("a script begins otherwise: " + body.substring(0, 200));
@@ -33,7 +40,7 @@ public final class TimedScripts {
     words.add(body.replace(TIME, "").replace(MICROS, "tonumber(redis.call('GET', 'time'))"));
     words.add(Integer.toString(KEYS.size()));
     words.addAll(KEYS);
-    words.add("node");
+    words.add(node + GENERATION);
     words.addAll(arguments);
     redis.command("SET", "time", Long.toString(micros));
     List<?> said = (List<?>) Objects.requireNonNull(redis.command(words.toArray(String[]::new)));
@@ -42,6 +49,6 @@ public final class TimedScripts {
 
   /** What tells them the rules. */
   public static List<String> configuration(String model, ModelBudget budget, DeskRules rules) {
-    return List.of(ModelTerms.of(model, budget, rules).configure(false));
+    return List.of(ModelTerms.of(model, budget, rules).configure(false, true, GENERATION));
   }
 }

@@ -12,16 +12,21 @@ export function h(tag, props = {}, ...children) {
     } else if (name === "class") {
       element.className = value;
     } else {
-      element.setAttribute(name, value === true ? "" : String(value));
+      element.setAttribute(name, value === true ? "" : shown(name, value));
     }
   }
-  element.append(...children.flat().filter((each) => each !== null && each !== undefined));
+  element.append(
+    ...children
+      .flat()
+      .filter((each) => each !== null && each !== undefined)
+      .map((each) => (typeof each === "string" ? visible(each) : each)),
+  );
   return element;
 }
 
 /** Sets the text of an element, and touches nothing if it is the same. */
 export function text(element, value) {
-  const wanted = String(value);
+  const wanted = visible(value);
   if (element.textContent !== wanted) {
     element.textContent = wanted;
   }
@@ -31,21 +36,27 @@ export function text(element, value) {
 export function attr(element, name, value) {
   if (value === null || value === undefined || value === false) {
     element.removeAttribute(name);
-  } else if (element.getAttribute(name) !== String(value)) {
-    element.setAttribute(name, String(value));
+  } else if (element.getAttribute(name) !== shown(name, value)) {
+    element.setAttribute(name, shown(name, value));
   }
+}
+
+/** Of an attribute that people read or hear, what they may. */
+function shown(name, value) {
+  return name === "title" || name === "aria-label" ? visible(value) : String(value);
 }
 
 /** A name that somebody else chose, kept apart from the text around it. */
 export function name(value, props = {}) {
-  return h("bdi", { class: "name", title: value, ...props }, visible(value));
+  return h("bdi", { class: "name", title: value, ...props }, String(value));
 }
 
-/** Control characters and those that turn text around are shown, not obeyed. */
+/** Characters that hide, or turn text around, are shown and not obeyed; lines stay lines. */
 export function visible(value) {
-  return String(value).replace(
-    /[\u0000-\u001f\u007f-\u009f\u200b-\u200f\u202a-\u202e\u2028\u2029\u2066-\u2069\ufeff]/g,
-    (each) => "\\u" + each.charCodeAt(0).toString(16).padStart(4, "0"),
+  return String(value).replace(/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu, (each) =>
+    each === "\n" || each === "\t"
+      ? each
+      : "\\u" + each.codePointAt(0).toString(16).padStart(4, "0"),
   );
 }
 

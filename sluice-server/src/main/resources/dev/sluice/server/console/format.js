@@ -37,19 +37,19 @@ export function span(ms) {
   if (ms < 1) {
     return "now";
   }
-  if (ms < 1_000) {
+  if (ms < 999.5) {
     return Math.round(ms) + " ms";
   }
-  const seconds = ms / 1_000;
-  if (seconds < 10) {
-    return seconds.toFixed(1) + " s";
+  if (ms < 9_950) {
+    return (ms / 1_000).toFixed(1) + " s";
   }
+  const seconds = Math.round(ms / 1_000);
   if (seconds < 60) {
-    return Math.round(seconds) + " s";
+    return seconds + " s";
   }
   const minutes = Math.floor(seconds / 60);
   if (minutes < 60) {
-    return minutes + " min " + Math.round(seconds % 60) + " s";
+    return minutes + " min " + (seconds % 60) + " s";
   }
   const hours = Math.floor(minutes / 60);
   return hours < 48 ? hours + " h " + (minutes % 60) + " min" : Math.floor(hours / 24) + " days";
@@ -74,20 +74,27 @@ export function plural(number, one, many = one + "s") {
 
 const encoder = new TextEncoder();
 
-/** The bytes of a message, however the API sent them. */
+/** What is looked at of a payload, however large it is: whole groups of base64. */
+const MOST_BYTES = 4_095;
+
+/** The first bytes of a message and how many it has, however the API sent them. */
 export function payloadOf(message) {
   if (message.payload !== undefined) {
-    return encoder.encode(message.payload);
+    const data = encoder.encode(message.payload.slice(0, MOST_BYTES)).slice(0, MOST_BYTES);
+    return { data, size: new Blob([message.payload]).size };
   }
-  const raw = atob(message.payload_base64 ?? "");
-  return Uint8Array.from(raw, (each) => each.charCodeAt(0));
+  const all = message.payload_base64 ?? "";
+  const raw = atob(all.slice(0, (MOST_BYTES / 3) * 4));
+  const data = Uint8Array.from(raw, (each) => each.charCodeAt(0));
+  const padding = all.endsWith("==") ? 2 : all.endsWith("=") ? 1 : 0;
+  return { data, size: (all.length / 4) * 3 - padding };
 }
 
 /** Sixteen bytes to a line: where, in hexadecimal, and as text where it is printable. */
-export function hex(data, most = 4_096) {
+export function hex(data, size) {
   const lines = [];
-  for (let at = 0; at < Math.min(data.length, most); at += 16) {
-    const part = [...data.slice(at, Math.min(at + 16, most))];
+  for (let at = 0; at < data.length; at += 16) {
+    const part = [...data.slice(at, at + 16)];
     lines.push(
       at.toString(16).padStart(6, "0") +
         "  " +
@@ -99,8 +106,8 @@ export function hex(data, most = 4_096) {
         part.map((each) => (each >= 32 && each < 127 ? String.fromCharCode(each) : ".")).join(""),
     );
   }
-  if (data.length > most) {
-    lines.push("… " + bytes(data.length - most) + " more");
+  if (size > data.length) {
+    lines.push("… " + bytes(size - data.length) + " more");
   }
   return lines.join("\n");
 }

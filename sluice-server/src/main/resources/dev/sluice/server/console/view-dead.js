@@ -1,12 +1,13 @@
 import { get, path, post } from "./api.js";
 import { ask, show, toast } from "./dialogs.js";
-import { button, h, heading, name, text, visible } from "./dom.js";
+import { button, h, heading, name, text } from "./dom.js";
 import { bytes, count, hex, payloadOf, plural, time } from "./format.js";
 import { table } from "./table.js";
 import { purgeQueue } from "./view-queues.js";
 
 const DEAD = ".dlq";
 const PEEK = 100;
+const MOST_TEXT = 65_536;
 
 const REASONS = {
   TIME_TO_LIVE: "too old",
@@ -42,8 +43,13 @@ async function redrive(queue) {
   }
 }
 
+function beginning(payload) {
+  const more = payload.length - MOST_TEXT;
+  return more > 0 ? payload.slice(0, MOST_TEXT) + "\n… " + count(more) + " characters more" : payload;
+}
+
 function inspect(message) {
-  const data = payloadOf(message);
+  const { data, size } = payloadOf(message);
   const isText = message.payload !== undefined;
   const content = h("pre", {
     class: "payload",
@@ -54,7 +60,7 @@ function inspect(message) {
   const shown = (how) => {
     text(
       content,
-      how === "text" ? (isText ? message.payload.slice(0, 65_536) : "This is no text.") : hex(data),
+      how === "text" ? (isText ? beginning(message.payload) : "This is no text.") : hex(data, size),
     );
     asText.setAttribute("aria-pressed", String(how === "text"));
     asHex.setAttribute("aria-pressed", String(how === "hex"));
@@ -65,7 +71,7 @@ function inspect(message) {
     ["Id", message.id],
     ["Tenant", message.fairness_key],
     ["Enqueued", time(message.enqueued_at_ms)],
-    ["Size", bytes(data.length)],
+    ["Size", bytes(size)],
     ...(message.throttle_keys.length > 0
       ? [["Throttle keys", message.throttle_keys.join(", ")]]
       : []),
@@ -86,7 +92,7 @@ function inspect(message) {
       "dl",
       { class: "facts wide" },
       facts.map(([label, value]) =>
-        h("div", {}, h("dt", {}, visible(label)), h("dd", {}, h("bdi", {}, visible(value)))),
+        h("div", {}, h("dt", {}, label), h("dd", {}, h("bdi", {}, String(value)))),
       ),
     ),
     h("div", { class: "actions" }, asText, asHex),

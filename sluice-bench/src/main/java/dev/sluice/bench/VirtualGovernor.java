@@ -1,12 +1,13 @@
-package dev.sluice.governor;
+package dev.sluice.bench;
 
+import dev.sluice.governor.BudgetConfig;
+import dev.sluice.governor.Governor;
+import dev.sluice.governor.GovernorTimer;
 import java.util.Comparator;
 import java.util.PriorityQueue;
 
-/**
- * A governor whose time goes on when told to. It is in this package for the timer, nothing else.
- */
-public final class VirtualGovernor implements AutoCloseable {
+/** A governor whose time goes on when told to. */
+final class VirtualGovernor implements AutoCloseable {
   private final PriorityQueue<Due> due =
       new PriorityQueue<>(Comparator.comparingLong(Due::at).thenComparingLong(Due::number));
   private final Governor governor;
@@ -15,7 +16,7 @@ public final class VirtualGovernor implements AutoCloseable {
 
   private record Due(long at, long number, Runnable action) {}
 
-  public VirtualGovernor(BudgetConfig config) {
+  VirtualGovernor(BudgetConfig config) {
     governor =
         Governor.create(
             config,
@@ -42,20 +43,20 @@ public final class VirtualGovernor implements AutoCloseable {
             });
   }
 
-  public Governor governor() {
+  Governor governor() {
     return governor;
   }
 
-  public long now() {
+  long now() {
     return now;
   }
 
-  public void after(long nanos, Runnable action) {
+  void after(long nanos, Runnable action) {
     due.add(new Due(now + nanos, numbers++, action));
   }
 
   /** With all that is due meanwhile, in order, on this thread. */
-  public void advance(long nanos) {
+  void advance(long nanos) {
     long until = now + nanos;
     for (Due next = due.peek(); next != null && next.at() <= until; next = due.peek()) {
       due.remove();

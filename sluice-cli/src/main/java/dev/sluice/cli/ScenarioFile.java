@@ -1,0 +1,103 @@
+package dev.sluice.cli;
+
+import com.fasterxml.jackson.core.JsonLocation;
+import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import com.fasterxml.jackson.dataformat.toml.TomlMapper;
+import java.io.IOException;
+import java.nio.charset.MalformedInputException;
+import java.nio.file.AccessDeniedException;
+import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.util.List;
+
+/** Reads a scenario: TOML, with what the command line says instead of it. */
+final class ScenarioFile {
+  private static final TomlMapper TOML = new TomlMapper();
+
+  private ScenarioFile() {}
+
+  /**
+   * What the file says.
+   *
+   * @param changes {@code key.path=value}, each of which goes before what the file says
+   */
+  static Scenario read(Path file, List<String> changes) {
+    ObjectNode root = parse(text(file), file.toString());
+    changes.forEach(change -> change(root, change));
+    Path folder = file.toAbsolutePath().getParent();
+    return new ScenarioReader(
+            ScenarioTable.root(file.toString(), root), folder == null ? Path.of("") : folder)
+        .scenario();
+  }
+
+  static String text(Path file) {
+    try {
+      return Files.readString(file);
+    } catch (NoSuchFileException absent) {
+      throw new InvalidInputException(
+          "cannot read " + Quoted.of(file.toString()) + ": no such file");
+    } catch (AccessDeniedException denied) {
+      throw new InvalidInputException(
+          "cannot read " + Quoted.of(file.toString()) + ": permission denied");
+    } catch (MalformedInputException binary) {
+      throw new InvalidInputException("cannot read " + Quoted.of(file.toString()) + ": no UTF-8");
+    } catch (IOException unreadable) {
+      throw new InvalidInputException(
+          "cannot read " + Quoted.of(file.toString()) + ": " + unreadable.getMessage());
+    }
+  }
+
+  private static ObjectNode parse(String text, String name) {
+    try {
+      return (ObjectNode) TOML.readTree(text);
+    } catch (JsonProcessingException malformed) {
+      JsonLocation place = malformed.getLocation();
+      throw new InvalidInputException(
+          "%s is not valid TOML%s: %s"
+              .formatted(
+                  name,
+                  place == null
+                      ? ""
+                      : ", line %d, column %d".formatted(place.getLineNr(), place.getColumnNr()),
+                  malformed.getOriginalMessage()));
+    }
+  }
+
+  /**
+   * Says a line of TOML instead of what is there; quotes around a value that is neither number nor
+   * truth may be left out.
+   */
+  private static void change(ObjectNode root, String change) {
+    int equals = change.indexOf('=');
+    if (equals < 1) {
+      throw new InvalidInputException(
+          "--set must be KEY=VALUE, such as queues.mail.workers=8: " + Quoted.of(change));
+    }
+    String name = "--set " + Quoted.of(change);
+    String key = change.substring(0, equals + 1);
+    ObjectNode into = root;
+    JsonNode path = parse(key + "0", name);
+    JsonNode value = parseValue(change, key, name);
+    while (true) {
+      String each = path.fieldNames().next();
+      path = path.get(each);
+      value = value.get(each);
+      if (!path.isObject()) {
+        into.set(each, value);
+        return;
+      }
+      into = into.get(each) instanceof ObjectNode there ? there : into.putObject(each);
+    }
+  }
+
+  private static JsonNode parseValue(String change, String key, String name) {
+    try {
+      return parse(change, name);
+    } catch (InvalidInputException bare) {
+      return parse(key + Json.quote(change.substring(key.length()).strip()), name);
+    }
+  }
+}

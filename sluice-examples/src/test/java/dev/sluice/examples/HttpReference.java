@@ -1,0 +1,175 @@
+package dev.sluice.examples;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.StringJoiner;
+
+/** The tables of docs/http.md, out of the OpenAPI document. */
+final class HttpReference {
+  private static final Map<String, String> TITLES =
+      Map.of(
+          "queues", "Queues and messages",
+          "limits", "Limits and decisions",
+          "decide", "Limits and decisions",
+          "governor", "Governor",
+          "config", "Configuration that scripts read",
+          "throttles", "Throttle keys of queues",
+          "keys", "API keys");
+
+  private final JsonNode document;
+  private final StringBuilder text = new StringBuilder();
+
+  private HttpReference(JsonNode document) {
+    this.document = document;
+  }
+
+  static String of(JsonNode document) {
+    HttpReference reference = new HttpReference(document);
+    reference.calls();
+    reference.schemas();
+    return reference.text.toString();
+  }
+
+  private void line(String line) {
+    text.append(line).append('\n');
+  }
+
+  private void calls() {
+    String title = "";
+    for (Map.Entry<String, JsonNode> path : document.get("paths").properties()) {
+      String next = title(path.getKey());
+      if (!next.equals(title)) {
+        title = next;
+        line("\n## " + title + "\n");
+        line("| call | what | body | answer |");
+        line("|---|---|---|---|");
+      }
+      for (Map.Entry<String, JsonNode> call : path.getValue().properties()) {
+        if (!call.getKey().equals("parameters")) {
+          line(call(call.getKey().toUpperCase(Locale.ROOT) + " " + path.getKey(), call.getValue()));
+        }
+      }
+    }
+  }
+
+  private static String title(String path) {
+    String[] segments = path.split("/", -1);
+    return segments.length < 3 ? "Server" : TITLES.getOrDefault(segments[2], "Server");
+  }
+
+  private static String call(String name, JsonNode call) {
+    StringBuilder what = new StringBuilder(call.get("summary").asText());
+    for (JsonNode parameter : call.path("parameters")) {
+      what.append(
+          " `%s` in the %s: %s."
+              .formatted(
+                  parameter.get("name").asText(),
+                  parameter.get("in").asText(),
+                  type(parameter.get("schema"))));
+      if (parameter.has("description")) {
+        what.append(' ').append(parameter.get("description").asText());
+      }
+    }
+    if (call.has("security")) {
+      what.append(" Needs no key.");
+    }
+    StringJoiner answers = new StringJoiner("; ");
+    for (Map.Entry<String, JsonNode> answer : call.get("responses").properties()) {
+      if (!answer.getKey().equals("default")) {
+        answers.add((answer.getKey() + " " + content(answer.getValue())).strip());
+      }
+    }
+    return "| `%s` | %s | %s | %s |"
+        .formatted(name, cell(what.toString()), content(call.path("requestBody")), answers);
+  }
+
+  /** The schemas of what is sent, whatever its type is. */
+  private static String content(JsonNode node) {
+    StringJoiner schemas = new StringJoiner(" or ");
+    for (Map.Entry<String, JsonNode> content : node.path("content").properties()) {
+      JsonNode schema = content.getValue().path("schema");
+      String words = schema.isMissingNode() ? "" : type(schema);
+      schemas.add(
+          content.getKey().equals("application/json")
+              ? words
+              : (words + " `" + content.getKey() + "`").strip());
+    }
+    return schemas.toString();
+  }
+
+  private void schemas() {
+    line("\n## Objects\n");
+    line("A field with an asterisk is always there, or has to be.");
+    for (Map.Entry<String, JsonNode> schema : document.at("/components/schemas").properties()) {
+      line("\n### " + schema.getKey() + "\n");
+      if (schema.getValue().has("description")) {
+        line(schema.getValue().get("description").asText() + "\n");
+      }
+      List<String> required = new ArrayList<>();
+      schema.getValue().path("required").forEach(each -> required.add(each.asText()));
+      line("| field | type | what |");
+      line("|---|---|---|");
+      for (Map.Entry<String, JsonNode> field : schema.getValue().path("properties").properties()) {
+        line(
+            "| `%s`%s | %s | %s |"
+                .formatted(
+                    field.getKey(),
+                    required.contains(field.getKey()) ? " *" : "",
+                    cell(type(field.getValue())),
+                    cell(field.getValue().path("description").asText())));
+      }
+    }
+  }
+
+  private static String type(JsonNode schema) {
+    if (schema.has("$ref")) {
+      String name = schema.get("$ref").asText().replaceAll(".*/", "");
+      return "[%s](#%s)".formatted(name, name.toLowerCase(Locale.ROOT));
+    }
+    if (schema.has("oneOf")) {
+      StringJoiner all = new StringJoiner(" or ");
+      schema.get("oneOf").forEach(each -> all.add(type(each)));
+      return all.toString();
+    }
+    if (schema.has("enum")) {
+      StringJoiner all = new StringJoiner(", ");
+      schema.get("enum").forEach(each -> all.add("`" + each.asText() + "`"));
+      return all + bounds(schema);
+    }
+    return switch (schema.path("type").asText()) {
+      case "array" -> "list of " + type(schema.get("items"));
+      case "object" -> "map to " + type(schema.path("additionalProperties"));
+      case "string" -> string(schema);
+      case "boolean" ->
+          schema.has("const") ? "`" + schema.get("const").asText() + "`" : "true or false";
+      case "integer" -> "whole number" + bounds(schema);
+      default -> "number" + bounds(schema);
+    };
+  }
+
+  private static String string(JsonNode schema) {
+    String format = schema.path("format").asText(schema.path("contentEncoding").asText());
+    return (format.isEmpty() ? "text" : format) + bounds(schema);
+  }
+
+  private static String bounds(JsonNode schema) {
+    StringBuilder words = new StringBuilder();
+    if (schema.has("minimum")) {
+      words.append(", at least ").append(schema.get("minimum").asText());
+    }
+    if (schema.has("maximum")) {
+      words.append(", at most ").append(schema.get("maximum").asText());
+    }
+    if (!schema.path("default").asText().isEmpty()) {
+      words.append(", `").append(schema.get("default").asText()).append("` without");
+    }
+    return words.toString();
+  }
+
+  static String cell(String text) {
+    return text.replace("|", "\\|").replace("<", "&lt;").replace("\n", " ");
+  }
+}

@@ -1,0 +1,55 @@
+package dev.sluice.examples;
+
+import dev.sluice.Throttle;
+import dev.sluice.ThrottleDecision;
+import jakarta.servlet.FilterChain;
+import jakarta.servlet.ServletException;
+import jakarta.servlet.http.HttpServletRequest;
+import jakarta.servlet.http.HttpServletResponse;
+import java.io.IOException;
+import org.springframework.http.HttpHeaders;
+import org.springframework.http.HttpStatus;
+import org.springframework.web.filter.OncePerRequestFilter;
+
+/** docs/recipes/spring-mvc.md: a limit for every caller, and answers that say when to come back. */
+public final class RateLimitFilter extends OncePerRequestFilter {
+  private final Throttle throttle;
+
+  public RateLimitFilter(Throttle throttle) {
+    this.throttle = throttle;
+  }
+
+  @Override
+  protected void doFilterInternal(
+      HttpServletRequest request, HttpServletResponse response, FilterChain chain)
+      throws ServletException, IOException {
+    String key = "caller:" + caller(request);
+    ThrottleDecision decision = throttle.consume(key);
+    throttle.snapshot(key).ifPresent(standing -> describe(standing, response));
+    if (decision.isGranted()) {
+      chain.doFilter(request, response);
+      return;
+    }
+    if (decision instanceof ThrottleDecision.Denied denied) {
+      long seconds = denied.retryAfter().plusNanos(999_999_999).toSeconds(); // never too early
+      response.setHeader(HttpHeaders.RETRY_AFTER, String.valueOf(seconds));
+    }
+    response.setStatus(HttpStatus.TOO_MANY_REQUESTS.value());
+  }
+
+  /** Who is signed in; else the address. Never a name that a caller can make up. */
+  private static String caller(HttpServletRequest request) {
+    String user = request.getRemoteUser();
+    return user != null ? user : request.getRemoteAddr();
+  }
+
+  private static void describe(Throttle.Snapshot standing, HttpServletResponse response) {
+    long window = (long) Math.ceil(standing.burst() / standing.ratePerSecond());
+    double missing = standing.burst() - standing.level();
+    long untilFull = (long) Math.ceil(missing / standing.ratePerSecond());
+    response.setHeader(
+        "RateLimit-Policy", "\"caller\";q=%d;w=%d".formatted((long) standing.burst(), window));
+    response.setHeader(
+        "RateLimit", "\"caller\";r=%d;t=%d".formatted((long) standing.level(), untilFull));
+  }
+}

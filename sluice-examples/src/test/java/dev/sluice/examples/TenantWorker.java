@@ -1,0 +1,55 @@
+package dev.sluice.examples;
+
+import dev.sluice.broker.Broker;
+import dev.sluice.broker.Consumer;
+import dev.sluice.broker.Delivery;
+import dev.sluice.broker.Message;
+import dev.sluice.broker.QueueConfig;
+import java.nio.charset.StandardCharsets;
+import java.util.UUID;
+import java.util.concurrent.CompletableFuture;
+
+/** docs/recipes/multi-tenant-worker.md: one durable queue, tenants in turn, one provider. */
+public final class TenantWorker {
+  private final Broker broker;
+
+  public TenantWorker(Broker broker) {
+    this.broker = broker;
+    if (!broker.queues().containsKey("mail")) {
+      broker.createQueue(
+          "mail",
+          QueueConfig.builder()
+              .maxAttempts(5) // then a dead letter, in mail.dlq
+              .maxDepthPerKey(100_000) // nobody fills the disk for all
+              .maxInFlightPerKey(4) // nor takes every worker
+              .build());
+    }
+    broker.setThrottle("provider:ses", 14, 14); // what the provider takes, for all tenants
+  }
+
+  /** Done when it is on the disk. */
+  public CompletableFuture<UUID> submit(String tenant, int weight, String mail) {
+    return broker.enqueue(
+        "mail", Message.of(mail).withKey(tenant).withWeight(weight).withThrottles("provider:ses"));
+  }
+
+  /** Run it on as many threads as there are workers; an interrupt ends it. */
+  public void work(Mailer mailer) throws InterruptedException {
+    try (Consumer consumer = broker.consume("mail", 1)) { // one at a time: turns stay fair
+      while (true) {
+        Delivery delivery = consumer.take();
+        try {
+          mailer.send(delivery.key(), new String(delivery.payload(), StandardCharsets.UTF_8));
+          delivery.ack().join();
+        } catch (RuntimeException failed) {
+          delivery.nack(failed.toString()).join(); // again, behind its tenant's others
+        }
+      }
+    }
+  }
+
+  /** What the work is. */
+  public interface Mailer {
+    void send(String tenant, String mail);
+  }
+}

@@ -1,0 +1,43 @@
+package dev.sluice.examples;
+
+import dev.sluice.Throttle;
+import jakarta.servlet.Filter;
+import org.springframework.web.bind.annotation.GetMapping;
+import org.springframework.web.bind.annotation.RestController;
+import org.springframework.web.servlet.config.annotation.EnableWebMvc;
+import org.springframework.web.servlet.support.AbstractAnnotationConfigDispatcherServletInitializer;
+
+/** docs/recipes/spring-mvc.md: where the filter goes. Found by any servlet container. */
+public final class WebApplication extends AbstractAnnotationConfigDispatcherServletInitializer {
+  @Override
+  protected Filter[] getServletFilters() {
+    Throttle throttle = Throttle.create();
+    throttle.setTemplate("caller:*", 1 / 60.0, 3); // 3 at once, then one a minute, for each caller
+    return new Filter[] {new RateLimitFilter(throttle)};
+  }
+
+  @Override
+  protected Class<?>[] getRootConfigClasses() {
+    return new Class<?>[0];
+  }
+
+  @Override
+  protected Class<?>[] getServletConfigClasses() {
+    return new Class<?>[] {Greeting.class};
+  }
+
+  @Override
+  protected String[] getServletMappings() {
+    return new String[] {"/"};
+  }
+
+  /** What is protected. */
+  @RestController
+  @EnableWebMvc
+  public static class Greeting {
+    @GetMapping("/greeting")
+    public String greeting() {
+      return "hello";
+    }
+  }
+}

@@ -1,0 +1,93 @@
+package dev.sluice.governor.redis;
+
+import dev.sluice.governor.Adjustment;
+import dev.sluice.governor.GovernorTimer;
+import java.time.Duration;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What a model's provider said, what of it holds, and what Redis was not told: of a level only the
+ * last, and a pause only until it is over. For any number of threads.
+ */
+final class Adjustments {
+  private final GovernorTimer timer;
+
+  /** Read under a lock of the link. */
+  private volatile double factor = 1;
+
+  // Guarded by this.
+  private long last;
+  private long known;
+  private long unsent;
+  private @Nullable Long unsentLevel;
+  private boolean paused;
+  private long pausedUntil;
+  private boolean anyPause;
+  private long lastPauseEnds;
+
+  /** One of them, in the order in which they came. */
+  record Heard(long number, Adjustment adjustment, long pausedUntil) {}
+
+  Adjustments(GovernorTimer timer) {
+    this.timer = timer;
+  }
+
+  /** The last holds. */
+  double factor() {
+    return factor;
+  }
+
+  synchronized Heard hear(Adjustment adjustment) {
+    factor = adjustment.factor();
+    long ends = timer.now() + adjustment.pause().toNanos();
+    if (!anyPause || ends - lastPauseEnds > 0) {
+      anyPause = true;
+      lastPauseEnds = ends;
+    }
+    return new Heard(++last, adjustment, ends);
+  }
+
+  /**
+   * What books have to know that were lost after they were told, except for the level: they begin
+   * empty. Null for nothing.
+   */
+  synchronized @Nullable Adjustment inForce() {
+    long left = anyPause ? Math.max(0, lastPauseEnds - timer.now()) : 0;
+    anyPause = left > 0;
+    return factor == 1 && left == 0 ? null : new Adjustment(factor, null, Duration.ofNanos(left));
+  }
+
+  /** Redis could not be told. */
+  synchronized void keep(Heard heard) {
+    if (heard.number() > Math.max(known, unsent)) {
+      unsent = heard.number();
+      unsentLevel = heard.adjustment().tokensAtMost();
+    }
+    if (!paused || heard.pausedUntil() - pausedUntil > 0) {
+      paused = true;
+      pausedUntil = heard.pausedUntil();
+    }
+  }
+
+  /** What is left to be told; null for nothing. */
+  synchronized @Nullable Heard unsent() {
+    long left = paused ? Math.max(0, pausedUntil - timer.now()) : 0;
+    paused = left > 0;
+    return unsent == 0 && !paused
+        ? null
+        : new Heard(
+            unsent, new Adjustment(factor, unsentLevel, Duration.ofNanos(left)), pausedUntil);
+  }
+
+  /** Redis knows it: what came before it is no news. */
+  synchronized void told(Heard heard) {
+    known = Math.max(known, heard.number());
+    if (unsent <= known) {
+      unsent = 0;
+      unsentLevel = null;
+    }
+    if (heard.pausedUntil() - pausedUntil >= 0) {
+      paused = false;
+    }
+  }
+}

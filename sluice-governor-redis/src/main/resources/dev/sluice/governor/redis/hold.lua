@@ -1,0 +1,28 @@
+-- Grants that this node has told of, which these books have not made, or have ended while Redis was away:
+-- they have slots again, and live as long again. What was charged for them is not refunded. ARGV: node,
+-- then for each: id, tokens, tokens asked for, class, tenant, idempotency key or ''.
+-- Answers {how many there were}; in short, without a look at anything, if there are none.
+if #ARGV == 1 then
+  local stored = redis.call('HGET', BOOKS, 's')
+  if stored and struct.unpack('>d', stored, 8 * #NAMES - 7) == KNOWN then
+    return { server, 0 }
+  end
+  return { 0 }
+end
+if not open(server, {}) then
+  return { 0 }
+end
+local count = 0
+for at = 2, #ARGV, 6 do
+  local id = ARGV[at]
+  count = count + 1
+  if get('r' .. id) then
+    setDue('r' .. id, now + C.life)
+  else
+    hold({
+      id = id, tokens = tonumber(ARGV[at + 1]), asked = tonumber(ARGV[at + 2]), class = ARGV[at + 3],
+      tenant = ARGV[at + 4], key = ARGV[at + 5]
+    }, -1)
+  end
+end
+return answer({ count })

@@ -1,0 +1,39 @@
+package dev.sluice.governor.redis;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import org.junit.jupiter.api.Test;
+
+/** One thing after the other, under no lock. */
+final class InOrderTest {
+  private final InOrder inOrder = new InOrder();
+  private final List<String> done = new ArrayList<>();
+
+  private void run(Runnable work) {
+    inOrder.add(work);
+    inOrder.run();
+  }
+
+  @Test
+  void addedMeanwhile_isDoneNext() {
+    run(
+        () -> {
+          run(() -> done.add("second"));
+          done.add("first");
+        });
+    assertThat(done).containsExactly("first", "second");
+  }
+
+  @Test
+  void nobodyWaits_forWhatIsDone() {
+    run(
+        () -> {
+          CompletableFuture.runAsync(() -> run(() -> done.add("of another thread"))).join();
+          done.add("of this one");
+        });
+    assertThat(done).containsExactly("of this one", "of another thread");
+  }
+}

@@ -1,0 +1,143 @@
+package dev.sluice.governor.redis;
+
+import static dev.sluice.governor.redis.OutageRig.request;
+import static dev.sluice.governor.redis.OutageRig.until;
+import static dev.sluice.governor.redis.RedisBudgetStoreTest.config;
+import static dev.sluice.governor.redis.RedisBudgetStoreTest.get;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.sluice.governor.Allocation;
+import dev.sluice.governor.DeskRules;
+import dev.sluice.governor.ModelBudget;
+import dev.sluice.governor.Outcome;
+import dev.sluice.governor.TokenRequest;
+import dev.sluice.redis.OutagePolicy;
+import dev.sluice.testkit.RedisServer;
+import java.util.List;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** One grant for one idempotency key, over an outage. */
+@Tag("any-jdk")
+@Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+final class KeyedOutageTest {
+  /** 1,000 tokens a second, in bursts of 1,000. */
+  private static final ModelBudget BUDGET =
+      ModelBudget.of(60_000, 1_000, Allocation.OFF).withConcurrency(2);
+
+  private static final String ONE = "1".repeat(16);
+  private static final String OTHER = "2".repeat(16);
+  private static final TokenRequest KEYED = request(10).withIdempotencyKey("k");
+
+  private final RedisServer redis = RedisServer.builder().data().start();
+  private OutageRig rig;
+
+  @AfterEach
+  void close() {
+    if (rig != null) {
+      rig.close();
+    }
+    redis.close();
+  }
+
+  private void comeBack() {
+    redis.resume();
+    // Only Redis can say that.
+    until(
+        "Redis",
+        () -> rig.store.explain(request(1)).handle((said, failure) -> failure == null).join());
+    until("the return", () -> !rig.isLast("lost"));
+  }
+
+  private void lose() {
+    redis.pause();
+    until(
+        "the loss",
+        () -> {
+          var unused = rig.store.tryNow(request(1_000_000));
+          return rig.isLast("lost");
+        });
+  }
+
+  private void awaitRunning(int slots) {
+    until("slots in use", () -> rig.running() == slots);
+  }
+
+  // ---- what was not answered
+
+  @Test
+  void unanswered_thenGrantedFreely_holdsNoSlot_andIsFoundAgain() {
+    rig = OutageRig.open(redis.uri(), OutagePolicy.OPEN, config(BUDGET));
+    redis.pause();
+    Outcome.Granted free = (Outcome.Granted) rig.ask(KEYED);
+    comeBack();
+    awaitRunning(0);
+    assertThat(rig.ask(KEYED)).isEqualTo(free);
+    assertThat(get(rig.store.find(KEYED))).contains(free);
+    assertThat(get(rig.store.settle(free.reservation(), 10))).isPresent();
+    assertThat(rig.running()).isZero();
+    assertThat(rig.ask(KEYED)).isNotEqualTo(free).isInstanceOf(Outcome.Granted.class);
+    assertThat(rig.running()).isEqualTo(1);
+  }
+
+  @Test
+  void unanswered_thenGrantedByTheShare_isOneGrant() {
+    rig = OutageRig.local(redis.uri(), 1, config(BUDGET));
+    redis.pause();
+    assertThat(rig.ask(KEYED)).isInstanceOf(Outcome.Refused.class);
+    Outcome.Granted granted = rig.grantedSoon(KEYED);
+    comeBack();
+    awaitRunning(1);
+    assertThat(((Outcome.Granted) rig.ask(KEYED)).reservation()).isEqualTo(granted.reservation());
+    assertThat(get(rig.store.settle(granted.reservation(), 10))).isPresent();
+    assertThat(rig.running()).isZero();
+  }
+
+  @Test
+  void unanswered_andRefusedHere_isForWhoeverAsksAgain() {
+    rig = OutageRig.open(redis.uri(), OutagePolicy.CLOSED, config(BUDGET));
+    redis.pause();
+    assertThat(rig.ask(KEYED)).isInstanceOf(Outcome.Refused.class);
+    comeBack();
+    Outcome.Granted granted = rig.grantedSoon(KEYED);
+    assertThat(rig.running()).isEqualTo(1);
+    assertThat(get(rig.store.settle(granted.reservation(), 10))).isPresent();
+  }
+
+  @Test
+  void forgone_isNotTakenFromAnotherNode() {
+    TimedScripts scripts = new TimedScripts(redis);
+    scripts.run("rules", 1, TimedScripts.configuration("sonnet", BUDGET, DeskRules.DEFAULTS));
+    scripts.run(ONE, "ask", 2, ask("a", "k"));
+    assertThat(scripts.run(OTHER, "ticket", 3, List.of("forgo", "a"))).isEqualTo(List.of(0L));
+    assertThat(scripts.run(ONE, "ticket", 4, List.of("forgo", "a"))).isEqualTo(List.of(1L));
+    assertThat(scripts.run(ONE, "ticket", 5, List.of("forgo", "a"))).isEqualTo(List.of(0L));
+    scripts.run(ONE, "ask", 6, ask("b", "k"));
+    scripts.run(OTHER, "ask", 7, ask("c", "k"));
+    assertThat(scripts.run(ONE, "ticket", 8, List.of("forgo", "b"))).isEqualTo(List.of(0L));
+    assertThat(scripts.run(ONE, "settle", 9, List.of("settle", "b", "1"))).isNotEmpty();
+  }
+
+  private static List<String> ask(String id, String key) {
+    return List.of(id, "queue", "", OutageRig.P1, "5", "5", "0", key, "");
+  }
+
+  // ---- another request
+
+  @Test
+  void keyOfAnotherRequest_isAnError_withoutRedisToo() {
+    rig = OutageRig.local(redis.uri(), 1, config(BUDGET));
+    Outcome before = rig.ask(KEYED);
+    lose();
+    TokenRequest other = request(11).withIdempotencyKey("k");
+    assertThatThrownBy(() -> rig.ask(other))
+        .isInstanceOf(IllegalArgumentException.class)
+        .hasMessageContaining("it was of 10 tokens");
+    assertThatThrownBy(() -> get(rig.store.find(other)))
+        .isInstanceOf(IllegalArgumentException.class);
+    assertThat(rig.ask(KEYED)).isEqualTo(before);
+  }
+}

@@ -1,0 +1,333 @@
+package dev.sluice.governor.redis;
+
+import static dev.sluice.governor.redis.OutageRig.during;
+import static dev.sluice.governor.redis.OutageRig.request;
+import static dev.sluice.governor.redis.OutageRig.until;
+import static dev.sluice.governor.redis.RedisBudgetStoreTest.config;
+import static dev.sluice.governor.redis.RedisBudgetStoreTest.get;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.sluice.governor.Adjustment;
+import dev.sluice.governor.Allocation;
+import dev.sluice.governor.BudgetConfig;
+import dev.sluice.governor.DeskRules;
+import dev.sluice.governor.Dimension;
+import dev.sluice.governor.Explanation;
+import dev.sluice.governor.HealthRules;
+import dev.sluice.governor.ModelBudget;
+import dev.sluice.governor.Outcome;
+import dev.sluice.governor.TokenRequest;
+import dev.sluice.testkit.RedisServer;
+import dev.sluice.testkit.TcpProxy;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.function.Consumer;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** What Redis had in its books when it lost them, or was away for longer than something lives. */
+@Tag("any-jdk")
+@Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+final class LostBooksTest {
+  /** 60 tokens a minute, so that nothing accrues while a test looks. */
+  private static final ModelBudget SLOW = ModelBudget.of(60, 1_000, Allocation.OFF);
+
+  /** 1,000 tokens a second, in bursts of 1,000. */
+  private static final ModelBudget FAST = ModelBudget.of(60_000, 1_000, Allocation.OFF);
+
+  private final RedisServer redis = RedisServer.start();
+  private final List<OutageRig> rigs = new ArrayList<>();
+
+  private OutageRig open(int nodes, BudgetConfig config) {
+    OutageRig rig = OutageRig.local(redis.uri(), nodes, config);
+    rigs.add(rig);
+    return rig;
+  }
+
+  @AfterEach
+  void close() {
+    rigs.forEach(OutageRig::close);
+    redis.close();
+  }
+
+  private static BudgetConfig shortLived(ModelBudget budget, Duration life) {
+    DeskRules usual = DeskRules.DEFAULTS;
+    return new BudgetConfig(
+        Map.of("sonnet", budget),
+        new DeskRules(
+            usual.maxLine(),
+            Duration.ofSeconds(2),
+            life,
+            usual.drainBatch(),
+            usual.refillInterval()),
+        HealthRules.DEFAULTS,
+        Map.of(),
+        List.of());
+  }
+
+  // ---- who may begin them full
+
+  @Test
+  void lostBooks_thatANewNodeIsFirstToMiss_beginEmpty() {
+    OutageRig old = open(2, config(SLOW));
+    old.granted(1_000);
+    awaitListener();
+    redis.command("FLUSHALL");
+    OutageRig fresh = open(2, config(SLOW));
+    assertThat(fresh.available()).isLessThan(10);
+    assertThat(fresh.ask(900)).isInstanceOf(Outcome.Queued.class);
+    assertThat(old.ask(900)).isInstanceOf(Outcome.Queued.class);
+  }
+
+  private void awaitListener() {
+    awaitListeners(1);
+  }
+
+  private void awaitListeners(long nodes) {
+    String channel = ModelKeys.of("token-governor:", "sonnet").channel();
+    until(
+        "it listens",
+        () -> ((List<?>) redis.command("PUBSUB", "NUMSUB", channel)).get(1).equals(nodes));
+  }
+
+  @Test
+  void nodeThatBeganWithoutRedis_makesEmptyBooks() {
+    redis.kill();
+    OutageRig fresh = open(1, config(SLOW));
+    fresh.awaitLost();
+    redis.restartEmpty();
+    fresh.awaitReturned();
+    assertThat(fresh.available()).isLessThan(10);
+  }
+
+  @Test
+  void fullBooks_areEmptied_byWhoKnewOthers_once() {
+    try (TcpProxy proxy = TcpProxy.to(redis);
+        OutageRig old = OutageRig.local(proxy.uri(), 2, config(SLOW))) {
+      old.granted(1_000);
+      proxy.refuse();
+      proxy.cut();
+      old.awaitLost();
+      redis.command("FLUSHALL");
+      OutageRig fresh = open(2, config(SLOW));
+      assertThat(fresh.available()).isGreaterThan(990);
+      fresh.granted(100);
+      proxy.heal();
+      old.awaitReturned();
+      assertThat(fresh.available()).isLessThan(10);
+      assertThat(fresh.running()).isEqualTo(2);
+    }
+  }
+
+  // ---- slots
+
+  @Test
+  void lostBooks_knowAgainWhatIsHeld_atEveryNode() {
+    BudgetConfig config = config(FAST.withConcurrency(2));
+    OutageRig one = open(2, config);
+    OutageRig other = open(2, config);
+    Outcome.Granted first = one.granted(10);
+    TokenRequest keyed = request(10).withIdempotencyKey("k");
+    Outcome.Granted second = (Outcome.Granted) other.ask(keyed);
+    redis.kill();
+    one.awaitLost();
+    other.awaitLost();
+    redis.restartEmpty();
+    one.awaitReturned();
+    other.awaitReturned();
+    during(Duration.ofMillis(1_700));
+    assertThat(one.running()).isEqualTo(2);
+    assertThat(get(one.store.tryNow(request(1)))).isEmpty();
+    assertThat(((Outcome.Granted) one.ask(keyed)).reservation()).isEqualTo(second.reservation());
+    assertThat(get(other.store.settle(first.reservation(), 10))).isPresent();
+    assertThat(get(one.store.settle(second.reservation(), 10))).isPresent();
+    assertThat(one.running()).isZero();
+  }
+
+  @Test
+  void flushedBooks_knowAgainWhatIsHeld_beforeTheyGrant() {
+    BudgetConfig config = config(FAST.withConcurrency(2));
+    OutageRig one = open(2, config);
+    OutageRig other = open(2, config);
+    one.granted(10);
+    Outcome.Granted held = other.granted(10);
+    redis.command("FLUSHALL");
+    Outcome.Queued queued = (Outcome.Queued) one.ask(1);
+    CompletableFuture<Optional<Outcome>> waiter = one.store.await(queued.ticket());
+    until("the other one's is known", () -> one.running() == 2);
+    during(Duration.ofMillis(1_700));
+    assertThat(waiter).isNotDone();
+    assertThat(get(other.store.settle(held.reservation(), 10))).isPresent();
+    assertThat(get(waiter)).containsInstanceOf(Outcome.Granted.class);
+  }
+
+  @Test
+  void whatIsSettledOrCancelledAtAnotherNode_isNotHeldAgain() {
+    BudgetConfig config = config(FAST.withConcurrency(1));
+    OutageRig teller = open(2, config);
+    OutageRig other = open(2, config);
+    awaitListeners(2);
+    get(other.store.settle(teller.granted(10).reservation(), 10));
+    TokenRequest keyed = request(10).withIdempotencyKey("settled");
+    Outcome.Granted toldByBoth = (Outcome.Granted) teller.ask(keyed);
+    assertThat(other.ask(keyed)).isInstanceOf(Outcome.Granted.class);
+    get(other.store.settle(toldByBoth.reservation(), 10));
+    String given =
+        ((Outcome.Granted) teller.ask(request(10).withIdempotencyKey("cancelled"))).reservation();
+    assertThat(get(other.store.cancel(given.replaceFirst("r", "t")))).isTrue();
+    hearOf(teller, other);
+    redis.command("FLUSHALL");
+    assertThat(other.running()).isZero();
+    assertThat(teller.running()).isZero();
+  }
+
+  /** News come in order: after those of the other's last settlement it has heard all before. */
+  private static void hearOf(OutageRig rig, OutageRig other) {
+    Outcome.Granted running = other.granted(10);
+    Outcome.Queued queued = (Outcome.Queued) rig.ask(10);
+    CompletableFuture<Optional<Outcome>> waiter = rig.store.await(queued.ticket());
+    get(rig.store.poll(queued.ticket()));
+    get(other.store.settle(running.reservation(), 10));
+    Outcome.Granted last = (Outcome.Granted) get(waiter).orElseThrow();
+    get(rig.store.settle(last.reservation(), 10));
+  }
+
+  @Test
+  void lostBooks_knowAgainMoreThanOnePortion() {
+    int many = 2 * Share.PORTION + 1;
+    OutageRig rig = open(1, config(ModelBudget.of(60_000, 10_000, Allocation.OFF)));
+    for (int told = 0; told < many; ) {
+      List<CompletableFuture<Outcome>> asked = new ArrayList<>();
+      for (; asked.size() < 50 && told < many; told++) {
+        asked.add(rig.store.request(request(1)));
+      }
+      asked.forEach(each -> assertThat(get(each)).isInstanceOf(Outcome.Granted.class));
+    }
+    redis.command("FLUSHALL");
+    until("all are known", () -> rig.running() == many);
+  }
+
+  @Test
+  void lostBooks_knowAgainWhatTheProviderSaid() {
+    OutageRig rig = open(1, config(FAST));
+    get(rig.store.adjust("sonnet", new Adjustment(0.5, null, Duration.ofMinutes(1))));
+    redis.command("FLUSHALL");
+    Explanation explained = get(rig.store.explain(request(1)));
+    assertThat(explained.waitMs()).isGreaterThan(30_000);
+    assertThat(explained.dimensions())
+        .filteredOn(each -> each.dimension() == Dimension.TOKENS)
+        .extracting(Explanation.Part::capacity)
+        .containsExactly(500L);
+  }
+
+  // ---- longer than a life
+
+  private void lose(OutageRig rig) {
+    redis.pause();
+    until(
+        "the loss",
+        () -> {
+          var unused = rig.store.tryNow(request(1_000_000));
+          return rig.isLast("lost");
+        });
+  }
+
+  private static void extendFor(OutageRig rig, Outcome.Granted granted, Duration time) {
+    long end = System.nanoTime() + time.toNanos();
+    until(
+        "time",
+        () -> {
+          assertThat(get(rig.store.extend(granted.reservation()))).isTrue();
+          return System.nanoTime() - end >= 0;
+        });
+  }
+
+  @Test
+  void whatIsExtended_overAnOutageLongerThanItsLife_keepsItsSlot() {
+    OutageRig rig = open(1, shortLived(FAST.withConcurrency(1), Duration.ofMillis(800)));
+    Outcome.Granted granted = rig.granted(10);
+    lose(rig);
+    extendFor(rig, granted, Duration.ofSeconds(1));
+    redis.resume();
+    rig.awaitReturned();
+    assertThat(rig.running()).isEqualTo(1);
+    assertThat(get(rig.store.tryNow(request(10)))).isEmpty();
+    assertThat(get(rig.store.settle(granted.reservation(), 10))).isPresent();
+    assertThat(rig.running()).isZero();
+  }
+
+  @Test
+  void whatIsExtended_overAnOutage_isNotGivenToThoseInLine() {
+    OutageRig rig = open(1, shortLived(FAST.withConcurrency(1), Duration.ofMillis(1_200)));
+    Outcome.Granted granted = rig.granted(10);
+    Outcome.Queued queued = (Outcome.Queued) rig.ask(10);
+    CompletableFuture<Optional<Outcome>> waiter = rig.store.await(queued.ticket());
+    assertThat(get(rig.store.poll(queued.ticket()))).isPresent();
+    lose(rig);
+    extendFor(rig, granted, Duration.ofMillis(1_500));
+    redis.resume();
+    rig.awaitReturned();
+    get(rig.store.poll(queued.ticket()));
+    assertThat(waiter).isNotDone();
+    assertThat(rig.running()).isEqualTo(1);
+    assertThat(get(rig.store.settle(granted.reservation(), 10))).isPresent();
+    assertThat(get(waiter)).containsInstanceOf(Outcome.Granted.class);
+  }
+
+  @Test
+  void whatIsExtendedTooLate_andSettled_isNotHeldAgain() {
+    OutageRig rig = open(1, config(FAST.withConcurrency(1)));
+    settledAfterALateExtension(rig, granted -> get(rig.store.settle(granted.reservation(), 10)));
+  }
+
+  @Test
+  void whatIsExtendedTooLate_andCancelled_isNotHeldAgain() {
+    OutageRig rig = open(1, config(FAST.withConcurrency(1)));
+    settledAfterALateExtension(
+        rig, granted -> get(rig.store.cancel(granted.reservation().replaceFirst("r", "t"))));
+  }
+
+  /** Once, so that Redis is not lost. */
+  private void settledAfterALateExtension(OutageRig rig, Consumer<Outcome.Granted> ending) {
+    Outcome.Granted granted = (Outcome.Granted) rig.ask(request(10).withIdempotencyKey("k"));
+    redis.command("CLIENT", "PAUSE", "130", "ALL");
+    assertThat(get(rig.store.extend(granted.reservation()))).isTrue();
+    until("Redis answers", () -> redis.command("PING") != null);
+    ending.accept(granted);
+    // More than two pulses: what was kept has been sent.
+    during(Duration.ofMillis(2_500));
+    assertThat(rig.running()).isZero();
+  }
+
+  @Test
+  void deadTickets_holdUpTheLine_notForAnotherPatience() {
+    TimedScripts scripts = new TimedScripts(redis);
+    long patience = DeskRules.DEFAULTS.ticketPatience().toNanos() / 1_000;
+    long life = DeskRules.DEFAULTS.reservationLife().toNanos() / 1_000;
+    long now = 1_000_000_000_000L;
+    scripts.run(
+        "rules",
+        now,
+        TimedScripts.configuration("sonnet", FAST.withConcurrency(1), DeskRules.DEFAULTS));
+    assertThat(ask(scripts, now, "running")).isEqualTo("g");
+    assertThat(ask(scripts, now, "dead")).isEqualTo("q");
+    now += 10 * (patience + life);
+    // Redis may have been away: whoever is late is waited for, but not for long.
+    assertThat(ask(scripts, now, "new")).isEqualTo("q");
+    now += 3_000_000;
+    assertThat(scripts.run("ticket", now, List.of("poll", "new")).get(0)).isEqualTo("g");
+    assertThat(scripts.run("ticket", now, List.of("poll", "dead")).get(5)).isEqualTo("ABANDONED");
+  }
+
+  private static Object ask(TimedScripts scripts, long micros, String id) {
+    return scripts
+        .run("ask", micros, List.of(id, "queue", "", OutageRig.P1, "10", "10", "0", "", ""))
+        .get(0);
+  }
+}

@@ -1,0 +1,142 @@
+package dev.sluice.governor.redis;
+
+import static dev.sluice.governor.redis.RedisBudgetStoreTest.config;
+import static dev.sluice.governor.redis.RedisBudgetStoreTest.get;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.sluice.governor.Allocation;
+import dev.sluice.governor.BudgetListener;
+import dev.sluice.governor.BudgetStore;
+import dev.sluice.governor.Explanation;
+import dev.sluice.governor.Governor;
+import dev.sluice.governor.GovernorStatus;
+import dev.sluice.governor.ModelBudget;
+import dev.sluice.governor.Outcome;
+import dev.sluice.governor.TokenRequest;
+import java.time.Duration;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** Nodes with different files, as in a deployment. */
+@Tag("any-jdk")
+@Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+final class MixedRulesTest {
+  private static final String MODEL = "sonnet";
+
+  private static StandingBudgets redis;
+
+  @BeforeAll
+  static void start() {
+    redis = new StandingBudgets();
+  }
+
+  @AfterAll
+  static void stop() {
+    redis.close();
+  }
+
+  /** 10,000 tokens, in classes that go in this order, each with a guarantee if it is of so much. */
+  private static ModelBudget budget(Map<String, Double> minimums, String... classes) {
+    Map<String, Double> shares = new LinkedHashMap<>();
+    List.of(classes).forEach(name -> shares.put(name, 1.0));
+    return ModelBudget.of(60, 10_000, Allocation.OFF).withClasses(shares, minimums);
+  }
+
+  private static ModelBudget budget(String... classes) {
+    return budget(Map.of(), classes);
+  }
+
+  private static TokenRequest request(long tokens, String priority) {
+    return TokenRequest.of(MODEL, tokens, priority);
+  }
+
+  private static Outcome ask(BudgetStore store, TokenRequest request) {
+    return get(store.request(request));
+  }
+
+  @Test
+  void classThatAnotherNodeInserts_holdsUpNobody() {
+    try (BudgetStore old = redis.open(config(budget("a", "b")), BudgetListener.NONE);
+        BudgetStore recent = redis.join(old, config(budget("x", "b", "a")))) {
+      for (String each : List.of("a", "b")) {
+        assertThat(ask(old, request(1, each))).isInstanceOf(Outcome.Granted.class);
+        assertThat(ask(old, request(1, each).withIdempotencyKey(each)))
+            .isInstanceOf(Outcome.Granted.class);
+        assertThat(get(old.explain(request(1, each))).verdict())
+            .isEqualTo(Explanation.Verdict.GRANTED);
+      }
+      ask(recent, request(9_000, "x"));
+      // In the order of the rules that are in force.
+      Outcome.Queued last = (Outcome.Queued) ask(old, request(5_000, "a"));
+      Outcome.Queued first = (Outcome.Queued) ask(old, request(5_000, "b"));
+      assertThat(first.queuePosition()).isEqualTo(1);
+      assertThat(get(old.poll(last.ticket())))
+          .hasValueSatisfying(
+              each -> assertThat(((Outcome.Queued) each).queuePosition()).isEqualTo(2));
+    }
+  }
+
+  @Test
+  void classThatAnotherNodeRemoves_isAnError_whichNamesThoseInForce() {
+    try (BudgetStore old = redis.open(config(budget("a", "b")), BudgetListener.NONE);
+        BudgetStore recent = redis.join(old, config(budget("b", "c")))) {
+      assertThat(ask(recent, request(1, "c"))).isInstanceOf(Outcome.Granted.class);
+      assertThatThrownBy(() -> ask(old, request(1, "a")))
+          .isInstanceOf(IllegalArgumentException.class)
+          .hasMessage(
+              "priority must be one of [b, c], by the rules that another node has loaded: a");
+      assertThatThrownBy(() -> get(old.explain(request(1, "a"))))
+          .isInstanceOf(IllegalArgumentException.class)
+          .hasMessageContaining("[b, c]");
+      assertThatThrownBy(() -> ask(old, request(1, "c")))
+          .isInstanceOf(IllegalArgumentException.class)
+          .hasMessage("priority must be one of [a, b]: c");
+    }
+  }
+
+  @Test
+  void refundOfAGuarantee_isThatOfItsClass_inAnyOrder() {
+    // 1,000 of each class are guaranteed; "a" takes all of its own, and gives it back.
+    Map<String, Double> minimums = Map.of("a", 0.1, "b", 0.1);
+    try (BudgetStore store = redis.open(config(budget(minimums, "a", "b")), BudgetListener.NONE)) {
+      Outcome.Granted granted = (Outcome.Granted) ask(store, request(1_000, "a"));
+      Outcome.Granted all = (Outcome.Granted) ask(store, request(9_000, "b"));
+      get(store.reload(config(budget(minimums, "b", "a"))));
+      get(store.settle(granted.reservation(), 0));
+      // 1,000 are there. First in line is "b", whose guarantee is spent: "a" goes by its own.
+      Outcome.Queued first = (Outcome.Queued) ask(store, request(2_000, "b"));
+      assertThat(ask(store, request(1_000, "a"))).isInstanceOf(Outcome.Granted.class);
+      assertThat(get(store.poll(first.ticket()))).containsInstanceOf(Outcome.Queued.class);
+      assertThat(get(store.settle(all.reservation(), 9_000))).isPresent();
+    }
+  }
+
+  @Test
+  void audit_goesByTheRulesInForce() {
+    BudgetStore[] stores = new BudgetStore[1];
+    BudgetStore.Opener opener = (config, listener) -> stores[0] = redis.open(config, listener);
+    ModelBudget small = ModelBudget.of(60, 100, Allocation.OFF);
+    ModelBudget large = ModelBudget.of(600, 100_000, Allocation.OFF);
+    try (Governor old = Governor.over(config(small), opener)) {
+      try (BudgetStore recent = redis.join(stores[0], config(large))) {
+        assertThat(get(recent.status()).buckets()).containsKey(MODEL);
+        // What was there is there still, and more accrues.
+        redis.advance(Duration.ofHours(3));
+        assertThat(old.request(MODEL, 50_000, "P1_user")).isInstanceOf(Outcome.Granted.class);
+        GovernorStatus.Model status = old.status().buckets().get(MODEL);
+        assertThat(status.capacity()).isEqualTo(100_000);
+        assertThat(status.targetTpm()).isEqualTo(600);
+        assertThat(status.audit().admittedTokens()).isEqualTo(50_000);
+        assertThat(status.audit().limitTokens()).isEqualTo(100_600);
+        assertThat(status.audit().errorTokens()).isZero();
+      }
+    }
+  }
+}

@@ -1,0 +1,131 @@
+package dev.sluice.governor.redis;
+
+import static dev.sluice.governor.redis.RedisBudgetStoreTest.config;
+import static dev.sluice.governor.redis.RedisBudgetStoreTest.get;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.sluice.governor.Allocation;
+import dev.sluice.governor.BudgetConfig;
+import dev.sluice.governor.BudgetListener;
+import dev.sluice.governor.BudgetStore;
+import dev.sluice.governor.ModelBudget;
+import dev.sluice.governor.Outcome;
+import dev.sluice.governor.Settlement;
+import dev.sluice.governor.TokenRequest;
+import dev.sluice.testkit.RedisServer;
+import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** What an answer says besides, and who is told of it, fails no call that Redis has done. */
+@Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+final class NewsTest {
+  private static final AtomicInteger NAMES = new AtomicInteger();
+  private static final BudgetConfig ONE_AT_A_TIME =
+      config(ModelBudget.of(60_000, 1_000, Allocation.OFF).withConcurrency(1));
+
+  private static RedisServer redis;
+
+  private final String prefix = "news-" + NAMES.incrementAndGet() + ":";
+
+  @BeforeAll
+  static void start() {
+    redis = RedisServer.start();
+  }
+
+  @AfterAll
+  static void stop() {
+    redis.close();
+  }
+
+  private BudgetStore open(BudgetListener listener) {
+    return RedisBudgets.builder()
+        .url(redis.uri())
+        .prefix(prefix)
+        .timeout(Duration.ofSeconds(20))
+        .opener()
+        .open(ONE_AT_A_TIME, listener);
+  }
+
+  private static Outcome ask(BudgetStore store, long tokens) {
+    return get(store.request(TokenRequest.of("sonnet", tokens, "P1_user")));
+  }
+
+  @Test
+  void listenerThatThrows_failsNoCall() {
+    AtomicInteger told = new AtomicInteger();
+    BudgetListener broken =
+        new BudgetListener() {
+          private void fail() {
+            told.incrementAndGet();
+            throw new IllegalStateException("broken");
+          }
+
+          @Override
+          public void asked(TokenRequest request, Outcome outcome, long nanos) {
+            fail();
+          }
+
+          @Override
+          public void granted(TokenRequest request, long tokens, long waited, long nanos) {
+            fail();
+          }
+
+          @Override
+          public void settled(Settlement settled, long grantedNanos, long nanos) {
+            fail();
+          }
+
+          @Override
+          public void refilled(String model, long tokens, long available, long nanos) {
+            fail();
+          }
+        };
+    try (BudgetStore store = open(broken)) {
+      Outcome.Granted first = (Outcome.Granted) ask(store, 100);
+      Outcome.Queued queued = (Outcome.Queued) ask(store, 100);
+      CompletableFuture<Optional<Outcome>> waiter = store.await(queued.ticket());
+      assertThat(get(store.settle(first.reservation(), 10))).isPresent();
+      Outcome.Granted second = (Outcome.Granted) get(waiter).orElseThrow();
+      assertThat(get(store.settle(second.reservation(), 100))).isPresent();
+    }
+    // asked and granted twice, settled twice
+    assertThat(told.get()).isGreaterThanOrEqualTo(6);
+  }
+
+  @Test
+  void newsThatNobodyUnderstands_failNoCall() {
+    try (BudgetStore store = open(BudgetListener.NONE)) {
+      Outcome.Granted first = (Outcome.Granted) ask(store, 100);
+      String ticket = ((Outcome.Queued) ask(store, 1)).ticket();
+      CompletableFuture<Optional<Outcome>> waiter = store.await(ticket);
+      get(store.poll(ticket));
+      redis.command(
+          "EVAL",
+          "local t = cmsgpack.unpack(redis.call('HGET', KEYS[1], ARGV[1])) t.asked = -5 "
+              + "return redis.call('HSET', KEYS[1], ARGV[1], cmsgpack.pack(t))",
+          "1",
+          ModelKeys.of(prefix, "sonnet").all()[0],
+          "t" + Replies.idIn(ticket));
+      assertThat(get(store.settle(first.reservation(), 10)))
+          .hasValueSatisfying(settled -> assertThat(settled.actualTokens()).isEqualTo(10));
+      assertThat(get(waiter)).containsInstanceOf(Outcome.Granted.class);
+    }
+  }
+
+  @Test
+  void newsOfAnotherShape_areLeftOut() {
+    List<Object> good = List.of("id", "g", "", 5L, 5L, "P1_user", "tenant", 7L, 100L, 1L, "");
+    List<Object> said =
+        List.of(1L, -1L, 0L, List.of(List.of("odd"), good, "odd"), List.of(1L), 0L, 0L, 0L);
+    Answer answer = Answer.of(said);
+    assertThat(answer.news()).extracting(Answer.Decided::id).containsExactly("id");
+    assertThat(answer.result().number(0)).isEqualTo(1);
+  }
+}

@@ -1,0 +1,119 @@
+package dev.sluice.governor.redis;
+
+import static dev.sluice.governor.redis.OutageRig.request;
+import static dev.sluice.governor.redis.OutageRig.until;
+import static dev.sluice.governor.redis.RedisBudgetStoreTest.config;
+import static dev.sluice.governor.redis.RedisBudgetStoreTest.get;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.sluice.governor.Allocation;
+import dev.sluice.governor.BudgetConfig;
+import dev.sluice.governor.BudgetListener;
+import dev.sluice.governor.Governor;
+import dev.sluice.governor.ModelBudget;
+import dev.sluice.governor.Outcome;
+import dev.sluice.testkit.RedisServer;
+import java.time.Duration;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** Rules and rights that change while Redis is away. */
+@Tag("any-jdk")
+@Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+final class OutageChangesTest {
+  private static final ModelBudget SONNET =
+      ModelBudget.of(60_000, 2_000, Allocation.OFF).withConcurrency(1);
+  private static final ModelBudget OTHER = ModelBudget.of(60, 100, Allocation.OFF);
+  private static final BudgetConfig BOTH =
+      BudgetConfig.of(Map.of("sonnet", SONNET, "other", OTHER));
+  private static final BudgetConfig WITHOUT = BudgetConfig.of(Map.of("other", OTHER));
+
+  private final RedisServer redis = RedisServer.builder().data().start();
+
+  @AfterEach
+  void close() {
+    redis.close();
+  }
+
+  @Test
+  void removedModel_isChargedAndSettled_andItsLineEnds() {
+    try (OutageRig rig = OutageRig.local(redis.uri(), 1, BOTH)) {
+      Outcome.Granted before = rig.granted(1_500);
+      Outcome.Queued queued = (Outcome.Queued) rig.ask(100);
+      CompletableFuture<Optional<Outcome>> waiter = rig.store.await(queued.ticket());
+      assertThat(get(rig.store.poll(queued.ticket()))).isPresent();
+      redis.kill();
+      rig.awaitLost();
+      assertThat(get(rig.store.settle(before.reservation(), 100))).isPresent();
+      rig.grantedSoon(200);
+      get(rig.store.reload(WITHOUT));
+      redis.restart();
+      rig.awaitReturned();
+      assertThat(rig.charged).hasValue(200);
+      assertThat(((Outcome.Refused) get(waiter).orElseThrow()).reason())
+          .isEqualTo(Outcome.Reason.REMOVED);
+      get(rig.store.reload(BOTH));
+      assertThat(rig.running()).isEqualTo(1);
+      assertThat(rig.consumed()).isBetween(300L, 1_700L);
+    }
+  }
+
+  @Test
+  void reload_holdsAtOnce_andForTheFleetOnReturn() {
+    BudgetConfig small = config(ModelBudget.of(60_000, 500, Allocation.OFF));
+    AtomicInteger returns = new AtomicInteger();
+    OutageListener listener =
+        new OutageListener() {
+          @Override
+          public void returned(Duration away, long granted, long charged) {
+            returns.incrementAndGet();
+          }
+        };
+    try (Governor governor =
+        Governor.over(
+            config(SONNET), RedisBudgets.builder().url(redis.uri()).listener(listener).opener())) {
+      assertThat(governor.request(request(1))).isInstanceOf(Outcome.Granted.class);
+      redis.kill();
+      governor.reload(small);
+      assertThat(governor.status().buckets().get("sonnet").capacity()).isEqualTo(500);
+      assertThat(((Outcome.Refused) governor.request(request(501))).reason())
+          .isEqualTo(Outcome.Reason.EXCEEDS_CAPACITY);
+      redis.restart();
+      until("the return", () -> returns.get() == 1);
+      assertThat(((Outcome.Refused) governor.request(request(501))).reason())
+          .isEqualTo(Outcome.Reason.EXCEEDS_CAPACITY);
+    }
+  }
+
+  @Test
+  void settlementWithoutTheRight_isSentWhenTheRightIsThere() {
+    AtomicInteger refusals = new AtomicInteger();
+    OutageListener listener =
+        new OutageListener() {
+          @Override
+          public void refused(String error) {
+            refusals.incrementAndGet();
+          }
+        };
+    try (var store =
+        RedisBudgets.builder()
+            .url(redis.uri())
+            .listener(listener)
+            .opener()
+            .open(config(SONNET), BudgetListener.NONE)) {
+      Outcome.Granted granted = (Outcome.Granted) get(store.request(request(100)));
+      redis.command("ACL", "SETUSER", "default", "-hset");
+      assertThat(get(store.settle(granted.reservation(), 10))).isPresent();
+      // It was sent again meanwhile, in vain: that is told once a second.
+      until("refusals", () -> refusals.get() >= 3);
+      redis.command("ACL", "SETUSER", "default", "+hset");
+      until("it is settled", () -> get(store.status()).buckets().get("sonnet").running() == 0);
+    }
+  }
+}
