@@ -49,11 +49,10 @@ async function given() {
   );
 }
 
-/** What a name looks like: characters that steer are written out. */
+/** What a name looks like: characters that hide or turn text are written out. */
 const visible = (name) =>
-  name.replace(
-    /[\u0000-\u001f\u200b-\u200f\u202a-\u202e]/g,
-    (each) => "\\u" + each.charCodeAt(0).toString(16).padStart(4, "0"),
+  name.replace(/[\p{Cc}\p{Cf}]/gu, (each) =>
+    /[\t\n]/.test(each) ? each : "\\u" + each.codePointAt(0).toString(16).padStart(4, "0"),
   );
 
 /** All of them are in a table as text, and none has become an element or has run. */
