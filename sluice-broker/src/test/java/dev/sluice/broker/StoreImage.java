@@ -3,6 +3,7 @@ package dev.sluice.broker;
 import java.io.IOException;
 import java.io.RandomAccessFile;
 import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Objects;
@@ -16,9 +17,20 @@ final class StoreImage {
   static Path copy(Path from, Path to) throws IOException {
     Files.createDirectories(to);
     for (Path file : files(from)) {
-      Files.copy(file, to.resolve(file.getFileName()));
+      copyIfThere(file, to.resolve(file.getFileName()));
     }
     return to;
+  }
+
+  /** RocksDB writes its options anew in the background, and needs none to open. */
+  private static void copyIfThere(Path file, Path to) throws IOException {
+    try {
+      Files.copy(file, to);
+    } catch (NoSuchFileException gone) {
+      if (!to.getFileName().toString().startsWith("OPTIONS-")) {
+        throw gone;
+      }
+    }
   }
 
   static void delete(Path dir) throws IOException {
