@@ -39,8 +39,10 @@ final class WaitingRoom {
   /** A node asks for no more than a thousand tickets a second, however often it looks. */
   private static final long PER_TICKET_NANOS = TimeUnit.MILLISECONDS.toNanos(1);
 
-  /** Where a reply says whose turn it was. */
+  /** Where the reply of a grant says whose turn it was, and its idempotency key. */
   private static final int TENANT_AT = 6;
+
+  private static final int KEY_AT = 7;
 
   /** For a later deadline it is set again: those who wait for that may leave much earlier. */
   private static final long LONGEST_TIMER_NANOS = TimeUnit.MINUTES.toNanos(1);
@@ -94,9 +96,14 @@ final class WaitingRoom {
     }
     Outcome outcome = replies.outcome(said, books.terms());
     if (outcome instanceof Outcome.Granted granted) {
-      standby.granted(granted, said.text(TENANT_AT), null);
+      standby.granted(granted, said.text(TENANT_AT), keyOf(said.text(KEY_AT)));
     }
     return Optional.of(outcome);
+  }
+
+  /** As the scripts have it; null for none. */
+  private static @Nullable String keyOf(String word) {
+    return word.isEmpty() ? null : word;
   }
 
   CompletableFuture<Optional<Outcome>> await(String id) {
@@ -163,7 +170,11 @@ final class WaitingRoom {
       }
     } else {
       boolean granted = outcome.orElse(null) instanceof Outcome.Granted;
-      tell(id, outcome, granted ? said.text(TENANT_AT) : "", null);
+      tell(
+          id,
+          outcome,
+          granted ? said.text(TENANT_AT) : "",
+          granted ? keyOf(said.text(KEY_AT)) : null);
     }
   }
 
@@ -269,7 +280,7 @@ final class WaitingRoom {
           news.id(),
           Optional.of(replies.outcome(news, books.terms())),
           news.tenant(),
-          news.key().isEmpty() ? null : news.key());
+          keyOf(news.key()));
     } else {
       claim(news.id());
     }

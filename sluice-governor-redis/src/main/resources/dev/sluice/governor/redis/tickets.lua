@@ -171,7 +171,9 @@ local function standing(ticket)
 end
 
 local function grantOf(ticket)
-  return { 'g', ticket.id, ticket.asked, ticket.class, ticket.left, ticket.tokens, ticket.tenant }
+  return {
+    'g', ticket.id, ticket.asked, ticket.class, ticket.left, ticket.tokens, ticket.tenant, ticket.key
+  }
 end
 
 -- How it stands, to somebody who asks for it; claims what was granted. As long as only the node where

@@ -15,6 +15,9 @@ import dev.sluice.governor.TokenRequest;
 import dev.sluice.redis.OutagePolicy;
 import dev.sluice.testkit.RedisServer;
 import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.function.Function;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -123,6 +126,32 @@ final class KeyedOutageTest {
 
   private static List<String> ask(String id, String key) {
     return List.of(id, "queue", "", OutageRig.P1, "5", "5", "0", key, "");
+  }
+
+  // ---- what was granted from the line
+
+  @Test
+  void grantedFromTheLine_andPolled_isOneGrant() {
+    fromTheLine(ticket -> rig.store.poll(ticket));
+  }
+
+  @Test
+  void grantedFromTheLine_andAwaited_isOneGrant() {
+    fromTheLine(ticket -> rig.store.await(ticket));
+  }
+
+  private void fromTheLine(Function<String, CompletableFuture<Optional<Outcome>>> way) {
+    rig = OutageRig.local(redis.uri(), 1, config(BUDGET.withConcurrency(1)));
+    Outcome.Granted running = rig.granted(10);
+    Outcome.Queued queued = (Outcome.Queued) rig.ask(KEYED);
+    get(rig.store.settle(running.reservation(), 10));
+    String granted = ((Outcome.Granted) get(way.apply(queued.ticket())).orElseThrow()).reservation();
+    lose();
+    assertThat(((Outcome.Granted) rig.ask(KEYED)).reservation()).isEqualTo(granted);
+    comeBack();
+    redis.command("FLUSHALL");
+    assertThat(((Outcome.Granted) rig.ask(KEYED)).reservation()).isEqualTo(granted);
+    assertThat(rig.running()).isEqualTo(1);
   }
 
   // ---- another request
