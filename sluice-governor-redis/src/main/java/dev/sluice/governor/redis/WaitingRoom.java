@@ -47,6 +47,9 @@ final class WaitingRoom {
   /** For a later deadline it is set again: those who wait for that may leave much earlier. */
   private static final long LONGEST_TIMER_NANOS = TimeUnit.MINUTES.toNanos(1);
 
+  /** By a longer silence the scripts find that Redis was away: {@code QUIET}. */
+  private static final long MOST_BETWEEN_LOOKS_NANOS = TimeUnit.SECONDS.toNanos(1);
+
   private static final long SOONEST_THOROUGH_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
   private static final int LOOKS_IN_PATIENCE = 3;
 
@@ -341,11 +344,11 @@ final class WaitingRoom {
       lookBy(micros == 0 ? 0 : nanos + spreadNanos.getAsLong());
     }
     if (micros >= 0 || waiters.size() > 0) {
-      lookBy(mostNanos());
+      lookBy(Math.min(MOST_BETWEEN_LOOKS_NANOS, rarestThoroughNanos()));
     }
   }
 
-  private long mostNanos() {
+  private long rarestThoroughNanos() {
     long patience = ModelTerms.micros(books.terms().rules().ticketPatience());
     return TimeUnit.MICROSECONDS.toNanos(Math.max(1, patience / LOOKS_IN_PATIENCE));
   }
@@ -387,7 +390,7 @@ final class WaitingRoom {
 
   private long thoroughNanos() {
     long nanos = Math.max(SOONEST_THOROUGH_NANOS, waiters.size() * PER_TICKET_NANOS);
-    return Math.min(nanos, mostNanos());
+    return Math.min(nanos, rarestThoroughNanos());
   }
 
   private CompletableFuture<Void> tick(List<String> ids) {

@@ -33,8 +33,11 @@ local NODE, KNOWN = string.sub(ARGV[1], 1, 16), tonumber(string.sub(ARGV[1], 17)
 local NEVER = 2 ^ 53
 -- By then a node does not send a charge again: a day.
 local FENCE_LIFE = 24 * 3600 * 10 ^ 6
--- By then nodes have found that Redis is back, and have asked for whoever waits there.
+-- By then nodes have found that Redis is back, have told what was extended meanwhile, and have asked for
+-- whoever waits there.
 local GRACE = 3 * 10 ^ 6
+-- Nodes with somebody in line look once a second: if nobody was heard for longer, Redis was away.
+local QUIET = 1.5 * 10 ^ 6
 -- At most so much is ended in one call.
 local ENDED_AT_ONCE = 100
 

@@ -293,9 +293,8 @@ local function open(server, fields, anyone)
     return false
   end
   setClock(server)
-  if S.waiting > 0 and now - S.at > C.patience / 2 then
-    -- Whoever waits is heard of more often than this: Redis was away, and nobody could be heard, or
-    -- nobody is there any more.
+  if S.waiting > 0 and now - S.at > math.min(QUIET, C.patience / 2) then
+    -- Redis was away, and nobody could be heard, or nobody is there any more.
     S.grace = now + math.min(C.patience, GRACE)
   end
   loadMeters()
