@@ -67,6 +67,13 @@ final class Kept {
         : new String[] {"settle", id, Long.toString(actual)};
   }
 
+  /** {@link #settlement} of what lives on instead. */
+  static String[] extension(String id, boolean elsewhere) {
+    return elsewhere
+        ? new String[] {"extend", id, "elsewhere"}
+        : new String[] {"extend", id};
+  }
+
   /** False if it was settled before. */
   synchronized boolean settle(String id, long actual, boolean elsewhere) {
     Word before = words.get(id);

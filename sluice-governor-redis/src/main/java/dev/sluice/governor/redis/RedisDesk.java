@@ -433,11 +433,16 @@ final class RedisDesk {
     }
     return orElse(
         books
-            .call(Script.SETTLE, "extend", id)
+            .call(Script.SETTLE, Kept.extension(id, !standby.isOpen(id)))
             .thenApply(
                 answer -> {
-                  standby.livesOn(id);
-                  return answer.result().size() > 0;
+                  boolean lives = answer.result().size() > 0;
+                  if (lives) {
+                    standby.livesOn(id);
+                  } else {
+                    standby.over(id);
+                  }
+                  return lives;
                 }),
         failure -> standby.keepExtended(id, failure));
   }

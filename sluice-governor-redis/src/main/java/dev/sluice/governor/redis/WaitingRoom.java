@@ -297,7 +297,9 @@ final class WaitingRoom {
     String[] words = message.split(" ", -1);
     for (int i = 1; i < words.length; i++) {
       int sign = words[i].indexOf('=');
-      if (sign < 0) {
+      if (words[i].endsWith("+")) {
+        standby.livesOn(words[i].substring(0, words[i].length() - 1));
+      } else if (sign < 0) {
         claim(words[i]);
       } else if (sign == words[i].length() - 1) {
         standby.over(words[i].substring(0, sign));

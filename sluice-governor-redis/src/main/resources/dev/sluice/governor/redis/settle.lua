@@ -1,5 +1,5 @@
--- What becomes of a reservation. ARGV: node, "settle" or "extend", id, tokens used, "elsewhere" if another
--- node told of it, or nothing.
+-- What becomes of a reservation. ARGV: node, "settle", id, tokens used, or "extend", id; then "elsewhere" if
+-- another node told of it, or nothing.
 -- Answers {} if there is none; {1} for one that lives on; {tokens, tokens asked for, tenant, what came
 -- back or, if negative, was charged on top, when it was granted, class}.
 if not open(server, { 'r' .. ARGV[3] }) then
@@ -10,6 +10,9 @@ local stored = get('r' .. id)
 local result = {}
 if stored and ARGV[2] == 'extend' then
   setDue('r' .. id, now + C.life)
+  if ARGV[4] then
+    tellAlive(id)
+  end
   result = { 1 }
 elseif stored then
   local reservation = unpackReservation(stored)

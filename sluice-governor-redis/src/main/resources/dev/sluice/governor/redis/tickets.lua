@@ -145,6 +145,11 @@ local function tellOver(id)
   told[#told + 1] = id .. '='
 end
 
+-- The same nodes learn that it lives as long again.
+local function tellAlive(id)
+  told[#told + 1] = id .. '+'
+end
+
 -- Whether other nodes than the one that asks may have told somebody of it.
 local function isKnownElsewhere(ticket)
   return ticket.asker ~= NODE or (ticket.node ~= '' and ticket.node ~= NODE)

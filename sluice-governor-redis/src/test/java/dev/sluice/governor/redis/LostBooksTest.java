@@ -187,6 +187,33 @@ final class LostBooksTest {
     assertThat(teller.running()).isZero();
   }
 
+  @Test
+  void whatIsExtendedAtAnotherNode_isHeldAgain() {
+    BudgetConfig config = shortLived(FAST.withConcurrency(2), Duration.ofMillis(2_000));
+    OutageRig teller = open(2, config);
+    OutageRig other = open(2, config);
+    awaitListeners(2);
+    Outcome.Granted granted = teller.granted(10);
+    during(Duration.ofMillis(1_200));
+    assertThat(get(other.store.extend(granted.reservation()))).isTrue();
+    hearOf(teller, other);
+    during(Duration.ofMillis(1_000));
+    redis.command("FLUSHALL");
+    assertThat(teller.running()).isEqualTo(1);
+    assertThat(get(other.store.extend(granted.reservation()))).isTrue();
+  }
+
+  @Test
+  void whatRedisSaysIsOver_isNotHeldAgain() {
+    OutageRig rig = open(1, config(FAST));
+    String granted = rig.granted(10).reservation();
+    String books = ModelKeys.of("token-governor:", "sonnet").all()[0];
+    assertThat(redis.command("HDEL", books, "r" + Replies.idIn(granted))).isEqualTo(1L);
+    assertThat(get(rig.store.extend(granted))).isFalse();
+    redis.command("FLUSHALL");
+    assertThat(rig.running()).isZero();
+  }
+
   /** News come in order: after those of the other's last settlement it has heard all before. */
   private static void hearOf(OutageRig rig, OutageRig other) {
     Outcome.Granted running = other.granted(10);
