@@ -12,10 +12,9 @@ import org.jspecify.annotations.Nullable;
 final class Adjustments {
   private final GovernorTimer timer;
 
-  /** Read under a lock of the link. */
-  private volatile double factor = 1;
-
-  // Guarded by this.
+  // Guarded by this. Nothing that takes another lock is called under it: a share begins under one of
+  // the link, and asks what is in force.
+  private double factor = 1;
   private long last;
   private long known;
   private long unsent;
@@ -33,7 +32,7 @@ final class Adjustments {
   }
 
   /** The last holds. */
-  double factor() {
+  synchronized double factor() {
     return factor;
   }
 

@@ -11,7 +11,6 @@ import dev.sluice.governor.Outcome;
 import dev.sluice.governor.Settlement;
 import dev.sluice.governor.StoreTerms;
 import dev.sluice.governor.TokenRequest;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -176,11 +175,6 @@ final class Share {
               new Adjustment(
                   adjustment.factor(), most == null ? null : most / nodes, adjustment.pause())));
     }
-  }
-
-  /** Goes by so much of its rate and burst. */
-  void slow(double factor) {
-    adjust(new Adjustment(factor, null, Duration.ZERO));
   }
 
   synchronized void reload(ModelTerms next) {

@@ -1,5 +1,6 @@
 package dev.sluice.governor.redis;
 
+import dev.sluice.governor.Adjustment;
 import dev.sluice.governor.BudgetListener;
 import dev.sluice.governor.GovernorStatus;
 import dev.sluice.governor.GovernorTimer;
@@ -105,7 +106,10 @@ final class Standby {
       Share next =
           new Share(
               model, books.terms(), nodes, own, timer, new Hearer(listener, fleet::serverNanos));
-      next.slow(adjustments.factor());
+      Adjustment inForce = adjustments.inForce();
+      if (inForce != null) {
+        next.adjust(inForce);
+      }
       share = next;
     }
   }

@@ -189,15 +189,12 @@ final class LostBooksTest {
 
   @Test
   void whatIsExtendedAtAnotherNode_isHeldAgain() {
-    BudgetConfig config = shortLived(FAST.withConcurrency(2), Duration.ofMillis(2_000));
+    BudgetConfig config = shortLived(FAST, Duration.ofMillis(2_000));
     OutageRig teller = open(2, config);
     OutageRig other = open(2, config);
     awaitListeners(2);
     Outcome.Granted granted = teller.granted(10);
-    during(Duration.ofMillis(1_200));
-    assertThat(get(other.store.extend(granted.reservation()))).isTrue();
-    hearOf(teller, other);
-    during(Duration.ofMillis(1_000));
+    extendFor(other, granted, Duration.ofMillis(2_500));
     redis.command("FLUSHALL");
     assertThat(teller.running()).isEqualTo(1);
     assertThat(get(other.store.extend(granted.reservation()))).isTrue();

@@ -6,6 +6,7 @@ import static dev.sluice.governor.redis.RedisBudgetStoreTest.config;
 import static dev.sluice.governor.redis.RedisBudgetStoreTest.get;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.sluice.governor.Adjustment;
 import dev.sluice.governor.Allocation;
 import dev.sluice.governor.BudgetConfig;
 import dev.sluice.governor.BudgetListener;
@@ -88,6 +89,19 @@ final class OutageChangesTest {
       until("the return", () -> returns.get() == 1);
       assertThat(((Outcome.Refused) governor.request(request(501))).reason())
           .isEqualTo(Outcome.Reason.EXCEEDS_CAPACITY);
+    }
+  }
+
+  @Test
+  void pauseThatRedisKnew_holdsForTheShare() {
+    try (OutageRig rig = OutageRig.local(redis.uri(), 1, config(SONNET))) {
+      Adjustment paused = new Adjustment(1, null, Duration.ofMinutes(1));
+      get(rig.store.adjust("sonnet", paused));
+      redis.kill();
+      rig.awaitLost();
+      // 1,000 tokens a second accrue for the share.
+      OutageRig.during(Duration.ofMillis(100));
+      assertThat(rig.ask(1)).isInstanceOf(Outcome.Refused.class);
     }
   }
 
