@@ -217,15 +217,13 @@ final class ModelBooks {
 
   /** Has books of that generation know it, too. */
   private CompletableFuture<?> hold(long now) {
-    return holding
-        .hold(now, desk.held(), words -> tell(now, Script.HOLD, words))
+    // What the provider said comes first: to hold many grants takes longer than new books wait.
+    String[] adjusted = desk.adjusted();
+    return (adjusted == null
+            ? CompletableFuture.completedFuture(null)
+            : tell(now, Script.RULES, adjusted))
         .thenCompose(
-            held -> {
-              String[] adjusted = desk.adjusted();
-              return adjusted == null
-                  ? CompletableFuture.completedFuture(null)
-                  : tell(now, Script.RULES, adjusted);
-            });
+            told -> holding.hold(now, desk.held(), words -> tell(now, Script.HOLD, words)));
   }
 
   private CompletableFuture<Answer> tell(long now, Script script, String[] words) {

@@ -250,6 +250,26 @@ final class LostBooksTest {
         .containsExactly(500L);
   }
 
+  @Test
+  void lostBooks_knowWhatTheProviderSaid_beforeWhatIsHeld() {
+    OutageRig rig = open(1, config(FAST));
+    String id = Replies.idIn(rig.granted(1).reservation());
+    get(rig.store.adjust("sonnet", new Adjustment(0.5, null, Duration.ofMinutes(1))));
+    redis.command("CONFIG", "SET", "slowlog-log-slower-than", "0");
+    redis.command("SLOWLOG", "RESET");
+    redis.command("FLUSHALL");
+    assertThat(rig.running()).isEqualTo(1);
+    // The last first.
+    List<String> told =
+        ((List<?>) redis.command("SLOWLOG", "GET", "-1"))
+            .stream()
+                .map(Object::toString)
+                .filter(each -> each.contains("adjust") || each.contains(id))
+                .toList();
+    assertThat(told).hasSize(2);
+    assertThat(told.get(1)).contains("adjust");
+  }
+
   // ---- longer than a life
 
   private void lose(OutageRig rig) {
