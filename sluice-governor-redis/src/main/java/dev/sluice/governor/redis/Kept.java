@@ -39,7 +39,7 @@ final class Kept {
     SETTLE_ELSEWHERE,
     EXTEND,
     CANCEL,
-    /** It is over, but an EXTEND that was on its way may have had it held again. */
+    /** It is over, but what was on its way may have had it held again. */
     RELEASE,
     /** Nobody was told what became of a request: what was granted was not used. */
     UNDO,
@@ -113,6 +113,13 @@ final class Kept {
     Word before = words.get(id);
     if (before != null && before.kind() == Kind.EXTEND) {
       keep(new Word(id, Kind.RELEASE, Long.parseLong(before.grant().get(TOKENS_AT))));
+    }
+  }
+
+  /** It is over, but what has it held may be on its way. */
+  synchronized void release(OpenGrants.Grant grant) {
+    if (!words.containsKey(grant.id())) {
+      keep(new Word(grant.id(), Kind.RELEASE, grant.answer().tokens()));
     }
   }
 

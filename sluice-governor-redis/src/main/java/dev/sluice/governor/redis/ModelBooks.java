@@ -28,6 +28,9 @@ final class ModelBooks {
   /** How long a call waits until lost books know what they have to, and then for its answer. */
   private static final long TIMEOUTS_TO_JOIN = 3;
 
+  /** By then a message about what books were told to hold has come. */
+  private static final long LATELY_NANOS = TimeUnit.SECONDS.toNanos(5);
+
   private final String model;
   private final RedisLink link;
   private final String node;
@@ -50,6 +53,7 @@ final class ModelBooks {
   private boolean begun;
   private @Nullable CompletableFuture<Void> joining;
   private long missed;
+  private long begunAt;
 
   /** Whose books they are. */
   interface Desk {
@@ -230,9 +234,16 @@ final class ModelBooks {
     return link.probe(script, keys, arguments(now, words)).thenApply(this::known);
   }
 
+  /** Whether these books are told what is held here, or were a short time ago. */
+  synchronized boolean hasJoinedLately() {
+    return (joining != null && !joining.isDone())
+        || (begun && System.nanoTime() - begunAt < LATELY_NANOS);
+  }
+
   private void begin(long now) {
     boolean first;
     synchronized (this) {
+      begunAt = generation == now ? begunAt : System.nanoTime();
       generation = now;
       first = !begun;
       begun = true;

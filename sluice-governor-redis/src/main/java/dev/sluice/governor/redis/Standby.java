@@ -79,6 +79,15 @@ final class Standby {
     kept.over(id);
   }
 
+  /** Another node has settled it: new books may just be told here to hold it. */
+  void overElsewhere(String id) {
+    OpenGrants.Grant grant = own.find(id);
+    over(id);
+    if (grant != null && books.hasJoinedLately()) {
+      kept.release(grant);
+    }
+  }
+
   /** Nobody was told of it. */
   void unheard(String id) {
     own.remove(id);

@@ -302,7 +302,7 @@ final class WaitingRoom {
       } else if (sign < 0) {
         claim(words[i]);
       } else if (sign == words[i].length() - 1) {
-        standby.over(words[i].substring(0, sign));
+        standby.overElsewhere(words[i].substring(0, sign));
       } else {
         refuse(words[i].substring(0, sign), Outcome.Reason.valueOf(words[i].substring(sign + 1)));
       }

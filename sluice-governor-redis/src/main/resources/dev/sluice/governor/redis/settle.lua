@@ -31,5 +31,8 @@ elseif stored then
   end
   result =
     { reservation.tokens, reservation.asked, reservation.tenant, back, reservation.at, reservation.class }
+elseif ARGV[2] == 'settle' and ARGV[5] then
+  -- These books may be new, and whoever told of it about to have it held.
+  tellOver(id)
 end
 return answer(result)

@@ -50,6 +50,12 @@ final class LostBooksTest {
     return rig;
   }
 
+  private OutageRig patient(int nodes, BudgetConfig config) {
+    OutageRig rig = OutageRig.patient(redis.uri(), nodes, config);
+    rigs.add(rig);
+    return rig;
+  }
+
   @AfterEach
   void close() {
     rigs.forEach(OutageRig::close);
@@ -190,8 +196,8 @@ final class LostBooksTest {
   @Test
   void whatIsExtendedAtAnotherNode_isHeldAgain() {
     BudgetConfig config = shortLived(FAST, Duration.ofMillis(2_000));
-    OutageRig teller = open(2, config);
-    OutageRig other = open(2, config);
+    OutageRig teller = patient(2, config);
+    OutageRig other = patient(2, config);
     awaitListeners(2);
     Outcome.Granted granted = teller.granted(10);
     extendFor(other, granted, Duration.ofMillis(2_500));
@@ -202,13 +208,32 @@ final class LostBooksTest {
 
   @Test
   void whatRedisSaysIsOver_isNotHeldAgain() {
-    OutageRig rig = open(1, config(FAST));
+    OutageRig rig = patient(1, config(FAST));
     String granted = rig.granted(10).reservation();
     String books = ModelKeys.of("token-governor:", "sonnet").all()[0];
     assertThat(redis.command("HDEL", books, "r" + Replies.idIn(granted))).isEqualTo(1L);
     assertThat(get(rig.store.extend(granted))).isFalse();
     redis.command("FLUSHALL");
     assertThat(rig.running()).isZero();
+  }
+
+  @Test
+  void whatIsSettledAtAnotherNode_whileNewBooksAreToldOfIt_isNotHeld() {
+    String books = ModelKeys.of("token-governor:", "sonnet").all()[0];
+    try (TcpProxy proxy = TcpProxy.to(redis);
+        OutageRig teller = OutageRig.patient(proxy.uri(), 2, config(FAST))) {
+      OutageRig other = patient(2, config(FAST));
+      awaitListeners(2);
+      Outcome.Granted granted = teller.granted(10);
+      // It makes new books, and then has them hold the grant.
+      proxy.delay(Duration.ofMillis(300), Duration.ZERO);
+      redis.command("FLUSHALL");
+      CompletableFuture<?> joined = teller.store.status();
+      until("new books", () -> redis.command("EXISTS", books).equals(1L));
+      get(other.store.settle(granted.reservation(), 10));
+      get(joined);
+      until("it is not held", () -> other.running() == 0);
+    }
   }
 
   /** News come in order: after those of the other's last settlement it has heard all before. */
@@ -252,7 +277,7 @@ final class LostBooksTest {
 
   @Test
   void lostBooks_knowWhatTheProviderSaid_beforeWhatIsHeld() {
-    OutageRig rig = open(1, config(FAST));
+    OutageRig rig = patient(1, config(FAST));
     String id = Replies.idIn(rig.granted(1).reservation());
     get(rig.store.adjust("sonnet", new Adjustment(0.5, null, Duration.ofMinutes(1))));
     redis.command("CONFIG", "SET", "slowlog-log-slower-than", "0");

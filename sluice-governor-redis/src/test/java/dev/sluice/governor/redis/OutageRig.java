@@ -25,16 +25,22 @@ final class OutageRig implements OutageListener, AutoCloseable {
   final AtomicLong charged = new AtomicLong();
   volatile int nodes;
 
+  private OutageRig(RedisBudgets.Builder budgets, BudgetConfig config, BudgetListener listener) {
+    store = budgets.listener(this).opener().open(config, listener);
+  }
+
   private OutageRig(
       String uri, OutagePolicy policy, int nodes, BudgetConfig config, BudgetListener listener) {
-    store =
-        RedisBudgets.builder()
-            .url(uri)
-            .onOutage(policy)
-            .expectedNodes(nodes)
-            .listener(this)
-            .opener()
-            .open(config, listener);
+    this(
+        RedisBudgets.builder().url(uri).onOutage(policy).expectedNodes(nodes), config, listener);
+  }
+
+  /** That does not lose Redis when the machine is slow: for what is not about outages. */
+  static OutageRig patient(String uri, int nodes, BudgetConfig config) {
+    return new OutageRig(
+        RedisBudgets.builder().url(uri).expectedNodes(nodes).timeout(Duration.ofSeconds(5)),
+        config,
+        BudgetListener.NONE);
   }
 
   static OutageRig open(String uri, OutagePolicy policy, BudgetConfig config) {
