@@ -3,6 +3,7 @@ package dev.sluice.governor.redis;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.function.Predicate;
 
 /**
  * What a model is charged on return for what this node granted by itself.
@@ -27,8 +28,8 @@ record Charge(
     return granted == 0 && tenants.isEmpty() && open.isEmpty();
   }
 
-  /** As the script has them. */
-  String[] words(long number, long pauseMicros) {
+  /** As the script has them, but for what is not open any more. */
+  String[] words(long number, long pauseMicros, Predicate<String> isOpen) {
     List<String> words = new ArrayList<>();
     words.add(Long.toString(number));
     words.add(Long.toString(pauseMicros));
@@ -37,7 +38,9 @@ record Charge(
     words.add(Long.toString(refundable));
     add(words, classes);
     add(words, tenants);
-    open.forEach(each -> words.addAll(each.words()));
+    open.stream()
+        .filter(each -> isOpen.test(each.id()))
+        .forEach(each -> words.addAll(each.words()));
     return words.toArray(String[]::new);
   }
 

@@ -4,6 +4,7 @@ import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentSkipListMap;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.Predicate;
 
 /**
  * Charges a model what this node granted in outages. A charge is repeated until it is confirmed;
@@ -12,16 +13,20 @@ import java.util.concurrent.atomic.AtomicLong;
 final class Charges {
   private final ModelBooks books;
   private final AtomicLong numbers = new AtomicLong();
-  private final Map<Long, String[]> unconfirmed = new ConcurrentSkipListMap<>();
+  private final Map<Long, Unconfirmed> unconfirmed = new ConcurrentSkipListMap<>();
+  private final Predicate<String> isOpen;
 
-  Charges(ModelBooks books) {
+  private record Unconfirmed(Charge charge, long pauseMicros) {}
+
+  /** Does not have held what is not open any more when it is sent. */
+  Charges(ModelBooks books, Predicate<String> isOpen) {
     this.books = books;
+    this.isOpen = isOpen;
   }
 
   /** To be sent by the next {@link #send}. */
   void add(Charge charge, long pauseMicros) {
-    long number = numbers.incrementAndGet();
-    unconfirmed.put(number, charge.words(number, pauseMicros));
+    unconfirmed.put(numbers.incrementAndGet(), new Unconfirmed(charge, pauseMicros));
   }
 
   boolean isSettled() {
@@ -36,9 +41,9 @@ final class Charges {
             .toArray(CompletableFuture<?>[]::new));
   }
 
-  private CompletableFuture<Void> send(long number, String[] words) {
+  private CompletableFuture<Void> send(long number, Unconfirmed each) {
     return books
-        .probe(Script.CHARGE, words)
+        .probe(Script.CHARGE, each.charge().words(number, each.pauseMicros(), isOpen))
         .handle(
             (answer, failure) -> {
               if (failure != null) {

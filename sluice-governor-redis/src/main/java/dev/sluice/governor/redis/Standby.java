@@ -61,7 +61,7 @@ final class Standby {
     this.timer = timer;
     this.listener = listener;
     this.kept = kept;
-    this.charges = new Charges(books);
+    this.charges = new Charges(books, this::isOpen);
     this.adjustments = new Adjustments(timer);
     this.own = new OpenGrants(timer, () -> books.terms().rules().reservationLife().toNanos());
   }

@@ -14,6 +14,7 @@ import dev.sluice.governor.Governor;
 import dev.sluice.governor.ModelBudget;
 import dev.sluice.governor.Outcome;
 import dev.sluice.testkit.RedisServer;
+import dev.sluice.testkit.TcpProxy;
 import java.time.Duration;
 import java.util.Map;
 import java.util.Optional;
@@ -102,6 +103,29 @@ final class OutageChangesTest {
       // 1,000 tokens a second accrue for the share.
       OutageRig.during(Duration.ofMillis(100));
       assertThat(rig.ask(1)).isInstanceOf(Outcome.Refused.class);
+    }
+  }
+
+  @Test
+  void settledBeforeItsChargeIsConfirmed_isNotHeld() {
+    try (TcpProxy proxy = TcpProxy.to(redis);
+        OutageRig rig = OutageRig.local(proxy.uri(), 1, config(SONNET))) {
+      proxy.refuse();
+      proxy.cut();
+      rig.awaitLost();
+      Outcome.Granted granted = rig.grantedSoon(10);
+      proxy.heal();
+      proxy.delay(Duration.ofMillis(60), Duration.ZERO);
+      rig.awaitReturned();
+      // The charge is on its way, and gets lost.
+      proxy.refuse();
+      proxy.cut();
+      rig.awaitLost();
+      assertThat(get(rig.store.settle(granted.reservation(), 5))).isPresent();
+      proxy.heal();
+      proxy.delay(Duration.ZERO, Duration.ZERO);
+      rig.awaitReturned();
+      until("nothing is held", () -> rig.running() == 0);
     }
   }
 
