@@ -41,7 +41,7 @@ final class Kept {
     CANCEL,
     /** It is over, but what was on its way may have had it held again. */
     RELEASE,
-    /** Nobody was told what became of a request: what was granted was not used. */
+    /** Nobody was told what became of a request, or it was cancelled: what was granted is free. */
     UNDO,
     /** The same of one with a key, under which somebody may have been told of it elsewhere. */
     FORGO
@@ -90,10 +90,11 @@ final class Kept {
     }
   }
 
-  synchronized void cancel(String id) {
+  /** What was {@code granted} may be held in books that have no ticket for it. */
+  synchronized void cancel(String id, boolean granted) {
     Word before = words.get(id);
     if (before == null || isOfSlot(before)) {
-      keep(new Word(id, Kind.CANCEL, 0));
+      keep(new Word(id, granted ? Kind.UNDO : Kind.CANCEL, 0));
     }
   }
 

@@ -299,7 +299,7 @@ final class Standby {
   /** Redis does not answer: it is told later. */
   CompletableFuture<Boolean> keepCancelled(String id, boolean awaited) {
     boolean granted = own.remove(id) != null;
-    kept.cancel(id);
+    kept.cancel(id, granted);
     return granted || awaited
         ? CompletableFuture.completedFuture(true)
         : CompletableFuture.failedFuture(

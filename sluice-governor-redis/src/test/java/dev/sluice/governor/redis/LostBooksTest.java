@@ -384,6 +384,22 @@ final class LostBooksTest {
   }
 
   @Test
+  void whatIsHeldAgain_andCancelledInAnOutage_isFree() {
+    OutageRig rig = open(1, config(FAST.withConcurrency(1)));
+    Outcome.Granted running = rig.granted(10);
+    Outcome.Queued queued = (Outcome.Queued) rig.ask(10);
+    get(rig.store.settle(running.reservation(), 10));
+    assertThat(get(rig.store.poll(queued.ticket()))).containsInstanceOf(Outcome.Granted.class);
+    redis.command("FLUSHALL");
+    until("it is held", () -> rig.running() == 1);
+    lose(rig);
+    assertThat(get(rig.store.cancel(queued.ticket()))).isTrue();
+    redis.resume();
+    rig.awaitReturned();
+    until("its slot is free", () -> rig.running() == 0);
+  }
+
+  @Test
   void deadTickets_holdUpTheLine_notForAnotherPatience() {
     TimedScripts scripts = new TimedScripts(redis);
     long patience = DeskRules.DEFAULTS.ticketPatience().toNanos() / 1_000;
