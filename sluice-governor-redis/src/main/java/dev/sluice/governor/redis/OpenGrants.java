@@ -23,7 +23,7 @@ final class OpenGrants {
   private final GovernorTimer timer;
   private final LongSupplier lifeNanos;
 
-  // Guarded by this. In the order in which they end, but for those of another life.
+  // Guarded by this. In the order in which they end, but where lives have become longer.
   private final Map<String, Held> byId = new LinkedHashMap<>();
   private final Map<Key, String> byKey = new LinkedHashMap<>();
 
@@ -167,6 +167,13 @@ final class OpenGrants {
       put(grant);
     }
     return grant;
+  }
+
+  /** Lives are shorter now: none ends later than one that begins. */
+  synchronized void shorten() {
+    long latest = timer.now() + lifeNanos.getAsLong();
+    byId.replaceAll(
+        (id, held) -> held.endsAt() - latest > 0 ? new Held(held.grant(), latest) : held);
   }
 
   synchronized int size() {

@@ -179,6 +179,7 @@ final class Share {
 
   synchronized void reload(ModelTerms next) {
     terms = next;
+    open.shorten();
     ModelBudget share = ShareOfBudget.of(next.budget(), nodes);
     if (share == null) {
       close();

@@ -324,6 +324,7 @@ final class Standby {
   }
 
   void reload(ModelTerms terms) {
+    own.shorten();
     byShare(
         mine -> {
           mine.reload(terms);

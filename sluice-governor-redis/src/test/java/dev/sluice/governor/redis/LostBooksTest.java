@@ -207,6 +207,17 @@ final class LostBooksTest {
   }
 
   @Test
+  void whatAShorterLifeHasEnded_isNotHeldAgain() {
+    OutageRig rig = patient(1, config(FAST));
+    rig.granted(1);
+    get(rig.store.reload(shortLived(FAST, Duration.ofMillis(100))));
+    rig.granted(1);
+    during(Duration.ofMillis(200));
+    redis.command("FLUSHALL");
+    assertThat(rig.running()).isZero();
+  }
+
+  @Test
   void whatRedisSaysIsOver_isNotHeldAgain() {
     OutageRig rig = patient(1, config(FAST));
     String granted = rig.granted(10).reservation();
