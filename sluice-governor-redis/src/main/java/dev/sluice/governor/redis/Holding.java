@@ -32,7 +32,7 @@ final class Holding {
       List<OpenGrants.Grant> grants,
       Function<String[], ? extends CompletableFuture<?>> send) {
     Sending sending = new Sending(books, left(books, grants), send);
-    sending.next();
+    sending.goOn();
     return sending.done;
   }
 
@@ -74,8 +74,17 @@ final class Holding {
       this.send = send;
     }
 
+    /** Whatever is thrown ends it: nobody would be told. */
+    void goOn() {
+      try {
+        next();
+      } catch (RuntimeException | Error failure) {
+        done.completeExceptionally(failure);
+      }
+    }
+
     @SuppressWarnings("FutureReturnValueIgnored") // it goes on with the next one
-    void next() {
+    private void next() {
       List<OpenGrants.Grant> portion = new ArrayList<>();
       for (; at < grants.size() && portion.size() < Share.PORTION; at++) {
         if (isOpen.test(grants.get(at).id())) {
@@ -91,7 +100,7 @@ final class Holding {
               (answer, failure) -> {
                 if (failure == null) {
                   confirm(books, portion);
-                  next();
+                  goOn();
                 } else {
                   done.completeExceptionally(failure);
                 }

@@ -13,7 +13,7 @@ final class InOrder {
   private final Queue<Runnable> waiting = new ArrayDeque<>();
   private boolean busy;
 
-  /** To be done by the next {@link #run}; it must not throw. */
+  /** To be done by the next {@link #run}, which ends with what it throws. */
   synchronized void add(Runnable work) {
     waiting.add(work);
   }
@@ -21,8 +21,18 @@ final class InOrder {
   /** Does what was added, unless another thread is about it. */
   void run() {
     for (Runnable next = first(); next != null; next = next()) {
-      next.run();
+      try {
+        next.run();
+      } catch (RuntimeException | Error failure) {
+        end();
+        throw failure;
+      }
     }
+  }
+
+  /** What is left is done by the next {@link #run}. */
+  private synchronized void end() {
+    busy = false;
   }
 
   private synchronized @Nullable Runnable first() {

@@ -180,7 +180,9 @@ final class ModelBooks {
     if (first) {
       LOG.warn("Redis has lost the books of model {}: they begin empty", model);
     }
-    tell(isConfirmed())
+    // What it throws has to end it, too.
+    CompletableFuture.completedFuture(isConfirmed())
+        .thenCompose(this::tell)
         .whenComplete(
             (answer, failure) -> {
               if (failure == null) {

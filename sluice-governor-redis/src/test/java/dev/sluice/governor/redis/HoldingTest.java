@@ -73,6 +73,21 @@ final class HoldingTest {
   }
 
   @Test
+  void whatThrows_endsIt() {
+    IllegalStateException broken = new IllegalStateException("broken");
+    CompletableFuture<Void> done =
+        holding.hold(
+            1,
+            grants(1),
+            words -> {
+              throw broken;
+            });
+    assertThat(done).isCompletedExceptionally();
+    assertThat(hold(1, 1)).isNotDone();
+    assertThat(sent).hasSize(1);
+  }
+
+  @Test
   void settledMeanwhile_isLeftOut() {
     CompletableFuture<Void> done = hold(1, Share.PORTION + 1);
     settled.add(grant(Share.PORTION).id());

@@ -1,6 +1,7 @@
 package dev.sluice.governor.redis;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import java.util.ArrayList;
 import java.util.List;
@@ -25,6 +26,18 @@ final class InOrderTest {
           done.add("first");
         });
     assertThat(done).containsExactly("first", "second");
+  }
+
+  @Test
+  void whatThrows_holdsUpNothing() {
+    inOrder.add(
+        () -> {
+          throw new IllegalStateException("broken");
+        });
+    inOrder.add(() -> done.add("behind it"));
+    assertThatThrownBy(inOrder::run).hasMessage("broken");
+    run(() -> done.add("later"));
+    assertThat(done).containsExactly("behind it", "later");
   }
 
   @Test
