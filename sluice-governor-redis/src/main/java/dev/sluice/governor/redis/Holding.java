@@ -15,6 +15,9 @@ import java.util.function.Predicate;
  * portion is late. For any number of threads.
  */
 final class Holding {
+  /** So many at once: a script that holds them takes no longer than some milliseconds. */
+  static final int PORTION = 100;
+
   private final Predicate<String> isOpen;
 
   // Guarded by this.
@@ -86,7 +89,7 @@ final class Holding {
     @SuppressWarnings("FutureReturnValueIgnored") // it goes on with the next one
     private void next() {
       List<OpenGrants.Grant> portion = new ArrayList<>();
-      for (; at < grants.size() && portion.size() < Share.PORTION; at++) {
+      for (; at < grants.size() && portion.size() < PORTION; at++) {
         if (isOpen.test(grants.get(at).id())) {
           portion.add(grants.get(at));
         }

@@ -46,7 +46,7 @@ final class HoldingTest {
 
   @Test
   void portions_goOneAfterTheOther() {
-    CompletableFuture<Void> done = hold(1, 2 * Share.PORTION + 1);
+    CompletableFuture<Void> done = hold(1, 2 * Holding.PORTION + 1);
     assertThat(sent).hasSize(1);
     answer.complete(null);
     answer.complete(null);
@@ -54,20 +54,20 @@ final class HoldingTest {
     assertThat(done).isNotDone();
     answer.complete(null);
     assertThat(done).isCompleted();
-    assertThat(sent.stream().flatMap(List::stream).distinct()).hasSize(2 * Share.PORTION + 1);
+    assertThat(sent.stream().flatMap(List::stream).distinct()).hasSize(2 * Holding.PORTION + 1);
   }
 
   @Test
   void confirmed_isNotSentAgain_toTheSameBooks() {
-    CompletableFuture<Void> first = hold(1, 2 * Share.PORTION);
+    CompletableFuture<Void> first = hold(1, 2 * Holding.PORTION);
     answer.complete(null);
     answer.completeExceptionally(new IllegalStateException("late"));
     assertThat(first).isCompletedExceptionally();
-    CompletableFuture<Void> second = hold(1, 2 * Share.PORTION);
+    CompletableFuture<Void> second = hold(1, 2 * Holding.PORTION);
     assertThat(sent.get(2)).isEqualTo(sent.get(1));
     answer.complete(null);
     assertThat(second).isCompleted();
-    CompletableFuture<Void> others = hold(2, Share.PORTION);
+    CompletableFuture<Void> others = hold(2, Holding.PORTION);
     assertThat(sent.get(3)).isEqualTo(sent.get(0));
     assertThat(others).isNotDone();
   }
@@ -89,8 +89,8 @@ final class HoldingTest {
 
   @Test
   void settledMeanwhile_isLeftOut() {
-    CompletableFuture<Void> done = hold(1, Share.PORTION + 1);
-    settled.add(grant(Share.PORTION).id());
+    CompletableFuture<Void> done = hold(1, Holding.PORTION + 1);
+    settled.add(grant(Holding.PORTION).id());
     answer.complete(null);
     assertThat(done).isCompleted();
     assertThat(sent).hasSize(1);
