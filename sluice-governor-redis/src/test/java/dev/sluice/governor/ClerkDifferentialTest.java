@@ -313,7 +313,8 @@ class ClerkDifferentialTest {
             "adjust",
             Double.toString(factor),
             most == null ? "" : Long.toString(most),
-            Long.toString(pause.toNanos() / 1_000)));
+            Long.toString(pause.toNanos() / 1_000),
+            Integer.toString(numbers)));
     clerk.adjust(new Adjustment(factor, most, pause));
   }
 

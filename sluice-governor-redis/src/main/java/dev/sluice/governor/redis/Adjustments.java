@@ -12,7 +12,8 @@ import org.jspecify.annotations.Nullable;
 final class Adjustments {
   private final GovernorTimer timer;
 
-  // Guarded by this. Nothing that takes another lock is called under it: a share begins under one of
+  // Guarded by this. Nothing that takes another lock is called under it: a share begins under one
+  // of
   // the link, and asks what is in force.
   private double factor = 1;
   private long last;
@@ -24,16 +25,32 @@ final class Adjustments {
   private boolean anyPause;
   private long lastPauseEnds;
 
-  /** One of them, in the order in which they came. */
-  record Heard(long number, Adjustment adjustment, long pausedUntil) {}
+  /**
+   * One of them, in the order in which they came.
+   *
+   * @param factorNumber of the one that the factor is of: the last, if it is told late
+   */
+  record Heard(long number, long factorNumber, Adjustment adjustment, long pausedUntil) {
+    /** As the script has them. */
+    String[] words() {
+      Long most = adjustment.tokensAtMost();
+      return new String[] {
+        "adjust",
+        Double.toString(adjustment.factor()),
+        most == null ? "" : Long.toString(most),
+        Long.toString(ModelTerms.micros(adjustment.pause())),
+        Long.toString(factorNumber)
+      };
+    }
+  }
 
   Adjustments(GovernorTimer timer) {
     this.timer = timer;
   }
 
-  /** The last holds. */
-  synchronized double factor() {
-    return factor;
+  /** What is heard of late: a newer factor holds. */
+  synchronized Adjustment withLastFactor(Adjustment late) {
+    return new Adjustment(factor, late.tokensAtMost(), late.pause());
   }
 
   synchronized Heard hear(Adjustment adjustment) {
@@ -43,17 +60,21 @@ final class Adjustments {
       anyPause = true;
       lastPauseEnds = ends;
     }
-    return new Heard(++last, adjustment, ends);
+    last++;
+    return new Heard(last, last, adjustment, ends);
   }
 
   /**
    * What books have to know that were lost after they were told, except for the level: they begin
    * empty. Null for nothing.
    */
-  synchronized @Nullable Adjustment inForce() {
+  synchronized @Nullable Heard inForce() {
     long left = anyPause ? Math.max(0, lastPauseEnds - timer.now()) : 0;
     anyPause = left > 0;
-    return factor == 1 && left == 0 ? null : new Adjustment(factor, null, Duration.ofNanos(left));
+    return factor == 1 && left == 0
+        ? null
+        : new Heard(
+            last, last, new Adjustment(factor, null, Duration.ofNanos(left)), lastPauseEnds);
   }
 
   /** Redis could not be told. */
@@ -75,7 +96,7 @@ final class Adjustments {
     return unsent == 0 && !paused
         ? null
         : new Heard(
-            unsent, new Adjustment(factor, unsentLevel, Duration.ofNanos(left)), pausedUntil);
+            unsent, last, new Adjustment(factor, unsentLevel, Duration.ofNanos(left)), pausedUntil);
   }
 
   /** Redis knows it: what came before it is no news. */

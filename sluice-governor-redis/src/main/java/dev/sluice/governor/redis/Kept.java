@@ -69,9 +69,7 @@ final class Kept {
 
   /** {@link #settlement} of what lives on instead. */
   static String[] extension(String id, boolean elsewhere) {
-    return elsewhere
-        ? new String[] {"extend", id, "elsewhere"}
-        : new String[] {"extend", id};
+    return elsewhere ? new String[] {"extend", id, "elsewhere"} : new String[] {"extend", id};
   }
 
   /** False if it was settled before. */

@@ -84,8 +84,8 @@ final class RedisDesk {
 
     @Override
     public String @Nullable [] adjusted() {
-      Adjustment inForce = standby.adjustments().inForce();
-      return inForce == null ? null : words(inForce);
+      Adjustments.Heard inForce = standby.adjustments().inForce();
+      return inForce == null ? null : inForce.words();
     }
 
     @Override
@@ -148,7 +148,8 @@ final class RedisDesk {
       // Redis hears of them in the same order; it is not asked under a lock, for that may tell
       // anybody that Redis is lost.
       heard = adjustments.hear(adjustment);
-      adjusting.add(() -> send(adjustment, call));
+      String[] words = heard.words();
+      adjusting.add(() -> adjust(words, call));
     }
     adjusting.run();
     return orElse(
@@ -164,9 +165,9 @@ final class RedisDesk {
   }
 
   @SuppressWarnings("FutureReturnValueIgnored") // it ends the call
-  private void send(Adjustment adjustment, CompletableFuture<Answer> call) {
+  private void adjust(String[] words, CompletableFuture<Answer> call) {
     books
-        .call(Script.RULES, words(adjustment))
+        .call(Script.RULES, words)
         .whenComplete(
             (answer, failure) -> {
               if (failure == null) {
@@ -175,17 +176,6 @@ final class RedisDesk {
                 call.completeExceptionally(failure);
               }
             });
-  }
-
-  /** As the script has them. */
-  static String[] words(Adjustment adjustment) {
-    Long most = adjustment.tokensAtMost();
-    return new String[] {
-      "adjust",
-      Double.toString(adjustment.factor()),
-      most == null ? "" : Long.toString(most),
-      Long.toString(ModelTerms.micros(adjustment.pause()))
-    };
   }
 
   // ---- when Redis is away

@@ -1,6 +1,5 @@
 package dev.sluice.governor.redis;
 
-import dev.sluice.governor.Adjustment;
 import dev.sluice.governor.BudgetListener;
 import dev.sluice.governor.GovernorStatus;
 import dev.sluice.governor.GovernorTimer;
@@ -115,9 +114,9 @@ final class Standby {
       Share next =
           new Share(
               model, books.terms(), nodes, own, timer, new Hearer(listener, fleet::serverNanos));
-      Adjustment inForce = adjustments.inForce();
+      Adjustments.Heard inForce = adjustments.inForce();
       if (inForce != null) {
-        next.adjust(inForce);
+        next.adjust(inForce.adjustment());
       }
       share = next;
     }
@@ -318,7 +317,7 @@ final class Standby {
     adjustments.keep(heard);
     byShare(
         mine -> {
-          mine.adjust(heard.adjustment());
+          mine.adjust(adjustments.withLastFactor(heard.adjustment()));
           return true;
         });
   }
@@ -369,9 +368,7 @@ final class Standby {
     Adjustments.Heard mine = adjustments.unsent();
     return mine == null
         ? CompletableFuture.allOf()
-        : books
-            .probe(Script.RULES, RedisDesk.words(mine.adjustment()))
-            .thenRun(() -> adjustments.told(mine));
+        : books.probe(Script.RULES, mine.words()).thenRun(() -> adjustments.told(mine));
   }
 
   /** All that was kept so far, so that little is left for the moment of the return. */

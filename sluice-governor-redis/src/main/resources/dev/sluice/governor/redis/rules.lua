@@ -2,7 +2,7 @@
 --   configure, configuration as JSON, "full" or "empty" (what new books begin with), their generation,
 --     then a tenant and its budget as JSON, …: answers {1 if that changed something, generation}
 --   join, the same words: as configure, but books that are there keep their rules
---   adjust, factor, tokens at most or '', microseconds of a pause: what the provider said
+--   adjust, factor, tokens at most or '', microseconds of a pause, number of the factor: what the provider said
 -- In that time other nodes have their grants held, too.
 local OTHERS_JOIN = 1.5 * 10 ^ 6
 
@@ -54,23 +54,22 @@ end
 local FACTOR_LIFE = 600 * 10 ^ 6
 
 -- The smallest of what the nodes have found: one that was not refused knows no better than one that was.
-local function smallest(own)
+-- A node numbers what it says; of two the later number counts, in whichever order they come.
+local function smallest(factor, number)
   local stored = get('p')
-  local others, least = {}, own
+  local all, least = {}, 1
   for node, each in pairs(stored and cmsgpack.unpack(stored) or {}) do
-    if node ~= NODE and now - each.at < FACTOR_LIFE then
-      others[node] = each
-      least = math.min(least, each.factor)
+    if now - each.at < FACTOR_LIFE then
+      all[node] = each
     end
   end
-  if own < 1 then
-    others[NODE] = { factor = own, at = now }
+  if not all[NODE] or (all[NODE].number or 0) <= number then
+    all[NODE] = { factor = factor, number = number, at = now }
   end
-  if next(others) then
-    put('p', cmsgpack.pack(others))
-  elseif stored then
-    drop('p')
+  for _, each in pairs(all) do
+    least = math.min(least, each.factor)
   end
+  put('p', cmsgpack.pack(all))
   return least
 end
 
@@ -299,7 +298,7 @@ end
 if not there then
   return { 0 }
 end
-slow(smallest(tonumber(ARGV[3])))
+slow(smallest(tonumber(ARGV[3]), tonumber(ARGV[6])))
 if ARGV[4] ~= '' then
   M.owed = math.max(M.owed, M.cap * M.unit - math.max(0, tonumber(ARGV[4])) * M.unit)
 end

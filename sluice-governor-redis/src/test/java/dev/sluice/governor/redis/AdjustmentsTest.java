@@ -38,6 +38,11 @@ final class AdjustmentsTest {
     return unsent == null ? null : unsent.adjustment();
   }
 
+  private @Nullable Adjustment inForce() {
+    Adjustments.Heard inForce = adjustments.inForce();
+    return inForce == null ? null : inForce.adjustment();
+  }
+
   private void seconds(long passed) {
     now += Duration.ofSeconds(passed).toNanos();
   }
@@ -48,7 +53,7 @@ final class AdjustmentsTest {
     assertThat(unsent()).isEqualTo(new Adjustment(0.5, 7L, Duration.ZERO));
     adjustments.told(adjustments.unsent());
     assertThat(unsent()).isNull();
-    assertThat(adjustments.factor()).isEqualTo(0.5);
+    assertThat(inForce()).isEqualTo(new Adjustment(0.5, null, Duration.ZERO));
   }
 
   @Test
@@ -58,7 +63,15 @@ final class AdjustmentsTest {
     adjustments.told(newer);
     adjustments.keep(old);
     assertThat(unsent()).isNull();
-    assertThat(adjustments.factor()).isEqualTo(0.5);
+    assertThat(inForce()).isEqualTo(new Adjustment(0.5, null, Duration.ZERO));
+  }
+
+  @Test
+  void lateForAShare_goesByTheNewerFactor() {
+    Adjustments.Heard old = hear(1, 900L, 5);
+    hear(0.5, null, 0);
+    assertThat(adjustments.withLastFactor(old.adjustment()))
+        .isEqualTo(new Adjustment(0.5, 900L, Duration.ofSeconds(5)));
   }
 
   @Test
@@ -73,6 +86,7 @@ final class AdjustmentsTest {
     adjustments.keep(hear(1, 900L, 0));
     hear(0.5, null, 0);
     assertThat(unsent()).isEqualTo(new Adjustment(0.5, 900L, Duration.ZERO));
+    assertThat(adjustments.unsent().words()).containsExactly("adjust", "0.5", "900", "0", "2");
   }
 
   @Test
@@ -97,14 +111,14 @@ final class AdjustmentsTest {
 
   @Test
   void told_staysInForce_forBooksThatAreLost() {
-    assertThat(adjustments.inForce()).isNull();
+    assertThat(inForce()).isNull();
     adjustments.told(hear(0.5, 7L, 60));
     adjustments.told(hear(0.25, null, 0));
     seconds(20);
-    assertThat(adjustments.inForce()).isEqualTo(new Adjustment(0.25, null, Duration.ofSeconds(40)));
+    assertThat(inForce()).isEqualTo(new Adjustment(0.25, null, Duration.ofSeconds(40)));
     seconds(40);
-    assertThat(adjustments.inForce()).isEqualTo(new Adjustment(0.25, null, Duration.ZERO));
+    assertThat(inForce()).isEqualTo(new Adjustment(0.25, null, Duration.ZERO));
     adjustments.told(hear(1, null, 0));
-    assertThat(adjustments.inForce()).isNull();
+    assertThat(inForce()).isNull();
   }
 }

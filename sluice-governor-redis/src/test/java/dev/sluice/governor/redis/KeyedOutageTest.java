@@ -145,7 +145,8 @@ final class KeyedOutageTest {
     Outcome.Granted running = rig.granted(10);
     Outcome.Queued queued = (Outcome.Queued) rig.ask(KEYED);
     get(rig.store.settle(running.reservation(), 10));
-    String granted = ((Outcome.Granted) get(way.apply(queued.ticket())).orElseThrow()).reservation();
+    String granted =
+        ((Outcome.Granted) get(way.apply(queued.ticket())).orElseThrow()).reservation();
     lose();
     assertThat(((Outcome.Granted) rig.ask(KEYED)).reservation()).isEqualTo(granted);
     comeBack();

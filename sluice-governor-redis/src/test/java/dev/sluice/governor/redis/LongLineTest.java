@@ -177,7 +177,7 @@ class LongLineTest {
       for (int i = 0; i < many; i++) {
         assertThat(ask(scripts, now, "spent" + i, "t" + i)).isEqualTo("g");
       }
-      scripts.run("rules", now, List.of("adjust", "1", "", "1000000"));
+      scripts.run("rules", now, List.of("adjust", "1", "", "1000000", "1"));
       assertThat(ask(scripts, now, "first", "other")).isEqualTo("q");
       for (int i = 0; i < many; i++) {
         assertThat(ask(scripts, now, "behind" + i, "t" + i)).isEqualTo("q");

@@ -70,8 +70,7 @@ final class LostBooksTest {
     DeskRules usual = DeskRules.DEFAULTS;
     return new BudgetConfig(
         Map.of("sonnet", budget),
-        new DeskRules(
-            usual.maxLine(), patience, life, usual.drainBatch(), usual.refillInterval()),
+        new DeskRules(usual.maxLine(), patience, life, usual.drainBatch(), usual.refillInterval()),
         HealthRules.DEFAULTS,
         Map.of(),
         List.of());
@@ -287,6 +286,25 @@ final class LostBooksTest {
   }
 
   @Test
+  void lostBooks_thatAreToldTwoFactorsAtOnce_goByTheLast() {
+    OutageRig rig = patient(1, config(FAST));
+    redis.command("FLUSHALL");
+    CompletableFuture<Void> first =
+        rig.store.adjust("sonnet", new Adjustment(1, null, Duration.ZERO));
+    get(rig.store.adjust("sonnet", new Adjustment(0.1, null, Duration.ZERO)));
+    get(first);
+    assertThat(capacity(rig)).isEqualTo(100);
+  }
+
+  private static long capacity(OutageRig rig) {
+    return get(rig.store.explain(request(1))).dimensions().stream()
+        .filter(each -> each.dimension() == Dimension.TOKENS)
+        .mapToLong(Explanation.Part::capacity)
+        .findFirst()
+        .orElseThrow();
+  }
+
+  @Test
   void lostBooks_knowWhatTheProviderSaid_beforeWhatIsHeld() {
     OutageRig rig = patient(1, config(FAST));
     String id = Replies.idIn(rig.granted(1).reservation());
@@ -300,6 +318,7 @@ final class LostBooksTest {
         ((List<?>) redis.command("SLOWLOG", "GET", "-1"))
             .stream()
                 .map(Object::toString)
+                .filter(each -> each.contains("EVALSHA"))
                 .filter(each -> each.contains("adjust") || each.contains(id))
                 .toList();
     assertThat(told).hasSize(2);
@@ -353,7 +372,8 @@ final class LostBooksTest {
   }
 
   private void extendedOverAnOutage(Duration patience) {
-    OutageRig rig = open(1, shortLived(FAST.withConcurrency(1), Duration.ofMillis(1_200), patience));
+    OutageRig rig =
+        open(1, shortLived(FAST.withConcurrency(1), Duration.ofMillis(1_200), patience));
     Outcome.Granted granted = rig.granted(10);
     Outcome.Queued queued = (Outcome.Queued) rig.ask(10);
     CompletableFuture<Optional<Outcome>> waiter = rig.store.await(queued.ticket());

@@ -31,8 +31,7 @@ final class OutageRig implements OutageListener, AutoCloseable {
 
   private OutageRig(
       String uri, OutagePolicy policy, int nodes, BudgetConfig config, BudgetListener listener) {
-    this(
-        RedisBudgets.builder().url(uri).onOutage(policy).expectedNodes(nodes), config, listener);
+    this(RedisBudgets.builder().url(uri).onOutage(policy).expectedNodes(nodes), config, listener);
   }
 
   /** That does not lose Redis when the machine is slow: for what is not about outages. */
