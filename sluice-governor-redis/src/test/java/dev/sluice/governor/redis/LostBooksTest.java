@@ -194,7 +194,7 @@ final class LostBooksTest {
 
   @Test
   void whatIsExtendedAtAnotherNode_isHeldAgain() {
-    BudgetConfig config = shortLived(FAST, Duration.ofMillis(2_000));
+    BudgetConfig config = shortLived(FAST, Duration.ofSeconds(2));
     OutageRig teller = patient(2, config);
     OutageRig other = patient(2, config);
     awaitListeners(2);
