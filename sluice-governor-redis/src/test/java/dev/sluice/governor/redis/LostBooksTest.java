@@ -260,7 +260,7 @@ final class LostBooksTest {
   @Test
   void lostBooks_knowAgainMoreThanOnePortion() {
     int many = 2 * Holding.PORTION + 1;
-    OutageRig rig = open(1, config(ModelBudget.of(60_000, 10_000, Allocation.OFF)));
+    OutageRig rig = patient(1, config(ModelBudget.of(60_000, 10_000, Allocation.OFF)));
     for (int told = 0; told < many; ) {
       List<CompletableFuture<Outcome>> asked = new ArrayList<>();
       for (; asked.size() < 50 && told < many; told++) {
