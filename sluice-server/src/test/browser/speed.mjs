@@ -1,6 +1,6 @@
 // How fast it is. Figures are printed; only what nobody would use fails.
 import assert from "node:assert/strict";
-import { action, inBrowser, nextLook, row, shoot, testid, until, visit } from "./harness.mjs";
+import { action, inBrowser, nextLook, PHONE, row, shoot, testid, until, visit } from "./harness.mjs";
 import { consume, createQueue, enqueue } from "./live.mjs";
 
 const LOADS = 5;
@@ -131,6 +131,20 @@ inBrowser("10,000 fairness keys on screen, live, while scrolling", { given }, as
         `${Math.round(scrolled)} ms while scrolling (95 of 100 frames within ${Math.round(rate)} ms); sorted in ${sorted} ms`,
     );
     assert.ok(Math.max(shown, updated, scrolled) < TASK_LIMIT_MS);
+    await page.setViewportSize(PHONE);
+    for (const part of [0, 0.5, 1]) {
+      await scroll.evaluate((it, at) => {
+        it.scrollIntoView();
+        it.scrollTo(0, at * it.scrollHeight);
+      }, part);
+      await until("there is a card on a phone at " + part, () =>
+        scroll.evaluate((it) => {
+          const { left, top, width, height } = it.getBoundingClientRect();
+          const middle = document.elementFromPoint(left + width / 2, top + height / 2);
+          return it.contains(middle) && Boolean(middle.closest("[data-row]"));
+        }),
+      );
+    }
   } finally {
     moving = false;
     await traffic;
