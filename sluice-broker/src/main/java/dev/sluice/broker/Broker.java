@@ -174,22 +174,7 @@ public final class Broker implements AutoCloseable {
    * @throws BrokerException if the queue does not exist
    */
   public List<StoredMessage> peek(String name, int limit) {
-    return peek(name, limit, Long.MAX_VALUE);
-  }
-
-  /**
-   * As {@link #peek(String, int)}, bounded by their size too.
-   *
-   * @param name the queue
-   * @param limit how many at the most, from 1 to 1,000
-   * @param maxBytes how much they may have together; the first one may have more
-   * @return the messages
-   * @throws BrokerException if the queue does not exist
-   */
-  public List<StoredMessage> peek(String name, int limit, long maxBytes) {
-    requireBetween("limit", limit, 1, 1_000);
-    return machinery.reading(
-        () -> machinery.reader.peek(machinery.scripts.view(name), limit, maxBytes));
+    return view().messages(name, null, limit, Long.MAX_VALUE);
   }
 
   /**

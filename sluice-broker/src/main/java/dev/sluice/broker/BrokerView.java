@@ -12,9 +12,12 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.PriorityQueue;
+import java.util.Set;
 import java.util.SortedMap;
 import java.util.TreeMap;
+import java.util.UUID;
 import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
 
 /**
  * How a broker stands, for those who look on: what is asked here takes little of its time however
@@ -25,6 +28,8 @@ import java.util.stream.Collectors;
 public final class BrokerView {
   /** The most keys that one call tells of. */
   public static final int MAX_KEYS = 10_000;
+
+  private static final int MAX_MESSAGES = 1_000;
 
   /** Messages are delivered in between. */
   private static final int PIECE = 500;
@@ -54,6 +59,36 @@ public final class BrokerView {
   }
 
   /**
+   * Messages of a queue as they lie there, whatever they wait for, the oldest first.
+   *
+   * @param queue the queue
+   * @param from the message to begin with, or the next one if that is gone; null for the oldest
+   * @param limit how many at the most, from 1 to 1,000
+   * @param maxBytes how much they may have together; the first one may have more
+   * @return the messages
+   * @throws BrokerException if the queue does not exist
+   */
+  public List<StoredMessage> messages(String queue, @Nullable UUID from, int limit, long maxBytes) {
+    requireBetween("limit", limit, 1, MAX_MESSAGES);
+    return machinery.reading(
+        () -> {
+          Scripts.View view = machinery.scripts.view(queue);
+          return machinery.reader.peek(view, sequence(view, from), limit, maxBytes);
+        });
+  }
+
+  private static long sequence(Scripts.View view, @Nullable UUID from) {
+    if (from == null) {
+      return 0;
+    }
+    if (!MessageId.isValid(from) || MessageId.queueId(from) != view.id()) {
+      throw new IllegalArgumentException(
+          "from must be the id of a message of the queue %s: from=%s".formatted(view.name(), from));
+    }
+    return MessageId.sequence(from);
+  }
+
+  /**
    * How fairness keys of a queue stand.
    *
    * @param queue the queue
@@ -73,25 +108,27 @@ public final class BrokerView {
           counted.keys().subList(from, Math.min(from + PIECE, counted.keys().size()));
       all.addAll(machinery.ask(engine -> withParked(engine.state, queue, piece)));
     }
-    return new QueueKeys(
-        counted.active(), counted.waiting(), counted.waitingWeight(), List.copyOf(all));
+    return counted.withKeys(List.copyOf(all));
   }
 
   private static QueueKeys count(
       BrokerState state, String queue, QueueKeys.Order order, int limit, String prefix) {
     KeyCounts counts = state.line(queue).keys;
+    Set<String> held = state.line(queue).queue.heldKeys();
     Comparator<KeyCount> least = least(order);
     PriorityQueue<KeyCount> first = new PriorityQueue<>(least);
     long waiting = 0;
     long weight = 0;
+    long matching = 0;
     for (KeyCount each : counts.all()) {
       if (each.pending() > 0) {
         waiting++;
-        weight += each.weight;
+        weight += held.contains(each.key) ? 0 : each.weight;
       }
       if (!each.key.startsWith(prefix)) {
         continue;
       }
+      matching++;
       if (first.size() < limit) {
         first.add(each);
       } else if (least.compare(first.element(), each) < 0) {
@@ -101,7 +138,7 @@ public final class BrokerView {
     }
     List<QueueKeys.Key> keys =
         first.stream().sorted(least.reversed()).map(each -> key(each, state.now)).toList();
-    return new QueueKeys(counts.size(), waiting, weight, keys);
+    return new QueueKeys(counts.size(), waiting, weight, matching, keys);
   }
 
   /** Whoever is to come last comes first. */

@@ -45,6 +45,7 @@ final class HttpConsole implements HttpRoute.Group {
           "format.js",
           "dialogs.js",
           "table.js",
+          "columns.js",
           "charts.js",
           "history.js",
           "view-overview.js",

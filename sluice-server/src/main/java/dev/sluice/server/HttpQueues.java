@@ -2,7 +2,6 @@ package dev.sluice.server;
 
 import dev.sluice.broker.QueueConfig;
 import dev.sluice.broker.QueueKeys;
-import dev.sluice.broker.StoredMessage;
 import dev.sluice.server.JsonQueues.Config;
 import dev.sluice.server.JsonQueues.Verdict;
 import dev.sluice.server.QueueApi.Settlement;
@@ -147,9 +146,16 @@ final class HttpQueues implements HttpRoute.Group {
   }
 
   private HttpReply peek(HttpRequest request) {
-    int most = request.queryInt("max_messages", DEFAULT_PEEK);
-    List<StoredMessage> found = queues.peek(request.caller(), queue(request), most, room(request));
-    return HttpReply.now(HttpAnswer.ok(JsonMessages.Peeked.of(found)));
+    String from = request.query().get("from");
+    QueueApi.Peek wanted =
+        new QueueApi.Peek(
+            from == null ? null : Wire.id("from", from),
+            request.queryInt("max_messages", DEFAULT_PEEK),
+            request.queryInt("max_payload_bytes", Integer.MAX_VALUE));
+    return HttpReply.now(
+        HttpAnswer.ok(
+            JsonMessages.Peeked.of(
+                queues.peek(request.caller(), queue(request), wanted, room(request)))));
   }
 
   private HttpReply redrive(HttpRequest request) {

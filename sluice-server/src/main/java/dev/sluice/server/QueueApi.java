@@ -9,7 +9,6 @@ import dev.sluice.broker.Message;
 import dev.sluice.broker.QueueConfig;
 import dev.sluice.broker.QueueKeys;
 import dev.sluice.broker.QueueStats;
-import dev.sluice.broker.StoredMessage;
 import dev.sluice.server.Permission.Kind;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -222,14 +221,33 @@ final class QueueApi {
     return broker.purge(queue);
   }
 
-  List<StoredMessage> peek(Caller caller, String queue, int maxMessages, ByteBudget.Part room) {
+  /**
+   * Which messages somebody wants to look at.
+   *
+   * @param from the first; null for the oldest
+   * @param maxMessages how many
+   * @param maxPayloadBytes how much of each payload
+   */
+  record Peek(@Nullable UUID from, int maxMessages, int maxPayloadBytes) {
+    Peek {
+      requireBetween("max_messages", maxMessages, 1, MAX_MESSAGES);
+      requireBetween("max_payload_bytes", maxPayloadBytes, 0, Integer.MAX_VALUE);
+    }
+  }
+
+  List<PeekedMessage> peek(Caller caller, String queue, Peek wanted, ByteBudget.Part room) {
     requireName(queue);
     caller.require(Kind.ADMIN, queue);
-    requireBetween("max_messages", maxMessages, 1, MAX_MESSAGES);
     if (!room.await(MAX_ANSWER_BYTES, ROOM_PATIENCE_NANOS)) {
       throw ByteBudget.exhausted("messages");
     }
-    List<StoredMessage> found = broker.peek(queue, maxMessages, MAX_ANSWER_BYTES);
+    List<PeekedMessage> found =
+        broker
+            .view()
+            .messages(queue, wanted.from(), wanted.maxMessages(), MAX_ANSWER_BYTES)
+            .stream()
+            .map(each -> PeekedMessage.of(each, wanted.maxPayloadBytes()))
+            .toList();
     long bytes = found.stream().mapToLong(each -> each.payload().length).sum();
     room.give(Math.max(0, MAX_ANSWER_BYTES - bytes));
     return found;

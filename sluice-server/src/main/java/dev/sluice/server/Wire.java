@@ -93,11 +93,14 @@ final class Wire {
         .build();
   }
 
-  static StoredMessage stored(dev.sluice.broker.StoredMessage message) {
+  static StoredMessage stored(PeekedMessage peeked) {
+    dev.sluice.broker.StoredMessage message = peeked.stored();
     var wire =
         StoredMessage.newBuilder()
             .setId(message.id().toString())
-            .setPayload(bytes(message.payload()))
+            .setPayload(bytes(peeked.payload()))
+            .setPayloadSize(peeked.size())
+            .setPayloadCut(peeked.isCut())
             .putAllHeaders(message.headers())
             .setFairnessKey(message.key())
             .addAllThrottleKeys(message.throttles())
@@ -128,6 +131,11 @@ final class Wire {
   }
 
   static UUID id(String id) {
+    return id("id", id);
+  }
+
+  /** That of a message, in a field of that name. */
+  static UUID id(String field, String id) {
     if (id.length() == 36) {
       try {
         return UUID.fromString(id);
@@ -135,7 +143,7 @@ final class Wire {
         // said below
       }
     }
-    throw ApiException.invalid("id must be that of a message, a UUID: " + id);
+    throw ApiException.invalid("%s must be that of a message, a UUID: %s".formatted(field, id));
   }
 
   static List<Settlement> settlements(List<dev.sluice.proto.v1.Settlement> settlements) {

@@ -152,6 +152,36 @@ final class HttpQueuesTest {
   }
 
   @Test
+  void peek_showsAsMuchOfPayloadsAsIsAskedFor() {
+    String queue = queue("long");
+    JsonNode ids =
+        http.post(
+                queue + "/messages",
+                "{\"messages\":[{\"payload\":\"aé€\"},{\"payload_base64\":\"gICAgIA=\"},"
+                    + "{\"payload\":\"\"}]}")
+            .json()
+            .get("ids");
+    String[] cut = {"", "a", "a", "aé", "aé", "aé", "aé€", "aé€"};
+    for (int bytes = 0; bytes < cut.length; bytes++) {
+      JsonNode first =
+          http.get(queue + "/peek?max_payload_bytes=" + bytes).json().at("/messages/0");
+      assertThat(first.get("payload").asText()).isEqualTo(cut[bytes]);
+      assertThat(first.get("payload_size").asInt()).isEqualTo(6);
+      assertThat(first.get("payload_cut").asBoolean()).isEqualTo(bytes < 6);
+    }
+    JsonNode whole = http.get(queue + "/peek").json().get("messages");
+    assertThat(whole.findValues("payload_cut")).allMatch(each -> !each.asBoolean());
+    String rest = "/peek?max_payload_bytes=4&from=" + ids.get(1).asText();
+    JsonNode second = http.get(queue + rest).json().get("messages");
+    assertThat(second.findValuesAsText("id"))
+        .containsExactly(ids.get(1).asText(), ids.get(2).asText());
+    assertThat(second.at("/0/payload_base64").asText()).isEqualTo("gICAgA==");
+    assertThat(second.at("/0/payload_size").asInt()).isEqualTo(5);
+    assertThat(http.get("/v1/queues/long.dlq" + rest).message())
+        .contains("from must be the id of a message of the queue long.dlq: from=");
+  }
+
+  @Test
   void settle_doesWhatItIsToldFor() {
     String queue = queue("settled");
     http.post(queue + "/messages", "{\"payload\":\"x\"}");
@@ -291,6 +321,8 @@ final class HttpQueuesTest {
         "POST|/v1/queues/bad/settle|{\"settlements\":[{\"action\":\"ack\"}]}|400|id",
         "GET|/v1/queues/bad/peek?max_messages=x||400|max_messages",
         "GET|/v1/queues/bad/peek?max_messages=0||400|max_messages",
+        "GET|/v1/queues/bad/peek?max_payload_bytes=-1||400|max_payload_bytes must be between 0",
+        "GET|/v1/queues/bad/peek?from=1||400|from must be that of a message, a UUID: 1",
         "POST|/v1/queues/bad/redrive|{\"count\":-1}|400|count",
         "POST|/v1/queues/bad/redrive|{\"run_script\":\"x\"}|400|run_script",
         "POST|/v1/queues/absent/purge||404|absent",

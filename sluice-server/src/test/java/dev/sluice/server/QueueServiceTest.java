@@ -251,6 +251,17 @@ final class QueueServiceTest {
             .queues()
             .peekMessages(PeekMessagesRequest.newBuilder().setQueue("q.dlq").build())
             .getMessages(0);
+    assertThat(dead.getPayloadSize()).isEqualTo(2);
+    assertThat(dead.getPayloadCut()).isFalse();
+    PeekMessagesRequest little =
+        PeekMessagesRequest.newBuilder()
+            .setQueue("q.dlq")
+            .setFrom(dead.getId())
+            .setMaxPayloadBytes(1)
+            .build();
+    var cut = server.queues().peekMessages(little).getMessages(0);
+    assertThat(cut.getPayload().toStringUtf8()).isEqualTo("m");
+    assertThat(cut.getPayloadCut()).isTrue();
     assertThat(dead.getDeadLetter().getReason()).isEqualTo("MAX_ATTEMPTS");
     assertThat(dead.getDeadLetter().getError()).isEqualTo("broken");
     assertThat(dead.getDeadLetter().getId()).isEqualTo(delivery.getId());
