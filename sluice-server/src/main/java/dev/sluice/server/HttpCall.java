@@ -118,7 +118,7 @@ final class HttpCall {
                       caller,
                       this::authenticate,
                       decoded(),
-                      query(),
+                      route.read(exchange.getQueryParameters()),
                       this::header,
                       body,
                       this::whenOver));
@@ -144,15 +144,6 @@ final class HttpCall {
   private Map<String, String> decoded() {
     Map<String, String> all = new LinkedHashMap<>();
     encoded.forEach((name, value) -> all.put(name, HttpRoute.decode(value)));
-    return all;
-  }
-
-  private Map<String, String> query() {
-    Map<String, String> all = new LinkedHashMap<>();
-    exchange
-        .getQueryParameters()
-        .forEach(
-            (name, values) -> all.put(HttpRoute.decode(name), HttpRoute.decode(values.getLast())));
     return all;
   }
 

@@ -9,6 +9,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Properties;
+import java.util.stream.Stream;
 import java.util.zip.CRC32C;
 import java.util.zip.GZIPOutputStream;
 import org.jspecify.annotations.Nullable;
@@ -139,11 +140,15 @@ final class HttpConsole implements HttpRoute.Group {
   @Override
   public List<HttpRoute> routes() {
     String one = "/console/{file}";
-    return List.of(
-        HttpRoute.open("GET", "/", request -> send(request, PAGE)),
-        HttpRoute.open("HEAD", "/", request -> send(request, PAGE)),
-        HttpRoute.open("GET", one, request -> send(request, request.parameter("file"))),
-        HttpRoute.open("HEAD", one, request -> send(request, request.parameter("file"))));
+    return Stream.of("GET", "HEAD")
+        .flatMap(
+            method ->
+                Stream.of(
+                    HttpRoute.open(method, "/", request -> send(request, PAGE)),
+                    HttpRoute.open(
+                        method, one, request -> send(request, request.parameter("file")))))
+        .map(HttpRoute::takingAnyQuery)
+        .toList();
   }
 
   private HttpReply send(HttpRequest request, String file) {

@@ -171,6 +171,12 @@ final class HttpConsoleTest {
   }
 
   @Test
+  void links_mayHaveAnyQuery() {
+    assertThat(http.get("/?from=mail&from=other").status()).isEqualTo(200);
+    assertThat(http.get("/console/app.js?v=1").status()).isEqualTo(200);
+  }
+
+  @Test
   void files_areOnlyRead() {
     Reply posted = http.post("/console/app.js", "{}");
     assertThat(posted.status()).isEqualTo(405);

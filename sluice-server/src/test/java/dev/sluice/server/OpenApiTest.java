@@ -14,10 +14,12 @@ import dev.sluice.governor.Settlement;
 import java.io.IOException;
 import java.lang.reflect.RecordComponent;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.function.UnaryOperator;
@@ -110,6 +112,9 @@ final class OpenApiTest {
       for (HttpRoute route : server.httpRoutes()) {
         JsonNode operation = operation(document, route);
         assertThat(operation.has("security")).as(route.template()).isEqualTo(route.open());
+        assertThat(queryNames(operation))
+            .as(route.template())
+            .containsExactlyElementsOf(Objects.requireNonNullElse(route.query(), List.of()));
         assertThat(!operation.has("requestBody") || route.takesBody())
             .as(route.template())
             .isTrue();
@@ -119,6 +124,16 @@ final class OpenApiTest {
 
   private static JsonNode operation(JsonNode document, HttpRoute route) {
     return document.get("paths").get(route.template()).get(route.method().toLowerCase(Locale.ROOT));
+  }
+
+  private static List<String> queryNames(JsonNode operation) {
+    List<String> all = new ArrayList<>();
+    for (JsonNode each : operation.path("parameters")) {
+      if (each.get("in").asText().equals("query")) {
+        all.add(each.get("name").asText());
+      }
+    }
+    return all;
   }
 
   private static Set<String> registered(List<HttpRoute> routes) {
