@@ -197,6 +197,7 @@ final class HttpCall {
               reply.events().connected(connection, lastEventId);
             });
     CountedRequests.streams(exchange);
+    put(exchange, HttpAnswer.GUARDS);
     try {
       handler.handleRequest(exchange);
     } catch (Exception failure) {
@@ -211,14 +212,18 @@ final class HttpCall {
     }
     HttpBody.giveUp(exchange);
     exchange.setStatusCode(answer.status());
-    answer
-        .headers()
-        .forEach((name, value) -> exchange.getResponseHeaders().put(new HttpString(name), value));
+    put(exchange, HttpAnswer.GUARDS);
+    put(exchange, answer.headers());
     if (answer.body().length == 0) {
       exchange.endExchange();
       return;
     }
     exchange.getResponseHeaders().put(Headers.CONTENT_TYPE, answer.type());
     exchange.getResponseSender().send(ByteBuffer.wrap(answer.body()));
+  }
+
+  private static void put(HttpServerExchange exchange, Map<String, String> headers) {
+    headers.forEach(
+        (name, value) -> exchange.getResponseHeaders().put(new HttpString(name), value));
   }
 }

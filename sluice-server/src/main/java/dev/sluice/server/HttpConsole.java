@@ -62,13 +62,9 @@ final class HttpConsole implements HttpRoute.Group {
           "Content-Security-Policy",
           "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
               + "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
-          "X-Content-Type-Options",
-          "nosniff",
           "Referrer-Policy",
           "no-referrer",
           "Cross-Origin-Opener-Policy",
-          "same-origin",
-          "Cross-Origin-Resource-Policy",
           "same-origin",
           "Cache-Control",
           "no-cache",

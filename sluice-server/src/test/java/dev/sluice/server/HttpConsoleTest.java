@@ -56,6 +56,7 @@ final class HttpConsoleTest {
         .contains("connect-src 'self'", "frame-ancestors 'none'")
         .doesNotContain("unsafe");
     assertThat(page.header("X-Content-Type-Options")).isEqualTo("nosniff");
+    assertThat(page.header("Cross-Origin-Resource-Policy")).isEqualTo("same-origin");
     assertThat(page.header("Referrer-Policy")).isEqualTo("no-referrer");
     assertThat(page.header("Cache-Control")).isEqualTo("no-cache");
     assertThat(page.response().body())
