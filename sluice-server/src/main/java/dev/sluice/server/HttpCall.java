@@ -148,7 +148,8 @@ final class HttpCall {
   }
 
   private Optional<String> header(String name) {
-    return Optional.ofNullable(exchange.getRequestHeaders().getFirst(name));
+    return Optional.ofNullable(exchange.getRequestHeaders().get(name))
+        .map(fields -> String.join(", ", fields));
   }
 
   private <T> void answer(HttpReply.Single<T> reply) {

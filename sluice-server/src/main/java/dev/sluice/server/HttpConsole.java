@@ -154,15 +154,17 @@ final class HttpConsole implements HttpRoute.Group {
     }
     Map<String, String> headers = new LinkedHashMap<>(HEADERS);
     headers.put("ETag", asset.tag());
-    if (request
-        .header()
-        .apply("If-None-Match")
-        .filter(tags -> tags.contains(asset.tag()))
-        .isPresent()) {
+    boolean known =
+        request
+            .header()
+            .apply("If-None-Match")
+            .filter(tags -> HttpPreferences.has(tags, asset.tag()))
+            .isPresent();
+    if (known) {
       return HttpReply.now(new HttpAnswer(NOT_MODIFIED, headers, asset.type(), new byte[0]));
     }
     boolean zip =
-        request.header().apply("Accept-Encoding").filter(all -> all.contains("gzip")).isPresent();
+        request.header().apply("Accept-Encoding").filter(HttpPreferences::takesGzip).isPresent();
     if (zip) {
       headers.put("Content-Encoding", "gzip");
     }

@@ -45,8 +45,7 @@ final class HttpGovernor implements HttpRoute.Group {
         HttpRoute.of("POST", RESERVATION + "/settle", this::settle),
         HttpRoute.of("POST", RESERVATION + "/extend", this::extend),
         HttpRoute.of("POST", ROOT + "/models/{model}/feedback", this::feedback),
-        HttpRoute.of("GET", ROOT + "/models/{model}/queue", this::queue)
-            .taking("offset", "limit"),
+        HttpRoute.of("GET", ROOT + "/models/{model}/queue", this::queue).taking("offset", "limit"),
         HttpRoute.of("GET", ROOT + "/status", this::status),
         HttpRoute.of("POST", ROOT + "/reload", this::reload));
   }

@@ -82,7 +82,8 @@ final class TracingTest {
             server -> {
               HttpProbe http = new HttpProbe(server.httpPort());
               http.post("/v1/queues", "{\"name\":\"q\"}");
-              http.send(http.request("/v1/queues/q/keys?prefix=secret").header("traceparent", CONTEXT));
+              http.send(
+                  http.request("/v1/queues/q/keys?prefix=secret").header("traceparent", CONTEXT));
               http.get("/v1/queues/none");
               http.get("/nowhere");
             });
