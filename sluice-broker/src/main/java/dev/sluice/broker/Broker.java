@@ -142,7 +142,8 @@ public final class Broker implements AutoCloseable {
   }
 
   /**
-   * How a queue stands.
+   * How a queue stands, with all keys of which something waits. With many of them deliveries wait
+   * for the answer: {@link BrokerView#queue} tells of some.
    *
    * @param name the queue
    * @return a snapshot

@@ -67,7 +67,7 @@ final class HttpQueues implements HttpRoute.Group {
     return new JsonQueues.Queue(
         name,
         Config.of(queues.config(caller, name)),
-        JsonQueues.Stats.of(queues.stats(caller, name)));
+        JsonQueues.Stats.of(queues.stats(caller, name).stats()));
   }
 
   private HttpReply get(HttpRequest request) {

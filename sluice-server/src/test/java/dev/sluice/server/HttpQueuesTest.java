@@ -10,7 +10,10 @@ import java.net.InetAddress;
 import java.net.Socket;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
+import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
@@ -91,6 +94,19 @@ final class HttpQueuesTest {
     assertThat(deleted.response().body()).isEmpty();
     assertThat(http.get(queue).code()).isEqualTo("NOT_FOUND");
     assertThat(http.delete(queue).status()).isEqualTo(404);
+  }
+
+  @Test
+  void stats_haveTheFirstKeysByName() {
+    String queue = queue("keyed");
+    String messages =
+        IntStream.range(0, 1_001)
+            .mapToObj(i -> "{\"payload\":\"x\",\"fairness_key\":\"k%d\"}".formatted(9_999 - i))
+            .collect(Collectors.joining(","));
+    http.post(queue + "/messages", "{\"messages\":[%s]}".formatted(messages));
+    List<String> keys = stats(queue).get("keys").findValuesAsText("key");
+    assertThat(keys).hasSize(1_000).isSorted().doesNotContain("k9999");
+    assertThat(http.get(queue + "/keys?prefix=k9999").json().get("keys")).hasSize(1);
   }
 
   @Test
