@@ -38,6 +38,15 @@ public final class BrokerView {
   }
 
   /**
+   * Returns when the broker has answered, whatever else it has.
+   *
+   * @throws BrokerException if it has stopped
+   */
+  public void requireAnswer() {
+    machinery.ask(engine -> true);
+  }
+
+  /**
    * How all queues stand, those of dead letters too.
    *
    * @return by name, without their keys

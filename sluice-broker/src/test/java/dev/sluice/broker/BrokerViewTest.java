@@ -196,4 +196,14 @@ class BrokerViewTest {
         .isInstanceOf(BrokerException.class)
         .hasMessageContaining("none");
   }
+
+  @Test
+  void requireAnswer_failsOnceTheBrokerHasStopped() {
+    broker.view().requireAnswer();
+    broker.close();
+    assertThatThrownBy(() -> broker.view().requireAnswer())
+        .isInstanceOfSatisfying(
+            BrokerException.class,
+            stopped -> assertThat(stopped.code()).isEqualTo(BrokerException.Code.STOPPED));
+  }
 }

@@ -46,7 +46,7 @@ final class HttpAccessTest {
                 new HttpQueues(queues),
                 new HttpLimits(LimitApi.open(dir)),
                 new HttpEvents(queues, timer, timer),
-                new HttpOperations(queues, metrics, broker::throttles)));
+                new HttpOperations(queues, metrics, broker.view()::requireAnswer)));
     server.start();
     http = new HttpProbe(server.port());
   }
