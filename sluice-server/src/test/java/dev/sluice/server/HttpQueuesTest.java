@@ -87,6 +87,14 @@ final class HttpQueuesTest {
   }
 
   @Test
+  void query_mayBeEmptyAndEndInAnd() {
+    String queue = queue("queried");
+    for (String path : List.of("/v1/queues?", queue + "/keys?limit=1&", queue + "/keys?prefix")) {
+      assertThat(http.get(path).status()).as(path).isEqualTo(200);
+    }
+  }
+
+  @Test
   void delete_removesQueue() {
     String queue = queue("deleted");
     Reply deleted = http.delete(queue);
