@@ -15,7 +15,9 @@ import java.util.PriorityQueue;
 import java.util.Set;
 import java.util.SortedMap;
 import java.util.TreeMap;
+import java.util.TreeSet;
 import java.util.UUID;
+import java.util.function.BiFunction;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
@@ -38,6 +40,15 @@ public final class BrokerView {
 
   BrokerView(Machinery machinery) {
     this.machinery = machinery;
+  }
+
+  /**
+   * Returns when the broker has answered, whatever else it has.
+   *
+   * @throws BrokerException if it has stopped
+   */
+  public void requireAnswer() {
+    machinery.ask(engine -> true);
   }
 
   /**
@@ -89,6 +100,64 @@ public final class BrokerView {
   }
 
   /**
+   * How a queue stands.
+   *
+   * @param name the queue
+   * @param limit how many of its fairness keys to tell of, from 1 to {@link #MAX_KEYS}
+   * @return with the first keys by name of which something waits
+   * @throws BrokerException if the queue does not exist
+   */
+  public Queue queue(String name, int limit) {
+    requireBetween("limit", limit, 1, MAX_KEYS);
+    Waiting waiting = machinery.ask(engine -> waiting(engine.state.line(name), limit));
+    List<KeyStats> keys =
+        inPieces(waiting.first(), (state, piece) -> stats(state.line(name), piece));
+    return new Queue(waiting.stats().withKeys(keys), waiting.keys());
+  }
+
+  /**
+   * How a queue stands.
+   *
+   * @param stats with some of its keys
+   * @param waitingKeys of how many keys something waits
+   */
+  public record Queue(QueueStats stats, long waitingKeys) {}
+
+  /** A queue without its keys, the first of them that wait, and how many do. */
+  private record Waiting(QueueStats stats, List<String> first, long keys) {}
+
+  private static Waiting waiting(Line line, int limit) {
+    TreeSet<String> first = new TreeSet<>();
+    long keys = 0;
+    for (KeyCount each : line.keys.all()) {
+      if (each.pending() > 0) {
+        keys++;
+        if (first.size() < limit || each.key.compareTo(first.last()) < 0) {
+          first.add(each.key);
+        }
+        if (first.size() > limit) {
+          first.pollLast();
+        }
+      }
+    }
+    return new Waiting(line.stats(List.of()), List.copyOf(first), keys);
+  }
+
+  private static List<KeyStats> stats(Line line, List<String> keys) {
+    return keys.stream().flatMap(key -> line.queue.stats(key).stream()).toList();
+  }
+
+  private <T, R> List<R> inPieces(
+      List<T> whole, BiFunction<BrokerState, List<T>, List<R>> question) {
+    List<R> all = new ArrayList<>(whole.size());
+    for (int from = 0; from < whole.size(); from += PIECE) {
+      List<T> piece = whole.subList(from, Math.min(from + PIECE, whole.size()));
+      all.addAll(machinery.ask(engine -> question.apply(engine.state, piece)));
+    }
+    return List.copyOf(all);
+  }
+
+  /**
    * How fairness keys of a queue stand.
    *
    * @param queue the queue
@@ -102,13 +171,8 @@ public final class BrokerView {
     requireBetween("limit", limit, 1, MAX_KEYS);
     Objects.requireNonNull(prefix, "prefix");
     QueueKeys counted = machinery.ask(engine -> count(engine.state, queue, order, limit, prefix));
-    List<QueueKeys.Key> all = new ArrayList<>(counted.keys().size());
-    for (int from = 0; from < counted.keys().size(); from += PIECE) {
-      List<QueueKeys.Key> piece =
-          counted.keys().subList(from, Math.min(from + PIECE, counted.keys().size()));
-      all.addAll(machinery.ask(engine -> withParked(engine.state, queue, piece)));
-    }
-    return counted.withKeys(List.copyOf(all));
+    return counted.withKeys(
+        inPieces(counted.keys(), (state, piece) -> withParked(state, queue, piece)));
   }
 
   private static QueueKeys count(

@@ -87,6 +87,23 @@ class BrokerViewTest {
   }
 
   @Test
+  void queue_hasTheFirstKeysByName_andCountsThemAll() {
+    broker
+        .enqueueAll("q", IntStream.range(0, 1_200).mapToObj(i -> of("k" + (9_999 - i))).toList())
+        .join();
+    send(1, of("a").withDelay(Duration.ofHours(1)));
+    BrokerView.Queue all = broker.view().queue("q", BrokerView.MAX_KEYS);
+    assertThat(all.stats()).isEqualTo(broker.stats("q"));
+    assertThat(all.waitingKeys()).isEqualTo(1_200);
+    assertThat(all.stats().depth()).isEqualTo(1_201);
+    BrokerView.Queue some = broker.view().queue("q", 600);
+    assertThat(some.stats().keys()).isEqualTo(all.stats().keys().subList(0, 600));
+    assertThat(some.waitingKeys()).isEqualTo(1_200);
+    assertThatIllegalArgumentException().isThrownBy(() -> broker.view().queue("q", 0));
+    assertThatThrownBy(() -> broker.view().queue("none", 1)).isInstanceOf(BrokerException.class);
+  }
+
+  @Test
   void aKey_countsWhatItWasGivenAndWhatConsumersHave() throws InterruptedException {
     send(3, of("a"));
     try (Consumer consumer = broker.consume("q", 2)) {
@@ -218,5 +235,15 @@ class BrokerViewTest {
     assertThatThrownBy(() -> broker.view().keys("none", Order.DEPTH, 1, ""))
         .isInstanceOf(BrokerException.class)
         .hasMessageContaining("none");
+  }
+
+  @Test
+  void requireAnswer_failsOnceTheBrokerHasStopped() {
+    broker.view().requireAnswer();
+    broker.close();
+    assertThatThrownBy(() -> broker.view().requireAnswer())
+        .isInstanceOfSatisfying(
+            BrokerException.class,
+            stopped -> assertThat(stopped.code()).isEqualTo(BrokerException.Code.STOPPED));
   }
 }

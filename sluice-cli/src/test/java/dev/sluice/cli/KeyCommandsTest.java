@@ -93,6 +93,9 @@ final class KeyCommandsTest {
     assertThat(cli.exitCode()).as(cli.err()).isZero();
     assertThat(server.fails(2, "queue", "list", "--api-key-file", "/none"))
         .contains("--api-key-file must be readable: /none");
+    assertThat(server.fails(2, "queue", "list", "--api-key", "schlüssel"))
+        .contains("API key must have 1 or more visible ASCII characters without spaces")
+        .doesNotContain("schlüssel");
     assertThat(server.fails(2, "queue", "list", "--api-key-file", "/none", "--api-key", "k"))
         .contains("only one of");
   }

@@ -33,12 +33,13 @@ final class HttpQueues implements HttpRoute.Group {
         HttpRoute.of("GET", ONE, this::get),
         HttpRoute.of("PUT", ONE, this::update),
         HttpRoute.of("DELETE", ONE, this::delete),
-        HttpRoute.of("GET", ONE + "/keys", this::keys),
+        HttpRoute.of("GET", ONE + "/keys", this::keys).taking("order", "limit", "prefix"),
         HttpRoute.of("POST", ONE + "/messages", this::enqueue),
         HttpRoute.of("POST", ONE + "/receive", this::receive),
         HttpRoute.of("POST", ONE + "/settle", this::settle),
         HttpRoute.of("POST", ONE + "/purge", this::purge),
-        HttpRoute.of("GET", ONE + "/peek", this::peek),
+        HttpRoute.of("GET", ONE + "/peek", this::peek)
+            .taking("max_messages", "max_payload_bytes", "from"),
         HttpRoute.of("POST", ONE + "/redrive", this::redrive));
   }
 
@@ -66,7 +67,7 @@ final class HttpQueues implements HttpRoute.Group {
     return new JsonQueues.Queue(
         name,
         Config.of(queues.config(caller, name)),
-        JsonQueues.Stats.of(queues.stats(caller, name)));
+        JsonQueues.Stats.of(queues.stats(caller, name).stats()));
   }
 
   private HttpReply get(HttpRequest request) {

@@ -131,7 +131,10 @@ final class HttpServer {
   private static void requireOwnOrigin(HttpServerExchange exchange) {
     String origin = exchange.getRequestHeaders().getFirst(Headers.ORIGIN);
     if (origin != null && !origin.endsWith("://" + exchange.getHostAndPort())) {
-      throw Caller.denied("a call from " + origin);
+      throw new ApiException(
+          ErrorKind.PERMISSION_DENIED,
+          "pages of other sites must not call this server: Origin must be that of Host %s: %s"
+              .formatted(exchange.getHostAndPort(), origin));
     }
   }
 

@@ -31,6 +31,9 @@ final class QueueApi {
   /** How many bytes they may have together, as they are stored; one may always have more. */
   static final long MAX_ANSWER_BYTES = 16L << 20;
 
+  /** How many fairness keys the statistics of a queue tell of. */
+  static final int MAX_KEYS = 1_000;
+
   static final Duration MAX_WAIT = Duration.ofSeconds(30);
 
   /** How long an answer waits for others to be sent before it. */
@@ -194,10 +197,11 @@ final class QueueApi {
     return config;
   }
 
-  QueueStats stats(Caller caller, String queue) {
+  /** With at most {@link #MAX_KEYS} of its fairness keys. */
+  BrokerView.Queue stats(Caller caller, String queue) {
     requireName(queue);
     caller.require(Kind.ADMIN, queue);
-    return broker.stats(queue);
+    return broker.view().queue(queue, MAX_KEYS);
   }
 
   /** Those that the caller may administer, without their keys. */

@@ -157,7 +157,7 @@ final class QueueService extends QueuesGrpc.QueuesImplBase {
         caller ->
             GetQueueResponse.newBuilder()
                 .setConfig(Wire.config(queues.config(caller, request.getName())))
-                .setStats(Wire.stats(queues.stats(caller, request.getName())))
+                .setStats(Wire.stats(queues.stats(caller, request.getName()).stats()))
                 .build());
   }
 

@@ -111,7 +111,7 @@ public final class SluiceServer implements AutoCloseable {
     Access.Authenticator authenticator =
         new KeyAuthenticator(stored.keys(), clock, config.bootstrapKey());
     Access access = new Access(authenticator);
-    Readiness readiness = new Readiness(broker::throttles);
+    Readiness readiness = new Readiness(broker.view()::requireAnswer);
     grpc =
         new GrpcServer(
             listen,

@@ -22,9 +22,6 @@ import org.jspecify.annotations.Nullable;
 
 /** What the broker knows, as messages of {@code sluice.v1} and back. */
 final class Wire {
-  /** More fairness keys of a queue are not shown. */
-  static final int MAX_KEYS = 1_000;
-
   private static final char LEASE_SEPARATOR = '.';
 
   private Wire() {}
@@ -237,8 +234,8 @@ final class Wire {
             .setDelayed(stats.delayed())
             .setConsumers(stats.consumers())
             .setTotals(totals(stats.totals()));
-    stats.keys().stream()
-        .limit(MAX_KEYS)
+    stats
+        .keys()
         .forEach(
             key ->
                 wire.addKeys(

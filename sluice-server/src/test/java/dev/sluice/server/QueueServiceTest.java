@@ -291,6 +291,8 @@ final class QueueServiceTest {
         "queue must not be empty");
     assertRefused(() -> server.createQueue("q"), Status.Code.ALREADY_EXISTS, "q");
     assertRefused(
+        () -> server.createQueue(".."), Status.Code.INVALID_ARGUMENT, "must not be . or ..");
+    assertRefused(
         () -> server.createQueue("l", QueueConfig.newBuilder().setLeaseMs(-1).build()),
         Status.Code.INVALID_ARGUMENT,
         "leaseTimeout");
