@@ -20,11 +20,11 @@ final class HttpPreferences {
   /** Whether {@code Accept-Encoding} allows it; what it says of gzip counts more than of all. */
   static boolean takesGzip(String acceptEncoding) {
     boolean others = false;
-    for (String each : acceptEncoding.split(",")) {
-      String[] parts = each.split(";");
+    for (String each : acceptEncoding.split(",", -1)) {
+      String[] parts = each.split(";", -1);
       boolean wanted =
           Arrays.stream(parts).skip(1).noneMatch(part -> NEVER.matcher(part.strip()).matches());
-      String coding = parts.length == 0 ? "" : parts[0].strip().toLowerCase(Locale.ROOT);
+      String coding = parts[0].strip().toLowerCase(Locale.ROOT);
       if (coding.equals("gzip") || coding.equals("x-gzip")) {
         return wanted;
       }
