@@ -6,10 +6,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import com.fasterxml.jackson.dataformat.toml.TomlMapper;
 import java.io.IOException;
-import java.nio.charset.MalformedInputException;
-import java.nio.file.AccessDeniedException;
 import java.nio.file.Files;
-import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.List;
 
@@ -36,17 +33,8 @@ final class ScenarioFile {
   static String text(Path file) {
     try {
       return Files.readString(file);
-    } catch (NoSuchFileException absent) {
-      throw new InvalidInputException(
-          "cannot read " + Quoted.of(file.toString()) + ": no such file");
-    } catch (AccessDeniedException denied) {
-      throw new InvalidInputException(
-          "cannot read " + Quoted.of(file.toString()) + ": permission denied");
-    } catch (MalformedInputException binary) {
-      throw new InvalidInputException("cannot read " + Quoted.of(file.toString()) + ": no UTF-8");
     } catch (IOException unreadable) {
-      throw new InvalidInputException(
-          "cannot read " + Quoted.of(file.toString()) + ": " + unreadable.getMessage());
+      throw FileFailures.cannotRead(file.toString(), unreadable);
     }
   }
 

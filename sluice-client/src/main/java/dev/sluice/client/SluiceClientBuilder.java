@@ -169,9 +169,7 @@ public final class SluiceClientBuilder {
       return credentials.build();
     } catch (IOException unreadable) {
       throw new IllegalArgumentException(
-          "TLS files must be readable: trust=%s, certificate=%s, key=%s"
-              .formatted(trust, certificate, privateKey),
-          unreadable);
+          "files of TLS must be readable: " + unreadable.getMessage(), unreadable);
     }
   }
 }
