@@ -179,10 +179,18 @@ inBrowser("queue: shares by weight among all who can go", { given: manyTenants }
 inBrowser("figures are written as they are read", {}, async (page) => {
   await visit(page, "queues");
   const written = await page.evaluate(async () => {
-    const { left, tokens } = await import("/console/format.js");
-    return [left(0.64, 1), left(0.99, 1), left(4, 5), left(19.9, 20), tokens(1), tokens(0.5), tokens(1200)];
+    const { left, tokens, within } = await import("/console/format.js");
+    return [
+      ...[left(0.64, 1), left(0.99, 1), left(4, 5), left(19.9, 20)],
+      ...[tokens(1), tokens(0.5), tokens(1200)],
+      ...[within(0), within(3)],
+    ];
   });
-  assert.deepEqual(written, ["0.6", "0.9", "4", "19", "1 token", "0.5 tokens", "1,200 tokens"]);
+  assert.deepEqual(written, [
+    ...["0.6", "0.9", "4", "19"],
+    ...["1 token", "0.5 tokens", "1,200 tokens"],
+    ...["now", "in 3 ms"],
+  ]);
 });
 
 inBrowser("queue: who is throttled, by what and until when", {}, async (page) => {

@@ -55,6 +55,12 @@ export function span(ms) {
   return hours < 48 ? hours + " h " + (minutes % 60) + " min" : Math.floor(hours / 24) + " days";
 }
 
+/** When something comes: "in 3 ms", or "now". */
+export function within(ms) {
+  const words = span(ms);
+  return words === "now" ? words : "in " + words;
+}
+
 export function time(ms) {
   return new Date(ms).toLocaleString("en-GB", { dateStyle: "medium", timeStyle: "medium" });
 }

@@ -2,7 +2,7 @@ import { allowed, get, path } from "./api.js";
 import { lines } from "./charts.js";
 import { figure } from "./columns.js";
 import { bar, children, h, name, text, tile } from "./dom.js";
-import { count, left as leftOf, number, plural, rate, span, tokens } from "./format.js";
+import { count, left as leftOf, number, plural, rate, tokens, within } from "./format.js";
 import { Lines } from "./history.js";
 import { table } from "./table.js";
 import { troubles, waitingOf } from "./view-models.js";
@@ -183,7 +183,7 @@ export function view() {
           (each.until_ms === undefined
             ? ""
             : each.until_ms > 2_000
-              ? ", next in " + span(each.until_ms)
+              ? ", next " + within(each.until_ms)
               : ""),
         href: "#/throttles",
       }));

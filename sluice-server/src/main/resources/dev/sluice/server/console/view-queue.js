@@ -2,7 +2,7 @@ import { found, get, path } from "./api.js";
 import { color, lines } from "./charts.js";
 import { figure, named, standing } from "./columns.js";
 import { bar, button, h, heading, name, page, text, tile } from "./dom.js";
-import { count, percent, plural, rate, span } from "./format.js";
+import { count, percent, plural, rate, span, within } from "./format.js";
 import { Dues, Lines, Rates } from "./history.js";
 import { table } from "./table.js";
 import {
@@ -27,7 +27,7 @@ export function stateOf(row, { limit, gapMs, moving }) {
   }
   if (row.parked.length > 0) {
     const first = row.parked[0];
-    const next = first.until_ms === undefined ? "no time known" : "next in " + span(first.until_ms);
+    const next = first.until_ms === undefined ? "no time known" : "next " + within(first.until_ms);
     return ["Throttled by " + first.throttle_key + ", " + next, "warn"];
   }
   if (limit > 0 && row.in_flight >= limit) {

@@ -72,7 +72,7 @@ export async function createQueue() {
     title: "Create a queue",
     message: "A queue for its dead letters comes with it.",
     fields: [
-      { name: "name", label: "Name", required: true, hint: "Letters, digits and . _ - : /" },
+      { name: "name", label: "Name", required: true, hint: "Letters, digits and . _ - : /, not . or .. alone" },
       { name: "lease_ms", label: "Lease (ms)", type: "number", value: 60000, min: 1 },
       {
         name: "max_attempts",

@@ -2,7 +2,7 @@ import { allowed, get, path, put, remove } from "./api.js";
 import { actions, figure, named, standing } from "./columns.js";
 import { ask, show, toast } from "./dialogs.js";
 import { bar, button, h, heading, text } from "./dom.js";
-import { count, left, number, plural, rate, span, tokens } from "./format.js";
+import { count, left, number, plural, rate, span, tokens, within } from "./format.js";
 import { Holds, Rates } from "./history.js";
 import { table } from "./table.js";
 
@@ -101,8 +101,8 @@ async function showWaiters(row) {
   const words =
     row.rate_per_second > 0 && messages > 0
       ? plural(messages, "message") +
-        " wait. The next goes in " +
-        span(row.until_ms) +
+        " wait. The next goes " +
+        within(row.until_ms) +
         "; at " +
         rate(row.rate_per_second) +
         " the last goes in about " +
