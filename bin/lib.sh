@@ -1,5 +1,7 @@
 # Shared by the scripts at the root, which set `root` and source this file.
 
+unset CDPATH # with it, cd prints where it went
+
 # The JVM that mvnw takes as well.
 java="${JAVA_HOME:+$JAVA_HOME/bin/}java"
 

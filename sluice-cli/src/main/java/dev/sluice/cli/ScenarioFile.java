@@ -1,11 +1,15 @@
 package dev.sluice.cli;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
+
 import com.fasterxml.jackson.core.JsonLocation;
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import com.fasterxml.jackson.dataformat.toml.TomlMapper;
 import java.io.IOException;
+import java.io.InputStream;
+import java.nio.ByteBuffer;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
@@ -13,6 +17,7 @@ import java.util.List;
 /** Reads a scenario: TOML, with what the command line says instead of it. */
 final class ScenarioFile {
   private static final TomlMapper TOML = new TomlMapper();
+  private static final int MAX_BYTES = 64 << 20;
 
   private ScenarioFile() {}
 
@@ -31,8 +36,13 @@ final class ScenarioFile {
   }
 
   static String text(Path file) {
-    try {
-      return Files.readString(file);
+    try (InputStream in = Files.newInputStream(file)) {
+      byte[] bytes = in.readNBytes(MAX_BYTES + 1);
+      if (bytes.length > MAX_BYTES) {
+        throw new InvalidInputException(
+            "%s must have at most %d bytes".formatted(Quoted.of(file.toString()), MAX_BYTES));
+      }
+      return UTF_8.newDecoder().decode(ByteBuffer.wrap(bytes)).toString();
     } catch (IOException unreadable) {
       throw FileFailures.cannotRead(file.toString(), unreadable);
     }

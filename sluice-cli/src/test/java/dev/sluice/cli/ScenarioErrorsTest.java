@@ -188,6 +188,26 @@ class ScenarioErrorsTest {
     assertRefused("cannot write '/proc/x.html': ", file.toString(), "--report", "/proc/x.html");
   }
 
+  @Test
+  void moreThanCanBeSimulated_isRefusedAtOnce(@TempDir Path folder) throws IOException {
+    Path file = folder.resolve("f.toml");
+    Files.writeString(file, SCENARIO);
+    assertRefused(
+        "at most 50,000,000 may come in all, which is exceeded with " + A,
+        file.toString(),
+        "--set",
+        "duration=366d",
+        "--set",
+        A + ".count=1000",
+        "--set",
+        A + ".arrivals={pattern='bursts', every='1s', size=1000000}");
+  }
+
+  @Test
+  void fileWithoutEnd_isRefused() {
+    assertRefused("'/dev/zero' must have at most 67108864 bytes", "/dev/zero");
+  }
+
   private static void assertNotWritten(Path file, Path page, String cause) {
     assertRefused(
         "cannot write %s: %s\n".formatted(Quoted.of(page.toString()), cause),

@@ -101,6 +101,7 @@ final class HttpServer {
     try {
       hosts.require(exchange.getRequestHeaders().get(Headers.HOST));
       requireOwnOrigin(exchange);
+      requirePlainPath(exchange);
     } catch (ApiException refused) {
       HttpCall.send(exchange, HttpAnswer.refusal(refused));
       return;
@@ -135,6 +136,14 @@ final class HttpServer {
           ErrorKind.PERMISSION_DENIED,
           "pages of other sites must not call this server: Origin must be that of Host %s: %s"
               .formatted(exchange.getHostAndPort(), origin));
+    }
+  }
+
+  /** Undertow cuts off what comes after a semicolon: the rest would name another key. */
+  private static void requirePlainPath(HttpServerExchange exchange) {
+    if (exchange.getRequestURI().indexOf(';') >= 0) {
+      throw ApiException.invalid(
+          "a path must have no semicolon, which is written %3B there: " + exchange.getRequestURI());
     }
   }
 
