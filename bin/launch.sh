@@ -4,9 +4,24 @@
 launch() {
   local jar="$1" flags=()
   shift
+  require_java
   java_flags "$jar" "${1:-}"
   # shellcheck disable=SC2086 # several words are several flags
   exec "$java" "${flags[@]}" ${SLUICE_JAVA_FLAGS:-} -jar "$jar" "$@"
+}
+
+# require_java: ends with a sentence where there is no Java, or an old one.
+require_java() {
+  local version
+  if ! command -v "$java" >/dev/null; then
+    echo "Java 17 or newer is needed, and there is no '$java': install a JDK, or set JAVA_HOME" >&2
+    exit 1
+  fi
+  version="$(java_version)"
+  if ((version > 0 && version < 17)); then
+    echo "Java 17 or newer is needed, and '$java' is $version: install another JDK, or set JAVA_HOME" >&2
+    exit 1
+  fi
 }
 
 # java_flags JAR COMMAND: adds to `flags`.

@@ -1,5 +1,7 @@
 # Shared by the scripts at the root, which set `root` and source this file.
 
+unset CDPATH # with it, cd prints where it went
+
 # The JVM that mvnw takes as well.
 java="${JAVA_HOME:+$JAVA_HOME/bin/}java"
 
@@ -12,13 +14,17 @@ source "$root/bin/launch.sh"
 build_if_stale() {
   local module="$1" target="$root/$1/target"
   local stamp="$target/.built"
-  mkdir -p "$target"
+  if ! mkdir -p "$target" 2>/dev/null || [[ ! -w "$target" ]]; then
+    # Somebody else's: it can be used, not built.
+    if is_built "$module"; then return; fi
+    echo "$module must be built, and nothing can be written in $target: let its owner build it, or make a clone of your own" >&2
+    exit 1
+  fi
   (
     # Two commands started at once: the second waits for the first one's build.
     if command -v flock >/dev/null; then flock 9; fi
-    if [[ -f "$target/$module.jar" && -f "$stamp" ]] && ! changed_since "$stamp"; then
-      exit 0
-    fi
+    if is_built "$module"; then exit 0; fi
+    require_java
     echo "building $module ..." >&2
     touch "$stamp.new"
     (cd "$root" && ./mvnw -B -ntp -q package -pl "$module" -am \
@@ -26,6 +32,12 @@ build_if_stale() {
     after_build "$module" >&2 9>&-
     mv "$stamp.new" "$stamp"
   ) 9>"$target/.lock"
+}
+
+# is_built MODULE: whether it is packaged, and nothing changed since.
+is_built() {
+  local target="$root/$1/target"
+  [[ -f "$target/$1.jar" && -f "$target/.built" ]] && ! changed_since "$target/.built"
 }
 
 # mark_built MODULE COMMAND...: runs a command that packages MODULE and what it needs; as good as

@@ -6,6 +6,7 @@ import {
   assertFits,
   dialog,
   inBrowser,
+  nextLook,
   PHONE,
   row,
   shoot,
@@ -20,33 +21,96 @@ const DESK = { width: 1280, height: 800 };
 const live = (page) =>
   until("it is live", async () => (await testid(page, "status").textContent()) === "Live");
 
-/** What there is to see of each view, and how long until charts have something to show. */
+/** All that differs in other colours. */
+const COLOURS = ["color-contrast"];
+
+/**
+ * What there is to see of each view, what it asks for before there is more to see, and what must be
+ * on the screen of a phone.
+ */
 const VIEWS = [
-  { view: "overview", ready: '[data-testid="alerts"] li', charts: true },
-  { view: "queues", ready: '[data-row="orders"]' },
-  { view: "queue", hash: "#/queue/orders", ready: '[data-row="gold"]', charts: true },
-  { view: "throttles", ready: '[data-row="provider:acme"]' },
-  { view: "models", ready: '[data-row="busy"]', charts: true },
-  { view: "tickets", hash: "#/tickets/slow", ready: "[data-row]" },
-  { view: "dead", ready: '[data-row="emails.dlq"]' },
-  { view: "dead-letters", hash: "#/dead/emails.dlq", ready: "[data-row]" },
+  {
+    view: "overview",
+    ready: '[data-testid="rate-chart"][aria-label*="/s, out "]',
+    reach: ["alerts li", "levels li", 'busiest [data-row="orders"] :is([data-cell="waiting"], a)'],
+  },
+  {
+    view: "queues",
+    ready: '[data-row="orders"]',
+    reach: [
+      'queues [data-row="orders"] :is([data-cell="waiting"], [data-cell="out"], [data-cell="dead"] a)',
+      'queues [data-row="orders"] [data-action]',
+    ],
+  },
+  {
+    view: "queue",
+    hash: "#/queue/orders",
+    ready: '[data-testid="share-chart"][aria-label*=" % ("]',
+    reach: [
+      'tenants [data-row="gold"] :is(th, [data-cell="share"], [data-cell="pending"], .pill)',
+      'tenants [data-sort="pending"]',
+    ],
+  },
+  {
+    view: "throttles",
+    ready: '[data-row="provider:acme"]',
+    reach: [
+      'throttles [data-row="provider:acme"] :is([data-cell="level"] .beside, [data-action])',
+      'limits [data-row="login:alice"] :is([data-cell="level"] .beside, [data-action])',
+    ],
+  },
+  { view: "models", ready: '[data-row="busy"]', look: "/v1/governor/status", reach: [] },
+  {
+    view: "tickets",
+    hash: "#/tickets/slow",
+    ready: "[data-row]",
+    reach: ['tickets [data-row] :is([data-cell="position"], [data-cell="eta"], [data-action])'],
+  },
+  { view: "dead", ready: '[data-row="emails.dlq"]', reach: ["dead-queues [data-row] [data-action]"] },
+  {
+    view: "dead-letters",
+    hash: "#/dead/emails.dlq",
+    ready: "[data-row]",
+    reach: ['dead-letters [data-row] :is([data-cell="error"], [data-action])'],
+  },
 ];
 
-for (const { view, hash, ready, charts } of VIEWS) {
+/** Whoever scrolls down gets to it; nobody has to go sideways. */
+async function assertReached(page, where, selector) {
+  const [id, ...rest] = selector.split(" ");
+  const found = page.locator(`[data-testid="${id}"] ${rest.join(" ")}`);
+  const boxes = await found.evaluateAll((all) =>
+    all.map((each) => {
+      const { left, right, width, height } = each.getBoundingClientRect();
+      return [width > 0 && height > 0 && left >= 0 && right <= innerWidth, each.outerHTML];
+    }),
+  );
+  assert.ok(boxes.length > 0, where + " has " + selector);
+  assert.deepEqual(
+    boxes.filter(([isThere]) => !isThere),
+    [],
+    where + ": it is off the screen",
+  );
+}
+
+for (const { view, hash, ready, look, reach } of VIEWS) {
   inBrowser(`${view}: accessible in light and dark, fits a phone`, {}, async (page) => {
     await visit(page, view, hash);
     await page.locator(ready).first().waitFor();
-    if (charts) {
-      await page.waitForTimeout(4_000);
+    if (look) {
+      await nextLook(page, look);
     }
-    for (const colorScheme of ["light", "dark"]) {
-      await page.emulateMedia({ colorScheme });
-      await assertAccessible(page, view + " " + colorScheme);
-      await shoot(page, `${view} ${colorScheme}`, { fullPage: true });
-    }
+    await assertAccessible(page, view + " light");
+    await shoot(page, `${view} light`, { fullPage: true });
+    await page.emulateMedia({ colorScheme: "dark" });
+    await assertAccessible(page, view + " dark", COLOURS);
+    await shoot(page, `${view} dark`, { fullPage: true });
     await page.emulateMedia({ colorScheme: "light" });
     await page.setViewportSize(PHONE);
     await assertFits(page, view);
+    for (const each of reach) {
+      await assertReached(page, view + " on a phone", each);
+    }
     await assertAccessible(page, view + " phone");
     await shoot(page, `${view} phone`, { fullPage: true });
     await page.setViewportSize({ ...DESK, width: 320 });
@@ -62,7 +126,7 @@ inBrowser("dialogs: accessible in light and dark, fit a phone", {}, async (page)
     await dialog(page, id).waitFor();
     for (const colorScheme of ["light", "dark"]) {
       await page.emulateMedia({ colorScheme });
-      await assertAccessible(page, name + " " + colorScheme);
+      await assertAccessible(page, name + " " + colorScheme, colorScheme === "dark" ? COLOURS : null);
       await shoot(page, `${name} ${colorScheme}`);
     }
     await page.setViewportSize(PHONE);
@@ -94,6 +158,12 @@ inBrowser(
     await page.reload();
     await shown(page, "overview");
     assert.equal(await background(), light);
+    await visit(page, "queue", "#/queue/orders");
+    const swatch = testid(page, "shares").locator('[data-row="gold"] .swatch');
+    const gold = () => swatch.evaluate((it) => getComputedStyle(it).backgroundColor);
+    const before = await gold();
+    await action(page, "theme").click();
+    assert.notEqual(await gold(), before, "colours of lines change at once");
   },
 );
 
@@ -128,7 +198,7 @@ inBrowser("keyboard alone: skip, go to a queue, purge it, come back", {}, async 
   await testid(page, "toasts").getByText("0 messages deleted from idle.").waitFor();
   assert.equal(await focused(), "Purge idle", "the focus is where it was");
   // Rows are painted anew each second: the focus must not be lost by that.
-  await page.waitForTimeout(1_500);
+  await nextLook(page, "/v1/queues");
   assert.equal(await focused(), "Purge idle");
   await tabTo(/^Delete idle$/);
   await page.reload();

@@ -154,15 +154,15 @@ inBrowser("a throttle key that is removed lets go of who waits for it", {}, asyn
 });
 
 inBrowser("cancel a ticket", {}, async (page) => {
-  const mine = await ticket("slow", 50, { tenant: "leaver", priority: "P2_batch" });
-  const view = await visit(page, "tickets", "#/tickets/slow");
+  const mine = await ticket("short", 50, { tenant: "leaver", priority: "P2_batch" });
+  const view = await visit(page, "tickets", "#/tickets/short");
   await action(row(page, "tickets", mine), "cancel-ticket").click();
   await confirm(page, "cancel-ticket");
   await row(page, "tickets", mine).waitFor({ state: "detached" });
   await toast(page, "The ticket is cancelled.");
-  const line = await open.get("/v1/governor/models/slow/queue");
+  const line = await open.get("/v1/governor/models/short/queue");
   assert.ok(!line.tickets.some((each) => each.ticket === mine));
-  await view.getByText("4 requests in line for slow.").waitFor();
+  await view.getByText("Nobody is in line for short.").waitFor();
 });
 
 inBrowser("reload the budgets", {}, async (page) => {

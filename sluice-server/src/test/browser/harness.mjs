@@ -144,18 +144,36 @@ export async function shoot(page, name, options = {}) {
   await page.screenshot({ path: join(SCREENSHOTS, file), ...options });
 }
 
-/** Nothing of the page is beyond its right edge, once charts have found their size. */
+/** Nothing of the page or of a table is beyond the right edge, once charts have found their size. */
 export async function assertFits(page, where) {
   await until(where + " fits its window", () =>
-    page.evaluate(() => document.documentElement.scrollWidth <= innerWidth),
+    page.evaluate(() =>
+      [document.documentElement, ...document.querySelectorAll(".scroll")].every(
+        (each) => each.scrollWidth <= each.clientWidth,
+      ),
+    ),
   );
 }
 
-/** Nothing serious or critical is wrong for those who do not see the page as others do. */
-export async function assertAccessible(page, where) {
-  await page.evaluate(axe);
-  const violations = await page.evaluate(async () => {
-    const found = await window.axe.run(document, { resultTypes: ["violations"] });
+/** Waits for an answer to the page, and until it is on the screen. */
+export async function nextLook(page, path) {
+  await page.waitForResponse((response) => response.url().includes(path));
+  await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => setTimeout(done, 50))));
+}
+
+/**
+ * Nothing serious or critical is wrong for those who do not see the page as others do. `rules` are
+ * all, but for a page that differs from one that was looked at.
+ */
+export async function assertAccessible(page, where, rules = null) {
+  if (!(await page.evaluate(() => "axe" in window))) {
+    await page.evaluate(axe);
+  }
+  const violations = await page.evaluate(async (only) => {
+    const found = await window.axe.run(document, {
+      resultTypes: ["violations"],
+      ...(only && { runOnly: { type: "rule", values: only } }),
+    });
     return found.violations
       .filter((each) => each.impact === "serious" || each.impact === "critical")
       .map(
@@ -169,7 +187,7 @@ export async function assertAccessible(page, where) {
             .map((node) => "  " + node.html + "\n    " + node.failureSummary)
             .join("\n"),
       );
-  });
+  }, rules);
   assert.equal(violations.length, 0, where + " is not accessible: " + violations.join("\n"));
 }
 

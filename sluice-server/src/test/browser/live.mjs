@@ -87,7 +87,7 @@ async function seed() {
     ),
     "550 mailbox is full",
   );
-  for (const model of ["slow", "crowded"]) {
+  for (const model of ["slow", "short", "crowded"]) {
     await open.post("/v1/governor/requests", { model, tokens: 1_000 });
   }
   for (let i = 0; i < CROWD; i++) {

@@ -75,24 +75,53 @@ inBrowser("refused: what somebody else has removed meanwhile", { expected: [BAD_
   await action(row(page, "queues", "fleeting"), "delete").click();
   await open.remove("/v1/queues/fleeting");
   await assertRefused(page, "delete-queue", await words(open.remove("/v1/queues/fleeting")));
-  const gone = await ticket("slow", 10, { tenant: "fleeting", priority: "P2_batch" });
-  await visit(page, "tickets", "#/tickets/slow");
+  const gone = await ticket("short", 10, { tenant: "fleeting", priority: "P2_batch" });
+  await visit(page, "tickets", "#/tickets/short");
   await action(row(page, "tickets", gone), "cancel-ticket").click();
   await open.remove("/v1/governor/tickets/" + gone);
   await assertRefused(page, "cancel-ticket", await words(open.remove("/v1/governor/tickets/" + gone)));
+});
+
+/** Neither buttons, nor cards, nor a complaint elsewhere. */
+async function assertNothingElse(page) {
+  await until("it is live", async () => (await testid(page, "status").textContent()) === "Live");
+  assert.equal(await page.locator("main button:visible, main .tiles:visible, main table:visible").count(), 0);
+  assert.ok(await testid(page, "banner").isHidden());
+}
+
+inBrowser("a queue is deleted while somebody looks, and made again", { expected: [BAD_ANSWER] }, async (page) => {
+  await createQueue("vanishing");
+  const view = await visit(page, "queue", "#/queue/vanishing");
+  await until("it is there", async () => (await testid(view, "queue-waiting").textContent()) === "0");
+  assert.equal(await action(view, "dead").getAttribute("href"), "#/dead/vanishing.dlq");
+  await visit(page, "queue", "#/queue/vanishing.dlq");
+  await until("it is there", async () => (await testid(view, "queue-waiting").textContent()) === "0");
+  assert.equal(await action(view, "dead").count(), 0, "dead letters have no dead letters");
+  await open.remove("/v1/queues/vanishing");
+  await testid(page, "missing").waitFor();
+  await assertNothingElse(page);
+  await createQueue("vanishing");
+  await action(view, "purge").waitFor();
+  await testid(page, "missing").waitFor({ state: "hidden" });
 });
 
 inBrowser(
   "refused: a queue, a model and an address that do not exist",
   { expected: [BAD_ANSWER] },
   async (page) => {
-    await visit(page, "queue", "#/queue/nowhere");
-    await testid(page, "banner")
-      .getByText(await words(open.get("/v1/queues/nowhere/keys")), { exact: true })
-      .waitFor();
+    const refused = await words(open.get("/v1/queues/nowhere/keys"));
+    for (const [view, hash, back] of [
+      ["queue", "#/queue/nowhere", "queues"],
+      ["dead-letters", "#/dead/nowhere", "dead"],
+    ]) {
+      await visit(page, view, hash);
+      await testid(page, "missing").getByText(refused, { exact: true }).waitFor();
+      await assertNothingElse(page);
+      await action(testid(page, "missing"), "back").click();
+      await shown(page, back);
+    }
     await page.locator('[data-nav="queues"]').click();
     await row(page, "queues", "orders").waitFor();
-    await testid(page, "banner").waitFor({ state: "hidden" });
     await visit(page, "tickets", "#/tickets/nobody");
     await page.getByText("There is no model nobody.").waitFor();
     for (const address of ["#/nonsense", "#/queue/%", "#//", "#"]) {
@@ -102,6 +131,22 @@ inBrowser(
     }
   },
 );
+
+inBrowser("a server with nothing in it: each view says so", { at: LEAVING }, async (page) => {
+  for (const [view, id] of [
+    ["queues", "queues-empty"],
+    ["throttles", "throttles-empty"],
+    ["throttles", "limits-empty"],
+    ["dead", "dead-queues-empty"],
+  ]) {
+    await visit(page, view, "#/" + view, LEAVING);
+    await testid(page, id).waitFor();
+  }
+  await visit(page, "tickets", "#/tickets", LEAVING);
+  await page.getByText("Nobody is in line for").waitFor();
+  await visit(page, "overview", "#/overview", LEAVING);
+  await page.getByText("Nothing. Nobody is starved").waitFor();
+});
 
 inBrowser("the server goes away and comes back", { at: LEAVING, expected: [NO_ANSWER] }, async (page) => {
   const leaving = api(LEAVING);

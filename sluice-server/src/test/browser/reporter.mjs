@@ -11,6 +11,7 @@ export default async function* report(events) {
     const skipped = data.skip !== undefined || data.todo !== undefined;
     yield JSON.stringify({
       name: data.name,
+      millis: Math.round(data.details.duration_ms),
       passed: type === "test:pass" && !skipped,
       error: skipped ? "it was skipped" : error ? inspect(error.cause ?? error) : "",
     }) + "\n";

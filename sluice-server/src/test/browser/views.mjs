@@ -1,7 +1,7 @@
 // Every view, with live data.
 import assert from "node:assert/strict";
-import { action, api, dialog, inBrowser, LEAVING, row, shown, testid, until, visit } from "./harness.mjs";
-import { CROWD, TENANTS } from "./live.mjs";
+import { action, api, dialog, inBrowser, row, shown, testid, until, visit } from "./harness.mjs";
+import { consume, createQueue, CROWD, deadLetters, enqueue, TENANTS } from "./live.mjs";
 
 const open = api();
 
@@ -81,7 +81,11 @@ inBrowser("queues: depth and rates; sorted by what is clicked", {}, async (page)
     0,
     "queues of dead letters are no rows of their own",
   );
-  const names = () => view.locator("[data-row]").evaluateAll((rows) => rows.map((each) => each.dataset.row));
+  // Others come and go with other tests.
+  const names = () =>
+    view
+      .locator('[data-row="orders"], [data-row="webhooks"], [data-row="idle"], [data-row="emails"]')
+      .evaluateAll((rows) => rows.map((each) => each.dataset.row));
   await view.locator('[data-sort="name"]').click();
   const up = await names();
   assert.deepEqual(up, [...up].sort());
@@ -112,15 +116,81 @@ inBrowser("queue: each tenant's share against its weight, live", {}, async (page
   assert.match(words, /gold \d+ % \(by weight \d+ %\)/);
   await until("the chart is drawn", () => isDrawn(testid(page, "share-chart")));
   assert.ok((await figureOf(testid(view, "queue-waiting"))) > 100);
-  assert.match(await testid(view, "keys-summary").textContent(), /\d+ tenants with messages/);
+  const summary = testid(view, "keys-summary");
+  assert.match(await summary.textContent(), /^[34] tenants have messages here; [34] have some that wait\.$/);
   await testid(view, "shares").locator('[data-row="gold"]').waitFor();
   await action(view, "find").fill("si");
   await row(page, "tenants", "noisy").waitFor({ state: "detached" });
   assert.equal(await row(page, "tenants", "silver").count(), 1);
+  assert.equal(await summary.textContent(), "1 tenant matches.");
   await action(view, "find").fill("");
   await row(page, "tenants", "noisy").waitFor();
   await action(view, "order").selectOption("delivered");
   await row(page, "tenants", "gold").waitFor();
+});
+
+/** The first 100 of 120 can go; those that cannot weigh far more. */
+async function manyTenants() {
+  await createQueue("wide");
+  await open.put("/v1/throttles/shut", { rate_per_second: 0, burst: 0 });
+  const of = (tenant, weight, more) => ({ payload: "", fairness_key: tenant, weight, ...more });
+  const held = Array.from({ length: 20 }, (_, i) => of("held-" + i, 50, { throttles: { shut: 1 } }));
+  const free = Array.from({ length: 200 }, (_, i) => of("free-" + (i % 100), 1));
+  await enqueue("wide", [...held, ...free]);
+  // That one waits for a throttle key is known when its turn has come.
+  await until("all are known", async () => {
+    await consume("wide", 200, { action: "release" }, open, 500);
+    return (await open.get("/v1/queues/wide/keys?limit=1")).ready_weight === 100;
+  });
+}
+
+inBrowser("queue: shares by weight among all who can go", { given: manyTenants }, async (page) => {
+  const view = await visit(page, "queue", "#/queue/wide");
+  await until("1 of 100", async () =>
+    /, 1\.0 % by weight|, 1 % by weight/.test(
+      (await row(page, "tenants", "free-7").getByRole("meter").getAttribute("aria-valuetext")) ?? "",
+    ),
+  );
+  assert.equal(
+    await testid(view, "keys-summary").textContent(),
+    "120 tenants have messages here; 120 have some that wait. The first 100 are shown.",
+  );
+  await action(view, "find").fill("held-1");
+  await until("those that begin so", async () =>
+    /^11 tenants match\.$/.test(await testid(view, "keys-summary").textContent()),
+  );
+  const dues = await page.evaluate(async () => {
+    const { Dues } = await import("/console/history.js");
+    const dues = new Dues();
+    const told = [];
+    for (let i = 0; i < 40; i++) {
+      const quiet = i % 4 === 3 ? [["quiet", 1]] : [];
+      dues.take([["a", 1], ["b", 2], ...quiet], quiet.length > 0 ? 4 : 3);
+      told.push([dues.of("a"), dues.of("b"), dues.of("quiet"), dues.of("nobody")]);
+    }
+    return told.slice(Dues.LOOKS);
+  });
+  const steps = dues.slice(1).map(([a], i) => Math.abs(a - dues[i][0]));
+  assert.ok(Math.max(...steps) < 0.01, "it does not jump when somebody comes and goes");
+  assert.ok(dues.every(([a, b]) => Math.abs(b - 2 * a) < 1e-9 && a > 0.3 && a < 1 / 3));
+  assert.ok(dues.every(([, , quiet, nobody]) => quiet === null && nobody === null));
+});
+
+inBrowser("figures are written as they are read", {}, async (page) => {
+  await visit(page, "queues");
+  const written = await page.evaluate(async () => {
+    const { left, tokens, within } = await import("/console/format.js");
+    return [
+      ...[left(0.64, 1), left(0.99, 1), left(4, 5), left(19.9, 20)],
+      ...[tokens(1), tokens(0.5), tokens(1200)],
+      ...[within(0), within(3)],
+    ];
+  });
+  assert.deepEqual(written, [
+    ...["0.6", "0.9", "4", "19"],
+    ...["1 token", "0.5 tokens", "1,200 tokens"],
+    ...["now", "in 3 ms"],
+  ]);
 });
 
 inBrowser("queue: who is throttled, by what and until when", {}, async (page) => {
@@ -161,7 +231,7 @@ inBrowser("limits: level, rate, and who waits until when", {}, async (page) => {
     "shop-9",
   ]);
   await action(waiters, "close").click();
-  assert.match(await cell(row(page, "limits", "login:alice"), "level").textContent(), /\d \/ 3/);
+  assert.match(await cell(row(page, "limits", "login:alice"), "level").textContent(), /^\d(\.\d)? \/ 3$/);
   assert.equal(await figureOf(cell(row(page, "limits", "search:*"), "rate")), 10);
   await view.getByLabel("Key to look up").fill("search:u1");
   await action(view, "look-up").click();
@@ -248,18 +318,43 @@ inBrowser("dead letters: reason and error; inspect as text and bytes", {}, async
   await message.waitFor({ state: "detached" });
 });
 
-inBrowser("a server with nothing in it: each view says so", { at: LEAVING }, async (page) => {
-  for (const [view, id] of [
-    ["queues", "queues-empty"],
-    ["throttles", "throttles-empty"],
-    ["throttles", "limits-empty"],
-    ["dead", "dead-queues-empty"],
-  ]) {
-    await visit(page, view, "#/" + view, LEAVING);
-    await testid(page, id).waitFor();
-  }
-  await visit(page, "tickets", "#/tickets", LEAVING);
-  await page.getByText("Nobody is in line for").waitFor();
-  await visit(page, "overview", "#/overview", LEAVING);
-  await page.getByText("Nothing. Nobody is starved").waitFor();
+async function largeLetters() {
+  await deadLetters(
+    "large",
+    [
+      { payload: "é".repeat(100_000), fairness_key: "t" },
+      { payload_base64: Buffer.alloc(70_000, 1).toString("base64"), fairness_key: "t" },
+    ],
+    "too large",
+  );
+}
+
+inBrowser("dead letters: large ones are read when they are looked at", { given: largeLetters }, async (page) => {
+  const peeks = [];
+  page.on("response", async (response) => {
+    if (response.url().includes("/peek?")) {
+      peeks.push((await response.body()).length);
+    }
+  });
+  const view = await visit(page, "dead-letters", "#/dead/large.dlq");
+  const rows = testid(view, "dead-letters").locator("[data-row]");
+  await until("both are listed", async () => (await rows.count()) === 2);
+  assert.deepEqual(await rows.locator('[data-cell="size"]').allTextContents(), ["195.3 KiB", "68.4 KiB"]);
+  assert.ok(peeks[0] < 2_000, "the list has no payloads");
+  const message = dialog(page, "message");
+  const payload = testid(message, "payload");
+  await action(rows.first(), "inspect").click();
+  assert.equal(await payload.textContent(), "é".repeat(32_768) + "\n… 131.3 KiB more");
+  await action(message, "as-hex").click();
+  assert.match(await payload.textContent(), /^000000 {2}c3 a9 [^]*\n… 191\.3 KiB more$/);
+  await action(message, "close").click();
+  await message.waitFor({ state: "detached" });
+  await action(rows.last(), "inspect").click();
+  assert.match(await payload.textContent(), /^000000 {2}01 01 [^]*\n… 64\.4 KiB more$/);
+  await action(message, "close").click();
+  const id = await rows.first().getAttribute("data-row");
+  await page.route("**/v1/queues", () => {}); // The list stays as it is.
+  await open.post("/v1/queues/large.dlq/purge");
+  await action(row(page, "dead-letters", id), "inspect").click();
+  await testid(page, "toasts").getByText("The message is not there any more.").waitFor();
 });

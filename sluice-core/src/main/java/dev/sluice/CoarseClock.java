@@ -8,7 +8,7 @@ final class CoarseClock implements NanoClock {
   /*
    * Knowing that nobody reads, without making every reader write: now and then the thread asks
    * (ASKED), and the first reader that notices answers (RUNNING). A question that stays open for
-   * IDLE_NANOS ends the thread (STOPPED); the next reader starts another.
+   * idleNanos ends the thread (STOPPED); the next reader starts another.
    */
   private static final int RUNNING = 0;
   private static final int ASKED = 1;
@@ -18,25 +18,32 @@ final class CoarseClock implements NanoClock {
   private static final Duration MIN_TICK = Duration.ofNanos(1_000);
   private static final Duration MAX_TICK = Duration.ofSeconds(1);
 
-  private static final long ASK_NANOS = Duration.ofSeconds(1).toNanos();
-
   /** Long enough that a pause between bursts keeps the thread, short enough not to linger. */
-  private static final long IDLE_NANOS = Duration.ofSeconds(5).toNanos();
+  private static final Duration DEFAULT_IDLE = Duration.ofSeconds(5);
+
+  /** How often it asks in that time. */
+  private static final int ASKS = 5;
 
   static final CoarseClock SHARED = new CoarseClock(DEFAULT_TICK);
 
   private final long tickNanos;
+  private final long idleNanos;
 
   // Atomic. The state is read before the time, so that a time read under RUNNING was ticking.
   private volatile int state = STOPPED;
   private volatile long nanos;
 
   CoarseClock(Duration tick) {
+    this(tick, DEFAULT_IDLE);
+  }
+
+  CoarseClock(Duration tick, Duration idle) {
     if (tick.compareTo(MIN_TICK) < 0 || tick.compareTo(MAX_TICK) > 0) {
       throw new IllegalArgumentException(
           "tick must be from " + MIN_TICK + " to " + MAX_TICK + ": tick=" + tick);
     }
     this.tickNanos = tick.toNanos();
+    this.idleNanos = idle.toNanos();
   }
 
   @Override
@@ -63,14 +70,14 @@ final class CoarseClock implements NanoClock {
     do {
       LockSupport.parkNanos(tickNanos);
       nanos = System.nanoTime();
-      if (nanos - checkedNanos >= ASK_NANOS) {
+      if (nanos - checkedNanos >= idleNanos / ASKS) {
         checkedNanos = nanos;
         if (state == RUNNING) {
           usedNanos = nanos;
           ask();
         }
       }
-    } while (nanos - usedNanos < IDLE_NANOS || !stop());
+    } while (nanos - usedNanos < idleNanos || !stop());
   }
 
   private synchronized void ask() {

@@ -7,9 +7,11 @@ import static dev.sluice.Preconditions.requireNonNegative;
 import static dev.sluice.Preconditions.requirePositive;
 
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.Set;
 
 /**
  * One queue of a {@link FairScheduler}: it shares throttle keys with the others, nothing else.
@@ -228,6 +230,22 @@ public final class FairQueue<T> {
     return Optional.of(
         new KeyStats(
             key, pending, state.inFlight(key), flows.get(0).weight, deficit, List.copyOf(parked)));
+  }
+
+  /**
+   * Keys that no turn helps: something of them waits, and all of it for throttle keys.
+   *
+   * @return a snapshot
+   */
+  public Set<String> heldKeys() {
+    Set<String> held = new HashSet<>();
+    for (Flow flow : state.flows()) {
+      if (flow.pending > 0 && flow.oldestReady() == null) {
+        held.add(flow.key);
+      }
+    }
+    held.removeIf(key -> state.flowsOf(key).stream().anyMatch(flow -> flow.oldestReady() != null));
+    return held;
   }
 
   /**

@@ -10,9 +10,11 @@ import com.tngtech.archunit.core.domain.JavaClasses;
 import com.tngtech.archunit.core.domain.JavaModifier;
 import com.tngtech.archunit.core.importer.ClassFileImporter;
 import java.util.List;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** What the core may know and show. */
+@Tag("any-jdk")
 final class ArchitectureTest {
   private static final JavaClasses CORE =
       new ClassFileImporter()

@@ -168,6 +168,11 @@ class FairSchedulerTest {
     assertThat(scheduler.next(0)).isEqualTo(new Next.Idle<>());
     assertThat(queue.stats("a").orElseThrow().parked())
         .containsExactly(new KeyStats.Parked("tokens", 2, OptionalLong.empty()));
+    assertThat(queue.heldKeys()).containsExactly("a");
+    queue.enqueue("free", Placement.of("a").withPriority(1));
+    assertThat(queue.heldKeys()).isEmpty();
+    assertThat(serveAll(0)).containsExactly("free");
+    assertThat(queue.heldKeys()).containsExactly("a");
     scheduler.setRate("tokens", 10, 11, 0);
     assertThat(serveAll(SECOND)).containsExactly("never");
   }

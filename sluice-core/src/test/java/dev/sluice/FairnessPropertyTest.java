@@ -12,11 +12,13 @@ import net.jqwik.api.Combinators;
 import net.jqwik.api.ForAll;
 import net.jqwik.api.Property;
 import net.jqwik.api.Provide;
+import net.jqwik.api.Tag;
 import net.jqwik.api.constraints.IntRange;
 import net.jqwik.api.constraints.Size;
 import org.junit.jupiter.api.Test;
 
 /** The bounds that the scheduler promises, over random keys, weights, sets, rates and arrivals. */
+@Tag("any-jdk")
 class FairnessPropertyTest {
   private static final long SECOND = 1_000_000_000;
   private static final int UNIT = 4;

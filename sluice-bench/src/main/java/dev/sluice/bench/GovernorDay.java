@@ -2,10 +2,13 @@ package dev.sluice.bench;
 
 import dev.sluice.governor.Allocation;
 import dev.sluice.governor.BudgetConfig;
+import dev.sluice.governor.Governor;
 import dev.sluice.governor.ModelBudget;
 import dev.sluice.governor.Outcome;
 import dev.sluice.governor.Settlement;
 import dev.sluice.governor.TokenRequest;
+import dev.sluice.testkit.ManualTimer;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -33,7 +36,8 @@ final class GovernorDay {
 
   private final Random random;
   private final double share;
-  private final VirtualGovernor day;
+  private final ManualTimer time = new ManualTimer();
+  private final Governor governor;
   private final List<Call> grants = new ArrayList<>();
   private final Map<String, Long> inLine = new HashMap<>();
   private long until;
@@ -65,7 +69,7 @@ final class GovernorDay {
     if (share > 0) {
       budget = budget.withClasses(ModelBudget.USUAL_CLASSES, Map.of(LAST, share));
     }
-    day = new VirtualGovernor(BudgetConfig.of(Map.of(MODEL, budget)));
+    governor = Governor.create(BudgetConfig.of(Map.of(MODEL, budget)), time);
   }
 
   GovernorDay run(long minutes) {
@@ -73,16 +77,16 @@ final class GovernorDay {
     arriveLater("P0_clinical", 0.5);
     arriveLater("P1_user", OVERLOAD - 0.5);
     for (int i = 0; i < BATCH_CLIENTS; i++) {
-      day.after(SECOND, this::batch);
+      time.after(SECOND, this::batch);
     }
-    day.advance(until);
-    day.close();
+    // Not closed: those who still wait then were not refused.
+    time.advance(Duration.ofNanos(until));
     return this;
   }
 
   private void arriveLater(String priority, double load) {
     double mean = (double) MINUTE * (LARGEST + 1) / 2 / (TARGET * load);
-    day.after(
+    time.after(
         (long) (-Math.log(1 - random.nextDouble()) * mean),
         () -> {
           arrive(TokenRequest.of(MODEL, 1 + random.nextInt(LARGEST), priority));
@@ -96,11 +100,11 @@ final class GovernorDay {
 
   @SuppressWarnings("FutureReturnValueIgnored") // it is looked at in the callback
   private void arrive(TokenRequest request) {
-    Call call = new Call(request, day.now(), inLine.getOrDefault(request.priority(), 0L));
+    Call call = new Call(request, time.now(), inLine.getOrDefault(request.priority(), 0L));
     inLine.merge(request.priority(), request.tokens(), Long::sum);
-    Outcome outcome = day.governor().request(request);
+    Outcome outcome = governor.request(request);
     if (outcome instanceof Outcome.Queued queued) {
-      day.governor()
+      governor
           .await(queued.ticket())
           .whenComplete((turn, failure) -> turn.ifPresent(each -> decided(call, each)));
     } else {
@@ -111,23 +115,23 @@ final class GovernorDay {
   private void decided(Call call, Outcome outcome) {
     inLine.merge(call.request.priority(), -call.request.tokens(), Long::sum);
     if (outcome instanceof Outcome.Granted granted) {
-      call.grantedAt = day.now();
+      call.grantedAt = time.now();
       call.net = granted.tokens();
       grants.add(call);
-      day.after(
+      time.after(
           (long) (-Math.log(1 - random.nextDouble()) * MEAN_SECONDS * SECOND),
           () -> settle(call, granted));
     } else {
       refused++;
     }
     if (call.request.priority().equals(LAST)) {
-      day.after(SECOND, this::batch);
+      time.after(SECOND, this::batch);
     }
   }
 
   private void settle(Call call, Outcome.Granted granted) {
     long used = random.nextInt((int) granted.tokens() + 1);
-    Settlement settlement = day.governor().settle(granted.reservation(), used).orElseThrow();
+    Settlement settlement = governor.settle(granted.reservation(), used).orElseThrow();
     call.net -= settlement.refundedTokens();
   }
 

@@ -83,7 +83,7 @@ public final class Broker implements AutoCloseable {
   /**
    * Makes a queue of {@link QueueConfig#defaults}, and one for its dead letters.
    *
-   * @param name 1 to 128 letters, digits and {@code . _ - : /}
+   * @param name 1 to 128 letters, digits and {@code . _ - : /}; not {@code .} or {@code ..}
    */
   public void createQueue(String name) {
     createQueue(name, QueueConfig.defaults());
@@ -92,7 +92,7 @@ public final class Broker implements AutoCloseable {
   /**
    * Makes a queue, and one for its dead letters, {@code <name>.dlq}.
    *
-   * @param name 1 to 128 letters, digits and {@code . _ - : /}
+   * @param name 1 to 128 letters, digits and {@code . _ - : /}; not {@code .} or {@code ..}
    * @param config how it behaves
    * @throws BrokerException if it exists or a script does not compile
    */
@@ -142,7 +142,8 @@ public final class Broker implements AutoCloseable {
   }
 
   /**
-   * How a queue stands.
+   * How a queue stands, with all keys of which something waits. With many of them deliveries wait
+   * for the answer: {@link BrokerView#queue} tells of some.
    *
    * @param name the queue
    * @return a snapshot
@@ -174,22 +175,7 @@ public final class Broker implements AutoCloseable {
    * @throws BrokerException if the queue does not exist
    */
   public List<StoredMessage> peek(String name, int limit) {
-    return peek(name, limit, Long.MAX_VALUE);
-  }
-
-  /**
-   * As {@link #peek(String, int)}, bounded by their size too.
-   *
-   * @param name the queue
-   * @param limit how many at the most, from 1 to 1,000
-   * @param maxBytes how much they may have together; the first one may have more
-   * @return the messages
-   * @throws BrokerException if the queue does not exist
-   */
-  public List<StoredMessage> peek(String name, int limit, long maxBytes) {
-    requireBetween("limit", limit, 1, 1_000);
-    return machinery.reading(
-        () -> machinery.reader.peek(machinery.scripts.view(name), limit, maxBytes));
+    return view().messages(name, null, limit, Long.MAX_VALUE);
   }
 
   /**
@@ -380,7 +366,7 @@ public final class Broker implements AutoCloseable {
    * Sets a value that scripts can read. A key {@code throttle.<k>} is the rate of throttle key k:
    * {@code "<tokens per second>,<burst>"}.
    *
-   * @param key 1 to 256 bytes
+   * @param key 1 to 256 bytes; neither it nor k is {@code .} or {@code ..}
    * @param value up to {@link #MAX_CONFIG_BYTES} bytes
    * @throws IllegalArgumentException if either is too long, or the value is no rate where it must
    *     be one
@@ -388,10 +374,7 @@ public final class Broker implements AutoCloseable {
   public void setConfig(String key, String value) {
     requireConfigKey(key);
     requireBetween("bytes of value", Schema.utf8(value).length, 0, MAX_CONFIG_BYTES);
-    String throttleKey = ThrottleRate.throttleKey(key);
-    if (throttleKey != null) {
-      ThrottleRate.parse(value).requireExact();
-    }
+    ThrottleRate.requireConfig(key, value);
     changeConfig(key, value);
   }
 
@@ -439,7 +422,7 @@ public final class Broker implements AutoCloseable {
   /**
    * Gives a throttle key a rate, or another one; all queues share it, at once and after a restart.
    *
-   * @param throttleKey the key
+   * @param throttleKey the key; not {@code .} or {@code ..}
    * @param perSecond messages per second, fractions allowed
    * @param burst how many at once
    */

@@ -12,9 +12,14 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.PriorityQueue;
+import java.util.Set;
 import java.util.SortedMap;
 import java.util.TreeMap;
+import java.util.TreeSet;
+import java.util.UUID;
+import java.util.function.BiFunction;
 import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
 
 /**
  * How a broker stands, for those who look on: what is asked here takes little of its time however
@@ -26,6 +31,8 @@ public final class BrokerView {
   /** The most keys that one call tells of. */
   public static final int MAX_KEYS = 10_000;
 
+  private static final int MAX_MESSAGES = 1_000;
+
   /** Messages are delivered in between. */
   private static final int PIECE = 500;
 
@@ -33,6 +40,15 @@ public final class BrokerView {
 
   BrokerView(Machinery machinery) {
     this.machinery = machinery;
+  }
+
+  /**
+   * Returns when the broker has answered, whatever else it has.
+   *
+   * @throws BrokerException if it has stopped
+   */
+  public void requireAnswer() {
+    machinery.ask(engine -> true);
   }
 
   /**
@@ -54,6 +70,94 @@ public final class BrokerView {
   }
 
   /**
+   * Messages of a queue as they lie there, whatever they wait for, the oldest first.
+   *
+   * @param queue the queue
+   * @param from the message to begin with, or the next one if that is gone; null for the oldest
+   * @param limit how many at the most, from 1 to 1,000
+   * @param maxBytes how much they may have together; the first one may have more
+   * @return the messages
+   * @throws BrokerException if the queue does not exist
+   */
+  public List<StoredMessage> messages(String queue, @Nullable UUID from, int limit, long maxBytes) {
+    requireBetween("limit", limit, 1, MAX_MESSAGES);
+    return machinery.reading(
+        () -> {
+          Scripts.View view = machinery.scripts.view(queue);
+          return machinery.reader.peek(view, sequence(view, from), limit, maxBytes);
+        });
+  }
+
+  private static long sequence(Scripts.View view, @Nullable UUID from) {
+    if (from == null) {
+      return 0;
+    }
+    if (!MessageId.isValid(from) || MessageId.queueId(from) != view.id()) {
+      throw new IllegalArgumentException(
+          "from must be the id of a message of the queue %s: from=%s".formatted(view.name(), from));
+    }
+    return MessageId.sequence(from);
+  }
+
+  /**
+   * How a queue stands.
+   *
+   * @param name the queue
+   * @param limit how many of its fairness keys to tell of, from 1 to {@link #MAX_KEYS}
+   * @return with the first keys by name of which something waits
+   * @throws BrokerException if the queue does not exist
+   */
+  public Queue queue(String name, int limit) {
+    requireBetween("limit", limit, 1, MAX_KEYS);
+    Waiting waiting = machinery.ask(engine -> waiting(engine.state.line(name), limit));
+    List<KeyStats> keys =
+        inPieces(waiting.first(), (state, piece) -> stats(state.line(name), piece));
+    return new Queue(waiting.stats().withKeys(keys), waiting.keys());
+  }
+
+  /**
+   * How a queue stands.
+   *
+   * @param stats with some of its keys
+   * @param waitingKeys of how many keys something waits
+   */
+  public record Queue(QueueStats stats, long waitingKeys) {}
+
+  /** A queue without its keys, the first of them that wait, and how many do. */
+  private record Waiting(QueueStats stats, List<String> first, long keys) {}
+
+  private static Waiting waiting(Line line, int limit) {
+    TreeSet<String> first = new TreeSet<>();
+    long keys = 0;
+    for (KeyCount each : line.keys.all()) {
+      if (each.pending() > 0) {
+        keys++;
+        if (first.size() < limit || each.key.compareTo(first.last()) < 0) {
+          first.add(each.key);
+        }
+        if (first.size() > limit) {
+          first.pollLast();
+        }
+      }
+    }
+    return new Waiting(line.stats(List.of()), List.copyOf(first), keys);
+  }
+
+  private static List<KeyStats> stats(Line line, List<String> keys) {
+    return keys.stream().flatMap(key -> line.queue.stats(key).stream()).toList();
+  }
+
+  private <T, R> List<R> inPieces(
+      List<T> whole, BiFunction<BrokerState, List<T>, List<R>> question) {
+    List<R> all = new ArrayList<>(whole.size());
+    for (int from = 0; from < whole.size(); from += PIECE) {
+      List<T> piece = whole.subList(from, Math.min(from + PIECE, whole.size()));
+      all.addAll(machinery.ask(engine -> question.apply(engine.state, piece)));
+    }
+    return List.copyOf(all);
+  }
+
+  /**
    * How fairness keys of a queue stand.
    *
    * @param queue the queue
@@ -67,31 +171,28 @@ public final class BrokerView {
     requireBetween("limit", limit, 1, MAX_KEYS);
     Objects.requireNonNull(prefix, "prefix");
     QueueKeys counted = machinery.ask(engine -> count(engine.state, queue, order, limit, prefix));
-    List<QueueKeys.Key> all = new ArrayList<>(counted.keys().size());
-    for (int from = 0; from < counted.keys().size(); from += PIECE) {
-      List<QueueKeys.Key> piece =
-          counted.keys().subList(from, Math.min(from + PIECE, counted.keys().size()));
-      all.addAll(machinery.ask(engine -> withParked(engine.state, queue, piece)));
-    }
-    return new QueueKeys(
-        counted.active(), counted.waiting(), counted.waitingWeight(), List.copyOf(all));
+    return counted.withKeys(
+        inPieces(counted.keys(), (state, piece) -> withParked(state, queue, piece)));
   }
 
   private static QueueKeys count(
       BrokerState state, String queue, QueueKeys.Order order, int limit, String prefix) {
     KeyCounts counts = state.line(queue).keys;
+    Set<String> held = state.line(queue).queue.heldKeys();
     Comparator<KeyCount> least = least(order);
     PriorityQueue<KeyCount> first = new PriorityQueue<>(least);
     long waiting = 0;
     long weight = 0;
+    long matching = 0;
     for (KeyCount each : counts.all()) {
       if (each.pending() > 0) {
         waiting++;
-        weight += each.weight;
+        weight += held.contains(each.key) ? 0 : each.weight;
       }
       if (!each.key.startsWith(prefix)) {
         continue;
       }
+      matching++;
       if (first.size() < limit) {
         first.add(each);
       } else if (least.compare(first.element(), each) < 0) {
@@ -101,7 +202,7 @@ public final class BrokerView {
     }
     List<QueueKeys.Key> keys =
         first.stream().sorted(least.reversed()).map(each -> key(each, state.now)).toList();
-    return new QueueKeys(counts.size(), waiting, weight, keys);
+    return new QueueKeys(counts.size(), waiting, weight, matching, keys);
   }
 
   /** Whoever is to come last comes first. */

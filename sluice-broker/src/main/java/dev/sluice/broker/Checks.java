@@ -65,7 +65,16 @@ final class Checks {
               + name
               + "\"");
     }
+    requireInPaths("queue name", base);
     return name;
+  }
+
+  /** What is the name of something in paths of URLs, from which browsers and proxies take dots. */
+  static void requireInPaths(String what, String name) {
+    if (name.equals(".") || name.equals("..")) {
+      throw new IllegalArgumentException(
+          what + " must not be . or .., which vanish from paths of URLs: \"" + name + "\"");
+    }
   }
 
   private static boolean isPlain(String name) {

@@ -9,11 +9,18 @@ import java.util.Optional;
  *
  * @param active keys of which the queue has messages
  * @param waiting keys of which something waits for a consumer
- * @param waitingWeight the weights of these together: a key's share is its weight of it
- * @param keys the first ones; also some that have no messages now
+ * @param readyWeight the weights together of those that can go, which are these but for keys that
+ *     only wait for throttle keys: the share of one that can go is its weight of it
+ * @param matching keys that were asked for; also some that have no messages now
+ * @param keys the first of them
  * @since 0.1
  */
-public record QueueKeys(long active, long waiting, long waitingWeight, List<Key> keys) {
+public record QueueKeys(
+    long active, long waiting, long readyWeight, long matching, List<Key> keys) {
+  QueueKeys withKeys(List<Key> known) {
+    return new QueueKeys(active, waiting, readyWeight, matching, known);
+  }
+
   /** Which keys come first. */
   public enum Order {
     /** Those with most messages. */

@@ -22,4 +22,8 @@ public record QueueStats(
     long delayed,
     int consumers,
     List<KeyStats> keys,
-    QueueTotals totals) {}
+    QueueTotals totals) {
+  QueueStats withKeys(List<KeyStats> other) {
+    return new QueueStats(queue, depth, inFlight, delayed, consumers, other, totals);
+  }
+}

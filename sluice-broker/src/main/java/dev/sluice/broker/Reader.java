@@ -99,12 +99,13 @@ final class Reader {
     return body == null ? null : Envelope.decode(body);
   }
 
-  List<StoredMessage> peek(Scripts.View view, int limit, long maxBytes) {
+  /** From that sequence on. */
+  List<StoredMessage> peek(Scripts.View view, long sequence, int limit, long maxBytes) {
     List<StoredMessage> found = new ArrayList<>();
     long[] left = {maxBytes};
     store.scan(
         Table.STATE,
-        Schema.messageKey(view.id(), 0),
+        Schema.messageKey(view.id(), sequence),
         Schema.messageKey(view.id(), Long.MAX_VALUE),
         (key, value) -> {
           byte[] body = store.get(Table.MESSAGE, key);

@@ -1,7 +1,10 @@
 package dev.sluice.broker;
 
 import java.io.IOException;
+import java.nio.file.AccessDeniedException;
+import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.FileStore;
+import java.nio.file.FileSystemException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayDeque;
@@ -30,6 +33,9 @@ import org.rocksdb.WriteBatch;
  * or repaired.
  */
 final class RocksStore implements Store {
+  static final String ALREADY_OPEN =
+      "open: the store is already open; close it there, or use another directory";
+
   /*
    * Use of a native handle after its release ends the JVM, so every operation holds `open` for
    * reading and close() takes it for writing. Operations do not exclude each other: a write does
@@ -88,7 +94,7 @@ final class RocksStore implements Store {
       return open(dir, settings, opened);
     } catch (IOException e) {
       release(opened, e);
-      throw new StoreException("open: cannot use the directory: " + dir, e);
+      throw new StoreException("open: cannot use the directory: " + dir + ": " + reason(e), e);
     } catch (RocksDBException e) {
       release(opened, e);
       throw new StoreException(reason(e) + ": " + dir, e);
@@ -139,10 +145,23 @@ final class RocksStore implements Store {
     }
   }
 
+  /** Without the name of the directory, which the message of some begins with. */
+  private static String reason(IOException e) {
+    if (e instanceof FileAlreadyExistsException) {
+      return "it is no directory";
+    }
+    if (e instanceof AccessDeniedException) {
+      return "permission denied";
+    }
+    return e instanceof FileSystemException system && system.getReason() != null
+        ? system.getReason()
+        : String.valueOf(e.getMessage());
+  }
+
   private static String reason(RocksDBException e) {
     String message = String.valueOf(e.getMessage());
     if (message.contains("LOCK") || message.contains("lock hold by current process")) {
-      return "open: the store is already open";
+      return ALREADY_OPEN;
     }
     return "open: " + message;
   }

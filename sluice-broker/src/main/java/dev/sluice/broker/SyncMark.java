@@ -67,7 +67,7 @@ final class SyncMark implements AutoCloseable {
       lock = null;
     }
     if (lock == null) {
-      throw new StoreException("open: the store is already open: " + dir);
+      throw new StoreException(RocksStore.ALREADY_OPEN + ": " + dir);
     }
   }
 

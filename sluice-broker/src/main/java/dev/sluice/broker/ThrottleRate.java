@@ -31,6 +31,17 @@ record ThrottleRate(double perSecond, double burst) {
     return PREFIX + throttleKey;
   }
 
+  /** Refuses what the configuration must not have, be it a rate or not. */
+  static void requireConfig(String configKey, String value) {
+    String throttleKey = throttleKey(configKey);
+    if (throttleKey == null) {
+      Checks.requireInPaths("key", configKey);
+    } else {
+      Checks.requireInPaths("throttle key", throttleKey);
+      parse(value).requireExact();
+    }
+  }
+
   static ThrottleRate parse(String value) {
     String[] parts = value.split(",", -1);
     try {
@@ -46,7 +57,7 @@ record ThrottleRate(double perSecond, double burst) {
   }
 
   /** Refuses what no bucket can be made of, before it is stored. */
-  void requireExact() {
+  private void requireExact() {
     FairScheduler.create().setRate("checked", perSecond, burst, 0);
   }
 

@@ -11,9 +11,11 @@ import com.tngtech.archunit.core.domain.JavaClasses;
 import com.tngtech.archunit.core.domain.JavaModifier;
 import com.tngtech.archunit.core.importer.ClassFileImporter;
 import java.util.List;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** What the broker may know and show. */
+@Tag("any-jdk")
 final class BrokerArchitectureTest {
   private static final JavaClasses BROKER =
       new ClassFileImporter()

@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException
 import static org.assertj.core.api.Assertions.assertThatNullPointerException;
 
 import dev.sluice.KeyStats;
+import dev.sluice.ThrottleStats;
 import dev.sluice.broker.BrokerException.Code;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -358,5 +359,45 @@ class BrokerEdgesTest {
     assertThat(broker.stats("q").consumers()).isZero();
     send("q", 1);
     assertThat(receive("q", 1)).containsExactly("m0");
+  }
+
+  @Test
+  void dots_areNoNames() {
+    for (String dots : List.of(".", "..")) {
+      for (String queue : List.of(dots, dots + ".dlq")) {
+        assertThatIllegalArgumentException()
+            .isThrownBy(() -> broker.createQueue(queue))
+            .withMessage(
+                "queue name must not be . or .., which vanish from paths of URLs: \"%s\"", dots);
+      }
+      assertThatIllegalArgumentException()
+          .isThrownBy(() -> broker.setThrottle(dots, 1, 1))
+          .withMessageContaining("throttle key must not be . or ..")
+          .withMessageEndingWith("\"%s\"", dots);
+      assertThatIllegalArgumentException()
+          .isThrownBy(() -> broker.setConfig(dots, "x"))
+          .withMessageContaining("key must not be . or ..");
+    }
+    broker.createQueue("...");
+    broker.setThrottle(".a", 1, 1);
+  }
+
+  @Test
+  void dots_thatAreStored_areReadAndGoAway() {
+    broker.close();
+    try (Store store = RocksStore.open(dir)) {
+      Rows rows = new Rows();
+      rows.put(Table.CONFIG, Schema.queueKey(1), Schema.queueRow(".", QueueConfig.defaults()));
+      rows.put(Table.CONFIG, Schema.configKey("throttle..."), Schema.utf8("1,1"));
+      store.write(rows);
+    }
+    broker = Broker.open(dir);
+    send(".", 1);
+    assertThat(broker.stats(".").depth()).isEqualTo(1);
+    assertThat(broker.throttles()).extracting(ThrottleStats::key).containsExactly("..");
+    broker.deleteQueue(".");
+    broker.removeThrottle("..");
+    assertThat(broker.queues()).isEmpty();
+    assertThat(broker.throttles()).isEmpty();
   }
 }

@@ -10,6 +10,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.UUID;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -69,18 +70,37 @@ class BrokerViewTest {
     QueueKeys all = keys(Order.DEPTH, 10);
     assertThat(all.active()).isEqualTo(4);
     assertThat(all.waiting()).isEqualTo(3);
-    assertThat(all.waitingWeight()).isEqualTo(4);
+    assertThat(all.readyWeight()).isEqualTo(4);
+    assertThat(all.matching()).isEqualTo(4);
     assertThat(all.keys()).extracting(QueueKeys.Key::key).containsExactly("b", "a", "bb", "c");
     assertThat(keys(Order.DEPTH, 2).keys())
         .extracting(QueueKeys.Key::key)
         .containsExactly("b", "a");
     assertThat(keys(Order.DEPTH, 2).waiting()).isEqualTo(3);
-    assertThat(broker.view().keys("q", Order.DEPTH, 10, "b").keys())
-        .extracting(QueueKeys.Key::key)
-        .containsExactly("b", "bb");
+    QueueKeys some = broker.view().keys("q", Order.DEPTH, 1, "b");
+    assertThat(some.keys()).extracting(QueueKeys.Key::key).containsExactly("b");
+    assertThat(some.matching()).isEqualTo(2);
+    assertThat(some.readyWeight()).isEqualTo(4);
     assertThat(key("c").delayed()).isEqualTo(1);
     assertThat(key("c").pending()).isZero();
     assertThat(keys(Order.WAIT, 10).keys()).extracting(QueueKeys.Key::key).endsWith("c");
+  }
+
+  @Test
+  void queue_hasTheFirstKeysByName_andCountsThemAll() {
+    broker
+        .enqueueAll("q", IntStream.range(0, 1_200).mapToObj(i -> of("k" + (9_999 - i))).toList())
+        .join();
+    send(1, of("a").withDelay(Duration.ofHours(1)));
+    BrokerView.Queue all = broker.view().queue("q", BrokerView.MAX_KEYS);
+    assertThat(all.stats()).isEqualTo(broker.stats("q"));
+    assertThat(all.waitingKeys()).isEqualTo(1_200);
+    assertThat(all.stats().depth()).isEqualTo(1_201);
+    BrokerView.Queue some = broker.view().queue("q", 600);
+    assertThat(some.stats().keys()).isEqualTo(all.stats().keys().subList(0, 600));
+    assertThat(some.waitingKeys()).isEqualTo(1_200);
+    assertThatIllegalArgumentException().isThrownBy(() -> broker.view().queue("q", 0));
+    assertThatThrownBy(() -> broker.view().queue("none", 1)).isInstanceOf(BrokerException.class);
   }
 
   @Test
@@ -159,6 +179,43 @@ class BrokerViewTest {
   }
 
   @Test
+  void readyWeight_isThatOfKeysThatCanGo() throws InterruptedException {
+    broker.setThrottle("shut", 0, 0);
+    send(2, of("held").withWeight(2).withThrottle("shut", 1));
+    send(1, of("urgent").withWeight(4).withThrottle("shut", 1).withPriority(1));
+    send(3, of("urgent").withWeight(4));
+    send(3, of("free").withWeight(8));
+    try (Consumer consumer = broker.consume("q", 1)) {
+      take(consumer, 1);
+      QueueKeys found = keys(Order.DEPTH, 1);
+      assertThat(found.waiting()).isEqualTo(3);
+      assertThat(found.readyWeight()).isEqualTo(12);
+    }
+    broker.removeThrottle("shut");
+    assertThat(keys(Order.DEPTH, 1).readyWeight()).isEqualTo(14);
+  }
+
+  @Test
+  void messages_beginWhereTheyAreToldTo() {
+    send(3, of("a"));
+    List<StoredMessage> all = broker.view().messages("q", null, 10, Long.MAX_VALUE);
+    assertThat(all).hasSize(3);
+    UUID second = all.get(1).id();
+    assertThat(broker.view().messages("q", second, 10, Long.MAX_VALUE))
+        .extracting(StoredMessage::id)
+        .containsExactly(second, all.get(2).id());
+    broker.purge("q");
+    send(1, of("b"));
+    assertThat(broker.view().messages("q", second, 1, Long.MAX_VALUE))
+        .singleElement()
+        .extracting(StoredMessage::key)
+        .isEqualTo("b");
+    assertThatIllegalArgumentException()
+        .isThrownBy(() -> broker.view().messages("q.dlq", second, 1, Long.MAX_VALUE))
+        .withMessage("from must be the id of a message of the queue q.dlq: from=" + second);
+  }
+
+  @Test
   void queues_areAllThereAre_withoutTheirKeys() {
     send(2, of("a"));
     assertThat(broker.view().queues().keySet()).containsExactly("q", "q.dlq");
@@ -178,5 +235,15 @@ class BrokerViewTest {
     assertThatThrownBy(() -> broker.view().keys("none", Order.DEPTH, 1, ""))
         .isInstanceOf(BrokerException.class)
         .hasMessageContaining("none");
+  }
+
+  @Test
+  void requireAnswer_failsOnceTheBrokerHasStopped() {
+    broker.view().requireAnswer();
+    broker.close();
+    assertThatThrownBy(() -> broker.view().requireAnswer())
+        .isInstanceOfSatisfying(
+            BrokerException.class,
+            stopped -> assertThat(stopped.code()).isEqualTo(BrokerException.Code.STOPPED));
   }
 }

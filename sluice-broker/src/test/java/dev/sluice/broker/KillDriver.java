@@ -83,7 +83,10 @@ final class KillDriver {
         consumer.interrupt();
         consumer.join();
       }
-      queues.forEach(queue -> assertThat(broker.peek(queue, 10)).isEmpty());
+      // The last acks are counted before they are on the disk, where peek looks.
+      await()
+          .untilAsserted(
+              () -> queues.forEach(queue -> assertThat(broker.peek(queue, 10)).isEmpty()));
       log.add("drained");
     }
     assertThat(rows(dir)).as("rows of messages that are gone").isZero();

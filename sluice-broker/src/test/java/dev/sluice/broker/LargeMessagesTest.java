@@ -93,8 +93,8 @@ class LargeMessagesTest {
   @Test
   void peek_ofLargeMessages_showsWhatFits() {
     fill();
-    assertThat(broker.peek("q", MESSAGES, 7 * MEBIBYTE)).hasSize(2);
-    assertThat(broker.peek("q", MESSAGES, 1)).hasSize(1);
+    assertThat(broker.view().messages("q", null, MESSAGES, 7 * MEBIBYTE)).hasSize(2);
+    assertThat(broker.view().messages("q", null, MESSAGES, 1)).hasSize(1);
     assertThat(broker.peek("q", MESSAGES)).hasSize(MESSAGES);
   }
 

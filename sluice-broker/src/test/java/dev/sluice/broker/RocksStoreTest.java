@@ -47,14 +47,14 @@ final class RocksStoreTest extends StoreContractTest {
   void open_ofWhatIsOpen_isRefused() {
     assertThatThrownBy(this::open)
         .isInstanceOf(StoreException.class)
-        .hasMessageContaining("already open");
+        .hasMessageContaining("already open; close it there, or use another directory: " + dir);
   }
 
   @Test
   void open_ofAFile_isRefused() throws IOException {
     Path file = Files.createFile(dir.resolve("file"));
-    assertOpenFails(file, "cannot use the directory");
-    assertOpenFails(file.resolve("below"), "cannot use the directory");
+    assertOpenFails(file, "cannot use the directory: " + file + ": it is no directory");
+    assertOpenFails(file.resolve("below"), "/below: it is no directory");
   }
 
   @Test

@@ -11,7 +11,7 @@ import java.time.Duration;
  */
 record DemoScenario(int flood, int secondFlood) {
   static final DemoScenario FULL = new DemoScenario(8_000, 1_000);
-  static final DemoScenario QUICK = new DemoScenario(3_000, 300);
+  static final DemoScenario QUICK = new DemoScenario(2_400, 300);
 
   /** What the provider takes, of both tenants together. */
   static final int RATE_PER_SECOND = 200;

@@ -21,7 +21,7 @@ final class Input {
     try {
       return file.equals(STANDARD) ? standard.readAllBytes() : Files.readAllBytes(Path.of(file));
     } catch (IOException unreadable) {
-      throw unreadable(file);
+      throw FileFailures.cannotRead(file, unreadable);
     }
   }
 
@@ -32,7 +32,7 @@ final class Input {
           ? new BufferedReader(new InputStreamReader(standard, StandardCharsets.UTF_8))
           : Files.newBufferedReader(Path.of(file));
     } catch (IOException unreadable) {
-      throw unreadable(file);
+      throw FileFailures.cannotRead(file, unreadable);
     }
   }
 
@@ -41,7 +41,7 @@ final class Input {
     try {
       return lines.readLine();
     } catch (IOException unreadable) {
-      throw unreadable(file);
+      throw FileFailures.cannotRead(file, unreadable);
     }
   }
 
@@ -62,12 +62,8 @@ final class Input {
         line.write(next);
       }
     } catch (IOException unreadable) {
-      throw unreadable(STANDARD);
+      throw FileFailures.cannotRead(STANDARD, unreadable);
     }
     return line.toString(StandardCharsets.UTF_8);
-  }
-
-  private static InvalidInputException unreadable(String file) {
-    return new InvalidInputException("the file must be readable: " + Quoted.of(file));
   }
 }

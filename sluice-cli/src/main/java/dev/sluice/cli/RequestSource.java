@@ -4,9 +4,7 @@ import java.io.IOException;
 import java.io.InputStream;
 import java.io.InputStreamReader;
 import java.nio.charset.StandardCharsets;
-import java.nio.file.AccessDeniedException;
 import java.nio.file.Files;
-import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
@@ -50,16 +48,7 @@ record RequestSource(List<String> arguments, @Nullable Path file) {
     try (InputStream bytes = opener.open()) {
       return Requests.ofLines(name, new InputStreamReader(bytes, StandardCharsets.UTF_8));
     } catch (IOException e) {
-      throw new InvalidInputException("cannot read " + Quoted.of(name) + ": " + reason(e));
+      throw FileFailures.cannotRead(name, e);
     }
-  }
-
-  private static String reason(IOException failure) {
-    if (failure instanceof NoSuchFileException) {
-      return "no such file";
-    }
-    return failure instanceof AccessDeniedException
-        ? "permission denied"
-        : String.valueOf(failure.getMessage());
   }
 }

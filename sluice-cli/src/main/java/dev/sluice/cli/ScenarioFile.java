@@ -1,21 +1,23 @@
 package dev.sluice.cli;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
+
 import com.fasterxml.jackson.core.JsonLocation;
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import com.fasterxml.jackson.dataformat.toml.TomlMapper;
 import java.io.IOException;
-import java.nio.charset.MalformedInputException;
-import java.nio.file.AccessDeniedException;
+import java.io.InputStream;
+import java.nio.ByteBuffer;
 import java.nio.file.Files;
-import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.List;
 
 /** Reads a scenario: TOML, with what the command line says instead of it. */
 final class ScenarioFile {
   private static final TomlMapper TOML = new TomlMapper();
+  private static final int MAX_BYTES = 64 << 20;
 
   private ScenarioFile() {}
 
@@ -34,19 +36,15 @@ final class ScenarioFile {
   }
 
   static String text(Path file) {
-    try {
-      return Files.readString(file);
-    } catch (NoSuchFileException absent) {
-      throw new InvalidInputException(
-          "cannot read " + Quoted.of(file.toString()) + ": no such file");
-    } catch (AccessDeniedException denied) {
-      throw new InvalidInputException(
-          "cannot read " + Quoted.of(file.toString()) + ": permission denied");
-    } catch (MalformedInputException binary) {
-      throw new InvalidInputException("cannot read " + Quoted.of(file.toString()) + ": no UTF-8");
+    try (InputStream in = Files.newInputStream(file)) {
+      byte[] bytes = in.readNBytes(MAX_BYTES + 1);
+      if (bytes.length > MAX_BYTES) {
+        throw new InvalidInputException(
+            "%s must have at most %d bytes".formatted(Quoted.of(file.toString()), MAX_BYTES));
+      }
+      return UTF_8.newDecoder().decode(ByteBuffer.wrap(bytes)).toString();
     } catch (IOException unreadable) {
-      throw new InvalidInputException(
-          "cannot read " + Quoted.of(file.toString()) + ": " + unreadable.getMessage());
+      throw FileFailures.cannotRead(file.toString(), unreadable);
     }
   }
 

@@ -43,6 +43,9 @@ final class ScenarioOptions {
     Path page = noReport ? null : report == null ? reportOf(file) : report;
     requireOther(file, page);
     Scenario scenario = ScenarioFile.read(file, changes);
+    if (page != null) {
+      FileFailures.requireWritable(page);
+    }
     ScenarioResult result;
     try (Progress shown = progress.apply(scenario.durationNanos() / Durations.SECOND)) {
       result = ScenarioRun.run(scenario, seconds -> shown.show(seconds, seconds));
@@ -79,8 +82,7 @@ final class ScenarioOptions {
     try {
       Files.writeString(page, html);
     } catch (IOException unwritable) {
-      throw new InvalidInputException(
-          "cannot write %s: %s".formatted(Quoted.of(page.toString()), unwritable.getMessage()));
+      throw FileFailures.cannotWrite(page, unwritable);
     }
   }
 }

@@ -23,6 +23,9 @@ import org.jspecify.annotations.Nullable;
  * added or changed leaves the arrivals of the others as they are.
  */
 final class ScenarioRun {
+  /** Some ten minutes of work. */
+  private static final long MAX_ARRIVALS = 50_000_000;
+
   private final VirtualTime time = new VirtualTime();
   private final Scenario scenario;
   private final LongConsumer progress;
@@ -47,6 +50,7 @@ final class ScenarioRun {
   }
 
   private ScenarioResult result() {
+    requireFewEnough();
     scenario.queues().forEach(each -> queues.add(new QueueMeter(each, scenario)));
     scenario
         .throttles()
@@ -80,6 +84,35 @@ final class ScenarioRun {
         List.copyOf(models.values()),
         List.copyOf(classes.values()),
         callers);
+  }
+
+  /** Counted before anything is simulated: hours of work are refused at once. */
+  private void requireFewEnough() {
+    long left = MAX_ARRIVALS;
+    for (Scenario.Queue queue : scenario.queues()) {
+      for (Scenario.Tenant each : queue.tenants()) {
+        left = less(left, each.path(), each.count(), each.arrivals());
+      }
+    }
+    for (Scenario.Caller each : scenario.callers()) {
+      left = less(left, each.path(), each.count(), each.arrivals());
+    }
+  }
+
+  private long less(long left, String path, int members, Arrivals arrivals) {
+    long rest = left;
+    for (int number = 1; number <= members; number++) {
+      Arrivals.Times times = arrivals.times(random(path, number));
+      while (times.next() < scenario.durationNanos()) {
+        if (--rest < 0) {
+          throw new InvalidInputException(
+              "at most %,d may come in all, which is exceeded with %s: shorten the duration, or divide"
+                      .formatted(MAX_ARRIVALS, path)
+                  + " rates and limits alike");
+        }
+      }
+    }
+    return rest;
   }
 
   private void stepLater(int index) {

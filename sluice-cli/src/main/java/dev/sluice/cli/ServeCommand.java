@@ -137,7 +137,14 @@ final class ServeCommand extends Action {
     try {
       return SluiceServer.start(config);
     } catch (IOException | BrokerException | IllegalArgumentException failure) {
-      throw new InvalidInputException("the server cannot start: " + failure.getMessage());
+      throw new InvalidInputException(
+          "the server cannot start: " + failure.getMessage() + hint(failure));
     }
+  }
+
+  private static String hint(Exception failure) {
+    return String.valueOf(failure.getMessage()).endsWith("address already in use")
+        ? "; --grpc-port and --http-port say where else"
+        : "";
   }
 }

@@ -4,6 +4,9 @@ import dev.sluice.client.QueueSummary;
 import dev.sluice.client.SluiceClient;
 import dev.sluice.client.SluiceClientException;
 import dev.sluice.client.SluiceClientException.Code;
+import java.io.IOException;
+import java.net.SocketException;
+import java.net.UnknownHostException;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
@@ -15,6 +18,9 @@ import picocli.CommandLine.Option;
 
 /** A command that calls a server. */
 abstract class ServerAction extends Action {
+  /** What Netty says of an answer without TLS, before it shows the answer. */
+  private static final String NO_TLS = "not an SSL/TLS record";
+
   final Surroundings surroundings;
 
   @Option(names = "--json", description = "Print JSON, with the names of the HTTP interface.")
@@ -90,9 +96,15 @@ abstract class ServerAction extends Action {
   private CommandFailedException explained(SluiceClient client, SluiceClientException refused) {
     String message = String.valueOf(refused.getMessage());
     String address = serverOptions.address(surroundings.environment());
+    if (message.startsWith("http2 exception")) {
+      return new CommandFailedException(
+          ExitCodes.UNREACHABLE,
+          "no gRPC is spoken at %s: --server takes the port of gRPC, not that of HTTP"
+              .formatted(address));
+    }
     return switch (refused.code()) {
       case UNAVAILABLE ->
-          new CommandFailedException(ExitCodes.UNREACHABLE, unreachable(address, message));
+          new CommandFailedException(ExitCodes.UNREACHABLE, unreachable(address, refused));
       case DEADLINE_EXCEEDED ->
           new CommandFailedException(
               ExitCodes.UNREACHABLE, "no answer came in time from " + address + ": " + message);
@@ -107,15 +119,35 @@ abstract class ServerAction extends Action {
     };
   }
 
-  private String unreachable(String address, String message) {
-    // What follows the first line is of use to those who know gRPC from within.
-    String reason = message.lines().findFirst().orElse("");
+  private String unreachable(String address, SluiceClientException refused) {
+    String reason = reason(refused);
     return serverOptions.overTls()
         ? "cannot reach a server over TLS at %s: %s; --tls-ca is who issued its certificate,"
                 .formatted(address, reason)
             + " --tls-cert and --tls-key say who calls"
         : "cannot reach a server at %s: %s; one with TLS needs --tls-ca, ./sluice serve starts one"
             .formatted(address, reason);
+  }
+
+  /** What the operating system or TLS says, where gRPC only knows that something went wrong. */
+  private static String reason(SluiceClientException refused) {
+    Throwable first = refused;
+    while (first.getCause() != null) {
+      first = first.getCause();
+    }
+    if (first instanceof UnknownHostException) {
+      return "unknown host";
+    }
+    Throwable telling = first instanceof IOException ? first : refused;
+    // What follows the first line is of use to those who know gRPC from within.
+    String message = String.valueOf(telling.getMessage()).lines().findFirst().orElse("");
+    if (message.startsWith(NO_TLS)) {
+      return NO_TLS;
+    }
+    // Which call of the system it was stands before the colon.
+    return first instanceof SocketException
+        ? message.substring(message.lastIndexOf(':') + 1).strip()
+        : message;
   }
 
   private String hint(SluiceClient client, Code code) {

@@ -119,7 +119,7 @@ final class ServerOptions {
     try {
       return Files.readString(file).strip();
     } catch (IOException unreadable) {
-      throw new InvalidInputException("--api-key-file must be readable: " + file);
+      throw FileFailures.cannotRead(file.toString(), unreadable);
     }
   }
 

@@ -51,6 +51,8 @@ public final class Sluice extends Action {
   private static void silenceLibraries() {
     System.setProperty("slf4j.provider", "org.slf4j.helpers.NOP_FallbackServiceProvider");
     System.setProperty("slf4j.internal.verbosity", "ERROR");
+    // gRPC logs here. Any class will do: it is made instead of reading a configuration.
+    System.setProperty("java.util.logging.config.class", Object.class.getName());
   }
 
   /** A new command is a class, and a line here. */

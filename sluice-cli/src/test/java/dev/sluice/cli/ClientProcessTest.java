@@ -69,6 +69,17 @@ final class ClientProcessTest {
   }
 
   @Test
+  void unknownHost_isOneSentence() throws Exception {
+    Process list = sluice(List.of(), "queue", "list", "--server", "nowhere.invalid:5555");
+    assertThat(list.errorReader().lines())
+        .singleElement()
+        .asString()
+        .startsWith(
+            "sluice queue list: cannot reach a server at nowhere.invalid:5555: unknown host;");
+    assertThat(list.waitFor()).isEqualTo(ExitCodes.UNREACHABLE);
+  }
+
+  @Test
   void follow_whenNobodyReadsAnyMore_endsQuietlyAndLosesNothing() throws Exception {
     Process follow = sluice(List.of(), "message", "receive", "q", "--follow", "--ack");
     server.ok("message", "send", "q", "first");

@@ -3,7 +3,6 @@ package dev.sluice.cli;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import java.io.IOException;
-import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -19,8 +18,6 @@ import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
-import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.MethodSource;
 import picocli.CommandLine;
 import picocli.CommandLine.Model.OptionSpec;
 
@@ -32,9 +29,17 @@ final class CommandLineDocsTest {
   /** Of any language; what is typed names none. */
   private static final Pattern BLOCK = Pattern.compile("(?m)^```([a-z]*)\\n((?:.*\\n)*?)```$");
 
-  /** What builds, and what runs until it is told to end; other tests have these. */
+  /**
+   * What builds, what runs until it is told to end, and what has a word to fill in; other tests
+   * have these.
+   */
   private static final Pattern OTHERS =
-      Pattern.compile("\\./(test|bench|sluice (serve|demo|simulate|version)).*");
+      Pattern.compile(
+          "\\./(test|bench)\\b.*|sluice (serve|demo|simulate|version)\\b.*"
+              + "|.*( --follow | < |<\\(|\\b(ID|TICKET|RESERVATION)\\b).*");
+
+  private static final Pattern LUA =
+      Pattern.compile("(?s)### Exponential back-off\n.*?```lua\n(.*?)```");
 
   private static final Pattern CURL_LINES =
       Pattern.compile("(?s)```\n(curl -X POST localhost:8080/v1/queues -d .*?)```");
@@ -111,65 +116,74 @@ final class CommandLineDocsTest {
     return names;
   }
 
-  /** As they are typed, one after the other, at a server of their own for each page. */
-  @ParameterizedTest
-  @MethodSource("pagesThatAreTyped")
-  void shownLines_work(Path page, @TempDir Path dir) throws Exception {
-    try (CliServer server = new CliServer(dir, null)) {
-      for (String line : shownLines(page)) {
-        if (line.startsWith("./sluice ")) {
-          assertThat(server.ok(line.substring("./sluice ".length()).split(" ")))
-              .as(line)
-              .isNotBlank();
-        } else {
-          assertThat(line).as("a line must be one that is run here").startsWith("curl ");
-          bash(atPort(server, line.replace("curl ", "curl -sSf ")));
+  /** As they are typed: one page after the other, at one server. */
+  @Test
+  void shownLines_work(@TempDir Path dir) throws Exception {
+    Path script = Files.writeString(dir.resolve("retry.lua"), backOffScript());
+    try (CliServer server = new CliServer(dir.resolve("data"), null)) {
+      assertServerPageWorks(server);
+      for (Path page : pagesThatAreTyped()) {
+        for (String line : shownLines(page)) {
+          type(server, line.replace("retry.lua", script.toString()), page);
         }
       }
     }
   }
 
-  static Stream<Path> pagesThatAreTyped() throws IOException {
+  private static List<Path> pagesThatAreTyped() throws IOException {
+    List<Path> pages = new ArrayList<>(List.of(Path.of("../README.md")));
     try (Stream<Path> recipes = Files.list(Path.of("../docs/recipes"))) {
-      return Stream.concat(Stream.of(Path.of("../README.md")), recipes.toList().stream())
-          .filter(page -> !shownLines(page).isEmpty())
-          .sorted();
+      recipes.sorted().forEach(pages::add);
     }
+    pages.addAll(List.of(Path.of("../docs/console.md"), Path.of("../docs/cli.md")));
+    return pages;
   }
 
   /** Without comments, and without what builds, or runs by itself. */
-  private static List<String> shownLines(Path page) {
-    try {
-      return BLOCK
-          .matcher(Files.readString(page))
-          .results()
-          .filter(block -> block.group(1).isEmpty())
-          .flatMap(block -> block.group(2).lines())
-          .map(line -> line.replaceAll(" +#.*", ""))
-          .filter(line -> !OTHERS.matcher(line).matches())
-          .toList();
-    } catch (IOException e) {
-      throw new UncheckedIOException(e);
+  private static List<String> shownLines(Path page) throws IOException {
+    return BLOCK
+        .matcher(Files.readString(page))
+        .results()
+        .filter(block -> block.group(1).isEmpty())
+        .flatMap(block -> block.group(2).lines())
+        .map(line -> line.replaceAll(" +#.*", "").replaceFirst("^\\./sluice ", "sluice "))
+        .filter(line -> !OTHERS.matcher(line).matches())
+        .toList();
+  }
+
+  private static void type(CliServer server, String line, Path page) throws Exception {
+    if (line.startsWith("sluice ")) {
+      String[] arguments = line.substring("sluice ".length()).replace("'", "").split(" ");
+      Cli cli = server.run(arguments);
+      assertThat(cli.exitCode()).as("%s: %s: %s", page, line, cli.err()).isZero();
+      assertThat(cli.err()).as(line).isEmpty();
+      assertThat(cli.out()).as(line).isNotBlank();
+    } else {
+      assertThat(line).as("%s: a line must be one that is run here", page).startsWith("curl ");
+      bash(atPort(server, line.replace("curl ", "curl -sSf ")));
     }
+  }
+
+  private static String backOffScript() throws IOException {
+    Matcher script = LUA.matcher(Files.readString(Path.of("../docs/hooks.md")));
+    assertThat(script.find()).isTrue();
+    return script.group(1);
   }
 
   private static String atPort(CliServer server, String lines) {
     return lines.replace("localhost:8080", "localhost:" + server.httpPort());
   }
 
-  @Test
-  void serverPage_linesWork(@TempDir Path dir) throws Exception {
+  private static void assertServerPageWorks(CliServer server) throws Exception {
     String curl = curlLines(Path.of("../docs/server.md"));
-    try (CliServer server = new CliServer(dir, null)) {
-      assertThat(String.join("\n", bash(atPort(server, curl))))
-          .contains("\"payload\":\"hello\"", "\"outcome\":\"GRANTED\"", "\"granted\":true")
-          .doesNotContain("\"error\"");
-      assertThat(server.json("queue", "stats", "mail", "--json").get(0))
-          .containsEntry("depth", 0L)
-          .extracting("totals")
-          .asString()
-          .contains("acked=1");
-    }
+    assertThat(String.join("\n", bash(atPort(server, curl))))
+        .contains("\"payload\":\"hello\"", "\"outcome\":\"GRANTED\"", "\"granted\":true")
+        .doesNotContain("\"error\"");
+    assertThat(server.json("queue", "stats", "jobs", "--json").get(0))
+        .containsEntry("depth", 0L)
+        .extracting("totals")
+        .asString()
+        .contains("acked=1");
   }
 
   private static String curlLines(Path page) throws IOException {

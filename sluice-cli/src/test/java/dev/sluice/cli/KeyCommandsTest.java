@@ -92,7 +92,10 @@ final class KeyCommandsTest {
         Cli.run("queue", "list", "--server", server.address(), "--api-key-file", file.toString());
     assertThat(cli.exitCode()).as(cli.err()).isZero();
     assertThat(server.fails(2, "queue", "list", "--api-key-file", "/none"))
-        .contains("--api-key-file must be readable: /none");
+        .contains("cannot read '/none': no such file");
+    assertThat(server.fails(2, "queue", "list", "--api-key", "schlüssel"))
+        .contains("API key must have 1 or more visible ASCII characters without spaces")
+        .doesNotContain("schlüssel");
     assertThat(server.fails(2, "queue", "list", "--api-key-file", "/none", "--api-key", "k"))
         .contains("only one of");
   }
@@ -119,10 +122,19 @@ final class KeyCommandsTest {
       Cli cli = Cli.run((command + " --server " + gone).split(" "));
       assertThat(cli.exitCode()).isEqualTo(4);
       assertThat(cli.err())
-          .contains("cannot reach a server at " + gone)
+          .contains("cannot reach a server at " + gone + ": Connection refused; ")
           .endsWith("./sluice serve starts one\n");
     }
     assertThat(Cli.run("version", "--server", gone).exitCode()).isEqualTo(4);
+  }
+
+  @Test
+  void thePortOfHttp_isToldFromThatOfGrpc() {
+    String http = "127.0.0.1:" + server.httpPort();
+    assertThat(server.fails(4, "queue", "list", "--server", http))
+        .isEqualTo(
+            "sluice queue list: no gRPC is spoken at %s: --server takes the port of gRPC, not that of HTTP\n"
+                .formatted(http));
   }
 
   @Test

@@ -199,7 +199,7 @@ final class MessageCommandsTest {
           send q x --weight 0           | weight must be positive: 0
           send q x --header a           | KEY=VALUE
           send q --lines --dedupe-id i  | --dedupe-id names one message, not many --lines
-          send q --file /none           | the file must be readable: '/none'
+          send q --file /none           | cannot read '/none': no such file
           receive q --count 0           | --count must be positive: 0
           receive q --follow            | --follow needs --ack
           peek q --count 0              | --count must be positive: 0

@@ -150,7 +150,7 @@ final class QueueCommandsTest {
           create b --max-attempts -1    | it must be a whole number of at most 18 digits: '-1'
           create b --max-attempts 3000000000 | it must be at most 2147483647: '3000000000'
           create b --durability never   | --durability must be always, interval or os: 'never'
-          create b --on-enqueue /none   | the file must be readable: '/none'
+          create b --on-enqueue /none   | cannot read '/none': no such file
           lst                           | unknown command 'lst'; did you mean list
           """)
   void badInput_isWrongUsage(String args, String sentence) {

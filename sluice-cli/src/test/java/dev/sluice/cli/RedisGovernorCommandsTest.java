@@ -4,23 +4,12 @@ import dev.sluice.server.ServerRedis;
 import dev.sluice.testkit.RedisServer;
 import java.nio.file.Path;
 import java.time.Duration;
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.AutoClose;
 
 /** What {@link GovernorCommandsTest} says holds with budgets in Redis, too. */
 final class RedisGovernorCommandsTest extends GovernorCommandsTest {
   private static final Duration PATIENCE = Duration.ofSeconds(10);
-  private static RedisServer redis;
-
-  @BeforeAll
-  static void startRedis() {
-    redis = RedisServer.start();
-  }
-
-  @AfterAll
-  static void stopRedis() {
-    redis.close();
-  }
+  @AutoClose private static final RedisServer redis = RedisServer.start();
 
   @Override
   CliServer started(Path data, Path file) throws Exception {

@@ -172,9 +172,48 @@ class ScenarioErrorsTest {
         "--report and --no-report must not both", file.toString(), "--no-report", "--report", "x");
     assertRefused(
         "--report must not be the scenario itself", file.toString(), "--report", file.toString());
-    assertRefused("cannot write '" + folder, file.toString(), "--report", folder.toString());
     assertRefused("give one FILE with a scenario, or a limit and requests");
     assertRefused("give one FILE with a scenario", file.toString(), file.toString());
+  }
+
+  @Test
+  void report_whereNothingCanBe_namesTheCause(@TempDir Path folder) throws IOException {
+    Path file = folder.resolve("f.toml");
+    Files.writeString(file, SCENARIO);
+    assertNotWritten(file, folder, "Is a directory");
+    Path absent = folder.resolve("absent");
+    assertNotWritten(
+        file, absent.resolve("x.html"), "no such directory: " + Quoted.of("" + absent));
+    assertNotWritten(file, file.resolve("x.html"), "no such directory: " + Quoted.of("" + file));
+    assertRefused("cannot write '/proc/x.html': ", file.toString(), "--report", "/proc/x.html");
+  }
+
+  @Test
+  void moreThanCanBeSimulated_isRefusedAtOnce(@TempDir Path folder) throws IOException {
+    Path file = folder.resolve("f.toml");
+    Files.writeString(file, SCENARIO);
+    assertRefused(
+        "at most 50,000,000 may come in all, which is exceeded with " + A,
+        file.toString(),
+        "--set",
+        "duration=366d",
+        "--set",
+        A + ".count=1000",
+        "--set",
+        A + ".arrivals={pattern='bursts', every='1s', size=1000000}");
+  }
+
+  @Test
+  void fileWithoutEnd_isRefused() {
+    assertRefused("'/dev/zero' must have at most 67108864 bytes", "/dev/zero");
+  }
+
+  private static void assertNotWritten(Path file, Path page, String cause) {
+    assertRefused(
+        "cannot write %s: %s\n".formatted(Quoted.of(page.toString()), cause),
+        file.toString(),
+        "--report",
+        page.toString());
   }
 
   private static void assertRefused(String sentence, String... arguments) {

@@ -13,7 +13,7 @@ import java.util.List;
  * @param inFlight those that are leased
  * @param delayed those whose time has not come
  * @param consumers who takes messages
- * @param keys fairness keys of which something waits, at most 1,000
+ * @param keys fairness keys of which something waits, the first 1,000 by name
  * @param totals what became of its messages so far
  * @since 0.1
  */

@@ -19,6 +19,9 @@ import org.jspecify.annotations.Nullable;
  * @since 0.1
  */
 public final class SluiceClientBuilder {
+  /** The first character behind the visible ones of ASCII. */
+  private static final int DELETE = 0x7f;
+
   private static final Metadata.Key<String> AUTHORIZATION =
       Metadata.Key.of("authorization", Metadata.ASCII_STRING_MARSHALLER);
 
@@ -55,12 +58,15 @@ public final class SluiceClientBuilder {
   /**
    * With a key that says who calls.
    *
-   * @param key as the server showed it
+   * @param key as the server showed it: visible ASCII characters, so that a header can carry it
    * @return this
    */
   public SluiceClientBuilder apiKey(String key) {
-    if (key.isBlank()) {
-      throw new IllegalArgumentException("API key must not be blank");
+    if (key.isEmpty() || !key.chars().allMatch(each -> each > ' ' && each < DELETE)) {
+      // Not what it is: messages get into logs.
+      throw new IllegalArgumentException(
+          "API key must have 1 or more visible ASCII characters without spaces: %d characters"
+              .formatted(key.length()));
     }
     apiKey = key;
     return this;
@@ -163,9 +169,7 @@ public final class SluiceClientBuilder {
       return credentials.build();
     } catch (IOException unreadable) {
       throw new IllegalArgumentException(
-          "TLS files must be readable: trust=%s, certificate=%s, key=%s"
-              .formatted(trust, certificate, privateKey),
-          unreadable);
+          "files of TLS must be readable: " + unreadable.getMessage(), unreadable);
     }
   }
 }

@@ -219,7 +219,13 @@ final class SluiceClientTest {
     assertThatThrownBy(() -> SluiceClient.connect(" ", 1)).hasMessageContaining("host");
     SluiceClientBuilder builder = SluiceClient.builder("127.0.0.1", 1);
     assertThatThrownBy(() -> builder.callTimeout(Duration.ZERO)).hasMessageContaining("PT0S");
-    assertThatThrownBy(() -> builder.apiKey("")).hasMessageContaining("blank");
+    for (String key : List.of("", " ", "top secret", "schlüssel", "ключ", "key\r\nx: y", "key\n")) {
+      assertThatThrownBy(() -> builder.apiKey(key))
+          .isInstanceOf(IllegalArgumentException.class)
+          .hasMessage(
+              "API key must have 1 or more visible ASCII characters without spaces: %d characters",
+              key.length());
+    }
     assertThatThrownBy(() -> builder.maxMessageBytes(-1)).hasMessageContaining("-1");
     assertThatThrownBy(() -> builder.trust(dir.resolve("missing.pem")).build())
         .isInstanceOf(IllegalArgumentException.class)

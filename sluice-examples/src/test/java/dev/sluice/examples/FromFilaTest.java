@@ -34,7 +34,7 @@ final class FromFilaTest {
   private static final String SCRIPT =
       """
       function on_enqueue(msg)
-        return { fairness_key = msg.headers.tenant, throttle_keys = { "provider:ses" } }
+        return { fairness_key = msg.headers.tenant, throttle_keys = { "provider:sendgrid" } }
       end
       """;
 
@@ -46,7 +46,7 @@ final class FromFilaTest {
   void start() throws Exception {
     server = SluiceServer.start(ServerConfig.defaults(directory).withListen(Listen.ANYWHERE));
     try (SluiceClient client = SluiceClient.connect("localhost", server.grpcPort())) {
-      client.createQueue("mail", QueueSettings.defaults().withOnEnqueue(SCRIPT));
+      client.createQueue("receipts", QueueSettings.defaults().withOnEnqueue(SCRIPT));
       client.createQueue("letters", QueueSettings.defaults());
     }
   }
@@ -71,16 +71,16 @@ final class FromFilaTest {
   private void before(FilaServiceGrpc.FilaServiceBlockingStub fila) {
     fila.enqueue(
         EnqueueRequest.newBuilder()
-            .setQueue("mail")
+            .setQueue("receipts")
             .putHeaders("tenant", "acme") // on_enqueue of the queue makes a fairness key of it
             .setPayload(ByteString.copyFromUtf8("hello"))
             .build());
 
     Iterator<ConsumeResponse> stream =
-        fila.consume(ConsumeRequest.newBuilder().setQueue("mail").build());
+        fila.consume(ConsumeRequest.newBuilder().setQueue("receipts").build());
     var message = stream.next().getMessage();
     send(message.getMetadata().getFairnessKey(), message.getPayload().toStringUtf8());
-    fila.ack(AckRequest.newBuilder().setQueue("mail").setMessageId(message.getId()).build());
+    fila.ack(AckRequest.newBuilder().setQueue("receipts").setMessageId(message.getId()).build());
   }
 
   @Test
@@ -97,7 +97,7 @@ final class FromFilaTest {
         "letters",
         OutgoingMessage.of("hello")
             .withKey("acme") // no script needed; one still decides where there is one
-            .withThrottle("provider:ses", 1)
+            .withThrottle("provider:sendgrid", 1)
             .withDedupeId("order-7"));
 
     for (ReceivedMessage message : client.receive("letters", 10, Duration.ofSeconds(5))) {

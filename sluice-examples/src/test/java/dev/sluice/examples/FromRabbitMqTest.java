@@ -70,9 +70,9 @@ final class FromRabbitMqTest {
     ServerConfig config = ServerConfig.defaults(directory).withListen(Listen.ANYWHERE);
     try (SluiceServer server = SluiceServer.start(config);
         SluiceClient client = SluiceClient.connect("localhost", server.grpcPort())) {
-      client.createQueue("mail", QueueSettings.defaults().withMaxAttempts(5));
-      client.administration().setThrottle("provider:ses", 100, 100);
-      Producer producer = client.producer("mail");
+      client.createQueue("all-mail", QueueSettings.defaults().withMaxAttempts(5));
+      client.administration().setThrottle("provider:smtp", 100, 100);
+      Producer producer = client.producer("all-mail");
       List<CompletableFuture<String>> stored = new ArrayList<>();
       for (int i = 0; i < 50; i++) {
         stored.add(publish(producer, "noisy", "newsletter"));
@@ -80,7 +80,7 @@ final class FromRabbitMqTest {
       stored.add(publish(producer, "quiet", "password reset"));
       CompletableFuture.allOf(stored.toArray(CompletableFuture[]::new)).join();
       try (Subscription mails = consume(client, sent::add)) {
-        await().until(() -> client.queue("mail").depth() == 0);
+        await().until(() -> client.queue("all-mail").depth() == 0);
         assertThat(mails.ended()).isNotDone();
       }
       assertThat(sent).hasSize(51);
@@ -90,12 +90,12 @@ final class FromRabbitMqTest {
 
   private static CompletableFuture<String> publish(Producer producer, String tenant, String mail) {
     return producer.send( // done when it is on the disk
-        OutgoingMessage.of(mail).withKey(tenant).withThrottle("provider:ses", 1));
+        OutgoingMessage.of(mail).withKey(tenant).withThrottle("provider:smtp", 1));
   }
 
   private static Subscription consume(SluiceClient client, Mailer mailer) {
     return client.subscribe(
-        "mail",
+        "all-mail",
         10, // unsettled, of all tenants together
         1, // thread
         message -> { // tenants take turns, also those that come later

@@ -15,11 +15,11 @@ public final class TenantWorker {
 
   public TenantWorker(Broker broker) {
     this.broker = broker;
-    if (!broker.queues().containsKey("mail")) {
+    if (!broker.queues().containsKey("outbox")) {
       broker.createQueue(
-          "mail",
+          "outbox",
           QueueConfig.builder()
-              .maxAttempts(5) // then a dead letter, in mail.dlq
+              .maxAttempts(5) // then a dead letter, in outbox.dlq
               .maxDepthPerKey(100_000) // nobody fills the disk for all
               .maxInFlightPerKey(4) // nor takes every worker
               .build());
@@ -30,12 +30,13 @@ public final class TenantWorker {
   /** Done when it is on the disk. */
   public CompletableFuture<UUID> submit(String tenant, int weight, String mail) {
     return broker.enqueue(
-        "mail", Message.of(mail).withKey(tenant).withWeight(weight).withThrottles("provider:ses"));
+        "outbox",
+        Message.of(mail).withKey(tenant).withWeight(weight).withThrottles("provider:ses"));
   }
 
   /** Run it on as many threads as there are workers; an interrupt ends it. */
   public void work(Mailer mailer) throws InterruptedException {
-    try (Consumer consumer = broker.consume("mail", 1)) { // one at a time: turns stay fair
+    try (Consumer consumer = broker.consume("outbox", 1)) { // one at a time: turns stay fair
       while (true) {
         Delivery delivery = consumer.take();
         try {

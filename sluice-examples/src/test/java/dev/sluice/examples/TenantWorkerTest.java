@@ -35,7 +35,7 @@ final class TenantWorkerTest {
       CompletableFuture.allOf(stored.toArray(CompletableFuture[]::new)).join();
       Thread thread = new Thread(() -> run(worker));
       thread.start();
-      await().until(() -> broker.stats("mail.dlq").depth() == 1);
+      await().until(() -> broker.stats("outbox.dlq").depth() == 1);
       thread.interrupt();
       thread.join();
       // The first of noisy, and then those who are new.

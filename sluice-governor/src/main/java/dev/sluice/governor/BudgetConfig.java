@@ -24,11 +24,14 @@ public record BudgetConfig(
     HealthRules health,
     Map<String, List<String>> routes,
     List<String> withoutEffect) {
-  /** Checks that there is a model, and that routes lead to models with the same classes. */
+  /**
+   * Checks names of models, that there is one, and that routes lead to such of the same classes.
+   */
   public BudgetConfig {
     if (models.isEmpty()) {
       throw new IllegalArgumentException("models must have at least one");
     }
+    models.keySet().forEach(BudgetConfig::requireInPaths);
     models = Collections.unmodifiableMap(new LinkedHashMap<>(models));
     Map<String, List<String>> checked = new LinkedHashMap<>();
     for (Map.Entry<String, List<String>> route : routes.entrySet()) {
@@ -47,6 +50,15 @@ public record BudgetConfig(
    */
   public static BudgetConfig of(Map<String, ModelBudget> models) {
     return new BudgetConfig(models, DeskRules.DEFAULTS, HealthRules.DEFAULTS, Map.of(), List.of());
+  }
+
+  /** A model has paths at a server, from which browsers and proxies take dots. */
+  private static void requireInPaths(String model) {
+    if (model.equals(".") || model.equals("..")) {
+      throw new IllegalArgumentException(
+          "the name of a model must not be . or .., which vanish from paths of URLs: \"%s\""
+              .formatted(model));
+    }
   }
 
   private static void requireRoute(

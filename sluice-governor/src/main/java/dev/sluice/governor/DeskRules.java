@@ -5,7 +5,7 @@ import java.time.Duration;
 /**
  * How long things are kept, and how many.
  *
- * @param maxLine how many may be in line for one model
+ * @param maxLine how many may be in line for one model, all its classes together
  * @param ticketPatience a ticket that nobody asks for leaves the line after this, and a grant that
  *     nobody claims is given back
  * @param reservationLife a grant that is neither settled nor extended ends after this

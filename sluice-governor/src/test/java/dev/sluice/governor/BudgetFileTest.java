@@ -100,6 +100,7 @@ class BudgetFileTest {
         "{}|models must be an object: it is missing",
         "{\"models\":{}}|at least one",
         "{\"models\":{\"a\":{\"target_tpm\":1},\"a\":{\"target_tpm\":1}}}|Duplicate field 'a'",
+        "{\"models\":{\"..\":{\"target_tpm\":1}}}|model must not be . or .., which vanish from paths of URLs: \"..\"",
         "{\"models\":{\"m\":1}}|models.m must be an object: 1",
         "{\"model\":{}}|model is unknown",
       })

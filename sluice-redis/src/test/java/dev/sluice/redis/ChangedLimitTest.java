@@ -7,8 +7,7 @@ import dev.sluice.testkit.RedisServer;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.Callable;
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
@@ -18,19 +17,9 @@ final class ChangedLimitTest {
   private static final Duration PATIENCE = Duration.ofSeconds(10);
   private static final long START_MICROS = 978_307_200_000_000L;
 
-  private static RedisServer server;
+  @AutoClose private static final RedisServer server = RedisServer.start();
 
   private final String prefix = StandingRedis.newName();
-
-  @BeforeAll
-  static void start() {
-    server = RedisServer.start();
-  }
-
-  @AfterAll
-  static void stop() {
-    server.close();
-  }
 
   private SharedLimits open() {
     return StandingRedis.awaitConnected(

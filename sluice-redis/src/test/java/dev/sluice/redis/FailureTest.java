@@ -181,7 +181,7 @@ final class FailureTest {
         awaitGrants(load);
         proxy.blackHole();
         awaitLoss(alone);
-        Waiting.during(Duration.ofMillis(2_500));
+        Waiting.during(Duration.ofMillis(1_500));
         proxy.heal();
         proxy.cut();
         awaitReturn(alone);

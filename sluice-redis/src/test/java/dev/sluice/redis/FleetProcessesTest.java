@@ -23,7 +23,7 @@ import org.junit.jupiter.api.io.TempDir;
 @Timeout(value = 180, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 final class FleetProcessesTest {
   private static final int PROCESSES = 4;
-  private static final int SECONDS = Integer.getInteger("sluice.fleet.seconds", 4);
+  private static final int SECONDS = Integer.getInteger("sluice.fleet.seconds", 2);
 
   private static final List<FleetProcess.Mode> MODES = List.of(FleetProcess.Mode.values());
 

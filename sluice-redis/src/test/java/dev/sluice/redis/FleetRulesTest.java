@@ -12,9 +12,8 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
-import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
@@ -23,20 +22,10 @@ import org.junit.jupiter.api.Test;
 final class FleetRulesTest {
   private static final Duration PATIENCE = Duration.ofSeconds(60);
 
-  private static RedisServer server;
+  @AutoClose private static final RedisServer server = RedisServer.start();
 
   private final String prefix = StandingRedis.newName();
   private final List<SharedLimits> opened = new ArrayList<>();
-
-  @BeforeAll
-  static void start() {
-    server = RedisServer.start();
-  }
-
-  @AfterAll
-  static void stop() {
-    server.close();
-  }
 
   @AfterEach
   void close() {

@@ -15,9 +15,11 @@ import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** Keys of any shape, content that is not ours, scripts that are gone: nothing hangs or leaks. */
+@Tag("any-jdk")
 final class HostileContentTest {
   private static final Duration PATIENCE = Duration.ofSeconds(60);
   private static final Limit FIVE = new Limit.Manual(5);

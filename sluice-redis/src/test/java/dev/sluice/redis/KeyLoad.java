@@ -1,31 +1,21 @@
 package dev.sluice.redis;
 
-import java.util.ArrayList;
+import dev.sluice.testkit.LoadThreads;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicLong;
 
 /** Threads that ask for one key after the other, all the time. */
 final class KeyLoad implements AutoCloseable {
-  private final List<Thread> threads = new ArrayList<>();
+  private final LoadThreads threads = new LoadThreads();
   private final AtomicLong next = new AtomicLong();
-  private final SharedThrottle.Blocking throttle;
   private final List<String> keys;
-  private volatile boolean stopped;
 
   KeyLoad(SharedThrottle throttle, int threadCount, List<String> keys) {
-    this.throttle = throttle.blocking();
     this.keys = keys;
+    SharedThrottle.Blocking blocking = throttle.blocking();
     for (int i = 0; i < threadCount; i++) {
-      Thread thread = new Thread(this::run, "key-load");
-      thread.setDaemon(true);
-      threads.add(thread);
-    }
-    threads.forEach(Thread::start);
-  }
-
-  private void run() {
-    while (!stopped) {
-      throttle.tryConsume(keys.get((int) (next.getAndIncrement() % keys.size())));
+      threads.start(
+          0, () -> blocking.tryConsume(keys.get((int) (next.getAndIncrement() % keys.size()))));
     }
   }
 
@@ -36,13 +26,6 @@ final class KeyLoad implements AutoCloseable {
 
   @Override
   public void close() {
-    stopped = true;
-    for (Thread thread : threads) {
-      try {
-        thread.join();
-      } catch (InterruptedException interrupted) {
-        Thread.currentThread().interrupt();
-      }
-    }
+    threads.close();
   }
 }

@@ -12,27 +12,18 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Random;
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.AutoClose;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** The script of leases against a model of it, and against the promise of the limit. */
+@Tag("any-jdk")
 class LeaseScriptTest {
   private static final int STEPS = 700;
 
-  private static RedisServer redis;
-
-  @BeforeAll
-  static void start() {
-    redis = RedisServer.start();
-  }
-
-  @AfterAll
-  static void stop() {
-    redis.close();
-  }
+  @AutoClose private static final RedisServer redis = RedisServer.start();
 
   @ParameterizedTest
   @ValueSource(longs = {1, 2, 3})

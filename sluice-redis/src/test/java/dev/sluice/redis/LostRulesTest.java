@@ -5,8 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.sluice.testkit.RedisServer;
 import java.time.Duration;
 import java.util.List;
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -19,20 +18,10 @@ final class LostRulesTest {
   private static final String TEMPLATE = "rate 0.0 3.0";
   private static final String OTHER = "rate 1.0 1.0";
 
-  private static RedisServer server;
+  @AutoClose private static final RedisServer server = RedisServer.start();
 
   private final String prefix = StandingRedis.newName();
   private final String rules = new KeySpace(prefix).rules();
-
-  @BeforeAll
-  static void start() {
-    server = RedisServer.start();
-  }
-
-  @AfterAll
-  static void stop() {
-    server.close();
-  }
 
   private SharedLimits node() {
     SharedLimits limits = SharedLimits.builder().url(server.uri()).prefix(prefix).open();

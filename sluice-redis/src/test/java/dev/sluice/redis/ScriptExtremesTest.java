@@ -10,9 +10,11 @@ import java.util.List;
 import java.util.Random;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** The scripts at the ends of what numbers and clocks can do. */
+@Tag("any-jdk")
 final class ScriptExtremesTest {
   private static final int SEEDS = Integer.getInteger("sluice.seeds", 1_500);
   private static final long START_MICROS = 978_307_200_000_000L;

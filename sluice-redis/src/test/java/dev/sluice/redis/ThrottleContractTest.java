@@ -8,9 +8,8 @@ import dev.sluice.testkit.ThrottleContract;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Nested;
 
 /** The contract of throttles, kept in the core, in memory and in Redis. */
@@ -101,17 +100,7 @@ final class ThrottleContractTest {
     }
   }
 
-  private static StandingRedis redis;
-
-  @BeforeAll
-  static void start() {
-    redis = StandingRedis.start();
-  }
-
-  @AfterAll
-  static void stop() {
-    redis.close();
-  }
+  @AutoClose private static final StandingRedis redis = StandingRedis.start();
 
   @Nested
   final class InCore extends ThrottleContract {

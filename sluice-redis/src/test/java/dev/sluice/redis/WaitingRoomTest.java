@@ -18,8 +18,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Consumer;
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -40,17 +39,7 @@ class WaitingRoomTest {
   private static final Limit TWO_FAST = new Limit.Balanced(2, 50, Duration.ofSeconds(1));
   private static final Limit TEN_SLOW = new Limit.Balanced(10, 1, Duration.ofHours(1));
   private static final AtomicInteger NAMES = new AtomicInteger();
-  private static RedisServer redis;
-
-  @BeforeAll
-  static void start() {
-    redis = RedisServer.start();
-  }
-
-  @AfterAll
-  static void stop() {
-    redis.close();
-  }
+  @AutoClose private static final RedisServer redis = RedisServer.start();
 
   private static SharedLimits open(boolean inRedis) {
     return inRedis ? patient(redis) : SharedLimits.inMemory();

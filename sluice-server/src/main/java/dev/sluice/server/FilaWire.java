@@ -2,6 +2,7 @@ package dev.sluice.server;
 
 import com.google.protobuf.Timestamp;
 import dev.sluice.ThrottleStats;
+import dev.sluice.broker.BrokerView;
 import dev.sluice.broker.Delivery;
 import dev.sluice.broker.QueueConfig;
 import dev.sluice.broker.QueueStats;
@@ -73,16 +74,17 @@ final class FilaWire {
     return config.build();
   }
 
-  static GetStatsResponse stats(QueueStats stats, List<ThrottleStats> throttles) {
+  static GetStatsResponse stats(BrokerView.Queue queue, List<ThrottleStats> throttles) {
+    QueueStats stats = queue.stats();
     GetStatsResponse.Builder wire =
         GetStatsResponse.newBuilder()
             .setDepth(stats.depth())
             .setInFlight(stats.inFlight())
-            .setActiveFairnessKeys(stats.keys().size())
+            .setActiveFairnessKeys(queue.waitingKeys())
             .setActiveConsumers(stats.consumers())
             .setQuantum(QUANTUM);
-    stats.keys().stream()
-        .limit(Wire.MAX_KEYS)
+    stats
+        .keys()
         .forEach(
             key ->
                 wire.addPerKeyStats(
@@ -92,7 +94,7 @@ final class FilaWire {
                         .setCurrentDeficit(key.deficit())
                         .setWeight(key.weight())));
     throttles.stream()
-        .limit(Wire.MAX_KEYS)
+        .limit(QueueApi.MAX_KEYS)
         .forEach(
             throttle ->
                 wire.addPerThrottleStats(

@@ -14,6 +14,20 @@ import java.util.Map;
 @SuppressWarnings("ArrayRecordComponent") // sent, not compared
 record HttpAnswer(int status, Map<String, String> headers, String type, byte[] body) {
   private static final String JSON = "application/json";
+
+  /**
+   * Of every answer, unless it says otherwise: nobody keeps it, takes it for something else, or
+   * puts it into the page of another site.
+   */
+  static final Map<String, String> GUARDS =
+      Map.of(
+          "Cache-Control",
+          "no-store",
+          "X-Content-Type-Options",
+          "nosniff",
+          "Cross-Origin-Resource-Policy",
+          "same-origin");
+
   private static final Map<String, String> SOON = Map.of("Retry-After", "1");
   private static final int OK = 200;
   private static final int NO_CONTENT = 204;

@@ -118,7 +118,7 @@ final class HttpCall {
                       caller,
                       this::authenticate,
                       decoded(),
-                      query(),
+                      route.read(exchange.getQueryParameters()),
                       this::header,
                       body,
                       this::whenOver));
@@ -147,17 +147,9 @@ final class HttpCall {
     return all;
   }
 
-  private Map<String, String> query() {
-    Map<String, String> all = new LinkedHashMap<>();
-    exchange
-        .getQueryParameters()
-        .forEach(
-            (name, values) -> all.put(HttpRoute.decode(name), HttpRoute.decode(values.getLast())));
-    return all;
-  }
-
   private Optional<String> header(String name) {
-    return Optional.ofNullable(exchange.getRequestHeaders().getFirst(name));
+    return Optional.ofNullable(exchange.getRequestHeaders().get(name))
+        .map(fields -> String.join(", ", fields));
   }
 
   private <T> void answer(HttpReply.Single<T> reply) {
@@ -206,6 +198,7 @@ final class HttpCall {
               reply.events().connected(connection, lastEventId);
             });
     CountedRequests.streams(exchange);
+    put(exchange, HttpAnswer.GUARDS);
     try {
       handler.handleRequest(exchange);
     } catch (Exception failure) {
@@ -220,14 +213,18 @@ final class HttpCall {
     }
     HttpBody.giveUp(exchange);
     exchange.setStatusCode(answer.status());
-    answer
-        .headers()
-        .forEach((name, value) -> exchange.getResponseHeaders().put(new HttpString(name), value));
+    put(exchange, HttpAnswer.GUARDS);
+    put(exchange, answer.headers());
     if (answer.body().length == 0) {
       exchange.endExchange();
       return;
     }
     exchange.getResponseHeaders().put(Headers.CONTENT_TYPE, answer.type());
     exchange.getResponseSender().send(ByteBuffer.wrap(answer.body()));
+  }
+
+  private static void put(HttpServerExchange exchange, Map<String, String> headers) {
+    headers.forEach(
+        (name, value) -> exchange.getResponseHeaders().put(new HttpString(name), value));
   }
 }

@@ -9,6 +9,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Properties;
+import java.util.stream.Stream;
 import java.util.zip.CRC32C;
 import java.util.zip.GZIPOutputStream;
 import org.jspecify.annotations.Nullable;
@@ -45,6 +46,7 @@ final class HttpConsole implements HttpRoute.Group {
           "format.js",
           "dialogs.js",
           "table.js",
+          "columns.js",
           "charts.js",
           "history.js",
           "view-overview.js",
@@ -61,13 +63,9 @@ final class HttpConsole implements HttpRoute.Group {
           "Content-Security-Policy",
           "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
               + "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
-          "X-Content-Type-Options",
-          "nosniff",
           "Referrer-Policy",
           "no-referrer",
           "Cross-Origin-Opener-Policy",
-          "same-origin",
-          "Cross-Origin-Resource-Policy",
           "same-origin",
           "Cache-Control",
           "no-cache",
@@ -139,11 +137,15 @@ final class HttpConsole implements HttpRoute.Group {
   @Override
   public List<HttpRoute> routes() {
     String one = "/console/{file}";
-    return List.of(
-        HttpRoute.open("GET", "/", request -> send(request, PAGE)),
-        HttpRoute.open("HEAD", "/", request -> send(request, PAGE)),
-        HttpRoute.open("GET", one, request -> send(request, request.parameter("file"))),
-        HttpRoute.open("HEAD", one, request -> send(request, request.parameter("file"))));
+    return Stream.of("GET", "HEAD")
+        .flatMap(
+            method ->
+                Stream.of(
+                    HttpRoute.open(method, "/", request -> send(request, PAGE)),
+                    HttpRoute.open(
+                        method, one, request -> send(request, request.parameter("file")))))
+        .map(HttpRoute::takingAnyQuery)
+        .toList();
   }
 
   private HttpReply send(HttpRequest request, String file) {
@@ -153,15 +155,17 @@ final class HttpConsole implements HttpRoute.Group {
     }
     Map<String, String> headers = new LinkedHashMap<>(HEADERS);
     headers.put("ETag", asset.tag());
-    if (request
-        .header()
-        .apply("If-None-Match")
-        .filter(tags -> tags.contains(asset.tag()))
-        .isPresent()) {
+    boolean known =
+        request
+            .header()
+            .apply("If-None-Match")
+            .filter(tags -> HttpPreferences.has(tags, asset.tag()))
+            .isPresent();
+    if (known) {
       return HttpReply.now(new HttpAnswer(NOT_MODIFIED, headers, asset.type(), new byte[0]));
     }
     boolean zip =
-        request.header().apply("Accept-Encoding").filter(all -> all.contains("gzip")).isPresent();
+        request.header().apply("Accept-Encoding").filter(HttpPreferences::takesGzip).isPresent();
     if (zip) {
       headers.put("Content-Encoding", "gzip");
     }

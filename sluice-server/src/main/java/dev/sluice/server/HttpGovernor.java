@@ -39,13 +39,13 @@ final class HttpGovernor implements HttpRoute.Group {
     return List.of(
         HttpRoute.of("POST", ROOT + "/requests", this::request),
         HttpRoute.of("POST", ROOT + "/explain", this::explain),
-        HttpRoute.of("GET", TICKET, this::poll),
+        HttpRoute.of("GET", TICKET, this::poll).taking("waitMs"),
         HttpRoute.of("DELETE", TICKET, this::cancel),
         HttpRoute.of("GET", TICKET + "/events", this::watch),
         HttpRoute.of("POST", RESERVATION + "/settle", this::settle),
         HttpRoute.of("POST", RESERVATION + "/extend", this::extend),
         HttpRoute.of("POST", ROOT + "/models/{model}/feedback", this::feedback),
-        HttpRoute.of("GET", ROOT + "/models/{model}/queue", this::queue),
+        HttpRoute.of("GET", ROOT + "/models/{model}/queue", this::queue).taking("offset", "limit"),
         HttpRoute.of("GET", ROOT + "/status", this::status),
         HttpRoute.of("POST", ROOT + "/reload", this::reload));
   }

@@ -2,7 +2,6 @@ package dev.sluice.server;
 
 import dev.sluice.broker.QueueConfig;
 import dev.sluice.broker.QueueKeys;
-import dev.sluice.broker.StoredMessage;
 import dev.sluice.server.JsonQueues.Config;
 import dev.sluice.server.JsonQueues.Verdict;
 import dev.sluice.server.QueueApi.Settlement;
@@ -34,12 +33,13 @@ final class HttpQueues implements HttpRoute.Group {
         HttpRoute.of("GET", ONE, this::get),
         HttpRoute.of("PUT", ONE, this::update),
         HttpRoute.of("DELETE", ONE, this::delete),
-        HttpRoute.of("GET", ONE + "/keys", this::keys),
+        HttpRoute.of("GET", ONE + "/keys", this::keys).taking("order", "limit", "prefix"),
         HttpRoute.of("POST", ONE + "/messages", this::enqueue),
         HttpRoute.of("POST", ONE + "/receive", this::receive),
         HttpRoute.of("POST", ONE + "/settle", this::settle),
         HttpRoute.of("POST", ONE + "/purge", this::purge),
-        HttpRoute.of("GET", ONE + "/peek", this::peek),
+        HttpRoute.of("GET", ONE + "/peek", this::peek)
+            .taking("max_messages", "max_payload_bytes", "from"),
         HttpRoute.of("POST", ONE + "/redrive", this::redrive));
   }
 
@@ -67,7 +67,7 @@ final class HttpQueues implements HttpRoute.Group {
     return new JsonQueues.Queue(
         name,
         Config.of(queues.config(caller, name)),
-        JsonQueues.Stats.of(queues.stats(caller, name)));
+        JsonQueues.Stats.of(queues.stats(caller, name).stats()));
   }
 
   private HttpReply get(HttpRequest request) {
@@ -147,9 +147,16 @@ final class HttpQueues implements HttpRoute.Group {
   }
 
   private HttpReply peek(HttpRequest request) {
-    int most = request.queryInt("max_messages", DEFAULT_PEEK);
-    List<StoredMessage> found = queues.peek(request.caller(), queue(request), most, room(request));
-    return HttpReply.now(HttpAnswer.ok(JsonMessages.Peeked.of(found)));
+    String from = request.query().get("from");
+    QueueApi.Peek wanted =
+        new QueueApi.Peek(
+            from == null ? null : Wire.id("from", from),
+            request.queryInt("max_messages", DEFAULT_PEEK),
+            request.queryInt("max_payload_bytes", Integer.MAX_VALUE));
+    return HttpReply.now(
+        HttpAnswer.ok(
+            JsonMessages.Peeked.of(
+                queues.peek(request.caller(), queue(request), wanted, room(request)))));
   }
 
   private HttpReply redrive(HttpRequest request) {

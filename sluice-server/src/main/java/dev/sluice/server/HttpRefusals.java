@@ -3,6 +3,7 @@ package dev.sluice.server;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
+import java.util.LinkedHashMap;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 import org.xnio.conduits.AbstractStreamSinkConduit;
@@ -33,8 +34,10 @@ final class HttpRefusals extends AbstractStreamSinkConduit<StreamSinkConduit> {
     HttpAnswer answer =
         HttpAnswer.refusal(ApiException.invalid("the request is not proper HTTP/1.1"));
     StringBuilder head = new StringBuilder("HTTP/1.1 400 Bad Request\r\n");
-    Map.of("Connection", "close", "Content-Type", answer.type())
-        .forEach((name, value) -> head.append(name).append(": ").append(value).append("\r\n"));
+    Map<String, String> headers = new LinkedHashMap<>(HttpAnswer.GUARDS);
+    headers.put("Connection", "close");
+    headers.put("Content-Type", answer.type());
+    headers.forEach((name, value) -> head.append(name).append(": ").append(value).append("\r\n"));
     head.append("Content-Length: ").append(answer.body().length).append("\r\n\r\n");
     return ascii(head + new String(answer.body(), StandardCharsets.US_ASCII));
   }

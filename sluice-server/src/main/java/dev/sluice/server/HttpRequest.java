@@ -13,7 +13,7 @@ import java.util.function.Supplier;
  * @param again finds that out anew, and throws if the key is not valid any more
  * @param parameters those of the path, by name
  * @param query those behind the question mark, by name
- * @param header the first field of that name, if there is one
+ * @param header the fields of that name, with commas between them, if there are any
  * @param body its content
  * @param ends calls what it is given when the answer has been sent, or nobody is there for it
  */

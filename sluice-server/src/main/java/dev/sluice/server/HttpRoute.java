@@ -2,10 +2,12 @@ package dev.sluice.server;
 
 import java.net.URLDecoder;
 import java.nio.charset.StandardCharsets;
+import java.util.Deque;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A method and a path that the server answers.
@@ -13,9 +15,11 @@ import java.util.Optional;
  * @param method in capitals
  * @param template the path; a segment in braces is a parameter
  * @param open whether it is answered to whoever asks, without a key
+ * @param query what may stand behind the question mark; null for anything, which is not looked at
  * @param handler does the work, on a thread that may wait
  */
-record HttpRoute(String method, String template, boolean open, Handler handler) {
+record HttpRoute(
+    String method, String template, boolean open, @Nullable List<String> query, Handler handler) {
   /** Does the work of a route; what it throws becomes an error. */
   interface Handler {
     HttpReply handle(HttpRequest request);
@@ -27,11 +31,21 @@ record HttpRoute(String method, String template, boolean open, Handler handler) 
   }
 
   static HttpRoute of(String method, String template, Handler handler) {
-    return new HttpRoute(method, template, false, handler);
+    return new HttpRoute(method, template, false, List.of(), handler);
   }
 
   static HttpRoute open(String method, String template, Handler handler) {
-    return new HttpRoute(method, template, true, handler);
+    return new HttpRoute(method, template, true, List.of(), handler);
+  }
+
+  /** The same with query parameters. */
+  HttpRoute taking(String... names) {
+    return new HttpRoute(method, template, open, List.of(names), handler);
+  }
+
+  /** The same with any query, as links to pages may have one. */
+  HttpRoute takingAnyQuery() {
+    return new HttpRoute(method, template, open, null, handler);
   }
 
   boolean takesBody() {
@@ -59,6 +73,33 @@ record HttpRoute(String method, String template, boolean open, Handler handler) 
 
   private static List<String> segments(String path) {
     return List.of(path.split("/", -1));
+  }
+
+  /** Decoded; what is not known, or there twice, is refused rather than overlooked. */
+  Map<String, String> read(Map<String, Deque<String>> given) {
+    if (query == null) {
+      return Map.of();
+    }
+    Map<String, String> all = new LinkedHashMap<>();
+    given.forEach(
+        (encoded, values) -> {
+          String name = decode(encoded);
+          requireKnown(name, query);
+          String before = all.put(name, decode(values.getFirst()));
+          if (before != null || values.size() > 1) {
+            throw ApiException.invalid("query parameter must be there once: " + name);
+          }
+        });
+    return all;
+  }
+
+  private void requireKnown(String name, List<String> known) {
+    if (!known.contains(name)) {
+      throw ApiException.invalid(
+          known.isEmpty()
+              ? "%s %s takes no query parameters: %s".formatted(method, template, name)
+              : "query parameter must be one of %s: %s".formatted(String.join(", ", known), name));
+    }
   }
 
   /** Undoes percent encoding; a plus stays one. */

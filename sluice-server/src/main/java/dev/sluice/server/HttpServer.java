@@ -101,6 +101,7 @@ final class HttpServer {
     try {
       hosts.require(exchange.getRequestHeaders().get(Headers.HOST));
       requireOwnOrigin(exchange);
+      requirePlainPath(exchange);
     } catch (ApiException refused) {
       HttpCall.send(exchange, HttpAnswer.refusal(refused));
       return;
@@ -131,7 +132,18 @@ final class HttpServer {
   private static void requireOwnOrigin(HttpServerExchange exchange) {
     String origin = exchange.getRequestHeaders().getFirst(Headers.ORIGIN);
     if (origin != null && !origin.endsWith("://" + exchange.getHostAndPort())) {
-      throw Caller.denied("a call from " + origin);
+      throw new ApiException(
+          ErrorKind.PERMISSION_DENIED,
+          "pages of other sites must not call this server: Origin must be that of Host %s: %s"
+              .formatted(exchange.getHostAndPort(), origin));
+    }
+  }
+
+  /** Undertow cuts off what comes after a semicolon: the rest would name another key. */
+  private static void requirePlainPath(HttpServerExchange exchange) {
+    if (exchange.getRequestURI().indexOf(';') >= 0) {
+      throw ApiException.invalid(
+          "a path must have no semicolon, which is written %3B there: " + exchange.getRequestURI());
     }
   }
 

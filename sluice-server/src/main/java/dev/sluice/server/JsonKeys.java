@@ -32,13 +32,19 @@ final class JsonKeys {
 
   /** The first fairness keys of a queue, and sums over all. */
   record Keys(
-      long active, long waiting, long waitingWeight, int maxInFlightPerKey, List<Key> keys) {
+      long active,
+      long waiting,
+      long readyWeight,
+      int maxInFlightPerKey,
+      long matching,
+      List<Key> keys) {
     static Keys of(QueueKeys found, QueueConfig config) {
       return new Keys(
           found.active(),
           found.waiting(),
-          found.waitingWeight(),
+          found.readyWeight(),
           config.maxInFlightPerKey(),
+          found.matching(),
           found.keys().stream().map(Key::of).toList());
     }
   }

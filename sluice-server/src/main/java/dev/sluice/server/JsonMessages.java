@@ -181,7 +181,7 @@ final class JsonMessages {
 
   /** Messages that lie in a queue. */
   record Peeked(List<Stored> messages) {
-    static Peeked of(List<StoredMessage> messages) {
+    static Peeked of(List<PeekedMessage> messages) {
       return new Peeked(messages.stream().map(Stored::of).toList());
     }
   }
@@ -191,6 +191,8 @@ final class JsonMessages {
       String id,
       @Nullable String payload,
       @Nullable String payloadBase64,
+      int payloadSize,
+      boolean payloadCut,
       Map<String, String> headers,
       String fairnessKey,
       SortedSet<String> throttleKeys,
@@ -198,12 +200,15 @@ final class JsonMessages {
       long enqueuedAtMs,
       long availableAtMs,
       @Nullable Dead deadLetter) {
-    static Stored of(StoredMessage message) {
-      Content content = Content.of(message.payload());
+    static Stored of(PeekedMessage peeked) {
+      StoredMessage message = peeked.stored();
+      Content content = Content.of(peeked.payload());
       return new Stored(
           message.id().toString(),
           content.text(),
           content.base64(),
+          peeked.size(),
+          peeked.isCut(),
           message.headers(),
           message.key(),
           new TreeSet<>(message.throttles()),

@@ -14,9 +14,6 @@ import org.jspecify.annotations.Nullable;
 
 /** What is said of queues in JSON; a field that is left out has its default. */
 final class JsonQueues {
-  /** More fairness keys of a queue are not shown. */
-  private static final int MAX_KEYS = 1_000;
-
   private JsonQueues() {}
 
   /** A queue to be made. */
@@ -94,7 +91,6 @@ final class JsonQueues {
           stats.delayed(),
           stats.consumers(),
           stats.keys().stream()
-              .limit(MAX_KEYS)
               .map(key -> new KeyStats(key.key(), key.pending(), key.weight(), key.deficit()))
               .toList(),
           stats.totals());

@@ -115,6 +115,7 @@ final class LimitApi {
   CompletableFuture<Void> set(Caller caller, String key, Rate rate) {
     caller.require(Kind.ADMIN, key);
     requireKey(key);
+    requireInPaths(key);
     // What a throttle would not take must not be stored.
     rate.applyTo(Throttle.create(), key);
     return store.set(key, rate);
@@ -186,6 +187,14 @@ final class LimitApi {
     int bytes = key.getBytes(StandardCharsets.UTF_8).length;
     if (bytes < 1 || bytes > MAX_KEY_BYTES) {
       throw ApiException.invalid("key must have 1 to %d bytes: %d".formatted(MAX_KEY_BYTES, bytes));
+    }
+  }
+
+  /** Its limit has a path, from which browsers and proxies take dots. */
+  private static void requireInPaths(String key) {
+    if (key.equals(".") || key.equals("..")) {
+      throw ApiException.invalid(
+          "key must not be . or .., which vanish from paths of URLs: \"%s\"".formatted(key));
     }
   }
 

@@ -9,7 +9,6 @@ import dev.sluice.broker.Message;
 import dev.sluice.broker.QueueConfig;
 import dev.sluice.broker.QueueKeys;
 import dev.sluice.broker.QueueStats;
-import dev.sluice.broker.StoredMessage;
 import dev.sluice.server.Permission.Kind;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -31,6 +30,9 @@ final class QueueApi {
 
   /** How many bytes they may have together, as they are stored; one may always have more. */
   static final long MAX_ANSWER_BYTES = 16L << 20;
+
+  /** How many fairness keys the statistics of a queue tell of. */
+  static final int MAX_KEYS = 1_000;
 
   static final Duration MAX_WAIT = Duration.ofSeconds(30);
 
@@ -195,10 +197,11 @@ final class QueueApi {
     return config;
   }
 
-  QueueStats stats(Caller caller, String queue) {
+  /** With at most {@link #MAX_KEYS} of its fairness keys. */
+  BrokerView.Queue stats(Caller caller, String queue) {
     requireName(queue);
     caller.require(Kind.ADMIN, queue);
-    return broker.stats(queue);
+    return broker.view().queue(queue, MAX_KEYS);
   }
 
   /** Those that the caller may administer, without their keys. */
@@ -222,14 +225,33 @@ final class QueueApi {
     return broker.purge(queue);
   }
 
-  List<StoredMessage> peek(Caller caller, String queue, int maxMessages, ByteBudget.Part room) {
+  /**
+   * Which messages somebody wants to look at.
+   *
+   * @param from the first; null for the oldest
+   * @param maxMessages how many
+   * @param maxPayloadBytes how much of each payload
+   */
+  record Peek(@Nullable UUID from, int maxMessages, int maxPayloadBytes) {
+    Peek {
+      requireBetween("max_messages", maxMessages, 1, MAX_MESSAGES);
+      requireBetween("max_payload_bytes", maxPayloadBytes, 0, Integer.MAX_VALUE);
+    }
+  }
+
+  List<PeekedMessage> peek(Caller caller, String queue, Peek wanted, ByteBudget.Part room) {
     requireName(queue);
     caller.require(Kind.ADMIN, queue);
-    requireBetween("max_messages", maxMessages, 1, MAX_MESSAGES);
     if (!room.await(MAX_ANSWER_BYTES, ROOM_PATIENCE_NANOS)) {
       throw ByteBudget.exhausted("messages");
     }
-    List<StoredMessage> found = broker.peek(queue, maxMessages, MAX_ANSWER_BYTES);
+    List<PeekedMessage> found =
+        broker
+            .view()
+            .messages(queue, wanted.from(), wanted.maxMessages(), MAX_ANSWER_BYTES)
+            .stream()
+            .map(each -> PeekedMessage.of(each, wanted.maxPayloadBytes()))
+            .toList();
     long bytes = found.stream().mapToLong(each -> each.payload().length).sum();
     room.give(Math.max(0, MAX_ANSWER_BYTES - bytes));
     return found;

@@ -157,7 +157,7 @@ final class QueueService extends QueuesGrpc.QueuesImplBase {
         caller ->
             GetQueueResponse.newBuilder()
                 .setConfig(Wire.config(queues.config(caller, request.getName())))
-                .setStats(Wire.stats(queues.stats(caller, request.getName())))
+                .setStats(Wire.stats(queues.stats(caller, request.getName()).stats()))
                 .build());
   }
 
@@ -194,17 +194,24 @@ final class QueueService extends QueuesGrpc.QueuesImplBase {
 
   @Override
   public void peekMessages(PeekMessagesRequest request, StreamObserver<PeekMessagesResponse> call) {
-    int most = request.getMaxMessages() == 0 ? DEFAULT_PEEK : request.getMaxMessages();
     ByteBudget.Part room = queues.answerRoom();
     Calls.answerLater(
         call,
         caller ->
-            CompletableFuture.completedFuture(queues.peek(caller, request.getQueue(), most, room)),
+            CompletableFuture.completedFuture(
+                queues.peek(caller, request.getQueue(), wanted(request), room)),
         messages ->
             PeekMessagesResponse.newBuilder()
                 .addAllMessages(messages.stream().map(Wire::stored).toList())
                 .build(),
         room::close);
+  }
+
+  private static QueueApi.Peek wanted(PeekMessagesRequest request) {
+    return new QueueApi.Peek(
+        request.getFrom().isEmpty() ? null : Wire.id("from", request.getFrom()),
+        request.getMaxMessages() == 0 ? DEFAULT_PEEK : request.getMaxMessages(),
+        request.hasMaxPayloadBytes() ? request.getMaxPayloadBytes() : Integer.MAX_VALUE);
   }
 
   @Override

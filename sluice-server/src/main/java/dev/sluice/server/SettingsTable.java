@@ -15,7 +15,7 @@ final class SettingsTable {
           null,
           SettingKind.secret(),
           null,
-          "A key that allows everything; with one, every request needs a key.",
+          "A key that allows everything, in visible ASCII; with one, every request needs a key.",
           (draft, value) -> draft.bootstrapKey = value);
 
   static final Setting<Path> BOOTSTRAP_KEY_FILE =

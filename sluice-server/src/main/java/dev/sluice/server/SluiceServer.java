@@ -111,7 +111,7 @@ public final class SluiceServer implements AutoCloseable {
     Access.Authenticator authenticator =
         new KeyAuthenticator(stored.keys(), clock, config.bootstrapKey());
     Access access = new Access(authenticator);
-    Readiness readiness = new Readiness(broker::throttles);
+    Readiness readiness = new Readiness(broker.view()::requireAnswer);
     grpc =
         new GrpcServer(
             listen,
@@ -181,7 +181,9 @@ public final class SluiceServer implements AutoCloseable {
     BindAddress.requireFree(
         address, new InetSocketAddress(address.getAddress(), config.listen().httpPort()));
     BudgetSource budgets = BudgetSource.open(config.governorFile());
-    ServerLog.withoutEffect(budgets.current().withoutEffect());
+    if (config.governorFile() != null) {
+      ServerLog.withoutEffect(budgets.current().withoutEffect());
+    }
     ServerMetrics metrics = new ServerMetrics();
     Stored stored = Stored.open(config, budgets.current(), metrics);
     SluiceServer server;

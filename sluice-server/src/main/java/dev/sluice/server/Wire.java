@@ -22,9 +22,6 @@ import org.jspecify.annotations.Nullable;
 
 /** What the broker knows, as messages of {@code sluice.v1} and back. */
 final class Wire {
-  /** More fairness keys of a queue are not shown. */
-  static final int MAX_KEYS = 1_000;
-
   private static final char LEASE_SEPARATOR = '.';
 
   private Wire() {}
@@ -93,11 +90,14 @@ final class Wire {
         .build();
   }
 
-  static StoredMessage stored(dev.sluice.broker.StoredMessage message) {
+  static StoredMessage stored(PeekedMessage peeked) {
+    dev.sluice.broker.StoredMessage message = peeked.stored();
     var wire =
         StoredMessage.newBuilder()
             .setId(message.id().toString())
-            .setPayload(bytes(message.payload()))
+            .setPayload(bytes(peeked.payload()))
+            .setPayloadSize(peeked.size())
+            .setPayloadCut(peeked.isCut())
             .putAllHeaders(message.headers())
             .setFairnessKey(message.key())
             .addAllThrottleKeys(message.throttles())
@@ -128,6 +128,11 @@ final class Wire {
   }
 
   static UUID id(String id) {
+    return id("id", id);
+  }
+
+  /** That of a message, in a field of that name. */
+  static UUID id(String field, String id) {
     if (id.length() == 36) {
       try {
         return UUID.fromString(id);
@@ -135,7 +140,7 @@ final class Wire {
         // said below
       }
     }
-    throw ApiException.invalid("id must be that of a message, a UUID: " + id);
+    throw ApiException.invalid("%s must be that of a message, a UUID: %s".formatted(field, id));
   }
 
   static List<Settlement> settlements(List<dev.sluice.proto.v1.Settlement> settlements) {
@@ -229,8 +234,8 @@ final class Wire {
             .setDelayed(stats.delayed())
             .setConsumers(stats.consumers())
             .setTotals(totals(stats.totals()));
-    stats.keys().stream()
-        .limit(MAX_KEYS)
+    stats
+        .keys()
         .forEach(
             key ->
                 wire.addKeys(

@@ -121,6 +121,8 @@ final class AdminServiceTest {
   @Test
   void throttle_badInput_isRefused() {
     assertThat(codeOf(() -> setThrottle("", 1, 1))).isEqualTo(Code.INVALID_ARGUMENT);
+    assertThat(codeOf(() -> setThrottle(".", 1, 1))).isEqualTo(Code.INVALID_ARGUMENT);
+    assertThat(codeOf(() -> set("..", "x"))).isEqualTo(Code.INVALID_ARGUMENT);
     assertThat(codeOf(() -> setThrottle("t", -1, 1))).isEqualTo(Code.INVALID_ARGUMENT);
     assertThat(codeOf(() -> setThrottle("t", Double.NaN, 1))).isEqualTo(Code.INVALID_ARGUMENT);
     assertThat(codeOf(() -> setThrottle("t", 1, Double.POSITIVE_INFINITY)))

@@ -19,6 +19,10 @@ import io.grpc.MethodDescriptor;
 import io.grpc.MethodDescriptor.PrototypeMarshaller;
 import io.grpc.Status;
 import java.io.IOException;
+import java.io.OutputStream;
+import java.net.InetAddress;
+import java.net.Socket;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -53,6 +57,38 @@ final class AuthenticationTest {
             .as(method.getFullMethodName())
             .isEqualTo(Status.Code.UNAUTHENTICATED);
       }
+    }
+  }
+
+  @Test
+  void overHttp_whatNoKeyCanBe_isRefused() throws Exception {
+    try (KeyedServer server = new KeyedServer(dir)) {
+      String key = KeyedServer.BOOTSTRAP;
+      assertThat(raw(server, key.getBytes(StandardCharsets.US_ASCII))).startsWith("HTTP/1.1 200 ");
+      for (String more : List.of("ä", "ключ", " x", "\r\n x")) {
+        assertThat(raw(server, (key + more).getBytes(StandardCharsets.UTF_8)))
+            .as(more)
+            .startsWith("HTTP/1.1 401 ")
+            .contains("a valid key is needed: authorization: Bearer KEY")
+            .doesNotContain(key);
+      }
+      for (String more : List.of("\0", "\u007f")) {
+        assertThat(raw(server, (key + more).getBytes(StandardCharsets.US_ASCII)))
+            .startsWith("HTTP/1.1 400 ")
+            .contains("the request is not proper HTTP/1.1");
+      }
+    }
+  }
+
+  private static String raw(KeyedServer server, byte[] key) throws IOException {
+    try (Socket socket = new Socket(InetAddress.getLoopbackAddress(), server.httpPort())) {
+      OutputStream out = socket.getOutputStream();
+      out.write(
+          "GET /v1/info HTTP/1.1\r\nHost: x\r\nConnection: close\r\nAuthorization: Bearer "
+              .getBytes(StandardCharsets.US_ASCII));
+      out.write(key);
+      out.write("\r\n\r\n".getBytes(StandardCharsets.US_ASCII));
+      return new String(socket.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
     }
   }
 

@@ -7,6 +7,7 @@ import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -69,6 +70,9 @@ final class BadSettingsTest {
           auth.bootstrap_key_file = "." | auth.bootstrap_key_file . cannot be read:
           auth.bootstrap_key = "" | sluice.toml: auth.bootstrap_key is refused: a key must have 1 to 256 visible ASCII characters
           auth.bootstrap_key = "top-secret-word x" | sluice.toml: auth.bootstrap_key is refused: a key must have
+          auth.bootstrap_key = "top-secret-word\\u00e4" | sluice.toml: auth.bootstrap_key is refused: a key must have 1 to 256 visible ASCII characters without spaces: 16 characters
+          auth.bootstrap_key = "top-secret-word\\u043a" | sluice.toml: auth.bootstrap_key is refused: a key must have
+          auth.bootstrap_key = "top-secret-word\\r\\nx: y" | sluice.toml: auth.bootstrap_key is refused: a key must have
           auth.bootstrap_key = ["top-secret-word"] | sluice.toml: auth.bootstrap_key must be text in quotes
           auth.bootstrap_key = top-secret-word | sluice.toml is not valid TOML, line 1, column
           auth.bootstrap_key = "top-secret-word | sluice.toml is not valid TOML, line 1, column
@@ -109,10 +113,12 @@ final class BadSettingsTest {
 
   @Test
   void aKeyFileWithSomethingElse_isRefusedWithoutShowingIt() throws IOException {
-    Files.writeString(dir.resolve("key"), SECRET + " and more\n");
-    assertRefused(
-        Map.of("SLUICE_AUTH_BOOTSTRAP_KEY_FILE", "key"),
-        "auth.bootstrap_key_file key is refused: a key must have");
+    for (String more : List.of(" and more\n", "\nand more", "ä")) {
+      Files.writeString(dir.resolve("key"), SECRET + more);
+      assertRefused(
+          Map.of("SLUICE_AUTH_BOOTSTRAP_KEY_FILE", "key"),
+          "auth.bootstrap_key_file key is refused: a key must have");
+    }
   }
 
   @ParameterizedTest

@@ -10,6 +10,7 @@ import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Objects;
 import java.util.concurrent.TimeUnit;
@@ -29,7 +30,7 @@ final class BrowserSuite {
   private BrowserSuite() {}
 
   /** What became of one test; what was skipped has not passed. */
-  record Result(String name, boolean passed, String error) {}
+  record Result(String name, long millis, boolean passed, String error) {}
 
   /**
    * Runs them all, or those whose names match.
@@ -54,6 +55,8 @@ final class BrowserSuite {
     tests.environment().put("SLUICE_SCREENSHOTS", SCREENSHOTS.toAbsolutePath().toString());
     int code = await(tests);
     List<Result> results = results();
+    results.forEach(
+        each -> System.out.printf(Locale.ROOT, "%6d ms  %s%n", each.millis(), each.name()));
     if (code != 0 && results.stream().allMatch(Result::passed)) {
       throw new IOException("node ended with %d and reported no failed test".formatted(code));
     }

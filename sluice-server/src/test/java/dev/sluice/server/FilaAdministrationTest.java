@@ -60,6 +60,7 @@ final class FilaAdministrationTest {
     client.create("once");
     assertRefused(() -> client.create("once"), Status.Code.ALREADY_EXISTS, "once");
     assertRefused(() -> client.create(""), Status.Code.INVALID_ARGUMENT, "must not be empty");
+    assertRefused(() -> client.create("."), Status.Code.INVALID_ARGUMENT, "must not be . or ..");
     assertRefused(() -> client.create("no spaces"), Status.Code.INVALID_ARGUMENT, "no spaces");
   }
 

@@ -8,6 +8,7 @@ import dev.sluice.proto.v1.GovernorGrpc;
 import dev.sluice.proto.v1.RequestTokensRequest;
 import dev.sluice.proto.v1.TokenOutcome;
 import dev.sluice.proto.v1.TokenRequest;
+import dev.sluice.testkit.RedisServer;
 import io.grpc.ManagedChannel;
 import io.grpc.netty.shaded.io.grpc.netty.NettyChannelBuilder;
 import java.io.IOException;
@@ -36,6 +37,13 @@ final class GovernedServer implements AutoCloseable {
 
   GovernedServer(Path dir, long patienceMs) throws IOException {
     this(dir, patienceMs, null);
+  }
+
+  /** With budgets in a Redis that has nothing else, and that no stall of this machine ends. */
+  static GovernedServer onEmpty(RedisServer redis, Path dir, long patienceMs) throws IOException {
+    redis.command("FLUSHALL");
+    return new GovernedServer(
+        dir, patienceMs, ServerRedis.at(redis.uri()).withTimeout(RedisLimitsTest.PATIENCE));
   }
 
   /** With budgets in Redis, if there is one. */

@@ -46,7 +46,7 @@ final class HttpAccessTest {
                 new HttpQueues(queues),
                 new HttpLimits(LimitApi.open(dir)),
                 new HttpEvents(queues, timer, timer),
-                new HttpOperations(queues, metrics, broker::throttles)));
+                new HttpOperations(queues, metrics, broker.view()::requireAnswer)));
     server.start();
     http = new HttpProbe(server.port());
   }
@@ -119,7 +119,12 @@ final class HttpAccessTest {
     for (String foreign : List.of("http://example.com", "null", "http://127.0.0.1:1")) {
       Reply refused = http.send(http.request("/healthz").header("Origin", foreign));
       assertThat(refused.status()).as(foreign).isEqualTo(403);
-      assertThat(refused.message()).contains(foreign);
+      assertThat(refused.code()).isEqualTo("PERMISSION_DENIED");
+      assertThat(refused.message())
+          .isEqualTo(
+              "pages of other sites must not call this server: Origin must be that of Host"
+                  + " 127.0.0.1:%d: %s",
+              server.port(), foreign);
     }
   }
 

@@ -12,6 +12,7 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.util.ArrayDeque;
 import java.util.Deque;
+import java.util.List;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.regex.Matcher;
@@ -23,6 +24,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** The files of the console, to somebody without a key. */
@@ -56,6 +58,7 @@ final class HttpConsoleTest {
         .contains("connect-src 'self'", "frame-ancestors 'none'")
         .doesNotContain("unsafe");
     assertThat(page.header("X-Content-Type-Options")).isEqualTo("nosniff");
+    assertThat(page.header("Cross-Origin-Resource-Policy")).isEqualTo("same-origin");
     assertThat(page.header("Referrer-Policy")).isEqualTo("no-referrer");
     assertThat(page.header("Cache-Control")).isEqualTo("no-cache");
     assertThat(page.response().body())
@@ -127,6 +130,68 @@ final class HttpConsoleTest {
     assertThat(other.status()).isEqualTo(200);
   }
 
+  private Reply asked(String path, String... headers) {
+    return http.send(http.request(path).headers(headers));
+  }
+
+  @Test
+  void whoHasItAlready_maySayItInManyWays() {
+    String tag = http.get("/console/app.js").header("ETag");
+    String strong = tag.substring("W/".length());
+    for (String field : List.of("*", strong, "\"x\", " + tag, "W/\"x\"," + strong + ",\"y\"")) {
+      assertThat(asked("/console/app.js", "If-None-Match", field).status())
+          .as(field)
+          .isEqualTo(304);
+    }
+    Reply twice = asked("/console/app.js", "If-None-Match", "\"x\"", "If-None-Match", tag);
+    assertThat(twice.status()).isEqualTo(304);
+    String bare = strong.substring(1, strong.length() - 1);
+    for (String field : List.of("\"x\"", bare, "\"" + bare.substring(1) + "\"", "\"*\"", "")) {
+      assertThat(asked("/console/app.js", "If-None-Match", field).status())
+          .as(field)
+          .isEqualTo(200);
+    }
+    assertThat(asked("/console/none.js", "If-None-Match", "*").status()).isEqualTo(404);
+    Reply head =
+        http.send(
+            http.request("/console/app.js")
+                .header("If-None-Match", "*")
+                .method("HEAD", BodyPublishers.noBody()));
+    assertThat(head.status()).isEqualTo(304);
+    assertThat(head.header("ETag")).isEqualTo(tag);
+  }
+
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      value = {
+        "gzip|true",
+        "br, GZIP|true",
+        "gzip;q=0.1|true",
+        "gzip; q=0.001|true",
+        "*|true",
+        "x-gzip|true",
+        "deflate, *;q=0.5|true",
+        "gzip;q=0|false",
+        "gzip; q=0.000|false",
+        "gzip;Q=0.0, *|false",
+        "*, gzip;q=0|false",
+        "*;q=0|false",
+        "br|false",
+        "gzippy|false",
+        "identity;q=1, ;|false",
+      })
+  void zipped_onlyForThoseWhoTakeIt(String field, boolean zipped) {
+    Reply head =
+        http.send(
+            http.request("/console/app.js")
+                .header("Accept-Encoding", field)
+                .method("HEAD", BodyPublishers.noBody()));
+    assertThat(head.status()).isEqualTo(200);
+    assertThat(head.header("Content-Encoding")).isEqualTo(zipped ? "gzip" : "");
+    assertThat(head.header("Vary")).isEqualTo("Accept-Encoding");
+  }
+
   @Test
   void whoTakesIt_getsItZipped() throws Exception {
     var zipped =
@@ -168,6 +233,12 @@ final class HttpConsoleTest {
           new String(socket.getInputStream().readAllBytes(), StandardCharsets.ISO_8859_1);
       assertThat(answer).startsWith("HTTP/1.1 404 ").contains("NOT_FOUND");
     }
+  }
+
+  @Test
+  void links_mayHaveAnyQuery() {
+    assertThat(http.get("/?from=mail&from=other").status()).isEqualTo(200);
+    assertThat(http.get("/console/app.js?v=1").status()).isEqualTo(200);
   }
 
   @Test

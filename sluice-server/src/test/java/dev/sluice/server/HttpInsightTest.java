@@ -51,7 +51,8 @@ final class HttpInsightTest {
     JsonNode found = http.get("/v1/queues/q/keys").json();
     assertThat(found.get("active").asInt()).isEqualTo(2);
     assertThat(found.get("waiting").asInt()).isEqualTo(1);
-    assertThat(found.get("waiting_weight").asInt()).isEqualTo(2);
+    assertThat(found.get("ready_weight").asInt()).isZero();
+    assertThat(found.get("matching").asInt()).isEqualTo(2);
     assertThat(found.get("max_in_flight_per_key").asInt()).isZero();
     JsonNode a = found.at("/keys/0");
     assertThat(a.get("key").asText()).isEqualTo("a");
@@ -63,8 +64,10 @@ final class HttpInsightTest {
     assertThat(a.at("/parked/0/messages").asInt()).isEqualTo(2);
     assertThat(found.at("/keys/1/delayed").asInt()).isEqualTo(1);
     assertThat(http.get("/v1/queues/q/keys?limit=1").json().get("keys")).hasSize(1);
-    assertThat(http.get("/v1/queues/q/keys?prefix=b&order=wait").json().at("/keys/0/key").asText())
-        .isEqualTo("b");
+    JsonNode some = http.get("/v1/queues/q/keys?prefix=b&order=wait").json();
+    assertThat(some.at("/keys/0/key").asText()).isEqualTo("b");
+    assertThat(some.get("matching").asInt()).isEqualTo(1);
+    assertThat(some.get("active").asInt()).isEqualTo(2);
     JsonNode waiters = http.get("/v1/throttles/slow/waiters").json().get("waiters");
     assertThat(waiters.toString()).isEqualTo("[{\"queue\":\"q\",\"key\":\"a\",\"messages\":2}]");
     JsonNode throttle = http.get("/v1/throttles?limit=1").json().at("/throttles/0");

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.sluice.server.HttpProbe.Reply;
 import java.io.IOException;
 import java.nio.file.Path;
+import java.util.List;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
@@ -47,6 +48,20 @@ final class HttpLimitsTest {
     assertThat(http.delete("/v1/limits/some%2Fkey").status()).isEqualTo(204);
     assertThat(http.get("/v1/limits").response().body()).doesNotContain("some/key");
     assertThat(http.delete("/v1/limits/some%2Fkey").code()).isEqualTo("NOT_FOUND");
+  }
+
+  @Test
+  void semicolonInAPath_namesNoOtherLimit() {
+    limit("tenant", "5", "10");
+    limit("tenant%3Beu", "6", "10");
+    for (String path :
+        List.of("/v1/limits/tenant;eu", "/v1/limits/tenant;", "/v1/limits;x/tenant")) {
+      Reply refused = http.delete(path);
+      assertThat(refused.status()).as(path).isEqualTo(400);
+      assertThat(refused.message()).contains("%3B", path);
+    }
+    assertThat(http.delete("/v1/limits/tenant%3Beu").status()).isEqualTo(204);
+    assertThat(http.delete("/v1/limits/tenant").status()).isEqualTo(204);
   }
 
   @Test

@@ -17,6 +17,7 @@ import java.net.http.HttpResponse;
 import java.net.http.HttpResponse.BodyHandlers;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
+import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.AfterEach;
@@ -47,6 +48,35 @@ final class HttpOperationsTest {
     assertThat(http.get("/healthz").response().body()).isEqualTo("{\"status\":\"alive\"}");
     assertThat(http.get("/readyz").response().body()).isEqualTo("{\"status\":\"ready\"}");
     assertThat(http.post("/healthz", "").status()).isEqualTo(405);
+  }
+
+  @Test
+  void answers_areNeitherKeptNorTakenForSomethingElse() throws Exception {
+    http.post("/v1/queues", "{\"name\":\"q\"}");
+    for (String path :
+        List.of("/v1/queues", "/v1/queues/none", "/nowhere", "/metrics", "/openapi.json")) {
+      assertGuarded(http.get(path).response());
+    }
+    assertGuarded(http.post("/v1/queues", "{").response());
+    assertGuarded(http.delete("/healthz").response());
+    assertGuarded(http.delete("/v1/queues/q").response());
+    var events =
+        http.client()
+            .send(http.request("/v1/events").build(), HttpResponse.BodyHandlers.ofInputStream());
+    assertGuarded(events);
+    events.body().close();
+    try (Socket socket = new Socket(InetAddress.getLoopbackAddress(), server.httpPort())) {
+      socket.getOutputStream().write("no HTTP\r\n\r\n".getBytes(StandardCharsets.US_ASCII));
+      assertThat(new String(socket.getInputStream().readAllBytes(), StandardCharsets.US_ASCII))
+          .contains("Cache-Control: no-store\r\n", "X-Content-Type-Options: nosniff\r\n");
+    }
+  }
+
+  private static void assertGuarded(HttpResponse<?> answer) {
+    assertThat(answer.headers().allValues("Cache-Control")).containsExactly("no-store");
+    assertThat(answer.headers().allValues("X-Content-Type-Options")).containsExactly("nosniff");
+    assertThat(answer.headers().allValues("Cross-Origin-Resource-Policy"))
+        .containsExactly("same-origin");
   }
 
   @Test

@@ -10,7 +10,10 @@ import java.net.InetAddress;
 import java.net.Socket;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
+import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
@@ -84,6 +87,14 @@ final class HttpQueuesTest {
   }
 
   @Test
+  void query_mayBeEmptyAndEndInAnd() {
+    String queue = queue("queried");
+    for (String path : List.of("/v1/queues?", queue + "/keys?limit=1&", queue + "/keys?prefix")) {
+      assertThat(http.get(path).status()).as(path).isEqualTo(200);
+    }
+  }
+
+  @Test
   void delete_removesQueue() {
     String queue = queue("deleted");
     Reply deleted = http.delete(queue);
@@ -91,6 +102,19 @@ final class HttpQueuesTest {
     assertThat(deleted.response().body()).isEmpty();
     assertThat(http.get(queue).code()).isEqualTo("NOT_FOUND");
     assertThat(http.delete(queue).status()).isEqualTo(404);
+  }
+
+  @Test
+  void stats_haveTheFirstKeysByName() {
+    String queue = queue("keyed");
+    String messages =
+        IntStream.range(0, 1_001)
+            .mapToObj(i -> "{\"payload\":\"x\",\"fairness_key\":\"k%d\"}".formatted(9_999 - i))
+            .collect(Collectors.joining(","));
+    http.post(queue + "/messages", "{\"messages\":[%s]}".formatted(messages));
+    List<String> keys = stats(queue).get("keys").findValuesAsText("key");
+    assertThat(keys).hasSize(1_000).isSorted().doesNotContain("k9999");
+    assertThat(http.get(queue + "/keys?prefix=k9999").json().get("keys")).hasSize(1);
   }
 
   @Test
@@ -149,6 +173,36 @@ final class HttpQueuesTest {
     Reply half = http.post(queue + "/messages", "{\"messages\":[{\"payload\":\"x\"},{}]}");
     assertThat(half.status()).isEqualTo(400);
     assertThat(stats(queue).get("depth").asInt()).isEqualTo(2);
+  }
+
+  @Test
+  void peek_showsAsMuchOfPayloadsAsIsAskedFor() {
+    String queue = queue("long");
+    JsonNode ids =
+        http.post(
+                queue + "/messages",
+                "{\"messages\":[{\"payload\":\"aé€\"},{\"payload_base64\":\"gICAgIA=\"},"
+                    + "{\"payload\":\"\"}]}")
+            .json()
+            .get("ids");
+    String[] cut = {"", "a", "a", "aé", "aé", "aé", "aé€", "aé€"};
+    for (int bytes = 0; bytes < cut.length; bytes++) {
+      JsonNode first =
+          http.get(queue + "/peek?max_payload_bytes=" + bytes).json().at("/messages/0");
+      assertThat(first.get("payload").asText()).isEqualTo(cut[bytes]);
+      assertThat(first.get("payload_size").asInt()).isEqualTo(6);
+      assertThat(first.get("payload_cut").asBoolean()).isEqualTo(bytes < 6);
+    }
+    JsonNode whole = http.get(queue + "/peek").json().get("messages");
+    assertThat(whole.findValues("payload_cut")).allMatch(each -> !each.asBoolean());
+    String rest = "/peek?max_payload_bytes=4&from=" + ids.get(1).asText();
+    JsonNode second = http.get(queue + rest).json().get("messages");
+    assertThat(second.findValuesAsText("id"))
+        .containsExactly(ids.get(1).asText(), ids.get(2).asText());
+    assertThat(second.at("/0/payload_base64").asText()).isEqualTo("gICAgA==");
+    assertThat(second.at("/0/payload_size").asInt()).isEqualTo(5);
+    assertThat(http.get("/v1/queues/long.dlq" + rest).message())
+        .contains("from must be the id of a message of the queue long.dlq: from=");
   }
 
   @Test
@@ -291,6 +345,15 @@ final class HttpQueuesTest {
         "POST|/v1/queues/bad/settle|{\"settlements\":[{\"action\":\"ack\"}]}|400|id",
         "GET|/v1/queues/bad/peek?max_messages=x||400|max_messages",
         "GET|/v1/queues/bad/peek?max_messages=0||400|max_messages",
+        "GET|/v1/queues/bad/peek?max_payload_bytes=-1||400|max_payload_bytes must be between 0",
+        "GET|/v1/queues/bad/peek?from=1||400|from must be that of a message, a UUID: 1",
+        "GET|/v1/queues/bad/peek?max_message=1||400|must be one of max_messages, max_payload_bytes, from: max_message",
+        "GET|/v1/queues/bad/keys?limit=1&sort=x||400|must be one of order, limit, prefix: sort",
+        "GET|/v1/queues/bad/keys?limit=1&limit=2||400|query parameter must be there once: limit",
+        "GET|/v1/queues/bad/keys?limit=1&li%6Dit=1||400|query parameter must be there once: limit",
+        "GET|/v1/queues?limit=1||400|GET /v1/queues takes no query parameters: limit",
+        "DELETE|/v1/queues/bad?force||400|DELETE /v1/queues/{queue} takes no query parameters: force",
+        "POST|/v1/queues/bad/purge?x=1||400|takes no query parameters: x",
         "POST|/v1/queues/bad/redrive|{\"count\":-1}|400|count",
         "POST|/v1/queues/bad/redrive|{\"run_script\":\"x\"}|400|run_script",
         "POST|/v1/queues/absent/purge||404|absent",

@@ -4,20 +4,27 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.PropertyNamingStrategies.SnakeCaseStrategy;
+import dev.sluice.broker.DeadLetter;
+import dev.sluice.broker.Durability;
 import dev.sluice.broker.QueueTotals;
+import dev.sluice.governor.Alert;
 import dev.sluice.governor.AuditReport;
 import dev.sluice.governor.Counts;
+import dev.sluice.governor.Dimension;
 import dev.sluice.governor.Explanation;
 import dev.sluice.governor.ModelQueue;
+import dev.sluice.governor.Outcome;
 import dev.sluice.governor.ProviderStanding;
 import dev.sluice.governor.Settlement;
 import java.io.IOException;
 import java.lang.reflect.RecordComponent;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.function.UnaryOperator;
@@ -95,6 +102,19 @@ final class OpenApiTest {
           Map.entry("GovernorProvider", ProviderStanding.class),
           Map.entry("GovernorAlert", JsonGovernor.Warning.class));
 
+  /** Fields with values of an enum. */
+  private static final Map<String, Class<? extends Enum<?>>> ENUMS =
+      Map.of(
+          "Problem.code", ErrorKind.class,
+          "QueueConfig.durability", Durability.class,
+          "DeadLetter.reason", DeadLetter.Reason.class,
+          "TokenPlace.binding", Dimension.class,
+          "TokenRefusal.reason", Outcome.Reason.class,
+          "TokenExplanation.verdict", Explanation.Verdict.class,
+          "TokenExplanation.binding", Dimension.class,
+          "TokenExplanationPart.dimension", Dimension.class,
+          "GovernorAlert.kind", Alert.Kind.class);
+
   /** Schemas of answers with one field, which are no records. */
   private static final Set<String> PLAIN =
       Set.of("Status", "Ids", "Purged", "Redriven", "Limits", "ConfigEntries", "Waiters", "Keys");
@@ -110,6 +130,9 @@ final class OpenApiTest {
       for (HttpRoute route : server.httpRoutes()) {
         JsonNode operation = operation(document, route);
         assertThat(operation.has("security")).as(route.template()).isEqualTo(route.open());
+        assertThat(queryNames(operation))
+            .as(route.template())
+            .containsExactlyElementsOf(Objects.requireNonNullElse(route.query(), List.of()));
         assertThat(!operation.has("requestBody") || route.takesBody())
             .as(route.template())
             .isTrue();
@@ -119,6 +142,16 @@ final class OpenApiTest {
 
   private static JsonNode operation(JsonNode document, HttpRoute route) {
     return document.get("paths").get(route.template()).get(route.method().toLowerCase(Locale.ROOT));
+  }
+
+  private static List<String> queryNames(JsonNode operation) {
+    List<String> all = new ArrayList<>();
+    for (JsonNode each : operation.path("parameters")) {
+      if (each.get("in").asText().equals("query")) {
+        all.add(each.get("name").asText());
+      }
+    }
+    return all;
   }
 
   private static Set<String> registered(List<HttpRoute> routes) {
@@ -180,6 +213,28 @@ final class OpenApiTest {
         .map(RecordComponent::getName)
         .map(translation)
         .collect(Collectors.toCollection(TreeSet::new));
+  }
+
+  @Test
+  void enums_haveExactlyTheValuesThereAre() throws IOException {
+    try (SluiceServer server =
+        SluiceServer.start(ServerConfig.defaults(dir).withListen(Listen.ANYWHERE))) {
+      JsonNode schemas =
+          new HttpProbe(server.httpPort()).get("/openapi.json").json().at("/components/schemas");
+      ENUMS.forEach(
+          (field, type) -> {
+            List<String> told = new ArrayList<>();
+            String schema = field.substring(0, field.indexOf('.'));
+            String name = field.substring(field.indexOf('.') + 1);
+            schemas
+                .at("/%s/properties/%s/enum".formatted(schema, name))
+                .forEach(each -> told.add(each.asText()));
+            assertThat(told)
+                .as(field)
+                .containsExactlyInAnyOrderElementsOf(
+                    Arrays.stream(type.getEnumConstants()).map(Enum::name).toList());
+          });
+    }
   }
 
   @Test

@@ -251,6 +251,17 @@ final class QueueServiceTest {
             .queues()
             .peekMessages(PeekMessagesRequest.newBuilder().setQueue("q.dlq").build())
             .getMessages(0);
+    assertThat(dead.getPayloadSize()).isEqualTo(2);
+    assertThat(dead.getPayloadCut()).isFalse();
+    PeekMessagesRequest little =
+        PeekMessagesRequest.newBuilder()
+            .setQueue("q.dlq")
+            .setFrom(dead.getId())
+            .setMaxPayloadBytes(1)
+            .build();
+    var cut = server.queues().peekMessages(little).getMessages(0);
+    assertThat(cut.getPayload().toStringUtf8()).isEqualTo("m");
+    assertThat(cut.getPayloadCut()).isTrue();
     assertThat(dead.getDeadLetter().getReason()).isEqualTo("MAX_ATTEMPTS");
     assertThat(dead.getDeadLetter().getError()).isEqualTo("broken");
     assertThat(dead.getDeadLetter().getId()).isEqualTo(delivery.getId());
@@ -279,6 +290,8 @@ final class QueueServiceTest {
         Status.Code.INVALID_ARGUMENT,
         "queue must not be empty");
     assertRefused(() -> server.createQueue("q"), Status.Code.ALREADY_EXISTS, "q");
+    assertRefused(
+        () -> server.createQueue(".."), Status.Code.INVALID_ARGUMENT, "must not be . or ..");
     assertRefused(
         () -> server.createQueue("l", QueueConfig.newBuilder().setLeaseMs(-1).build()),
         Status.Code.INVALID_ARGUMENT,

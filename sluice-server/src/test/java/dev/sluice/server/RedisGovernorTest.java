@@ -22,9 +22,8 @@ import java.util.List;
 import java.util.Locale;
 import java.util.concurrent.CompletableFuture;
 import java.util.stream.Stream;
-import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -37,21 +36,11 @@ import org.junit.jupiter.api.io.TempDir;
 final class RedisGovernorTest {
   private static final long PATIENCE_MS = 60_000;
   private static final String REQUESTS = "/v1/governor/requests";
-  private static RedisServer redis;
+  @AutoClose private static final RedisServer redis = RedisServer.start();
 
   @TempDir private Path dir;
   private GovernedServer here;
   private GovernedServer there;
-
-  @BeforeAll
-  static void startRedis() {
-    redis = RedisServer.start();
-  }
-
-  @AfterAll
-  static void stopRedis() {
-    redis.close();
-  }
 
   private static ServerRedis patient() {
     return ServerRedis.at(redis.uri()).withTimeout(RedisLimitsTest.PATIENCE);

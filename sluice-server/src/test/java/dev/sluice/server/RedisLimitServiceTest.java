@@ -2,8 +2,7 @@ package dev.sluice.server;
 
 import dev.sluice.testkit.RedisServer;
 import java.util.concurrent.atomic.AtomicInteger;
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 
@@ -11,17 +10,7 @@ import org.junit.jupiter.api.Tag;
 @Tag("any-jdk")
 final class RedisLimitServiceTest extends LimitServiceTest {
   private static final AtomicInteger RUNS = new AtomicInteger();
-  private static RedisServer redis;
-
-  @BeforeAll
-  static void startRedis() {
-    redis = RedisServer.start();
-  }
-
-  @AfterAll
-  static void stopRedis() {
-    redis.close();
-  }
+  @AutoClose private static final RedisServer redis = RedisServer.start();
 
   @Override
   ServerConfig config(ServerConfig defaults) {

@@ -22,9 +22,8 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.stream.Stream;
 import org.awaitility.Awaitility;
-import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -41,22 +40,12 @@ final class RedisLimitsTest {
 
   private static final int CALLERS = 4;
   private static final String PASSWORD = "top-secret-word";
-  private static RedisServer redis;
+  @AutoClose private static final RedisServer redis = RedisServer.start();
 
   @TempDir private Path dir;
   private final List<TestServer> servers = new ArrayList<>();
   private HttpProbe here = new HttpProbe(0);
   private HttpProbe there = here;
-
-  @BeforeAll
-  static void startRedis() {
-    redis = RedisServer.start();
-  }
-
-  @AfterAll
-  static void stopRedis() {
-    redis.close();
-  }
 
   private static ServerRedis patient() {
     return ServerRedis.at(redis.uri()).withTimeout(PATIENCE);

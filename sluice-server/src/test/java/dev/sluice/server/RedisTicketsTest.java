@@ -2,27 +2,14 @@ package dev.sluice.server;
 
 import dev.sluice.testkit.RedisServer;
 import java.io.IOException;
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.AutoClose;
 
 /** What {@link HttpTicketsTest} says holds with budgets in Redis, too. */
 final class RedisTicketsTest extends HttpTicketsTest {
-  private static RedisServer redis;
-
-  @BeforeAll
-  static void startRedis() {
-    redis = RedisServer.start();
-  }
-
-  @AfterAll
-  static void stopRedis() {
-    redis.close();
-  }
+  @AutoClose private static final RedisServer redis = RedisServer.start();
 
   @Override
   GovernedServer started(long patienceMs) throws IOException {
-    redis.command("FLUSHALL");
-    return new GovernedServer(
-        dir, patienceMs, ServerRedis.at(redis.uri()).withTimeout(RedisLimitsTest.PATIENCE));
+    return GovernedServer.onEmpty(redis, dir, patienceMs);
   }
 }

@@ -82,18 +82,19 @@ final class TracingTest {
             server -> {
               HttpProbe http = new HttpProbe(server.httpPort());
               http.post("/v1/queues", "{\"name\":\"q\"}");
-              http.send(http.request("/v1/queues/q?x=secret").header("traceparent", CONTEXT));
+              http.send(
+                  http.request("/v1/queues/q/keys?prefix=secret").header("traceparent", CONTEXT));
               http.get("/v1/queues/none");
               http.get("/nowhere");
             });
     Span continued =
         spans.stream().filter(each -> each.trace().equals(TRACE)).findAny().orElseThrow();
     assertThat(continued.parent()).isEqualTo(PARENT);
-    assertThat(continued.name()).isEqualTo("GET /v1/queues/{queue}");
+    assertThat(continued.name()).isEqualTo("GET /v1/queues/{queue}/keys");
     assertThat(continued.attributes())
         .containsEntry("http.request.method", "GET")
-        .containsEntry("http.route", "/v1/queues/{queue}")
-        .containsEntry("url.path", "/v1/queues/q")
+        .containsEntry("http.route", "/v1/queues/{queue}/keys")
+        .containsEntry("url.path", "/v1/queues/q/keys")
         .containsEntry("url.scheme", "http")
         .containsEntry("http.response.status_code", "[200]");
     assertThat(continued.toString()).doesNotContain("secret");

@@ -11,6 +11,7 @@ import dev.sluice.governor.BudgetConfig;
 import dev.sluice.governor.ModelBudget;
 import dev.sluice.governor.Outcome;
 import dev.sluice.testkit.Hiccups;
+import dev.sluice.testkit.LoadThreads;
 import dev.sluice.testkit.RedisServer;
 import dev.sluice.testkit.TcpProxy;
 import java.time.Duration;
@@ -19,10 +20,10 @@ import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.Deque;
 import java.util.List;
+import java.util.Optional;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.atomic.AtomicLong;
-import java.util.concurrent.locks.LockSupport;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -45,16 +46,13 @@ final class FleetOutageTest {
 
   /** Threads that ask two nodes for tokens all the time, and note every grant and slow call. */
   private static final class Load implements AutoCloseable {
-    private static final long SLOW_NANOS = 90_000_000;
+    private static final long PAUSE_NANOS = 300_000;
     private static final long SECOND = 1_000_000_000;
 
-    private final List<Thread> threads = new ArrayList<>();
+    private final LoadThreads threads = new LoadThreads();
     private final Queue<Grant> grants = new ConcurrentLinkedQueue<>();
-    private final Queue<long[]> slow = new ConcurrentLinkedQueue<>();
-    private final AtomicLong slowest = new AtomicLong();
     private final AtomicLong tokens = new AtomicLong();
     private final AtomicLong refunds = new AtomicLong();
-    private volatile boolean stopped;
 
     /** It was made somewhere between. */
     private record Grant(long earliest, long latest, long tokens) {}
@@ -62,44 +60,29 @@ final class FleetOutageTest {
     Load(List<OutageRig> rigs, boolean settles) {
       for (OutageRig rig : rigs) {
         for (int i = 0; i < 2; i++) {
-          Thread thread = new Thread(() -> run(rig, settles), "load");
-          thread.setDaemon(true);
-          threads.add(thread);
+          Deque<Outcome.Granted> held = new ArrayDeque<>();
+          threads.start(PAUSE_NANOS, () -> askAndSettle(rig, held, settles ? 1 : 2));
         }
       }
-      threads.forEach(Thread::start);
     }
 
-    private void run(OutageRig rig, boolean settles) {
-      Deque<Outcome.Granted> held = new ArrayDeque<>();
-      while (!stopped) {
-        long from = System.nanoTime();
-        Outcome outcome = get(rig.store.tryNow(OutageRig.request(2))).orElse(null);
-        note(from, System.nanoTime());
-        if (outcome instanceof Outcome.Granted granted) {
-          grants.add(new Grant(from, System.nanoTime(), granted.tokens()));
-          tokens.addAndGet(granted.tokens());
-          held.add(granted);
-        }
-        if (held.size() > 3) {
-          settle(rig, held.removeFirst(), settles ? 1 : 2);
-        }
-        LockSupport.parkNanos(this, 300_000);
+    private void askAndSettle(OutageRig rig, Deque<Outcome.Granted> held, long actual) {
+      long from = System.nanoTime();
+      Optional<Outcome> outcome = threads.timed(() -> get(rig.store.tryNow(OutageRig.request(2))));
+      if (outcome.orElse(null) instanceof Outcome.Granted granted) {
+        grants.add(new Grant(from, System.nanoTime(), granted.tokens()));
+        tokens.addAndGet(granted.tokens());
+        held.add(granted);
+      }
+      if (held.size() > 3) {
+        settle(rig, held.removeFirst(), actual);
       }
     }
 
     private void settle(OutageRig rig, Outcome.Granted granted, long actual) {
-      long from = System.nanoTime();
-      get(rig.store.settle(granted.reservation(), actual))
+      threads
+          .timed(() -> get(rig.store.settle(granted.reservation(), actual)))
           .ifPresent(settled -> refunds.addAndGet(settled.refundedTokens()));
-      note(from, System.nanoTime());
-    }
-
-    private void note(long from, long to) {
-      slowest.accumulateAndGet(to - from, Math::max);
-      if (to - from > SLOW_NANOS) {
-        slow.add(new long[] {from, to});
-      }
     }
 
     /**
@@ -123,25 +106,9 @@ final class FleetOutageTest {
       return -Math.floorDiv(-worst, SECOND) - BURST;
     }
 
-    long slowestMillis(Hiccups hiccups) {
-      long nanos =
-          slow.stream()
-              .mapToLong(call -> call[1] - call[0] - hiccups.nanosIn(call[0], call[1]))
-              .max()
-              .orElse(Math.min(slowest.get(), SLOW_NANOS));
-      return nanos / 1_000_000;
-    }
-
     @Override
     public void close() {
-      stopped = true;
-      for (Thread thread : threads) {
-        try {
-          thread.join();
-        } catch (InterruptedException interrupted) {
-          Thread.currentThread().interrupt();
-        }
-      }
+      threads.close();
     }
   }
 
@@ -181,11 +148,11 @@ final class FleetOutageTest {
       }
       long excess = load.excess();
       long byShares = rigs.stream().mapToLong(rig -> rig.granted.get()).sum();
-      long millis = load.slowestMillis(hiccups);
+      long millis = load.threads.slowestMillis(hiccups);
       System.out.printf(
           "outages of budgets: %d tokens, by shares %d, excess %d; slowest call %d ms, less pauses"
               + " %d ms%n",
-          load.tokens.get(), byShares, excess, load.slowest.get() / 1_000_000, millis);
+          load.tokens.get(), byShares, excess, load.threads.slowestMillis(), millis);
       // The clocks of Redis and of this process may drift apart by a few milliseconds.
       assertThat(excess).isLessThanOrEqualTo(2);
       assertThat(byShares).isGreaterThan(800);

@@ -18,10 +18,12 @@ import java.time.Duration;
 import java.util.HashMap;
 import java.util.Map;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /** What several nodes have said about a model, and how it is kept. */
+@Tag("any-jdk")
 @Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 final class FleetRulesTest {
   private static final ModelBudget BUDGET = ModelBudget.of(60, 1_000, Allocation.OFF);

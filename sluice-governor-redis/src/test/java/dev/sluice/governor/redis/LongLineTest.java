@@ -21,10 +21,12 @@ import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.function.IntFunction;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /** More than Redis could put in line again at one go. */
+@Tag("any-jdk")
 @Timeout(60)
 class LongLineTest {
   private static final String MODEL = "m";

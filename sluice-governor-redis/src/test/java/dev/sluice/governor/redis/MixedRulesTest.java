@@ -18,8 +18,7 @@ import java.time.Duration;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -30,17 +29,7 @@ import org.junit.jupiter.api.Timeout;
 final class MixedRulesTest {
   private static final String MODEL = "sonnet";
 
-  private static StandingBudgets redis;
-
-  @BeforeAll
-  static void start() {
-    redis = new StandingBudgets();
-  }
-
-  @AfterAll
-  static void stop() {
-    redis.close();
-  }
+  @AutoClose private static final StandingBudgets redis = new StandingBudgets();
 
   /** 10,000 tokens, in classes that go in this order, each with a guarantee if it is of so much. */
   private static ModelBudget budget(Map<String, Double> minimums, String... classes) {

@@ -18,8 +18,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicInteger;
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
@@ -30,19 +29,9 @@ final class NewsTest {
   private static final BudgetConfig ONE_AT_A_TIME =
       config(ModelBudget.of(60_000, 1_000, Allocation.OFF).withConcurrency(1));
 
-  private static RedisServer redis;
+  @AutoClose private static final RedisServer redis = RedisServer.start();
 
   private final String prefix = "news-" + NAMES.incrementAndGet() + ":";
-
-  @BeforeAll
-  static void start() {
-    redis = RedisServer.start();
-  }
-
-  @AfterAll
-  static void stop() {
-    redis.close();
-  }
 
   private BudgetStore open(BudgetListener listener) {
     return RedisBudgets.builder()

@@ -9,25 +9,14 @@ import dev.sluice.testkit.RoutingContract;
 import dev.sluice.testkit.SeedFlawsContract;
 import dev.sluice.testkit.SeedScenarioContract;
 import dev.sluice.testkit.TicketContract;
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Nested;
 import org.junit.jupiter.api.Tag;
 
 /** The contracts of stores of budgets, kept in Redis. */
 @Tag("any-jdk")
 final class RedisBudgetContractTest {
-  private static StandingBudgets redis;
-
-  @BeforeAll
-  static void start() {
-    redis = new StandingBudgets();
-  }
-
-  @AfterAll
-  static void stop() {
-    redis.close();
-  }
+  @AutoClose private static final StandingBudgets redis = new StandingBudgets();
 
   @Nested
   final class Budgets extends BudgetContract {
@@ -87,6 +76,11 @@ final class RedisBudgetContractTest {
 
   @Nested
   final class AnyDay extends BudgetPropertyContract {
+    @Override
+    protected int days() {
+      return super.days() / 2;
+    }
+
     @Override
     protected BudgetFixture fixture() {
       return redis;

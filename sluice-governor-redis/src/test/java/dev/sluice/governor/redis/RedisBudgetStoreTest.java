@@ -32,9 +32,8 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicInteger;
-import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
@@ -48,20 +47,10 @@ final class RedisBudgetStoreTest {
   /** 100 tokens a second, in bursts of 1,000. */
   private static final ModelBudget BUDGET = ModelBudget.of(6_000, 1_000, Allocation.OFF);
 
-  private static RedisServer redis;
+  @AutoClose private static final RedisServer redis = RedisServer.start();
 
   private final Deque<AutoCloseable> opened = new ArrayDeque<>();
   private final String prefix = "test-" + NAMES.incrementAndGet() + ":";
-
-  @BeforeAll
-  static void start() {
-    redis = RedisServer.start();
-  }
-
-  @AfterAll
-  static void stop() {
-    redis.close();
-  }
 
   @AfterEach
   void closeAll() throws Exception {

@@ -15,8 +15,7 @@ import dev.sluice.governor.TokenRequest;
 import java.time.Duration;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -30,17 +29,7 @@ final class UnheardGrantTest {
   private static final Duration PATIENCE = CONFIG.rules().ticketPatience();
   private static final Duration TICK = Duration.ofNanos(1_000);
 
-  private static StandingBudgets redis;
-
-  @BeforeAll
-  static void start() {
-    redis = new StandingBudgets();
-  }
-
-  @AfterAll
-  static void stop() {
-    redis.close();
-  }
+  @AutoClose private static final StandingBudgets redis = new StandingBudgets();
 
   private static Outcome ask(BudgetStore store, long tokens) {
     return get(store.request(TokenRequest.of(MODEL, tokens, "P1_user")));

@@ -72,6 +72,21 @@ export const post = (where, body = {}) => call("POST", where, body);
 export const put = (where, body) => call("PUT", where, body);
 export const remove = (where) => call("DELETE", where);
 
+/** The answer, or null if there is no such thing, or not for this key: then `page` says so. */
+export async function found(page, promise) {
+  try {
+    const answer = await promise;
+    page.isMissing(null);
+    return answer;
+  } catch (refused) {
+    if (refused instanceof ApiError && (refused.status === 403 || refused.status === 404)) {
+      page.isMissing(refused.message);
+      return null;
+    }
+    throw refused;
+  }
+}
+
 /** The answer, or null if the key does not allow it: a view shows what it may. */
 export async function allowed(promise) {
   try {

@@ -56,22 +56,12 @@ function go(event) {
   for (const link of document.querySelectorAll("[data-nav]")) {
     const here = link.dataset.nav === (UNDER[where] ?? where);
     attr(link, "aria-current", here ? "page" : null);
-    if (here) {
-      bringIntoView(link);
-    }
   }
   window.scrollTo(0, 0);
   if (event) {
     main.focus({ preventScroll: true });
   }
   poll();
-}
-
-/** On a narrow screen. Not by scrollIntoView: from there on the keyboard would skip what is before. */
-function bringIntoView(link) {
-  const list = document.getElementById("nav");
-  const [inner, outer] = [link.getBoundingClientRect(), list.getBoundingClientRect()];
-  list.scrollLeft += inner.left - outer.left - (outer.width - inner.width) / 2;
 }
 
 // ---- looking again and again, while somebody looks
@@ -180,6 +170,10 @@ async function signIn() {
     confirm: "Sign in",
     cancellable: false,
     act: async ({ key: wanted }) => {
+      // Of others no header can be made, and no server has any.
+      if (!/^[\x20-\x7e]*$/.test(wanted.trim())) {
+        throw new Error("A key has only printable ASCII characters.");
+      }
       setKey(wanted.trim());
       try {
         await get("/v1/info");

@@ -16,19 +16,20 @@ function style(name) {
   return getComputedStyle(probe).color;
 }
 
+/** The name of a colour of lines, for styles. */
 export function color(index) {
-  return style("--chart-" + (index % COLORS));
+  return "--chart-" + (index % COLORS);
 }
 
 /**
  * A chart of lines over the last minutes. `set(times, series, words)`: series are {label, values,
- * color, dashed, right}; words say what it shows to those who do not see it. `right` names a second
- * axis, for series that are no part of the first.
+ * color, dashed, right}, the colour by number; words say what it shows to those who do not see it.
+ * `right` names a second axis, for series that are no part of the first.
  */
 export function lines(id, label, { percent = false, unit = "", right = null, height = 220 } = {}) {
   const canvas = h("canvas", { role: "img", "aria-label": label, "data-testid": id });
   const root = h("div", { class: "chart" }, canvas);
-  root.style.height = height + "px";
+  root.style.minHeight = height + "px";
   let chart = null;
   let last = null;
 
@@ -125,11 +126,12 @@ export function lines(id, label, { percent = false, unit = "", right = null, hei
       MOST_SECONDS,
       Math.max(STEP, Math.ceil(seconds / STEP) * STEP),
     );
+    const colors = series.map((each, i) => style(color(each.color ?? i)));
     chart.data.datasets = series.map((each, i) => ({
       label: (each.hidden ? "~" : "") + visible(each.label),
       data: each.values.map((y, at) => ({ x: (times[at] - now) / 1_000, y })),
-      borderColor: each.color ?? color(i),
-      backgroundColor: each.color ?? color(i),
+      borderColor: colors[i],
+      backgroundColor: colors[i],
       borderDash: each.dashed ? [4, 4] : [],
       borderWidth: each.dashed ? 1.5 : 2,
       yAxisID: each.right ? "right" : "y",

@@ -108,6 +108,33 @@ export function tile(label, testid) {
   return element;
 }
 
+/**
+ * A page about one thing. If there is no such thing, `isMissing(words)` shows these and the way back
+ * in place of everything else; `isMissing(null)` shows it again.
+ */
+export function page(props, crumb, ...content) {
+  const words = h("p", {});
+  const missing = h(
+    "div",
+    { class: "card missing", role: "status", "data-testid": "missing", hidden: true },
+    words,
+    h("a", { href: crumb.href, "data-action": "back" }, "Back to all " + crumb.of),
+  );
+  const element = h(
+    "section",
+    props,
+    h("p", { class: "crumbs" }, h("a", { href: crumb.href }, crumb.label)),
+    ...content,
+    missing,
+  );
+  element.isMissing = (why) => {
+    missing.hidden = why === null;
+    attr(element, "data-missing", why === null ? null : "");
+    text(words, why ?? "");
+  };
+  return element;
+}
+
 /** A heading with buttons beside it. */
 export function heading(level, title, ...actions) {
   const words = h("h" + level, {}, title);

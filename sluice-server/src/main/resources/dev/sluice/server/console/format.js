@@ -55,6 +55,12 @@ export function span(ms) {
   return hours < 48 ? hours + " h " + (minutes % 60) + " min" : Math.floor(hours / 24) + " days";
 }
 
+/** When something comes: "in 3 ms", or "now". */
+export function within(ms) {
+  const words = span(ms);
+  return words === "now" ? words : "in " + words;
+}
+
 export function time(ms) {
   return new Date(ms).toLocaleString("en-GB", { dateStyle: "medium", timeStyle: "medium" });
 }
@@ -72,22 +78,30 @@ export function plural(number, one, many = one + "s") {
   return count(number) + " " + (number === 1 ? one : many);
 }
 
+export function tokens(value) {
+  return number(value) + (value === 1 ? " token" : " tokens");
+}
+
+/** Few tokens are told in tenths: of a burst of 1 half of one is much. */
+const FEW = 10;
+
+/** What is left of a burst; never more than there is. */
+export function left(value, burst) {
+  return number(burst < FEW ? Math.floor(value * 10) / 10 : Math.floor(value));
+}
+
 const encoder = new TextEncoder();
 
 /** What is looked at of a payload, however large it is: whole groups of base64. */
 const MOST_BYTES = 4_095;
 
-/** The first bytes of a message and how many it has, however the API sent them. */
-export function payloadOf(message) {
+/** The first bytes of a message, however the API sent them. */
+export function bytesOf(message) {
   if (message.payload !== undefined) {
-    const data = encoder.encode(message.payload.slice(0, MOST_BYTES)).slice(0, MOST_BYTES);
-    return { data, size: new Blob([message.payload]).size };
+    return encoder.encode(message.payload.slice(0, MOST_BYTES)).slice(0, MOST_BYTES);
   }
-  const all = message.payload_base64 ?? "";
-  const raw = atob(all.slice(0, (MOST_BYTES / 3) * 4));
-  const data = Uint8Array.from(raw, (each) => each.charCodeAt(0));
-  const padding = all.endsWith("==") ? 2 : all.endsWith("=") ? 1 : 0;
-  return { data, size: (all.length / 4) * 3 - padding };
+  const raw = atob((message.payload_base64 ?? "").slice(0, (MOST_BYTES / 3) * 4));
+  return Uint8Array.from(raw, (each) => each.charCodeAt(0));
 }
 
 /** Sixteen bytes to a line: where, in hexadecimal, and as text where it is printable. */

@@ -90,3 +90,34 @@ export class Holds {
     return Math.max(0, taken - first.taken - most);
   }
 }
+
+/**
+ * Shares by weight. At each look somebody who can go is due its weight of the weights of all who can;
+ * the mean of the last looks at which it could does not jump when others come and go. Whoever could
+ * go at few of them has no backlog, and takes what it wants: nothing is due to it.
+ */
+export class Dues {
+  static LOOKS = 15;
+  #looks = [];
+
+  /** Takes who can go, by name and weight, and the weight of all, also of those that are not named. */
+  take(weights, ofAll) {
+    // Both were counted a moment apart.
+    const all = Math.max(
+      ofAll,
+      weights.reduce((sum, [, weight]) => sum + weight, 0),
+    );
+    this.#looks.push(new Map(weights.map(([name, weight]) => [name, weight / all])));
+    if (this.#looks.length > Dues.LOOKS) {
+      this.#looks.shift();
+    }
+  }
+
+  /** Null if nothing is due to it. */
+  of(name) {
+    const dues = this.#looks.map((each) => each.get(name)).filter((each) => each !== undefined);
+    return 2 * dues.length <= this.#looks.length
+      ? null
+      : dues.reduce((sum, each) => sum + each, 0) / dues.length;
+  }
+}

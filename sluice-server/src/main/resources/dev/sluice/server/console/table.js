@@ -1,5 +1,6 @@
-import { attr, h, text } from "./dom.js";
+import { attr, children, h, text } from "./dom.js";
 
+/** How high a row is, as long as none has been seen. */
 const ROW = 41;
 const MORE = 12;
 const ALL = 150;
@@ -7,24 +8,26 @@ const ALL = 150;
 /**
  * A table of which only the rows that can be seen are in the page, however many there are.
  *
- * Columns are {id, label, value(row), cell(td, row), sort, numeric, low}: `value` is shown as text
- * and sorted by, `cell` fills the cell instead, once made it is called again with every row;
- * `low` columns are left out on a narrow screen.
+ * Columns are {id, label, value(row), cell(td, row), sort, numeric, low, alone}: `value` is shown as text
+ * and sorted by, `cell` fills the cell instead, once made it is called again with every row.
+ *
+ * On a narrow screen a row is a card: what it is called and its buttons, then the other cells with
+ * their labels; `low` columns are left out, `alone` ones have a line to themselves.
  */
 export function table({ id, label, columns, key, empty, sorted = null, rowHeader = 0 }) {
   let rows = [];
   let order = sorted;
   const made = new Map();
   const heads = columns.map((column) => head(column, sortBy));
-  const body = h("tbody");
+  const body = h("tbody", { role: "rowgroup" });
   const top = spacer(columns.length);
   const bottom = spacer(columns.length);
   const caption = h("caption", { class: "hidden" }, label);
   const element = h(
     "table",
-    { "data-table": id },
+    { role: "table", "data-table": id },
     caption,
-    h("thead", {}, h("tr", {}, heads)),
+    h("thead", { role: "rowgroup" }, h("tr", { role: "row" }, heads)),
     body,
   );
   const nothing = h("p", { class: "empty", "data-testid": id + "-empty" }, empty);
@@ -64,15 +67,23 @@ export function table({ id, label, columns, key, empty, sorted = null, rowHeader
     }
   }
 
+  /** Rows are as high as each other, but not on every screen the same. */
+  function rowHeight() {
+    return body.querySelector("[data-row]")?.offsetHeight || ROW;
+  }
+
   function paint() {
     const few = rows.length <= ALL;
+    const high = few ? ROW : rowHeight();
     const height = scroll.clientHeight || 600;
-    const from = few ? 0 : Math.max(0, Math.floor(scroll.scrollTop / ROW) - MORE);
-    const to = few ? rows.length : Math.min(rows.length, from + Math.ceil(height / ROW) + 2 * MORE);
+    const from = few ? 0 : Math.max(0, Math.floor(scroll.scrollTop / high) - MORE);
+    const to = few
+      ? rows.length
+      : Math.min(rows.length, from + Math.ceil(height / high) + 2 * MORE);
     const wanted = [];
     const stay = new Set();
     if (from > 0) {
-      top.size(from * ROW);
+      top.size(from * high);
       wanted.push(top);
     }
     for (let i = from; i < to; i++) {
@@ -81,7 +92,7 @@ export function table({ id, label, columns, key, empty, sorted = null, rowHeader
       wanted.push(fill(name, rows[i], i));
     }
     if (to < rows.length) {
-      bottom.size((rows.length - to) * ROW);
+      bottom.size((rows.length - to) * high);
       wanted.push(bottom);
     }
     for (const [name, tr] of made) {
@@ -90,8 +101,9 @@ export function table({ id, label, columns, key, empty, sorted = null, rowHeader
         made.delete(name);
       }
     }
-    place(body, wanted);
+    children(body, wanted);
     attr(element, "aria-rowcount", few ? null : rows.length + 1);
+    attr(scroll, "data-many", few ? null : "");
     scroll.hidden = rows.length === 0;
     nothing.hidden = rows.length !== 0;
   }
@@ -99,17 +111,8 @@ export function table({ id, label, columns, key, empty, sorted = null, rowHeader
   function fill(name, row, index) {
     let tr = made.get(name);
     if (!tr) {
-      tr = h("tr", { "data-row": name });
-      columns.forEach((column, i) => {
-        const cell = h(i === rowHeader ? "th" : "td", {
-          class: classOf(column),
-          "data-cell": column.id,
-        });
-        if (i === rowHeader) {
-          cell.scope = "row";
-        }
-        tr.append(cell);
-      });
+      tr = h("tr", { role: "row", "data-row": name });
+      tr.append(...columns.map((column, i) => cellOf(column, i === rowHeader)));
       made.set(name, tr);
     }
     tr.current = row;
@@ -134,8 +137,24 @@ export function table({ id, label, columns, key, empty, sorted = null, rowHeader
   return root;
 }
 
+/** Roles are told, for a browser may forget them where a row is no row of a table to its eyes. */
+function cellOf(column, isHeader) {
+  return h(isHeader ? "th" : "td", {
+    role: isHeader ? "rowheader" : "cell",
+    scope: isHeader ? "row" : null,
+    class: classOf(column),
+    "data-cell": column.id,
+    "data-label": column.label,
+  });
+}
+
 function classOf(column) {
-  return [column.numeric ? "number" : "", column.low ? "low" : "", column.wide ? "wide" : ""]
+  return [
+    column.numeric ? "number" : "",
+    column.low ? "low" : "",
+    column.wide ? "wide" : "",
+    column.alone ? "alone" : "",
+  ]
     .filter(Boolean)
     .join(" ");
 }
@@ -151,7 +170,7 @@ function head(column, sortBy) {
     : column.hideLabel
       ? h("span", { class: "hidden" }, column.label)
       : column.label;
-  return h("th", { scope: "col", class: classOf(column) }, label);
+  return h("th", { role: "columnheader", scope: "col", class: classOf(column) }, label);
 }
 
 function spacer(columns) {
@@ -161,21 +180,4 @@ function spacer(columns) {
     cell.style.height = height + "px";
   };
   return tr;
-}
-
-/* What is in place stays where it is, so that focus is kept. */
-function place(body, wanted) {
-  let at = body.firstChild;
-  for (const each of wanted) {
-    if (at === each) {
-      at = at.nextSibling;
-    } else {
-      body.insertBefore(each, at);
-    }
-  }
-  while (at) {
-    const next = at.nextSibling;
-    at.remove();
-    at = next;
-  }
 }

@@ -1,13 +1,15 @@
-import { get, path, post } from "./api.js";
+import { found, get, path, post } from "./api.js";
+import { actions, figure, named } from "./columns.js";
 import { ask, show, toast } from "./dialogs.js";
-import { button, h, heading, name, text } from "./dom.js";
-import { bytes, count, hex, payloadOf, plural, time } from "./format.js";
+import { button, h, heading, name, page, text } from "./dom.js";
+import { bytes, bytesOf, count, hex, plural, time } from "./format.js";
 import { table } from "./table.js";
-import { purgeQueue } from "./view-queues.js";
+import { DEAD, purgeQueue } from "./view-queues.js";
 
-const DEAD = ".dlq";
 const PEEK = 100;
-const MOST_TEXT = 65_536;
+
+/** How much is shown of a payload. */
+const MOST_BYTES = 65_536;
 
 const REASONS = {
   TIME_TO_LIVE: "too old",
@@ -43,14 +45,30 @@ async function redrive(queue) {
   }
 }
 
-function beginning(payload) {
-  const more = payload.length - MOST_TEXT;
-  return more > 0 ? payload.slice(0, MOST_TEXT) + "\n… " + count(more) + " characters more" : payload;
+/** Reads a message of which the list has no payload, and shows it. */
+async function inspect(queue, { id }) {
+  const { messages } = await get(
+    path`/v1/queues/${queue}/peek?max_messages=1&max_payload_bytes=${MOST_BYTES}&from=${id}`,
+  );
+  if (messages[0]?.id === id) {
+    showMessage(messages[0]);
+  } else {
+    toast("The message is not there any more.", "bad");
+  }
 }
 
-function inspect(message) {
-  const { data, size } = payloadOf(message);
+function textOf({ payload, payload_size: size }) {
+  if (payload === undefined) {
+    return "This is no text.";
+  }
+  const more = size - new Blob([payload]).size;
+  return payload + (more > 0 ? "\n… " + bytes(more) + " more" : "");
+}
+
+function showMessage(message) {
+  const data = bytesOf(message);
   const isText = message.payload !== undefined;
+  const size = message.payload_size;
   const content = h("pre", {
     class: "payload",
     tabindex: "0",
@@ -58,10 +76,7 @@ function inspect(message) {
     "data-testid": "payload",
   });
   const shown = (how) => {
-    text(
-      content,
-      how === "text" ? (isText ? beginning(message.payload) : "This is no text.") : hex(data, size),
-    );
+    text(content, how === "text" ? textOf(message) : hex(data, size));
     asText.setAttribute("aria-pressed", String(how === "text"));
     asHex.setAttribute("aria-pressed", String(how === "hex"));
   };
@@ -109,45 +124,16 @@ function listView() {
     empty: "There are no dead letters.",
     sorted: { id: "depth", down: true },
     columns: [
-      {
-        id: "name",
-        label: "Queue",
-        wide: true,
-        sort: (row) => row.name,
-        cell: (td, row) => {
-          if (!td.firstChild) {
-            td.append(
-              h(
-                "a",
-                { href: "#/dead/" + encodeURIComponent(row.name), "data-action": "open" },
-                name(row.name.slice(0, -DEAD.length)),
-              ),
-            );
-          }
-        },
-      },
-      {
-        id: "depth",
-        label: "Dead letters",
-        numeric: true,
-        sort: (row) => row.depth,
-        value: (row) => count(row.depth),
-      },
-      {
-        id: "actions",
-        label: "Actions",
-        hideLabel: true,
-        cell: (td, row) => {
-          if (!td.firstChild) {
-            td.append(
-              button("Redrive", "redrive", () => redrive(row.name), {
-                class: "small",
-                "aria-label": "Redrive dead letters of " + row.name,
-              }),
-            );
-          }
-        },
-      },
+      named("name", "Queue", (row) => row.name.slice(0, -DEAD.length), {
+        href: (row) => "#/dead/" + encodeURIComponent(row.name),
+      }),
+      figure("depth", "Dead letters", (row) => row.depth),
+      actions({
+        label: "Redrive",
+        action: "redrive",
+        says: (row) => "Redrive dead letters of " + row.name,
+        act: (row) => redrive(row.name),
+      }),
     ],
   });
   return {
@@ -184,56 +170,29 @@ export function view(queue) {
         sort: (row) => row.enqueued_at_ms,
         value: (row) => time(row.enqueued_at_ms),
       },
-      {
-        id: "tenant",
-        label: "Tenant",
-        sort: (row) => row.fairness_key,
-        cell: (td, row) => td.firstChild ?? td.append(name(row.fairness_key)),
-      },
+      named("tenant", "Tenant", (row) => row.fairness_key, { wide: false }),
       {
         id: "reason",
         label: "Reason",
         low: true,
         value: (row) => REASONS[row.dead_letter?.reason] ?? row.dead_letter?.reason ?? "–",
       },
-      {
-        id: "attempts",
-        label: "Attempts",
-        numeric: true,
-        low: true,
-        sort: (row) => row.dead_letter?.attempts ?? 0,
-        value: (row) => count(row.dead_letter?.attempts ?? 0),
-      },
-      {
-        id: "error",
-        label: "Error",
-        wide: true,
-        sort: (row) => row.dead_letter?.error ?? "",
-        cell: (td, row) => td.firstChild ?? td.append(name(row.dead_letter?.error || "–")),
-      },
-      {
-        id: "actions",
-        label: "Actions",
-        hideLabel: true,
-        cell: (td, row, current) => {
-          if (!td.firstChild) {
-            td.append(
-              button("Inspect", "inspect", () => inspect(current()), {
-                class: "small",
-                "aria-label": "Inspect message " + row.id,
-              }),
-            );
-          }
-        },
-      },
+      figure("attempts", "Attempts", (row) => row.dead_letter?.attempts ?? 0, count, { low: true }),
+      figure("size", "Size", (row) => row.payload_size, bytes, { low: true }),
+      named("error", "Error", (row) => row.dead_letter?.error ?? "", { alone: true }),
+      actions({
+        label: "Inspect",
+        action: "inspect",
+        says: (row) => "Inspect message " + row.id,
+        act: (row) => inspect(queue, row).catch((refused) => toast(refused.message, "bad")),
+      }),
     ],
   });
   let peeked = 0;
   let depth = -1;
-  const element = h(
-    "section",
+  const element = page(
     { "data-view": "dead-letters", "data-queue": queue },
-    h("p", { class: "crumbs" }, h("a", { href: "#/dead" }, "Dead letters")),
+    { href: "#/dead", label: "Dead letters", of: "dead letters" },
     heading(
       1,
       name(queue.endsWith(DEAD) ? queue.slice(0, -DEAD.length) : queue),
@@ -248,11 +207,18 @@ export function view(queue) {
     async tick(now) {
       const { queues } = await get("/v1/queues");
       const own = queues.find((each) => each.name === queue);
-      // Messages may be large: they are read again only if their number changed, or now and then.
+      // To list them takes the server a while: only if their number changed, or now and then.
       if (own && own.depth === depth && now - peeked < 10_000) {
         return;
       }
-      const { messages } = await get(path`/v1/queues/${queue}/peek` + "?max_messages=" + PEEK);
+      const listed = await found(
+        element,
+        get(path`/v1/queues/${queue}/peek?max_messages=${PEEK}&max_payload_bytes=0`),
+      );
+      if (!listed) {
+        return;
+      }
+      const { messages } = listed;
       peeked = now;
       depth = own?.depth ?? -1;
       text(

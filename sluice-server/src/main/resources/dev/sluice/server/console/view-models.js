@@ -2,7 +2,7 @@ import { allowed, get, path, post } from "./api.js";
 import { lines } from "./charts.js";
 import { ask, toast } from "./dialogs.js";
 import { bar, button, h, heading, name, text } from "./dom.js";
-import { count, number, plural, rate, span } from "./format.js";
+import { count, number, plural, rate, span, tokens } from "./format.js";
 import { Lines, Rates } from "./history.js";
 
 const rates = new Rates();
@@ -36,8 +36,8 @@ export function troubles(model, status) {
       text:
         model +
         ": " +
-        count(status.audit.errorTokens) +
-        " tokens more than the limit were admitted",
+        tokens(status.audit.errorTokens) +
+        " admitted beyond the limit",
     });
   }
   if (status.provider.factor < 1) {
@@ -133,11 +133,11 @@ function card(model) {
   element.destroy = () => chart.destroy();
   element.set = (status, queue, now) => {
     const part = status.available / status.capacity;
-    level.set(part, number(status.available) + " of " + number(status.capacity) + " tokens", {
+    level.set(part, number(status.available) + " of " + tokens(status.capacity), {
       tone: part < 0.1 ? "warn" : "good",
     });
-    text(levelWords, count(status.available) + " of " + count(status.capacity) + " tokens");
-    text(shown.rate, count(status.targetTPM) + " tokens/min");
+    text(levelWords, count(status.available) + " of " + tokens(status.capacity));
+    text(shown.rate, tokens(status.targetTPM) + "/min");
     text(shown.running, count(status.running));
     text(shown.asked, rate(rates.of(model + "\nasked")));
     const { totalRequests, acceptedRequests } = status.metrics;

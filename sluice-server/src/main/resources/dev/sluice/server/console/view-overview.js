@@ -1,12 +1,21 @@
 import { allowed, get, path } from "./api.js";
 import { lines } from "./charts.js";
+import { figure } from "./columns.js";
 import { bar, children, h, name, text, tile } from "./dom.js";
-import { count, number, plural, rate, span } from "./format.js";
+import { count, left as leftOf, number, plural, rate, tokens, within } from "./format.js";
 import { Lines } from "./history.js";
 import { table } from "./table.js";
 import { troubles, waitingOf } from "./view-models.js";
 import { stateOf } from "./view-queue.js";
-import { isUnserved, rateOf, takeRates, waiting, withDeadLetters } from "./view-queues.js";
+import {
+  flows,
+  isUnserved,
+  queueName,
+  rateOf,
+  takeRates,
+  waiting,
+  withDeadLetters,
+} from "./view-queues.js";
 import { watched } from "./view-throttles.js";
 
 const BUSIEST = 5;
@@ -38,46 +47,13 @@ export function view() {
     height: 240,
   });
   const notes = h("ul", { class: "alerts", "data-testid": "alerts" });
-  const seen = new Map();
+  let seen = new Map();
   const busiest = table({
     id: "busiest",
     label: "Busiest queues",
     key: (row) => row.name,
     empty: "There are no queues yet.",
-    columns: [
-      {
-        id: "name",
-        label: "Queue",
-        wide: true,
-        cell: (td, row) => {
-          if (!td.firstChild) {
-            td.append(h("a", { href: "#/queue/" + encodeURIComponent(row.name) }, name(row.name)));
-          }
-        },
-      },
-      {
-        id: "waiting",
-        label: "Waiting",
-        numeric: true,
-        sort: waiting,
-        value: (row) => count(waiting(row)),
-      },
-      {
-        id: "in",
-        label: "In",
-        numeric: true,
-        low: true,
-        sort: (row) => rateOf(row.name, "in") ?? 0,
-        value: (row) => rate(rateOf(row.name, "in")),
-      },
-      {
-        id: "out",
-        label: "Out",
-        numeric: true,
-        sort: (row) => rateOf(row.name, "out") ?? 0,
-        value: (row) => rate(rateOf(row.name, "out")),
-      },
-    ],
+    columns: [queueName(), figure("waiting", "Waiting", waiting), ...flows()],
   });
   const levels = h("ul", { class: "shares", "data-testid": "levels" });
   const level = new Map();
@@ -89,13 +65,13 @@ export function view() {
         id: "m" + model,
         name: model,
         part: status.available / status.capacity,
-        words: count(status.available) + " tokens",
+        words: tokens(status.available),
       })),
       ...throttles.map((each) => ({
         id: "t" + each.key,
         name: each.key,
         part: each.burst > 0 ? each.tokens / each.burst : 0,
-        words: number(Math.floor(each.tokens)) + " of " + number(each.burst),
+        words: leftOf(each.tokens, each.burst) + " of " + number(each.burst),
       })),
     ];
     all.sort((a, b) => a.part - b.part);
@@ -108,7 +84,6 @@ export function view() {
             h(
               "li",
               {},
-              h("span", {}),
               name(each.name),
               h("span", { class: "figure" }),
               bar("What is left of " + each.name),
@@ -116,8 +91,8 @@ export function view() {
           );
         }
         const item = level.get(each.id);
-        text(item.children[2], each.words);
-        item.children[3].set(each.part, each.words, { tone: each.part < 0.1 ? "warn" : "good" });
+        text(item.children[1], each.words);
+        item.children[2].set(each.part, each.words, { tone: each.part < 0.1 ? "warn" : "good" });
         return item;
       }),
     );
@@ -145,14 +120,21 @@ export function view() {
     ),
   );
 
-  function note({ tone, text: words, href }) {
-    const id = (href ?? "") + "\n" + words;
-    if (!seen.has(id)) {
-      const label = tone === "bad" ? "Problem: " : tone === "warn" ? "Note: " : "";
-      const body = href ? h("a", { href }, words) : words;
-      seen.set(id, h("li", { "data-tone": tone }, h("span", { class: "hidden" }, label), body));
+  /** What was there before stays as it is, so that focus is kept. */
+  function paintNotes(all) {
+    const before = seen;
+    seen = new Map();
+    for (const each of all) {
+      const id = (each.href ?? "") + "\n" + each.text;
+      seen.set(id, before.get(id) ?? note(each));
     }
-    return seen.get(id);
+    children(notes, seen.values());
+  }
+
+  function note({ tone, text: words, href }) {
+    const label = tone === "bad" ? "Problem: " : tone === "warn" ? "Note: " : "";
+    const body = href ? h("a", { href }, words) : words;
+    return h("li", { "data-tone": tone }, h("span", { class: "hidden" }, label), body);
   }
 
   /** Who gets nothing though others do, in the queues with most that waits. */
@@ -169,7 +151,7 @@ export function view() {
         const out = rateOf(queue.name, "out") ?? 0;
         return (keys?.keys ?? [])
           .filter((row) => {
-            const gapMs = out > 0 ? (keys.waiting_weight / row.weight / out) * 1_000 : 0;
+            const gapMs = out > 0 ? (keys.ready_weight / row.weight / out) * 1_000 : 0;
             return (
               stateOf(row, { limit: keys.max_in_flight_per_key, gapMs, moving: out > 0 })[1] ===
               "bad"
@@ -201,7 +183,7 @@ export function view() {
           (each.until_ms === undefined
             ? ""
             : each.until_ms > 2_000
-              ? ", next in " + span(each.until_ms)
+              ? ", next " + within(each.until_ms)
               : ""),
         href: "#/throttles",
       }));
@@ -223,7 +205,7 @@ export function view() {
       .filter((each) => each.excess > 0)
       .map((each) => ({
         tone: "bad",
-        text: each.key + " gave " + number(each.excess) + " tokens more than its limit",
+        text: each.key + " gave " + tokens(each.excess) + " more than its limit",
         href: "#/throttles",
       }));
   }
@@ -311,11 +293,10 @@ export function view() {
           ? [{ tone: "warn", text: plural(dead, "dead letter") + " to look at", href: "#/dead" }]
           : []),
       ];
-      children(
-        notes,
+      paintNotes(
         found.length > 0
-          ? found.map(note)
-          : [note({ tone: "good", text: "Nothing. Nobody is starved, and every limit holds." })],
+          ? found
+          : [{ tone: "good", text: "Nothing. Nobody is starved, and every limit holds." }],
       );
     },
     destroy() {

@@ -1,10 +1,19 @@
-import { get, path } from "./api.js";
+import { found, get, path } from "./api.js";
 import { color, lines } from "./charts.js";
-import { bar, button, h, heading, name, text, tile } from "./dom.js";
-import { count, percent, plural, rate, span } from "./format.js";
-import { Lines, Rates } from "./history.js";
+import { figure, named, standing } from "./columns.js";
+import { bar, button, h, heading, name, page, text, tile } from "./dom.js";
+import { count, percent, plural, rate, span, within } from "./format.js";
+import { Dues, Lines, Rates } from "./history.js";
 import { table } from "./table.js";
-import { deleteQueue, isUnserved, purgeQueue, rateOf, takeRates, waiting } from "./view-queues.js";
+import {
+  DEAD,
+  deleteQueue,
+  isUnserved,
+  purgeQueue,
+  rateOf,
+  takeRates,
+  waiting,
+} from "./view-queues.js";
 
 const IN_CHART = 6;
 
@@ -18,7 +27,7 @@ export function stateOf(row, { limit, gapMs, moving }) {
   }
   if (row.parked.length > 0) {
     const first = row.parked[0];
-    const next = first.until_ms === undefined ? "no time known" : "next in " + span(first.until_ms);
+    const next = first.until_ms === undefined ? "no time known" : "next " + within(first.until_ms);
     return ["Throttled by " + first.throttle_key + ", " + next, "warn"];
   }
   if (limit > 0 && row.in_flight >= limit) {
@@ -32,13 +41,27 @@ export function stateOf(row, { limit, gapMs, moving }) {
     : ["Waits for a consumer", row.waited_ms > 5_000 ? "warn" : ""];
 }
 
-/** Everything that waits waits for a throttle key: then it is no matter of weight. */
-function isHeld(row) {
-  return row.pending > 0 && row.parked.reduce((sum, each) => sum + each.messages, 0) >= row.pending;
+/** Something waits, and not only for throttle keys: those are no matter of weight. */
+function canGo(row) {
+  return row.pending > row.parked.reduce((sum, each) => sum + each.messages, 0);
+}
+
+/** How many there are of what is asked for, in words. */
+function summaryOf({ active, waiting: some, matching, keys }, prefix) {
+  const words = prefix
+    ? plural(matching, "tenant") + (matching === 1 ? " matches." : " match.")
+    : plural(active, "tenant") +
+      (active === 1 ? " has" : " have") +
+      " messages here; " +
+      count(some) +
+      (some === 1 ? " has" : " have") +
+      " some that wait.";
+  return words + (keys.length < matching ? " The first " + count(keys.length) + " are shown." : "");
 }
 
 export function view(queue) {
   const rates = new Rates();
+  const dues = new Dues();
   const history = new Lines();
   const colors = new Map();
   let settings = { order: "depth", limit: 100, prefix: "" };
@@ -61,10 +84,9 @@ export function view(queue) {
   );
   const bars = h("ol", { class: "shares", "data-testid": "shares" });
   const summary = h("p", { class: "muted", "data-testid": "keys-summary" });
-  const total = { rate: 0, weight: 0 };
+  const total = { rate: 0 };
   const share = (row) => (total.rate > 0 ? (row.rate ?? 0) / total.rate : 0);
-  const fair = (row) =>
-    row.pending > 0 && total.weight > 0 && !isHeld(row) ? row.weight / total.weight : null;
+  const fair = (row) => dues.of(row.key);
   const list = table({
     id: "tenants",
     label: "Tenants of " + queue,
@@ -72,21 +94,8 @@ export function view(queue) {
     empty: "Nothing is here, and nothing was lately.",
     sorted: { id: "pending", down: true },
     columns: [
-      {
-        id: "key",
-        label: "Tenant",
-        wide: true,
-        sort: (row) => row.key,
-        cell: (td, row) => td.firstChild ?? td.append(name(row.key)),
-      },
-      {
-        id: "weight",
-        label: "Weight",
-        numeric: true,
-        low: true,
-        sort: (row) => row.weight,
-        value: (row) => count(row.weight),
-      },
+      named("key", "Tenant", (row) => row.key),
+      figure("weight", "Weight", (row) => row.weight, count, { low: true }),
       {
         id: "share",
         label: "Share",
@@ -102,29 +111,9 @@ export function view(queue) {
           text(td.lastChild, percent(share(row)));
         },
       },
-      {
-        id: "pending",
-        label: "Waiting",
-        numeric: true,
-        sort: (row) => row.pending,
-        value: (row) => count(row.pending),
-      },
-      {
-        id: "flight",
-        label: "In flight",
-        numeric: true,
-        low: true,
-        sort: (row) => row.in_flight,
-        value: (row) => count(row.in_flight),
-      },
-      {
-        id: "out",
-        label: "Out",
-        numeric: true,
-        low: true,
-        sort: (row) => row.rate ?? 0,
-        value: (row) => rate(row.rate),
-      },
+      figure("pending", "Waiting", (row) => row.pending),
+      figure("flight", "In flight", (row) => row.in_flight, count, { low: true }),
+      figure("out", "Out", (row) => row.rate, rate, { low: true }),
       {
         id: "waited",
         label: "Without service",
@@ -133,19 +122,7 @@ export function view(queue) {
         sort: (row) => row.waited_ms,
         value: (row) => (row.pending > 0 ? span(row.waited_ms) : "–"),
       },
-      {
-        id: "state",
-        label: "State",
-        sort: (row) => row.state[0],
-        cell: (td, row) => {
-          if (!td.firstChild) {
-            td.append(h("span", { class: "pill" }));
-          }
-          text(td.firstChild, row.state[0]);
-          td.firstChild.dataset.tone = row.state[1];
-          td.firstChild.title = row.state[0];
-        },
-      },
+      standing("state", "State", (row) => row.state, { alone: true }),
     ],
   });
 
@@ -178,18 +155,23 @@ export function view(queue) {
       refresh();
     },
   });
-  const element = h(
-    "section",
+  const element = page(
     { "data-view": "queue", "data-queue": queue },
-    h("p", { class: "crumbs" }, h("a", { href: "#/queues" }, "Queues")),
+    { href: "#/queues", label: "Queues", of: "queues" },
     heading(
       1,
       name(queue),
-      h(
-        "a",
-        { class: "button", href: "#/dead/" + encodeURIComponent(queue + ".dlq") },
-        "Dead letters",
-      ),
+      queue.endsWith(DEAD)
+        ? null
+        : h(
+            "a",
+            {
+              class: "button",
+              href: "#/dead/" + encodeURIComponent(queue + DEAD),
+              "data-action": "dead",
+            },
+            "Dead letters",
+          ),
       button("Purge", "purge", () => purgeQueue(queue)),
       button("Delete", "delete", () => deleteQueue(queue), { class: "danger" }),
     ),
@@ -204,7 +186,7 @@ export function view(queue) {
         h(
           "p",
           { class: "muted" },
-          "Solid: what each tenant got. Dashed: its share by weight, while it has something that can go.",
+          "Solid: what each tenant got. Dashed: its share by weight, among those with a backlog that can go.",
         ),
         chart,
       ),
@@ -269,7 +251,7 @@ export function view(queue) {
             h("span", { class: "figure" }),
             bar("Share of " + row.key),
           );
-        item.children[0].style.background = colorOf(row.key);
+        item.children[0].style.background = "var(" + color(colorOf(row.key)) + ")";
         text(item.children[2], percent(share(row)) + " · " + rate(row.rate));
         const at = fair(row);
         item.children[3].set(
@@ -277,7 +259,7 @@ export function view(queue) {
           percent(share(row)) + (at === null ? "" : ", by weight " + percent(at)),
           { at },
         );
-        item.children[3].firstChild.style.background = colorOf(row.key);
+        item.children[3].firstChild.style.background = "var(" + color(colorOf(row.key)) + ")";
         return item;
       }),
     );
@@ -290,7 +272,7 @@ export function view(queue) {
     if (!colors.has(tenant)) {
       colors.set(tenant, colors.size);
     }
-    return color(colors.get(tenant));
+    return colors.get(tenant);
   }
 
   function paintChart(chosen, now) {
@@ -345,10 +327,13 @@ export function view(queue) {
         limit: settings.limit,
         prefix: settings.prefix,
       });
-      const [{ queues }, found] = await Promise.all([
+      const [{ queues }, tenants] = await Promise.all([
         get("/v1/queues"),
-        get(path`/v1/queues/${queue}/keys` + "?" + query),
+        found(element, get(path`/v1/queues/${queue}/keys` + "?" + query)),
       ]);
+      if (!tenants) {
+        return;
+      }
       takeRates(queues, now);
       const own = queues.find((each) => each.name === queue);
       if (own) {
@@ -368,20 +353,21 @@ export function view(queue) {
         );
       }
       rates.take(
-        found.keys.map((each) => [each.key, each.delivered]),
+        tenants.keys.map((each) => [each.key, each.delivered]),
         now,
       );
+      dues.take(
+        tenants.keys.filter(canGo).map((each) => [each.key, each.weight]),
+        tenants.ready_weight,
+      );
       total.rate = rateOf(queue, "out") ?? 0;
-      total.weight = found.keys
-        .filter(isHeld)
-        .reduce((left, each) => left - each.weight, found.waiting_weight);
       const moving = total.rate > 0;
-      const rows = found.keys.map((each) => {
-        const gapMs = moving ? (total.weight / each.weight / total.rate) * 1_000 : 0;
+      const rows = tenants.keys.map((each) => {
+        const gapMs = moving ? (tenants.ready_weight / each.weight / total.rate) * 1_000 : 0;
         return {
           ...each,
           rate: rates.of(each.key),
-          state: stateOf(each, { limit: found.max_in_flight_per_key, gapMs, moving }),
+          state: stateOf(each, { limit: tenants.max_in_flight_per_key, gapMs, moving }),
         };
       });
       // What was counted by tenant a moment later than by queue must not be more than all of it.
@@ -389,15 +375,7 @@ export function view(queue) {
         total.rate,
         rows.reduce((sum, row) => sum + (row.rate ?? 0), 0),
       );
-      text(
-        summary,
-        plural(found.active, "tenant") +
-          " with messages, " +
-          count(found.waiting) +
-          " waiting" +
-          (rows.length < found.active ? "; the first " + count(rows.length) + " are shown" : "") +
-          ".",
-      );
+      text(summary, summaryOf(tenants, settings.prefix));
       list.set(rows);
       const first = [...rows]
         .sort((a, b) => (b.rate ?? 0) - (a.rate ?? 0) || b.pending - a.pending)

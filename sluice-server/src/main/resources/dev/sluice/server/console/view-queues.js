@@ -1,11 +1,13 @@
 import { get, path, post, remove } from "./api.js";
+import { actions, figure, named } from "./columns.js";
 import { ask, toast } from "./dialogs.js";
-import { button, h, heading, name, text } from "./dom.js";
+import { button, h, heading, text } from "./dom.js";
 import { count, plural, rate } from "./format.js";
 import { Rates } from "./history.js";
 import { table } from "./table.js";
 
-const DEAD = ".dlq";
+/** How a queue of dead letters ends, behind the name of that which they came from. */
+export const DEAD = ".dlq";
 const rates = new Rates();
 
 /** Queues without those of dead letters, which become a figure of their queue. */
@@ -36,6 +38,18 @@ export function rateOf(queue, which) {
   return rates.of(queue + "\n" + which);
 }
 
+/** Columns of what comes and goes. */
+export const flows = () => [
+  figure("in", "In", (row) => rateOf(row.name, "in"), rate, { low: true }),
+  figure("out", "Out", (row) => rateOf(row.name, "out"), rate),
+];
+
+/** A column with the name of a queue, which leads to it. */
+export const queueName = () =>
+  named("name", "Queue", (row) => row.name, {
+    href: (row) => "#/queue/" + encodeURIComponent(row.name),
+  });
+
 /** Waits for a consumer, a throttle key or a slot. */
 export function waiting(queue) {
   return Math.max(0, queue.depth - queue.in_flight - queue.delayed);
@@ -58,7 +72,7 @@ export async function createQueue() {
     title: "Create a queue",
     message: "A queue for its dead letters comes with it.",
     fields: [
-      { name: "name", label: "Name", required: true, hint: "Letters, digits and . _ - : /" },
+      { name: "name", label: "Name", required: true, hint: "Letters, digits and . _ - : /, not . or .. alone" },
       { name: "lease_ms", label: "Lease (ms)", type: "number", value: 60000, min: 1 },
       {
         name: "max_attempts",
@@ -131,68 +145,12 @@ export function view() {
     empty: "There are no queues yet. Create one, or enqueue by the API.",
     sorted: { id: "waiting", down: true },
     columns: [
-      {
-        id: "name",
-        label: "Queue",
-        wide: true,
-        sort: (row) => row.name,
-        cell: (td, row) => {
-          if (!td.firstChild) {
-            td.append(
-              h(
-                "a",
-                { href: "#/queue/" + encodeURIComponent(row.name), "data-action": "open" },
-                name(row.name),
-              ),
-            );
-          }
-        },
-      },
-      {
-        id: "waiting",
-        label: "Waiting",
-        numeric: true,
-        sort: waiting,
-        value: (row) => count(waiting(row)),
-      },
-      {
-        id: "flight",
-        label: "In flight",
-        numeric: true,
-        sort: (row) => row.in_flight,
-        value: (row) => count(row.in_flight),
-      },
-      {
-        id: "delayed",
-        label: "Delayed",
-        numeric: true,
-        low: true,
-        sort: (row) => row.delayed,
-        value: (row) => count(row.delayed),
-      },
-      {
-        id: "in",
-        label: "In",
-        numeric: true,
-        low: true,
-        sort: (row) => rateOf(row.name, "in") ?? 0,
-        value: (row) => rate(rateOf(row.name, "in")),
-      },
-      {
-        id: "out",
-        label: "Out",
-        numeric: true,
-        sort: (row) => rateOf(row.name, "out") ?? 0,
-        value: (row) => rate(rateOf(row.name, "out")),
-      },
-      {
-        id: "consumers",
-        label: "Consumers",
-        numeric: true,
-        low: true,
-        sort: (row) => row.consumers,
-        value: (row) => count(row.consumers),
-      },
+      queueName(),
+      figure("waiting", "Waiting", waiting),
+      figure("flight", "In flight", (row) => row.in_flight, count, { low: true }),
+      figure("delayed", "Delayed", (row) => row.delayed, count, { low: true }),
+      ...flows(),
+      figure("consumers", "Consumers", (row) => row.consumers, count, { low: true }),
       {
         id: "dead",
         label: "Dead",
@@ -210,26 +168,20 @@ export function view() {
           td.dataset.tone = row.dead > 0 ? "warn" : "";
         },
       },
-      {
-        id: "actions",
-        label: "Actions",
-        hideLabel: true,
-        low: true,
-        cell: (td, row) => {
-          if (!td.firstChild) {
-            td.append(
-              button("Purge", "purge", () => purgeQueue(row.name), {
-                class: "small",
-                "aria-label": "Purge " + row.name,
-              }),
-              button("Delete", "delete", () => deleteQueue(row.name), {
-                class: "small",
-                "aria-label": "Delete " + row.name,
-              }),
-            );
-          }
+      actions(
+        {
+          label: "Purge",
+          action: "purge",
+          says: (row) => "Purge " + row.name,
+          act: (row) => purgeQueue(row.name),
         },
-      },
+        {
+          label: "Delete",
+          action: "delete",
+          says: (row) => "Delete " + row.name,
+          act: (row) => deleteQueue(row.name),
+        },
+      ),
     ],
   });
   const element = h(

@@ -1,7 +1,8 @@
 import { allowed, get, path, put, remove } from "./api.js";
+import { actions, figure, named, standing } from "./columns.js";
 import { ask, show, toast } from "./dialogs.js";
-import { bar, button, h, heading, name, text } from "./dom.js";
-import { count, number, plural, rate, span } from "./format.js";
+import { bar, button, h, heading, text } from "./dom.js";
+import { count, left, number, plural, rate, span, tokens, within } from "./format.js";
 import { Holds, Rates } from "./history.js";
 import { table } from "./table.js";
 
@@ -92,33 +93,16 @@ async function showWaiters(row) {
     key: (each) => each.queue + "\n" + each.key,
     empty: "Nobody waits for it.",
     columns: [
-      {
-        id: "queue",
-        label: "Queue",
-        sort: (each) => each.queue,
-        cell: (td, each) => td.firstChild ?? td.append(name(each.queue)),
-      },
-      {
-        id: "key",
-        label: "Tenant",
-        wide: true,
-        sort: (each) => each.key,
-        cell: (td, each) => td.firstChild ?? td.append(name(each.key)),
-      },
-      {
-        id: "messages",
-        label: "Messages",
-        numeric: true,
-        sort: (each) => each.messages,
-        value: (each) => count(each.messages),
-      },
+      named("queue", "Queue", (each) => each.queue, { wide: false }),
+      named("key", "Tenant", (each) => each.key),
+      figure("messages", "Messages", (each) => each.messages),
     ],
   });
   const words =
     row.rate_per_second > 0 && messages > 0
       ? plural(messages, "message") +
-        " wait. The next goes in " +
-        span(row.until_ms) +
+        " wait. The next goes " +
+        within(row.until_ms) +
         "; at " +
         rate(row.rate_per_second) +
         " the last goes in about " +
@@ -129,10 +113,13 @@ async function showWaiters(row) {
   list.set(waiters);
 }
 
-function nameCell(td, row) {
-  if (!td.firstChild) {
-    td.append(name(row.key));
-  }
+/** Whether no more was taken than its rate allows. */
+function holding({ excess }) {
+  return excess === null
+    ? ["–", ""]
+    : excess > 0
+      ? ["over by " + number(excess), "bad"]
+      : ["yes", "good"];
 }
 
 function levelCell(td, row) {
@@ -146,27 +133,27 @@ function levelCell(td, row) {
   }
   td.firstChild.hidden = false;
   const part = row.burst > 0 ? row.tokens / row.burst : 0;
-  td.firstChild.set(part, number(row.tokens) + " of " + number(row.burst) + " tokens", {
+  td.firstChild.set(part, number(row.tokens) + " of " + tokens(row.burst), {
     tone: part < 0.1 ? "warn" : "good",
   });
-  text(td.lastChild, number(Math.floor(row.tokens)) + " / " + number(row.burst));
+  text(td.lastChild, left(row.tokens, row.burst) + " / " + number(row.burst));
 }
 
 function rateButtons(kind, where) {
-  return (td, row, current) => {
-    if (!td.firstChild) {
-      td.append(
-        button("Change", "change-rate", () => change(kind, where, current()), {
-          class: "small",
-          "aria-label": "Change the rate of " + row.key,
-        }),
-        button("Remove", "remove-rate", () => drop(kind, where, row.key), {
-          class: "small less",
-          "aria-label": "Remove " + row.key,
-        }),
-      );
-    }
-  };
+  return actions(
+    {
+      label: "Change",
+      action: "change-rate",
+      says: (row) => "Change the rate of " + row.key,
+      act: (row) => change(kind, where, row),
+    },
+    {
+      label: "Remove",
+      action: "remove-rate",
+      says: (row) => "Remove " + row.key,
+      act: (row) => drop(kind, where, row.key),
+    },
+  );
 }
 
 export function view() {
@@ -181,44 +168,16 @@ export function view() {
     key: (row) => row.key,
     empty: "No throttle key has a rate. Messages that name one pass until it has.",
     columns: [
-      { id: "key", label: "Throttle key", wide: true, sort: (row) => row.key, cell: nameCell },
+      named("key", "Throttle key", (row) => row.key),
       {
         id: "level",
         label: "Level",
         sort: (row) => row.tokens / (row.burst || 1),
         cell: levelCell,
       },
-      {
-        id: "rate",
-        label: "Limit",
-        numeric: true,
-        sort: (row) => row.rate_per_second,
-        value: (row) => rate(row.rate_per_second),
-      },
-      {
-        id: "taken",
-        label: "Taken",
-        numeric: true,
-        low: true,
-        sort: (row) => row.perSecond ?? 0,
-        value: (row) => rate(row.perSecond),
-      },
-      {
-        id: "holds",
-        label: "Holds",
-        low: true,
-        sort: (row) => row.excess ?? 0,
-        cell: (td, row) => {
-          if (!td.firstChild) {
-            td.append(h("span", { class: "pill" }));
-          }
-          text(
-            td.firstChild,
-            row.excess === null ? "–" : row.excess > 0 ? "over by " + number(row.excess) : "yes",
-          );
-          td.firstChild.dataset.tone = row.excess === null ? "" : row.excess > 0 ? "bad" : "good";
-        },
-      },
+      figure("rate", "Limit", (row) => row.rate_per_second, rate),
+      figure("taken", "Taken", (row) => row.perSecond, rate, { low: true }),
+      standing("holds", "Holds", holding, { sort: (row) => row.excess ?? 0, low: true }),
       {
         id: "waiting",
         label: "Waiting",
@@ -250,12 +209,7 @@ export function view() {
         sort: (row) => row.until_ms ?? Infinity,
         value: (row) => (row.waiting > 0 ? span(row.until_ms) : "–"),
       },
-      {
-        id: "actions",
-        label: "Actions",
-        hideLabel: true,
-        cell: rateButtons("throttle key", throttlePath),
-      },
+      rateButtons("throttle key", throttlePath),
     ],
   });
   const limits = table({
@@ -264,29 +218,16 @@ export function view() {
     key: (row) => row.key,
     empty: "There are no limits yet. Without one, a decision about a key is refused.",
     columns: [
-      { id: "key", label: "Limit", wide: true, sort: (row) => row.key, cell: nameCell },
+      named("key", "Limit", (row) => row.key),
       {
         id: "level",
         label: "Level",
         sort: (row) => (row.tokens ?? Infinity) / (row.burst || 1),
         cell: levelCell,
       },
-      {
-        id: "rate",
-        label: "Rate",
-        numeric: true,
-        sort: (row) => row.rate_per_second,
-        value: (row) => rate(row.rate_per_second),
-      },
-      {
-        id: "burst",
-        label: "Burst",
-        numeric: true,
-        low: true,
-        sort: (row) => row.burst,
-        value: (row) => number(row.burst),
-      },
-      { id: "actions", label: "Actions", hideLabel: true, cell: rateButtons("limit", limitPath) },
+      figure("rate", "Rate", (row) => row.rate_per_second, rate),
+      figure("burst", "Burst", (row) => row.burst, number, { low: true }),
+      rateButtons("limit", limitPath),
     ],
   });
   const found = h("p", { class: "muted", role: "status", "data-testid": "limit-found" });
@@ -307,7 +248,7 @@ export function view() {
           const level =
             row.tokens === undefined
               ? "a level that is not known"
-              : number(row.tokens) + " of " + number(row.burst) + " tokens left";
+              : number(row.tokens) + " of " + tokens(row.burst) + " left";
           text(found, row.key + " has " + level + ", " + rate(row.rate_per_second) + ".");
         } catch (refused) {
           text(found, refused.message);

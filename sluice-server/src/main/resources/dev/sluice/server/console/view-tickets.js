@@ -1,7 +1,8 @@
 import { get, path, remove } from "./api.js";
+import { actions, figure, named } from "./columns.js";
 import { ask, toast } from "./dialogs.js";
-import { button, h, name, text } from "./dom.js";
-import { count, plural, span } from "./format.js";
+import { button, h, text } from "./dom.js";
+import { count, plural, span, tokens } from "./format.js";
 import { table } from "./table.js";
 import { waitingOf } from "./view-models.js";
 
@@ -15,8 +16,7 @@ async function cancel(row) {
       "Position " +
       row.queuePosition +
       ", " +
-      count(row.tokens) +
-      " tokens" +
+      tokens(row.tokens) +
       (row.tenant ? " of " + row.tenant : "") +
       ". Whoever waits for it is told that it was cancelled.",
     confirm: "Cancel the ticket",
@@ -49,62 +49,21 @@ export function view(wanted) {
     label: "Tickets in line",
     key: (row) => row.ticket,
     empty: "Nobody is in line.",
+    rowHeader: 2,
     columns: [
-      {
-        id: "position",
-        label: "Position",
-        numeric: true,
-        low: true,
-        sort: (row) => row.queuePosition,
-        value: (row) => count(row.queuePosition),
-      },
+      figure("position", "Position", (row) => row.queuePosition),
       { id: "priority", label: "Class", sort: (row) => row.priority, value: (row) => row.priority },
-      {
-        id: "tenant",
-        label: "Tenant",
-        wide: true,
-        sort: (row) => row.tenant,
-        cell: (td, row) => td.firstChild ?? td.append(row.tenant ? name(row.tenant) : "–"),
-      },
-      {
-        id: "tokens",
-        label: "Tokens",
-        numeric: true,
-        low: true,
-        sort: (row) => row.tokens,
-        value: (row) => count(row.tokens),
-      },
-      {
-        id: "eta",
-        label: "Goes in about",
-        numeric: true,
-        sort: (row) => row.etaMs,
-        value: (row) => span(row.etaMs),
-      },
-      {
-        id: "waited",
-        label: "Waited",
-        numeric: true,
-        low: true,
-        sort: (row) => row.waitedMs,
-        value: (row) => span(row.waitedMs),
-      },
+      named("tenant", "Tenant", (row) => row.tenant),
+      figure("tokens", "Tokens", (row) => row.tokens, count, { low: true }),
+      figure("eta", "Goes in about", (row) => row.etaMs, span),
+      figure("waited", "Waited", (row) => row.waitedMs, span, { low: true }),
       { id: "ticket", label: "Ticket", low: true, value: (row) => row.ticket.slice(0, 18) + "…" },
-      {
-        id: "actions",
-        label: "Actions",
-        hideLabel: true,
-        cell: (td, row, current) => {
-          if (!td.firstChild) {
-            td.append(
-              button("Cancel", "cancel-ticket", () => cancel(current()), {
-                class: "small",
-                "aria-label": "Cancel ticket " + row.ticket,
-              }),
-            );
-          }
-        },
-      },
+      actions({
+        label: "Cancel",
+        action: "cancel-ticket",
+        says: (row) => "Cancel ticket " + row.ticket,
+        act: cancel,
+      }),
     ],
   });
   const element = h(

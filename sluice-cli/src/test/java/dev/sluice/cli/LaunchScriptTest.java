@@ -1,0 +1,85 @@
+package dev.sluice.cli;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.util.List;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** What {@code ./sluice} says where it cannot start Java, or cannot build. */
+@Tag("any-jdk")
+final class LaunchScriptTest {
+  @TempDir private Path root;
+
+  @BeforeEach
+  void copyScripts() throws IOException {
+    Files.createDirectory(root.resolve("bin"));
+    try (Stream<Path> files = Files.list(Path.of("../bin"))) {
+      for (Path file : files.toList()) {
+        Files.copy(file, root.resolve("bin").resolve(file.getFileName()));
+      }
+    }
+    Files.copy(Path.of("../sluice"), root.resolve("sluice"));
+    Files.createFile(root.resolve("pom.xml"));
+    Files.createDirectories(root.resolve("sluice-cli/src/main"));
+    Files.createFile(root.resolve("sluice-cli/pom.xml"));
+  }
+
+  private void assertRefused(Path javaHome, String... words) throws Exception {
+    ProcessBuilder builder = new ProcessBuilder("bash", root.resolve("sluice").toString());
+    builder.environment().put("JAVA_HOME", javaHome.toString());
+    Process sluice = builder.redirectErrorStream(true).start();
+    List<String> lines = sluice.inputReader().lines().toList();
+    assertThat(sluice.waitFor()).isEqualTo(1);
+    assertThat(lines).singleElement().asString().contains(words);
+  }
+
+  /** A folder with a command {@code java} of that version. */
+  private Path java(String version) throws IOException {
+    Path home = root.resolve("java " + version);
+    Files.createDirectories(home.resolve("bin"));
+    Path java = Files.createFile(home.resolve("bin/java"));
+    Files.setPosixFilePermissions(java, PosixFilePermissions.fromString("rwxr-xr-x"));
+    Files.writeString(home.resolve("release"), "JAVA_VERSION=\"" + version + "\"\n");
+    return home;
+  }
+
+  @Test
+  void withoutJava_itSaysWhatIsNeeded() throws Exception {
+    Path absent = root.resolve("absent");
+    assertRefused(
+        absent, "Java 17 or newer is needed", "no '" + absent + "/bin/java'", "JAVA_HOME");
+  }
+
+  @Test
+  void withAnOldJava_itSaysSo() throws Exception {
+    assertRefused(java("11.0.2"), "Java 17 or newer is needed", "/bin/java' is 11: ");
+    assertRefused(java("1.8.0_392"), "/bin/java' is 1: ");
+  }
+
+  @Test
+  void whereNothingCanBeWritten_itIsNotBuilt() throws Exception {
+    Path target = Files.createFile(root.resolve("sluice-cli/target"));
+    assertRefused(java("17.0.1"), "sluice-cli must be built", "written in " + target + ": ");
+  }
+
+  @Test
+  void whereNothingCanBeWritten_whatIsBuiltIsUsed() throws Exception {
+    Path target = Files.createDirectory(root.resolve("sluice-cli/target"));
+    Files.createFile(target.resolve("sluice-cli.jar"));
+    Files.createFile(target.resolve(".built"));
+    Files.setPosixFilePermissions(target, PosixFilePermissions.fromString("r-xr-xr-x"));
+    try {
+      assertRefused(root.resolve("absent"), "Java 17 or newer is needed");
+    } finally {
+      Files.setPosixFilePermissions(target, PosixFilePermissions.fromString("rwxr-xr-x"));
+    }
+  }
+}
