@@ -77,6 +77,16 @@ inBrowser("hostile tenants of a queue", { given }, async (page) => {
   await visit(page, "queue", "#/queue/hostile");
   await assertText(page, "tenants", "key");
   await shoot(page, "hostile tenants");
+  for (const prefix of ["{{7*7}} $", "a/b?c=d#e&f%"]) {
+    await action(page, "find").fill(prefix);
+    await row(page, "tenants", "constructor").waitFor({ state: "detached" });
+    const found = await page.locator("[data-testid=tenants] [data-row]").count();
+    assert.equal(found, 1, "what begins with " + prefix);
+    await action(page, "find").fill("");
+    await row(page, "tenants", "constructor").waitFor();
+  }
+  const { matching } = await open.get("/v1/queues/hostile/keys?prefix=%7B%7B7*7%7D%7D+$");
+  assert.equal(matching, 0, "a plus is no space");
 });
 
 inBrowser("hostile throttle keys and limits; changed and removed by their names", { given }, async (page) => {
