@@ -74,6 +74,29 @@ inBrowser("sign in: the key is this tab's alone; sign out forgets it", options, 
   await dialog(page, "sign-in").waitFor();
 });
 
+/** What a chart has of each line. */
+const drawn = (page, chart) =>
+  testid(page, chart).evaluate((canvas) =>
+    (window.Chart?.getChart(canvas)?.data.datasets ?? []).map((line) => line.data.map(({ y }) => y)),
+  );
+
+inBrowser("sign out: the next key sees nothing of what the one before saw", options, async (page) => {
+  const { key } = await newKey("admin:foo.*");
+  await signedIn(page, KEY, "overview");
+  await until("traffic is in the chart", async () => {
+    await enqueue("bar", [{ payload: "x", fairness_key: "t" }], keyed);
+    return (await drawn(page, "rate-chart"))[0]?.some((each) => each > 0);
+  });
+  await action(page, "sign-out").click();
+  await dialog(page, "sign-in").waitFor();
+  assert.ok(await dialog(page, "sign-in").getByLabel("API key").evaluate((it) => it === document.activeElement));
+  await until("it is told", async () => (await testid(page, "status").textContent()) === "Signed out");
+  await signIn(page, key);
+  await until("rates are known", async () => (await testid(page, "total-in").textContent()) === "0/s");
+  const seen = (await drawn(page, "rate-chart")).flat();
+  assert.ok(seen.length > 0 && seen.every((each) => !each), "what the first key saw: " + seen);
+});
+
 inBrowser("a key that may administer some queues sees these alone", options, async (page) => {
   const { key } = await newKey("admin:foo.*");
   await signedIn(page, key, "queues");
@@ -120,10 +143,13 @@ inBrowser("a key that is revoked while somebody looks: signs in anew", options, 
   const { id, key } = await newKey("admin:*");
   await signedIn(page, key, "queues");
   await row(page, "queues", "bar").waitFor();
+  await action(row(page, "queues", "bar"), "purge").click();
+  await dialog(page, "purge-queue").waitFor();
   await keyed.remove("/v1/keys/" + id);
   await dialog(page, "sign-in")
     .getByText(/not valid any more/)
     .waitFor();
+  assert.equal(await page.locator("main *, dialog:not([data-dialog=sign-in])").count(), 0, "nothing stays");
   await signIn(page, KEY);
   await row(page, "queues", "bar").waitFor();
 });

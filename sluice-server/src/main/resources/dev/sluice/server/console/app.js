@@ -46,9 +46,7 @@ function go(event) {
     return;
   }
   const { where, what } = route();
-  // What was asked about another view is asked no more.
-  document.querySelectorAll('dialog:not([data-dialog="sign-in"])').forEach((each) => each.close());
-  current?.destroy?.();
+  leave();
   current = VIEWS[where](what);
   current.onRefresh?.(() => poll());
   main.replaceChildren(current.element);
@@ -62,6 +60,14 @@ function go(event) {
     main.focus({ preventScroll: true });
   }
   poll();
+}
+
+/** Nothing stays of a view, and what was asked about it is asked no more. */
+function leave() {
+  document.querySelectorAll('dialog:not([data-dialog="sign-in"])').forEach((each) => each.close());
+  current?.destroy?.();
+  current = null;
+  main.replaceChildren();
 }
 
 // ---- looking again and again, while somebody looks
@@ -125,6 +131,8 @@ function failed(refused) {
     return LONGEST_MS;
   }
   if (refused.status === 401) {
+    leave();
+    banner.hidden = true;
     signIn();
     return null;
   }
@@ -183,20 +191,15 @@ async function signIn() {
       }
     },
   });
-  asking = false;
-  showSignOut();
-  poll();
+  // What was seen until now may be more than this key may see.
+  location.reload();
 }
 
-function showSignOut() {
-  document.getElementById("signout").hidden = key() === "";
-}
-
-document.getElementById("signout").addEventListener("click", () => {
+const signOut = document.getElementById("signout");
+signOut.hidden = key() === "";
+signOut.addEventListener("click", () => {
   setKey("");
-  showSignOut();
-  main.replaceChildren();
-  go();
+  location.reload();
 });
 
 // ---- light and dark
@@ -236,5 +239,4 @@ document.getElementById("skip").addEventListener("click", (event) => {
 window.addEventListener("hashchange", go);
 document.addEventListener("visibilitychange", () => poll());
 themed();
-showSignOut();
 go();
