@@ -1,7 +1,7 @@
 // A server that asks for a key.
 import assert from "node:assert/strict";
 import { action, api, dialog, inBrowser, KEY, KEYED, row, shown, testid, until, visit } from "./harness.mjs";
-import { createQueue, enqueue } from "./live.mjs";
+import { createQueue, deadLetters, enqueue } from "./live.mjs";
 
 const keyed = api(KEYED, KEY);
 const REFUSED = /Failed to load resource: the server responded with a status of 40[13]/;
@@ -120,9 +120,31 @@ inBrowser("a key that may administer some queues sees these alone", options, asy
   await visit(page, "models", "#/models", KEYED);
   await testid(page, "models-empty").waitFor();
   await visit(page, "tickets", "#/tickets", KEYED);
-  await page.getByText("No models are configured.").waitFor();
+  await page.getByText("No models are configured, or this key may see none.").waitFor();
   await visit(page, "dead", "#/dead", KEYED);
-  await testid(page, "dead-queues-empty").waitFor();
+  await testid(page, "dead-queues-empty").getByText("There are no dead letters, or this key").waitFor();
+});
+
+inBrowser("what a key may not know is not told as 0", options, async (page) => {
+  await deadLetters("mine", [{ payload: "x", fairness_key: "t" }], "no", keyed);
+  const { key } = await newKey("admin:mine");
+  await signedIn(page, key, "queues");
+  const dead = row(page, "queues", "mine").locator('[data-cell="dead"]');
+  await dead.waitFor();
+  assert.equal(await dead.textContent(), "–");
+  assert.equal(await dead.getByRole("link").count(), 0, "it would lead nowhere");
+  await visit(page, "throttles", "#/throttles", KEYED);
+  await testid(page, "limits-empty").getByText("There are no limits yet, or this key may see none.").waitFor();
+  await visit(page, "overview", "#/overview", KEYED);
+  await page.getByText("Nothing that this key may see.").waitFor();
+  const figures = ["waiting", "throttled", "line", "dead"].map((each) => testid(page, "total-" + each));
+  assert.deepEqual(await Promise.all(figures.map((each) => each.textContent())), ["0", "–", "–", "–"]);
+  await page.getByText("of 0 of 1 queue", { exact: true }).waitFor();
+  await action(page, "sign-out").click();
+  await signIn(page, KEY);
+  await until("all is known", async () => (await testid(page, "total-dead").textContent()) === "1");
+  await visit(page, "queues", "#/queues", KEYED);
+  await dead.getByRole("link", { name: "1 dead letter of mine" }).waitFor();
 });
 
 inBrowser("a key that may only produce: every view says so or is empty", options, async (page) => {

@@ -23,6 +23,11 @@ export function setKey(value) {
   }
 }
 
+/** Says that there are none; where a key is in use there may be some that it may not see. */
+export function none(words) {
+  return words + (key() ? ", or this key may see none." : ".");
+}
+
 /** Puts names into a path: `path`/v1/queues/${queue}``. */
 export function path(parts, ...names) {
   return parts.reduce((all, part, i) => all + encodeURIComponent(names[i - 1]) + part);

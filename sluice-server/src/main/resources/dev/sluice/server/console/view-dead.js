@@ -1,4 +1,4 @@
-import { found, get, path, post } from "./api.js";
+import { found, get, none, path, post } from "./api.js";
 import { actions, figure, named } from "./columns.js";
 import { ask, show, toast } from "./dialogs.js";
 import { button, h, heading, name, page, text } from "./dom.js";
@@ -121,7 +121,7 @@ function listView() {
     id: "dead-queues",
     label: "Queues of dead letters",
     key: (row) => row.name,
-    empty: "There are no dead letters.",
+    empty: none("There are no dead letters"),
     sorted: { id: "depth", down: true },
     columns: [
       named("name", "Queue", (row) => row.name.slice(0, -DEAD.length), {

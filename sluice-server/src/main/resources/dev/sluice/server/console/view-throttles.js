@@ -1,4 +1,4 @@
-import { allowed, get, path, put, remove } from "./api.js";
+import { allowed, get, none, path, put, remove } from "./api.js";
 import { actions, figure, named, standing } from "./columns.js";
 import { ask, show, toast } from "./dialogs.js";
 import { bar, button, h, heading, text } from "./dom.js";
@@ -216,7 +216,7 @@ export function view() {
     id: "limits",
     label: "Limits",
     key: (row) => row.key,
-    empty: "There are no limits yet. Without one, a decision about a key is refused.",
+    empty: none("There are no limits yet") + " Without one, a decision about a key is refused.",
     columns: [
       named("key", "Limit", (row) => row.key),
       {
