@@ -109,13 +109,14 @@ inBrowser(
   "refused: a queue, a model and an address that do not exist",
   { expected: [BAD_ANSWER] },
   async (page) => {
-    const refused = await words(open.get("/v1/queues/nowhere/keys"));
-    for (const [view, hash, back] of [
-      ["queue", "#/queue/nowhere", "queues"],
-      ["dead-letters", "#/dead/nowhere", "dead"],
+    const refused = (queue) => words(open.get(`/v1/queues/${queue}/keys`));
+    for (const [view, hash, back, why] of [
+      ["queue", "#/queue/nowhere", "queues", await refused("nowhere")],
+      ["dead-letters", "#/dead/nowhere.dlq", "dead", await refused("nowhere.dlq")],
+      ["dead-letters", "#/dead/orders", "dead", "A queue of dead letters ends in .dlq: orders"],
     ]) {
       await visit(page, view, hash);
-      await testid(page, "missing").getByText(refused, { exact: true }).waitFor();
+      await testid(page, "missing").getByText(why, { exact: true }).waitFor();
       await assertNothingElse(page);
       await action(testid(page, "missing"), "back").click();
       await shown(page, back);
