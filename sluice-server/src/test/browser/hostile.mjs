@@ -89,6 +89,25 @@ inBrowser("hostile tenants of a queue", { given }, async (page) => {
   assert.equal(matching, 0, "a plus is no space");
 });
 
+inBrowser("hostile names in a chart", {}, async (page) => {
+  await visit(page, "overview");
+  await page.waitForFunction(() => window.Chart);
+  const [legend, tips] = await page.evaluate(async () => {
+    const { lines } = await import("/console/charts.js");
+    const chart = lines("hostile-chart", "Test");
+    document.querySelector("main").append(chart);
+    const line = { label: "~greedy", values: [1] };
+    chart.set([0], [line, { ...line, unnamed: true }], "words");
+    const { legend, data, options } = window.Chart.getChart(chart.firstChild);
+    return [
+      legend.legendItems.map((each) => each.text),
+      data.datasets.map((dataset) => options.plugins.tooltip.filter({ dataset })),
+    ];
+  });
+  assert.deepEqual(legend, ["~greedy"]);
+  assert.deepEqual(tips, [true, false]);
+});
+
 inBrowser("hostile throttle keys and limits; changed and removed by their names", { given }, async (page) => {
   await visit(page, "throttles");
   await assertText(page, "throttles", "key");

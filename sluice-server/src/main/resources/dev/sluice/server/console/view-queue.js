@@ -300,7 +300,7 @@ export function view(queue) {
           values: history.values.get("w" + row.key) ?? [],
           color: colorOf(row.key),
           dashed: true,
-          hidden: true,
+          unnamed: true,
         },
       ]),
       shown
