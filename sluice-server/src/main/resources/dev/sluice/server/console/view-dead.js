@@ -218,8 +218,7 @@ export function view(queue) {
       if (own && own.depth === depth && now - peeked < 10_000) {
         return;
       }
-      const listed = await found(
-        element,
+      const listed = await found(element, () =>
         get(path`/v1/queues/${queue}/peek?max_messages=${PEEK}&max_payload_bytes=0`),
       );
       if (!listed) {

@@ -325,8 +325,7 @@ export function view(queue) {
       const { order, limit, prefix } = settings;
       const [{ queues }, tenants] = await Promise.all([
         get("/v1/queues"),
-        found(
-          element,
+        found(element, () =>
           get(path`/v1/queues/${queue}/keys?order=${order}&limit=${limit}&prefix=${prefix}`),
         ),
       ]);
