@@ -65,6 +65,13 @@ async function assertText(page, table, cell) {
 }
 
 async function assertHarmless(page) {
+  const turned = await page.evaluate(() =>
+    [...document.querySelectorAll("[title], [aria-label]")]
+      .flatMap((each) => [each.title, each.ariaLabel ?? ""])
+      .concat(document.title)
+      .filter((each) => /(?![\t\n])[\p{Cc}\p{Cf}]/u.test(each)),
+  );
+  assert.deepEqual(turned, [], "words that hide or turn text");
   assert.equal(await page.evaluate(() => window.harmed), undefined);
   assert.equal(
     await page.locator("main script, main img, main [onload], main [onerror], dialog img").count(),
@@ -91,7 +98,7 @@ inBrowser("hostile tenants of a queue", { given }, async (page) => {
   assert.equal(matching, 0, "a plus is no space");
 });
 
-inBrowser("hostile names in a chart", {}, async (page) => {
+inBrowser("hostile names in a chart, a state and the title", { expected: [/status of 4\d\d/] }, async (page) => {
   await visit(page, "overview");
   await page.waitForFunction(() => window.Chart);
   const [legend, tips] = await page.evaluate(async () => {
@@ -99,7 +106,11 @@ inBrowser("hostile names in a chart", {}, async (page) => {
     const chart = lines("hostile-chart", "Test");
     document.querySelector("main").append(chart);
     const line = { label: "~greedy", values: [1] };
-    chart.set([0], [line, { ...line, unnamed: true }], "words");
+    chart.set([0], [line, { ...line, unnamed: true }], "\u202ewords");
+    const { standing } = await import("/console/columns.js");
+    const cell = document.createElement("p");
+    standing("state", "State", () => ["Throttled by \u202ex", "warn"]).cell(cell);
+    chart.append(cell);
     const { legend, data, options } = window.Chart.getChart(chart.firstChild);
     return [
       legend.legendItems.map((each) => each.text),
@@ -108,6 +119,14 @@ inBrowser("hostile names in a chart", {}, async (page) => {
   });
   assert.deepEqual(legend, ["~greedy"]);
   assert.deepEqual(tips, [true, false]);
+  assert.equal(await page.getByTitle("Throttled by \\u202ex").count(), 1);
+  assert.equal(await testid(page, "hostile-chart").getAttribute("aria-label"), "Test. \\u202ewords");
+  await page.evaluate(() => {
+    location.hash = "#/queue/" + encodeURIComponent("\u202eeltit");
+  });
+  await testid(page, "missing").waitFor();
+  assert.equal(await page.title(), "\\u202eeltit · Sluice");
+  await assertHarmless(page);
 });
 
 inBrowser("hostile throttle keys and limits; changed and removed by their names", { given }, async (page) => {

@@ -1,7 +1,7 @@
 import { ApiError, get, key, setKey } from "./api.js";
 import { redraw } from "./charts.js";
 import { ask } from "./dialogs.js";
-import { attr, h, text } from "./dom.js";
+import { attr, text, visible } from "./dom.js";
 import { span, time } from "./format.js";
 import { view as dead } from "./view-dead.js";
 import { view as models } from "./view-models.js";
@@ -50,7 +50,7 @@ function go(event) {
   current = VIEWS[where](what);
   current.onRefresh?.(() => poll());
   main.replaceChildren(current.element);
-  document.title = current.title + " · Sluice";
+  document.title = visible(current.title) + " · Sluice";
   for (const link of document.querySelectorAll("[data-nav]")) {
     const here = link.dataset.nav === (UNDER[where] ?? where);
     attr(link, "aria-current", here ? "page" : null);

@@ -1,4 +1,4 @@
-import { h, visible } from "./dom.js";
+import { attr, h, visible } from "./dom.js";
 
 const COLORS = 8;
 const MOST_SECONDS = 120;
@@ -114,7 +114,7 @@ export function lines(id, label, { percent = false, unit = "", right = null, hei
 
   root.set = (times, series, words) => {
     last = [times, series, words];
-    canvas.setAttribute("aria-label", words ? label + ". " + words : label);
+    attr(canvas, "aria-label", words ? label + ". " + words : label);
     if (!window.Chart) {
       return;
     }
