@@ -65,6 +65,13 @@ async function assertText(page, table, cell) {
 }
 
 async function assertHarmless(page) {
+  const turned = await page.evaluate(() =>
+    [...document.querySelectorAll("[title], [aria-label]")]
+      .flatMap((each) => [each.title, each.ariaLabel ?? ""])
+      .concat(document.title)
+      .filter((each) => /(?![\t\n])[\p{Cc}\p{Cf}]/u.test(each)),
+  );
+  assert.deepEqual(turned, [], "words that hide or turn text");
   assert.equal(await page.evaluate(() => window.harmed), undefined);
   assert.equal(
     await page.locator("main script, main img, main [onload], main [onerror], dialog img").count(),
@@ -77,6 +84,49 @@ inBrowser("hostile tenants of a queue", { given }, async (page) => {
   await visit(page, "queue", "#/queue/hostile");
   await assertText(page, "tenants", "key");
   await shoot(page, "hostile tenants");
+  for (const prefix of ["{{7*7}} $", "a/b?c=d#e&f%"]) {
+    await action(page, "find").fill(prefix);
+    await row(page, "tenants", "constructor").waitFor({ state: "detached" });
+    const found = await page.locator("[data-testid=tenants] [data-row]").count();
+    assert.equal(found, 1, "what begins with " + prefix);
+    await action(page, "find").fill("");
+    await row(page, "tenants", "constructor").waitFor();
+  }
+  await action(page, "find").fill(".");
+  await testid(page, "keys-summary").getByText("0 tenants match.").waitFor();
+  const { matching } = await open.get("/v1/queues/hostile/keys?prefix=%7B%7B7*7%7D%7D+$");
+  assert.equal(matching, 0, "a plus is no space");
+});
+
+inBrowser("hostile names in a chart, a state and the title", { expected: [/status of 4\d\d/] }, async (page) => {
+  await visit(page, "overview");
+  await page.waitForFunction(() => window.Chart);
+  const [legend, tips] = await page.evaluate(async () => {
+    const { lines } = await import("/console/charts.js");
+    const chart = lines("hostile-chart", "Test");
+    document.querySelector("main").append(chart);
+    const line = { label: "~greedy", values: [1] };
+    chart.set([0], [line, { ...line, unnamed: true }], "\u202ewords");
+    const { standing } = await import("/console/columns.js");
+    const cell = document.createElement("p");
+    standing("state", "State", () => ["Throttled by \u202ex", "warn"]).cell(cell);
+    chart.append(cell);
+    const { legend, data, options } = window.Chart.getChart(chart.firstChild);
+    return [
+      legend.legendItems.map((each) => each.text),
+      data.datasets.map((dataset) => options.plugins.tooltip.filter({ dataset })),
+    ];
+  });
+  assert.deepEqual(legend, ["~greedy"]);
+  assert.deepEqual(tips, [true, false]);
+  assert.equal(await page.getByTitle("Throttled by \\u202ex").count(), 1);
+  assert.equal(await testid(page, "hostile-chart").getAttribute("aria-label"), "Test. \\u202ewords");
+  await page.evaluate(() => {
+    location.hash = "#/queue/" + encodeURIComponent("\u202eeltit");
+  });
+  await testid(page, "missing").waitFor();
+  assert.equal(await page.title(), "\\u202eeltit · Sluice");
+  await assertHarmless(page);
 });
 
 inBrowser("hostile throttle keys and limits; changed and removed by their names", { given }, async (page) => {

@@ -1,7 +1,7 @@
 // A server that asks for a key.
 import assert from "node:assert/strict";
 import { action, api, dialog, inBrowser, KEY, KEYED, row, shown, testid, until, visit } from "./harness.mjs";
-import { createQueue, enqueue } from "./live.mjs";
+import { createQueue, deadLetters, enqueue } from "./live.mjs";
 
 const keyed = api(KEYED, KEY);
 const REFUSED = /Failed to load resource: the server responded with a status of 40[13]/;
@@ -74,6 +74,29 @@ inBrowser("sign in: the key is this tab's alone; sign out forgets it", options, 
   await dialog(page, "sign-in").waitFor();
 });
 
+/** What a chart has of each line. */
+const drawn = (page, chart) =>
+  testid(page, chart).evaluate((canvas) =>
+    (window.Chart?.getChart(canvas)?.data.datasets ?? []).map((line) => line.data.map(({ y }) => y)),
+  );
+
+inBrowser("sign out: the next key sees nothing of what the one before saw", options, async (page) => {
+  const { key } = await newKey("admin:foo.*");
+  await signedIn(page, KEY, "overview");
+  await until("traffic is in the chart", async () => {
+    await enqueue("bar", [{ payload: "x", fairness_key: "t" }], keyed);
+    return (await drawn(page, "rate-chart"))[0]?.some((each) => each > 0);
+  });
+  await action(page, "sign-out").click();
+  await dialog(page, "sign-in").waitFor();
+  assert.ok(await dialog(page, "sign-in").getByLabel("API key").evaluate((it) => it === document.activeElement));
+  await until("it is told", async () => (await testid(page, "status").textContent()) === "Signed out");
+  await signIn(page, key);
+  await until("rates are known", async () => (await testid(page, "total-in").textContent()) === "0/s");
+  const seen = (await drawn(page, "rate-chart")).flat();
+  assert.ok(seen.length > 0 && seen.every((each) => !each), "what the first key saw: " + seen);
+});
+
 inBrowser("a key that may administer some queues sees these alone", options, async (page) => {
   const { key } = await newKey("admin:foo.*");
   await signedIn(page, key, "queues");
@@ -97,9 +120,31 @@ inBrowser("a key that may administer some queues sees these alone", options, asy
   await visit(page, "models", "#/models", KEYED);
   await testid(page, "models-empty").waitFor();
   await visit(page, "tickets", "#/tickets", KEYED);
-  await page.getByText("No models are configured.").waitFor();
+  await page.getByText("No models are configured, or this key may see none.").waitFor();
   await visit(page, "dead", "#/dead", KEYED);
-  await testid(page, "dead-queues-empty").waitFor();
+  await testid(page, "dead-queues-empty").getByText("There are no dead letters, or this key").waitFor();
+});
+
+inBrowser("what a key may not know is not told as 0", options, async (page) => {
+  await deadLetters("mine", [{ payload: "x", fairness_key: "t" }], "no", keyed);
+  const { key } = await newKey("admin:mine");
+  await signedIn(page, key, "queues");
+  const dead = row(page, "queues", "mine").locator('[data-cell="dead"]');
+  await dead.waitFor();
+  assert.equal(await dead.textContent(), "–");
+  assert.equal(await dead.getByRole("link").count(), 0, "it would lead nowhere");
+  await visit(page, "throttles", "#/throttles", KEYED);
+  await testid(page, "limits-empty").getByText("There are no limits yet, or this key may see none.").waitFor();
+  await visit(page, "overview", "#/overview", KEYED);
+  await page.getByText("Nothing that this key may see.").waitFor();
+  const figures = ["waiting", "throttled", "line", "dead"].map((each) => testid(page, "total-" + each));
+  assert.deepEqual(await Promise.all(figures.map((each) => each.textContent())), ["0", "–", "–", "–"]);
+  await page.getByText("of 0 of 1 queue", { exact: true }).waitFor();
+  await action(page, "sign-out").click();
+  await signIn(page, KEY);
+  await until("all is known", async () => (await testid(page, "total-dead").textContent()) === "1");
+  await visit(page, "queues", "#/queues", KEYED);
+  await dead.getByRole("link", { name: "1 dead letter of mine" }).waitFor();
 });
 
 inBrowser("a key that may only produce: every view says so or is empty", options, async (page) => {
@@ -120,10 +165,13 @@ inBrowser("a key that is revoked while somebody looks: signs in anew", options, 
   const { id, key } = await newKey("admin:*");
   await signedIn(page, key, "queues");
   await row(page, "queues", "bar").waitFor();
+  await action(row(page, "queues", "bar"), "purge").click();
+  await dialog(page, "purge-queue").waitFor();
   await keyed.remove("/v1/keys/" + id);
   await dialog(page, "sign-in")
     .getByText(/not valid any more/)
     .waitFor();
+  assert.equal(await page.locator("main *, dialog:not([data-dialog=sign-in])").count(), 0, "nothing stays");
   await signIn(page, KEY);
   await row(page, "queues", "bar").waitFor();
 });

@@ -55,8 +55,14 @@ inBrowser(
   },
 );
 
+const DOTS = 'a name must not be . or .., which vanish from paths of URLs: ".."';
+
 inBrowser("refused: a rate that breaks a rule", { expected: [BAD_ANSWER] }, async (page) => {
-  await visit(page, "throttles");
+  const view = await visit(page, "throttles");
+  await action(view, "new-limit").click();
+  await dialog(page, "change-rate").getByLabel("Key").fill("..");
+  await assertRefused(page, "change-rate", DOTS);
+  await action(dialog(page, "change-rate"), "cancel").click();
   await action(row(page, "throttles", "provider:asleep"), "change-rate").click();
   await dialog(page, "change-rate").getByLabel("Burst").fill("1e30");
   const rule = await words(
@@ -109,13 +115,15 @@ inBrowser(
   "refused: a queue, a model and an address that do not exist",
   { expected: [BAD_ANSWER] },
   async (page) => {
-    const refused = await words(open.get("/v1/queues/nowhere/keys"));
-    for (const [view, hash, back] of [
-      ["queue", "#/queue/nowhere", "queues"],
-      ["dead-letters", "#/dead/nowhere", "dead"],
+    const refused = (queue) => words(open.get(`/v1/queues/${queue}/keys`));
+    for (const [view, hash, back, why] of [
+      ["queue", "#/queue/nowhere", "queues", await refused("nowhere")],
+      ["queue", "#/queue/..", "queues", DOTS],
+      ["dead-letters", "#/dead/nowhere.dlq", "dead", await refused("nowhere.dlq")],
+      ["dead-letters", "#/dead/orders", "dead", "A queue of dead letters ends in .dlq: orders"],
     ]) {
       await visit(page, view, hash);
-      await testid(page, "missing").getByText(refused, { exact: true }).waitFor();
+      await testid(page, "missing").getByText(why, { exact: true }).waitFor();
       await assertNothingElse(page);
       await action(testid(page, "missing"), "back").click();
       await shown(page, back);

@@ -23,9 +23,24 @@ export function setKey(value) {
   }
 }
 
-/** Puts names into a path: `path`/v1/queues/${queue}``. */
+/** Says that there are none; where a key is in use there may be some that it may not see. */
+export function none(words) {
+  return words + (key() ? ", or this key may see none." : ".");
+}
+
+/** Puts names into a path: `path`/v1/queues/${queue}``, and values into the query behind it. */
 export function path(parts, ...names) {
-  return parts.reduce((all, part, i) => all + encodeURIComponent(names[i - 1]) + part);
+  return parts.reduce((all, part, i) => {
+    const name = String(names[i - 1]);
+    if ((name === "." || name === "..") && !all.includes("?")) {
+      throw new ApiError(
+        404,
+        "NOT_FOUND",
+        `a name must not be . or .., which vanish from paths of URLs: "${name}"`,
+      );
+    }
+    return all + encodeURIComponent(name) + part;
+  });
 }
 
 async function call(method, where, body) {
@@ -72,10 +87,10 @@ export const post = (where, body = {}) => call("POST", where, body);
 export const put = (where, body) => call("PUT", where, body);
 export const remove = (where) => call("DELETE", where);
 
-/** The answer, or null if there is no such thing, or not for this key: then `page` says so. */
-export async function found(page, promise) {
+/** What `call` answers, or null if there is no such thing, or not for this key: then `page` says so. */
+export async function found(page, call) {
   try {
-    const answer = await promise;
+    const answer = await call();
     page.isMissing(null);
     return answer;
   } catch (refused) {

@@ -1,7 +1,7 @@
 import { ApiError, get, key, setKey } from "./api.js";
 import { redraw } from "./charts.js";
 import { ask } from "./dialogs.js";
-import { attr, h, text } from "./dom.js";
+import { attr, text, visible } from "./dom.js";
 import { span, time } from "./format.js";
 import { view as dead } from "./view-dead.js";
 import { view as models } from "./view-models.js";
@@ -46,13 +46,11 @@ function go(event) {
     return;
   }
   const { where, what } = route();
-  // What was asked about another view is asked no more.
-  document.querySelectorAll('dialog:not([data-dialog="sign-in"])').forEach((each) => each.close());
-  current?.destroy?.();
+  leave();
   current = VIEWS[where](what);
   current.onRefresh?.(() => poll());
   main.replaceChildren(current.element);
-  document.title = current.title + " · Sluice";
+  document.title = visible(current.title) + " · Sluice";
   for (const link of document.querySelectorAll("[data-nav]")) {
     const here = link.dataset.nav === (UNDER[where] ?? where);
     attr(link, "aria-current", here ? "page" : null);
@@ -62,6 +60,14 @@ function go(event) {
     main.focus({ preventScroll: true });
   }
   poll();
+}
+
+/** Nothing stays of a view, and what was asked about it is asked no more. */
+function leave() {
+  document.querySelectorAll('dialog:not([data-dialog="sign-in"])').forEach((each) => each.close());
+  current?.destroy?.();
+  current = null;
+  main.replaceChildren();
 }
 
 // ---- looking again and again, while somebody looks
@@ -125,6 +131,8 @@ function failed(refused) {
     return LONGEST_MS;
   }
   if (refused.status === 401) {
+    leave();
+    banner.hidden = true;
     signIn();
     return null;
   }
@@ -183,20 +191,15 @@ async function signIn() {
       }
     },
   });
-  asking = false;
-  showSignOut();
-  poll();
+  // What was seen until now may be more than this key may see.
+  location.reload();
 }
 
-function showSignOut() {
-  document.getElementById("signout").hidden = key() === "";
-}
-
-document.getElementById("signout").addEventListener("click", () => {
+const signOut = document.getElementById("signout");
+signOut.hidden = key() === "";
+signOut.addEventListener("click", () => {
   setKey("");
-  showSignOut();
-  main.replaceChildren();
-  go();
+  location.reload();
 });
 
 // ---- light and dark
@@ -236,5 +239,4 @@ document.getElementById("skip").addEventListener("click", (event) => {
 window.addEventListener("hashchange", go);
 document.addEventListener("visibilitychange", () => poll());
 themed();
-showSignOut();
 go();

@@ -1,4 +1,4 @@
-import { h, visible } from "./dom.js";
+import { attr, h, visible } from "./dom.js";
 
 const COLORS = 8;
 const MOST_SECONDS = 120;
@@ -23,8 +23,9 @@ export function color(index) {
 
 /**
  * A chart of lines over the last minutes. `set(times, series, words)`: series are {label, values,
- * color, dashed, right}, the colour by number; words say what it shows to those who do not see it.
- * `right` names a second axis, for series that are no part of the first.
+ * color, dashed, unnamed, right}, the colour by number; words say what it shows to those who do not
+ * see it. `unnamed` ones are drawn, but have no entry in the legend. `right` names a second axis, for
+ * series that are no part of the first.
  */
 export function lines(id, label, { percent = false, unit = "", right = null, height = 220 } = {}) {
   const canvas = h("canvas", { role: "img", "aria-label": label, "data-testid": id });
@@ -91,11 +92,11 @@ export function lines(id, label, { percent = false, unit = "", right = null, hei
               boxWidth: 14,
               boxHeight: 2,
               padding: 14,
-              filter: (item) => !item.text.startsWith("~"),
+              filter: (item, { datasets }) => !datasets[item.datasetIndex].unnamed,
             },
           },
           tooltip: {
-            filter: (item) => !item.dataset.label.startsWith("~"),
+            filter: (item) => !item.dataset.unnamed,
             callbacks: {
               title: (items) => Math.round(-items[0].parsed.x) + " s ago",
               label: (item) =>
@@ -113,7 +114,7 @@ export function lines(id, label, { percent = false, unit = "", right = null, hei
 
   root.set = (times, series, words) => {
     last = [times, series, words];
-    canvas.setAttribute("aria-label", words ? label + ". " + words : label);
+    attr(canvas, "aria-label", words ? label + ". " + words : label);
     if (!window.Chart) {
       return;
     }
@@ -128,7 +129,8 @@ export function lines(id, label, { percent = false, unit = "", right = null, hei
     );
     const colors = series.map((each, i) => style(color(each.color ?? i)));
     chart.data.datasets = series.map((each, i) => ({
-      label: (each.hidden ? "~" : "") + visible(each.label),
+      label: visible(each.label),
+      unnamed: Boolean(each.unnamed),
       data: each.values.map((y, at) => ({ x: (times[at] - now) / 1_000, y })),
       borderColor: colors[i],
       backgroundColor: colors[i],

@@ -1,4 +1,4 @@
-import { button, h, name, text } from "./dom.js";
+import { attr, button, h, name, text } from "./dom.js";
 import { count } from "./format.js";
 
 /** A figure of each row, `of(row)`, as `write` puts it. */
@@ -36,7 +36,7 @@ export function standing(id, label, of, more = {}) {
       const [words, tone] = of(row);
       text(td.firstChild, words);
       td.firstChild.dataset.tone = tone;
-      td.firstChild.title = words;
+      attr(td.firstChild, "title", words);
     },
     ...more,
   };

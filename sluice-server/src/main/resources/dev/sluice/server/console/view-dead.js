@@ -1,4 +1,4 @@
-import { found, get, path, post } from "./api.js";
+import { found, get, none, path, post } from "./api.js";
 import { actions, figure, named } from "./columns.js";
 import { ask, show, toast } from "./dialogs.js";
 import { button, h, heading, name, page, text } from "./dom.js";
@@ -121,7 +121,7 @@ function listView() {
     id: "dead-queues",
     label: "Queues of dead letters",
     key: (row) => row.name,
-    empty: "There are no dead letters.",
+    empty: none("There are no dead letters"),
     sorted: { id: "depth", down: true },
     columns: [
       named("name", "Queue", (row) => row.name.slice(0, -DEAD.length), {
@@ -155,6 +155,7 @@ export function view(queue) {
   if (!queue) {
     return listView();
   }
+  const isDead = queue.endsWith(DEAD);
   const summary = h("p", { class: "muted", role: "status", "data-testid": "dead-summary" });
   const list = table({
     id: "dead-letters",
@@ -195,24 +196,29 @@ export function view(queue) {
     { href: "#/dead", label: "Dead letters", of: "dead letters" },
     heading(
       1,
-      name(queue.endsWith(DEAD) ? queue.slice(0, -DEAD.length) : queue),
+      name(isDead ? queue.slice(0, -DEAD.length) : queue),
       button("Redrive", "redrive", () => redrive(queue), { class: "primary" }),
       button("Purge", "purge", () => purgeQueue(queue), { class: "danger" }),
     ),
     h("div", { class: "card" }, summary, list),
   );
+  if (!isDead) {
+    element.isMissing("A queue of dead letters ends in " + DEAD + ": " + queue);
+  }
   return {
     element,
     title: "Dead letters",
     async tick(now) {
       const { queues } = await get("/v1/queues");
+      if (!isDead) {
+        return;
+      }
       const own = queues.find((each) => each.name === queue);
       // To list them takes the server a while: only if their number changed, or now and then.
       if (own && own.depth === depth && now - peeked < 10_000) {
         return;
       }
-      const listed = await found(
-        element,
+      const listed = await found(element, () =>
         get(path`/v1/queues/${queue}/peek?max_messages=${PEEK}&max_payload_bytes=0`),
       );
       if (!listed) {

@@ -1,4 +1,4 @@
-import { allowed, get, path, post } from "./api.js";
+import { allowed, get, none, path, post } from "./api.js";
 import { lines } from "./charts.js";
 import { ask, toast } from "./dialogs.js";
 import { bar, button, h, heading, name, text } from "./dom.js";
@@ -196,7 +196,7 @@ export function view() {
   const empty = h(
     "p",
     { class: "card empty", "data-testid": "models-empty", hidden: true },
-    "No models are configured, or this key may use none.",
+    none("No models are configured"),
   );
   const element = h(
     "section",

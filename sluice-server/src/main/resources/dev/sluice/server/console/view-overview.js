@@ -1,4 +1,4 @@
-import { allowed, get, path } from "./api.js";
+import { allowed, get, key, none, path } from "./api.js";
 import { lines } from "./charts.js";
 import { figure } from "./columns.js";
 import { bar, children, h, name, text, tile } from "./dom.js";
@@ -23,6 +23,11 @@ const history = new Lines();
 
 function sum(all, of) {
   return all.reduce((total, each) => total + of(each), 0);
+}
+
+/** A sum over all that are seen; of none that a key may see nothing is known. */
+function total(seen, of) {
+  return seen.length === 0 && key() ? "–" : count(sum(seen, of));
 }
 
 /** Null before anything is known. */
@@ -52,7 +57,7 @@ export function view() {
     id: "busiest",
     label: "Busiest queues",
     key: (row) => row.name,
-    empty: "There are no queues yet.",
+    empty: none("There are no queues yet"),
     columns: [queueName(), figure("waiting", "Waiting", waiting), ...flows()],
   });
   const levels = h("ul", { class: "shares", "data-testid": "levels" });
@@ -97,7 +102,7 @@ export function view() {
       }),
     );
     if (all.length === 0) {
-      levels.replaceChildren(h("li", { class: "empty" }, "No budgets and no throttle keys."));
+      levels.replaceChildren(h("li", { class: "empty" }, none("There are no budgets and no throttle keys")));
     }
   }
 
@@ -229,7 +234,8 @@ export function view() {
       const models = Object.entries(buckets);
       const entered = rates(queues, "in");
       const left = rates(queues, "out");
-      const dead = sum(queues, (each) => each.dead);
+      const withDead = queues.filter((each) => each.dead !== null);
+      const dead = sum(withDead, (each) => each.dead);
       const held = sum(throttles, (each) => each.waiting);
       const audited = models.filter(([, status]) => status.audit.limitTokens > 0);
       const bounded = throttles.filter((each) => each.excess !== null);
@@ -237,9 +243,9 @@ export function view() {
         bounded.filter((each) => each.excess > 0).length +
         audited.filter(([, status]) => status.audit.errorTokens > 0).length;
       const checked = bounded.length + audited.length;
-      tiles.waiting.set(count(sum(queues, waiting)), plural(queues.length, "queue"));
+      tiles.waiting.set(total(queues, waiting), plural(queues.length, "queue"));
       tiles.flight.set(
-        count(sum(queues, (each) => each.in_flight)),
+        total(queues, (each) => each.in_flight),
         plural(
           sum(queues, (each) => each.consumers),
           "consumer",
@@ -248,15 +254,21 @@ export function view() {
       tiles.in.set(rate(entered));
       tiles.out.set(rate(left));
       tiles.throttled.set(
-        count(held),
+        keys ? count(held) : "–",
         keys ? plural(keys.total, "throttle key") : "needs admin for *",
         held > 0 ? "warn" : "",
       );
       tiles.line.set(
-        count(sum(models, ([, status]) => waitingOf(status))),
+        total(models, ([, status]) => waitingOf(status)),
         plural(models.length, "model"),
       );
-      tiles.dead.set(count(dead), "", dead > 0 ? "warn" : "");
+      tiles.dead.set(
+        total(withDead, (each) => each.dead),
+        withDead.length < queues.length
+          ? "of " + withDead.length + " of " + plural(queues.length, "queue")
+          : "",
+        dead > 0 ? "warn" : "",
+      );
       tiles.holds.set(
         checked === 0 ? "–" : count(checked - broken) + " of " + count(checked),
         checked === 0 ? "nothing to check yet" : broken === 0 ? "none exceeded" : "see below",
@@ -296,7 +308,14 @@ export function view() {
       paintNotes(
         found.length > 0
           ? found
-          : [{ tone: "good", text: "Nothing. Nobody is starved, and every limit holds." }],
+          : [
+              {
+                tone: "good",
+                text: keys
+                  ? "Nothing. Nobody is starved, and every limit holds."
+                  : "Nothing that this key may see.",
+              },
+            ],
       );
     },
     destroy() {

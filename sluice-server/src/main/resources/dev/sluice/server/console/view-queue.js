@@ -300,7 +300,7 @@ export function view(queue) {
           values: history.values.get("w" + row.key) ?? [],
           color: colorOf(row.key),
           dashed: true,
-          hidden: true,
+          unnamed: true,
         },
       ]),
       shown
@@ -322,14 +322,12 @@ export function view(queue) {
       refresh = then;
     },
     async tick(now) {
-      const query = new URLSearchParams({
-        order: settings.order,
-        limit: settings.limit,
-        prefix: settings.prefix,
-      });
+      const { order, limit, prefix } = settings;
       const [{ queues }, tenants] = await Promise.all([
         get("/v1/queues"),
-        found(element, get(path`/v1/queues/${queue}/keys` + "?" + query)),
+        found(element, () =>
+          get(path`/v1/queues/${queue}/keys?order=${order}&limit=${limit}&prefix=${prefix}`),
+        ),
       ]);
       if (!tenants) {
         return;

@@ -1,7 +1,7 @@
-import { get, path, post, remove } from "./api.js";
+import { get, none, path, post, remove } from "./api.js";
 import { actions, figure, named } from "./columns.js";
 import { ask, toast } from "./dialogs.js";
-import { button, h, heading, text } from "./dom.js";
+import { attr, button, h, heading, text } from "./dom.js";
 import { count, plural, rate } from "./format.js";
 import { Rates } from "./history.js";
 import { table } from "./table.js";
@@ -10,7 +10,7 @@ import { table } from "./table.js";
 export const DEAD = ".dlq";
 const rates = new Rates();
 
-/** Queues without those of dead letters, which become a figure of their queue. */
+/** Queues without those of dead letters, which become a figure of their queue; null if not seen. */
 export function withDeadLetters(queues) {
   const dead = new Map(
     queues.filter((each) => each.name.endsWith(DEAD)).map((each) => [each.name, each.depth]),
@@ -20,7 +20,7 @@ export function withDeadLetters(queues) {
       (each) =>
         !each.name.endsWith(DEAD) || !queues.some((other) => other.name + DEAD === each.name),
     )
-    .map((each) => ({ ...each, dead: dead.get(each.name + DEAD) ?? 0 }));
+    .map((each) => ({ ...each, dead: dead.get(each.name + DEAD) ?? null }));
 }
 
 export function takeRates(queues, now) {
@@ -142,7 +142,7 @@ export function view() {
     id: "queues",
     label: "Queues",
     key: (row) => row.name,
-    empty: "There are no queues yet. Create one, or enqueue by the API.",
+    empty: none("There are no queues yet") + " Create one, or enqueue by the API.",
     sorted: { id: "waiting", down: true },
     columns: [
       queueName(),
@@ -155,16 +155,17 @@ export function view() {
         id: "dead",
         label: "Dead",
         numeric: true,
-        sort: (row) => row.dead,
+        sort: (row) => row.dead ?? -1,
         cell: (td, row) => {
           if (!td.firstChild) {
-            td.append(h("a", { href: "#/dead/" + encodeURIComponent(row.name + DEAD) }));
+            td.append(h("a"));
           }
-          text(td.firstChild, count(row.dead));
-          td.firstChild.setAttribute(
-            "aria-label",
-            plural(row.dead, "dead letter") + " of " + row.name,
-          );
+          const known = row.dead !== null;
+          const link = td.firstChild;
+          text(link, known ? count(row.dead) : "–");
+          attr(link, "href", known ? "#/dead/" + encodeURIComponent(row.name + DEAD) : null);
+          const words = known ? plural(row.dead, "dead letter") + " of " + row.name : null;
+          attr(link, "aria-label", words);
           td.dataset.tone = row.dead > 0 ? "warn" : "";
         },
       },

@@ -1,7 +1,7 @@
-import { allowed, get, path, put, remove } from "./api.js";
+import { allowed, get, none, path, put, remove } from "./api.js";
 import { actions, figure, named, standing } from "./columns.js";
 import { ask, show, toast } from "./dialogs.js";
-import { bar, button, h, heading, text } from "./dom.js";
+import { attr, bar, button, h, heading, text } from "./dom.js";
 import { count, left, number, plural, rate, span, tokens, within } from "./format.js";
 import { Holds, Rates } from "./history.js";
 import { table } from "./table.js";
@@ -195,7 +195,8 @@ export function view() {
             );
           }
           text(td.firstChild, count(row.waiting));
-          td.firstChild.setAttribute(
+          attr(
+            td.firstChild,
             "aria-label",
             "Who waits for " + row.key + ": " + plural(row.waiting, "tenant"),
           );
@@ -216,7 +217,7 @@ export function view() {
     id: "limits",
     label: "Limits",
     key: (row) => row.key,
-    empty: "There are no limits yet. Without one, a decision about a key is refused.",
+    empty: none("There are no limits yet") + " Without one, a decision about a key is refused.",
     columns: [
       named("key", "Limit", (row) => row.key),
       {

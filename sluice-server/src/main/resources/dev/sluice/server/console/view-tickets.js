@@ -1,4 +1,4 @@
-import { get, path, remove } from "./api.js";
+import { get, none, path, remove } from "./api.js";
 import { actions, figure, named } from "./columns.js";
 import { ask, toast } from "./dialogs.js";
 import { button, h, text } from "./dom.js";
@@ -95,7 +95,7 @@ export function view(wanted) {
           : (models.find((each) => waitingOf(buckets[each]) > 0) ?? models[0]);
       const note = wanted && model !== wanted ? "There is no model " + wanted + ". " : "";
       if (!model) {
-        text(summary, note + "No models are configured.");
+        text(summary, note + none("No models are configured"));
         list.set([]);
         return;
       }
