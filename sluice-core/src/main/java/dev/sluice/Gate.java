@@ -1,7 +1,9 @@
 package dev.sluice;
 
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /** A throttle key of a scheduler: its bucket, if it has a rate, and the line of those who wait. */
@@ -307,6 +309,31 @@ final class Gate extends IndexedHeap.Node<Gate> {
       waiting += lane.waiters;
     }
     return waiting;
+  }
+
+  /** The weights of the fairness keys of {@code queue} that wait here, each once. */
+  long weightOf(QueueState queue) {
+    Map<String, Integer> weights = new HashMap<>();
+    List<Seat> seats = new ArrayList<>();
+    for (Lane lane : lanes) {
+      if (lane.queue == queue) {
+        lane.list(seats, Integer.MAX_VALUE);
+      }
+    }
+    seats.forEach(seat -> weights.put(seat.flow.key, seat.flow.weight));
+    for (SubQueue sub = aside.first(); sub != null; sub = sub.after()) {
+      addWeight(sub, queue, weights);
+    }
+    if (favoured != null) {
+      addWeight(favoured, queue, weights);
+    }
+    return weights.values().stream().mapToLong(each -> each).sum();
+  }
+
+  private static void addWeight(SubQueue sub, QueueState queue, Map<String, Integer> weights) {
+    if (sub.flow.queue == queue) {
+      weights.put(sub.flow.key, sub.flow.weight);
+    }
   }
 
   /** Those who wait, about in the order in which they go, but no more than so many. */

@@ -75,9 +75,10 @@ final class JsonKeys {
   }
 
   /** Messages that wait for a throttle key. */
-  record Parked(String throttleKey, int messages, @Nullable Long untilMs) {
+  record Parked(String throttleKey, int messages, long weight, @Nullable Long untilMs) {
     static Parked of(QueueKeys.Parked parked) {
-      return new Parked(parked.throttleKey(), parked.messages(), millis(parked.until()));
+      return new Parked(
+          parked.throttleKey(), parked.messages(), parked.weight(), millis(parked.until()));
     }
   }
 

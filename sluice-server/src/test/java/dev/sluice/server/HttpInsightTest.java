@@ -62,6 +62,7 @@ final class HttpInsightTest {
     assertThat(a.get("delivered").asInt()).isEqualTo(1);
     assertThat(a.at("/parked/0/throttle_key").asText()).isEqualTo("slow");
     assertThat(a.at("/parked/0/messages").asInt()).isEqualTo(2);
+    assertThat(a.at("/parked/0/weight").asInt()).isEqualTo(2);
     assertThat(found.at("/keys/1/delayed").asInt()).isEqualTo(1);
     assertThat(http.get("/v1/queues/q/keys?limit=1").json().get("keys")).hasSize(1);
     JsonNode some = http.get("/v1/queues/q/keys?prefix=b&order=wait").json();
