@@ -1,6 +1,19 @@
 // Every view, with live data.
 import assert from "node:assert/strict";
-import { action, api, dialog, inBrowser, row, shown, testid, until, visit } from "./harness.mjs";
+import {
+  action,
+  api,
+  assertFits,
+  dialog,
+  inBrowser,
+  PHONE,
+  row,
+  shoot,
+  shown,
+  testid,
+  until,
+  visit,
+} from "./harness.mjs";
 import { consume, createQueue, CROWD, deadLetters, enqueue, TENANTS } from "./live.mjs";
 
 const open = api();
@@ -306,6 +319,54 @@ inBrowser("limits: level, rate, and who waits until when", {}, async (page) => {
     /search:u1 has [\d.]+ of 20 tokens left, 10\/s/.test(await testid(view, "limit-found").textContent()),
   );
 });
+
+/** Messages that ask for several tokens, and one that asks for more than there ever are. */
+async function severalTokens() {
+  await createQueue("costly");
+  await open.put("/v1/throttles/costly:p", { rate_per_second: 0.5, burst: 5 });
+  const of = (tenant, cost) => ({ payload: "", fairness_key: tenant, throttles: { "costly:p": cost } });
+  await enqueue("costly", [of("a", 5), ...Array.from({ length: 40 }, () => of("a", 4)), of("b", 20)]);
+  await until("it is known who waits", async () => {
+    await consume("costly", 1, { action: "ack" }, open, 500);
+    return (await open.get("/v1/throttles/costly:p/waiters")).waiters.length === 2;
+  });
+}
+
+inBrowser(
+  "limits: who waits until when, by tokens, and who for ever",
+  { given: severalTokens },
+  async (page) => {
+    const words = "never: asks for 20, costly:p holds at most 5";
+    await visit(page, "throttles");
+    const costly = row(page, "throttles", "costly:p");
+    await until("somebody never goes", async () =>
+      (await cell(costly, "next").textContent()).includes(words),
+    );
+    await action(costly, "waiters").click();
+    const waiters = dialog(page, "waiters");
+    // About 160 tokens at 0.5/s.
+    await waiters
+      .getByText(/^4\d messages wait\. The next goes .*; at 0\.5\/s the last goes in about 5 min \d+ s\. /)
+      .waitFor();
+    await waiters.getByText("1 tenant goes only when the rate is changed.").waitFor();
+    assert.equal(await cell(row(page, "waiters", "costly\na"), "next").textContent(), "4");
+    assert.equal(await cell(row(page, "waiters", "costly\nb"), "next").textContent(), words);
+    await page.setViewportSize(PHONE);
+    await assertFits(page, "who waits");
+    await shoot(page, "who waits for ever phone");
+    await action(waiters, "close").click();
+    await assertFits(page, "limits with words");
+    await shoot(page, "limits for ever phone", { fullPage: true });
+    await visit(page, "overview");
+    await until(
+      "it is the first to look at",
+      async () =>
+        (await testid(page, "alerts").locator("li").first().textContent()) ===
+        "Problem: A message goes " + words,
+    );
+    await open.remove("/v1/throttles/costly:p");
+  },
+);
 
 inBrowser("models: budget, line of each class, and how long it would take", {}, async (page) => {
   const view = await visit(page, "models");

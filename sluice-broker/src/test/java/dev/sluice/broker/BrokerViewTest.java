@@ -172,9 +172,9 @@ class BrokerViewTest {
       assertThat(throttle.stats().taken()).isEqualTo(1);
       assertThat(throttle.until().orElseThrow()).isGreaterThan(Duration.ofMinutes(15));
       assertThat(broker.view().waiters("slow", 10))
-          .containsExactly(new ThrottleStats.Waiter("q", "a", 2));
+          .containsExactly(new ThrottleStats.Waiter("q", "a", 2, 2, 1));
       assertThat(broker.view().waiters("shut", 10))
-          .containsExactly(new ThrottleStats.Waiter("q", "b", 2));
+          .containsExactly(new ThrottleStats.Waiter("q", "b", 2, 2, 1));
     }
   }
 
