@@ -120,7 +120,7 @@ export function view(queue) {
     sorted: { id: "pending", down: true },
     columns: [
       named("key", "Tenant", (row) => row.key),
-      figure("weight", "Weight", (row) => row.weight, count, { low: true }),
+      figure("weight", "Weight", (row) => row.weight),
       {
         id: "share",
         label: "Share",
@@ -143,7 +143,6 @@ export function view(queue) {
         id: "waited",
         label: "Without service",
         numeric: true,
-        low: true,
         sort: (row) => row.waited_ms,
         value: (row) => (row.pending > 0 ? span(row.waited_ms) : "–"),
       },
