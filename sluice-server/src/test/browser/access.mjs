@@ -48,6 +48,7 @@ const VIEWS = [
     ready: '[data-testid="share-chart"][aria-label*=" % ("]',
     reach: [
       'tenants [data-row="gold"] :is(th, [data-cell="share"], [data-cell="pending"], .pill)',
+      'tenants [data-row="gold"] :is([data-cell="weight"], [data-cell="waited"])',
       'tenants [data-sort="pending"]',
     ],
   },
@@ -56,6 +57,7 @@ const VIEWS = [
     ready: '[data-row="provider:acme"]',
     reach: [
       'throttles [data-row="provider:acme"] :is([data-cell="level"] .beside, [data-action])',
+      'throttles [data-row="provider:acme"] :is([data-cell="taken"], [data-cell="holds"], [data-cell="next"])',
       'limits [data-row="login:alice"] :is([data-cell="level"] .beside, [data-action])',
     ],
   },

@@ -249,6 +249,18 @@ public final class FairQueue<T> {
   }
 
   /**
+   * The weights together of the keys of this queue that wait for a throttle key: what it lets
+   * through is shared by them; without keys that have no slot. Takes a pass over them.
+   *
+   * @param throttleKey the throttle key
+   * @return 0 if nobody waits for it
+   */
+  public long weightAt(String throttleKey) {
+    Gate gate = core.gates.get(throttleKey);
+    return gate == null ? 0 : gate.weightOf(state);
+  }
+
+  /**
    * How every key stands of which something waits, by name.
    *
    * @return a snapshot

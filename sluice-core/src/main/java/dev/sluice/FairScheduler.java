@@ -216,7 +216,8 @@ public final class FairScheduler<T> {
             rate.burst(),
             gate.waiters(),
             gate.taken,
-            core.wakeUpOf(gate)));
+            core.wakeUpOf(gate),
+            gate.neverAsks()));
   }
 
   /**

@@ -1,7 +1,10 @@
 package dev.sluice;
 
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
+import java.util.OptionalLong;
 import org.jspecify.annotations.Nullable;
 
 /** A throttle key of a scheduler: its bucket, if it has a rate, and the line of those who wait. */
@@ -19,6 +22,10 @@ final class Gate extends IndexedHeap.Node<Gate> {
    * Nobody passes: while somebody is in line, who comes new waits behind. Else small costs could
    * starve a large one for ever.
    */
+
+  /** Items whose tokens are summed up for one who looks on, for nothing goes meanwhile. */
+  private static final int MAX_LOOKED_AT = 10_000;
+
   final String name;
   private final SchedulerCore core;
 
@@ -309,25 +316,75 @@ final class Gate extends IndexedHeap.Node<Gate> {
     return waiting;
   }
 
+  /** The weights of the fairness keys of {@code queue} that wait here, each once. */
+  long weightOf(QueueState queue) {
+    Map<String, Integer> weights = new HashMap<>();
+    List<Seat> seats = new ArrayList<>();
+    for (Lane lane : lanes) {
+      if (lane.queue == queue) {
+        lane.list(seats, Integer.MAX_VALUE);
+      }
+    }
+    seats.forEach(seat -> weights.put(seat.flow.key, seat.flow.weight));
+    for (SubQueue sub = aside.first(); sub != null; sub = sub.after()) {
+      addWeight(sub, queue, weights);
+    }
+    if (favoured != null) {
+      addWeight(favoured, queue, weights);
+    }
+    return weights.values().stream().mapToLong(each -> each).sum();
+  }
+
+  private static void addWeight(SubQueue sub, QueueState queue, Map<String, Integer> weights) {
+    if (sub.flow.queue == queue) {
+      weights.put(sub.flow.key, sub.flow.weight);
+    }
+  }
+
+  /** What the first asks for whom no time lets go; empty if there is none. */
+  OptionalLong neverAsks() {
+    SubQueue first = aside.first();
+    return first == null ? OptionalLong.empty() : OptionalLong.of(first.head().tokensAt(this));
+  }
+
   /** Those who wait, about in the order in which they go, but no more than so many. */
   List<ThrottleStats.Waiter> waiters(int limit) {
-    List<ThrottleStats.Waiter> found = new ArrayList<>();
+    List<List<SubQueue>> found = new ArrayList<>();
     if (favoured != null && limit > 0) {
-      found.add(waiter(favoured.flow, favoured.items.size()));
+      found.add(List.of(favoured));
     }
     List<Seat> seats = new ArrayList<>();
     for (Lane lane : lanes) {
       lane.list(seats, limit - found.size());
     }
-    seats.forEach(seat -> found.add(waiter(seat.flow, seat.items())));
+    seats.forEach(seat -> found.add(seat.parked()));
     for (SubQueue sub = aside.first(); sub != null && found.size() < limit; sub = sub.after()) {
-      found.add(waiter(sub.flow, sub.items.size()));
+      found.add(List.of(sub));
     }
-    return found;
+    int most = Math.max(1, MAX_LOOKED_AT / Math.max(1, found.size()));
+    return found.stream().map(each -> waiter(each, most)).toList();
   }
 
-  private static ThrottleStats.Waiter waiter(Flow flow, int items) {
-    return new ThrottleStats.Waiter(flow.queue.name, flow.key, items);
+  /** Of more than so many items, the tokens are those of the first ones in proportion. */
+  private ThrottleStats.Waiter waiter(List<SubQueue> subs, int most) {
+    long items = 0;
+    long seen = 0;
+    double tokens = 0;
+    for (SubQueue sub : subs) {
+      items += sub.items.size();
+      ScheduledItem<?> item = sub.head();
+      for (; item != null && seen < most; item = item.after()) {
+        tokens += item.tokensAt(this);
+        seen++;
+      }
+    }
+    SubQueue first = subs.get(0);
+    return new ThrottleStats.Waiter(
+        first.flow.queue.name,
+        first.flow.key,
+        (int) items,
+        Math.round(tokens * items / seen),
+        first.head().tokensAt(this));
   }
 
   @Override

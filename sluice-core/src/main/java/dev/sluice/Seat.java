@@ -1,5 +1,8 @@
 package dev.sluice;
 
+import java.util.ArrayList;
+import java.util.List;
+
 /** The place of one fairness key in the line of a gate, with a deficit of its own there. */
 final class Seat extends Round.Member<Seat> {
   final Lane lane;
@@ -36,12 +39,10 @@ final class Seat extends Round.Member<Seat> {
   }
 
   /** Those that wait here. */
-  int items() {
-    int items = 0;
-    for (SubQueue sub = parked.first(); sub != null; sub = sub.after()) {
-      items += sub.items.size();
-    }
-    return items;
+  List<SubQueue> parked() {
+    List<SubQueue> all = new ArrayList<>(1);
+    parked.list(all, Integer.MAX_VALUE);
+    return all;
   }
 
   @Override

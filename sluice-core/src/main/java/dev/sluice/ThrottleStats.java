@@ -12,6 +12,8 @@ import java.util.OptionalLong;
  * @param waiters fairness keys (by set of throttle keys) that wait for it
  * @param taken tokens that items took of it so far
  * @param untilNanos when it lets somebody go; empty if time alone does not do it, or nobody waits
+ * @param neverAsks tokens that the next item of somebody asks for whom no time lets go: they are
+ *     more than the burst, or nothing comes back; empty if there is none
  * @since 0.1
  */
 public record ThrottleStats(
@@ -21,7 +23,8 @@ public record ThrottleStats(
     double burst,
     int waiters,
     long taken,
-    OptionalLong untilNanos) {
+    OptionalLong untilNanos,
+    OptionalLong neverAsks) {
 
   /**
    * A fairness key that waits for a throttle key.
@@ -29,6 +32,8 @@ public record ThrottleStats(
    * @param queue the queue of its items
    * @param key the fairness key
    * @param items how many of them wait for it
+   * @param tokens what they ask of it together; of very many items, as the first ones do
+   * @param asks what the next of them asks for
    */
-  public record Waiter(String queue, String key, int items) {}
+  public record Waiter(String queue, String key, int items, long tokens, long asks) {}
 }

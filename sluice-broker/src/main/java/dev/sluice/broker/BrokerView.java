@@ -7,6 +7,7 @@ import dev.sluice.ThrottleStats;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Comparator;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
@@ -18,6 +19,7 @@ import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.UUID;
 import java.util.function.BiFunction;
+import java.util.function.ToLongFunction;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
@@ -171,8 +173,9 @@ public final class BrokerView {
     requireBetween("limit", limit, 1, MAX_KEYS);
     Objects.requireNonNull(prefix, "prefix");
     QueueKeys counted = machinery.ask(engine -> count(engine.state, queue, order, limit, prefix));
+    Map<String, Long> weights = new HashMap<>();
     return counted.withKeys(
-        inPieces(counted.keys(), (state, piece) -> withParked(state, queue, piece)));
+        inPieces(counted.keys(), (state, piece) -> withParked(state, queue, piece, weights)));
   }
 
   private static QueueKeys count(
@@ -232,9 +235,12 @@ public final class BrokerView {
         List.of());
   }
 
+  /** {@code weights}, by throttle key, are those known so far: each is summed up once. */
   private static List<QueueKeys.Key> withParked(
-      BrokerState state, String queue, List<QueueKeys.Key> keys) {
+      BrokerState state, String queue, List<QueueKeys.Key> keys, Map<String, Long> weights) {
     Line line = state.line(queue);
+    ToLongFunction<String> weightAt =
+        throttleKey -> weights.computeIfAbsent(throttleKey, line.queue::weightAt);
     return keys.stream()
         .map(
             each ->
@@ -242,15 +248,12 @@ public final class BrokerView {
                     ? each
                     : line.queue
                         .stats(each.key())
-                        .map(stats -> with(each, stats, state.now))
+                        .map(stats -> with(each, parked(stats, state.now, weightAt)))
                         .orElse(each))
         .toList();
   }
 
-  private static QueueKeys.Key with(QueueKeys.Key key, KeyStats stats, long now) {
-    if (stats.parked().isEmpty()) {
-      return key;
-    }
+  private static QueueKeys.Key with(QueueKeys.Key key, List<QueueKeys.Parked> parked) {
     return new QueueKeys.Key(
         key.key(),
         key.depth(),
@@ -260,11 +263,12 @@ public final class BrokerView {
         key.weight(),
         key.delivered(),
         key.waited(),
-        parked(stats, now));
+        parked);
   }
 
   /** One for each throttle key, though messages that wait for it may name others, too. */
-  private static List<QueueKeys.Parked> parked(KeyStats stats, long now) {
+  private static List<QueueKeys.Parked> parked(
+      KeyStats stats, long now, ToLongFunction<String> weightAt) {
     Map<String, List<KeyStats.Parked>> byKey =
         stats.parked().stream()
             .collect(
@@ -277,6 +281,7 @@ public final class BrokerView {
                 new QueueKeys.Parked(
                     throttleKey,
                     each.stream().mapToInt(KeyStats.Parked::items).sum(),
+                    weightAt.applyAsLong(throttleKey),
                     from(now, each.get(0)))));
     return all;
   }

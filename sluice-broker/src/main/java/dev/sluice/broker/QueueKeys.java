@@ -61,7 +61,9 @@ public record QueueKeys(
    *
    * @param throttleKey which
    * @param messages how many
+   * @param weight the weights together of the keys of this queue that wait for it: of what it lets
+   *     through, the share of one is its weight of it
    * @param until how long until it lets somebody go; empty if time alone does not do it
    */
-  public record Parked(String throttleKey, int messages, Optional<Duration> until) {}
+  public record Parked(String throttleKey, int messages, long weight, Optional<Duration> until) {}
 }

@@ -172,9 +172,9 @@ class BrokerViewTest {
       assertThat(throttle.stats().taken()).isEqualTo(1);
       assertThat(throttle.until().orElseThrow()).isGreaterThan(Duration.ofMinutes(15));
       assertThat(broker.view().waiters("slow", 10))
-          .containsExactly(new ThrottleStats.Waiter("q", "a", 2));
+          .containsExactly(new ThrottleStats.Waiter("q", "a", 2, 2, 1));
       assertThat(broker.view().waiters("shut", 10))
-          .containsExactly(new ThrottleStats.Waiter("q", "b", 2));
+          .containsExactly(new ThrottleStats.Waiter("q", "b", 2, 2, 1));
     }
   }
 
@@ -193,6 +193,35 @@ class BrokerViewTest {
     }
     broker.removeThrottle("shut");
     assertThat(keys(Order.DEPTH, 1).readyWeight()).isEqualTo(14);
+  }
+
+  @Test
+  void weightOfThoseWhoWaitForAThrottleKey_isToldByQueue() throws InterruptedException {
+    broker.createQueue("other");
+    broker.setThrottle("slow", 0.001, 1);
+    broker.setThrottle("small", 1, 1);
+    send(2, of("a").withWeight(1).withThrottle("slow", 1));
+    send(1, of("b").withWeight(3).withThrottle("slow", 1));
+    send(2, of("b").withWeight(3).withThrottle("slow", 1).withPriority(1));
+    send(1, of("never").withWeight(5).withThrottle("slow", 2));
+    send(1, of("elsewhere").withWeight(7).withThrottle("small", 2));
+    send(1, of("free").withWeight(9));
+    Message sibling = of("c").withWeight(20).withThrottle("slow", 1);
+    try (Consumer consumer = broker.consume("q", 10);
+        Consumer others = broker.consume("other", 10)) {
+      take(consumer, 2);
+      broker.enqueue("other", sibling).join();
+      assertThat(others.poll(1, Duration.ofMillis(50))).isEmpty();
+      assertThat(keys(Order.DEPTH, 10).keys())
+          .filteredOn(each -> each.pending() > 0)
+          .flatExtracting(QueueKeys.Key::parked)
+          .extracting(each -> each.throttleKey() + "=" + each.weight())
+          .containsExactlyInAnyOrder("slow=9", "slow=9", "slow=9", "small=7");
+      assertThat(broker.view().keys("other", Order.DEPTH, 1, "").keys().get(0).parked())
+          .singleElement()
+          .extracting(QueueKeys.Parked::weight)
+          .isEqualTo(20L);
+    }
   }
 
   @Test

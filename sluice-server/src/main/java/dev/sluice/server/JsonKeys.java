@@ -75,9 +75,10 @@ final class JsonKeys {
   }
 
   /** Messages that wait for a throttle key. */
-  record Parked(String throttleKey, int messages, @Nullable Long untilMs) {
+  record Parked(String throttleKey, int messages, long weight, @Nullable Long untilMs) {
     static Parked of(QueueKeys.Parked parked) {
-      return new Parked(parked.throttleKey(), parked.messages(), millis(parked.until()));
+      return new Parked(
+          parked.throttleKey(), parked.messages(), parked.weight(), millis(parked.until()));
     }
   }
 
@@ -89,7 +90,8 @@ final class JsonKeys {
       double tokens,
       long taken,
       int waiting,
-      @Nullable Long untilMs) {
+      @Nullable Long untilMs,
+      @Nullable Long neverAsks) {
     static Throttle of(BrokerView.Throttle throttle) {
       ThrottleStats stats = throttle.stats();
       return new Throttle(
@@ -99,7 +101,8 @@ final class JsonKeys {
           stats.level(),
           stats.taken(),
           stats.waiters(),
-          millis(throttle.until()));
+          millis(throttle.until()),
+          stats.neverAsks().isEmpty() ? null : stats.neverAsks().getAsLong());
     }
   }
 
@@ -118,9 +121,10 @@ final class JsonKeys {
   }
 
   /** A fairness key that waits for a throttle key. */
-  record Waiter(String queue, String key, int messages) {
+  record Waiter(String queue, String key, int messages, long tokens, long asks) {
     static Waiter of(ThrottleStats.Waiter waiter) {
-      return new Waiter(waiter.queue(), waiter.key(), waiter.items());
+      return new Waiter(
+          waiter.queue(), waiter.key(), waiter.items(), waiter.tokens(), waiter.asks());
     }
   }
 }

@@ -62,6 +62,7 @@ final class HttpInsightTest {
     assertThat(a.get("delivered").asInt()).isEqualTo(1);
     assertThat(a.at("/parked/0/throttle_key").asText()).isEqualTo("slow");
     assertThat(a.at("/parked/0/messages").asInt()).isEqualTo(2);
+    assertThat(a.at("/parked/0/weight").asInt()).isEqualTo(2);
     assertThat(found.at("/keys/1/delayed").asInt()).isEqualTo(1);
     assertThat(http.get("/v1/queues/q/keys?limit=1").json().get("keys")).hasSize(1);
     JsonNode some = http.get("/v1/queues/q/keys?prefix=b&order=wait").json();
@@ -69,10 +70,25 @@ final class HttpInsightTest {
     assertThat(some.get("matching").asInt()).isEqualTo(1);
     assertThat(some.get("active").asInt()).isEqualTo(2);
     JsonNode waiters = http.get("/v1/throttles/slow/waiters").json().get("waiters");
-    assertThat(waiters.toString()).isEqualTo("[{\"queue\":\"q\",\"key\":\"a\",\"messages\":2}]");
+    assertThat(waiters.toString())
+        .isEqualTo("[{\"queue\":\"q\",\"key\":\"a\",\"messages\":2,\"tokens\":2,\"asks\":1}]");
     JsonNode throttle = http.get("/v1/throttles?limit=1").json().at("/throttles/0");
     assertThat(throttle.get("waiting").asInt()).isEqualTo(1);
     assertThat(throttle.get("taken").asInt()).isEqualTo(1);
+  }
+
+  @Test
+  void aMessageThatAsksForMoreThanTheBurst_isTold() {
+    http.put("/v1/throttles/small", "{\"rate_per_second\":4,\"burst\":5}");
+    assertThat(http.get("/v1/throttles").json().at("/throttles/0").has("never_asks")).isFalse();
+    send("{\"payload\":\"x\",\"fairness_key\":\"a\",\"throttles\":{\"small\":20}}");
+    http.post("/v1/queues/q/receive", "{\"wait_ms\":200}");
+    JsonNode throttle = http.get("/v1/throttles").json().at("/throttles/0");
+    assertThat(throttle.get("never_asks").asLong()).isEqualTo(20);
+    assertThat(throttle.has("until_ms")).isFalse();
+    JsonNode waiter = http.get("/v1/throttles/small/waiters").json().at("/waiters/0");
+    assertThat(waiter.get("asks").asLong()).isEqualTo(20);
+    assertThat(waiter.get("tokens").asLong()).isEqualTo(20);
   }
 
   @Test

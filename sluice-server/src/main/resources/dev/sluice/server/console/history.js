@@ -92,32 +92,57 @@ export class Holds {
 }
 
 /**
- * Shares by weight. At each look somebody who can go is due its weight of the weights of all who can;
- * the mean of the last looks at which it could does not jump when others come and go. Whoever could
- * go at few of them has no backlog, and takes what it wants: nothing is due to it.
+ * Shares by weight. Tenants are in groups: those that can go, and for each throttle key those that
+ * wait for it. Somebody is due its weight of its group's, of what its group got: nobody looks cheated
+ * by another limit than its own. The mean of the last looks at which it was in a group does not jump
+ * when others come and go. Whoever was in one at few of them has no backlog, and takes what it wants:
+ * nothing is due to it.
  */
 export class Dues {
   static LOOKS = 15;
   #looks = [];
 
-  /** Takes who can go, by name and weight, and the weight of all, also of those that are not named. */
-  take(weights, ofAll) {
-    // Both were counted a moment apart.
-    const all = Math.max(
-      ofAll,
-      weights.reduce((sum, [, weight]) => sum + weight, 0),
-    );
-    this.#looks.push(new Map(weights.map(([name, weight]) => [name, weight / all])));
+  /**
+   * Takes those of a group, as {name, group, weight, rate}, the weight of all of each group, also of
+   * those that are not named, and what all got in a second: `others` of it went to who is not named.
+   */
+  take(members, weights, total, others = 0) {
+    const groups = new Map([...weights].map(([id, weight]) => [id, { weight, named: 0, got: 0 }]));
+    for (const { group, weight, rate } of members) {
+      const of = groups.get(group);
+      of.named += weight;
+      of.got += rate;
+    }
+    let rest = 0;
+    for (const of of groups.values()) {
+      // Both were counted a moment apart.
+      of.weight = Math.max(of.weight, of.named);
+      rest += of.weight - of.named;
+    }
+    for (const of of groups.values()) {
+      of.got += rest > 0 ? (others * (of.weight - of.named)) / rest : 0;
+    }
+    const parts = members.map(({ name, group, weight }) => {
+      const of = groups.get(group);
+      return [name, { part: weight / of.weight, got: of.got }];
+    });
+    this.#looks.push({ total, parts: new Map(parts) });
     if (this.#looks.length > Dues.LOOKS) {
       this.#looks.shift();
     }
   }
 
-  /** Null if nothing is due to it. */
+  /** Null if nothing is due to it. While nobody gets anything, as if its group were all. */
   of(name) {
-    const dues = this.#looks.map((each) => each.get(name)).filter((each) => each !== undefined);
-    return 2 * dues.length <= this.#looks.length
-      ? null
-      : dues.reduce((sum, each) => sum + each, 0) / dues.length;
+    const looks = this.#looks.filter(({ parts }) => parts.has(name));
+    if (2 * looks.length <= this.#looks.length) {
+      return null;
+    }
+    const sum = (of) =>
+      looks.reduce((all, { total, parts }) => all + of(parts.get(name), total), 0);
+    const total = sum((_, all) => all);
+    return total > 0
+      ? sum(({ part, got }) => part * got) / total
+      : sum(({ part }) => part) / looks.length;
   }
 }

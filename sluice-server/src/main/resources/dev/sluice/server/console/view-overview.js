@@ -16,7 +16,7 @@ import {
   waiting,
   withDeadLetters,
 } from "./view-queues.js";
-import { watched } from "./view-throttles.js";
+import { never, watched } from "./view-throttles.js";
 
 const BUSIEST = 5;
 const history = new Lines();
@@ -194,6 +194,18 @@ export function view() {
       }));
   }
 
+  /** Who waits until a rate is changed; one of 0 is a door that somebody closed. */
+  function stuck(throttles) {
+    return throttles
+      .filter((each) => each.rate_per_second > 0 && never(each.never_asks, each) !== null)
+      .slice(0, BUSIEST)
+      .map((each) => ({
+        tone: "bad",
+        text: "A message goes " + never(each.never_asks, each),
+        href: "#/throttles",
+      }));
+  }
+
   function unserved(queues) {
     return queues
       .filter(isUnserved)
@@ -294,6 +306,7 @@ export function view() {
       );
       const found = [
         ...(ready ? [{ tone: "bad", text: "Not ready: " + ready }] : []),
+        ...stuck(throttles),
         ...exceeded(throttles),
         ...(await starved(queues)),
         ...models.flatMap(([model, status]) =>

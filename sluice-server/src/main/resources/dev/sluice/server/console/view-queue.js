@@ -41,9 +41,24 @@ export function stateOf(row, { limit, gapMs, moving }) {
     : ["Waits for a consumer", row.waited_ms > 5_000 ? "warn" : ""];
 }
 
-/** Something waits, and not only for throttle keys: those are no matter of weight. */
-function canGo(row) {
-  return row.pending > row.parked.reduce((sum, each) => sum + each.messages, 0);
+/** Those that can go. */
+const READY = "";
+
+/** With whom a tenant shares by weight; null if nothing of it waits. */
+function groupOf({ pending, parked }) {
+  return pending > parked.reduce((sum, each) => sum + each.messages, 0)
+    ? READY
+    : pending > 0
+      ? "at " + parked[0].throttle_key
+      : null;
+}
+
+/** The weight of each group of which somebody is listed, and of those that can go. */
+function weightsOf({ keys, ready_weight: ready }) {
+  return new Map([
+    [READY, ready],
+    ...keys.flatMap(({ parked }) => parked.map((each) => ["at " + each.throttle_key, each.weight])),
+  ]);
 }
 
 /** How many there are of what is asked for, in words. */
@@ -82,6 +97,16 @@ export function view(queue) {
       height: 260,
     },
   );
+  const dashed = h(
+    "span",
+    { "data-testid": "dashed", hidden: true },
+    "Dashed: its share by weight, of what those got that can go, or that wait for the same throttle key.",
+  );
+  const marked = h(
+    "p",
+    { class: "muted", "data-testid": "marked", hidden: true },
+    "The line marks the share by weight.",
+  );
   const bars = h("ol", { class: "shares", "data-testid": "shares" });
   const summary = h("p", { class: "muted", "data-testid": "keys-summary" });
   const total = { rate: 0 };
@@ -95,7 +120,7 @@ export function view(queue) {
     sorted: { id: "pending", down: true },
     columns: [
       named("key", "Tenant", (row) => row.key),
-      figure("weight", "Weight", (row) => row.weight, count, { low: true }),
+      figure("weight", "Weight", (row) => row.weight),
       {
         id: "share",
         label: "Share",
@@ -118,7 +143,6 @@ export function view(queue) {
         id: "waited",
         label: "Without service",
         numeric: true,
-        low: true,
         sort: (row) => row.waited_ms,
         value: (row) => (row.pending > 0 ? span(row.waited_ms) : "–"),
       },
@@ -183,20 +207,10 @@ export function view(queue) {
         "div",
         { class: "card grow" },
         h("h2", {}, "Share of service"),
-        h(
-          "p",
-          { class: "muted" },
-          "Solid: what each tenant got. Dashed: its share by weight, among those with a backlog that can go.",
-        ),
+        h("p", { class: "muted" }, "Solid: what each tenant got. ", dashed),
         chart,
       ),
-      h(
-        "div",
-        { class: "card side" },
-        h("h2", {}, "Right now"),
-        h("p", { class: "muted" }, "The line marks the share by weight."),
-        bars,
-      ),
+      h("div", { class: "card side" }, h("h2", {}, "Right now"), marked, bars),
     ),
     h(
       "div",
@@ -263,6 +277,7 @@ export function view(queue) {
         return item;
       }),
     );
+    marked.hidden = first.every((row) => fair(row) === null);
     if (first.length === 0) {
       bars.append(h("li", { class: "empty" }, "Nobody is being served."));
     }
@@ -286,6 +301,9 @@ export function view(queue) {
     );
     const shown = chosen.filter((row) =>
       history.values.get("s" + row.key)?.some((each) => each !== null),
+    );
+    dashed.hidden = !shown.some((row) =>
+      history.values.get("w" + row.key)?.some((each) => each !== null),
     );
     chart.set(
       history.times,
@@ -354,10 +372,6 @@ export function view(queue) {
         tenants.keys.map((each) => [each.key, each.delivered]),
         now,
       );
-      dues.take(
-        tenants.keys.filter(canGo).map((each) => [each.key, each.weight]),
-        tenants.ready_weight,
-      );
       total.rate = rateOf(queue, "out") ?? 0;
       const moving = total.rate > 0;
       const rows = tenants.keys.map((each) => {
@@ -369,10 +383,19 @@ export function view(queue) {
         };
       });
       // What was counted by tenant a moment later than by queue must not be more than all of it.
-      total.rate = Math.max(
-        total.rate,
-        rows.reduce((sum, row) => sum + (row.rate ?? 0), 0),
-      );
+      const listed = rows.reduce((sum, row) => sum + (row.rate ?? 0), 0);
+      total.rate = Math.max(total.rate, listed);
+      const members = rows
+        .map((row) => ({
+          name: row.key,
+          group: groupOf(row),
+          weight: row.weight,
+          rate: row.rate ?? 0,
+        }))
+        .filter(({ group }) => group !== null);
+      // At the first look nobody knows what a tenant got.
+      const known = rows.some((row) => row.rate !== null) ? total.rate : 0;
+      dues.take(members, weightsOf(tenants), known, Math.max(0, known - listed));
       text(summary, summaryOf(tenants, settings.prefix));
       list.set(rows);
       const first = [...rows]

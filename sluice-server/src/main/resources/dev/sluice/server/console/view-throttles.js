@@ -22,6 +22,29 @@ export function watched({ throttles, at_ms: now }) {
   }));
 }
 
+/** Why no time brings what somebody asks for, in words; null if some does. */
+export function never(asks, { key, burst }) {
+  return asks > burst
+    ? "never: asks for " + number(asks) + ", " + key + " holds at most " + number(burst)
+    : null;
+}
+
+/** A figure, or words in its place if somebody never goes. */
+function figureOrNever(td, words) {
+  text(td, words);
+  attr(td, "data-never", words.includes("never: ") ? "" : null);
+}
+
+/** When somebody goes, and whether somebody never does. */
+function next(row) {
+  const stuck = never(row.never_asks, row);
+  return stuck === null
+    ? span(row.until_ms)
+    : row.until_ms === undefined
+      ? stuck
+      : span(row.until_ms) + ", another " + stuck;
+}
+
 async function change(kind, where, row) {
   let wanted = row?.key ?? "";
   const done = await ask({
@@ -87,6 +110,10 @@ const limitPath = (key) => path`/v1/limits/${key}`;
 async function showWaiters(row) {
   const { waiters } = await get(throttlePath(row.key) + "/waiters?limit=1000");
   const messages = waiters.reduce((sum, each) => sum + each.messages, 0);
+  const stuck = waiters.filter((each) => never(each.asks, row) !== null);
+  const asked = waiters
+    .filter((each) => !stuck.includes(each))
+    .reduce((sum, each) => sum + each.tokens, 0);
   const list = table({
     id: "waiters",
     label: "Who waits for " + row.key,
@@ -96,19 +123,33 @@ async function showWaiters(row) {
       named("queue", "Queue", (each) => each.queue, { wide: false }),
       named("key", "Tenant", (each) => each.key),
       figure("messages", "Messages", (each) => each.messages),
+      figure("tokens", "Tokens", (each) => each.tokens, number),
+      {
+        id: "next",
+        label: "Next asks for",
+        numeric: true,
+        sort: (each) => each.asks,
+        cell: (td, each) => figureOrNever(td, never(each.asks, row) ?? number(each.asks)),
+      },
     ],
   });
-  const words =
-    row.rate_per_second > 0 && messages > 0
-      ? plural(messages, "message") +
-        " wait. The next goes " +
+  const words = [
+    plural(messages, "message") + (messages === 1 ? " waits." : " wait."),
+    row.rate_per_second > 0 && asked > 0
+      ? "The next goes " +
         within(row.until_ms) +
         "; at " +
         rate(row.rate_per_second) +
         " the last goes in about " +
-        span((messages / row.rate_per_second) * 1_000) +
+        span((asked / row.rate_per_second) * 1_000) +
         "."
-      : plural(messages, "message") + " wait.";
+      : "",
+    stuck.length > 0
+      ? plural(stuck.length, "tenant") +
+        (stuck.length === 1 ? " goes" : " go") +
+        " only when the rate is changed."
+      : "",
+  ].join(" ");
   show("waiters", "Who waits for " + row.key, h("p", {}, words), list);
   list.set(waiters);
 }
@@ -176,8 +217,8 @@ export function view() {
         cell: levelCell,
       },
       figure("rate", "Limit", (row) => row.rate_per_second, rate),
-      figure("taken", "Taken", (row) => row.perSecond, rate, { low: true }),
-      standing("holds", "Holds", holding, { sort: (row) => row.excess ?? 0, low: true }),
+      figure("taken", "Taken", (row) => row.perSecond, rate),
+      standing("holds", "Holds", holding, { sort: (row) => row.excess ?? 0 }),
       {
         id: "waiting",
         label: "Waiting",
@@ -206,9 +247,8 @@ export function view() {
         id: "next",
         label: "Next goes in",
         numeric: true,
-        low: true,
         sort: (row) => row.until_ms ?? Infinity,
-        value: (row) => (row.waiting > 0 ? span(row.until_ms) : "–"),
+        cell: (td, row) => figureOrNever(td, row.waiting > 0 ? next(row) : "–"),
       },
       rateButtons("throttle key", throttlePath),
     ],
