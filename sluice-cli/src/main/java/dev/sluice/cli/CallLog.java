@@ -22,6 +22,10 @@ final class CallLog {
       this.priority = priority;
       this.askedMillis = askedMillis;
     }
+
+    String priority() {
+      return priority;
+    }
   }
 
   /**

@@ -196,9 +196,7 @@ final class Demo {
       restartWallMillis = System.currentTimeMillis();
       restartMillis = millis();
       state = "killed";
-      tell(
-          "server killed (SIGKILL), %d sends and %d acks unanswered"
-              .formatted(unanswered, unsettled));
+      tell("server killed (SIGKILL), " + DemoText.unanswered(unanswered, unsettled));
       if (server.start()) {
         state = "up again";
         tell("server up again on the same directory, clients connect by themselves");

@@ -15,14 +15,18 @@ final class DemoBackground {
   private static final int FAILING_EVERY = 60;
   private static final int PREFETCH = 64;
   private static final int WORKERS = 2;
+
+  /** Of a class, for the model. */
+  static final int MOST_IN_LINE = 12;
+
   private static final String FAILING = "a document that the provider refuses";
 
-  /** About what the budget has, so that a line comes and goes. */
+  /** A third more than the budget has, so that there is a line, which does not grow for ever. */
   private static final List<DemoCalls.Demand> DEMANDS =
       List.of(
-          new DemoCalls.Demand("P0_clinical", 1),
-          new DemoCalls.Demand("P1_user", 2),
-          new DemoCalls.Demand("P2_batch", 2));
+          new DemoCalls.Demand("P0_clinical", 1, MOST_IN_LINE),
+          new DemoCalls.Demand("P1_user", 4, MOST_IN_LINE),
+          new DemoCalls.Demand("P2_batch", 3, MOST_IN_LINE));
 
   private DemoBackground() {}
 

@@ -72,8 +72,13 @@ final class DemoCalls implements AutoCloseable {
   private final AtomicLong numbers = new AtomicLong();
   private volatile boolean leaving;
 
-  /** A class, and how often one of it asks. */
-  record Demand(String priority, int perSecond) {}
+  /** A class, how often one of it asks, and how many of it wait before the next goes elsewhere. */
+  record Demand(String priority, int perSecond, int mostInLine) {
+    /** They all wait. */
+    Demand(String priority, int perSecond) {
+      this(priority, perSecond, Integer.MAX_VALUE);
+    }
+  }
 
   /**
    * Asks nothing yet.
@@ -92,8 +97,7 @@ final class DemoCalls implements AutoCloseable {
   void begin(List<Demand> demands) {
     for (Demand demand : demands) {
       long period = TimeUnit.SECONDS.toNanos(1) / demand.perSecond;
-      asking.add(
-          timer.scheduleAtFixedRate(() -> ask(demand.priority), 0, period, TimeUnit.NANOSECONDS));
+      asking.add(timer.scheduleAtFixedRate(() -> ask(demand), 0, period, TimeUnit.NANOSECONDS));
     }
   }
 
@@ -103,13 +107,20 @@ final class DemoCalls implements AutoCloseable {
     asking.clear();
   }
 
-  private void ask(String priority) {
-    CallLog.Call call = log.asked(priority, millis.getAsLong());
+  private void ask(Demand demand) {
+    if (inLine(demand.priority) >= demand.mostInLine) {
+      return;
+    }
+    CallLog.Call call = log.asked(demand.priority, millis.getAsLong());
     TokenRequest request =
         TokenRequest.of(MODEL, ASKED_TOKENS)
-            .withPriority(priority)
+            .withPriority(demand.priority)
             .withIdempotencyKey("call-" + numbers.incrementAndGet());
     waitFor(request, call);
+  }
+
+  private long inLine(String priority) {
+    return waiting.keySet().stream().filter(call -> call.priority().equals(priority)).count();
   }
 
   private void waitFor(TokenRequest request, CallLog.Call call) {

@@ -40,14 +40,14 @@ final class DemoCommand extends Action {
       names = "--http-port",
       paramLabel = "N",
       converter = Converters.WholeNumberConverter.class,
-      description = "Where the console is. Default: 8080, or any if that is in use.")
+      description = "Where the console is; 0 for any. Default: 8080, or any if that is in use.")
   private @Nullable Long httpPort;
 
   @Option(
       names = "--grpc-port",
       paramLabel = "N",
       converter = Converters.WholeNumberConverter.class,
-      description = "Where clients connect. Default: 5555, or any if that is in use.")
+      description = "Where clients connect; 0 for any. Default: 5555, or any if that is in use.")
   private @Nullable Long grpcPort;
 
   DemoCommand(Surroundings surroundings) {

@@ -36,10 +36,10 @@ final class DemoServer implements AutoCloseable {
 
   /** Where it listens, also after it was started again. */
   record Ports(int http, int grpc) {
-    /** The usual port if it is free, else any; one that is asked for must be free. */
+    /** The usual port if it is free, else any; one that is asked for must be free, 0 is any. */
     static int choose(String flag, @Nullable Long asked, int usual) {
-      if (asked != null && (asked < 1 || asked > 65_535)) {
-        throw new InvalidInputException(flag + " must be from 1 to 65535: " + asked);
+      if (asked != null && (asked < 0 || asked > 65_535)) {
+        throw new InvalidInputException(flag + " must be from 0 to 65535: " + asked);
       }
       try {
         return free(asked == null ? usual : asked.intValue());

@@ -104,10 +104,9 @@ final class DemoText {
     DemoFigures.Crash crash = figures.crash();
     out.println();
     out.printf(
-        "Server: killed after %s with %d sends and %d acks unanswered, ready again %s later.%n",
+        "Server: killed after %s with %s, ready again %s later.%n",
         time(crash.afterMillis()),
-        crash.unansweredSends(),
-        crash.unsettled(),
+        unanswered(crash.unansweredSends(), crash.unsettled()),
         time(crash.readyMillis() - crash.afterMillis()));
     out.printf(
         Locale.ROOT,
@@ -118,6 +117,12 @@ final class DemoText {
     out.printf(
         "Delivered again: %d (at least once: what is in flight at a kill may come again).%n",
         figures.balance().again());
+  }
+
+  /** What was under way when the server was killed. */
+  static String unanswered(long sends, long acks) {
+    return "%d %s and %d %s unanswered"
+        .formatted(sends, sends == 1 ? "send" : "sends", acks, acks == 1 ? "ack" : "acks");
   }
 
   /** In milliseconds, or in seconds if it is long. */

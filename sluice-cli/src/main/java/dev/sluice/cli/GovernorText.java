@@ -80,7 +80,11 @@ final class GovernorText {
       };
     }
     if (outcome instanceof TokenOutcome.Queued queued) {
-      return new String[] {standing(queued), "ticket " + queued.ticket()};
+      return new String[] {
+        standing(queued),
+        "ticket " + queued.ticket(),
+        "it leaves the line if nobody asks for it for ticket_patience_ms, 30s by default"
+      };
     }
     TokenOutcome.Refused refused = (TokenOutcome.Refused) outcome;
     return new String[] {"refused: " + refused.message()};

@@ -250,10 +250,11 @@ final class ScenarioReader {
       Scenario scenario, ScenarioTable table, String key, long tokens) {
     Scenario.Throttle throttle = scenario.throttle(key);
     if (throttle == null) {
+      List<String> keys = scenario.throttles().stream().map(Scenario.Throttle::key).toList();
       throw table.about(
           "throttles",
-          "must have a rate under throttles, which has %s: %s"
-              .formatted(scenario.throttles().stream().map(Scenario.Throttle::key).toList(), key));
+          "must have a rate under throttles, %s: %s"
+              .formatted(keys.isEmpty() ? "where nothing has one" : "which has " + keys, key));
     }
     if (tokens > throttle.burst()) {
       throw table.about(

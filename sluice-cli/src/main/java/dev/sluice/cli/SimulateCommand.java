@@ -18,8 +18,8 @@ import picocli.CommandLine.Parameters;
 @Command(
     name = "simulate",
     description = {
-      "Show in simulated time what tenants, limits and models in FILE do, with plots;",
-      "or what one limit does to a list of requests."
+      "Show what limits, weights and budgets do to a load, in simulated time.",
+      "The load is a scenario in FILE, shown with plots, or a list of requests for one limit."
     },
     customSynopsis = {
       "sluice simulate FILE [--set=KEY=VALUE]... [--json]",

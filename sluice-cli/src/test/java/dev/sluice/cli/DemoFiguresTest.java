@@ -192,6 +192,12 @@ final class DemoFiguresTest {
   }
 
   @Test
+  void unanswered_isCounted() {
+    assertThat(DemoText.unanswered(1, 2)).isEqualTo("1 send and 2 acks unanswered");
+    assertThat(DemoText.unanswered(0, 1)).isEqualTo("0 sends and 1 ack unanswered");
+  }
+
+  @Test
   void whatHolds_isNoProblem() {
     assertThat(good().problems()).isEmpty();
     assertThat(text(good()))

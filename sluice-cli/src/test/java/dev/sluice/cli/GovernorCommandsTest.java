@@ -139,8 +139,9 @@ class GovernorCommandsTest {
     Cli shown = server.run("governor", "ticket", ticket);
     assertThat(shown.exitCode()).isEqualTo(3);
     assertThat(shown.out())
-        .matches("in line for one: position 1, about .*, short of concurrency\nticket .*\n")
-        .endsWith("ticket " + ticket + "\n");
+        .matches("in line for one: position 1, about .*, short of concurrency\nticket .*\n.*\n")
+        .contains("\nticket " + ticket + "\n")
+        .endsWith("for ticket_patience_ms, 30s by default\n");
     assertThat(server.ok("governor", "cancel", ticket)).isEqualTo("cancelled " + ticket + "\n");
     assertThat(server.fails(1, "governor", "ticket", ticket)).contains(ticket);
     assertThat(server.fails(1, "governor", "ticket", ticket, "--wait")).contains(ticket);

@@ -74,6 +74,7 @@ class ScenarioErrorsTest {
         arguments(
             A + ".throttles=['provider', 'other']",
             A + ".throttles must have a rate under throttles, which has [provider]: other"),
+        arguments("throttles={}", A + ".throttles must have a rate under throttles, where nothing"),
         arguments("throttles.'t:*'.rate=1", "named by a tenant; nobody names [t:*]"),
         arguments("throttles.provider.rate=-1", "throttles.provider.rate must be a number a"),
         arguments("throttles.provider.rate=1/2/3", "throttles.provider.rate must be a number a"),

@@ -224,7 +224,7 @@ final class ServeCommandTest {
     assertThat(cli.outLines())
         .startsWith("[server]", "# Where everything is kept.", "data_dir = \"some where\"")
         .contains("host = \"127.0.0.2\"", "grpc_port = 1", "http_port = 2")
-        .contains("# bootstrap_key is not set", "format = \"text\"");
+        .contains("# bootstrap_key = \"\"", "format = \"text\"");
     assertThat(Path.of("some where")).doesNotExist();
   }
 }

@@ -46,6 +46,15 @@ class SluiceTest {
     assertThat(Cli.run("help", command)).isEqualTo(cli);
   }
 
+  /** The list has the first line of each command's description. */
+  @Test
+  void help_listsCommandsInWholeSentences() {
+    assertThat(Sluice.commandLine(Surroundings.ofProcess()).getSubcommands().values())
+        .allSatisfy(
+            command ->
+                assertThat(command.getCommandSpec().usageMessage().description()[0]).endsWith("."));
+  }
+
   @Test
   void help_fitsTerminal() {
     String all =

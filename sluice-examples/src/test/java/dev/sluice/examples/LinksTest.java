@@ -18,6 +18,7 @@ final class LinksTest {
   private static final Pattern LINK = Pattern.compile("\\]\\(([^)\\s]+)\\)");
   private static final Pattern IMAGE = Pattern.compile("(?:src|srcset)=\"([^\"]+)\"");
   private static final Pattern HEADING = Pattern.compile("(?m)^#+ (.*)$");
+  private static final String SOURCES = "../../sluice-examples/src/test/java/dev/sluice/examples/";
   private static final Pattern SPAN = Pattern.compile("`[^`\\n]*`");
 
   @Test
@@ -73,6 +74,22 @@ final class LinksTest {
     List<Path> pages =
         Pages.all().stream().filter(page -> page.startsWith(docs) && !page.equals(index)).toList();
     assertThat(linked).containsAll(pages);
+  }
+
+  /** Whoever copies a recipe needs its imports, and what goes into the build. */
+  @Test
+  void recipes_leadToTheirSourceAndDependency() {
+    List<Path> recipes =
+        Pages.all().stream()
+            .filter(page -> page.startsWith(Pages.ROOT.resolve("docs/recipes")))
+            .toList();
+    assertThat(recipes).hasSizeGreaterThan(5);
+    assertThat(recipes)
+        .allSatisfy(
+            page ->
+                assertThat(links(page))
+                    .contains("../library.md#in-your-build")
+                    .anyMatch(link -> link.startsWith(SOURCES) && link.endsWith(".java")));
   }
 
   /** People look for these by name. */

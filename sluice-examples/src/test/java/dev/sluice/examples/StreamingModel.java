@@ -41,14 +41,16 @@ public final class StreamingModel {
       Usage usage = new Usage();
       try {
         HttpResponse<Stream<String>> response = call(prompt, maxOutput);
-        governor.feedback(model, told(response)); // before settle: a refusal stops the others too
-        if (response.statusCode() == 200) {
-          usage.atLeast(promptTokens(prompt));
-          read(response.body(), grant, usage, reader);
-          return usage.tokens;
-        }
-        if (response.statusCode() != 429) {
-          throw new IOException("the provider answered " + response.statusCode());
+        try (Stream<String> lines = response.body()) { // of a refusal too: it has the connection
+          governor.feedback(model, told(response)); // before settle: a refusal stops the others too
+          if (response.statusCode() == 200) {
+            usage.atLeast(promptTokens(prompt));
+            read(lines, grant, usage, reader);
+            return usage.tokens;
+          }
+          if (response.statusCode() != 429) {
+            throw new IOException("the provider answered " + response.statusCode());
+          }
         }
       } finally {
         governor.settle(grant.reservation(), usage.tokens); // the rest is for the next in line

@@ -19,6 +19,8 @@ import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
 import java.util.List;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -42,6 +44,11 @@ final class StreamingModelTest {
 
   private final Deque<Integer> statuses = new ArrayDeque<>();
   private final List<String> pieces = new ArrayList<>();
+
+  /** Of refusals whose body has no end, until the caller goes. */
+  private final CountDownLatch endless = new CountDownLatch(2);
+
+  private boolean refusalsEnd = true;
   private String body = WHOLE;
   private HttpServer provider;
   private Governor governor;
@@ -71,7 +78,10 @@ final class StreamingModelTest {
       byte[] events = body.getBytes(StandardCharsets.UTF_8);
       if (status != 200) {
         exchange.getResponseHeaders().set("x-ratelimit-remaining-tokens", "200000");
-        exchange.sendResponseHeaders(status, -1);
+        exchange.sendResponseHeaders(status, refusalsEnd ? -1 : 0);
+        if (!refusalsEnd) {
+          writeUntilTheCallerGoes(exchange.getResponseBody());
+        }
         return;
       }
       // One byte more than there will be, if the body is to break off.
@@ -79,6 +89,16 @@ final class StreamingModelTest {
       try (OutputStream out = exchange.getResponseBody()) {
         out.write(events);
       }
+    }
+  }
+
+  private void writeUntilTheCallerGoes(OutputStream out) {
+    try {
+      while (endless.getCount() > 0) {
+        out.write(body.getBytes(StandardCharsets.UTF_8));
+      }
+    } catch (IOException gone) {
+      endless.countDown();
     }
   }
 
@@ -121,6 +141,16 @@ final class StreamingModelTest {
     statuses.add(500);
     assertThatThrownBy(() -> model.ask("acme", "Say hello.", 1_000, pieces::add))
         .hasMessage("the provider answered 500");
+    assertSettled(0);
+  }
+
+  @Test
+  void refusals_letTheirConnectionsGo() throws Exception {
+    refusalsEnd = false;
+    statuses.addAll(List.of(429, 500));
+    assertThatThrownBy(() -> model.ask("acme", "Say hello.", 1_000, pieces::add))
+        .hasMessage("the provider answered 500");
+    assertThat(endless.await(60, TimeUnit.SECONDS)).isTrue();
     assertSettled(0);
   }
 }

@@ -8,6 +8,7 @@ import java.time.Duration;
 import java.time.Instant;
 import java.time.ZonedDateTime;
 import java.time.format.DateTimeFormatter;
+import java.time.format.DateTimeParseException;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
@@ -61,7 +62,7 @@ public final class WaitingHttpClient {
   private void pauseAll(Duration pause) {
     CompletableFuture<Void> over =
         new CompletableFuture<Void>()
-            .completeOnTimeout(null, pause.toMillis(), TimeUnit.MILLISECONDS);
+            .completeOnTimeout(null, TimeUnit.MILLISECONDS.convert(pause), TimeUnit.MILLISECONDS);
     open.updateAndGet(before -> CompletableFuture.allOf(before, over));
   }
 
@@ -72,17 +73,21 @@ public final class WaitingHttpClient {
     return response
         .headers()
         .firstValue("Retry-After")
-        .map(WaitingHttpClient::fromNow)
+        .flatMap(WaitingHttpClient::fromNow)
         .or(() -> Optional.of(Duration.ofSeconds(1)));
   }
 
-  /** Seconds, or a date. */
-  private static Duration fromNow(String retryAfter) {
-    if (retryAfter.chars().allMatch(Character::isDigit)) {
-      return Duration.ofSeconds(Long.parseLong(retryAfter));
+  /** Seconds, or a date; what is neither says nothing. */
+  private static Optional<Duration> fromNow(String retryAfter) {
+    try {
+      if (retryAfter.matches("[0-9]+")) {
+        return Optional.of(Duration.ofSeconds(Long.parseLong(retryAfter)));
+      }
+      ZonedDateTime date = ZonedDateTime.parse(retryAfter, DateTimeFormatter.RFC_1123_DATE_TIME);
+      Duration wait = Duration.between(Instant.now(), date);
+      return Optional.of(wait.isNegative() ? Duration.ZERO : wait);
+    } catch (NumberFormatException | DateTimeParseException malformed) {
+      return Optional.empty();
     }
-    ZonedDateTime date = ZonedDateTime.parse(retryAfter, DateTimeFormatter.RFC_1123_DATE_TIME);
-    Duration wait = Duration.between(Instant.now(), date);
-    return wait.isNegative() ? Duration.ZERO : wait;
   }
 }

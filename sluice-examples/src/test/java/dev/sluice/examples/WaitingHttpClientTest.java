@@ -27,6 +27,8 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** docs/recipes/http-client.md against a server that refuses. */
 @Timeout(30)
@@ -114,5 +116,32 @@ final class WaitingHttpClientTest {
         client.send(request, HttpResponse.BodyHandlers.discarding());
     assertThat(next).isNotDone();
     assertThat(arrivals).hasSize(2);
+  }
+
+  /** Nothing, words, no such date, more than a long has, and more milliseconds than that. */
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "",
+        "soon",
+        "-1",
+        "Wed, 99 Oct 2026 07:28:00 GMT",
+        "99999999999999999999",
+        "9223372036854775807"
+      })
+  void refusalWithAnyHeader_isAnAnswer(String retryAfter) {
+    retryAfters.add(retryAfter);
+    WaitingHttpClient client =
+        new WaitingHttpClient(HttpClient.newHttpClient(), TokenBucket.perSecond(100), 1);
+    assertThat(status(client.send(request, HttpResponse.BodyHandlers.discarding()))).isEqualTo(429);
+  }
+
+  @Test
+  void refusalThatSaysNothing_isTriedAgainAfterASecond() {
+    retryAfters.add("");
+    WaitingHttpClient client =
+        new WaitingHttpClient(HttpClient.newHttpClient(), TokenBucket.perSecond(100), 2);
+    assertThat(status(client.send(request, HttpResponse.BodyHandlers.discarding()))).isEqualTo(200);
+    assertThat(arrivals.get(1) - arrivals.get(0)).isGreaterThanOrEqualTo(SECOND.toNanos());
   }
 }

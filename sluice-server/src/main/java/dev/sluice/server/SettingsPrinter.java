@@ -4,6 +4,9 @@ import org.jspecify.annotations.Nullable;
 
 /** Writes settings as a file that can be read again. */
 final class SettingsPrinter {
+  /** Of what is not set: to be filled, and refused if it is not. */
+  private static final String UNSET = "\"\"";
+
   private SettingsPrinter() {}
 
   static String print(SettingsLayer given) {
@@ -24,7 +27,7 @@ final class SettingsPrinter {
   private static String line(Setting<?> setting, @Nullable String given) {
     String text = given == null ? setting.byDefault() : given;
     if (text == null || isNothing(setting, text)) {
-      return "# " + setting.key() + " is not set";
+      return "# " + setting.key() + " = " + UNSET;
     }
     return switch (setting.kind().form()) {
       case SECRET -> "# " + setting.key() + " is set, and not shown";

@@ -210,6 +210,17 @@ final class ServerSettingsTest {
   }
 
   @Test
+  void printedSettings_canBeFilledIn() throws IOException {
+    String defaults = read(Map.of(), Map.of()).toToml();
+    writeFile(defaults.replace("# bootstrap_key = \"\"", "bootstrap_key = \"" + SECRET + '"'));
+    assertThat(read(Map.of(), Map.of()).toToml()).contains("# bootstrap_key is set, and not shown");
+    writeFile(defaults.replace("# bootstrap_key = ", "bootstrap_key = "));
+    assertThatThrownBy(() -> read(Map.of(), Map.of()))
+        .isInstanceOf(SettingsException.class)
+        .hasMessageContaining("bootstrap_key");
+  }
+
+  @Test
   void secrets_areNotPrinted() throws IOException {
     writeFile(toml(allBut(SettingsTable.BOOTSTRAP_KEY_FILE)));
     ServerSettings settings = read(Map.of(), Map.of());
@@ -228,7 +239,7 @@ final class ServerSettingsTest {
     for (String none : List.of("", " ", "${REDIS_URL}")) {
       ServerSettings settings = read(Map.of(variable, none), Map.of());
       assertThat(settings.config().redis()).as(none).isNull();
-      assertThat(settings.toToml()).contains("# url is not set");
+      assertThat(settings.toToml()).contains("# url = \"\"");
     }
     assertThat(read(Map.of(), Map.of()).config().redis())
         .isEqualTo(ServerRedis.at("redis://elsewhere"));
