@@ -7,11 +7,9 @@ import static dev.sluice.Preconditions.requireNonNegative;
 import static dev.sluice.Preconditions.requirePositive;
 
 import java.util.ArrayList;
-import java.util.HashSet;
 import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
-import java.util.Set;
 
 /**
  * One queue of a {@link FairScheduler}: it shares throttle keys with the others, nothing else.
@@ -233,19 +231,20 @@ public final class FairQueue<T> {
   }
 
   /**
-   * Keys that no turn helps: something of them waits, and all of it for throttle keys.
+   * Whether no turn helps a key: something of it waits, and all of it for throttle keys.
    *
-   * @return a snapshot
+   * @param key the fairness key
+   * @return false if something of it can go, or nothing waits
    */
-  public Set<String> heldKeys() {
-    Set<String> held = new HashSet<>();
-    for (Flow flow : state.flows()) {
-      if (flow.pending > 0 && flow.oldestReady() == null) {
-        held.add(flow.key);
+  public boolean isHeld(String key) {
+    boolean waits = false;
+    for (Flow flow : state.flowsOf(key)) {
+      if (flow.oldestReady() != null) {
+        return false;
       }
+      waits |= flow.pending > 0;
     }
-    held.removeIf(key -> state.flowsOf(key).stream().anyMatch(flow -> flow.oldestReady() != null));
-    return held;
+    return waits;
   }
 
   /**

@@ -5,6 +5,7 @@ import static dev.sluice.broker.Checks.requireDuration;
 import static dev.sluice.broker.Checks.requireKey;
 import static dev.sluice.broker.Checks.requireQueueName;
 
+import dev.sluice.NanoClock;
 import dev.sluice.ThrottleStats;
 import dev.sluice.broker.BrokerException.Code;
 import java.nio.file.Path;
@@ -47,8 +48,11 @@ public final class Broker implements AutoCloseable {
 
   private final Machinery machinery;
 
+  private final BrokerView view;
+
   private Broker(Machinery machinery) {
     this.machinery = machinery;
+    this.view = view(NanoClock.system());
   }
 
   /**
@@ -175,7 +179,7 @@ public final class Broker implements AutoCloseable {
    * @throws BrokerException if the queue does not exist
    */
   public List<StoredMessage> peek(String name, int limit) {
-    return view().messages(name, null, limit, Long.MAX_VALUE);
+    return view.messages(name, null, limit, BrokerView.Size.ALL);
   }
 
   /**
@@ -184,7 +188,12 @@ public final class Broker implements AutoCloseable {
    * @return a view
    */
   public BrokerView view() {
-    return new BrokerView(machinery);
+    return view;
+  }
+
+  /** One that shares nothing with {@link #view()}. */
+  BrokerView view(NanoClock clock) {
+    return new BrokerView(machinery, clock);
   }
 
   // ---- messages

@@ -3,7 +3,9 @@ package dev.sluice.broker;
 import static dev.sluice.broker.Checks.requireBetween;
 
 import dev.sluice.KeyStats;
+import dev.sluice.NanoClock;
 import dev.sluice.ThrottleStats;
+import dev.sluice.broker.SharedLooks.Found;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Comparator;
@@ -13,10 +15,8 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.PriorityQueue;
-import java.util.Set;
 import java.util.SortedMap;
 import java.util.TreeMap;
-import java.util.TreeSet;
 import java.util.UUID;
 import java.util.function.BiFunction;
 import java.util.function.ToLongFunction;
@@ -24,8 +24,9 @@ import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
- * How a broker stands, for those who look on: what is asked here takes little of its time however
- * many keys there are.
+ * How a broker stands, for those who look on. Messages are delivered while the keys of a queue are
+ * counted, and of a queue with more than 5,000 those who ask the same within a second share an
+ * answer.
  *
  * @since 0.1
  */
@@ -40,8 +41,13 @@ public final class BrokerView {
 
   private final Machinery machinery;
 
-  BrokerView(Machinery machinery) {
+  private final SharedLooks<Queue> queueLooks;
+  private final SharedLooks<QueueKeys> keyLooks;
+
+  BrokerView(Machinery machinery, NanoClock clock) {
     this.machinery = machinery;
+    this.queueLooks = new SharedLooks<>(clock);
+    this.keyLooks = new SharedLooks<>(clock);
   }
 
   /**
@@ -77,17 +83,34 @@ public final class BrokerView {
    * @param queue the queue
    * @param from the message to begin with, or the next one if that is gone; null for the oldest
    * @param limit how many at the most, from 1 to 1,000
-   * @param maxBytes how much they may have together; the first one may have more
+   * @param size how much of them
    * @return the messages
    * @throws BrokerException if the queue does not exist
    */
-  public List<StoredMessage> messages(String queue, @Nullable UUID from, int limit, long maxBytes) {
+  public List<StoredMessage> messages(String queue, @Nullable UUID from, int limit, Size size) {
     requireBetween("limit", limit, 1, MAX_MESSAGES);
     return machinery.reading(
         () -> {
           Scripts.View view = machinery.scripts.view(queue);
-          return machinery.reader.peek(view, sequence(view, from), limit, maxBytes);
+          return machinery.reader.peek(view, sequence(view, from), limit, size);
         });
+  }
+
+  /**
+   * How much to show of messages.
+   *
+   * @param payloadBytes how much of each payload, at the most; text ends with a whole character
+   * @param allBytes how much all may have together, cut as they are; the first one may have more
+   */
+  public record Size(int payloadBytes, long allBytes) {
+    /** All there is. */
+    public static final Size ALL = new Size(Integer.MAX_VALUE, Long.MAX_VALUE);
+
+    /** Checks that it is not negative. */
+    public Size {
+      requireBetween("payloadBytes", payloadBytes, 0, Integer.MAX_VALUE);
+      requireBetween("allBytes", allBytes, 0, Long.MAX_VALUE);
+    }
   }
 
   private static long sequence(Scripts.View view, @Nullable UUID from) {
@@ -106,15 +129,35 @@ public final class BrokerView {
    *
    * @param name the queue
    * @param limit how many of its fairness keys to tell of, from 1 to {@link #MAX_KEYS}
-   * @return with the first keys by name of which something waits
+   * @return with the first keys by name of which something waits; with more than 5,000 keys, it may
+   *     be a second old
    * @throws BrokerException if the queue does not exist
    */
   public Queue queue(String name, int limit) {
     requireBetween("limit", limit, 1, MAX_KEYS);
-    Waiting waiting = machinery.ask(engine -> waiting(engine.state.line(name), limit));
-    List<KeyStats> keys =
-        inPieces(waiting.first(), (state, piece) -> stats(state.line(name), piece));
-    return new Queue(waiting.stats().withKeys(keys), waiting.keys());
+    return queueLooks.ask(new QueueQuestion(idOf(name), limit), () -> look(name, limit));
+  }
+
+  private record QueueQuestion(int queue, int limit) {}
+
+  /** A queue that is made again has another, and shares nothing with the one before. */
+  private int idOf(String queue) {
+    Calls.requireMayWait();
+    machinery.calls.requireOpen();
+    return machinery.scripts.view(queue).id();
+  }
+
+  private Found<Queue> look(String name, int limit) {
+    KeyWalk walk = KeyWalk.over(machinery, name);
+    List<String> first =
+        walk.keys.stream()
+            .filter(each -> each.pending() > 0)
+            .map(QueueKeys.Key::key)
+            .sorted()
+            .limit(limit)
+            .toList();
+    List<KeyStats> keys = inPieces(first, (state, piece) -> stats(state.line(name), piece));
+    return new Found<>(new Queue(walk.stats.withKeys(keys), walk.waiting), walk.isDear());
   }
 
   /**
@@ -124,26 +167,6 @@ public final class BrokerView {
    * @param waitingKeys of how many keys something waits
    */
   public record Queue(QueueStats stats, long waitingKeys) {}
-
-  /** A queue without its keys, the first of them that wait, and how many do. */
-  private record Waiting(QueueStats stats, List<String> first, long keys) {}
-
-  private static Waiting waiting(Line line, int limit) {
-    TreeSet<String> first = new TreeSet<>();
-    long keys = 0;
-    for (KeyCount each : line.keys.all()) {
-      if (each.pending() > 0) {
-        keys++;
-        if (first.size() < limit || each.key.compareTo(first.last()) < 0) {
-          first.add(each.key);
-        }
-        if (first.size() > limit) {
-          first.pollLast();
-        }
-      }
-    }
-    return new Waiting(line.stats(List.of()), List.copyOf(first), keys);
-  }
 
   private static List<KeyStats> stats(Line line, List<String> keys) {
     return keys.stream().flatMap(key -> line.queue.stats(key).stream()).toList();
@@ -166,36 +189,38 @@ public final class BrokerView {
    * @param order which come first
    * @param limit how many, from 1 to {@link #MAX_KEYS}
    * @param prefix only keys that begin so are listed; empty for all
-   * @return the first ones
+   * @return the first ones; of more than 5,000, they may be a second old
    * @throws BrokerException if the queue does not exist
    */
   public QueueKeys keys(String queue, QueueKeys.Order order, int limit, String prefix) {
     requireBetween("limit", limit, 1, MAX_KEYS);
     Objects.requireNonNull(prefix, "prefix");
-    QueueKeys counted = machinery.ask(engine -> count(engine.state, queue, order, limit, prefix));
-    Map<String, Long> weights = new HashMap<>();
-    return counted.withKeys(
-        inPieces(counted.keys(), (state, piece) -> withParked(state, queue, piece, weights)));
+    return keyLooks.ask(
+        new KeysQuestion(idOf(queue), order, limit, prefix),
+        () -> look(queue, order, limit, prefix));
   }
 
-  private static QueueKeys count(
-      BrokerState state, String queue, QueueKeys.Order order, int limit, String prefix) {
-    KeyCounts counts = state.line(queue).keys;
-    Set<String> held = state.line(queue).queue.heldKeys();
-    Comparator<KeyCount> least = least(order);
-    PriorityQueue<KeyCount> first = new PriorityQueue<>(least);
-    long waiting = 0;
-    long weight = 0;
-    long matching = 0;
-    for (KeyCount each : counts.all()) {
-      if (each.pending() > 0) {
-        waiting++;
-        weight += held.contains(each.key) ? 0 : each.weight;
-      }
-      if (!each.key.startsWith(prefix)) {
-        continue;
-      }
-      matching++;
+  private record KeysQuestion(int queue, QueueKeys.Order order, int limit, String prefix) {}
+
+  private Found<QueueKeys> look(String queue, QueueKeys.Order order, int limit, String prefix) {
+    KeyWalk walk = KeyWalk.over(machinery, queue);
+    List<QueueKeys.Key> matching =
+        walk.keys.stream().filter(each -> each.key().startsWith(prefix)).toList();
+    Map<String, Long> weights = new HashMap<>();
+    List<QueueKeys.Key> keys =
+        inPieces(
+            first(matching, least(order), limit),
+            (state, piece) -> withParked(state, queue, piece, weights));
+    return new Found<>(
+        new QueueKeys(walk.active, walk.waiting, walk.readyWeight, matching.size(), keys),
+        walk.isDear());
+  }
+
+  /** The greatest come first. */
+  private static List<QueueKeys.Key> first(
+      List<QueueKeys.Key> keys, Comparator<QueueKeys.Key> least, int limit) {
+    PriorityQueue<QueueKeys.Key> first = new PriorityQueue<>(least);
+    for (QueueKeys.Key each : keys) {
       if (first.size() < limit) {
         first.add(each);
       } else if (least.compare(first.element(), each) < 0) {
@@ -203,36 +228,20 @@ public final class BrokerView {
         first.add(each);
       }
     }
-    List<QueueKeys.Key> keys =
-        first.stream().sorted(least.reversed()).map(each -> key(each, state.now)).toList();
-    return new QueueKeys(counts.size(), waiting, weight, matching, keys);
+    return first.stream().sorted(least.reversed()).toList();
   }
 
   /** Whoever is to come last comes first. */
-  private static Comparator<KeyCount> least(QueueKeys.Order order) {
-    Comparator<KeyCount> by =
+  private static Comparator<QueueKeys.Key> least(QueueKeys.Order order) {
+    Comparator<QueueKeys.Key> by =
         switch (order) {
-          case DEPTH -> Comparator.comparingLong(each -> each.messages);
+          case DEPTH -> Comparator.comparingLong(QueueKeys.Key::depth);
           case WAIT ->
-              Comparator.<KeyCount>comparingInt(each -> each.pending() > 0 ? 1 : 0)
-                  .thenComparing(Comparator.comparingLong(each -> -each.servedAt));
-          case DELIVERED -> Comparator.comparingLong(each -> each.delivered);
+              Comparator.<QueueKeys.Key>comparingInt(each -> each.pending() > 0 ? 1 : 0)
+                  .thenComparing(QueueKeys.Key::waited);
+          case DELIVERED -> Comparator.comparingLong(QueueKeys.Key::delivered);
         };
-    return by.thenComparing(each -> each.key, Comparator.reverseOrder());
-  }
-
-  private static QueueKeys.Key key(KeyCount count, long now) {
-    long waited = count.pending() > 0 ? Math.max(0, now - count.servedAt) : 0;
-    return new QueueKeys.Key(
-        count.key,
-        count.messages,
-        count.pending(),
-        count.leased,
-        count.delayed,
-        count.weight,
-        count.delivered,
-        Duration.ofNanos(waited),
-        List.of());
+    return by.thenComparing(QueueKeys.Key::key, Comparator.reverseOrder());
   }
 
   /** {@code weights}, by throttle key, are those known so far: each is summed up once. */

@@ -75,11 +75,17 @@ final class Calls {
     }
   }
 
-  /** Waits for an answer. */
-  static <T> T await(CompletableFuture<T> call) {
-    if (Thread.currentThread() instanceof AnswerThread && !call.isDone()) {
+  static void requireMayWait() {
+    if (Thread.currentThread() instanceof AnswerThread) {
       throw new IllegalStateException(
           "what is chained to an answer of the broker must not wait for the broker");
+    }
+  }
+
+  /** Waits for an answer. */
+  static <T> T await(CompletableFuture<T> call) {
+    if (!call.isDone()) {
+      requireMayWait();
     }
     boolean interrupted = false;
     try {

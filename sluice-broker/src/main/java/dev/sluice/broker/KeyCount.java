@@ -20,6 +20,12 @@ final class KeyCount {
   /** That of the last message to come; what comes back changes nobody's weight. */
   int weight = 1;
 
+  /** Whether some message named throttle keys; without, nothing of it waits for any. */
+  boolean throttled;
+
+  /** Its index among all of the queue. */
+  int place;
+
   /** Whether it has had messages and has none. */
   boolean idle;
 

@@ -1,7 +1,8 @@
 package dev.sluice.broker;
 
-import java.util.Collection;
+import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
@@ -14,13 +15,31 @@ final class KeyCounts {
   static final int MAX_IDLE = 1_000;
 
   private final Map<String, KeyCount> byKey = new HashMap<>();
+  private final List<KeyCount> all = new ArrayList<>();
   private @Nullable KeyCount oldestIdle;
   private @Nullable KeyCount newestIdle;
   private int idle;
 
   /** That of the key, which is about to {@link #enter}. */
   KeyCount of(String key) {
-    return byKey.computeIfAbsent(key, KeyCount::new);
+    return byKey.computeIfAbsent(key, this::add);
+  }
+
+  private KeyCount add(String key) {
+    KeyCount count = new KeyCount(key);
+    count.place = all.size();
+    all.add(count);
+    return count;
+  }
+
+  /** The last one takes its place. */
+  private void remove(KeyCount count) {
+    byKey.remove(count.key);
+    KeyCount last = all.remove(all.size() - 1);
+    if (last != count) {
+      last.place = count.place;
+      all.set(last.place, last);
+    }
   }
 
   /** The key has one more message. */
@@ -51,7 +70,7 @@ final class KeyCounts {
     KeyCount oldest = oldestIdle;
     if (idle > MAX_IDLE && oldest != null) {
       unlink(oldest);
-      byKey.remove(oldest.key);
+      remove(oldest);
     }
   }
 
@@ -82,8 +101,8 @@ final class KeyCounts {
     return byKey.size() - idle;
   }
 
-  /** Those that are remembered, too. */
-  Collection<KeyCount> all() {
-    return byKey.values();
+  /** Those that are remembered, too: a copy, which is quick to make of a list. */
+  KeyCount[] all() {
+    return all.toArray(KeyCount[]::new);
   }
 }

@@ -69,6 +69,7 @@ final class Line {
     Route route = routes.get(spec);
     if (route == null) {
       route = new Route(spec, keys.of(spec.key()));
+      route.count.throttled |= !spec.throttles().isEmpty();
       routes.put(spec, route);
     }
     route.users++;

@@ -17,10 +17,6 @@ import java.util.Optional;
  */
 public record QueueKeys(
     long active, long waiting, long readyWeight, long matching, List<Key> keys) {
-  QueueKeys withKeys(List<Key> known) {
-    return new QueueKeys(active, waiting, readyWeight, matching, known);
-  }
-
   /** Which keys come first. */
   public enum Order {
     /** Those with most messages. */

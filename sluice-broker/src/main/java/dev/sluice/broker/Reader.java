@@ -8,6 +8,7 @@ import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 
 /** Reads messages for whoever is to see them, on their threads. */
@@ -100,9 +101,9 @@ final class Reader {
   }
 
   /** From that sequence on. */
-  List<StoredMessage> peek(Scripts.View view, long sequence, int limit, long maxBytes) {
+  List<StoredMessage> peek(Scripts.View view, long sequence, int limit, BrokerView.Size size) {
     List<StoredMessage> found = new ArrayList<>();
-    long[] left = {maxBytes};
+    long[] left = {size.allBytes()};
     store.scan(
         Table.STATE,
         Schema.messageKey(view.id(), sequence),
@@ -110,11 +111,14 @@ final class Reader {
         (key, value) -> {
           byte[] body = store.get(Table.MESSAGE, key);
           if (body != null) {
-            left[0] -= body.length;
+            Envelope envelope = Envelope.decode(body);
+            byte[] shown = PayloadCut.cut(envelope.payload(), size.payloadBytes());
+            left[0] -= body.length - envelope.payload().length + shown.length;
             if (left[0] < 0 && !found.isEmpty()) {
               return false;
             }
-            found.add(message(view.id(), Schema.sequence(key), Schema.stateRow(value), body));
+            UUID id = MessageId.of(view.id(), Schema.sequence(key));
+            found.add(message(id, Schema.stateRow(value), envelope, shown));
           }
           return found.size() < limit;
         });
@@ -122,17 +126,17 @@ final class Reader {
   }
 
   private static StoredMessage message(
-      int queueId, long sequence, Schema.StateRow state, byte[] body) {
-    Envelope envelope = Envelope.decode(body);
+      UUID id, Schema.StateRow state, Envelope envelope, byte[] shown) {
     return new StoredMessage(
-        MessageId.of(queueId, sequence),
+        id,
         state.route().key(),
         Collections.unmodifiableSet(state.route().throttles().keySet()),
         state.attempts(),
         Instant.ofEpochSecond(0, state.availableAt()),
         Instant.ofEpochSecond(0, envelope.enqueuedAt()),
         envelope.headers(),
-        envelope.payload(),
+        shown,
+        envelope.payload().length,
         Optional.ofNullable(envelope.deadLetter()));
   }
 }

@@ -15,7 +15,8 @@ import java.util.UUID;
  * @param availableAt since when it may go, or from when on
  * @param enqueuedAt when it was enqueued
  * @param headers its headers
- * @param payload its content
+ * @param payload its content, or as much of it as was asked for
+ * @param payloadBytes how much there is of it
  * @param deadLetter why it is a dead letter; empty if it is none
  * @since 0.1
  */
@@ -29,4 +30,14 @@ public record StoredMessage(
     Instant enqueuedAt,
     java.util.Map<String, String> headers,
     byte[] payload,
-    Optional<DeadLetter> deadLetter) {}
+    int payloadBytes,
+    Optional<DeadLetter> deadLetter) {
+  /**
+   * Whether there is more of the payload.
+   *
+   * @return true if less was asked for
+   */
+  public boolean isCut() {
+    return payload.length < payloadBytes;
+  }
+}

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.sluice.ManualClock;
 import dev.sluice.ThrottleStats;
 import dev.sluice.broker.QueueKeys.Order;
 import java.nio.file.Path;
@@ -101,6 +102,57 @@ class BrokerViewTest {
     assertThat(some.waitingKeys()).isEqualTo(1_200);
     assertThatIllegalArgumentException().isThrownBy(() -> broker.view().queue("q", 0));
     assertThatThrownBy(() -> broker.view().queue("none", 1)).isInstanceOf(BrokerException.class);
+  }
+
+  @Test
+  void lookers_shareTheWalkOverManyKeys_forASecond() {
+    int many = KeyWalk.DEAR + 1;
+    broker
+        .enqueueAll("q", IntStream.range(0, many).mapToObj(i -> of("k" + (i + many))).toList())
+        .join();
+    ManualClock clock = ManualClock.create();
+    BrokerView view = broker.view(clock);
+    QueueKeys keys = view.keys("q", Order.DEPTH, BrokerView.MAX_KEYS, "");
+    BrokerView.Queue queue = view.queue("q", 1);
+    assertThat(keys.keys()).extracting(QueueKeys.Key::key).hasSize(many).isSorted();
+    assertThat(keys.waiting()).isEqualTo(many);
+    assertThat(keys.readyWeight()).isEqualTo(many);
+    assertThat(queue.waitingKeys()).isEqualTo(many);
+    send(1, of("a"));
+    clock.advance(Duration.ofNanos(SharedLooks.AGE_NANOS - 1));
+    for (int i = 0; i < 20; i++) {
+      assertThat(view.keys("q", Order.DEPTH, BrokerView.MAX_KEYS, "")).isSameAs(keys);
+      assertThat(view.queue("q", 1)).isSameAs(queue);
+    }
+    assertThat(view.keys("q", Order.DEPTH, 1, "").active()).isEqualTo(many + 1);
+    clock.advance(Duration.ofNanos(1));
+    assertThat(view.keys("q", Order.DEPTH, BrokerView.MAX_KEYS, "").active()).isEqualTo(many + 1);
+    assertThat(view.queue("q", 1).waitingKeys()).isEqualTo(many + 1);
+    broker.deleteQueue("q");
+    assertThatThrownBy(() -> view.queue("q", 1)).hasMessageContaining("no queue has that name");
+    broker.createQueue("q");
+    assertThat(view.queue("q", 1).waitingKeys()).isZero();
+  }
+
+  @Test
+  void lookers_shareNothingOfFewKeys() {
+    BrokerView view = broker.view(ManualClock.create());
+    for (int i = 1; i < 4; i++) {
+      send(1, of("a"));
+      assertThat(view.keys("q", Order.DEPTH, 1, "").keys().get(0).depth()).isEqualTo(i);
+      assertThat(view.queue("q", 1).stats().depth()).isEqualTo(i);
+    }
+  }
+
+  @Test
+  void whoeverGivesAnswers_mayNotLook() {
+    assertThat(
+            broker
+                .enqueue("q", of("a"))
+                .thenApply(id -> broker.view().keys("q", Order.DEPTH, 1, "")))
+        .failsWithin(SOON)
+        .withThrowableThat()
+        .withMessageContaining("must not wait for the broker");
   }
 
   @Test
@@ -227,20 +279,20 @@ class BrokerViewTest {
   @Test
   void messages_beginWhereTheyAreToldTo() {
     send(3, of("a"));
-    List<StoredMessage> all = broker.view().messages("q", null, 10, Long.MAX_VALUE);
+    List<StoredMessage> all = broker.view().messages("q", null, 10, BrokerView.Size.ALL);
     assertThat(all).hasSize(3);
     UUID second = all.get(1).id();
-    assertThat(broker.view().messages("q", second, 10, Long.MAX_VALUE))
+    assertThat(broker.view().messages("q", second, 10, BrokerView.Size.ALL))
         .extracting(StoredMessage::id)
         .containsExactly(second, all.get(2).id());
     broker.purge("q");
     send(1, of("b"));
-    assertThat(broker.view().messages("q", second, 1, Long.MAX_VALUE))
+    assertThat(broker.view().messages("q", second, 1, BrokerView.Size.ALL))
         .singleElement()
         .extracting(StoredMessage::key)
         .isEqualTo("b");
     assertThatIllegalArgumentException()
-        .isThrownBy(() -> broker.view().messages("q.dlq", second, 1, Long.MAX_VALUE))
+        .isThrownBy(() -> broker.view().messages("q.dlq", second, 1, BrokerView.Size.ALL))
         .withMessage("from must be the id of a message of the queue q.dlq: from=" + second);
   }
 

@@ -1,6 +1,7 @@
 package dev.sluice.broker;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
 import java.nio.file.Path;
 import java.time.Duration;
@@ -93,9 +94,30 @@ class LargeMessagesTest {
   @Test
   void peek_ofLargeMessages_showsWhatFits() {
     fill();
-    assertThat(broker.view().messages("q", null, MESSAGES, 7 * MEBIBYTE)).hasSize(2);
-    assertThat(broker.view().messages("q", null, MESSAGES, 1)).hasSize(1);
+    assertThat(peek(Integer.MAX_VALUE, 7 * MEBIBYTE)).hasSize(2);
+    assertThat(peek(Integer.MAX_VALUE, 1)).hasSize(1);
     assertThat(broker.peek("q", MESSAGES)).hasSize(MESSAGES);
+  }
+
+  @Test
+  void peek_countsAndKeepsWhatIsShown() {
+    fill();
+    assertThat(peek(MEBIBYTE, 3 * MEBIBYTE)).hasSize(2);
+    assertThat(peek(10, MEBIBYTE))
+        .hasSize(MESSAGES)
+        .allMatch(each -> each.payload().length == 10 && each.isCut())
+        .extracting(StoredMessage::payloadBytes)
+        .containsOnly(3 * MEBIBYTE);
+    assertThat(broker.peek("q", 1).get(0).isCut()).isFalse();
+    assertThatIllegalArgumentException()
+        .isThrownBy(() -> peek(-1, 1))
+        .withMessageContaining("payloadBytes must be from 0 to")
+        .withMessageEndingWith("payloadBytes=-1");
+  }
+
+  private List<StoredMessage> peek(int payloadBytes, long allBytes) {
+    BrokerView.Size size = new BrokerView.Size(payloadBytes, allBytes);
+    return broker.view().messages("q", null, MESSAGES, size);
   }
 
   @Test

@@ -29,6 +29,10 @@ record HttpAnswer(int status, Map<String, String> headers, String type, byte[] b
           "same-origin");
 
   private static final Map<String, String> SOON = Map.of("Retry-After", "1");
+
+  /** Browsers ask nobody for a password then. */
+  private static final Map<String, String> WITH_A_KEY = Map.of("WWW-Authenticate", "Bearer");
+
   private static final int OK = 200;
   private static final int NO_CONTENT = 204;
 
@@ -65,7 +69,11 @@ record HttpAnswer(int status, Map<String, String> headers, String type, byte[] b
 
   static HttpAnswer refusal(ApiException refused) {
     HttpAnswer answer = refusal(refused.kind().http, refused);
-    return refused.kind() == ErrorKind.UNAVAILABLE ? answer.with(SOON) : answer;
+    return switch (refused.kind()) {
+      case UNAVAILABLE -> answer.with(SOON);
+      case UNAUTHENTICATED -> answer.with(WITH_A_KEY);
+      default -> answer;
+    };
   }
 
   /** For what HTTP has a code of its own. */

@@ -181,7 +181,7 @@ final class JsonMessages {
 
   /** Messages that lie in a queue. */
   record Peeked(List<Stored> messages) {
-    static Peeked of(List<PeekedMessage> messages) {
+    static Peeked of(List<StoredMessage> messages) {
       return new Peeked(messages.stream().map(Stored::of).toList());
     }
   }
@@ -200,15 +200,14 @@ final class JsonMessages {
       long enqueuedAtMs,
       long availableAtMs,
       @Nullable Dead deadLetter) {
-    static Stored of(PeekedMessage peeked) {
-      StoredMessage message = peeked.stored();
-      Content content = Content.of(peeked.payload());
+    static Stored of(StoredMessage message) {
+      Content content = Content.of(message.payload());
       return new Stored(
           message.id().toString(),
           content.text(),
           content.base64(),
-          peeked.size(),
-          peeked.isCut(),
+          message.payloadBytes(),
+          message.isCut(),
           message.headers(),
           message.key(),
           new TreeSet<>(message.throttles()),

@@ -9,6 +9,7 @@ import dev.sluice.broker.Message;
 import dev.sluice.broker.QueueConfig;
 import dev.sluice.broker.QueueKeys;
 import dev.sluice.broker.QueueStats;
+import dev.sluice.broker.StoredMessage;
 import dev.sluice.server.Permission.Kind;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -239,19 +240,15 @@ final class QueueApi {
     }
   }
 
-  List<PeekedMessage> peek(Caller caller, String queue, Peek wanted, ByteBudget.Part room) {
+  List<StoredMessage> peek(Caller caller, String queue, Peek wanted, ByteBudget.Part room) {
     requireName(queue);
     caller.require(Kind.ADMIN, queue);
     if (!room.await(MAX_ANSWER_BYTES, ROOM_PATIENCE_NANOS)) {
       throw ByteBudget.exhausted("messages");
     }
-    List<PeekedMessage> found =
-        broker
-            .view()
-            .messages(queue, wanted.from(), wanted.maxMessages(), MAX_ANSWER_BYTES)
-            .stream()
-            .map(each -> PeekedMessage.of(each, wanted.maxPayloadBytes()))
-            .toList();
+    BrokerView.Size size = new BrokerView.Size(wanted.maxPayloadBytes(), MAX_ANSWER_BYTES);
+    List<StoredMessage> found =
+        broker.view().messages(queue, wanted.from(), wanted.maxMessages(), size);
     long bytes = found.stream().mapToLong(each -> each.payload().length).sum();
     room.give(Math.max(0, MAX_ANSWER_BYTES - bytes));
     return found;

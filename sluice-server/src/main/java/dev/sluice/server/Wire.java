@@ -90,14 +90,13 @@ final class Wire {
         .build();
   }
 
-  static StoredMessage stored(PeekedMessage peeked) {
-    dev.sluice.broker.StoredMessage message = peeked.stored();
+  static StoredMessage stored(dev.sluice.broker.StoredMessage message) {
     var wire =
         StoredMessage.newBuilder()
             .setId(message.id().toString())
-            .setPayload(bytes(peeked.payload()))
-            .setPayloadSize(peeked.size())
-            .setPayloadCut(peeked.isCut())
+            .setPayload(bytes(message.payload()))
+            .setPayloadSize(message.payloadBytes())
+            .setPayloadCut(message.isCut())
             .putAllHeaders(message.headers())
             .setFairnessKey(message.key())
             .addAllThrottleKeys(message.throttles())

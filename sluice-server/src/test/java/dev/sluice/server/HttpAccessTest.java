@@ -83,6 +83,7 @@ final class HttpAccessTest {
       assertThat(reply.status()).as(path).isEqualTo(route.open() ? 200 : 401);
       if (!route.open()) {
         assertThat(reply.code()).isEqualTo("UNAUTHENTICATED");
+        assertThat(reply.header("WWW-Authenticate")).isEqualTo("Bearer");
       }
     }
   }

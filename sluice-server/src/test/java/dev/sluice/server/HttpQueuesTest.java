@@ -206,6 +206,33 @@ final class HttpQueuesTest {
   }
 
   @Test
+  void peek_cutsTheFirstCharacterAsAWhole() {
+    String queue = queue("party");
+    http.post(queue + "/messages", "{\"payload\":\"🎉hello\"}");
+    String[] cut = {"", "", "", "", "🎉", "🎉h"};
+    for (int bytes = 0; bytes < cut.length; bytes++) {
+      JsonNode first =
+          http.get(queue + "/peek?max_payload_bytes=" + bytes).json().at("/messages/0");
+      assertThat(first.path("payload").asText("none")).isEqualTo(cut[bytes]);
+      assertThat(first.get("payload_size").asInt()).isEqualTo(9);
+      assertThat(first.get("payload_cut").asBoolean()).isTrue();
+    }
+  }
+
+  @Test
+  void peek_countsWhatItShows() {
+    String queue = queue("heavy");
+    String payload = "x".repeat(1 << 20);
+    for (int i = 0; i < 20; i++) {
+      http.post(queue + "/messages", "{\"payload\":\"" + payload + "\"}");
+    }
+    assertThat(http.get(queue + "/peek?max_messages=100").json().get("messages")).hasSize(15);
+    assertThat(
+            http.get(queue + "/peek?max_messages=100&max_payload_bytes=0").json().get("messages"))
+        .hasSize(20);
+  }
+
+  @Test
   void settle_doesWhatItIsToldFor() {
     String queue = queue("settled");
     http.post(queue + "/messages", "{\"payload\":\"x\"}");

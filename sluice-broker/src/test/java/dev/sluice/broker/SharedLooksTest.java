@@ -1,0 +1,96 @@
+package dev.sluice.broker;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.sluice.ManualClock;
+import dev.sluice.broker.SharedLooks.Found;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** Who looks, and who is told what another has seen. */
+@Timeout(60)
+class SharedLooksTest {
+  private final ManualClock clock = ManualClock.create();
+  private final SharedLooks<Integer> looks = new SharedLooks<>(clock);
+  private final AtomicInteger looked = new AtomicInteger();
+
+  private int ask(Object question) {
+    return looks.ask(question, () -> new Found<>(looked.incrementAndGet(), true));
+  }
+
+  @Test
+  void many_whoAskAtOnce_lookOnce() {
+    CountDownLatch all = new CountDownLatch(20);
+    ExecutorService lookers = Executors.newFixedThreadPool(20);
+    List<CompletableFuture<Integer>> answers =
+        IntStream.range(0, 20)
+            .mapToObj(
+                i ->
+                    CompletableFuture.supplyAsync(
+                        () -> {
+                          all.countDown();
+                          return looks.ask("q", () -> slowly(all));
+                        },
+                        lookers))
+            .toList();
+    assertThat(answers).allSatisfy(each -> assertThat(each.join()).isEqualTo(1));
+    assertThat(looked).hasValue(1);
+    lookers.shutdown();
+  }
+
+  private Found<Integer> slowly(CountDownLatch all) {
+    try {
+      all.await();
+    } catch (InterruptedException e) {
+      throw new IllegalStateException(e);
+    }
+    return new Found<>(looked.incrementAndGet(), true);
+  }
+
+  @Test
+  void anAnswer_isGoodForASecond() {
+    assertThat(ask("q")).isEqualTo(1);
+    clock.advance(Duration.ofMillis(999));
+    assertThat(ask("q")).isEqualTo(1);
+    assertThat(ask("other")).isEqualTo(2);
+    clock.advance(Duration.ofMillis(1));
+    assertThat(ask("q")).isEqualTo(3);
+    assertThat(ask("other")).isEqualTo(2);
+  }
+
+  @Test
+  void whatFails_isAskedAgain() {
+    assertThatThrownBy(
+            () ->
+                looks.ask(
+                    "q",
+                    () -> {
+                      throw new IllegalStateException("no");
+                    }))
+        .hasMessage("no");
+    assertThat(ask("q")).isEqualTo(1);
+  }
+
+  @Test
+  void whatIsCheap_isNotShared() {
+    for (int i = 1; i < 4; i++) {
+      assertThat(looks.ask("q", () -> new Found<>(looked.incrementAndGet(), false))).isEqualTo(i);
+    }
+  }
+
+  @Test
+  void ofTooManyQuestions_theFirstIsForgotten() {
+    IntStream.rangeClosed(0, SharedLooks.MAX_QUESTIONS).forEach(this::ask);
+    assertThat(ask(SharedLooks.MAX_QUESTIONS)).isEqualTo(SharedLooks.MAX_QUESTIONS + 1);
+    assertThat(ask(0)).isEqualTo(SharedLooks.MAX_QUESTIONS + 2);
+  }
+}
