@@ -187,7 +187,7 @@ async function signIn() {
         await get("/v1/info");
       } catch (refused) {
         setKey("");
-        throw refused;
+        throw refused.status === 401 ? new Error("This key is not valid here.") : refused;
       }
     },
   });

@@ -53,6 +53,7 @@ export function ask({
   danger = false,
   act,
   cancellable = true,
+  leave = "Cancel",
 }) {
   return new Promise((resolve) => {
     const inputs = new Map();
@@ -62,7 +63,7 @@ export function ask({
       { type: "submit", class: danger ? "danger" : "primary", "data-action": "confirm" },
       confirm,
     );
-    const cancel = cancellable ? button("Cancel", "cancel", () => element.close()) : null;
+    const cancel = cancellable ? button(leave, "cancel", () => element.close()) : null;
     const body = h("div", { class: "dialog-body" }, message ? h("p", {}, message) : null, rows);
     const element = dialog(id, title, body, [cancel, go].filter(Boolean));
     let done = null;

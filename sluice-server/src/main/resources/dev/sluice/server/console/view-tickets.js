@@ -20,6 +20,7 @@ async function cancel(row) {
       (row.tenant ? " of " + row.tenant : "") +
       ". Whoever waits for it is told that it was cancelled.",
     confirm: "Cancel the ticket",
+    leave: "Keep it",
     danger: true,
     act: () => remove(path`/v1/governor/tickets/${row.ticket}`),
   });
