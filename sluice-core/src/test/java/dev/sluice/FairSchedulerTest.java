@@ -5,6 +5,7 @@ import static dev.sluice.Schedules.items;
 import static dev.sluice.Schedules.perKey;
 import static dev.sluice.Schedules.scheduler;
 import static dev.sluice.Schedules.serve;
+import static dev.sluice.Schedules.serveAll;
 import static dev.sluice.Schedules.within;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
@@ -25,10 +26,6 @@ class FairSchedulerTest {
 
   private final FairScheduler<String> scheduler = FairScheduler.create();
   private final FairQueue<String> queue = scheduler.queue("q");
-
-  private List<String> serveAll(long nowNanos) {
-    return items(serve(scheduler, Integer.MAX_VALUE, nowNanos));
-  }
 
   @Test
   void aQuietTenant_goesWithinTwoItems_inTheMiddleOfABusyRound() {
@@ -51,8 +48,8 @@ class FairSchedulerTest {
       assertThat(serve(scheduler, 9, now)).hasSize(1);
     }
     queue.enqueue("hello", Placement.of("quiet").withThrottles("x"));
-    assertThat(serveAll(now)).hasSize(1);
-    assertThat(serveAll(now + SECOND)).hasSize(1);
+    assertThat(serveAll(scheduler, now)).hasSize(1);
+    assertThat(serveAll(scheduler, now + SECOND)).hasSize(1);
     assertThat(queue.stats("quiet")).isEmpty();
   }
 
@@ -121,7 +118,7 @@ class FairSchedulerTest {
     Placement slow = Placement.of("a").withThrottles("slow");
     enqueue(queue, 3, slow);
     queue.enqueue("free", Placement.of("a"));
-    assertThat(serveAll(0)).containsExactly("a0", "free");
+    assertThat(serveAll(scheduler, 0)).containsExactly("a0", "free");
   }
 
   @Test
@@ -142,7 +139,7 @@ class FairSchedulerTest {
     queue.enqueue("2", Placement.of("a").withThrottles("y"));
     queue.enqueue("3", Placement.of("a"));
     queue.enqueue("4", Placement.of("a").withThrottles("x"));
-    assertThat(serveAll(0)).containsExactly("1", "2", "3", "4");
+    assertThat(serveAll(scheduler, 0)).containsExactly("1", "2", "3", "4");
   }
 
   @Test
@@ -150,12 +147,12 @@ class FairSchedulerTest {
     scheduler.setRate("tokens", 10, 10, 0);
     queue.enqueue("first", Placement.of("a").withThrottle("tokens", 10));
     queue.enqueue("large", Placement.of("a").withThrottle("tokens", 10));
-    assertThat(serveAll(0)).containsExactly("first");
+    assertThat(serveAll(scheduler, 0)).containsExactly("first");
     assertThat(scheduler.next(0)).isEqualTo(new Next.Wait<>(SECOND));
     enqueue(queue, 5, Placement.of("b").withThrottles("tokens"));
-    assertThat(serveAll(SECOND / 2)).isEmpty();
-    assertThat(serveAll(SECOND)).containsExactly("large");
-    assertThat(serveAll(2 * SECOND)).hasSize(5);
+    assertThat(serveAll(scheduler, SECOND / 2)).isEmpty();
+    assertThat(serveAll(scheduler, SECOND)).containsExactly("large");
+    assertThat(serveAll(scheduler, 2 * SECOND)).hasSize(5);
   }
 
   @Test
@@ -164,7 +161,7 @@ class FairSchedulerTest {
     queue.enqueue("never", Placement.of("a").withThrottle("tokens", 11));
     queue.enqueue("behind", Placement.of("a").withThrottles("tokens"));
     queue.enqueue("other", Placement.of("b").withThrottles("tokens"));
-    assertThat(serveAll(0)).containsExactly("other");
+    assertThat(serveAll(scheduler, 0)).containsExactly("other");
     assertThat(scheduler.next(0)).isEqualTo(new Next.Idle<>());
     assertThat(queue.stats("a").orElseThrow().parked())
         .containsExactly(new KeyStats.Parked("tokens", 2, OptionalLong.empty()));
@@ -172,19 +169,19 @@ class FairSchedulerTest {
     assertThat(queue.isHeld("b")).isFalse();
     queue.enqueue("free", Placement.of("a").withPriority(1));
     assertThat(queue.isHeld("a")).isFalse();
-    assertThat(serveAll(0)).containsExactly("free");
+    assertThat(serveAll(scheduler, 0)).containsExactly("free");
     assertThat(queue.isHeld("a")).isTrue();
     scheduler.setRate("tokens", 10, 11, 0);
-    assertThat(serveAll(SECOND)).containsExactly("never");
+    assertThat(serveAll(scheduler, SECOND)).containsExactly("never");
   }
 
   @Test
   void moreTokensThanThereAreNumbers_waitForEver() {
     scheduler.setRate("x", 1, 1, 0);
     enqueue(queue, 2, Placement.of("a").withThrottles("x"));
-    assertThat(serveAll(0)).hasSize(1);
+    assertThat(serveAll(scheduler, 0)).hasSize(1);
     queue.enqueue("huge", Placement.of("b").withThrottle("x", Long.MAX_VALUE));
-    assertThat(serveAll(SECOND)).containsExactly("a1");
+    assertThat(serveAll(scheduler, SECOND)).containsExactly("a1");
     assertThat(scheduler.next(SECOND)).isEqualTo(new Next.Idle<>());
     assertThat(scheduler.waiters("x", 1))
         .containsExactly(new ThrottleStats.Waiter("q", "b", 1, Long.MAX_VALUE, Long.MAX_VALUE));
@@ -194,7 +191,7 @@ class FairSchedulerTest {
   void rateChanges_takeEffectAtOnce() {
     scheduler.setRate("slow", 1, 1, 0);
     enqueue(queue, 10, Placement.of("a").withThrottles("slow"));
-    assertThat(serveAll(0)).hasSize(1);
+    assertThat(serveAll(scheduler, 0)).hasSize(1);
     assertThat(scheduler.next(0)).isEqualTo(new Next.Wait<>(SECOND));
     scheduler.setRate("slow", 10, 1, 0);
     assertThat(scheduler.next(0)).isEqualTo(new Next.Wait<>(SECOND / 10));
@@ -203,7 +200,7 @@ class FairSchedulerTest {
     scheduler.setRate("slow", 0, 1, 0);
     assertThat(scheduler.next(0)).isEqualTo(new Next.Idle<>());
     assertThat(scheduler.removeRate("slow")).isTrue();
-    assertThat(serveAll(0)).hasSize(9);
+    assertThat(serveAll(scheduler, 0)).hasSize(9);
     assertThat(scheduler.removeRate("slow")).isFalse();
   }
 
@@ -212,7 +209,7 @@ class FairSchedulerTest {
     enqueue(queue, 5, Placement.of("a").withThrottles("later"));
     assertThat(serve(scheduler, 1, 0)).hasSize(1);
     scheduler.setRate("later", 1, 2, 0);
-    assertThat(serveAll(0)).hasSize(2);
+    assertThat(serveAll(scheduler, 0)).hasSize(2);
     assertThat(scheduler.next(0)).isEqualTo(new Next.Wait<>(SECOND));
   }
 
@@ -260,7 +257,8 @@ class FairSchedulerTest {
     enqueue(queue, 2, Placement.of("low"));
     enqueue(queue, 2, Placement.of("high").withPriority(31));
     enqueue(queue, 2, Placement.of("mid").withPriority(3));
-    assertThat(serveAll(0)).containsExactly("high0", "high1", "mid0", "mid1", "low0", "low1");
+    assertThat(serveAll(scheduler, 0))
+        .containsExactly("high0", "high1", "mid0", "mid1", "low0", "low1");
   }
 
   @Test
@@ -293,12 +291,12 @@ class FairSchedulerTest {
     scheduler.setRate("x", 1, 1, 0);
     queue.enqueue("low1", Placement.of("low").withThrottles("x"));
     queue.enqueue("low2", Placement.of("low").withThrottles("x"));
-    assertThat(serveAll(0)).containsExactly("low1");
+    assertThat(serveAll(scheduler, 0)).containsExactly("low1");
     // At one second the token is promised to low2, but then more urgent work comes.
     enqueue(queue, 3, Placement.of("high").withPriority(1));
     queue.enqueue("urgent", Placement.of("urgent").withPriority(1).withThrottles("x"));
-    assertThat(serveAll(SECOND)).contains("urgent").doesNotContain("low2");
-    assertThat(serveAll(2 * SECOND)).containsExactly("low2");
+    assertThat(serveAll(scheduler, SECOND)).contains("urgent").doesNotContain("low2");
+    assertThat(serveAll(scheduler, 2 * SECOND)).containsExactly("low2");
   }
 
   @Test
@@ -325,9 +323,9 @@ class FairSchedulerTest {
     enqueue(queue, 2, Placement.of("a").withThrottles("x"));
     ScheduledItem<String> running = serve(scheduler, 9, 0).get(0);
     enqueue(queue, 2, Placement.of("b").withThrottles("x"));
-    assertThat(serveAll(SECOND)).containsExactly("b0");
+    assertThat(serveAll(scheduler, SECOND)).containsExactly("b0");
     assertThat(running.complete()).isTrue();
-    assertThat(serveAll(2 * SECOND)).hasSize(1);
+    assertThat(serveAll(scheduler, 2 * SECOND)).hasSize(1);
   }
 
   @Test
@@ -382,10 +380,10 @@ class FairSchedulerTest {
     }
     assertThat(all.get(2).remove()).isTrue();
     assertThat(all.get(2).remove()).isFalse();
-    assertThat(serveAll(0)).containsExactly("a0");
+    assertThat(serveAll(scheduler, 0)).containsExactly("a0");
     assertThat(scheduler.next(0)).isEqualTo(new Next.Wait<>(SECOND));
     assertThat(all.get(1).remove()).isTrue();
-    assertThat(serveAll(SECOND)).containsExactly("a3");
+    assertThat(serveAll(scheduler, SECOND)).containsExactly("a3");
     assertThat(queue.stats()).isEmpty();
     assertThat(scheduler.next(SECOND)).isEqualTo(new Next.Idle<>());
   }
@@ -414,7 +412,7 @@ class FairSchedulerTest {
   void readingsThatGoBack_countAsTheLatest() {
     scheduler.setRate("x", 1, 1, 0);
     enqueue(queue, 3, Placement.of("a").withThrottles("x"));
-    assertThat(serveAll(10 * SECOND)).hasSize(1);
+    assertThat(serveAll(scheduler, 10 * SECOND)).hasSize(1);
     assertThat(scheduler.next(0)).isEqualTo(new Next.Wait<>(11 * SECOND));
   }
 
@@ -423,9 +421,9 @@ class FairSchedulerTest {
     long start = Long.MAX_VALUE - SECOND / 2;
     scheduler.setRate("x", 1, 1, start);
     enqueue(queue, 2, Placement.of("a").withThrottles("x"));
-    assertThat(serveAll(start)).hasSize(1);
+    assertThat(serveAll(scheduler, start)).hasSize(1);
     assertThat(scheduler.next(start)).isEqualTo(new Next.Wait<>(start + SECOND));
-    assertThat(serveAll(start + SECOND)).hasSize(1);
+    assertThat(serveAll(scheduler, start + SECOND)).hasSize(1);
   }
 
   @Test
@@ -433,7 +431,7 @@ class FairSchedulerTest {
     for (int i = 0; i < 1_000; i++) {
       queue.enqueue("x", Placement.of("key" + i).withThrottles("t" + i, "u" + i % 10));
     }
-    assertThat(serveAll(0)).hasSize(1_000);
+    assertThat(serveAll(scheduler, 0)).hasSize(1_000);
     assertThat(scheduler.next(0)).isEqualTo(new Next.Idle<>());
     assertThat(queue.stats()).isEmpty();
     assertThat(scheduler.isAtRest()).isTrue();

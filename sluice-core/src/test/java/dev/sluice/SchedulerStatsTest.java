@@ -1,11 +1,9 @@
 package dev.sluice;
 
 import static dev.sluice.Schedules.enqueue;
-import static dev.sluice.Schedules.items;
-import static dev.sluice.Schedules.serve;
+import static dev.sluice.Schedules.serveAll;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import java.util.List;
 import java.util.OptionalLong;
 import org.junit.jupiter.api.Test;
 
@@ -16,17 +14,13 @@ class SchedulerStatsTest {
   private final FairScheduler<String> scheduler = FairScheduler.create();
   private final FairQueue<String> queue = scheduler.queue("q");
 
-  private List<String> serveAll(long nowNanos) {
-    return items(serve(scheduler, Integer.MAX_VALUE, nowNanos));
-  }
-
   @Test
   void throttle_saysWhatWasTakenWhoWaitsAndUntilWhen() {
     scheduler.setRate("x", 2, 1, 0);
     enqueue(queue, 3, Placement.of("a").withThrottles("x"));
     enqueue(scheduler.queue("other"), 2, Placement.of("b").withThrottles("x"));
     queue.enqueue("never", Placement.of("c").withThrottle("x", 2));
-    assertThat(serveAll(0)).hasSize(1);
+    assertThat(serveAll(scheduler, 0)).hasSize(1);
     ThrottleStats stats = scheduler.throttle("x", 0).orElseThrow();
     assertThat(stats.taken()).isEqualTo(1);
     assertThat(stats.untilNanos()).isEqualTo(OptionalLong.of(SECOND / 2));
@@ -39,10 +33,10 @@ class SchedulerStatsTest {
     assertThat(scheduler.waiters("x", 1)).hasSize(1);
     assertThat(scheduler.waiters("x", 2)).hasSize(2);
     assertThat(scheduler.waiters("unknown", 9)).isEmpty();
-    assertThat(serveAll(10 * SECOND)).hasSize(1);
+    assertThat(serveAll(scheduler, 10 * SECOND)).hasSize(1);
     assertThat(scheduler.throttle("x", 10 * SECOND).orElseThrow().taken()).isEqualTo(2);
     scheduler.removeRate("x");
-    assertThat(serveAll(10 * SECOND)).hasSize(4);
+    assertThat(serveAll(scheduler, 10 * SECOND)).hasSize(4);
     assertThat(scheduler.waiters("x", 9)).isEmpty();
   }
 
@@ -52,13 +46,13 @@ class SchedulerStatsTest {
     queue.enqueue("first", Placement.of("a").withThrottle("x", 5));
     enqueue(queue, 40, Placement.of("a").withThrottle("x", 4));
     queue.enqueue("last", Placement.of("a").withThrottle("x", 3));
-    assertThat(serveAll(0)).containsExactly("first");
+    assertThat(serveAll(scheduler, 0)).containsExactly("first");
     assertThat(scheduler.waiters("x", 10))
         .containsExactly(new ThrottleStats.Waiter("q", "a", 41, 163, 4));
     assertThat(scheduler.throttle("x", 0).orElseThrow().neverAsks()).isEmpty();
     enqueue(queue, 20_000, Placement.of("b").withThrottle("x", 2));
     queue.enqueue("other", Placement.of("b").withThrottle("x", 5));
-    assertThat(serveAll(0)).isEmpty();
+    assertThat(serveAll(scheduler, 0)).isEmpty();
     assertThat(scheduler.waiters("x", 10))
         .contains(new ThrottleStats.Waiter("q", "b", 20_001, 40_002, 2));
   }
@@ -71,13 +65,13 @@ class SchedulerStatsTest {
     enqueue(queue, 2, Placement.of("a").withWeight(2).withThrottles("x").withPriority(1));
     queue.enqueue("never", Placement.of("b").withWeight(3).withThrottle("x", 2));
     enqueue(scheduler.queue("other"), 1, Placement.of("c").withWeight(7).withThrottles("x"));
-    assertThat(serveAll(0)).hasSize(1);
+    assertThat(serveAll(scheduler, 0)).hasSize(1);
     assertThat(queue.weightAt("x")).isEqualTo(5);
     assertThat(scheduler.queue("other").weightAt("x")).isEqualTo(7);
     assertThat(queue.weightAt("y")).isZero();
     assertThat(queue.weightAt("unknown")).isZero();
     scheduler.removeRate("x");
-    assertThat(serveAll(0)).hasSize(6);
+    assertThat(serveAll(scheduler, 0)).hasSize(6);
     assertThat(queue.weightAt("x")).isZero();
   }
 }

@@ -33,6 +33,11 @@ final class Schedules {
     return served;
   }
 
+  /** Confirms all that can go at {@code nowNanos}. */
+  static List<String> serveAll(FairScheduler<String> scheduler, long nowNanos) {
+    return items(serve(scheduler, Integer.MAX_VALUE, nowNanos));
+  }
+
   static List<String> items(List<ScheduledItem<String>> served) {
     return served.stream().map(ScheduledItem::item).toList();
   }
