@@ -10,6 +10,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Executors;
@@ -17,7 +18,6 @@ import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.ScheduledFuture;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Consumer;
 import java.util.function.LongSupplier;
 
@@ -69,7 +69,6 @@ final class DemoCalls implements AutoCloseable {
   private final List<ScheduledFuture<?>> asking = new ArrayList<>();
   private final Map<CallLog.Call, CompletableFuture<TokenOutcome>> waiting =
       new ConcurrentHashMap<>();
-  private final AtomicLong numbers = new AtomicLong();
   private volatile boolean leaving;
 
   /** A class, how often one of it asks, and how many of it wait before the next goes elsewhere. */
@@ -115,7 +114,7 @@ final class DemoCalls implements AutoCloseable {
     TokenRequest request =
         TokenRequest.of(MODEL, ASKED_TOKENS)
             .withPriority(demand.priority)
-            .withIdempotencyKey("call-" + numbers.incrementAndGet());
+            .withIdempotencyKey(UUID.randomUUID().toString());
     waitFor(request, call);
   }
 
