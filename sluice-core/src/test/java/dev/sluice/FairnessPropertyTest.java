@@ -2,19 +2,13 @@ package dev.sluice;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.sluice.properties.Generator;
+import dev.sluice.properties.Property;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
-import net.jqwik.api.Arbitraries;
-import net.jqwik.api.Arbitrary;
-import net.jqwik.api.Combinators;
-import net.jqwik.api.ForAll;
-import net.jqwik.api.Property;
-import net.jqwik.api.Provide;
-import net.jqwik.api.Tag;
-import net.jqwik.api.constraints.IntRange;
-import net.jqwik.api.constraints.Size;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** The bounds that the scheduler promises, over random keys, weights, sets, rates and arrivals. */
@@ -26,54 +20,58 @@ class FairnessPropertyTest {
   /** Somebody else's item that comes at some point: its key, cost, throttle and weight. */
   record Noise(int at, int key, int cost, int throttle, int weight) {}
 
-  @Provide
-  Arbitrary<List<Noise>> noise() {
-    return Combinators.combine(
-            Arbitraries.integers().between(0, 400),
-            Arbitraries.integers().between(0, 5),
-            Arbitraries.integers().between(1, UNIT),
-            Arbitraries.integers().between(0, 2),
-            Arbitraries.integers().between(1, 9))
-        .as(Noise::new)
-        .list()
-        .ofMaxSize(300);
+  private static List<Noise> noise(Generator generator) {
+    return generator.list(
+        0,
+        300,
+        each ->
+            new Noise(
+                each.intBetween(0, 400),
+                each.intBetween(0, 5),
+                each.intBetween(1, UNIT),
+                each.intBetween(0, 2),
+                each.intBetween(1, 9)));
   }
 
   /**
    * Keys that always have something that can go, whatever else comes, is parked and leaves: from
    * their first items on, for which fresh keys share every second item.
    */
-  @Property(tries = 5000)
-  void keysThatCanAlwaysGo_areServedByWeightInEveryWindow(
-      @ForAll @Size(min = 2, max = 5) List<@IntRange(min = 1, max = 9) Integer> weights,
-      @ForAll @Size(min = 1, max = 7) List<@IntRange(min = 1, max = UNIT) Integer> costs,
-      @ForAll("noise") List<Noise> noise) {
-    FairScheduler<String> scheduler = FairScheduler.<String>builder().unit(UNIT).build();
-    scheduler.setRate("t1", 10, 1, 0);
-    scheduler.setRate("t2", 3, 2, 0);
-    FairQueue<String> queue = scheduler.queue("q");
-    for (int i = 0; i < weights.size(); i++) {
-      for (int n = 0; n < 500; n++) {
-        int cost = costs.get((n + i) % costs.size());
-        queue.enqueue("", Placement.of("k" + i).withWeight(weights.get(i)).withCost(cost));
-      }
-    }
-    List<double[]> served = new ArrayList<>();
-    double[] sums = new double[weights.size()];
-    for (int step = 0; step < 400; step++) {
-      add(queue, noise, step);
-      Next.Offer<String> offer = (Next.Offer<String>) scheduler.next(step * SECOND / 100);
-      ScheduledItem<String> item = offer.confirm();
-      if (item.key().startsWith("k")) {
-        int key = item.key().charAt(1) - '0';
-        sums[key] += (double) item.cost / weights.get(key);
-        served.add(sums.clone());
-      }
-    }
-    // With unequal costs a round's order may change, which costs one quantum more than DRR.
-    boolean equalCosts = costs.stream().distinct().count() == 1;
-    int maxCost = costs.stream().mapToInt(Integer::intValue).max().orElseThrow();
-    assertGapWithin(2 * maxCost + (equalCosts ? 1 : 2) * UNIT, served, weights.size());
+  @Test
+  void keysThatCanAlwaysGo_areServedByWeightInEveryWindow() {
+    Property.check(
+        5_000,
+        generator -> {
+          List<Integer> weights = generator.list(2, 5, each -> each.intBetween(1, 9));
+          List<Integer> costs = generator.list(1, 7, each -> each.intBetween(1, UNIT));
+          List<Noise> noise = noise(generator);
+          FairScheduler<String> scheduler = FairScheduler.<String>builder().unit(UNIT).build();
+          scheduler.setRate("t1", 10, 1, 0);
+          scheduler.setRate("t2", 3, 2, 0);
+          FairQueue<String> queue = scheduler.queue("q");
+          for (int i = 0; i < weights.size(); i++) {
+            for (int n = 0; n < 500; n++) {
+              int cost = costs.get((n + i) % costs.size());
+              queue.enqueue("", Placement.of("k" + i).withWeight(weights.get(i)).withCost(cost));
+            }
+          }
+          List<double[]> served = new ArrayList<>();
+          double[] sums = new double[weights.size()];
+          for (int step = 0; step < 400; step++) {
+            add(queue, noise, step);
+            Next.Offer<String> offer = (Next.Offer<String>) scheduler.next(step * SECOND / 100);
+            ScheduledItem<String> item = offer.confirm();
+            if (item.key().startsWith("k")) {
+              int key = item.key().charAt(1) - '0';
+              sums[key] += (double) item.cost / weights.get(key);
+              served.add(sums.clone());
+            }
+          }
+          // With unequal costs a round's order may change, which costs one quantum more than DRR.
+          boolean equalCosts = costs.stream().distinct().count() == 1;
+          int maxCost = costs.stream().mapToInt(Integer::intValue).max().orElseThrow();
+          assertGapWithin(2 * maxCost + (equalCosts ? 1 : 2) * UNIT, served, weights.size());
+        });
   }
 
   private static void add(FairQueue<String> queue, List<Noise> noise, int step) {
@@ -107,40 +105,44 @@ class FairnessPropertyTest {
   /** One delivery of a throttle key. */
   record Delivery(long atNanos, long tokens) {}
 
-  @Property(tries = 500)
-  void throttleKeys_areKeptInEveryWindow(
-      @ForAll @Size(min = 1, max = 3) List<@IntRange(min = 1, max = 40) Integer> halvesPerSecond,
-      @ForAll @IntRange(min = 1, max = 5) int burst,
-      @ForAll("noise") List<Noise> noise,
-      @ForAll @Size(min = 1, max = 20) List<@IntRange(min = 0, max = 700) Integer> stepMillis) {
-    FairScheduler<Map<String, Long>> scheduler =
-        FairScheduler.<Map<String, Long>>builder().unit(UNIT).build();
-    for (int i = 0; i < halvesPerSecond.size(); i++) {
-      scheduler.setRate("t" + i, halvesPerSecond.get(i) / 2.0, (double) burst, 0);
-    }
-    Map<String, List<Delivery>> log = new TreeMap<>();
-    long now = 0;
-    for (int step = 0; step < 400; step++) {
-      now += stepMillis.get(step % stepMillis.size()) * 1_000_000L;
-      for (Noise each : noise) {
-        if (each.at == step) {
-          enqueue(scheduler, each, halvesPerSecond.size(), burst);
-        }
-      }
-      while (scheduler.next(now) instanceof Next.Offer<Map<String, Long>> offer) {
-        long atNanos = now;
-        offer
-            .confirm()
-            .item()
-            .forEach(
-                (name, tokens) ->
-                    log.computeIfAbsent(name, absent -> new ArrayList<>())
-                        .add(new Delivery(atNanos, tokens)));
-      }
-    }
-    log.forEach(
-        (name, deliveries) ->
-            assertWithin(deliveries, halvesPerSecond.get(name.charAt(1) - '0'), burst));
+  @Test
+  void throttleKeys_areKeptInEveryWindow() {
+    Property.check(
+        500,
+        generator -> {
+          List<Integer> halvesPerSecond = generator.list(1, 3, each -> each.intBetween(1, 40));
+          int burst = generator.intBetween(1, 5);
+          List<Noise> noise = noise(generator);
+          List<Integer> stepMillis = generator.list(1, 20, each -> each.intBetween(0, 700));
+          FairScheduler<Map<String, Long>> scheduler =
+              FairScheduler.<Map<String, Long>>builder().unit(UNIT).build();
+          for (int i = 0; i < halvesPerSecond.size(); i++) {
+            scheduler.setRate("t" + i, halvesPerSecond.get(i) / 2.0, (double) burst, 0);
+          }
+          Map<String, List<Delivery>> log = new TreeMap<>();
+          long now = 0;
+          for (int step = 0; step < 400; step++) {
+            now += stepMillis.get(step % stepMillis.size()) * 1_000_000L;
+            for (Noise each : noise) {
+              if (each.at == step) {
+                enqueue(scheduler, each, halvesPerSecond.size(), burst);
+              }
+            }
+            while (scheduler.next(now) instanceof Next.Offer<Map<String, Long>> offer) {
+              long atNanos = now;
+              offer
+                  .confirm()
+                  .item()
+                  .forEach(
+                      (name, tokens) ->
+                          log.computeIfAbsent(name, absent -> new ArrayList<>())
+                              .add(new Delivery(atNanos, tokens)));
+            }
+          }
+          log.forEach(
+              (name, deliveries) ->
+                  assertWithin(deliveries, halvesPerSecond.get(name.charAt(1) - '0'), burst));
+        });
   }
 
   private static void enqueue(

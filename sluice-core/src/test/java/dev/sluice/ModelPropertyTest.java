@@ -2,19 +2,18 @@ package dev.sluice;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.sluice.properties.Generator;
+import dev.sluice.properties.Property;
 import java.math.BigInteger;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import net.jqwik.api.Arbitraries;
-import net.jqwik.api.Arbitrary;
-import net.jqwik.api.Combinators;
-import net.jqwik.api.ForAll;
-import net.jqwik.api.Property;
-import net.jqwik.api.Provide;
+import org.junit.jupiter.api.Test;
 
 /** The bucket against the exact model: same answers, every window within bounds, honest waits. */
 final class ModelPropertyTest {
+  private static final long[] CAPACITIES = {2, 999_983};
+  private static final long[] PERIODS = {7, 1_000_000_000, 999_999_937};
 
   /** A call: {@code advanceNanos} later, {@code tokens} are asked for. */
   record Step(long advanceNanos, long tokens, Kind kind) {}
@@ -28,32 +27,36 @@ final class ModelPropertyTest {
 
   record Grant(long nanos, long tokens) {}
 
-  @Property(tries = 2_000)
-  void answersLikeTheModel(
-      @ForAll("limits") Limit limit,
-      @ForAll("steps") List<Step> steps,
-      @ForAll("origins") long origin) {
-    ManualClock clock = ManualClock.startingAt(origin);
-    TokenBucket bucket = TokenBucket.builder().limit(limit).clock(clock).build();
-    BucketModel model = new BucketModel(limit, limit.capacity(), origin);
-    for (Step step : scaledTo(limit, steps)) {
-      clock.advanceNanos(step.advanceNanos);
-      long now = clock.nanoTime();
-      switch (step.kind) {
-        case CONSUME ->
-            assertThat(bucket.tryConsume(step.tokens))
-                .isEqualTo(model.tryConsume(step.tokens, now));
-        case DECIDE -> assertSameDecision(bucket, model, step.tokens, now);
-        case REPLENISH -> {
-          bucket.replenish(step.tokens);
-          model.replenish(step.tokens, now);
-        }
-        case READ -> {}
-      }
-      assertThat(bucket.available())
-          .isEqualTo(model.available(now))
-          .isBetween(0L, limit.capacity());
-    }
+  @Test
+  void answersLikeTheModel() {
+    Property.check(
+        2_000,
+        generator -> {
+          Limit limit = limit(generator);
+          List<Step> steps = steps(generator);
+          long origin = origin(generator);
+          ManualClock clock = ManualClock.startingAt(origin);
+          TokenBucket bucket = TokenBucket.builder().limit(limit).clock(clock).build();
+          BucketModel model = new BucketModel(limit, limit.capacity(), origin);
+          for (Step step : scaledTo(limit, steps)) {
+            clock.advanceNanos(step.advanceNanos);
+            long now = clock.nanoTime();
+            switch (step.kind) {
+              case CONSUME ->
+                  assertThat(bucket.tryConsume(step.tokens))
+                      .isEqualTo(model.tryConsume(step.tokens, now));
+              case DECIDE -> assertSameDecision(bucket, model, step.tokens, now);
+              case REPLENISH -> {
+                bucket.replenish(step.tokens);
+                model.replenish(step.tokens, now);
+              }
+              case READ -> {}
+            }
+            assertThat(bucket.available())
+                .isEqualTo(model.available(now))
+                .isBetween(0L, limit.capacity());
+          }
+        });
   }
 
   private static void assertSameDecision(
@@ -73,119 +76,142 @@ final class ModelPropertyTest {
     }
   }
 
-  @Property(tries = 1_000)
-  void everyWindow_holdsAtMostCapacityPlusAccrual(
-      @ForAll("balanced") Limit.Balanced limit, @ForAll("steps") List<Step> steps) {
-    ManualClock clock = ManualClock.create();
-    TokenBucket bucket = TokenBucket.builder().limit(limit).clock(clock).build();
-    List<Grant> grants = new ArrayList<>();
-    for (Step step : scaledTo(limit, steps)) {
-      clock.advanceNanos(step.advanceNanos);
-      if (step.tokens > 0 && bucket.tryConsume(step.tokens)) {
-        grants.add(new Grant(clock.nanoTime(), step.tokens));
-      }
-    }
-    Windows.assertBounded(grants, limit);
+  @Test
+  void everyWindow_holdsAtMostCapacityPlusAccrual() {
+    Property.check(
+        1_000,
+        generator -> {
+          Limit.Balanced limit = balanced(generator);
+          List<Step> steps = steps(generator);
+          ManualClock clock = ManualClock.create();
+          TokenBucket bucket = TokenBucket.builder().limit(limit).clock(clock).build();
+          List<Grant> grants = new ArrayList<>();
+          for (Step step : scaledTo(limit, steps)) {
+            clock.advanceNanos(step.advanceNanos);
+            if (step.tokens > 0 && bucket.tryConsume(step.tokens)) {
+              grants.add(new Grant(clock.nanoTime(), step.tokens));
+            }
+          }
+          Windows.assertBounded(grants, limit);
+        });
   }
 
-  @Property(tries = 1_000)
-  void everyWindow_holdsUnderJumbledClockReadings(
-      @ForAll("balanced") Limit.Balanced limit, @ForAll("steps") List<Step> steps) {
-    TokenBucket bucket = TokenBucket.builder().limit(limit).clock(ManualClock.create()).build();
-    List<Grant> grants = new ArrayList<>();
-    long latest = 0;
-    for (Step step : scaledTo(limit, steps)) {
-      latest += step.advanceNanos;
-      // Two readings of three are late, as those of a thread that was descheduled are.
-      long now =
-          step.tokens % 3 == 0 ? latest : latest - step.tokens % 1_000 * step.advanceNanos / 999;
-      if (step.tokens > 0 && bucket.tryConsume(step.tokens, now)) {
-        grants.add(new Grant(now, step.tokens));
-      }
-    }
-    Windows.assertBounded(grants, limit);
+  @Test
+  void everyWindow_holdsUnderJumbledClockReadings() {
+    Property.check(
+        1_000,
+        generator -> {
+          Limit.Balanced limit = balanced(generator);
+          List<Step> steps = steps(generator);
+          TokenBucket bucket =
+              TokenBucket.builder().limit(limit).clock(ManualClock.create()).build();
+          List<Grant> grants = new ArrayList<>();
+          long latest = 0;
+          for (Step step : scaledTo(limit, steps)) {
+            latest += step.advanceNanos;
+            // Two readings of three are late, as those of a thread that was descheduled are.
+            long now =
+                step.tokens % 3 == 0
+                    ? latest
+                    : latest - step.tokens % 1_000 * step.advanceNanos / 999;
+            if (step.tokens > 0 && bucket.tryConsume(step.tokens, now)) {
+              grants.add(new Grant(now, step.tokens));
+            }
+          }
+          Windows.assertBounded(grants, limit);
+        });
   }
 
-  @Property(tries = 1_000)
-  void retryAfter_isMinimalAndSufficient_fromAnyState(
-      @ForAll("refilling") Limit limit, @ForAll("steps") List<Step> steps) {
-    ManualClock clock = ManualClock.create();
-    TokenBucket bucket = TokenBucket.builder().limit(limit).clock(clock).build();
-    for (Step step : scaledTo(limit, steps)) {
-      clock.advanceNanos(step.advanceNanos);
-      if (bucket.decide(step.tokens) instanceof Decision.Denied denied) {
-        long retryAt = clock.nanoTime() + denied.retryAfterNanos();
-        assertThat(bucket.peek(step.tokens, retryAt - 1).isGranted()).isFalse();
-        assertThat(bucket.peek(step.tokens, retryAt).isGranted()).isTrue();
-        assertThat(bucket.timeToFull().orElseThrow()).isGreaterThanOrEqualTo(denied.retryAfter());
-      }
-    }
+  @Test
+  void retryAfter_isMinimalAndSufficient_fromAnyState() {
+    Property.check(
+        1_000,
+        generator -> {
+          Limit limit = refilling(generator);
+          List<Step> steps = steps(generator);
+          ManualClock clock = ManualClock.create();
+          TokenBucket bucket = TokenBucket.builder().limit(limit).clock(clock).build();
+          for (Step step : scaledTo(limit, steps)) {
+            clock.advanceNanos(step.advanceNanos);
+            if (bucket.decide(step.tokens) instanceof Decision.Denied denied) {
+              long retryAt = clock.nanoTime() + denied.retryAfterNanos();
+              assertThat(bucket.peek(step.tokens, retryAt - 1).isGranted()).isFalse();
+              assertThat(bucket.peek(step.tokens, retryAt).isGranted()).isTrue();
+              assertThat(bucket.timeToFull().orElseThrow())
+                  .isGreaterThanOrEqualTo(denied.retryAfter());
+            }
+          }
+        });
   }
 
-  @Property(tries = 1_000)
-  void timeToFull_isMinimalAndSufficient(
-      @ForAll("refilling") Limit limit, @ForAll("steps") List<Step> steps) {
-    ManualClock clock = ManualClock.create();
-    TokenBucket bucket = TokenBucket.builder().limit(limit).clock(clock).build();
-    for (Step step : scaledTo(limit, steps)) {
-      clock.advanceNanos(step.advanceNanos);
-      bucket.tryConsume(step.tokens);
-      long full = clock.nanoTime() + bucket.timeToFull().orElseThrow().toNanos();
-      assertThat(bucket.peek(limit.capacity(), full).isGranted()).isTrue();
-      if (full != clock.nanoTime()) {
-        assertThat(bucket.peek(limit.capacity(), full - 1).isGranted()).isFalse();
-      }
-    }
+  @Test
+  void timeToFull_isMinimalAndSufficient() {
+    Property.check(
+        1_000,
+        generator -> {
+          Limit limit = refilling(generator);
+          List<Step> steps = steps(generator);
+          ManualClock clock = ManualClock.create();
+          TokenBucket bucket = TokenBucket.builder().limit(limit).clock(clock).build();
+          for (Step step : scaledTo(limit, steps)) {
+            clock.advanceNanos(step.advanceNanos);
+            bucket.tryConsume(step.tokens);
+            long full = clock.nanoTime() + bucket.timeToFull().orElseThrow().toNanos();
+            assertThat(bucket.peek(limit.capacity(), full).isGranted()).isTrue();
+            if (full != clock.nanoTime()) {
+              assertThat(bucket.peek(limit.capacity(), full - 1).isGranted()).isFalse();
+            }
+          }
+        });
   }
 
-  @Provide
-  Arbitrary<Limit> limits() {
-    return Arbitraries.oneOf(
-        refilling(), capacities().map(Limit.Manual::new), Arbitraries.just(new Limit.DenyAll()));
+  private static Limit limit(Generator generator) {
+    return switch (generator.below(4)) {
+      case 0, 1 -> refilling(generator);
+      case 2 -> new Limit.Manual(capacity(generator));
+      default -> new Limit.DenyAll();
+    };
   }
 
-  @Provide
-  Arbitrary<Limit> refilling() {
-    Arbitrary<Limit> strict =
-        Combinators.combine(capacities(), periods())
-            .as((c, t) -> (Limit) new Limit.Strict(c, t))
-            .filter(limit -> limit.capacity() <= 1L << 30);
-    return Arbitraries.oneOf(balanced().map(limit -> limit), strict);
+  private static Limit refilling(Generator generator) {
+    return generator.nextBoolean()
+        ? balanced(generator)
+        : new Limit.Strict(generator.longBetween(1, 1L << 30, CAPACITIES), period(generator));
   }
 
   /** Limits with exact units; those without are covered by {@link RateTest}. */
-  @Provide
-  Arbitrary<Limit.Balanced> balanced() {
-    return Combinators.combine(capacities(), capacities(), periods())
-        .as(Limit.Balanced::new)
-        .filter(ModelPropertyTest::isExact);
+  private static Limit.Balanced balanced(Generator generator) {
+    while (true) {
+      Limit.Balanced limit =
+          new Limit.Balanced(capacity(generator), capacity(generator), period(generator));
+      if (isExact(limit)) {
+        return limit;
+      }
+    }
   }
 
-  @Provide
-  Arbitrary<List<Step>> steps() {
-    Arbitrary<Step> step =
-        Combinators.combine(
-                Arbitraries.longs().between(0, 1_000_000),
-                Arbitraries.longs().between(0, 1_000_000),
-                Arbitraries.of(Kind.class))
-            .as(Step::new);
-    return step.list().ofMinSize(1).ofMaxSize(60);
+  private static List<Step> steps(Generator generator) {
+    return generator.list(
+        1,
+        60,
+        each ->
+            new Step(
+                each.longBetween(0, 1_000_000),
+                each.longBetween(0, 1_000_000),
+                each.pick(Kind.values())));
   }
 
-  @Provide
-  Arbitrary<Long> origins() {
-    return Arbitraries.longs().edgeCases(e -> e.add(0L, Long.MAX_VALUE, Long.MIN_VALUE, -1L));
+  private static long origin(Generator generator) {
+    return generator.longBetween(Long.MIN_VALUE, Long.MAX_VALUE);
   }
 
-  private static Arbitrary<Long> capacities() {
-    return Arbitraries.longs().between(1, 1L << 40).edgeCases(e -> e.add(1L, 2L, 999_983L));
+  private static long capacity(Generator generator) {
+    return generator.longBetween(1, 1L << 40, CAPACITIES);
   }
 
-  private static Arbitrary<Duration> periods() {
-    return Arbitraries.longs()
-        .between(1, Duration.ofDays(40_000).toNanos())
-        .edgeCases(e -> e.add(1L, 7L, 1_000_000_000L, 999_999_937L))
-        .map(Duration::ofNanos);
+  private static Duration period(Generator generator) {
+    long longest = Duration.ofDays(40_000).toNanos();
+    return Duration.ofNanos(generator.longBetween(1, longest, PERIODS));
   }
 
   static boolean isExact(Limit.Balanced limit) {

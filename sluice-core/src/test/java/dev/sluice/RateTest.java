@@ -3,12 +3,10 @@ package dev.sluice;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
+import dev.sluice.properties.Property;
 import java.math.BigInteger;
 import java.time.Duration;
 import java.util.stream.Stream;
-import net.jqwik.api.ForAll;
-import net.jqwik.api.Property;
-import net.jqwik.api.constraints.LongRange;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
@@ -72,25 +70,29 @@ final class RateTest {
     assertThat(accrued(limit, now - 1)).isLessThanOrEqualTo(grants);
   }
 
-  @Property(tries = 2_000)
-  void withoutExactUnits_itIsSlowerByAtMostAMillionth(
-      @ForAll @LongRange(min = 1, max = Limit.MAX_CAPACITY) long capacity,
-      @ForAll @LongRange(min = 1, max = Long.MAX_VALUE) long tokens,
-      @ForAll @LongRange(min = 1, max = 1L << 62) long periodNanos) {
-    Scale scale;
-    try {
-      scale = Scale.of(new Limit.Balanced(capacity, tokens, Duration.ofNanos(periodNanos)));
-    } catch (IllegalArgumentException refused) {
-      assertThat(refused).hasMessageContaining("out of range");
-      return;
-    }
-    BigInteger minted = big(scale.unitsPerStep()).multiply(big(periodNanos));
-    BigInteger configured = big(scale.unitsPerToken()).multiply(big(tokens));
-    BigInteger slower = configured.subtract(minted);
-    assertThat(slower).isNotNegative();
-    assertThat(slower.multiply(big(1_000_000))).isLessThanOrEqualTo(minted);
-    assertThat(big(scale.unitsPerToken()).multiply(big(capacity)))
-        .isLessThanOrEqualTo(big(BucketMath.MAX_DEBT_UNITS));
+  @Test
+  void withoutExactUnits_itIsSlowerByAtMostAMillionth() {
+    Property.check(
+        2_000,
+        generator -> {
+          long capacity = generator.longBetween(1, Limit.MAX_CAPACITY);
+          long tokens = generator.longBetween(1, Long.MAX_VALUE);
+          long periodNanos = generator.longBetween(1, 1L << 62);
+          Scale scale;
+          try {
+            scale = Scale.of(new Limit.Balanced(capacity, tokens, Duration.ofNanos(periodNanos)));
+          } catch (IllegalArgumentException refused) {
+            assertThat(refused).hasMessageContaining("out of range");
+            return;
+          }
+          BigInteger minted = big(scale.unitsPerStep()).multiply(big(periodNanos));
+          BigInteger configured = big(scale.unitsPerToken()).multiply(big(tokens));
+          BigInteger slower = configured.subtract(minted);
+          assertThat(slower).isNotNegative();
+          assertThat(slower.multiply(big(1_000_000))).isLessThanOrEqualTo(minted);
+          assertThat(big(scale.unitsPerToken()).multiply(big(capacity)))
+              .isLessThanOrEqualTo(big(BucketMath.MAX_DEBT_UNITS));
+        });
   }
 
   @Test

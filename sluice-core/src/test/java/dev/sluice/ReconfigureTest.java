@@ -6,6 +6,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 
+import dev.sluice.properties.Generator;
+import dev.sluice.properties.Property;
 import java.math.BigInteger;
 import java.time.Duration;
 import java.util.List;
@@ -15,9 +17,6 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.stream.Stream;
-import net.jqwik.api.ForAll;
-import net.jqwik.api.Property;
-import net.jqwik.api.constraints.LongRange;
 import org.junit.jupiter.api.Test;
 
 /** Changing the limit at run time keeps the tokens and never makes new ones. */
@@ -326,35 +325,33 @@ final class ReconfigureTest {
     assertThat(bucket.available()).isEqualTo(5);
   }
 
-  @Property(tries = 1_000)
-  void conversion_neverGains_andLosesLessThanAUnit(
-      @ForAll @LongRange(min = 1, max = 1_000_000) long fromCapacity,
-      @ForAll @LongRange(min = 1, max = 1_000_000) long fromTokens,
-      @ForAll @LongRange(min = 1, max = 10_000_000_000L) long fromPeriod,
-      @ForAll @LongRange(min = 1, max = 1_000_000) long toCapacity,
-      @ForAll @LongRange(min = 1, max = 1_000_000) long toTokens,
-      @ForAll @LongRange(min = 1, max = 10_000_000_000L) long toPeriod,
-      @ForAll @LongRange(min = 0, max = 1_000_000) long part) {
-    Limit.Balanced from =
-        new Limit.Balanced(fromCapacity, fromTokens, Duration.ofNanos(fromPeriod));
-    Limit.Balanced to = new Limit.Balanced(toCapacity, toTokens, Duration.ofNanos(toPeriod));
-    AtomicTokenBucket bucket =
-        (AtomicTokenBucket) bucket(from, fromCapacity * part / 1_000_000, ManualClock.create());
-    long now = part * 997;
-    Cell before = bucket.inService(now);
-    BigInteger level = level(before, now);
-    bucket.reconfigure(to, now);
-    Cell after = bucket.inService(now);
-    BigInteger kept = level(after, now);
-    // Compare level/unitsPerToken before and after, clamped to the new capacity.
-    BigInteger exact =
-        level
-            .multiply(big(after.unitsPerToken))
-            .min(big(after.capacityUnits).multiply(big(before.unitsPerToken)));
-    BigInteger lost = exact.subtract(kept.multiply(big(before.unitsPerToken)));
-    if (before != after) {
-      assertThat(lost).isNotNegative().isLessThan(big(before.unitsPerToken));
-    }
+  @Test
+  void conversion_neverGains_andLosesLessThanAUnit() {
+    Property.check(
+        1_000,
+        generator -> {
+          Limit.Balanced from = balanced(generator);
+          Limit.Balanced to = balanced(generator);
+          long part = generator.longBetween(0, 1_000_000);
+          AtomicTokenBucket bucket =
+              (AtomicTokenBucket)
+                  bucket(from, from.capacity() * part / 1_000_000, ManualClock.create());
+          long now = part * 997;
+          Cell before = bucket.inService(now);
+          BigInteger level = level(before, now);
+          bucket.reconfigure(to, now);
+          Cell after = bucket.inService(now);
+          BigInteger kept = level(after, now);
+          // Compare level/unitsPerToken before and after, clamped to the new capacity.
+          BigInteger exact =
+              level
+                  .multiply(big(after.unitsPerToken))
+                  .min(big(after.capacityUnits).multiply(big(before.unitsPerToken)));
+          BigInteger lost = exact.subtract(kept.multiply(big(before.unitsPerToken)));
+          if (before != after) {
+            assertThat(lost).isNotNegative().isLessThan(big(before.unitsPerToken));
+          }
+        });
   }
 
   @Test
@@ -422,6 +419,13 @@ final class ReconfigureTest {
     storm.join();
     double legal = 1_000 + 11_003 * (System.nanoTime() - start) / 1e9 + 1;
     assertThat((double) granted).isLessThanOrEqualTo(legal).isGreaterThan(2_000);
+  }
+
+  private static Limit.Balanced balanced(Generator generator) {
+    return new Limit.Balanced(
+        generator.longBetween(1, 1_000_000),
+        generator.longBetween(1, 1_000_000),
+        Duration.ofNanos(generator.longBetween(1, 10_000_000_000L)));
   }
 
   private static BigInteger level(Cell cell, long now) {

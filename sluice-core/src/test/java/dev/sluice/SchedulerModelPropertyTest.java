@@ -3,20 +3,17 @@ package dev.sluice;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.sluice.SchedulerModel.Item;
+import dev.sluice.properties.Generator;
+import dev.sluice.properties.Property;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.TreeMap;
-import net.jqwik.api.Arbitraries;
-import net.jqwik.api.Arbitrary;
-import net.jqwik.api.Combinators;
-import net.jqwik.api.ForAll;
-import net.jqwik.api.Property;
-import net.jqwik.api.Provide;
-import net.jqwik.api.Tag;
 import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
 
 /** The scheduler against a model that looks at every item: what it offers, and when it says no. */
 @Tag("any-jdk")
@@ -28,33 +25,36 @@ class SchedulerModelPropertyTest {
   /** A step; what its numbers mean depends on its kind. */
   record Step(int kind, int a, int b, int c) {}
 
-  @Provide
-  Arbitrary<List<Step>> steps() {
-    Arbitrary<Integer> small = Arbitraries.integers().between(0, 63);
-    return Combinators.combine(Arbitraries.integers().between(0, 22), small, small, small)
-        .as(Step::new)
-        .list()
-        .ofMaxSize(500);
+  private static List<Step> steps(Generator generator) {
+    return generator.list(
+        0,
+        500,
+        each ->
+            new Step(
+                each.below(23),
+                each.intBetween(0, 63),
+                each.intBetween(0, 63),
+                each.intBetween(0, 63)));
   }
 
-  @Property(tries = 3000)
-  void next_ofUnitCosts_missesNothing(@ForAll("steps") List<Step> steps) {
-    new Run(false, 1, THROTTLES.size()).go(steps);
+  @Test
+  void next_ofUnitCosts_missesNothing() {
+    Property.check(3_000, generator -> new Run(false, 1, THROTTLES.size()).go(steps(generator)));
   }
 
-  @Property(tries = 1000)
-  void next_ofSingleThrottles_wakesExactly(@ForAll("steps") List<Step> steps) {
-    new Run(false, 1, 1).go(steps);
+  @Test
+  void next_ofSingleThrottles_wakesExactly() {
+    Property.check(1_000, generator -> new Run(false, 1, 1).go(steps(generator)));
   }
 
-  @Property(tries = 1000)
-  void next_inStrictOrder_missesNothing(@ForAll("steps") List<Step> steps) {
-    new Run(true, 1, THROTTLES.size()).go(steps);
+  @Test
+  void next_inStrictOrder_missesNothing() {
+    Property.check(1_000, generator -> new Run(true, 1, THROTTLES.size()).go(steps(generator)));
   }
 
-  @Property(tries = 2000)
-  void next_ofMixedCosts_holdsUpNobodyWithoutReason(@ForAll("steps") List<Step> steps) {
-    new Run(false, 4, THROTTLES.size()).go(steps);
+  @Test
+  void next_ofMixedCosts_holdsUpNobodyWithoutReason() {
+    Property.check(2_000, generator -> new Run(false, 4, THROTTLES.size()).go(steps(generator)));
   }
 
   /** One scheduler and one model, taken through the same steps. */

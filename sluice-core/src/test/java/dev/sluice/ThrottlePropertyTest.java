@@ -5,6 +5,8 @@ import static org.assertj.core.api.Assertions.within;
 
 import dev.sluice.ModelPropertyTest.Grant;
 import dev.sluice.ThrottleModel.Rule;
+import dev.sluice.properties.Generator;
+import dev.sluice.properties.Property;
 import java.math.BigInteger;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -12,12 +14,7 @@ import java.util.Comparator;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import net.jqwik.api.Arbitraries;
-import net.jqwik.api.Arbitrary;
-import net.jqwik.api.Combinators;
-import net.jqwik.api.ForAll;
-import net.jqwik.api.Property;
-import net.jqwik.api.Provide;
+import org.junit.jupiter.api.Test;
 
 /** The throttle against an exact model that never evicts, and every window within bounds. */
 final class ThrottlePropertyTest {
@@ -36,31 +33,35 @@ final class ThrottlePropertyTest {
     }
   }
 
-  @Property(tries = 1_000)
-  void answersLikeTheModel_whichKnowsNoEviction(
-      @ForAll("rules") Rule a,
-      @ForAll("rules") Rule b,
-      @ForAll("rules") Rule template,
-      @ForAll("steps") List<Step> steps) {
-    ManualClock clock = ManualClock.create();
-    Throttle throttle = Throttle.create(clock);
-    throttle.setRate("a", a.rate(), a.burst());
-    throttle.setRate("b", b.rate(), b.burst());
-    throttle.setTemplate("t:*", template.rate(), template.burst());
-    ThrottleModel model =
-        new ThrottleModel(Map.of("a", a, "b", b, "t:1", template, "t:2", template));
-    for (Step step : steps) {
-      clock.advanceNanos(step.advance * step.advance);
-      model.advanceTo(clock.nanoTime());
-      if (step.evict) {
-        throttle.evictIdle();
-      }
-      assertSameAnswer(throttle, model, step.costs(), clock.nanoTime());
-      for (String key : List.of("a", "b", "t:1", "t:2")) {
-        assertThat(throttle.snapshot(key).orElseThrow().level())
-            .isCloseTo(model.level(key).doubleValue() / 1e12, within(1e-9));
-      }
-    }
+  @Test
+  void answersLikeTheModel_whichKnowsNoEviction() {
+    Property.check(
+        1_000,
+        generator -> {
+          Rule a = rule(generator);
+          Rule b = rule(generator);
+          Rule template = rule(generator);
+          List<Step> steps = steps(generator);
+          ManualClock clock = ManualClock.create();
+          Throttle throttle = Throttle.create(clock);
+          throttle.setRate("a", a.rate(), a.burst());
+          throttle.setRate("b", b.rate(), b.burst());
+          throttle.setTemplate("t:*", template.rate(), template.burst());
+          ThrottleModel model =
+              new ThrottleModel(Map.of("a", a, "b", b, "t:1", template, "t:2", template));
+          for (Step step : steps) {
+            clock.advanceNanos(step.advance * step.advance);
+            model.advanceTo(clock.nanoTime());
+            if (step.evict) {
+              throttle.evictIdle();
+            }
+            assertSameAnswer(throttle, model, step.costs(), clock.nanoTime());
+            for (String key : List.of("a", "b", "t:1", "t:2")) {
+              assertThat(throttle.snapshot(key).orElseThrow().level())
+                  .isCloseTo(model.level(key).doubleValue() / 1e12, within(1e-9));
+            }
+          }
+        });
   }
 
   private static void assertSameAnswer(
@@ -92,86 +93,88 @@ final class ThrottlePropertyTest {
     }
   }
 
-  @Property(tries = 1_000)
-  void everyWindow_holds_withJumbledReadingsAndEvictions(
-      @ForAll("limits") Limit.Balanced limit, @ForAll("steps") List<Step> steps) {
-    double rate = limit.refillTokens() * 1e9 / limit.refillPeriod().toNanos();
-    long fillNanos = (long) (limit.capacity() * 1e9 / rate);
-    Throttle throttle = Throttle.create(ManualClock.create());
-    throttle.setTemplate("t:*", rate, (double) limit.capacity());
-    List<Grant> grants = new ArrayList<>();
-    long latest = 0;
-    int n = 0;
-    for (Step step : steps) {
-      long advance = (long) (Math.pow(step.advance / 1e6, 2) * fillNanos);
-      latest += advance;
-      long now = step.keys % 3 == 0 ? latest : latest - advance * (step.keys % 32) / 16;
-      if (step.evict) {
-        throttle.evictIdle(step.cost % 2 == 0 ? latest : now);
-      }
-      long cost = 1 + step.cost % limit.capacity();
-      boolean granted =
-          n++ % 2 == 0
-              ? throttle.tryConsume("t:1", cost, now)
-              : throttle.tryConsume(List.of("t:1", "t:2" + n), cost, now);
-      if (granted) {
-        grants.add(new Grant(now, cost));
-      }
-    }
-    Windows.assertBounded(grants, limit);
+  @Test
+  void everyWindow_holds_withJumbledReadingsAndEvictions() {
+    Property.check(
+        1_000,
+        generator -> {
+          Limit.Balanced limit = limit(generator);
+          List<Step> steps = steps(generator);
+          double rate = limit.refillTokens() * 1e9 / limit.refillPeriod().toNanos();
+          long fillNanos = (long) (limit.capacity() * 1e9 / rate);
+          Throttle throttle = Throttle.create(ManualClock.create());
+          throttle.setTemplate("t:*", rate, (double) limit.capacity());
+          List<Grant> grants = new ArrayList<>();
+          long latest = 0;
+          int n = 0;
+          for (Step step : steps) {
+            long advance = (long) (Math.pow(step.advance / 1e6, 2) * fillNanos);
+            latest += advance;
+            long now = step.keys % 3 == 0 ? latest : latest - advance * (step.keys % 32) / 16;
+            if (step.evict) {
+              throttle.evictIdle(step.cost % 2 == 0 ? latest : now);
+            }
+            long cost = 1 + step.cost % limit.capacity();
+            boolean granted =
+                n++ % 2 == 0
+                    ? throttle.tryConsume("t:1", cost, now)
+                    : throttle.tryConsume(List.of("t:1", "t:2" + n), cost, now);
+            if (granted) {
+              grants.add(new Grant(now, cost));
+            }
+          }
+          Windows.assertBounded(grants, limit);
+        });
   }
 
-  @Property(tries = 500)
-  void anUpdate_keepsTokens_clampsThem_andNeverGains(
-      @ForAll("rules") Rule before,
-      @ForAll("rules") Rule after,
-      @ForAll("steps") List<Step> steps) {
-    ManualClock clock = ManualClock.create();
-    Throttle throttle = Throttle.create(clock);
-    throttle.setRate("a", before.rate(), before.burst());
-    for (Step step : steps) {
-      clock.advanceNanos(step.advance * step.advance);
-      throttle.tryConsume("a", 1 + step.cost % 5);
-    }
-    double level = throttle.snapshot("a").orElseThrow().level();
-    throttle.setRate("a", after.rate(), after.burst());
-    double expected = Math.min(level, after.burst());
-    double lost = after.milliPerSecond() == 0 ? 1 : 1e-6;
-    assertThat(throttle.snapshot("a").orElseThrow().level())
-        .isBetween(Math.max(0, expected - lost), expected + 1e-9);
+  @Test
+  void anUpdate_keepsTokens_clampsThem_andNeverGains() {
+    Property.check(
+        500,
+        generator -> {
+          Rule before = rule(generator);
+          Rule after = rule(generator);
+          List<Step> steps = steps(generator);
+          ManualClock clock = ManualClock.create();
+          Throttle throttle = Throttle.create(clock);
+          throttle.setRate("a", before.rate(), before.burst());
+          for (Step step : steps) {
+            clock.advanceNanos(step.advance * step.advance);
+            throttle.tryConsume("a", 1 + step.cost % 5);
+          }
+          double level = throttle.snapshot("a").orElseThrow().level();
+          throttle.setRate("a", after.rate(), after.burst());
+          double expected = Math.min(level, after.burst());
+          double lost = after.milliPerSecond() == 0 ? 1 : 1e-6;
+          assertThat(throttle.snapshot("a").orElseThrow().level())
+              .isBetween(Math.max(0, expected - lost), expected + 1e-9);
+        });
   }
 
-  @Provide
-  Arbitrary<Rule> rules() {
-    return Combinators.combine(
-            Arbitraries.longs().between(0, 1_000).edgeCases(e -> e.add(0L, 500L, 999L)),
-            Arbitraries.longs().between(0, 100))
-        .as(Rule::new);
+  private static Rule rule(Generator generator) {
+    return new Rule(generator.longBetween(0, 1_000, 500), generator.longBetween(0, 100));
   }
 
   /** Slow ones, and one whose epoch ends about every second, that is every other filling. */
-  @Provide
-  Arbitrary<Limit.Balanced> limits() {
-    Arbitrary<Limit.Balanced> slow =
-        Combinators.combine(
-                Arbitraries.longs().between(1, 20), Arbitraries.longs().between(1, 1_000))
-            .as((burst, milli) -> new Limit.Balanced(burst, milli, Duration.ofSeconds(1_000)));
-    Arbitrary<Limit.Balanced> shortLived =
-        Arbitraries.longs()
-            .between(1, 500_000_000)
-            .map(burst -> new Limit.Balanced(burst, 999_999_937, Duration.ofSeconds(1)));
-    return Arbitraries.oneOf(slow, shortLived);
+  private static Limit.Balanced limit(Generator generator) {
+    return generator.nextBoolean()
+        ? new Limit.Balanced(
+            generator.longBetween(1, 20),
+            generator.longBetween(1, 1_000),
+            Duration.ofSeconds(1_000))
+        : new Limit.Balanced(
+            generator.longBetween(1, 500_000_000), 999_999_937, Duration.ofSeconds(1));
   }
 
-  @Provide
-  Arbitrary<List<Step>> steps() {
-    Arbitrary<Step> step =
-        Combinators.combine(
-                Arbitraries.longs().between(0, 1_000_000),
-                Arbitraries.integers().between(0, 31),
-                Arbitraries.longs().between(0, 1_000_000_000),
-                Arbitraries.of(true, false))
-            .as(Step::new);
-    return step.list().ofMinSize(1).ofMaxSize(60);
+  private static List<Step> steps(Generator generator) {
+    return generator.list(
+        1,
+        60,
+        each ->
+            new Step(
+                each.longBetween(0, 1_000_000),
+                each.intBetween(0, 31),
+                each.longBetween(0, 1_000_000_000),
+                each.nextBoolean()));
   }
 }

@@ -3,19 +3,15 @@ package dev.sluice;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.sluice.ModelPropertyTest.Grant;
+import dev.sluice.properties.Generator;
+import dev.sluice.properties.Property;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
-import net.jqwik.api.Arbitraries;
-import net.jqwik.api.Arbitrary;
-import net.jqwik.api.Combinators;
-import net.jqwik.api.ForAll;
-import net.jqwik.api.Property;
-import net.jqwik.api.Provide;
-import net.jqwik.api.constraints.LongRange;
+import org.junit.jupiter.api.Test;
 
 /** Random callers that wait, give up and try in between: the bounds hold at the time of service. */
 final class WaitersPropertyTest {
@@ -33,6 +29,8 @@ final class WaitersPropertyTest {
     RECONFIGURE
   }
 
+  private static final Kind[] USUAL = {Kind.WAIT, Kind.TRY, Kind.CANCEL, Kind.ADVANCE};
+
   private static final List<Limit> LIMITS =
       List.of(
           new Limit.Balanced(7, 3, Duration.ofNanos(100)),
@@ -42,30 +40,44 @@ final class WaitersPropertyTest {
           new Limit.Balanced(3, 999_983, Duration.ofSeconds(1)),
           new Limit.Strict(11, Duration.ofNanos(300)));
 
-  @Property(tries = 1_000)
-  void balanced_everyWindowHolds(
-      @ForAll @LongRange(min = 1, max = 20) long capacity,
-      @ForAll @LongRange(min = 1, max = 50) long tokens,
-      @ForAll("steps") List<Step> steps) {
-    Limit.Balanced limit = new Limit.Balanced(capacity, tokens, Duration.ofNanos(1_000));
-    Windows.assertBounded(new Run(limit).play(steps), limit);
+  @Test
+  void balanced_everyWindowHolds() {
+    Property.check(
+        1_000,
+        generator -> {
+          long capacity = generator.longBetween(1, 20);
+          long tokens = generator.longBetween(1, 50);
+          List<Step> steps = steps(generator, USUAL);
+          Limit.Balanced limit = new Limit.Balanced(capacity, tokens, Duration.ofNanos(1_000));
+          Windows.assertBounded(new Run(limit).play(steps), limit);
+        });
   }
 
-  @Property(tries = 1_000)
-  void strict_everyPeriodHolds(
-      @ForAll @LongRange(min = 1, max = 20) long capacity, @ForAll("steps") List<Step> steps) {
-    Limit limit = new Limit.Strict(capacity, Duration.ofNanos(300));
-    Map<Long, Long> perPeriod = new TreeMap<>();
-    new Run(limit)
-        .play(steps)
-        .forEach(grant -> perPeriod.merge(grant.nanos() / 300, grant.tokens(), Long::sum));
-    assertThat(perPeriod.values()).allMatch(sum -> sum <= capacity);
+  @Test
+  void strict_everyPeriodHolds() {
+    Property.check(
+        1_000,
+        generator -> {
+          long capacity = generator.longBetween(1, 20);
+          List<Step> steps = steps(generator, USUAL);
+          Limit limit = new Limit.Strict(capacity, Duration.ofNanos(300));
+          Map<Long, Long> perPeriod = new TreeMap<>();
+          new Run(limit)
+              .play(steps)
+              .forEach(grant -> perPeriod.merge(grant.nanos() / 300, grant.tokens(), Long::sum));
+          assertThat(perPeriod.values()).allMatch(sum -> sum <= capacity);
+        });
   }
 
   /** Whatever happens, and in whatever mode: in order, and nobody is forgotten. */
-  @Property(tries = 2_000)
-  void anything_isServedInOrderInTheEnd(@ForAll("anySteps") List<Step> steps) {
-    assertThat(new Run(LIMITS.get(0)).play(steps)).isNotNull();
+  @Test
+  void anything_isServedInOrderInTheEnd() {
+    Property.check(
+        2_000,
+        generator -> {
+          List<Step> steps = steps(generator, Kind.values());
+          assertThat(new Run(LIMITS.get(0)).play(steps)).isNotNull();
+        });
   }
 
   /** One bucket and what its callers saw. */
@@ -130,22 +142,10 @@ final class WaitersPropertyTest {
     }
   }
 
-  @Provide
-  Arbitrary<List<Step>> steps() {
-    return stepsOf(Arbitraries.of(Kind.WAIT, Kind.TRY, Kind.CANCEL, Kind.ADVANCE));
-  }
-
-  @Provide
-  Arbitrary<List<Step>> anySteps() {
-    return stepsOf(Arbitraries.of(Kind.class));
-  }
-
-  private static Arbitrary<List<Step>> stepsOf(Arbitrary<Kind> kinds) {
-    return Combinators.combine(
-            kinds, Arbitraries.longs().between(0, 150), Arbitraries.integers().between(0, 400))
-        .as(Step::new)
-        .list()
-        .ofMinSize(1)
-        .ofMaxSize(60);
+  private static List<Step> steps(Generator generator, Kind... kinds) {
+    return generator.list(
+        1,
+        60,
+        each -> new Step(each.pick(kinds), each.longBetween(0, 150), each.intBetween(0, 400)));
   }
 }

@@ -3,13 +3,13 @@ package dev.sluice.governor;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
 
+import dev.sluice.properties.Generator;
+import dev.sluice.properties.Property;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
-import net.jqwik.api.ForAll;
-import net.jqwik.api.Property;
-import net.jqwik.api.constraints.IntRange;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -216,35 +216,51 @@ class ProviderFeedbackTest {
         .isEqualTo(Duration.ofMillis(100));
   }
 
-  @Property(tries = 300)
-  void whateverIsAnswered_nothingIsAdded(
-      @ForAll @IntRange(min = 1, max = 60) int steps, @ForAll long seed) {
-    java.util.Random random = new java.util.Random(seed);
-    int[] statuses = {200, 200, 200, 400, 429, 500, 503, 529};
-    String[] values = {"0", "-1", "7", "1000", "192000", "999999999", "x", "6m0s", "0.5", ""};
-    String[] names = {
-      "x-ratelimit-limit-tokens",
-      "x-ratelimit-remaining-tokens",
-      "x-ratelimit-reset-tokens",
-      "x-ratelimit-limit-requests",
-      "x-ratelimit-remaining-requests",
-      "x-ratelimit-reset-requests",
-      "retry-after",
-      "anthropic-ratelimit-tokens-limit",
-      "anthropic-ratelimit-input-tokens-remaining"
-    };
-    for (int step = 0; step < steps; step++) {
-      String[] headers = new String[2 * random.nextInt(5)];
-      for (int i = 0; i < headers.length; i += 2) {
-        headers[i] = names[random.nextInt(names.length)];
-        headers[i + 1] = values[random.nextInt(values.length)];
-      }
-      now += random.nextLong(20 * SECOND);
-      Adjustment adjustment = answer(statuses[random.nextInt(statuses.length)], headers);
+  /** An answer of the provider, {@code advanceNanos} after the one before. */
+  record Answer(long advanceNanos, int status, List<String> headers) {}
+
+  @Test
+  void whateverIsAnswered_nothingIsAdded() {
+    Property.check(
+        300,
+        generator -> {
+          List<Answer> answers = generator.list(1, 60, ProviderFeedbackTest::anyAnswer);
+          new ProviderFeedbackTest().requireNothingIsAdded(answers);
+        });
+  }
+
+  private void requireNothingIsAdded(List<Answer> answers) {
+    for (Answer each : answers) {
+      now += each.advanceNanos;
+      Adjustment adjustment = answer(each.status, each.headers.toArray(String[]::new));
       assertThat(adjustment.factor()).isBetween(0.05, 1.0);
       assertThat(adjustment.pause()).isBetween(Duration.ZERO, Duration.ofMinutes(5));
       Long atMost = adjustment.tokensAtMost();
       assertThat(atMost == null || atMost >= 0).isTrue();
     }
+  }
+
+  private static Answer anyAnswer(Generator generator) {
+    return new Answer(
+        generator.longBetween(0, 20 * SECOND),
+        generator.pick(200, 200, 200, 400, 429, 500, 503, 529),
+        generator.list(0, 4, ProviderFeedbackTest::anyHeader).stream()
+            .flatMap(List::stream)
+            .toList());
+  }
+
+  private static List<String> anyHeader(Generator generator) {
+    return List.of(
+        generator.pick(
+            "x-ratelimit-limit-tokens",
+            "x-ratelimit-remaining-tokens",
+            "x-ratelimit-reset-tokens",
+            "x-ratelimit-limit-requests",
+            "x-ratelimit-remaining-requests",
+            "x-ratelimit-reset-requests",
+            "retry-after",
+            "anthropic-ratelimit-tokens-limit",
+            "anthropic-ratelimit-input-tokens-remaining"),
+        generator.pick("0", "-1", "7", "1000", "192000", "999999999", "x", "6m0s", "0.5", ""));
   }
 }

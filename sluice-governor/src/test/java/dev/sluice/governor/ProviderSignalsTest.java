@@ -2,20 +2,19 @@ package dev.sluice.governor;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.sluice.properties.Property;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.Optional;
-import net.jqwik.api.ForAll;
-import net.jqwik.api.Property;
-import net.jqwik.api.constraints.StringLength;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 class ProviderSignalsTest {
+  private static final String FIGURES = "0123456789-.:hmsTZ+";
   private static final Instant NOW = Instant.parse("2026-11-16T10:00:00Z");
 
   private static ProviderSignals signals(String... headers) {
@@ -223,31 +222,30 @@ class ProviderSignalsTest {
     assertThat(ProviderSignals.timeUntil("2026-11-16 10:00:00", NOW)).isEqualTo(Optional.empty());
   }
 
-  @Property(tries = 500)
-  void anything_isReadWithoutAnError(
-      @ForAll @StringLength(max = 100) String one,
-      @ForAll("figures") String two,
-      @ForAll("figures") String three) {
-    ProviderSignals signals =
-        signals(
-            "x-ratelimit-limit-tokens", three,
-            "x-ratelimit-remaining-tokens", two,
-            "x-ratelimit-reset-tokens", one,
-            "anthropic-ratelimit-requests-limit", two,
-            "anthropic-ratelimit-requests-remaining", three,
-            "anthropic-ratelimit-requests-reset", two,
-            "retry-after", two,
-            "retry-after-ms", one);
-    Duration wait = signals.retryAfter();
-    assertThat(wait == null || !wait.isNegative()).isTrue();
-    Long limit = signals.tokens().limit();
-    assertThat(limit == null || limit > 0).isTrue();
-    Long remaining = signals.tokens().remaining();
-    assertThat(remaining == null || remaining >= 0).isTrue();
-  }
-
-  @net.jqwik.api.Provide
-  net.jqwik.api.Arbitrary<String> figures() {
-    return net.jqwik.api.Arbitraries.strings().withChars("0123456789-.:hmsTZ+").ofMaxLength(30);
+  @Test
+  void anything_isReadWithoutAnError() {
+    Property.check(
+        500,
+        generator -> {
+          String one = generator.string(100);
+          String two = generator.string(30, FIGURES);
+          String three = generator.string(30, FIGURES);
+          ProviderSignals signals =
+              signals(
+                  "x-ratelimit-limit-tokens", three,
+                  "x-ratelimit-remaining-tokens", two,
+                  "x-ratelimit-reset-tokens", one,
+                  "anthropic-ratelimit-requests-limit", two,
+                  "anthropic-ratelimit-requests-remaining", three,
+                  "anthropic-ratelimit-requests-reset", two,
+                  "retry-after", two,
+                  "retry-after-ms", one);
+          Duration wait = signals.retryAfter();
+          assertThat(wait == null || !wait.isNegative()).isTrue();
+          Long limit = signals.tokens().limit();
+          assertThat(limit == null || limit > 0).isTrue();
+          Long remaining = signals.tokens().remaining();
+          assertThat(remaining == null || remaining >= 0).isTrue();
+        });
   }
 }

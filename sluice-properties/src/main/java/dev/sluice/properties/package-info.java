@@ -1,0 +1,5 @@
+/** For tests: checks a property over random cases, each of which is replayed by its seed. */
+@NullMarked
+package dev.sluice.properties;
+
+import org.jspecify.annotations.NullMarked;
