@@ -15,8 +15,6 @@ import java.util.function.Function;
  * elements. Choices ({@link #pick}, {@link #below}, {@link #nextBoolean}) are uniform.
  *
  * <p>Not thread-safe.
- *
- * @since 0.1
  */
 public final class Generator {
   /*

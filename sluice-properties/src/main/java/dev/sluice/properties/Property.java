@@ -27,8 +27,6 @@ import org.jspecify.annotations.Nullable;
  * the command that replays them.
  *
  * <p>A case must not keep state between two runs: each run builds what it tests anew.
- *
- * @since 0.1
  */
 public final class Property {
   private static final int MAX_SHOWN_CHARS = 4_000;
@@ -37,11 +35,7 @@ public final class Property {
 
   private Property() {}
 
-  /**
-   * One case: draws its values from a generator and throws if they violate the property.
-   *
-   * @since 0.1
-   */
+  /** One case: draws its values from a generator and throws if they violate the property. */
   @FunctionalInterface
   public interface Case {
     /**

@@ -13,8 +13,6 @@ import org.jspecify.annotations.Nullable;
  *   <li>{@code -Dsluice.seeds.first=N} starts at the seed N instead of 0: a long run looks where no
  *       run has looked before.
  * </ul>
- *
- * @since 0.1
  */
 public final class Seeds {
   private static final String ONLY = "sluice.seed";

@@ -22,6 +22,7 @@ final class BrowserSuite {
   private static final Path WORK = Path.of("target", "browser");
   private static final Path SCREENSHOTS = Path.of("target", "screenshots");
   private static final Path RESULTS = WORK.resolve("results.jsonl");
+  private static final String OUTPUT = "output.txt";
   private static final String LOCK = "package-lock.json";
 
   /** Far more than it takes: a browser that hangs is no reason to wait for ever. */
@@ -54,6 +55,7 @@ final class BrowserSuite {
     tests.environment().put("SLUICE_CHROMIUM", browser);
     tests.environment().put("SLUICE_SCREENSHOTS", SCREENSHOTS.toAbsolutePath().toString());
     int code = await(tests);
+    System.out.println(output());
     List<Result> results = results();
     results.forEach(
         each -> System.out.printf(Locale.ROOT, "%6d ms  %s%n", each.millis(), each.name()));
@@ -97,7 +99,7 @@ final class BrowserSuite {
                   command("npm"), "ci", "--ignore-scripts", "--prefer-offline", "--no-audit"));
       if (code != 0) {
         Files.delete(WORK.resolve(LOCK));
-        throw new IOException("npm ci ended with " + code);
+        throw new IOException("npm ci ended with " + code + ": " + output());
       }
     }
     try (Stream<Path> files = Files.list(SOURCES)) {
@@ -111,25 +113,29 @@ final class BrowserSuite {
     Files.copy(SOURCES.resolve(file), WORK.resolve(file), StandardCopyOption.REPLACE_EXISTING);
   }
 
-  /** Its exit status; what it says goes to the output of this test. */
+  /** Returns its exit status; {@link #output} has what it prints. */
   private static int await(ProcessBuilder command) throws IOException, InterruptedException {
-    Path output = WORK.resolve("output.txt");
     Process process =
         command
             .directory(WORK.toFile())
             .redirectErrorStream(true)
-            .redirectOutput(output.toFile())
+            .redirectOutput(WORK.resolve(OUTPUT).toFile())
             .start();
     try {
       if (!process.waitFor(MINUTES, TimeUnit.MINUTES)) {
-        throw new IOException("%s took more than %d minutes".formatted(command.command(), MINUTES));
+        throw new IOException(
+            "%s took more than %d minutes: %s".formatted(command.command(), MINUTES, output()));
       }
       return process.exitValue();
     } finally {
       process.descendants().forEach(ProcessHandle::destroyForcibly);
       process.destroyForcibly();
-      System.out.println(Files.readString(output, UTF_8));
     }
+  }
+
+  /** What the last command printed. */
+  private static String output() throws IOException {
+    return Files.readString(WORK.resolve(OUTPUT), UTF_8).strip();
   }
 
   private static List<Result> results() throws IOException {
