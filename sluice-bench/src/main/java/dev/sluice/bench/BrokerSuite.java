@@ -300,7 +300,7 @@ final class BrokerSuite {
     row("p99_ms", "the same");
     row("p50_os_ms", "the same at half of lifecycle_os_per_s");
     row("p99_os_ms", "the same");
-    row("hook_us", "on_enqueue: CPU time of the caller, less that without");
+    row("hook_us", "on_enqueue: CPU time of caller and script, less that without");
     row("hook_timer_us", "the same by the broker's own timer");
     row("heap_b_per_msg", "each of %,d pending, after collection", effort.pending());
     row("heap_fixed_mb", "beside that, however many are pending");

@@ -20,6 +20,7 @@ import java.util.SortedMap;
 import java.util.TreeMap;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
+import java.util.function.BiConsumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -46,7 +47,7 @@ public final class Broker implements AutoCloseable {
   /** The longest value of the configuration, in bytes of UTF-8. */
   public static final int MAX_CONFIG_BYTES = 1_024;
 
-  private final Machinery machinery;
+  final Machinery machinery;
 
   private final BrokerView view;
 
@@ -102,10 +103,7 @@ public final class Broker implements AutoCloseable {
    */
   public void createQueue(String name, QueueConfig config) {
     requireQueueName(name);
-    machinery.scripts.compile(config);
-    CompletableFuture<Void> call = machinery.calls.begin();
-    machinery.input(engine -> engine.admin.create(name, config, call));
-    Calls.await(call);
+    configure(config, (engine, call) -> engine.admin.create(name, config, call));
   }
 
   /**
@@ -116,10 +114,18 @@ public final class Broker implements AutoCloseable {
    * @throws BrokerException if it does not exist or a script does not compile
    */
   public void updateQueue(String name, QueueConfig config) {
-    machinery.scripts.compile(config);
-    CompletableFuture<Void> call = machinery.calls.begin();
-    machinery.input(engine -> engine.admin.update(name, config, call));
-    Calls.await(call);
+    configure(config, (engine, call) -> engine.admin.update(name, config, call));
+  }
+
+  private void configure(QueueConfig config, BiConsumer<Engine, CompletableFuture<Void>> change) {
+    Runnable unpin = machinery.scripts.compile(config);
+    try {
+      CompletableFuture<Void> call = machinery.calls.begin();
+      machinery.input(engine -> change.accept(engine, call));
+      Calls.await(call);
+    } finally {
+      unpin.run();
+    }
   }
 
   /**
@@ -213,13 +219,16 @@ public final class Broker implements AutoCloseable {
   /**
    * Enqueues messages in order, all or, if it fails, none.
    *
+   * <p>Does not wait for {@code on_enqueue}; if that takes too long for all messages together the
+   * call fails with {@code HOOK_BUDGET}.
+   *
    * @param queue the queue
    * @param messages the messages
    * @return their ids, once they are stored
    * @throws IllegalArgumentException if a message is too large
    */
   public CompletableFuture<List<UUID>> enqueueAll(String queue, List<Message> messages) {
-    return machinery.submit(queue, messages);
+    return machinery.enqueuer.enqueue(queue, messages);
   }
 
   /**
@@ -365,8 +374,22 @@ public final class Broker implements AutoCloseable {
    * @throws BrokerException if there is no such queue or the one they came from is gone or full
    */
   public long redrive(String deadLetterQueue, long count, boolean runScript) {
+    return Calls.await(redriveAsync(deadLetterQueue, count, runScript));
+  }
+
+  /**
+   * As {@link #redrive}, without waiting.
+   *
+   * @param deadLetterQueue a queue whose name ends in {@code .dlq}
+   * @param count how many at the most; 0 for all that wait now
+   * @param runScript whether {@code on_enqueue} says anew where they go
+   * @return how many went, once they are stored; cancelling it ends the redrive soon
+   */
+  public CompletableFuture<Long> redriveAsync(
+      String deadLetterQueue, long count, boolean runScript) {
     requireBetween("count", count, 0, Long.MAX_VALUE);
-    return machinery.redrive(deadLetterQueue, count == 0 ? Long.MAX_VALUE : count, runScript);
+    return new Redrive(machinery, deadLetterQueue, count == 0 ? Long.MAX_VALUE : count, runScript)
+        .start();
   }
 
   // ---- configuration and rates
@@ -467,23 +490,7 @@ public final class Broker implements AutoCloseable {
     return machinery.reading(() -> machinery.reader.read(this, handovers));
   }
 
-  void input(java.util.function.Consumer<Engine> input) {
-    machinery.input(input);
-  }
-
-  void requireOpen() {
-    machinery.calls.requireOpen();
-  }
-
-  void forget(Consumer consumer) {
-    machinery.forget(consumer);
-  }
-
-  void fenced(Runnable userCode) {
-    Machinery.fenced(userCode);
-  }
-
-  /** Stops once everything that was begun is stored; closing twice does nothing. */
+  /** Stops once all that was begun is stored; calls whose scripts take over 5 s to run fail. */
   @Override
   public void close() {
     machinery.close();

@@ -15,6 +15,8 @@ import java.util.Objects;
  *     can be settled; opening the directory again needs some 256 MiB. What the broker has yet to
  *     write to table files counts as used. 0: never refused, a full disk stops the broker
  * @param syncInterval how soon operations on queues of {@link Durability#INTERVAL} are on the disk
+ * @param hookThreads threads that run scripts, of all queues together; 0 for half of the
+ *     processors, at least one
  * @param metrics told what happens
  * @since 0.1
  */
@@ -23,14 +25,17 @@ public record BrokerConfig(
     long maxInboundBytes,
     long diskReserveBytes,
     Duration syncInterval,
+    int hookThreads,
     BrokerMetrics metrics) {
   private static final int MEBIBYTE = 1 << 20;
+  private static final int MAX_HOOK_THREADS = 1_024;
   private static final BrokerConfig DEFAULTS =
       new BrokerConfig(
           16 * MEBIBYTE,
           64L * MEBIBYTE,
           512L * MEBIBYTE,
           Duration.ofMillis(100),
+          0,
           BrokerMetrics.NONE);
 
   /** Checks every part. */
@@ -39,11 +44,13 @@ public record BrokerConfig(
     requireBetween("maxInboundBytes", maxInboundBytes, maxMessageBytes, 1L << 40);
     requireBetween("diskReserveBytes", diskReserveBytes, 0, Long.MAX_VALUE);
     requireDuration("syncInterval", syncInterval, Duration.ofMillis(1), Duration.ofHours(1));
+    requireBetween("hookThreads", hookThreads, 0, MAX_HOOK_THREADS);
     Objects.requireNonNull(metrics, "metrics");
   }
 
   /**
-   * Messages of up to 16 MiB, 64 MiB on their way, a reserve of 512 MiB, 100 ms.
+   * Messages of up to 16 MiB, 64 MiB on their way, a reserve of 512 MiB, 100 ms, scripts on half of
+   * the processors.
    *
    * @return the configuration that a broker has unless told otherwise
    */
@@ -59,7 +66,12 @@ public record BrokerConfig(
    */
   public BrokerConfig withMaxMessageBytes(int bytes) {
     return new BrokerConfig(
-        bytes, Math.max(bytes, maxInboundBytes), diskReserveBytes, syncInterval, metrics);
+        bytes,
+        Math.max(bytes, maxInboundBytes),
+        diskReserveBytes,
+        syncInterval,
+        hookThreads,
+        metrics);
   }
 
   /**
@@ -69,7 +81,8 @@ public record BrokerConfig(
    * @return the configuration
    */
   public BrokerConfig withMaxInboundBytes(long bytes) {
-    return new BrokerConfig(maxMessageBytes, bytes, diskReserveBytes, syncInterval, metrics);
+    return new BrokerConfig(
+        maxMessageBytes, bytes, diskReserveBytes, syncInterval, hookThreads, metrics);
   }
 
   /**
@@ -79,7 +92,8 @@ public record BrokerConfig(
    * @return the configuration
    */
   public BrokerConfig withDiskReserveBytes(long bytes) {
-    return new BrokerConfig(maxMessageBytes, maxInboundBytes, bytes, syncInterval, metrics);
+    return new BrokerConfig(
+        maxMessageBytes, maxInboundBytes, bytes, syncInterval, hookThreads, metrics);
   }
 
   /**
@@ -89,7 +103,19 @@ public record BrokerConfig(
    * @return the configuration
    */
   public BrokerConfig withSyncInterval(Duration interval) {
-    return new BrokerConfig(maxMessageBytes, maxInboundBytes, diskReserveBytes, interval, metrics);
+    return new BrokerConfig(
+        maxMessageBytes, maxInboundBytes, diskReserveBytes, interval, hookThreads, metrics);
+  }
+
+  /**
+   * The same, with another number of threads for scripts.
+   *
+   * @param count from 1 to 1,024; 0 for half of the processors, at least one
+   * @return the configuration
+   */
+  public BrokerConfig withHookThreads(int count) {
+    return new BrokerConfig(
+        maxMessageBytes, maxInboundBytes, diskReserveBytes, syncInterval, count, metrics);
   }
 
   /**
@@ -100,6 +126,6 @@ public record BrokerConfig(
    */
   public BrokerConfig withMetrics(BrokerMetrics listener) {
     return new BrokerConfig(
-        maxMessageBytes, maxInboundBytes, diskReserveBytes, syncInterval, listener);
+        maxMessageBytes, maxInboundBytes, diskReserveBytes, syncInterval, hookThreads, listener);
   }
 }

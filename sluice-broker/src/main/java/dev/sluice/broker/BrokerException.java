@@ -37,8 +37,11 @@ public final class BrokerException extends RuntimeException {
     /** A script does not compile. */
     BAD_SCRIPT,
 
-    /** More is being enqueued than the broker can take; try again. */
+    /** More is being enqueued than the broker, or the scripts of a queue, can take; try again. */
     BUSY,
+
+    /** The scripts of one call used more than they may together; send fewer messages at once. */
+    HOOK_BUDGET,
 
     /** The disk is nearly full: messages are not accepted, but can be settled. */
     DISK_FULL,

@@ -100,6 +100,14 @@ public interface BrokerMetrics {
   default void hook(String queue, Hook hook, HookOutcome outcome, long nanos) {}
 
   /**
+   * A call to enqueue has waited for a thread that runs scripts.
+   *
+   * @param queue the queue
+   * @param nanos how long
+   */
+  default void hookWaited(String queue, long nanos) {}
+
+  /**
    * A batch was handed to the operating system.
    *
    * @param facts how many things it says

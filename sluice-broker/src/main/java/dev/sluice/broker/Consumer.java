@@ -112,7 +112,7 @@ public final class Consumer implements AutoCloseable {
     @Override
     public void closed(BrokerException why) {
       if (close(why) && handler != null) {
-        executor.execute(() -> broker.fenced(() -> handler.ended(why)));
+        executor.execute(() -> Machinery.fenced(() -> handler.ended(why)));
       }
     }
 
@@ -290,7 +290,7 @@ public final class Consumer implements AutoCloseable {
         !taken.isEmpty();
         taken = mailbox.takeForHandler(room())) {
       List<Handover> batch = taken;
-      broker.fenced(() -> handle(broker.read(batch)));
+      Machinery.fenced(() -> handle(broker.read(batch)));
     }
   }
 
@@ -298,7 +298,7 @@ public final class Consumer implements AutoCloseable {
     long waiting = mailbox.waitingBytes();
     long[] room = {MAX_READ_BYTES};
     if (handler != null && waiting > 0) {
-      broker.fenced(() -> room[0] = handler.room(waiting));
+      Machinery.fenced(() -> room[0] = handler.room(waiting));
     }
     return room[0];
   }
@@ -317,13 +317,13 @@ public final class Consumer implements AutoCloseable {
    */
   public void addCredit(int messages) {
     Checks.requireBetween("messages", messages, 1, 1_000_000);
-    broker.requireOpen();
+    broker.machinery.calls.requireOpen();
     giveCredit(messages);
   }
 
   private void giveCredit(int messages) {
     Subscriber known = Calls.await(subscriber);
-    broker.input(engine -> engine.dispatch.give(known, messages));
+    broker.machinery.input(engine -> engine.dispatch.give(known, messages));
   }
 
   /** The broker is gone. */
@@ -335,7 +335,7 @@ public final class Consumer implements AutoCloseable {
   @Override
   public void close() {
     Subscriber known = leave();
-    broker.input(engine -> engine.dispatch.close(known, null));
+    broker.machinery.input(engine -> engine.dispatch.close(known, null));
   }
 
   /**
@@ -344,14 +344,14 @@ public final class Consumer implements AutoCloseable {
    */
   public void detach() {
     Subscriber known = leave();
-    broker.input(engine -> engine.dispatch.detach(known));
+    broker.machinery.input(engine -> engine.dispatch.detach(known));
   }
 
   private Subscriber leave() {
     mailbox.close(
         new BrokerException(
             BrokerException.Code.CONSUMER_CLOSED, "the consumer is closed: queue=" + queue));
-    broker.forget(this);
+    broker.machinery.forget(this);
     return Calls.await(subscriber);
   }
 }

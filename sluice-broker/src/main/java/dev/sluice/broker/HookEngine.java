@@ -40,9 +40,15 @@ interface HookEngine {
      * Runs the script.
      *
      * @param config what {@code sluice.get} reads; does not change during the call
-     * @throws HookException if the script fails or exceeds a budget
+     * @param budget charged with what the script uses, also if it fails; nothing is refused for it
+     * @throws HookException if the script fails or exceeds the budget of one run
      */
-    Assignment run(Arrival arrival, Map<String, String> config);
+    Assignment run(Arrival arrival, Map<String, String> config, HookBudget budget);
+
+    /** Runs the script for a single message. */
+    default Assignment run(Arrival arrival, Map<String, String> config) {
+      return run(arrival, config, new HookBudget());
+    }
   }
 
   /** A compiled {@code on_failure}. */

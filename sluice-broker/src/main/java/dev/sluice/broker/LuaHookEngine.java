@@ -37,11 +37,11 @@ final class LuaHookEngine implements HookEngine {
   @Override
   public EnqueueHook compileEnqueue(String source) {
     Prototype script = compile(source, ON_ENQUEUE);
-    return (arrival, config) -> {
+    return (arrival, config, budget) -> {
       Sandbox sandbox = pool.take();
       try {
         return HookAnswers.assignment(
-            sandbox.run(script, ON_ENQUEUE, guard -> message(guard, arrival), config));
+            sandbox.run(script, ON_ENQUEUE, guard -> message(guard, arrival), config, budget));
       } finally {
         pool.give(sandbox);
       }

@@ -1,12 +1,9 @@
 package dev.sluice.broker;
 
 import dev.sluice.broker.BrokerException.Code;
-import java.util.ArrayList;
-import java.util.Collections;
+import java.time.Duration;
 import java.util.List;
 import java.util.Set;
-import java.util.SortedMap;
-import java.util.TreeMap;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
@@ -25,20 +22,27 @@ import org.jspecify.annotations.Nullable;
  *
  * <pre>
  *   callers --inputs--> loop --batches--> writer --batches--> syncer
- *                        ^                  |                   |
- *                        +------ inputs ----+-------------------+---answers--> callers
+ *      |                 ^ ^                |                   |
+ *      |                 | +---- inputs ----+-------------------+---answers--> callers
+ *      +--> hook threads-+
  * </pre>
+ *
+ * <p>Scripts run on the hook threads alone: what the loop asks of them comes back as an input.
  */
 final class Machinery implements BrokerState.Outputs, Committer.Listener {
   private static final System.Logger LOG = System.getLogger(Broker.class.getName());
-  private static final int REDRIVE_AT_ONCE = 500;
 
   /** How long closing waits for callbacks that are under way. */
   private static final long ANSWERS_SECONDS = 10;
 
+  /** How long closing waits for scripts of calls that are under way. */
+  private static final Duration HOOKS_PATIENCE = Duration.ofSeconds(5);
+
   final Scripts scripts;
   final Calls calls = new Calls();
   final Reader reader;
+  final HookPool hooks;
+  final Enqueuer enqueuer;
   private final Store store;
   private final BrokerConfig config;
   private final Inbox inbox;
@@ -48,7 +52,6 @@ final class Machinery implements BrokerState.Outputs, Committer.Listener {
   private final Thread loopThread;
   private final ExecutorService answers =
       Executors.newSingleThreadExecutor(Calls.AnswerThread::new);
-  private final ExecutorService hooks = Executors.newSingleThreadExecutor(named("hooks"));
   private final ExecutorService handlers = Executors.newCachedThreadPool(named("handler"));
   private final Set<dev.sluice.broker.Consumer> consumers = ConcurrentHashMap.newKeySet();
   private final BodyRoom waiting = new BodyRoom();
@@ -60,6 +63,8 @@ final class Machinery implements BrokerState.Outputs, Committer.Listener {
     this.reader = new Reader(store);
     this.inbox = new Inbox(config.maxInboundBytes());
     this.scripts = new Scripts(config.metrics());
+    this.hooks = new HookPool(hookThreads(config), config.maxInboundBytes(), named("hooks"));
+    this.enqueuer = new Enqueuer(config, scripts, hooks, inbox, calls, this::fail);
     Recovery.Start start = BrokerClock.start();
     this.engine = Recovery.recover(store, start, this, config.metrics());
     this.committer = new Committer(store, config, this);
@@ -68,6 +73,12 @@ final class Machinery implements BrokerState.Outputs, Committer.Listener {
     this.loopThread = new Thread(loop, "sluice-broker");
     engine.state.config.forEach(scripts::publish);
     scripts.publish(engine.state.lines.values());
+  }
+
+  private static int hookThreads(BrokerConfig config) {
+    return config.hookThreads() > 0
+        ? config.hookThreads()
+        : Math.max(1, Runtime.getRuntime().availableProcessors() / 2);
   }
 
   private static java.util.concurrent.ThreadFactory named(String role) {
@@ -99,6 +110,11 @@ final class Machinery implements BrokerState.Outputs, Committer.Listener {
 
   /** Asks the state machine something that changes nothing. */
   <T> T ask(Function<Engine, T> question) {
+    return Calls.await(askLater(question));
+  }
+
+  /** As {@link #ask}, without waiting for the answer. */
+  <T> CompletableFuture<T> askLater(Function<Engine, T> question) {
     CompletableFuture<T> call = calls.begin();
     input(
         machine -> {
@@ -109,73 +125,11 @@ final class Machinery implements BrokerState.Outputs, Committer.Listener {
             refuse(call, refused);
           }
         });
-    return Calls.await(call);
-  }
-
-  CompletableFuture<List<UUID>> submit(String queue, List<Message> messages) {
-    Scripts.View view = scripts.find(queue);
-    List<Submission> submissions = new ArrayList<>(messages.size());
-    long bytes = 0;
-    if (view != null) {
-      for (Message message : messages) {
-        Submission submission = prepare(view, message);
-        submissions.add(submission);
-        bytes += submission.bytes();
-      }
-      Checks.requireBetween("bytes of messages", bytes, 0, config.maxInboundBytes());
-    }
-    CompletableFuture<List<UUID>> call = calls.begin();
-    if (call.isDone()) {
-      return call;
-    }
-    if (view == null) {
-      config.metrics().refused(queue, Code.QUEUE_NOT_FOUND);
-      call.completeExceptionally(Scripts.notFound(queue));
-    } else if (!inbox.putMessages(
-        machine -> machine.intake.enqueue(queue, submissions, call), bytes)) {
-      busy(queue, call);
-    }
     return call;
-  }
-
-  private void busy(String queue, CompletableFuture<?> call) {
-    if (inbox.isClosed()) {
-      call.completeExceptionally(closedException());
-      return;
-    }
-    config.metrics().refused(queue, Code.BUSY);
-    call.completeExceptionally(
-        new BrokerException(
-            Code.BUSY,
-            "more is being enqueued than the broker can take: maxInboundBytes="
-                + config.maxInboundBytes()));
   }
 
   private static BrokerException closedException() {
     return new BrokerException(Code.STOPPED, "the broker is closed");
-  }
-
-  private Submission prepare(Scripts.View view, Message message) {
-    byte[] body = Envelope.encode(message.headers, message.payload);
-    Checks.requireBetween("bytes of message", body.length, 0, config.maxMessageBytes());
-    HookEngine.Assignment assigned = scripts.assign(view, message.headers, message.payload.length);
-    Route.Spec route =
-        assigned == null
-            ? new Route.Spec(message.key, message.weight, message.priority, message.throttles)
-            : route(assigned, message.priority);
-    return new Submission(
-        route, body, message.delay.toNanos(), message.timeToLive.toNanos(), message.dedupeId);
-  }
-
-  private static Route.Spec route(HookEngine.Assignment assigned, int priority) {
-    SortedMap<String, Long> throttles = Collections.emptySortedMap();
-    if (!assigned.throttleKeys().isEmpty()) {
-      throttles = new TreeMap<>();
-      for (String key : assigned.throttleKeys()) {
-        throttles.put(key, 1L);
-      }
-    }
-    return new Route.Spec(assigned.fairnessKey(), assigned.weight(), priority, throttles);
   }
 
   dev.sluice.broker.Consumer consume(
@@ -203,45 +157,33 @@ final class Machinery implements BrokerState.Outputs, Committer.Listener {
     return call;
   }
 
-  long redrive(String queue, long count, boolean runScript) {
-    // What becomes a dead letter again meanwhile is not for this time.
-    long end = ask(machine -> machine.state.nextSequence);
-    long moved = 0;
-    long from = 0;
-    while (moved < count) {
-      int limit = (int) Math.min(count - moved, REDRIVE_AT_ONCE);
-      CompletableFuture<List<Entry>> claim = calls.begin();
-      Admin.Range range = new Admin.Range(from, end);
-      input(machine -> machine.admin.claimDeadLetters(queue, limit, range, claim));
-      List<Entry> claimed = Calls.await(claim);
-      if (claimed.isEmpty()) {
-        break;
+  /** Where a dead letter goes by the script of the queue it came from; where it was without one. */
+  Route.Spec reroute(Entry entry, HookBudget budget) {
+    try {
+      Scripts.View view = scripts.find(DeadLetter.sourceOf(entry.line.name));
+      Envelope envelope = reader.read(entry);
+      if (view != null && envelope != null) {
+        HookEngine.Arrival arrival =
+            new HookEngine.Arrival(view.name(), envelope.headers(), envelope.payload().length);
+        HookEngine.Assignment assigned = scripts.assign(view, arrival, budget);
+        if (assigned != null) {
+          return Enqueuer.route(assigned, entry.route.spec.priority());
+        }
       }
-      from = claimed.get(claimed.size() - 1).sequence + 1;
-      List<Route.Spec> routes = new ArrayList<>();
-      claimed.forEach(entry -> routes.add(runScript ? reroute(entry) : entry.route.spec));
-      CompletableFuture<Integer> move = calls.begin();
-      input(machine -> machine.admin.redrive(claimed, routes, move));
-      moved += Calls.await(move);
+    } catch (RuntimeException | Error unreadable) {
+      LOG.log(System.Logger.Level.WARNING, "on_enqueue was not asked", unreadable);
     }
-    return moved;
-  }
-
-  private Route.Spec reroute(Entry entry) {
-    Scripts.View view = scripts.find(DeadLetter.sourceOf(entry.line.name));
-    Envelope envelope = reader.read(entry);
-    if (view == null || envelope == null) {
-      return entry.route.spec;
-    }
-    HookEngine.Assignment assigned =
-        scripts.assign(view, envelope.headers(), envelope.payload().length);
-    return assigned == null ? entry.route.spec : route(assigned, entry.route.spec.priority());
+    return entry.route.spec;
   }
 
   // ---- what the state machine asks for
 
   @Override
   public void refuse(CompletableFuture<?> future, BrokerException why) {
+    fail(future, why);
+  }
+
+  private void fail(CompletableFuture<?> future, Throwable why) {
     answers(() -> future.completeExceptionally(why));
   }
 
@@ -252,7 +194,10 @@ final class Machinery implements BrokerState.Outputs, Committer.Listener {
 
   @Override
   public void askFailureHook(BrokerState.FailureQuestion question) {
-    hooks.execute(
+    hooks.run(
+        HookPool.Work.FAILURE,
+        question.entry().line.name,
+        1,
         () -> {
           HookEngine.Verdict verdict = judge(question);
           input(machine -> machine.failures.verdict(question, verdict));
@@ -365,12 +310,13 @@ final class Machinery implements BrokerState.Outputs, Committer.Listener {
     if (!closed.compareAndSet(false, true)) {
       return;
     }
+    hooks.drain(HOOKS_PATIENCE);
     input(machine -> machine.dispatch.stop());
     inbox.close();
     Committer.join(loopThread);
     committer.finish();
     end(closedException());
-    hooks.shutdownNow();
+    hooks.stop();
     handlers.shutdownNow();
     answers.shutdown();
     if (!(Thread.currentThread() instanceof Calls.AnswerThread)) {

@@ -69,7 +69,21 @@ final class Sandbox {
    * @throws HookException if either fails or exceeds a budget, or the function is not there
    */
   LuaValue run(Prototype script, String function, Message message, Map<String, String> config) {
-    return guarded(config, () -> load(script, function).call(message.in(guard)));
+    return run(script, function, message, config, new HookBudget());
+  }
+
+  /** As above; what it uses is charged to {@code budget}, however it ends. */
+  LuaValue run(
+      Prototype script,
+      String function,
+      Message message,
+      Map<String, String> config,
+      HookBudget budget) {
+    try {
+      return guarded(config, () -> load(script, function).call(message.in(guard)));
+    } finally {
+      budget.charge(guard.spent(), guard.ranNanos());
+    }
   }
 
   /** Runs a script and makes sure that it defines a global function of that name. */

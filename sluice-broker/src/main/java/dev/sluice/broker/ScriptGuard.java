@@ -89,6 +89,11 @@ final class ScriptGuard extends DebugLib {
     return limits.instructions() - left;
   }
 
+  /** Time since the call began, of which a pause of the process counts little. */
+  long ranNanos() {
+    return ranNanos + Math.min(clock.getAsLong() - sliceStart, MAX_SLICE_NANOS);
+  }
+
   /** Bytes allocated since the call began. */
   long usedBytes() {
     if (startBytes < 0) {

@@ -5,11 +5,15 @@ import dev.sluice.broker.BrokerMetrics.HookOutcome;
 import java.util.Collection;
 import java.util.HashMap;
 import java.util.HashSet;
+import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.Function;
 import java.util.function.Supplier;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /** The scripts of all queues, and what callers' threads need to know of queues. */
@@ -20,6 +24,9 @@ final class Scripts {
   private final Map<String, HookEngine.EnqueueHook> enqueueHooks = new ConcurrentHashMap<>();
 
   private final Map<String, HookEngine.FailureHook> failureHooks = new ConcurrentHashMap<>();
+
+  /** Sources that calls under way need, and how many of these there are. */
+  private final Map<String, Integer> pinned = new ConcurrentHashMap<>();
 
   // Replaced as a whole by the thread of the state machine.
   private volatile Map<String, View> views = Map.of();
@@ -51,18 +58,47 @@ final class Scripts {
     this.metrics = metrics;
   }
 
-  /** Compiles what {@code config} has. */
-  void compile(QueueConfig queueConfig) {
+  /**
+   * Compiles what {@code queueConfig} has, on the thread of the caller, and keeps it: without the
+   * pin a change of another queue could discard it, and the state machine would compile it again.
+   *
+   * @return ends the pin
+   * @throws BrokerException if a script does not compile
+   */
+  Runnable compile(QueueConfig queueConfig) {
+    List<String> sources =
+        Stream.of(queueConfig.onEnqueue(), queueConfig.onFailure())
+            .filter(Objects::nonNull)
+            .toList();
+    sources.forEach(source -> pinned.merge(source, 1, Integer::sum));
+    Runnable unpin = () -> sources.forEach(this::unpin);
     try {
       if (queueConfig.onEnqueue() != null) {
-        enqueueHooks.computeIfAbsent(queueConfig.onEnqueue(), Lua.ENGINE::compileEnqueue);
+        compiled(enqueueHooks, queueConfig.onEnqueue(), Lua.ENGINE::compileEnqueue);
       }
       if (queueConfig.onFailure() != null) {
-        failureHooks.computeIfAbsent(queueConfig.onFailure(), Lua.ENGINE::compileFailure);
+        compiled(failureHooks, queueConfig.onFailure(), Lua.ENGINE::compileFailure);
       }
+      return unpin;
     } catch (HookException bad) {
+      unpin.run();
       throw new BrokerException(BrokerException.Code.BAD_SCRIPT, bad.getMessage());
     }
+  }
+
+  private void unpin(String source) {
+    pinned.computeIfPresent(source, (key, uses) -> uses == 1 ? null : Integer.valueOf(uses - 1));
+  }
+
+  /** Compiles outside of the map, which would hold up the state machine meanwhile. */
+  private static <H> H compiled(Map<String, H> hooks, String source, Function<String, H> compiler) {
+    H known = hooks.get(source);
+    if (known != null) {
+      return known;
+    }
+    H fresh = compiler.apply(source);
+    H first = hooks.putIfAbsent(source, fresh);
+    return first == null ? fresh : first;
   }
 
   /** Shows callers which queues there are now. */
@@ -77,8 +113,16 @@ final class Scripts {
       sources.add(String.valueOf(line.config.onFailure()));
     }
     views = next;
-    enqueueHooks.keySet().retainAll(sources);
-    failureHooks.keySet().retainAll(sources);
+    forgetOthers(enqueueHooks, sources);
+    forgetOthers(failureHooks, sources);
+  }
+
+  /** Step by step, so that one that is pinned and used meanwhile stays. */
+  private <H> void forgetOthers(Map<String, H> hooks, Set<String> sources) {
+    for (String source : hooks.keySet()) {
+      hooks.computeIfPresent(
+          source, (key, hook) -> sources.contains(key) || pinned.containsKey(key) ? hook : null);
+    }
   }
 
   void publish(String key, @Nullable String value) {
@@ -115,9 +159,9 @@ final class Scripts {
   /* A script that was accepted once must not keep a broker from opening: it fails, and no more. */
   private HookEngine.EnqueueHook enqueueHook(String source) {
     try {
-      return enqueueHooks.computeIfAbsent(source, Lua.ENGINE::compileEnqueue);
+      return compiled(enqueueHooks, source, Lua.ENGINE::compileEnqueue);
     } catch (HookException broken) {
-      return (arrival, values) -> {
+      return (arrival, values, budget) -> {
         throw broken;
       };
     }
@@ -125,7 +169,7 @@ final class Scripts {
 
   private HookEngine.FailureHook failureHook(String source) {
     try {
-      return failureHooks.computeIfAbsent(source, Lua.ENGINE::compileFailure);
+      return compiled(failureHooks, source, Lua.ENGINE::compileFailure);
     } catch (HookException broken) {
       return (failure, values) -> {
         throw broken;
@@ -158,15 +202,19 @@ final class Scripts {
     return live;
   }
 
-  /** Where a message goes by the script of {@code view}; null if it has none. */
-  HookEngine.@Nullable Assignment assign(View view, Map<String, String> headers, int payloadSize) {
+  /**
+   * Where a message goes by {@code on_enqueue} of {@code view}; null if it has none. What the
+   * script uses is charged to {@code budget}.
+   */
+  HookEngine.@Nullable Assignment assign(View view, HookEngine.Arrival arrival, HookBudget budget) {
     HookEngine.EnqueueHook hook = view.onEnqueue;
-    if (hook == null) {
-      return null;
-    }
-    HookEngine.Arrival arrival = new HookEngine.Arrival(view.name, headers, payloadSize);
-    return run(
-        view, Hook.ENQUEUE, () -> hook.run(arrival, snapshot()), HookEngine.Assignment.DEFAULT);
+    return hook == null
+        ? null
+        : run(
+            view,
+            Hook.ENQUEUE,
+            () -> hook.run(arrival, snapshot(), budget),
+            HookEngine.Assignment.DEFAULT);
   }
 
   /** What becomes of a message that failed. */

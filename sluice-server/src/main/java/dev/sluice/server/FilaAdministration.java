@@ -117,14 +117,14 @@ final class FilaAdministration extends FilaAdminGrpc.FilaAdminImplBase {
   public void redrive(RedriveRequest request, StreamObserver<RedriveResponse> call) {
     // A number without a sign: above half of its range it is more than there can be.
     long count = request.getCount() < 0 ? Long.MAX_VALUE : request.getCount();
-    Calls.answer(
+    Calls.answerLater(
         call,
         caller -> {
           QueueApi.requireName(request.getDlqQueue());
           caller.requireAdminOfAll();
-          long redriven = queues.redrive(caller, request.getDlqQueue(), count, false);
-          return RedriveResponse.newBuilder().setRedriven(redriven).build();
-        });
+          return queues.redrive(caller, request.getDlqQueue(), count, false);
+        },
+        redriven -> RedriveResponse.newBuilder().setRedriven(redriven).build());
   }
 
   @Override

@@ -162,12 +162,12 @@ final class HttpQueues implements HttpRoute.Group {
   private HttpReply redrive(HttpRequest request) {
     JsonQueues.Redrive wanted = request.readOptional(JsonQueues.Redrive.class);
     Boolean runScript = wanted.runScript();
-    long redriven =
+    return HttpReply.later(
         queues.redrive(
             request.caller(),
             queue(request),
             JsonQueues.orZero(wanted.count()),
-            runScript != null && runScript);
-    return HttpReply.now(HttpAnswer.ok(Map.of("redriven", redriven)));
+            runScript != null && runScript),
+        redriven -> HttpAnswer.ok(Map.of("redriven", redriven)));
   }
 }

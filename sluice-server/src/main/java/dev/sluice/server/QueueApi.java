@@ -255,11 +255,12 @@ final class QueueApi {
   }
 
   /** {@code count} 0 means all. */
-  long redrive(Caller caller, String deadLetterQueue, long count, boolean runScript) {
+  CompletableFuture<Long> redrive(
+      Caller caller, String deadLetterQueue, long count, boolean runScript) {
     requireName(deadLetterQueue);
     caller.require(Kind.ADMIN, deadLetterQueue);
     requireBetween("count", count, 0, Long.MAX_VALUE);
-    return broker.redrive(deadLetterQueue, count, runScript);
+    return broker.redriveAsync(deadLetterQueue, count, runScript);
   }
 
   static void requireName(String queue) {

@@ -216,16 +216,11 @@ final class QueueService extends QueuesGrpc.QueuesImplBase {
 
   @Override
   public void redrive(RedriveRequest request, StreamObserver<RedriveResponse> call) {
-    Calls.answer(
+    Calls.answerLater(
         call,
         caller ->
-            RedriveResponse.newBuilder()
-                .setRedriven(
-                    queues.redrive(
-                        caller,
-                        request.getDeadLetterQueue(),
-                        request.getCount(),
-                        request.getRunScript()))
-                .build());
+            queues.redrive(
+                caller, request.getDeadLetterQueue(), request.getCount(), request.getRunScript()),
+        redriven -> RedriveResponse.newBuilder().setRedriven(redriven).build());
   }
 }

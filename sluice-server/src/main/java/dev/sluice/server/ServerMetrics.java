@@ -179,6 +179,11 @@ final class ServerMetrics implements BrokerMetrics {
   }
 
   @Override
+  public void hookWaited(String queue, long nanos) {
+    registry.timer("sluice.hook.wait", of(queue).tags).record(nanos, TimeUnit.NANOSECONDS);
+  }
+
+  @Override
   public void written(int count, long size, long nanos) {
     facts.increment(count);
     bytes.increment((double) size);

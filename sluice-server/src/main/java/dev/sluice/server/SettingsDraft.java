@@ -32,6 +32,7 @@ final class SettingsDraft {
   long maxInboundBytes;
   long diskReserveBytes;
   Duration syncInterval = Duration.ZERO;
+  int hookThreads;
   @Nullable Path governorFile;
   String redisUrl = "";
   @Nullable Path redisAuthorities;
@@ -65,7 +66,8 @@ final class SettingsDraft {
             .withMaxMessageBytes(maxMessageBytes)
             .withMaxInboundBytes(maxInboundBytes)
             .withDiskReserveBytes(diskReserveBytes)
-            .withSyncInterval(syncInterval),
+            .withSyncInterval(syncInterval)
+            .withHookThreads(hookThreads),
         governorFile == null ? null : workingDirectory.resolve(governorFile),
         redis());
   }

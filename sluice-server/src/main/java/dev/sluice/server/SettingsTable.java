@@ -177,6 +177,13 @@ final class SettingsTable {
               "How soon messages of queues with the durability `interval` are on the disk.",
               (draft, value) -> draft.syncInterval = value),
           new Setting<>(
+              "broker.hook_threads",
+              null,
+              SettingKind.integer(0, KIBIBYTE),
+              "0",
+              "Threads that run the scripts of all queues; 0 for half of the processors, at least one.",
+              (draft, value) -> draft.hookThreads = value),
+          new Setting<>(
               "governor.file",
               null,
               SettingKind.path(),

@@ -48,6 +48,7 @@ final class ServerSettingsTest {
           Map.entry("broker.max_inbound_bytes", "1099511627776"),
           Map.entry("broker.disk_reserve_bytes", "0"),
           Map.entry("broker.sync_interval", "1ms"),
+          Map.entry("broker.hook_threads", "9"),
           Map.entry("governor.file", "token-budget.json"),
           Map.entry("redis.url", REDIS),
           Map.entry("redis.ca_file", "redis.pem"),
@@ -70,7 +71,7 @@ final class ServerSettingsTest {
         new ServerLimits(3, 4, 5000, 6000, Duration.ofMinutes(2)),
         new Telemetry(URI.create("http://127.0.0.1:4318"), "a \"name\" \\ 1"),
         new BrokerConfig(
-            7000, 1L << 40, 0, Duration.ofMillis(1), BrokerConfig.defaults().metrics()),
+            7000, 1L << 40, 0, Duration.ofMillis(1), 9, BrokerConfig.defaults().metrics()),
         dir.resolve("token-budget.json"),
         new ServerRedis(
             REDIS,

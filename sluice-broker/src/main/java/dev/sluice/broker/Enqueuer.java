@@ -1,0 +1,183 @@
+package dev.sluice.broker;
+
+import dev.sluice.broker.BrokerException.Code;
+import dev.sluice.broker.HookEngine.Arrival;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import java.util.SortedMap;
+import java.util.TreeMap;
+import java.util.UUID;
+import java.util.concurrent.CompletableFuture;
+
+/**
+ * Takes messages from callers to the state machine. Messages are checked and encoded on the
+ * caller's thread; {@code on_enqueue}, if the queue has one, runs on a thread of the {@link
+ * HookPool}.
+ *
+ * <p>Thread-safe and does not block. Calls of one queue that come one after the other reach the
+ * state machine in that order, also while the queue gets a script or loses it.
+ */
+final class Enqueuer {
+  private final BrokerConfig config;
+  private final Scripts scripts;
+  private final HookPool hooks;
+  private final Inbox inbox;
+  private final Calls calls;
+  private final Refusals refusals;
+
+  /** Tells a caller of a failure, not on the thread that runs scripts. */
+  interface Refusals {
+    void refuse(CompletableFuture<?> call, Throwable why);
+  }
+
+  Enqueuer(
+      BrokerConfig config,
+      Scripts scripts,
+      HookPool hooks,
+      Inbox inbox,
+      Calls calls,
+      Refusals refusals) {
+    this.config = config;
+    this.scripts = scripts;
+    this.hooks = hooks;
+    this.inbox = inbox;
+    this.calls = calls;
+    this.refusals = refusals;
+  }
+
+  CompletableFuture<List<UUID>> enqueue(String queue, List<Message> messages) {
+    Scripts.View view = scripts.find(queue);
+    List<Submission> submissions = view == null ? List.of() : prepare(messages);
+    long bytes = requireFit(submissions);
+    CompletableFuture<List<UUID>> call = calls.begin();
+    if (call.isDone()) {
+      return call;
+    }
+    try {
+      if (view == null) {
+        throw Scripts.notFound(queue);
+      } else if (view.onEnqueue() != null || hooks.isBusy(queue)) {
+        runScript(view, messages, submissions, bytes, call);
+      } else {
+        put(queue, submissions, bytes, call);
+      }
+    } catch (BrokerException refused) {
+      count(queue, refused);
+      call.completeExceptionally(refused);
+    }
+    return call;
+  }
+
+  /** Checks and encodes messages, which go where their producer says. */
+  private List<Submission> prepare(List<Message> messages) {
+    List<Submission> submissions = new ArrayList<>(messages.size());
+    for (Message message : messages) {
+      byte[] body = Envelope.encode(message.headers, message.payload);
+      Checks.requireBetween("bytes of message", body.length, 0, config.maxMessageBytes());
+      submissions.add(
+          new Submission(
+              new Route.Spec(message.key, message.weight, message.priority, message.throttles),
+              body,
+              message.delay.toNanos(),
+              message.timeToLive.toNanos(),
+              message.dedupeId));
+    }
+    return submissions;
+  }
+
+  private long requireFit(List<Submission> submissions) {
+    long bytes = 0;
+    for (Submission submission : submissions) {
+      bytes += submission.bytes();
+    }
+    return Checks.requireBetween("bytes of messages", bytes, 0, config.maxInboundBytes());
+  }
+
+  private void put(
+      String queue, List<Submission> submissions, long bytes, CompletableFuture<List<UUID>> call) {
+    boolean taken =
+        inbox.putMessages(machine -> machine.intake.enqueue(queue, submissions, call), bytes);
+    if (taken) {
+      return;
+    }
+    throw inbox.isClosed()
+        ? new BrokerException(Code.STOPPED, "the broker is closed")
+        : new BrokerException(
+            Code.BUSY,
+            "more is being enqueued than the broker can take: maxInboundBytes="
+                + config.maxInboundBytes());
+  }
+
+  private void count(String queue, BrokerException refused) {
+    if (refused.code() != Code.STOPPED) {
+      config.metrics().refused(queue, refused.code());
+    }
+  }
+
+  private void runScript(
+      Scripts.View view,
+      List<Message> messages,
+      List<Submission> submissions,
+      long bytes,
+      CompletableFuture<List<UUID>> call) {
+    // Not the messages: their payloads are in the submissions already.
+    List<Arrival> arrivals = new ArrayList<>(messages.size());
+    for (Message message : messages) {
+      arrivals.add(new Arrival(view.name(), message.headers, message.payload.length));
+    }
+    long from = System.nanoTime();
+    hooks.call(
+        view.name(),
+        arrivals.size(),
+        bytes,
+        () -> {
+          config.metrics().hookWaited(view.name(), System.nanoTime() - from);
+          assignAndPut(view, arrivals, submissions, call);
+        });
+  }
+
+  /**
+   * On a thread of the pool. A call that has ended meanwhile, cancelled perhaps, stores nothing.
+   */
+  private void assignAndPut(
+      Scripts.View view,
+      List<Arrival> arrivals,
+      List<Submission> submissions,
+      CompletableFuture<List<UUID>> call) {
+    try {
+      HookBudget budget = new HookBudget();
+      List<Submission> routed = new ArrayList<>(submissions.size());
+      for (int i = 0; i < arrivals.size() && !call.isDone(); i++) {
+        if (budget.isSpent()) {
+          throw budget.refusal(view.name(), i, arrivals.size());
+        }
+        HookEngine.Assignment assigned = scripts.assign(view, arrivals.get(i), budget);
+        Submission submission = submissions.get(i);
+        routed.add(
+            assigned == null
+                ? submission
+                : submission.withRoute(route(assigned, submission.route().priority())));
+      }
+      if (!call.isDone()) {
+        put(view.name(), routed, requireFit(routed), call);
+      }
+    } catch (BrokerException refused) {
+      count(view.name(), refused);
+      refusals.refuse(call, refused);
+    } catch (RuntimeException | Error failed) {
+      refusals.refuse(call, failed);
+    }
+  }
+
+  static Route.Spec route(HookEngine.Assignment assigned, int priority) {
+    SortedMap<String, Long> throttles = Collections.emptySortedMap();
+    if (!assigned.throttleKeys().isEmpty()) {
+      throttles = new TreeMap<>();
+      for (String key : assigned.throttleKeys()) {
+        throttles.put(key, 1L);
+      }
+    }
+    return new Route.Spec(assigned.fairnessKey(), assigned.weight(), priority, throttles);
+  }
+}

@@ -1,0 +1,114 @@
+package dev.sluice.broker;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.function.Consumer;
+
+/**
+ * Moves dead letters back to the queue they came from, some at a time, without holding a thread
+ * while it waits. With {@code runScript}, {@code on_enqueue} runs on the threads of the {@link
+ * HookPool}, in pieces that use no more than the budget of one call.
+ *
+ * <p>A redrive whose future is done before, cancelled perhaps, ends after those it has claimed.
+ */
+final class Redrive {
+  private static final int AT_ONCE = 500;
+
+  private final Machinery machinery;
+  private final String queue;
+  private final long count;
+  private final boolean runScript;
+  private final CompletableFuture<Long> result;
+
+  // Of one thread at a time: each step begins when the one before has ended.
+  private long end;
+  private long from;
+  private long moved;
+
+  Redrive(Machinery machinery, String queue, long count, boolean runScript) {
+    this.machinery = machinery;
+    this.queue = queue;
+    this.count = count;
+    this.runScript = runScript;
+    this.result = machinery.calls.begin();
+  }
+
+  CompletableFuture<Long> start() {
+    // What becomes a dead letter again meanwhile is not for this time.
+    then(
+        machinery.askLater(machine -> machine.state.nextSequence),
+        next -> {
+          end = next;
+          claim();
+        });
+    return result;
+  }
+
+  private void claim() {
+    if (moved >= count || result.isDone()) {
+      result.complete(moved);
+      return;
+    }
+    int limit = (int) Math.min(count - moved, AT_ONCE);
+    CompletableFuture<List<Entry>> claim = machinery.calls.begin();
+    Admin.Range range = new Admin.Range(from, end);
+    machinery.input(machine -> machine.admin.claimDeadLetters(queue, limit, range, claim));
+    then(claim, this::claimed);
+  }
+
+  private void claimed(List<Entry> entries) {
+    if (entries.isEmpty()) {
+      result.complete(moved);
+      return;
+    }
+    from = entries.get(entries.size() - 1).sequence + 1;
+    if (runScript) {
+      route(entries, new ArrayList<>(entries.size()));
+    } else {
+      move(entries, entries.stream().map(entry -> entry.route.spec).toList());
+    }
+  }
+
+  /** Asks the script where the entries go that have no route yet, then moves all. */
+  private void route(List<Entry> entries, List<Route.Spec> routes) {
+    machinery.hooks.run(
+        HookPool.Work.REDRIVE,
+        queue,
+        entries.size() - routes.size(),
+        () -> {
+          HookBudget budget = new HookBudget();
+          while (routes.size() < entries.size() && !budget.isSpent()) {
+            routes.add(machinery.reroute(entries.get(routes.size()), budget));
+          }
+          if (routes.size() < entries.size()) {
+            route(entries, routes);
+          } else {
+            move(entries, routes);
+          }
+        });
+  }
+
+  private void move(List<Entry> entries, List<Route.Spec> routes) {
+    CompletableFuture<Integer> move = machinery.calls.begin();
+    machinery.input(machine -> machine.admin.redrive(entries, routes, move));
+    then(
+        move,
+        more -> {
+          moved += more;
+          claim();
+        });
+  }
+
+  @SuppressWarnings("FutureReturnValueIgnored") // the result tells
+  private <T> void then(CompletableFuture<T> step, Consumer<T> next) {
+    step.whenComplete(
+        (value, failure) -> {
+          if (failure == null) {
+            next.accept(value);
+          } else {
+            result.completeExceptionally(failure);
+          }
+        });
+  }
+}
