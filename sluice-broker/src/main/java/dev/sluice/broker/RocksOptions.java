@@ -69,7 +69,7 @@ final class RocksOptions implements AutoCloseable {
   final ReadOptions read;
 
   RocksOptions(Path dir, RocksSettings settings) {
-    RocksDB.loadLibrary();
+    NativeLibrary.load();
     // Counters only: they cost nothing that could be measured, timers do.
     statistics = closing(new Statistics(EnumSet.allOf(HistogramType.class)));
     database =

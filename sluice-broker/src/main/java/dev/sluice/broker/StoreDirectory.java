@@ -2,6 +2,7 @@ package dev.sluice.broker;
 
 import java.io.IOException;
 import java.nio.channels.FileChannel;
+import java.nio.file.FileSystemException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
@@ -14,8 +15,8 @@ import java.util.stream.Stream;
 
 /** The directory of a {@link RocksStore} before RocksDB opens it. */
 final class StoreDirectory {
-  private static final FileAttribute<Set<PosixFilePermission>> OWNER_ONLY =
-      PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rwx------"));
+  private static final Set<PosixFilePermission> OWNER_ONLY =
+      PosixFilePermissions.fromString("rwx------");
 
   /** What a first open that was cut short may have left behind. */
   private static final Pattern UNFINISHED =
@@ -24,12 +25,34 @@ final class StoreDirectory {
 
   private StoreDirectory() {}
 
-  /** Makes the directory, or sees that it holds a store or nothing. */
+  /**
+   * Creates the directory, or checks that it holds a store or nothing; then makes it accessible to
+   * its owner alone.
+   */
   static void prepare(Path dir) throws IOException {
     make(dir.toAbsolutePath());
-    if (Files.exists(dir.resolve(Manifest.CURRENT))) {
-      return;
+    if (!Files.exists(dir.resolve(Manifest.CURRENT))) {
+      requireUnused(dir);
     }
+    restrict(dir);
+  }
+
+  /** Leaves a directory of another owner as it is: volumes of containers often are such. */
+  private static void restrict(Path dir) throws IOException {
+    if (isPosix(dir) && !OWNER_ONLY.containsAll(Files.getPosixFilePermissions(dir))) {
+      try {
+        Files.setPosixFilePermissions(dir, OWNER_ONLY);
+      } catch (FileSystemException notOurs) {
+        return;
+      }
+    }
+  }
+
+  private static boolean isPosix(Path dir) {
+    return dir.getFileSystem().supportedFileAttributeViews().contains("posix");
+  }
+
+  private static void requireUnused(Path dir) throws IOException {
     try (Stream<Path> files = Files.list(dir)) {
       files
           .map(file -> file.getFileName().toString())
@@ -48,10 +71,13 @@ final class StoreDirectory {
     }
   }
 
-  /** With what is missing above it. Messages are nobody's business but the owner's. */
+  /** Creates the directory for its owner alone, and the missing ones above it. */
   private static void make(Path dir) throws IOException {
-    boolean posix = dir.getFileSystem().supportedFileAttributeViews().contains("posix");
-    make(dir, posix ? new FileAttribute<?>[] {OWNER_ONLY} : new FileAttribute<?>[0]);
+    FileAttribute<?>[] ownerOnly =
+        isPosix(dir)
+            ? new FileAttribute<?>[] {PosixFilePermissions.asFileAttribute(OWNER_ONLY)}
+            : new FileAttribute<?>[0];
+    make(dir, ownerOnly);
   }
 
   private static void make(Path dir, FileAttribute<?>... attributes) throws IOException {

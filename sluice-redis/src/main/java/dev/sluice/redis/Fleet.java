@@ -1,5 +1,6 @@
 package dev.sluice.redis;
 
+import dev.sluice.redis.link.RefusalLog;
 import dev.sluice.redis.link.Call;
 import dev.sluice.redis.link.LinkTerms;
 import dev.sluice.redis.link.Pulse;
@@ -31,6 +32,7 @@ final class Fleet implements AutoCloseable, Pulse.Member {
   private static final int SETTLE_ROUNDS = 64;
 
   private final LimitsConfig config;
+  private final RefusalLog refusals = RefusalLog.create();
   private final KeySpace space;
   private final boolean cluster;
   private final Counts counts = new Counts();
@@ -336,7 +338,10 @@ final class Fleet implements AutoCloseable, Pulse.Member {
 
   @Override
   public void refused(String error) {
-    LOG.warn("shared limits: Redis refused: {}", error);
+    refusals.refused(
+        error,
+        (text, leftOut) ->
+            LOG.warn("shared limits: Redis refused: {} ({} more since)", text, leftOut));
     tell(new LimitsEvent.Refused(error));
   }
 

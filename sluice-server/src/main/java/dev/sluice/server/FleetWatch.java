@@ -4,6 +4,7 @@ import dev.sluice.redis.LimitsEvent;
 import dev.sluice.redis.LimitsListener;
 import dev.sluice.redis.OutagePolicy;
 import dev.sluice.redis.Rule;
+import dev.sluice.redis.link.RefusalLog;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.List;
@@ -29,6 +30,7 @@ final class FleetWatch implements LimitsListener {
   private final Kept remembered;
   private final ExecutorService writer = Executors.newSingleThreadExecutor();
   private final AtomicReference<@Nullable Kept> latest = new AtomicReference<>();
+  private final RefusalLog refusals = RefusalLog.create();
   private volatile Runnable changed = () -> {};
 
   /**
@@ -93,9 +95,13 @@ final class FleetWatch implements LimitsListener {
           .addKeyValue("charged", returned.charged())
           .log("Redis answers; limits are shared");
     } else if (event instanceof LimitsEvent.Refused refused) {
-      LOG.atError()
-          .addKeyValue("cause", refused.cause())
-          .log("Redis refuses what limits ask of it; somebody must look");
+      refusals.refused(
+          refused.cause(),
+          (error, leftOut) ->
+              LOG.atError()
+                  .addKeyValue("cause", error)
+                  .addKeyValue("left_out", leftOut)
+                  .log("Redis refuses what limits ask of it; somebody must look"));
     }
   }
 

@@ -2,6 +2,7 @@ package dev.sluice.server;
 
 import dev.sluice.governor.redis.OutageListener;
 import dev.sluice.redis.OutagePolicy;
+import dev.sluice.redis.link.RefusalLog;
 import java.time.Duration;
 import java.util.concurrent.atomic.AtomicLong;
 import org.slf4j.Logger;
@@ -14,6 +15,7 @@ final class GovernorOutages implements OutageListener {
   private final AtomicLong lost = new AtomicLong();
   private final AtomicLong refused = new AtomicLong();
   private final OutagePolicy policy;
+  private final RefusalLog refusals = RefusalLog.create();
   private volatile boolean available = true;
 
   GovernorOutages(OutagePolicy policy) {
@@ -58,8 +60,12 @@ final class GovernorOutages implements OutageListener {
   @Override
   public void refused(String error) {
     refused.incrementAndGet();
-    LOG.atError()
-        .addKeyValue("cause", error)
-        .log("Redis refuses what the governor asks of it; somebody must look");
+    refusals.refused(
+        error,
+        (text, leftOut) ->
+            LOG.atError()
+                .addKeyValue("cause", text)
+                .addKeyValue("left_out", leftOut)
+                .log("Redis refuses what the governor asks of it; somebody must look"));
   }
 }

@@ -1,5 +1,10 @@
 package dev.sluice.server;
 
+import java.io.IOException;
+import java.net.InetSocketAddress;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -23,6 +28,40 @@ final class ServerLog {
         .addKeyValue("limits", config.redis() == null ? "local" : "redis")
         .addKeyValue("traces", config.telemetry().endpoint() == null ? "off" : "on")
         .log("starting");
+  }
+
+  /** Warns of settings that are allowed and unsafe; called once the data directory is open. */
+  static void unsafeSettings(ServerConfig config, InetSocketAddress address) {
+    unsafeSettings(config, address.getAddress().isLoopbackAddress())
+        .forEach(each -> LOG.warn("unsafe: {}", each));
+  }
+
+  static List<String> unsafeSettings(ServerConfig config, boolean loopback) {
+    List<String> found = new ArrayList<>();
+    if (!loopback && config.bootstrapKey() != null && config.tls() == null) {
+      found.add(
+          "API keys travel in plaintext, because server.host is not loopback and there is no TLS;"
+              + " set tls.cert_file and tls.key_file, or let a proxy encrypt");
+    }
+    if (config.redis() != null && !config.redis().hasPassword()) {
+      found.add(
+          "redis.url has no password: callers that reach Redis can change every limit and budget");
+    }
+    if (isOpenToOthers(config.dataDirectory())) {
+      found.add(
+          "the data directory has another owner and other users can read it; set its mode to 700: "
+              + config.dataDirectory());
+    }
+    return found;
+  }
+
+  private static boolean isOpenToOthers(Path directory) {
+    try {
+      return Files.getPosixFilePermissions(directory).stream()
+          .anyMatch(each -> each.name().startsWith("OTHERS"));
+    } catch (IOException | UnsupportedOperationException unknown) {
+      return false;
+    }
   }
 
   private static String tls(@Nullable ServerTls tls) {

@@ -8,6 +8,7 @@ import dev.sluice.redis.LimitsListener;
 import dev.sluice.redis.OutagePolicy;
 import dev.sluice.redis.Rule;
 import dev.sluice.redis.SharedLimits;
+import dev.sluice.redis.link.RedisAddress;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
@@ -119,6 +120,11 @@ public record ServerRedis(
    */
   public ServerRedis withNodes(int least) {
     return new ServerRedis(url, authorities, prefix, timeout, outage, leased, least);
+  }
+
+  /** Whether the URL holds a password. */
+  boolean hasPassword() {
+    return RedisAddress.parse(url).hasPassword();
   }
 
   /** Whether {@code url} means that there is no Redis. */

@@ -186,6 +186,7 @@ public final class SluiceServer implements AutoCloseable {
     }
     ServerMetrics metrics = new ServerMetrics();
     Stored stored = Stored.open(config, budgets.current(), metrics);
+    ServerLog.unsafeSettings(config, address);
     SluiceServer server;
     try {
       server =

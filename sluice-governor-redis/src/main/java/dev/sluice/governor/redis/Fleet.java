@@ -1,5 +1,6 @@
 package dev.sluice.governor.redis;
 
+import dev.sluice.redis.link.RefusalLog;
 import dev.sluice.redis.link.LinkTerms;
 import dev.sluice.redis.link.Pulse;
 import dev.sluice.redis.link.RedisLink;
@@ -31,6 +32,7 @@ final class Fleet implements AutoCloseable, Pulse.Member {
   private static final long SETTLE_MICROS = TimeUnit.MILLISECONDS.toMicros(1_500);
 
   private final FleetConfig config;
+  private final RefusalLog refusals = RefusalLog.create();
   private final String node;
   private final Pulse pulse;
   private final ReadWriteLock turn = new ReentrantReadWriteLock();
@@ -181,7 +183,9 @@ final class Fleet implements AutoCloseable, Pulse.Member {
 
   @Override
   public void refused(String error) {
-    LOG.warn("budgets: Redis refused: {}", error);
+    refusals.refused(
+        error,
+        (text, leftOut) -> LOG.warn("budgets: Redis refused: {} ({} more since)", text, leftOut));
     tell(() -> config.listener().refused(error));
   }
 

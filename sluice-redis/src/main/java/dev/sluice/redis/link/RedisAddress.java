@@ -1,5 +1,6 @@
 package dev.sluice.redis.link;
 
+import io.lettuce.core.RedisCredentials;
 import io.lettuce.core.RedisURI;
 import java.util.ArrayList;
 import java.util.List;
@@ -46,6 +47,21 @@ public record RedisAddress(List<RedisURI> uris, boolean cluster) {
       throw malformed();
     }
     throw malformed();
+  }
+
+  /**
+   * Returns whether connections log in with a password.
+   *
+   * @return true if every node is given one
+   */
+  public boolean hasPassword() {
+    return uris.stream().allMatch(RedisAddress::hasPassword);
+  }
+
+  private static boolean hasPassword(RedisURI uri) {
+    // Of a URL they are known at once: nothing is waited for.
+    @Nullable RedisCredentials login = uri.getCredentialsProvider().resolveCredentials().block();
+    return login != null && login.hasPassword();
   }
 
   private static RedisURI uri(String text) {

@@ -1,0 +1,56 @@
+package dev.sluice.broker;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+class StoreDirectoryTest {
+  @TempDir Path folder;
+
+  private static String mode(Path path) throws IOException {
+    return PosixFilePermissions.toString(Files.getPosixFilePermissions(path));
+  }
+
+  @Test
+  void existingDirectory_becomesPrivate() throws IOException {
+    Path data = Files.createDirectory(folder.resolve("data"));
+    Files.setPosixFilePermissions(data, PosixFilePermissions.fromString("rwxrwxr-x"));
+    Broker.open(data, BrokerConfig.defaults()).close();
+    assertThat(mode(data)).isEqualTo("rwx------");
+  }
+
+  @Test
+  void directoryThatHoldsSomethingElse_keepsItsMode() throws IOException {
+    Files.createFile(folder.resolve("holiday.jpg"));
+    Files.setPosixFilePermissions(folder, PosixFilePermissions.fromString("rwxr-xr-x"));
+    assertThatThrownBy(() -> StoreDirectory.prepare(folder)).isInstanceOf(StoreException.class);
+    assertThat(mode(folder)).isEqualTo("rwxr-xr-x");
+  }
+
+  @Test
+  void openBroker_leavesNoNativeLibraryInTheTemporaryFolder() throws IOException {
+    NativeLibrary.load();
+    try (Stream<Path> files = Files.walk(Path.of(System.getProperty("java.io.tmpdir")), 2)) {
+      String loaded = loadedLibrary();
+      assertThat(loaded).contains("(deleted)");
+      assertThat(files.map(Path::toString)).doesNotContain(loaded.replace(" (deleted)", ""));
+    }
+  }
+
+  /** The file of RocksDB's library as Linux has it mapped into this process. */
+  private static String loadedLibrary() throws IOException {
+    try (Stream<String> maps = Files.lines(Path.of("/proc/self/maps"))) {
+      return maps.filter(line -> line.contains("librocksdbjni"))
+          .map(line -> line.substring(line.indexOf('/')))
+          .findFirst()
+          .orElseThrow();
+    }
+  }
+}
