@@ -13,11 +13,17 @@ import java.util.concurrent.TimeUnit;
 final class ChildJvm {
   private ChildJvm() {}
 
-  /** A process whose standard error is ours. */
+  /** A process whose standard error and settings of the log are ours. */
   static Process start(List<String> prefix, Class<?> main, String... arguments) throws IOException {
     List<String> command = new ArrayList<>(prefix);
     command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
     command.addAll(List.of("-Xmx1g", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"));
+    // RocksDB loads native code, which newer JDKs warn of.
+    command.add("--enable-native-access=ALL-UNNAMED");
+    String logging = System.getProperty("java.util.logging.config.file");
+    if (logging != null) {
+      command.add("-Djava.util.logging.config.file=" + logging);
+    }
     command.addAll(List.of("-cp", System.getProperty("java.class.path"), main.getName()));
     Collections.addAll(command, arguments);
     return new ProcessBuilder(command).redirectError(ProcessBuilder.Redirect.INHERIT).start();
