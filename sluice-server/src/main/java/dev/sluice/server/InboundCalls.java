@@ -34,6 +34,14 @@ final class InboundCalls extends ServerStreamTracer.Factory {
   /** What gRPC keeps for each piece in which a message arrives, beside its bytes. */
   private static final long PIECE_BYTES = 256;
 
+  /** No message has more of that than bytes, beyond the first thousand pieces. */
+  private static final long MAX_PIECES_BYTES = 1_000 * PIECE_BYTES;
+
+  private static final Status TOO_MANY_PIECES =
+      Status.RESOURCE_EXHAUSTED.withDescription(
+          "a large request must come in pieces of %d bytes or more on average"
+              .formatted(PIECE_BYTES));
+
   private static final Context.Key<Inbound> INBOUND = Context.key("inbound bytes");
 
   private final InboundBudget budget;
@@ -214,6 +222,9 @@ final class InboundCalls extends ServerStreamTracer.Factory {
         received += bytes;
         partial += bytes + PIECE_BYTES;
         full = room == null ? null : room.take(bytes + PIECE_BYTES);
+        if (partial > 2 * received + MAX_PIECES_BYTES) {
+          full = TOO_MANY_PIECES;
+        }
       }
       if (full != null) {
         refuse(full);

@@ -198,7 +198,7 @@ final class FrameFloodTest {
     try {
       QueuesGrpc.QueuesFutureStub stub = QueuesGrpc.newFutureStub(channel);
       ReceiveRequest wait =
-          ReceiveRequest.newBuilder().setQueue("q").setMaxMessages(1).setWaitMs(60_000).build();
+          ReceiveRequest.newBuilder().setQueue("q").setMaxMessages(1).setWaitMs(20_000).build();
       for (int round = 0; round < 2; round++) {
         List<Future<ReceiveResponse>> waiting = new ArrayList<>();
         for (int i = 0; i < 900; i++) {
