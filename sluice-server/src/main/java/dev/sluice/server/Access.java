@@ -40,6 +40,16 @@ final class Access implements ServerInterceptor {
     return CALLER.get();
   }
 
+  /** Returns what tells the key of the call at hand from others; null if the server asks for none. */
+  static @Nullable Object keyOf(Metadata headers) {
+    return keyOf(caller(), headers.get(AUTHORIZATION));
+  }
+
+  /** As above, of a caller who gave {@code authorization}. */
+  static @Nullable Object keyOf(Caller caller, @Nullable String authorization) {
+    return caller == Caller.ANYBODY ? null : KeyAuthenticator.tokenOf(authorization).orElse("");
+  }
+
   /** Ends streams whose key has been revoked or changed, or has expired. */
   void checkStreams() {
     streams.forEach(stream -> stream.check(authenticator));

@@ -60,26 +60,7 @@ final class ByteBudget {
     private long taken;
     private boolean closed;
 
-    /** False if there is no room; after the end there is as much as one likes. */
-    synchronized boolean take(long bytes) {
-      if (closed) {
-        return true;
-      }
-      // More of what is all there is, so that a call alone is not too large.
-      boolean got = ByteBudget.this.take(bytes) || takeAlone(bytes);
-      taken += got ? bytes : 0;
-      return got;
-    }
-
-    private boolean takeAlone(long bytes) {
-      synchronized (ByteBudget.this) {
-        boolean alone = used == taken;
-        used += alone ? bytes : 0;
-        return alone;
-      }
-    }
-
-    /** As {@link #take}, if there is room before so much time is over. */
+    /** Takes {@code bytes}; false if there is no room for them within {@code nanos}. */
     boolean await(long bytes, long nanos) {
       try {
         if (!ByteBudget.this.await(bytes, nanos)) {

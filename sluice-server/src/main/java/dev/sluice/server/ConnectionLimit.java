@@ -4,14 +4,20 @@ import io.grpc.netty.shaded.io.netty.channel.Channel;
 import io.grpc.netty.shaded.io.netty.channel.ChannelHandlerContext;
 import io.grpc.netty.shaded.io.netty.channel.ChannelInboundHandlerAdapter;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Supplier;
 
-/** Closes the connections of gRPC that are too many; stands before what accepts them. */
+/**
+ * Closes the connections of gRPC that are too many and guards the others; stands before what
+ * accepts them.
+ */
 final class ConnectionLimit extends ChannelInboundHandlerAdapter {
   private final int max;
+  private final Supplier<FrameGuard> guards;
   private final AtomicInteger open = new AtomicInteger();
 
-  ConnectionLimit(int max) {
+  ConnectionLimit(int max, Supplier<FrameGuard> guards) {
     this.max = max;
+    this.guards = guards;
   }
 
   int open() {
@@ -34,6 +40,7 @@ final class ConnectionLimit extends ChannelInboundHandlerAdapter {
       return;
     }
     connection.closeFuture().addListener(closed -> open.decrementAndGet());
+    connection.pipeline().addLast(new GuardedConnection(guards));
     context.fireChannelRead(connection);
   }
 }

@@ -1,13 +1,18 @@
 package dev.sluice.server;
 
+import io.grpc.Codec;
+import io.grpc.DecompressorRegistry;
 import io.grpc.Server;
 import io.grpc.ServerInterceptor;
 import io.grpc.ServerInterceptors;
 import io.grpc.ServerServiceDefinition;
 import io.grpc.netty.shaded.io.grpc.netty.NettyServerBuilder;
+import io.grpc.netty.shaded.io.netty.channel.AdaptiveRecvByteBufAllocator;
+import io.grpc.netty.shaded.io.netty.channel.ChannelOption;
 import io.grpc.netty.shaded.io.netty.channel.EventLoopGroup;
 import io.grpc.netty.shaded.io.netty.channel.IoHandlerFactory;
 import io.grpc.netty.shaded.io.netty.channel.MultiThreadIoEventLoopGroup;
+import io.grpc.netty.shaded.io.netty.channel.RecvByteBufAllocator;
 import io.grpc.netty.shaded.io.netty.channel.ServerChannel;
 import io.grpc.netty.shaded.io.netty.channel.epoll.Epoll;
 import io.grpc.netty.shaded.io.netty.channel.epoll.EpollIoHandler;
@@ -39,10 +44,25 @@ final class GrpcServer {
   private static final long MAX_IDLE_MINUTES = 15;
   private static final long HANDSHAKE_SECONDS = 20;
 
-  /** Calls that a client begins and cancels at once, against floods of them. */
-  private static final int MAX_RESETS = 1_000;
+  /** Calls that a client cancels; for those that it has just begun see {@link FrameGuard}. */
+  private static final int MAX_RESETS = 10_000;
 
   private static final int RESET_WINDOW_SECONDS = 5;
+
+  /** What a client may send on one stream before it is read; fixed, gRPC would let it grow. */
+  private static final int WINDOW_BYTES = 256 << 10;
+
+  /** Small reads, so that no connection keeps its thread from the others for long. */
+  private static final int READ_BYTES = 16 << 10;
+
+  private static final int READS_IN_A_ROW = 4;
+
+  /** Calls that have begun and wait for a thread. */
+  private static final int MAX_UNSEEN_CALLS = 1_000;
+
+  /** No compressed requests: a kilobyte could become gigabytes before anybody counts them. */
+  private static final DecompressorRegistry UNCOMPRESSED =
+      DecompressorRegistry.emptyInstance().with(Codec.Identity.NONE, false);
 
   /** What is left to be sent when the time is over. */
   private static final long LAST_WORDS_MS = 250;
@@ -65,6 +85,7 @@ final class GrpcServer {
   private final Readiness readiness;
   private final OpenCalls calls = new OpenCalls();
   private final ConnectionLimit connections;
+  private final InboundCalls inbound;
   private final EventLoopGroup acceptor = loops(1);
   private final EventLoopGroup loops = loops(0);
 
@@ -77,31 +98,36 @@ final class GrpcServer {
       List<ServerServiceDefinition> services) {
     this.address = listen.address();
     this.readiness = readiness;
-    this.connections = new ConnectionLimit(listen.limits().maxConnections());
+    CallGate gate = new CallGate(MAX_UNSEEN_CALLS);
+    this.connections =
+        new ConnectionLimit(
+            ServerMemory.connections(listen.limits().maxConnections()),
+            () -> new FrameGuard(gate, listen.memory().unread()));
+    this.inbound = new InboundCalls(listen.memory().inbound(), listen.pace(), gate);
     CountedCalls counted = new CountedCalls(meters);
-    InboundCalls inbound = new InboundCalls(listen.memory().inbound());
     NettyServerBuilder builder =
         builder(listen)
             .executor(workers)
             .addStreamTracerFactory(counted)
             .addStreamTracerFactory(inbound);
+    // The last interceptor is the first one called.
+    ServerInterceptor callers = inbound.ofCallers();
     services.forEach(
-        service ->
-            builder.addService(
-                ServerInterceptors.intercept(
-                    ProperRequests.only(service), inbound, access, calls)));
+        service -> builder.addService(around(service, callers, access, calls)));
     server =
         builder
             .addService(
-                ServerInterceptors.intercept(
-                    ProperRequests.only(ProtoReflectionServiceV1.newInstance().bindService()),
-                    inbound,
-                    access))
+                around(ProtoReflectionServiceV1.newInstance().bindService(), callers, access))
             .addService(
-                ServerInterceptors.intercept(
-                    ProperRequests.only(readiness.service().bindService()), inbound))
+                around(
+                    readiness.service().bindService(), inbound.ofStrangers(), new HealthCalls()))
             .build();
     counted.know(server.getServices());
+  }
+
+  private static ServerServiceDefinition around(
+      ServerServiceDefinition service, ServerInterceptor... interceptors) {
+    return ServerInterceptors.intercept(ProperRequests.only(service), interceptors);
   }
 
   private NettyServerBuilder builder(ListenOptions listen) {
@@ -111,6 +137,9 @@ final class GrpcServer {
             .channelFactory(this::channel)
             .bossEventLoopGroup(acceptor)
             .workerEventLoopGroup(loops)
+            .withChildOption(ChannelOption.RECVBUF_ALLOCATOR, reads())
+            .flowControlWindow(WINDOW_BYTES)
+            .decompressorRegistry(UNCOMPRESSED)
             .maxInboundMessageSize(limits.maxRequestBytes())
             .maxInboundMetadataSize(limits.maxHeaderBytes())
             .maxConcurrentCallsPerConnection(limits.maxStreamsPerConnection())
@@ -122,6 +151,11 @@ final class GrpcServer {
             .keepAliveTimeout(PROBE_TIMEOUT_SECONDS, TimeUnit.SECONDS)
             .maxConnectionIdle(MAX_IDLE_MINUTES, TimeUnit.MINUTES);
     return listen.tls() == null ? builder : builder.sslContext(listen.tls().grpc());
+  }
+
+  private static RecvByteBufAllocator reads() {
+    return new AdaptiveRecvByteBufAllocator(1 << 10, 2 << 10, READ_BYTES)
+        .maxMessagesPerRead(READS_IN_A_ROW);
   }
 
   private ServerChannel channel() {
@@ -161,6 +195,11 @@ final class GrpcServer {
   /** Calls that are being answered. */
   int openCalls() {
     return calls.count();
+  }
+
+  /** Refuses requests that arrive too slowly; to be called about once a second. */
+  void checkPace() {
+    inbound.checkPace();
   }
 
   int openConnections() {

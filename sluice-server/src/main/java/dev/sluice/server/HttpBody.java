@@ -28,13 +28,15 @@ final class HttpBody {
   static final Option<Integer> MAX_BYTES =
       Option.simple(HttpBody.class, "MAX_BYTES", Integer.class);
 
-  /** Whoever sends a byte now and then is cut off after that. */
-  private static final long PATIENCE_MS = 120_000;
+  /** No client makes the server look more often whether it is too slow. */
+  private static final long LEAST_CHECK_MS = 100;
 
   private final HttpServerExchange exchange;
   private final Receiver receiver;
   private final long limit;
-  private final ByteBudget.Part room;
+  private final InboundBudget.Part room;
+  private final RequestPace pace;
+  private final long from = System.nanoTime();
   private final List<byte[]> kept = new ArrayList<>();
   private final StreamSourceChannel channel;
   // Touched by one thread at a time: the caller's, then the connection's.
@@ -42,6 +44,7 @@ final class HttpBody {
   private boolean over;
   private boolean refused;
   private @Nullable IOException broken;
+  private volatile XnioExecutor.@Nullable Key check;
 
   /** Is told once how it ends. */
   interface Receiver {
@@ -58,9 +61,11 @@ final class HttpBody {
     void broken(IOException why);
   }
 
-  private HttpBody(HttpServerExchange exchange, ByteBudget.Part room, Receiver receiver) {
+  private HttpBody(
+      HttpServerExchange exchange, InboundBudget.Part room, RequestPace pace, Receiver receiver) {
     this.exchange = exchange;
     this.room = room;
+    this.pace = pace;
     this.receiver = receiver;
     this.limit = limit(exchange);
     this.channel = exchange.getRequestChannel();
@@ -75,11 +80,12 @@ final class HttpBody {
   }
 
   /** Called while the exchange is being handled; {@code room} is for what has come. */
-  static void read(HttpServerExchange exchange, ByteBudget.Part room, Receiver receiver) {
+  static void read(
+      HttpServerExchange exchange, InboundBudget.Part room, RequestPace pace, Receiver receiver) {
     if (exchange.isRequestComplete()) {
       receiver.received(new byte[0]);
     } else {
-      new HttpBody(exchange, room, receiver).begin();
+      new HttpBody(exchange, room, pace, receiver).begin();
     }
   }
 
@@ -108,11 +114,10 @@ final class HttpBody {
     if (readSome()) {
       end();
     } else {
-      XnioExecutor.Key deadline =
-          exchange.getIoThread().executeAfter(this::tooSlow, PATIENCE_MS, TimeUnit.MILLISECONDS);
+      checkPaceLater();
       exchange.addExchangeCompleteListener(
           (done, next) -> {
-            deadline.remove();
+            forgetCheck();
             next.proceed();
           });
       channel.getReadSetter().set(same -> more());
@@ -127,13 +132,33 @@ final class HttpBody {
     }
   }
 
-  private void tooSlow() {
-    if (!over) {
-      over = true;
-      broken = new IOException("the body takes too long");
-      channel.suspendReads();
-      Connectors.executeRootHandler(same -> end(), exchange);
+  /** Looks again when what has come so far does not suffice any more. */
+  private void checkPaceLater() {
+    long nanos = pace.allowedNanos(seen) - (System.nanoTime() - from);
+    long millis = Math.max(LEAST_CHECK_MS, TimeUnit.NANOSECONDS.toMillis(nanos) + 1);
+    check =
+        exchange.getIoThread().executeAfter(this::checkPace, millis, TimeUnit.MILLISECONDS);
+  }
+
+  private void forgetCheck() {
+    XnioExecutor.Key last = check;
+    if (last != null) {
+      last.remove();
     }
+  }
+
+  private void checkPace() {
+    if (over) {
+      return;
+    }
+    if (!pace.isTooSlow(System.nanoTime() - from, seen)) {
+      checkPaceLater();
+      return;
+    }
+    over = true;
+    broken = new IOException("the body takes too long");
+    channel.suspendReads();
+    Connectors.executeRootHandler(same -> end(), exchange);
   }
 
   /** Reads what is there; true if that is the end of it. */

@@ -13,6 +13,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CancellationException;
 import java.util.concurrent.CompletableFuture;
+import org.jspecify.annotations.Nullable;
 import org.xnio.IoUtils;
 
 /**
@@ -27,7 +28,7 @@ final class HttpCall {
   private final Map<String, String> encoded;
   private final Access.Authenticator authenticator;
   private final HttpWaiting waiting;
-  private final ByteBudget inbound;
+  private final ListenOptions listen;
 
   HttpCall(
       HttpServerExchange exchange,
@@ -35,13 +36,13 @@ final class HttpCall {
       Map<String, String> encoded,
       Access.Authenticator authenticator,
       HttpWaiting waiting,
-      ByteBudget inbound) {
+      ListenOptions listen) {
     this.exchange = exchange;
     this.route = route;
     this.encoded = encoded;
     this.authenticator = authenticator;
     this.waiting = waiting;
-    this.inbound = inbound;
+    this.listen = listen;
   }
 
   void begin() {
@@ -52,6 +53,7 @@ final class HttpCall {
     Caller caller;
     try {
       caller = authenticate();
+      route.admit(caller, this::decoded);
     } catch (RuntimeException refused) {
       send(exchange, HttpAnswer.refusal(ApiException.of(refused)));
       return;
@@ -59,16 +61,24 @@ final class HttpCall {
     if (!route.takesBody()) {
       handle(caller, new byte[0]);
     } else {
-      ByteBudget.Part room = inbound.part();
+      InboundBudget.Part room =
+          listen
+              .memory()
+              .inbound()
+              .part(exchange.getConnection(), Access.keyOf(caller, authorization()));
       whenOver(room::close);
-      HttpBody.read(exchange, room, new Body(caller));
+      HttpBody.read(exchange, room, listen.pace(), new Body(caller));
     }
   }
 
   private Caller authenticate() {
     return route.open()
         ? Caller.ANYBODY
-        : authenticator.authenticate(exchange.getRequestHeaders().getFirst(Headers.AUTHORIZATION));
+        : authenticator.authenticate(authorization());
+  }
+
+  private @Nullable String authorization() {
+    return exchange.getRequestHeaders().getFirst(Headers.AUTHORIZATION);
   }
 
   /** What becomes of the body. */

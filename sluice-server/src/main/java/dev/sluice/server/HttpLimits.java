@@ -89,7 +89,7 @@ final class HttpLimits implements HttpRoute.Group {
     return List.of(
         HttpRoute.of("GET", ALL, this::list),
         HttpRoute.of("GET", ONE, this::get),
-        HttpRoute.of("PUT", ONE, this::set),
+        HttpRoute.of("PUT", ONE, this::set).needing(Permission.Kind.ADMIN, "key"),
         HttpRoute.of("DELETE", ONE, this::remove),
         HttpRoute.of("POST", "/v1/decide", this::decide));
   }

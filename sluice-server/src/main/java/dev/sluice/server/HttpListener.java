@@ -49,7 +49,7 @@ final class HttpListener implements AutoCloseable {
 
   private HttpListener(ListenOptions listen, HttpHandler root) throws IOException {
     ServerLimits limits = listen.limits();
-    maxConnections = limits.maxConnections();
+    maxConnections = ServerMemory.connections(limits.maxConnections());
     connections = new HttpOpenListener(buffers, httpOptions(limits));
     connections.setRootHandler(root);
     worker = Xnio.getInstance().createWorker(workerOptions());

@@ -4,6 +4,7 @@ import dev.sluice.broker.QueueConfig;
 import dev.sluice.broker.QueueKeys;
 import dev.sluice.server.JsonQueues.Config;
 import dev.sluice.server.JsonQueues.Verdict;
+import dev.sluice.server.Permission.Kind;
 import dev.sluice.server.QueueApi.Settlement;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -31,16 +32,16 @@ final class HttpQueues implements HttpRoute.Group {
         HttpRoute.of("GET", ALL, this::list),
         HttpRoute.of("POST", ALL, this::create),
         HttpRoute.of("GET", ONE, this::get),
-        HttpRoute.of("PUT", ONE, this::update),
+        HttpRoute.of("PUT", ONE, this::update).needing(Kind.ADMIN, "queue"),
         HttpRoute.of("DELETE", ONE, this::delete),
         HttpRoute.of("GET", ONE + "/keys", this::keys).taking("order", "limit", "prefix"),
-        HttpRoute.of("POST", ONE + "/messages", this::enqueue),
-        HttpRoute.of("POST", ONE + "/receive", this::receive),
-        HttpRoute.of("POST", ONE + "/settle", this::settle),
-        HttpRoute.of("POST", ONE + "/purge", this::purge),
+        HttpRoute.of("POST", ONE + "/messages", this::enqueue).needing(Kind.PRODUCE, "queue"),
+        HttpRoute.of("POST", ONE + "/receive", this::receive).needing(Kind.CONSUME, "queue"),
+        HttpRoute.of("POST", ONE + "/settle", this::settle).needing(Kind.CONSUME, "queue"),
+        HttpRoute.of("POST", ONE + "/purge", this::purge).needing(Kind.ADMIN, "queue"),
         HttpRoute.of("GET", ONE + "/peek", this::peek)
             .taking("max_messages", "max_payload_bytes", "from"),
-        HttpRoute.of("POST", ONE + "/redrive", this::redrive));
+        HttpRoute.of("POST", ONE + "/redrive", this::redrive).needing(Kind.ADMIN, "queue"));
   }
 
   private static String queue(HttpRequest request) {

@@ -2,6 +2,7 @@ package dev.sluice.server;
 
 import io.undertow.server.HttpServerExchange;
 import io.undertow.server.handlers.GracefulShutdownHandler;
+import io.undertow.util.HeaderValues;
 import io.undertow.util.Headers;
 import java.io.IOException;
 import java.time.Duration;
@@ -16,6 +17,7 @@ import org.jspecify.annotations.Nullable;
 /** Answers HTTP: finds the route, and says so if there is none. */
 final class HttpServer {
   private static final int METHOD_NOT_ALLOWED = 405;
+  private static final int UNSUPPORTED = 415;
 
   private final ListenOptions listen;
   private final Access.Authenticator authenticator;
@@ -98,6 +100,10 @@ final class HttpServer {
       HttpCall.send(exchange, HttpAnswer.refusal(badCoding(coding)));
       return;
     }
+    if (isEncoded(exchange)) {
+      HttpCall.send(exchange, HttpAnswer.refusal(UNSUPPORTED, encoded()));
+      return;
+    }
     try {
       hosts.require(exchange.getRequestHeaders().get(Headers.HOST));
       requireOwnOrigin(exchange);
@@ -114,14 +120,23 @@ final class HttpServer {
       if (parameters.isPresent()) {
         if (route.method().equals(method)) {
           counted.found(exchange, route);
-          ByteBudget inbound = listen.memory().inbound();
-          new HttpCall(exchange, route, parameters.get(), authenticator, waiting, inbound).begin();
+          new HttpCall(exchange, route, parameters.get(), authenticator, waiting, listen).begin();
           return;
         }
         allowed.add(route.method());
       }
     }
     HttpCall.send(exchange, allowed.isEmpty() ? unknown(path) : notAllowed(method, allowed));
+  }
+
+  /** Nothing is unpacked: a kilobyte could become gigabytes. */
+  private static boolean isEncoded(HttpServerExchange exchange) {
+    HeaderValues codings = exchange.getRequestHeaders().get(Headers.CONTENT_ENCODING);
+    return codings != null && codings.stream().anyMatch(each -> !each.equalsIgnoreCase("identity"));
+  }
+
+  private static ApiException encoded() {
+    return ApiException.invalid("a body must not be compressed: Content-Encoding must be identity");
   }
 
   private static ApiException badCoding(String coding) {

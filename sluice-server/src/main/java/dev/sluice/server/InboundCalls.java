@@ -1,126 +1,288 @@
 package dev.sluice.server;
 
 import io.grpc.Context;
-import io.grpc.ForwardingServerCallListener.SimpleForwardingServerCallListener;
+import io.grpc.Grpc;
 import io.grpc.Metadata;
-import io.grpc.MethodDescriptor.MethodType;
 import io.grpc.ServerCall;
 import io.grpc.ServerCallHandler;
 import io.grpc.ServerInterceptor;
 import io.grpc.ServerStreamTracer;
 import io.grpc.Status;
+import java.util.ArrayDeque;
+import java.util.Objects;
 import java.util.Queue;
-import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /*
- * gRPC keeps what has come of a request until all of it is there, then hands it to a thread that
- * may be busy; a request of a unary call is kept until the client says that it was the last. The
+ * gRPC keeps what has come of a message until all of it is there, then hands it to a thread that
+ * may be busy; the message of a unary call is kept until the client says that it was the last. The
  * bytes are counted as they come (a tracer is told of them on the connection's thread), until the
- * service has had the request, or the call is over. Beyond the budget the call at hand is ended,
- * which lets go of what it has.
+ * service has had the message, or the call is over. gRPC reads no byte of a call before the service
+ * asks for it, which is after the caller's key was checked: calls without a valid key take nothing.
  */
 
-/** Bounds the bytes of gRPC requests that are in memory and not yet the service's. */
-final class InboundCalls extends ServerStreamTracer.Factory implements ServerInterceptor {
+/**
+ * Bounds the gRPC requests that are being received: their bytes by {@link InboundBudget}, their
+ * time by {@link RequestPace}. A request beyond either is refused and not executed.
+ */
+final class InboundCalls extends ServerStreamTracer.Factory {
+  /** The largest request of a caller who needs no key. */
+  static final int MAX_STRANGER_BYTES = 1_024;
+
+  /** What gRPC keeps for each piece in which a message arrives, beside its bytes. */
+  private static final long PIECE_BYTES = 256;
+
+  /** No message has more of that than bytes, beyond the first thousand pieces. */
+  private static final long MAX_PIECES_BYTES = 1_000 * PIECE_BYTES;
+
+  private static final Status TOO_MANY_PIECES =
+      Status.RESOURCE_EXHAUSTED.withDescription(
+          "a large request must come in pieces of %d bytes or more on average"
+              .formatted(PIECE_BYTES));
+
   private static final Context.Key<Inbound> INBOUND = Context.key("inbound bytes");
 
-  private static final Logger LOG = LoggerFactory.getLogger(InboundCalls.class);
+  private final InboundBudget budget;
+  private final RequestPace pace;
+  private final CallGate gate;
+  private final Set<Inbound> arriving = ConcurrentHashMap.newKeySet();
 
-  private final ByteBudget budget;
-
-  InboundCalls(ByteBudget budget) {
+  InboundCalls(InboundBudget budget, RequestPace pace, CallGate gate) {
     this.budget = budget;
+    this.pace = pace;
+    this.gate = gate;
   }
 
   @Override
   public ServerStreamTracer newServerStreamTracer(String fullMethodName, Metadata headers) {
-    return new Inbound(budget.part());
+    gate.begun();
+    return new Inbound();
   }
 
-  @Override
-  public <Q, A> ServerCall.Listener<Q> interceptCall(
-      ServerCall<Q, A> call, Metadata headers, ServerCallHandler<Q, A> next) {
-    Inbound inbound = INBOUND.get();
-    inbound.call = call;
-    ServerCall.Listener<Q> service = next.startCall(call, headers);
-    if (call.getMethodDescriptor().getType() == MethodType.UNARY) {
-      return service;
-    }
-    return new SimpleForwardingServerCallListener<>(service) {
+  /** Counts calls of callers whose key is known; to be called behind {@link Access}. */
+  ServerInterceptor ofCallers() {
+    return new ServerInterceptor() {
       @Override
-      public void onMessage(Q message) {
-        super.onMessage(message);
-        inbound.taken();
+      public <Q, A> ServerCall.Listener<Q> interceptCall(
+          ServerCall<Q, A> call, Metadata headers, ServerCallHandler<Q, A> next) {
+        InboundBudget.Part part = budget.part(connectionOf(call), Access.keyOf(headers));
+        return begin(new Budgeted(part), call, headers, next);
       }
     };
   }
 
-  /** What one call has sent that is still here. */
-  private static final class Inbound extends ServerStreamTracer {
-    private final ByteBudget.Part part;
-    private final Queue<Long> complete = new ConcurrentLinkedQueue<>();
+  /** Counts calls that need no key: small ones, which take no part of the budget. */
+  ServerInterceptor ofStrangers() {
+    return new ServerInterceptor() {
+      @Override
+      public <Q, A> ServerCall.Listener<Q> interceptCall(
+          ServerCall<Q, A> call, Metadata headers, ServerCallHandler<Q, A> next) {
+        return begin(new Small(), call, headers, next);
+      }
+    };
+  }
 
-    // Known before the first request is asked for.
-    private volatile @Nullable ServerCall<?, ?> call;
+  /** Returns what tells the connection of a call from others. */
+  static Object connectionOf(ServerCall<?, ?> call) {
+    return Objects.requireNonNull(call.getAttributes().get(Grpc.TRANSPORT_ATTR_REMOTE_ADDR));
+  }
 
-    // Of the connection's thread.
-    private long partial;
-    private boolean refused;
+  private <Q, A> ServerCall.Listener<Q> begin(
+      Room room, ServerCall<Q, A> call, Metadata headers, ServerCallHandler<Q, A> next) {
+    Inbound inbound = INBOUND.get();
+    InboundCall<Q, A> refusable = new InboundCall<>(call);
+    inbound.begin(refusable, room);
+    return refusable.listener(next.startCall(refusable, headers), inbound);
+  }
 
-    Inbound(ByteBudget.Part part) {
-      this.part = part;
+  /** Refuses requests that arrive too slowly; to be called about once a second. */
+  void checkPace() {
+    long now = System.nanoTime();
+    arriving.forEach(each -> each.checkPace(now));
+  }
+
+  /** Where the bytes of one call are counted. */
+  private interface Room {
+    /** Returns why there is no room for {@code bytes} more; null if there is. */
+    @Nullable Status take(long bytes);
+
+    void give(long bytes);
+
+    void close();
+  }
+
+  private record Budgeted(InboundBudget.Part part) implements Room {
+    @Override
+    public @Nullable Status take(long bytes) {
+      return part.take(bytes) ? null : ByteBudget.exhausted("requests").toStatus().getStatus();
     }
+
+    @Override
+    public void give(long bytes) {
+      part.give(bytes);
+    }
+
+    @Override
+    public void close() {
+      part.close();
+    }
+  }
+
+  /** Of the connection's thread alone. */
+  private static final class Small implements Room {
+    private long taken;
+
+    @Override
+    public @Nullable Status take(long bytes) {
+      taken += bytes - PIECE_BYTES;
+      return taken <= MAX_STRANGER_BYTES
+          ? null
+          : Status.RESOURCE_EXHAUSTED.withDescription(
+              "a request without a key must have at most %d bytes".formatted(MAX_STRANGER_BYTES));
+    }
+
+    @Override
+    public void give(long bytes) {}
+
+    @Override
+    public void close() {}
+  }
+
+  /** What one call has sent that is still here. */
+  private final class Inbound extends ServerStreamTracer implements InboundCall.Progress {
+    // Guarded by this. The call and its room are known before the first byte is read.
+    private final Queue<Long> complete = new ArrayDeque<>();
+    private @Nullable InboundCall<?, ?> call;
+    private @Nullable Room room;
+    private boolean single;
+    private boolean seen;
+    private boolean over;
+
+    // Of the message that is arriving; of a call with a single one until the client has half-closed.
+    private boolean incomplete;
+    private long since;
+    private long received;
+    private long partial;
 
     @Override
     public Context filterContext(Context context) {
       return context.withValue(INBOUND, this);
     }
 
+    /** A worker looks at the call. */
+    @Override
+    public void serverCallStarted(ServerCallInfo<?, ?> info) {
+      leaveGate();
+    }
+
+    private void leaveGate() {
+      synchronized (this) {
+        if (seen) {
+          return;
+        }
+        seen = true;
+      }
+      gate.seen();
+    }
+
+    synchronized void begin(InboundCall<?, ?> begun, Room itsRoom) {
+      call = begun;
+      room = itsRoom;
+      single = begun.getMethodDescriptor().getType().clientSendsOneMessage();
+      if (single) {
+        startClock();
+      }
+    }
+
+    private synchronized void startClock() {
+      if (!incomplete && !over) {
+        incomplete = true;
+        since = System.nanoTime();
+        received = 0;
+        arriving.add(this);
+      }
+    }
+
+    private synchronized void stopClock() {
+      incomplete = false;
+      arriving.remove(this);
+    }
+
+    @Override
+    public void inboundMessage(int sequence) {
+      startClock();
+    }
+
     @Override
     public void inboundWireSize(long bytes) {
-      if (refused) {
-        return;
+      Status full;
+      synchronized (this) {
+        received += bytes;
+        partial += bytes + PIECE_BYTES;
+        full = room == null ? null : room.take(bytes + PIECE_BYTES);
+        if (partial > 2 * received + MAX_PIECES_BYTES) {
+          full = TOO_MANY_PIECES;
+        }
       }
-      if (part.take(bytes)) {
-        partial += bytes;
-      } else {
-        refused = true;
-        refuse();
+      if (full != null) {
+        refuse(full);
       }
     }
 
     @Override
-    public void inboundMessageRead(int sequence, long wireSize, long size) {
-      complete.add(partial);
-      partial = 0;
+    public synchronized void inboundMessageRead(int sequence, long wireSize, long size) {
+      if (!single) {
+        complete.add(partial);
+        partial = 0;
+        stopClock();
+      }
     }
 
-    /** The service has had one. */
-    void taken() {
+    /** Of a unary call it is there until the service has answered. */
+    @Override
+    public synchronized void taken() {
       Long bytes = complete.poll();
-      if (bytes != null) {
-        part.give(bytes);
+      if (bytes != null && room != null) {
+        room.give(bytes);
+      }
+    }
+
+    @Override
+    public void complete() {
+      stopClock();
+    }
+
+    void checkPace(long now) {
+      boolean tooSlow;
+      synchronized (this) {
+        tooSlow = incomplete && pace.isTooSlow(now - since, received);
+      }
+      if (tooSlow) {
+        refuse(Status.DEADLINE_EXCEEDED.withDescription(pace.rule()));
+      }
+    }
+
+    /** Not under the lock of this: the call has one of its own. */
+    private void refuse(Status why) {
+      InboundCall<?, ?> open;
+      synchronized (this) {
+        open = call;
+      }
+      if (open != null) {
+        open.refuse(why);
       }
     }
 
     @Override
     public void streamClosed(Status status) {
-      part.close();
-    }
-
-    private void refuse() {
-      ServerCall<?, ?> open = call;
-      ApiException why = ByteBudget.exhausted("requests");
-      if (open instanceof KeyedStream<?, ?> stream) {
-        stream.end(why);
-      } else if (open != null) {
-        try {
-          open.close(why.toStatus().getStatus(), new Metadata());
-        } catch (IllegalStateException answered) {
-          LOG.debug("a call is over already", answered);
+      leaveGate();
+      synchronized (this) {
+        over = true;
+        stopClock();
+        if (room != null) {
+          room.close();
         }
       }
     }

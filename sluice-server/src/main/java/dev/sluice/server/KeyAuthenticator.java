@@ -33,7 +33,8 @@ final class KeyAuthenticator implements Access.Authenticator {
                     ErrorKind.UNAUTHENTICATED, "a valid key is needed: authorization: Bearer KEY"));
   }
 
-  private static Optional<String> tokenOf(@Nullable String authorization) {
+  /** Returns the token of an {@code authorization} header, if it has one. */
+  static Optional<String> tokenOf(@Nullable String authorization) {
     return authorization != null && authorization.regionMatches(true, 0, SCHEME, 0, SCHEME.length())
         ? Optional.of(authorization.substring(SCHEME.length()))
         : Optional.empty();

@@ -1,31 +1,26 @@
 package dev.sluice.server;
 
-import io.grpc.BindableService;
-import io.grpc.health.v1.HealthCheckResponse.ServingStatus;
-import io.grpc.protobuf.services.HealthStatusManager;
 import java.util.List;
 
 /** Whether the server does its work; told to those who ask for it over either wire. */
 final class Readiness {
   private final Runnable work;
-  private final HealthStatusManager health = new HealthStatusManager();
-  private volatile List<String> services = List.of();
+  private final HealthService health = new HealthService();
   private volatile boolean closing;
 
   /** {@code work} throws if the server cannot do it. */
   Readiness(Runnable work) {
     this.work = work;
-    health.setStatus(HealthStatusManager.SERVICE_NAME_ALL_SERVICES, ServingStatus.NOT_SERVING);
   }
 
   /** Answers {@code grpc.health.v1}. */
-  BindableService service() {
-    return health.getHealthService();
+  HealthService service() {
+    return health;
   }
 
   /** From now on the state of these is told too. */
   void begin(List<String> names) {
-    services = List.copyOf(names);
+    health.know(names);
     update();
   }
 
@@ -43,9 +38,7 @@ final class Readiness {
 
   /** Looks, and tells those who watch. */
   void update() {
-    ServingStatus status = isReady() ? ServingStatus.SERVING : ServingStatus.NOT_SERVING;
-    health.setStatus(HealthStatusManager.SERVICE_NAME_ALL_SERVICES, status);
-    services.forEach(name -> health.setStatus(name, status));
+    health.tell(isReady());
   }
 
   private boolean isReady() {
@@ -60,7 +53,7 @@ final class Readiness {
   /** Never ready again. */
   void close() {
     closing = true;
-    health.enterTerminalState();
+    health.tell(false);
   }
 
   static ApiException closing() {

@@ -14,6 +14,7 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -148,6 +149,7 @@ public final class SluiceServer implements AutoCloseable {
     metrics.watch(Protocol.GRPC, grpc::openConnections);
     metrics.watch(Protocol.HTTP, http::openConnections);
     everySecond(access::checkStreams);
+    everySecond(grpc::checkPace);
     everySecond(readiness::update);
     everySecond(limits::makeRoom);
   }
@@ -176,6 +178,13 @@ public final class SluiceServer implements AutoCloseable {
 
   /** The clock is the one that keys expire by. */
   static SluiceServer start(ServerConfig config, InstantSource clock) throws IOException {
+    return start(config, clock, listen -> listen);
+  }
+
+  /** Tests listen with less memory or patience. */
+  static SluiceServer start(
+      ServerConfig config, InstantSource clock, UnaryOperator<ListenOptions> tuned)
+      throws IOException {
     InetSocketAddress address = BindAddress.of(config);
     @Nullable TlsMaterial tls = config.tls() == null ? null : TlsMaterial.read(config.tls());
     BindAddress.requireFree(
@@ -196,7 +205,7 @@ public final class SluiceServer implements AutoCloseable {
               stored,
               budgets,
               metrics,
-              new ListenOptions(address, config.limits(), tls));
+              tuned.apply(new ListenOptions(address, config.limits(), tls)));
     } catch (RuntimeException failure) {
       stored.close();
       throw failure;

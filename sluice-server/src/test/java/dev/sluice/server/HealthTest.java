@@ -4,16 +4,20 @@ import static dev.sluice.server.TestServer.assertRefused;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.google.protobuf.DescriptorProtos.FileDescriptorProto;
+import io.grpc.ManagedChannel;
 import io.grpc.Status;
 import io.grpc.health.v1.HealthCheckRequest;
 import io.grpc.health.v1.HealthCheckResponse;
 import io.grpc.health.v1.HealthCheckResponse.ServingStatus;
 import io.grpc.health.v1.HealthGrpc;
+import io.grpc.netty.shaded.io.grpc.netty.NettyChannelBuilder;
 import io.grpc.reflection.v1.ServerReflectionGrpc;
 import io.grpc.reflection.v1.ServerReflectionRequest;
 import io.grpc.reflection.v1.ServerReflectionResponse;
 import io.grpc.reflection.v1.ServiceResponse;
 import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -85,6 +89,55 @@ final class HealthTest {
       assertThat(FileDescriptorProto.parseFrom(files.get(0)).getServiceList())
           .anySatisfy(service -> assertThat(service.getName()).isEqualTo("Queues"));
       assertThat(answers.end()).isEqualTo(Status.OK);
+    }
+  }
+
+  @Test
+  void largeRequest_isRefusedAndNotEchoed() throws Exception {
+    try (TestServer server = TestServer.start(dir)) {
+      var health = HealthGrpc.newBlockingStub(server.channel);
+      Status known = KeyedServer.statusOf(() -> health.check(of("secret-name")));
+      assertThat(known.getCode()).isEqualTo(Status.Code.NOT_FOUND);
+      assertThat(known.getDescription()).doesNotContain("secret-name");
+      HealthCheckRequest large = of("n".repeat(2_000));
+      assertRefused(() -> health.check(large), Status.Code.RESOURCE_EXHAUSTED, "1024");
+      assertRefused(() -> health.watch(large).next(), Status.Code.RESOURCE_EXHAUSTED, "1024");
+    }
+  }
+
+  @Test
+  void watch_ofAnUnknownService_saysSo() throws Exception {
+    try (TestServer server = TestServer.start(dir)) {
+      Recorded<HealthCheckResponse> watched = new Recorded<>();
+      HealthGrpc.newStub(server.channel).watch(of("no.such"), watched);
+      assertThat(watched.next().getStatus()).isEqualTo(ServingStatus.SERVICE_UNKNOWN);
+    }
+  }
+
+  @Test
+  void watches_areBoundedByConnection() throws Exception {
+    try (TestServer server = TestServer.start(dir)) {
+      List<Recorded<HealthCheckResponse>> open = new ArrayList<>();
+      for (int i = 0; i < HealthCalls.MAX_OF_A_CONNECTION; i++) {
+        Recorded<HealthCheckResponse> watched = new Recorded<>();
+        HealthGrpc.newStub(server.channel).watch(of(""), watched);
+        assertThat(watched.next().getStatus()).isEqualTo(ServingStatus.SERVING);
+        open.add(watched);
+      }
+      var health = HealthGrpc.newBlockingStub(server.channel);
+      assertRefused(() -> health.check(of("")), Status.Code.RESOURCE_EXHAUSTED, "health calls");
+      ManagedChannel another =
+          NettyChannelBuilder.forAddress("127.0.0.1", server.server.grpcPort())
+              .usePlaintext()
+              .build();
+      try {
+        var other = HealthGrpc.newBlockingStub(another);
+        for (int i = 0; i < 100; i++) {
+          assertThat(other.check(of("")).getStatus()).isEqualTo(ServingStatus.SERVING);
+        }
+      } finally {
+        another.shutdownNow();
+      }
     }
   }
 }

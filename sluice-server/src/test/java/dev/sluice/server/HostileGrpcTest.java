@@ -1,5 +1,23 @@
 package dev.sluice.server;
 
+import static dev.sluice.server.RawHttp2.CONTINUATION;
+import static dev.sluice.server.RawHttp2.DATA;
+import static dev.sluice.server.RawHttp2.END_HEADERS;
+import static dev.sluice.server.RawHttp2.HEADERS;
+import static dev.sluice.server.RawHttp2.PING;
+import static dev.sluice.server.RawHttp2.PREFACE;
+import static dev.sluice.server.RawHttp2.RESET;
+import static dev.sluice.server.RawHttp2.SETTINGS;
+import static dev.sluice.server.RawHttp2.begin;
+import static dev.sluice.server.RawHttp2.call;
+import static dev.sluice.server.RawHttp2.field;
+import static dev.sluice.server.RawHttp2.frame;
+import static dev.sluice.server.RawHttp2.headers;
+import static dev.sluice.server.RawHttp2.join;
+import static dev.sluice.server.RawHttp2.message;
+import static dev.sluice.server.RawHttp2.rawFrame;
+import static dev.sluice.server.RawHttp2.repeat;
+import static dev.sluice.server.RawHttp2.text;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
@@ -16,7 +34,6 @@ import java.net.InetAddress;
 import java.net.Socket;
 import java.net.SocketException;
 import java.net.SocketTimeoutException;
-import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -40,16 +57,6 @@ import org.junit.jupiter.api.io.TempDir;
 @Timeout(60)
 final class HostileGrpcTest {
   private static final int STORM = Integer.getInteger("sluice.storm", 1);
-  private static final byte[] PREFACE =
-      "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".getBytes(StandardCharsets.US_ASCII);
-  private static final int DATA = 0;
-  private static final int HEADERS = 1;
-  private static final int RESET = 3;
-  private static final int SETTINGS = 4;
-  private static final int PING = 6;
-  private static final int CONTINUATION = 9;
-  private static final int END_STREAM = 1;
-  private static final int END_HEADERS = 4;
   private static final long MAX_GROWTH = 64L << 20;
 
   @TempDir private static Path dir;
@@ -102,66 +109,6 @@ final class HostileGrpcTest {
       }
       return answer.toByteArray();
     }
-  }
-
-  private static byte[] frame(int type, int flags, int stream, byte[] payload) {
-    return rawFrame(payload.length, type, flags, stream, payload);
-  }
-
-  private static byte[] rawFrame(int length, int type, int flags, int stream, byte[] payload) {
-    return ByteBuffer.allocate(9 + payload.length)
-        .put((byte) (length >> 16))
-        .putShort((short) length)
-        .put((byte) type)
-        .put((byte) flags)
-        .putInt(stream)
-        .put(payload)
-        .array();
-  }
-
-  private static byte[] join(byte[]... parts) {
-    ByteArrayOutputStream all = new ByteArrayOutputStream();
-    for (byte[] part : parts) {
-      all.writeBytes(part);
-    }
-    return all.toByteArray();
-  }
-
-  private static byte[] begin() {
-    return join(PREFACE, frame(SETTINGS, 0, 0, new byte[0]));
-  }
-
-  /** Literal fields without indexing, which need no table. */
-  private static byte[] headers(String path) {
-    return join(
-        field(":method", "POST"),
-        field(":scheme", "http"),
-        field(":path", path),
-        field(":authority", "x"),
-        field("content-type", "application/grpc"),
-        field("te", "trailers"));
-  }
-
-  private static byte[] field(String name, String value) {
-    return join(new byte[] {0}, text(name), text(value));
-  }
-
-  private static byte[] text(String text) {
-    byte[] bytes = text.getBytes(StandardCharsets.US_ASCII);
-    return join(new byte[] {(byte) bytes.length}, bytes);
-  }
-
-  private static byte[] call(int stream, String path, byte[] data) {
-    return join(
-        frame(HEADERS, END_HEADERS, stream, headers(path)), frame(DATA, END_STREAM, stream, data));
-  }
-
-  private static byte[] message(int compressed, int length, byte[] payload) {
-    return ByteBuffer.allocate(5 + payload.length)
-        .put((byte) compressed)
-        .putInt(length)
-        .put(payload)
-        .array();
   }
 
   private static String asText(byte[] answer) {
@@ -227,14 +174,6 @@ final class HostileGrpcTest {
       resets.writeBytes(frame(RESET, 0, stream, new byte[] {0, 0, 0, 8}));
     }
     exchange(join(begin(), resets.toByteArray()));
-  }
-
-  private static byte[] repeat(byte[] frame, int times) {
-    ByteBuffer all = ByteBuffer.allocate(frame.length * times);
-    for (int i = 0; i < times; i++) {
-      all.put(frame);
-    }
-    return all.array();
   }
 
   @Test

@@ -23,6 +23,7 @@ import java.time.Instant;
 import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
 
 /** A server that asks for keys, by a clock that is set by hand, and clients of it. */
@@ -36,10 +37,18 @@ final class KeyedServer implements AutoCloseable {
   private final ManagedChannel channel;
 
   KeyedServer(Path dir) throws IOException {
+    this(dir, listen -> listen);
+  }
+
+  KeyedServer(Path dir, UnaryOperator<ListenOptions> tuned) throws IOException {
     ServerConfig config =
         ServerConfig.defaults(dir).withListen(Listen.ANYWHERE).withBootstrapKey(BOOTSTRAP);
-    server = SluiceServer.start(config, () -> Instant.ofEpochMilli(nowMs.get()));
+    server = SluiceServer.start(config, () -> Instant.ofEpochMilli(nowMs.get()), tuned);
     channel = NettyChannelBuilder.forAddress("127.0.0.1", server.grpcPort()).usePlaintext().build();
+  }
+
+  int grpcPort() {
+    return server.grpcPort();
   }
 
   int httpPort() {

@@ -1,0 +1,211 @@
+package dev.sluice.server;
+
+import io.grpc.netty.shaded.io.netty.buffer.ByteBuf;
+import io.grpc.netty.shaded.io.netty.channel.ChannelDuplexHandler;
+import io.grpc.netty.shaded.io.netty.channel.ChannelHandlerContext;
+import io.grpc.netty.shaded.io.netty.channel.ChannelPromise;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayDeque;
+import java.util.Queue;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/*
+ * Stands between the socket (or TLS) and gRPC's HTTP/2 handler, and looks at the header of each
+ * frame in both directions. Three things are bounded here because gRPC does not bound them:
+ *
+ *  - control frames, empty frames and resets, in either direction (FrameAllowance): a connection
+ *    beyond its allowance is closed before the HTTP/2 handler has worked for the frame;
+ *  - calls that have begun and that no worker has looked at (CallGate): the rest of what was
+ *    received waits here, a few calls at a time, and the socket is not read meanwhile;
+ *  - bytes that nobody has read, and streams that the client leaves open (UnreadBytes).
+ *
+ * Everything runs on the connection's thread.
+ */
+
+/** Closes a gRPC connection that floods, and holds back one that is ahead of the server. */
+final class FrameGuard extends ChannelDuplexHandler {
+  private static final Logger LOG = LoggerFactory.getLogger(FrameGuard.class);
+
+  /** A reset is rapid if the call began less than once to twice that long ago. */
+  private static final long RAPID_NANOS = 100_000_000L;
+
+  private static final int END_STREAM = 1;
+  private static final int ACK = 1;
+  private static final int PADDED = 8;
+  private static final int ENHANCE_YOUR_CALM = 11;
+  private static final int NO_ERROR = 0;
+  private static final int CANCEL = 8;
+
+  private final CallGate gate;
+  private final UnreadBytes unread;
+  private final FrameScanner in = new FrameScanner(FrameScanner.PREFACE_BYTES);
+  private final FrameScanner out = new FrameScanner(0);
+  private final FrameAllowance allowance = new FrameAllowance(System.nanoTime());
+  private final Queue<ByteBuf> held = new ArrayDeque<>();
+  private int callsLeft;
+  private boolean waiting;
+  private boolean closed;
+
+  // The newest streams: now, one mark ago and two marks ago.
+  private int newest;
+  private int newestAtMark;
+  private int settled;
+  private long markNanos = System.nanoTime();
+
+  FrameGuard(CallGate gate, InboundBudget unread) {
+    this.gate = gate;
+    this.unread = new UnreadBytes(unread);
+  }
+
+  @Override
+  public void channelRead(ChannelHandlerContext context, Object message) {
+    held.add((ByteBuf) message);
+    if (!waiting) {
+      pump(context, gate.isOpen() ? Integer.MAX_VALUE : 0);
+    }
+  }
+
+  /** Hands on what is held, up to {@code calls} that begin; stands in line with the rest. */
+  private void pump(ChannelHandlerContext context, int calls) {
+    long now = System.nanoTime();
+    mark(now);
+    callsLeft = calls;
+    while (!held.isEmpty() && !closed && callsLeft > 0) {
+      ByteBuf bytes = held.element();
+      int end = scan(bytes, now);
+      if (closed) {
+        close(context);
+      } else if (end == bytes.writerIndex()) {
+        context.fireChannelRead(held.remove());
+      } else {
+        context.fireChannelRead(bytes.readRetainedSlice(end - bytes.readerIndex()));
+      }
+    }
+    if (!closed && unread.isTooMuch(context)) {
+      LOG.debug("a connection has too much that nobody has read");
+      close(context);
+    }
+    if (!held.isEmpty()) {
+      waiting = true;
+      context.channel().config().setAutoRead(false);
+      gate.enter(() -> context.executor().execute(() -> resume(context)));
+    }
+  }
+
+  private void resume(ChannelHandlerContext context) {
+    waiting = false;
+    pump(context, CallGate.TURN);
+    gate.turnOver();
+    if (!waiting) {
+      context.fireChannelReadComplete();
+      context.channel().config().setAutoRead(true);
+    }
+  }
+
+  private void mark(long now) {
+    if (now - markNanos > RAPID_NANOS) {
+      markNanos = now;
+      settled = newestAtMark;
+      newestAtMark = newest;
+    }
+  }
+
+  /** Looks at frames until no more calls may begin; returns where that ends. */
+  private int scan(ByteBuf bytes, long now) {
+    int at = bytes.readerIndex();
+    while (callsLeft > 0) {
+      at = in.next(bytes, at);
+      if (at < 0) {
+        return bytes.writerIndex();
+      }
+      if (!allowance.spend(price(), now)) {
+        LOG.debug("a connection has sent too many frames of type {}", in.type());
+        closed = true;
+        return at;
+      }
+      callsLeft -= in.type() == FrameScanner.HEADERS ? 1 : 0;
+    }
+    return at;
+  }
+
+  private int price() {
+    return switch (in.type()) {
+      case FrameScanner.DATA -> {
+        unread.received(in.length());
+        boolean empty = in.length() == 0 || in.hasFlag(PADDED);
+        yield empty && !in.hasFlag(END_STREAM) ? 1 : 0;
+      }
+      case FrameScanner.HEADERS -> {
+        newest = Math.max(newest, in.stream());
+        yield 0;
+      }
+      case FrameScanner.RST_STREAM -> in.stream() > settled ? FrameAllowance.DEAR : 1;
+      case FrameScanner.PING -> in.hasFlag(ACK) ? 1 : 2;
+      case FrameScanner.PRIORITY, FrameScanner.WINDOW_UPDATE, FrameScanner.CONTINUATION -> 1;
+      default -> FrameAllowance.DEAR;
+    };
+  }
+
+  @Override
+  public void write(ChannelHandlerContext context, Object message, ChannelPromise promise) {
+    boolean flood = message instanceof ByteBuf bytes && !isAffordable(bytes);
+    context.write(message, promise);
+    if (flood && !closed) {
+      LOG.debug("a connection has made the server reset too many calls");
+      close(context);
+    }
+  }
+
+  /** Counts what is sent; false if these are too many resets that the client brought about. */
+  private boolean isAffordable(ByteBuf bytes) {
+    boolean affordable = true;
+    for (int at = bytes.readerIndex(); (at = out.next(bytes, at)) >= 0; ) {
+      if (out.type() == FrameScanner.DATA || out.type() == FrameScanner.HEADERS) {
+        allowance.earn(FrameAllowance.EARNED);
+      } else if (out.type() == FrameScanner.RST_STREAM && isInduced(bytes, at)) {
+        affordable &= allowance.spend(FrameAllowance.DEAR, System.nanoTime());
+      }
+    }
+    return affordable;
+  }
+
+  private static boolean isInduced(ByteBuf bytes, int at) {
+    if (bytes.writerIndex() - at < Integer.BYTES) {
+      return true;
+    }
+    int code = bytes.getInt(at);
+    return code != NO_ERROR && code != CANCEL;
+  }
+
+  /** Tells the client why and closes; nothing more is handed on. */
+  @SuppressWarnings("FutureReturnValueIgnored") // a client that is gone is just as well
+  private void close(ChannelHandlerContext context) {
+    closed = true;
+    byte[] why = "too_many_frames".getBytes(StandardCharsets.US_ASCII);
+    ByteBuf goAway = context.alloc().buffer();
+    goAway.writeMedium(2 * Integer.BYTES + why.length).writeByte(FrameScanner.GOAWAY).writeByte(0);
+    goAway.writeInt(0).writeInt(Integer.MAX_VALUE).writeInt(ENHANCE_YOUR_CALM).writeBytes(why);
+    context.writeAndFlush(goAway);
+    context.close();
+    forget();
+  }
+
+  private void forget() {
+    closed = true;
+    held.forEach(ByteBuf::release);
+    held.clear();
+    unread.close();
+  }
+
+  @Override
+  public void channelInactive(ChannelHandlerContext context) {
+    forget();
+    context.fireChannelInactive();
+  }
+
+  @Override
+  public void handlerRemoved(ChannelHandlerContext context) {
+    forget();
+  }
+}

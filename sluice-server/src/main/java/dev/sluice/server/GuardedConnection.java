@@ -1,0 +1,29 @@
+package dev.sluice.server;
+
+import io.grpc.netty.shaded.io.netty.channel.ChannelHandlerContext;
+import io.grpc.netty.shaded.io.netty.channel.ChannelInboundHandlerAdapter;
+import io.grpc.netty.shaded.io.netty.channel.ChannelPipeline;
+import io.grpc.netty.shaded.io.netty.handler.ssl.SslHandler;
+import java.util.function.Supplier;
+
+/**
+ * Puts a {@link FrameGuard} where a connection has plain HTTP/2. gRPC has no place for handlers of
+ * others and adds TLS when the connection is open: at the first byte all of its own are there.
+ */
+final class GuardedConnection extends ChannelInboundHandlerAdapter {
+  private final Supplier<FrameGuard> guards;
+
+  GuardedConnection(Supplier<FrameGuard> guards) {
+    this.guards = guards;
+  }
+
+  @Override
+  public void channelRead(ChannelHandlerContext context, Object bytes) {
+    ChannelPipeline pipeline = context.pipeline();
+    ChannelHandlerContext tls = pipeline.context(SslHandler.class);
+    String before = tls == null ? context.name() : tls.name();
+    pipeline.addAfter(before, null, guards.get());
+    context.fireChannelRead(bytes);
+    pipeline.remove(this);
+  }
+}

@@ -1,0 +1,33 @@
+package dev.sluice.server;
+
+import java.time.Duration;
+
+/**
+ * How slowly a request may arrive: {@code grace} is free, after that it needs an average of {@code
+ * bytesPerSecond}. A sender that stalls is cut off; one on a slow link is not.
+ *
+ * @param grace the time that costs nothing, from the start of the request
+ * @param bytesPerSecond the least average rate beyond it
+ */
+record RequestPace(Duration grace, long bytesPerSecond) {
+  /** 10 s, then 32 KiB/s: 24 MiB may take 13 minutes. */
+  static final RequestPace DEFAULT = new RequestPace(Duration.ofSeconds(10), 32 << 10);
+
+  private static final long SECOND = 1_000_000_000L;
+
+  /** Returns how long a request of which {@code bytes} have come may have taken. */
+  long allowedNanos(long bytes) {
+    // At most 1 GiB a request: no overflow.
+    return grace.toNanos() + bytes * SECOND / bytesPerSecond;
+  }
+
+  boolean isTooSlow(long nanos, long bytes) {
+    return nanos > allowedNanos(bytes);
+  }
+
+  /** Returns what a sender that is too slow is told. */
+  String rule() {
+    return "a request must arrive within %d s, or at %d KiB/s or more after that"
+        .formatted(grace.toSeconds(), bytesPerSecond >> 10);
+  }
+}

@@ -1,0 +1,147 @@
+package dev.sluice.server;
+
+import io.grpc.netty.shaded.io.netty.channel.ChannelHandlerContext;
+import io.grpc.netty.shaded.io.netty.handler.codec.http2.Http2ConnectionAdapter;
+import io.grpc.netty.shaded.io.netty.handler.codec.http2.Http2ConnectionHandler;
+import io.grpc.netty.shaded.io.netty.handler.codec.http2.Http2Error;
+import io.grpc.netty.shaded.io.netty.handler.codec.http2.Http2Exception;
+import io.grpc.netty.shaded.io.netty.handler.codec.http2.Http2LocalFlowController;
+import io.grpc.netty.shaded.io.netty.handler.codec.http2.Http2Stream;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/*
+ * HTTP/2 gives each stream a window of bytes that a client may send ahead of its reader, and gRPC
+ * renews the window of the connection at once: a connection with a thousand streams may have a
+ * thousand windows in memory. gRPC's tracers hear of bytes only when they are read. The flow
+ * controller knows the others; it is asked now and then, because that costs a look at each stream.
+ *
+ * A call that the server has answered stays open for as long as the client does not end its own
+ * half. gRPC leaves it there; here it is reset after a while in which a client would have heard.
+ */
+
+/** Knows what one connection has received and nobody has read. Of the connection's thread. */
+final class UnreadBytes {
+  private static final Logger LOG = LoggerFactory.getLogger(UnreadBytes.class);
+
+  /** A look at all streams after that many bytes. */
+  private static final int LOOK_BYTES = 256 << 10;
+
+  private static final long LOOK_AGAIN_MS = 1_000;
+  private static final long HALF_CLOSED_MS = 250;
+
+  /** A connection with less than that is not closed for what others have. */
+  private static final long HARMLESS_BYTES = 1 << 20;
+
+  private final InboundBudget budget;
+  private final InboundBudget.Part part;
+  private @Nullable Http2ConnectionHandler http2;
+  private long since;
+  private boolean scheduled;
+
+  UnreadBytes(InboundBudget budget) {
+    this.budget = budget;
+    this.part = budget.part(this, null);
+  }
+
+  void received(int bytes) {
+    since += bytes;
+  }
+
+  /** Looks if enough has come since the last time. */
+  boolean isTooMuch(ChannelHandlerContext context) {
+    Http2ConnectionHandler handler = handler(context);
+    if (handler == null || since < LOOK_BYTES) {
+      return false;
+    }
+    since = 0;
+    return isTooMuch(context, handler);
+  }
+
+  @SuppressWarnings("FutureReturnValueIgnored") // on the connection's thread, as all of it
+  private boolean isTooMuch(ChannelHandlerContext context, Http2ConnectionHandler handler) {
+    long unread = unread(handler);
+    boolean fits = part.hold(unread);
+    if (unread > 0 && !scheduled) {
+      scheduled = true;
+      context
+          .executor()
+          .schedule(() -> lookAgain(context, handler), LOOK_AGAIN_MS, TimeUnit.MILLISECONDS);
+    }
+    return unread > HARMLESS_BYTES && (!fits || unread > budget.connectionMax());
+  }
+
+  /** What was read meanwhile is given back. */
+  private void lookAgain(ChannelHandlerContext context, Http2ConnectionHandler handler) {
+    scheduled = false;
+    if (context.channel().isActive()) {
+      isTooMuch(context, handler);
+    }
+  }
+
+  private static long unread(Http2ConnectionHandler handler) {
+    Http2LocalFlowController flow = handler.decoder().flowController();
+    long[] sum = {0};
+    try {
+      handler
+          .connection()
+          .forEachActiveStream(
+              stream -> {
+                sum[0] += flow.unconsumedBytes(stream);
+                return true;
+              });
+    } catch (Http2Exception impossible) {
+      LOG.debug("streams could not be counted", impossible);
+    }
+    return sum[0];
+  }
+
+  /** Null until TLS is agreed on. */
+  private @Nullable Http2ConnectionHandler handler(ChannelHandlerContext context) {
+    if (http2 == null) {
+      http2 = context.pipeline().get(Http2ConnectionHandler.class);
+      if (http2 != null) {
+        http2.connection().addListener(new HalfClosed(context, http2));
+      }
+    }
+    return http2;
+  }
+
+  void close() {
+    part.close();
+  }
+
+  /** Ends streams that the client leaves open when it has been answered. */
+  private static final class HalfClosed extends Http2ConnectionAdapter {
+    private final ChannelHandlerContext context;
+    private final Http2ConnectionHandler handler;
+
+    HalfClosed(ChannelHandlerContext context, Http2ConnectionHandler handler) {
+      this.context = context;
+      this.handler = handler;
+    }
+
+    @Override
+    @SuppressWarnings("FutureReturnValueIgnored") // on the connection's thread, as all of it
+    public void onStreamHalfClosed(Http2Stream stream) {
+      if (stream.state() == Http2Stream.State.HALF_CLOSED_LOCAL) {
+        context
+            .executor()
+            .schedule(() -> reset(stream), HALF_CLOSED_MS, TimeUnit.MILLISECONDS);
+      }
+    }
+
+    @SuppressWarnings("FutureReturnValueIgnored") // a client that is gone is just as well
+    private void reset(Http2Stream stream) {
+      if (stream.state() == Http2Stream.State.HALF_CLOSED_LOCAL && context.channel().isActive()) {
+        ChannelHandlerContext its = context.pipeline().context(handler);
+        if (its != null) {
+          handler.resetStream(its, stream.id(), Http2Error.NO_ERROR.code(), its.newPromise());
+          its.flush();
+        }
+      }
+    }
+  }
+}
