@@ -14,8 +14,11 @@ final class ApiException extends RuntimeException {
   private static final long serialVersionUID = 1L;
   private static final Logger LOG = LoggerFactory.getLogger(ApiException.class);
 
-  /** A longer message would not fit into the trailers of a gRPC call, even percent-encoded. */
-  private static final int MAX_MESSAGE = 512;
+  /**
+   * Room for a rule and some 200 characters of the value that broke it. A longer message would not
+   * fit into the trailers of a gRPC call, even percent-encoded.
+   */
+  static final int MAX_MESSAGE = 320;
 
   private final ErrorKind kind;
 

@@ -31,8 +31,6 @@ import org.jspecify.annotations.Nullable;
  * <p>What is not allowed is refused at once; the rest is answered when the governor has answered.
  */
 final class GovernorApi {
-  static final int MAX_HEADERS = 100;
-
   private static final int MAX_NAME_BYTES = 256;
   private static final int MAX_HEADER_CHARS = 4_096;
   private static final Duration MAX_DEADLINE = Duration.ofDays(1);
@@ -175,7 +173,7 @@ final class GovernorApi {
       Caller caller, String model, int status, Map<String, String> headers) {
     requireName("model", model, 1);
     caller.require(Kind.GOVERNOR, "feedback:" + model);
-    QueueApi.requireBetween("the number of headers", headers.size(), 0, MAX_HEADERS);
+    RequestBounds.require("headers", headers.size());
     headers.forEach(
         (name, value) ->
             QueueApi.requireBetween(

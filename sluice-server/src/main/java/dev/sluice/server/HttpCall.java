@@ -16,8 +16,8 @@ import java.util.concurrent.CompletableFuture;
 import org.xnio.IoUtils;
 
 /**
- * One request on its way: the caller is found out on a worker, the body is read without holding a
- * thread, the route's handler runs on a worker, and the answer is sent when it is there.
+ * One request on its way: the caller is found out and checked on a worker, the body is read without
+ * holding a thread, the route's handler runs on a worker, and the answer is sent when it is there.
  */
 final class HttpCall {
   private static final int TOO_LARGE = 413;
@@ -52,6 +52,7 @@ final class HttpCall {
     Caller caller;
     try {
       caller = authenticate();
+      route.admit(caller, this::decoded);
     } catch (RuntimeException refused) {
       send(exchange, HttpAnswer.refusal(ApiException.of(refused)));
       return;

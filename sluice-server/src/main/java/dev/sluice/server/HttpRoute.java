@@ -7,6 +7,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -16,10 +17,22 @@ import org.jspecify.annotations.Nullable;
  * @param template the path; a segment in braces is a parameter
  * @param open whether it is answered to whoever asks, without a key
  * @param query what may stand behind the question mark; null for anything, which is not looked at
+ * @param need what the path alone says that a caller must be allowed to do
  * @param handler does the work, on a thread that may wait
  */
 record HttpRoute(
-    String method, String template, boolean open, @Nullable List<String> query, Handler handler) {
+    String method,
+    String template,
+    boolean open,
+    @Nullable List<String> query,
+    Need need,
+    Handler handler) {
+  /** Checks a caller before the body is read; the handler checks again, and all of it. */
+  interface Need {
+    /** Throws unless {@code caller} may; {@code parameters} are those of the path. */
+    void require(Caller caller, Supplier<Map<String, String>> parameters);
+  }
+
   /** Does the work of a route; what it throws becomes an error. */
   interface Handler {
     HttpReply handle(HttpRequest request);
@@ -31,21 +44,54 @@ record HttpRoute(
   }
 
   static HttpRoute of(String method, String template, Handler handler) {
-    return new HttpRoute(method, template, false, List.of(), handler);
+    return new HttpRoute(method, template, false, List.of(), HttpRoute::requireAny, handler);
   }
 
   static HttpRoute open(String method, String template, Handler handler) {
-    return new HttpRoute(method, template, true, List.of(), handler);
+    return new HttpRoute(method, template, true, List.of(), (caller, path) -> {}, handler);
   }
 
   /** The same with query parameters. */
   HttpRoute taking(String... names) {
-    return new HttpRoute(method, template, open, List.of(names), handler);
+    return new HttpRoute(method, template, open, List.of(names), need, handler);
   }
 
   /** The same with any query, as links to pages may have one. */
   HttpRoute takingAnyQuery() {
-    return new HttpRoute(method, template, open, null, handler);
+    return new HttpRoute(method, template, open, null, need, handler);
+  }
+
+  /** The same for callers who may do {@code kind} with what {@code parameter} of the path names. */
+  HttpRoute needing(Permission.Kind kind, String parameter) {
+    return needing((caller, path) -> caller.require(kind, path.get().getOrDefault(parameter, "")));
+  }
+
+  /** The same for callers who may do {@code kind} with some name, which the body tells. */
+  HttpRoute needingSome(Permission.Kind kind) {
+    return needing((caller, path) -> caller.requireSome(kind));
+  }
+
+  /** The same for callers who administer everything. */
+  HttpRoute needingAdminOfAll() {
+    return needing((caller, path) -> caller.requireAdminOfAll());
+  }
+
+  private HttpRoute needing(Need other) {
+    return new HttpRoute(method, template, open, query, other, handler);
+  }
+
+  /** A key without any permission sends no body. */
+  private static void requireAny(Caller caller, Supplier<Map<String, String>> path) {
+    if (!caller.superadmin() && caller.permissions().isEmpty()) {
+      throw Caller.denied("a permission");
+    }
+  }
+
+  /** Throws unless a body of {@code caller} is to be read; without one the handler decides. */
+  void admit(Caller caller, Supplier<Map<String, String>> parameters) {
+    if (takesBody()) {
+      need.require(caller, parameters);
+    }
   }
 
   boolean takesBody() {

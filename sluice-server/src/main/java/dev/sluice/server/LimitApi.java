@@ -22,8 +22,6 @@ import java.util.concurrent.CompletableFuture;
  * when the {@link LimitStore} has it.
  */
 final class LimitApi {
-  static final int MAX_KEYS = 64;
-
   /** Every change copies all limits. */
   static final int MAX_LIMITS = 10_000;
 
@@ -72,10 +70,10 @@ final class LimitApi {
   /** Takes all of {@code costs} or none; nothing at all if {@code dryRun}. */
   CompletableFuture<ThrottleDecision> decide(
       Caller caller, Map<String, Long> costs, boolean dryRun) {
-    if (costs.isEmpty() || costs.size() > MAX_KEYS) {
-      throw ApiException.invalid(
-          "costs must name 1 to %d keys: %d".formatted(MAX_KEYS, costs.size()));
+    if (costs.isEmpty()) {
+      throw ApiException.invalid("costs must name at least one key");
     }
+    RequestBounds.require("costs", costs.size());
     for (String key : costs.keySet()) {
       requireKey(key);
       caller.require(Kind.LIMIT, key);

@@ -13,6 +13,7 @@ import dev.sluice.broker.StoredMessage;
 import dev.sluice.server.Permission.Kind;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -22,6 +23,7 @@ import java.util.SortedMap;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ScheduledExecutorService;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /** What can be done with queues, whatever wire it comes by: checks the caller, asks the broker. */
@@ -56,10 +58,12 @@ final class QueueApi {
     return answers.part();
   }
 
-  CompletableFuture<List<UUID>> enqueue(Caller caller, String queue, List<Message> messages) {
+  /** Messages are made of the request only if the caller may enqueue them. */
+  CompletableFuture<List<UUID>> enqueue(
+      Caller caller, String queue, Supplier<List<Message>> messages) {
     requireName(queue);
     caller.require(Kind.PRODUCE, queue);
-    return broker.enqueueAll(queue, messages);
+    return broker.enqueueAll(queue, messages.get());
   }
 
   /** Whoever calls this closes the consumer. */
@@ -103,11 +107,12 @@ final class QueueApi {
     record Release() implements Action {}
   }
 
-  /** The answer has a place for each settlement: empty if it is done. */
+  /** The answer has a place for each settlement: empty if it is done. As for {@link #enqueue}. */
   CompletableFuture<List<Optional<ApiException>>> settle(
-      Caller caller, String queue, List<Settlement> settlements) {
+      Caller caller, String queue, Supplier<List<Settlement>> wanted) {
     requireName(queue);
     caller.require(Kind.CONSUME, queue);
+    List<Settlement> settlements = wanted.get();
     Map<UUID, LeaseToken> acks = new LinkedHashMap<>();
     for (Settlement each : settlements) {
       if (isPlainAck(each)) {
@@ -130,7 +135,8 @@ final class QueueApi {
 
   private static List<Optional<ApiException>> outcomes(
       String queue, List<Settlement> settlements, List<UUID> refusals) {
-    Set<UUID> refused = Set.copyOf(refusals);
+    // No Set.copyOf: clients choose these ids, and it takes quadratic time if hashes collide.
+    Set<UUID> refused = new HashSet<>(refusals);
     List<Optional<ApiException>> outcomes = new ArrayList<>(settlements.size());
     for (Settlement each : settlements) {
       outcomes.add(
