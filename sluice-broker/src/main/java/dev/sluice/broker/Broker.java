@@ -98,14 +98,15 @@ public final class Broker implements AutoCloseable {
    *
    * @param name 1 to 128 letters, digits and {@code . _ - : /}; not {@code .} or {@code ..}
    * @param config how it behaves
-   * @throws BrokerException if it exists or a script does not compile
+   * @throws BrokerException if it exists, a script does not compile, or queues and scripts take as
+   *     much of the heap as they may
    */
   public void createQueue(String name, QueueConfig config) {
     requireQueueName(name);
     machinery.scripts.compile(config);
     CompletableFuture<Void> call = machinery.calls.begin();
     machinery.input(engine -> engine.admin.create(name, config, call));
-    Calls.await(call);
+    machinery.awaitSetup(call);
   }
 
   /**
@@ -113,13 +114,14 @@ public final class Broker implements AutoCloseable {
    *
    * @param name the queue
    * @param config how it behaves from now on
-   * @throws BrokerException if it does not exist or a script does not compile
+   * @throws BrokerException if it does not exist, a script does not compile, or scripts take as
+   *     much of the heap as they may
    */
   public void updateQueue(String name, QueueConfig config) {
     machinery.scripts.compile(config);
     CompletableFuture<Void> call = machinery.calls.begin();
     machinery.input(engine -> engine.admin.update(name, config, call));
-    Calls.await(call);
+    machinery.awaitSetup(call);
   }
 
   /**

@@ -33,6 +33,12 @@ final class Machinery implements BrokerState.Outputs, Committer.Listener {
   private static final System.Logger LOG = System.getLogger(Broker.class.getName());
   private static final int REDRIVE_AT_ONCE = 500;
 
+  /** Messages and remembered ids take at most one part in so many of the heap. */
+  private static final int MESSAGES_SHARE = 2;
+
+  /** So do queues, scripts and configuration. */
+  private static final int SETUP_SHARE = 8;
+
   /** How long closing waits for callbacks that are under way. */
   private static final long ANSWERS_SECONDS = 10;
 
@@ -66,6 +72,9 @@ final class Machinery implements BrokerState.Outputs, Committer.Listener {
     BrokerClock clock = BrokerClock.from(engine.state.now, start.bootNanos());
     this.loop = new Loop(engine, inbox, clock, store, config, committer::submit, this::failed);
     this.loopThread = new Thread(loop, "sluice-broker");
+    long heap = Runtime.getRuntime().maxMemory();
+    engine.state.messageRoom.bound(heap / MESSAGES_SHARE);
+    engine.state.setupRoom.bound(heap / SETUP_SHARE);
     engine.state.config.forEach(scripts::publish);
     scripts.publish(engine.state.lines.values());
   }
@@ -110,6 +119,16 @@ final class Machinery implements BrokerState.Outputs, Committer.Listener {
           }
         });
     return Calls.await(call);
+  }
+
+  /** Waits for a change of a queue; what was compiled for one that is refused is forgotten. */
+  void awaitSetup(CompletableFuture<Void> call) {
+    try {
+      Calls.await(call);
+    } catch (BrokerException refused) {
+      input(machine -> queuesChanged());
+      throw refused;
+    }
   }
 
   CompletableFuture<List<UUID>> submit(String queue, List<Message> messages) {

@@ -20,6 +20,20 @@ final class Route {
    */
   record Spec(String key, int weight, int priority, SortedMap<String, Long> throttles)
       implements Comparable<Spec> {
+    /** What the first message of a fairness key takes beside itself, by estimate. */
+    private static final long HEAP_BYTES = 600;
+
+    /** And what each throttle key does. */
+    private static final long THROTTLE_BYTES = 500;
+
+    long heapBytes() {
+      long bytes = HEAP_BYTES + 4L * key.length();
+      for (String throttle : throttles.keySet()) {
+        bytes += THROTTLE_BYTES + 4L * throttle.length();
+      }
+      return bytes;
+    }
+
     @Override
     public int compareTo(Spec other) {
       int order = key.compareTo(other.key);

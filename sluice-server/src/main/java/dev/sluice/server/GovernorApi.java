@@ -130,13 +130,13 @@ final class GovernorApi {
   CompletableFuture<Outcome> poll(Caller caller, String ticket, long waitMs) {
     caller.requireSome(Kind.GOVERNOR);
     QueueApi.requireBetween("waitMs", waitMs, 0, TicketWaits.LONGEST.toMillis());
-    return waits.poll(ticket, Duration.ofMillis(waitMs));
+    return waits.poll(caller, ticket, Duration.ofMillis(waitMs));
   }
 
   /** Whoever begins it closes it. */
   CompletableFuture<TicketWatch> watch(Caller caller, String ticket) {
     caller.requireSome(Kind.GOVERNOR);
-    return waits.watch(ticket);
+    return waits.watch(caller, ticket);
   }
 
   CompletableFuture<Void> cancel(Caller caller, String ticket) {

@@ -48,6 +48,7 @@ final class KeyApi {
     requireNoLonger(caller, wanted.expiresAtMs());
     Created created = new Created(UUID.randomUUID().toString(), KeyTokens.random());
     keys.add(
+        caller,
         new Key(
             created.id(),
             wanted.name(),
@@ -55,7 +56,8 @@ final class KeyApi {
             nowMs,
             wanted.expiresAtMs(),
             wanted.superadmin(),
-            wanted.permissions()));
+            wanted.permissions(),
+            caller.superadmin() ? created.id() : caller.account()));
     return created;
   }
 

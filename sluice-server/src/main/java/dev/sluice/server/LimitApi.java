@@ -32,6 +32,7 @@ final class LimitApi {
   private static final String TEMPLATE_END = "*";
 
   private final LimitStore store;
+  private final Quotas quotas;
   private final DecisionCounts decisions = new DecisionCounts();
 
   /**
@@ -50,8 +51,9 @@ final class LimitApi {
     }
   }
 
-  LimitApi(LimitStore store) {
+  LimitApi(LimitStore store, Quotas quotas) {
     this.store = store;
+    this.quotas = quotas;
   }
 
   /**
@@ -59,12 +61,13 @@ final class LimitApi {
    *
    * @throws IOException if the file cannot be read or is damaged
    */
-  static LimitApi open(Path directory) throws IOException {
-    return open(directory, Throttle.create(), LocalLimits.MAX_BUCKETS);
+  static LimitApi open(Path directory, Quotas quotas) throws IOException {
+    return open(directory, Throttle.create(), LocalLimits.MAX_BUCKETS, quotas);
   }
 
-  static LimitApi open(Path directory, Throttle throttle, int maxBuckets) throws IOException {
-    return new LimitApi(LocalLimits.open(directory, throttle, maxBuckets));
+  static LimitApi open(Path directory, Throttle throttle, int maxBuckets, Quotas quotas)
+      throws IOException {
+    return new LimitApi(LocalLimits.open(directory, throttle, maxBuckets), quotas);
   }
 
   /** Takes all of {@code costs} or none; nothing at all if {@code dryRun}. */
@@ -114,6 +117,7 @@ final class LimitApi {
     caller.require(Kind.ADMIN, key);
     requireKey(key);
     requireInPaths(key);
+    quotas.requireLimit(caller, key, store.limits().keySet());
     // What a throttle would not take must not be stored.
     rate.applyTo(Throttle.create(), key);
     return store.set(key, rate);

@@ -45,12 +45,26 @@ final class QueueApi {
   private final Broker broker;
   private final ScheduledExecutorService timer;
   private final ByteBudget answers;
+  private final Quotas quotas;
+  private final Share openCalls;
 
-  /** {@code answers} is for all answers that have messages in them, together. */
-  QueueApi(Broker broker, ScheduledExecutorService timer, ByteBudget answers) {
+  /**
+   * Asks {@code broker}.
+   *
+   * @param answers for all answers that have messages in them, together
+   * @param openCalls for calls that wait
+   */
+  QueueApi(
+      Broker broker,
+      ScheduledExecutorService timer,
+      ByteBudget answers,
+      Quotas quotas,
+      Share openCalls) {
     this.broker = broker;
     this.timer = timer;
     this.answers = answers;
+    this.quotas = quotas;
+    this.openCalls = openCalls;
   }
 
   /** For one answer with messages; to be closed when it has been sent. */
@@ -80,7 +94,18 @@ final class QueueApi {
     caller.require(Kind.CONSUME, queue);
     requireBetween("max_messages", maxMessages, 1, MAX_MESSAGES);
     requireBetween("wait_ms", wait.toMillis(), 0, MAX_WAIT.toMillis());
-    return new Reception(room).start(broker, queue, maxMessages, wait, timer);
+    if (wait.isZero()) {
+      return new Reception(room).start(broker, queue, maxMessages, wait, timer);
+    }
+    Share.Hold place = openCalls.take(caller);
+    try {
+      var received = new Reception(room).start(broker, queue, maxMessages, wait, timer);
+      Later.whenOver(received, place::close);
+      return received;
+    } catch (RuntimeException refused) {
+      place.close();
+      throw refused;
+    }
   }
 
   /**
@@ -179,6 +204,7 @@ final class QueueApi {
   void create(Caller caller, String queue, QueueConfig config) {
     requireName(queue);
     caller.require(Kind.ADMIN, queue);
+    quotas.requireQueue(caller, broker.queues().keySet());
     broker.createQueue(queue, config);
   }
 
