@@ -18,7 +18,8 @@ final class SchedulerCore {
   final boolean strictOrder;
 
   final Map<String, Gate> gates = new HashMap<>();
-  private final Map<List<String>, ThrottleSet> sets = new HashMap<>();
+  private final Map<Names, ThrottleSet> sets = new HashMap<>();
+
 
   /** Queues with credit and with flows in some ring. */
   final Ring<QueueState> queues = new Ring<>();
@@ -244,13 +245,29 @@ final class SchedulerCore {
     return gates.computeIfAbsent(name, absent -> new Gate(absent, this));
   }
 
+  /**
+   * Throttle keys by which a set is found. Producers choose them: these have an order so that a
+   * hash map finds one in logarithmic time even if hashes collide.
+   */
+  private record Names(List<String> all) implements Comparable<Names> {
+    @Override
+    public int compareTo(Names other) {
+      int order = Integer.compare(all.size(), other.all.size());
+      for (int i = 0; order == 0 && i < all.size(); i++) {
+        order = all.get(i).compareTo(other.all.get(i));
+      }
+      return order;
+    }
+  }
+
   /** The set of these keys, with one more user. */
   ThrottleSet enter(SortedMap<String, Long> throttles) {
     if (throttles.isEmpty()) {
       return ThrottleSet.EMPTY;
     }
     List<String> names = List.copyOf(throttles.keySet());
-    ThrottleSet set = sets.get(names);
+    Names key = new Names(names);
+    ThrottleSet set = sets.get(key);
     if (set == null) {
       Gate[] members = new Gate[names.size()];
       for (int i = 0; i < members.length; i++) {
@@ -258,7 +275,7 @@ final class SchedulerCore {
         members[i].users++;
       }
       set = new ThrottleSet(names, members);
-      sets.put(names, set);
+      sets.put(key, set);
     }
     set.users++;
     return set;
@@ -267,7 +284,7 @@ final class SchedulerCore {
   /** An item that used {@code set} is gone. */
   void leave(ThrottleSet set) {
     if (set != ThrottleSet.EMPTY && --set.users == 0) {
-      sets.remove(set.names);
+      sets.remove(new Names(set.names));
       for (Gate gate : set.gates) {
         gate.users--;
         dropIfUnused(gate);

@@ -56,9 +56,16 @@ final class Admin {
           future, new BrokerException(Code.QUEUE_EXISTS, "the queue exists: queue=" + name));
       return;
     }
-    add(name, config);
     String deadLetters = DeadLetter.queueOf(name);
-    if (!DeadLetter.isDeadLetterQueue(name) && !state.lines.containsKey(deadLetters)) {
+    boolean two = !DeadLetter.isDeadLetterQueue(name) && !state.lines.containsKey(deadLetters);
+    try {
+      state.setup.requireRoom(two ? 2 : 1, config);
+    } catch (BrokerException noRoom) {
+      state.outputs.refuse(future, noRoom);
+      return;
+    }
+    add(name, config);
+    if (two) {
       add(deadLetters, QueueConfig.builder().durability(config.durability()).build());
     }
     state.outputs.queuesChanged();
@@ -71,7 +78,8 @@ final class Admin {
   }
 
   Line open(int id, String name, QueueConfig config) {
-    Line line = new Line(id, name, config, state.scheduler.queue(name));
+    QueueConfig kept = state.setup.added(config);
+    Line line = new Line(id, name, kept, state.scheduler.queue(name), state.messageRoom);
     state.lines.put(name, line);
     return line;
   }
@@ -79,7 +87,10 @@ final class Admin {
   void update(String name, QueueConfig config, CompletableFuture<Void> future) {
     try {
       Line line = state.line(name);
-      line.configure(config);
+      state.setup.requireRoom(0, config);
+      QueueConfig kept = state.setup.added(config);
+      state.setup.removed(line.config);
+      line.configure(kept);
       state.batch.facts.add(new Fact.QueueSaved(line.id, name, config));
       state.outputs.queuesChanged();
       changed(future);
@@ -124,6 +135,7 @@ final class Admin {
     }
     for (Line line : doomed) {
       intake.forgetAll(line);
+      state.setup.removed(line.config);
       state.lines.remove(line.name);
       state.scheduler.removeQueue(line.name);
       state.batch.facts.add(new Fact.QueueDeleted(line.id));
@@ -273,6 +285,12 @@ final class Admin {
   }
 
   void setConfig(String key, @Nullable String value, CompletableFuture<Void> future) {
+    try {
+      state.setup.changed(key, state.config.get(key), value);
+    } catch (BrokerException noRoom) {
+      state.outputs.refuse(future, noRoom);
+      return;
+    }
     if (value == null) {
       state.config.remove(key);
     } else {

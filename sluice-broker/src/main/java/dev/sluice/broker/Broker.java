@@ -99,7 +99,8 @@ public final class Broker implements AutoCloseable {
    *
    * @param name 1 to 128 letters, digits and {@code . _ - : /}; not {@code .} or {@code ..}
    * @param config how it behaves
-   * @throws BrokerException if it exists or a script does not compile
+   * @throws BrokerException if it exists, a script does not compile, or queues and scripts take as
+   *     much of the heap as they may
    */
   public void createQueue(String name, QueueConfig config) {
     requireQueueName(name);
@@ -111,7 +112,8 @@ public final class Broker implements AutoCloseable {
    *
    * @param name the queue
    * @param config how it behaves from now on
-   * @throws BrokerException if it does not exist or a script does not compile
+   * @throws BrokerException if it does not exist, a script does not compile, or scripts take as
+   *     much of the heap as they may
    */
   public void updateQueue(String name, QueueConfig config) {
     configure(config, (engine, call) -> engine.admin.update(name, config, call));
@@ -119,12 +121,17 @@ public final class Broker implements AutoCloseable {
 
   private void configure(QueueConfig config, BiConsumer<Engine, CompletableFuture<Void>> change) {
     Runnable unpin = machinery.scripts.compile(config);
+    boolean applied = false;
     try {
       CompletableFuture<Void> call = machinery.calls.begin();
       machinery.input(engine -> change.accept(engine, call));
       Calls.await(call);
+      applied = true;
     } finally {
       unpin.run();
+      if (!applied) {
+        machinery.forgetUnusedScripts();
+      }
     }
   }
 

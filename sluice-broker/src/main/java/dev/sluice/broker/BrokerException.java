@@ -46,6 +46,9 @@ public final class BrokerException extends RuntimeException {
     /** The disk is nearly full: messages are not accepted, but can be settled. */
     DISK_FULL,
 
+    /** What callers have made takes as much of the heap as it may; delete, settle or purge some. */
+    HEAP_FULL,
+
     /** The consumer was closed. */
     CONSUMER_CLOSED,
 

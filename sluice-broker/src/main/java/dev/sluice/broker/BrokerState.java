@@ -17,6 +17,12 @@ final class BrokerState {
   final MessageIndex index = new MessageIndex();
   final Timers timers = new Timers();
   final TreeMap<String, String> config = new TreeMap<>();
+
+  /** For messages and the ids that are remembered of them. */
+  final HeapRoom messageRoom = new HeapRoom("messages and remembered ids");
+
+  final HeapRoom setupRoom = new HeapRoom("queues, scripts and configuration");
+  final Setup setup = new Setup(setupRoom);
   final Outputs outputs;
   final BrokerMetrics metrics;
 

@@ -12,7 +12,19 @@ import org.jspecify.annotations.Nullable;
 final class Dedupe {
   private record Seen(UUID id, long until) {}
 
+  /** What an id takes beside its text, by estimate. */
+  private static final long HEAP_BYTES = 200;
+
   private final Map<String, Seen> seen = new LinkedHashMap<>();
+  private final HeapRoom room;
+
+  Dedupe(HeapRoom room) {
+    this.room = room;
+  }
+
+  private static long bytes(String dedupeId) {
+    return HEAP_BYTES + 2L * dedupeId.length();
+  }
 
   /** The message that was enqueued with {@code dedupeId} not long ago. */
   @Nullable UUID find(String dedupeId, long now) {
@@ -21,7 +33,9 @@ final class Dedupe {
   }
 
   void remember(String dedupeId, UUID id, long until) {
-    seen.remove(dedupeId);
+    if (seen.remove(dedupeId) == null) {
+      room.add(bytes(dedupeId));
+    }
     seen.put(dedupeId, new Seen(id, until));
   }
 
@@ -35,6 +49,7 @@ final class Dedupe {
         break;
       }
       over.add(next.getKey());
+      room.remove(bytes(next.getKey()));
       oldest.remove();
     }
     return over;

@@ -6,6 +6,9 @@ import org.jspecify.annotations.Nullable;
 
 /** What is in memory of a message: not its payload, and nothing by name. */
 final class Entry {
+  /** What one takes of the heap, with its place and its lease, by estimate. */
+  static final long HEAP_BYTES = 200;
+
   /** Where a message stands. */
   enum Stage {
     /** What happened to it last is not stored yet. */

@@ -83,6 +83,7 @@ final class Intake {
     if (more > 0 && state.diskRoom <= moreBytes) {
       throw BrokerState.diskFull();
     }
+    state.messageRoom.require(more * Entry.HEAP_BYTES);
     long most = line.config.maxDepth();
     if (most > 0 && line.depth + more > most) {
       throw new BrokerException(

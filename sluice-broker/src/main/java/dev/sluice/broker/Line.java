@@ -18,13 +18,14 @@ final class Line {
   final int id;
   final String name;
   final FairQueue<Entry> queue;
-  final Dedupe dedupe = new Dedupe();
+  final Dedupe dedupe;
   final Set<Subscriber> subscribers = new LinkedHashSet<>();
 
   /** Subscribers with credit, in turn. */
   private final Deque<Subscriber> inTurn = new ArrayDeque<>();
 
   private final Map<Route.Spec, Route> routes = new HashMap<>();
+  private final HeapRoom room;
   final KeyCounts keys = new KeyCounts();
 
   QueueConfig config;
@@ -44,7 +45,10 @@ final class Line {
   long failed;
   long deadLettered;
 
-  Line(int id, String name, QueueConfig config, FairQueue<Entry> queue) {
+  /** {@code room} is for messages and ids of all queues. */
+  Line(int id, String name, QueueConfig config, FairQueue<Entry> queue, HeapRoom room) {
+    this.room = room;
+    this.dedupe = new Dedupe(room);
     this.id = id;
     this.name = name;
     this.queue = queue;
@@ -71,8 +75,10 @@ final class Line {
       route = new Route(spec, keys.of(spec.key()));
       route.count.throttled |= !spec.throttles().isEmpty();
       routes.put(spec, route);
+      room.add(spec.heapBytes());
     }
     route.users++;
+    room.add(Entry.HEAP_BYTES);
     keys.enter(route.count, spec.weight(), now);
     depth++;
     return route;
@@ -82,8 +88,10 @@ final class Line {
   void leave(Route route) {
     depth--;
     keys.leave(route.count);
+    room.remove(Entry.HEAP_BYTES);
     if (--route.users == 0) {
       routes.remove(route.spec);
+      room.remove(route.spec.heapBytes());
     }
   }
 

@@ -32,6 +32,12 @@ import org.jspecify.annotations.Nullable;
 final class Machinery implements BrokerState.Outputs, Committer.Listener {
   private static final System.Logger LOG = System.getLogger(Broker.class.getName());
 
+  /** Messages and remembered ids take at most one part in so many of the heap. */
+  private static final int MESSAGES_SHARE = 2;
+
+  /** So do queues, scripts and configuration. */
+  private static final int SETUP_SHARE = 8;
+
   /** How long closing waits for callbacks that are under way. */
   private static final long ANSWERS_SECONDS = 10;
 
@@ -71,6 +77,9 @@ final class Machinery implements BrokerState.Outputs, Committer.Listener {
     BrokerClock clock = BrokerClock.from(engine.state.now, start.bootNanos());
     this.loop = new Loop(engine, inbox, clock, store, config, committer::submit, this::failed);
     this.loopThread = new Thread(loop, "sluice-broker");
+    long heap = Runtime.getRuntime().maxMemory();
+    engine.state.messageRoom.bound(heap / MESSAGES_SHARE);
+    engine.state.setupRoom.bound(heap / SETUP_SHARE);
     engine.state.config.forEach(scripts::publish);
     scripts.publish(engine.state.lines.values());
   }
@@ -223,6 +232,11 @@ final class Machinery implements BrokerState.Outputs, Committer.Listener {
       LOG.log(System.Logger.Level.WARNING, "on_failure was not asked", unreadable);
     }
     return HookEngine.Retry.AT_ONCE;
+  }
+
+  /** Drops what was compiled for a change of a queue that was refused. */
+  void forgetUnusedScripts() {
+    input(machine -> queuesChanged());
   }
 
   @Override

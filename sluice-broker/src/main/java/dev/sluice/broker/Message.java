@@ -8,6 +8,7 @@ import dev.sluice.Placement;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.Collections;
+import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Objects;
 import java.util.SortedMap;
@@ -28,6 +29,9 @@ public final class Message {
 
   /** The most throttle keys. */
   public static final int MAX_THROTTLES = 16;
+
+  /** The most headers. */
+  public static final int MAX_HEADERS = 100;
 
   /** The most bytes of all headers together. */
   public static final int MAX_HEADER_BYTES = 64 * 1024;
@@ -93,17 +97,22 @@ public final class Message {
   /**
    * The same, with these headers instead of those it has.
    *
-   * @param newHeaders the headers
+   * @param newHeaders the headers, at most {@link #MAX_HEADERS}
    * @return the message
    */
   public Message withHeaders(Map<String, String> newHeaders) {
-    Map<String, String> copy = Map.copyOf(newHeaders);
+    requireBetween("number of headers", newHeaders.size(), 0, MAX_HEADERS);
+    // No Map.copyOf: it takes quadratic time for names whose hashes collide.
+    Map<String, String> copy = new LinkedHashMap<>();
     long bytes = 0;
-    for (Map.Entry<String, String> header : copy.entrySet()) {
-      bytes += utf8(header.getKey()) + utf8(header.getValue());
+    for (Map.Entry<String, String> header : newHeaders.entrySet()) {
+      String name = Objects.requireNonNull(header.getKey(), "name");
+      String value = Objects.requireNonNull(header.getValue(), "value");
+      bytes += utf8(name) + utf8(value);
+      copy.put(name, value);
     }
     requireBetween("bytes of headers", bytes, 0, MAX_HEADER_BYTES);
-    return with(draft -> draft.headers = copy);
+    return with(draft -> draft.headers = Collections.unmodifiableMap(copy));
   }
 
   private static int utf8(String text) {

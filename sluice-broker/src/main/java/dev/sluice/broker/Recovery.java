@@ -107,6 +107,7 @@ final class Recovery {
             engine.admin.open(Schema.queueId(key), row.name(), row.config());
           } else {
             state.config.put(Schema.configName(key), Schema.text(value));
+            state.setup.restored(Schema.configName(key), Schema.text(value));
           }
           return true;
         });

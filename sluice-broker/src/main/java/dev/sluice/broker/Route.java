@@ -2,6 +2,8 @@ package dev.sluice.broker;
 
 import dev.sluice.Placement;
 import java.util.Collections;
+import java.util.Iterator;
+import java.util.Map;
 import java.util.SortedMap;
 import java.util.TreeMap;
 
@@ -11,11 +13,49 @@ import java.util.TreeMap;
  */
 final class Route {
   /**
-   * What makes two routes the same.
+   * What makes two routes the same. Specs have an order so that a hash map finds one in logarithmic
+   * time even if producers choose keys whose hashes collide.
    *
    * @param throttles tokens by throttle key
    */
-  record Spec(String key, int weight, int priority, SortedMap<String, Long> throttles) {}
+  record Spec(String key, int weight, int priority, SortedMap<String, Long> throttles)
+      implements Comparable<Spec> {
+    /** What the first message of a fairness key takes beside itself, by estimate. */
+    private static final long HEAP_BYTES = 600;
+
+    /** And what each throttle key does. */
+    private static final long THROTTLE_BYTES = 500;
+
+    long heapBytes() {
+      long bytes = HEAP_BYTES + 4L * key.length();
+      for (String throttle : throttles.keySet()) {
+        bytes += THROTTLE_BYTES + 4L * throttle.length();
+      }
+      return bytes;
+    }
+
+    @Override
+    public int compareTo(Spec other) {
+      int order = key.compareTo(other.key);
+      order = order != 0 ? order : Integer.compare(weight, other.weight);
+      order = order != 0 ? order : Integer.compare(priority, other.priority);
+      return order != 0 ? order : compare(throttles, other.throttles);
+    }
+
+    private static int compare(SortedMap<String, Long> some, SortedMap<String, Long> others) {
+      int order = Integer.compare(some.size(), others.size());
+      Iterator<Map.Entry<String, Long>> other = others.entrySet().iterator();
+      for (Map.Entry<String, Long> each : some.entrySet()) {
+        if (order != 0) {
+          break;
+        }
+        Map.Entry<String, Long> beside = other.next();
+        order = each.getKey().compareTo(beside.getKey());
+        order = order != 0 ? order : each.getValue().compareTo(beside.getValue());
+      }
+      return order;
+    }
+  }
 
   final Spec spec;
 

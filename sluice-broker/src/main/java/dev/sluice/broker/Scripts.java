@@ -177,6 +177,11 @@ final class Scripts {
     }
   }
 
+  /** How many are kept compiled. */
+  int compiled() {
+    return enqueueHooks.size() + failureHooks.size();
+  }
+
   Map<String, View> views() {
     return views;
   }

@@ -1,5 +1,6 @@
 package dev.sluice.governor;
 
+import java.util.Collections;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
@@ -20,7 +21,7 @@ public record ProviderAnswer(int status, Map<String, String> headers) {
     }
     Map<String, String> lower = new TreeMap<>();
     headers.forEach((name, value) -> lower.put(name.toLowerCase(Locale.ROOT), value));
-    headers = Map.copyOf(lower);
+    headers = Collections.unmodifiableMap(lower);
   }
 
   /**

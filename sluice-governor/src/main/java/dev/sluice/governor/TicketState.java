@@ -50,8 +50,14 @@ final class TicketState {
     }
   }
 
-  /** What makes two requests the same one. */
-  record Key(String tenant, String key) {}
+  /** What makes two requests the same one; ordered, for maps in which hashes collide. */
+  record Key(String tenant, String key) implements Comparable<Key> {
+    @Override
+    public int compareTo(Key other) {
+      int order = key.compareTo(other.key);
+      return order != 0 ? order : tenant.compareTo(other.tenant);
+    }
+  }
 
   /** Null if nothing does. */
   static @Nullable Key keyOf(TokenRequest request) {

@@ -18,6 +18,7 @@ final class Access implements ServerInterceptor {
       Metadata.Key.of("authorization", Metadata.ASCII_STRING_MARSHALLER);
 
   private final Authenticator authenticator;
+  private final Share openCalls;
   private final Set<KeyedStream<?, ?>> streams = ConcurrentHashMap.newKeySet();
 
   /** Knows keys. */
@@ -31,8 +32,10 @@ final class Access implements ServerInterceptor {
     Caller authenticate(@Nullable String authorization);
   }
 
-  Access(Authenticator authenticator) {
+  /** {@code openCalls} is for streams. */
+  Access(Authenticator authenticator, Share openCalls) {
     this.authenticator = authenticator;
+    this.openCalls = openCalls;
   }
 
   /** Who makes the call at hand. */
@@ -71,9 +74,21 @@ final class Access implements ServerInterceptor {
     if (call.getMethodDescriptor().getType() == MethodType.UNARY) {
       return Contexts.interceptCall(context, call, headers, next);
     }
+    Share.Hold place;
+    try {
+      place = openCalls.take(caller);
+    } catch (ApiException full) {
+      call.close(full.toStatus().getStatus(), new Metadata());
+      return new ServerCall.Listener<>() {};
+    }
     KeyedStream<Q, A> stream = new KeyedStream<>(call, authorization, caller);
     ServerCall.Listener<Q> service = Contexts.interceptCall(context, stream, headers, next);
     streams.add(stream);
-    return stream.listener(service, () -> streams.remove(stream));
+    return stream.listener(
+        service,
+        () -> {
+          streams.remove(stream);
+          place.close();
+        });
   }
 }

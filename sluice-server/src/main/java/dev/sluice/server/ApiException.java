@@ -14,8 +14,11 @@ final class ApiException extends RuntimeException {
   private static final long serialVersionUID = 1L;
   private static final Logger LOG = LoggerFactory.getLogger(ApiException.class);
 
-  /** A longer message would not fit into the trailers of a gRPC call, even percent-encoded. */
-  private static final int MAX_MESSAGE = 512;
+  /**
+   * Room for a rule and some 200 characters of the value that broke it. A longer message would not
+   * fit into the trailers of a gRPC call, even percent-encoded.
+   */
+  static final int MAX_MESSAGE = 320;
 
   private final ErrorKind kind;
 
@@ -69,7 +72,7 @@ final class ApiException extends RuntimeException {
     return switch (code) {
       case QUEUE_NOT_FOUND, LEASE_NOT_FOUND, QUEUE_DELETED -> ErrorKind.NOT_FOUND;
       case QUEUE_EXISTS -> ErrorKind.ALREADY_EXISTS;
-      case QUEUE_FULL, BUSY, HOOK_BUDGET, DISK_FULL -> ErrorKind.RESOURCE_EXHAUSTED;
+      case QUEUE_FULL, BUSY, HOOK_BUDGET, DISK_FULL, HEAP_FULL -> ErrorKind.RESOURCE_EXHAUSTED;
       case SOURCE_NOT_FOUND -> ErrorKind.FAILED_PRECONDITION;
       case NOT_A_DEAD_LETTER_QUEUE, BAD_SCRIPT -> ErrorKind.INVALID_ARGUMENT;
       case CONSUMER_CLOSED, STOPPED -> ErrorKind.UNAVAILABLE;

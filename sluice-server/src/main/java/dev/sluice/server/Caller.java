@@ -10,10 +10,21 @@ import java.util.List;
  * @param superadmin whether everything is allowed
  * @param permissions what is allowed otherwise
  * @param expiresAtMs when their key ends; {@link Key#NEVER} for never
+ * @param account the {@link Key#owner} of their key, by which {@link Quotas} count
  */
-record Caller(String name, boolean superadmin, List<Permission> permissions, long expiresAtMs) {
+record Caller(
+    String name,
+    boolean superadmin,
+    List<Permission> permissions,
+    long expiresAtMs,
+    String account) {
   /** Everybody, while the server asks for no keys. */
   static final Caller ANYBODY = new Caller("anybody", true, List.of(), Key.NEVER);
+
+  /** One whose account is called as they are. */
+  Caller(String name, boolean superadmin, List<Permission> permissions, long expiresAtMs) {
+    this(name, superadmin, permissions, expiresAtMs, name);
+  }
 
   Caller {
     permissions = List.copyOf(permissions);

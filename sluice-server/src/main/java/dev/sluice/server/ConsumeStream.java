@@ -114,7 +114,7 @@ final class ConsumeStream extends DeliveryStream<ConsumeResponse>
       unsettled += request.getSettlementsCount();
     }
     Later.when(
-        queues.settle(caller, from.queue(), Wire.settlements(request.getSettlementsList())),
+        queues.settle(caller, from.queue(), () -> Wire.settlements(request.getSettlementsList())),
         outcomes -> {
           settled(request.getBatch(), outcomes);
           requests.ask();

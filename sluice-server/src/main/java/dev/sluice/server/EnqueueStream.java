@@ -44,7 +44,9 @@ final class EnqueueStream implements StreamObserver<EnqueueStreamRequest> {
   private void enqueue(EnqueueStreamRequest request) {
     CompletableFuture<List<UUID>> begun;
     try {
-      begun = queues.enqueue(caller, request.getQueue(), Wire.messages(request.getMessagesList()));
+      begun =
+          queues.enqueue(
+              caller, request.getQueue(), () -> Wire.messages(request.getMessagesList()));
     } catch (RuntimeException refused) {
       begun = CompletableFuture.failedFuture(refused);
     }

@@ -33,12 +33,12 @@ final class FilaMessages extends FilaServiceGrpc.FilaServiceImplBase {
   public void enqueue(EnqueueRequest request, StreamObserver<EnqueueResponse> call) {
     Calls.answerLater(
         call,
-        caller -> queues.enqueue(caller, request.getQueue(), List.of(message(request))),
+        caller -> queues.enqueue(caller, request.getQueue(), () -> List.of(message(request))),
         ids -> EnqueueResponse.newBuilder().setMessageId(ids.get(0).toString()).build());
   }
 
   private static Message message(EnqueueRequest request) {
-    return Message.of(request.getPayload().toByteArray()).withHeaders(request.getHeadersMap());
+    return Message.of(request.getPayload().toByteArray()).withHeaders(Wire.headers(request.getHeadersMap()));
   }
 
   @Override
@@ -81,7 +81,9 @@ final class FilaMessages extends FilaServiceGrpc.FilaServiceImplBase {
       throw ApiException.invalid("message_id must not be empty");
     }
     Settlement settlement = new Settlement(Wire.id(messageId), null, action);
-    return queues.settle(caller, queue, List.of(settlement)).thenAccept(FilaMessages::requireDone);
+    return queues
+        .settle(caller, queue, () -> List.of(settlement))
+        .thenAccept(FilaMessages::requireDone);
   }
 
   private static void requireDone(List<Optional<ApiException>> outcomes) {

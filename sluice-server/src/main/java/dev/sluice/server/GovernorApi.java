@@ -31,8 +31,6 @@ import org.jspecify.annotations.Nullable;
  * <p>What is not allowed is refused at once; the rest is answered when the governor has answered.
  */
 final class GovernorApi {
-  static final int MAX_HEADERS = 100;
-
   private static final int MAX_NAME_BYTES = 256;
   private static final int MAX_HEADER_CHARS = 4_096;
   private static final Duration MAX_DEADLINE = Duration.ofDays(1);
@@ -132,13 +130,13 @@ final class GovernorApi {
   CompletableFuture<Outcome> poll(Caller caller, String ticket, long waitMs) {
     caller.requireSome(Kind.GOVERNOR);
     QueueApi.requireBetween("waitMs", waitMs, 0, TicketWaits.LONGEST.toMillis());
-    return waits.poll(ticket, Duration.ofMillis(waitMs));
+    return waits.poll(caller, ticket, Duration.ofMillis(waitMs));
   }
 
   /** Whoever begins it closes it. */
   CompletableFuture<TicketWatch> watch(Caller caller, String ticket) {
     caller.requireSome(Kind.GOVERNOR);
-    return waits.watch(ticket);
+    return waits.watch(caller, ticket);
   }
 
   CompletableFuture<Void> cancel(Caller caller, String ticket) {
@@ -175,7 +173,7 @@ final class GovernorApi {
       Caller caller, String model, int status, Map<String, String> headers) {
     requireName("model", model, 1);
     caller.require(Kind.GOVERNOR, "feedback:" + model);
-    QueueApi.requireBetween("the number of headers", headers.size(), 0, MAX_HEADERS);
+    RequestBounds.require("headers", headers.size());
     headers.forEach(
         (name, value) ->
             QueueApi.requireBetween(

@@ -33,11 +33,11 @@ final class HttpAdmin implements HttpRoute.Group {
     return List.of(
         HttpRoute.of("GET", CONFIG, this::listConfig).taking("prefix"),
         HttpRoute.of("GET", ONE_CONFIG, this::getConfig),
-        HttpRoute.of("PUT", ONE_CONFIG, this::setConfig),
+        HttpRoute.of("PUT", ONE_CONFIG, this::setConfig).needingAdminOfAll(),
         HttpRoute.of("DELETE", ONE_CONFIG, this::removeConfig),
         HttpRoute.of("GET", THROTTLES, this::listThrottles).taking("limit"),
         HttpRoute.of("GET", ONE_THROTTLE + "/waiters", this::waiters).taking("limit"),
-        HttpRoute.of("PUT", ONE_THROTTLE, this::setThrottle),
+        HttpRoute.of("PUT", ONE_THROTTLE, this::setThrottle).needingAdminOfAll(),
         HttpRoute.of("DELETE", ONE_THROTTLE, this::removeThrottle),
         HttpRoute.of("GET", "/v1/info", this::info));
   }

@@ -17,8 +17,8 @@ import org.jspecify.annotations.Nullable;
 import org.xnio.IoUtils;
 
 /**
- * One request on its way: the caller is found out on a worker, the body is read without holding a
- * thread, the route's handler runs on a worker, and the answer is sent when it is there.
+ * One request on its way: the caller is found out and checked on a worker, the body is read without
+ * holding a thread, the route's handler runs on a worker, and the answer is sent when it is there.
  */
 final class HttpCall {
   private static final int TOO_LARGE = 413;

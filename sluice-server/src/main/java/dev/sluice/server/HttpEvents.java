@@ -1,5 +1,6 @@
 package dev.sluice.server;
 
+import dev.sluice.server.Permission.Kind;
 import io.undertow.server.handlers.sse.ServerSentEventConnection;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
@@ -9,7 +10,6 @@ import java.util.concurrent.Future;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
-import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -19,13 +19,12 @@ import org.xnio.IoUtils;
 final class HttpEvents implements HttpRoute.Group {
   private static final Logger LOG = LoggerFactory.getLogger(HttpEvents.class);
 
-  /** Every listener costs a look at every queue each second. */
-  static final int MAX_LISTENERS = 64;
-
   private final QueueApi queues;
   private final ScheduledExecutorService timer;
   private final Executor workers;
-  private final AtomicInteger listeners = new AtomicInteger();
+
+  /** Every listener costs a look at every queue each second. */
+  private final Share streams = Quotas.eventStreams();
 
   HttpEvents(QueueApi queues, ScheduledExecutorService timer, Executor workers) {
     this.queues = queues;
@@ -39,11 +38,9 @@ final class HttpEvents implements HttpRoute.Group {
   }
 
   private HttpReply listen(HttpRequest request) {
-    if (listeners.get() >= MAX_LISTENERS) {
-      throw new ApiException(
-          ErrorKind.RESOURCE_EXHAUSTED,
-          "at most %d clients may listen to events".formatted(MAX_LISTENERS));
-    }
+    request.caller().requireSome(Kind.ADMIN);
+    Share.Hold place = streams.take(request.caller());
+    request.ends().accept(place::close);
     return new HttpReply.Events(
         (connection, lastEventId) -> new Listener(request, connection).begin());
   }
@@ -60,14 +57,10 @@ final class HttpEvents implements HttpRoute.Group {
     }
 
     void begin() {
-      listeners.incrementAndGet();
       Future<?> ticks =
           timer.scheduleAtFixedRate(() -> workers.execute(this::tick), 0, 1, TimeUnit.SECONDS);
       connection.addCloseTask(
-          (ServerSentEventConnection closed) -> {
-            ticks.cancel(false);
-            listeners.decrementAndGet();
-          });
+          (ServerSentEventConnection closed) -> ticks.cancel(false));
     }
 
     private void tick() {

@@ -1,5 +1,6 @@
 package dev.sluice.server;
 
+import dev.sluice.server.Permission.Kind;
 import dev.sluice.governor.ModelBudget;
 import dev.sluice.governor.ModelQueue;
 import dev.sluice.governor.Outcome;
@@ -37,17 +38,17 @@ final class HttpGovernor implements HttpRoute.Group {
   @Override
   public List<HttpRoute> routes() {
     return List.of(
-        HttpRoute.of("POST", ROOT + "/requests", this::request),
-        HttpRoute.of("POST", ROOT + "/explain", this::explain),
+        HttpRoute.of("POST", ROOT + "/requests", this::request).needingSome(Kind.GOVERNOR),
+        HttpRoute.of("POST", ROOT + "/explain", this::explain).needingSome(Kind.GOVERNOR),
         HttpRoute.of("GET", TICKET, this::poll).taking("waitMs"),
         HttpRoute.of("DELETE", TICKET, this::cancel),
         HttpRoute.of("GET", TICKET + "/events", this::watch),
-        HttpRoute.of("POST", RESERVATION + "/settle", this::settle),
-        HttpRoute.of("POST", RESERVATION + "/extend", this::extend),
-        HttpRoute.of("POST", ROOT + "/models/{model}/feedback", this::feedback),
+        HttpRoute.of("POST", RESERVATION + "/settle", this::settle).needingSome(Kind.GOVERNOR),
+        HttpRoute.of("POST", RESERVATION + "/extend", this::extend).needingSome(Kind.GOVERNOR),
+        HttpRoute.of("POST", ROOT + "/models/{model}/feedback", this::feedback).needingSome(Kind.GOVERNOR),
         HttpRoute.of("GET", ROOT + "/models/{model}/queue", this::queue).taking("offset", "limit"),
         HttpRoute.of("GET", ROOT + "/status", this::status),
-        HttpRoute.of("POST", ROOT + "/reload", this::reload));
+        HttpRoute.of("POST", ROOT + "/reload", this::reload).needingAdminOfAll());
   }
 
   private static String id(HttpRequest request) {

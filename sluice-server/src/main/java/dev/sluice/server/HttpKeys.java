@@ -69,10 +69,10 @@ final class HttpKeys implements HttpRoute.Group {
   public List<HttpRoute> routes() {
     return List.of(
         HttpRoute.of("GET", ALL, this::list),
-        HttpRoute.of("POST", ALL, this::create),
+        HttpRoute.of("POST", ALL, this::create).needingSome(Kind.ADMIN),
         HttpRoute.of("GET", ONE, this::get),
         HttpRoute.of("DELETE", ONE, this::revoke),
-        HttpRoute.of("PUT", ONE + "/permissions", this::setPermissions));
+        HttpRoute.of("PUT", ONE + "/permissions", this::setPermissions).needingSome(Kind.ADMIN));
   }
 
   private static String id(HttpRequest request) {
@@ -80,6 +80,7 @@ final class HttpKeys implements HttpRoute.Group {
   }
 
   private static List<Permission> permissions(List<@Nullable Allowed> wanted) {
+    RequestBounds.require("permissions", wanted.size());
     List<Permission> all = new ArrayList<>(wanted.size());
     for (Allowed each : wanted) {
       if (each == null) {

@@ -1,5 +1,6 @@
 package dev.sluice.server;
 
+import dev.sluice.server.Permission.Kind;
 import dev.sluice.ThrottleDecision;
 import java.nio.charset.StandardCharsets;
 import java.util.LinkedHashMap;
@@ -89,9 +90,9 @@ final class HttpLimits implements HttpRoute.Group {
     return List.of(
         HttpRoute.of("GET", ALL, this::list),
         HttpRoute.of("GET", ONE, this::get),
-        HttpRoute.of("PUT", ONE, this::set).needing(Permission.Kind.ADMIN, "key"),
+        HttpRoute.of("PUT", ONE, this::set).needing(Kind.ADMIN, "key"),
         HttpRoute.of("DELETE", ONE, this::remove),
-        HttpRoute.of("POST", "/v1/decide", this::decide));
+        HttpRoute.of("POST", "/v1/decide", this::decide).needingSome(Kind.LIMIT));
   }
 
   private HttpReply list(HttpRequest request) {

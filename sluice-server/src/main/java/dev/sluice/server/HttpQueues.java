@@ -1,16 +1,12 @@
 package dev.sluice.server;
 
+import dev.sluice.server.Permission.Kind;
 import dev.sluice.broker.QueueConfig;
 import dev.sluice.broker.QueueKeys;
 import dev.sluice.server.JsonQueues.Config;
-import dev.sluice.server.JsonQueues.Verdict;
-import dev.sluice.server.Permission.Kind;
-import dev.sluice.server.QueueApi.Settlement;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
-import org.jspecify.annotations.Nullable;
 
 /** Queues over HTTP. */
 final class HttpQueues implements HttpRoute.Group {
@@ -19,6 +15,7 @@ final class HttpQueues implements HttpRoute.Group {
   private static final int DEFAULT_KEYS = 100;
   private static final String ALL = "/v1/queues";
   private static final String ONE = ALL + "/{queue}";
+  private static final String QUEUE = "queue";
 
   private final QueueApi queues;
 
@@ -30,22 +27,22 @@ final class HttpQueues implements HttpRoute.Group {
   public List<HttpRoute> routes() {
     return List.of(
         HttpRoute.of("GET", ALL, this::list),
-        HttpRoute.of("POST", ALL, this::create),
+        HttpRoute.of("POST", ALL, this::create).needingSome(Kind.ADMIN),
         HttpRoute.of("GET", ONE, this::get),
-        HttpRoute.of("PUT", ONE, this::update).needing(Kind.ADMIN, "queue"),
+        HttpRoute.of("PUT", ONE, this::update).needing(Kind.ADMIN, QUEUE),
         HttpRoute.of("DELETE", ONE, this::delete),
         HttpRoute.of("GET", ONE + "/keys", this::keys).taking("order", "limit", "prefix"),
-        HttpRoute.of("POST", ONE + "/messages", this::enqueue).needing(Kind.PRODUCE, "queue"),
-        HttpRoute.of("POST", ONE + "/receive", this::receive).needing(Kind.CONSUME, "queue"),
-        HttpRoute.of("POST", ONE + "/settle", this::settle).needing(Kind.CONSUME, "queue"),
-        HttpRoute.of("POST", ONE + "/purge", this::purge).needing(Kind.ADMIN, "queue"),
+        HttpRoute.of("POST", ONE + "/messages", this::enqueue).needing(Kind.PRODUCE, QUEUE),
+        HttpRoute.of("POST", ONE + "/receive", this::receive).needing(Kind.CONSUME, QUEUE),
+        HttpRoute.of("POST", ONE + "/settle", this::settle).needing(Kind.CONSUME, QUEUE),
+        HttpRoute.of("POST", ONE + "/purge", this::purge).needing(Kind.ADMIN, QUEUE),
         HttpRoute.of("GET", ONE + "/peek", this::peek)
             .taking("max_messages", "max_payload_bytes", "from"),
-        HttpRoute.of("POST", ONE + "/redrive", this::redrive).needing(Kind.ADMIN, "queue"));
+        HttpRoute.of("POST", ONE + "/redrive", this::redrive).needing(Kind.ADMIN, QUEUE));
   }
 
   private static String queue(HttpRequest request) {
-    return request.parameter("queue");
+    return request.parameter(QUEUE);
   }
 
   private HttpReply list(HttpRequest request) {
@@ -99,7 +96,7 @@ final class HttpQueues implements HttpRoute.Group {
 
   private HttpReply enqueue(HttpRequest request) {
     return HttpReply.later(
-        queues.enqueue(request.caller(), queue(request), JsonMessages.read(request.body())),
+        queues.enqueue(request.caller(), queue(request), () -> JsonMessages.read(request.body())),
         ids -> HttpAnswer.ok(Map.of("ids", QueueService.texts(ids))));
   }
 
@@ -125,20 +122,11 @@ final class HttpQueues implements HttpRoute.Group {
   }
 
   private HttpReply settle(HttpRequest request) {
-    List<@Nullable Verdict> wanted = request.read(JsonQueues.Settle.class).settlements();
-    if (wanted == null) {
-      throw ApiException.invalid("settlements must be there");
-    }
-    List<Settlement> settlements = new ArrayList<>(wanted.size());
-    for (Verdict each : wanted) {
-      int index = settlements.size();
-      if (each == null) {
-        throw ApiException.invalid("settlements[%d] must not be null".formatted(index));
-      }
-      settlements.add(each.toSettlement(index));
-    }
     return HttpReply.later(
-        queues.settle(request.caller(), queue(request), settlements),
+        queues.settle(
+            request.caller(),
+            queue(request),
+            () -> request.read(JsonQueues.Settle.class).toSettlements()),
         outcomes -> HttpAnswer.ok(JsonQueues.Settled.of(outcomes)));
   }
 

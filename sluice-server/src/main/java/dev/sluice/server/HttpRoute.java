@@ -63,9 +63,21 @@ record HttpRoute(
 
   /** The same for callers who may do {@code kind} with what {@code parameter} of the path names. */
   HttpRoute needing(Permission.Kind kind, String parameter) {
-    Need named =
-        (caller, path) -> caller.require(kind, path.get().getOrDefault(parameter, ""));
-    return new HttpRoute(method, template, open, query, named, handler);
+    return needing((caller, path) -> caller.require(kind, path.get().getOrDefault(parameter, "")));
+  }
+
+  /** The same for callers who may do {@code kind} with some name, which the body tells. */
+  HttpRoute needingSome(Permission.Kind kind) {
+    return needing((caller, path) -> caller.requireSome(kind));
+  }
+
+  /** The same for callers who administer everything. */
+  HttpRoute needingAdminOfAll() {
+    return needing((caller, path) -> caller.requireAdminOfAll());
+  }
+
+  private HttpRoute needing(Need other) {
+    return new HttpRoute(method, template, open, query, other, handler);
   }
 
   /** A key without any permission sends no body. */

@@ -3,6 +3,7 @@ package dev.sluice.server;
 import static com.fasterxml.jackson.annotation.JsonInclude.Include.NON_NULL;
 
 import com.fasterxml.jackson.annotation.JsonInclude;
+import com.fasterxml.jackson.core.ErrorReportConfiguration;
 import com.fasterxml.jackson.core.JsonFactory;
 import com.fasterxml.jackson.core.JsonLocation;
 import com.fasterxml.jackson.core.JsonParser;
@@ -10,6 +11,7 @@ import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.core.JsonToken;
 import com.fasterxml.jackson.core.StreamReadConstraints;
 import com.fasterxml.jackson.core.StreamReadFeature;
+import com.fasterxml.jackson.core.exc.StreamConstraintsException;
 import com.fasterxml.jackson.databind.DeserializationFeature;
 import com.fasterxml.jackson.databind.JsonMappingException;
 import com.fasterxml.jackson.databind.MapperFeature;
@@ -27,11 +29,22 @@ import java.io.UncheckedIOException;
 import java.util.Arrays;
 import java.util.Collection;
 import java.util.Locale;
+import org.jspecify.annotations.Nullable;
 
-/** Reads JSON strictly: what is not known, or of another type, is an error that names the field. */
+/**
+ * Reads JSON strictly: what is not known, or of another type, is an error that names the field.
+ *
+ * <p>All that a body can make dear is bounded here: its depth, the length of names and numbers, and
+ * the number of tokens. Names are not canonicalized: Jackson's table of names has no defense
+ * against many that have the same hash.
+ */
 final class Json {
   private static final int MAX_DEPTH = 32;
   private static final int MAX_NAME = 1_024;
+  private static final int MAX_NUMBER = 100;
+
+  /** How much of a token that is no JSON an error shows. */
+  private static final int MAX_SHOWN = 64;
 
   private static final JsonMapper MAPPER = mapper(PropertyNamingStrategies.SNAKE_CASE);
   private static final JsonMapper CAMEL = mapper(PropertyNamingStrategies.LOWER_CAMEL_CASE);
@@ -44,9 +57,19 @@ final class Json {
             .maxStringLength(Integer.MAX_VALUE) // a body is bounded as it is
             .maxNestingDepth(MAX_DEPTH)
             .maxNameLength(MAX_NAME)
+            .maxNumberLength(MAX_NUMBER)
+            .maxTokenCount(RequestBounds.MAX_PARTS)
+            .build();
+    JsonFactory factory =
+        JsonFactory.builder()
+            .streamReadConstraints(constraints)
+            .errorReportConfiguration(
+                ErrorReportConfiguration.builder().maxErrorTokenLength(MAX_SHOWN).build())
+            .disable(JsonFactory.Feature.CANONICALIZE_FIELD_NAMES)
+            .disable(JsonFactory.Feature.INTERN_FIELD_NAMES)
             .build();
     JsonMapper mapper =
-        JsonMapper.builder(JsonFactory.builder().streamReadConstraints(constraints).build())
+        JsonMapper.builder(factory)
             .enable(StreamReadFeature.STRICT_DUPLICATE_DETECTION)
             .enable(DeserializationFeature.FAIL_ON_TRAILING_TOKENS)
             .enable(DeserializationFeature.FAIL_ON_NUMBERS_FOR_ENUMS)
@@ -122,6 +145,15 @@ final class Json {
   }
 
   private static String explain(IOException failure) {
+    if (constraint(failure) instanceof StreamConstraintsException bound) {
+      return "body must have at most %d tokens, names of %d and numbers of %d characters, %d levels: %s"
+          .formatted(
+              RequestBounds.MAX_PARTS,
+              MAX_NAME,
+              MAX_NUMBER,
+              MAX_DEPTH,
+              bound.getOriginalMessage());
+    }
     if (failure instanceof UnrecognizedPropertyException unknown) {
       return "field must be a known one: %s; known here: %s"
           .formatted(path(unknown), unknown.getKnownPropertyIds());
@@ -140,6 +172,11 @@ final class Json {
     return failure instanceof JsonProcessingException parsing
         ? "body must be JSON: %s%s".formatted(parsing.getOriginalMessage(), where(parsing))
         : "body must be JSON: " + failure.getMessage();
+  }
+
+  /** Where a mapping failed because of it, it is the cause. */
+  private static @Nullable Throwable constraint(IOException failure) {
+    return failure instanceof JsonMappingException ? failure.getCause() : failure;
   }
 
   private static String path(JsonMappingException failure) {

@@ -7,6 +7,7 @@ import dev.sluice.broker.QueueTotals;
 import dev.sluice.server.QueueApi.Action;
 import dev.sluice.server.QueueApi.Settlement;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -128,7 +129,23 @@ final class JsonQueues {
   record Receive(@Nullable Integer maxMessages, @Nullable Long waitMs) {}
 
   /** Leased messages to be settled. */
-  record Settle(@Nullable List<@Nullable Verdict> settlements) {}
+  record Settle(@Nullable List<@Nullable Verdict> settlements) {
+    List<Settlement> toSettlements() {
+      if (settlements == null) {
+        throw ApiException.invalid("settlements must be there");
+      }
+      RequestBounds.require("settlements", settlements.size());
+      List<Settlement> all = new ArrayList<>(settlements.size());
+      for (Verdict each : settlements) {
+        int index = all.size();
+        if (each == null) {
+          throw ApiException.invalid("settlements[%d] must not be null".formatted(index));
+        }
+        all.add(each.toSettlement(index));
+      }
+      return all;
+    }
+  }
 
   /** What is to become of one leased message. */
   record Verdict(

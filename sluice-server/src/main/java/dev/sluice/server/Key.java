@@ -12,6 +12,8 @@ import java.util.List;
  * @param expiresAtMs when it ends; 0 for never
  * @param superadmin whether it allows everything
  * @param permissions what it allows otherwise
+ * @param owner the id of the first key of its account: of the one that a superadmin made and from
+ *     which this one descends, or of this one
  */
 record Key(
     String id,
@@ -20,7 +22,8 @@ record Key(
     long createdAtMs,
     long expiresAtMs,
     boolean superadmin,
-    List<Permission> permissions) {
+    List<Permission> permissions,
+    String owner) {
   static final long NEVER = 0;
 
   Key {
@@ -31,7 +34,12 @@ record Key(
     return expiresAtMs != NEVER && nowMs >= expiresAtMs;
   }
 
+  /** Whether it was made by a key of that account, and is not its first. */
+  boolean descendsFrom(String account) {
+    return owner.equals(account) && !id.equals(account);
+  }
+
   Key withPermissions(List<Permission> replaced) {
-    return new Key(id, name, tokenHash, createdAtMs, expiresAtMs, superadmin, replaced);
+    return new Key(id, name, tokenHash, createdAtMs, expiresAtMs, superadmin, replaced, owner);
   }
 }

@@ -10,7 +10,6 @@ import java.util.UUID;
  * have, or for longer, or sees or touches a key that allows more than their own.
  */
 final class KeyApi {
-  static final int MAX_PERMISSIONS = 64;
   private static final int MAX_NAME = 256;
 
   private final KeyStore keys;
@@ -44,11 +43,12 @@ final class KeyApi {
     requireName(wanted.name());
     long nowMs = clock.millis();
     requireExpiry(wanted.expiresAtMs(), nowMs);
-    requireFew(wanted.permissions());
+    RequestBounds.require("permissions", wanted.permissions().size());
     requireCovered(caller, wanted.superadmin(), wanted.permissions());
     requireNoLonger(caller, wanted.expiresAtMs());
     Created created = new Created(UUID.randomUUID().toString(), KeyTokens.random());
     keys.add(
+        caller,
         new Key(
             created.id(),
             wanted.name(),
@@ -56,7 +56,8 @@ final class KeyApi {
             nowMs,
             wanted.expiresAtMs(),
             wanted.superadmin(),
-            wanted.permissions()));
+            wanted.permissions(),
+            caller.superadmin() ? created.id() : caller.account()));
     return created;
   }
 
@@ -82,7 +83,7 @@ final class KeyApi {
 
   void setPermissions(Caller caller, String id, List<Permission> permissions) {
     caller.requireSome(Kind.ADMIN);
-    requireFew(permissions);
+    RequestBounds.require("permissions", permissions.size());
     requireCovered(caller, false, permissions);
     keys.replace(
         id,
@@ -120,13 +121,6 @@ final class KeyApi {
           "a key must not outlive the one that grants it: expires_at_ms must be at most %d: %s"
               .formatted(
                   caller.expiresAtMs(), expiresAtMs == Key.NEVER ? "0 (never)" : expiresAtMs));
-    }
-  }
-
-  private static void requireFew(List<Permission> permissions) {
-    if (permissions.size() > MAX_PERMISSIONS) {
-      throw ApiException.invalid(
-          "permissions must be at most %d: %d".formatted(MAX_PERMISSIONS, permissions.size()));
     }
   }
 

@@ -45,6 +45,13 @@ final class KeyAuthenticator implements Access.Authenticator {
       return Optional.of(new Caller("bootstrap", true, List.of(), Key.NEVER));
     }
     return keys.find(token, clock.millis())
-        .map(key -> new Caller(key.name(), key.superadmin(), key.permissions(), key.expiresAtMs()));
+        .map(
+            key ->
+                new Caller(
+                    key.name(),
+                    key.superadmin(),
+                    key.permissions(),
+                    key.expiresAtMs(),
+                    key.owner()));
   }
 }

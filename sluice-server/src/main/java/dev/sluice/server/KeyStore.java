@@ -1,5 +1,6 @@
 package dev.sluice.server;
 
+import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Path;
@@ -21,6 +22,8 @@ import java.util.stream.Collectors;
  */
 final class KeyStore {
   static final String FILE = "keys.json";
+
+  private static final String OWNER = "owner";
 
   /** Every change writes all keys. */
   static final int MAX_KEYS = 10_000;
@@ -57,8 +60,15 @@ final class KeyStore {
    * @throws IOException if the file cannot be read or is damaged
    */
   static KeyStore open(Path directory) throws IOException {
-    ListFile<Key> file = new ListFile<>(directory, "keys", Key.class);
+    ListFile<Key> file = new ListFile<>(directory, "keys", Key.class, KeyStore::withOwner);
     return new KeyStore(file, file.read());
+  }
+
+  /** Before keys had owners it was not known who made them: each is on its own. */
+  private static void withOwner(ObjectNode key) {
+    if (!key.has(OWNER) && key.has("id")) {
+      key.set(OWNER, key.get("id"));
+    }
   }
 
   /** The key of that token, unless it is expired. */
@@ -75,20 +85,28 @@ final class KeyStore {
   }
 
   Key get(String id) {
-    Key key = index.byId().get(id);
-    if (key == null) {
-      throw ApiException.notFound("there is no key of that id: " + id);
-    }
-    return key;
+    return byId(id)
+        .orElseThrow(() -> ApiException.notFound("there is no key of that id: " + id));
   }
 
-  synchronized void add(Key key) {
-    if (index.byId().size() >= MAX_KEYS) {
+  Optional<Key> byId(String id) {
+    return Optional.ofNullable(index.byId().get(id));
+  }
+
+  /** Of all keys some are left to superadmins, and an account has only so many. */
+  synchronized void add(Caller caller, Key key) {
+    int most = caller.superadmin() ? MAX_KEYS : MAX_KEYS - Quotas.RESERVED_KEYS;
+    if (index.byId().size() >= most) {
       throw new ApiException(
           ErrorKind.RESOURCE_EXHAUSTED,
-          "there must be at most %d keys; revoke some".formatted(MAX_KEYS));
+          "there must be at most %d keys%s; revoke some"
+              .formatted(most, caller.superadmin() ? "" : " before a superadmin makes more"));
     }
     List<Key> keys = new ArrayList<>(list());
+    if (!caller.superadmin()) {
+      long own = keys.stream().filter(each -> each.descendsFrom(caller.account())).count();
+      Quotas.require("keys", own, Quotas.MAX_KEYS);
+    }
     keys.add(key);
     save(keys);
   }

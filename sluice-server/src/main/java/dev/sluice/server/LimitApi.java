@@ -22,8 +22,6 @@ import java.util.concurrent.CompletableFuture;
  * when the {@link LimitStore} has it.
  */
 final class LimitApi {
-  static final int MAX_KEYS = 64;
-
   /** Every change copies all limits. */
   static final int MAX_LIMITS = 10_000;
 
@@ -34,6 +32,7 @@ final class LimitApi {
   private static final String TEMPLATE_END = "*";
 
   private final LimitStore store;
+  private final Quotas quotas;
   private final DecisionCounts decisions = new DecisionCounts();
 
   /**
@@ -52,8 +51,9 @@ final class LimitApi {
     }
   }
 
-  LimitApi(LimitStore store) {
+  LimitApi(LimitStore store, Quotas quotas) {
     this.store = store;
+    this.quotas = quotas;
   }
 
   /**
@@ -61,21 +61,22 @@ final class LimitApi {
    *
    * @throws IOException if the file cannot be read or is damaged
    */
-  static LimitApi open(Path directory) throws IOException {
-    return open(directory, Throttle.create(), LocalLimits.MAX_BUCKETS);
+  static LimitApi open(Path directory, Quotas quotas) throws IOException {
+    return open(directory, Throttle.create(), LocalLimits.MAX_BUCKETS, quotas);
   }
 
-  static LimitApi open(Path directory, Throttle throttle, int maxBuckets) throws IOException {
-    return new LimitApi(LocalLimits.open(directory, throttle, maxBuckets));
+  static LimitApi open(Path directory, Throttle throttle, int maxBuckets, Quotas quotas)
+      throws IOException {
+    return new LimitApi(LocalLimits.open(directory, throttle, maxBuckets), quotas);
   }
 
   /** Takes all of {@code costs} or none; nothing at all if {@code dryRun}. */
   CompletableFuture<ThrottleDecision> decide(
       Caller caller, Map<String, Long> costs, boolean dryRun) {
-    if (costs.isEmpty() || costs.size() > MAX_KEYS) {
-      throw ApiException.invalid(
-          "costs must name 1 to %d keys: %d".formatted(MAX_KEYS, costs.size()));
+    if (costs.isEmpty()) {
+      throw ApiException.invalid("costs must name at least one key");
     }
+    RequestBounds.require("costs", costs.size());
     for (String key : costs.keySet()) {
       requireKey(key);
       caller.require(Kind.LIMIT, key);
@@ -116,6 +117,7 @@ final class LimitApi {
     caller.require(Kind.ADMIN, key);
     requireKey(key);
     requireInPaths(key);
+    quotas.requireLimit(caller, key, store.limits().keySet());
     // What a throttle would not take must not be stored.
     rate.applyTo(Throttle.create(), key);
     return store.set(key, rate);

@@ -16,6 +16,7 @@ import dev.sluice.proto.v1.RemoveLimitRequest;
 import dev.sluice.proto.v1.RemoveLimitResponse;
 import dev.sluice.proto.v1.SetLimitRequest;
 import dev.sluice.proto.v1.SetLimitResponse;
+import dev.sluice.server.Permission.Kind;
 import io.grpc.stub.ServerCallStreamObserver;
 import io.grpc.stub.StreamObserver;
 import java.util.HashMap;
@@ -26,8 +27,6 @@ import org.jspecify.annotations.Nullable;
 
 /** {@code sluice.v1.Limits}. */
 final class LimitService extends LimitsGrpc.LimitsImplBase {
-  private static final int MAX_BATCH = 1_024;
-
   /** How many batches of a stream may wait for answers: then its client has to wait. */
   private static final int MAX_BATCHES = 64;
 
@@ -51,6 +50,8 @@ final class LimitService extends LimitsGrpc.LimitsImplBase {
   }
 
   private CompletableFuture<ThrottleDecision> decide(Caller caller, DecideRequest request) {
+    caller.requireSome(Kind.LIMIT);
+    RequestBounds.require("costs", request.getCostsCount());
     Map<String, Long> costs = new HashMap<>();
     for (Cost cost : request.getCostsList()) {
       long tokens = cost.getTokens() == 0 ? 1 : cost.getTokens();
@@ -101,10 +102,10 @@ final class LimitService extends LimitsGrpc.LimitsImplBase {
     public void onNext(DecideStreamRequest request) {
       answers.arrived();
       int count = request.getRequestsCount();
-      if (count > MAX_BATCH) {
-        answers.fail(
-            ApiException.invalid(
-                "a batch must have at most %d requests: %d".formatted(MAX_BATCH, count)));
+      try {
+        RequestBounds.require("requests", count);
+      } catch (ApiException refused) {
+        answers.fail(refused);
       }
       if (!answers.hasFailed()) {
         answers.add(answer(request), count);

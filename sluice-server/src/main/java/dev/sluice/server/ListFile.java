@@ -17,6 +17,7 @@ import java.nio.file.attribute.FileAttribute;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.util.List;
 import java.util.Set;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -41,13 +42,20 @@ final class ListFile<T> {
   private final Path file;
   private final String what;
   private final Class<T> type;
+  private final Consumer<ObjectNode> migration;
 
   /** {@code what} are in it, each a {@code type}; that is its name, too. */
   ListFile(Path directory, String what, Class<T> type) {
+    this(directory, what, type, entry -> {});
+  }
+
+  /** {@code migration} gives an entry of an older version what it has not. */
+  ListFile(Path directory, String what, Class<T> type, Consumer<ObjectNode> migration) {
     this.directory = directory;
     this.file = directory.resolve(what + ".json");
     this.what = what;
     this.type = type;
+    this.migration = migration;
   }
 
   /** Nothing if there is no file. */
@@ -72,11 +80,17 @@ final class ListFile<T> {
       throw new IOException(
           "the file of %s must be of format %d: %s, %s".formatted(what, FORMAT, format, file));
     }
-    List<T> all = JSON.readerForListOf(type).readValue(content.path(what));
-    if (!KeyTokens.same(content.path(CHECKSUM_FIELD).asText(), checksum(all))) {
+    JsonNode entries = content.path(what);
+    // Of what is in the file, whatever version wrote it.
+    if (!KeyTokens.same(content.path(CHECKSUM_FIELD).asText(), checksum(entries))) {
       throw damaged("its checksum is wrong", null);
     }
-    return all;
+    for (JsonNode each : entries) {
+      if (each instanceof ObjectNode entry) {
+        migration.accept(entry);
+      }
+    }
+    return JSON.readerForListOf(type).readValue(entries);
   }
 
   /** Why a server does not start with it. */
@@ -87,15 +101,16 @@ final class ListFile<T> {
         cause);
   }
 
-  private String checksum(List<T> all) throws IOException {
-    return KeyTokens.sha256(JSON.writeValueAsBytes(all));
+  private static String checksum(JsonNode entries) throws IOException {
+    return KeyTokens.sha256(JSON.writeValueAsBytes(entries));
   }
 
   /** Returns when the disk has it. */
   void write(List<T> all) throws IOException {
     ObjectNode content = JSON.createObjectNode();
-    content.put(FORMAT_FIELD, FORMAT).put(CHECKSUM_FIELD, checksum(all));
-    content.set(what, JSON.valueToTree(all));
+    JsonNode entries = JSON.valueToTree(all);
+    content.put(FORMAT_FIELD, FORMAT).put(CHECKSUM_FIELD, checksum(entries));
+    content.set(what, entries);
     byte[] bytes = JSON.writeValueAsBytes(content);
     Path temporary = directory.resolve(what + ".json.tmp");
     Files.deleteIfExists(temporary);

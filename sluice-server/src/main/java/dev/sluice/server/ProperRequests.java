@@ -1,30 +1,34 @@
 package dev.sluice.server;
 
+import com.google.protobuf.ByteString;
+import com.google.protobuf.CodedInputStream;
+import com.google.protobuf.Message;
+import com.google.protobuf.UnsafeByteOperations;
 import io.grpc.ForwardingServerCallListener.SimpleForwardingServerCallListener;
 import io.grpc.Metadata;
 import io.grpc.MethodDescriptor;
 import io.grpc.MethodDescriptor.Marshaller;
+import io.grpc.MethodDescriptor.PrototypeMarshaller;
 import io.grpc.ServerCall;
 import io.grpc.ServerCallHandler;
 import io.grpc.ServerMethodDefinition;
 import io.grpc.ServerServiceDefinition;
 import io.grpc.ServiceDescriptor;
-import io.grpc.Status;
-import io.grpc.StatusRuntimeException;
+import java.io.IOException;
 import java.io.InputStream;
 import java.util.ArrayList;
 import java.util.List;
-import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /*
  * gRPC parses a request before anybody may look at it, and what the parser throws ends the call
- * with UNKNOWN or INTERNAL and a stack trace in the log. Here the parser returns null instead, and
- * the call is refused when that comes along.
+ * with UNKNOWN or INTERNAL and a stack trace in the log. Here the parser returns the refusal in the
+ * place of the request, which generics allow as long as nobody but the guard looks at it, and the
+ * call is refused when that comes along.
  */
 
-/** Refuses requests that are no protobuf of their type. */
+/** Refuses requests that are no protobuf of their type, or have too many entries. */
 final class ProperRequests {
   private static final Logger LOG = LoggerFactory.getLogger(ProperRequests.class);
 
@@ -47,9 +51,7 @@ final class ProperRequests {
   private static <Q, A> ServerMethodDefinition<Q, A> only(ServerMethodDefinition<Q, A> method) {
     MethodDescriptor<Q, A> described = method.getMethodDescriptor();
     return ServerMethodDefinition.create(
-        described.toBuilder()
-            .setRequestMarshaller(new Lenient<>(described.getRequestMarshaller()))
-            .build(),
+        described.toBuilder().setRequestMarshaller(new Checked<>(described)).build(),
         guarded(method.getServerCallHandler()));
   }
 
@@ -57,32 +59,58 @@ final class ProperRequests {
     return (call, headers) -> new Guard<>(service.startCall(call, headers), call);
   }
 
-  /** Returns null for what is none. */
-  private static final class Lenient<Q> implements Marshaller<Q> {
-    private final Marshaller<Q> strict;
+  /** Returns an {@link ApiException} for what is no proper request. */
+  private static final class Checked<Q> implements Marshaller<Q> {
+    private final MethodDescriptor<Q, ?> method;
+    private final Message prototype;
+    private final GrpcBounds bounds;
 
-    Lenient(Marshaller<Q> strict) {
-      this.strict = strict;
+    Checked(MethodDescriptor<Q, ?> method) {
+      this.method = method;
+      this.prototype =
+          (Message)
+              ((PrototypeMarshaller<?>) method.getRequestMarshaller()).getMessagePrototype();
+      this.bounds = GrpcBounds.of(prototype.getDescriptorForType());
     }
 
     @Override
     public InputStream stream(Q value) {
-      return strict.stream(value);
+      return method.getRequestMarshaller().stream(value);
     }
 
     @Override
-    @SuppressWarnings("NullAway") // the guard is there for it
-    public @Nullable Q parse(InputStream stream) {
+    @SuppressWarnings("unchecked") // see above
+    public Q parse(InputStream stream) {
       try {
-        return strict.parse(stream);
-      } catch (StatusRuntimeException malformed) {
+        ByteString request = UnsafeByteOperations.unsafeWrap(bytes(stream));
+        bounds.check(request.newCodedInput());
+        CodedInputStream input = request.newCodedInput();
+        // What has a length is not copied: nobody else has these bytes.
+        input.enableAliasing(true);
+        Message parsed = prototype.getParserForType().parseFrom(input);
+        input.checkLastTagWas(0);
+        return (Q) parsed;
+      } catch (IOException malformed) {
         LOG.debug("a request cannot be parsed", malformed);
-        return null;
+        return (Q)
+            ApiException.invalid(
+                "the request must be a protobuf message as %s takes it"
+                    .formatted(method.getFullMethodName()));
+      } catch (ApiException refused) {
+        return (Q) refused;
       }
+    }
+
+    private static byte[] bytes(InputStream stream) throws IOException {
+      byte[] known = stream.readNBytes(stream.available());
+      byte[] rest = stream.readAllBytes();
+      return rest.length == 0
+          ? known
+          : ByteString.copyFrom(known).concat(ByteString.copyFrom(rest)).toByteArray();
     }
   }
 
-  /** Keeps it from the service, for which the call is cancelled. */
+  /** Keeps a refusal from the service, for which the call is cancelled. */
   private static final class Guard<Q> extends SimpleForwardingServerCallListener<Q> {
     private final ServerCall<Q, ?> call;
     private boolean refused;
@@ -93,21 +121,17 @@ final class ProperRequests {
     }
 
     @Override
-    public void onMessage(@Nullable Q message) {
+    public void onMessage(Q message) {
       if (refused) {
         return;
       }
-      if (message != null) {
+      if ((Object) message instanceof ApiException why) {
+        refused = true;
+        super.onCancel();
+        call.close(why.toStatus().getStatus(), new Metadata());
+      } else {
         super.onMessage(message);
-        return;
       }
-      refused = true;
-      super.onCancel();
-      String method = call.getMethodDescriptor().getFullMethodName();
-      call.close(
-          Status.INVALID_ARGUMENT.withDescription(
-              "the request must be a protobuf message as %s takes it".formatted(method)),
-          new Metadata());
     }
 
     @Override

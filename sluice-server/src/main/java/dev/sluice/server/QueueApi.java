@@ -13,6 +13,7 @@ import dev.sluice.broker.StoredMessage;
 import dev.sluice.server.Permission.Kind;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -22,6 +23,7 @@ import java.util.SortedMap;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ScheduledExecutorService;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /** What can be done with queues, whatever wire it comes by: checks the caller, asks the broker. */
@@ -43,12 +45,26 @@ final class QueueApi {
   private final Broker broker;
   private final ScheduledExecutorService timer;
   private final ByteBudget answers;
+  private final Quotas quotas;
+  private final Share openCalls;
 
-  /** {@code answers} is for all answers that have messages in them, together. */
-  QueueApi(Broker broker, ScheduledExecutorService timer, ByteBudget answers) {
+  /**
+   * Asks {@code broker}.
+   *
+   * @param answers for all answers that have messages in them, together
+   * @param openCalls for calls that wait
+   */
+  QueueApi(
+      Broker broker,
+      ScheduledExecutorService timer,
+      ByteBudget answers,
+      Quotas quotas,
+      Share openCalls) {
     this.broker = broker;
     this.timer = timer;
     this.answers = answers;
+    this.quotas = quotas;
+    this.openCalls = openCalls;
   }
 
   /** For one answer with messages; to be closed when it has been sent. */
@@ -56,10 +72,12 @@ final class QueueApi {
     return answers.part();
   }
 
-  CompletableFuture<List<UUID>> enqueue(Caller caller, String queue, List<Message> messages) {
+  /** Messages are made of the request only if the caller may enqueue them. */
+  CompletableFuture<List<UUID>> enqueue(
+      Caller caller, String queue, Supplier<List<Message>> messages) {
     requireName(queue);
     caller.require(Kind.PRODUCE, queue);
-    return broker.enqueueAll(queue, messages);
+    return broker.enqueueAll(queue, messages.get());
   }
 
   /** Whoever calls this closes the consumer. */
@@ -76,7 +94,18 @@ final class QueueApi {
     caller.require(Kind.CONSUME, queue);
     requireBetween("max_messages", maxMessages, 1, MAX_MESSAGES);
     requireBetween("wait_ms", wait.toMillis(), 0, MAX_WAIT.toMillis());
-    return new Reception(room).start(broker, queue, maxMessages, wait, timer);
+    if (wait.isZero()) {
+      return new Reception(room).start(broker, queue, maxMessages, wait, timer);
+    }
+    Share.Hold place = openCalls.take(caller);
+    try {
+      var received = new Reception(room).start(broker, queue, maxMessages, wait, timer);
+      Later.whenOver(received, place::close);
+      return received;
+    } catch (RuntimeException refused) {
+      place.close();
+      throw refused;
+    }
   }
 
   /**
@@ -103,11 +132,12 @@ final class QueueApi {
     record Release() implements Action {}
   }
 
-  /** The answer has a place for each settlement: empty if it is done. */
+  /** The answer has a place for each settlement: empty if it is done. As for {@link #enqueue}. */
   CompletableFuture<List<Optional<ApiException>>> settle(
-      Caller caller, String queue, List<Settlement> settlements) {
+      Caller caller, String queue, Supplier<List<Settlement>> wanted) {
     requireName(queue);
     caller.require(Kind.CONSUME, queue);
+    List<Settlement> settlements = wanted.get();
     Map<UUID, LeaseToken> acks = new LinkedHashMap<>();
     for (Settlement each : settlements) {
       if (isPlainAck(each)) {
@@ -130,7 +160,8 @@ final class QueueApi {
 
   private static List<Optional<ApiException>> outcomes(
       String queue, List<Settlement> settlements, List<UUID> refusals) {
-    Set<UUID> refused = Set.copyOf(refusals);
+    // No Set.copyOf: clients choose these ids, and it takes quadratic time if hashes collide.
+    Set<UUID> refused = new HashSet<>(refusals);
     List<Optional<ApiException>> outcomes = new ArrayList<>(settlements.size());
     for (Settlement each : settlements) {
       outcomes.add(
@@ -173,6 +204,7 @@ final class QueueApi {
   void create(Caller caller, String queue, QueueConfig config) {
     requireName(queue);
     caller.require(Kind.ADMIN, queue);
+    quotas.requireQueue(caller, broker.queues().keySet());
     broker.createQueue(queue, config);
   }
 

@@ -52,7 +52,8 @@ final class QueueService extends QueuesGrpc.QueuesImplBase {
     Calls.answerLater(
         call,
         caller ->
-            queues.enqueue(caller, request.getQueue(), Wire.messages(request.getMessagesList())),
+            queues.enqueue(
+                caller, request.getQueue(), () -> Wire.messages(request.getMessagesList())),
         ids -> EnqueueResponse.newBuilder().addAllIds(texts(ids)).build());
   }
 
@@ -106,7 +107,7 @@ final class QueueService extends QueuesGrpc.QueuesImplBase {
         call,
         caller ->
             queues.settle(
-                caller, request.getQueue(), Wire.settlements(request.getSettlementsList())),
+                caller, request.getQueue(), () -> Wire.settlements(request.getSettlementsList())),
         QueueService::settled);
   }
 

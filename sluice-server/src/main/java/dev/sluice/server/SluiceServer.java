@@ -48,7 +48,7 @@ public final class SluiceServer implements AutoCloseable {
       Broker broker = Broker.open(config.dataDirectory(), config.broker().withMetrics(metrics));
       try {
         KeyStore keys = KeyStore.open(config.dataDirectory());
-        LimitApi limits = limits(config, metrics);
+        LimitApi limits = limits(config, metrics, new Quotas(keys));
         try {
           return new Stored(broker, keys, limits, governor(config, budgets, metrics));
         } catch (RuntimeException failure) {
@@ -61,14 +61,15 @@ public final class SluiceServer implements AutoCloseable {
       }
     }
 
-    private static LimitApi limits(ServerConfig config, ServerMetrics metrics) throws IOException {
+    private static LimitApi limits(ServerConfig config, ServerMetrics metrics, Quotas quotas)
+        throws IOException {
       ServerRedis redis = config.redis();
       if (redis == null) {
-        return LimitApi.open(config.dataDirectory());
+        return LimitApi.open(config.dataDirectory(), quotas);
       }
       FleetLimits limits = FleetLimits.open(config.dataDirectory(), redis);
       metrics.watch(limits);
-      return new LimitApi(limits);
+      return new LimitApi(limits, quotas);
     }
 
     private static Governor governor(
@@ -105,13 +106,16 @@ public final class SluiceServer implements AutoCloseable {
     drain = config.limits().drain();
     tracing = Tracing.of(config.telemetry());
     GovernorApi models = new GovernorApi(governor, budgets, tickets, governorThreads);
-    QueueApi queues = new QueueApi(broker, timer, listen.memory().answers());
+    Share openCalls = Quotas.openCalls();
+    QueueApi queues =
+        new QueueApi(
+            broker, timer, listen.memory().answers(), new Quotas(stored.keys()), openCalls);
     AdminApi admin =
         new AdminApi(broker, new AdminApi.ServerInfo(BuildVersion.number(), clock.millis()));
     KeyApi keys = new KeyApi(stored.keys(), clock);
     Access.Authenticator authenticator =
         new KeyAuthenticator(stored.keys(), clock, config.bootstrapKey());
-    Access access = new Access(authenticator);
+    Access access = new Access(authenticator, openCalls);
     Readiness readiness = new Readiness(broker.view()::requireAnswer);
     grpc =
         new GrpcServer(

@@ -27,10 +27,14 @@ final class TicketWaits {
   /** Each costs a look at the line every second. */
   static final int MAX_WATCHES = 256;
 
+  /** One account has a part in so many of both. */
+  private static final int ACCOUNTS = 4;
+
   private final Governor governor;
   private final ScheduledExecutorService timer;
   private final Executor workers;
   private final GovernorThreads threads;
+  private final Share pollShare = new Share("polls that wait", MAX_POLLS, MAX_POLLS / ACCOUNTS);
   private final Set<Runnable> polls = ConcurrentHashMap.newKeySet();
   private final Set<TicketWatch> watches = ConcurrentHashMap.newKeySet();
   private volatile boolean closed;
@@ -50,7 +54,7 @@ final class TicketWaits {
     return ApiException.notFound("there is no such ticket, or not any more: " + ticket);
   }
 
-  private static void requireFew(String what, int now, int most) {
+  private static void requireFew(String what, long now, int most) {
     if (now >= most) {
       throw new ApiException(
           ErrorKind.RESOURCE_EXHAUSTED, "at most %d %s at once".formatted(most, what));
@@ -58,13 +62,20 @@ final class TicketWaits {
   }
 
   /** Whoever cancels it has left: the ticket is as if it had been polled then. */
-  CompletableFuture<Outcome> poll(String ticket, Duration wait) {
+  CompletableFuture<Outcome> poll(Caller caller, String ticket, Duration wait) {
     if (wait.isZero()) {
       return threads.ask(() -> standing(ticket));
     }
-    requireFew("polls may wait", polls.size(), MAX_POLLS);
+    Share.Hold place = pollShare.take(caller);
     CompletableFuture<Outcome> answer = new CompletableFuture<>();
-    CompletableFuture<Optional<Outcome>> decision = await(ticket);
+    Later.whenOver(answer, place::close);
+    CompletableFuture<Optional<Outcome>> decision;
+    try {
+      decision = await(ticket);
+    } catch (RuntimeException refused) {
+      place.close();
+      throw refused;
+    }
     Runnable end = () -> answer.completeExceptionally(Readiness.closing());
     polls.add(end);
     Future<?> timeout =
@@ -114,9 +125,14 @@ final class TicketWaits {
   }
 
   /** To be begun; refuses if there is no such ticket. */
-  CompletableFuture<TicketWatch> watch(String ticket) {
+  CompletableFuture<TicketWatch> watch(Caller caller, String ticket) {
     requireFew("tickets may be watched", watches.size(), MAX_WATCHES);
-    return threads.ask(() -> new TicketWatch(this, ticket, standing(ticket)));
+    String account = caller.account();
+    if (!caller.superadmin()) {
+      long own = watches.stream().filter(each -> each.account().equals(account)).count();
+      requireFew("tickets may be watched by one key", own, MAX_WATCHES / ACCOUNTS);
+    }
+    return threads.ask(() -> new TicketWatch(this, account, ticket, standing(ticket)));
   }
 
   CompletableFuture<Optional<Outcome>> await(String ticket) {

@@ -12,6 +12,7 @@ import org.jspecify.annotations.Nullable;
  */
 final class TicketWatch {
   private final TicketWaits waits;
+  private final String account;
   private final String ticket;
   private final Outcome first;
 
@@ -41,11 +42,21 @@ final class TicketWatch {
     void failed(ApiException why);
   }
 
-  /** Does nothing before {@link #begin}; {@code first} is how the ticket stands now. */
-  TicketWatch(TicketWaits waits, String ticket, Outcome first) {
+  /**
+   * Does nothing before {@link #begin}.
+   *
+   * @param account the {@link Caller#account} of whoever follows
+   * @param first how the ticket stands now
+   */
+  TicketWatch(TicketWaits waits, String account, String ticket, Outcome first) {
     this.waits = waits;
+    this.account = account;
     this.ticket = ticket;
     this.first = first;
+  }
+
+  String account() {
+    return account;
   }
 
   void begin(Follower to) {

@@ -58,7 +58,7 @@ final class BindAddressTest {
         new GrpcServer(
             there,
             Runnable::run,
-            new Access(authorization -> Caller.ANYBODY),
+            new Access(authorization -> Caller.ANYBODY, Quotas.openCalls()),
             new Readiness(() -> {}),
             metrics.requests(),
             List.of());

@@ -203,7 +203,7 @@ final class HostileHttpTest {
   @Test
   void listeners_beyondTheLimitAreRefused_andOthersLeave() throws IOException {
     int refused = 0;
-    for (int i = 0; i < HttpEvents.MAX_LISTENERS + 100; i++) {
+    for (int i = 0; i < Quotas.MAX_EVENT_STREAMS + 100; i++) {
       Socket socket = connect();
       send(socket, "GET /v1/events HTTP/1.1\r\nHost: localhost\r\n\r\n");
       refused += firstLine(socket).startsWith("HTTP/1.1 429") ? 1 : 0;

@@ -30,7 +30,10 @@ final class HttpAccessTest {
   @BeforeEach
   void start() throws IOException {
     broker = Broker.open(dir);
-    QueueApi queues = new QueueApi(broker, timer, ServerMemory.ofHeap().answers());
+    Quotas quotas = new Quotas(KeyStore.open(dir));
+    QueueApi queues =
+        new QueueApi(
+            broker, timer, ServerMemory.ofHeap().answers(), quotas, Quotas.openCalls());
     ServerMetrics metrics = new ServerMetrics();
     server =
         new HttpServer(
@@ -44,7 +47,7 @@ final class HttpAccessTest {
             metrics.requests(),
             List.of(
                 new HttpQueues(queues),
-                new HttpLimits(LimitApi.open(dir)),
+                new HttpLimits(LimitApi.open(dir, quotas)),
                 new HttpEvents(queues, timer, timer),
                 new HttpOperations(queues, metrics, broker.view()::requireAnswer)));
     server.start();

@@ -202,11 +202,11 @@ final class HttpGovernorTest {
     assertThat(feedback("slow", "{\"status\":200,\"headers\":{\"a\":null}}").message())
         .contains("headers");
     StringBuilder many = new StringBuilder("\"a\":\"b\"");
-    for (int i = 0; i < GovernorApi.MAX_HEADERS; i++) {
+    for (int i = 0; i < RequestBounds.MAX_HEADERS; i++) {
       many.append(",\"h%d\":\"x\"".formatted(i));
     }
     assertThat(feedback("slow", "{\"status\":200,\"headers\":{%s}}".formatted(many)).message())
-        .contains("the number of headers must be between 0 and 100: 101");
+        .contains("headers must have at most 100 entries, but has 101");
     String longest = "x".repeat(5_000);
     assertThat(
             feedback("slow", "{\"status\":200,\"headers\":{\"a\":\"%s\"}}".formatted(longest))

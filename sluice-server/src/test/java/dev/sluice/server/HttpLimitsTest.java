@@ -168,7 +168,7 @@ final class HttpLimitsTest {
       delimiter = '|',
       value = {
         "POST|/v1/decide|{}|400|costs must be there",
-        "POST|/v1/decide|{\"costs\":{}}|400|costs must name 1 to 64 keys: 0",
+        "POST|/v1/decide|{\"costs\":{}}|400|costs must name at least one key",
         "POST|/v1/decide|{\"costs\":{\"unknown\":1}}|404|unknown",
         "POST|/v1/decide|{\"costs\":{\"x\":null}}|400|costs.x",
         "POST|/v1/decide|{\"costs\":{\"x\":\"1\"}}|400|costs.x",

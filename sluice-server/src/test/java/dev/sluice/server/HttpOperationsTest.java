@@ -140,7 +140,7 @@ final class HttpOperationsTest {
 
   @Test
   void events_listenersAreFewAndMakeRoomWhenTheyLeave() throws IOException {
-    Socket[] listeners = new Socket[HttpEvents.MAX_LISTENERS];
+    Socket[] listeners = new Socket[Quotas.MAX_EVENT_STREAMS];
     for (int i = 0; i < listeners.length; i++) {
       listeners[i] = new Socket(InetAddress.getLoopbackAddress(), server.httpPort());
       listeners[i]

@@ -149,7 +149,7 @@ final class LimitRestartTest {
   void whatCannotBeStored_doesNotCount() throws IOException {
     ManualClock clock = ManualClock.create();
     Throttle throttle = Throttle.create(clock);
-    LimitApi limits = LimitApi.open(dir, throttle, 100);
+    LimitApi limits = LimitApi.open(dir, throttle, 100, quotas());
     limits.set(Caller.ANYBODY, "key", new Rate(1, 1)).join();
     // Nothing can be written where a directory is in the way.
     Path obstacle = Files.createDirectories(dir.resolve(LocalLimits.FILE + ".tmp").resolve("x"));
@@ -171,7 +171,7 @@ final class LimitRestartTest {
   @Test
   void whatTheThrottleRefuses_isNotStored() throws IOException {
     Throttle throttle = Throttle.create();
-    LimitApi limits = LimitApi.open(dir, throttle, 100);
+    LimitApi limits = LimitApi.open(dir, throttle, 100, quotas());
     for (Rate bad : List.of(new Rate(-1, 1), new Rate(1, Double.NaN), new Rate(1e-300, 1))) {
       assertThatThrownBy(() -> limits.set(Caller.ANYBODY, "key", bad).join())
           .isInstanceOf(IllegalArgumentException.class);
@@ -187,7 +187,7 @@ final class LimitRestartTest {
       most.add(new LocalLimits.Stored("t" + i + ":*", 1, 1));
     }
     new ListFile<>(dir, "limits", LocalLimits.Stored.class).write(most);
-    LimitApi limits = LimitApi.open(dir);
+    LimitApi limits = LimitApi.open(dir, quotas());
     assertThatThrownBy(() -> limits.set(Caller.ANYBODY, "one:*", new Rate(1, 1)).join())
         .hasMessageContaining("1000 templates")
         .isInstanceOfSatisfying(
@@ -196,14 +196,14 @@ final class LimitRestartTest {
     limits.set(Caller.ANYBODY, "no template", new Rate(2, 2)).join();
     limits.remove(Caller.ANYBODY, "t0:*").join();
     limits.set(Caller.ANYBODY, "one:*", new Rate(1, 1)).join();
-    assertThat(LimitApi.open(dir).list(Caller.ANYBODY)).isEqualTo(limits.list(Caller.ANYBODY));
+    assertThat(LimitApi.open(dir, quotas()).list(Caller.ANYBODY)).isEqualTo(limits.list(Caller.ANYBODY));
   }
 
   @Test
   void keysInUse_areBounded_andMakeRoomWhenFullAgain() throws IOException {
     ManualClock clock = ManualClock.create();
     Throttle throttle = Throttle.create(clock);
-    LimitApi limits = LimitApi.open(dir, throttle, 1_000);
+    LimitApi limits = LimitApi.open(dir, throttle, 1_000, quotas());
     limits.set(Caller.ANYBODY, "t:*", new Rate(1, 2)).join();
     for (int i = 0; i < 1_000; i++) {
       assertThat(limits.decide(Caller.ANYBODY, Map.of("t:" + i, 1L), false).join().isGranted())
@@ -219,5 +219,9 @@ final class LimitRestartTest {
     clock.advance(Duration.ofSeconds(2));
     limits.makeRoom();
     assertThat(limits.decide(Caller.ANYBODY, Map.of("t:x", 1L), false).join().isGranted()).isTrue();
+  }
+
+  private Quotas quotas() throws IOException {
+    return new Quotas(KeyStore.open(dir));
   }
 }

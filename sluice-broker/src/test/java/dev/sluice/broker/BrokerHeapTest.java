@@ -1,0 +1,198 @@
+package dev.sluice.broker;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+
+import dev.sluice.broker.BrokerException.Code;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.TreeMap;
+import java.util.concurrent.CompletableFuture;
+import java.util.function.Function;
+import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** What callers make a broker keep is bounded, and what is refused changes nothing. */
+final class BrokerHeapTest {
+  @TempDir private Path dir;
+  private Broker broker;
+
+  @BeforeEach
+  void open() {
+    broker = Broker.open(dir);
+  }
+
+  @AfterEach
+  void close() {
+    broker.close();
+  }
+
+  private <T> T ask(Function<BrokerState, T> question) {
+    CompletableFuture<T> answer = new CompletableFuture<>();
+    broker.input(engine -> answer.complete(question.apply(engine.state)));
+    return answer.join();
+  }
+
+  private long setup() {
+    return ask(state -> state.setupRoom.used());
+  }
+
+  private long messages() {
+    return ask(state -> state.messageRoom.used());
+  }
+
+  private void boundSetup(long bytes) {
+    broker.input(engine -> engine.state.setupRoom.bound(bytes));
+  }
+
+  private void boundMessages(long bytes) {
+    broker.input(engine -> engine.state.messageRoom.bound(bytes));
+  }
+
+  private static void assertFull(ThrowingCallable call, String what) {
+    assertThatExceptionOfType(BrokerException.class)
+        .isThrownBy(call)
+        .withMessageContaining(what)
+        .satisfies(refused -> assertThat(refused.code()).isEqualTo(Code.HEAP_FULL));
+  }
+
+  private static void await(CompletableFuture<?> call) throws Exception {
+    try {
+      call.join();
+    } catch (java.util.concurrent.CompletionException failed) {
+      throw (Exception) failed.getCause();
+    }
+  }
+
+  private static QueueConfig script(int number) {
+    String text =
+        "function on_enqueue(m) return { fairness_key = '%d' } end --%s"
+            .formatted(number, "x".repeat(10_000));
+    return QueueConfig.builder().onEnqueue(text).build();
+  }
+
+  @Test
+  void queuesWithScripts_areRefusedBeyondTheBound() {
+    boundSetup(250_000);
+    broker.createQueue("a", script(1));
+    broker.createQueue("b", script(2));
+    long before = setup();
+    assertFull(() -> broker.createQueue("c", script(3)), "must take at most 250000 bytes");
+    assertFull(() -> broker.updateQueue("a", script(3)), "queues, scripts and configuration");
+    assertThat(setup()).isEqualTo(before);
+    assertThat(broker.queues()).containsOnlyKeys("a", "a.dlq", "b", "b.dlq");
+    assertThat(broker.queues().get("a")).isEqualTo(script(1));
+    broker.deleteQueue("b");
+    broker.createQueue("c", script(3));
+    assertThat(setup()).isEqualTo(before);
+  }
+
+  @Test
+  void oneScriptOfManyQueues_isKeptOnce() {
+    broker.createQueue("a", script(1));
+    long first = setup();
+    broker.createQueue("b", script(1));
+    assertThat(setup() - first).isEqualTo(2 * Setup.QUEUE_BYTES);
+    assertThat(broker.queues().get("a").onEnqueue()).isSameAs(broker.queues().get("b").onEnqueue());
+    broker.close();
+    broker = Broker.open(dir);
+    assertThat(broker.queues().get("a").onEnqueue()).isSameAs(broker.queues().get("b").onEnqueue());
+  }
+
+  @Test
+  void scriptsThatAreRefused_areNotKeptCompiled() {
+    broker.createQueue("a", script(1));
+    for (int i = 2; i < 10; i++) {
+      QueueConfig other = script(i);
+      assertThatExceptionOfType(BrokerException.class)
+          .isThrownBy(() -> broker.createQueue("a", other));
+    }
+    int kept = ask(state -> ((Machinery) state.outputs).scripts.compiled());
+    assertThat(kept).isEqualTo(1);
+  }
+
+  @Test
+  void configuration_isRefusedBeyondTheBound() {
+    boundSetup(5_000);
+    broker.setConfig("a", "x".repeat(1_000));
+    broker.setThrottle("provider", 1, 1);
+    assertFull(() -> broker.setConfig("b", "x".repeat(1_024)), "configuration");
+    assertFull(() -> broker.setThrottle("t".repeat(256), 1, 1), "configuration");
+    assertThat(broker.config()).containsOnlyKeys("a", "throttle.provider");
+    broker.setConfig("a", "x");
+    broker.removeConfig("a");
+    broker.setConfig("b", "x".repeat(1_024));
+  }
+
+  @Test
+  void messages_areRefusedBeyondTheBound_andSettlingMakesRoom() throws Exception {
+    broker.createQueue("q");
+    broker.enqueue("q", Message.of("first")).join();
+    long one = messages();
+    boundMessages(one);
+    assertFull(() -> await(broker.enqueue("q", Message.of("second"))), "messages and remembered ids");
+    assertThat(messages()).isEqualTo(one);
+    try (Consumer consumer = broker.consume("q", 1)) {
+      consumer.poll(1, Duration.ofSeconds(20)).get(0).ack().join();
+    }
+    assertThat(messages()).isZero();
+    broker.enqueue("q", Message.of("second")).join();
+    broker.purge("q");
+    assertThat(messages()).isZero();
+  }
+
+  @Test
+  void idsThatAreRemembered_areCounted_untilTheQueueIsDeleted() {
+    broker.createQueue("q", QueueConfig.builder().dedupeWindow(Duration.ofDays(1)).build());
+    broker.enqueue("q", Message.of("a").withDedupeId("a")).join();
+    broker.enqueue("q", Message.of("a").withDedupeId("a")).join();
+    long one = messages();
+    broker.enqueue("q", Message.of("b").withDedupeId("b")).join();
+    broker.purge("q");
+    assertThat(messages()).isPositive().isLessThan(one);
+    broker.deleteQueue("q");
+    assertThat(messages()).isZero();
+  }
+
+  @Test
+  void everything_isCountedAgainAfterARestart() {
+    broker.createQueue("q", script(1));
+    broker.setConfig("key", "value");
+    Message message = Message.of("m").withKey("k").withThrottles("a", "b").withDedupeId("d");
+    broker.enqueue("q", message).join();
+    broker.enqueue("q.dlq", message).join();
+    long setup = setup();
+    long messages = messages();
+    broker.close();
+    broker = Broker.open(dir);
+    assertThat(setup()).isEqualTo(setup);
+    assertThat(messages()).isEqualTo(messages);
+  }
+
+  /** Else a hash map looks at all whose hashes collide, one by one. */
+  @Test
+  void routes_haveAnOrder() {
+    List<Route.Spec> specs = new ArrayList<>();
+    for (String key : List.of("Aa", "BB")) {
+      for (int number = 0; number < 2; number++) {
+        specs.add(new Route.Spec(key, 1 + number, 0, new TreeMap<>()));
+        specs.add(new Route.Spec(key, 1, 1 + number, new TreeMap<>()));
+        specs.add(new Route.Spec(key, 1, 0, new TreeMap<>(java.util.Map.of("t" + number, 1L))));
+        specs.add(new Route.Spec(key, 1, 0, new TreeMap<>(java.util.Map.of("u", 1L + number))));
+      }
+    }
+    for (Route.Spec one : specs) {
+      for (Route.Spec other : specs) {
+        int order = one.compareTo(other);
+        assertThat(order == 0).isEqualTo(one.equals(other));
+        assertThat(Integer.signum(other.compareTo(one))).isEqualTo(-Integer.signum(order));
+      }
+    }
+    assertThat(Comparable.class).isAssignableFrom(Route.Spec.class);
+  }
+}

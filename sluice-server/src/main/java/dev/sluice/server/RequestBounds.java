@@ -1,0 +1,61 @@
+package dev.sluice.server;
+
+import dev.sluice.broker.Message;
+import java.util.Map;
+
+/**
+ * How many entries each list and map of a request may have, by the name of its field, which is the
+ * same in {@code sluice.v1}, in {@code fila.v1} and over HTTP. This is the only place that has
+ * these numbers; a list or map beyond its bound is refused before its entries are copied.
+ *
+ * <p>Before that, {@link Json} and {@link GrpcBounds} bound what a request is parsed to.
+ */
+final class RequestBounds {
+  static final int MAX_MESSAGES = 10_000;
+  static final int MAX_SETTLEMENTS = 10_000;
+  static final int MAX_DECISIONS = 1_024;
+  static final int MAX_COSTS = 64;
+  static final int MAX_PERMISSIONS = 64;
+
+  /** Of a message, and of a provider's answer. */
+  static final int MAX_HEADERS = Message.MAX_HEADERS;
+
+  /**
+   * Fields of a protobuf message, or tokens of JSON, in a whole request: each becomes an object of
+   * up to 100 bytes, however few bytes it takes on the wire.
+   */
+  static final int MAX_PARTS = 250_000;
+
+  static final Map<String, Integer> BY_FIELD =
+      Map.of(
+          "messages", MAX_MESSAGES,
+          "settlements", MAX_SETTLEMENTS,
+          "requests", MAX_DECISIONS,
+          "costs", MAX_COSTS,
+          "permissions", MAX_PERMISSIONS,
+          "headers", MAX_HEADERS,
+          "throttles", Message.MAX_THROTTLES);
+
+  private RequestBounds() {}
+
+  /** The most entries of a list or map. */
+  static int of(String field) {
+    Integer most = BY_FIELD.get(field);
+    if (most == null) {
+      throw new IllegalStateException("the field has no bound: " + field);
+    }
+    return most;
+  }
+
+  /**
+   * Checks the size of a list or map before anything is made of it.
+   *
+   * @throws ApiException if it has too many entries
+   */
+  static void require(String field, int entries) {
+    if (entries > of(field)) {
+      throw ApiException.invalid(
+          "%s must have at most %d entries, but has %d".formatted(field, of(field), entries));
+    }
+  }
+}

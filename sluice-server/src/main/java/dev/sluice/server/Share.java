@@ -1,0 +1,75 @@
+package dev.sluice.server;
+
+import java.util.HashMap;
+import java.util.Map;
+import java.util.concurrent.atomic.AtomicBoolean;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * How much of something all callers may hold at once, and how much of that one account may: an
+ * account is a key that a superadmin made, with all keys that descend from it. Superadmins, and
+ * callers of a server without keys, are bound by the total alone. Thread-safe.
+ */
+final class Share {
+  private final String what;
+  private final int most;
+  private final int mostOfAccount;
+
+  // Guarded by this.
+  private final Map<String, Integer> byAccount = new HashMap<>();
+  private int held;
+
+  /** {@code what} is held, for messages. */
+  Share(String what, int most, int mostOfAccount) {
+    this.what = what;
+    this.most = most;
+    this.mostOfAccount = mostOfAccount;
+  }
+
+  /** Given back when it is closed, once. */
+  interface Hold extends AutoCloseable {
+    @Override
+    void close();
+  }
+
+  /**
+   * Takes one.
+   *
+   * @throws ApiException if there are as many as may be
+   */
+  synchronized Hold take(Caller caller) {
+    if (held >= most) {
+      throw exhausted("%s must be at most %d at once".formatted(what, most));
+    }
+    String account = caller.superadmin() ? null : caller.account();
+    if (account != null) {
+      int own = byAccount.getOrDefault(account, 0);
+      if (own >= mostOfAccount) {
+        throw exhausted("%s of one key must be at most %d at once".formatted(what, mostOfAccount));
+      }
+      byAccount.put(account, own + 1);
+    }
+    held++;
+    AtomicBoolean given = new AtomicBoolean();
+    return () -> {
+      if (given.compareAndSet(false, true)) {
+        give(account);
+      }
+    };
+  }
+
+  private synchronized void give(@Nullable String account) {
+    held--;
+    if (account != null) {
+      byAccount.computeIfPresent(account, (same, own) -> own == 1 ? null : own - 1);
+    }
+  }
+
+  synchronized int held() {
+    return held;
+  }
+
+  private static ApiException exhausted(String rule) {
+    return new ApiException(ErrorKind.RESOURCE_EXHAUSTED, rule);
+  }
+}

@@ -1,0 +1,220 @@
+package dev.sluice.server;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.awaitility.Awaitility.await;
+
+import dev.sluice.broker.Broker;
+import dev.sluice.broker.QueueConfig;
+import dev.sluice.proto.v1.CreateKeyResponse;
+import dev.sluice.server.KeyApi.NewKey;
+import dev.sluice.server.Permission.Kind;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.Socket;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.Executors;
+import java.util.concurrent.ScheduledExecutorService;
+import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/** One tenant does not use up what all share, whatever keys it makes. */
+@Timeout(120)
+final class QuotasTest {
+  @TempDir Path dir;
+
+  private static void assertExhausted(ThrowingCallable call, String rule) {
+    assertThatThrownBy(call)
+        .isInstanceOfSatisfying(
+            ApiException.class,
+            refused -> assertThat(refused.kind()).isEqualTo(ErrorKind.RESOURCE_EXHAUSTED))
+        .hasMessageContaining(rule);
+  }
+
+  private static NewKey wanted(String pattern) {
+    return new NewKey("key", Key.NEVER, false, List.of(new Permission(Kind.ADMIN, pattern)));
+  }
+
+  private static KeyApi api(KeyStore keys) {
+    return new KeyApi(keys, () -> Instant.ofEpochMilli(1_000));
+  }
+
+  private static Caller caller(KeyStore keys, KeyApi.Created created) {
+    return new KeyAuthenticator(keys, () -> Instant.ofEpochMilli(1_000), new Secret("bootstrap"))
+        .authenticate("Bearer " + created.token());
+  }
+
+  // ---- API keys
+
+  @Test
+  void keysOfATenant_areFew_howeverLongTheChainIs() throws IOException {
+    KeyStore keys = KeyStore.open(dir);
+    KeyApi api = api(keys);
+    Caller root = caller(keys, api.create(Caller.ANYBODY, wanted("a.*")));
+    Caller other = caller(keys, api.create(Caller.ANYBODY, wanted("b.*")));
+    KeyApi.Created last = api.create(root, wanted("a.*"));
+    Caller child = caller(keys, last);
+    for (int i = 1; i < Quotas.MAX_KEYS; i++) {
+      last = api.create(i % 2 == 0 ? root : child, wanted("a.b"));
+    }
+    String rule = "keys of one key and its descendants must be at most 100, but are 100";
+    assertExhausted(() -> api.create(root, wanted("a.b")), rule);
+    assertExhausted(() -> api.create(child, wanted("a.b")), rule);
+    api.create(other, wanted("b.x"));
+    Caller first = caller(keys, api.create(Caller.ANYBODY, wanted("a.*")));
+    api.create(first, wanted("a.x"));
+    api.revoke(root, last.id());
+    api.create(child, wanted("a.b"));
+    KeyStore again = KeyStore.open(dir);
+    assertExhausted(() -> api(again).create(child, wanted("a.b")), rule);
+  }
+
+  private static Key key(int number) {
+    String id = "id-" + number;
+    return new Key(id, "old", "hash-" + number, 0, Key.NEVER, false, List.of(), id);
+  }
+
+  @Test
+  void theLastKeys_areForSuperadmins() throws IOException {
+    List<Key> many = new ArrayList<>();
+    for (int i = 0; i < KeyStore.MAX_KEYS - Quotas.RESERVED_KEYS - 1; i++) {
+      many.add(key(i));
+    }
+    new ListFile<>(dir, "keys", Key.class).write(many);
+    KeyStore keys = KeyStore.open(dir);
+    KeyApi api = api(keys);
+    Caller tenant = caller(keys, api.create(Caller.ANYBODY, wanted("a.*")));
+    assertExhausted(() -> api.create(tenant, wanted("a.b")), "at most 9000 keys");
+    api.create(Caller.ANYBODY, wanted("a.b"));
+  }
+
+  /** Written by the version before keys had owners. */
+  @Test
+  void keysWithoutOwner_areReadAndStandForThemselves() throws IOException {
+    Files.writeString(dir.resolve(KeyStore.FILE), OLD_KEYS);
+    KeyStore keys = KeyStore.open(dir);
+    assertThat(keys.list()).extracting(Key::owner).containsExactly("one", "two");
+    assertThat(keys.get("two").permissions()).containsExactly(new Permission(Kind.ADMIN, "a.*"));
+    api(keys).create(Caller.ANYBODY, wanted("x"));
+    assertThat(KeyStore.open(dir).list()).extracting(Key::owner).startsWith("one", "two");
+  }
+
+  private static final String OLD_KEYS =
+      "{\"format\":1,\"sha256\":\"7d468c3c1c16390379d1cced0264292ec5d7b8ebaa17bc40fd64102ed"
+          + "9aad05e\",\"keys\":[{\"id\":\"one\",\"name\":\"n\u00e4me\",\"tokenHash\":\"aa\",\"cr"
+          + "eatedAtMs\":1,\"expiresAtMs\":0,\"superadmin\":false,\"permissions\":[{\"kind\":\"PR"
+          + "ODUCE\",\"pattern\":\"foo.*\"}]},{\"id\":\"two\",\"name\":\"b\",\"tokenHash\":\"bb\""
+          + ",\"createdAtMs\":2,\"expiresAtMs\":0,\"superadmin\":false,\"permissions\":[{\"kind\""
+          + ":\"ADMIN\",\"pattern\":\"a.*\"}]}]}";
+
+  // ---- names
+
+  @Test
+  void queuesUnderTheNamesOfATenant_areFew() throws IOException {
+    KeyStore keys = KeyStore.open(dir);
+    KeyApi api = api(keys);
+    KeyApi.Created made = api.create(Caller.ANYBODY, wanted("a.*"));
+    Caller root = caller(keys, made);
+    Caller child = caller(keys, api.create(root, wanted("a.b.*")));
+    Quotas quotas = new Quotas(keys, new Quotas.Names(4, 2, 1));
+    ScheduledExecutorService timer = Executors.newSingleThreadScheduledExecutor();
+    try (Broker broker = Broker.open(dir.resolve("broker"))) {
+      QueueApi queues =
+          new QueueApi(
+              broker, timer, ServerMemory.ofHeap().answers(), quotas, Quotas.openCalls());
+      QueueConfig config = QueueConfig.defaults();
+      queues.create(root, "a.1", config);
+      queues.create(child, "a.b.1", config);
+      String rule = "queues of one key and its descendants must be at most 4, but are 4";
+      assertExhausted(() -> queues.create(child, "a.b.2", config), rule);
+      assertExhausted(() -> queues.create(root, "a.2", config), rule);
+      queues.create(Caller.ANYBODY, "a.3", config);
+      queues.delete(root, "a.1");
+      queues.delete(root, "a.3");
+      queues.create(child, "a.b.2", config);
+      api.revoke(Caller.ANYBODY, made.id());
+      assertExhausted(() -> queues.create(child, "a.b.3", config), "at most 4");
+    } finally {
+      timer.shutdownNow();
+    }
+  }
+
+  @Test
+  void limitsUnderTheNamesOfATenant_areFew() throws IOException {
+    KeyStore keys = KeyStore.open(dir);
+    Caller root = caller(keys, api(keys).create(Caller.ANYBODY, wanted("a:*")));
+    Quotas quotas = new Quotas(keys, new Quotas.Names(4, 2, 1));
+    LimitApi limits = LimitApi.open(dir, quotas);
+    LimitApi.Rate rate = new LimitApi.Rate(1, 1);
+    limits.set(root, "a:1*", rate).join();
+    assertExhausted(() -> limits.set(root, "a:2*", rate), "templates of one key");
+    limits.set(root, "a:2", rate).join();
+    assertExhausted(() -> limits.set(root, "a:3", rate), "limits of one key");
+    limits.set(root, "a:2", new LimitApi.Rate(2, 2)).join();
+    limits.set(Caller.ANYBODY, "b:1", rate).join();
+    limits.remove(root, "a:2").join();
+    limits.set(root, "a:3", rate).join();
+  }
+
+  // ---- what is held
+
+  @Test
+  void share_isOfTheAccount_andGivenBackOnce() {
+    Share share = new Share("things", 4, 2);
+    Caller one = new Caller("one", false, List.of(), Key.NEVER);
+    Caller two = new Caller("two", false, List.of(), Key.NEVER);
+    Share.Hold first = share.take(one);
+    share.take(one);
+    assertExhausted(() -> share.take(one), "things of one key must be at most 2 at once");
+    share.take(two);
+    first.close();
+    first.close();
+    assertThat(share.held()).isEqualTo(2);
+    share.take(one);
+    share.take(Caller.ANYBODY);
+    assertExhausted(() -> share.take(Caller.ANYBODY), "things must be at most 4 at once");
+  }
+
+  @Test
+  void eventStreams_areFewForOneKey_andNoneWithoutPermissions() throws IOException {
+    try (KeyedServer server = new KeyedServer(dir)) {
+      CreateKeyResponse admin = server.create("admin:a.*");
+      String child = server.admin(admin.getKey()).createKey(KeyedServer.request("admin:a.*").build()).getKey();
+      assertThat(statusOf(listen(server, server.create().getKey()))).contains(" 403 ");
+      List<Socket> open = new ArrayList<>();
+      for (int i = 0; i < Quotas.MAX_EVENT_STREAMS_OF_ACCOUNT; i++) {
+        open.add(listen(server, i % 2 == 0 ? admin.getKey() : child));
+        assertThat(statusOf(open.get(i))).contains(" 200 ");
+      }
+      assertThat(statusOf(listen(server, admin.getKey()))).contains(" 429 ");
+      assertThat(statusOf(listen(server, child))).contains(" 429 ");
+      assertThat(statusOf(listen(server, KeyedServer.BOOTSTRAP))).contains(" 200 ");
+      open.get(0).close();
+      await()
+          .atMost(Duration.ofSeconds(30))
+          .until(() -> statusOf(listen(server, child)).contains(" 200 "));
+    }
+  }
+
+  private static Socket listen(KeyedServer server, String key) throws IOException {
+    Socket socket = new Socket(InetAddress.getLoopbackAddress(), server.httpPort());
+    socket.setSoTimeout(20_000);
+    String head =
+        "GET /v1/events HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer %s\r\n\r\n"
+            .formatted(key);
+    socket.getOutputStream().write(head.getBytes(StandardCharsets.US_ASCII));
+    return socket;
+  }
+
+  private static String statusOf(Socket socket) throws IOException {
+    return new String(socket.getInputStream().readNBytes(13), StandardCharsets.US_ASCII);
+  }
+}
