@@ -24,7 +24,9 @@ final class SigtermTest {
   private static final int SENDERS = 4;
   private static final int ENOUGH = 500;
 
-  /** The server lets calls end for ten seconds at the most; a busy machine needs more to get there. */
+  /**
+   * The server lets calls end for ten seconds at the most; a busy machine needs more to get there.
+   */
   private static final long EXIT_SECONDS = 60;
 
   @TempDir private Path dir;
