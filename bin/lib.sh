@@ -67,30 +67,41 @@ changed_since() {
   [[ -n "$changed" ]]
 }
 
-# install_if_absent PACKAGE...: by apt. Prints to stderr only.
+# is_installed PACKAGE[:COMMAND...]: whether one of the commands is on the PATH, or apt installed the package.
+is_installed() {
+  local package command commands
+  IFS=: read -ra commands <<<"$1"
+  package="${commands[0]}"
+  for command in "${commands[@]:1}"; do
+    if command -v "$command" >/dev/null; then return 0; fi
+  done
+  # A package that was removed is still known, by its configuration.
+  [[ "$(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null)" == installed ]]
+}
+
+# install_if_absent PACKAGE[:COMMAND...]...: by apt, as root or with sudo. Where neither is possible, prints
+# what to type and exits with 2. Prints to stderr only.
 install_if_absent() {
-  local package missing=()
-  for package in "$@"; do
-    # A package that was removed is still known, by its configuration.
-    [[ "$(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null)" == installed ]] ||
-      missing+=("$package")
+  local each missing=() as_root=()
+  for each in "$@"; do
+    is_installed "$each" || missing+=("${each%%:*}")
   done
   ((${#missing[@]})) || return 0
+  if ((EUID != 0)); then
+    if ! may_sudo; then
+      echo "these packages are missing, and only root can install them: apt-get install ${missing[*]}" >&2
+      exit 2
+    fi
+    as_root=(sudo)
+  fi
   echo "installing ${missing[*]} ..." >&2
-  local as_root=()
-  ((EUID == 0)) || as_root=(sudo)
   "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive sh -c '
     apt-get install -qq -y --no-install-recommends "$@" || {
       apt-get update -qq && apt-get install -qq -y --no-install-recommends "$@"
     }' sh "${missing[@]}" >&2
 }
 
-# install_command PACKAGE COMMAND...: PACKAGE, unless one of the commands is there, from wherever.
-install_command() {
-  local package="$1" command
-  shift
-  for command in "$@"; do
-    if command -v "$command" >/dev/null; then return 0; fi
-  done
-  install_if_absent "$package"
+# may_sudo: whether sudo is there, and needs no password or can ask for it.
+may_sudo() {
+  command -v sudo >/dev/null && { [[ -t 0 ]] || sudo -n true 2>/dev/null; }
 }

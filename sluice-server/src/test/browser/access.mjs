@@ -81,12 +81,19 @@ const VIEWS = [
 async function assertReached(page, where, selector) {
   const [id, ...rest] = selector.split(" ");
   const found = page.locator(`[data-testid="${id}"] ${rest.join(" ")}`);
-  const boxes = await found.evaluateAll((all) =>
-    all.map((each) => {
-      const { left, right, width, height } = each.getBoundingClientRect();
-      return [width > 0 && height > 0 && left >= 0 && right <= innerWidth, each.outerHTML];
-    }),
-  );
+  const look = () =>
+    found.evaluateAll((all) =>
+      all.map((each) => {
+        const { left, right, width, height } = each.getBoundingClientRect();
+        return [width > 0 && height > 0 && left >= 0 && right <= innerWidth, each.outerHTML];
+      }),
+    );
+  const isReached = (boxes) => boxes.length > 0 && boxes.every(([isThere]) => isThere);
+  // The page is drawn anew while it is looked at, and a busy machine lays it out late.
+  let boxes = await look();
+  for (let end = Date.now() + 10_000; !isReached(boxes) && Date.now() < end; boxes = await look()) {
+    await page.waitForTimeout(100);
+  }
   assert.ok(boxes.length > 0, where + " has " + selector);
   assert.deepEqual(
     boxes.filter(([isThere]) => !isThere),

@@ -66,12 +66,13 @@ final class WaitingLineStressTest {
 
   @Test
   void callbacksThatBlock_doNotHoldUpAThreadThatWaits() throws Exception {
-    TokenBucket bucket = bucket(new Limit.Balanced(100, 100, SECOND), 0, NanoClock.system());
+    TokenBucket bucket = bucket(new Limit.Manual(100), 0, NanoClock.system());
     CountDownLatch release = new CountDownLatch(1);
     List<CompletableFuture<Void>> stuck = new ArrayList<>();
     for (int i = 0; i < 30; i++) {
       stuck.add(bucket.consume(1).thenRun(() -> awaitQuietly(release)));
     }
+    bucket.reconfigure(hundredPerSecond());
     bucket.consumeBlocking(1);
     release.countDown();
     CompletableFuture.allOf(stuck.toArray(CompletableFuture[]::new)).get(30, TimeUnit.SECONDS);
@@ -80,9 +81,10 @@ final class WaitingLineStressTest {
   /** The rescue: a callback that blocks does not keep those behind it from their tokens. */
   @Test
   void aCallbackThatBlocks_doesNotHoldUpThoseBehindIt() throws Exception {
-    TokenBucket bucket = bucket(new Limit.Balanced(100, 100, SECOND), 0, NanoClock.system());
+    TokenBucket bucket = bucket(new Limit.Manual(100), 0, NanoClock.system());
     CountDownLatch release = new CountDownLatch(1);
     CompletableFuture<Void> stuck = bucket.consume(1).thenRun(() -> awaitQuietly(release));
+    bucket.reconfigure(hundredPerSecond());
     List<CompletableFuture<Void>> behind = new ArrayList<>();
     for (int i = 0; i < 10; i++) {
       behind.add(bucket.consume(1));
@@ -235,11 +237,9 @@ final class WaitingLineStressTest {
 
   @Test
   void realTimer_servesInOrder() throws Exception {
-    TokenBucket bucket = bucket(new Limit.Balanced(10, 2_000, SECOND), 0, NanoClock.system());
+    TokenBucket bucket = bucket(new Limit.Manual(10), 0, NanoClock.system());
     List<Integer> order = new ArrayList<>();
     List<CompletableFuture<Void>> futures = new ArrayList<>();
-    // Half a second, in which everybody gets in line with its callback attached.
-    futures.add(bucket.consume(1_000));
     for (int i = 0; i < 300; i++) {
       int number = i;
       futures.add(
@@ -252,6 +252,7 @@ final class WaitingLineStressTest {
                     }
                   }));
     }
+    bucket.reconfigure(new Limit.Balanced(10, 2_000, SECOND));
     CompletableFuture.allOf(futures.toArray(CompletableFuture[]::new)).get(30, TimeUnit.SECONDS);
     assertThat(order).hasSize(300).isSorted();
   }
@@ -274,6 +275,14 @@ final class WaitingLineStressTest {
               System.gc();
               return references.stream().allMatch(r -> r.get() == null);
             });
+  }
+
+  /**
+   * The refill of a bucket that starts without one: no token arrives before every callback is
+   * attached, so that none of them runs on the thread of the test.
+   */
+  private static Limit hundredPerSecond() {
+    return new Limit.Balanced(100, 100, SECOND);
   }
 
   private static void awaitQuietly(CountDownLatch latch) {

@@ -21,7 +21,7 @@ import org.junit.jupiter.api.io.TempDir;
 @Tag("any-jdk")
 @Timeout(1_800)
 final class BrokerPowerLossTest {
-  private static final int CYCLES = Integer.getInteger("sluice.cycles", 3);
+  private static final int CYCLES = Integer.getInteger("sluice.cycles", 2);
   private static final int MAX_MILLIS = 1_000;
 
   @TempDir private Path temp;

@@ -5,6 +5,7 @@ import dev.sluice.server.ServerConfig;
 import dev.sluice.server.SluiceServer;
 import java.io.IOException;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
 
@@ -12,23 +13,23 @@ import java.util.concurrent.CountDownLatch;
 final class ServerProcess implements AutoCloseable {
   final Process process;
   final int port;
+  final int httpPort;
 
-  ServerProcess(Path dir) throws IOException {
-    process =
-        new ProcessBuilder(
-                List.of(
-                    Path.of(System.getProperty("java.home"), "bin", "java").toString(),
-                    "-cp",
-                    System.getProperty("java.class.path"),
-                    ServerProcess.class.getName(),
-                    dir.toString()))
-            .redirectError(ProcessBuilder.Redirect.INHERIT)
-            .start();
+  /** {@code flags} are those of its JVM. */
+  ServerProcess(Path dir, String... flags) throws IOException {
+    List<String> command = new ArrayList<>();
+    command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
+    command.addAll(List.of(flags));
+    command.addAll(List.of("-cp", System.getProperty("java.class.path")));
+    command.addAll(List.of(ServerProcess.class.getName(), dir.toString()));
+    process = new ProcessBuilder(command).redirectError(ProcessBuilder.Redirect.INHERIT).start();
     String line = process.inputReader().readLine();
     if (line == null) {
       throw new IOException("the server did not start");
     }
-    port = Integer.parseInt(line);
+    String[] ports = line.split(" ", -1);
+    port = Integer.parseInt(ports[0]);
+    httpPort = Integer.parseInt(ports[1]);
   }
 
   /**
@@ -41,7 +42,7 @@ final class ServerProcess implements AutoCloseable {
         SluiceServer.start(
             ServerConfig.defaults(Path.of(arguments[0])).withListen(Listen.ANYWHERE));
     Runtime.getRuntime().addShutdownHook(new Thread(server::close));
-    System.out.println(server.grpcPort());
+    System.out.println(server.grpcPort() + " " + server.httpPort());
     new CountDownLatch(1).await();
   }
 

@@ -47,7 +47,7 @@ class ClerkDifferentialTest {
   }
 
   static List<Integer> seeds() {
-    return IntStream.range(0, Integer.getInteger("sluice.differential.seeds", 10)).boxed().toList();
+    return IntStream.range(0, Integer.getInteger("sluice.differential.seeds", 4)).boxed().toList();
   }
 
   private Random random;

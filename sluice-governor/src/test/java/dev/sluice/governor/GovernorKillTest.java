@@ -18,7 +18,7 @@ import org.junit.jupiter.api.io.TempDir;
 /** A process that is killed again and again is never granted more, and has what it was granted. */
 @Tag("any-jdk")
 class GovernorKillTest {
-  private static final int KILLS = Integer.getInteger("sluice.kills", 4);
+  private static final int KILLS = Integer.getInteger("sluice.kills", 2);
 
   @TempDir Path temp;
 

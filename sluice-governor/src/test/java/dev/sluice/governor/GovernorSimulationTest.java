@@ -18,7 +18,7 @@ import org.junit.jupiter.params.provider.MethodSource;
 @Tag("any-jdk")
 class GovernorSimulationTest {
   /** One for every five hundred of the random runs elsewhere, which are shorter. */
-  private static final int SEEDS = Math.max(1, Integer.getInteger("sluice.seeds", 1_500) / 500);
+  private static final int SEEDS = Math.max(1, Integer.getInteger("sluice.seeds", 500) / 500);
 
   static LongStream seeds() {
     return LongStream.range(0, SEEDS);

@@ -14,7 +14,7 @@ import org.junit.jupiter.params.provider.EnumSource;
 /** A provider takes 80 % of what is configured; nobody says so in the configuration. */
 @Tag("any-jdk")
 class ProviderSimulationTest {
-  private static final int SEEDS = 3;
+  private static final int SEEDS = Math.max(1, Integer.getInteger("sluice.seeds", 500) / 500);
   private static final int BEFORE = 5;
   private static final int COUNTED = 30;
 

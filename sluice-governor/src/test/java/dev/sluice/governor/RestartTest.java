@@ -32,7 +32,7 @@ class RestartTest {
       ModelBudget.of(240_000, 300_000, Allocation.OFF)
           .withConcurrency(3)
           .withTenants(Map.of("t", new ModelBudget.TenantBudget(60_000, 100_000, 1)));
-  private static final int LIVES = Integer.getInteger("sluice.seeds", 1_500) / 50;
+  private static final int LIVES = Integer.getInteger("sluice.seeds", 500) / 50;
 
   @TempDir private Path temp;
   private int images;

@@ -183,12 +183,14 @@ class BatchesTest {
   @Test
   void crowdOverASlowWire_isNoOutage() {
     try (TcpProxy proxy = TcpProxy.to(redis);
-        SharedLimits limits = SharedLimits.connect(proxy.uri())) {
+        SharedLimits limits =
+            SharedLimits.builder().url(proxy.uri()).timeout(Duration.ofSeconds(2)).open()) {
       SharedBucket bucket = limits.bucket("far", Limit.perSecond(1_000_000));
       for (int i = 0; i < WARM_UP; i++) {
         bucket.blocking().tryConsume();
       }
-      proxy.delay(Duration.ofMillis(15), Duration.ofMillis(15));
+      // One batch after the other would take longer than the time-out: 24 times there and back.
+      proxy.delay(Duration.ofMillis(100), Duration.ofMillis(100));
       for (int round = 0; round < 3; round++) {
         List<CompletableFuture<Boolean>> all = new ArrayList<>();
         for (int i = 0; i < 3_000; i++) {
@@ -225,7 +227,7 @@ class BatchesTest {
   void changedLimit_isNotTakenBackByThoseWhoCameBefore() {
     try (TcpProxy proxy = TcpProxy.to(redis);
         SharedLimits limits =
-            SharedLimits.builder().url(proxy.uri()).timeout(Duration.ofSeconds(5)).open()) {
+            SharedLimits.builder().url(proxy.uri()).timeout(Duration.ofSeconds(60)).open()) {
       SharedBucket bucket = limits.bucket("changing", new Limit.Manual(10));
       for (int i = 0; i < 10; i++) {
         bucket.blocking().tryConsume();

@@ -65,8 +65,10 @@ final class OutageTest {
           load.slowestMillis(),
           load.slowestMillis(hiccups),
           hiccups.longestMillis());
-      // What Redis took when it died and could not say: at most one for each caller.
-      assertThat(difference).isBetween(0L, 4L);
+      // What Redis took and could not say when it died, or when a busy machine made it late: each
+      // time
+      // at most one for each caller.
+      assertThat(difference).isBetween(0L, 4 * node.status().outages());
       assertThat(node.charged()).isEqualTo(load.granted(FleetNode.Judge.SHARE));
       assertThat(load.slowestMillis(hiccups)).isLessThan(MOST_MILLIS);
     }

@@ -54,7 +54,7 @@ import org.junit.jupiter.api.io.TempDir;
  * long.
  */
 @Tag("any-jdk")
-@Timeout(60)
+@Timeout(300)
 final class HostileGrpcTest {
   private static final int STORM = Integer.getInteger("sluice.storm", 1);
   private static final long MAX_GROWTH = 64L << 20;

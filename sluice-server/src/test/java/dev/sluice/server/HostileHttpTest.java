@@ -29,7 +29,7 @@ import org.junit.jupiter.api.io.TempDir;
  * them N times as long.
  */
 @Tag("any-jdk")
-@Timeout(120)
+@Timeout(300)
 final class HostileHttpTest {
   private static final int STORM = Integer.getInteger("sluice.storm", 1);
   private static final int MAX_BODY = 200_000;

@@ -21,6 +21,7 @@ import org.jspecify.annotations.Nullable;
  * @since 0.1
  */
 public final class RedisServer implements AutoCloseable {
+  private static final String DUMP = "dump.rdb";
   private static final long CLOCK_SLACK_MICROS = 500_000;
   private static final Duration SYNC_LIMIT = Duration.ofSeconds(20);
 
@@ -128,6 +129,16 @@ public final class RedisServer implements AutoCloseable {
     writeClock(text);
   }
 
+  /** Returns its data as an RDB file, which {@link Builder#dump} starts a server with. */
+  public byte[] dump() {
+    command("SAVE");
+    try {
+      return Files.readAllBytes(dir.resolve(DUMP));
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
   /** Kills it, as a crash would; returns once it is dead. */
   public void kill() {
     process.kill();
@@ -153,7 +164,7 @@ public final class RedisServer implements AutoCloseable {
   public void restartEmpty() {
     process.kill();
     RedisProcess.delete(dir.resolve("appendonlydir"));
-    RedisProcess.delete(dir.resolve("dump.rdb"));
+    RedisProcess.delete(dir.resolve(DUMP));
     process.start();
   }
 
@@ -175,6 +186,9 @@ public final class RedisServer implements AutoCloseable {
     if (settings.clockOffset != null) {
       writeClock(FakeClock.text(settings.clockOffset));
     }
+    if (settings.dump != null) {
+      copyDump(settings.dump);
+    }
     process.start();
     checkClock();
     if (settings.primary != null) {
@@ -182,6 +196,14 @@ public final class RedisServer implements AutoCloseable {
           () -> "a replica in step with its primary",
           SYNC_LIMIT,
           () -> info("replication", "master_link_status").equals("up"));
+    }
+  }
+
+  private void copyDump(Path rdb) {
+    try {
+      Files.copy(rdb, dir.resolve(DUMP));
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
     }
   }
 
@@ -263,6 +285,7 @@ public final class RedisServer implements AutoCloseable {
     private String password = "";
     private @Nullable Duration clockOffset;
     private @Nullable RedisServer primary;
+    private @Nullable Path dump;
     private final List<String> more = new ArrayList<>();
 
     private Builder() {}
@@ -300,6 +323,14 @@ public final class RedisServer implements AutoCloseable {
     /** Follows another server, and starts once it is in step. */
     public Builder replicaOf(RedisServer primary) {
       this.primary = primary;
+      return this;
+    }
+
+    /**
+     * Starts with the data of an RDB file; what has expired by the server's clock is not loaded.
+     */
+    public Builder dump(Path rdb) {
+      dump = rdb;
       return this;
     }
 

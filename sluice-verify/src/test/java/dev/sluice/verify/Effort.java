@@ -6,7 +6,7 @@ import org.jetbrains.lincheck.datastructures.ModelCheckingOptions;
 import org.jetbrains.lincheck.datastructures.Options;
 import org.jetbrains.lincheck.datastructures.StressOptions;
 
-/** How long Lincheck tries: seconds per suite by default, minutes with {@code -Pthorough}. */
+/** How long Lincheck tries: seconds per suite by default, minutes in {@code ./test --nightly}. */
 final class Effort {
   private static final int FACTOR = Integer.getInteger("sluice.verify.effort", 1);
 
@@ -14,7 +14,7 @@ final class Effort {
 
   /** Every interleaving of small scenarios, as far as the number of invocations goes. */
   static ModelCheckingOptions modelChecking() {
-    return sized(new ModelCheckingOptions(), 4, 100)
+    return sized(new ModelCheckingOptions(), 2, 50)
         .addGuarantee(collectionsAreGuarded())
         .addGuarantee(backOffEnds());
   }
@@ -38,7 +38,7 @@ final class Effort {
 
   /** Real threads: finds less, but on the machine as it is. */
   static StressOptions stress() {
-    return sized(new StressOptions(), 4, 300);
+    return sized(new StressOptions(), 2, 150);
   }
 
   private static <T extends Options<T, ?>> T sized(T options, int iterations, int invocations) {

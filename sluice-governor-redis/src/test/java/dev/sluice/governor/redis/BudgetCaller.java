@@ -43,16 +43,35 @@ final class BudgetCaller {
   }
 
   static BudgetStore open(String url, BudgetConfig config) {
+    Availability redis = new Availability();
     BudgetStore store =
         RedisBudgets.builder()
             .url(url)
             .timeout(PATIENCE)
+            .listener(redis)
             .opener()
             .open(config, BudgetListener.NONE);
+    // On a busy machine a store may open before Redis has answered, and then grants by its share.
+    Awaitility.await().atMost(PATIENCE).until(() -> redis.available);
     Awaitility.await()
         .atMost(PATIENCE)
         .until(() -> store.status().handle((status, failure) -> failure == null).join());
     return store;
+  }
+
+  /** Whether Redis decides. */
+  private static final class Availability implements OutageListener {
+    private volatile boolean available = true;
+
+    @Override
+    public void lost(String cause, int among) {
+      available = false;
+    }
+
+    @Override
+    public void returned(Duration away, long tokens, long tokensCharged) {
+      available = true;
+    }
   }
 
   /**

@@ -21,7 +21,7 @@ import org.junit.jupiter.api.Timeout;
 
 /** Nodes in other processes: some are killed with all that they hold, one has a wrong clock. */
 @Tag("any-jdk")
-@Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+@Timeout(value = 300, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 final class BudgetProcessesTest {
   private static final String NO_HURRY = " 3600000";
   private static final int SPENT = 1_000;

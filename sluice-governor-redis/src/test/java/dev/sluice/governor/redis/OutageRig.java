@@ -19,6 +19,9 @@ import java.util.concurrent.atomic.AtomicLong;
 final class OutageRig implements OutageListener, AutoCloseable {
   static final String P1 = "P1_user";
 
+  /** Soon enough for tests that wait for a loss, and late enough for a busy machine. */
+  private static final Duration TIMEOUT = Duration.ofMillis(500);
+
   final BudgetStore store;
   final List<String> told = new CopyOnWriteArrayList<>();
   final AtomicLong granted = new AtomicLong();
@@ -31,7 +34,10 @@ final class OutageRig implements OutageListener, AutoCloseable {
 
   private OutageRig(
       String uri, OutagePolicy policy, int nodes, BudgetConfig config, BudgetListener listener) {
-    this(RedisBudgets.builder().url(uri).onOutage(policy).expectedNodes(nodes), config, listener);
+    this(
+        RedisBudgets.builder().url(uri).onOutage(policy).expectedNodes(nodes).timeout(TIMEOUT),
+        config,
+        listener);
   }
 
   /** That does not lose Redis when the machine is slow: for what is not about outages. */
@@ -83,7 +89,7 @@ final class OutageRig implements OutageListener, AutoCloseable {
     await(what)
         .pollDelay(Duration.ZERO)
         .pollInterval(Duration.ofMillis(2))
-        .atMost(Duration.ofSeconds(15))
+        .atMost(Duration.ofSeconds(60))
         .until(condition);
   }
 

@@ -16,7 +16,7 @@ import org.junit.jupiter.api.io.TempDir;
 /** The batch is killed again and again; in the end every chunk is in the output once. */
 @Tag("any-jdk")
 class ResumableBatchKillTest {
-  private static final int KILLS = Integer.getInteger("sluice.kills", 4);
+  private static final int KILLS = Integer.getInteger("sluice.kills", 2);
   private static final int CHUNKS_A_LIFE = 40;
 
   @TempDir Path directory;
