@@ -108,6 +108,7 @@ class GovernorCommandsTest {
         .containsEntry("reservedTokens", 5L)
         .containsEntry("actualTokens", 0L)
         .containsEntry("overusedTokens", 0L)
+        .containsEntry("excessTokens", 0L)
         .containsKey("refundedTokens");
   }
 
@@ -285,11 +286,11 @@ class GovernorCommandsTest {
   void reload_saysWhatHasNoEffect() throws Exception {
     assertThat(server.ok("governor", "reload")).isEqualTo("reloaded\n");
     Files.writeString(
-        budgets, "{\"models\":{\"slow\":{\"target_tpm\":60,\"burst_tpm\":500,\"max_ctx\":5}}}");
+        budgets, "{\"models\":{\"slow\":{\"target_tpm\":60,\"burst_tpm\":500,\"retry_max\":5}}}");
     assertThat(server.json("governor", "reload", "--json"))
-        .containsExactly(Map.of("withoutEffect", List.of("models.slow.max_ctx")));
+        .containsExactly(Map.of("withoutEffect", List.of("models.slow.retry_max")));
     assertThat(server.ok("governor", "reload"))
-        .isEqualTo("reloaded\nwithout effect: models.slow.max_ctx\n");
+        .isEqualTo("reloaded\nwithout effect: models.slow.retry_max\n");
     Files.writeString(budgets, "{\"models\":{\"slow\":{\"target_tpm\":0}}}");
     assertThat(server.fails(1, "governor", "reload")).contains("target_tpm");
   }

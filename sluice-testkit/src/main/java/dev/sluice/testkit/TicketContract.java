@@ -302,7 +302,7 @@ public abstract class TicketContract extends BudgetSuite {
   void line_isBounded() {
     BudgetRig rig = openEmpty();
     for (int i = 0; i < 20; i++) {
-      rig.queued(1_000, P1);
+      rig.queued(request(1_000, P1).withTenant("t" + i));
     }
     Outcome.Refused refused = refused(rig.ask(1_000, P0));
     assertThat(refused.reason()).isEqualTo(Outcome.Reason.LINE_FULL);
@@ -324,7 +324,7 @@ public abstract class TicketContract extends BudgetSuite {
   void refusedWhileTheLineIsFull_isNoTurnOfItsTenant() {
     BudgetRig rig = openEmpty();
     for (int i = 0; i < 20; i++) {
-      rig.queued(request(1_000, P1).withTenant("noisy"));
+      rig.queued(request(1_000, P1).withTenant(i < 18 ? "noisy" : "t" + i));
     }
     for (int i = 0; i < 100; i++) {
       refused(rig.ask(request(50_000, P1).withTenant("quiet")));
