@@ -4,6 +4,9 @@ import java.io.IOException;
 
 /** A client that behaves, on either wire: one call at a time, in an endless round of four calls. */
 interface GoodClient extends AutoCloseable {
+  /** Calls of a round. */
+  int CALLS = 4;
+
   /** Thrown where the server refuses what is allowed, or answers something else. */
   final class WrongAnswer extends IOException {
     private static final long serialVersionUID = 1;
@@ -30,7 +33,7 @@ interface GoodClient extends AutoCloseable {
 
   /** Makes the call whose turn it is. */
   default void call(int turn) throws IOException {
-    switch (turn % 4) {
+    switch (turn % CALLS) {
       case 0 -> enqueue();
       case 1 -> receive();
       case 2 -> ack();

@@ -19,7 +19,7 @@ public final class GoodLoad implements AutoCloseable {
   static final long PENALTY_NANOS = TimeUnit.SECONDS.toNanos(10);
 
   private static final long PERIOD_NANOS = TimeUnit.MILLISECONDS.toNanos(10);
-  private static final long OPERATOR_PERIOD_NANOS = TimeUnit.MILLISECONDS.toNanos(500);
+  private static final long OPERATOR_PERIOD_NANOS = TimeUnit.MILLISECONDS.toNanos(300);
   private static final long LATE_NANOS = TimeUnit.MILLISECONDS.toNanos(250);
 
   /** A call, by the instant when it was due; one with a problem has failed. */

@@ -20,17 +20,28 @@ import java.util.stream.Stream;
  */
 public final class HostileRun {
   /** How much is measured. */
-  public record Effort(Duration warmUp, Duration undisturbed, Duration attack) {
+  public record Effort(Duration warmUp, Duration before, Duration attack, Duration after) {
     public static final Effort QUICK =
-        new Effort(Duration.ofSeconds(4), Duration.ofSeconds(5), Duration.ofMillis(900));
+        new Effort(seconds(4), seconds(4), Duration.ofMillis(900), seconds(2));
     public static final Effort FULL =
-        new Effort(Duration.ofSeconds(10), Duration.ofSeconds(10), Duration.ofSeconds(4));
+        new Effort(seconds(10), seconds(10), seconds(4), seconds(10));
+
+    /** What stays behind takes longer to become too much. */
+    Duration time(Attack attack) {
+      boolean slow = attack.family() == Attack.Family.STATE && attack().toSeconds() > 1;
+      return slow ? attack().multipliedBy(3) : attack();
+    }
+
+    private static Duration seconds(int count) {
+      return Duration.ofSeconds(count);
+    }
   }
 
   /**
    * All that was found.
    *
-   * @param undisturbed p99 of good clients in milliseconds, before the first attack
+   * @param undisturbed p99 of good clients in milliseconds, the smaller one of before and after the
+   *     attacks
    */
   public record Findings(
       double undisturbed, List<AttackResult> results, RefusedCalls.Result refusedCalls) {
@@ -46,6 +57,16 @@ public final class HostileRun {
       samples.forEach((family, all) -> p99.put(family, Percentiles.p99(all)));
       return p99;
     }
+
+    /** The highest p99 of a family, in milliseconds. */
+    public double worstFamily() {
+      return families().values().stream().mapToDouble(Double::doubleValue).max().orElse(0);
+    }
+
+    /** The highest p99 of a single attack, in milliseconds. */
+    public double worstAttack() {
+      return results.stream().mapToDouble(each -> Percentiles.p99(each.samples())).max().orElse(0);
+    }
   }
 
   private HostileRun() {}
@@ -60,14 +81,15 @@ public final class HostileRun {
       List<String> program, Path folder, Effort effort, List<Attack> attacks)
       throws IOException, InterruptedException {
     try (Siege siege = new Siege(program, folder, effort.warmUp())) {
-      double undisturbed = Percentiles.p99(siege.rest(effort.undisturbed()));
+      double before = Percentiles.p99(siege.rest(effort.before()));
       RefusedCalls.Result refused = siege.refusedCalls();
       siege.rest(Duration.ofMillis(200));
       List<AttackResult> results = new ArrayList<>();
       for (Attack attack : attacks) {
-        results.add(siege.attack(attack, effort.attack()));
+        results.add(siege.attack(attack, effort.time(attack)));
       }
-      return new Findings(undisturbed, results, refused);
+      double after = Percentiles.p99(siege.rest(effort.after()));
+      return new Findings(Math.min(before, after), results, refused);
     }
   }
 

@@ -18,13 +18,12 @@ final class Operator {
     this.server = server;
   }
 
+  /** Makes and removes a key and a queue, and looks at the events. */
   void call(int turn) throws IOException {
     try (HttpClient client = server.connectHttp(AttackedServer.BOOTSTRAP_KEY)) {
-      switch (turn % 3) {
-        case 0 -> key(client);
-        case 1 -> queue(client, "operator.q" + turn);
-        default -> events(client);
-      }
+      key(client);
+      queue(client, "operator.q" + turn);
+      events(client);
     }
   }
 

@@ -150,7 +150,7 @@ public final class RefusedCalls {
     Set<String> stored = new HashSet<>();
     try (HttpClient client = server.connectHttp(target.tenantKeys().get(0))) {
       for (int round = 0; round < DRAIN_ROUNDS; round++) {
-        String body = "{\"max_messages\":20,\"wait_ms\":0}";
+        String body = "{\"max_messages\":20,\"wait_ms\":500}";
         Matcher delivery = DELIVERY.matcher(client.call("POST", PATH + "/receive", body).body());
         List<String> acks = new ArrayList<>();
         while (delivery.find()) {

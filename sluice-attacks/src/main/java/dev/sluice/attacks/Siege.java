@@ -19,6 +19,8 @@ import org.jspecify.annotations.Nullable;
 final class Siege implements AutoCloseable {
   private static final long RECOVERY_NANOS = TimeUnit.SECONDS.toNanos(15);
 
+  private static final long POLL_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
+
   /** Of threads, files and sockets, that a server may have more of after an attack than before. */
   private static final int MORE_HANDLES = 100;
 
@@ -88,7 +90,7 @@ final class Siege implements AutoCloseable {
     result.outcome(at.attacker().awaitEnd());
     long ended = System.nanoTime();
     List<String> problems = new ArrayList<>();
-    if (!at.load().awaitKeepingUp(RECOVERY_NANOS)) {
+    if (!isAnswering(at)) {
       problems.add("does not recover");
     }
     long to = System.nanoTime();
@@ -118,6 +120,16 @@ final class Siege implements AutoCloseable {
       problems.add("keeps %d threads and files".formatted(at.server().threadsAndFiles()));
     }
     return problems;
+  }
+
+  private static boolean isAnswering(Camp at) throws InterruptedException {
+    long end = System.nanoTime() + RECOVERY_NANOS;
+    while (at.server().isAlive() && System.nanoTime() < end) {
+      if (at.load().awaitKeepingUp(POLL_NANOS)) {
+        return true;
+      }
+    }
+    return false;
   }
 
   private static boolean isAsBefore(Camp at) throws IOException, InterruptedException {

@@ -14,7 +14,6 @@ public final class Attacks {
   private static final String MESSAGES = "/v1/queues/%s/messages".formatted(QUEUE);
   private static final String SETTLE = "/v1/queues/%s/settle".formatted(QUEUE);
   private static final String DECIDE = "/v1/decide";
-  private static final int MEGABYTE = 1 << 20;
 
   /** One of each kind, for runs that have little time. */
   private static final Set<String> QUICK =
@@ -53,11 +52,10 @@ public final class Attacks {
           new GzipEnqueue("enqueue-gzip-powerless", Access.POWERLESS_KEY),
           new GzipEnqueue("enqueue-gzip", Access.TENANT_KEY),
           new LargeHealthNames(),
-          new UnfinishedCalls("health-unfinished", Access.NO_KEY, Grpc.HEALTH_CHECK, MEGABYTE),
-          new UnfinishedCalls("health-unfinished-small", Access.NO_KEY, Grpc.HEALTH_CHECK, 900),
-          new UnfinishedCalls(
-              "enqueue-unfinished-powerless", Access.POWERLESS_KEY, Grpc.ENQUEUE, MEGABYTE),
-          new UnfinishedCalls("enqueue-unfinished", Access.TENANT_KEY, Grpc.ENQUEUE, MEGABYTE),
+          new UnfinishedCalls("health-unfinished", Access.NO_KEY, Grpc.HEALTH_CHECK),
+          new UnfinishedCalls("enqueue-unfinished-no-key", Access.NO_KEY, Grpc.ENQUEUE),
+          new UnfinishedCalls("enqueue-unfinished-powerless", Access.POWERLESS_KEY, Grpc.ENQUEUE),
+          new UnfinishedCalls("enqueue-unfinished", Access.TENANT_KEY, Grpc.ENQUEUE),
           new SlowBodies("slow-bodies-no-key", Access.NO_KEY),
           new SlowBodies("slow-bodies-powerless", Access.POWERLESS_KEY),
           new SlowBodies("slow-bodies", Access.TENANT_KEY),

@@ -5,7 +5,7 @@ final class ConnectionFlood extends Attack {
   private static final int CONNECTIONS = 2_000;
 
   /** Some at once, then a pause: it is no contest between the accept queues of the kernel. */
-  private static final int AT_ONCE = 50;
+  private static final int AT_ONCE = 10;
 
   ConnectionFlood() {
     super("connection-flood", Family.CONNECTIONS, Access.NO_KEY, Bounds.of(CONNECTIONS, 1, 1));

@@ -11,6 +11,10 @@ import java.util.function.Supplier;
 final class CostlyRequest extends Attack {
   private static final int CONNECTIONS = 6;
 
+  /** Between two calls: small ones are no flood. */
+  private static final long PAUSE_MS = 10;
+
+
   private final boolean overGrpc;
   private final String path;
   private final Supplier<byte[]> body;
@@ -18,7 +22,7 @@ final class CostlyRequest extends Attack {
 
   private CostlyRequest(
       String name, Access access, boolean overGrpc, String path, Supplier<byte[]> body) {
-    super(name, Family.PROCESSOR, access, Bounds.of(200, 192, 32));
+    super(name, Family.PROCESSOR, access, Bounds.of(200, 256, 64));
     this.overGrpc = overGrpc;
     this.path = path;
     this.body = body;
@@ -42,7 +46,7 @@ final class CostlyRequest extends Attack {
     attempt.repeat(CONNECTIONS, () -> call(attempt));
   }
 
-  private void call(Attempt attempt) throws IOException {
+  private void call(Attempt attempt) throws IOException, InterruptedException {
     if (overGrpc) {
       callGrpc(attempt);
     } else {
@@ -50,7 +54,7 @@ final class CostlyRequest extends Attack {
     }
   }
 
-  private void callHttp(Attempt attempt) throws IOException {
+  private void callHttp(Attempt attempt) throws IOException, InterruptedException {
     try (HttpClient client = attempt.httpClient(attempt.key())) {
       while (attempt.isRunning()) {
         String head = HttpClient.head("POST", path, attempt.key(), request.length);
@@ -59,11 +63,12 @@ final class CostlyRequest extends Attack {
         if (client.readReply().status() >= 400) {
           attempt.countRefused();
         }
+        attempt.pause(PAUSE_MS);
       }
     }
   }
 
-  private void callGrpc(Attempt attempt) throws IOException {
+  private void callGrpc(Attempt attempt) throws IOException, InterruptedException {
     try (GrpcClient client = attempt.grpcClient(attempt.key())) {
       while (attempt.isRunning()) {
         int stream = client.open(path);
@@ -71,6 +76,7 @@ final class CostlyRequest extends Attack {
         if (client.await(stream).status() != 0) {
           attempt.countRefused();
         }
+        attempt.pause(PAUSE_MS);
       }
     }
   }

@@ -10,6 +10,8 @@ final class EndlessState extends Attack {
   private static final int CONNECTIONS = 4;
   private static final int SCRIPT_BYTES = 60_000;
 
+  private static final long PAUSE_MS = 2;
+
   /** Refusals in a row after which there is no hope. */
   private static final int HOPELESS = 20;
 
@@ -71,10 +73,9 @@ final class EndlessState extends Attack {
           refusals.set(0);
         } else {
           attempt.countRefused();
-          if (refusals.incrementAndGet() > HOPELESS) {
-            attempt.pause(100);
-          }
+          attempt.pause(refusals.incrementAndGet() > HOPELESS ? 100 : 0);
         }
+        attempt.pause(PAUSE_MS);
       }
     }
   }

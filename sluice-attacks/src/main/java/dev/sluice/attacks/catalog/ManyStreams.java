@@ -9,13 +9,13 @@ import java.io.IOException;
 
 /** Opens streams that wait for ever: health that is watched, messages that never come. */
 final class ManyStreams extends Attack {
-  private static final int STREAMS = 2_000;
+  private static final int STREAMS = 1_000;
 
   private final String path;
   private final byte[] request;
 
   private ManyStreams(String name, Access access, String path, byte[] request) {
-    super(name, Family.CONNECTIONS, access, Bounds.of(100, 16, 4));
+    super(name, Family.CONNECTIONS, access, new Bounds(100, 8 << 20, 512 << 10));
     this.path = path;
     this.request = Grpc.message(request);
   }

@@ -4,16 +4,16 @@ import dev.sluice.attacks.wire.HttpClient;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 
-/** Asks for more and more over HTTP, request behind request, and reads no answer. */
+/** Asks for more and more over HTTP, request behind request, whether it reads answers or not. */
 final class UnreadAnswers extends Attack {
   private static final int CONNECTIONS = 16;
-  private static final int AT_ONCE = 100;
+  private static final int AT_ONCE = 50;
 
   private final String path;
   private final boolean read;
 
   UnreadAnswers(String name, Access access, String path, boolean read) {
-    super(name, Family.CONNECTIONS, access, Bounds.of(400, 32, 1));
+    super(name, Family.CONNECTIONS, access, new Bounds(400, 4 << 20, 256 << 10));
     this.path = path;
     this.read = read;
   }

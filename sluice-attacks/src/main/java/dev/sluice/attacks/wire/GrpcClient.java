@@ -73,6 +73,14 @@ public final class GrpcClient implements AutoCloseable {
     return call.reply();
   }
 
+  /** Takes what has come, and says whether a call has ended; does not wait. */
+  public boolean hasEnded(int stream) throws IOException {
+    while (connection.hasInput()) {
+      take(connection.read());
+    }
+    return find(stream).ended;
+  }
+
   private Call find(int stream) {
     Call call = calls.get(stream);
     if (call == null) {

@@ -53,7 +53,7 @@ public final class Hpack {
     out.write(rest);
   }
 
-  /** Fields by name; those whose name was not understood are missing. */
+  /** Fields by name, of the first frame of headers; a value that goes on in the next is cut. */
   public static Map<String, String> decode(byte[] block) {
     Map<String, String> fields = new TreeMap<>();
     Reader in = new Reader(block);
@@ -101,7 +101,7 @@ public final class Hpack {
 
     String string() {
       boolean huffman = (block[at] & HUFFMAN) != 0;
-      int length = number(PLAIN_LENGTH_BITS);
+      int length = Math.min(number(PLAIN_LENGTH_BITS), block.length - at);
       at += length;
       return huffman ? "?" : new String(block, at - length, length, StandardCharsets.UTF_8);
     }
