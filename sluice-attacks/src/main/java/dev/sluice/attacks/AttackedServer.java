@@ -58,7 +58,7 @@ public final class AttackedServer implements AutoCloseable {
   public static AttackedServer start(List<String> program, Path folder)
       throws IOException, InterruptedException {
     List<String> command = new ArrayList<>();
-    command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
+    command.add(JavaProgram.command());
     command.addAll(FLAGS);
     command.addAll(program);
     command.addAll(List.of("serve", "--data", "data", "--grpc-port", "0", "--http-port", "0"));

@@ -10,6 +10,7 @@ import java.io.InputStreamReader;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.List;
+import java.util.Objects;
 
 /**
  * The program of the attacking process: reads {@code GRPC_PORT HTTP_PORT POWERLESS_KEY
@@ -23,7 +24,7 @@ final class Attacker {
   public static void main(String[] args) throws IOException, InterruptedException {
     BufferedReader orders =
         new BufferedReader(new InputStreamReader(System.in, StandardCharsets.US_ASCII));
-    Target target = target(orders.readLine().split(" ", -1));
+    Target target = target(Objects.requireNonNull(orders.readLine(), "target").split(" ", -1));
     System.out.println("ready");
     for (String line = orders.readLine(); line != null; line = orders.readLine()) {
       String[] words = line.split(" ", -1);

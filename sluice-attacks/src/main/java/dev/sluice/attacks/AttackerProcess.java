@@ -8,7 +8,6 @@ import java.io.BufferedWriter;
 import java.io.File;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
-import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -29,9 +28,9 @@ final class AttackerProcess implements AutoCloseable {
 
   AttackerProcess(Target target) throws IOException {
     List<String> command = new ArrayList<>(hasNice() ? NICE : List.of());
-    command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
+    command.add(JavaProgram.command());
     command.addAll(COMMAND);
-    command.addAll(List.of("-cp", classPath(), Attacker.class.getName()));
+    command.addAll(List.of("-cp", JavaProgram.classPath(), Attacker.class.getName()));
     process = new ProcessBuilder(command).redirectError(ProcessBuilder.Redirect.INHERIT).start();
     answers = process.inputReader(StandardCharsets.US_ASCII);
     orders = process.outputWriter(StandardCharsets.US_ASCII);
@@ -47,11 +46,6 @@ final class AttackerProcess implements AutoCloseable {
 
   private static boolean hasNice() {
     return new File("/usr/bin/nice").canExecute();
-  }
-
-  /** Where this class is, and what it needs. */
-  private static String classPath() {
-    return String.valueOf(System.getProperty("java.class.path"));
   }
 
   /** Prepares and begins an attack; returns when it has begun. */

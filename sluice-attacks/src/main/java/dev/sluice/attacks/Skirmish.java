@@ -11,10 +11,13 @@ import java.util.List;
 
 /**
  * A server that is attacked from within this process and measured by nobody, for tests: it stays
- * up, answers others, and says little of it in its log.
+ * up, serves others meanwhile and afterwards, and says little of it in its log.
  */
 public final class Skirmish implements AutoCloseable {
   private static final int MAX_LOG_BYTES = 64 << 10;
+
+  /** An attack lasts no longer, however long others wait for an answer. */
+  private static final Duration MOST = Duration.ofMinutes(2);
 
   private final AttackedServer server;
   private final Population population;
@@ -38,17 +41,22 @@ public final class Skirmish implements AutoCloseable {
     return population.target();
   }
 
-  /** Attacks for so long and returns what is wrong with the server since. */
-  public List<String> problemsAfter(Attack attack, Duration time)
+  /**
+   * Attacks for so long, then serves others while the attack goes on, and once more behind it.
+   * Returns what is wrong with the server.
+   */
+  public List<String> problemsUnder(Attack attack, Duration time)
       throws IOException, InterruptedException {
     long logged = server.logBytes();
-    Attempt.prepare(attack, target()).run(time);
+    Attempt attempt = Attempt.prepare(attack, target());
+    Thread attacker = new Thread(() -> run(attempt), attack.name());
+    attacker.start();
+    attacker.join(time.toMillis());
     List<String> problems = new ArrayList<>();
-    if (!server.isAlive()) {
-      problems.add("the process has ended");
-    } else {
-      problems.addAll(unanswered());
-    }
+    problems.addAll(unanswered("during the attack"));
+    attempt.end();
+    attacker.join();
+    problems.addAll(unanswered("after the attack"));
     String log = server.logSince(logged);
     if (log.length() > MAX_LOG_BYTES || log.contains("OutOfMemoryError")) {
       problems.add("the log says: " + log.substring(0, Math.min(2_000, log.length())));
@@ -56,9 +64,19 @@ public final class Skirmish implements AutoCloseable {
     return problems;
   }
 
-  /** Whether good clients of both wires and the operator are served. */
-  private List<String> unanswered() {
-    List<String> problems = new ArrayList<>();
+  private static void run(Attempt attempt) {
+    try {
+      attempt.run(MOST);
+    } catch (InterruptedException ended) {
+      Thread.currentThread().interrupt();
+    }
+  }
+
+  /** Whether the process is there, and good clients of both wires and the operator are served. */
+  private List<String> unanswered(String when) {
+    if (!server.isAlive()) {
+      return List.of("the process has ended " + when);
+    }
     String key = population.goodKey();
     try (GoodClient grpc = new GoodGrpcClient(server, key, Population.goodQueue(0));
         GoodClient http = new GoodHttpClient(server, key, Population.goodQueue(1))) {
@@ -67,10 +85,10 @@ public final class Skirmish implements AutoCloseable {
         http.call(turn);
       }
       new Operator(server).call(0);
+      return List.of();
     } catch (IOException failure) {
-      problems.add("others are not served: " + failure);
+      return List.of("others are not served %s: %s".formatted(when, failure));
     }
-    return problems;
   }
 
   /** Counts the calls that were refused and carried out. */

@@ -15,6 +15,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
@@ -55,7 +56,7 @@ public final class Attempt {
   private final AtomicLong bytes = new AtomicLong();
   private volatile long startNanos;
   private volatile long endNanos;
-  private volatile boolean over;
+  private final CountDownLatch ended = new CountDownLatch(1);
 
   private Attempt(Attack attack, Target target) {
     this.attack = attack;
@@ -81,7 +82,6 @@ public final class Attempt {
       countCutOff();
     } finally {
       end();
-      watch.interrupt();
     }
     return new Outcome(connections.get(), cutOff.get(), bytes.get(), refused.get());
   }
@@ -89,15 +89,17 @@ public final class Attempt {
   /** Unblocks threads that read or write. */
   private void endInTime() {
     try {
-      TimeUnit.NANOSECONDS.sleep(endNanos - System.nanoTime());
-    } catch (InterruptedException earlier) {
-      return;
+      if (!ended.await(endNanos - System.nanoTime(), TimeUnit.NANOSECONDS)) {
+        end();
+      }
+    } catch (InterruptedException impossible) {
+      Thread.currentThread().interrupt();
     }
-    end();
   }
 
-  private void end() {
-    over = true;
+  /** Ends it: closes its connections and unblocks its threads. */
+  public void end() {
+    ended.countDown();
     for (Socket each = open.poll(); each != null; each = open.poll()) {
       close(each);
     }
@@ -112,18 +114,22 @@ public final class Attempt {
   }
 
   boolean isRunning() {
-    return !over;
+    return ended.getCount() > 0;
   }
 
   /** Waits, but not longer than the attempt lasts. */
   void pause(long millis) throws InterruptedException {
-    long left = TimeUnit.NANOSECONDS.toMillis(endNanos - System.nanoTime());
-    Thread.sleep(Math.max(0, Math.min(millis, left)));
+    sleep(TimeUnit.MILLISECONDS.toNanos(millis));
   }
 
-  /** Holds on to what it has until the time is over. */
+  /** Returns whether the attempt is over. */
+  private boolean sleep(long nanos) throws InterruptedException {
+    return ended.await(nanos, TimeUnit.NANOSECONDS);
+  }
+
+  /** Holds on to what it has until the attempt is over. */
   void holdOn() throws InterruptedException {
-    pause(Long.MAX_VALUE);
+    ended.await();
   }
 
   /** A key of the tenant; those of all numbers are the same few. */
@@ -218,7 +224,7 @@ public final class Attempt {
     }
     Socket socket = Loopback.connect(address, PATIENCE);
     open.add(socket);
-    if (over) {
+    if (!isRunning()) {
       socket.close();
     }
     return socket;
@@ -272,7 +278,7 @@ public final class Attempt {
 
   /** The server has closed a connection; one by the attempt's own end does not count. */
   private void countCutOff() {
-    if (!over) {
+    if (isRunning()) {
       cutOff.incrementAndGet();
     }
   }
@@ -324,7 +330,7 @@ public final class Attempt {
       long early = dueNanos - System.nanoTime();
       if (early > 0) {
         try {
-          TimeUnit.NANOSECONDS.sleep(Math.min(early, endNanos - System.nanoTime()));
+          sleep(early);
         } catch (InterruptedException ended) {
           Thread.currentThread().interrupt();
           throw new IOException("interrupted", ended);
