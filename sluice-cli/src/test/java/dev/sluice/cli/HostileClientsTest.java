@@ -76,14 +76,14 @@ final class HostileClientsTest {
   @MethodSource("attacks")
   void attackedServer_staysUpAndServesOthers(Attack attack) throws Exception {
     boolean fills = attack.family() == Attack.Family.BUDGETS;
-    assertThat(problemsUnder(attack, fills ? MEDIUM : SHORT)).isEmpty();
+    assertThat(problemsUnder(attack, fills ? MEDIUM : SHORT)).as(attack.name()).isEmpty();
   }
 
   @ParameterizedTest
   @MethodSource("attacks")
   @Tag("long")
   void longAttackedServer_staysUpAndServesOthers(Attack attack) throws Exception {
-    assertThat(problemsUnder(attack, LONG)).isEmpty();
+    assertThat(problemsUnder(attack, LONG)).as(attack.name()).isEmpty();
   }
 
   @Test

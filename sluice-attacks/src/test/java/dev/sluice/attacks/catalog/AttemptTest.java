@@ -138,12 +138,11 @@ final class AttemptTest {
   }
 
   @Test
-  void everyAttack_endsInTimeAndClosesItsConnections() throws Exception {
+  void everyAttack_endsAndKeepsItsBounds() throws Exception {
     try (Sink sink = new Sink()) {
       for (Attack attack : Attacks.all()) {
         Attempt attempt = Attempt.prepare(attack, sink.target());
         Attempt.Outcome outcome = attempt.run(Duration.ofMillis(20));
-        assertThat(outcome.connections()).as(attack.name()).isPositive();
         assertThat(outcome.connections())
             .as(attack.name())
             .isLessThanOrEqualTo(attack.bounds().connections());
