@@ -21,6 +21,7 @@ public final class Bench {
               "bucket", BucketSuite::run,
               "governor", GovernorSuite::run,
               "governor-fleet", GovernorFleetSuite::run,
+              "hostile", HostileSuite::run,
               "redis", RedisSuite::run,
               "scheduler", SchedulerSuite::run,
               "server", ServerSuite::run,

@@ -1,0 +1,150 @@
+package dev.sluice.attacks;
+
+import dev.sluice.attacks.wire.HttpClient;
+import dev.sluice.attacks.wire.Loopback;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.Socket;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.Stream;
+
+/** A server process with a small heap, a bootstrap key and data of its own, seen from outside. */
+public final class AttackedServer implements AutoCloseable {
+  /** Allows everything; of this server alone. */
+  static final String BOOTSTRAP_KEY = "operator-of-the-attacked-server";
+
+  /** The heap, and what {@code bin/serve.jvm} says: out of memory is the end of the process. */
+  private static final List<String> FLAGS =
+      List.of("-Xmx256m", "-XX:+ExitOnOutOfMemoryError", "-XX:+UseG1GC");
+
+  private static final Pattern READY =
+      Pattern.compile("sluice is ready: gRPC on .*:(\\d+), HTTP on http://.*:(\\d+), data in .*");
+  private static final Duration START = Duration.ofSeconds(60);
+  private static final Duration PATIENCE = Duration.ofSeconds(20);
+  private static final long END_SECONDS = 30;
+
+  private final Process process;
+  private final Path log;
+  private final Thread atExit = new Thread(this::kill);
+  private final InetSocketAddress grpc;
+  private final InetSocketAddress http;
+
+  private AttackedServer(Process process, Path folder) throws IOException, InterruptedException {
+    this.process = process;
+    log = folder.resolve("log");
+    Runtime.getRuntime().addShutdownHook(atExit);
+    Matcher ready = awaitReady(folder.resolve("output"));
+    InetAddress here = InetAddress.getLoopbackAddress();
+    grpc = new InetSocketAddress(here, Integer.parseInt(ready.group(1)));
+    http = new InetSocketAddress(here, Integer.parseInt(ready.group(2)));
+  }
+
+  /**
+   * Starts one and waits until it is ready.
+   *
+   * @param program what comes behind {@code java} and its flags: {@code -jar FILE}, or {@code -cp
+   *     PATH CLASS}
+   * @param folder for its data and its log; must be empty
+   */
+  public static AttackedServer start(List<String> program, Path folder)
+      throws IOException, InterruptedException {
+    List<String> command = new ArrayList<>();
+    command.add(JavaProgram.command());
+    command.addAll(FLAGS);
+    command.addAll(program);
+    command.addAll(List.of("serve", "--data", "data", "--grpc-port", "0", "--http-port", "0"));
+    ProcessBuilder builder =
+        new ProcessBuilder(command)
+            .directory(folder.toFile())
+            .redirectOutput(folder.resolve("output").toFile())
+            .redirectError(folder.resolve("log").toFile());
+    builder.environment().keySet().removeIf(name -> name.matches("(SLUICE|FILA|REDIS)_.*"));
+    builder.environment().put("SLUICE_BOOTSTRAP_KEY", BOOTSTRAP_KEY);
+    return new AttackedServer(builder.start(), folder);
+  }
+
+  private Matcher awaitReady(Path output) throws IOException, InterruptedException {
+    long end = System.nanoTime() + START.toNanos();
+    while (process.isAlive() && System.nanoTime() < end) {
+      Matcher ready = READY.matcher(Files.readString(output));
+      if (ready.find()) {
+        return ready;
+      }
+      Thread.sleep(10);
+    }
+    kill();
+    throw new IllegalStateException("the server did not start: " + Files.readString(log));
+  }
+
+  InetSocketAddress grpc() {
+    return grpc;
+  }
+
+  InetSocketAddress http() {
+    return http;
+  }
+
+  /** A new connection of gRPC's port. */
+  Socket connectGrpc() throws IOException {
+    return Loopback.connect(grpc, PATIENCE);
+  }
+
+  /** A new client of HTTP. */
+  HttpClient connectHttp(String key) throws IOException {
+    return new HttpClient(Loopback.connect(http, PATIENCE), key);
+  }
+
+  public boolean isAlive() {
+    return process.isAlive();
+  }
+
+  /** Bytes that it has logged so far. */
+  public long logBytes() throws IOException {
+    return Files.size(log);
+  }
+
+  /** What it has logged behind so many bytes. */
+  public String logSince(long bytes) throws IOException {
+    byte[] all = Files.readAllBytes(log);
+    int from = (int) Math.min(bytes, all.length);
+    return new String(all, from, all.length - from, StandardCharsets.UTF_8);
+  }
+
+  /** Threads and open files, sockets among them; none of a process that has ended. */
+  int threadsAndFiles() throws IOException {
+    Path self = Path.of("/proc", String.valueOf(process.pid()));
+    if (!Files.isDirectory(self)) {
+      return 0;
+    }
+    return count(self.resolve("task")) + count(self.resolve("fd"));
+  }
+
+  private static int count(Path folder) throws IOException {
+    try (Stream<Path> all = Files.list(folder)) {
+      return (int) all.count();
+    }
+  }
+
+  private void kill() {
+    process.destroyForcibly();
+  }
+
+  /** Ends it, and insists after a while. */
+  @Override
+  public void close() {
+    process.destroy();
+    process.onExit().completeOnTimeout(process, END_SECONDS, TimeUnit.SECONDS).join();
+    kill();
+    process.onExit().join();
+    Runtime.getRuntime().removeShutdownHook(atExit);
+  }
+}

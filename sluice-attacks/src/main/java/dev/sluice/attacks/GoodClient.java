@@ -1,0 +1,43 @@
+package dev.sluice.attacks;
+
+import java.io.IOException;
+
+/** A client that behaves, on either wire: one call at a time, in an endless round of four calls. */
+interface GoodClient extends AutoCloseable {
+  /** Calls of a round. */
+  int CALLS = 4;
+
+  /** Thrown where the server refuses what is allowed, or answers something else. */
+  final class WrongAnswer extends IOException {
+    private static final long serialVersionUID = 1;
+
+    WrongAnswer(String what) {
+      super(what);
+    }
+  }
+
+  /** Stores a message. */
+  void enqueue() throws IOException;
+
+  /** Gets it. */
+  void receive() throws IOException;
+
+  /** Acknowledges it. */
+  void ack() throws IOException;
+
+  /** Has a decision on a limit made, which is granted. */
+  void decide() throws IOException;
+
+  @Override
+  void close() throws IOException;
+
+  /** Makes the call whose turn it is. */
+  default void call(int turn) throws IOException {
+    switch (turn % CALLS) {
+      case 0 -> enqueue();
+      case 1 -> receive();
+      case 2 -> ack();
+      default -> decide();
+    }
+  }
+}

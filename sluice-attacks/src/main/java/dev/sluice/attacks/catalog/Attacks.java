@@ -1,0 +1,131 @@
+package dev.sluice.attacks.catalog;
+
+import dev.sluice.attacks.catalog.Attack.Access;
+import dev.sluice.attacks.wire.Grpc;
+import java.util.List;
+import java.util.Set;
+import java.util.function.Supplier;
+
+/** All attacks there are. */
+public final class Attacks {
+  /** A queue of the hostile tenant that is there. */
+  public static final String QUEUE = Target.TENANT + "q";
+
+  private static final String MESSAGES = "/v1/queues/%s/messages".formatted(QUEUE);
+  private static final String SETTLE = "/v1/queues/%s/settle".formatted(QUEUE);
+  private static final String DECIDE = "/v1/decide";
+
+  /** One of each kind, for runs that have little time. */
+  private static final Set<String> QUICK =
+      Set.of(
+          "health-watch-gzip",
+          "health-check-gzip",
+          "enqueue-gzip",
+          "health-large-names",
+          "health-unfinished",
+          "enqueue-unfinished-powerless",
+          "slow-bodies-powerless",
+          "settings-flood",
+          "ping-flood",
+          "empty-data-flood",
+          "rapid-reset",
+          "made-you-reset",
+          "colliding-headers-no-key",
+          "colliding-headers",
+          "grpc-colliding-headers",
+          "settlements",
+          "costs",
+          "hook-batches",
+          "connection-flood",
+          "unread-messages",
+          "event-streams",
+          "script-queues",
+          "api-keys");
+
+  private Attacks() {}
+
+  /** In the order in which they should run: those whose traces stay come last. */
+  public static List<Attack> all() {
+    return List.of(
+          new GzipHealth("health-watch-gzip", Grpc.HEALTH_WATCH),
+          new GzipHealth("health-check-gzip", Grpc.HEALTH_CHECK),
+          new GzipEnqueue("enqueue-gzip-powerless", Access.POWERLESS_KEY),
+          new GzipEnqueue("enqueue-gzip", Access.TENANT_KEY),
+          new LargeHealthNames(),
+          new UnfinishedCalls("health-unfinished", Access.NO_KEY, Grpc.HEALTH_CHECK),
+          new UnfinishedCalls("enqueue-unfinished-no-key", Access.NO_KEY, Grpc.ENQUEUE),
+          new UnfinishedCalls("enqueue-unfinished-powerless", Access.POWERLESS_KEY, Grpc.ENQUEUE),
+          new UnfinishedCalls("enqueue-unfinished", Access.TENANT_KEY, Grpc.ENQUEUE),
+          new SlowBodies("slow-bodies-no-key", Access.NO_KEY),
+          new SlowBodies("slow-bodies-powerless", Access.POWERLESS_KEY),
+          new SlowBodies("slow-bodies", Access.TENANT_KEY),
+          FrameFlood.settings(),
+          FrameFlood.emptySettings(),
+          FrameFlood.ping(),
+          FrameFlood.pingAcks(),
+          FrameFlood.emptyData(),
+          FrameFlood.priority(),
+          FrameFlood.windowUpdates(),
+          FrameFlood.unknown(),
+          new ContinuationFlood("continuation-flood", 1_000),
+          new ContinuationFlood("empty-continuation-flood", 0),
+          new RapidReset("rapid-reset", false),
+          new RapidReset("made-you-reset", true),
+          post("colliding-headers-no-key", Access.NO_KEY, MESSAGES, Bodies::collidingHeaders),
+          post("colliding-headers", Access.TENANT_KEY, MESSAGES, Bodies::collidingHeaders),
+          post("colliding-costs", Access.POWERLESS_KEY, DECIDE, Bodies::collidingCosts),
+          post("colliding-fields", Access.POWERLESS_KEY, DECIDE, Bodies::collidingFields),
+          post("colliding-ids", Access.TENANT_KEY, SETTLE, Bodies::collidingIds),
+          post("settlements", Access.TENANT_KEY, SETTLE, Bodies::settlements),
+          post("costs", Access.POWERLESS_KEY, DECIDE, Bodies::costs),
+          post("messages", Access.TENANT_KEY, MESSAGES, Bodies::messages),
+          post("deep-arrays", Access.TENANT_KEY, MESSAGES, Bodies::deepArrays),
+          post("deep-objects", Access.TENANT_KEY, MESSAGES, Bodies::deepObjects),
+          post("many-digits", Access.TENANT_KEY, MESSAGES, Bodies::manyDigits),
+          post("huge-exponent", Access.TENANT_KEY, MESSAGES, Bodies::hugeExponent),
+          CostlyRequest.grpc(
+              "grpc-colliding-headers",
+              Access.TENANT_KEY,
+              Grpc.ENQUEUE,
+              Bodies::protoCollidingHeaders),
+          CostlyRequest.grpc(
+              "grpc-colliding-ids", Access.TENANT_KEY, Grpc.SETTLE, Bodies::protoCollidingIds),
+          CostlyRequest.grpc(
+              "grpc-settlements", Access.TENANT_KEY, Grpc.SETTLE, Bodies::protoSettlements),
+          CostlyRequest.grpc("grpc-costs", Access.POWERLESS_KEY, Grpc.DECIDE, Bodies::protoCosts),
+          CostlyRequest.grpc(
+              "grpc-messages", Access.TENANT_KEY, Grpc.ENQUEUE, Bodies::protoMessages),
+          new BurningHooks(),
+          new SlowHeaders(),
+          ManyStreams.watches(),
+          ManyStreams.polls(),
+          new ConnectionFlood(),
+          new UnreadAnswers("pipelining", Access.NO_KEY, "/healthz", true),
+          new UnreadAnswers("unread-answers", Access.NO_KEY, "/openapi.json", false),
+          new UnreadMessages(),
+          new Garbage(),
+          new EventStreams(),
+          EndlessState.scriptQueues(),
+          EndlessState.limits(),
+          EndlessState.keys());
+
+  }
+
+  private static Attack post(
+      String name, Access access, String path, Supplier<byte[]> body) {
+    return CostlyRequest.http(name, access, path, body);
+  }
+
+  /** Few of them, one of each kind. */
+  public static List<Attack> quick() {
+    return all().stream().filter(each -> QUICK.contains(each.name())).toList();
+  }
+
+  /** The one of that name. */
+  public static Attack named(String name) {
+    return all().stream()
+        .filter(each -> each.name().equals(name))
+        .findFirst()
+        .orElseThrow(() -> new IllegalArgumentException("no such attack: '%s'".formatted(name)));
+  }
+}

@@ -1,0 +1,83 @@
+package dev.sluice.attacks.catalog;
+
+import dev.sluice.attacks.wire.Grpc;
+import dev.sluice.attacks.wire.GrpcClient;
+import dev.sluice.attacks.wire.HttpClient;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.util.function.Supplier;
+
+/** Sends one request again and again that is large, or takes long to parse or to carry out. */
+final class CostlyRequest extends Attack {
+  private static final int CONNECTIONS = 6;
+
+  /** Between two calls: small ones are no flood. */
+  private static final long PAUSE_MS = 10;
+
+
+  private final boolean overGrpc;
+  private final String path;
+  private final Supplier<byte[]> body;
+  private byte[] request = {};
+
+  private CostlyRequest(
+      String name, Access access, boolean overGrpc, String path, Supplier<byte[]> body) {
+    super(name, Family.PROCESSOR, access, Bounds.of(200, 256, 64));
+    this.overGrpc = overGrpc;
+    this.path = path;
+    this.body = body;
+  }
+
+  static CostlyRequest http(String name, Access access, String path, Supplier<byte[]> body) {
+    return new CostlyRequest(name, access, false, path, body);
+  }
+
+  static CostlyRequest grpc(String name, Access access, String path, Supplier<byte[]> body) {
+    return new CostlyRequest(name, access, true, path, body);
+  }
+
+  @Override
+  void prepare() {
+    request = body.get();
+  }
+
+  @Override
+  void run(Attempt attempt) throws InterruptedException {
+    attempt.repeat(CONNECTIONS, () -> call(attempt));
+  }
+
+  private void call(Attempt attempt) throws IOException, InterruptedException {
+    if (overGrpc) {
+      callGrpc(attempt);
+    } else {
+      callHttp(attempt);
+    }
+  }
+
+  private void callHttp(Attempt attempt) throws IOException, InterruptedException {
+    try (HttpClient client = attempt.httpClient(attempt.key())) {
+      while (attempt.isRunning()) {
+        String head = HttpClient.head("POST", path, attempt.key(), request.length);
+        client.send(head.getBytes(StandardCharsets.US_ASCII));
+        client.send(request);
+        if (client.readReply().status() >= 400) {
+          attempt.countRefused();
+        }
+        attempt.pause(PAUSE_MS);
+      }
+    }
+  }
+
+  private void callGrpc(Attempt attempt) throws IOException, InterruptedException {
+    try (GrpcClient client = attempt.grpcClient(attempt.key())) {
+      while (attempt.isRunning()) {
+        int stream = client.open(path);
+        client.send(stream, Grpc.message(request), true);
+        if (client.await(stream).status() != 0) {
+          attempt.countRefused();
+        }
+        attempt.pause(PAUSE_MS);
+      }
+    }
+  }
+}
