@@ -34,7 +34,7 @@ final class BrokerHeapTest {
 
   private <T> T ask(Function<BrokerState, T> question) {
     CompletableFuture<T> answer = new CompletableFuture<>();
-    broker.input(engine -> answer.complete(question.apply(engine.state)));
+    broker.machinery.input(engine -> answer.complete(question.apply(engine.state)));
     return answer.join();
   }
 
@@ -47,11 +47,11 @@ final class BrokerHeapTest {
   }
 
   private void boundSetup(long bytes) {
-    broker.input(engine -> engine.state.setupRoom.bound(bytes));
+    broker.machinery.input(engine -> engine.state.setupRoom.bound(bytes));
   }
 
   private void boundMessages(long bytes) {
-    broker.input(engine -> engine.state.messageRoom.bound(bytes));
+    broker.machinery.input(engine -> engine.state.messageRoom.bound(bytes));
   }
 
   private static void assertFull(ThrowingCallable call, String what) {
