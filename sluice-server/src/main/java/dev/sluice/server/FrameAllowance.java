@@ -15,6 +15,9 @@ final class FrameAllowance {
   /** For each frame of an answer. */
   static final int EARNED = 2;
 
+  /** For the last one: a client may reset the call that it heard the end of. */
+  static final int EARNED_BY_END = 12;
+
   /** Of what calls for work and is seldom needed: settings, resets of calls just begun. */
   static final int DEAR = 10;
 

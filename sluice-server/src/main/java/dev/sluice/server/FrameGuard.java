@@ -7,6 +7,7 @@ import io.grpc.netty.shaded.io.netty.channel.ChannelPromise;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayDeque;
 import java.util.Queue;
+import java.util.concurrent.TimeUnit;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -30,6 +31,11 @@ final class FrameGuard extends ChannelDuplexHandler {
   /** A reset is rapid if the call began less than once to twice that long ago. */
   private static final long RAPID_NANOS = 100_000_000L;
 
+  /** How long a connection may have too much that nobody has read. */
+  private static final long UNREAD_NANOS = 2_000_000_000L;
+
+  private static final long UNREAD_LOOK_MS = 20;
+  private static final String TOO_MANY_FRAMES = "too_many_frames";
   private static final int END_STREAM = 1;
   private static final int ACK = 1;
   private static final int PADDED = 8;
@@ -75,7 +81,7 @@ final class FrameGuard extends ChannelDuplexHandler {
       ByteBuf bytes = held.element();
       int end = scan(bytes, now);
       if (closed) {
-        close(context);
+        close(context, TOO_MANY_FRAMES);
       } else if (end == bytes.writerIndex()) {
         context.fireChannelRead(held.remove());
       } else {
@@ -83,21 +89,45 @@ final class FrameGuard extends ChannelDuplexHandler {
       }
     }
     if (!closed && unread.isTooMuch(context)) {
-      LOG.debug("a connection has too much that nobody has read");
-      close(context);
-    }
-    if (!held.isEmpty()) {
-      waiting = true;
-      context.channel().config().setAutoRead(false);
+      stopReading(context);
+      awaitReaders(context, now);
+    } else if (!held.isEmpty()) {
+      stopReading(context);
       gate.enter(() -> context.executor().execute(() -> resume(context)));
     }
   }
 
+  private void stopReading(ChannelHandlerContext context) {
+    waiting = true;
+    context.channel().config().setAutoRead(false);
+  }
+
+  /** Calls that have just begun are read soon; streams whose client does not read are not. */
+  @SuppressWarnings("FutureReturnValueIgnored") // on the connection's thread, as all of it
+  private void awaitReaders(ChannelHandlerContext context, long since) {
+    Runnable look =
+        () -> {
+          if (closed || !unread.isStillTooMuch(context)) {
+            goOn(context, gate.isOpen() ? Integer.MAX_VALUE : 0);
+          } else if (System.nanoTime() - since > UNREAD_NANOS) {
+            LOG.debug("a connection has too much that nobody has read");
+            close(context, "too_many_unread_bytes");
+          } else {
+            awaitReaders(context, since);
+          }
+        };
+    context.executor().schedule(look, UNREAD_LOOK_MS, TimeUnit.MILLISECONDS);
+  }
+
   private void resume(ChannelHandlerContext context) {
-    waiting = false;
-    pump(context, CallGate.TURN);
+    goOn(context, CallGate.TURN);
     gate.turnOver();
-    if (!waiting) {
+  }
+
+  private void goOn(ChannelHandlerContext context, int calls) {
+    waiting = false;
+    pump(context, calls);
+    if (!waiting && !closed) {
       context.fireChannelReadComplete();
       context.channel().config().setAutoRead(true);
     }
@@ -153,7 +183,7 @@ final class FrameGuard extends ChannelDuplexHandler {
     context.write(message, promise);
     if (flood && !closed) {
       LOG.debug("a connection has made the server reset too many calls");
-      close(context);
+      close(context, TOO_MANY_FRAMES);
     }
   }
 
@@ -162,7 +192,8 @@ final class FrameGuard extends ChannelDuplexHandler {
     boolean affordable = true;
     for (int at = bytes.readerIndex(); (at = out.next(bytes, at)) >= 0; ) {
       if (out.type() == FrameScanner.DATA || out.type() == FrameScanner.HEADERS) {
-        allowance.earn(FrameAllowance.EARNED);
+        allowance.earn(
+            out.hasFlag(END_STREAM) ? FrameAllowance.EARNED_BY_END : FrameAllowance.EARNED);
       } else if (out.type() == FrameScanner.RST_STREAM && isInduced(bytes, at)) {
         affordable &= allowance.spend(FrameAllowance.DEAR, System.nanoTime());
       }
@@ -180,9 +211,9 @@ final class FrameGuard extends ChannelDuplexHandler {
 
   /** Tells the client why and closes; nothing more is handed on. */
   @SuppressWarnings("FutureReturnValueIgnored") // a client that is gone is just as well
-  private void close(ChannelHandlerContext context) {
+  private void close(ChannelHandlerContext context, String reason) {
     closed = true;
-    byte[] why = "too_many_frames".getBytes(StandardCharsets.US_ASCII);
+    byte[] why = reason.getBytes(StandardCharsets.US_ASCII);
     ByteBuf goAway = context.alloc().buffer();
     goAway.writeMedium(2 * Integer.BYTES + why.length).writeByte(FrameScanner.GOAWAY).writeByte(0);
     goAway.writeInt(0).writeInt(Integer.MAX_VALUE).writeInt(ENHANCE_YOUR_CALM).writeBytes(why);

@@ -60,6 +60,12 @@ final class UnreadBytes {
     return isTooMuch(context, handler);
   }
 
+  /** Looks at once. */
+  boolean isStillTooMuch(ChannelHandlerContext context) {
+    Http2ConnectionHandler handler = handler(context);
+    return handler != null && isTooMuch(context, handler);
+  }
+
   @SuppressWarnings("FutureReturnValueIgnored") // on the connection's thread, as all of it
   private boolean isTooMuch(ChannelHandlerContext context, Http2ConnectionHandler handler) {
     long unread = unread(handler);
@@ -89,13 +95,18 @@ final class UnreadBytes {
           .connection()
           .forEachActiveStream(
               stream -> {
-                sum[0] += flow.unconsumedBytes(stream);
+                // What comes for a call that is answered is dropped.
+                sum[0] += isAnswered(stream) ? 0 : flow.unconsumedBytes(stream);
                 return true;
               });
     } catch (Http2Exception impossible) {
       LOG.debug("streams could not be counted", impossible);
     }
     return sum[0];
+  }
+
+  private static boolean isAnswered(Http2Stream stream) {
+    return stream.state() == Http2Stream.State.HALF_CLOSED_LOCAL;
   }
 
   /** Null until TLS is agreed on. */
@@ -126,7 +137,7 @@ final class UnreadBytes {
     @Override
     @SuppressWarnings("FutureReturnValueIgnored") // on the connection's thread, as all of it
     public void onStreamHalfClosed(Http2Stream stream) {
-      if (stream.state() == Http2Stream.State.HALF_CLOSED_LOCAL) {
+      if (isAnswered(stream)) {
         context
             .executor()
             .schedule(() -> reset(stream), HALF_CLOSED_MS, TimeUnit.MILLISECONDS);
@@ -135,7 +146,7 @@ final class UnreadBytes {
 
     @SuppressWarnings("FutureReturnValueIgnored") // a client that is gone is just as well
     private void reset(Http2Stream stream) {
-      if (stream.state() == Http2Stream.State.HALF_CLOSED_LOCAL && context.channel().isActive()) {
+      if (isAnswered(stream) && context.channel().isActive()) {
         ChannelHandlerContext its = context.pipeline().context(handler);
         if (its != null) {
           handler.resetStream(its, stream.id(), Http2Error.NO_ERROR.code(), its.newPromise());
