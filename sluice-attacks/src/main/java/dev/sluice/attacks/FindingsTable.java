@@ -14,7 +14,8 @@ public final class FindingsTable {
   public static List<String> lines(Findings findings) {
     List<String> lines = new ArrayList<>();
     lines.add(
-        line(FORM, "attack", "calm p99", "p99 ms", "ratio", "failed", "cut off", "refused", "then"));
+        line(
+            FORM, "attack", "calm p99", "p99 ms", "ratio", "failed", "cut off", "refused", "then"));
     for (AttackResult each : findings.results()) {
       double p99 = Percentiles.p99(each.samples());
       lines.add(
@@ -49,10 +50,7 @@ public final class FindingsTable {
     lines.add(
         line(
             "%d calls refused under pressure, %d of them carried out; %d acknowledged, %d lost",
-            refused.refused(),
-            refused.refusedExecuted(),
-            refused.acknowledged(),
-            refused.lost()));
+            refused.refused(), refused.refusedExecuted(), refused.acknowledged(), refused.lost()));
     return lines;
   }
 

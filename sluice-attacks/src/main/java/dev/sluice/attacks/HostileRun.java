@@ -23,8 +23,7 @@ public final class HostileRun {
   public record Effort(Duration warmUp, Duration before, Duration attack, Duration after) {
     public static final Effort QUICK =
         new Effort(seconds(4), seconds(4), Duration.ofMillis(900), seconds(2));
-    public static final Effort FULL =
-        new Effort(seconds(10), seconds(10), seconds(4), seconds(10));
+    public static final Effort FULL = new Effort(seconds(10), seconds(10), seconds(4), seconds(10));
 
     /** What stays behind takes longer to become too much. */
     Duration time(Attack attack) {
@@ -77,8 +76,7 @@ public final class HostileRun {
    * @param program as of {@link AttackedServer#start}
    * @param folder for data and logs of servers
    */
-  public static Findings run(
-      List<String> program, Path folder, Effort effort, List<Attack> attacks)
+  public static Findings run(List<String> program, Path folder, Effort effort, List<Attack> attacks)
       throws IOException, InterruptedException {
     try (Siege siege = new Siege(program, folder, effort.warmUp())) {
       double before = Percentiles.p99(siege.rest(effort.before()));

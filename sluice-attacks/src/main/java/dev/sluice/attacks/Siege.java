@@ -35,11 +35,7 @@ final class Siege implements AutoCloseable {
 
   /** What belongs to one server. */
   record Camp(
-      AttackedServer server,
-      Target target,
-      GoodLoad load,
-      AttackerProcess attacker,
-      int handles)
+      AttackedServer server, Target target, GoodLoad load, AttackerProcess attacker, int handles)
       implements AutoCloseable {
     @Override
     public void close() {

@@ -43,8 +43,9 @@ public abstract class Attack {
     /** Checks every part. */
     public Bounds {
       if (connections < 1 || bytes < 1 || bytesPerSecond < 1) {
-        throw new IllegalArgumentException("bounds must be positive, but were %d, %d, %d"
-            .formatted(connections, bytes, bytesPerSecond));
+        throw new IllegalArgumentException(
+            "bounds must be positive, but were %d, %d, %d"
+                .formatted(connections, bytes, bytesPerSecond));
       }
     }
 

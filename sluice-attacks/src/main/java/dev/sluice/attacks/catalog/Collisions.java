@@ -12,7 +12,7 @@ final class Collisions {
   static String text(int number) {
     StringBuilder text = new StringBuilder(2 * BLOCKS);
     for (int bit = 0; bit < BLOCKS; bit++) {
-      text.append((number >> bit & 1) == 0 ? "Aa" : "BB");
+      text.append(((number >> bit) & 1) == 0 ? "Aa" : "BB");
     }
     return text.toString();
   }

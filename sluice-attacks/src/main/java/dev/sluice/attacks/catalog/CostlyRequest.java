@@ -14,7 +14,6 @@ final class CostlyRequest extends Attack {
   /** Between two calls: small ones are no flood. */
   private static final long PAUSE_MS = 10;
 
-
   private final boolean overGrpc;
   private final String path;
   private final Supplier<byte[]> body;

@@ -39,7 +39,8 @@ final class SlowBodies extends Attack {
     String key = access() == Access.TENANT_KEY ? attempt.tenantKey(number) : attempt.key();
     byte[] sent = ("{\"payload\":\"" + "x".repeat(size)).getBytes(StandardCharsets.US_ASCII);
     try (Attempt.Connection connection = attempt.http()) {
-      String head = HttpClient.head("POST", PATHS[number % PATHS.length], key, sent.length + MISSING_BYTES);
+      String head =
+          HttpClient.head("POST", PATHS[number % PATHS.length], key, sent.length + MISSING_BYTES);
       connection.send(head.getBytes(StandardCharsets.US_ASCII));
       connection.send(sent);
       while (attempt.isRunning()) {

@@ -6,6 +6,7 @@ package dev.sluice.attacks.wire;
  * @param type one of the constants below, or anything
  * @param stream 0 for the connection
  */
+@SuppressWarnings("ArrayRecordComponent") // not compared
 public record Frame(int type, int flags, int stream, byte[] payload) {
   public static final int DATA = 0;
   public static final int HEADERS = 1;
@@ -83,9 +84,9 @@ public record Frame(int type, int flags, int stream, byte[] payload) {
   }
 
   static int readInt(byte[] from, int at) {
-    return (from[at] & 0xff) << 24
-        | (from[at + 1] & 0xff) << 16
-        | (from[at + 2] & 0xff) << 8
+    return ((from[at] & 0xff) << 24)
+        | ((from[at + 1] & 0xff) << 16)
+        | ((from[at + 2] & 0xff) << 8)
         | (from[at + 3] & 0xff);
   }
 }

@@ -15,6 +15,7 @@ public final class GrpcClient implements AutoCloseable {
   private static final int INITIAL_WINDOW_SIZE = 4;
 
   /** An answer: the status of gRPC, and the message if it is 0. */
+  @SuppressWarnings("ArrayRecordComponent") // read once, by the caller
   public record Reply(int status, String problem, byte[] message) {}
 
   private final Http2 connection;
@@ -123,7 +124,7 @@ public final class GrpcClient implements AutoCloseable {
     }
     byte[] settings = frame.payload();
     for (int at = 0; at + 6 <= settings.length; at += 6) {
-      int id = (settings[at] & 0xff) << 8 | settings[at + 1] & 0xff;
+      int id = ((settings[at] & 0xff) << 8) | (settings[at + 1] & 0xff);
       if (id == INITIAL_WINDOW_SIZE) {
         int size = Frame.readInt(settings, at + 2);
         int more = size - initialWindow;

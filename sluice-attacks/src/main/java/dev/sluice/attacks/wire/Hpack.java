@@ -48,7 +48,7 @@ public final class Hpack {
     out.write(most);
     int rest = number - most;
     for (; rest >= 0x80; rest >>>= 7) {
-      out.write(rest & 0x7f | 0x80);
+      out.write((rest & 0x7f) | 0x80);
     }
     out.write(rest);
   }

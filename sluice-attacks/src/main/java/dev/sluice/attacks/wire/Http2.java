@@ -88,7 +88,7 @@ public final class Http2 implements AutoCloseable {
 
   /** Waits for a frame. */
   public Frame read() throws IOException {
-    int length = in.readUnsignedByte() << 16 | in.readUnsignedShort();
+    int length = (in.readUnsignedByte() << 16) | in.readUnsignedShort();
     int type = in.readUnsignedByte();
     int flags = in.readUnsignedByte();
     int stream = in.readInt() & Integer.MAX_VALUE;

@@ -47,8 +47,9 @@ public final class HttpClient implements AutoCloseable {
   /** A whole request. */
   public static byte[] request(String method, String path, String key, String body) {
     byte[] content = body.getBytes(StandardCharsets.UTF_8);
-    byte[] head = head(method, path, key, method.equals("GET") ? -1 : content.length)
-        .getBytes(StandardCharsets.US_ASCII);
+    byte[] head =
+        head(method, path, key, method.equals("GET") ? -1 : content.length)
+            .getBytes(StandardCharsets.US_ASCII);
     ByteArrayOutputStream all = new ByteArrayOutputStream(head.length + content.length);
     all.writeBytes(head);
     all.writeBytes(content);

@@ -16,13 +16,13 @@ public final class Proto {
   private final ByteArrayOutputStream out = new ByteArrayOutputStream();
 
   public Proto number(int field, long value) {
-    varint((long) field << 3 | VARINT);
+    varint(((long) field << 3) | VARINT);
     varint(value);
     return this;
   }
 
   public Proto bytes(int field, byte[] value) {
-    varint((long) field << 3 | LENGTH_DELIMITED);
+    varint(((long) field << 3) | LENGTH_DELIMITED);
     varint(value.length);
     out.writeBytes(value);
     return this;
@@ -43,10 +43,10 @@ public final class Proto {
   /** The beginning of a field of so many bytes; always of the same length. */
   static byte[] head(int field, int length) {
     byte[] head = new byte[MAX_HEAD_BYTES];
-    head[0] = (byte) (field << 3 | LENGTH_DELIMITED);
+    head[0] = (byte) ((field << 3) | LENGTH_DELIMITED);
     int rest = length;
     for (int i = 1; i < MAX_HEAD_BYTES; i++, rest >>>= 7) {
-      head[i] = (byte) (rest & 0x7f | (i < MAX_HEAD_BYTES - 1 ? 0x80 : 0));
+      head[i] = (byte) ((rest & 0x7f) | (i < MAX_HEAD_BYTES - 1 ? 0x80 : 0));
     }
     return head;
   }
@@ -54,7 +54,7 @@ public final class Proto {
   private void varint(long value) {
     long rest = value;
     for (; (rest & ~0x7fL) != 0; rest >>>= 7) {
-      out.write((int) (rest & 0x7f | 0x80));
+      out.write((int) ((rest & 0x7f) | 0x80));
     }
     out.write((int) rest);
   }

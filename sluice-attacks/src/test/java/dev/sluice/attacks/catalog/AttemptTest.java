@@ -130,8 +130,7 @@ final class AttemptTest {
   void bytesPerSecond_areBounded() throws Exception {
     try (Sink sink = new Sink()) {
       Attack greedy = new Greedy(new Attack.Bounds(100_000, 1 << 30, 20_000));
-      Attempt.Outcome outcome =
-          Attempt.prepare(greedy, sink.target()).run(Duration.ofMillis(500));
+      Attempt.Outcome outcome = Attempt.prepare(greedy, sink.target()).run(Duration.ofMillis(500));
       // Four threads may each be one request ahead.
       assertThat(outcome.bytes()).isLessThanOrEqualTo(10_000 + 4 * 1_000);
     }
@@ -169,7 +168,6 @@ final class AttemptTest {
     assertThat(texts).hasSize(1_000);
     assertThat(ids).hasSize(1_000);
     assertThat(texts.stream().map(String::hashCode).distinct()).hasSize(1);
-    assertThat(ids.stream().map(id -> UUID.fromString(id).hashCode()).distinct())
-        .hasSize(1);
+    assertThat(ids.stream().map(id -> UUID.fromString(id).hashCode()).distinct()).hasSize(1);
   }
 }
