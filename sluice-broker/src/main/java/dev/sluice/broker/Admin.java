@@ -50,15 +50,26 @@ final class Admin {
     return !chores.isEmpty();
   }
 
-  void create(String name, QueueConfig config, CompletableFuture<Void> future) {
+  /** Adopts a queue that has the name of the dead-letter queue only if {@code mayAdopt}. */
+  void create(String name, QueueConfig config, boolean mayAdopt, CompletableFuture<Void> future) {
     if (state.lines.containsKey(name)) {
       state.outputs.refuse(
           future, new BrokerException(Code.QUEUE_EXISTS, "the queue exists: queue=" + name));
       return;
     }
-    add(name, config);
     String deadLetters = DeadLetter.queueOf(name);
-    if (!DeadLetter.isDeadLetterQueue(name) && !state.lines.containsKey(deadLetters)) {
+    boolean hasDeadLetters = !DeadLetter.isDeadLetterQueue(name);
+    boolean adopts = hasDeadLetters && state.lines.containsKey(deadLetters);
+    if (adopts && !mayAdopt) {
+      state.outputs.refuse(
+          future,
+          new BrokerException(
+              Code.DEAD_LETTER_QUEUE_EXISTS,
+              "another queue has the name of the dead-letter queue: queue=" + deadLetters));
+      return;
+    }
+    add(name, config);
+    if (hasDeadLetters && !adopts) {
       add(deadLetters, QueueConfig.builder().durability(config.durability()).build());
     }
     state.outputs.queuesChanged();
@@ -98,7 +109,8 @@ final class Admin {
     try {
       List<Line> doomed = new ArrayList<>(List.of(state.line(name)));
       Line deadLetters = state.lines.get(DeadLetter.queueOf(name));
-      if (deadLetters != null && !deadLetters.deleting) {
+      // A dead-letter queue has none of its own, whatever other queues are called.
+      if (!DeadLetter.isDeadLetterQueue(name) && deadLetters != null && !deadLetters.deleting) {
         doomed.add(deadLetters);
       }
       doomed.forEach(this::shut);

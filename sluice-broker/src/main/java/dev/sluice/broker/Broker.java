@@ -101,10 +101,25 @@ public final class Broker implements AutoCloseable {
    * @throws BrokerException if it exists or a script does not compile
    */
   public void createQueue(String name, QueueConfig config) {
+    createQueue(name, config, true);
+  }
+
+  /**
+   * Makes a queue, and one for its dead letters, {@code <name>.dlq}, unless a queue of that name
+   * exists and must not be adopted.
+   *
+   * @param name 1 to 128 letters, digits and {@code . _ - : /}; not {@code .} or {@code ..}
+   * @param config how it behaves
+   * @param mayAdopt whether an existing {@code <name>.dlq} becomes the dead-letter queue: it is
+   *     deleted with the queue from then on
+   * @throws BrokerException if it exists, a script does not compile, or {@code <name>.dlq} exists
+   *     and must not be adopted
+   */
+  public void createQueue(String name, QueueConfig config, boolean mayAdopt) {
     requireQueueName(name);
     machinery.scripts.compile(config);
     CompletableFuture<Void> call = machinery.calls.begin();
-    machinery.input(engine -> engine.admin.create(name, config, call));
+    machinery.input(engine -> engine.admin.create(name, config, mayAdopt, call));
     Calls.await(call);
   }
 
@@ -143,6 +158,16 @@ public final class Broker implements AutoCloseable {
     SortedMap<String, QueueConfig> all = new TreeMap<>();
     machinery.scripts.views().forEach((name, view) -> all.put(name, view.config()));
     return all;
+  }
+
+  /**
+   * Returns how a queue behaves.
+   *
+   * @param name the queue
+   * @return its configuration; empty if it does not exist
+   */
+  public Optional<QueueConfig> queue(String name) {
+    return Optional.ofNullable(machinery.scripts.find(name)).map(Scripts.View::config);
   }
 
   /**

@@ -1,5 +1,6 @@
 package dev.sluice.server;
 
+import dev.sluice.server.Permission.Kind;
 import io.undertow.server.handlers.sse.ServerSentEventConnection;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
@@ -13,7 +14,6 @@ import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
-import org.xnio.IoUtils;
 
 /** Statistics of queues as events, each second, to whoever listens, as long as their key lasts. */
 final class HttpEvents implements HttpRoute.Group {
@@ -39,23 +39,26 @@ final class HttpEvents implements HttpRoute.Group {
   }
 
   private HttpReply listen(HttpRequest request) {
+    request.caller().requireSome(Kind.READ);
     if (listeners.get() >= MAX_LISTENERS) {
       throw new ApiException(
           ErrorKind.RESOURCE_EXHAUSTED,
           "at most %d clients may listen to events".formatted(MAX_LISTENERS));
     }
     return new HttpReply.Events(
-        (connection, lastEventId) -> new Listener(request, connection).begin());
+        (connection, key) -> new Listener(request.caller(), key, connection).begin());
   }
 
   /** One client; one that does not read misses events instead of heaping them up. */
   private final class Listener implements ServerSentEventConnection.EventCallback {
-    private final HttpRequest request;
+    private final Caller caller;
+    private final KeyWatch key;
     private final ServerSentEventConnection connection;
     private final AtomicBoolean sending = new AtomicBoolean();
 
-    Listener(HttpRequest request, ServerSentEventConnection connection) {
-      this.request = request;
+    Listener(Caller caller, KeyWatch key, ServerSentEventConnection connection) {
+      this.caller = caller;
+      this.key = key;
       this.connection = connection;
     }
 
@@ -71,15 +74,11 @@ final class HttpEvents implements HttpRoute.Group {
     }
 
     private void tick() {
-      if (!request.isStillAllowed()) {
-        IoUtils.safeClose(connection);
-        return;
-      }
-      if (!connection.isOpen() || !sending.compareAndSet(false, true)) {
+      if (!key.isValid() || !connection.isOpen() || !sending.compareAndSet(false, true)) {
         return;
       }
       try {
-        byte[] json = Json.write(JsonQueues.Summaries.of(queues.list(request.caller())));
+        byte[] json = Json.write(JsonQueues.Summaries.of(queues.list(caller)));
         connection.send(new String(json, StandardCharsets.UTF_8), "queues", null, this);
       } catch (RuntimeException later) {
         // A queue may vanish while all are listed: the next event has it right.

@@ -108,7 +108,7 @@ final class HttpQueues implements HttpRoute.Group {
     ByteBudget.Part room = room(request);
     return HttpReply.waiting(
         queues.receive(
-            request.caller(),
+            request.key(),
             queue(request),
             most == null ? 1 : most,
             Duration.ofMillis(JsonQueues.orZero(wanted.waitMs())),

@@ -18,7 +18,7 @@ final class HttpServer {
   private static final int METHOD_NOT_ALLOWED = 405;
 
   private final ListenOptions listen;
-  private final Access.Authenticator authenticator;
+  private final KeyWatches keys;
   private final HostRule hosts;
   private final List<HttpRoute> routes;
   private final HttpWaiting waiting = new HttpWaiting();
@@ -29,13 +29,13 @@ final class HttpServer {
 
   HttpServer(
       ListenOptions listen,
-      Access.Authenticator authenticator,
+      KeyWatches keys,
       HostRule hosts,
       Tracing tracing,
       RequestMeters meters,
       List<? extends HttpRoute.Group> groups) {
     this.listen = listen;
-    this.authenticator = authenticator;
+    this.keys = keys;
     this.hosts = hosts;
     this.routes = groups.stream().flatMap(group -> group.routes().stream()).toList();
     this.drain = new GracefulShutdownHandler(tracing.around(this::route, routes));
@@ -115,7 +115,7 @@ final class HttpServer {
         if (route.method().equals(method)) {
           counted.found(exchange, route);
           ByteBudget inbound = listen.memory().inbound();
-          new HttpCall(exchange, route, parameters.get(), authenticator, waiting, inbound).begin();
+          new HttpCall(exchange, route, parameters.get(), keys, waiting, inbound).begin();
           return;
         }
         allowed.add(route.method());

@@ -104,19 +104,20 @@ public final class SluiceServer implements AutoCloseable {
     drain = config.limits().drain();
     tracing = Tracing.of(config.telemetry());
     GovernorApi models = new GovernorApi(governor, budgets, tickets, governorThreads);
-    QueueApi queues = new QueueApi(broker, timer, listen.memory().answers());
+    QueueApi queues =
+        new QueueApi(broker, new QueueAccess(broker), timer, listen.memory().answers());
     AdminApi admin =
         new AdminApi(broker, new AdminApi.ServerInfo(BuildVersion.number(), clock.millis()));
     KeyApi keys = new KeyApi(stored.keys(), clock);
-    Access.Authenticator authenticator =
-        new KeyAuthenticator(stored.keys(), clock, config.bootstrapKey());
-    Access access = new Access(authenticator);
+    KeyWatches watches =
+        new KeyWatches(new KeyAuthenticator(stored.keys(), clock, config.bootstrapKey()), clock);
+    stored.keys().onChange(watches::check);
     Readiness readiness = new Readiness(broker.view()::requireAnswer);
     grpc =
         new GrpcServer(
             listen,
             workers,
-            tracing.around(access),
+            tracing.around(new Access(watches)),
             readiness,
             metrics.requests(),
             List.of(
@@ -130,7 +131,7 @@ public final class SluiceServer implements AutoCloseable {
     http =
         new HttpServer(
             listen.withPort(config.listen().httpPort()),
-            authenticator,
+            watches,
             HostRule.of(config),
             tracing,
             metrics.requests(),
@@ -147,7 +148,7 @@ public final class SluiceServer implements AutoCloseable {
     metrics.watch(governor::status);
     metrics.watch(Protocol.GRPC, grpc::openConnections);
     metrics.watch(Protocol.HTTP, http::openConnections);
-    everySecond(access::checkStreams);
+    everySecond(watches::check);
     everySecond(readiness::update);
     everySecond(limits::makeRoom);
   }

@@ -58,13 +58,14 @@ final class TicketWaits {
   }
 
   /** Whoever cancels it has left: the ticket is as if it had been polled then. */
-  CompletableFuture<Outcome> poll(String ticket, Duration wait) {
+  CompletableFuture<Outcome> poll(KeyInUse key, String ticket, Duration wait) {
     if (wait.isZero()) {
       return threads.ask(() -> standing(ticket));
     }
     requireFew("polls may wait", polls.size(), MAX_POLLS);
     CompletableFuture<Outcome> answer = new CompletableFuture<>();
     CompletableFuture<Optional<Outcome>> decision = await(ticket);
+    KeyWatch watch = key.watch(answer::completeExceptionally);
     Runnable end = () -> answer.completeExceptionally(Readiness.closing());
     polls.add(end);
     Future<?> timeout =
@@ -76,14 +77,18 @@ final class TicketWaits {
         answer,
         () -> {
           polls.remove(end);
+          watch.close();
           timeout.cancel(false);
           decision.cancel(false);
         });
     Later.when(
         decision,
-        outcome ->
+        outcome -> {
+          if (watch.isValid()) {
             outcome.ifPresentOrElse(
-                answer::complete, () -> answer.completeExceptionally(unknown(ticket))),
+                answer::complete, () -> answer.completeExceptionally(unknown(ticket)));
+          }
+        },
         failure -> {
           if (!decision.isCancelled()) {
             answer.completeExceptionally(failure);

@@ -11,6 +11,7 @@ import java.net.InetSocketAddress;
 import java.net.http.HttpRequest.BodyPublishers;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.time.InstantSource;
 import java.util.List;
 import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
@@ -30,7 +31,8 @@ final class HttpAccessTest {
   @BeforeEach
   void start() throws IOException {
     broker = Broker.open(dir);
-    QueueApi queues = new QueueApi(broker, timer, ServerMemory.ofHeap().answers());
+    QueueApi queues = new QueueApi(
+            broker, new QueueAccess(broker), timer, ServerMemory.ofHeap().answers());
     ServerMetrics metrics = new ServerMetrics();
     server =
         new HttpServer(
@@ -38,7 +40,7 @@ final class HttpAccessTest {
                 new InetSocketAddress(InetAddress.getLoopbackAddress(), 0),
                 ServerLimits.DEFAULTS,
                 null),
-            HttpAccessTest::authenticate,
+            new KeyWatches(HttpAccessTest::authenticate, InstantSource.system()),
             HostRule.of(ServerConfig.defaults(dir)),
             Tracing.OFF,
             metrics.requests(),

@@ -20,6 +20,7 @@ import io.grpc.stub.MetadataUtils;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Instant;
+import java.time.InstantSource;
 import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicLong;
@@ -40,6 +41,11 @@ final class KeyedServer implements AutoCloseable {
         ServerConfig.defaults(dir).withListen(Listen.ANYWHERE).withBootstrapKey(BOOTSTRAP);
     server = SluiceServer.start(config, () -> Instant.ofEpochMilli(nowMs.get()));
     channel = NettyChannelBuilder.forAddress("127.0.0.1", server.grpcPort()).usePlaintext().build();
+  }
+
+  /** Asks for no key. */
+  static KeyWatches open() {
+    return new KeyWatches(authorization -> Caller.ANYBODY, InstantSource.system());
   }
 
   int httpPort() {

@@ -210,7 +210,7 @@ final class TracingTest {
   @Test
   void off_putsNothingInTheWay() {
     assertThat(Tracing.of(Telemetry.NONE)).isSameAs(Tracing.OFF);
-    Access access = new Access(authorization -> Caller.ANYBODY);
+    Access access = new Access(KeyedServer.open());
     assertThat(Tracing.OFF.around(access)).isSameAs(access);
   }
 }
