@@ -51,6 +51,11 @@ final class KeyWatches {
     open.remove(watch);
   }
 
+  /** Calls that are watched now. */
+  int count() {
+    return open.size();
+  }
+
   /** Ends every call whose key is not what it was. */
   void check() {
     open.forEach(KeyWatch::check);

@@ -22,7 +22,7 @@ import org.jspecify.annotations.Nullable;
  * @since 0.1
  */
 public final class SluiceServer implements AutoCloseable {
-  /** How long a stream may outlast its key, and bad health goes untold. */
+  /** How long a call that waits may outlast the expiry of its key, and bad health goes untold. */
   private static final long CHECK_SECONDS = 1;
 
   private final Broker broker;
@@ -30,6 +30,7 @@ public final class SluiceServer implements AutoCloseable {
   private final LimitApi limits;
   private final GovernorThreads governorThreads;
   private final TicketWaits tickets;
+  private final KeyWatches watches;
   private final OpenStreams streams = new OpenStreams();
   private final ScheduledExecutorService timer = Executors.newSingleThreadScheduledExecutor();
   private final ExecutorService workers =
@@ -109,7 +110,7 @@ public final class SluiceServer implements AutoCloseable {
     AdminApi admin =
         new AdminApi(broker, new AdminApi.ServerInfo(BuildVersion.number(), clock.millis()));
     KeyApi keys = new KeyApi(stored.keys(), clock);
-    KeyWatches watches =
+    watches =
         new KeyWatches(new KeyAuthenticator(stored.keys(), clock, config.bootstrapKey()), clock);
     stored.keys().onChange(watches::check);
     Readiness readiness = new Readiness(broker.view()::requireAnswer);
@@ -269,6 +270,11 @@ public final class SluiceServer implements AutoCloseable {
   /** Calls that wait for tickets of the governor. */
   int ticketWaits() {
     return tickets.open();
+  }
+
+  /** Calls that end with their key. */
+  int watchedCalls() {
+    return watches.count();
   }
 
   List<HttpRoute> httpRoutes() {

@@ -37,8 +37,11 @@ final class KeyedServer implements AutoCloseable {
   private final ManagedChannel channel;
 
   KeyedServer(Path dir) throws IOException {
-    ServerConfig config =
-        ServerConfig.defaults(dir).withListen(Listen.ANYWHERE).withBootstrapKey(BOOTSTRAP);
+    this(ServerConfig.defaults(dir));
+  }
+
+  KeyedServer(ServerConfig given) throws IOException {
+    ServerConfig config = given.withListen(Listen.ANYWHERE).withBootstrapKey(BOOTSTRAP);
     server = SluiceServer.start(config, () -> Instant.ofEpochMilli(nowMs.get()));
     channel = NettyChannelBuilder.forAddress("127.0.0.1", server.grpcPort()).usePlaintext().build();
   }
@@ -50,6 +53,21 @@ final class KeyedServer implements AutoCloseable {
 
   int httpPort() {
     return server.httpPort();
+  }
+
+  /** Calls of gRPC that are being answered. */
+  int openCalls() {
+    return server.openCalls();
+  }
+
+  /** Calls that wait for tickets of the governor. */
+  int ticketWaits() {
+    return server.ticketWaits();
+  }
+
+  /** Calls that end with their key. */
+  int watchedCalls() {
+    return server.watchedCalls();
   }
 
   List<HttpRoute> httpRoutes() {
