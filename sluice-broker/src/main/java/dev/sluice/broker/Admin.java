@@ -50,18 +50,22 @@ final class Admin {
     return !chores.isEmpty();
   }
 
-  void create(String name, QueueConfig config, CompletableFuture<Void> future) {
+  /** Adopts a queue that has the name of the dead-letter queue only if {@code mayAdopt}. */
+  void create(String name, QueueConfig config, boolean mayAdopt, CompletableFuture<Void> future) {
     if (state.lines.containsKey(name)) {
       state.outputs.refuse(
           future, new BrokerException(Code.QUEUE_EXISTS, "the queue exists: queue=" + name));
       return;
     }
     String deadLetters = DeadLetter.queueOf(name);
-    boolean two = !DeadLetter.isDeadLetterQueue(name) && !state.lines.containsKey(deadLetters);
+    boolean hasDeadLetters = !DeadLetter.isDeadLetterQueue(name);
+    boolean adopts = hasDeadLetters && state.lines.containsKey(deadLetters);
+    boolean two = hasDeadLetters && !adopts;
     try {
+      requireAdoptable(deadLetters, !adopts || mayAdopt);
       state.setup.requireRoom(two ? 2 : 1, config);
-    } catch (BrokerException noRoom) {
-      state.outputs.refuse(future, noRoom);
+    } catch (BrokerException refused) {
+      state.outputs.refuse(future, refused);
       return;
     }
     add(name, config);
@@ -70,6 +74,15 @@ final class Admin {
     }
     state.outputs.queuesChanged();
     changed(future);
+  }
+
+
+  private static void requireAdoptable(String deadLetters, boolean adoptable) {
+    if (!adoptable) {
+      throw new BrokerException(
+          Code.DEAD_LETTER_QUEUE_EXISTS,
+          "another queue has the name of the dead-letter queue: queue=" + deadLetters);
+    }
   }
 
   private void add(String name, QueueConfig config) {
@@ -109,7 +122,8 @@ final class Admin {
     try {
       List<Line> doomed = new ArrayList<>(List.of(state.line(name)));
       Line deadLetters = state.lines.get(DeadLetter.queueOf(name));
-      if (deadLetters != null && !deadLetters.deleting) {
+      // A dead-letter queue has none of its own, whatever other queues are called.
+      if (!DeadLetter.isDeadLetterQueue(name) && deadLetters != null && !deadLetters.deleting) {
         doomed.add(deadLetters);
       }
       doomed.forEach(this::shut);

@@ -103,8 +103,23 @@ public final class Broker implements AutoCloseable {
    *     much of the heap as they may
    */
   public void createQueue(String name, QueueConfig config) {
+    createQueue(name, config, true);
+  }
+
+  /**
+   * Makes a queue, and one for its dead letters, {@code <name>.dlq}, unless a queue of that name
+   * exists and must not be adopted.
+   *
+   * @param name 1 to 128 letters, digits and {@code . _ - : /}; not {@code .} or {@code ..}
+   * @param config how it behaves
+   * @param mayAdopt whether an existing {@code <name>.dlq} becomes the dead-letter queue: it is
+   *     deleted with the queue from then on
+   * @throws BrokerException if it exists, a script does not compile, or {@code <name>.dlq} exists
+   *     and must not be adopted
+   */
+  public void createQueue(String name, QueueConfig config, boolean mayAdopt) {
     requireQueueName(name);
-    configure(config, (engine, call) -> engine.admin.create(name, config, call));
+    configure(config, (engine, call) -> engine.admin.create(name, config, mayAdopt, call));
   }
 
   /**
@@ -156,6 +171,16 @@ public final class Broker implements AutoCloseable {
     SortedMap<String, QueueConfig> all = new TreeMap<>();
     machinery.scripts.views().forEach((name, view) -> all.put(name, view.config()));
     return all;
+  }
+
+  /**
+   * Returns how a queue behaves.
+   *
+   * @param name the queue
+   * @return its configuration; empty if it does not exist
+   */
+  public Optional<QueueConfig> queue(String name) {
+    return Optional.ofNullable(machinery.scripts.find(name)).map(Scripts.View::config);
   }
 
   /**

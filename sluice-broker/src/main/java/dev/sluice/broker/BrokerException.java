@@ -28,6 +28,9 @@ public final class BrokerException extends RuntimeException {
     /** The message is not leased, or the token is not that of its present lease. */
     LEASE_NOT_FOUND,
 
+    /** A queue that must not be adopted has the name of the new queue's dead-letter queue. */
+    DEAD_LETTER_QUEUE_EXISTS,
+
     /** The queue holds no dead letters: its name does not end in {@code .dlq}. */
     NOT_A_DEAD_LETTER_QUEUE,
 

@@ -11,6 +11,7 @@ import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Set;
 import java.util.SortedMap;
 import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
@@ -212,6 +213,15 @@ public final class Message {
   public Message withDedupeId(String newId) {
     requireKey("dedupeId", newId);
     return with(draft -> draft.dedupeId = newId);
+  }
+
+  /**
+   * Returns the throttle keys that the producer names.
+   *
+   * @return in order, not to be changed
+   */
+  public Set<String> throttleKeys() {
+    return throttles.keySet();
   }
 
   private Message with(java.util.function.Consumer<Draft> change) {

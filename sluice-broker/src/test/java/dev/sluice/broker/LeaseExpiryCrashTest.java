@@ -69,7 +69,7 @@ final class LeaseExpiryCrashTest implements BrokerState.Outputs {
 
   private void lease(int messages) {
     QueueConfig config = QueueConfig.builder().leaseTimeout(Duration.ofSeconds(30)).build();
-    engine.admin.create("q", config, new CompletableFuture<>());
+    engine.admin.create("q", config, true, new CompletableFuture<>());
     step();
     enqueue(messages);
     step();

@@ -63,7 +63,7 @@ final class Simulation implements BrokerState.Outputs {
               .maxInFlightPerKey(chance(80) ? 0 : 2)
               .dedupeWindow(java.time.Duration.ofSeconds(chance(50) ? 0 : 5))
               .build();
-      engine.admin.create(queue, config, new CompletableFuture<>());
+      engine.admin.create(queue, config, true, new CompletableFuture<>());
     }
     RATES.forEach(
         (key, rate) ->

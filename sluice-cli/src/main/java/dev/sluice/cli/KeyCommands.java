@@ -4,11 +4,13 @@ import dev.sluice.client.ApiKey;
 import dev.sluice.client.CreatedKey;
 import dev.sluice.client.KeyPermission;
 import dev.sluice.client.NewKey;
+import dev.sluice.client.OwnKey;
 import dev.sluice.client.SluiceClient;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine;
@@ -26,6 +28,7 @@ final class KeyCommands extends CommandGroup {
         .addSubcommand(new Create(surroundings))
         .addSubcommand(new ListKeys(surroundings))
         .addSubcommand(new Show(surroundings))
+        .addSubcommand(new WhoAmI(surroundings))
         .addSubcommand(new Allow(surroundings))
         .addSubcommand(new Revoke(surroundings));
   }
@@ -44,25 +47,35 @@ final class KeyCommands extends CommandGroup {
         .put("id", key.id())
         .put("name", key.name())
         .put("created_at_ms", key.createdAt().toEpochMilli())
-        .put("expires_at_ms", key.expiresAt().map(Instant::toEpochMilli).orElse(0L))
+        .put("expires_at_ms", millis(key.expiresAt()))
         .put("superadmin", key.superadmin())
-        .putObjects(
-            "permissions",
-            key.permissions().stream()
-                .map(each -> Json.object().put("kind", each.kind()).put("pattern", each.pattern()))
-                .toList());
+        .putObjects("permissions", json(key.permissions()));
   }
 
-  private static String allowed(ApiKey key) {
-    return key.superadmin()
+  private static List<Json> json(List<KeyPermission> permissions) {
+    return permissions.stream()
+        .map(each -> Json.object().put("kind", each.kind()).put("pattern", each.pattern()))
+        .toList();
+  }
+
+  private static long millis(Optional<Instant> expiresAt) {
+    return expiresAt.map(Instant::toEpochMilli).orElse(0L);
+  }
+
+  private static String allowed(boolean superadmin, List<KeyPermission> permissions) {
+    return superadmin
         ? "everything"
-        : key.permissions().stream()
+        : permissions.stream()
             .map(each -> each.kind() + ":" + each.pattern())
             .collect(Collectors.joining(" "));
   }
 
-  private static String expiry(ApiKey key) {
-    return key.expiresAt().map(Instant::toString).orElse("never");
+  private static String allowed(ApiKey key) {
+    return allowed(key.superadmin(), key.permissions());
+  }
+
+  private static String expiry(Optional<Instant> expiresAt) {
+    return expiresAt.map(Instant::toString).orElse("never");
   }
 
   /** {@code sluice key create}. */
@@ -71,11 +84,12 @@ final class KeyCommands extends CommandGroup {
       description = "Make a key. Its secret is shown this once.",
       footer = {
         "",
-        "KIND is produce, consume, limit, governor or admin; PATTERN is a name, a prefix and .* or",
-        ":*, or *.",
+        "KIND is produce, consume, limit, governor, read or admin; PATTERN is a name, a prefix and",
+        ".* or :*, or *. Models are model:NAME.",
         "",
-        "Example:",
-        "  sluice key create billing --allow produce:mail --allow 'consume:mail.*'"
+        "Examples:",
+        "  sluice key create billing --allow produce:mail --allow 'consume:mail.*'",
+        "  sluice key create prometheus --allow 'read:*'"
       })
   static final class Create extends ServerAction {
     @Parameters(paramLabel = "NAME", description = "For people and logs.")
@@ -121,7 +135,7 @@ final class KeyCommands extends CommandGroup {
         new Table<>(
             4,
             List.of("ID", "NAME", "EXPIRES", "ALLOWS"),
-            key -> List.of(key.id(), key.name(), expiry(key), allowed(key)));
+            key -> List.of(key.id(), key.name(), expiry(key.expiresAt()), allowed(key)));
 
     ListKeys(Surroundings surroundings) {
       super(surroundings);
@@ -165,8 +179,30 @@ final class KeyCommands extends CommandGroup {
           "id       " + key.id(),
           "name     " + key.name(),
           "created  " + key.createdAt(),
-          "expires  " + expiry(key),
+          "expires  " + expiry(key.expiresAt()),
           "allows   " + allowed(key));
+    }
+  }
+
+  /** {@code sluice key whoami}. */
+  @Command(name = "whoami", description = "The key that is used, and what it allows.")
+  static final class WhoAmI extends ServerAction {
+    WhoAmI(Surroundings surroundings) {
+      super(surroundings);
+    }
+
+    @Override
+    int run(SluiceClient client) {
+      OwnKey key = client.administration().whoAmI();
+      return say(
+          Json.object()
+              .put("name", key.name())
+              .put("expires_at_ms", millis(key.expiresAt()))
+              .put("superadmin", key.superadmin())
+              .putObjects("permissions", json(key.permissions())),
+          "name     " + key.name(),
+          "expires  " + expiry(key.expiresAt()),
+          "allows   " + allowed(key.superadmin(), key.permissions()));
     }
   }
 

@@ -15,6 +15,7 @@ import dev.sluice.proto.v1.RevokeKeyRequest;
 import dev.sluice.proto.v1.SetConfigRequest;
 import dev.sluice.proto.v1.SetPermissionsRequest;
 import dev.sluice.proto.v1.SetThrottleRequest;
+import dev.sluice.proto.v1.WhoAmIRequest;
 import java.time.Instant;
 import java.util.Collections;
 import java.util.List;
@@ -197,6 +198,16 @@ public final class Administration {
             .setId(id)
             .addAllPermissions(permissions.stream().map(KeyPermission::toWire).toList())
             .build());
+  }
+
+  /**
+   * Returns the key that this client calls with; needs no permission.
+   *
+   * @return what it allows
+   */
+  public OwnKey whoAmI() {
+    return OwnKey.of(
+        connection.await(AdminGrpc.getWhoAmIMethod(), WhoAmIRequest.getDefaultInstance()));
   }
 
   /**

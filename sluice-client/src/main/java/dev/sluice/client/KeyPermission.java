@@ -5,8 +5,8 @@ import dev.sluice.proto.v1.Permission;
 /**
  * What an API key allows. The server checks the values.
  *
- * @param kind produce, consume, limit, governor or admin
- * @param pattern a name, a prefix and {@code .*}, or {@code *}
+ * @param kind produce, consume, limit, governor, read or admin, which includes read
+ * @param pattern a name, a prefix and {@code .*} or {@code :*}, or {@code *}
  * @since 0.1
  */
 public record KeyPermission(String kind, String pattern) {

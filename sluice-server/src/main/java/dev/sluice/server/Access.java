@@ -2,24 +2,25 @@ package dev.sluice.server;
 
 import io.grpc.Context;
 import io.grpc.Contexts;
+import io.grpc.ForwardingServerCallListener.SimpleForwardingServerCallListener;
 import io.grpc.Metadata;
 import io.grpc.MethodDescriptor.MethodType;
 import io.grpc.ServerCall;
 import io.grpc.ServerCallHandler;
 import io.grpc.ServerInterceptor;
-import java.util.Set;
-import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /** Finds out who calls, for gRPC. */
 final class Access implements ServerInterceptor {
-  private static final Context.Key<Caller> CALLER = Context.key("caller");
+  private static final Context.Key<KeyInUse> KEY = Context.key("key");
   private static final Metadata.Key<String> AUTHORIZATION =
       Metadata.Key.of("authorization", Metadata.ASCII_STRING_MARSHALLER);
+  private static final Logger LOG = LoggerFactory.getLogger(Access.class);
 
-  private final Authenticator authenticator;
+  private final KeyWatches keys;
   private final Share openCalls;
-  private final Set<KeyedStream<?, ?>> streams = ConcurrentHashMap.newKeySet();
 
   /** Knows keys. */
   interface Authenticator {
@@ -33,62 +34,75 @@ final class Access implements ServerInterceptor {
   }
 
   /** {@code openCalls} is for streams. */
-  Access(Authenticator authenticator, Share openCalls) {
-    this.authenticator = authenticator;
+  Access(KeyWatches keys, Share openCalls) {
+    this.keys = keys;
     this.openCalls = openCalls;
   }
 
   /** Who makes the call at hand. */
   static Caller caller() {
-    return CALLER.get();
+    return key().caller();
   }
 
-  /** Returns what tells the key of the call at hand from others; null if the server asks for none. */
-  static @Nullable Object keyOf(Metadata headers) {
-    return keyOf(caller(), headers.get(AUTHORIZATION));
-  }
-
-  /** As above, of a caller who gave {@code authorization}. */
-  static @Nullable Object keyOf(Caller caller, @Nullable String authorization) {
-    return caller == Caller.ANYBODY ? null : KeyAuthenticator.tokenOf(authorization).orElse("");
-  }
-
-  /** Ends streams whose key has been revoked or changed, or has expired. */
-  void checkStreams() {
-    streams.forEach(stream -> stream.check(authenticator));
+  /** The key of the call at hand. */
+  static KeyInUse key() {
+    return KEY.get();
   }
 
   @Override
   public <Q, A> ServerCall.Listener<Q> interceptCall(
       ServerCall<Q, A> call, Metadata headers, ServerCallHandler<Q, A> next) {
-    String authorization = headers.get(AUTHORIZATION);
-    Caller caller;
+    KeyInUse key;
     try {
-      caller = authenticator.authenticate(authorization);
+      key = keys.authenticate(headers.get(AUTHORIZATION));
     } catch (RuntimeException refused) {
-      ApiException why = ApiException.of(refused);
-      call.close(why.toStatus().getStatus(), new Metadata());
+      close(call, refused);
       return new ServerCall.Listener<>() {};
     }
-    Context context = Context.current().withValue(CALLER, caller);
+    Context context = Context.current().withValue(KEY, key);
     if (call.getMethodDescriptor().getType() == MethodType.UNARY) {
-      return Contexts.interceptCall(context, call, headers, next);
+      return checkedWhenComplete(
+          call, key, Contexts.interceptCall(context, call, headers, next));
     }
     Share.Hold place;
     try {
-      place = openCalls.take(caller);
+      place = openCalls.take(key.caller());
     } catch (ApiException full) {
-      call.close(full.toStatus().getStatus(), new Metadata());
+      close(call, full);
       return new ServerCall.Listener<>() {};
     }
-    KeyedStream<Q, A> stream = new KeyedStream<>(call, authorization, caller);
-    ServerCall.Listener<Q> service = Contexts.interceptCall(context, stream, headers, next);
-    streams.add(stream);
-    return stream.listener(
-        service,
-        () -> {
-          streams.remove(stream);
-          place.close();
-        });
+    KeyedStream<Q, A> stream = new KeyedStream<>(call);
+    try {
+      ServerCall.Listener<Q> service = Contexts.interceptCall(context, stream, headers, next);
+      return stream.listener(service, key, place::close);
+    } catch (RuntimeException | Error failure) {
+      place.close();
+      throw failure;
+    }
+  }
+
+  private static void close(ServerCall<?, ?> call, RuntimeException refused) {
+    try {
+      call.close(ApiException.of(refused).toStatus().getStatus(), new Metadata());
+    } catch (IllegalStateException over) {
+      LOG.debug("a call is over already", over);
+    }
+  }
+
+  /** A request may come long after its headers: its key must still be what it was then. */
+  private static <Q> ServerCall.Listener<Q> checkedWhenComplete(
+      ServerCall<Q, ?> call, KeyInUse key, ServerCall.Listener<Q> service) {
+    return new SimpleForwardingServerCallListener<>(service) {
+      @Override
+      public void onHalfClose() {
+        try {
+          key.requireSame();
+        } catch (RuntimeException refused) {
+          close(call, refused);
+          return;
+        }
+        super.onHalfClose();
+      }
+    };
   }
 }

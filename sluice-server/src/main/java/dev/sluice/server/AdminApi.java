@@ -3,12 +3,16 @@ package dev.sluice.server;
 import dev.sluice.ThrottleStats;
 import dev.sluice.broker.Broker;
 import dev.sluice.broker.BrokerView;
+import dev.sluice.server.Permission.Kind;
 import java.util.List;
 import java.util.Map;
 import java.util.SortedMap;
 import java.util.TreeMap;
 
-/** The configuration that scripts read, and rates of throttle keys: all of it for admins of all. */
+/**
+ * The configuration that scripts read, for admins of all, and rates of throttle keys, which admins of
+ * all set, and whoever may read its name sees.
+ */
 final class AdminApi {
   /** How many entries one call lists. */
   static final int MAX_LISTED = 10_000;
@@ -75,24 +79,41 @@ final class AdminApi {
     broker.removeThrottle(key);
   }
 
+  /** Those that the caller may read; refused if there can be none. */
   List<ThrottleStats> throttles(Caller caller) {
-    caller.requireAdminOfAll();
-    return broker.throttles();
+    caller.requireSome(Kind.READ);
+    return broker.throttles().stream()
+        .filter(each -> caller.may(Kind.READ, each.key()))
+        .toList();
   }
 
+  /** Those that the caller may read; refused if there can be none. */
   BrokerView.Throttles viewThrottles(Caller caller) {
-    caller.requireAdminOfAll();
-    return broker.view().throttles();
+    caller.requireSome(Kind.READ);
+    BrokerView.Throttles found = broker.view().throttles();
+    return new BrokerView.Throttles(
+        found.atNanos(),
+        found.all().stream()
+            .filter(each -> caller.may(Kind.READ, each.stats().key()))
+            .toList());
   }
 
-  /** The first who wait for it. */
+  /** The first who wait for it, in queues that the caller may read. */
   List<ThrottleStats.Waiter> waiters(Caller caller, String key, int limit) {
-    caller.requireAdminOfAll();
+    caller.require(Kind.READ, key);
     QueueApi.requireBetween("limit", limit, 1, BrokerView.MAX_KEYS);
     if (broker.config(THROTTLE + key).isEmpty()) {
       throw unknown("throttle", key);
     }
-    return broker.view().waiters(key, limit);
+    return broker.view().waiters(key, limit).stream()
+        .filter(
+            each ->
+                QueueAccess.may(
+                    caller,
+                    Kind.READ,
+                    each.queue(),
+                    queue -> broker.queue(queue).isPresent()))
+        .toList();
   }
 
   /** For everybody who may call at all. */

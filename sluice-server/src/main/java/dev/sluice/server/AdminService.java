@@ -25,6 +25,8 @@ import dev.sluice.proto.v1.SetPermissionsRequest;
 import dev.sluice.proto.v1.SetPermissionsResponse;
 import dev.sluice.proto.v1.SetThrottleRequest;
 import dev.sluice.proto.v1.SetThrottleResponse;
+import dev.sluice.proto.v1.WhoAmIRequest;
+import dev.sluice.proto.v1.WhoAmIResponse;
 import io.grpc.stub.StreamObserver;
 import java.util.List;
 
@@ -187,6 +189,26 @@ final class AdminService extends AdminGrpc.AdminImplBase {
                 .build());
   }
 
+  @Override
+  public void whoAmI(WhoAmIRequest request, StreamObserver<WhoAmIResponse> call) {
+    Calls.answer(
+        call,
+        caller ->
+            WhoAmIResponse.newBuilder()
+                .setName(caller.name())
+                .setExpiresAtMs(caller.expiresAtMs())
+                .setSuperadmin(caller.superadmin())
+                .addAllPermissions(caller.permissions().stream().map(AdminService::wire).toList())
+                .build());
+  }
+
+  private static dev.sluice.proto.v1.Permission wire(Permission permission) {
+    return dev.sluice.proto.v1.Permission.newBuilder()
+        .setKind(permission.kind().word())
+        .setPattern(permission.pattern())
+        .build();
+  }
+
   private static List<Permission> permissions(List<dev.sluice.proto.v1.Permission> wire) {
     RequestBounds.require("permissions", wire.size());
     return wire.stream()
@@ -202,12 +224,7 @@ final class AdminService extends AdminGrpc.AdminImplBase {
             .setCreatedAtMs(key.createdAtMs())
             .setExpiresAtMs(key.expiresAtMs())
             .setSuperadmin(key.superadmin());
-    for (Permission each : key.permissions()) {
-      wire.addPermissions(
-          dev.sluice.proto.v1.Permission.newBuilder()
-              .setKind(each.kind().word())
-              .setPattern(each.pattern()));
-    }
-    return wire.build();
+    return wire.addAllPermissions(key.permissions().stream().map(AdminService::wire).toList())
+        .build();
   }
 }

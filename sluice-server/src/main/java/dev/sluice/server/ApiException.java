@@ -71,7 +71,7 @@ final class ApiException extends RuntimeException {
   private static ErrorKind kindOf(BrokerException.Code code) {
     return switch (code) {
       case QUEUE_NOT_FOUND, LEASE_NOT_FOUND, QUEUE_DELETED -> ErrorKind.NOT_FOUND;
-      case QUEUE_EXISTS -> ErrorKind.ALREADY_EXISTS;
+      case QUEUE_EXISTS, DEAD_LETTER_QUEUE_EXISTS -> ErrorKind.ALREADY_EXISTS;
       case QUEUE_FULL, BUSY, HOOK_BUDGET, DISK_FULL, HEAP_FULL -> ErrorKind.RESOURCE_EXHAUSTED;
       case SOURCE_NOT_FOUND -> ErrorKind.FAILED_PRECONDITION;
       case NOT_A_DEAD_LETTER_QUEUE, BAD_SCRIPT -> ErrorKind.INVALID_ARGUMENT;

@@ -53,24 +53,36 @@ record Caller(
     }
   }
 
-  /** Whatever the name. */
+  /** Whether there is a name for which {@code kind} is allowed. */
+  boolean maySome(Kind kind) {
+    return superadmin || permissions.stream().anyMatch(each -> each.kind().includes(kind));
+  }
+
   void requireSome(Kind kind) {
-    if (!superadmin && permissions.stream().noneMatch(each -> each.kind() == kind)) {
-      throw denied(kind.word());
+    if (!maySome(kind)) {
+      throw denied(kind.word() + " on any name");
     }
   }
 
-  boolean isAdminOfAll() {
-    return superadmin
-        || permissions.stream()
-            .anyMatch(each -> each.kind() == Kind.ADMIN && each.pattern().equals(Permission.ALL));
+  /** Whether {@code kind} is allowed for every name. */
+  boolean mayAll(Kind kind) {
+    Permission all = new Permission(kind, Permission.ALL);
+    return superadmin || permissions.stream().anyMatch(each -> each.covers(all));
   }
 
-  /** What concerns no single name. */
+  /** Checks a call that concerns no single name. */
+  void requireAll(Kind kind) {
+    if (!mayAll(kind)) {
+      throw denied(kind.word() + " on *");
+    }
+  }
+
   void requireAdminOfAll() {
-    if (!isAdminOfAll()) {
-      throw denied("admin on *");
-    }
+    requireAll(Kind.ADMIN);
+  }
+
+  boolean isExpired(long nowMs) {
+    return expiresAtMs != Key.NEVER && nowMs >= expiresAtMs;
   }
 
   static ApiException denied(String needed) {

@@ -52,8 +52,7 @@ final class FilaAdministration extends FilaAdminGrpc.FilaAdminImplBase {
     Calls.answer(
         call,
         caller -> {
-          QueueApi.requireName(name);
-          caller.require(Kind.ADMIN, name);
+          queues.require(caller, Kind.ADMIN, name);
           queues.create(caller, name, FilaWire.config(request.getConfig()));
           return CreateQueueResponse.newBuilder().setQueueId(name).build();
         });
@@ -107,8 +106,6 @@ final class FilaAdministration extends FilaAdminGrpc.FilaAdminImplBase {
     Calls.answer(
         call,
         caller -> {
-          QueueApi.requireName(request.getQueue());
-          caller.requireAdminOfAll();
           return FilaWire.stats(queues.stats(caller, request.getQueue()), admin.throttles(caller));
         });
   }
@@ -120,8 +117,6 @@ final class FilaAdministration extends FilaAdminGrpc.FilaAdminImplBase {
     Calls.answerLater(
         call,
         caller -> {
-          QueueApi.requireName(request.getDlqQueue());
-          caller.requireAdminOfAll();
           return queues.redrive(caller, request.getDlqQueue(), count, false);
         },
         redriven -> RedriveResponse.newBuilder().setRedriven(redriven).build());
@@ -132,7 +127,6 @@ final class FilaAdministration extends FilaAdminGrpc.FilaAdminImplBase {
     Calls.answer(
         call,
         caller -> {
-          caller.requireAdminOfAll();
           ListQueuesResponse.Builder response = ListQueuesResponse.newBuilder();
           queues
               .list(caller)

@@ -75,8 +75,7 @@ final class FilaMessages extends FilaServiceGrpc.FilaServiceImplBase {
   /** By whatever lease the message has: these clients know no tokens. */
   private CompletableFuture<Void> settle(
       Caller caller, String queue, String messageId, Action action) {
-    QueueApi.requireName(queue);
-    caller.require(Kind.CONSUME, queue);
+    queues.require(caller, Kind.CONSUME, queue);
     if (messageId.isEmpty()) {
       throw ApiException.invalid("message_id must not be empty");
     }

@@ -196,10 +196,10 @@ final class GovernorApi {
   }
 
   /** How it stands when it is decided, or after {@code wait}; cancelling ends the wait. */
-  CompletableFuture<Outcome> poll(Caller caller, String ticket, long waitMs) {
-    caller.requireSome(Kind.GOVERNOR);
+  CompletableFuture<Outcome> poll(KeyInUse key, String ticket, long waitMs) {
+    key.caller().requireSome(Kind.GOVERNOR);
     QueueApi.requireBetween("waitMs", waitMs, 0, TicketWaits.LONGEST.toMillis());
-    return startHolder(caller, ticket, () -> waits.poll(caller, ticket, Duration.ofMillis(waitMs)));
+    return startHolder(key.caller(), ticket, () -> waits.poll(key, ticket, Duration.ofMillis(waitMs)));
   }
 
   /** Whoever begins it closes it. */
@@ -249,23 +249,53 @@ final class GovernorApi {
         .thenAccept(told -> {});
   }
 
-  /** The models that the caller may use; all of them, for admins of everything. */
+  /** The models that the caller may see or use. */
   CompletableFuture<GovernorStatus> status(Caller caller) {
+    if (!caller.maySome(Kind.GOVERNOR)) {
+      caller.requireSome(Kind.READ);
+    }
     return ask(governor::status).thenApply(all -> shown(caller, all));
   }
 
   private static GovernorStatus shown(Caller caller, GovernorStatus all) {
     Map<String, GovernorStatus.Model> shown = new LinkedHashMap<>(all.buckets());
-    if (!caller.isAdminOfAll()) {
-      shown.keySet().removeIf(model -> !caller.may(Kind.GOVERNOR, "model:" + model));
-    }
+    shown
+        .keySet()
+        .removeIf(
+            model ->
+                !caller.may(Kind.READ, nameOf(model)) && !caller.may(Kind.GOVERNOR, nameOf(model)));
     return new GovernorStatus(shown, all.timestamp());
   }
 
-  /** Who is in line: for admins of everything, because a ticket is what others go on with. */
+  /** Who is in line; tickets are named to admins of everything alone, for others go on with them. */
   CompletableFuture<ModelQueue> queue(Caller caller, String model, int offset, int limit) {
-    caller.requireAdminOfAll();
-    return ask(() -> governor.queue(model, offset, limit));
+    caller.require(Kind.READ, nameOf(model));
+    return ask(() -> governor.queue(model, offset, limit))
+        .thenApply(line -> caller.mayAll(Kind.ADMIN) ? line : withoutTickets(line));
+  }
+
+  private static ModelQueue withoutTickets(ModelQueue line) {
+    return new ModelQueue(
+        line.model(),
+        line.total(),
+        line.etaMs(),
+        line.tickets().stream()
+            .map(
+                each ->
+                    new ModelQueue.Place(
+                        "",
+                        each.tenant(),
+                        each.priority(),
+                        each.tokens(),
+                        each.queuePosition(),
+                        each.etaMs(),
+                        each.waitedMs()))
+            .toList());
+  }
+
+  /** What permissions call a model. */
+  private static String nameOf(String model) {
+    return "model:" + model;
   }
 
   /** Returns what the file says to no effect. */

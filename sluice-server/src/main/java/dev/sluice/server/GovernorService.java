@@ -51,7 +51,7 @@ final class GovernorService extends GovernorGrpc.GovernorImplBase {
   public void pollTicket(PollTicketRequest request, StreamObserver<PollTicketResponse> call) {
     Calls.answerLater(
         call,
-        caller -> governor.poll(caller, request.getTicket(), request.getWaitMs()),
+        caller -> governor.poll(Access.key(), request.getTicket(), request.getWaitMs()),
         outcome ->
             PollTicketResponse.newBuilder().setOutcome(GovernorWire.outcome(outcome)).build());
   }

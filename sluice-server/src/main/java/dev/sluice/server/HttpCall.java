@@ -26,7 +26,7 @@ final class HttpCall {
   private final HttpServerExchange exchange;
   private final HttpRoute route;
   private final Map<String, String> encoded;
-  private final Access.Authenticator authenticator;
+  private final KeyWatches keys;
   private final HttpWaiting waiting;
   private final ListenOptions listen;
 
@@ -34,13 +34,13 @@ final class HttpCall {
       HttpServerExchange exchange,
       HttpRoute route,
       Map<String, String> encoded,
-      Access.Authenticator authenticator,
+      KeyWatches keys,
       HttpWaiting waiting,
       ListenOptions listen) {
     this.exchange = exchange;
     this.route = route;
     this.encoded = encoded;
-    this.authenticator = authenticator;
+    this.keys = keys;
     this.waiting = waiting;
     this.listen = listen;
   }
@@ -50,51 +50,44 @@ final class HttpCall {
   }
 
   private void read(HttpServerExchange same) {
-    Caller caller;
+    KeyInUse key;
     try {
-      caller = authenticate();
-      route.admit(caller, this::decoded);
+      key = authenticate();
+      route.admit(key.caller(), this::decoded);
     } catch (RuntimeException refused) {
       send(exchange, HttpAnswer.refusal(ApiException.of(refused)));
       return;
     }
     if (!route.takesBody()) {
-      handle(caller, new byte[0]);
+      handle(key, new byte[0]);
     } else {
       InboundBudget.Part room =
-          listen
-              .memory()
-              .inbound()
-              .part(exchange.getConnection(), Access.keyOf(caller, authorization()));
+          listen.memory().inbound().part(exchange.getConnection(), key.token());
       whenOver(room::close);
-      HttpBody.read(exchange, room, listen.pace(), new Body(caller));
+      HttpBody.read(exchange, room, listen.pace(), new Body(key));
     }
   }
 
-  private Caller authenticate() {
+  private KeyInUse authenticate() {
     return route.open()
-        ? Caller.ANYBODY
-        : authenticator.authenticate(authorization());
-  }
-
-  private @Nullable String authorization() {
-    return exchange.getRequestHeaders().getFirst(Headers.AUTHORIZATION);
+        ? new KeyInUse(keys, null, Caller.ANYBODY)
+        : keys.authenticate(exchange.getRequestHeaders().getFirst(Headers.AUTHORIZATION));
   }
 
   /** What becomes of the body. */
   private final class Body implements HttpBody.Receiver {
-    private final Caller caller;
+    private final KeyInUse key;
 
-    Body(Caller caller) {
-      this.caller = caller;
+    Body(KeyInUse key) {
+      this.key = key;
     }
 
     @Override
     public void received(byte[] body) {
       if (exchange.isInIoThread()) {
-        exchange.dispatch(same -> handle(caller, body));
+        exchange.dispatch(same -> handle(key, body));
       } else {
-        handle(caller, body);
+        handle(key, body);
       }
     }
 
@@ -117,16 +110,19 @@ final class HttpCall {
     }
   }
 
-  private void handle(Caller caller, byte[] body) {
+  private void handle(KeyInUse key, byte[] body) {
     HttpReply reply;
     try {
+      if (route.takesBody()) {
+        // A body may come long after its headers: its key must still be what it was then.
+        key.requireSame();
+      }
       reply =
           route
               .handler()
               .handle(
                   new HttpRequest(
-                      caller,
-                      this::authenticate,
+                      key,
                       decoded(),
                       route.read(exchange.getQueryParameters()),
                       this::header,
@@ -137,7 +133,7 @@ final class HttpCall {
       return;
     }
     if (reply instanceof HttpReply.Events events) {
-      stream(events);
+      stream(events, key);
     } else if (reply instanceof HttpReply.Single<?> single) {
       answer(single);
     }
@@ -198,14 +194,21 @@ final class HttpCall {
         failure instanceof CancellationException ? Readiness.closing() : ApiException.of(failure));
   }
 
-  private void stream(HttpReply.Events reply) {
+  private void stream(HttpReply.Events reply, KeyInUse key) {
     ServerSentEventHandler handler =
         new ServerSentEventHandler(
             (connection, lastEventId) -> {
               Runnable end = () -> IoUtils.safeClose(connection);
               waiting.add(end);
-              connection.addCloseTask((ServerSentEventConnection closed) -> waiting.remove(end));
-              reply.events().connected(connection, lastEventId);
+              KeyWatch watch = key.unstarted(why -> IoUtils.safeClose(connection));
+              connection.addCloseTask(
+                  (ServerSentEventConnection closed) -> {
+                    waiting.remove(end);
+                    watch.close();
+                  });
+              reply.events().begin(connection, watch);
+              // Not before: what is to be done when the connection closes must be known.
+              watch.start();
             });
     CountedRequests.streams(exchange);
     put(exchange, HttpAnswer.GUARDS);

@@ -13,7 +13,6 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
-import org.xnio.IoUtils;
 
 /** Statistics of queues as events, each second, to whoever listens, as long as their key lasts. */
 final class HttpEvents implements HttpRoute.Group {
@@ -38,21 +37,23 @@ final class HttpEvents implements HttpRoute.Group {
   }
 
   private HttpReply listen(HttpRequest request) {
-    request.caller().requireSome(Kind.ADMIN);
+    request.caller().requireSome(Kind.READ);
     Share.Hold place = streams.take(request.caller());
     request.ends().accept(place::close);
     return new HttpReply.Events(
-        (connection, lastEventId) -> new Listener(request, connection).begin());
+        (connection, key) -> new Listener(request.caller(), key, connection).begin());
   }
 
   /** One client; one that does not read misses events instead of heaping them up. */
   private final class Listener implements ServerSentEventConnection.EventCallback {
-    private final HttpRequest request;
+    private final Caller caller;
+    private final KeyWatch key;
     private final ServerSentEventConnection connection;
     private final AtomicBoolean sending = new AtomicBoolean();
 
-    Listener(HttpRequest request, ServerSentEventConnection connection) {
-      this.request = request;
+    Listener(Caller caller, KeyWatch key, ServerSentEventConnection connection) {
+      this.caller = caller;
+      this.key = key;
       this.connection = connection;
     }
 
@@ -64,15 +65,11 @@ final class HttpEvents implements HttpRoute.Group {
     }
 
     private void tick() {
-      if (!request.isStillAllowed()) {
-        IoUtils.safeClose(connection);
-        return;
-      }
-      if (!connection.isOpen() || !sending.compareAndSet(false, true)) {
+      if (!key.isValid() || !connection.isOpen() || !sending.compareAndSet(false, true)) {
         return;
       }
       try {
-        byte[] json = Json.write(JsonQueues.Summaries.of(queues.list(request.caller())));
+        byte[] json = Json.write(JsonQueues.Summaries.of(queues.list(caller)));
         connection.send(new String(json, StandardCharsets.UTF_8), "queues", null, this);
       } catch (RuntimeException later) {
         // A queue may vanish while all are listed: the next event has it right.

@@ -69,7 +69,7 @@ final class HttpGovernor implements HttpRoute.Group {
 
   private HttpReply poll(HttpRequest request) {
     return HttpReply.waiting(
-        governor.poll(request.caller(), id(request), request.queryInt("waitMs", 0)),
+        governor.poll(request.key(), id(request), request.queryInt("waitMs", 0)),
         outcome -> answer(outcome, ACCEPTED));
   }
 
@@ -131,7 +131,7 @@ final class HttpGovernor implements HttpRoute.Group {
   private HttpReply watch(HttpRequest request) {
     TicketWatch watch = begun(governor.watch(request.caller(), id(request)));
     return new HttpReply.Events(
-        (connection, lastEventId) -> TicketEvents.begin(request, connection, watch));
+        (connection, key) -> TicketEvents.begin(key, connection, watch));
   }
 
   /** Waits: whether there are events to come has to be known before the answer begins. */

@@ -65,9 +65,21 @@ final class HttpKeys implements HttpRoute.Group {
     }
   }
 
+  /** The key of a call itself. */
+  record Own(String name, long expiresAtMs, boolean superadmin, List<Allowed> permissions) {
+    static Own of(Caller caller) {
+      return new Own(
+          caller.name(),
+          caller.expiresAtMs(),
+          caller.superadmin(),
+          caller.permissions().stream().map(Allowed::of).toList());
+    }
+  }
+
   @Override
   public List<HttpRoute> routes() {
     return List.of(
+        HttpRoute.of("GET", "/v1/whoami", HttpKeys::whoAmI),
         HttpRoute.of("GET", ALL, this::list),
         HttpRoute.of("POST", ALL, this::create).needingSome(Kind.ADMIN),
         HttpRoute.of("GET", ONE, this::get),
@@ -89,6 +101,10 @@ final class HttpKeys implements HttpRoute.Group {
       all.add(each.toPermission(all.size()));
     }
     return all;
+  }
+
+  private static HttpReply whoAmI(HttpRequest request) {
+    return HttpReply.now(HttpAnswer.ok(Own.of(request.caller())));
   }
 
   private HttpReply list(HttpRequest request) {

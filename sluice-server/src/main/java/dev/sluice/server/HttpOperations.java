@@ -1,5 +1,6 @@
 package dev.sluice.server;
 
+import dev.sluice.server.Permission.Kind;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;
@@ -56,7 +57,7 @@ final class HttpOperations implements HttpRoute.Group {
 
   /** Names of queues are for those who may see them all. */
   private HttpReply scrape(HttpRequest request) {
-    request.caller().requireAdminOfAll();
+    request.caller().requireAll(Kind.READ);
     return HttpReply.now(
         HttpAnswer.text(METRICS_TYPE, metrics.scrape(queues.list(Caller.ANYBODY))));
   }

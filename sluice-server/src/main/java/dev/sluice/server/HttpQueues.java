@@ -29,16 +29,21 @@ final class HttpQueues implements HttpRoute.Group {
         HttpRoute.of("GET", ALL, this::list),
         HttpRoute.of("POST", ALL, this::create).needingSome(Kind.ADMIN),
         HttpRoute.of("GET", ONE, this::get),
-        HttpRoute.of("PUT", ONE, this::update).needing(Kind.ADMIN, QUEUE),
+        HttpRoute.of("PUT", ONE, this::update).needing(queue(Kind.ADMIN)),
         HttpRoute.of("DELETE", ONE, this::delete),
         HttpRoute.of("GET", ONE + "/keys", this::keys).taking("order", "limit", "prefix"),
-        HttpRoute.of("POST", ONE + "/messages", this::enqueue).needing(Kind.PRODUCE, QUEUE),
-        HttpRoute.of("POST", ONE + "/receive", this::receive).needing(Kind.CONSUME, QUEUE),
-        HttpRoute.of("POST", ONE + "/settle", this::settle).needing(Kind.CONSUME, QUEUE),
-        HttpRoute.of("POST", ONE + "/purge", this::purge).needing(Kind.ADMIN, QUEUE),
+        HttpRoute.of("POST", ONE + "/messages", this::enqueue).needing(queue(Kind.PRODUCE)),
+        HttpRoute.of("POST", ONE + "/receive", this::receive).needing(queue(Kind.CONSUME)),
+        HttpRoute.of("POST", ONE + "/settle", this::settle).needing(queue(Kind.CONSUME)),
+        HttpRoute.of("POST", ONE + "/purge", this::purge).needing(queue(Kind.ADMIN)),
         HttpRoute.of("GET", ONE + "/peek", this::peek)
             .taking("max_messages", "max_payload_bytes", "from"),
-        HttpRoute.of("POST", ONE + "/redrive", this::redrive).needing(Kind.ADMIN, QUEUE));
+        HttpRoute.of("POST", ONE + "/redrive", this::redrive).needing(queue(Kind.ADMIN)));
+  }
+
+  /** A permission on a queue holds for its dead-letter queue too: only {@link QueueApi} knows. */
+  private HttpRoute.Need queue(Kind kind) {
+    return (caller, path) -> queues.require(caller, kind, path.get().getOrDefault(QUEUE, ""));
   }
 
   private static String queue(HttpRequest request) {
@@ -106,7 +111,7 @@ final class HttpQueues implements HttpRoute.Group {
     ByteBudget.Part room = room(request);
     return HttpReply.waiting(
         queues.receive(
-            request.caller(),
+            request.key(),
             queue(request),
             most == null ? 1 : most,
             Duration.ofMillis(JsonQueues.orZero(wanted.waitMs())),

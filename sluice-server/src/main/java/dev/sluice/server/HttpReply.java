@@ -1,6 +1,6 @@
 package dev.sluice.server;
 
-import io.undertow.server.handlers.sse.ServerSentEventConnectionCallback;
+import io.undertow.server.handlers.sse.ServerSentEventConnection;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Function;
 
@@ -19,11 +19,23 @@ sealed interface HttpReply {
       implements HttpReply {}
 
   /**
-   * Events until the client leaves.
+   * Events until the client leaves, or its key is revoked, is changed or expires.
    *
-   * @param events takes the connection
+   * @param events sends them
    */
-  record Events(ServerSentEventConnectionCallback events) implements HttpReply {}
+  record Events(Sender events) implements HttpReply {}
+
+  /** Sends events. */
+  @FunctionalInterface
+  interface Sender {
+    /**
+     * Takes the connection.
+     *
+     * @param connection closed with {@code key}
+     * @param key to be asked before something is sent
+     */
+    void begin(ServerSentEventConnection connection, KeyWatch key);
+  }
 
   static HttpReply now(HttpAnswer answer) {
     return later(CompletableFuture.completedFuture(answer), same -> same);

@@ -4,13 +4,11 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.function.Consumer;
 import java.util.function.Function;
-import java.util.function.Supplier;
 
 /**
  * A request over HTTP, all of it there.
  *
- * @param caller who makes it
- * @param again finds that out anew, and throws if the key is not valid any more
+ * @param key what it was made with
  * @param parameters those of the path, by name
  * @param query those behind the question mark, by name
  * @param header the fields of that name, with commas between them, if there are any
@@ -19,20 +17,14 @@ import java.util.function.Supplier;
  */
 @SuppressWarnings("ArrayRecordComponent") // read, not compared
 record HttpRequest(
-    Caller caller,
-    Supplier<Caller> again,
+    KeyInUse key,
     Map<String, String> parameters,
     Map<String, String> query,
     Function<String, Optional<String>> header,
     byte[] body,
     Consumer<Runnable> ends) {
-  /** Whether the key is still valid and allows what it did. */
-  boolean isStillAllowed() {
-    try {
-      return again.get().equals(caller);
-    } catch (ApiException refused) {
-      return false;
-    }
+  Caller caller() {
+    return key.caller();
   }
 
   String parameter(String name) {

@@ -76,7 +76,8 @@ record HttpRoute(
     return needing((caller, path) -> caller.requireAdminOfAll());
   }
 
-  private HttpRoute needing(Need other) {
+  /** The same for callers whom {@code other} lets pass. */
+  HttpRoute needing(Need other) {
     return new HttpRoute(method, template, open, query, other, handler);
   }
 

@@ -20,7 +20,7 @@ final class HttpServer {
   private static final int UNSUPPORTED = 415;
 
   private final ListenOptions listen;
-  private final Access.Authenticator authenticator;
+  private final KeyWatches keys;
   private final HostRule hosts;
   private final List<HttpRoute> routes;
   private final HttpWaiting waiting = new HttpWaiting();
@@ -31,13 +31,13 @@ final class HttpServer {
 
   HttpServer(
       ListenOptions listen,
-      Access.Authenticator authenticator,
+      KeyWatches keys,
       HostRule hosts,
       Tracing tracing,
       RequestMeters meters,
       List<? extends HttpRoute.Group> groups) {
     this.listen = listen;
-    this.authenticator = authenticator;
+    this.keys = keys;
     this.hosts = hosts;
     this.routes = groups.stream().flatMap(group -> group.routes().stream()).toList();
     this.drain = new GracefulShutdownHandler(tracing.around(this::route, routes));
@@ -120,7 +120,7 @@ final class HttpServer {
       if (parameters.isPresent()) {
         if (route.method().equals(method)) {
           counted.found(exchange, route);
-          new HttpCall(exchange, route, parameters.get(), authenticator, waiting, listen).begin();
+          new HttpCall(exchange, route, parameters.get(), keys, waiting, listen).begin();
           return;
         }
         allowed.add(route.method());

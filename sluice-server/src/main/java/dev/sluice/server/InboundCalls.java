@@ -67,7 +67,7 @@ final class InboundCalls extends ServerStreamTracer.Factory {
       @Override
       public <Q, A> ServerCall.Listener<Q> interceptCall(
           ServerCall<Q, A> call, Metadata headers, ServerCallHandler<Q, A> next) {
-        InboundBudget.Part part = budget.part(connectionOf(call), Access.keyOf(headers));
+        InboundBudget.Part part = budget.part(connectionOf(call), Access.key().token());
         return begin(new Budgeted(part), call, headers, next);
       }
     };

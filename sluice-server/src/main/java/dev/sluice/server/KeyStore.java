@@ -33,6 +33,8 @@ final class KeyStore {
   /** Replaced as a whole, under the lock; read without. */
   private volatile Index index;
 
+  private volatile Runnable changed = () -> {};
+
   /**
    * Keys by what they are looked up by.
    *
@@ -111,16 +113,27 @@ final class KeyStore {
     save(keys);
   }
 
+  /** {@code then} is called whenever a key was replaced or removed, before that is answered. */
+  void onChange(Runnable then) {
+    changed = then;
+  }
+
   /** What {@code change} throws leaves the key as it is. */
-  synchronized void replace(String id, UnaryOperator<Key> change) {
-    Key changed = change.apply(get(id));
-    save(list().stream().map(key -> key.id().equals(id) ? changed : key).toList());
+  void replace(String id, UnaryOperator<Key> change) {
+    synchronized (this) {
+      Key replaced = change.apply(get(id));
+      save(list().stream().map(key -> key.id().equals(id) ? replaced : key).toList());
+    }
+    changed.run();
   }
 
   /** What {@code check} throws leaves the key where it is. */
-  synchronized void remove(String id, Consumer<Key> check) {
-    check.accept(get(id));
-    save(list().stream().filter(key -> !key.id().equals(id)).toList());
+  void remove(String id, Consumer<Key> check) {
+    synchronized (this) {
+      check.accept(get(id));
+      save(list().stream().filter(key -> !key.id().equals(id)).toList());
+    }
+    changed.run();
   }
 
   private void save(List<Key> keys) {

@@ -11,31 +11,17 @@ import org.jspecify.annotations.Nullable;
  * A stream that lasts no longer than the key it was opened with.
  *
  * <p>It is ended by another thread than those that write to it; whatever they still write is
- * dropped, and the service sees a client that has gone.
+ * dropped, and the service sees a client that has gone. Requests that come after the end are
+ * dropped too.
  */
 final class KeyedStream<Q, A> extends ForwardingServerCall.SimpleForwardingServerCall<Q, A> {
-  private final @Nullable String authorization;
-  private final Caller caller;
-
   // Guarded by this.
+  private @Nullable KeyWatch watch;
   private boolean closed;
   private boolean ended;
 
-  KeyedStream(ServerCall<Q, A> call, @Nullable String authorization, Caller caller) {
+  KeyedStream(ServerCall<Q, A> call) {
     super(call);
-    this.authorization = authorization;
-    this.caller = caller;
-  }
-
-  /** Ends the stream unless its key is valid and allows what it did. */
-  void check(Access.Authenticator authenticator) {
-    try {
-      if (!authenticator.authenticate(authorization).equals(caller)) {
-        end(new ApiException(ErrorKind.UNAVAILABLE, "the key's permissions changed; call again"));
-      }
-    } catch (RuntimeException refused) {
-      end(ApiException.of(refused));
-    }
   }
 
   /** As if the client had gone, but that it is told why. */
@@ -46,7 +32,13 @@ final class KeyedStream<Q, A> extends ForwardingServerCall.SimpleForwardingServe
     }
   }
 
-  private synchronized boolean ended() {
+  /** Whether its key has ended it; does so if the key has expired. */
+  private synchronized boolean hasEnded() {
+    KeyWatch key = watch;
+    if (key != null && !closed && !key.isValid()) {
+      // The end may be on its way, on another thread.
+      return true;
+    }
     return ended;
   }
 
@@ -59,7 +51,7 @@ final class KeyedStream<Q, A> extends ForwardingServerCall.SimpleForwardingServe
 
   @Override
   public synchronized void sendMessage(A message) {
-    if (!closed) {
+    if (!closed && !hasEnded()) {
       super.sendMessage(message);
     }
   }
@@ -72,19 +64,41 @@ final class KeyedStream<Q, A> extends ForwardingServerCall.SimpleForwardingServe
     }
   }
 
-  /** Hands on what comes, and calls {@code over} when nothing more will. */
-  ServerCall.Listener<Q> listener(ServerCall.Listener<Q> service, Runnable over) {
+  /** Hands on what comes as long as {@code key} stays as it is; runs {@code over} at the end. */
+  ServerCall.Listener<Q> listener(
+      ServerCall.Listener<Q> service, KeyInUse key, Runnable over) {
+    KeyWatch watched = key.watch(this::end);
+    synchronized (this) {
+      watch = watched;
+    }
     return new ForwardingServerCallListener.SimpleForwardingServerCallListener<>(service) {
       @Override
+      public void onMessage(Q message) {
+        if (!hasEnded()) {
+          super.onMessage(message);
+        }
+      }
+
+      @Override
+      public void onHalfClose() {
+        if (!hasEnded()) {
+          super.onHalfClose();
+        }
+      }
+
+      @Override
       public void onCancel() {
+        watched.close();
         over.run();
         super.onCancel();
       }
 
       @Override
       public void onComplete() {
+        boolean byKey = hasEnded();
+        watched.close();
         over.run();
-        if (ended()) {
+        if (byKey) {
           // The service did not close it and has to clean up.
           super.onCancel();
         } else {

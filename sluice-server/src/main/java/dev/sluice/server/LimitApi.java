@@ -153,14 +153,14 @@ final class LimitApi {
 
   /** How a key stands, be it by its own limit or by a template. */
   CompletableFuture<LimitStore.Standing> standing(Caller caller, String key) {
-    caller.require(Kind.ADMIN, key);
+    caller.require(Kind.READ, key);
     requireKey(key);
     return store
         .standings(List.of(key))
         .thenApply(found -> found.stream().findFirst().orElseThrow(() -> noLimitFor(key)));
   }
 
-  /** How all limits stand that the caller may administer; templates have no level. */
+  /** How all limits stand that the caller may read; templates have no level. */
   CompletableFuture<List<LimitStore.Standing>> standings(Caller caller) {
     SortedMap<String, Rate> all = list(caller);
     return store
@@ -179,9 +179,11 @@ final class LimitApi {
             });
   }
 
+  /** Those that the caller may read; refused if there can be none. */
   SortedMap<String, Rate> list(Caller caller) {
+    caller.requireSome(Kind.READ);
     SortedMap<String, Rate> found = new TreeMap<>(store.limits());
-    found.keySet().removeIf(key -> !caller.may(Kind.ADMIN, key));
+    found.keySet().removeIf(key -> !caller.may(Kind.READ, key));
     return Collections.unmodifiableSortedMap(found);
   }
 

@@ -23,12 +23,19 @@ record Permission(Kind kind, String pattern) {
     PRODUCE,
     /** Receive from queues, and settle. */
     CONSUME,
-    /** Ask for decisions on limits. */
+    /** Take tokens of limits: ask for decisions, and name throttle keys on messages. */
     LIMIT,
     /** Ask the governor, for {@code model:}, {@code tenant:}, {@code class:}, {@code feedback:}. */
     GOVERNOR,
-    /** Everything that changes or shows how the server is set up. */
+    /** See queues with their messages, limits and models; nothing changes by this. */
+    READ,
+    /** Everything that changes or shows how the server is set up; includes {@link #READ}. */
     ADMIN;
+
+    /** Whether a permission of this kind allows {@code wanted} for its names. */
+    boolean includes(Kind wanted) {
+      return this == wanted || (this == ADMIN && wanted == READ);
+    }
 
     static Kind of(String name) {
       return Arrays.stream(values())
@@ -71,7 +78,7 @@ record Permission(Kind kind, String pattern) {
 
   /** Whether it allows {@code wanted} for {@code name}. */
   boolean allows(Kind wanted, String name) {
-    return kind == wanted && matches(name);
+    return kind.includes(wanted) && matches(name);
   }
 
   private boolean matches(String name) {
@@ -83,7 +90,7 @@ record Permission(Kind kind, String pattern) {
 
   /** Whether it allows everything that {@code other} does. */
   boolean covers(Permission other) {
-    return kind == other.kind && coversNamesOf(other);
+    return kind.includes(other.kind) && coversNamesOf(other);
   }
 
   private boolean coversNamesOf(Permission other) {

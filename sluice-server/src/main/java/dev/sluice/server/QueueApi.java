@@ -43,6 +43,7 @@ final class QueueApi {
   static final long ROOM_PATIENCE_NANOS = 500_000_000;
 
   private final Broker broker;
+  private final QueueAccess access;
   private final ScheduledExecutorService timer;
   private final ByteBudget answers;
   private final Quotas quotas;
@@ -56,11 +57,13 @@ final class QueueApi {
    */
   QueueApi(
       Broker broker,
+      QueueAccess access,
       ScheduledExecutorService timer,
       ByteBudget answers,
       Quotas quotas,
       Share openCalls) {
     this.broker = broker;
+    this.access = access;
     this.timer = timer;
     this.answers = answers;
     this.quotas = quotas;
@@ -72,40 +75,59 @@ final class QueueApi {
     return answers.part();
   }
 
-  /** Messages are made of the request only if the caller may enqueue them. */
+  /** Checks a caller whose request is not complete yet, or does not say enough. */
+  void require(Caller caller, Kind kind, String queue) {
+    access.require(caller, kind, queue);
+  }
+
+  /**
+   * Messages are made of the request only if the caller may enqueue them. Those that name throttle
+   * keys take tokens there: that needs {@code limit} on each.
+   */
   CompletableFuture<List<UUID>> enqueue(
-      Caller caller, String queue, Supplier<List<Message>> messages) {
-    requireName(queue);
-    caller.require(Kind.PRODUCE, queue);
-    return broker.enqueueAll(queue, messages.get());
+      Caller caller, String queue, Supplier<List<Message>> request) {
+    return access.call(
+        caller,
+        Kind.PRODUCE,
+        queue,
+        () -> {
+          List<Message> messages = request.get();
+          messages.forEach(
+              each -> each.throttleKeys().forEach(key -> caller.require(Kind.LIMIT, key)));
+          return broker.enqueueAll(queue, messages);
+        });
   }
 
   /** Whoever calls this closes the consumer. */
   Consumer consume(Caller caller, String queue, int prefetch, Consumer.Handler handler) {
-    requireName(queue);
-    caller.require(Kind.CONSUME, queue);
-    return broker.consume(queue, prefetch, handler);
+    return access.call(
+        caller, Kind.CONSUME, queue, () -> broker.consume(queue, prefetch, handler));
   }
 
-  /** Messages stay leased after the call. Cancelling the future gives them back. */
+  /**
+   * Messages stay leased after the call. Cancelling the future gives them back; it fails once the
+   * key is not what it was.
+   */
   CompletableFuture<List<Delivery>> receive(
-      Caller caller, String queue, int maxMessages, Duration wait, ByteBudget.Part room) {
-    requireName(queue);
-    caller.require(Kind.CONSUME, queue);
-    requireBetween("max_messages", maxMessages, 1, MAX_MESSAGES);
-    requireBetween("wait_ms", wait.toMillis(), 0, MAX_WAIT.toMillis());
-    if (wait.isZero()) {
-      return new Reception(room).start(broker, queue, maxMessages, wait, timer);
-    }
-    Share.Hold place = openCalls.take(caller);
-    try {
-      var received = new Reception(room).start(broker, queue, maxMessages, wait, timer);
-      Later.whenOver(received, place::close);
-      return received;
-    } catch (RuntimeException refused) {
-      place.close();
-      throw refused;
-    }
+      KeyInUse key, String queue, int maxMessages, Duration wait, ByteBudget.Part room) {
+    return access.call(
+        key.caller(),
+        Kind.CONSUME,
+        queue,
+        () -> {
+          requireBetween("max_messages", maxMessages, 1, MAX_MESSAGES);
+          requireBetween("wait_ms", wait.toMillis(), 0, MAX_WAIT.toMillis());
+          Share.Hold place = wait.isZero() ? () -> {} : openCalls.take(key.caller());
+          try {
+            var received =
+                new Reception(room).start(broker, key, queue, maxMessages, wait, timer);
+            Later.whenOver(received, place::close);
+            return received;
+          } catch (RuntimeException refused) {
+            place.close();
+            throw refused;
+          }
+        });
   }
 
   /**
@@ -135,9 +157,11 @@ final class QueueApi {
   /** The answer has a place for each settlement: empty if it is done. As for {@link #enqueue}. */
   CompletableFuture<List<Optional<ApiException>>> settle(
       Caller caller, String queue, Supplier<List<Settlement>> wanted) {
-    requireName(queue);
-    caller.require(Kind.CONSUME, queue);
-    List<Settlement> settlements = wanted.get();
+    return access.call(caller, Kind.CONSUME, queue, () -> settle(queue, wanted.get()));
+  }
+
+  private CompletableFuture<List<Optional<ApiException>>> settle(
+      String queue, List<Settlement> settlements) {
     Map<UUID, LeaseToken> acks = new LinkedHashMap<>();
     for (Settlement each : settlements) {
       if (isPlainAck(each)) {
@@ -202,60 +226,61 @@ final class QueueApi {
   }
 
   void create(Caller caller, String queue, QueueConfig config) {
-    requireName(queue);
-    caller.require(Kind.ADMIN, queue);
-    quotas.requireQueue(caller, broker.queues().keySet());
-    broker.createQueue(queue, config);
+    access.create(
+        caller, queue, config, () -> quotas.requireQueue(caller, broker.queues().keySet()));
   }
 
   void update(Caller caller, String queue, QueueConfig config) {
-    requireName(queue);
-    caller.require(Kind.ADMIN, queue);
-    broker.updateQueue(queue, config);
+    access.run(caller, Kind.ADMIN, queue, () -> broker.updateQueue(queue, config));
   }
 
+  /** Its dead-letter queue goes with it. */
   void delete(Caller caller, String queue) {
-    requireName(queue);
-    caller.require(Kind.ADMIN, queue);
-    broker.deleteQueue(queue);
+    access.run(caller, Kind.ADMIN, queue, () -> broker.deleteQueue(queue));
   }
 
+  /** With the text of its scripts, which are no place for secrets. */
   QueueConfig config(Caller caller, String queue) {
-    requireName(queue);
-    caller.require(Kind.ADMIN, queue);
-    QueueConfig config = broker.queues().get(queue);
-    if (config == null) {
-      throw ApiException.notFound("there is no such queue: " + queue);
-    }
-    return config;
+    return access.call(
+        caller,
+        Kind.READ,
+        queue,
+        () ->
+            broker
+                .queue(queue)
+                .orElseThrow(() -> ApiException.notFound("there is no such queue: " + queue)));
   }
 
   /** With at most {@link #MAX_KEYS} of its fairness keys. */
   BrokerView.Queue stats(Caller caller, String queue) {
-    requireName(queue);
-    caller.require(Kind.ADMIN, queue);
-    return broker.view().queue(queue, MAX_KEYS);
+    return access.call(caller, Kind.READ, queue, () -> broker.view().queue(queue, MAX_KEYS));
   }
 
-  /** Those that the caller may administer, without their keys. */
+  /** Those that the caller may read, without their keys; refused if there can be none. */
   SortedMap<String, QueueStats> list(Caller caller) {
+    caller.requireSome(Kind.READ);
     SortedMap<String, QueueStats> found = broker.view().queues();
-    found.keySet().removeIf(queue -> !caller.may(Kind.ADMIN, queue));
+    Set<String> all = Set.copyOf(found.keySet());
+    found
+        .keySet()
+        .removeIf(queue -> !QueueAccess.may(caller, Kind.READ, queue, all::contains));
     return found;
   }
 
   /** How its fairness keys stand. */
   QueueKeys keys(Caller caller, String queue, QueueKeys.Order order, int limit, String prefix) {
-    requireName(queue);
-    caller.require(Kind.ADMIN, queue);
-    requireBetween("limit", limit, 1, BrokerView.MAX_KEYS);
-    return broker.view().keys(queue, order, limit, prefix);
+    return access.call(
+        caller,
+        Kind.READ,
+        queue,
+        () -> {
+          requireBetween("limit", limit, 1, BrokerView.MAX_KEYS);
+          return broker.view().keys(queue, order, limit, prefix);
+        });
   }
 
   long purge(Caller caller, String queue) {
-    requireName(queue);
-    caller.require(Kind.ADMIN, queue);
-    return broker.purge(queue);
+    return access.call(caller, Kind.ADMIN, queue, () -> broker.purge(queue));
   }
 
   /**
@@ -272,9 +297,12 @@ final class QueueApi {
     }
   }
 
+  /** Messages with their payloads: whoever may read a queue may read these. */
   List<StoredMessage> peek(Caller caller, String queue, Peek wanted, ByteBudget.Part room) {
-    requireName(queue);
-    caller.require(Kind.ADMIN, queue);
+    return access.call(caller, Kind.READ, queue, () -> peek(queue, wanted, room));
+  }
+
+  private List<StoredMessage> peek(String queue, Peek wanted, ByteBudget.Part room) {
     if (!room.await(MAX_ANSWER_BYTES, ROOM_PATIENCE_NANOS)) {
       throw ByteBudget.exhausted("messages");
     }
@@ -286,13 +314,23 @@ final class QueueApi {
     return found;
   }
 
-  /** {@code count} 0 means all. */
+  /** Needs {@code produce} on the queue that gets them, too; {@code count} 0 means all. */
   CompletableFuture<Long> redrive(
       Caller caller, String deadLetterQueue, long count, boolean runScript) {
-    requireName(deadLetterQueue);
-    caller.require(Kind.ADMIN, deadLetterQueue);
-    requireBetween("count", count, 0, Long.MAX_VALUE);
-    return broker.redriveAsync(deadLetterQueue, count, runScript);
+    String target = QueueAccess.sourceOf(deadLetterQueue);
+    return access.call(
+        caller,
+        Kind.ADMIN,
+        deadLetterQueue,
+        () ->
+            access.call(
+                caller,
+                Kind.PRODUCE,
+                target,
+                () -> {
+                  requireBetween("count", count, 0, Long.MAX_VALUE);
+                  return broker.redriveAsync(deadLetterQueue, count, runScript);
+                }));
   }
 
   static void requireName(String queue) {

@@ -76,7 +76,7 @@ final class QueueService extends QueuesGrpc.QueuesImplBase {
         caller ->
             endedWithServer(
                 queues.receive(
-                    caller,
+                    Access.key(),
                     request.getQueue(),
                     request.getMaxMessages() == 0 ? 1 : request.getMaxMessages(),
                     Duration.ofMillis(request.getWaitMs()),

@@ -69,14 +69,14 @@ final class Quotas {
    * @throws ApiException if its account has as many as it may
    */
   void requireQueue(Caller caller, Collection<String> all) {
-    if (!caller.isAdminOfAll()) {
+    if (!caller.mayAll(Kind.ADMIN)) {
       require("queues", count(caller, all), most.queues());
     }
   }
 
   /** As {@link #requireQueue}, for a limit or a template of that key. */
   void requireLimit(Caller caller, String key, Collection<String> all) {
-    if (!caller.isAdminOfAll() && !all.contains(key)) {
+    if (!caller.mayAll(Kind.ADMIN) && !all.contains(key)) {
       require("limits", count(caller, all), most.limits());
       if (LimitApi.isTemplate(key)) {
         List<String> templates = all.stream().filter(LimitApi::isTemplate).toList();

@@ -16,19 +16,41 @@ final class Reception implements Consumer.Handler {
   private final ByteBudget.Part room;
 
   // Null once it is given: leases know their consumer, which would keep what they are of.
-  private volatile @Nullable CompletableFuture<List<Delivery>> open;
+  private volatile @Nullable Open open;
+
+  /** A call that is not answered, and its key. */
+  private record Open(CompletableFuture<List<Delivery>> answer, KeyWatch key) {
+    /** False if the call is over, or its key does not allow it any more. */
+    boolean deliver(List<Delivery> deliveries) {
+      return key.isValid() && answer.complete(deliveries);
+    }
+  }
 
   /** {@code room} is for the messages. */
   Reception(ByteBudget.Part room) {
     this.room = room;
   }
 
+  /** Ends, and delivers nothing, once {@code key} is revoked, is changed or expires. */
   CompletableFuture<List<Delivery>> start(
-      Broker broker, String queue, int maxMessages, Duration wait, ScheduledExecutorService timer) {
+      Broker broker,
+      KeyInUse key,
+      String queue,
+      int maxMessages,
+      Duration wait,
+      ScheduledExecutorService timer) {
     CompletableFuture<List<Delivery>> answer = new CompletableFuture<>();
-    open = answer;
-    // By credit: a prefetch would be renewed by whoever settles before the consumer is gone.
-    Consumer consumer = broker.consume(queue, 0, this);
+    KeyWatch watch = key.watch(answer::completeExceptionally);
+    Later.whenOver(answer, watch::close);
+    open = new Open(answer, watch);
+    Consumer consumer;
+    try {
+      // By credit: a prefetch would be renewed by whoever settles before the consumer is gone.
+      consumer = broker.consume(queue, 0, this);
+    } catch (RuntimeException refused) {
+      answer.completeExceptionally(refused);
+      throw refused;
+    }
     consumer.addCredit(maxMessages);
     Future<?> timeout =
         timer.schedule(() -> answer.complete(List.of()), wait.toNanos(), TimeUnit.NANOSECONDS);
@@ -45,18 +67,18 @@ final class Reception implements Consumer.Handler {
 
   @Override
   public long room(long waitingBytes) {
-    CompletableFuture<List<Delivery>> answer = open;
+    Open waiting = open;
     long bytes = Math.min(waitingBytes, QueueApi.MAX_ANSWER_BYTES);
-    if (answer != null && !room.await(bytes, QueueApi.ROOM_PATIENCE_NANOS)) {
-      answer.completeExceptionally(ByteBudget.exhausted("messages"));
+    if (waiting != null && !room.await(bytes, QueueApi.ROOM_PATIENCE_NANOS)) {
+      waiting.answer().completeExceptionally(ByteBudget.exhausted("messages"));
     }
     return QueueApi.MAX_ANSWER_BYTES;
   }
 
   @Override
   public void handle(List<Delivery> deliveries) {
-    CompletableFuture<List<Delivery>> answer = open;
-    if (answer == null || !answer.complete(deliveries)) {
+    Open waiting = open;
+    if (waiting == null || !waiting.deliver(deliveries)) {
       // A lease that has ended meanwhile is just as well.
       deliveries.forEach(each -> Later.whenOver(each.release(), () -> {}));
     }

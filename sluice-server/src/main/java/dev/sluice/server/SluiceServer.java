@@ -23,7 +23,7 @@ import org.jspecify.annotations.Nullable;
  * @since 0.1
  */
 public final class SluiceServer implements AutoCloseable {
-  /** How long a stream may outlast its key, and bad health goes untold. */
+  /** How long a call that waits may outlast the expiry of its key, and bad health goes untold. */
   private static final long CHECK_SECONDS = 1;
 
   private final Broker broker;
@@ -31,6 +31,7 @@ public final class SluiceServer implements AutoCloseable {
   private final LimitApi limits;
   private final GovernorThreads governorThreads;
   private final TicketWaits tickets;
+  private final KeyWatches watches;
   private final OpenStreams streams = new OpenStreams();
   private final ScheduledExecutorService timer = Executors.newSingleThreadScheduledExecutor();
   private final ExecutorService workers =
@@ -109,19 +110,24 @@ public final class SluiceServer implements AutoCloseable {
     Share openCalls = Quotas.openCalls();
     QueueApi queues =
         new QueueApi(
-            broker, timer, listen.memory().answers(), new Quotas(stored.keys()), openCalls);
+            broker,
+            new QueueAccess(broker),
+            timer,
+            listen.memory().answers(),
+            new Quotas(stored.keys()),
+            openCalls);
     AdminApi admin =
         new AdminApi(broker, new AdminApi.ServerInfo(BuildVersion.number(), clock.millis()));
     KeyApi keys = new KeyApi(stored.keys(), clock);
-    Access.Authenticator authenticator =
-        new KeyAuthenticator(stored.keys(), clock, config.bootstrapKey());
-    Access access = new Access(authenticator, openCalls);
+    watches =
+        new KeyWatches(new KeyAuthenticator(stored.keys(), clock, config.bootstrapKey()), clock);
+    stored.keys().onChange(watches::check);
     Readiness readiness = new Readiness(broker.view()::requireAnswer);
     grpc =
         new GrpcServer(
             listen,
             workers,
-            tracing.around(access),
+            tracing.around(new Access(watches, openCalls)),
             readiness,
             metrics.requests(),
             List.of(
@@ -135,7 +141,7 @@ public final class SluiceServer implements AutoCloseable {
     http =
         new HttpServer(
             listen.withPort(config.listen().httpPort()),
-            authenticator,
+            watches,
             HostRule.of(config),
             tracing,
             metrics.requests(),
@@ -152,7 +158,7 @@ public final class SluiceServer implements AutoCloseable {
     metrics.watch(governor::status);
     metrics.watch(Protocol.GRPC, grpc::openConnections);
     metrics.watch(Protocol.HTTP, http::openConnections);
-    everySecond(access::checkStreams);
+    everySecond(watches::check);
     everySecond(grpc::checkPace);
     everySecond(readiness::update);
     everySecond(limits::makeRoom);
@@ -282,6 +288,11 @@ public final class SluiceServer implements AutoCloseable {
   /** Calls that wait for tickets of the governor. */
   int ticketWaits() {
     return tickets.open();
+  }
+
+  /** Calls that end with their key. */
+  int watchedCalls() {
+    return watches.count();
   }
 
   List<HttpRoute> httpRoutes() {

@@ -8,7 +8,6 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
-import org.xnio.IoUtils;
 
 /**
  * How a ticket stands, as events to one client: {@code standing} until {@code granted} or {@code
@@ -20,27 +19,24 @@ final class TicketEvents implements TicketWatch.Follower, ServerSentEventConnect
   /** Only what is sent shows that a client has left. */
   private static final long KEEP_ALIVE_MS = 2_000;
 
-  private final HttpRequest request;
+  private final KeyWatch key;
   private final ServerSentEventConnection connection;
   private final AtomicBoolean sending = new AtomicBoolean();
 
-  private TicketEvents(HttpRequest request, ServerSentEventConnection connection) {
-    this.request = request;
+  private TicketEvents(KeyWatch key, ServerSentEventConnection connection) {
+    this.key = key;
     this.connection = connection;
   }
 
-  static void begin(HttpRequest request, ServerSentEventConnection connection, TicketWatch watch) {
+  static void begin(KeyWatch key, ServerSentEventConnection connection, TicketWatch watch) {
     connection.setKeepAliveTime(KEEP_ALIVE_MS);
     connection.addCloseTask((ServerSentEventConnection closed) -> watch.close());
-    watch.begin(new TicketEvents(request, connection));
+    watch.begin(new TicketEvents(key, connection));
   }
 
   @Override
   public boolean isThere() {
-    if (!request.isStillAllowed()) {
-      IoUtils.safeClose(connection);
-    }
-    return connection.isOpen();
+    return key.isValid() && connection.isOpen();
   }
 
   @Override
@@ -67,6 +63,9 @@ final class TicketEvents implements TicketWatch.Follower, ServerSentEventConnect
   }
 
   private void send(String event, Object value) {
+    if (!key.isValid()) {
+      return;
+    }
     String json = new String(Json.writeCamel(value), StandardCharsets.UTF_8);
     connection.send(json, event, null, this);
   }

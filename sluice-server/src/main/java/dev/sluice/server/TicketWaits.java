@@ -62,11 +62,11 @@ final class TicketWaits {
   }
 
   /** Whoever cancels it has left: the ticket is as if it had been polled then. */
-  CompletableFuture<Outcome> poll(Caller caller, String ticket, Duration wait) {
+  CompletableFuture<Outcome> poll(KeyInUse key, String ticket, Duration wait) {
     if (wait.isZero()) {
       return threads.ask(() -> standing(ticket));
     }
-    Share.Hold place = pollShare.take(caller);
+    Share.Hold place = pollShare.take(key.caller());
     CompletableFuture<Outcome> answer = new CompletableFuture<>();
     Later.whenOver(answer, place::close);
     CompletableFuture<Optional<Outcome>> decision;
@@ -76,6 +76,7 @@ final class TicketWaits {
       place.close();
       throw refused;
     }
+    KeyWatch watch = key.watch(answer::completeExceptionally);
     Runnable end = () -> answer.completeExceptionally(Readiness.closing());
     polls.add(end);
     Future<?> timeout =
@@ -87,14 +88,18 @@ final class TicketWaits {
         answer,
         () -> {
           polls.remove(end);
+          watch.close();
           timeout.cancel(false);
           decision.cancel(false);
         });
     Later.when(
         decision,
-        outcome ->
+        outcome -> {
+          if (watch.isValid()) {
             outcome.ifPresentOrElse(
-                answer::complete, () -> answer.completeExceptionally(unknown(ticket))),
+                answer::complete, () -> answer.completeExceptionally(unknown(ticket)));
+          }
+        },
         failure -> {
           if (!decision.isCancelled()) {
             answer.completeExceptionally(failure);

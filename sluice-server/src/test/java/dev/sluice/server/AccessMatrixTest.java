@@ -3,22 +3,11 @@ package dev.sluice.server;
 import static dev.sluice.server.KeyedServer.BOOTSTRAP;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import com.google.protobuf.Message;
-import com.google.protobuf.TextFormat;
-import dev.sluice.proto.v1.AdminGrpc;
 import dev.sluice.proto.v1.CreateKeyResponse;
-import dev.sluice.proto.v1.GovernorGrpc;
-import dev.sluice.proto.v1.LimitsGrpc;
-import dev.sluice.proto.v1.QueuesGrpc;
+import dev.sluice.proto.v1.CreateQueueRequest;
+import dev.sluice.server.AccessCalls.Got;
 import dev.sluice.server.AccessTable.Row;
 import dev.sluice.server.fila.FilaAdminGrpc;
-import dev.sluice.server.fila.FilaServiceGrpc;
-import io.grpc.CallOptions;
-import io.grpc.ClientCall;
-import io.grpc.Metadata;
-import io.grpc.MethodDescriptor;
-import io.grpc.MethodDescriptor.PrototypeMarshaller;
-import io.grpc.Status;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStream;
@@ -31,14 +20,10 @@ import java.nio.file.Path;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Objects;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
-import java.util.function.Function;
-import java.util.stream.Collectors;
-import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -54,12 +39,14 @@ final class AccessMatrixTest {
   @TempDir Path dir;
   private KeyedServer server;
   private HttpProbe http;
+  private AccessCalls calls;
   private final Map<List<String>, String> keys = new HashMap<>();
 
   @BeforeEach
   void start() throws IOException {
     server = new KeyedServer(dir);
     http = new HttpProbe(server.httpPort());
+    calls = new AccessCalls(server, http);
   }
 
   @AfterEach
@@ -67,28 +54,9 @@ final class AccessMatrixTest {
     server.close();
   }
 
-  /** How far a call gets. */
-  private enum Got {
-    UNAUTHENTICATED,
-    DENIED,
-    THROUGH
-  }
-
-  private static Map<String, MethodDescriptor<?, ?>> methods() {
-    return Stream.of(
-            QueuesGrpc.getServiceDescriptor(),
-            LimitsGrpc.getServiceDescriptor(),
-            GovernorGrpc.getServiceDescriptor(),
-            AdminGrpc.getServiceDescriptor(),
-            FilaServiceGrpc.getServiceDescriptor(),
-            FilaAdminGrpc.getServiceDescriptor())
-        .<MethodDescriptor<?, ?>>flatMap(service -> service.getMethods().stream())
-        .collect(Collectors.toMap(MethodDescriptor::getFullMethodName, Function.identity()));
-  }
-
   @Test
   void table_hasEveryRouteAndRpc() {
-    Set<String> there = new TreeSet<>(methods().keySet());
+    Set<String> there = new TreeSet<>(AccessCalls.METHODS.keySet());
     server.httpRoutes().forEach(route -> there.add(route.method() + " " + route.template()));
     assertThat(AccessTable.rows()).extracting(Row::name).containsExactlyInAnyOrderElementsOf(there);
   }
@@ -96,7 +64,7 @@ final class AccessMatrixTest {
   @Test
   void everyCall_asksForAValidKeyThatAllowsIt() throws Exception {
     CreateKeyResponse revoked =
-        server.create("admin:*", "produce:*", "consume:*", "limit:*", "governor:*");
+        server.create("admin:*", "produce:*", "consume:*", "limit:*", "governor:*", "read:*");
     server.revoke(revoked.getId());
     String superadmin = superadmin(0);
     String expired = superadmin(server.nowMs.get() + 1);
@@ -113,8 +81,12 @@ final class AccessMatrixTest {
       require(row, "Bearer " + revoked.getKey(), without, "revoked");
       boolean anyWill =
           row.needed().equals(AccessTable.OPEN) || row.needed().equals(AccessTable.ANY);
-      require(row, key(row.allElse()), anyWill ? Got.THROUGH : Got.DENIED, "wrong scope");
-      require(row, key(row.enough()), Got.THROUGH, "right scope");
+      for (List<String> tooLittle : row.tooLittle()) {
+        require(row, key(tooLittle), anyWill ? Got.THROUGH : Got.DENIED, tooLittle.toString());
+      }
+      for (List<String> enough : row.enough()) {
+        require(row, key(enough), Got.THROUGH, enough.toString());
+      }
       require(row, "Bearer " + superadmin, Got.THROUGH, "superadmin");
       require(row, "Bearer " + BOOTSTRAP, Got.THROUGH, "bootstrap");
     }
@@ -135,74 +107,29 @@ final class AccessMatrixTest {
 
   private void require(Row row, @Nullable String authorization, Got expected, String sort)
       throws Exception {
-    Got got = row.isHttp() ? askHttp(row, authorization) : askGrpc(row, authorization);
-    assertThat(got).as("%s with %s", row.name(), sort).isEqualTo(expected);
-  }
-
-  private Got askHttp(Row row, @Nullable String authorization) throws Exception {
-    int space = row.name().indexOf(' ');
-    String path =
+    String call =
         row.name()
-            .substring(space + 1)
             .replace("{queue}", "q")
             .replace("{key}", "k")
             .replace("{model}", "m")
             .replace("{file}", "app.js")
             .replace("{id}", "x");
-    java.net.http.HttpRequest.Builder request =
-        http.request(path)
-            .method(row.name().substring(0, space), BodyPublishers.ofString(row.request()));
-    if (authorization != null) {
-      request.header("Authorization", authorization);
+    assertThat(calls.make(call, row.request(), authorization))
+        .as("%s with %s", row.name(), sort)
+        .isEqualTo(expected);
+  }
+
+  @Test
+  void deadLetterQueuesReadAndThrottleKeys_onEveryWire() throws Exception {
+    var queues = server.queues(BOOTSTRAP);
+    for (AccessScenarios.Scenario each : AccessScenarios.all()) {
+      for (String queue : each.queues()) {
+        assertThat(queues.createQueue(CreateQueueRequest.newBuilder().setName(queue).build()))
+            .isNotNull();
+      }
+      Got got = calls.make(each.call(), each.request(), key(each.allows()));
+      assertThat(got).as(each.toString()).isEqualTo(each.allowed() ? Got.THROUGH : Got.DENIED);
     }
-    HttpResponse<InputStream> answer =
-        http.client().send(request.build(), BodyHandlers.ofInputStream());
-    answer.body().close();
-    return switch (answer.statusCode()) {
-      case 401 -> Got.UNAUTHENTICATED;
-      case 403 -> Got.DENIED;
-      default -> Got.THROUGH;
-    };
-  }
-
-  private Got askGrpc(Row row, @Nullable String authorization) throws Exception {
-    MethodDescriptor<?, ?> method = Objects.requireNonNull(methods().get(row.name()));
-    return ask(method, row.request(), authorization);
-  }
-
-  private <Q, A> Got ask(
-      MethodDescriptor<Q, A> method, String request, @Nullable String authorization)
-      throws Exception {
-    var marshaller = (PrototypeMarshaller<Q>) method.getRequestMarshaller();
-    Message.Builder message =
-        ((Message) Objects.requireNonNull(marshaller.getMessagePrototype())).toBuilder();
-    TextFormat.merge(request, message);
-    CompletableFuture<Status.Code> end = new CompletableFuture<>();
-    ClientCall<Q, A> call = server.with(authorization).newCall(method, CallOptions.DEFAULT);
-    call.start(
-        new ClientCall.Listener<>() {
-          @Override
-          public void onMessage(A answer) {
-            // Streams tell of each request by itself.
-            if (answer.toString().contains("PERMISSION_DENIED")) {
-              end.complete(Status.Code.PERMISSION_DENIED);
-            }
-          }
-
-          @Override
-          public void onClose(Status status, Metadata trailers) {
-            end.complete(status.getCode());
-          }
-        },
-        new Metadata());
-    call.request(1);
-    call.sendMessage(marshaller.getMessageClass().cast(message.build()));
-    call.halfClose();
-    return switch (end.get(10, TimeUnit.SECONDS)) {
-      case UNAUTHENTICATED -> Got.UNAUTHENTICATED;
-      case PERMISSION_DENIED -> Got.DENIED;
-      default -> Got.THROUGH;
-    };
   }
 
   // ---- tricks

@@ -2,38 +2,39 @@ package dev.sluice.server;
 
 import java.util.Arrays;
 import java.util.List;
-import java.util.stream.Stream;
 
 /**
  * Every route and RPC, what a key has to allow for it, and a request that gets as far as that
  * check.
  *
- * <p>Needed is a permission; {@code some admin} or {@code some governor}; {@code any} for whatever
- * valid key; or {@code open} for no key at all. There is no queue q, so that allowed calls end,
- * too.
+ * <p>Needed is a permission, or several with a plus between them; {@code some} and kinds, for one of
+ * these on whatever name; {@code any} for whatever valid key; or {@code open} for no key at all.
+ * There is no queue q, so that allowed calls end, too. {@link AccessScenarios} has what depends on
+ * which queues there are, and on what messages name.
  */
 final class AccessTable {
   static final String OPEN = "open";
   static final String ANY = "any";
-  static final String SOME_ADMIN = "some admin";
-  static final String SOME_GOVERNOR = "some governor";
+  private static final String SOME = "some ";
+  private static final List<String> KINDS =
+      List.of("produce", "consume", "limit", "governor", "read", "admin");
 
   private static final String TABLE =
       """
-      GET /v1/queues | any |
+      GET /v1/queues | some read |
       POST /v1/queues | admin:made | {"name":"made"}
-      GET /v1/queues/{queue} | admin:q |
+      GET /v1/queues/{queue} | read:q |
       PUT /v1/queues/{queue} | admin:q | {}
       DELETE /v1/queues/{queue} | admin:q |
-      GET /v1/queues/{queue}/keys | admin:q |
+      GET /v1/queues/{queue}/keys | read:q |
       POST /v1/queues/{queue}/messages | produce:q | {"payload":"x"}
       POST /v1/queues/{queue}/receive | consume:q | {}
       POST /v1/queues/{queue}/settle | consume:q | {"settlements":[]}
       POST /v1/queues/{queue}/purge | admin:q | {}
-      GET /v1/queues/{queue}/peek | admin:q |
-      POST /v1/queues/{queue}/redrive | admin:q | {}
-      GET /v1/limits | any |
-      GET /v1/limits/{key} | admin:k |
+      GET /v1/queues/{queue}/peek | read:q |
+      POST /v1/queues/{queue}/redrive | admin:q + produce:q | {}
+      GET /v1/limits | some read |
+      GET /v1/limits/{key} | read:k |
       PUT /v1/limits/{key} | admin:k | {"rate_per_second":1,"burst":1}
       DELETE /v1/limits/{key} | admin:k |
       POST /v1/decide | limit:k | {"costs":{"k":1}}
@@ -45,15 +46,15 @@ final class AccessTable {
       POST /v1/governor/reservations/{id}/settle | some governor | {"actualTokens":1}
       POST /v1/governor/reservations/{id}/extend | some governor |
       POST /v1/governor/models/{model}/feedback | governor:feedback:m | {"status":200}
-      GET /v1/governor/models/{model}/queue | admin:* |
-      GET /v1/governor/status | any |
+      GET /v1/governor/models/{model}/queue | read:model:m |
+      GET /v1/governor/status | some read or governor |
       POST /v1/governor/reload | admin:* |
       GET /v1/config | admin:* |
       GET /v1/config/{key} | admin:* |
       PUT /v1/config/{key} | admin:* | {"value":"v"}
       DELETE /v1/config/{key} | admin:* |
-      GET /v1/throttles | admin:* |
-      GET /v1/throttles/{key}/waiters | admin:* |
+      GET /v1/throttles | some read |
+      GET /v1/throttles/{key}/waiters | read:k |
       PUT /v1/throttles/{key} | admin:* | {"rate_per_second":1,"burst":1}
       DELETE /v1/throttles/{key} | admin:* |
       GET /v1/keys | some admin |
@@ -62,8 +63,9 @@ final class AccessTable {
       DELETE /v1/keys/{id} | some admin |
       PUT /v1/keys/{id}/permissions | some admin | {"permissions":[]}
       GET /v1/info | any |
-      GET /v1/events | any |
-      GET /metrics | admin:* |
+      GET /v1/whoami | any |
+      GET /v1/events | some read |
+      GET /metrics | read:* |
       GET /healthz | open |
       GET /readyz | open |
       GET /openapi.json | open |
@@ -79,16 +81,16 @@ final class AccessTable {
       sluice.v1.Queues/CreateQueue | admin:made | name: "made"
       sluice.v1.Queues/UpdateQueue | admin:q | name: "q"
       sluice.v1.Queues/DeleteQueue | admin:q | name: "q"
-      sluice.v1.Queues/GetQueue | admin:q | name: "q"
-      sluice.v1.Queues/ListQueues | any |
+      sluice.v1.Queues/GetQueue | read:q | name: "q"
+      sluice.v1.Queues/ListQueues | some read |
       sluice.v1.Queues/PurgeQueue | admin:q | name: "q"
-      sluice.v1.Queues/PeekMessages | admin:q | queue: "q"
-      sluice.v1.Queues/Redrive | admin:q | dead_letter_queue: "q"
+      sluice.v1.Queues/PeekMessages | read:q | queue: "q"
+      sluice.v1.Queues/Redrive | admin:q + produce:q | dead_letter_queue: "q"
       sluice.v1.Limits/Decide | limit:k | costs { key: "k" }
       sluice.v1.Limits/DecideStream | limit:k | requests { costs { key: "k" } }
       sluice.v1.Limits/SetLimit | admin:k | limit { key: "k" rate_per_second: 1 burst: 1 }
       sluice.v1.Limits/RemoveLimit | admin:k | key: "k"
-      sluice.v1.Limits/ListLimits | any |
+      sluice.v1.Limits/ListLimits | some read |
       sluice.v1.Governor/RequestTokens | governor:* | request { model: "m" tokens: 1 }
       sluice.v1.Governor/PollTicket | some governor | ticket: "x"
       sluice.v1.Governor/WatchTicket | some governor | ticket: "x"
@@ -97,7 +99,7 @@ final class AccessTable {
       sluice.v1.Governor/ExtendReservation | some governor | reservation: "x"
       sluice.v1.Governor/ExplainTokens | governor:* | request { model: "m" tokens: 1 }
       sluice.v1.Governor/ReportAnswer | governor:feedback:m | model: "m" status: 200
-      sluice.v1.Governor/GetGovernorStatus | any |
+      sluice.v1.Governor/GetGovernorStatus | some read or governor |
       sluice.v1.Governor/ReloadBudgets | admin:* |
       sluice.v1.Admin/SetConfig | admin:* | key: "k" value: "v"
       sluice.v1.Admin/GetConfig | admin:* | key: "k"
@@ -105,12 +107,13 @@ final class AccessTable {
       sluice.v1.Admin/ListConfig | admin:* |
       sluice.v1.Admin/SetThrottle | admin:* | key: "k" rate_per_second: 1 burst: 1
       sluice.v1.Admin/RemoveThrottle | admin:* | key: "k"
-      sluice.v1.Admin/ListThrottles | admin:* |
+      sluice.v1.Admin/ListThrottles | some read |
       sluice.v1.Admin/CreateKey | some admin | name: "k"
       sluice.v1.Admin/RevokeKey | some admin | id: "x"
       sluice.v1.Admin/ListKeys | some admin |
       sluice.v1.Admin/SetPermissions | some admin | id: "x"
       sluice.v1.Admin/GetServerInfo | any |
+      sluice.v1.Admin/WhoAmI | any |
       fila.v1.FilaService/Enqueue | produce:q | queue: "q"
       fila.v1.FilaService/Consume | consume:q | queue: "q"
       fila.v1.FilaService/Ack | consume:q | queue: "q"
@@ -120,9 +123,9 @@ final class AccessTable {
       fila.v1.FilaAdmin/SetConfig | admin:* | key: "k" value: "v"
       fila.v1.FilaAdmin/GetConfig | admin:* | key: "k"
       fila.v1.FilaAdmin/ListConfig | admin:* |
-      fila.v1.FilaAdmin/GetStats | admin:* | queue: "q"
-      fila.v1.FilaAdmin/Redrive | admin:* | dlq_queue: "q"
-      fila.v1.FilaAdmin/ListQueues | admin:* |
+      fila.v1.FilaAdmin/GetStats | read:q | queue: "q"
+      fila.v1.FilaAdmin/Redrive | admin:q + produce:q | dlq_queue: "q"
+      fila.v1.FilaAdmin/ListQueues | some read |
       fila.v1.FilaAdmin/CreateApiKey | some admin | name: "k"
       fila.v1.FilaAdmin/RevokeApiKey | admin:* | key_id: "x"
       fila.v1.FilaAdmin/ListApiKeys | admin:* |
@@ -140,36 +143,48 @@ final class AccessTable {
    * @param request JSON, or a message in protobuf's text format
    */
   record Row(String name, String needed, String request) {
-    boolean isHttp() {
-      return name.contains(" ");
+    /** What keys allow that have all but one thing that is needed. */
+    List<List<String>> tooLittle() {
+      if (needed.equals(OPEN) || needed.equals(ANY)) {
+        return List.of(List.of());
+      }
+      return needed.startsWith(SOME)
+          ? List.of(KINDS.stream().filter(kind -> !isSome(kind)).map(kind -> kind + ":*").toList())
+          : parts().stream().map(Row::allBut).toList();
     }
 
-    /** What a key allows that has all but what is needed. */
-    List<String> allElse() {
-      return switch (needed) {
-        case OPEN, ANY -> List.of();
-        case SOME_ADMIN -> List.of("produce:*", "consume:*", "limit:*", "governor:*");
-        case SOME_GOVERNOR -> List.of("produce:*", "consume:*", "limit:*", "admin:*");
-        case "admin:*" ->
-            List.of("produce:*", "consume:*", "limit:*", "governor:*", "admin:q", "admin:k");
-        default -> List.of(othersThan(needed.substring(0, needed.indexOf(':'))));
-      };
+    /** What keys allow that have just what is needed; {@code admin} includes {@code read}. */
+    List<List<String>> enough() {
+      if (needed.equals(OPEN) || needed.equals(ANY)) {
+        return List.of(List.of());
+      }
+      if (needed.startsWith(SOME)) {
+        return KINDS.stream().filter(this::isSome).map(kind -> List.of(kind + ":some")).toList();
+      }
+      return needed.startsWith("read:")
+          ? List.of(parts(), List.of(needed.replaceFirst("read", "admin")))
+          : List.of(parts());
     }
 
-    private String[] othersThan(String kind) {
-      return Stream.of("produce", "consume", "limit", "governor", "admin")
-          .map(each -> each + (each.equals(kind) ? ":other" : ":*"))
-          .toArray(String[]::new);
+    private boolean isSome(String kind) {
+      return needed.contains(kind) || (kind.equals("admin") && needed.contains("read"));
     }
 
-    /** What a key allows that has just what is needed. */
-    List<String> enough() {
-      return switch (needed) {
-        case OPEN, ANY -> List.of();
-        case SOME_ADMIN -> List.of("admin:some");
-        case SOME_GOVERNOR -> List.of("governor:some");
-        default -> List.of(needed);
-      };
+    private List<String> parts() {
+      return List.of(needed.split(" \\+ "));
+    }
+
+    /** All kinds for all names, but for those kinds that include {@code part}. */
+    private static List<String> allBut(String part) {
+      String missing = part.substring(0, part.indexOf(':'));
+      String elsewhere = part.endsWith(":*") ? ":q" : ":other";
+      return KINDS.stream()
+          .map(
+              kind ->
+                  kind.equals(missing) || (missing.equals("read") && kind.equals("admin"))
+                      ? kind + elsewhere
+                      : kind + ":*")
+          .toList();
     }
   }
 

@@ -58,7 +58,7 @@ final class BindAddressTest {
         new GrpcServer(
             there,
             Runnable::run,
-            new Access(authorization -> Caller.ANYBODY, Quotas.openCalls()),
+            new Access(KeyedServer.open(), Quotas.openCalls()),
             new Readiness(() -> {}),
             metrics.requests(),
             List.of());
@@ -71,7 +71,7 @@ final class BindAddressTest {
     HttpServer http =
         new HttpServer(
             there,
-            authorization -> Caller.ANYBODY,
+            KeyedServer.open(),
             HostRule.of(ServerConfig.defaults(Path.of("none"))),
             Tracing.OFF,
             metrics.requests(),

@@ -162,20 +162,37 @@ final class HttpInsightTest {
   }
 
   @Test
-  void aKey_seesOnlyTheQueuesItMayAdminister() throws IOException {
+  void aKey_seesOnlyWhatItMayRead() throws IOException {
     try (KeyedServer keyed = new KeyedServer(dir.resolve("keyed"))) {
       HttpProbe probe = new HttpProbe(keyed.httpPort());
       for (String queue : new String[] {"mine", "theirs"}) {
         call(probe, KeyedServer.BOOTSTRAP, "POST", "/v1/queues", "{\"name\":\"" + queue + "\"}");
       }
-      String key = keyed.create("admin:mine", "admin:k").getKey();
+      for (String throttle : new String[] {"k", "secret"}) {
+        String rate = "{\"rate_per_second\":0,\"burst\":0}";
+        call(probe, KeyedServer.BOOTSTRAP, "PUT", "/v1/throttles/" + throttle, rate);
+      }
+      for (String queue : new String[] {"mine", "theirs"}) {
+        String message = "{\"payload\":\"x\",\"throttles\":{\"k\":1}}";
+        String path = "/v1/queues/" + queue + "/";
+        call(probe, KeyedServer.BOOTSTRAP, "POST", path + "messages", message);
+        call(probe, KeyedServer.BOOTSTRAP, "POST", path + "receive", "{}");
+      }
+      String key = keyed.create("read:mine", "read:k").getKey();
       assertThat(call(probe, key, "GET", "/v1/queues", "").response().body())
           .contains("mine")
           .doesNotContain("theirs");
       assertThat(call(probe, key, "GET", "/v1/queues/mine/keys", "").status()).isEqualTo(200);
       assertThat(call(probe, key, "GET", "/v1/queues/theirs/keys", "").status()).isEqualTo(403);
       assertThat(call(probe, key, "GET", "/v1/queues/none/keys", "").status()).isEqualTo(403);
-      assertThat(call(probe, key, "GET", "/v1/throttles", "").status()).isEqualTo(403);
+      assertThat(call(probe, key, "GET", "/v1/throttles", "").response().body())
+          .contains("\"k\"", "\"total\":1")
+          .doesNotContain("secret");
+      assertThat(call(probe, key, "GET", "/v1/throttles/k/waiters", "").response().body())
+          .contains("mine")
+          .doesNotContain("theirs");
+      assertThat(call(probe, key, "GET", "/v1/throttles/secret/waiters", "").status())
+          .isEqualTo(403);
       assertThat(call(probe, key, "GET", "/v1/limits/other", "").status()).isEqualTo(403);
     }
   }

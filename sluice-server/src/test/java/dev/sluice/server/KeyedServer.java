@@ -20,6 +20,7 @@ import io.grpc.stub.MetadataUtils;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Instant;
+import java.time.InstantSource;
 import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicLong;
@@ -37,14 +38,26 @@ final class KeyedServer implements AutoCloseable {
   private final ManagedChannel channel;
 
   KeyedServer(Path dir) throws IOException {
-    this(dir, listen -> listen);
+    this(ServerConfig.defaults(dir), listen -> listen);
+  }
+
+  KeyedServer(ServerConfig given) throws IOException {
+    this(given, listen -> listen);
   }
 
   KeyedServer(Path dir, UnaryOperator<ListenOptions> tuned) throws IOException {
-    ServerConfig config =
-        ServerConfig.defaults(dir).withListen(Listen.ANYWHERE).withBootstrapKey(BOOTSTRAP);
+    this(ServerConfig.defaults(dir), tuned);
+  }
+
+  private KeyedServer(ServerConfig given, UnaryOperator<ListenOptions> tuned) throws IOException {
+    ServerConfig config = given.withListen(Listen.ANYWHERE).withBootstrapKey(BOOTSTRAP);
     server = SluiceServer.start(config, () -> Instant.ofEpochMilli(nowMs.get()), tuned);
     channel = NettyChannelBuilder.forAddress("127.0.0.1", server.grpcPort()).usePlaintext().build();
+  }
+
+  /** Asks for no key. */
+  static KeyWatches open() {
+    return new KeyWatches(authorization -> Caller.ANYBODY, InstantSource.system());
   }
 
   int grpcPort() {
@@ -53,6 +66,21 @@ final class KeyedServer implements AutoCloseable {
 
   int httpPort() {
     return server.httpPort();
+  }
+
+  /** Calls of gRPC that are being answered. */
+  int openCalls() {
+    return server.openCalls();
+  }
+
+  /** Calls that wait for tickets of the governor. */
+  int ticketWaits() {
+    return server.ticketWaits();
+  }
+
+  /** Calls that end with their key. */
+  int watchedCalls() {
+    return server.watchedCalls();
   }
 
   List<HttpRoute> httpRoutes() {

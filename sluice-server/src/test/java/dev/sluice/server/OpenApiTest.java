@@ -78,6 +78,7 @@ final class OpenApiTest {
           Map.entry("CreatedKey", HttpKeys.Created.class),
           Map.entry("Permission", HttpKeys.Allowed.class),
           Map.entry("Permissions", HttpKeys.Permissions.class),
+          Map.entry("OwnKey", HttpKeys.Own.class),
           Map.entry("Key", HttpKeys.Known.class));
 
   /** Those of the governor, whose fields are named as in Java, but for two. */

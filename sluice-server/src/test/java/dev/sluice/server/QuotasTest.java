@@ -129,7 +129,12 @@ final class QuotasTest {
     try (Broker broker = Broker.open(dir.resolve("broker"))) {
       QueueApi queues =
           new QueueApi(
-              broker, timer, ServerMemory.ofHeap().answers(), quotas, Quotas.openCalls());
+              broker,
+              new QueueAccess(broker),
+              timer,
+              ServerMemory.ofHeap().answers(),
+              quotas,
+              Quotas.openCalls());
       QueueConfig config = QueueConfig.defaults();
       queues.create(root, "a.1", config);
       queues.create(child, "a.b.1", config);

@@ -210,7 +210,7 @@ final class TracingTest {
   @Test
   void off_putsNothingInTheWay() {
     assertThat(Tracing.of(Telemetry.NONE)).isSameAs(Tracing.OFF);
-    Access access = new Access(authorization -> Caller.ANYBODY, Quotas.openCalls());
+    Access access = new Access(KeyedServer.open(), Quotas.openCalls());
     assertThat(Tracing.OFF.around(access)).isSameAs(access);
   }
 }

@@ -1,0 +1,35 @@
+package dev.sluice.server;
+
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The key that a call was made with.
+ *
+ * @param watches knows when it changes
+ * @param authorization as the call had it, null if it had none
+ * @param caller who makes the call
+ */
+record KeyInUse(KeyWatches watches, @Nullable String authorization, Caller caller) {
+  /** Returns what tells this key from others; null if the server asks for none. */
+  @Nullable Object token() {
+    return caller == Caller.ANYBODY ? null : KeyAuthenticator.tokenOf(authorization).orElse("");
+  }
+
+  /** Throws unless the key is valid and allows what it did when the call was made. */
+  void requireSame() {
+    watches.requireSame(this);
+  }
+
+  /** Calls {@code end}, once, if the key is revoked, is changed or expires before the close. */
+  KeyWatch watch(Consumer<ApiException> end) {
+    KeyWatch watch = unstarted(end);
+    watch.start();
+    return watch;
+  }
+
+  /** As {@link #watch}, from {@link KeyWatch#start} on. */
+  KeyWatch unstarted(Consumer<ApiException> end) {
+    return new KeyWatch(watches, this, end);
+  }
+}

@@ -1,0 +1,66 @@
+package dev.sluice.server;
+
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.Consumer;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** Ends one call that waits or streams when its key does not stay as it was. Thread-safe. */
+final class KeyWatch {
+  private static final Logger LOG = LoggerFactory.getLogger(KeyWatch.class);
+
+  private final KeyWatches watches;
+  private final KeyInUse key;
+  private final Consumer<ApiException> end;
+  private final AtomicBoolean over = new AtomicBoolean();
+
+  KeyWatch(KeyWatches watches, KeyInUse key, Consumer<ApiException> end) {
+    this.watches = watches;
+    this.key = key;
+    this.end = end;
+  }
+
+  /** Ends the call at once if its key has changed since the call was authenticated. */
+  void start() {
+    watches.add(this);
+    check();
+    if (over.get()) {
+      watches.remove(this);
+    }
+  }
+
+  /** Whether the call may still be answered; to be asked right before something is delivered. */
+  boolean isValid() {
+    if (!over.get() && watches.isExpired(key)) {
+      check();
+    }
+    return !over.get();
+  }
+
+  /** Ends the call unless its key is valid and allows what it did. */
+  void check() {
+    try {
+      key.requireSame();
+    } catch (RuntimeException refused) {
+      end(ApiException.of(refused));
+    }
+  }
+
+  private void end(ApiException why) {
+    if (!over.compareAndSet(false, true)) {
+      return;
+    }
+    watches.remove(this);
+    try {
+      end.accept(why);
+    } catch (RuntimeException failure) {
+      LOG.error("a call could not be ended", failure);
+    }
+  }
+
+  /** The call is over. */
+  void close() {
+    over.set(true);
+    watches.remove(this);
+  }
+}

@@ -1,0 +1,147 @@
+package dev.sluice.server;
+
+import dev.sluice.broker.Broker;
+import dev.sluice.broker.BrokerException;
+import dev.sluice.broker.DeadLetter;
+import dev.sluice.broker.QueueConfig;
+import dev.sluice.server.Permission.Kind;
+import java.util.concurrent.locks.Lock;
+import java.util.concurrent.locks.ReadWriteLock;
+import java.util.concurrent.locks.ReentrantReadWriteLock;
+import java.util.function.Predicate;
+import java.util.function.Supplier;
+import java.util.stream.Stream;
+
+/*
+ * A permission on queue x holds for its dead-letter queue x.dlq while x exists, never the reverse.
+ * Without x, x.dlq is a queue like any other. Two races could hand one key's queue to another key:
+ *
+ * - x is created while somebody creates x.dlq. The broker decides on its own thread whether x may
+ *   adopt x.dlq.
+ * - x is deleted, and x.dlq with it, and somebody creates x.dlq, between the check that x exists and
+ *   the call on x.dlq. A call that is allowed by x alone holds a read lock from the check until the
+ *   broker has the call; whoever creates a queue of such a name holds the write lock.
+ *
+ * Locks are striped by name. A writer waits for nothing else while it has one, so nested read locks
+ * (redrive) do not deadlock.
+ */
+
+/** Checks what a caller may do with a queue, and makes the call while that holds. */
+final class QueueAccess {
+  private static final int STRIPES = 64;
+
+  private final Broker broker;
+  private final ReadWriteLock[] stripes =
+      Stream.generate(ReentrantReadWriteLock::new).limit(STRIPES).toArray(ReadWriteLock[]::new);
+
+  QueueAccess(Broker broker) {
+    this.broker = broker;
+  }
+
+  /** The queue whose dead letters {@code name} holds; {@code name} itself if it holds none. */
+  static String sourceOf(String name) {
+    return isDeadLetterQueue(name)
+        ? name.substring(0, name.length() - DeadLetter.SUFFIX.length())
+        : name;
+  }
+
+  private static boolean isDeadLetterQueue(String name) {
+    return name.endsWith(DeadLetter.SUFFIX);
+  }
+
+  /** Whether a permission on the queue whose dead letters {@code queue} holds is enough. */
+  private static boolean mayBySource(
+      Caller caller, Kind kind, String queue, Predicate<String> exists) {
+    String source = sourceOf(queue);
+    return !source.equals(queue)
+        && !isDeadLetterQueue(source)
+        && caller.may(kind, source)
+        && exists.test(source);
+  }
+
+  private ReadWriteLock stripe(String queue) {
+    return stripes[Math.floorMod(queue.hashCode(), STRIPES)];
+  }
+
+  private static <T> T holding(Lock lock, Supplier<T> work) {
+    lock.lock();
+    try {
+      return work.get();
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /** Whether the caller may do this with a queue, of those that {@code exists} knows. */
+  static boolean may(Caller caller, Kind kind, String queue, Predicate<String> exists) {
+    return caller.may(kind, queue) || mayBySource(caller, kind, queue, exists);
+  }
+
+  /** Does {@code work}, unless the caller may not; the broker must have the call when it returns. */
+  <T> T call(Caller caller, Kind kind, String queue, Supplier<T> work) {
+    if (queue.isEmpty()) {
+      throw ApiException.invalid("queue must not be empty");
+    }
+    if (caller.may(kind, queue)) {
+      return work.get();
+    }
+    return holding(
+        stripe(queue).readLock(),
+        () -> {
+          if (!mayBySource(caller, kind, queue, this::exists)) {
+            throw Caller.denied(kind.word() + " on " + queue);
+          }
+          return work.get();
+        });
+  }
+
+  private boolean exists(String queue) {
+    return broker.queue(queue).isPresent();
+  }
+
+  /** As {@link #call}, without a result. */
+  void run(Caller caller, Kind kind, String queue, Runnable work) {
+    call(
+        caller,
+        kind,
+        queue,
+        () -> {
+          work.run();
+          return true;
+        });
+  }
+
+  void require(Caller caller, Kind kind, String queue) {
+    run(caller, kind, queue, () -> {});
+  }
+
+  /**
+   * Creating x when x.dlq exists needs a permission that matches x.dlq itself. {@code quota} throws
+   * if the caller has as many queues as it may.
+   */
+  void create(Caller caller, String queue, QueueConfig config, Runnable quota) {
+    if (isDeadLetterQueue(queue)) {
+      holding(
+          stripe(queue).writeLock(),
+          () -> call(caller, Kind.ADMIN, queue, () -> created(queue, config, true, quota)));
+    } else {
+      String deadLetters = queue + DeadLetter.SUFFIX;
+      boolean mayAdopt = caller.may(Kind.ADMIN, deadLetters);
+      call(caller, Kind.ADMIN, queue, () -> created(queue, config, mayAdopt, quota));
+    }
+  }
+
+  private boolean created(String queue, QueueConfig config, boolean mayAdopt, Runnable quota) {
+    quota.run();
+    try {
+      broker.createQueue(queue, config, mayAdopt);
+      return true;
+    } catch (BrokerException refused) {
+      if (refused.code() == BrokerException.Code.DEAD_LETTER_QUEUE_EXISTS) {
+        throw Caller.denied(
+            "admin on %s%s, a queue that exists".formatted(queue, DeadLetter.SUFFIX));
+      }
+      throw refused;
+    }
+  }
+}

@@ -1,0 +1,195 @@
+package dev.sluice.server;
+
+import static dev.sluice.server.KeyedServer.BOOTSTRAP;
+import static dev.sluice.server.KeyedServer.codeOf;
+import static dev.sluice.server.KeyedServer.statusOf;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.catchThrowable;
+import static org.awaitility.Awaitility.await;
+
+import dev.sluice.broker.Broker;
+import dev.sluice.broker.QueueConfig;
+import dev.sluice.proto.v1.CreateQueueRequest;
+import dev.sluice.proto.v1.DeleteQueueRequest;
+import dev.sluice.proto.v1.EnqueueRequest;
+import dev.sluice.proto.v1.GetQueueRequest;
+import dev.sluice.proto.v1.ListQueuesRequest;
+import dev.sluice.proto.v1.ListQueuesResponse;
+import dev.sluice.proto.v1.NewMessage;
+import dev.sluice.proto.v1.RedriveRequest;
+import dev.sluice.server.Permission.Kind;
+import io.grpc.Status;
+import io.grpc.Status.Code;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.Arrays;
+import java.util.List;
+import java.util.concurrent.FutureTask;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Ways from one key's queue to another's by the names of dead-letter queues. */
+@Timeout(60)
+final class DeadLetterAccessTest {
+  @TempDir Path dir;
+
+  private static CreateQueueRequest queue(String name) {
+    return CreateQueueRequest.newBuilder().setName(name).build();
+  }
+
+  private static EnqueueRequest messages(String queue, String... throttleKeys) {
+    EnqueueRequest.Builder request = EnqueueRequest.newBuilder().setQueue(queue);
+    request.addMessages(NewMessage.getDefaultInstance());
+    for (String each : throttleKeys) {
+      request.addMessages(NewMessage.newBuilder().putThrottles(each, 1));
+    }
+    return request.build();
+  }
+
+  private static long depth(KeyedServer server, String queue) {
+    return server
+        .queues(BOOTSTRAP)
+        .getQueue(GetQueueRequest.newBuilder().setName(queue).build())
+        .getStats()
+        .getDepth();
+  }
+
+  @Test
+  void redrive_doesNotInjectIntoAQueueOfOthers() throws Exception {
+    try (KeyedServer server = new KeyedServer(dir)) {
+      assertThat(server.queues(BOOTSTRAP).createQueue(queue("v"))).isNotNull();
+      String key = server.create("produce:v.dlq", "admin:v.dlq").getKey();
+      assertThat(server.queues(key).enqueue(messages("v.dlq")).getIdsCount()).isEqualTo(1);
+      RedriveRequest all = RedriveRequest.newBuilder().setDeadLetterQueue("v.dlq").build();
+      assertThat(statusOf(() -> server.queues(key).redrive(all)).getDescription())
+          .isEqualTo("the key does not allow it: produce on v");
+      assertThat(depth(server, "v")).isZero();
+      assertThat(depth(server, "v.dlq")).isEqualTo(1);
+      assertThat(server.queues(BOOTSTRAP).redrive(all).getRedriven()).isEqualTo(1);
+    }
+  }
+
+  @Test
+  void createAndDelete_leaveAQueueOfOthersThatHasTheNameOfTheDeadLetterQueue() throws Exception {
+    try (KeyedServer server = new KeyedServer(dir)) {
+      assertThat(server.queues(BOOTSTRAP).createQueue(queue("x.dlq"))).isNotNull();
+      assertThat(server.queues(BOOTSTRAP).enqueue(messages("x.dlq"))).isNotNull();
+      var others = server.queues(server.create("admin:x", "produce:x").getKey());
+      assertThat(statusOf(() -> others.createQueue(queue("x"))).getDescription())
+          .isEqualTo("the key does not allow it: admin on x.dlq, a queue that exists");
+      DeleteQueueRequest delete = DeleteQueueRequest.newBuilder().setName("x").build();
+      assertThat(codeOf(() -> others.deleteQueue(delete))).isEqualTo(Code.NOT_FOUND);
+      assertThat(depth(server, "x.dlq")).isEqualTo(1);
+    }
+  }
+
+  @Test
+  void deleteOfADeadLetterQueue_leavesTheQueueCalledAfterIt() throws Exception {
+    try (Broker broker = Broker.open(dir)) {
+      broker.createQueue("x");
+      broker.createQueue("x.dlq.dlq");
+      broker.deleteQueue("x.dlq");
+      assertThat(broker.queues()).containsOnlyKeys("x", "x.dlq.dlq");
+    }
+  }
+
+  @Test
+  void list_hasTheDeadLetterQueuesOfQueuesThatTheKeyMayRead() throws Exception {
+    try (KeyedServer server = new KeyedServer(dir)) {
+      for (String each : List.of("mine", "other", "mine2.dlq")) {
+        assertThat(server.queues(BOOTSTRAP).createQueue(queue(each))).isNotNull();
+      }
+      var list = ListQueuesRequest.getDefaultInstance();
+      String key = server.create("read:mine", "read:mine2").getKey();
+      assertThat(server.queues(key).listQueues(list).getQueuesList())
+          .extracting(ListQueuesResponse.Queue::getName)
+          .containsExactly("mine", "mine.dlq");
+      String producer = server.create("produce:*").getKey();
+      assertThat(statusOf(() -> server.queues(producer).listQueues(list)).getDescription())
+          .isEqualTo("the key does not allow it: read on any name");
+    }
+  }
+
+  @Test
+  void batchWithAThrottleKeyOfOthers_isRefusedAsAWhole() throws Exception {
+    try (KeyedServer server = new KeyedServer(dir)) {
+      assertThat(server.queues(BOOTSTRAP).createQueue(queue("q"))).isNotNull();
+      String key = server.create("produce:q", "limit:own.*").getKey();
+      assertThat(statusOf(() -> server.queues(key).enqueue(messages("q", "own.a", "shared"))))
+          .extracting(Status::getDescription)
+          .isEqualTo("the key does not allow it: limit on shared");
+      assertThat(depth(server, "q")).isZero();
+      assertThat(server.queues(key).enqueue(messages("q", "own.a")).getIdsCount()).isEqualTo(2);
+    }
+  }
+
+  @Test
+  void throttleKeysOfAScript_needNoPermissionOfTheProducer() throws Exception {
+    try (KeyedServer server = new KeyedServer(dir)) {
+      String script = "function on_enqueue(msg) return { throttle_keys = { 'shared' } } end";
+      CreateQueueRequest.Builder scripted = queue("q").toBuilder();
+      scripted.getConfigBuilder().setOnEnqueue(script);
+      assertThat(server.queues(BOOTSTRAP).createQueue(scripted.build())).isNotNull();
+      String key = server.create("produce:q").getKey();
+      assertThat(server.queues(key).enqueue(messages("q")).getIdsCount()).isEqualTo(1);
+    }
+  }
+
+  // ---- between the check and the call
+
+  private static Caller with(String... permissions) {
+    return new Caller(
+        "test",
+        false,
+        Arrays.stream(permissions)
+            .map(each -> each.split(":", 2))
+            .map(each -> new Permission(Kind.of(each[0]), each[1]))
+            .toList(),
+        Key.NEVER);
+  }
+
+  /** The queue is deleted, and another key makes one of the name, while a call is on its way. */
+  @Test
+  void callAllowedByTheSource_neverReachesAQueueThatOthersMadeMeanwhile() throws Exception {
+    try (Broker broker = Broker.open(dir)) {
+      QueueAccess access = new QueueAccess(broker);
+      broker.createQueue("x");
+      FutureTask<Void> others =
+          new FutureTask<>(
+              () -> access.create(with("admin:x.dlq"), "x.dlq", QueueConfig.defaults(), () -> {}), null);
+      Thread thread = new Thread(others);
+      access.run(
+          with("produce:x"),
+          Kind.PRODUCE,
+          "x.dlq",
+          () -> {
+            broker.deleteQueue("x");
+            thread.start();
+            await()
+                .atMost(Duration.ofSeconds(30))
+                .until(() -> others.isDone() || thread.getState() == Thread.State.WAITING);
+            assertThat(broker.queue("x.dlq")).as("made during the call").isEmpty();
+          });
+      others.get(30, TimeUnit.SECONDS);
+      assertThat(broker.queue("x.dlq")).isPresent();
+    }
+  }
+
+  @Test
+  void adoptionOfADeadLetterQueue_isDecidedWhenTheQueueIsMade() {
+    try (Broker broker = Broker.open(dir)) {
+      broker.createQueue("x.dlq");
+      QueueAccess access = new QueueAccess(broker);
+      QueueConfig config = QueueConfig.defaults();
+      assertThat(
+              catchThrowable(
+                  () -> access.create(with("admin:x"), "x", config, () -> {})))
+          .hasMessageContaining("admin on x.dlq");
+      assertThat(broker.queue("x")).isEmpty();
+      access.create(with("admin:x", "admin:x.dlq"), "x", config, () -> {});
+      assertThat(broker.queues()).containsOnlyKeys("x", "x.dlq");
+    }
+  }
+}
