@@ -19,7 +19,8 @@ import org.slf4j.LoggerFactory;
  *    beyond its allowance is closed before the HTTP/2 handler has worked for the frame;
  *  - calls that have begun and that no worker has looked at (CallGate): the rest of what was
  *    received waits here, a few calls at a time, and the socket is not read meanwhile;
- *  - bytes that nobody has read, and streams that the client leaves open (UnreadBytes).
+ *  - bytes that nobody has read, and streams that the client leaves open (UnreadBytes); with them
+ *    the buffers that small frames would keep from being freed.
  *
  * Everything runs on the connection's thread.
  */
@@ -30,6 +31,9 @@ final class FrameGuard extends ChannelDuplexHandler {
 
   /** A reset is rapid if the call began less than once to twice that long ago. */
   private static final long RAPID_NANOS = 100_000_000L;
+
+  /** A frame that is a smaller part of its buffer than that is copied. */
+  private static final int SMALL_PART = 4;
 
   /** How long a connection may have too much that nobody has read. */
   private static final long UNREAD_NANOS = 2_000_000_000L;
@@ -50,6 +54,7 @@ final class FrameGuard extends ChannelDuplexHandler {
   private final FrameAllowance allowance = new FrameAllowance(System.nanoTime());
   private final Queue<ByteBuf> held = new ArrayDeque<>();
   private int callsLeft;
+  private boolean small;
   private boolean waiting;
   private boolean closed;
 
@@ -86,6 +91,7 @@ final class FrameGuard extends ChannelDuplexHandler {
         context.fireChannelRead(held.remove());
       } else {
         context.fireChannelRead(bytes.readRetainedSlice(end - bytes.readerIndex()));
+        copyIfSmall(context, bytes);
       }
     }
     if (!closed && unread.isTooMuch(context)) {
@@ -133,6 +139,26 @@ final class FrameGuard extends ChannelDuplexHandler {
     }
   }
 
+  /** gRPC keeps the buffer of a small frame, not its bytes: of a large buffer it gets a copy. */
+  private void copyIfSmall(ChannelHandlerContext context, ByteBuf bytes) {
+    if (small) {
+      small = false;
+      int length = Math.min(in.length(), bytes.readableBytes());
+      in.passed(length);
+      context.fireChannelRead(context.alloc().buffer(length, length).writeBytes(bytes, length));
+      if (!bytes.isReadable()) {
+        held.remove().release();
+      }
+    }
+  }
+
+  private boolean isSmall(ByteBuf bytes, int at) {
+    return in.type() == FrameScanner.DATA
+        && in.length() > 0
+        && in.length() < bytes.capacity() / SMALL_PART
+        && at < bytes.writerIndex();
+  }
+
   private void mark(long now) {
     if (now - markNanos > RAPID_NANOS) {
       markNanos = now;
@@ -141,7 +167,7 @@ final class FrameGuard extends ChannelDuplexHandler {
     }
   }
 
-  /** Looks at frames until no more calls may begin; returns where that ends. */
+  /** Looks at frames up to a small one, or to the last call that may begin; returns where. */
   private int scan(ByteBuf bytes, long now) {
     int at = bytes.readerIndex();
     while (callsLeft > 0) {
@@ -155,6 +181,10 @@ final class FrameGuard extends ChannelDuplexHandler {
         return at;
       }
       callsLeft -= in.type() == FrameScanner.HEADERS ? 1 : 0;
+      if (isSmall(bytes, at)) {
+        small = true;
+        return at;
+      }
     }
     return at;
   }

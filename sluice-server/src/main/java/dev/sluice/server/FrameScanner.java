@@ -77,6 +77,11 @@ final class FrameScanner {
     return true;
   }
 
+  /** The next {@code bytes} of the payload are not shown to this. */
+  void passed(int bytes) {
+    skip -= bytes;
+  }
+
   /** Returns the bytes of the frame's payload. */
   int length() {
     return length;

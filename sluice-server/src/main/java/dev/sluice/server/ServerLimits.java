@@ -5,7 +5,8 @@ import java.time.Duration;
 /**
  * How much callers may take up.
  *
- * @param maxConnections open connections, of gRPC and of HTTP each
+ * @param maxConnections open connections, of gRPC and of HTTP each; no more than one for each 128
+ *     KiB of the largest heap count
  * @param maxStreamsPerConnection calls that are open at once on one connection of gRPC
  * @param maxRequestBytes the largest request, on either wire
  * @param maxHeaderBytes the headers of a request together
@@ -21,9 +22,9 @@ public record ServerLimits(
   // Before DEFAULTS, which it checks.
   private static final Duration MAX_DRAIN = Duration.ofHours(1);
 
-  /** 10,000 connections of 10,000 streams, 24 MiB, 32 KiB, 10 s. */
+  /** 10,000 connections of 1,000 streams, 24 MiB, 32 KiB, 10 s. */
   public static final ServerLimits DEFAULTS =
-      new ServerLimits(10_000, 10_000, 24 << 20, 32 << 10, Duration.ofSeconds(10));
+      new ServerLimits(10_000, 1_000, 24 << 20, 32 << 10, Duration.ofSeconds(10));
 
   /** Checks every part. */
   public ServerLimits {

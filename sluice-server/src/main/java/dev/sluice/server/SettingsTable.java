@@ -111,13 +111,13 @@ final class SettingsTable {
               null,
               SettingKind.integer(1, MILLION),
               "10000",
-              "Open connections, of gRPC and of HTTP each.",
+              "Open connections, of gRPC and of HTTP each; at most one for each 128 KiB of heap.",
               (draft, value) -> draft.maxConnections = value),
           new Setting<>(
               "limits.max_streams_per_connection",
               null,
               SettingKind.integer(1, MILLION),
-              "10000",
+              "1000",
               "Calls that are open at once on one connection of gRPC.",
               (draft, value) -> draft.maxStreams = value),
           new Setting<>(

@@ -1,0 +1,157 @@
+package dev.sluice.server;
+
+import static dev.sluice.server.RawHttp2.frame;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.grpc.netty.shaded.io.netty.buffer.ByteBuf;
+import io.grpc.netty.shaded.io.netty.buffer.Unpooled;
+import io.grpc.netty.shaded.io.netty.channel.ChannelHandlerContext;
+import io.grpc.netty.shaded.io.netty.channel.ChannelInboundHandlerAdapter;
+import io.grpc.netty.shaded.io.netty.channel.embedded.EmbeddedChannel;
+import io.grpc.netty.shaded.io.netty.util.ReferenceCountUtil;
+import java.io.ByteArrayOutputStream;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Random;
+import org.junit.jupiter.api.Test;
+
+/** What passes a connection's guard, and in which buffers. */
+final class FrameGuardTest {
+  private static final int MANY = 1_000;
+
+  private final CallGate gate = new CallGate(MANY);
+  private final EmbeddedChannel channel =
+      new EmbeddedChannel(new FrameGuard(gate, new InboundBudget(1 << 20)));
+
+  private List<ByteBuf> passed() {
+    List<ByteBuf> all = new ArrayList<>();
+    channel.runPendingTasks();
+    for (ByteBuf each = channel.readInbound(); each != null; each = channel.readInbound()) {
+      all.add(each);
+    }
+    return all;
+  }
+
+  private static byte[] bytes(List<ByteBuf> buffers) {
+    ByteArrayOutputStream all = new ByteArrayOutputStream();
+    buffers.forEach(
+        each -> {
+          byte[] part = new byte[each.readableBytes()];
+          each.getBytes(each.readerIndex(), part);
+          all.writeBytes(part);
+        });
+    return all.toByteArray();
+  }
+
+  private static byte[] calls(int count) {
+    ByteArrayOutputStream all = new ByteArrayOutputStream();
+    for (int i = 0; i < count; i++) {
+      all.writeBytes(frame(RawHttp2.HEADERS, 5, 2 * i + 1, new byte[] {(byte) i}));
+    }
+    return all.toByteArray();
+  }
+
+  @Test
+  void bytes_passUnchangedHoweverTheyAreCut() {
+    Random random = new Random(19);
+    ByteArrayOutputStream sent = new ByteArrayOutputStream();
+    sent.writeBytes(RawHttp2.begin());
+    for (int i = 1; i < 300; i++) {
+      byte[] payload = new byte[1 + random.nextInt(random.nextBoolean() ? 20 : 3_000)];
+      random.nextBytes(payload);
+      sent.writeBytes(frame(random.nextInt(2), 1, i, payload));
+    }
+    byte[] all = sent.toByteArray();
+    List<ByteBuf> passed = new ArrayList<>();
+    List<ByteBuf> chunks = new ArrayList<>();
+    for (int at = 0; at < all.length; ) {
+      int to = Math.min(all.length, at + 1 + random.nextInt(16_000));
+      ByteBuf chunk = Unpooled.wrappedBuffer(Arrays.copyOfRange(all, at, to));
+      chunks.add(chunk);
+      channel.writeInbound(chunk);
+      passed.addAll(passed());
+      at = to;
+    }
+    assertThat(bytes(passed)).isEqualTo(all);
+    passed.forEach(ReferenceCountUtil::release);
+    assertThat(chunks).allSatisfy(each -> assertThat(each.refCnt()).isZero());
+  }
+
+  /** Else a byte would keep 16 KiB from being freed. */
+  @Test
+  void smallData_doesNotKeepALargeBuffer() {
+    byte[] chunk =
+        RawHttp2.join(
+            RawHttp2.begin(),
+            frame(RawHttp2.HEADERS, 4, 1, new byte[8_000]),
+            frame(RawHttp2.DATA, 0, 1, new byte[] {42}),
+            frame(RawHttp2.HEADERS, 4, 3, new byte[8_000]));
+    channel.writeInbound(Unpooled.wrappedBuffer(chunk));
+    List<ByteBuf> passed = passed();
+    assertThat(bytes(passed)).isEqualTo(chunk);
+    assertThat(passed)
+        .anySatisfy(
+            each -> {
+              assertThat(each.readableBytes()).isEqualTo(1);
+              assertThat(each.getByte(0)).isEqualTo((byte) 42);
+              assertThat(each.capacity()).isEqualTo(1);
+            });
+  }
+
+  private static final class Beginning extends ChannelInboundHandlerAdapter {
+    private final CallGate gate;
+
+    Beginning(CallGate gate) {
+      this.gate = gate;
+    }
+
+    @Override
+    public void channelRead(ChannelHandlerContext context, Object bytes) {
+      for (int i = 0; i < (((ByteBuf) bytes).readableBytes() + 1) / 10; i++) {
+        gate.begun();
+      }
+      context.fireChannelRead(bytes);
+    }
+  }
+
+  /** The rest waits until threads have looked at the calls before. */
+  @Test
+  void calls_waitWhileTooManyAreUnseen() {
+    channel.writeInbound(Unpooled.wrappedBuffer(RawHttp2.begin()));
+    for (int i = 0; i < MANY; i++) {
+      gate.begun();
+    }
+    assertThat(passed()).hasSize(1);
+    // Each call has ten bytes, and begins when it passes.
+    channel.pipeline().addLast(new Beginning(gate));
+    byte[] sent = calls(2 * CallGate.TURN);
+    channel.writeInbound(Unpooled.wrappedBuffer(sent));
+    assertThat(passed()).isEmpty();
+    assertThat(channel.config().isAutoRead()).isFalse();
+    for (int i = 0; i < CallGate.TURN; i++) {
+      gate.seen();
+    }
+    List<ByteBuf> first = passed();
+    // The header of the next call may go with them, but not the call.
+    assertThat(bytes(first)).hasSizeBetween(10 * CallGate.TURN - 1, 10 * CallGate.TURN);
+    for (int i = 0; i < 4 * CallGate.TURN; i++) {
+      gate.seen();
+    }
+    List<ByteBuf> rest = passed();
+    first.addAll(rest);
+    assertThat(bytes(first)).isEqualTo(sent);
+    assertThat(channel.config().isAutoRead()).isTrue();
+  }
+
+  @Test
+  void closedConnection_freesWhatItHolds() {
+    for (int i = 0; i < MANY; i++) {
+      gate.begun();
+    }
+    ByteBuf chunk = Unpooled.wrappedBuffer(RawHttp2.join(RawHttp2.begin(), calls(50)));
+    channel.writeInbound(chunk);
+    channel.close();
+    assertThat(chunk.refCnt()).isZero();
+  }
+}
