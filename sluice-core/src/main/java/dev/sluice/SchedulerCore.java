@@ -20,7 +20,6 @@ final class SchedulerCore {
   final Map<String, Gate> gates = new HashMap<>();
   private final Map<Names, ThrottleSet> sets = new HashMap<>();
 
-
   /** Queues with credit and with flows in some ring. */
   final Ring<QueueState> queues = new Ring<>();
 

@@ -76,7 +76,6 @@ final class Admin {
     changed(future);
   }
 
-
   private static void requireAdoptable(String deadLetters, boolean adoptable) {
     if (!adoptable) {
       throw new BrokerException(

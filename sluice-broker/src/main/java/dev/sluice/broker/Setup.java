@@ -51,7 +51,11 @@ final class Setup {
    */
   void requireRoom(int queues, QueueConfig config) {
     long more =
-        scriptsOf(config).distinct().filter(each -> !scripts.containsKey(each)).mapToLong(Setup::bytes).sum();
+        scriptsOf(config)
+            .distinct()
+            .filter(each -> !scripts.containsKey(each))
+            .mapToLong(Setup::bytes)
+            .sum();
     room.require(queues * QUEUE_BYTES + more);
   }
 

@@ -135,7 +135,8 @@ final class BrokerHeapTest {
     broker.enqueue("q", Message.of("first")).join();
     long one = messages();
     boundMessages(one);
-    assertFull(() -> await(broker.enqueue("q", Message.of("second"))), "messages and remembered ids");
+    assertFull(
+        () -> await(broker.enqueue("q", Message.of("second"))), "messages and remembered ids");
     assertThat(messages()).isEqualTo(one);
     try (Consumer consumer = broker.consume("q", 1)) {
       consumer.poll(1, Duration.ofSeconds(20)).get(0).ack().join();

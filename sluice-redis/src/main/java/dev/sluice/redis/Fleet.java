@@ -1,11 +1,11 @@
 package dev.sluice.redis;
 
-import dev.sluice.redis.link.RefusalLog;
 import dev.sluice.redis.link.Call;
 import dev.sluice.redis.link.LinkTerms;
 import dev.sluice.redis.link.Pulse;
 import dev.sluice.redis.link.RedisAddress;
 import dev.sluice.redis.link.RedisLink;
+import dev.sluice.redis.link.RefusalLog;
 import dev.sluice.redis.link.Roll;
 import java.util.List;
 import java.util.Map;

@@ -61,8 +61,7 @@ final class Access implements ServerInterceptor {
     }
     Context context = Context.current().withValue(KEY, key);
     if (call.getMethodDescriptor().getType() == MethodType.UNARY) {
-      return checkedWhenComplete(
-          call, key, Contexts.interceptCall(context, call, headers, next));
+      return checkedWhenComplete(call, key, Contexts.interceptCall(context, call, headers, next));
     }
     Share.Hold place;
     try {

@@ -199,7 +199,8 @@ final class GovernorApi {
   CompletableFuture<Outcome> poll(KeyInUse key, String ticket, long waitMs) {
     key.caller().requireSome(Kind.GOVERNOR);
     QueueApi.requireBetween("waitMs", waitMs, 0, TicketWaits.LONGEST.toMillis());
-    return startHolder(key.caller(), ticket, () -> waits.poll(key, ticket, Duration.ofMillis(waitMs)));
+    return startHolder(
+        key.caller(), ticket, () -> waits.poll(key, ticket, Duration.ofMillis(waitMs)));
   }
 
   /** Whoever begins it closes it. */
@@ -267,7 +268,9 @@ final class GovernorApi {
     return new GovernorStatus(shown, all.timestamp());
   }
 
-  /** Who is in line; tickets are named to admins of everything alone, for others go on with them. */
+  /**
+   * Who is in line; tickets are named to admins of everything alone, for others go on with them.
+   */
   CompletableFuture<ModelQueue> queue(Caller caller, String model, int offset, int limit) {
     caller.require(Kind.READ, nameOf(model));
     return ask(() -> governor.queue(model, offset, limit))

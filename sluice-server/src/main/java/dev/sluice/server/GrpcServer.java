@@ -112,15 +112,13 @@ final class GrpcServer {
             .addStreamTracerFactory(inbound);
     // The last interceptor is the first one called.
     ServerInterceptor callers = inbound.ofCallers();
-    services.forEach(
-        service -> builder.addService(around(service, callers, access, calls)));
+    services.forEach(service -> builder.addService(around(service, callers, access, calls)));
     server =
         builder
             .addService(
                 around(ProtoReflectionServiceV1.newInstance().bindService(), callers, access))
             .addService(
-                around(
-                    readiness.service().bindService(), inbound.ofStrangers(), new HealthCalls()))
+                around(readiness.service().bindService(), inbound.ofStrangers(), new HealthCalls()))
             .build();
     counted.know(server.getServices());
   }

@@ -89,7 +89,9 @@ final class HealthService extends HealthGrpc.HealthImplBase {
 
     synchronized void tell() {
       ServingStatus now = known ? status : ServingStatus.SERVICE_UNKNOWN;
-      if (told != now && !call.isCancelled() && (call.isReady() || told == ServingStatus.UNRECOGNIZED)) {
+      if (told != now
+          && !call.isCancelled()
+          && (call.isReady() || told == ServingStatus.UNRECOGNIZED)) {
         told = now;
         Calls.unlessGone(
             call, () -> call.onNext(HealthCheckResponse.newBuilder().setStatus(now).build()));

@@ -136,8 +136,7 @@ final class HttpBody {
   private void checkPaceLater() {
     long nanos = pace.allowedNanos(seen) - (System.nanoTime() - from);
     long millis = Math.max(LEAST_CHECK_MS, TimeUnit.NANOSECONDS.toMillis(nanos) + 1);
-    check =
-        exchange.getIoThread().executeAfter(this::checkPace, millis, TimeUnit.MILLISECONDS);
+    check = exchange.getIoThread().executeAfter(this::checkPace, millis, TimeUnit.MILLISECONDS);
   }
 
   private void forgetCheck() {

@@ -60,8 +60,7 @@ final class HttpEvents implements HttpRoute.Group {
     void begin() {
       Future<?> ticks =
           timer.scheduleAtFixedRate(() -> workers.execute(this::tick), 0, 1, TimeUnit.SECONDS);
-      connection.addCloseTask(
-          (ServerSentEventConnection closed) -> ticks.cancel(false));
+      connection.addCloseTask((ServerSentEventConnection closed) -> ticks.cancel(false));
     }
 
     private void tick() {

@@ -1,9 +1,9 @@
 package dev.sluice.server;
 
-import dev.sluice.server.Permission.Kind;
 import dev.sluice.governor.ModelBudget;
 import dev.sluice.governor.ModelQueue;
 import dev.sluice.governor.Outcome;
+import dev.sluice.server.Permission.Kind;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -45,7 +45,8 @@ final class HttpGovernor implements HttpRoute.Group {
         HttpRoute.of("GET", TICKET + "/events", this::watch),
         HttpRoute.of("POST", RESERVATION + "/settle", this::settle).needingSome(Kind.GOVERNOR),
         HttpRoute.of("POST", RESERVATION + "/extend", this::extend).needingSome(Kind.GOVERNOR),
-        HttpRoute.of("POST", ROOT + "/models/{model}/feedback", this::feedback).needingSome(Kind.GOVERNOR),
+        HttpRoute.of("POST", ROOT + "/models/{model}/feedback", this::feedback)
+            .needingSome(Kind.GOVERNOR),
         HttpRoute.of("GET", ROOT + "/models/{model}/queue", this::queue).taking("offset", "limit"),
         HttpRoute.of("GET", ROOT + "/status", this::status),
         HttpRoute.of("POST", ROOT + "/reload", this::reload).needingAdminOfAll());
@@ -130,8 +131,7 @@ final class HttpGovernor implements HttpRoute.Group {
 
   private HttpReply watch(HttpRequest request) {
     TicketWatch watch = begun(governor.watch(request.caller(), id(request)));
-    return new HttpReply.Events(
-        (connection, key) -> TicketEvents.begin(key, connection, watch));
+    return new HttpReply.Events((connection, key) -> TicketEvents.begin(key, connection, watch));
   }
 
   /** Waits: whether there are events to come has to be known before the answer begins. */

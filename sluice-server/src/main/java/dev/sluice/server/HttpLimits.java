@@ -1,7 +1,7 @@
 package dev.sluice.server;
 
-import dev.sluice.server.Permission.Kind;
 import dev.sluice.ThrottleDecision;
+import dev.sluice.server.Permission.Kind;
 import java.nio.charset.StandardCharsets;
 import java.util.LinkedHashMap;
 import java.util.List;

@@ -1,9 +1,9 @@
 package dev.sluice.server;
 
-import dev.sluice.server.Permission.Kind;
 import dev.sluice.broker.QueueConfig;
 import dev.sluice.broker.QueueKeys;
 import dev.sluice.server.JsonQueues.Config;
+import dev.sluice.server.Permission.Kind;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;

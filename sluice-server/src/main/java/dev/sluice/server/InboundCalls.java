@@ -160,7 +160,8 @@ final class InboundCalls extends ServerStreamTracer.Factory {
     private boolean seen;
     private boolean over;
 
-    // Of the message that is arriving; of a call with a single one until the client has half-closed.
+    // Of the message that is arriving; of a call with a single one until the client has
+    // half-closed.
     private boolean incomplete;
     private long since;
     private long received;

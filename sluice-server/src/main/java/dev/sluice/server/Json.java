@@ -148,11 +148,7 @@ final class Json {
     if (constraint(failure) instanceof StreamConstraintsException bound) {
       return "body must have at most %d tokens, names of %d and numbers of %d characters, %d levels: %s"
           .formatted(
-              RequestBounds.MAX_PARTS,
-              MAX_NAME,
-              MAX_NUMBER,
-              MAX_DEPTH,
-              bound.getOriginalMessage());
+              RequestBounds.MAX_PARTS, MAX_NAME, MAX_NUMBER, MAX_DEPTH, bound.getOriginalMessage());
     }
     if (failure instanceof UnrecognizedPropertyException unknown) {
       return "field must be a known one: %s; known here: %s"

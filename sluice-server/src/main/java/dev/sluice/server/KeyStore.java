@@ -87,8 +87,7 @@ final class KeyStore {
   }
 
   Key get(String id) {
-    return byId(id)
-        .orElseThrow(() -> ApiException.notFound("there is no key of that id: " + id));
+    return byId(id).orElseThrow(() -> ApiException.notFound("there is no key of that id: " + id));
   }
 
   Optional<Key> byId(String id) {

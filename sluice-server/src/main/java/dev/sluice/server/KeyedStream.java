@@ -65,8 +65,7 @@ final class KeyedStream<Q, A> extends ForwardingServerCall.SimpleForwardingServe
   }
 
   /** Hands on what comes as long as {@code key} stays as it is; runs {@code over} at the end. */
-  ServerCall.Listener<Q> listener(
-      ServerCall.Listener<Q> service, KeyInUse key, Runnable over) {
+  ServerCall.Listener<Q> listener(ServerCall.Listener<Q> service, KeyInUse key, Runnable over) {
     KeyWatch watched = key.watch(this::end);
     synchronized (this) {
       watch = watched;

@@ -28,7 +28,9 @@ final class LocalLimits implements LimitStore {
   /** What a key that a template made takes of the heap, by estimate. */
   private static final long BUCKET_BYTES = 500;
 
-  /** Keys that templates made and that are not full yet: a fourth of the heap, at most a million. */
+  /**
+   * Keys that templates made and that are not full yet: a fourth of the heap, at most a million.
+   */
   static final int MAX_BUCKETS =
       (int) Math.min(1_000_000, Runtime.getRuntime().maxMemory() / 4 / BUCKET_BYTES);
 

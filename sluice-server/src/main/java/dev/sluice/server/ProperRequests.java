@@ -68,8 +68,7 @@ final class ProperRequests {
     Checked(MethodDescriptor<Q, ?> method) {
       this.method = method;
       this.prototype =
-          (Message)
-              ((PrototypeMarshaller<?>) method.getRequestMarshaller()).getMessagePrototype();
+          (Message) ((PrototypeMarshaller<?>) method.getRequestMarshaller()).getMessagePrototype();
       this.bounds = GrpcBounds.of(prototype.getDescriptorForType());
     }
 

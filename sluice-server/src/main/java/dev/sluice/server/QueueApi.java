@@ -100,8 +100,7 @@ final class QueueApi {
 
   /** Whoever calls this closes the consumer. */
   Consumer consume(Caller caller, String queue, int prefetch, Consumer.Handler handler) {
-    return access.call(
-        caller, Kind.CONSUME, queue, () -> broker.consume(queue, prefetch, handler));
+    return access.call(caller, Kind.CONSUME, queue, () -> broker.consume(queue, prefetch, handler));
   }
 
   /**
@@ -119,8 +118,7 @@ final class QueueApi {
           requireBetween("wait_ms", wait.toMillis(), 0, MAX_WAIT.toMillis());
           Share.Hold place = wait.isZero() ? () -> {} : openCalls.take(key.caller());
           try {
-            var received =
-                new Reception(room).start(broker, key, queue, maxMessages, wait, timer);
+            var received = new Reception(room).start(broker, key, queue, maxMessages, wait, timer);
             Later.whenOver(received, place::close);
             return received;
           } catch (RuntimeException refused) {
@@ -261,9 +259,7 @@ final class QueueApi {
     caller.requireSome(Kind.READ);
     SortedMap<String, QueueStats> found = broker.view().queues();
     Set<String> all = Set.copyOf(found.keySet());
-    found
-        .keySet()
-        .removeIf(queue -> !QueueAccess.may(caller, Kind.READ, queue, all::contains));
+    found.keySet().removeIf(queue -> !QueueAccess.may(caller, Kind.READ, queue, all::contains));
     return found;
   }
 

@@ -138,9 +138,7 @@ final class UnreadBytes {
     @SuppressWarnings("FutureReturnValueIgnored") // on the connection's thread, as all of it
     public void onStreamHalfClosed(Http2Stream stream) {
       if (isAnswered(stream)) {
-        context
-            .executor()
-            .schedule(() -> reset(stream), HALF_CLOSED_MS, TimeUnit.MILLISECONDS);
+        context.executor().schedule(() -> reset(stream), HALF_CLOSED_MS, TimeUnit.MILLISECONDS);
       }
     }
 

@@ -158,7 +158,8 @@ final class DeadLetterAccessTest {
       broker.createQueue("x");
       FutureTask<Void> others =
           new FutureTask<>(
-              () -> access.create(with("admin:x.dlq"), "x.dlq", QueueConfig.defaults(), () -> {}), null);
+              () -> access.create(with("admin:x.dlq"), "x.dlq", QueueConfig.defaults(), () -> {}),
+              null);
       Thread thread = new Thread(others);
       access.run(
           with("produce:x"),
@@ -183,9 +184,7 @@ final class DeadLetterAccessTest {
       broker.createQueue("x.dlq");
       QueueAccess access = new QueueAccess(broker);
       QueueConfig config = QueueConfig.defaults();
-      assertThat(
-              catchThrowable(
-                  () -> access.create(with("admin:x"), "x", config, () -> {})))
+      assertThat(catchThrowable(() -> access.create(with("admin:x"), "x", config, () -> {})))
           .hasMessageContaining("admin on x.dlq");
       assertThat(broker.queue("x")).isEmpty();
       access.create(with("admin:x", "admin:x.dlq"), "x", config, () -> {});

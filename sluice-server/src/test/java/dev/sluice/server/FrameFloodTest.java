@@ -203,8 +203,9 @@ final class FrameFloodTest {
       for (int round = 0; round < 2; round++) {
         List<Future<ReceiveResponse>> waiting = new ArrayList<>();
         for (int i = 0; i < 900; i++) {
-          waiting.add(ClientCalls.futureUnaryCall(
-              channel.newCall(QueuesGrpc.getReceiveMethod(), stub.getCallOptions()), wait));
+          waiting.add(
+              ClientCalls.futureUnaryCall(
+                  channel.newCall(QueuesGrpc.getReceiveMethod(), stub.getCallOptions()), wait));
         }
         await().until(() -> server.server.openCalls() == 900);
         await().pollDelay(250, TimeUnit.MILLISECONDS).until(() -> true);

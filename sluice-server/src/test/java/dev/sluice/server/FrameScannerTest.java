@@ -21,7 +21,8 @@ final class FrameScannerTest {
           frame(RawHttp2.DATA, 1, 0x7fffffff, new byte[70_000]),
           frame(RawHttp2.PING, 1, 0, new byte[8]));
 
-  private static final List<String> FRAMES = List.of("4 0 0", "1 300 7", "0 70000 2147483647", "6 8 0");
+  private static final List<String> FRAMES =
+      List.of("4 0 0", "1 300 7", "0 70000 2147483647", "6 8 0");
 
   private static List<String> scan(int... cuts) {
     FrameScanner scanner = new FrameScanner(FrameScanner.PREFACE_BYTES);

@@ -84,7 +84,12 @@ final class HeapQuotaTest {
       body.append(i == 0 ? "" : ",").append("{\"payload\":\"\",\"fairness_key\":\"").append(name);
       body.append("\",\"throttles\":{");
       for (int t = 0; t < 16; t++) {
-        body.append(t == 0 ? "" : ",").append("\"").append(name).append('.').append(t).append("\":1");
+        body.append(t == 0 ? "" : ",")
+            .append("\"")
+            .append(name)
+            .append('.')
+            .append(t)
+            .append("\":1");
       }
       body.append("}}");
     }

@@ -66,7 +66,8 @@ final class HostileBodiesTest {
 
   @Test
   void headersWhoseNamesCollide_holdUpNobody() {
-    String body = "{\"payload\":\"x\",\"headers\":%s}".formatted(object(Collisions.names(NAMES), "\"\""));
+    String body =
+        "{\"payload\":\"x\",\"headers\":%s}".formatted(object(Collisions.names(NAMES), "\"\""));
     List<CompletableFuture<HttpProbe.Reply>> posts = new ArrayList<>();
     for (int i = 0; i < 6; i++) {
       posts.add(http.postLater("/v1/queues/q/messages", body));
@@ -160,7 +161,8 @@ final class HostileBodiesTest {
 
   private static void assertRefused(byte[] request, String words) {
     MethodDescriptor<byte[], EnqueueResponse> method =
-        QueuesGrpc.getEnqueueMethod().toBuilder(new Bytes(), QueuesGrpc.getEnqueueMethod().getResponseMarshaller())
+        QueuesGrpc.getEnqueueMethod().toBuilder(
+                new Bytes(), QueuesGrpc.getEnqueueMethod().getResponseMarshaller())
             .build();
     TestServer.assertRefused(
         () -> ClientCalls.blockingUnaryCall(server.channel, method, CallOptions.DEFAULT, request),

@@ -82,7 +82,10 @@ final class InboundRequestsTest {
   }
 
   private long depth() {
-    return queues().getQueue(GetQueueRequest.newBuilder().setName("q").build()).getStats().getDepth();
+    return queues()
+        .getQueue(GetQueueRequest.newBuilder().setName("q").build())
+        .getStats()
+        .getDepth();
   }
 
   private static EnqueueRequest request(int bytes) {
@@ -210,9 +213,7 @@ final class InboundRequestsTest {
           .send(
               open(1, ENQUEUE, "authorization", "Bearer " + key),
               data(1, message(0, MEBIBYTE, new byte[800_000])));
-      http(post("/v1/queues/q/messages", key, MEBIBYTE))
-          .getOutputStream()
-          .write(new byte[200_000]);
+      http(post("/v1/queues/q/messages", key, MEBIBYTE)).getOutputStream().write(new byte[200_000]);
     }
     await().until(() -> inbound.used() > MEBIBYTE);
     assertThat(inbound.used()).isLessThanOrEqualTo(2 * MEBIBYTE);
@@ -266,7 +267,8 @@ final class InboundRequestsTest {
   @Test
   void slowRequests_thatKeepThePace_areServed() throws Exception {
     restartWith(HASTY);
-    byte[] body = ("{\"payload\":\"" + "x".repeat(9_000) + "\"}").getBytes(StandardCharsets.US_ASCII);
+    byte[] body =
+        ("{\"payload\":\"" + "x".repeat(9_000) + "\"}").getBytes(StandardCharsets.US_ASCII);
     Socket socket = http(post("/v1/queues/q/messages", KeyedServer.BOOTSTRAP, body.length));
     RawHttp2 connection = grpc();
     byte[] sent = message(request(9_000).toByteArray());

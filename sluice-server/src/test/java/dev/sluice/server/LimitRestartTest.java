@@ -196,7 +196,8 @@ final class LimitRestartTest {
     limits.set(Caller.ANYBODY, "no template", new Rate(2, 2)).join();
     limits.remove(Caller.ANYBODY, "t0:*").join();
     limits.set(Caller.ANYBODY, "one:*", new Rate(1, 1)).join();
-    assertThat(LimitApi.open(dir, quotas()).list(Caller.ANYBODY)).isEqualTo(limits.list(Caller.ANYBODY));
+    assertThat(LimitApi.open(dir, quotas()).list(Caller.ANYBODY))
+        .isEqualTo(limits.list(Caller.ANYBODY));
   }
 
   @Test

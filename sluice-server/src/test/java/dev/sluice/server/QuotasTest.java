@@ -192,7 +192,8 @@ final class QuotasTest {
   void eventStreams_areFewForOneKey_andNoneWithoutPermissions() throws IOException {
     try (KeyedServer server = new KeyedServer(dir)) {
       CreateKeyResponse admin = server.create("admin:a.*");
-      String child = server.admin(admin.getKey()).createKey(KeyedServer.request("admin:a.*").build()).getKey();
+      String child =
+          server.admin(admin.getKey()).createKey(KeyedServer.request("admin:a.*").build()).getKey();
       assertThat(statusOf(listen(server, server.create().getKey()))).contains(" 403 ");
       List<Socket> open = new ArrayList<>();
       for (int i = 0; i < Quotas.MAX_EVENT_STREAMS_OF_ACCOUNT; i++) {

@@ -49,7 +49,8 @@ class UnsafeSettingsTest {
           .asString()
           .contains("redis.url has no password");
     }
-    for (String closed : List.of("redis://:pw@r:6379", "rediss://u:pw@r", "redis-cluster://u:p@a,b")) {
+    for (String closed :
+        List.of("redis://:pw@r:6379", "rediss://u:pw@r", "redis-cluster://u:p@a,b")) {
       assertThat(found(config().withRedis(ServerRedis.at(closed)), true)).as(closed).isEmpty();
     }
   }

@@ -1,9 +1,9 @@
 package dev.sluice.governor.redis;
 
-import dev.sluice.redis.link.RefusalLog;
 import dev.sluice.redis.link.LinkTerms;
 import dev.sluice.redis.link.Pulse;
 import dev.sluice.redis.link.RedisLink;
+import dev.sluice.redis.link.RefusalLog;
 import dev.sluice.redis.link.Roll;
 import java.security.SecureRandom;
 import java.time.Duration;
