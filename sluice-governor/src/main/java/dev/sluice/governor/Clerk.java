@@ -323,7 +323,10 @@ final class Clerk {
   /** Does not wait any longer: the ticket must be asked for again. */
   void leave(String id, CompletableFuture<Optional<Outcome>> waiter) {
     TicketState ticket = tickets.find(id);
-    boolean left = ticket != null && ticket.waiters.removeIf(each -> each == waiter);
+    if (ticket == null) {
+      return;
+    }
+    boolean left = ticket.waiters.removeIf(each -> each == waiter);
     if (left && ticket.decided == null) {
       tickets.seen(ticket, now);
     }
