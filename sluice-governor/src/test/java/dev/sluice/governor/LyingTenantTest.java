@@ -109,7 +109,7 @@ class LyingTenantTest {
   private void ask(Random random, List<Call> all, List<Call> open) {
     // The liar is honest until it has a history.
     String tenant = random.nextBoolean() ? "liar" : "other";
-    long tokens = 1 + random.nextInt(random.nextInt(3) == 0 ? (int) BURST : 2_000);
+    long tokens = 1L + random.nextInt(random.nextInt(3) == 0 ? (int) BURST : 2_000);
     TokenRequest request = of(tenant, tokens);
     if (tenant.equals("liar")) {
       request = request.withExpectedTokens(1);
