@@ -62,7 +62,7 @@ final class AccessTable {
       DELETE /v1/keys/{id} | some admin |
       PUT /v1/keys/{id}/permissions | some admin | {"permissions":[]}
       GET /v1/info | any |
-      GET /v1/events | any |
+      GET /v1/events | some admin |
       GET /metrics | admin:* |
       GET /healthz | open |
       GET /readyz | open |
