@@ -2,12 +2,15 @@ package dev.sluice.broker;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
 import dev.sluice.broker.BrokerException.Code;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Function;
@@ -118,7 +121,7 @@ final class BrokerHeapTest {
 
   @Test
   void configuration_isRefusedBeyondTheBound() {
-    boundSetup(5_000);
+    boundSetup(4_000);
     broker.setConfig("a", "x".repeat(1_000));
     broker.setThrottle("provider", 1, 1);
     assertFull(() -> broker.setConfig("b", "x".repeat(1_024)), "configuration");
@@ -175,6 +178,19 @@ final class BrokerHeapTest {
     assertThat(messages()).isEqualTo(messages);
   }
 
+  @Test
+  void headersOfAMessage_areFew() {
+    Map<String, String> headers = new HashMap<>();
+    for (int i = 0; i < Message.MAX_HEADERS; i++) {
+      headers.put("h" + i, "");
+    }
+    assertThat(Message.of("m").withHeaders(headers).headers).isEqualTo(headers);
+    headers.put("one more", "");
+    assertThatIllegalArgumentException()
+        .isThrownBy(() -> Message.of("m").withHeaders(headers))
+        .withMessageContaining("number of headers must be from 0 to 100");
+  }
+
   /** Else a hash map looks at all whose hashes collide, one by one. */
   @Test
   void routes_haveAnOrder() {
@@ -183,8 +199,8 @@ final class BrokerHeapTest {
       for (int number = 0; number < 2; number++) {
         specs.add(new Route.Spec(key, 1 + number, 0, new TreeMap<>()));
         specs.add(new Route.Spec(key, 1, 1 + number, new TreeMap<>()));
-        specs.add(new Route.Spec(key, 1, 0, new TreeMap<>(java.util.Map.of("t" + number, 1L))));
-        specs.add(new Route.Spec(key, 1, 0, new TreeMap<>(java.util.Map.of("u", 1L + number))));
+        specs.add(new Route.Spec(key, 1, 0, new TreeMap<>(Map.of("t" + number, 1L))));
+        specs.add(new Route.Spec(key, 1, 0, new TreeMap<>(Map.of("u", 1L + number))));
       }
     }
     for (Route.Spec one : specs) {

@@ -46,8 +46,8 @@ final class Json {
   /** How much of a token that is no JSON an error shows. */
   private static final int MAX_SHOWN = 64;
 
-  private static final JsonMapper MAPPER = mapper(PropertyNamingStrategies.SNAKE_CASE);
-  private static final JsonMapper CAMEL = mapper(PropertyNamingStrategies.LOWER_CAMEL_CASE);
+  static final JsonMapper MAPPER = mapper(PropertyNamingStrategies.SNAKE_CASE);
+  static final JsonMapper CAMEL = mapper(PropertyNamingStrategies.LOWER_CAMEL_CASE);
 
   private Json() {}
 

@@ -2,6 +2,8 @@ package dev.sluice.server;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import com.fasterxml.jackson.core.JsonFactory;
+import com.fasterxml.jackson.databind.json.JsonMapper;
 import com.google.protobuf.CodedOutputStream;
 import dev.sluice.proto.v1.EnqueueRequest;
 import dev.sluice.proto.v1.EnqueueResponse;
@@ -76,6 +78,16 @@ final class HostileBodiesTest {
     for (CompletableFuture<HttpProbe.Reply> post : posts) {
       assertThat(post.join().message())
           .isEqualTo("headers must have at most 100 entries, but has " + NAMES);
+    }
+  }
+
+  /** Else they are kept in one table for all requests, in which hashes can be made to collide. */
+  @Test
+  void namesOfFields_areNotCanonicalized() {
+    for (JsonMapper mapper : List.of(Json.MAPPER, Json.CAMEL)) {
+      assertThat(mapper.getFactory().isEnabled(JsonFactory.Feature.CANONICALIZE_FIELD_NAMES))
+          .isFalse();
+      assertThat(mapper.getFactory().isEnabled(JsonFactory.Feature.INTERN_FIELD_NAMES)).isFalse();
     }
   }
 

@@ -6,9 +6,16 @@ import static org.awaitility.Awaitility.await;
 
 import dev.sluice.broker.Broker;
 import dev.sluice.broker.QueueConfig;
+import dev.sluice.proto.v1.ConsumeRequest;
+import dev.sluice.proto.v1.ConsumeResponse;
 import dev.sluice.proto.v1.CreateKeyResponse;
+import dev.sluice.proto.v1.QueuesGrpc;
 import dev.sluice.server.KeyApi.NewKey;
 import dev.sluice.server.Permission.Kind;
+import io.grpc.Metadata;
+import io.grpc.MethodDescriptor;
+import io.grpc.ServerCall;
+import io.grpc.Status;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.Socket;
@@ -186,6 +193,80 @@ final class QuotasTest {
     share.take(one);
     share.take(Caller.ANYBODY);
     assertExhausted(() -> share.take(Caller.ANYBODY), "things must be at most 4 at once");
+  }
+
+  @Test
+  void callsThatWaitForMessages_haveAShare() throws IOException {
+    ScheduledExecutorService timer = Executors.newSingleThreadScheduledExecutor();
+    Caller caller =
+        new Caller("c", false, List.of(new Permission(Kind.CONSUME, "q")), Key.NEVER);
+    try (Broker broker = Broker.open(dir.resolve("broker"))) {
+      broker.createQueue("q");
+      Share open = new Share("calls", 10, 1);
+      QueueApi queues =
+          new QueueApi(
+              broker,
+              timer,
+              ServerMemory.ofHeap().answers(),
+              new Quotas(KeyStore.open(dir)),
+              open);
+      Duration wait = Duration.ofSeconds(30);
+      var first = queues.receive(caller, "q", 1, wait, queues.answerRoom());
+      assertExhausted(
+          () -> queues.receive(caller, "q", 1, wait, queues.answerRoom()), "calls of one key");
+      assertThat(queues.receive(caller, "q", 1, Duration.ZERO, queues.answerRoom()).join())
+          .isEmpty();
+      assertThat(first.cancel(false)).isTrue();
+      queues.receive(caller, "q", 1, wait, queues.answerRoom()).cancel(false);
+      assertThat(open.held()).isZero();
+    } finally {
+      timer.shutdownNow();
+    }
+  }
+
+  /** A call of which only its end is looked at. */
+  private static final class OneCall extends ServerCall<ConsumeRequest, ConsumeResponse> {
+    private Status end = Status.OK;
+
+    @Override
+    public void request(int messages) {}
+
+    @Override
+    public void sendHeaders(Metadata headers) {}
+
+    @Override
+    public void sendMessage(ConsumeResponse message) {}
+
+    @Override
+    public void close(Status status, Metadata trailers) {
+      end = status;
+    }
+
+    @Override
+    public boolean isCancelled() {
+      return false;
+    }
+
+    @Override
+    public MethodDescriptor<ConsumeRequest, ConsumeResponse> getMethodDescriptor() {
+      return QueuesGrpc.getConsumeMethod();
+    }
+  }
+
+  @Test
+  void streams_haveAShare_untilTheyEnd() {
+    Caller caller = new Caller("c", false, List.of(), Key.NEVER);
+    Share open = new Share("streams", 10, 1);
+    Access access = new Access(authorization -> caller, open);
+    OneCall first = new OneCall();
+    var stream = access.interceptCall(first, new Metadata(), (call, headers) -> new ServerCall.Listener<>() {});
+    OneCall second = new OneCall();
+    access.interceptCall(second, new Metadata(), (call, headers) -> new ServerCall.Listener<>() {});
+    assertThat(first.end).isEqualTo(Status.OK);
+    assertThat(second.end.getCode()).isEqualTo(Status.Code.RESOURCE_EXHAUSTED);
+    assertThat(second.end.getDescription()).contains("streams of one key must be at most 1");
+    stream.onCancel();
+    assertThat(open.held()).isZero();
   }
 
   @Test

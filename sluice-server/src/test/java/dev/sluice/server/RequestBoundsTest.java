@@ -24,6 +24,7 @@ import io.grpc.MethodDescriptor.PrototypeMarshaller;
 import io.grpc.Status;
 import java.io.IOException;
 import java.io.InputStream;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -365,6 +366,14 @@ final class RequestBoundsTest {
     JsonNode rules = property(owner, field.list());
     String word = rules.path("type").asText().equals("array") ? "maxItems" : "maxProperties";
     assertThat(rules.path(word).asInt()).isEqualTo(RequestBounds.of(field.list()));
+  }
+
+  @Test
+  void documentation_hasEveryBound() throws IOException {
+    String page = Files.readString(Path.of("..", "docs", "server.md"));
+    RequestBounds.BY_FIELD.forEach(
+        (field, most) ->
+            assertThat(page).containsPattern("\\| `%s`[^|]*\\| %d \\|".formatted(field, most)));
   }
 
   @Test
