@@ -80,9 +80,12 @@ final class Scripts {
         compiled(failureHooks, queueConfig.onFailure(), Lua.ENGINE::compileFailure);
       }
       return unpin;
-    } catch (HookException bad) {
+    } catch (RuntimeException | Error failed) {
       unpin.run();
-      throw new BrokerException(BrokerException.Code.BAD_SCRIPT, bad.getMessage());
+      if (failed instanceof HookException bad) {
+        throw new BrokerException(BrokerException.Code.BAD_SCRIPT, bad.getMessage());
+      }
+      throw failed;
     }
   }
 
