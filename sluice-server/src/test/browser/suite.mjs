@@ -1,16 +1,19 @@
-// All tests, in one browser. ConsoleTest starts the servers and reports each.
+// The tests of one part, in one browser. BrowserSuite starts it and reports each.
 import { test } from "node:test";
 import { close, tests } from "./harness.mjs";
 import { start } from "./live.mjs";
 
-/** Files one after the other; those of one line beside those of another, which they do not disturb. */
-const LINES = [
-  ["access", "views"], // screenshots before what fills them with other things
-  ["refusals", "keys", "actions", "hostile"],
-];
-
-/** When nobody else needs the machine. */
-const ALONE = ["speed"];
+/**
+ * By part: files one after the other; those of one line beside those of another, which they do not disturb.
+ */
+const PARTS = {
+  views: [
+    ["access", "views"], // screenshots before what fills them with other things
+    ["refusals", "keys", "actions", "hostile"],
+  ],
+  speed: [["speed"]],
+};
+const LINES = PARTS[process.env.SLUICE_PART];
 
 const wanted = new RegExp(process.env.SLUICE_TESTS ?? "", "i");
 
@@ -31,7 +34,6 @@ test("console", { concurrency: LINES.length }, async (suite) => {
   const stop = await start();
   try {
     await Promise.all(LINES.map((files) => inTurn(suite, files)));
-    await inTurn(suite, ALONE);
   } finally {
     await stop();
     await close();

@@ -105,6 +105,7 @@ final class DemoCommandTest {
   }
 
   @Test
+  @Tag("long") // starts several demos
   void howeverItEnds_noServerIsLeft() throws Exception {
     Path first = Files.createDirectory(dir.resolve("first"));
     Path second = Files.createDirectory(dir.resolve("second"));
@@ -188,6 +189,7 @@ final class DemoCommandTest {
 
   /** After the figures: something goes on, some of it waits or fails, until the user goes. */
   @Test
+  @Tag("long") // looks at a demo for seconds
   void background_isSomethingToLookAt() throws Exception {
     DemoServer.Ports ports = new DemoServer.Ports(anyPort(), anyPort());
     try (DemoServer server = DemoServer.create(ports, DemoCalls.BUDGETS);

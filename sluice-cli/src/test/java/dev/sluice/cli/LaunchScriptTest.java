@@ -6,6 +6,7 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeEach;
@@ -13,7 +14,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** What {@code ./sluice} says where it cannot start Java, or cannot build. */
+/** The sentences of the scripts at the root where something they need is missing. */
 @Tag("any-jdk")
 final class LaunchScriptTest {
   @TempDir private Path root;
@@ -81,5 +82,43 @@ final class LaunchScriptTest {
     } finally {
       Files.setPosixFilePermissions(target, PosixFilePermissions.fromString("rwxr-xr-x"));
     }
+  }
+
+  /**
+   * Runs a script as a user who is not root and has no sudo; on the PATH is what it needs to start.
+   */
+  private Process runWithoutRoot(String script, String... arguments) throws IOException {
+    Files.copy(Path.of("..").resolve(script), root.resolve(script));
+    Path tools = Files.createDirectory(root.resolve("tools " + script));
+    for (String tool : List.of("bash", "dirname", "readlink")) {
+      Files.createSymbolicLink(tools.resolve(tool), Path.of("/usr/bin", tool));
+    }
+    Files.setPosixFilePermissions(root, PosixFilePermissions.fromString("rwxr-xr-x"));
+    List<String> command = new ArrayList<>();
+    if (System.getProperty("user.name").equals("root")) {
+      command.addAll(
+          List.of("/usr/bin/setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"));
+    }
+    command.addAll(List.of("/usr/bin/bash", root.resolve(script).toString()));
+    command.addAll(List.of(arguments));
+    ProcessBuilder builder = new ProcessBuilder(command).redirectErrorStream(true);
+    builder.environment().put("PATH", tools.toString());
+    return builder.start();
+  }
+
+  private static void assertPackagesAreNamed(Process script, String packages) throws Exception {
+    List<String> lines = script.inputReader().lines().toList();
+    assertThat(lines)
+        .containsExactly(
+            "these packages are missing, and only root can install them: apt-get install "
+                + packages);
+    assertThat(script.waitFor()).isEqualTo(2);
+  }
+
+  @Test
+  void withoutRootAndSudo_missingPackagesAreNamed() throws Exception {
+    assertPackagesAreNamed(
+        runWithoutRoot("test"), "curl redis-server faketime chromium nodejs npm");
+    assertPackagesAreNamed(runWithoutRoot("bench", "server"), "rabbitmq-server nats-server");
   }
 }

@@ -14,6 +14,7 @@ import org.junit.jupiter.api.Timeout;
 
 /** A node that granted very many keys by itself returns once, and nobody waits for it. */
 @Tag("any-jdk")
+@Tag("long") // asks how long calls take, and needs both processors for it
 @Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 final class ManyKeysOutageTest {
   private static final Duration PATIENCE = Duration.ofSeconds(20);

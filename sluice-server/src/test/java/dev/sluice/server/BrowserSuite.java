@@ -37,9 +37,10 @@ final class BrowserSuite {
    * Runs them all, or those whose names match.
    *
    * @param environment where the servers are
+   * @param part {@code views}, or {@code speed}, which measures
    * @param pattern a regular expression found in a name; empty for all
    */
-  static List<Result> run(Map<String, String> environment, String pattern)
+  static List<Result> run(Map<String, String> environment, String part, String pattern)
       throws IOException, InterruptedException {
     String node = command("node");
     String browser = command("chromium", "google-chrome-stable", "google-chrome");
@@ -51,6 +52,7 @@ final class BrowserSuite {
             "--test-reporter-destination=" + RESULTS.getFileName(),
             "suite.mjs");
     tests.environment().putAll(environment);
+    tests.environment().put("SLUICE_PART", part);
     tests.environment().put("SLUICE_TESTS", pattern);
     tests.environment().put("SLUICE_CHROMIUM", browser);
     tests.environment().put("SLUICE_SCREENSHOTS", SCREENSHOTS.toAbsolutePath().toString());

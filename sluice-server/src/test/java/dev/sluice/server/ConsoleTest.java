@@ -22,9 +22,15 @@ final class ConsoleTest {
 
   @TestFactory
   Stream<DynamicTest> inTheBrowser() throws IOException, InterruptedException {
+    return run(dir, "views");
+  }
+
+  /** Each test of a part of the suite. */
+  static Stream<DynamicTest> run(Path dir, String part) throws IOException, InterruptedException {
     List<BrowserSuite.Result> results;
     try (ConsoleServers servers = new ConsoleServers(dir)) {
-      results = BrowserSuite.run(servers.environment(), System.getProperty("sluice.browser", ""));
+      String pattern = System.getProperty("sluice.browser", "");
+      results = BrowserSuite.run(servers.environment(), part, pattern);
     }
     assertThat(results).as("no test of the browser ran").isNotEmpty();
     return results.stream().map(each -> DynamicTest.dynamicTest(each.name(), () -> check(each)));

@@ -1,0 +1,158 @@
+package dev.sluice.server;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import dev.sluice.testkit.RedisServer;
+import java.io.IOException;
+import java.io.Reader;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.List;
+import java.util.Properties;
+import java.util.zip.ZipEntry;
+import java.util.zip.ZipInputStream;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/**
+ * Data that past versions wrote is opened as it was, with leases, delays and reservations that are
+ * not over. {@code -Dsluice.fixture.write=FOLDER} writes a fixture first.
+ */
+@Tag("any-jdk")
+@Timeout(240)
+final class FixtureTest {
+  private static final Path FIXTURES = Path.of("src", "test", "resources", "fixtures");
+
+  @TempDir private Path dir;
+  private final Properties facts = new Properties();
+
+  @BeforeAll
+  static void writeIfAsked(@TempDir Path work) throws IOException {
+    String folder = System.getProperty("sluice.fixture.write", "");
+    if (!folder.isEmpty()) {
+      FixtureWriter.write(Path.of(folder), work);
+    }
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = "0.1")
+  void dataDirectory_isOpened_withAllThatWasWritten(String version) throws IOException {
+    Path fixture = read(version);
+    unzip(fixture.resolve("data.zip"));
+    try (SluiceServer server = FixtureServer.start(dir, "")) {
+      FixtureClient client = FixtureServer.client(server);
+      assertThat(client.contents()).isEqualTo(Files.readAllLines(fixture.resolve("data.txt")));
+      assertKeysHold(client);
+      assertMessagesGoOn(client);
+      assertReservationIsSettled(client, "reservation", 100);
+    }
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = "0.1")
+  void redisDump_isTakenUp_withAllThatWasWritten(String version) throws IOException {
+    Path fixture = read(version);
+    Files.writeString(
+        dir.resolve(FixtureServer.BUDGETS), Files.readString(fixture.resolve("token-budget.json")));
+    try (RedisServer redis = redis(fixture)) {
+      List<String> found = FixtureWriter.redisKeys(redis);
+      redis.clockOffset(since("redis.writtenAt"));
+      try (SluiceServer server = FixtureServer.start(dir, redis.uri())) {
+        FixtureClient client = FixtureServer.client(server);
+        await().until(() -> !client.metrics().contains("redis_available 0.0"));
+        found.addAll(client.sharedContents());
+        assertThat(found).isEqualTo(Files.readAllLines(fixture.resolve("redis.txt")));
+        assertTheTurnComes(client);
+      }
+    }
+  }
+
+  /** Its clock stands where it stood when the dump was written, so that no key expires. */
+  private RedisServer redis(Path fixture) {
+    RedisServer redis =
+        RedisServer.builder()
+            .dump(fixture.resolve("redis.rdb"))
+            .clockOffset(since("redis.writtenAt").minusMinutes(1))
+            .start();
+    redis.standAt(Instant.parse(facts.getProperty("redis.writtenAt")));
+    return redis;
+  }
+
+  /** The ticket is first in line, and is granted once the reservation before it is settled. */
+  private void assertTheTurnComes(FixtureClient client) {
+    String ticket = "/v1/governor/tickets/" + facts.getProperty("redis.ticket");
+    assertThat(client.get(ticket).get("queuePosition").asInt()).isEqualTo(1);
+    assertReservationIsSettled(client, "redis.reservation", 100);
+    assertReservationIsSettled(client, "redis.reservation.one", 10);
+    assertThat(client.get(ticket + "?waitMs=60000").get("granted").asBoolean()).isTrue();
+  }
+
+  private Path read(String version) throws IOException {
+    Path fixture = FIXTURES.resolve(version);
+    try (Reader reader = Files.newBufferedReader(fixture.resolve("facts.properties"))) {
+      facts.load(reader);
+    }
+    return fixture;
+  }
+
+  private Duration since(String fact) {
+    return Duration.between(Instant.now(), Instant.parse(facts.getProperty(fact)));
+  }
+
+  private void unzip(Path file) throws IOException {
+    try (ZipInputStream zip = new ZipInputStream(Files.newInputStream(file))) {
+      for (ZipEntry each = zip.getNextEntry(); each != null; each = zip.getNextEntry()) {
+        Path path = dir.resolve(each.getName());
+        Files.createDirectories(path.getParent());
+        Files.copy(zip, path);
+      }
+    }
+  }
+
+  private void assertKeysHold(FixtureClient client) {
+    FixtureClient producer = client.as(facts.getProperty("key.producer"));
+    assertThat(producer.call("POST", "/v1/queues/mail/messages", "{\"payload\":\"x\"}").status())
+        .isEqualTo(403);
+    FixtureClient revoked = client.as(facts.getProperty("key.revoked"));
+    assertThat(revoked.call("GET", "/v1/queues", "").status()).isEqualTo(401);
+  }
+
+  /** A known dedupe id stores nothing, and the consumer of then acknowledges what it has leased. */
+  private void assertMessagesGoOn(FixtureClient client) {
+    JsonNode sent =
+        client
+            .as(facts.getProperty("key.producer"))
+            .ask(
+                "POST",
+                "/v1/queues/orders/messages",
+                "{\"payload\":\"x\",\"dedupe_id\":\"order-1\"}");
+    assertThat(sent.at("/ids/0").asText()).isEqualTo(facts.getProperty("dedupe.id"));
+    JsonNode settled =
+        client.ask(
+            "POST",
+            "/v1/queues/mail/settle",
+            "{\"settlements\":[{\"id\":\"%s\",\"lease\":\"%s\",\"action\":\"ack\"}]}"
+                .formatted(facts.getProperty("leased.id"), facts.getProperty("leased.token")));
+    assertThat(settled.at("/results/0/error").isMissingNode()).isTrue();
+    assertThat(client.ask("POST", "/v1/queues/orders.dlq/redrive", "{}").get("redriven").asInt())
+        .isEqualTo(1);
+  }
+
+  private void assertReservationIsSettled(FixtureClient client, String name, long reserved) {
+    JsonNode settled =
+        client.ask(
+            "POST",
+            "/v1/governor/reservations/" + facts.getProperty(name) + "/settle",
+            "{\"actualTokens\":1}");
+    assertThat(settled.get("reservedTokens").asLong()).isEqualTo(reserved);
+    assertThat(settled.get("tenant").asText()).isEqualTo("a");
+  }
+}
