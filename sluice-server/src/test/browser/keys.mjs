@@ -1,6 +1,20 @@
 // A server that asks for a key.
 import assert from "node:assert/strict";
-import { action, api, dialog, inBrowser, KEY, KEYED, row, shown, testid, until, visit } from "./harness.mjs";
+import {
+  action,
+  api,
+  assertAccessible,
+  dialog,
+  inBrowser,
+  KEY,
+  KEYED,
+  row,
+  shoot,
+  shown,
+  testid,
+  until,
+  visit,
+} from "./harness.mjs";
 import { createQueue, deadLetters, enqueue } from "./live.mjs";
 
 const keyed = api(KEYED, KEY);
@@ -106,8 +120,9 @@ inBrowser("a key that may administer some queues sees these alone", options, asy
     ["foo.a", "foo.b"],
   );
   await visit(page, "throttles", "#/throttles", KEYED);
-  await page.getByText(/may not see throttle keys/).waitFor();
+  await testid(page, "throttles-empty").getByText("No throttle key has a rate, or this key may see none.").waitFor();
   assert.ok(await action(page, "new-throttle").isHidden());
+  await action(page, "new-limit").waitFor();
   assert.ok(!(await page.locator("main").textContent()).includes("secret"));
   await visit(page, "overview", "#/overview", KEYED);
   await until(
@@ -129,22 +144,86 @@ inBrowser("what a key may not know is not told as 0", options, async (page) => {
   await deadLetters("mine", [{ payload: "x", fairness_key: "t" }], "no", keyed);
   const { key } = await newKey("admin:mine");
   await signedIn(page, key, "queues");
-  const dead = row(page, "queues", "mine").locator('[data-cell="dead"]');
-  await dead.waitFor();
-  assert.equal(await dead.textContent(), "–");
-  assert.equal(await dead.getByRole("link").count(), 0, "it would lead nowhere");
+  await row(page, "queues", "mine").getByRole("link", { name: "1 dead letter of mine" }).waitFor();
   await visit(page, "throttles", "#/throttles", KEYED);
   await testid(page, "limits-empty").getByText("There are no limits yet, or this key may see none.").waitFor();
   await visit(page, "overview", "#/overview", KEYED);
-  await page.getByText("Nothing that this key may see.").waitFor();
+  await page.getByText("1 dead letter to look at").waitFor();
   const figures = ["waiting", "throttled", "line", "dead"].map((each) => testid(page, "total-" + each));
-  assert.deepEqual(await Promise.all(figures.map((each) => each.textContent())), ["0", "–", "–", "–"]);
-  await page.getByText("of 0 of 1 queue", { exact: true }).waitFor();
-  await action(page, "sign-out").click();
-  await signIn(page, KEY);
-  await until("all is known", async () => (await testid(page, "total-dead").textContent()) === "1");
-  await visit(page, "queues", "#/queues", KEYED);
-  await dead.getByRole("link", { name: "1 dead letter of mine" }).waitFor();
+  assert.deepEqual(await Promise.all(figures.map((each) => each.textContent())), ["0", "–", "–", "1"]);
+});
+
+const buttons = (page) =>
+  page
+    .locator("main [data-action]:visible")
+    .evaluateAll((all) => [...new Set(all.map((each) => each.dataset.action))].sort());
+
+inBrowser("a key that may only read: sees everything, is offered no change", options, async (page) => {
+  await deadLetters("seen", [{ payload: "to be read", fairness_key: "t" }], "no", keyed);
+  await keyed.put("/v1/limits/login", { rate_per_second: 1, burst: 1 });
+  const { key } = await newKey("read:*");
+  await signedIn(page, key, "queues");
+  await row(page, "queues", "bar").waitFor();
+  assert.deepEqual(await buttons(page), ["open"]);
+  await shoot(page, "queues read only", { fullPage: true });
+  await visit(page, "queue", "#/queue/bar", KEYED);
+  await row(page, "tenants", "t").waitFor();
+  assert.deepEqual(await buttons(page), ["dead", "find", "limit", "order"]);
+  await shoot(page, "queue read only", { fullPage: true });
+  await visit(page, "throttles", "#/throttles", KEYED);
+  await row(page, "throttles", "secret").waitFor();
+  await row(page, "limits", "login").waitFor();
+  assert.deepEqual(await buttons(page), ["look-up", "waiters"]);
+  await shoot(page, "throttles read only", { fullPage: true });
+  await visit(page, "models", "#/models", KEYED);
+  await page.locator('[data-testid="model"]').first().waitFor();
+  assert.deepEqual(await buttons(page), []);
+  await visit(page, "tickets", "#/tickets", KEYED);
+  await page.getByText("Nobody is in line for").waitFor();
+  await visit(page, "dead-letters", "#/dead/seen.dlq", KEYED);
+  await action(page, "inspect").click();
+  await testid(page, "payload").getByText("to be read").waitFor();
+  await shoot(page, "dead letters read only");
+  await page.keyboard.press("Escape");
+  assert.deepEqual(await buttons(page), ["inspect"]);
+  await visit(page, "overview", "#/overview", KEYED);
+  await until("figures are there", async () => (await testid(page, "total-line").textContent()) === "0");
+  await assertAccessible(page, "overview read only");
+});
+
+inBrowser("a key that may change some things is offered these", options, async (page) => {
+  await deadLetters("part", [{ payload: "x", fairness_key: "t" }], "no", keyed);
+  const { id, key } = await newKey("read:*", "admin:part");
+  await signedIn(page, key, "queues");
+  await action(row(page, "queues", "part"), "delete").waitFor();
+  assert.ok(await action(row(page, "queues", "bar"), "delete").isHidden());
+  await visit(page, "dead", "#/dead", KEYED);
+  await row(page, "dead-queues", "part.dlq").waitFor();
+  assert.ok(await action(row(page, "dead-queues", "part.dlq"), "redrive").isHidden(), "it needs produce, too");
+  await visit(page, "dead-letters", "#/dead/part.dlq", KEYED);
+  await action(page, "purge").waitFor();
+  assert.ok(await action(page, "redrive").isHidden());
+  await keyed.put("/v1/keys/" + id + "/permissions", {
+    permissions: ["read:*", "admin:part", "produce:part"].map((each) => ({
+      kind: each.split(":")[0],
+      pattern: each.split(":")[1],
+    })),
+  });
+  await page.reload();
+  await action(page, "redrive").click();
+  await action(dialog(page, "redrive"), "confirm").click();
+  await testid(page, "toasts").getByText("1 message went back.").waitFor();
+});
+
+inBrowser("a key that may only use models sees these", options, async (page) => {
+  const { key } = await newKey("governor:*");
+  await signedIn(page, key, "models");
+  await page.locator('[data-testid="model"]').first().waitFor();
+  await visit(page, "tickets", "#/tickets", KEYED);
+  await page.getByText(/may not see who is in line: that needs read on model:/).waitFor();
+  await visit(page, "overview", "#/overview", KEYED);
+  await page.getByText("Nothing that this key may see.").waitFor();
+  await page.getByText("needs read", { exact: true }).waitFor();
 });
 
 inBrowser("a key that may only produce: every view says so or is empty", options, async (page) => {
@@ -158,6 +237,11 @@ inBrowser("a key that may only produce: every view says so or is empty", options
         (await testid(page, "status").textContent()) === "Live" || (await testid(page, "banner").isVisible()),
     );
     assert.ok(!/foo\.b|bar|secret/.test(await page.locator("main").textContent()));
+    await testid(page, "banner").getByText("the key does not allow it: read on any name").waitFor();
+    assert.deepEqual(
+      (await buttons(page)).filter((each) => !["look-up", "model", "previous", "next"].includes(each)),
+      [],
+    );
   }
 });
 

@@ -42,6 +42,7 @@ final class HttpConsole implements HttpRoute.Group {
           "theme.js",
           "app.js",
           "api.js",
+          "permissions.js",
           "dom.js",
           "format.js",
           "dialogs.js",

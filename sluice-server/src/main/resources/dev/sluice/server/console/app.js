@@ -3,6 +3,7 @@ import { redraw } from "./charts.js";
 import { ask } from "./dialogs.js";
 import { attr, text, visible } from "./dom.js";
 import { span, time } from "./format.js";
+import { learn, openGates } from "./permissions.js";
 import { view as dead } from "./view-dead.js";
 import { view as models } from "./view-models.js";
 import { view as overview } from "./view-overview.js";
@@ -81,10 +82,16 @@ async function poll() {
   const began = performance.now();
   let wait = EVERY_MS;
   try {
+    await learn(Date.now());
+    if (mine !== turn) {
+      return;
+    }
+    openGates();
     await current.tick(Date.now());
     if (mine !== turn) {
       return;
     }
+    openGates();
     answered();
     // Whatever takes long is asked for less often.
     wait = Math.min(LONGEST_MS, Math.max(EVERY_MS, 3 * (performance.now() - began)));

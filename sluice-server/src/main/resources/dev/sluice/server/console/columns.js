@@ -43,8 +43,8 @@ export function standing(id, label, of, more = {}) {
 }
 
 /**
- * Buttons for each row: {label, action, says(row), act(row)}. What one says is for those who do not
- * see which row it is in; it acts on the row as it is then.
+ * Buttons for each row: {label, action, says(row), act(row), may(row)}. What one says is for those who
+ * do not see which row it is in; it acts on the row as it is then, and is there if the key may.
  */
 export function actions(...buttons) {
   return {
@@ -62,6 +62,9 @@ export function actions(...buttons) {
           ),
         );
       }
+      buttons.forEach(({ may = () => true }, i) => {
+        td.children[i].hidden = !may(row);
+      });
     },
   };
 }

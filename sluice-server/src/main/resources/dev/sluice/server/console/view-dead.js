@@ -3,8 +3,9 @@ import { actions, figure, named } from "./columns.js";
 import { ask, show, toast } from "./dialogs.js";
 import { button, h, heading, name, page, text } from "./dom.js";
 import { bytes, bytesOf, count, hex, plural, time } from "./format.js";
+import { DEAD, gated, listQueues, mayQueue, mayRedrive } from "./permissions.js";
 import { table } from "./table.js";
-import { DEAD, purgeQueue } from "./view-queues.js";
+import { purgeQueue } from "./view-queues.js";
 
 const PEEK = 100;
 
@@ -133,6 +134,7 @@ function listView() {
         action: "redrive",
         says: (row) => "Redrive dead letters of " + row.name,
         act: (row) => redrive(row.name),
+        may: (row) => mayRedrive(row.name),
       }),
     ],
   });
@@ -145,7 +147,7 @@ function listView() {
     ),
     title: "Dead letters",
     async tick() {
-      const { queues } = await get("/v1/queues");
+      const queues = await listQueues();
       list.set(queues.filter((each) => each.name.endsWith(DEAD) && each.depth > 0));
     },
   };
@@ -197,8 +199,14 @@ export function view(queue) {
     heading(
       1,
       name(isDead ? queue.slice(0, -DEAD.length) : queue),
-      button("Redrive", "redrive", () => redrive(queue), { class: "primary" }),
-      button("Purge", "purge", () => purgeQueue(queue), { class: "danger" }),
+      gated(
+        button("Redrive", "redrive", () => redrive(queue), { class: "primary" }),
+        () => mayRedrive(queue),
+      ),
+      gated(
+        button("Purge", "purge", () => purgeQueue(queue), { class: "danger" }),
+        () => mayQueue("admin", queue),
+      ),
     ),
     h("div", { class: "card" }, summary, list),
   );
@@ -209,7 +217,7 @@ export function view(queue) {
     element,
     title: "Dead letters",
     async tick(now) {
-      const { queues } = await get("/v1/queues");
+      const queues = await listQueues();
       if (!isDead) {
         return;
       }

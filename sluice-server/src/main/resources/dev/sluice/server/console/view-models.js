@@ -4,6 +4,7 @@ import { ask, toast } from "./dialogs.js";
 import { bar, button, h, heading, name, text } from "./dom.js";
 import { count, number, plural, rate, span, tokens } from "./format.js";
 import { Lines, Rates } from "./history.js";
+import { gated, mayAll } from "./permissions.js";
 
 const rates = new Rates();
 
@@ -201,7 +202,7 @@ export function view() {
   const element = h(
     "section",
     { "data-view": "models" },
-    heading(1, "Models", button("Reload budgets", "reload", reload)),
+    heading(1, "Models", gated(button("Reload budgets", "reload", reload), () => mayAll("admin"))),
     empty,
     list,
   );

@@ -4,6 +4,7 @@ import { figure } from "./columns.js";
 import { bar, children, h, name, text, tile } from "./dom.js";
 import { count, left as leftOf, number, plural, rate, tokens, within } from "./format.js";
 import { Lines } from "./history.js";
+import { listQueues, mayAll, maySome } from "./permissions.js";
 import { table } from "./table.js";
 import { troubles, waitingOf } from "./view-models.js";
 import { stateOf } from "./view-queue.js";
@@ -231,8 +232,10 @@ export function view() {
     element,
     title: "Overview",
     async tick(now) {
-      const [{ queues: all }, keys, { buckets }, ready] = await Promise.all([
-        get("/v1/queues"),
+      const reads = maySome("read");
+      const [all, keys, { buckets }, ready] = await Promise.all([
+        // A key that may only use models sees these.
+        reads || !maySome("governor") ? listQueues() : [],
         allowed(get("/v1/throttles?limit=1000")),
         get("/v1/governor/status"),
         get("/readyz").then(
@@ -266,8 +269,8 @@ export function view() {
       tiles.in.set(rate(entered));
       tiles.out.set(rate(left));
       tiles.throttled.set(
-        keys ? count(held) : "–",
-        keys ? plural(keys.total, "throttle key") : "needs admin for *",
+        keys ? total(throttles, (each) => each.waiting) : "–",
+        keys ? plural(keys.total, "throttle key") : "needs read",
         held > 0 ? "warn" : "",
       );
       tiles.line.set(
@@ -324,7 +327,7 @@ export function view() {
           : [
               {
                 tone: "good",
-                text: keys
+                text: mayAll("read")
                   ? "Nothing. Nobody is starved, and every limit holds."
                   : "Nothing that this key may see.",
               },

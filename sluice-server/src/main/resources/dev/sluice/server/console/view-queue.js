@@ -4,9 +4,9 @@ import { figure, named, standing } from "./columns.js";
 import { bar, button, h, heading, name, page, text, tile } from "./dom.js";
 import { count, percent, plural, rate, span, within } from "./format.js";
 import { Dues, Lines, Rates } from "./history.js";
+import { DEAD, gated, listQueues, mayQueue } from "./permissions.js";
 import { table } from "./table.js";
 import {
-  DEAD,
   deleteQueue,
   isUnserved,
   purgeQueue,
@@ -196,8 +196,14 @@ export function view(queue) {
             },
             "Dead letters",
           ),
-      button("Purge", "purge", () => purgeQueue(queue)),
-      button("Delete", "delete", () => deleteQueue(queue), { class: "danger" }),
+      gated(
+        button("Purge", "purge", () => purgeQueue(queue)),
+        () => mayQueue("admin", queue),
+      ),
+      gated(
+        button("Delete", "delete", () => deleteQueue(queue), { class: "danger" }),
+        () => mayQueue("admin", queue),
+      ),
     ),
     h("dl", { class: "tiles" }, Object.values(tiles)),
     h(
@@ -341,8 +347,8 @@ export function view(queue) {
     },
     async tick(now) {
       const { order, limit, prefix } = settings;
-      const [{ queues }, tenants] = await Promise.all([
-        get("/v1/queues"),
+      const [queues, tenants] = await Promise.all([
+        listQueues(),
         found(element, () =>
           get(path`/v1/queues/${queue}/keys?order=${order}&limit=${limit}&prefix=${prefix}`),
         ),

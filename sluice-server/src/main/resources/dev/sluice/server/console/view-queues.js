@@ -1,13 +1,12 @@
-import { get, none, path, post, remove } from "./api.js";
+import { none, path, post, remove } from "./api.js";
 import { actions, figure, named } from "./columns.js";
 import { ask, toast } from "./dialogs.js";
 import { attr, button, h, heading, text } from "./dom.js";
 import { count, plural, rate } from "./format.js";
 import { Rates } from "./history.js";
+import { DEAD, gated, listQueues, mayQueue, maySome } from "./permissions.js";
 import { table } from "./table.js";
 
-/** How a queue of dead letters ends, behind the name of that which they came from. */
-export const DEAD = ".dlq";
 const rates = new Rates();
 
 /** Queues without those of dead letters, which become a figure of their queue; null if not seen. */
@@ -142,7 +141,7 @@ export function view() {
     id: "queues",
     label: "Queues",
     key: (row) => row.name,
-    empty: none("There are no queues yet") + " Create one, or enqueue by the API.",
+    empty: none("There are no queues yet"),
     sorted: { id: "waiting", down: true },
     columns: [
       queueName(),
@@ -175,12 +174,14 @@ export function view() {
           action: "purge",
           says: (row) => "Purge " + row.name,
           act: (row) => purgeQueue(row.name),
+          may: (row) => mayQueue("admin", row.name),
         },
         {
           label: "Delete",
           action: "delete",
           says: (row) => "Delete " + row.name,
           act: (row) => deleteQueue(row.name),
+          may: (row) => mayQueue("admin", row.name),
         },
       ),
     ],
@@ -191,7 +192,9 @@ export function view() {
     heading(
       1,
       "Queues",
-      button("Create a queue", "create-queue", createQueue, { class: "primary" }),
+      gated(button("Create a queue", "create-queue", createQueue, { class: "primary" }), () =>
+        maySome("admin"),
+      ),
     ),
     h("div", { class: "card" }, list),
   );
@@ -199,7 +202,7 @@ export function view() {
     element,
     title: "Queues",
     async tick(now) {
-      const { queues } = await get("/v1/queues");
+      const queues = await listQueues();
       takeRates(queues, now);
       list.set(withDeadLetters(queues));
     },

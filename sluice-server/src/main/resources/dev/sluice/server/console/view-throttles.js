@@ -1,9 +1,10 @@
-import { allowed, get, none, path, put, remove } from "./api.js";
+import { get, none, path, put, remove } from "./api.js";
 import { actions, figure, named, standing } from "./columns.js";
 import { ask, show, toast } from "./dialogs.js";
 import { attr, bar, button, h, heading, text } from "./dom.js";
 import { count, left, number, plural, rate, span, tokens, within } from "./format.js";
 import { Holds, Rates } from "./history.js";
+import { gated, may, mayAll, maySome } from "./permissions.js";
 import { table } from "./table.js";
 
 const taken = new Rates();
@@ -180,34 +181,31 @@ function levelCell(td, row) {
   text(td.lastChild, left(row.tokens, row.burst) + " / " + number(row.burst));
 }
 
-function rateButtons(kind, where) {
+function rateButtons(kind, where, mayChange) {
   return actions(
     {
       label: "Change",
       action: "change-rate",
       says: (row) => "Change the rate of " + row.key,
       act: (row) => change(kind, where, row),
+      may: mayChange,
     },
     {
       label: "Remove",
       action: "remove-rate",
       says: (row) => "Remove " + row.key,
       act: (row) => drop(kind, where, row.key),
+      may: mayChange,
     },
   );
 }
 
 export function view() {
-  const forbidden = h(
-    "p",
-    { class: "empty", hidden: true },
-    "This key may not see throttle keys: they need admin for *.",
-  );
   const throttles = table({
     id: "throttles",
     label: "Throttle keys",
     key: (row) => row.key,
-    empty: "No throttle key has a rate. Messages that name one pass until it has.",
+    empty: none("No throttle key has a rate") + " Messages that name one pass until it has.",
     columns: [
       named("key", "Throttle key", (row) => row.key),
       {
@@ -250,7 +248,7 @@ export function view() {
         sort: (row) => row.until_ms ?? Infinity,
         cell: (td, row) => figureOrNever(td, row.waiting > 0 ? next(row) : "–"),
       },
-      rateButtons("throttle key", throttlePath),
+      rateButtons("throttle key", throttlePath, () => mayAll("admin")),
     ],
   });
   const limits = table({
@@ -268,7 +266,7 @@ export function view() {
       },
       figure("rate", "Rate", (row) => row.rate_per_second, rate),
       figure("burst", "Burst", (row) => row.burst, number, { low: true }),
-      rateButtons("limit", limitPath),
+      rateButtons("limit", limitPath, (row) => may("admin", row.key)),
     ],
   });
   const found = h("p", { class: "muted", role: "status", "data-testid": "limit-found" });
@@ -299,8 +297,9 @@ export function view() {
     wanted,
     h("button", { type: "submit", "data-action": "look-up" }, "Look up"),
   );
-  const newThrottle = button("New throttle key", "new-throttle", () =>
-    change("throttle key", throttlePath),
+  const newThrottle = gated(
+    button("New throttle key", "new-throttle", () => change("throttle key", throttlePath)),
+    () => mayAll("admin"),
   );
   const more = h("p", { class: "muted" });
   const element = h(
@@ -311,7 +310,6 @@ export function view() {
       "div",
       { class: "card" },
       heading(2, "Throttle keys of queues", newThrottle),
-      forbidden,
       throttles,
       more,
     ),
@@ -322,7 +320,10 @@ export function view() {
         2,
         "Limits for decisions",
         look,
-        button("New limit", "new-limit", () => change("limit", limitPath)),
+        gated(
+          button("New limit", "new-limit", () => change("limit", limitPath)),
+          () => maySome("admin"),
+        ),
       ),
       found,
       limits,
@@ -333,21 +334,16 @@ export function view() {
     title: "Limits",
     async tick() {
       const [keys, rules] = await Promise.all([
-        allowed(get("/v1/throttles?limit=10000")),
+        get("/v1/throttles?limit=10000"),
         get("/v1/limits"),
       ]);
-      forbidden.hidden = keys !== null;
-      throttles.hidden = keys === null;
-      newThrottle.hidden = keys === null;
-      if (keys) {
-        throttles.set(watched(keys));
-        text(
-          more,
-          keys.total > keys.throttles.length
-            ? "The first " + count(keys.throttles.length) + " of " + count(keys.total) + "."
-            : "",
-        );
-      }
+      throttles.set(watched(keys));
+      text(
+        more,
+        keys.total > keys.throttles.length
+          ? "The first " + count(keys.throttles.length) + " of " + count(keys.total) + "."
+          : "",
+      );
       limits.set(rules.limits);
     },
   };

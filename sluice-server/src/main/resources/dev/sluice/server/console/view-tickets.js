@@ -1,8 +1,9 @@
-import { get, none, path, remove } from "./api.js";
+import { allowed, get, none, path, remove } from "./api.js";
 import { actions, figure, named } from "./columns.js";
 import { ask, toast } from "./dialogs.js";
 import { button, h, text } from "./dom.js";
 import { count, plural, span, tokens } from "./format.js";
+import { maySome } from "./permissions.js";
 import { table } from "./table.js";
 import { waitingOf } from "./view-models.js";
 
@@ -29,6 +30,11 @@ async function cancel(row) {
   }
 }
 
+/** Tickets are told only to those who may do everything. */
+function shortened({ ticket }) {
+  return ticket === "" ? "–" : ticket.slice(0, 18) + "…";
+}
+
 export function view(wanted) {
   let offset = 0;
   let refresh = () => {};
@@ -48,7 +54,7 @@ export function view(wanted) {
   const list = table({
     id: "tickets",
     label: "Tickets in line",
-    key: (row) => row.ticket,
+    key: (row) => row.ticket || "at " + row.queuePosition,
     empty: "Nobody is in line.",
     rowHeader: 2,
     columns: [
@@ -58,12 +64,13 @@ export function view(wanted) {
       figure("tokens", "Tokens", (row) => row.tokens, count, { low: true }),
       figure("eta", "Goes in about", (row) => row.etaMs, span),
       figure("waited", "Waited", (row) => row.waitedMs, span, { low: true }),
-      { id: "ticket", label: "Ticket", low: true, value: (row) => row.ticket.slice(0, 18) + "…" },
+      { id: "ticket", label: "Ticket", low: true, value: shortened },
       actions({
         label: "Cancel",
         action: "cancel-ticket",
         says: (row) => "Cancel ticket " + row.ticket,
         act: cancel,
+        may: (row) => row.ticket !== "" && maySome("governor"),
       }),
     ],
   });
@@ -103,9 +110,16 @@ export function view(wanted) {
       if (document.activeElement !== choice) {
         choice.value = model;
       }
-      const line = await get(
-        path`/v1/governor/models/${model}/queue` + "?limit=" + PAGE + "&offset=" + offset,
+      const line = await allowed(
+        get(path`/v1/governor/models/${model}/queue` + "?limit=" + PAGE + "&offset=" + offset),
       );
+      if (line === null) {
+        text(summary, "This key may not see who is in line: that needs read on model:" + model + ".");
+        list.hidden = true;
+        back.parentElement.hidden = true;
+        return;
+      }
+      list.hidden = false;
       if (line.total <= offset && offset > 0) {
         offset = Math.max(0, Math.floor((line.total - 1) / PAGE) * PAGE);
       }

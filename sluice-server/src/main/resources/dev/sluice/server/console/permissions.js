@@ -1,0 +1,91 @@
+// What the key of this tab allows, so that nothing is offered that the server would refuse. The server
+// decides: this is only for the eyes.
+import { get } from "./api.js";
+
+/** How a queue of dead letters ends, behind the name of that which they came from. */
+export const DEAD = ".dlq";
+
+/** A key may be changed while somebody looks. */
+const ANEW_MS = 10_000;
+
+let own = null;
+let learned = 0;
+let existing = new Set();
+
+/** Asks the server who we are, now and then. */
+export async function learn(now) {
+  if (own === null || now - learned > ANEW_MS) {
+    own = await get("/v1/whoami");
+    learned = now;
+  }
+}
+
+function includes(kind, wanted) {
+  return kind === wanted || (kind === "admin" && wanted === "read");
+}
+
+function matches(pattern, name) {
+  return (
+    pattern === "*" ||
+    (/[.:]\*$/.test(pattern) ? name.startsWith(pattern.slice(0, -1)) : name === pattern)
+  );
+}
+
+function some(allows) {
+  return own !== null && (own.superadmin || own.permissions.some(allows));
+}
+
+export function may(wanted, name) {
+  return some(({ kind, pattern }) => includes(kind, wanted) && matches(pattern, name));
+}
+
+/** For whatever name. */
+export function maySome(wanted) {
+  return some(({ kind }) => includes(kind, wanted));
+}
+
+/** For every name. */
+export function mayAll(wanted) {
+  return some(({ kind, pattern }) => includes(kind, wanted) && pattern === "*");
+}
+
+/** The queue whose dead letters are in `queue`; `queue` itself if none are. */
+export function sourceOf(queue) {
+  return queue.endsWith(DEAD) ? queue.slice(0, -DEAD.length) : queue;
+}
+
+/** What is allowed for a queue is allowed for its dead letters, while it is there. */
+export function mayQueue(wanted, queue) {
+  const source = sourceOf(queue);
+  return (
+    may(wanted, queue) ||
+    (source !== queue && !source.endsWith(DEAD) && existing.has(source) && may(wanted, source))
+  );
+}
+
+/** Dead letters are put back by those who may also enqueue where they go. */
+export function mayRedrive(queue) {
+  return mayQueue("admin", queue) && mayQueue("produce", sourceOf(queue));
+}
+
+/** The queues that the key may read. */
+export async function listQueues() {
+  const { queues } = await get("/v1/queues");
+  existing = new Set(queues.map((each) => each.name));
+  return queues;
+}
+
+/** Shows an element only as long as `allowed()`; until that is known it is hidden. */
+export function gated(element, allowed) {
+  element.gate = () => {
+    element.hidden = !allowed();
+  };
+  element.dataset.gated = "";
+  element.gate();
+  return element;
+}
+
+/** Looks again at all that is gated. */
+export function openGates() {
+  document.querySelectorAll("[data-gated]").forEach((each) => each.gate());
+}
