@@ -130,7 +130,8 @@ class LimitServiceTest {
   @Test
   void badInput_isRefused_inClearWords() {
     set("a", 1, 1);
-    assertRefused(() -> decide(request()), Status.Code.INVALID_ARGUMENT, "costs must name at least one key");
+    assertRefused(
+        () -> decide(request()), Status.Code.INVALID_ARGUMENT, "costs must name at least one key");
     assertRefused(() -> decide(request("")), Status.Code.INVALID_ARGUMENT, "key must have");
     assertRefused(() -> decide(request("none")), Status.Code.NOT_FOUND, "none");
     assertRefused(() -> decide(request("a", "a")), Status.Code.INVALID_ARGUMENT, "named once");

@@ -198,18 +198,13 @@ final class QuotasTest {
   @Test
   void callsThatWaitForMessages_haveAShare() throws IOException {
     ScheduledExecutorService timer = Executors.newSingleThreadScheduledExecutor();
-    Caller caller =
-        new Caller("c", false, List.of(new Permission(Kind.CONSUME, "q")), Key.NEVER);
+    Caller caller = new Caller("c", false, List.of(new Permission(Kind.CONSUME, "q")), Key.NEVER);
     try (Broker broker = Broker.open(dir.resolve("broker"))) {
       broker.createQueue("q");
       Share open = new Share("calls", 10, 1);
       QueueApi queues =
           new QueueApi(
-              broker,
-              timer,
-              ServerMemory.ofHeap().answers(),
-              new Quotas(KeyStore.open(dir)),
-              open);
+              broker, timer, ServerMemory.ofHeap().answers(), new Quotas(KeyStore.open(dir)), open);
       Duration wait = Duration.ofSeconds(30);
       var first = queues.receive(caller, "q", 1, wait, queues.answerRoom());
       assertExhausted(
@@ -259,7 +254,9 @@ final class QuotasTest {
     Share open = new Share("streams", 10, 1);
     Access access = new Access(authorization -> caller, open);
     OneCall first = new OneCall();
-    var stream = access.interceptCall(first, new Metadata(), (call, headers) -> new ServerCall.Listener<>() {});
+    var stream =
+        access.interceptCall(
+            first, new Metadata(), (call, headers) -> new ServerCall.Listener<>() {});
     OneCall second = new OneCall();
     access.interceptCall(second, new Metadata(), (call, headers) -> new ServerCall.Listener<>() {});
     assertThat(first.end).isEqualTo(Status.OK);
