@@ -16,10 +16,7 @@ import java.util.Optional;
  * @since 0.1
  */
 public record OwnKey(
-    String name,
-    Optional<Instant> expiresAt,
-    boolean superadmin,
-    List<KeyPermission> permissions) {
+    String name, Optional<Instant> expiresAt, boolean superadmin, List<KeyPermission> permissions) {
   /** Makes the list immutable. */
   public OwnKey {
     permissions = List.copyOf(permissions);

@@ -58,8 +58,7 @@ final class Access implements ServerInterceptor {
     }
     Context context = Context.current().withValue(KEY, key);
     if (call.getMethodDescriptor().getType() == MethodType.UNARY) {
-      return checkedWhenComplete(
-          call, key, Contexts.interceptCall(context, call, headers, next));
+      return checkedWhenComplete(call, key, Contexts.interceptCall(context, call, headers, next));
     }
     KeyedStream<Q, A> stream = new KeyedStream<>(call);
     ServerCall.Listener<Q> service = Contexts.interceptCall(context, stream, headers, next);

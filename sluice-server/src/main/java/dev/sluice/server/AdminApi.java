@@ -10,8 +10,8 @@ import java.util.SortedMap;
 import java.util.TreeMap;
 
 /**
- * The configuration that scripts read, for admins of all, and rates of throttle keys, which admins of
- * all set, and whoever may read its name sees.
+ * The configuration that scripts read, for admins of all, and rates of throttle keys, which admins
+ * of all set, and whoever may read its name sees.
  */
 final class AdminApi {
   /** How many entries one call lists. */
@@ -82,9 +82,7 @@ final class AdminApi {
   /** Those that the caller may read; refused if there can be none. */
   List<ThrottleStats> throttles(Caller caller) {
     caller.requireSome(Kind.READ);
-    return broker.throttles().stream()
-        .filter(each -> caller.may(Kind.READ, each.key()))
-        .toList();
+    return broker.throttles().stream().filter(each -> caller.may(Kind.READ, each.key())).toList();
   }
 
   /** Those that the caller may read; refused if there can be none. */
@@ -93,9 +91,7 @@ final class AdminApi {
     BrokerView.Throttles found = broker.view().throttles();
     return new BrokerView.Throttles(
         found.atNanos(),
-        found.all().stream()
-            .filter(each -> caller.may(Kind.READ, each.stats().key()))
-            .toList());
+        found.all().stream().filter(each -> caller.may(Kind.READ, each.stats().key())).toList());
   }
 
   /** The first who wait for it, in queues that the caller may read. */
@@ -109,10 +105,7 @@ final class AdminApi {
         .filter(
             each ->
                 QueueAccess.may(
-                    caller,
-                    Kind.READ,
-                    each.queue(),
-                    queue -> broker.queue(queue).isPresent()))
+                    caller, Kind.READ, each.queue(), queue -> broker.queue(queue).isPresent()))
         .toList();
   }
 

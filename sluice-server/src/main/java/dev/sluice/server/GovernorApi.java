@@ -206,7 +206,9 @@ final class GovernorApi {
     return new GovernorStatus(shown, all.timestamp());
   }
 
-  /** Who is in line; tickets are named to admins of everything alone, for others go on with them. */
+  /**
+   * Who is in line; tickets are named to admins of everything alone, for others go on with them.
+   */
   CompletableFuture<ModelQueue> queue(Caller caller, String model, int offset, int limit) {
     caller.require(Kind.READ, nameOf(model));
     return ask(() -> governor.queue(model, offset, limit))

@@ -129,8 +129,7 @@ final class HttpGovernor implements HttpRoute.Group {
 
   private HttpReply watch(HttpRequest request) {
     TicketWatch watch = begun(governor.watch(request.caller(), id(request)));
-    return new HttpReply.Events(
-        (connection, key) -> TicketEvents.begin(key, connection, watch));
+    return new HttpReply.Events((connection, key) -> TicketEvents.begin(key, connection, watch));
   }
 
   /** Waits: whether there are events to come has to be known before the answer begins. */

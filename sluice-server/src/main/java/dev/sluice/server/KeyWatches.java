@@ -34,8 +34,7 @@ final class KeyWatches {
   /** Throws unless the key is valid and allows what it did. */
   void requireSame(KeyInUse key) {
     if (!authenticator.authenticate(key.authorization()).equals(key.caller())) {
-      throw new ApiException(
-          ErrorKind.UNAVAILABLE, "the key's permissions changed; call again");
+      throw new ApiException(ErrorKind.UNAVAILABLE, "the key's permissions changed; call again");
     }
   }
 

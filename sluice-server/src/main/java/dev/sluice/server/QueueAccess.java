@@ -77,7 +77,9 @@ final class QueueAccess {
     return caller.may(kind, queue) || mayBySource(caller, kind, queue, exists);
   }
 
-  /** Does {@code work}, unless the caller may not; the broker must have the call when it returns. */
+  /**
+   * Does {@code work}, unless the caller may not; the broker must have the call when it returns.
+   */
   <T> T call(Caller caller, Kind kind, String queue, Supplier<T> work) {
     if (queue.isEmpty()) {
       throw ApiException.invalid("queue must not be empty");

@@ -46,8 +46,7 @@ final class QueueApi {
   private final ByteBudget answers;
 
   /** {@code answers} is for all answers that have messages in them, together. */
-  QueueApi(
-      Broker broker, QueueAccess access, ScheduledExecutorService timer, ByteBudget answers) {
+  QueueApi(Broker broker, QueueAccess access, ScheduledExecutorService timer, ByteBudget answers) {
     this.broker = broker;
     this.access = access;
     this.timer = timer;
@@ -79,8 +78,7 @@ final class QueueApi {
 
   /** Whoever calls this closes the consumer. */
   Consumer consume(Caller caller, String queue, int prefetch, Consumer.Handler handler) {
-    return access.call(
-        caller, Kind.CONSUME, queue, () -> broker.consume(queue, prefetch, handler));
+    return access.call(caller, Kind.CONSUME, queue, () -> broker.consume(queue, prefetch, handler));
   }
 
   /**
@@ -229,9 +227,7 @@ final class QueueApi {
     caller.requireSome(Kind.READ);
     SortedMap<String, QueueStats> found = broker.view().queues();
     Set<String> all = Set.copyOf(found.keySet());
-    found
-        .keySet()
-        .removeIf(queue -> !QueueAccess.may(caller, Kind.READ, queue, all::contains));
+    found.keySet().removeIf(queue -> !QueueAccess.may(caller, Kind.READ, queue, all::contains));
     return found;
   }
 

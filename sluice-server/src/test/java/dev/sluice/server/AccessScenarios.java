@@ -7,8 +7,8 @@ import java.util.List;
 /**
  * What a key may do depending on which queues there are and on what messages name, on every wire.
  *
- * <p>A scenario has the queues that exist, where V is a name of its own; what the key allows; what it
- * is used for; and whether that is allowed.
+ * <p>A scenario has the queues that exist, where V is a name of its own; what the key allows; what
+ * it is used for; and whether that is allowed.
  */
 final class AccessScenarios {
   /** Actions on queue $, each on every wire that has it: the call, and a request. */
@@ -118,11 +118,7 @@ final class AccessScenarios {
    * @param allowed whether it gets through
    */
   record Scenario(
-      List<String> queues,
-      List<String> allows,
-      String call,
-      String request,
-      boolean allowed) {}
+      List<String> queues, List<String> allows, String call, String request, boolean allowed) {}
 
   /** All of them, each on every wire that has its action, with queues of its own. */
   static List<Scenario> all() {

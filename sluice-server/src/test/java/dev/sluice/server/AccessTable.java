@@ -7,8 +7,8 @@ import java.util.List;
  * Every route and RPC, what a key has to allow for it, and a request that gets as far as that
  * check.
  *
- * <p>Needed is a permission, or several with a plus between them; {@code some} and kinds, for one of
- * these on whatever name; {@code any} for whatever valid key; or {@code open} for no key at all.
+ * <p>Needed is a permission, or several with a plus between them; {@code some} and kinds, for one
+ * of these on whatever name; {@code any} for whatever valid key; or {@code open} for no key at all.
  * There is no queue q, so that allowed calls end, too. {@link AccessScenarios} has what depends on
  * which queues there are, and on what messages name.
  */

@@ -31,9 +31,12 @@ final class CallsTest {
 
   @Test
   void answerLater_whoseAnswerCannotBeMade_isInternal() throws IOException {
-    Server server = NettyServerBuilder.forPort(0).addService(new Broken())
+    Server server =
+        NettyServerBuilder.forPort(0)
+            .addService(new Broken())
             .intercept(new Access(KeyedServer.open()))
-            .build().start();
+            .build()
+            .start();
     ManagedChannel channel =
         NettyChannelBuilder.forAddress("127.0.0.1", server.getPort()).usePlaintext().build();
     try {

@@ -183,9 +183,7 @@ final class DeadLetterAccessTest {
       broker.createQueue("x.dlq");
       QueueAccess access = new QueueAccess(broker);
       QueueConfig config = QueueConfig.defaults();
-      assertThat(
-              catchThrowable(
-                  () -> access.create(with("admin:x"), "x", config)))
+      assertThat(catchThrowable(() -> access.create(with("admin:x"), "x", config)))
           .hasMessageContaining("admin on x.dlq");
       assertThat(broker.queue("x")).isEmpty();
       access.create(with("admin:x", "admin:x.dlq"), "x", config);

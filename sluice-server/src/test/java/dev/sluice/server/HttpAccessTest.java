@@ -31,8 +31,8 @@ final class HttpAccessTest {
   @BeforeEach
   void start() throws IOException {
     broker = Broker.open(dir);
-    QueueApi queues = new QueueApi(
-            broker, new QueueAccess(broker), timer, ServerMemory.ofHeap().answers());
+    QueueApi queues =
+        new QueueApi(broker, new QueueAccess(broker), timer, ServerMemory.ofHeap().answers());
     ServerMetrics metrics = new ServerMetrics();
     server =
         new HttpServer(

@@ -240,7 +240,8 @@ final class KeyedWaitsTest {
         \r
         """;
     try (Socket socket = new Socket(InetAddress.getLoopbackAddress(), server.httpPort());
-        BufferedReader in = new BufferedReader(new InputStreamReader(socket.getInputStream(), UTF_8))) {
+        BufferedReader in =
+            new BufferedReader(new InputStreamReader(socket.getInputStream(), UTF_8))) {
       socket.setSoTimeout(30_000);
       socket.getOutputStream().write(head.formatted(key.getKey(), body.length()).getBytes(UTF_8));
       // The key is good, and the body is awaited.
