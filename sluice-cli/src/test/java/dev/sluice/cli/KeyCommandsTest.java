@@ -52,7 +52,12 @@ final class KeyCommandsTest {
     assertThat(server.ok("key", "list")).contains("billing", "produce:mail").doesNotContain(key);
 
     assertThat(server.ok("message", "send", "mail", "x", "--api-key", key)).isNotBlank();
-    assertThat(server.fails(1, "throttle", "list", "--api-key", key)).contains("admin");
+    for (String list : List.of("queue", "limit", "throttle")) {
+      assertThat(server.fails(1, list, "list", "--api-key", key))
+          .contains("the key does not allow it: read on any name");
+    }
+    assertThat(server.ok("key", "whoami", "--api-key", key))
+        .matches("name     billing\nexpires  \\S+\nallows   produce:mail\n");
     assertThat(server.ok("key", "allow", id, "consume:mail", "limit:*"))
         .isEqualTo("updated " + id + "\n");
     assertThat(server.fails(1, "message", "send", "mail", "x", "--api-key", key))
@@ -64,6 +69,22 @@ final class KeyCommandsTest {
     assertThat(server.fails(1, "message", "receive", "mail", "--api-key", key))
         .startsWith("sluice message receive: the server does not take this key: ");
     assertThat(server.fails(1, "key", "show", id)).contains(id);
+  }
+
+  @Test
+  void readKey_looksAndChangesNothing() {
+    String reader =
+        (String) server.json("key", "create", "r", "--allow", "read:*", "--json").get(0).get("key");
+    assertThat(server.ok("queue", "list", "--api-key", reader)).contains("mail", "mail.dlq");
+    assertThat(server.ok("queue", "stats", "mail", "--api-key", reader)).isNotBlank();
+    assertThat(server.ok("message", "peek", "mail", "--json", "--api-key", reader)).isNotNull();
+    assertThat(server.fails(1, "queue", "purge", "mail", "--yes", "--api-key", reader))
+        .contains("the key does not allow it: admin on mail");
+    assertThat(server.json("key", "whoami", "--json", "--api-key", reader).get(0))
+        .containsEntry("permissions", List.of(Map.of("kind", "read", "pattern", "*")));
+    assertThat(server.json("key", "whoami", "--json").get(0))
+        .containsEntry("name", "bootstrap")
+        .containsEntry("superadmin", true);
   }
 
   @Test
