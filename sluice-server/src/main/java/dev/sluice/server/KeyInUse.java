@@ -13,7 +13,9 @@ import org.jspecify.annotations.Nullable;
 record KeyInUse(KeyWatches watches, @Nullable String authorization, Caller caller) {
   /** Returns what tells this key from others; null if the server asks for none. */
   @Nullable Object token() {
-    return caller.equals(Caller.ANYBODY) ? null : KeyAuthenticator.tokenOf(authorization).orElse("");
+    return caller.equals(Caller.ANYBODY)
+        ? null
+        : KeyAuthenticator.tokenOf(authorization).orElse("");
   }
 
   /** Throws unless the key is valid and allows what it did when the call was made. */
