@@ -208,6 +208,7 @@ final class FrameGuard extends ChannelDuplexHandler {
   }
 
   @Override
+  @SuppressWarnings("FutureReturnValueIgnored") // the promise is the future
   public void write(ChannelHandlerContext context, Object message, ChannelPromise promise) {
     boolean flood = message instanceof ByteBuf bytes && !isAffordable(bytes);
     context.write(message, promise);

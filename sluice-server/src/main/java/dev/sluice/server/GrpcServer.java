@@ -74,12 +74,6 @@ final class GrpcServer {
   private static final Logger TRANSPORT_LOG =
       Logger.getLogger("io.grpc.netty.shaded.io.grpc.netty");
 
-  static {
-    if (TRANSPORT_LOG.getLevel() == null) {
-      TRANSPORT_LOG.setLevel(Level.SEVERE);
-    }
-  }
-
   private final InetSocketAddress address;
   private final Server server;
   private final Readiness readiness;
@@ -96,6 +90,9 @@ final class GrpcServer {
       Readiness readiness,
       RequestMeters meters,
       List<ServerServiceDefinition> services) {
+    if (TRANSPORT_LOG.getLevel() == null) {
+      TRANSPORT_LOG.setLevel(Level.SEVERE);
+    }
     this.address = listen.address();
     this.readiness = readiness;
     CallGate gate = new CallGate(MAX_UNSEEN_CALLS);

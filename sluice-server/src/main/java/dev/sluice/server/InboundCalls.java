@@ -31,6 +31,9 @@ final class InboundCalls extends ServerStreamTracer.Factory {
   /** The largest request of a caller who needs no key. */
   static final int MAX_STRANGER_BYTES = 1_024;
 
+  /** What an open call costs while nothing of it is arriving: its stream, its headers. */
+  private static final long CALL_BYTES = 4 << 10;
+
   /** What gRPC keeps for each piece in which a message arrives, beside its bytes. */
   private static final long PIECE_BYTES = 256;
 
@@ -93,7 +96,11 @@ final class InboundCalls extends ServerStreamTracer.Factory {
       Room room, ServerCall<Q, A> call, Metadata headers, ServerCallHandler<Q, A> next) {
     Inbound inbound = INBOUND.get();
     InboundCall<Q, A> refusable = new InboundCall<>(call);
-    inbound.begin(refusable, room);
+    Status full = inbound.begin(refusable, room);
+    if (full != null) {
+      refusable.refuse(full);
+      return new ServerCall.Listener<>() {};
+    }
     return refusable.listener(next.startCall(refusable, headers), inbound);
   }
 
@@ -105,6 +112,9 @@ final class InboundCalls extends ServerStreamTracer.Factory {
 
   /** Where the bytes of one call are counted. */
   private interface Room {
+    /** Returns why there is no room for one more call; null if there is. */
+    @Nullable Status open();
+
     /** Returns why there is no room for {@code bytes} more; null if there is. */
     @Nullable Status take(long bytes);
 
@@ -114,6 +124,11 @@ final class InboundCalls extends ServerStreamTracer.Factory {
   }
 
   private record Budgeted(InboundBudget.Part part) implements Room {
+    @Override
+    public @Nullable Status open() {
+      return take(CALL_BYTES);
+    }
+
     @Override
     public @Nullable Status take(long bytes) {
       return part.take(bytes) ? null : ByteBudget.exhausted("requests").toStatus().getStatus();
@@ -133,6 +148,11 @@ final class InboundCalls extends ServerStreamTracer.Factory {
   /** Of the connection's thread alone. */
   private static final class Small implements Room {
     private long taken;
+
+    @Override
+    public @Nullable Status open() {
+      return null;
+    }
 
     @Override
     public @Nullable Status take(long bytes) {
@@ -188,13 +208,20 @@ final class InboundCalls extends ServerStreamTracer.Factory {
       gate.seen();
     }
 
-    synchronized void begin(InboundCall<?, ?> begun, Room itsRoom) {
+    /** Returns why the call is refused; null if it is not. */
+    synchronized @Nullable Status begin(InboundCall<?, ?> begun, Room itsRoom) {
+      Status full = over ? Status.CANCELLED : itsRoom.open();
+      if (full != null) {
+        itsRoom.close();
+        return full;
+      }
       call = begun;
       room = itsRoom;
       single = begun.getMethodDescriptor().getType().clientSendsOneMessage();
       if (single) {
         startClock();
       }
+      return null;
     }
 
     private synchronized void startClock() {

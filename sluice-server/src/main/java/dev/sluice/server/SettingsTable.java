@@ -117,7 +117,7 @@ final class SettingsTable {
               "limits.max_streams_per_connection",
               null,
               SettingKind.integer(1, MILLION),
-              "1000",
+              "10000",
               "Calls that are open at once on one connection of gRPC.",
               (draft, value) -> draft.maxStreams = value),
           new Setting<>(

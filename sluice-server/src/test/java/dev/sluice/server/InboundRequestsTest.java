@@ -220,6 +220,22 @@ final class InboundRequestsTest {
     assertOthersAreServed();
   }
 
+  /** Without a word on any of them: they cost memory all the same. */
+  @Test
+  void idleStreamsOfOneKey_leaveHalfOfTheBudget() throws IOException {
+    String key = server.create().getKey();
+    for (int i = 0; i < 5; i++) {
+      RawHttp2 connection = grpc();
+      for (int stream = 1; stream < 400; stream += 2) {
+        connection.send(
+            open(stream, "/sluice.v1.Queues/Consume", "authorization", "Bearer " + key));
+      }
+    }
+    await().until(() -> inbound.used() > MEBIBYTE);
+    assertThat(inbound.used()).isLessThanOrEqualTo(2 * MEBIBYTE);
+    assertOthersAreServed();
+  }
+
   /** A message of very many pieces costs more than its bytes. */
   @Test
   void messageInTinyPieces_isRefusedBeforeItFillsTheHeap() throws IOException {
