@@ -5,6 +5,7 @@ import dev.sluice.attacks.wire.Grpc;
 import java.util.List;
 import java.util.Set;
 import java.util.function.Supplier;
+import java.util.stream.Stream;
 
 /** All attacks there are. */
 public final class Attacks {
@@ -46,19 +47,40 @@ public final class Attacks {
 
   /** In the order in which they should run: those whose traces stay come last. */
   public static List<Attack> all() {
+    return Stream.of(
+            memory(),
+            budgets(),
+            frames(),
+            processorOverHttp(),
+            processorOverGrpc(),
+            connections(),
+            state())
+        .flatMap(List::stream)
+        .toList();
+  }
+
+  private static List<Attack> memory() {
     return List.of(
         new GzipHealth("health-watch-gzip", Grpc.HEALTH_WATCH),
         new GzipHealth("health-check-gzip", Grpc.HEALTH_CHECK),
         new GzipEnqueue("enqueue-gzip-powerless", Access.POWERLESS_KEY),
         new GzipEnqueue("enqueue-gzip", Access.TENANT_KEY),
-        new LargeHealthNames(),
+        new LargeHealthNames());
+  }
+
+  private static List<Attack> budgets() {
+    return List.of(
         new UnfinishedCalls("health-unfinished", Access.NO_KEY, Grpc.HEALTH_CHECK),
         new UnfinishedCalls("enqueue-unfinished-no-key", Access.NO_KEY, Grpc.ENQUEUE),
         new UnfinishedCalls("enqueue-unfinished-powerless", Access.POWERLESS_KEY, Grpc.ENQUEUE),
         new UnfinishedCalls("enqueue-unfinished", Access.TENANT_KEY, Grpc.ENQUEUE),
         new SlowBodies("slow-bodies-no-key", Access.NO_KEY),
         new SlowBodies("slow-bodies-powerless", Access.POWERLESS_KEY),
-        new SlowBodies("slow-bodies", Access.TENANT_KEY),
+        new SlowBodies("slow-bodies", Access.TENANT_KEY));
+  }
+
+  private static List<Attack> frames() {
+    return List.of(
         FrameFlood.settings(),
         FrameFlood.emptySettings(),
         FrameFlood.ping(),
@@ -70,7 +92,11 @@ public final class Attacks {
         new ContinuationFlood("continuation-flood", 1_000),
         new ContinuationFlood("empty-continuation-flood", 0),
         new RapidReset("rapid-reset", false),
-        new RapidReset("made-you-reset", true),
+        new RapidReset("made-you-reset", true));
+  }
+
+  private static List<Attack> processorOverHttp() {
+    return List.of(
         post("colliding-headers-no-key", Access.NO_KEY, MESSAGES, Bodies::collidingHeaders),
         post("colliding-headers", Access.TENANT_KEY, MESSAGES, Bodies::collidingHeaders),
         post("colliding-costs", Access.POWERLESS_KEY, DECIDE, Bodies::collidingCosts),
@@ -82,7 +108,11 @@ public final class Attacks {
         post("deep-arrays", Access.TENANT_KEY, MESSAGES, Bodies::deepArrays),
         post("deep-objects", Access.TENANT_KEY, MESSAGES, Bodies::deepObjects),
         post("many-digits", Access.TENANT_KEY, MESSAGES, Bodies::manyDigits),
-        post("huge-exponent", Access.TENANT_KEY, MESSAGES, Bodies::hugeExponent),
+        post("huge-exponent", Access.TENANT_KEY, MESSAGES, Bodies::hugeExponent));
+  }
+
+  private static List<Attack> processorOverGrpc() {
+    return List.of(
         CostlyRequest.grpc(
             "grpc-colliding-headers",
             Access.TENANT_KEY,
@@ -94,7 +124,11 @@ public final class Attacks {
             "grpc-settlements", Access.TENANT_KEY, Grpc.SETTLE, Bodies::protoSettlements),
         CostlyRequest.grpc("grpc-costs", Access.POWERLESS_KEY, Grpc.DECIDE, Bodies::protoCosts),
         CostlyRequest.grpc("grpc-messages", Access.TENANT_KEY, Grpc.ENQUEUE, Bodies::protoMessages),
-        new BurningHooks(),
+        new BurningHooks());
+  }
+
+  private static List<Attack> connections() {
+    return List.of(
         new SlowHeaders(),
         ManyStreams.watches(),
         ManyStreams.polls(),
@@ -103,10 +137,11 @@ public final class Attacks {
         new UnreadAnswers("unread-answers", Access.NO_KEY, "/openapi.json", false),
         new UnreadMessages(),
         new Garbage(),
-        new EventStreams(),
-        EndlessState.scriptQueues(),
-        EndlessState.limits(),
-        EndlessState.keys());
+        new EventStreams());
+  }
+
+  private static List<Attack> state() {
+    return List.of(EndlessState.scriptQueues(), EndlessState.limits(), EndlessState.keys());
   }
 
   private static Attack post(String name, Access access, String path, Supplier<byte[]> body) {
