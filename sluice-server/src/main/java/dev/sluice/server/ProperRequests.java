@@ -18,6 +18,7 @@ import java.io.IOException;
 import java.io.InputStream;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -67,8 +68,8 @@ final class ProperRequests {
 
     Checked(MethodDescriptor<Q, ?> method) {
       this.method = method;
-      this.prototype =
-          (Message) ((PrototypeMarshaller<?>) method.getRequestMarshaller()).getMessagePrototype();
+      var marshaller = (PrototypeMarshaller<?>) method.getRequestMarshaller();
+      this.prototype = (Message) Objects.requireNonNull(marshaller.getMessagePrototype());
       this.bounds = GrpcBounds.of(prototype.getDescriptorForType());
     }
 

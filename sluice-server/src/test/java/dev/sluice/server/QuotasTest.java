@@ -23,6 +23,7 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.time.InstantSource;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
@@ -204,19 +205,29 @@ final class QuotasTest {
       Share open = new Share("calls", 10, 1);
       QueueApi queues =
           new QueueApi(
-              broker, timer, ServerMemory.ofHeap().answers(), new Quotas(KeyStore.open(dir)), open);
+              broker,
+              new QueueAccess(broker),
+              timer,
+              ServerMemory.ofHeap().answers(),
+              new Quotas(KeyStore.open(dir)),
+              open);
+      KeyInUse key = watches(caller).authenticate(null);
       Duration wait = Duration.ofSeconds(30);
-      var first = queues.receive(caller, "q", 1, wait, queues.answerRoom());
+      var first = queues.receive(key, "q", 1, wait, queues.answerRoom());
       assertExhausted(
-          () -> queues.receive(caller, "q", 1, wait, queues.answerRoom()), "calls of one key");
-      assertThat(queues.receive(caller, "q", 1, Duration.ZERO, queues.answerRoom()).join())
+          () -> queues.receive(key, "q", 1, wait, queues.answerRoom()), "calls of one key");
+      assertThat(queues.receive(key, "q", 1, Duration.ZERO, queues.answerRoom()).join())
           .isEmpty();
       assertThat(first.cancel(false)).isTrue();
-      queues.receive(caller, "q", 1, wait, queues.answerRoom()).cancel(false);
+      queues.receive(key, "q", 1, wait, queues.answerRoom()).cancel(false);
       assertThat(open.held()).isZero();
     } finally {
       timer.shutdownNow();
     }
+  }
+
+  private static KeyWatches watches(Caller caller) {
+    return new KeyWatches(authorization -> caller, InstantSource.system());
   }
 
   /** A call of which only its end is looked at. */
@@ -252,7 +263,7 @@ final class QuotasTest {
   void streams_haveAShare_untilTheyEnd() {
     Caller caller = new Caller("c", false, List.of(), Key.NEVER);
     Share open = new Share("streams", 10, 1);
-    Access access = new Access(authorization -> caller, open);
+    Access access = new Access(watches(caller), open);
     OneCall first = new OneCall();
     var stream =
         access.interceptCall(
