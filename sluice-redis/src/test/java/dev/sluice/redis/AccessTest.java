@@ -13,9 +13,9 @@ import org.junit.jupiter.api.Timeout;
 
 /** Passwords, users and certificates, right and wrong. */
 @Tag("any-jdk")
-@Timeout(value = 30, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+@Timeout(value = 180, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 final class AccessTest {
-  private static final Duration PATIENCE = Duration.ofSeconds(30);
+  private static final Duration PATIENCE = Duration.ofSeconds(60);
 
   /** So that a refusal is heard, however busy the machine is, before Redis is held to be silent. */
   private static final Duration TIMEOUT = Duration.ofSeconds(5);

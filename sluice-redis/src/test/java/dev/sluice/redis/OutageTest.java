@@ -50,6 +50,8 @@ final class OutageTest {
         Waiting.until(
             "grants", PATIENCE, () -> load.granted(FleetNode.Judge.REDIS) > grantsBefore + 50);
       }
+      Waiting.until(
+          "confirmed charges", PATIENCE, () -> node.status().chargedTokens() == node.charged());
       Books books = Books.of(server, node);
       long expected = 500_000 + load.granted(FleetNode.Judge.REDIS) + node.charged();
       long difference = books.tokensTaken(half.latest()) - expected;
