@@ -23,8 +23,8 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
-import java.time.InstantSource;
 import java.time.Instant;
+import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.Executors;
@@ -216,8 +216,7 @@ final class QuotasTest {
       var first = queues.receive(key, "q", 1, wait, queues.answerRoom());
       assertExhausted(
           () -> queues.receive(key, "q", 1, wait, queues.answerRoom()), "calls of one key");
-      assertThat(queues.receive(key, "q", 1, Duration.ZERO, queues.answerRoom()).join())
-          .isEmpty();
+      assertThat(queues.receive(key, "q", 1, Duration.ZERO, queues.answerRoom()).join()).isEmpty();
       assertThat(first.cancel(false)).isTrue();
       queues.receive(key, "q", 1, wait, queues.answerRoom()).cancel(false);
       assertThat(open.held()).isZero();
