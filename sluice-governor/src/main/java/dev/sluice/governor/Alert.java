@@ -7,7 +7,8 @@ import java.time.Instant;
  *
  * @param model which
  * @param kind what
- * @param value what was measured: a rate of rejections from 0 to 1, those in line, tokens left
+ * @param value what was measured: a rate of rejections from 0 to 1, those in line, tokens left,
+ *     tokens that were reported and not charged
  * @param threshold what it must be beyond for this alert
  * @param advice what to do
  * @param since when it was first so
@@ -22,7 +23,9 @@ public record Alert(
     /** Too many are in line. */
     QUEUE_BUILDUP("Increase refill rate"),
     /** No token is left. */
-    BUCKET_EXHAUSTED("Emergency refill: an operator's decision, by a reload with a larger budget");
+    BUCKET_EXHAUSTED("Emergency refill: an operator's decision, by a reload with a larger budget"),
+    /** A settlement reported more than one call can use; the advice names it. */
+    SETTLED_EXCESS("Check what the tenant reports");
 
     private final String advice;
 

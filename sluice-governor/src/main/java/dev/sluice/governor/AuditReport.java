@@ -7,10 +7,11 @@ package dev.sluice.governor;
  * @param limitTokens the most that may be admitted in such a window
  * @param errorTokens by how much the worst window since the start was above the limit; 0 always
  * @param worstTokens the most in any window since the start
+ * @param excessTokens what settlements reported and nobody was charged for, since the start
  * @since 0.1
  */
 public record AuditReport(
-    long admittedTokens, long limitTokens, long errorTokens, long worstTokens) {
+    long admittedTokens, long limitTokens, long errorTokens, long worstTokens, long excessTokens) {
   /** Before anything was counted. */
-  public static final AuditReport NONE = new AuditReport(0, 0, 0, 0);
+  public static final AuditReport NONE = new AuditReport(0, 0, 0, 0, 0);
 }

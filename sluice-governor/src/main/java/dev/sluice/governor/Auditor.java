@@ -38,6 +38,7 @@ final class Auditor {
   // Since the limits in force were last known.
   private long suspected;
   private long worst;
+  private long excess;
 
   private record Limit(long burst, long target) {
     Limit orMore(Limit other) {
@@ -113,10 +114,16 @@ final class Auditor {
     }
   }
 
+  /** A settlement reported so many tokens more than it could be charged for. */
+  void exceeded(long tokens) {
+    excess += tokens;
+  }
+
   AuditReport report(long now) {
     advance(now);
     check();
-    return new AuditReport(admitted(), limit.in(WINDOW_NANOS), Math.max(error, suspected), worst);
+    return new AuditReport(
+        admitted(), limit.in(WINDOW_NANOS), Math.max(error, suspected), worst, excess);
   }
 
   /** Time goes on: what is over is checked, and what is older than a window is forgotten. */

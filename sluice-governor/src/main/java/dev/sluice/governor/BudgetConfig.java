@@ -15,7 +15,7 @@ import java.util.Set;
  * @param health when somebody should look at a model
  * @param routes models that are declared equivalent, by the name under which they are asked for
  * @param withoutEffect what it also says, and nothing here goes by, such as {@code
- *     models.x.max_ctx}
+ *     models.x.provider}
  * @since 0.1
  */
 public record BudgetConfig(

@@ -50,17 +50,11 @@ public final class BudgetFile {
           "priority_classes",
           "minimum_shares",
           "tenants",
-          "estimate_output");
-  private static final Set<String> IDLE_MODEL_KEYS =
-      Set.of(
-          "provider",
+          "estimate_output",
           "max_ctx",
-          "max_out",
-          "safe_ctx",
-          "safe_out",
-          "retry_max",
-          "backoff_base_ms",
-          "backoff_max_ms");
+          "max_out");
+  private static final Set<String> IDLE_MODEL_KEYS =
+      Set.of("provider", "safe_ctx", "safe_out", "retry_max", "backoff_base_ms", "backoff_max_ms");
   private static final Set<String> TENANT_KEYS = Set.of("target_tpm", "burst_tpm", "weight");
   private static final Set<String> GOVERNOR_KEYS =
       Set.of(
@@ -190,7 +184,19 @@ public final class BudgetFile {
             ? shares(path + ".minimum_shares", model.path("minimum_shares"))
             : Map.of(),
         tenants(path + ".tenants", model.path("tenants")),
-        flag(path, model, "estimate_output"));
+        flag(path, model, "estimate_output"),
+        limit(path, model, "max_ctx"),
+        limit(path, model, "max_out"));
+  }
+
+  /** Of one call; 0 if the file does not say. */
+  private static long limit(String path, JsonNode model, String key) {
+    if (!model.has(key)) {
+      return 0;
+    }
+    long value = whole(path, model, key, null);
+    Checks.between(key, value, 1, TokenRequest.MOST_TOKENS);
+    return value;
   }
 
   /** In the first minute burst and target go through: that must be what the provider takes. */

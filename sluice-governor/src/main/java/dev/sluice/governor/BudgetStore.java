@@ -113,6 +113,14 @@ public interface BudgetStore extends AutoCloseable {
   CompletableFuture<Boolean> extend(String reservation);
 
   /**
+   * Returns whose a ticket or a reservation is; its idle timer is not refreshed by this.
+   *
+   * @param id of {@link Outcome.Queued} or {@link Outcome.Granted}
+   * @return empty if there is no such ticket or reservation any more
+   */
+  CompletableFuture<Optional<TokenOwner>> owner(String id);
+
+  /**
    * What would become of a request.
    *
    * @param request what for

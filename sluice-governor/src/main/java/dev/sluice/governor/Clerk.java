@@ -12,9 +12,8 @@ import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Does what is asked at the desk of a model, one thing after the other: keeps its line, its
- * tickets, and what was granted and is not settled. Time is what {@link #begin} was told. Not
- * thread-safe.
+ * Applies requests to one model, one at a time: keeps its line, its tickets, and what was granted
+ * and is not settled. Time is what {@link #begin} was told. Not thread-safe.
  */
 final class Clerk {
   private final String model;
@@ -27,10 +26,7 @@ final class Clerk {
   private DeskRules rules;
   private ModelLine line;
   private Map<String, Integer> ranks = Map.of();
-
-  /** Made once: under overload it is said more often than anything else. */
-  private String lineFull = "";
-
+  private String lineFull = ""; // under overload it is said more often than anything else
   private DeskLog log = DeskLog.NONE;
   private long now;
   private long numbers;
@@ -191,7 +187,7 @@ final class Clerk {
           Outcome.Reason.EXCEEDS_CAPACITY,
           StoreTerms.tooMany(largest, request.priority(), demand.tokens()));
     }
-    if (line.waiting() >= rules.maxLine()) {
+    if (tickets.isFullFor(request.tenant(), rules.maxLine())) {
       return refused(request, Outcome.Reason.LINE_FULL, lineFull);
     }
     return queue(request, demand);
@@ -233,9 +229,9 @@ final class Clerk {
     return refused(request, reason, StoreTerms.inWords(reason, rules));
   }
 
-  private Outcome.Refused refused(TokenRequest request, Outcome.Reason reason, String message) {
-    return new Outcome.Refused(
-        model, request.priority(), request.tokens(), line.available(), reason, message);
+  private Outcome.Refused refused(TokenRequest asked, Outcome.Reason reason, String message) {
+    long left = line.available();
+    return new Outcome.Refused(model, asked.priority(), asked.tokens(), left, reason, message);
   }
 
   private Outcome queue(TokenRequest request, Demand demand) {
@@ -277,6 +273,7 @@ final class Clerk {
       ticket.waiters.clear();
     }
     tickets.seen(ticket, now);
+    tickets.decided(ticket);
   }
 
   // ---- tickets
@@ -377,18 +374,16 @@ final class Clerk {
     tally.decides(line.available(), now);
     long back = line.settle(grant.reservation, actual);
     tally.leaves(line.available());
-    log.settled(id, actual, now);
-    forgetTicketOf(grant);
-    long reserved = grant.reservation.demand.tokens();
     Settlement settled =
-        new Settlement(
+        Settlement.of(
             model,
             grant.tenant(),
             grant.answer.requestedTokens(),
-            reserved,
+            grant.reservation.demand.tokens(),
             actual,
-            Math.max(0, back),
-            Math.max(0, actual - reserved));
+            back);
+    log.settled(id, settled.chargedTokens(), now);
+    forgetTicketOf(grant);
     tally.settled(settled, grant.reservation.grantedAt, now);
     return Optional.of(settled);
   }
@@ -469,9 +464,15 @@ final class Clerk {
 
   // ---- how it stands
 
+  /** Empty if there is no such ticket or reservation any more. */
+  Optional<TokenOwner> owner(String id) {
+    return LineView.owner(model, tickets.find(id), grants.find(id));
+  }
+
   Explanation explain(TokenRequest request) {
     drain();
-    return Explaining.of(request, demand(request), line, rules.maxLine(), now);
+    boolean full = tickets.isFullFor(request.tenant(), rules.maxLine());
+    return Explaining.of(request, demand(request), line, full ? lineFull : null, now);
   }
 
   GovernorStatus.Model status() {

@@ -103,13 +103,13 @@ final class DeskJournal implements DeskLog {
   }
 
   @Override
-  public void settled(String id, long actual, long now) {
+  public void settled(String id, long charged, long now) {
     journal.append(
         data -> {
           data.writeByte(SETTLED);
           data.writeLong(now);
           data.writeUTF(id);
-          data.writeLong(actual);
+          data.writeLong(charged);
         });
   }
 
@@ -326,9 +326,9 @@ final class DeskJournal implements DeskLog {
     private void settled(DataInputStream data) throws IOException {
       at(data.readLong());
       Grant grant = over(data.readUTF());
-      long actual = data.readLong();
+      long charged = data.readLong();
       if (grant != null) {
-        books.line().settle(grant.reservation, actual);
+        books.line().settleAgain(grant.reservation, charged);
       }
     }
 

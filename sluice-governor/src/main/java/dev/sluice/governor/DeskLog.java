@@ -9,7 +9,7 @@ interface DeskLog extends AutoCloseable {
         public void granted(Grant grant) {}
 
         @Override
-        public void settled(String id, long actual, long now) {}
+        public void settled(String id, long charged, long now) {}
 
         @Override
         public void ended(String id, long now) {}
@@ -29,7 +29,7 @@ interface DeskLog extends AutoCloseable {
 
   void granted(Grant grant);
 
-  void settled(String id, long actual, long now);
+  void settled(String id, long charged, long now);
 
   void ended(String id, long now);
 

@@ -2,6 +2,7 @@ package dev.sluice.governor;
 
 import java.util.List;
 import java.util.Objects;
+import org.jspecify.annotations.Nullable;
 
 /** Says what would become of a request, by a model's line. */
 final class Explaining {
@@ -15,7 +16,7 @@ final class Explaining {
   }
 
   static Explanation of(
-      TokenRequest request, Demand demand, ModelLine line, int maxLine, long now) {
+      TokenRequest request, Demand demand, ModelLine line, @Nullable String lineFull, long now) {
     List<Explanation.Part> parts =
         line.parts(demand, now).stream()
             .map(
@@ -47,14 +48,9 @@ final class Explaining {
           StoreTerms.inWords(Dimension.NONE),
           parts);
     }
-    if (line.waiting() >= maxLine) {
+    if (lineFull != null) {
       return explanation(
-          request,
-          demand,
-          Explanation.Verdict.REFUSED,
-          Dimension.LINE,
-          StoreTerms.lineFull(maxLine, request.model()),
-          parts);
+          request, demand, Explanation.Verdict.REFUSED, Dimension.LINE, lineFull, parts);
     }
     return queued(request, demand, line, now, parts);
   }

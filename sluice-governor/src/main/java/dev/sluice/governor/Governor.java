@@ -126,13 +126,17 @@ public final class Governor implements AutoCloseable {
     return route.stream().map(model -> estimated(request.withModel(model))).toList();
   }
 
-  /** What is reserved may be less than what is asked for, where that has been used. */
+  /**
+   * What is reserved may be less than what is asked for, if the tenant has been using less: what it
+   * says that it expects does not lower it further than that.
+   */
   private TokenRequest estimated(TokenRequest request) {
-    if (!isEstimated(request.model()) || request.expectedTokens() != null) {
+    Long expected = request.expectedTokens();
+    if (expected == null && !isEstimated(request.model())) {
       return request;
     }
-    return request.withExpectedTokens(
-        estimator.estimate(request.model(), request.tenant(), request.tokens()));
+    long observed = estimator.estimate(request.model(), request.tenant(), request.tokens());
+    return request.withExpectedTokens(expected == null ? observed : Math.max(expected, observed));
   }
 
   private boolean isEstimated(String model) {
@@ -196,8 +200,18 @@ public final class Governor implements AutoCloseable {
    */
   public Optional<Settlement> settle(String reservation, long actualTokens) {
     Optional<Settlement> settled = Waits.get(store.settle(reservation, actualTokens));
-    settled.filter(each -> isEstimated(each.model())).ifPresent(estimator::learn);
+    settled.ifPresent(estimator::learn);
     return settled;
+  }
+
+  /**
+   * Returns whose a ticket or a reservation is; its idle timer is not refreshed by this.
+   *
+   * @param id of {@link Outcome.Queued} or {@link Outcome.Granted}
+   * @return empty if there is no such ticket or reservation any more
+   */
+  public Optional<TokenOwner> owner(String id) {
+    return Waits.get(store.owner(id));
   }
 
   /**

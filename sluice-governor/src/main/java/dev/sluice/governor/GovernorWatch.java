@@ -59,6 +59,8 @@ final class GovernorWatch implements BudgetListener, AutoCloseable {
     if (watch != null && settled.refundedTokens() > 0) {
       long now = time.present(nanos);
       watch.refunded(settled.refundedTokens(), time.past(grantedNanos), now);
+    } else if (watch != null && settled.excessTokens() > 0) {
+      watch.exceeded(settled, time.present(nanos));
     }
   }
 

@@ -24,6 +24,10 @@ final class Grant {
     return answer.reservation();
   }
 
+  TokenOwner owner(String model) {
+    return new TokenOwner(model, tenant(), answer.priority());
+  }
+
   String tenant() {
     return reservation.demand.tenant();
   }

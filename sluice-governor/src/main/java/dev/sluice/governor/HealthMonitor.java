@@ -22,6 +22,12 @@ final class HealthMonitor {
   private HealthRules rules;
   private Rejections rejections;
 
+  /** The last settlement that reported too much, and what all since the alert did. */
+  private @Nullable Settlement exceeded;
+
+  private long exceededAt;
+  private long excess;
+
   /**
    * An alert has come or gone.
    *
@@ -46,6 +52,13 @@ final class HealthMonitor {
 
   void asked(boolean rejected, long now) {
     rejections.asked(rejected, now);
+  }
+
+  /** A settlement reported more than it could be charged for. */
+  void exceeded(Settlement settled, long now) {
+    exceeded = settled;
+    exceededAt = now;
+    excess += settled.excessTokens();
   }
 
   /** How it stands at this moment; those that last keep when they came. */
@@ -86,7 +99,39 @@ final class HealthMonitor {
         available <= 0,
         alert(Alert.Kind.BUCKET_EXHAUSTED, (double) available, NOTHING_LEFT, at),
         "%d tokens left".formatted(available));
+    checkExcess(changes, now, at);
     return changes;
+  }
+
+  /** It lasts for a window after the last such settlement. */
+  private void checkExcess(List<Change> changes, long now, Instant at) {
+    Settlement last = exceeded;
+    if (last == null) {
+      return;
+    }
+    boolean isSo = now - exceededAt < rules.window().toNanos();
+    String advice =
+        "%s: %s reported %d tokens for a reservation of %d, and %d were charged"
+            .formatted(
+                Alert.Kind.SETTLED_EXCESS.advice(),
+                tenantOf(last),
+                last.actualTokens(),
+                last.reservedTokens(),
+                last.chargedTokens());
+    change(
+        changes,
+        isSo,
+        alert(Alert.Kind.SETTLED_EXCESS, (double) excess, NOTHING_LEFT, advice, at),
+        "%d tokens were reported and not charged".formatted(excess));
+    if (!isSo) {
+      exceeded = null;
+      excess = 0;
+    }
+  }
+
+  /** Its name in a line of the log stays in that line. */
+  private static String tenantOf(Settlement settled) {
+    return "tenant '%s'".formatted(settled.tenant().replaceAll("\\p{Cntrl}", "?"));
   }
 
   /** As the decimal that was written: 5 % of 140 is 7, and not a little less or more. */
@@ -98,9 +143,13 @@ final class HealthMonitor {
   }
 
   private Alert alert(Alert.Kind kind, double value, double threshold, Instant at) {
+    return alert(kind, value, threshold, kind.advice(), at);
+  }
+
+  private Alert alert(Alert.Kind kind, double value, double threshold, String advice, Instant at) {
     Alert before = alerts.get(kind);
     Instant since = before == null ? at : before.since();
-    return new Alert(model, kind, value, threshold, kind.advice(), since);
+    return new Alert(model, kind, value, threshold, advice, since);
   }
 
   private void change(List<Change> changes, boolean isSo, Alert alert, String figures) {
@@ -125,6 +174,7 @@ final class HealthMonitor {
       case HIGH_REJECTION_RATE -> "High rejection rate";
       case QUEUE_BUILDUP -> "Queue buildup";
       case BUCKET_EXHAUSTED -> "Bucket exhausted";
+      case SETTLED_EXCESS -> "Settled excess";
     };
   }
 

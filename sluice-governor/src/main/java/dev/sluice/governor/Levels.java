@@ -14,6 +14,7 @@ final class Levels {
 
   private ModelLimits limits;
   private final Meter tokens;
+  private final OverrunAllowance overruns;
   private List<Meter> requests = new ArrayList<>();
   private List<Long> periods = new ArrayList<>();
   private Map<String, Meter> guarantees = new HashMap<>();
@@ -27,6 +28,7 @@ final class Levels {
   Levels(ModelLimits limits, long now) {
     this.limits = limits;
     this.tokens = limits.tokens().meter(now);
+    this.overruns = new OverrunAllowance(limits, now);
     tune(limits, now);
   }
 
@@ -63,6 +65,7 @@ final class Levels {
     limits = other;
     other.tokens().tune(tokens);
     tokens.slow(factor);
+    other.tokens().tune(overruns.meter());
     List<Meter> newRequests = new ArrayList<>();
     List<Long> newPeriods = new ArrayList<>();
     for (ModelLimits.Rate rate : other.requests()) {
@@ -104,6 +107,7 @@ final class Levels {
 
   void advance(long now) {
     tokens.advance(now);
+    overruns.meter().advance(now);
     for (Meter each : requests) {
       each.advance(now);
     }
@@ -124,6 +128,10 @@ final class Levels {
 
   Meter tokens() {
     return tokens;
+  }
+
+  OverrunAllowance overruns() {
+    return overruns;
   }
 
   List<Meter> requests() {
@@ -197,6 +205,7 @@ final class Levels {
     tenants.values().forEach(each -> each.advance(now));
     Map<String, Meter.Saved> saved = new LinkedHashMap<>();
     saved.put("tokens", tokens.save());
+    saved.put("overruns", overruns.meter().save());
     for (int i = 0; i < requests.size(); i++) {
       saved.put("requests " + periods.get(i), requests.get(i).save());
     }
@@ -220,6 +229,7 @@ final class Levels {
     String[] words = name.split(" ", 2);
     return switch (words[0]) {
       case "tokens" -> tokens;
+      case "overruns" -> overruns.meter();
       case "requests" -> {
         int index = periods.indexOf(Long.valueOf(words[1]));
         yield index < 0 ? null : requests.get(index);
@@ -233,6 +243,7 @@ final class Levels {
   /** Time goes on from there, which may be earlier. */
   void clock(long now) {
     tokens.clock(now);
+    overruns.meter().clock(now);
     requests.forEach(each -> each.clock(now));
     guarantees.values().forEach(each -> each.clock(now));
     tenants.values().forEach(each -> each.clock(now));

@@ -4,10 +4,20 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
 
 /** Says who is in line; nothing changes by this. */
 final class LineView {
   private LineView() {}
+
+  /** Whose a ticket or a reservation is; empty if there is neither. */
+  static Optional<TokenOwner> owner(
+      String model, @Nullable TicketState ticket, @Nullable Grant grant) {
+    return ticket != null
+        ? Optional.of(ticket.owner(model))
+        : Optional.ofNullable(grant).map(each -> each.owner(model));
+  }
 
   /** By class. */
   static Map<String, Integer> lengths(Map<String, Integer> ranks, ModelLine line) {

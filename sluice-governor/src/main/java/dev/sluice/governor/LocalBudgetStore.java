@@ -244,6 +244,11 @@ final class LocalBudgetStore implements BudgetStore {
   }
 
   @Override
+  public CompletableFuture<Optional<TokenOwner>> owner(String id) {
+    return now(() -> deskOf(id).flatMap(desk -> desk.owner(id)));
+  }
+
+  @Override
   public CompletableFuture<Explanation> explain(TokenRequest request) {
     return now(() -> desk(request.model()).explain(request));
   }

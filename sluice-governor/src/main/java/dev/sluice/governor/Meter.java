@@ -151,13 +151,22 @@ final class Meter {
   }
 
   /**
-   * Takes more than what was charged before: what was used beyond it. No more than what lets it owe
-   * twice its capacity, so that one wrong figure does not close it for years.
+   * Charges what was used beyond an earlier charge, but no more whole tokens than let it owe twice
+   * its capacity.
+   *
+   * @return how many were charged
    */
-  void overcharge(long tokens) {
-    long most = Math.max(0, 2 * units(capacity) - owed);
+  long overcharge(long tokens) {
+    long most = Math.max(0, 2 * units(capacity) - owed) / unitsPerToken;
+    long charged = Math.min(most, tokens);
     history.record(owed);
-    owed += Math.min(most, units(tokens));
+    owed += charged * unitsPerToken;
+    return charged;
+  }
+
+  /** Charges them unconditionally; nothing of it can be refunded. */
+  void take(long tokens) {
+    owed = Math.min(MAX_UNITS, owed + units(tokens));
   }
 
   /** Nothing is left, and nothing that was charged before can be refunded. */

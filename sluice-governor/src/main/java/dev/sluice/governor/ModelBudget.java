@@ -22,6 +22,8 @@ import java.util.Optional;
  * @param minimumShares what a class gets of the rate whoever else is there, from 0 to 1
  * @param tenants budgets inside this one; that of {@code *} is for each of the others
  * @param estimateOutput whether to charge what calls have been using of what they ask for
+ * @param maxContext the longest prompt of a call, in tokens; 0 if nobody knows
+ * @param maxOutput the longest answer of a call, in tokens; 0 if nobody knows
  * @since 0.1
  */
 public record ModelBudget(
@@ -34,7 +36,9 @@ public record ModelBudget(
     Map<String, Double> classes,
     Map<String, Double> minimumShares,
     Map<String, TenantBudget> tenants,
-    boolean estimateOutput) {
+    boolean estimateOutput,
+    long maxContext,
+    long maxOutput) {
   /** The tenant that stands for all without a budget of their own. */
   public static final String OTHER_TENANTS = "*";
 
@@ -70,6 +74,8 @@ public record ModelBudget(
     Checks.between("qps", requestsPerSecond, 0, MAX_TOKENS);
     Checks.between("rpm", requestsPerMinute, 0, MAX_TOKENS);
     Checks.between("concurrency", concurrency, 0, MOST_AT_ONCE);
+    Checks.between("max_ctx", maxContext, 0, MAX_TOKENS);
+    Checks.between("max_out", maxOutput, 0, MAX_TOKENS);
     Checks.between("the number of priority_classes", classes.size(), 1, MAX_CLASSES);
     classes.forEach((name, share) -> Checks.share("the share of class " + name, share));
     BigDecimal guaranteed = BigDecimal.ZERO;
@@ -105,7 +111,7 @@ public record ModelBudget(
    */
   public static ModelBudget of(long targetTpm, long burstTpm, Allocation allocation) {
     return new ModelBudget(
-        targetTpm, burstTpm, 0, 0, 0, allocation, USUAL_CLASSES, Map.of(), Map.of(), false);
+        targetTpm, burstTpm, 0, 0, 0, allocation, USUAL_CLASSES, Map.of(), Map.of(), false, 0, 0);
   }
 
   /**
@@ -126,7 +132,9 @@ public record ModelBudget(
         classes,
         minimumShares,
         tenants,
-        estimateOutput);
+        estimateOutput,
+        maxContext,
+        maxOutput);
   }
 
   /**
@@ -146,7 +154,9 @@ public record ModelBudget(
         classes,
         minimumShares,
         tenants,
-        estimateOutput);
+        estimateOutput,
+        maxContext,
+        maxOutput);
   }
 
   /**
@@ -167,7 +177,9 @@ public record ModelBudget(
         shares,
         minimums,
         tenants,
-        estimateOutput);
+        estimateOutput,
+        maxContext,
+        maxOutput);
   }
 
   /**
@@ -187,7 +199,9 @@ public record ModelBudget(
         classes,
         minimumShares,
         budgets,
-        estimateOutput);
+        estimateOutput,
+        maxContext,
+        maxOutput);
   }
 
   /**
@@ -207,7 +221,42 @@ public record ModelBudget(
         classes,
         minimumShares,
         tenants,
-        estimate);
+        estimate,
+        maxContext,
+        maxOutput);
+  }
+
+  /**
+   * The same, with what one call of the model can use at the most.
+   *
+   * @param context tokens of the longest prompt; 0 if nobody knows
+   * @param output tokens of the longest answer; 0 if nobody knows
+   * @return the budget
+   */
+  public ModelBudget withCallLimits(long context, long output) {
+    return new ModelBudget(
+        targetTpm,
+        burstTpm,
+        requestsPerSecond,
+        requestsPerMinute,
+        concurrency,
+        allocation,
+        classes,
+        minimumShares,
+        tenants,
+        estimateOutput,
+        context,
+        output);
+  }
+
+  /**
+   * Returns the most that a settlement charges for a reservation of less: context and output of one
+   * call, or the burst if the context is not known.
+   *
+   * @return tokens
+   */
+  public long mostCharged() {
+    return maxContext > 0 ? maxContext + maxOutput : burstTpm;
   }
 
   private static Map<String, Double> usualClasses() {
@@ -229,10 +278,17 @@ public record ModelBudget(
     return Objects.requireNonNull(classes.get(priority));
   }
 
-  /** What is charged for a request of a class that there is. */
+  /**
+   * Returns what is charged for a request of a class that there is. What a caller expects lowers it
+   * to half of what it asks for at the most: so calls that stay within what they asked for use no
+   * more than twice what was granted, whatever callers expect.
+   */
   long reserved(TokenRequest request) {
     Long expected = request.expectedTokens();
-    long wanted = expected == null ? request.tokens() : expected;
+    long wanted =
+        expected == null
+            ? request.tokens()
+            : Math.max(expected, OutputEstimator.leastOf(request.tokens()));
     return allocation == Allocation.SCALE ? part(share(request.priority()), wanted) : wanted;
   }
 
@@ -248,7 +304,8 @@ public record ModelBudget(
         concurrency,
         classes.entrySet().stream().map(this::classLimit).toList(),
         budgets,
-        others);
+        others,
+        mostCharged());
   }
 
   private static ModelLimits.Rate perMinute(long burst, long target) {

@@ -195,6 +195,10 @@ final class ModelDesk {
     return atDesk(() -> clerk.extend(reservation));
   }
 
+  Optional<TokenOwner> owner(String id) {
+    return atDesk(() -> clerk.owner(id));
+  }
+
   void adjust(Adjustment adjustment) {
     atDesk(() -> clerk.adjust(adjustment));
   }

@@ -14,6 +14,7 @@ import org.jspecify.annotations.Nullable;
  * @param classes the first goes first
  * @param tenants budgets inside the model, by tenant
  * @param otherTenants the budget of each tenant without one of its own; null for none
+ * @param mostCharged the most that a settlement charges for a smaller reservation
  * @since 0.1
  */
 public record ModelLimits(
@@ -22,7 +23,9 @@ public record ModelLimits(
     int concurrency,
     List<ClassLimit> classes,
     Map<String, Rate> tenants,
-    @Nullable Rate otherTenants) {
+    @Nullable Rate otherTenants,
+    long mostCharged) {
+  private static final int MOST_AT_ONCE = 100_000;
 
   /**
    * So many in a period, in bursts of the capacity.
@@ -51,7 +54,7 @@ public record ModelLimits(
    */
   public record ClassLimit(String name, long ceiling, @Nullable Rate guarantee) {}
 
-  /** The same for the same limits, in any process. */
+  /** The same for the same limits, in any process; but for what only settlements go by. */
   String fingerprint() {
     return Fingerprint.of(
         List.of(
@@ -61,6 +64,11 @@ public record ModelLimits(
             classes,
             new TreeMap<>(tenants),
             String.valueOf(otherTenants)));
+  }
+
+  /** Requests at once. Where any number may, it is still one that fits into memory. */
+  int slots() {
+    return concurrency > 0 ? concurrency : MOST_AT_ONCE;
   }
 
   @Nullable Rate tenant(String name) {

@@ -228,7 +228,7 @@ final class ModelLine {
     if (paused) {
       return new Held(Dimension.PROVIDER, pausedUntil - now);
     }
-    if (limits.concurrency() > 0 && running >= limits.concurrency()) {
+    if (running >= limits.slots()) {
       return new Held(Dimension.CONCURRENCY, Held.UNKNOWN);
     }
     long forTokens = nanosFor(wanted, 0);
@@ -337,12 +337,25 @@ final class ModelLine {
 
   // ---- what becomes of a reservation
 
-  /** Settles it by what was used. */
-  long settle(Reservation reservation, long actual) {
+  /** Settles it by what was reported as used, as far as that can be charged. */
+  long settle(Reservation reservation, long reported) {
+    long most = limits.mostCharged();
+    return finish(
+        reservation, levels.overruns().charge(reservation.demand.tokens(), reported, most));
+  }
+
+  /** Settles it by what was charged for it before a restart. */
+  long settleAgain(Reservation reservation, long usage) {
+    long reserved = reservation.demand.tokens();
+    levels.overruns().spend(reserved, Math.min(usage, Math.max(reserved, limits.mostCharged())));
+    return finish(reservation, usage);
+  }
+
+  private long finish(Reservation reservation, long usage) {
     close(reservation);
     // What the tenant owes now, not when somebody looked last.
     levels.tenant(reservation.demand.tenant(), advancedTo);
-    long back = reservation.settle(actual);
+    long back = reservation.settle(usage);
     if (waiting > 0 && limits.tenant(reservation.demand.tenant()) != null) {
       ranks.forEach(rank -> rank.line.recall(reservation.demand.tenant()));
     }

@@ -38,6 +38,12 @@ final class ModelWatch {
     auditor.refunded(tokens, grantedAt, now);
   }
 
+  /** A settlement reported more than it could be charged for. */
+  synchronized void exceeded(Settlement settled, long now) {
+    auditor.exceeded(settled.excessTokens());
+    health.exceeded(settled, now);
+  }
+
   synchronized void refilled(long tokens, long available) {
     log.refilled(tokens, available);
   }

@@ -20,7 +20,7 @@ final class OutputEstimator {
   static final int MOST_TENANTS = 4_096;
 
   private static final int PARTS = 10_000;
-  private static final int LEAST_PARTS = 500;
+  private static final int LEAST_PARTS = PARTS / 2;
 
   /** Guarded by this; the one that was used longest ago goes first. */
   private final Map<Asker, Samples> samples =
@@ -60,7 +60,7 @@ final class OutputEstimator {
    * What to reserve.
    *
    * @param requestedTokens what was asked for
-   * @return at least 1 and at most that; all of it while too little is known
+   * @return at least half of it; all of it while too little is known
    */
   synchronized long estimate(String model, String tenant, long requestedTokens) {
     Samples known = samples.get(new Asker(model, tenant));
@@ -68,6 +68,14 @@ final class OutputEstimator {
       return requestedTokens;
     }
     return scaled(requestedTokens, known.estimate());
+  }
+
+  /**
+   * Returns the least that is reserved for so many tokens, however little is expected: one who has
+   * used little so far, or says so, may still use all of them.
+   */
+  static long leastOf(long requestedTokens) {
+    return scaled(requestedTokens, LEAST_PARTS);
   }
 
   private static long scaled(long tokens, int parts) {

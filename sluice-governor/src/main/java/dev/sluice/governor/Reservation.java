@@ -17,10 +17,8 @@ final class Reservation {
       return new Charge(meter, tokens, meter == null ? 0 : meter.charge(tokens));
     }
 
-    void more(long overused) {
-      if (meter != null) {
-        meter.overcharge(overused);
-      }
+    long more(long overused) {
+      return meter == null ? 0 : meter.overcharge(overused);
     }
 
     long refund(long unused) {
@@ -37,16 +35,16 @@ final class Reservation {
   }
 
   /**
-   * It was {@code actual} tokens in the end.
+   * Charges {@code usage} in place of what was reserved.
    *
    * @return tokens that came back to the model; less than zero for those charged on top
    */
-  long settle(long actual) {
-    long unused = demand.tokens() - actual;
+  long settle(long usage) {
+    long unused = demand.tokens() - usage;
     if (unused < 0) {
-      model.more(-unused);
-      tenant.more(-unused);
-      return unused;
+      long overused = model.more(-unused);
+      tenant.more(overused);
+      return -overused;
     }
     tenant.refund(unused);
     guarantee.refund(unused);

@@ -1,15 +1,19 @@
 package dev.sluice.governor;
 
 /**
- * What became of a reservation.
+ * The result of settling a reservation.
+ *
+ * <p>A settlement charges at most the larger of the reservation and what one call of the model can
+ * use ({@link ModelBudget#mostCharged}); the rest of what was reported is {@code excessTokens}.
  *
  * @param model whose tokens
  * @param tenant whose turn it was
  * @param requestedTokens what was asked for
  * @param reservedTokens what was granted
- * @param actualTokens what was used
+ * @param actualTokens what was reported as used
  * @param refundedTokens what came back to the model: no more than what was still owed for it
  * @param overusedTokens what was used beyond the reservation, and charged on top
+ * @param excessTokens what was reported beyond that, and charged to nobody
  * @since 0.1
  */
 public record Settlement(
@@ -19,4 +23,39 @@ public record Settlement(
     long reservedTokens,
     long actualTokens,
     long refundedTokens,
-    long overusedTokens) {}
+    long overusedTokens,
+    long excessTokens) {
+  /**
+   * Returns a settlement by what it changed at the model.
+   *
+   * @param model whose tokens
+   * @param tenant whose turn it was
+   * @param requested what was asked for
+   * @param reserved what was granted
+   * @param actual what was reported as used
+   * @param back tokens that came back to the model; negative for those that were charged on top
+   * @return the settlement
+   */
+  public static Settlement of(
+      String model, String tenant, long requested, long reserved, long actual, long back) {
+    long overused = Math.max(0, -back);
+    return new Settlement(
+        model,
+        tenant,
+        requested,
+        reserved,
+        actual,
+        Math.max(0, back),
+        overused,
+        Math.max(0, actual - reserved - overused));
+  }
+
+  /**
+   * Returns what was charged in the end, but for refunds that came too late.
+   *
+   * @return the reported usage less its excess
+   */
+  public long chargedTokens() {
+    return actualTokens - excessTokens;
+  }
+}

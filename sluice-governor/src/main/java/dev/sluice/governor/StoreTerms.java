@@ -152,7 +152,8 @@ public final class StoreTerms {
    * @return in words
    */
   public static String lineFull(int maxLine, String model) {
-    return "at most %d may be in line for %s".formatted(maxLine, model);
+    return "at most %d may be in line for %s, and one tenant no more than nine times what is free"
+        .formatted(maxLine, model);
   }
 
   /**

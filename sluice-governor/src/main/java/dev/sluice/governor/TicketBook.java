@@ -15,9 +15,17 @@ import org.jspecify.annotations.Nullable;
 
 /** All tickets of a desk, and when somebody has to be missed. Guarded by the desk. */
 final class TicketBook {
+  /** Places of one tenant for each that is left: whatever one does, others find a tenth free. */
+  private static final int PLACES_FOR_ONE_FREE = 9;
+
+  /** Refusals that are remembered for whoever polls late; of more, the oldest is forgotten. */
+  private static final int MOST_REFUSED = 10_000;
+
   private final Map<String, TicketState> byId = new HashMap<>();
   private final Map<TicketState.Key, TicketState> byKey = new HashMap<>();
   private final Map<Waiting, TicketState> places = new HashMap<>();
+  private final Map<String, Integer> placesByTenant = new HashMap<>();
+  private final Set<TicketState> refused = new LinkedHashSet<>();
 
   /** Who has not been seen for longest comes first; without those who need not be seen. */
   private final Set<TicketState> unattended = new LinkedHashSet<>();
@@ -42,6 +50,7 @@ final class TicketBook {
   void place(TicketState ticket, Waiting waiting) {
     ticket.waiting = waiting;
     places.put(waiting, ticket);
+    placesByTenant.merge(ticket.request.tenant(), 1, Integer::sum);
     if (ticket.deadline != TicketState.NO_DEADLINE) {
       deadlines.add(ticket);
     }
@@ -50,10 +59,41 @@ final class TicketBook {
   /** Whose place it was, which is none any more; null for nobody's. */
   @Nullable TicketState leave(Waiting waiting) {
     TicketState ticket = places.remove(waiting);
+    if (ticket != null) {
+      leavePlaceOf(ticket.request.tenant());
+    }
     if (ticket != null && ticket.deadline != TicketState.NO_DEADLINE) {
       deadlines.remove(ticket);
     }
     return ticket;
+  }
+
+  private void leavePlaceOf(String tenant) {
+    int left = placesByTenant.getOrDefault(tenant, 1) - 1;
+    if (left > 0) {
+      placesByTenant.put(tenant, left);
+    } else {
+      placesByTenant.remove(tenant);
+    }
+  }
+
+  /**
+   * Whether one more request of a tenant has no place: the line is full, or the tenant has nine
+   * times as many places as are left.
+   */
+  boolean isFullFor(String tenant, int most) {
+    int free = most - places.size();
+    return free <= 0 || placesByTenant.getOrDefault(tenant, 0) >= (long) PLACES_FOR_ONE_FREE * free;
+  }
+
+  /** If it was refused, whoever polls for it in time learns why. */
+  void decided(TicketState ticket) {
+    if (ticket.decided instanceof Outcome.Refused) {
+      refused.add(ticket);
+    }
+    if (refused.size() > MOST_REFUSED) {
+      forget(refused.iterator().next());
+    }
   }
 
   /** Whose place it is. */
@@ -91,6 +131,7 @@ final class TicketBook {
   void forget(TicketState ticket) {
     byId.remove(ticket.id);
     unattended.remove(ticket);
+    refused.remove(ticket);
     TicketState.Key key = TicketState.keyOf(ticket.request);
     if (key != null) {
       byKey.remove(key, ticket);

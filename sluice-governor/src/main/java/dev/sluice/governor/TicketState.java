@@ -43,6 +43,10 @@ final class TicketState {
     this.seenAt = now;
   }
 
+  TokenOwner owner(String model) {
+    return new TokenOwner(model, request.tenant(), request.priority());
+  }
+
   /** A key is of one request. */
   void requireSame(TokenRequest other) {
     if (request.tokens() != other.tokens() || !request.priority().equals(other.priority())) {

@@ -12,7 +12,8 @@ import org.jspecify.annotations.Nullable;
  * @param tenant whose turn and budget it is
  * @param deadline how long it may wait in line; null for as long as it takes
  * @param idempotencyKey the same request again finds its place, or its grant; null for none
- * @param expectedTokens what it will probably use, which is reserved instead; null for all of them
+ * @param expectedTokens what it will probably use, which is reserved instead: at least half of the
+ *     tokens, and no less than what the tenant has been using of what it asked for; null for all
  * @since 0.1
  */
 public record TokenRequest(
@@ -132,7 +133,8 @@ public record TokenRequest(
   }
 
   /**
-   * The same, for which less is reserved.
+   * The same, for which less may be reserved: at least half of its tokens, and no less than what
+   * its tenant has been using of what it asked for.
    *
    * @param expected what it will probably use, at most {@code tokens}
    * @return the request

@@ -8,6 +8,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -18,6 +19,19 @@ class BudgetFileTest {
 
   private static String model(String body) {
     return "{\"models\":{\"m\":{" + body + "}}}";
+  }
+
+  @Test
+  void contextAndOutput_areWhatACallCanUse() {
+    assertThat(of("\"target_tpm\":7,\"max_ctx\":10,\"max_out\":3").mostCharged()).isEqualTo(13);
+    assertThat(of("\"target_tpm\":7,\"max_ctx\":10").mostCharged()).isEqualTo(10);
+    // Without the context nobody knows.
+    assertThat(of("\"target_tpm\":7,\"max_out\":3").mostCharged()).isEqualTo(7);
+    assertThat(of("\"target_tpm\":7,\"burst_tpm\":9").mostCharged()).isEqualTo(9);
+  }
+
+  private static ModelBudget of(String body) {
+    return Objects.requireNonNull(BudgetFile.parse(model(body)).models().get("m"));
   }
 
   @Test
@@ -32,7 +46,12 @@ class BudgetFileTest {
     assertThat(sonnet.allocation()).isEqualTo(Allocation.CEILING);
     assertThat(sonnet.classes()).isEqualTo(ModelBudget.USUAL_CLASSES);
     assertThat(BudgetFile.shipped().withoutEffect())
-        .contains("models.OX7A3F8D.max_ctx", "models.deepseek-r1.provider");
+        .containsExactly(
+            "models.AX9F7E2B-sonnet-4-5.provider",
+            "models.OX7A3F8D.provider",
+            "models.GE6D8A4F.provider",
+            "models.deepseek-r1.provider");
+    assertThat(sonnet.mostCharged()).isEqualTo(204_096);
     assertThat(BudgetFile.shipped().health()).isEqualTo(HealthRules.DEFAULTS);
     assertThat(BudgetFile.shipped().rules()).isEqualTo(DeskRules.DEFAULTS);
   }
@@ -74,7 +93,9 @@ class BudgetFileTest {
                     new ModelBudget.TenantBudget(100, 100, 3),
                     "*",
                     new ModelBudget.TenantBudget(10, 10, 1)),
-                true));
+                true,
+                0,
+                0));
     assertThat(model.classes().keySet()).containsExactly("urgent", "rest");
     assertThat(config.rules())
         .isEqualTo(

@@ -28,7 +28,8 @@ final class Desk {
 
   /** Three classes that may use so much of the capacity, without tenants. */
   static ModelLimits limits(ModelLimits.Rate tokens, double... shares) {
-    return new ModelLimits(tokens, List.of(), 0, classes(tokens, shares), Map.of(), null);
+    return new ModelLimits(
+        tokens, List.of(), 0, classes(tokens, shares), Map.of(), null, tokens.capacity());
   }
 
   static List<ModelLimits.ClassLimit> classes(ModelLimits.Rate tokens, double... shares) {

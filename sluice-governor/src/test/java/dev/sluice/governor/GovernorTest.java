@@ -79,7 +79,7 @@ class GovernorTest {
 
   @Test
   void callbacksThatGrantTheNext_doNotGrowTheStack() throws Exception {
-    int turns = 10_000;
+    int turns = 9_000;
     CountDownLatch left = new CountDownLatch(turns);
     ModelBudget oneAtATime = off(1_000_000_000, 1_000_000_000).withConcurrency(1);
     try (Governor governor = Governor.create(config(Map.of("m", oneAtATime)))) {

@@ -66,7 +66,7 @@ class GovernorWatchTest {
                 Map.of("P1_user", waiting - waiting / 2, "P2_batch", waiting / 2),
                 0,
                 new Counts(0, 0, 0, 0, 0),
-                new AuditReport(0, 0, 0, 0),
+                new AuditReport(0, 0, 0, 0, 0),
                 PROVIDER,
                 List.of())),
         AT);
@@ -88,14 +88,14 @@ class GovernorWatchTest {
     grant("unknown", 5, 0);
     watch
         .listener()
-        .settled(new Settlement("m", "", 700, 700, 500, 200, 0), timer.now(), timer.now());
+        .settled(new Settlement("m", "", 700, 700, 500, 200, 0, 0), timer.now(), timer.now());
     watch
         .listener()
-        .settled(new Settlement("m", "", 700, 700, 900, 0, 200), timer.now(), timer.now());
-    assertThat(watched("m").audit()).isEqualTo(new AuditReport(500, 1_600, 0, 500));
-    assertThat(watched("n").audit()).isEqualTo(new AuditReport(1_100, 1_600, 100, 1_100));
+        .settled(new Settlement("m", "", 700, 700, 900, 0, 200, 0), timer.now(), timer.now());
+    assertThat(watched("m").audit()).isEqualTo(new AuditReport(500, 1_600, 0, 500, 0));
+    assertThat(watched("n").audit()).isEqualTo(new AuditReport(1_100, 1_600, 100, 1_100, 0));
     assertThat(watched("m").provider()).isEqualTo(PROVIDER);
-    assertThat(watched("unknown").audit()).isEqualTo(new AuditReport(0, 0, 0, 0));
+    assertThat(watched("unknown").audit()).isEqualTo(new AuditReport(0, 0, 0, 0, 0));
   }
 
   @Test
@@ -188,10 +188,10 @@ class GovernorWatchTest {
     grant("m", 1_000, 0);
     grant("o", 1_000, 0);
     burst = 2_000;
-    assertThat(watched("m").audit()).isEqualTo(new AuditReport(2_000, 2_600, 0, 2_000));
+    assertThat(watched("m").audit()).isEqualTo(new AuditReport(2_000, 2_600, 0, 2_000, 0));
     burst = 1_000;
-    assertThat(watched("n").audit()).isEqualTo(new AuditReport(0, 0, 0, 0));
-    assertThat(watched("o").audit()).isEqualTo(new AuditReport(1_000, 1_600, 0, 1_000));
+    assertThat(watched("n").audit()).isEqualTo(new AuditReport(0, 0, 0, 0, 0));
+    assertThat(watched("o").audit()).isEqualTo(new AuditReport(1_000, 1_600, 0, 1_000, 0));
     watch.check(status("m", 1, 1));
     assertThat(watched("m").alerts()).hasSize(1);
   }
@@ -201,9 +201,9 @@ class GovernorWatchTest {
     grant("m", 1_900, 0);
     burst = 2_000;
     watch.check(status("m", 1, 1));
-    assertThat(watched("m").audit()).isEqualTo(new AuditReport(1_900, 2_600, 0, 1_900));
+    assertThat(watched("m").audit()).isEqualTo(new AuditReport(1_900, 2_600, 0, 1_900, 0));
     grant("m", 101, 0);
-    assertThat(watched("m").audit()).isEqualTo(new AuditReport(2_001, 2_600, 1, 2_001));
+    assertThat(watched("m").audit()).isEqualTo(new AuditReport(2_001, 2_600, 1, 2_001, 0));
   }
 
   /** The original's was of all time: one bad hour was an alert for days. */

@@ -15,7 +15,8 @@ class LevelsTest {
   private static final ModelLimits.Rate FAST = new ModelLimits.Rate(1_000, 1_000, SECOND);
 
   private static ModelLimits limits(ModelLimits.Rate named, ModelLimits.Rate others) {
-    return new ModelLimits(FAST, List.of(), 0, List.of(), Map.of("named", named), others);
+    return new ModelLimits(
+        FAST, List.of(), 0, List.of(), Map.of("named", named), others, FAST.capacity());
   }
 
   private static long available(Levels levels, String tenant, long now) {

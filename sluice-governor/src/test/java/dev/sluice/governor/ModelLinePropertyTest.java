@@ -66,7 +66,8 @@ class ModelLinePropertyTest {
                       "c",
                       new ModelLimits.Rate(
                           rate.capacity() / 3, rate.amount() / 4 + 1, Desk.MINUTE)),
-                  null));
+                  null,
+                  rate.capacity()));
     }
 
     void run() {

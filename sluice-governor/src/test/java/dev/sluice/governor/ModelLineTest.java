@@ -69,9 +69,13 @@ class ModelLineTest {
 
   @Test
   void moreThanReserved_isDebtThatTimePays() {
-    Desk desk = new Desk(Desk.limits(SONNET, OFF));
-    Waiting first = desk.ask(0, 300_000);
-    assertThat(desk.settle(first, 304_000)).isEqualTo(-4_000);
+    ModelLimits.Rate small = new ModelLimits.Rate(200_000, 240_000, MINUTE);
+    Desk desk =
+        new Desk(
+            new ModelLimits(
+                small, List.of(), 0, Desk.classes(small, OFF), Map.of(), null, 204_000));
+    Waiting first = desk.ask(0, 200_000);
+    assertThat(desk.settle(first, 300_000)).isEqualTo(-4_000);
     assertThat(desk.line.available()).isEqualTo(-4_000);
     Waiting next = desk.ask(0, 4_000);
     desk.advanceTo(2 * SECOND - 1);
@@ -115,7 +119,8 @@ class ModelLineTest {
             0,
             Desk.classes(SONNET, OFF),
             Map.of("small", new ModelLimits.Rate(1_000, 600, MINUTE)),
-            null);
+            null,
+            SONNET.capacity());
     Desk desk = new Desk(limits);
     assertThat(desk.isGranted(desk.ask("small", 0, 1_000))).isTrue();
     Waiting held = desk.ask("small", 0, 100);
@@ -138,7 +143,8 @@ class ModelLineTest {
             3,
             Desk.classes(SONNET, OFF),
             Map.of(),
-            null);
+            null,
+            SONNET.capacity());
     Desk desk = new Desk(limits);
     Waiting first = desk.ask(0, 1);
     desk.ask(0, 1);
@@ -160,7 +166,8 @@ class ModelLineTest {
     ModelLimits.Rate tenth = new ModelLimits.Rate(30_000, 24_000, MINUTE);
     List<ModelLimits.ClassLimit> classes = new ArrayList<>(Desk.classes(SONNET, 1, 0.7));
     classes.add(new ModelLimits.ClassLimit("P2", 120_000, tenth));
-    Desk desk = new Desk(new ModelLimits(SONNET, List.of(), 0, classes, Map.of(), null));
+    Desk desk =
+        new Desk(new ModelLimits(SONNET, List.of(), 0, classes, Map.of(), null, SONNET.capacity()));
     Waiting batch = desk.ask(2, 20_000);
     long longestBatch = 0;
     long longestGap = 0;
@@ -193,7 +200,8 @@ class ModelLineTest {
     classes.add(
         new ModelLimits.ClassLimit(
             "last", 120_000, new ModelLimits.Rate(30_000, 24_000, Desk.MINUTE)));
-    Desk desk = new Desk(new ModelLimits(SONNET, List.of(), 0, classes, Map.of(), null));
+    Desk desk =
+        new Desk(new ModelLimits(SONNET, List.of(), 0, classes, Map.of(), null, SONNET.capacity()));
     desk.ask(2, 30_000); // what was guaranteed is used up
     desk.ask(0, 270_000);
     Waiting last = desk.ask(2, 4_000);

@@ -133,11 +133,11 @@ class WatchedStoreTest {
       day.store.request(of(4_000)).join();
       Outcome third = day.store.request(of(2_000)).join();
       assertThat(third).isInstanceOf(Outcome.Queued.class);
-      assertThat(day.status().audit()).isEqualTo(new AuditReport(10_000, 70_000, 0, 10_000));
+      assertThat(day.status().audit()).isEqualTo(new AuditReport(10_000, 70_000, 0, 10_000, 0));
       day.store.settle(first, 1_000).join();
       assertThat(day.store.poll(((Outcome.Queued) third).ticket()).join().orElseThrow())
           .isInstanceOf(Outcome.Granted.class);
-      assertThat(day.status().audit()).isEqualTo(new AuditReport(7_000, 70_000, 0, 10_000));
+      assertThat(day.status().audit()).isEqualTo(new AuditReport(7_000, 70_000, 0, 10_000, 0));
     }
   }
 

@@ -113,14 +113,24 @@ public abstract class BudgetContract extends BudgetSuite {
   @Test
   void expectedTokens_areReservedInstead() {
     BudgetRig rig = open(Allocation.OFF);
-    Outcome.Granted granted = rig.granted(request(10_000, P1).withExpectedTokens(2_500));
-    assertThat(granted.tokens()).isEqualTo(2_500);
+    Outcome.Granted granted = rig.granted(request(10_000, P1).withExpectedTokens(7_500));
+    assertThat(granted.tokens()).isEqualTo(7_500);
     assertThat(granted.requestedTokens()).isEqualTo(10_000);
-    assertThat(rig.settle(granted, 3_000))
-        .contains(new Settlement(MODEL, "", 10_000, 2_500, 3_000, 0, 500));
+    assertThat(rig.settle(granted, 8_000))
+        .contains(Settlement.of(MODEL, "", 10_000, 7_500, 8_000, -500));
     // It is what is reserved that must be there in the end.
-    rig.granted(request(400_000, P1).withExpectedTokens(1_000));
-    assertThat(rig.available()).isEqualTo(296_000);
+    rig.granted(request(400_000, P1).withExpectedTokens(250_000));
+    assertThat(rig.available()).isEqualTo(42_000);
+  }
+
+  @Test
+  void expectedTokens_lowerAReservationToHalfAtMost() {
+    BudgetRig rig = open(ModelBudget.of(60_000, 60_000, Allocation.OFF));
+    assertThat(rig.granted(request(9, P1).withExpectedTokens(1)).tokens()).isEqualTo(5);
+    assertThat(rig.granted(request(20_000, P1).withExpectedTokens(1)).tokens()).isEqualTo(10_000);
+    // 50 of these were admitted at once.
+    rig.granted(request(60_000, P1).withExpectedTokens(1));
+    assertThat(rig.queued(request(60_000, P1).withExpectedTokens(1)).waitMs()).isEqualTo(10_005);
   }
 
   // ---- what the shares of classes mean

@@ -7,6 +7,7 @@ import dev.sluice.governor.Explanation;
 import dev.sluice.governor.GovernorStatus;
 import dev.sluice.governor.Outcome;
 import dev.sluice.governor.Settlement;
+import dev.sluice.governor.TokenOwner;
 import dev.sluice.governor.TokenRequest;
 import java.time.Duration;
 import java.util.Map;
@@ -111,6 +112,10 @@ final class BudgetRig {
 
   Optional<Settlement> settle(Outcome.Granted granted, long actual) {
     return get(store.settle(granted.reservation(), actual));
+  }
+
+  Optional<TokenOwner> owner(String id) {
+    return get(store.owner(id));
   }
 
   boolean extend(Outcome.Granted granted) {

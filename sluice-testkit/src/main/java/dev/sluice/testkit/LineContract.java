@@ -45,6 +45,36 @@ public abstract class LineContract extends BudgetSuite {
     return ModelBudget.USUAL_CLASSES;
   }
 
+  // ---- floods
+
+  @Test
+  void floodOfOneTenant_leavesPlacesForOthers() {
+    BudgetRig rig =
+        open(config(Map.of(MODEL, sonnet(Allocation.OFF).withConcurrency(1)), rules(30, MINUTE)));
+    rig.granted(1, P1);
+    TokenRequest flood = request(1, P1).withTenant("flood");
+    List<Outcome.Queued> places = new ArrayList<>();
+    for (int i = 0; i < 27; i++) {
+      places.add(rig.queued(flood));
+    }
+    Outcome.Refused refused = refused(rig.ask(flood));
+    assertThat(refused.reason()).isEqualTo(Outcome.Reason.LINE_FULL);
+    assertThat(refused.message()).contains("at most 30 may be in line", "one tenant");
+    assertThat(refused(rig.ask(request(1, P0).withTenant("flood"))).reason())
+        .isEqualTo(Outcome.Reason.LINE_FULL);
+    assertThat(rig.explain(flood).binding()).isEqualTo(Dimension.LINE);
+    assertThat(rig.explain(request(1, P2)).verdict()).isEqualTo(Explanation.Verdict.QUEUED);
+    rig.queued(1, P2);
+    // A place that it leaves may be its own again, but not the tenth that is free.
+    rig.cancel(places.get(0));
+    rig.cancel(places.get(1));
+    rig.cancel(places.get(2));
+    rig.reload(config(Map.of(MODEL, sonnet(Allocation.OFF).withConcurrency(1)), rules(28, MINUTE)));
+    rig.queued(flood);
+    assertThat(rig.ask(flood)).isInstanceOf(Outcome.Refused.class);
+    rig.queued(1, P2);
+  }
+
   // ---- classes
 
   @Test

@@ -302,7 +302,7 @@ public abstract class TicketContract extends BudgetSuite {
   void line_isBounded() {
     BudgetRig rig = openEmpty();
     for (int i = 0; i < 20; i++) {
-      rig.queued(1_000, P1);
+      rig.queued(request(1_000, P1).withTenant("t" + i));
     }
     Outcome.Refused refused = refused(rig.ask(1_000, P0));
     assertThat(refused.reason()).isEqualTo(Outcome.Reason.LINE_FULL);
@@ -323,9 +323,11 @@ public abstract class TicketContract extends BudgetSuite {
   @Test
   void refusedWhileTheLineIsFull_isNoTurnOfItsTenant() {
     BudgetRig rig = openEmpty();
-    for (int i = 0; i < 20; i++) {
+    for (int i = 0; i < 18; i++) {
       rig.queued(request(1_000, P1).withTenant("noisy"));
     }
+    rig.queued(request(1_000, P2).withTenant("third"));
+    rig.queued(request(1_000, P2).withTenant("fourth"));
     for (int i = 0; i < 100; i++) {
       refused(rig.ask(request(50_000, P1).withTenant("quiet")));
     }

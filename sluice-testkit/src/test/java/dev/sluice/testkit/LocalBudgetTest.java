@@ -62,6 +62,14 @@ final class LocalBudgetTest {
   }
 
   @Nested
+  final class Settlements extends SettlementContract {
+    @Override
+    protected BudgetFixture fixture() {
+      return local;
+    }
+  }
+
+  @Nested
   final class Line extends LineContract {
     @Override
     protected BudgetFixture fixture() {

@@ -84,7 +84,8 @@ final class ModelTerms {
           "others", tenant("burst_tpm of tenant * of " + model, others, ModelBudget.OTHER_TENANTS));
     }
     all.put("tenants", !limits.tenants().isEmpty());
-    return all.put("maxLine", rules.maxLine())
+    return all.put("most", limits.mostCharged())
+        .put("maxLine", rules.maxLine())
         .put("patience", micros(rules.ticketPatience()))
         .put("life", micros(rules.reservationLife()))
         .put("batch", rules.drainBatch());

@@ -4,6 +4,7 @@ import dev.sluice.governor.GovernorTimer;
 import dev.sluice.governor.Outcome;
 import dev.sluice.governor.Settlement;
 import dev.sluice.governor.StoreTerms;
+import dev.sluice.governor.TokenOwner;
 import dev.sluice.governor.TokenRequest;
 import java.util.Iterator;
 import java.util.LinkedHashMap;
@@ -55,16 +56,18 @@ final class OpenGrants {
           key == null ? "" : key);
     }
 
-    /** As far as it is known without Redis: nothing has come back yet. */
-    Settlement settled(long actual) {
-      return new Settlement(
-          answer.model(),
-          tenant,
-          answer.requestedTokens(),
-          answer.tokens(),
-          actual,
-          0,
-          Math.max(0, actual - answer.tokens()));
+    /**
+     * As far as it is known without Redis: nothing has come back yet, and no more than {@code most}
+     * can be charged.
+     */
+    Settlement settled(long actual, long most) {
+      long overused = Math.max(0, Math.min(actual, most) - answer.tokens());
+      return Settlement.of(
+          answer.model(), tenant, answer.requestedTokens(), answer.tokens(), actual, -overused);
+    }
+
+    TokenOwner owner() {
+      return new TokenOwner(answer.model(), tenant, answer.priority());
     }
   }
 

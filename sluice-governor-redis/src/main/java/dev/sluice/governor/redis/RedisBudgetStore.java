@@ -11,6 +11,7 @@ import dev.sluice.governor.ModelQueue;
 import dev.sluice.governor.Outcome;
 import dev.sluice.governor.Settlement;
 import dev.sluice.governor.StoreTerms;
+import dev.sluice.governor.TokenOwner;
 import dev.sluice.governor.TokenRequest;
 import java.time.Instant;
 import java.util.ArrayList;
@@ -174,6 +175,11 @@ final class RedisBudgetStore implements BudgetStore {
   @Override
   public CompletableFuture<Boolean> extend(String reservation) {
     return of("r", reservation, false, RedisDesk::extend);
+  }
+
+  @Override
+  public CompletableFuture<Optional<TokenOwner>> owner(String id) {
+    return of(id.startsWith("t") ? "t" : "r", id, Optional.empty(), RedisDesk::owner);
   }
 
   @Override

@@ -9,6 +9,7 @@ import dev.sluice.governor.ModelQueue;
 import dev.sluice.governor.Outcome;
 import dev.sluice.governor.Settlement;
 import dev.sluice.governor.StoreTerms;
+import dev.sluice.governor.TokenOwner;
 import dev.sluice.governor.TokenRequest;
 import java.security.SecureRandom;
 import java.time.Duration;
@@ -390,6 +391,14 @@ final class RedisDesk {
   }
 
   // ---- reservations
+
+  /** Whose a ticket or a reservation is. */
+  CompletableFuture<Optional<TokenOwner>> owner(String id) {
+    Optional<TokenOwner> here = standby.owner(id);
+    return here.isPresent()
+        ? CompletableFuture.completedFuture(here)
+        : books.call(Script.LOOK, "owner", id).thenApply(answer -> replies.owner(answer.result()));
+  }
 
   CompletableFuture<Optional<Settlement>> settle(String id, long actual) {
     Optional<Settlement> here = standby.settle(id, actual);

@@ -10,12 +10,14 @@ import dev.sluice.governor.Outcome;
 import dev.sluice.governor.ProviderStanding;
 import dev.sluice.governor.Settlement;
 import dev.sluice.governor.StoreTerms;
+import dev.sluice.governor.TokenOwner;
 import dev.sluice.governor.TokenRequest;
 import java.time.Instant;
 import java.time.temporal.ChronoUnit;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 
 /** What the scripts say about one model, in the words of the governor. */
 final class Replies {
@@ -131,16 +133,15 @@ final class Replies {
 
   // ---- the rest
 
+  Optional<TokenOwner> owner(Reply said) {
+    return said.size() == 0
+        ? Optional.empty()
+        : Optional.of(new TokenOwner(model, said.text(0), said.text(1)));
+  }
+
   Settlement settlement(Reply said, long actual) {
-    long reserved = said.number(0);
-    return new Settlement(
-        model,
-        said.text(2),
-        said.number(1),
-        reserved,
-        actual,
-        Math.max(0, said.number(3)),
-        Math.max(0, actual - reserved));
+    return Settlement.of(
+        model, said.text(2), said.number(1), said.number(0), actual, said.number(3));
   }
 
   Explanation explanation(TokenRequest request, Reply said, ModelTerms terms) {

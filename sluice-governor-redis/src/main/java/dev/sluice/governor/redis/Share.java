@@ -10,6 +10,7 @@ import dev.sluice.governor.ModelBudget;
 import dev.sluice.governor.Outcome;
 import dev.sluice.governor.Settlement;
 import dev.sluice.governor.StoreTerms;
+import dev.sluice.governor.TokenOwner;
 import dev.sluice.governor.TokenRequest;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -141,6 +142,11 @@ final class Share {
   }
 
   // ---- reservations
+
+  /** Empty if it was not granted here, or has ended. */
+  Optional<TokenOwner> owner(String id) {
+    return Optional.ofNullable(open.find(id)).map(OpenGrants.Grant::owner);
+  }
 
   /** Empty if it was not granted here, or has ended. */
   synchronized Optional<Settlement> settle(String id, long actual) {

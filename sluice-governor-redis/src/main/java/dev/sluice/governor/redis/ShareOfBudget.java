@@ -43,7 +43,9 @@ final class ShareOfBudget {
         whole.classes(),
         whole.minimumShares(),
         tenants,
-        whole.estimateOutput());
+        whole.estimateOutput(),
+        whole.maxContext(),
+        whole.maxOutput());
   }
 
   /** Where 0 is no limit, it is no limit for a share either. */

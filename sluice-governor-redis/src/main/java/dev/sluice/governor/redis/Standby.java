@@ -7,6 +7,7 @@ import dev.sluice.governor.ModelLimits;
 import dev.sluice.governor.Outcome;
 import dev.sluice.governor.Settlement;
 import dev.sluice.governor.StoreTerms;
+import dev.sluice.governor.TokenOwner;
 import dev.sluice.governor.TokenRequest;
 import dev.sluice.redis.OutagePolicy;
 import java.util.List;
@@ -253,12 +254,19 @@ final class Standby {
 
   // ---- reservations
 
+  /** As far as it is known here. */
+  Optional<TokenOwner> owner(String id) {
+    return Optional.ofNullable(own.find(id))
+        .map(OpenGrants.Grant::owner)
+        .or(() -> byShare(mine -> mine.owner(id)).flatMap(found -> found));
+  }
+
   /** By this node alone, if it granted it alone. */
   Optional<Settlement> settle(String id, long actual) {
     OpenGrants.Grant grant = own.find(id);
     if (grant != null && grant.free()) {
       own.remove(id);
-      return Optional.of(grant.settled(actual));
+      return Optional.of(grant.settled(actual, books.terms().budget().mostCharged()));
     }
     return byShare(mine -> mine.settle(id, actual)).flatMap(settled -> settled);
   }
@@ -272,7 +280,8 @@ final class Standby {
     return grant == null
         ? CompletableFuture.failedFuture(
             BudgetUnavailableException.kept("settlement of " + replies.reservation(id)))
-        : CompletableFuture.completedFuture(Optional.of(grant.settled(actual)));
+        : CompletableFuture.completedFuture(
+            Optional.of(grant.settled(actual, books.terms().budget().mostCharged())));
   }
 
   /** By this node alone, if it granted it alone. */

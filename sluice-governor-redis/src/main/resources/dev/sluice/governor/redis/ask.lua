@@ -63,7 +63,7 @@ local function ask()
   if ticket.tokens > most then
     return { 'r', id, ticket.asked, ticket.class, available(M), 'EXCEEDS_CAPACITY', most, ticket.tokens }
   end
-  if S.waiting >= C.maxLine then
+  if isFullFor(tenant) then
     return { 'r', id, ticket.asked, ticket.class, available(M), 'LINE_FULL', C.maxLine, ticket.tokens }
   end
   tickets[id] = ticket
@@ -79,7 +79,7 @@ local function ask()
   return seen(ticket)
 end
 
-if not open(server, { 'm' .. ARGV[4], 'b' .. ARGV[4], keyField(ARGV[4], ARGV[9]) }) then
+if not open(server, { 'm' .. ARGV[4], 'b' .. ARGV[4], 'l' .. ARGV[4], keyField(ARGV[4], ARGV[9]) }) then
   return { 0 }
 end
 local before = S.total

@@ -146,7 +146,29 @@ local function startOf(rank, tenant)
   return math.max(R[rank].time, turnOf(rank, tenant).finish)
 end
 
+-- How many places a tenant has, over all classes.
+local function placesOf(tenant)
+  return tonumber(get('l' .. tenant) or 0)
+end
+
+local function countPlaces(tenant, more)
+  local count = placesOf(tenant) + more
+  if count > 0 then
+    put('l' .. tenant, string.format('%.0f', count))
+  else
+    drop('l' .. tenant)
+  end
+end
+
+-- The line is full, or the tenant has nine times as many places as are left: whatever one tenant does,
+-- others find a tenth free.
+local function isFullFor(tenant)
+  local free = C.maxLine - S.waiting
+  return free <= 0 or placesOf(tenant) >= 9 * free
+end
+
 local function enter(ticket)
+  countPlaces(ticket.tenant, 1)
   local turn, each = turnOf(ticket.rank, ticket.tenant), R[ticket.rank]
   ticket.number = S.numbers
   S.numbers = S.numbers + 1
@@ -163,6 +185,7 @@ local function enter(ticket)
 end
 
 local function remove(ticket)
+  countPlaces(ticket.tenant, -1)
   local each, member = R[ticket.rank], memberOf(ticket)
   S.waiting = S.waiting - 1
   each.size = each.size - 1

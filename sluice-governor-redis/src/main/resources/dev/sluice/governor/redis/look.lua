@@ -1,5 +1,7 @@
--- How a model stands, who is in line, or what would become of a request. ARGV: node, "status"; or
--- node, "line", offset, limit; or node, "explain", tenant, class, tokens to reserve.
+-- How a model stands, who is in line, whose a ticket or reservation is, or what would become of a request.
+-- ARGV: node, "status"; or node, "line", offset, limit; or node, "owner", id; or node, "explain", tenant,
+-- class, tokens to reserve.
+-- owner answers {tenant, class}, or {} if there is no such ticket or reservation;
 -- status answers {available, running, total, accepted, consumed, refills, microseconds since the last
 -- refill, capacity, tokens that accrue in a minute, each class and its size …}; explain {'g', 'q' or 'r', binding,
 -- figure, wait, position, eta, {dimension, capacity, available, needed, wait}, …}; line {size, {class,
@@ -8,6 +10,8 @@ local what = ARGV[2]
 local fields = {}
 if what == 'explain' then
   fields = { 'm' .. ARGV[3], 'b' .. ARGV[3] }
+elseif what == 'owner' then
+  fields = { 'r' .. ARGV[3], 't' .. ARGV[3] }
 end
 if not open(server, fields) then
   return { 0 }
@@ -66,7 +70,7 @@ local function explain()
   if not wouldHold(ticket) then
     return parts(ticket, { 'g', 'NONE', 0, 0, 0, 0 })
   end
-  if S.waiting >= C.maxLine then
+  if isFullFor(ticket.tenant) then
     return parts(ticket, { 'r', 'LINE', C.maxLine, 0, 0, 0 })
   end
   local by, micros = alone(ticket)
@@ -103,5 +107,11 @@ local function line()
   return result
 end
 
-local answers = { status = status, line = line, explain = explain }
+local function owner()
+  local stored = get('r' .. ARGV[3])
+  local found = stored and unpackReservation(stored) or ticketOf(ARGV[3])
+  return found and { found.tenant, found.class } or {}
+end
+
+local answers = { status = status, line = line, explain = explain, owner = owner }
 return answer(answers[what]())

@@ -124,11 +124,14 @@ local function refund(meter, tokens, event)
   return refunded
 end
 
--- Takes what was used beyond a charge, but no more than what lets it owe twice its capacity.
+-- Charges what was used beyond an earlier charge, but no more whole tokens than let it owe twice its
+-- capacity, and says how many.
 local function overcharge(meter, tokens)
-  local most = math.max(0, 2 * meter.cap * meter.unit - meter.owed)
+  local most = floorDiv(math.max(0, 2 * meter.cap * meter.unit - meter.owed), meter.unit)
+  local charged = math.min(most, tokens)
   record(meter)
-  meter.owed = meter.owed + math.min(most, tokens * meter.unit)
+  meter.owed = meter.owed + charged * meter.unit
+  return charged
 end
 
 -- In other units. Never in favour of those who take: debts are rounded up, what can be refunded down.
@@ -220,6 +223,39 @@ local function writeMeters()
       setDue('m' .. tenant, now + ceilDiv(meter.owed, meter.mint) + 1)
     end
   end
+end
+
+-- The allowance for usage far beyond reservations, a meter of the model's burst and rate by itself.
+local function allowanceOf(config)
+  local meter = { cap = config.cap, unit = config.unit, mint = config.mint, owed = 0, history = '' }
+  local stored = get('v')
+  if stored then
+    local at, owed, unit = struct.unpack('>ddd', stored)
+    meter.owed, meter.unit = owed, unit
+    rescale(meter, config.unit)
+    meter.owed = paid(meter.owed, now - at, meter.mint)
+  end
+  return meter
+end
+
+local function putAllowance(meter)
+  put('v', struct.pack('>ddd', now, meter.owed, meter.unit))
+end
+
+-- How much of a reported usage is charged. Nobody can check what is reported: one settlement charges no
+-- more than what a call of the model can use, and what is beyond twice the reservation has to come out
+-- of an allowance, which is charged four tokens for each and may be overdrawn by one settlement.
+local function chargeable(reserved, reported)
+  local charged = math.min(reported, math.max(reserved, C.most or C.cap))
+  if charged > 2 * reserved then
+    local meter = allowanceOf(C)
+    if available(meter) <= 0 then
+      return 2 * reserved
+    end
+    meter.owed = meter.owed + 4 * (charged - 2 * reserved) * meter.unit
+    putAllowance(meter)
+  end
+  return charged
 end
 
 -- The budget of a tenant; none if it has none of its own.

@@ -77,7 +77,11 @@ end
 local function emptyLine()
   local waiting = {}
   for _, member in ipairs(redis.call('ZRANGE', LINE, 0, -1)) do
-    waiting[#waiting + 1] = ticketOf(idIn(member)) or nil
+    local ticket = ticketOf(idIn(member))
+    if ticket then
+      waiting[#waiting + 1] = ticket
+      countPlaces(ticket.tenant, -1)
+    end
   end
   redis.call('DEL', LINE, HEADS, TURNS, FIFO)
   turns = {}
@@ -115,6 +119,12 @@ local function moveMeters(before)
       end
       R[rank - 1].meter = next
     end
+  end
+  if get('v') then
+    -- What has accrued until now has done so at the rate until now.
+    local allowance = allowanceOf(before.C)
+    rescale(allowance, C.unit)
+    putAllowance(allowance)
   end
   for tenant, meter in pairs(meters) do
     local budget = budgetOf(tenant)

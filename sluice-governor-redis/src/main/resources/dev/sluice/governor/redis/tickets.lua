@@ -88,12 +88,12 @@ local function settle(id, reservation, actual)
   countRefill()
   close(id)
   local meter = reservation.mine >= 0 and meterOf(reservation.tenant)
-  local unused = reservation.tokens - actual
-  local back = unused
+  local unused = reservation.tokens - chargeable(reservation.tokens, actual)
+  local back
   if unused < 0 then
-    overcharge(M, -unused)
+    back = -overcharge(M, -unused)
     if meter then
-      overcharge(meter, -unused)
+      overcharge(meter, -back)
     end
   else
     if meter then

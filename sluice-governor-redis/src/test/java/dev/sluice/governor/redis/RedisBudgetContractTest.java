@@ -8,6 +8,7 @@ import dev.sluice.testkit.ReservationContract;
 import dev.sluice.testkit.RoutingContract;
 import dev.sluice.testkit.SeedFlawsContract;
 import dev.sluice.testkit.SeedScenarioContract;
+import dev.sluice.testkit.SettlementContract;
 import dev.sluice.testkit.TicketContract;
 import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Nested;
@@ -36,6 +37,14 @@ final class RedisBudgetContractTest {
 
   @Nested
   final class Reservations extends ReservationContract {
+    @Override
+    protected BudgetFixture fixture() {
+      return redis;
+    }
+  }
+
+  @Nested
+  final class Settlements extends SettlementContract {
     @Override
     protected BudgetFixture fixture() {
       return redis;

@@ -1,0 +1,54 @@
+package dev.sluice.governor;
+
+/**
+ * Limits how much reported usage may charge beyond reservations. What callers report is a claim
+ * that nobody can check: without a limit, reservations of one token each, settled with large
+ * figures, would keep a model in debt for everybody. Not thread-safe.
+ */
+final class OverrunAllowance {
+  /*
+   * Invariants, of reported usage that exceeds its reservation:
+   *
+   * 1. One settlement charges at most max(reserved, most), where `most` is what one call of the
+   *    model can use.
+   * 2. Up to twice the reservation is charged without more ado: whoever reserves little can charge
+   *    little. Beyond that it has to come out of the allowance, a meter of the model's burst and
+   *    rate that is charged four tokens for each and may be overdrawn by one settlement. So in any
+   *    w seconds at most `most` + (burst + rate * w) / 4 tokens are charged beyond twice the
+   *    reservations, by all tenants together.
+   *
+   * meters.lua and tickets.lua have the same rule.
+   */
+  private static final int WITHOUT_ALLOWANCE = 2;
+  private static final int COST = 4;
+
+  private final Meter meter;
+
+  OverrunAllowance(ModelLimits limits, long now) {
+    this.meter = limits.tokens().meter(now);
+  }
+
+  /** The meter, which accrues, and is kept over a restart, as others are. */
+  Meter meter() {
+    return meter;
+  }
+
+  /**
+   * Returns how much of a reported usage is to be charged, and takes it from the allowance.
+   *
+   * @param most what one call can use
+   */
+  long charge(long reserved, long reported, long most) {
+    long charged = Math.min(reported, Math.max(reserved, most));
+    if (charged > WITHOUT_ALLOWANCE * reserved && meter.available() <= 0) {
+      return WITHOUT_ALLOWANCE * reserved;
+    }
+    spend(reserved, charged);
+    return charged;
+  }
+
+  /** Takes what a settlement has charged, whether it is there or not. */
+  void spend(long reserved, long charged) {
+    meter.take(COST * Math.max(0, charged - WITHOUT_ALLOWANCE * reserved));
+  }
+}

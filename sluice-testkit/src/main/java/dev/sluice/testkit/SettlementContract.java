@@ -1,0 +1,170 @@
+package dev.sluice.testkit;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.sluice.governor.Allocation;
+import dev.sluice.governor.Dimension;
+import dev.sluice.governor.Explanation;
+import dev.sluice.governor.ModelBudget;
+import dev.sluice.governor.Outcome;
+import dev.sluice.governor.Settlement;
+import dev.sluice.governor.TokenOwner;
+import dev.sluice.governor.TokenRequest;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+
+/**
+ * How much a settlement may charge, whatever it reports, and whose tickets and reservations are, in
+ * every store of budgets. Extend it and say how one is made.
+ *
+ * @since 0.1
+ */
+public abstract class SettlementContract extends BudgetSuite {
+  private static final Duration LIFE = Duration.ofMinutes(10);
+
+  // ---- usage that nobody can have had
+
+  /** The next caller waited for 95 seconds. */
+  @Test
+  void settlement_chargesNoMoreThanTheBurst() {
+    BudgetRig rig = open(Allocation.OFF);
+    Outcome.Granted one = rig.granted(request(1, P1).withTenant("t"));
+    Settlement settled = rig.settle(one, TokenRequest.MOST_TOKENS).orElseThrow();
+    assertThat(settled)
+        .isEqualTo(
+            new Settlement(
+                MODEL, "t", 1, 1, TokenRequest.MOST_TOKENS, 0, 299_999, 999_999_700_000L));
+    assertThat(rig.available()).isZero();
+    assertThat(rig.queued(4_000, P1).waitMs()).isEqualTo(1_000);
+    assertThat(rig.status().metrics().tokensConsumed()).isEqualTo(300_000);
+  }
+
+  @Test
+  void settlement_chargesNoMoreThanACallCanUse() {
+    BudgetRig rig = open(sonnet(Allocation.OFF).withCallLimits(64_000, 4_000));
+    rig.settle(rig.granted(1, P1), TokenRequest.MOST_TOKENS);
+    assertThat(rig.available()).isEqualTo(232_000);
+    // What was reserved was granted, and can be used.
+    rig.settle(rig.granted(100_000, P1), 100_001);
+    assertThat(rig.available()).isEqualTo(132_000);
+  }
+
+  @Test
+  void settlement_isChargedToTheTenantUpToTheSame() {
+    BudgetRig rig =
+        open(
+            sonnet(Allocation.OFF)
+                .withCallLimits(1_500, 0)
+                .withTenants(Map.of("t", new ModelBudget.TenantBudget(60, 1_000, 1))));
+    rig.settle(rig.granted(request(1, P1).withTenant("t")), TokenRequest.MOST_TOKENS);
+    assertThat(ofTenant(rig, "t")).isEqualTo(-500);
+    assertThat(rig.available()).isEqualTo(298_500);
+  }
+
+  @Test
+  void manyWrongFigures_chargeOnce_thenAQuarterOfTheRate() {
+    BudgetRig rig = open(Allocation.OFF);
+    List<Outcome.Granted> held = new ArrayList<>();
+    for (int i = 0; i < 20; i++) {
+      held.add(rig.granted(1, P1));
+    }
+    long charged = 0;
+    for (Outcome.Granted each : held.subList(0, 10)) {
+      charged += rig.settle(each, TokenRequest.MOST_TOKENS).orElseThrow().chargedTokens();
+    }
+    // The first takes a burst, the others twice what they have reserved.
+    assertThat(charged).isEqualTo(300_000 + 9 * 2);
+    assertThat(rig.available()).isEqualTo(-28);
+    // The allowance owes four bursts, of which it has one.
+    advance(Duration.ofSeconds(4 * 75 - 75 - 1));
+    assertThat(rig.available()).isEqualTo(300_000);
+    assertThat(rig.settle(held.get(10), 300_000).orElseThrow().chargedTokens()).isEqualTo(2);
+    advance(Duration.ofSeconds(2));
+    assertThat(rig.settle(held.get(11), 300_000).orElseThrow().chargedTokens()).isEqualTo(300_000);
+    assertThat(rig.settle(held.get(12), 300_000).orElseThrow().chargedTokens()).isEqualTo(2);
+  }
+
+  @Test
+  void usageUpToTwiceTheReservation_needsNoAllowance() {
+    BudgetRig rig = open(Allocation.OFF);
+    rig.settle(rig.granted(1, P1), TokenRequest.MOST_TOKENS);
+    advance(Duration.ofSeconds(75));
+    assertThat(rig.settle(rig.granted(1_000, P1), 1_900).orElseThrow().excessTokens()).isZero();
+    assertThat(rig.settle(rig.granted(1_000, P1), 2_100).orElseThrow().excessTokens())
+        .isEqualTo(100);
+  }
+
+  @Test
+  void reload_isNoRefillOfTheAllowance() {
+    BudgetRig rig = open(Allocation.OFF);
+    rig.settle(rig.granted(1, P1), TokenRequest.MOST_TOKENS);
+    rig.reload(config(ModelBudget.of(240_000, 400_000, Allocation.OFF)));
+    rig.reload(config(sonnet(Allocation.OFF)));
+    advance(Duration.ofSeconds(75));
+    assertThat(rig.settle(rig.granted(1, P1), 9).orElseThrow().chargedTokens()).isEqualTo(2);
+  }
+
+  @Test
+  void settlementAgain_andOfWhatHasEnded_chargesNothing() {
+    BudgetRig rig = open(Allocation.OFF);
+    Outcome.Granted settled = rig.granted(1, P1);
+    Outcome.Granted ended = rig.granted(1, P1);
+    rig.settle(settled, 1);
+    assertThat(rig.settle(settled, TokenRequest.MOST_TOKENS)).isEmpty();
+    advance(LIFE);
+    assertThat(rig.settle(ended, TokenRequest.MOST_TOKENS)).isEmpty();
+    assertThat(rig.available()).isEqualTo(300_000);
+  }
+
+  // ---- whose they are
+
+  @Test
+  void owner_isKnownWhileATicketOrReservationIs() {
+    BudgetRig rig = open(sonnet(Allocation.OFF).withConcurrency(1));
+    TokenOwner acme = new TokenOwner(MODEL, "acme", P2);
+    TokenOwner other = new TokenOwner(MODEL, "other", P1);
+    Outcome.Granted granted = rig.granted(request(1, P2).withTenant("acme"));
+    Outcome.Queued queued = rig.queued(request(1, P1).withTenant("other"));
+    BudgetRig elsewhere = join(rig, config(sonnet(Allocation.OFF).withConcurrency(1)));
+    for (BudgetRig each : List.of(rig, elsewhere)) {
+      assertThat(each.owner(granted.reservation())).contains(acme);
+      assertThat(each.owner(queued.ticket())).contains(other);
+    }
+    rig.settle(granted, 1);
+    assertThat(elsewhere.owner(granted.reservation())).isEmpty();
+    assertThat(elsewhere.owner(queued.ticket())).contains(other);
+    Outcome.Granted next = granted(rig.poll(queued).orElseThrow());
+    assertThat(elsewhere.owner(next.reservation())).contains(other);
+    rig.settle(next, 1);
+    assertThat(elsewhere.owner(queued.ticket())).isEmpty();
+    for (String none : List.of("", "t", "r0123456789-00", granted.reservation() + "x")) {
+      assertThat(rig.owner(none)).isEmpty();
+    }
+  }
+
+  @Test
+  void owner_doesNotRefreshATicket() {
+    BudgetRig rig =
+        open(
+            config(
+                Map.of(MODEL, sonnet(Allocation.OFF).withConcurrency(1)),
+                rules(10, Duration.ofSeconds(2))));
+    rig.granted(1, P1);
+    Outcome.Queued queued = rig.queued(1, P1);
+    advanceMillis(1_500);
+    assertThat(rig.owner(queued.ticket())).isPresent();
+    advanceMillis(1_000);
+    assertThat(rig.poll(queued).orElseThrow()).isInstanceOf(Outcome.Refused.class);
+  }
+
+  private static long ofTenant(BudgetRig rig, String tenant) {
+    return rig.explain(request(1, P1).withTenant(tenant)).dimensions().stream()
+        .filter(part -> part.dimension() == Dimension.TENANT)
+        .mapToLong(Explanation.Part::available)
+        .findFirst()
+        .orElseThrow();
+  }
+}
