@@ -28,6 +28,14 @@ record Caller(String name, boolean superadmin, List<Permission> permissions, lon
     return superadmin || permissions.stream().anyMatch(each -> each.allows(kind, name));
   }
 
+  /** Whether everything that these patterns name is allowed. */
+  boolean mayAll(Kind kind, List<String> patterns) {
+    return superadmin
+        || patterns.stream()
+            .map(pattern -> new Permission(kind, pattern))
+            .allMatch(all -> permissions.stream().anyMatch(each -> each.covers(all)));
+  }
+
   void require(Kind kind, String name) {
     if (!may(kind, name)) {
       throw denied(kind.word() + " on " + name);

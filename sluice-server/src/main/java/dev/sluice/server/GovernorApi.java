@@ -8,6 +8,7 @@ import dev.sluice.governor.ModelQueue;
 import dev.sluice.governor.Outcome;
 import dev.sluice.governor.ProviderAnswer;
 import dev.sluice.governor.Settlement;
+import dev.sluice.governor.TokenOwner;
 import dev.sluice.governor.TokenRequest;
 import dev.sluice.governor.redis.BudgetUnavailableException;
 import dev.sluice.server.Permission.Kind;
@@ -25,8 +26,9 @@ import org.jspecify.annotations.Nullable;
  * What can be done with the governor, whatever wire it comes by: checks the caller, asks the
  * governor.
  *
- * <p>A request needs {@code governor} on the names of its model, its tenant and its class. Tickets
- * and reservations are names that nobody guesses: going on with one takes any such permission.
+ * <p>A request needs {@code governor} on the names of its model, its tenant and its class; so does
+ * whatever is done with its ticket or reservation. To a caller that has no such permission there is
+ * no such ticket or reservation, so that nobody learns which there are.
  *
  * <p>What is not allowed is refused at once; the rest is answered when the governor has answered.
  */
@@ -36,6 +38,9 @@ final class GovernorApi {
   private static final int MAX_NAME_BYTES = 256;
   private static final int MAX_HEADER_CHARS = 4_096;
   private static final Duration MAX_DEADLINE = Duration.ofDays(1);
+
+  /** Whoever may use all of these need not be asked whose a ticket or reservation is. */
+  private static final List<String> OWNED = List.of("model:*", "tenant:*", "class:*");
 
   private final Governor governor;
   private final BudgetSource budgets;
@@ -128,23 +133,28 @@ final class GovernorApi {
     return ask(() -> governor.explain(request));
   }
 
-  /** How it stands when it is decided, or after {@code wait}; cancelling ends the wait. */
-  CompletableFuture<Outcome> poll(Caller caller, String ticket, long waitMs) {
-    caller.requireSome(Kind.GOVERNOR);
-    QueueApi.requireBetween("waitMs", waitMs, 0, TicketWaits.LONGEST.toMillis());
-    return waits.poll(ticket, Duration.ofMillis(waitMs));
+  // ---- tickets and reservations
+
+  /** Whether a caller may make the request that a ticket or reservation belongs to. */
+  private boolean mayUse(Caller caller, TokenOwner owner) {
+    return mayUseModel(caller, owner.model())
+        && caller.may(Kind.GOVERNOR, "tenant:" + owner.tenant())
+        && caller.may(Kind.GOVERNOR, "class:" + owner.priority());
   }
 
-  /** Whoever begins it closes it. */
-  CompletableFuture<TicketWatch> watch(Caller caller, String ticket) {
-    caller.requireSome(Kind.GOVERNOR);
-    return waits.watch(ticket);
+  /** By its own name, or by that of a route that leads there. */
+  private boolean mayUseModel(Caller caller, String model) {
+    return caller.may(Kind.GOVERNOR, "model:" + model)
+        || budgets.current().routes().entrySet().stream()
+            .anyMatch(
+                route ->
+                    route.getValue().contains(model)
+                        && caller.may(Kind.GOVERNOR, "model:" + route.getKey()));
   }
 
-  CompletableFuture<Void> cancel(Caller caller, String ticket) {
-    caller.requireSome(Kind.GOVERNOR);
-    return ask(() -> governor.cancel(ticket))
-        .thenAccept(there -> requireKnown(there, () -> TicketWaits.unknown(ticket)));
+  private boolean isHeldBy(Caller caller, String id) {
+    return caller.mayAll(Kind.GOVERNOR, OWNED)
+        || governor.owner(id).filter(owner -> mayUse(caller, owner)).isPresent();
   }
 
   private static void requireKnown(boolean known, Supplier<ApiException> otherwise) {
@@ -153,17 +163,70 @@ final class GovernorApi {
     }
   }
 
+  /** Asks on behalf of a caller that may go on with it; to others there is none. */
+  private <T> CompletableFuture<T> askHolder(
+      Caller caller, String id, Supplier<ApiException> unknown, Supplier<T> question) {
+    caller.requireSome(Kind.GOVERNOR);
+    return ask(
+        () -> {
+          requireKnown(isHeldBy(caller, id), unknown);
+          return question.get();
+        });
+  }
+
+  /** The same for what takes long; cancelling the answer ends it. */
+  private <T> CompletableFuture<T> startHolder(
+      Caller caller, String ticket, Supplier<CompletableFuture<T>> start) {
+    CompletableFuture<T> answer = new CompletableFuture<>();
+    Later.when(
+        askHolder(caller, ticket, () -> TicketWaits.unknown(ticket), () -> true),
+        held -> {
+          CompletableFuture<T> started = started(start);
+          Later.when(started, answer::complete, answer::completeExceptionally);
+          Later.whenOver(answer, () -> started.cancel(false));
+        },
+        answer::completeExceptionally);
+    return answer;
+  }
+
+  private static <T> CompletableFuture<T> started(Supplier<CompletableFuture<T>> start) {
+    try {
+      return start.get();
+    } catch (RuntimeException refused) {
+      return CompletableFuture.failedFuture(refused);
+    }
+  }
+
+  /** How it stands when it is decided, or after {@code wait}; cancelling ends the wait. */
+  CompletableFuture<Outcome> poll(Caller caller, String ticket, long waitMs) {
+    caller.requireSome(Kind.GOVERNOR);
+    QueueApi.requireBetween("waitMs", waitMs, 0, TicketWaits.LONGEST.toMillis());
+    return startHolder(caller, ticket, () -> waits.poll(ticket, Duration.ofMillis(waitMs)));
+  }
+
+  /** Whoever begins it closes it. */
+  CompletableFuture<TicketWatch> watch(Caller caller, String ticket) {
+    return startHolder(caller, ticket, () -> waits.watch(ticket));
+  }
+
+  CompletableFuture<Void> cancel(Caller caller, String ticket) {
+    Supplier<ApiException> unknown = () -> TicketWaits.unknown(ticket);
+    return askHolder(caller, ticket, unknown, () -> governor.cancel(ticket))
+        .thenAccept(there -> requireKnown(there, unknown));
+  }
+
   CompletableFuture<Settlement> settle(Caller caller, String reservation, long actualTokens) {
     caller.requireSome(Kind.GOVERNOR);
     QueueApi.requireBetween("actualTokens", actualTokens, 0, TokenRequest.MOST_TOKENS);
-    return ask(() -> governor.settle(reservation, actualTokens))
-        .thenApply(settled -> settled.orElseThrow(() -> unknownReservation(reservation)));
+    Supplier<ApiException> unknown = () -> unknownReservation(reservation);
+    return askHolder(caller, reservation, unknown, () -> governor.settle(reservation, actualTokens))
+        .thenApply(settled -> settled.orElseThrow(unknown));
   }
 
   CompletableFuture<Void> extend(Caller caller, String reservation) {
-    caller.requireSome(Kind.GOVERNOR);
-    return ask(() -> governor.extend(reservation))
-        .thenAccept(there -> requireKnown(there, () -> unknownReservation(reservation)));
+    Supplier<ApiException> unknown = () -> unknownReservation(reservation);
+    return askHolder(caller, reservation, unknown, () -> governor.extend(reservation))
+        .thenAccept(there -> requireKnown(there, unknown));
   }
 
   private static ApiException unknownReservation(String reservation) {

@@ -1,0 +1,15 @@
+package dev.sluice.server;
+
+import dev.sluice.testkit.RedisServer;
+import org.junit.jupiter.api.AutoClose;
+
+/** What {@link ReservationAccessTest} says holds with budgets in Redis, too. */
+final class RedisReservationAccessTest extends ReservationAccessTest {
+  @AutoClose private static final RedisServer redis = RedisServer.start();
+
+  @Override
+  ServerConfig configured(ServerConfig config) {
+    redis.command("FLUSHALL");
+    return config.withRedis(ServerRedis.at(redis.uri()).withTimeout(RedisLimitsTest.PATIENCE));
+  }
+}
