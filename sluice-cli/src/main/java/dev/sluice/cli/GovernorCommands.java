@@ -80,12 +80,15 @@ final class GovernorCommands extends CommandGroup {
       TokenSettlement settled = client.governor().settle(reservation, tokens);
       return say(
           GovernorText.json(settled),
-          "settled: %d of %d tokens used, %d refunded, %d overused"
+          "settled: %d of %d tokens used, %d refunded, %d overused%s"
               .formatted(
                   settled.actualTokens(),
                   settled.reservedTokens(),
                   settled.refundedTokens(),
-                  settled.overusedTokens()));
+                  settled.overusedTokens(),
+                  settled.excessTokens() == 0
+                      ? ""
+                      : ", %d not charged".formatted(settled.excessTokens())));
     }
   }
 

@@ -122,7 +122,8 @@ final class GovernorText {
         .put("reservedTokens", settled.reservedTokens())
         .put("actualTokens", settled.actualTokens())
         .put("refundedTokens", settled.refundedTokens())
-        .put("overusedTokens", settled.overusedTokens());
+        .put("overusedTokens", settled.overusedTokens())
+        .put("excessTokens", settled.excessTokens());
   }
 
   static void print(TokenExplanation explanation, PrintWriter out) {
@@ -210,7 +211,8 @@ final class GovernorText {
         .put("admittedTokens", audit.admittedTokens())
         .put("limitTokens", audit.limitTokens())
         .put("errorTokens", audit.errorTokens())
-        .put("worstTokens", audit.worstTokens());
+        .put("worstTokens", audit.worstTokens())
+        .put("excessTokens", audit.excessTokens());
   }
 
   private static Json json(GovernorStatus.Provider provider) {

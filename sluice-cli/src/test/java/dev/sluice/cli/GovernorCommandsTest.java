@@ -75,14 +75,15 @@ class GovernorCommandsTest {
   void request_settle_extend() {
     assertThat(
             server.json(
-                "governor", "request", "slow", "--tokens", "900", "--expected", "600", "--json"))
+                "governor", "request", "slow", "--tokens", "600", "--expected", "500", "--json"))
         .singleElement()
         .satisfies(
             granted ->
                 assertThat(granted)
                     .containsEntry("granted", true)
+                    // Nothing is known yet of what is used of it.
                     .containsEntry("tokens", 600L)
-                    .containsEntry("requestedTokens", 900L)
+                    .containsEntry("requestedTokens", 600L)
                     .containsEntry("remaining", 400L)
                     .containsEntry("model", "slow")
                     .containsEntry("priority", "P1_user")
@@ -108,6 +109,7 @@ class GovernorCommandsTest {
         .containsEntry("reservedTokens", 5L)
         .containsEntry("actualTokens", 0L)
         .containsEntry("overusedTokens", 0L)
+        .containsEntry("excessTokens", 0L)
         .containsKey("refundedTokens");
   }
 
@@ -285,11 +287,11 @@ class GovernorCommandsTest {
   void reload_saysWhatHasNoEffect() throws Exception {
     assertThat(server.ok("governor", "reload")).isEqualTo("reloaded\n");
     Files.writeString(
-        budgets, "{\"models\":{\"slow\":{\"target_tpm\":60,\"burst_tpm\":500,\"max_ctx\":5}}}");
+        budgets, "{\"models\":{\"slow\":{\"target_tpm\":60,\"burst_tpm\":500,\"retry_max\":5}}}");
     assertThat(server.json("governor", "reload", "--json"))
-        .containsExactly(Map.of("withoutEffect", List.of("models.slow.max_ctx")));
+        .containsExactly(Map.of("withoutEffect", List.of("models.slow.retry_max")));
     assertThat(server.ok("governor", "reload"))
-        .isEqualTo("reloaded\nwithout effect: models.slow.max_ctx\n");
+        .isEqualTo("reloaded\nwithout effect: models.slow.retry_max\n");
     Files.writeString(budgets, "{\"models\":{\"slow\":{\"target_tpm\":0}}}");
     assertThat(server.fails(1, "governor", "reload")).contains("target_tpm");
   }

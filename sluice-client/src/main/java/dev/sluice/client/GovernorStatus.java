@@ -80,8 +80,14 @@ public record GovernorStatus(List<Model> models, Instant timestamp) {
    * @param limitTokens the most that may be admitted in such a window
    * @param errorTokens by how much the worst window since the start was above the limit; 0 always
    * @param worstTokens the most in any window since the start
+   * @param excessTokens what settlements reported and nobody was charged for, since the start
    */
-  public record Audit(long admittedTokens, long limitTokens, long errorTokens, long worstTokens) {}
+  public record Audit(
+      long admittedTokens,
+      long limitTokens,
+      long errorTokens,
+      long worstTokens,
+      long excessTokens) {}
 
   /**
    * What a model's provider made of the budget.

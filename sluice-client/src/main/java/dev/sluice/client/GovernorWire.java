@@ -154,7 +154,8 @@ final class GovernorWire {
         wire.getAdmittedTokens(),
         wire.getLimitTokens(),
         wire.getErrorTokens(),
-        wire.getWorstTokens());
+        wire.getWorstTokens(),
+        wire.getExcessTokens());
   }
 
   private static GovernorStatus.Provider provider(

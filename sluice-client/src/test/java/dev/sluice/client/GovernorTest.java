@@ -88,13 +88,13 @@ final class GovernorTest {
   }
 
   @Test
-  void request_ofAClassAndWithExpectations_reservesLess() {
+  void request_ofAClass_reservesLess_andExpectationsOfAFreshTenantDoNot() {
     assertThat(granted(TokenRequest.of("scaled", 10_000).withPriority("P2_batch")))
         .extracting(Granted::priority, Granted::tokens, Granted::requestedTokens)
         .containsExactly("P2_batch", 4_000L, 10_000L);
     assertThat(granted(TokenRequest.of("slow", 900).withExpectedTokens(100)))
         .extracting(Granted::tokens, Granted::requestedTokens)
-        .containsExactly(100L, 900L);
+        .containsExactly(900L, 900L);
   }
 
   @Test
@@ -238,8 +238,8 @@ final class GovernorTest {
   void reload_takesTheFileAsItIsOrNotAtAll() throws Exception {
     Path file = dir.resolve("token-budget.json");
     Files.writeString(
-        file, "{\"models\":{\"slow\":{\"target_tpm\":60,\"burst_tpm\":500,\"max_ctx\":5}}}");
-    assertThat(governor.reload()).isEqualTo(List.of("models.slow.max_ctx"));
+        file, "{\"models\":{\"slow\":{\"target_tpm\":60,\"burst_tpm\":500,\"retry_max\":5}}}");
+    assertThat(governor.reload()).isEqualTo(List.of("models.slow.retry_max"));
     assertThat(governor.status().models()).hasSize(1);
     Files.writeString(file, "{\"models\":{\"slow\":{\"target_tpm\":-60}}}");
     assertFails(Code.FAILED_PRECONDITION, () -> governor.reload()).contains("target_tpm");

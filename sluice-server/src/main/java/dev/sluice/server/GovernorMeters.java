@@ -72,6 +72,7 @@ final class GovernorMeters {
       count(registry, "token.bucket.rejected.requests", at -> at.metrics().rejectedRequests());
       count(registry, "token.bucket.refills", at -> at.metrics().refillCount());
       count(registry, "token.bucket.provider.throttled", at -> at.provider().throttled());
+      count(registry, "token.bucket.settled.excess.tokens", at -> at.audit().excessTokens());
       count(registry, "token.bucket.tokens.consumed", at -> consumed);
     }
 

@@ -91,6 +91,7 @@ final class GovernorWire {
         .setActualTokens(settlement.actualTokens())
         .setRefundedTokens(settlement.refundedTokens())
         .setOverusedTokens(settlement.overusedTokens())
+        .setExcessTokens(settlement.excessTokens())
         .build();
   }
 
@@ -168,6 +169,7 @@ final class GovernorWire {
         .setLimitTokens(audit.limitTokens())
         .setErrorTokens(audit.errorTokens())
         .setWorstTokens(audit.worstTokens())
+        .setExcessTokens(audit.excessTokens())
         .build();
   }
 

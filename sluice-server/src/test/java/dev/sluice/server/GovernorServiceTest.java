@@ -316,7 +316,7 @@ class GovernorServiceTest {
     Files.writeString(server.file, good.replace("\"burst_tpm\": 1000,", "\"burst_tpm\": 2000,"));
     ReloadBudgetsRequest reload = ReloadBudgetsRequest.getDefaultInstance();
     assertThat(server.grpc().reloadBudgets(reload).getWithoutEffectList())
-        .containsExactly("models.scaled.max_ctx");
+        .containsExactly("models.scaled.retry_max");
     assertThat(status("slow").getCapacity()).isEqualTo(2_000);
     Files.writeString(server.file, "{");
     TestServer.assertRefused(

@@ -112,6 +112,33 @@ final class HostileGovernorTest {
     assertThat(server.settle(reservation, 1).status()).isEqualTo(200);
   }
 
+  /** The next caller waited for 95 seconds. */
+  @Test
+  void usageThatNobodyHad_isCounted_andOthersWaitForTheirOwnTokens(@TempDir Path own)
+      throws IOException {
+    try (GovernedServer fresh = new GovernedServer(own, 600_000)) {
+      List<String> held = new ArrayList<>();
+      for (int i = 0; i < 5; i++) {
+        held.add(fresh.request("scaled", 1).json().get("reservation").asText());
+      }
+      Reply first = fresh.settle(held.get(0), 1_000_000_000_000L);
+      assertThat(first.json().get("overusedTokens").asLong()).isEqualTo(299_999);
+      assertThat(first.json().get("excessTokens").asLong()).isEqualTo(999_999_700_000L);
+      for (String each : held.subList(1, 5)) {
+        assertThat(fresh.settle(each, 1_000_000_000_000L).json().get("overusedTokens").asLong())
+            .isEqualTo(1);
+      }
+      Reply next = fresh.request("scaled", 4_000);
+      assertThat(next.status() == 200 || next.json().get("etaMs").asLong() <= 1_000)
+          .as(next.response().body())
+          .isTrue();
+      assertThat(
+              Scrape.of(fresh.http)
+                  .value("token_bucket_settled_excess_tokens_total{model=\"scaled\"}"))
+          .isGreaterThan(4.9e12);
+    }
+  }
+
   @Test
   void badRequestsOfGrpc_areNamed() {
     for (long tokens : new long[] {0, -1, Long.MIN_VALUE, 1_000_000_000_001L, Long.MAX_VALUE}) {

@@ -145,7 +145,7 @@ final class HttpGovernorTest {
     assertThat(settled.json().toString())
         .isEqualTo(
             "{\"model\":\"slow\",\"tenant\":\"\",\"requestedTokens\":600,\"reservedTokens\":600,"
-                + "\"actualTokens\":100,\"refundedTokens\":500,\"overusedTokens\":0}");
+                + "\"actualTokens\":100,\"refundedTokens\":500,\"overusedTokens\":0,\"excessTokens\":0}");
     assertThat(server.status("slow").get("available").asLong()).isGreaterThanOrEqualTo(900);
     assertThat(server.settle(reservation, 100).code()).isEqualTo("NOT_FOUND");
     assertThat(server.http.post(extend, "").status()).isEqualTo(404);
@@ -226,7 +226,7 @@ final class HttpGovernorTest {
     Reply reloaded = server.http.post("/v1/governor/reload", "");
     assertThat(reloaded.status()).as(reloaded.response().body()).isEqualTo(200);
     assertThat(reloaded.json().toString())
-        .isEqualTo("{\"withoutEffect\":[\"models.scaled.max_ctx\"]}");
+        .isEqualTo("{\"withoutEffect\":[\"models.scaled.retry_max\"]}");
     assertThat(server.status("slow").get("capacity").asLong()).isEqualTo(2_000);
     // What was used stays so: 900 before, and now those 500 as well.
     assertThat(server.status("slow").get("available").asLong()).isBetween(600L, 700L);
@@ -336,6 +336,7 @@ final class HttpGovernorTest {
     assertShown("token_bucket_tokens_consumed_total{model=\"slow\"}", 700);
     assertShown("token_bucket_running{model=\"slow\"}", 1);
     assertShown("token_bucket_audit_error_tokens{model=\"slow\"}", 0);
+    assertShown("token_bucket_settled_excess_tokens_total{model=\"slow\"}", 0);
     assertShown("token_bucket_provider_factor{model=\"slow\"}", 1);
     assertShown("token_bucket_provider_drift_tokens{model=\"slow\"}", 0);
     assertShown("token_bucket_provider_throttled_total{model=\"slow\"}", 0);
