@@ -60,13 +60,21 @@ final class TicketBook {
   @Nullable TicketState leave(Waiting waiting) {
     TicketState ticket = places.remove(waiting);
     if (ticket != null) {
-      placesByTenant.computeIfPresent(
-          ticket.request.tenant(), (name, count) -> count == 1 ? null : count - 1);
+      leavePlaceOf(ticket.request.tenant());
     }
     if (ticket != null && ticket.deadline != TicketState.NO_DEADLINE) {
       deadlines.remove(ticket);
     }
     return ticket;
+  }
+
+  private void leavePlaceOf(String tenant) {
+    int left = placesByTenant.getOrDefault(tenant, 1) - 1;
+    if (left > 0) {
+      placesByTenant.put(tenant, left);
+    } else {
+      placesByTenant.remove(tenant);
+    }
   }
 
   /**
