@@ -258,17 +258,20 @@ final class QuotasTest {
     }
   }
 
+  private static ServerCall.Listener<ConsumeRequest> ignoring(
+      ServerCall<ConsumeRequest, ConsumeResponse> call, Metadata headers) {
+    return new ServerCall.Listener<ConsumeRequest>() {};
+  }
+
   @Test
   void streams_haveAShare_untilTheyEnd() {
     Caller caller = new Caller("c", false, List.of(), Key.NEVER);
     Share open = new Share("streams", 10, 1);
     Access access = new Access(watches(caller), open);
     OneCall first = new OneCall();
-    var stream =
-        access.interceptCall(
-            first, new Metadata(), (call, headers) -> new ServerCall.Listener<>() {});
+    var stream = access.interceptCall(first, new Metadata(), QuotasTest::ignoring);
     OneCall second = new OneCall();
-    access.interceptCall(second, new Metadata(), (call, headers) -> new ServerCall.Listener<>() {});
+    access.interceptCall(second, new Metadata(), QuotasTest::ignoring);
     assertThat(first.end).isEqualTo(Status.OK);
     assertThat(second.end.getCode()).isEqualTo(Status.Code.RESOURCE_EXHAUSTED);
     assertThat(second.end.getDescription()).contains("streams of one key must be at most 1");
