@@ -47,7 +47,7 @@ final class HostileSuite {
     List<AttackResult> results = findings.results();
     RefusedCalls.Result refused = findings.refusedCalls();
     report.value("attacks", results.size());
-    report.value("survived", results.stream().filter(AttackResult::survived).count());
+    report.value("survived", (double) results.stream().filter(AttackResult::survived).count());
     report.value("good_calls_failed", results.stream().mapToInt(AttackResult::failed).sum());
     report.value(
         "operator_calls_failed", results.stream().mapToInt(AttackResult::operatorFailed).sum());

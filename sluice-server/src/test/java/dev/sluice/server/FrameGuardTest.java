@@ -151,7 +151,7 @@ final class FrameGuardTest {
     }
     ByteBuf chunk = Unpooled.wrappedBuffer(RawHttp2.join(RawHttp2.begin(), calls(50)));
     channel.writeInbound(chunk);
-    channel.close();
+    assertThat(channel.close().isDone()).isTrue();
     assertThat(chunk.refCnt()).isZero();
   }
 }

@@ -16,8 +16,6 @@ import io.grpc.reflection.v1.ServerReflectionRequest;
 import io.grpc.reflection.v1.ServerReflectionResponse;
 import io.grpc.reflection.v1.ServiceResponse;
 import java.nio.file.Path;
-import java.util.ArrayList;
-import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -117,12 +115,10 @@ final class HealthTest {
   @Test
   void watches_areBoundedByConnection() throws Exception {
     try (TestServer server = TestServer.start(dir)) {
-      List<Recorded<HealthCheckResponse>> open = new ArrayList<>();
       for (int i = 0; i < HealthCalls.MAX_OF_A_CONNECTION; i++) {
         Recorded<HealthCheckResponse> watched = new Recorded<>();
         HealthGrpc.newStub(server.channel).watch(of(""), watched);
         assertThat(watched.next().getStatus()).isEqualTo(ServingStatus.SERVING);
-        open.add(watched);
       }
       var health = HealthGrpc.newBlockingStub(server.channel);
       assertRefused(() -> health.check(of("")), Status.Code.RESOURCE_EXHAUSTED, "health calls");

@@ -58,7 +58,7 @@ final class InboundRequestsTest {
   private void startWith(RequestPace pace) throws IOException {
     ServerMemory memory = new ServerMemory(inbound, unread, ServerMemory.ofHeap().answers());
     server = new KeyedServer(dir, listen -> listen.withMemory(memory).withPace(pace));
-    if (pace == PATIENT) {
+    if (pace.equals(PATIENT)) {
       assertThat(queues().createQueue(CreateQueueRequest.newBuilder().setName("q").build()))
           .isNotNull();
     }

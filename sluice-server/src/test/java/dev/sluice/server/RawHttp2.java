@@ -37,7 +37,7 @@ final class RawHttp2 implements AutoCloseable {
   @SuppressWarnings("ArrayRecordComponent") // read, not compared
   record Frame(int type, int flags, int stream, byte[] payload) {
     boolean endsStream() {
-      return type == RESET || (type == HEADERS || type == DATA) && (flags & END_STREAM) != 0;
+      return type == RESET || ((type == HEADERS || type == DATA) && (flags & END_STREAM) != 0);
     }
 
     /** The status and other texts that are not compressed, with noise between them. */
