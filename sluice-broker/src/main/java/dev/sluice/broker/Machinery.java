@@ -44,7 +44,6 @@ final class Machinery implements BrokerState.Outputs, Committer.Listener {
   final HookPool hooks;
   final Enqueuer enqueuer;
   private final Store store;
-  private final BrokerConfig config;
   private final Inbox inbox;
   private final Committer committer;
   private final Engine engine;
@@ -59,7 +58,6 @@ final class Machinery implements BrokerState.Outputs, Committer.Listener {
 
   private Machinery(Store store, BrokerConfig config) {
     this.store = store;
-    this.config = config;
     this.reader = new Reader(store);
     this.inbox = new Inbox(config.maxInboundBytes());
     this.scripts = new Scripts(config.metrics());
