@@ -16,11 +16,11 @@ import java.util.stream.Stream;
  * A permission on queue x holds for its dead-letter queue x.dlq while x exists, never the reverse.
  * Without x, x.dlq is a queue like any other. Two races could hand one key's queue to another key:
  *
- * - x is created while somebody creates x.dlq. The broker decides on its own thread whether x may
- *   adopt x.dlq.
- * - x is deleted, and x.dlq with it, and somebody creates x.dlq, between the check that x exists and
- *   the call on x.dlq. A call that is allowed by x alone holds a read lock from the check until the
- *   broker has the call; whoever creates a queue of such a name holds the write lock.
+ * - x is created while another caller creates x.dlq. The broker decides on its own thread whether x
+ *   may adopt x.dlq.
+ * - x is deleted, and x.dlq with it, and another caller creates x.dlq, between the check that x
+ *   exists and the call on x.dlq. A call that is allowed by x alone holds a read lock from the check
+ *   until the broker has the call; the creation of a queue of such a name holds the write lock.
  *
  * Locks are striped by name. A writer waits for nothing else while it has one, so nested read locks
  * (redrive) do not deadlock.

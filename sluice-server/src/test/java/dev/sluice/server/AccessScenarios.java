@@ -19,12 +19,12 @@ final class AccessScenarios {
       produce | fila.v1.FilaService/Enqueue | queue: "$"
       throttled | POST /v1/queues/$/messages | {"payload":"x","throttles":{"t":1}}
       throttled | sluice.v1.Queues/Enqueue | queue: "$" messages { throttles { key: "t" value: 1 } }
-      throttled | sluice.v1.Queues/EnqueueStream | queue: "$" messages { throttles { key: "t" value: 1 } }
+      throttled | sluice.v1.Queues/EnqueueStream | queue: "$" messages {throttles {key:"t" value:1}}
       receive | POST /v1/queues/$/receive | {}
       receive | sluice.v1.Queues/Receive | queue: "$"
       settle | POST /v1/queues/$/settle | {"settlements":[]}
       settle | sluice.v1.Queues/Settle | queue: "$"
-      settle | fila.v1.FilaService/Ack | queue: "$" message_id: "00000000-0000-0000-0000-000000000000"
+      settle | fila.v1.FilaService/Ack | queue: "$" message_id: "00000000-0000-0000-0000-00000000000a"
       show | GET /v1/queues/$ |
       show | sluice.v1.Queues/GetQueue | name: "$"
       show | fila.v1.FilaAdmin/GetStats | queue: "$"
