@@ -20,7 +20,6 @@ import java.util.SortedMap;
 import java.util.TreeMap;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
-import java.util.function.BiConsumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -107,19 +106,17 @@ public final class Broker implements AutoCloseable {
   }
 
   /**
-   * Makes a queue, and one for its dead letters, {@code <name>.dlq}, unless a queue of that name
-   * exists and must not be adopted.
+   * As {@link #createQueue(String, QueueConfig)}, for a caller that may not own {@code <name>.dlq}.
    *
-   * @param name 1 to 128 letters, digits and {@code . _ - : /}; not {@code .} or {@code ..}
+   * @param name as above
    * @param config how it behaves
-   * @param mayAdopt whether an existing {@code <name>.dlq} becomes the dead-letter queue: it is
-   *     deleted with the queue from then on
-   * @throws BrokerException if it exists, a script does not compile, or {@code <name>.dlq} exists
-   *     and must not be adopted
+   * @param mayAdopt whether an existing {@code <name>.dlq} becomes the dead-letter queue, which is
+   *     deleted with the queue; otherwise it is a {@link BrokerException}
    */
   public void createQueue(String name, QueueConfig config, boolean mayAdopt) {
     requireQueueName(name);
-    configure(config, (engine, call) -> engine.admin.create(name, config, mayAdopt, call));
+    machinery.configure(
+        config, (engine, call) -> engine.admin.create(name, config, mayAdopt, call));
   }
 
   /**
@@ -131,23 +128,7 @@ public final class Broker implements AutoCloseable {
    *     much of the heap as they may
    */
   public void updateQueue(String name, QueueConfig config) {
-    configure(config, (engine, call) -> engine.admin.update(name, config, call));
-  }
-
-  private void configure(QueueConfig config, BiConsumer<Engine, CompletableFuture<Void>> change) {
-    Runnable unpin = machinery.scripts.compile(config);
-    boolean applied = false;
-    try {
-      CompletableFuture<Void> call = machinery.calls.begin();
-      machinery.input(engine -> change.accept(engine, call));
-      Calls.await(call);
-      applied = true;
-    } finally {
-      unpin.run();
-      if (!applied) {
-        machinery.forgetUnusedScripts();
-      }
-    }
+    machinery.configure(config, (engine, call) -> engine.admin.update(name, config, call));
   }
 
   /**
@@ -436,16 +417,10 @@ public final class Broker implements AutoCloseable {
    *     be one
    */
   public void setConfig(String key, String value) {
-    requireConfigKey(key);
+    Machinery.requireConfigKey(key);
     requireBetween("bytes of value", Schema.utf8(value).length, 0, MAX_CONFIG_BYTES);
     ThrottleRate.requireConfig(key, value);
-    changeConfig(key, value);
-  }
-
-  private static void requireConfigKey(String key) {
-    String throttleKey = ThrottleRate.throttleKey(key);
-    requireKey(
-        throttleKey == null ? "key" : "throttle key", throttleKey == null ? key : throttleKey);
+    machinery.changeConfig(key, value);
   }
 
   /**
@@ -454,14 +429,8 @@ public final class Broker implements AutoCloseable {
    * @param key the key
    */
   public void removeConfig(String key) {
-    requireConfigKey(key);
-    changeConfig(key, null);
-  }
-
-  private void changeConfig(String key, @Nullable String value) {
-    CompletableFuture<Void> call = machinery.calls.begin();
-    machinery.input(engine -> engine.admin.setConfig(key, value, call));
-    Calls.await(call);
+    Machinery.requireConfigKey(key);
+    machinery.changeConfig(key, null);
   }
 
   /**

@@ -12,6 +12,7 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.BiConsumer;
 import java.util.function.Consumer;
 import java.util.function.Function;
 import java.util.function.Supplier;
@@ -230,6 +231,36 @@ final class Machinery implements BrokerState.Outputs, Committer.Listener {
       LOG.log(System.Logger.Level.WARNING, "on_failure was not asked", unreadable);
     }
     return HookEngine.Retry.AT_ONCE;
+  }
+
+  /** Creates or changes a queue, with its scripts compiled before. */
+  void configure(QueueConfig config, BiConsumer<Engine, CompletableFuture<Void>> change) {
+    Runnable unpin = scripts.compile(config);
+    boolean applied = false;
+    try {
+      CompletableFuture<Void> call = calls.begin();
+      input(engine -> change.accept(engine, call));
+      Calls.await(call);
+      applied = true;
+    } finally {
+      unpin.run();
+      if (!applied) {
+        forgetUnusedScripts();
+      }
+    }
+  }
+
+  /** Sets a value of the configuration, or removes it. */
+  void changeConfig(String key, @Nullable String value) {
+    CompletableFuture<Void> call = calls.begin();
+    input(engine -> engine.admin.setConfig(key, value, call));
+    Calls.await(call);
+  }
+
+  static void requireConfigKey(String key) {
+    String throttleKey = ThrottleRate.throttleKey(key);
+    Checks.requireKey(
+        throttleKey == null ? "key" : "throttle key", throttleKey == null ? key : throttleKey);
   }
 
   /** Drops what was compiled for a change of a queue that was refused. */
