@@ -39,11 +39,13 @@ final class PowerLossTest {
       Path image = temp.resolve("image" + cycle);
       PowerLoss.cut(dir, image, promises.durable(), cut, random);
       assertThat(promises.broken(ids(image))).as("cycle %d, seed %d", cycle, seed).isEmpty();
-      assertThat(promises.size()).isGreaterThan(promised);
+      // On a busy machine a child may be killed before it has promised anything.
+      assertThat(promises.size()).isGreaterThanOrEqualTo(promised);
       promised = promises.size();
       StoreImage.delete(dir);
       dir = image;
     }
+    assertThat(promised).isPositive();
   }
 
   @Test
