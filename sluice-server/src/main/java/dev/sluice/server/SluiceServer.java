@@ -154,6 +154,10 @@ public final class SluiceServer implements AutoCloseable {
                 new HttpEvents(queues, timer, workers),
                 new HttpOperations(queues, metrics, readiness::require),
                 new HttpConsole()));
+    watch(metrics, readiness);
+  }
+
+  private void watch(ServerMetrics metrics, Readiness readiness) {
     metrics.watch(limits.decisions());
     metrics.watch(governor::status);
     metrics.watch(Protocol.GRPC, grpc::openConnections);
