@@ -89,7 +89,7 @@ class SluiceTest {
             "complete -F _complete_sluice",
             "serve queue message redrive config throttle limit governor key")
         .contains("'--refill'", "'--strict'", "--wait", "--json", "_picocli_sluice_queue_create")
-        .contains("'--server'", "'--dedupe-window'", "create list show allow revoke")
+        .contains("'--server'", "'--dedupe-window'", "create list show whoami allow revoke")
         .contains("request ticket cancel settle extend explain status feedback reload");
   }
 

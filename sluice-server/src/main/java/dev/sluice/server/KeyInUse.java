@@ -11,11 +11,9 @@ import org.jspecify.annotations.Nullable;
  * @param caller who makes the call
  */
 record KeyInUse(KeyWatches watches, @Nullable String authorization, Caller caller) {
-  /** Returns what tells this key from others; null if the server asks for none. */
+  /** Returns whose share of memory the call takes; null if the server asks for no keys. */
   @Nullable Object token() {
-    return caller.equals(Caller.ANYBODY)
-        ? null
-        : KeyAuthenticator.tokenOf(authorization).orElse("");
+    return caller.equals(Caller.ANYBODY) ? null : caller.account();
   }
 
   /** Throws unless the key is valid and allows what it did when the call was made. */
