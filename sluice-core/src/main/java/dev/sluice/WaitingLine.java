@@ -72,13 +72,19 @@ final class WaitingLine {
   }
 
   private Waiter join(Waiter waiter, long nowNanos, long maxWaitNanos) {
-    return locked(nowNanos, () -> admit(waiter, nowNanos, maxWaitNanos));
+    Supplier<Waiter> admission = () -> admit(waiter, nowNanos, maxWaitNanos);
+    return waiter.isBlocking
+        ? lockedWithoutCallbacks(nowNanos, admission)
+        : locked(nowNanos, admission);
   }
 
   /** Leaves the line and returns what was promised; false if the tokens are there already. */
   boolean leave(Waiter waiter) {
     long nowNanos = clock.nanoTime();
-    return locked(nowNanos, () -> withdraw(waiter, nowNanos));
+    Supplier<Boolean> withdrawal = () -> withdraw(waiter, nowNanos);
+    return waiter.isBlocking
+        ? lockedWithoutCallbacks(nowNanos, withdrawal)
+        : locked(nowNanos, withdrawal);
   }
 
   /** Adds tokens, to those who wait first. */
@@ -98,38 +104,46 @@ final class WaitingLine {
 
   /** Decides for a caller who does not wait, after everybody whose turn has come. */
   Decision decide(long tokens, long nowNanos) {
-    lock.lock();
-    try {
-      settle(nowNanos);
-      armHead();
-      // A caller who does not wait has not asked to run the callbacks of those who did.
-      completer.runElsewhere();
-      return waiters.isEmpty()
-          ? bucket.decide(tokens, nowNanos)
-          : Decisions.of(cell.axis, ~cell.fullAt(), tokens, nowNanos);
-    } finally {
-      lock.unlock();
-    }
+    return lockedWithoutCallbacks(
+        nowNanos,
+        () ->
+            waiters.isEmpty()
+                ? bucket.decide(tokens, nowNanos)
+                : Decisions.of(cell.axis, ~cell.fullAt(), tokens, nowNanos));
   }
 
   /** Brings the line up to date, runs {@code step} under the lock, then completes who is due. */
   private <T extends @Nullable Object> T locked(long nowNanos, Supplier<T> step) {
     try {
-      lock.lock();
-      try {
-        settle(nowNanos);
-        T result = step.get();
-        settle(nowNanos);
-        return result;
-      } finally {
-        try {
-          armHead();
-        } finally {
-          lock.unlock();
-        }
-      }
+      return settled(nowNanos, step, () -> {});
     } finally {
       completer.run();
+    }
+  }
+
+  /**
+   * {@link #locked} for a thread that did not ask to run the callbacks of others, which may block:
+   * another thread completes who is due.
+   */
+  private <T extends @Nullable Object> T lockedWithoutCallbacks(long nowNanos, Supplier<T> step) {
+    return settled(nowNanos, step, completer::runElsewhere);
+  }
+
+  private <T extends @Nullable Object> T settled(
+      long nowNanos, Supplier<T> step, Runnable lastUnderLock) {
+    lock.lock();
+    try {
+      settle(nowNanos);
+      T result = step.get();
+      settle(nowNanos);
+      return result;
+    } finally {
+      try {
+        armHead();
+      } finally {
+        lastUnderLock.run();
+        lock.unlock();
+      }
     }
   }
 

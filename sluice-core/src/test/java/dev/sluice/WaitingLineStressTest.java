@@ -78,6 +78,20 @@ final class WaitingLineStressTest {
     CompletableFuture.allOf(stuck.toArray(CompletableFuture[]::new)).get(30, TimeUnit.SECONDS);
   }
 
+  /** A thread that comes when the turn of others has come, before any timer saw it. */
+  @Test
+  void threadThatComesToWait_doesNotRunCallbacksOfOthers() throws Exception {
+    AtomicLong nanos = new AtomicLong();
+    TokenBucket bucket = bucket(new Limit.Balanced(100, 1, Duration.ofHours(1)), 0, nanos::get);
+    CountDownLatch release = new CountDownLatch(1);
+    CompletableFuture<Void> stuck = bucket.consume(1).thenRun(() -> awaitQuietly(release));
+    nanos.set(Duration.ofHours(2).toNanos());
+    bucket.consumeBlocking(1);
+    assertThat(stuck).isNotDone();
+    release.countDown();
+    stuck.get(30, TimeUnit.SECONDS);
+  }
+
   /** The rescue: a callback that blocks does not keep those behind it from their tokens. */
   @Test
   void aCallbackThatBlocks_doesNotHoldUpThoseBehindIt() throws Exception {
