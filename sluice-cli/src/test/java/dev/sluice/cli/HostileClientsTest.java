@@ -64,14 +64,6 @@ final class HostileClientsTest {
     return Attacks.all();
   }
 
-  /**
-   * Open defect: unfinished calls of one tenant still leave others without memory for requests. The
-   * nightly run has that attack too, and fails until it is mended.
-   */
-  static List<Attack> attacksOfTheGate() {
-    return attacks().stream().filter(each -> !each.name().equals("enqueue-unfinished")).toList();
-  }
-
   private static List<String> problemsUnder(Attack attack, Duration time) throws Exception {
     List<String> problems = skirmish().problemsUnder(attack, time);
     if (!problems.isEmpty()) {
@@ -81,7 +73,7 @@ final class HostileClientsTest {
   }
 
   @ParameterizedTest
-  @MethodSource("attacksOfTheGate")
+  @MethodSource("attacks")
   void attackedServer_staysUpAndServesOthers(Attack attack) throws Exception {
     boolean fills = attack.family() == Attack.Family.BUDGETS;
     assertThat(problemsUnder(attack, fills ? MEDIUM : SHORT)).as(attack.name()).isEmpty();

@@ -122,6 +122,7 @@ final class HttpBody {
           });
       channel.getReadSetter().set(same -> more());
       channel.resumeReads();
+      room.evictBy(() -> exchange.getIoThread().execute(this::evict));
     }
   }
 
@@ -154,8 +155,24 @@ final class HttpBody {
       checkPaceLater();
       return;
     }
-    over = true;
     broken = new IOException("the body takes too long");
+    stop();
+  }
+
+  /** Another request needs the room of this one, which has not arrived yet. */
+  private void evict() {
+    if (!over) {
+      refused = true;
+      drop();
+      exchange.setPersistent(false);
+      Connectors.terminateRequest(exchange);
+      stop();
+    }
+  }
+
+  /** Ends before the body does. */
+  private void stop() {
+    over = true;
     channel.suspendReads();
     Connectors.executeRootHandler(same -> end(), exchange);
   }
@@ -203,6 +220,7 @@ final class HttpBody {
   }
 
   private void end() {
+    room.complete();
     if (broken != null) {
       receiver.broken(broken);
     } else if (seen > limit) {

@@ -1,21 +1,32 @@
 package dev.sluice.server;
 
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.HashMap;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /*
  * Invariant: used is the sum of what the open parts hold, and an owner's used the sum of what its
  * open parts hold. One lock guards all of it; no foreign code runs under it.
+ *
+ * Caps alone do not keep room for others: a few keys with a cap of a half hold everything. So a
+ * request that finds the budget full takes the room of a larger holder: of the key that holds most
+ * (without keys, of the connection), its largest request that is still arriving is evicted, as
+ * long as that key holds more than the request's own key would. What the small ones hold is safe.
  */
 
 /**
  * Divides the memory for requests that are being received: a total, at most a quarter of it for one
- * connection and at most half of it for one API key. A single request may exceed its connection's
- * and its key's share while it is their only one, and the total while it is the only request, so
- * that no request of a legal size is refused for ever. Thread-safe.
+ * connection and at most half of it for one API key; when it is full, the largest holder makes room
+ * for smaller ones. A single request may exceed its connection's and its key's share while it is
+ * their only one, and the total while it is the only request, so that no request of a legal size is
+ * refused for ever. Thread-safe.
  */
 final class InboundBudget {
   private static final int CONNECTION_SHARE = 4;
@@ -30,11 +41,17 @@ final class InboundBudget {
   /** A connection or a key that holds bytes. */
   private static final class Owner {
     private final long max;
-    private int parts;
+    private final Set<Part> parts = new LinkedHashSet<>();
     private long used;
 
     Owner(long max) {
       this.max = max;
+    }
+
+    Optional<Part> largestEvictable() {
+      return parts.stream()
+          .filter(part -> part.evict != null)
+          .max(Comparator.comparingLong(part -> part.taken));
     }
   }
 
@@ -78,25 +95,37 @@ final class InboundBudget {
   final class Part implements AutoCloseable {
     private final List<OwnerId> ids;
 
-    // Guarded by the budget.
+    // Guarded by the budget. The last owner is the one whose holding decides who makes room.
     private final List<Owner> mine = new ArrayList<>(2);
     private long taken;
+    private boolean complete;
     private boolean closed;
+    private @Nullable Runnable evict;
 
     private Part(List<OwnerId> ids) {
       this.ids = ids;
     }
 
-    /** Takes {@code bytes} and returns true, or takes nothing. A closed part takes nothing. */
+    /**
+     * Takes {@code bytes} and returns true, or takes nothing. A closed part takes nothing. May
+     * evict requests of others: the caller holds no lock that they need.
+     */
     boolean take(long bytes) {
+      List<Runnable> evicted = new ArrayList<>();
+      boolean fits = take(bytes, evicted);
+      evicted.forEach(Runnable::run);
+      return fits;
+    }
+
+    private boolean take(long bytes, List<Runnable> evicted) {
       synchronized (InboundBudget.this) {
         if (closed) {
           return true;
         }
         enter();
         boolean fits =
-            fits(used, max, bytes)
-                && mine.stream().allMatch(owner -> fits(owner.used, owner.max, bytes));
+            mine.stream().allMatch(owner -> fits(owner.used, owner.max, bytes))
+                && makeRoom(bytes, evicted);
         add(fits ? bytes : 0);
         return fits;
       }
@@ -106,11 +135,44 @@ final class InboundBudget {
       return held + bytes <= limit || held == taken;
     }
 
+    /** Evicts larger holders until {@code bytes} fit into the total; returns whether they do. */
+    private boolean makeRoom(long bytes, List<Runnable> evicted) {
+      while (!fits(used, max, bytes)) {
+        Optional<Part> victim = largestHolder(holder().used + bytes);
+        if (victim.isEmpty()) {
+          return false;
+        }
+        evicted.add(victim.get().evicted());
+      }
+      return true;
+    }
+
+    /** Returns what to evict of the owner that holds most, if that is more than {@code bytes}. */
+    private Optional<Part> largestHolder(long bytes) {
+      int share = ids.get(ids.size() - 1).share();
+      return owners.entrySet().stream()
+          .filter(each -> each.getKey().share() == share && each.getValue().used > bytes)
+          .map(Map.Entry::getValue)
+          .sorted(Comparator.comparingLong((Owner owner) -> owner.used).reversed())
+          .flatMap(owner -> owner.largestEvictable().stream())
+          .findFirst();
+    }
+
+    private Owner holder() {
+      return mine.get(mine.size() - 1);
+    }
+
+    private Runnable evicted() {
+      Runnable end = Objects.requireNonNull(evict);
+      close();
+      return end;
+    }
+
     private void enter() {
       if (mine.isEmpty()) {
         for (OwnerId id : ids) {
           Owner owner = owners.computeIfAbsent(id, same -> new Owner(max / same.share()));
-          owner.parts++;
+          owner.parts.add(this);
           mine.add(owner);
         }
       }
@@ -120,6 +182,25 @@ final class InboundBudget {
       taken += bytes;
       used += bytes;
       mine.forEach(owner -> owner.used += bytes);
+    }
+
+    /**
+     * From now on the request may have to make room for others, until it is {@link #complete}.
+     *
+     * @param end refuses it; runs once at the most, on the thread of another request
+     */
+    void evictBy(Runnable end) {
+      synchronized (InboundBudget.this) {
+        evict = complete || closed ? null : end;
+      }
+    }
+
+    /** All of the request has arrived: it is carried out, and makes room for nobody. */
+    void complete() {
+      synchronized (InboundBudget.this) {
+        complete = true;
+        evict = null;
+      }
     }
 
     /** Returns {@code bytes} of those taken. */
@@ -150,6 +231,7 @@ final class InboundBudget {
       synchronized (InboundBudget.this) {
         if (!closed) {
           closed = true;
+          evict = null;
           add(-taken);
           for (int i = 0; i < mine.size(); i++) {
             leave(ids.get(i), mine.get(i));
@@ -159,8 +241,8 @@ final class InboundBudget {
     }
 
     private void leave(OwnerId id, Owner owner) {
-      owner.parts--;
-      if (owner.parts == 0) {
+      owner.parts.remove(this);
+      if (owner.parts.isEmpty()) {
         owners.remove(id);
       }
     }

@@ -45,6 +45,8 @@ final class InboundCalls extends ServerStreamTracer.Factory {
           "a large request must come in pieces of %d bytes or more on average"
               .formatted(PIECE_BYTES));
 
+  private static final Status NO_ROOM = ByteBudget.exhausted("requests").toStatus().getStatus();
+
   private static final Context.Key<Inbound> INBOUND = Context.key("inbound bytes");
 
   private final InboundBudget budget;
@@ -96,9 +98,10 @@ final class InboundCalls extends ServerStreamTracer.Factory {
       Room room, ServerCall<Q, A> call, Metadata headers, ServerCallHandler<Q, A> next) {
     Inbound inbound = INBOUND.get();
     InboundCall<Q, A> refusable = new InboundCall<>(call);
-    Status full = inbound.begin(refusable, room);
-    if (full != null) {
-      refusable.refuse(full);
+    Status full = room.open(() -> refusable.refuse(NO_ROOM));
+    if (full != null || !inbound.begin(refusable, room)) {
+      room.close();
+      refusable.refuse(full == null ? Status.CANCELLED : full);
       return new ServerCall.Listener<>() {};
     }
     return refusable.listener(next.startCall(refusable, headers), inbound);
@@ -112,31 +115,44 @@ final class InboundCalls extends ServerStreamTracer.Factory {
 
   /** Where the bytes of one call are counted. */
   private interface Room {
-    /** Returns why there is no room for one more call; null if there is. */
-    @Nullable Status open();
+    /**
+     * Returns why there is no room for one more call; null if there is.
+     *
+     * @param evict ends the call when it has to make room for others
+     */
+    @Nullable Status open(Runnable evict);
 
     /** Returns why there is no room for {@code bytes} more; null if there is. */
     @Nullable Status take(long bytes);
 
     void give(long bytes);
 
+    /** All of the request has arrived. */
+    void complete();
+
     void close();
   }
 
   private record Budgeted(InboundBudget.Part part) implements Room {
     @Override
-    public @Nullable Status open() {
+    public @Nullable Status open(Runnable evict) {
+      part.evictBy(evict);
       return take(CALL_BYTES);
     }
 
     @Override
     public @Nullable Status take(long bytes) {
-      return part.take(bytes) ? null : ByteBudget.exhausted("requests").toStatus().getStatus();
+      return part.take(bytes) ? null : NO_ROOM;
     }
 
     @Override
     public void give(long bytes) {
       part.give(bytes);
+    }
+
+    @Override
+    public void complete() {
+      part.complete();
     }
 
     @Override
@@ -150,7 +166,7 @@ final class InboundCalls extends ServerStreamTracer.Factory {
     private long taken;
 
     @Override
-    public @Nullable Status open() {
+    public @Nullable Status open(Runnable evict) {
       return null;
     }
 
@@ -165,6 +181,9 @@ final class InboundCalls extends ServerStreamTracer.Factory {
 
     @Override
     public void give(long bytes) {}
+
+    @Override
+    public void complete() {}
 
     @Override
     public void close() {}
@@ -208,12 +227,10 @@ final class InboundCalls extends ServerStreamTracer.Factory {
       gate.seen();
     }
 
-    /** Returns why the call is refused; null if it is not. */
-    synchronized @Nullable Status begin(InboundCall<?, ?> begun, Room itsRoom) {
-      Status full = over ? Status.CANCELLED : itsRoom.open();
-      if (full != null) {
-        itsRoom.close();
-        return full;
+    /** Returns false if the call is over already. */
+    synchronized boolean begin(InboundCall<?, ?> begun, Room itsRoom) {
+      if (over) {
+        return false;
       }
       call = begun;
       room = itsRoom;
@@ -221,7 +238,7 @@ final class InboundCalls extends ServerStreamTracer.Factory {
       if (single) {
         startClock();
       }
-      return null;
+      return true;
     }
 
     private synchronized void startClock() {
@@ -245,14 +262,18 @@ final class InboundCalls extends ServerStreamTracer.Factory {
 
     @Override
     public void inboundWireSize(long bytes) {
-      Status full;
+      boolean tooManyPieces;
+      Room mine;
       synchronized (this) {
         received += bytes;
         partial += bytes + PIECE_BYTES;
-        full = room == null ? null : room.take(bytes + PIECE_BYTES);
-        if (partial > 2 * received + MAX_PIECES_BYTES) {
-          full = TOO_MANY_PIECES;
-        }
+        tooManyPieces = partial > 2 * received + MAX_PIECES_BYTES;
+        mine = room;
+      }
+      // Not under the lock of this: it may end the calls of others.
+      Status full = mine == null ? null : mine.take(bytes + PIECE_BYTES);
+      if (tooManyPieces) {
+        full = TOO_MANY_PIECES;
       }
       if (full != null) {
         refuse(full);
@@ -279,7 +300,14 @@ final class InboundCalls extends ServerStreamTracer.Factory {
 
     @Override
     public void complete() {
-      stopClock();
+      Room mine;
+      synchronized (this) {
+        stopClock();
+        mine = room;
+      }
+      if (mine != null) {
+        mine.complete();
+      }
     }
 
     void checkPace(long now) {

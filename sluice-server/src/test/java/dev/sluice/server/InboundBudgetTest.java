@@ -2,13 +2,16 @@ package dev.sluice.server;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import java.util.ArrayList;
+import java.util.List;
 import org.junit.jupiter.api.Test;
 
-/** No connection and no key gets everything, and a single request gets enough. */
+/** No connection and no key keeps everything, and a single request gets enough. */
 final class InboundBudgetTest {
   private static final int MAX = 800;
 
   private final InboundBudget budget = new InboundBudget(MAX);
+  private final List<String> evicted = new ArrayList<>();
 
   @Test
   void connection_getsAQuarter() {
@@ -47,6 +50,68 @@ final class InboundBudgetTest {
     assertThat(alone.take(MAX)).isTrue();
     assertThat(alone.take(MAX)).isTrue();
     assertThat(budget.part("c2", null).take(1)).isFalse();
+  }
+
+  /** A part of a key of its own that notes in {@link #evicted} when it has to go. */
+  private InboundBudget.Part evictable(String key, long bytes) {
+    InboundBudget.Part part = budget.part("connection of " + key + evicted.size(), key);
+    part.evictBy(() -> evicted.add(key));
+    assertThat(part.take(bytes)).isTrue();
+    return part;
+  }
+
+  @Test
+  void fullBudget_largestHolderMakesRoomForSmallerOnes() {
+    evictable("k1", 300);
+    evictable("k2", 400);
+    evictable("k3", 100);
+    InboundBudget.Part small = budget.part("c4", "k4");
+    assertThat(small.take(50)).isTrue();
+    assertThat(evicted).containsExactly("k2");
+    assertThat(budget.used()).isEqualTo(450);
+  }
+
+  @Test
+  void fullBudget_holdersOfLessAreSafe() {
+    evictable("k1", 300);
+    evictable("k2", 300);
+    evictable("k3", 200);
+    assertThat(budget.part("c4", "k4").take(300)).isFalse();
+    assertThat(evicted).isEmpty();
+    assertThat(budget.part("c4", "k4").take(299)).isTrue();
+    assertThat(evicted).hasSize(1).doesNotContain("k3");
+  }
+
+  @Test
+  void fullBudget_keyGetsNoRoomByMoreConnections() {
+    evictable("k1", 200);
+    evictable("k2", 200);
+    evictable("k3", 200);
+    InboundBudget.Part own = budget.part("c4", "k1");
+    assertThat(own.take(200)).isTrue();
+    assertThat(budget.part("c5", "k1").take(1)).isFalse();
+    assertThat(evicted).isEmpty();
+  }
+
+  @Test
+  void completeRequest_makesRoomForNobody() {
+    evictable("k1", 400).complete();
+    InboundBudget.Part late = evictable("k2", 400);
+    late.complete();
+    late.evictBy(() -> evicted.add("k2"));
+    assertThat(budget.part("c3", "k3").take(1)).isFalse();
+    assertThat(evicted).isEmpty();
+  }
+
+  @Test
+  void withoutKeys_theLargestConnectionMakesRoom() {
+    InboundBudget.Part large = budget.part("c1", null);
+    large.evictBy(() -> evicted.add("c1"));
+    assertThat(large.take(MAX)).isTrue();
+    assertThat(budget.part("c2", null).take(1)).isTrue();
+    assertThat(evicted).containsExactly("c1");
+    assertThat(large.take(10)).as("a part that was evicted takes nothing").isTrue();
+    assertThat(budget.used()).isEqualTo(1);
   }
 
   @Test

@@ -14,8 +14,13 @@ import dev.sluice.proto.v1.EnqueueResponse;
 import dev.sluice.proto.v1.GetQueueRequest;
 import dev.sluice.proto.v1.NewMessage;
 import dev.sluice.proto.v1.QueuesGrpc;
+import io.grpc.CallOptions;
+import io.grpc.ClientCall;
+import io.grpc.ManagedChannel;
+import io.grpc.Metadata;
 import io.grpc.Status;
 import io.grpc.health.v1.HealthCheckRequest;
+import io.grpc.netty.shaded.io.grpc.netty.NettyChannelBuilder;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.Socket;
@@ -24,6 +29,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Future;
 import org.junit.jupiter.api.AfterEach;
@@ -218,6 +224,58 @@ final class InboundRequestsTest {
     await().until(() -> inbound.used() > MEBIBYTE);
     assertThat(inbound.used()).isLessThanOrEqualTo(2 * MEBIBYTE);
     assertOthersAreServed();
+  }
+
+  /** Two keys can hold all of it; the largest request that is not complete has to go. */
+  @Test
+  void unfinishedCallsOfManyKeys_makeRoomForSmallerOnes() {
+    List<Status> ends = new CopyOnWriteArrayList<>();
+    for (int i = 0; i < 4; i++) {
+      ManagedChannel connection =
+          NettyChannelBuilder.forAddress("127.0.0.1", server.grpcPort()).usePlaintext().build();
+      connections.add(connection::shutdownNow);
+      Metadata key = new Metadata();
+      key.put(
+          Metadata.Key.of("authorization", Metadata.ASCII_STRING_MARSHALLER),
+          "Bearer " + server.create("produce:q").getKey());
+      ClientCall<EnqueueRequest, EnqueueResponse> unfinished =
+          connection.newCall(QueuesGrpc.getEnqueueMethod(), CallOptions.DEFAULT);
+      unfinished.start(
+          new ClientCall.Listener<>() {
+            @Override
+            public void onClose(Status status, Metadata trailers) {
+              ends.add(status);
+            }
+          },
+          key);
+      unfinished.sendMessage(request(980_000));
+    }
+    await().until(() -> inbound.used() > 4 * 980_000);
+    assertThat(queues().enqueue(request(300_000)).getIdsCount()).isEqualTo(1);
+    await().until(() -> !ends.isEmpty());
+    assertThat(ends)
+        .singleElement()
+        .satisfies(end -> assertThat(end.getCode()).isEqualTo(Status.Code.UNAVAILABLE));
+    assertOthersAreServed();
+    assertThat(depth()).isEqualTo(3);
+  }
+
+  @Test
+  void evictedHttpBody_isAnswered() throws IOException {
+    List<Socket> bodies = new ArrayList<>();
+    for (int i = 0; i < 2; i++) {
+      Socket body =
+          http(post("/v1/queues/q/messages", server.create("produce:q").getKey(), 3 * MEBIBYTE));
+      body.getOutputStream().write(new byte[2 * MEBIBYTE - 10]);
+      bodies.add(body);
+      long held = (i + 1) * (2L * MEBIBYTE - 10);
+      await().until(() -> inbound.used() == held);
+    }
+    assertOthersAreServed();
+    await().until(() -> inbound.used() == 2L * MEBIBYTE - 10);
+    String first = bodies.get(0).getInputStream().available() > 0 ? answer(bodies.get(0)) : "";
+    String second = bodies.get(1).getInputStream().available() > 0 ? answer(bodies.get(1)) : "";
+    assertThat(first + second).startsWith("HTTP/1.1 503").containsOnlyOnce("HTTP/1.1");
   }
 
   /** Without a word on any of them: they cost memory all the same. */
