@@ -21,6 +21,9 @@ final class FrameAllowance {
   /** Of what calls for work and is seldom needed: settings, resets of calls just begun. */
   static final int DEAR = 10;
 
+  /** Of a violation of the protocol for which the server resets a call: clients do not do that. */
+  static final int INDUCED = 50;
+
   private static final int MAX = 10_000;
   private static final long NANOS_EACH = 1_000_000_000L / PER_SECOND;
 

@@ -45,7 +45,12 @@ final class FrameGuard extends ChannelDuplexHandler {
   private static final int PADDED = 8;
   private static final int ENHANCE_YOUR_CALM = 11;
   private static final int NO_ERROR = 0;
+  private static final int STREAM_CLOSED = 5;
+  private static final int REFUSED_STREAM = 7;
   private static final int CANCEL = 8;
+
+  /** So many calls begin before what the server answers to them is looked at. */
+  private static final int CALLS_AT_ONCE = 32;
 
   private final CallGate gate;
   private final UnreadBytes unread;
@@ -167,10 +172,11 @@ final class FrameGuard extends ChannelDuplexHandler {
     }
   }
 
-  /** Looks at frames up to a small one, or to the last call that may begin; returns where. */
+  /** Looks at frames up to a small one, or to the last call that may begin now; returns where. */
   private int scan(ByteBuf bytes, long now) {
     int at = bytes.readerIndex();
-    while (callsLeft > 0) {
+    int callsNow = Math.min(callsLeft, CALLS_AT_ONCE);
+    while (callsNow > 0) {
       at = in.next(bytes, at);
       if (at < 0) {
         return bytes.writerIndex();
@@ -180,7 +186,10 @@ final class FrameGuard extends ChannelDuplexHandler {
         closed = true;
         return at;
       }
-      callsLeft -= in.type() == FrameScanner.HEADERS ? 1 : 0;
+      if (in.type() == FrameScanner.HEADERS) {
+        callsLeft--;
+        callsNow--;
+      }
       if (isSmall(bytes, at)) {
         small = true;
         return at;
@@ -225,19 +234,24 @@ final class FrameGuard extends ChannelDuplexHandler {
       if (out.type() == FrameScanner.DATA || out.type() == FrameScanner.HEADERS) {
         allowance.earn(
             out.hasFlag(END_STREAM) ? FrameAllowance.EARNED_BY_END : FrameAllowance.EARNED);
-      } else if (out.type() == FrameScanner.RST_STREAM && isInduced(bytes, at)) {
-        affordable &= allowance.spend(FrameAllowance.DEAR, System.nanoTime());
+      } else if (out.type() == FrameScanner.RST_STREAM) {
+        affordable &= allowance.spend(resetPrice(bytes, at), System.nanoTime());
       }
     }
     return affordable;
   }
 
-  private static boolean isInduced(ByteBuf bytes, int at) {
+  /** What a reset by the server costs the client, by its error code. */
+  private static int resetPrice(ByteBuf bytes, int at) {
     if (bytes.writerIndex() - at < Integer.BYTES) {
-      return true;
+      return FrameAllowance.INDUCED;
     }
-    int code = bytes.getInt(at);
-    return code != NO_ERROR && code != CANCEL;
+    return switch (bytes.getInt(at)) {
+      case NO_ERROR, CANCEL -> 0;
+      // A client may have sent before it heard of the end, or of the bound on calls.
+      case STREAM_CLOSED, REFUSED_STREAM -> FrameAllowance.DEAR;
+      default -> FrameAllowance.INDUCED;
+    };
   }
 
   /** Tells the client why and closes; nothing more is handed on. */
