@@ -171,8 +171,7 @@ final class DemoCommandTest {
 
   @Test
   void aServerThatCannotStart_isToldWithItsLastWords() {
-    DemoServer.Ports ports = new DemoServer.Ports(anyPort(), anyPort());
-    DemoServer server = DemoServer.create(ports, "{}");
+    DemoServer server = DemoServer.create(new DemoServer.Ports(0, 0), "{}");
     try (server) {
       assertThatThrownBy(server::start)
           .isInstanceOf(CommandFailedException.class)
