@@ -38,8 +38,7 @@ final class FilaMessages extends FilaServiceGrpc.FilaServiceImplBase {
   }
 
   private static Message message(EnqueueRequest request) {
-    return Message.of(request.getPayload().toByteArray())
-        .withHeaders(Wire.headers(request.getHeadersMap()));
+    return Message.of(request.getPayload().toByteArray()).withHeaders(request.getHeadersMap());
   }
 
   @Override

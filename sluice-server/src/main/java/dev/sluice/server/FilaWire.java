@@ -126,7 +126,6 @@ final class FilaWire {
   }
 
   static List<Permission> permissions(List<AclPermission> permissions) {
-    RequestBounds.require("permissions", permissions.size());
     return permissions.stream()
         .map(each -> new Permission(Permission.Kind.of(each.getKind()), each.getPattern()))
         .toList();

@@ -237,7 +237,6 @@ final class GovernorApi {
       Caller caller, String model, int status, Map<String, String> headers) {
     requireName("model", model, 1);
     caller.require(Kind.GOVERNOR, "feedback:" + model);
-    RequestBounds.require("headers", headers.size());
     headers.forEach(
         (name, value) ->
             QueueApi.requireBetween(

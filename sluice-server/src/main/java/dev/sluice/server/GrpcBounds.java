@@ -16,13 +16,25 @@ import java.util.Map;
  * refused, because skipping one can take a stack as deep as the request is long.
  */
 
-/** Counts the fields of a gRPC request, those inside others too, before it is parsed. */
+/**
+ * Counts the fields of a gRPC request, those inside others too, and the entries of each list and
+ * map, before it is parsed.
+ */
 final class GrpcBounds {
+  /** The lists and maps that {@link RequestBounds} bounds, by number. */
+  private final Map<Integer, Bounded> bounded = new HashMap<>();
+
   /** The fields that have fields inside, by number. */
   private final Map<Integer, GrpcBounds> messages = new HashMap<>();
 
+  /** A list or map, and where its entries are counted. */
+  private record Bounded(String field, int place) {}
+
   private GrpcBounds(Descriptor type) {
     for (FieldDescriptor each : type.getFields()) {
+      if (each.isRepeated() && RequestBounds.BY_FIELD.containsKey(each.getName())) {
+        bounded.put(each.getNumber(), new Bounded(each.getName(), bounded.size()));
+      }
       if (each.getJavaType() == FieldDescriptor.JavaType.MESSAGE) {
         messages.put(each.getNumber(), new GrpcBounds(each.getMessageType()));
       }
@@ -37,7 +49,7 @@ final class GrpcBounds {
   /**
    * Reads a request to its end.
    *
-   * @throws ApiException if it has more fields than {@link RequestBounds#MAX_PARTS}
+   * @throws ApiException if it has more fields or entries than {@link RequestBounds} allows
    * @throws IOException if it is no protobuf
    */
   void check(CodedInputStream request) throws IOException {
@@ -47,6 +59,7 @@ final class GrpcBounds {
   /** Returns how many fields there were so far, {@code before} and these. */
   private int walk(CodedInputStream in, int before) throws IOException {
     int parts = before;
+    int[] entries = new int[bounded.size()];
     for (int tag; (tag = in.readTag()) != 0; ) {
       if (++parts > RequestBounds.MAX_PARTS) {
         throw ApiException.invalid(
@@ -54,7 +67,12 @@ final class GrpcBounds {
                 .formatted(RequestBounds.MAX_PARTS));
       }
       int wireType = WireFormat.getTagWireType(tag);
-      GrpcBounds inside = messages.get(WireFormat.getTagFieldNumber(tag));
+      int number = WireFormat.getTagFieldNumber(tag);
+      Bounded list = bounded.get(number);
+      if (list != null && ++entries[list.place()] > RequestBounds.of(list.field())) {
+        throw ApiException.invalid(RequestBounds.rule(list.field()));
+      }
+      GrpcBounds inside = messages.get(number);
       if (wireType == WireFormat.WIRETYPE_START_GROUP) {
         throw new InvalidProtocolBufferException("a group");
       }

@@ -97,20 +97,23 @@ final class Json {
   }
 
   private static <T> T read(JsonMapper mapper, byte[] json, Class<T> type) {
+    JsonBounds parser = null;
     try {
-      T value = mapper.readValue(json, type);
+      parser = new JsonBounds(mapper.createParser(json));
+      T value = mapper.readValue(parser, type);
       if (value == null) {
         throw ApiException.invalid("body must be a JSON object: null");
       }
       return value;
     } catch (IOException malformed) {
-      throw ApiException.invalid(explain(malformed));
+      String rule = parser == null ? null : parser.brokenRule();
+      throw ApiException.invalid(rule == null ? explain(malformed) : rule);
     }
   }
 
-  /** Whether {@code json} is an object with that field; false if it is not even JSON. */
+  /** Whether {@code json} is an object with that field; false if it is not even a proper body. */
   static boolean hasField(byte[] json, String name) {
-    try (JsonParser parser = MAPPER.createParser(json)) {
+    try (JsonParser parser = new JsonBounds(MAPPER.createParser(json))) {
       if (parser.nextToken() != JsonToken.START_OBJECT) {
         return false;
       }

@@ -34,7 +34,6 @@ final class JsonMessages {
     if (batch == null || batch.isEmpty()) {
       throw ApiException.invalid("messages must not be empty");
     }
-    RequestBounds.require("messages", batch.size());
     List<Message> messages = new ArrayList<>(batch.size());
     for (NewMessage each : batch) {
       if (each == null) {
@@ -102,9 +101,8 @@ final class JsonMessages {
     }
   }
 
-  /** The map of that field, if it has a value for every name and not too many of them. */
+  /** The map of that field, if it has a value for every name. */
   static <T> Map<String, T> present(String field, Map<String, @Nullable T> values) {
-    RequestBounds.require(field, values.size());
     Map<String, T> all = new LinkedHashMap<>();
     values.forEach(
         (name, value) -> {

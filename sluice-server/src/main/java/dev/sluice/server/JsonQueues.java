@@ -134,7 +134,6 @@ final class JsonQueues {
       if (settlements == null) {
         throw ApiException.invalid("settlements must be there");
       }
-      RequestBounds.require("settlements", settlements.size());
       List<Settlement> all = new ArrayList<>(settlements.size());
       for (Verdict each : settlements) {
         int index = all.size();

@@ -76,7 +76,6 @@ final class LimitApi {
     if (costs.isEmpty()) {
       throw ApiException.invalid("costs must name at least one key");
     }
-    RequestBounds.require("costs", costs.size());
     for (String key : costs.keySet()) {
       requireKey(key);
       caller.require(Kind.LIMIT, key);

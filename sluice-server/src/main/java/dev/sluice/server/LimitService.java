@@ -51,7 +51,6 @@ final class LimitService extends LimitsGrpc.LimitsImplBase {
 
   private CompletableFuture<ThrottleDecision> decide(Caller caller, DecideRequest request) {
     caller.requireSome(Kind.LIMIT);
-    RequestBounds.require("costs", request.getCostsCount());
     Map<String, Long> costs = new HashMap<>();
     for (Cost cost : request.getCostsList()) {
       long tokens = cost.getTokens() == 0 ? 1 : cost.getTokens();
@@ -101,14 +100,8 @@ final class LimitService extends LimitsGrpc.LimitsImplBase {
     @Override
     public void onNext(DecideStreamRequest request) {
       answers.arrived();
-      int count = request.getRequestsCount();
-      try {
-        RequestBounds.require("requests", count);
-      } catch (ApiException refused) {
-        answers.fail(refused);
-      }
       if (!answers.hasFailed()) {
-        answers.add(answer(request), count);
+        answers.add(answer(request), request.getRequestsCount());
       }
       answers.askForMore();
     }

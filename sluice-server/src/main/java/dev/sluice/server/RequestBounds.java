@@ -6,9 +6,8 @@ import java.util.Map;
 /**
  * How many entries each list and map of a request may have, by the name of its field, which is the
  * same in {@code sluice.v1}, in {@code fila.v1} and over HTTP. This is the only place that has
- * these numbers; a list or map beyond its bound is refused before its entries are copied.
- *
- * <p>Before that, {@link Json} and {@link GrpcBounds} bound what a request is parsed to.
+ * these numbers. {@link JsonBounds} and {@link GrpcBounds} refuse a list or map beyond its bound at
+ * the first entry too many, before anything is made of it.
  */
 final class RequestBounds {
   static final int MAX_MESSAGES = 10_000;
@@ -47,15 +46,9 @@ final class RequestBounds {
     return most;
   }
 
-  /**
-   * Checks the size of a list or map before anything is made of it.
-   *
-   * @throws ApiException if it has too many entries
-   */
-  static void require(String field, int entries) {
-    if (entries > of(field)) {
-      throw ApiException.invalid(
-          "%s must have at most %d entries, but has %d".formatted(field, of(field), entries));
-    }
+  /** Returns what a caller is told whose list or map has one entry too many, or more. */
+  static String rule(String field) {
+    return "%s must have at most %d entries, but has %d or more"
+        .formatted(field, of(field), of(field) + 1);
   }
 }

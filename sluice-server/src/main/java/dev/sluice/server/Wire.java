@@ -17,7 +17,6 @@ import dev.sluice.server.QueueApi.Settlement;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
 import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 
@@ -28,7 +27,6 @@ final class Wire {
   private Wire() {}
 
   static List<Message> messages(List<NewMessage> messages) {
-    RequestBounds.require("messages", messages.size());
     List<Message> all = new ArrayList<>(messages.size());
     messages.forEach(each -> all.add(message(each)));
     return all;
@@ -37,7 +35,7 @@ final class Wire {
   private static Message message(NewMessage wire) {
     Message message = Message.of(wire.getPayload().toByteArray());
     if (wire.getHeadersCount() > 0) {
-      message = message.withHeaders(headers(wire.getHeadersMap()));
+      message = message.withHeaders(wire.getHeadersMap());
     }
     if (!wire.getFairnessKey().isEmpty()) {
       message = message.withKey(wire.getFairnessKey());
@@ -48,7 +46,6 @@ final class Wire {
     if (wire.getPriority() != 0) {
       message = message.withPriority(wire.getPriority());
     }
-    RequestBounds.require("throttles", wire.getThrottlesCount());
     for (var throttle : wire.getThrottlesMap().entrySet()) {
       message = message.withThrottle(throttle.getKey(), throttle.getValue());
     }
@@ -59,12 +56,6 @@ final class Wire {
       message = message.withTimeToLive(Duration.ofMillis(wire.getTimeToLiveMs()));
     }
     return wire.getDedupeId().isEmpty() ? message : message.withDedupeId(wire.getDedupeId());
-  }
-
-  /** Those of a message, if they are not too many. */
-  static Map<String, String> headers(Map<String, String> headers) {
-    RequestBounds.require("headers", headers.size());
-    return headers;
   }
 
   static dev.sluice.proto.v1.Delivery delivery(Delivery delivery) {
@@ -152,7 +143,6 @@ final class Wire {
   }
 
   static List<Settlement> settlements(List<dev.sluice.proto.v1.Settlement> settlements) {
-    RequestBounds.require("settlements", settlements.size());
     List<Settlement> all = new ArrayList<>(settlements.size());
     for (var each : settlements) {
       all.add(new Settlement(id(each.getId()), lease(each.getLease()), action(each)));

@@ -23,6 +23,7 @@ import java.net.Socket;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
@@ -77,7 +78,7 @@ final class HostileBodiesTest {
     assertThat(http.get("/v1/queues/q").status()).isEqualTo(200);
     for (CompletableFuture<HttpProbe.Reply> post : posts) {
       assertThat(post.join().message())
-          .isEqualTo("headers must have at most 100 entries, but has " + NAMES);
+          .isEqualTo("headers must have at most 100 entries, but has 101 or more");
     }
   }
 
@@ -96,6 +97,18 @@ final class HostileBodiesTest {
     String body = "{\"costs\":%s}".formatted(object(Collisions.names(500_000), "1"));
     HttpProbe.Reply reply = http.post("/v1/decide", body);
     assertThat(reply.status()).isEqualTo(400);
+    assertThat(reply.message()).isEqualTo(RequestBounds.rule("costs"));
+  }
+
+  /** Each list and map is within its bound; all of them together are too much. */
+  @Test
+  void tokensWithoutEnd_areRefused() {
+    String message =
+        "{\"payload\":\"\",\"headers\":%s}".formatted(object(Collisions.names(100), "\"\""));
+    String body =
+        "{\"messages\":[%s]}".formatted(String.join(",", Collections.nCopies(1_300, message)));
+    HttpProbe.Reply reply = http.post("/v1/queues/q/messages", body);
+    assertThat(reply.status()).isEqualTo(400);
     assertThat(reply.message()).contains("at most " + PARTS + " tokens");
   }
 
@@ -107,7 +120,7 @@ final class HostileBodiesTest {
     TestServer.assertRefused(
         () -> server.queues().settle(request.build()),
         Status.Code.INVALID_ARGUMENT,
-        "settlements must have at most 10000 entries, but has 100000");
+        "settlements must have at most 10000 entries, but has 10001 or more");
   }
 
   /** Each id has the hash 0. */
@@ -198,7 +211,7 @@ final class HostileBodiesTest {
     ByteArrayOutputStream bytes = new ByteArrayOutputStream();
     CodedOutputStream inside = CodedOutputStream.newInstance(bytes);
     for (int i = 0; i <= PARTS; i++) {
-      inside.writeByteArray(2, new byte[0]);
+      inside.writeInt32(15, 1);
     }
     inside.flush();
     ByteArrayOutputStream request = new ByteArrayOutputStream();

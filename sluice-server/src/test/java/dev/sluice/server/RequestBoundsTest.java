@@ -89,7 +89,7 @@ final class RequestBoundsTest {
 
   private static String rule(String field) {
     int most = RequestBounds.of(field);
-    return "%s must have at most %d entries, but has %d".formatted(field, most, most + 1);
+    return "%s must have at most %d entries, but has %d or more".formatted(field, most, most + 1);
   }
 
   // ---- gRPC

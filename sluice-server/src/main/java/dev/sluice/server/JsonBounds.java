@@ -1,0 +1,89 @@
+package dev.sluice.server;
+
+import com.fasterxml.jackson.core.JsonParser;
+import com.fasterxml.jackson.core.JsonToken;
+import com.fasterxml.jackson.core.exc.StreamConstraintsException;
+import com.fasterxml.jackson.core.util.JsonParserDelegate;
+import java.io.IOException;
+import java.util.ArrayDeque;
+import java.util.Deque;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Counts the entries of each list and map of a JSON body while it is parsed, and stops at the first
+ * beyond {@link RequestBounds}: no map is ever filled with the names of an attacker.
+ */
+final class JsonBounds extends JsonParserDelegate {
+  /** The lists and maps that are open, the innermost first. */
+  private final Deque<Entries> open = new ArrayDeque<>();
+
+  private String name = "";
+  private @Nullable String brokenRule;
+
+  /** Of one list or map. */
+  private static final class Entries {
+    private final String field;
+    private final boolean isList;
+    private int left;
+
+    Entries(String field, boolean isList) {
+      this.field = field;
+      this.isList = isList;
+      this.left = RequestBounds.BY_FIELD.getOrDefault(field, Integer.MAX_VALUE);
+    }
+  }
+
+  JsonBounds(JsonParser parser) {
+    super(parser);
+  }
+
+  /** Returns the rule that the body breaks; null if it has broken none so far. */
+  @Nullable String brokenRule() {
+    return brokenRule;
+  }
+
+  @Override
+  public @Nullable JsonToken nextToken() throws IOException {
+    JsonToken token = super.nextToken();
+    if (token != null) {
+      count(token);
+    }
+    return token;
+  }
+
+  private void count(JsonToken token) throws IOException {
+    if (token.isStructEnd()) {
+      open.pop();
+      return;
+    }
+    Entries around = open.peek();
+    if (around != null && around.isList == (token != JsonToken.FIELD_NAME) && around.left-- == 0) {
+      brokenRule = RequestBounds.rule(around.field);
+      throw new StreamConstraintsException(brokenRule);
+    }
+    if (token == JsonToken.FIELD_NAME) {
+      name = currentName();
+    } else if (token.isStructStart()) {
+      boolean isEntry = around != null && around.isList;
+      open.push(new Entries(isEntry ? "" : name, token == JsonToken.START_ARRAY));
+    }
+  }
+
+  @Override
+  public @Nullable JsonToken nextValue() throws IOException {
+    JsonToken token = nextToken();
+    return token == JsonToken.FIELD_NAME ? nextToken() : token;
+  }
+
+  @Override
+  public JsonParser skipChildren() throws IOException {
+    JsonToken token = currentToken();
+    if (token != null && token.isStructStart()) {
+      int outside = open.size() - 1;
+      while (open.size() > outside && nextToken() != null) {
+        continue;
+      }
+    }
+    return this;
+  }
+}
