@@ -28,6 +28,16 @@ public record AttackResult(
     return problems.isEmpty();
   }
 
+  /** Whether it also answered every call of good clients and of the operator. */
+  boolean isFlawless() {
+    return survived() && failed == 0 && operatorFailed == 0;
+  }
+
+  /** Of calls by good clients, in milliseconds. */
+  double p99() {
+    return Percentiles.p99(samples);
+  }
+
   /** Collects the parts. */
   static final class Builder {
     private final Attack attack;

@@ -17,7 +17,7 @@ public final class FindingsTable {
         line(
             FORM, "attack", "calm p99", "p99 ms", "ratio", "failed", "cut off", "refused", "then"));
     for (AttackResult each : findings.results()) {
-      double p99 = Percentiles.p99(each.samples());
+      double p99 = each.p99();
       lines.add(
           line(
               FORM,

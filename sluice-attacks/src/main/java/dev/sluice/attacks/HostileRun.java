@@ -15,15 +15,25 @@ import java.util.stream.Stream;
 
 /**
  * Measures good clients undisturbed and then under one attack after the other, and counts refused
- * calls that were carried out. {@code java -jar sluice-attacks.jar CLI_JAR [--quick] [ATTACK…]}
- * prints that as a table.
+ * calls that were carried out. An attack after which the p99 is five times the undisturbed one is
+ * repeated twice, and the median counts. {@code java -jar sluice-attacks.jar CLI_JAR [--quick]
+ * [ATTACK…]} prints that as a table.
  */
 public final class HostileRun {
-  /** How much is measured. */
-  public record Effort(Duration warmUp, Duration before, Duration attack, Duration after) {
+  /** A p99 beyond so many times the undisturbed one is measured again. */
+  private static final int SUSPECT = 5;
+
+  /**
+   * How much is measured.
+   *
+   * @param repeated attacks that are repeated at the most
+   */
+  public record Effort(
+      Duration warmUp, Duration before, Duration attack, Duration after, int repeated) {
     public static final Effort QUICK =
-        new Effort(seconds(4), seconds(4), Duration.ofMillis(900), seconds(2));
-    public static final Effort FULL = new Effort(seconds(10), seconds(10), seconds(4), seconds(10));
+        new Effort(seconds(4), seconds(4), Duration.ofMillis(900), seconds(2), 4);
+    public static final Effort FULL =
+        new Effort(seconds(10), seconds(10), seconds(4), seconds(10), 20);
 
     /** What stays behind takes longer to become too much. */
     Duration time(Attack attack) {
@@ -64,7 +74,7 @@ public final class HostileRun {
 
     /** The highest p99 of a single attack, in milliseconds. */
     public double worstAttack() {
-      return results.stream().mapToDouble(each -> Percentiles.p99(each.samples())).max().orElse(0);
+      return results.stream().mapToDouble(AttackResult::p99).max().orElse(0);
     }
   }
 
@@ -83,12 +93,38 @@ public final class HostileRun {
       RefusedCalls.Result refused = siege.refusedCalls();
       siege.rest(Duration.ofMillis(200));
       List<AttackResult> results = new ArrayList<>();
+      int repeated = 0;
       for (Attack attack : attacks) {
-        results.add(siege.attack(attack, effort.time(attack)));
+        AttackResult result = siege.attack(attack, effort.time(attack));
+        if (isSuspect(result, before) && repeated < effort.repeated()) {
+          repeated++;
+          result = again(siege, result, effort.time(attack));
+        }
+        results.add(result);
       }
       double after = Percentiles.p99(siege.rest(effort.after()));
       return new Findings(Math.min(before, after), results, refused);
     }
+  }
+
+  /** One pause of a busy machine makes a p99; the effect of an attack is there each time. */
+  private static boolean isSuspect(AttackResult result, double undisturbed) {
+    return result.isFlawless() && result.p99() > SUSPECT * undisturbed;
+  }
+
+  /** Returns the median of {@code first} and two more, or one in which something went wrong. */
+  private static AttackResult again(Siege siege, AttackResult first, Duration time)
+      throws IOException, InterruptedException {
+    List<AttackResult> all = new ArrayList<>(List.of(first));
+    while (all.size() < 3) {
+      AttackResult next = siege.attack(first.attack(), time);
+      if (!next.isFlawless()) {
+        return next;
+      }
+      all.add(next);
+    }
+    all.sort(Comparator.comparingDouble(AttackResult::p99));
+    return all.get(1);
   }
 
   /** See the class; {@code --list} lists the attacks. */

@@ -10,7 +10,7 @@ import java.io.IOException;
 final class UnreadMessages extends Attack {
   private static final String NAME = Target.TENANT + "unread";
   private static final int MESSAGES = 24;
-  private static final int PAYLOAD_BYTES = 1 << 20;
+  private static final int PAYLOAD_BYTES = 256 << 10;
   private static final int CONNECTIONS = 8;
   private static final int STREAMS = 20;
 
