@@ -49,8 +49,8 @@ final class Completer {
 
   /** {@code waiter} has its tokens. The caller holds the lock. */
   void add(Waiter waiter) {
-    if (waiter.isBlocking) {
-      // Wakes a thread and runs no callback, so nobody need wait for it nor it for anybody.
+    if (waiter.hasNoCallbacks()) {
+      // Wakes a thread at the most, so nobody need wait for it nor it for anybody.
       waiter.grant();
     } else {
       granted.add(waiter);
@@ -80,6 +80,20 @@ final class Completer {
   /** Sees to it that who was added is completed soon, on another thread. Called with the lock. */
   void runElsewhere() {
     arm(turn == null ? 0 : RESCUE_NANOS);
+  }
+
+  /** Completes who was added if this thread is in a callback, which may wait for them. */
+  void runInsideCallback() {
+    boolean inside;
+    lock.lock();
+    try {
+      inside = turn == Thread.currentThread();
+    } finally {
+      lock.unlock();
+    }
+    if (inside) {
+      run();
+    }
   }
 
   private boolean begin() {

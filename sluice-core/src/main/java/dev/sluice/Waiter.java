@@ -18,6 +18,9 @@ final class Waiter extends CompletableFuture<Void> {
   /** Whether a thread waits for it, and nobody else has seen it: it has no callbacks. */
   final boolean isBlocking;
 
+  /** Guarded by the line's lock: whether the caller has it, and may have attached callbacks. */
+  boolean isHandedOut;
+
   /** Guarded by the line's lock: goes off at the deadline, if there is one. */
   Alarms.@Nullable Alarm deadline;
 
@@ -25,6 +28,11 @@ final class Waiter extends CompletableFuture<Void> {
     this.line = line;
     this.tokens = tokens;
     this.isBlocking = isBlocking;
+  }
+
+  /** Called with the line's lock. */
+  boolean hasNoCallbacks() {
+    return isBlocking || !isHandedOut;
   }
 
   void grant() {

@@ -72,10 +72,16 @@ final class WaitingLine {
   }
 
   private Waiter join(Waiter waiter, long nowNanos, long maxWaitNanos) {
-    Supplier<Waiter> admission = () -> admit(waiter, nowNanos, maxWaitNanos);
-    return waiter.isBlocking
-        ? lockedWithoutCallbacks(nowNanos, admission)
-        : locked(nowNanos, admission);
+    lockedWithoutCallbacks(
+        nowNanos,
+        () -> {
+          admit(waiter, nowNanos, maxWaitNanos);
+          settle(nowNanos);
+          waiter.isHandedOut = true;
+          return waiter;
+        });
+    completer.runInsideCallback();
+    return waiter;
   }
 
   /** Leaves the line and returns what was promised; false if the tokens are there already. */
@@ -147,10 +153,10 @@ final class WaitingLine {
     }
   }
 
-  private Waiter admit(Waiter waiter, long nowNanos, long maxWaitNanos) {
+  private void admit(Waiter waiter, long nowNanos, long maxWaitNanos) {
     if (waiters.size() >= maxWaiters) {
       waiter.refuse(Reason.LINE_FULL, "the line is full: maxWaiters=" + maxWaiters);
-      return waiter;
+      return;
     }
     do {
       cover(nowNanos);
@@ -158,7 +164,6 @@ final class WaitingLine {
     if (maxWaitNanos != FOR_EVER && !waiter.isDone()) {
       waiter.deadline = alarms.at(nowNanos + maxWaitNanos, () -> expire(waiter, maxWaitNanos));
     }
-    return waiter;
   }
 
   /** Refuses, before anything is taken, who cannot be served or not in time. */

@@ -39,22 +39,22 @@ class SchedulerModelPropertyTest {
 
   @Test
   void next_ofUnitCosts_missesNothing() {
-    Property.check(3_000, generator -> new Run(false, 1, THROTTLES.size()).go(steps(generator)));
+    Property.check(1_000, generator -> new Run(false, 1, THROTTLES.size()).go(steps(generator)));
   }
 
   @Test
   void next_ofSingleThrottles_wakesExactly() {
-    Property.check(1_000, generator -> new Run(false, 1, 1).go(steps(generator)));
+    Property.check(300, generator -> new Run(false, 1, 1).go(steps(generator)));
   }
 
   @Test
   void next_inStrictOrder_missesNothing() {
-    Property.check(1_000, generator -> new Run(true, 1, THROTTLES.size()).go(steps(generator)));
+    Property.check(300, generator -> new Run(true, 1, THROTTLES.size()).go(steps(generator)));
   }
 
   @Test
   void next_ofMixedCosts_holdsUpNobodyWithoutReason() {
-    Property.check(2_000, generator -> new Run(false, 4, THROTTLES.size()).go(steps(generator)));
+    Property.check(700, generator -> new Run(false, 4, THROTTLES.size()).go(steps(generator)));
   }
 
   /** One scheduler and one model, taken through the same steps. */

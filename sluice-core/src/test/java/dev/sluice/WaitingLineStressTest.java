@@ -19,6 +19,8 @@ import java.util.concurrent.atomic.AtomicLong;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** The waiting line under real threads and the real timer. */
 @Timeout(120)
@@ -78,15 +80,20 @@ final class WaitingLineStressTest {
     CompletableFuture.allOf(stuck.toArray(CompletableFuture[]::new)).get(30, TimeUnit.SECONDS);
   }
 
-  /** A thread that comes when the turn of others has come, before any timer saw it. */
-  @Test
-  void threadThatComesToWait_doesNotRunCallbacksOfOthers() throws Exception {
+  /** A caller that comes when the turn of another has come, before any timer saw it. */
+  @ParameterizedTest
+  @ValueSource(booleans = {true, false})
+  void callerThatJoins_doesNotRunCallbacksOfOthers(boolean blocking) throws Exception {
     AtomicLong nanos = new AtomicLong();
     TokenBucket bucket = bucket(new Limit.Balanced(100, 1, Duration.ofHours(1)), 0, nanos::get);
     CountDownLatch release = new CountDownLatch(1);
     CompletableFuture<Void> stuck = bucket.consume(1).thenRun(() -> awaitQuietly(release));
     nanos.set(Duration.ofHours(2).toNanos());
-    bucket.consumeBlocking(1);
+    if (blocking) {
+      bucket.consumeBlocking(1);
+    } else {
+      assertThat(bucket.consume(1)).isCompleted();
+    }
     assertThat(stuck).isNotDone();
     release.countDown();
     stuck.get(30, TimeUnit.SECONDS);
