@@ -19,8 +19,8 @@ import org.jspecify.annotations.Nullable;
  * gRPC buffers a message until all of it has arrived, then hands it to a thread that may be busy.
  * It keeps the message of a unary call until the client half-closes. Bytes are counted from their
  * arrival (a tracer reports them on the connection's thread) until the service has taken the
- * message or the call is over. gRPC reads no byte of a call before the service asks for it, which is
- * after the caller's key was checked: calls without a valid key take nothing.
+ * message or the call is over. gRPC reads no byte of a call before the service asks for it, which
+ * is after the caller's key was checked: calls without a valid key take nothing.
  */
 
 /**
