@@ -19,13 +19,13 @@ import java.util.stream.Stream;
  * prints that as a table.
  */
 public final class HostileRun {
-  /** How much is measured. */
+  /** How long each part of a run lasts. */
   public record Effort(Duration warmUp, Duration before, Duration attack, Duration after) {
     public static final Effort QUICK =
         new Effort(seconds(4), seconds(4), Duration.ofMillis(900), seconds(2));
     public static final Effort FULL = new Effort(seconds(10), seconds(10), seconds(4), seconds(10));
 
-    /** What stays behind takes longer to become too much. */
+    /** Returns the time of an attack: state takes longer to pile up. */
     Duration time(Attack attack) {
       boolean slow = attack.family() == Attack.Family.STATE && attack().toSeconds() > 1;
       return slow ? attack().multipliedBy(3) : attack();
@@ -37,10 +37,10 @@ public final class HostileRun {
   }
 
   /**
-   * All that was found.
+   * The measurements of a run.
    *
-   * @param undisturbed p99 of good clients in milliseconds, the smaller one of before and after the
-   *     attacks
+   * @param undisturbed p99 of good clients in milliseconds without attacks: the smaller of those
+   *     before and after
    */
   public record Findings(
       double undisturbed, List<AttackResult> results, RefusedCalls.Result refusedCalls) {
