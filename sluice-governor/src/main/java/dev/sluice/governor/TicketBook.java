@@ -15,7 +15,7 @@ import org.jspecify.annotations.Nullable;
 
 /** All tickets of a desk, and when somebody has to be missed. Guarded by the desk. */
 final class TicketBook {
-  /** The places of one tenant for each free one: other tenants always find a tenth free. */
+  /** The most places of one tenant for each free one: no tenant fills the line alone. */
   private static final int PLACES_FOR_ONE_FREE = 9;
 
   /** Refusals that are remembered for late polls; beyond that the oldest is forgotten. */
