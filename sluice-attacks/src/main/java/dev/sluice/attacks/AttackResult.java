@@ -7,11 +7,11 @@ import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What an attack did to a server and to its good clients.
+ * The effect of an attack on a server and on its good clients.
  *
- * @param samples calls of good clients that were due from its beginning until all was as before
- * @param problems what is wrong with the server since; empty if it survived
- * @param firstError what a good client or the operator was told when a call failed
+ * @param samples calls of good clients that were due from its start until the server had recovered
+ * @param problems defects of the server after the attack; empty if it survived
+ * @param firstError the error of the first failed call of a good client, or else of the operator
  */
 public record AttackResult(
     Attack attack,
@@ -23,7 +23,7 @@ public record AttackResult(
     long recoveryNanos,
     long logBytes,
     List<String> problems) {
-  /** Whether the process is there, answers, and has given back what the attack took up. */
+  /** Returns whether the process runs, answers, and has released what the attack took up. */
   public boolean survived() {
     return problems.isEmpty();
   }

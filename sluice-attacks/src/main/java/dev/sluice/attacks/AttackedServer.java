@@ -17,12 +17,15 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
-/** A server process with a small heap, a bootstrap key and data of its own, seen from outside. */
+/** A server process with a small heap, a bootstrap key and a data directory of its own. */
 public final class AttackedServer implements AutoCloseable {
-  /** Allows everything; of this server alone. */
+  /** The bootstrap key of this server, which allows everything. */
   static final String BOOTSTRAP_KEY = "operator-of-the-attacked-server";
 
-  /** The heap, and what {@code bin/serve.jvm} says: out of memory is the end of the process. */
+  /**
+   * A small heap; otherwise the flags of {@code bin/serve.jvm}, which end the process when it runs
+   * out of memory.
+   */
   private static final List<String> FLAGS =
       List.of("-Xmx256m", "-XX:+ExitOnOutOfMemoryError", "-XX:+UseG1GC");
 
@@ -51,7 +54,7 @@ public final class AttackedServer implements AutoCloseable {
   /**
    * Starts one and waits until it is ready.
    *
-   * @param program what comes behind {@code java} and its flags: {@code -jar FILE}, or {@code -cp
+   * @param program the arguments after {@code java} and its flags: {@code -jar FILE}, or {@code -cp
    *     PATH CLASS}
    * @param folder for its data and its log; must be empty
    */
@@ -93,12 +96,12 @@ public final class AttackedServer implements AutoCloseable {
     return http;
   }
 
-  /** A new connection of gRPC's port. */
+  /** Opens a connection to the gRPC port. */
   Socket connectGrpc() throws IOException {
     return Loopback.connect(grpc, PATIENCE);
   }
 
-  /** A new client of HTTP. */
+  /** Opens a connection to the HTTP port, for calls with {@code key}. */
   HttpClient connectHttp(String key) throws IOException {
     return new HttpClient(Loopback.connect(http, PATIENCE), key);
   }
@@ -107,19 +110,19 @@ public final class AttackedServer implements AutoCloseable {
     return process.isAlive();
   }
 
-  /** Bytes that it has logged so far. */
+  /** Returns the size of its log in bytes. */
   public long logBytes() throws IOException {
     return Files.size(log);
   }
 
-  /** What it has logged behind so many bytes. */
+  /** Returns the log after its first {@code bytes} bytes. */
   public String logSince(long bytes) throws IOException {
     byte[] all = Files.readAllBytes(log);
     int from = (int) Math.min(bytes, all.length);
     return new String(all, from, all.length - from, StandardCharsets.UTF_8);
   }
 
-  /** Threads and open files, sockets among them; none of a process that has ended. */
+  /** Returns the number of threads and open files, sockets included; 0 if the process has ended. */
   int threadsAndFiles() throws IOException {
     Path self = Path.of("/proc", String.valueOf(process.pid()));
     if (!Files.isDirectory(self)) {
@@ -138,7 +141,7 @@ public final class AttackedServer implements AutoCloseable {
     process.destroyForcibly();
   }
 
-  /** Ends it, and insists after a while. */
+  /** Stops the process, by force after 30 seconds. */
   @Override
   public void close() {
     process.destroy();

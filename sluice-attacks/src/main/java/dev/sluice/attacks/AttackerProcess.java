@@ -13,9 +13,8 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * The attacks in a process of their own, at the lowest priority there is: on a machine whose
- * processors are shared, the attacker must take none from the server and from the good clients. It
- * ends with this process.
+ * Runs attacks in a process of their own, at the lowest priority: server, good clients and attacker
+ * share the processors, and the attacker must take none from the others. It ends with this process.
  */
 final class AttackerProcess implements AutoCloseable {
   private static final List<String> COMMAND =
@@ -48,7 +47,7 @@ final class AttackerProcess implements AutoCloseable {
     return new File("/usr/bin/nice").canExecute();
   }
 
-  /** Prepares and begins an attack; returns when it has begun. */
+  /** Prepares and starts an attack; returns when it has started. */
   void begin(Attack attack, Duration time) throws IOException {
     tell("%s %d".formatted(attack.name(), time.toMillis()));
     await("started");

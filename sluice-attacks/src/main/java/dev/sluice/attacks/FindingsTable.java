@@ -5,7 +5,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 
-/** Findings for people to read. */
+/** Prints findings as a table. */
 public final class FindingsTable {
   private static final String FORM = "%-30s %10s %10s %8s %6s %8s %8s  %s";
 

@@ -2,12 +2,12 @@ package dev.sluice.attacks;
 
 import java.io.IOException;
 
-/** A client that behaves, on either wire: one call at a time, in an endless round of four calls. */
+/** A well-behaved client on either wire: one call at a time, in an endless round of four calls. */
 interface GoodClient extends AutoCloseable {
   /** Calls of a round. */
   int CALLS = 4;
 
-  /** Thrown where the server refuses what is allowed, or answers something else. */
+  /** Thrown if the server refuses an allowed call, or gives a wrong answer. */
   final class WrongAnswer extends IOException {
     private static final long serialVersionUID = 1;
 
@@ -19,13 +19,13 @@ interface GoodClient extends AutoCloseable {
   /** Stores a message. */
   void enqueue() throws IOException;
 
-  /** Gets it. */
+  /** Receives it. */
   void receive() throws IOException;
 
   /** Acknowledges it. */
   void ack() throws IOException;
 
-  /** Has a decision on a limit made, which is granted. */
+  /** Asks for a decision on a limit, which must be granted. */
   void decide() throws IOException;
 
   @Override

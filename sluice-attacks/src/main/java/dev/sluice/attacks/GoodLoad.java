@@ -8,14 +8,15 @@ import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 
 /*
- * An open loop: calls are due at fixed instants, whatever became of those before, and their time
- * counts from then. A client makes one call at a time; where the server is late, its next calls
- * are late too and say so. A call that fails counts as PENALTY: a quick refusal is no quick answer.
+ * An open loop: calls are due at fixed instants, however long earlier calls take, and their latency
+ * counts from then. A client makes one call at a time; a slow answer delays its next calls, and
+ * their latency includes the delay. A call that fails counts as PENALTY_NANOS: a quick refusal is
+ * not a quick answer.
  */
 
 /** Well-behaved clients of both wires, at a modest fixed rate, and an operator. */
 public final class GoodLoad implements AutoCloseable {
-  /** What a failed call counts as. */
+  /** The latency that a failed call counts as. */
   static final long PENALTY_NANOS = TimeUnit.SECONDS.toNanos(10);
 
   private static final long PERIOD_NANOS = TimeUnit.MILLISECONDS.toNanos(10);
@@ -48,26 +49,26 @@ public final class GoodLoad implements AutoCloseable {
     operator.start();
   }
 
-  /** Calls of clients that were due since the one and before the other instant. */
+  /** Returns the calls of clients that were due in the given interval. */
   List<Sample> samples(long fromNanos, long toNanos) {
     List<Sample> all = new ArrayList<>();
     clients.forEach(each -> each.addSamples(fromNanos, toNanos, all));
     return all;
   }
 
-  /** The same, of the operator. */
+  /** Returns the calls of the operator that were due in the given interval. */
   List<Sample> operatorSamples(long fromNanos, long toNanos) {
     List<Sample> all = new ArrayList<>();
     operator.addSamples(fromNanos, toNanos, all);
     return all;
   }
 
-  /** Whether all calls that were due are done, the last one of each client well. */
+  /** Returns whether every client is up to date with its calls and the last one succeeded. */
   boolean isKeepingUp() {
     return clients.stream().allMatch(Client::isKeepingUp);
   }
 
-  /** Waits for that. */
+  /** Waits until {@link #isKeepingUp}; returns false after {@code nanos}. */
   boolean awaitKeepingUp(long nanos) throws InterruptedException {
     long end = System.nanoTime() + nanos;
     while (!isKeepingUp()) {
@@ -86,12 +87,12 @@ public final class GoodLoad implements AutoCloseable {
     operator.interrupt();
   }
 
-  /** Something to do, again and again. */
+  /** Calls that are made one after another. */
   private interface Turns {
     void call(int turn) throws IOException;
   }
 
-  /** The round of one client; begins anew, on a new connection, after a failure. */
+  /** The round of one client; restarts on a new connection after a failure. */
   private static final class Round implements Turns {
     private final Connect connect;
     private @Nullable GoodClient client;
@@ -169,7 +170,7 @@ public final class GoodLoad implements AutoCloseable {
       return !failed && nextNanos > System.nanoTime() - LATE_NANOS;
     }
 
-    /** With those that are due and not made yet: they have waited since. */
+    /** Includes calls that are due and not made yet, with their wait so far. */
     synchronized void addSamples(long from, long to, List<Sample> all) {
       for (Sample each : samples) {
         if (each.dueNanos() >= from && each.dueNanos() < to) {

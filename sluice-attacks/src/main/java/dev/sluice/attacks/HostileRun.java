@@ -24,7 +24,7 @@ public final class HostileRun {
   private static final int SUSPECT = 5;
 
   /**
-   * How much is measured.
+   * How long each part of a run lasts.
    *
    * @param repeated attacks that are repeated at the most
    */
@@ -35,7 +35,7 @@ public final class HostileRun {
     public static final Effort FULL =
         new Effort(seconds(10), seconds(10), seconds(4), seconds(10), 20);
 
-    /** What stays behind takes longer to become too much. */
+    /** Returns the time of an attack: state takes longer to pile up. */
     Duration time(Attack attack) {
       boolean slow = attack.family() == Attack.Family.STATE && attack().toSeconds() > 1;
       return slow ? attack().multipliedBy(3) : attack();
@@ -47,10 +47,10 @@ public final class HostileRun {
   }
 
   /**
-   * All that was found.
+   * The measurements of a run.
    *
-   * @param undisturbed p99 of good clients in milliseconds, the smaller one of before and after the
-   *     attacks
+   * @param undisturbed p99 of good clients in milliseconds without attacks: the smaller of those
+   *     before and after
    */
   public record Findings(
       double undisturbed, List<AttackResult> results, RefusedCalls.Result refusedCalls) {

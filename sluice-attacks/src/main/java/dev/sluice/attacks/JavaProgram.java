@@ -3,7 +3,7 @@ package dev.sluice.attacks;
 import java.nio.file.Path;
 import java.util.Objects;
 
-/** How this Java was started, to start others. */
+/** Returns how this JVM was started, to start others. */
 final class JavaProgram {
   private JavaProgram() {}
 

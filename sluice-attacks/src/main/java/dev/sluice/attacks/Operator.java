@@ -6,8 +6,8 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * Runs the server: must be able to look and to make keys and queues, whatever tenants take up. Has
- * a new connection each time, as commands have.
+ * The operator of the server, who must be able to read events and to make keys and queues whatever
+ * tenants do. Uses a new connection each time, as the command line does.
  */
 final class Operator {
   private static final Pattern ID = Pattern.compile("\"id\":\"([^\"]+)\"");
@@ -47,8 +47,9 @@ final class Operator {
     if (status != 200) {
       throw new GoodClient.WrongAnswer("events: " + status);
     }
-    while (!client.readLine().contains("data:")) {
-      client.readLine();
+    String line = client.readLine();
+    while (!line.contains("data:")) {
+      line = client.readLine();
     }
   }
 

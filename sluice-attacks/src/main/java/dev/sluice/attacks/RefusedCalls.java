@@ -21,8 +21,8 @@ import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 
 /**
- * Enqueues while unfinished requests take up the memory for requests, then drains the queue: a call
- * that was refused must not have stored its message, and one that was answered must have.
+ * Enqueues while unfinished requests fill the memory for requests, then drains the queue: a refused
+ * call must not have stored its message, and an acknowledged one must have.
  */
 public final class RefusedCalls {
   private static final List<String> PRESSURE =
@@ -40,12 +40,12 @@ public final class RefusedCalls {
       Pattern.compile("\"id\":\"([^\"]+)\",\"lease\":\"([^\"]+)\",\"payload\":\"([^-\"]+)-");
 
   /**
-   * What was found.
+   * The counts.
    *
    * @param refused calls that were answered with an error
-   * @param refusedExecuted those of them whose message is stored all the same
-   * @param acknowledged calls that were answered well
-   * @param lost those of them whose message is not there
+   * @param refusedExecuted refused calls whose message is stored
+   * @param acknowledged calls that succeeded
+   * @param lost acknowledged calls whose message is not stored
    */
   public record Result(int refused, int refusedExecuted, int acknowledged, int lost) {}
 

@@ -12,16 +12,15 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A server, its good clients and its attacker, and what one finds by looking at the server from
- * outside. When an attack has ended the server, or left it unable to answer, the next one gets a
- * new server.
+ * Runs attacks against a server with good clients, and inspects the server from outside after each.
+ * An attack that leaves problems behind ends its server, and the next attack gets a new one.
  */
 final class Siege implements AutoCloseable {
   private static final long RECOVERY_NANOS = TimeUnit.SECONDS.toNanos(15);
 
   private static final long POLL_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
 
-  /** Of threads, files and sockets, that a server may have more of after an attack than before. */
+  /** The threads and open files that a server may have in addition after an attack. */
   private static final int MORE_HANDLES = 100;
 
   private static final int MAX_LOG_BYTES = 256 << 10;
@@ -33,7 +32,7 @@ final class Siege implements AutoCloseable {
   private int servers;
   private @Nullable Camp camp;
 
-  /** What belongs to one server. */
+  /** One server, its good clients and its attacker. */
   record Camp(
       AttackedServer server, Target target, GoodLoad load, AttackerProcess attacker, int handles)
       implements AutoCloseable {
@@ -51,7 +50,7 @@ final class Siege implements AutoCloseable {
     this.warmUp = warmUp;
   }
 
-  /** The server at hand, warm; a new one if there is none. */
+  /** Returns the current server, warmed up; starts one if there is none. */
   Camp camp() throws IOException, InterruptedException {
     if (camp == null) {
       Path next = Files.createDirectories(folder.resolve("server-" + servers++));
@@ -66,7 +65,7 @@ final class Siege implements AutoCloseable {
     return camp;
   }
 
-  /** Lets time go by without an attack. */
+  /** Measures good clients for a while without an attack. */
   List<GoodLoad.Sample> rest(Duration time) throws IOException, InterruptedException {
     GoodLoad load = camp().load();
     long from = System.nanoTime();
@@ -76,7 +75,7 @@ final class Siege implements AutoCloseable {
     return load.samples(from, to);
   }
 
-  /** Attacks for so long, and waits until the server is as before, or has had its time. */
+  /** Attacks for {@code time}, then waits until the server has recovered, or 15 seconds. */
   AttackResult attack(Attack attack, Duration time) throws IOException, InterruptedException {
     Camp at = camp();
     long logged = at.server().logBytes();
@@ -139,7 +138,7 @@ final class Siege implements AutoCloseable {
     return true;
   }
 
-  /** Counts the calls that were refused and carried out. */
+  /** Counts refused calls that were executed. */
   RefusedCalls.Result refusedCalls() throws IOException, InterruptedException {
     Camp at = camp();
     return new RefusedCalls(at.server(), at.target()).count();

@@ -10,13 +10,13 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * A server that is attacked from within this process and measured by nobody, for tests: it stays
- * up, serves others meanwhile and afterwards, and says little of it in its log.
+ * Attacks a server from this process without measuring latency, for tests: the server must stay up,
+ * serve others during and after the attack, and log little.
  */
 public final class Skirmish implements AutoCloseable {
   private static final int MAX_LOG_BYTES = 64 << 10;
 
-  /** An attack lasts no longer, however long others wait for an answer. */
+  /** The longest time of an attack, even if good clients wait longer for an answer. */
   private static final Duration MOST = Duration.ofMinutes(2);
 
   private final AttackedServer server;
@@ -42,8 +42,8 @@ public final class Skirmish implements AutoCloseable {
   }
 
   /**
-   * Attacks for so long, then serves others while the attack goes on, and once more behind it.
-   * Returns what is wrong with the server.
+   * Attacks for {@code time}, makes the calls of good clients while the attack goes on, and again
+   * after it. Returns the problems found.
    */
   public List<String> problemsUnder(Attack attack, Duration time)
       throws IOException, InterruptedException {
@@ -72,7 +72,10 @@ public final class Skirmish implements AutoCloseable {
     }
   }
 
-  /** Whether the process is there, and good clients of both wires and the operator are served. */
+  /**
+   * Returns the problems of good clients on both wires and of the operator; empty if all are
+   * served.
+   */
   private List<String> unanswered(String when) {
     if (!server.isAlive()) {
       return List.of("the process has ended " + when);
@@ -91,7 +94,7 @@ public final class Skirmish implements AutoCloseable {
     }
   }
 
-  /** Counts the calls that were refused and carried out. */
+  /** Counts refused calls that were executed. */
   public RefusedCalls.Result refusedCalls() throws IOException, InterruptedException {
     return new RefusedCalls(server, target()).count();
   }

@@ -106,12 +106,12 @@ public final class Broker implements AutoCloseable {
   }
 
   /**
-   * As {@link #createQueue(String, QueueConfig)}, for a caller that may not own {@code <name>.dlq}.
+   * Creates a queue; {@code mayAdopt} decides about a queue {@code <name>.dlq} that exists.
    *
    * @param name as above
    * @param config how it behaves
    * @param mayAdopt whether an existing {@code <name>.dlq} becomes the dead-letter queue, which is
-   *     deleted with the queue; otherwise it is a {@link BrokerException}
+   *     deleted with the queue; if false, the call fails with {@code DEAD_LETTER_QUEUE_EXISTS}
    */
   public void createQueue(String name, QueueConfig config, boolean mayAdopt) {
     requireQueueName(name);
@@ -232,8 +232,8 @@ public final class Broker implements AutoCloseable {
   /**
    * Enqueues messages in order, all or, if it fails, none.
    *
-   * <p>Does not wait for {@code on_enqueue}; if that takes too long for all messages together the
-   * call fails with {@code HOOK_BUDGET}.
+   * <p>Does not block while {@code on_enqueue} runs. If the scripts of all messages together exceed
+   * their budget, the call fails with {@code HOOK_BUDGET}.
    *
    * @param queue the queue
    * @param messages the messages
@@ -391,7 +391,7 @@ public final class Broker implements AutoCloseable {
   }
 
   /**
-   * As {@link #redrive}, without waiting.
+   * Redrives as {@link #redrive} does, without blocking.
    *
    * @param deadLetterQueue a queue whose name ends in {@code .dlq}
    * @param count how many at the most; 0 for all that wait now
@@ -491,7 +491,7 @@ public final class Broker implements AutoCloseable {
     return machinery.reading(() -> machinery.reader.read(this, handovers));
   }
 
-  /** Stops once all that was begun is stored; calls whose scripts take over 5 s to run fail. */
+  /** Stops once all calls are stored; those whose scripts take over 5 s fail. Idempotent. */
   @Override
   public void close() {
     machinery.close();

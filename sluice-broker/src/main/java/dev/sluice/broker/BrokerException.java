@@ -49,7 +49,7 @@ public final class BrokerException extends RuntimeException {
     /** The disk is nearly full: messages are not accepted, but can be settled. */
     DISK_FULL,
 
-    /** What callers have made takes as much of the heap as it may; delete, settle or purge some. */
+    /** Queues or messages take as much of the heap as they may; delete, settle or purge some. */
     HEAP_FULL,
 
     /** The consumer was closed. */

@@ -18,7 +18,7 @@ final class BrokerState {
   final Timers timers = new Timers();
   final TreeMap<String, String> config = new TreeMap<>();
 
-  /** For messages and the ids that are remembered of them. */
+  /** The heap of messages and of remembered dedupe ids. */
   final HeapRoom messageRoom = new HeapRoom("messages and remembered ids");
 
   final HeapRoom setupRoom = new HeapRoom("queues, scripts and configuration");

@@ -12,7 +12,7 @@ import org.jspecify.annotations.Nullable;
 final class Dedupe {
   private record Seen(UUID id, long until) {}
 
-  /** What an id takes beside its text, by estimate. */
+  /** The estimated heap of an id besides its text. */
   private static final long HEAP_BYTES = 200;
 
   private final Map<String, Seen> seen = new LinkedHashMap<>();

@@ -16,7 +16,7 @@ import java.util.concurrent.CompletableFuture;
  * HookPool}.
  *
  * <p>Thread-safe and does not block. Calls of one queue that come one after the other reach the
- * state machine in that order, also while the queue gets a script or loses it.
+ * state machine in that order, even while a script is added or removed.
  */
 final class Enqueuer {
   private final BrokerConfig config;
@@ -26,7 +26,7 @@ final class Enqueuer {
   private final Calls calls;
   private final Refusals refusals;
 
-  /** Tells a caller of a failure, not on the thread that runs scripts. */
+  /** Fails a call on another thread than the one that runs scripts. */
   interface Refusals {
     void refuse(CompletableFuture<?> call, Throwable why);
   }
@@ -69,7 +69,7 @@ final class Enqueuer {
     return call;
   }
 
-  /** Checks and encodes messages, which go where their producer says. */
+  /** Checks and encodes messages; their route is the one that the producer gives. */
   private List<Submission> prepare(List<Message> messages) {
     List<Submission> submissions = new ArrayList<>(messages.size());
     for (Message message : messages) {
@@ -138,7 +138,8 @@ final class Enqueuer {
   }
 
   /**
-   * On a thread of the pool. A call that has ended meanwhile, cancelled perhaps, stores nothing.
+   * Runs on a thread of the pool. A call that is done by then, such as a cancelled one, stores
+   * nothing.
    */
   private void assignAndPut(
       Scripts.View view,

@@ -6,7 +6,7 @@ import org.jspecify.annotations.Nullable;
 
 /** What is in memory of a message: not its payload, and nothing by name. */
 final class Entry {
-  /** What one takes of the heap, with its place and its lease, by estimate. */
+  /** The estimated heap of an entry, with its place and its lease. */
   static final long HEAP_BYTES = 200;
 
   /** Where a message stands. */

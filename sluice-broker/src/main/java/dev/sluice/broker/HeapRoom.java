@@ -3,23 +3,23 @@ package dev.sluice.broker;
 import dev.sluice.broker.BrokerException.Code;
 
 /**
- * How much heap a part of the broker's state takes, by estimate, and how much it may: what callers
- * make the broker keep must not end it. Belongs to the thread of the state machine.
+ * Estimates and bounds the heap of one part of the broker's state, so that callers cannot fill the
+ * heap. Used by the thread of the state machine alone.
  *
- * <p>Without {@link #bound} there is as much room as one likes. What is there when the broker opens
- * is counted and never refused.
+ * <p>Before {@link #bound} there is no limit: state that exists when the broker opens is counted
+ * and never refused.
  */
 final class HeapRoom {
   private final String what;
   private long most = Long.MAX_VALUE;
   private long used;
 
-  /** {@code what} takes the room, for messages. */
+  /** {@code what} names the state in error messages. */
   HeapRoom(String what) {
     this.what = what;
   }
 
-  /** From now on {@link #require} refuses what would take more than {@code bytes}. */
+  /** Makes {@link #require} refuse state beyond {@code bytes} from now on. */
   void bound(long bytes) {
     most = bytes;
   }
@@ -39,7 +39,7 @@ final class HeapRoom {
   /**
    * Checks that there is room.
    *
-   * @throws BrokerException if {@code more} bytes would be too many
+   * @throws BrokerException if {@code more} bytes would exceed the bound
    */
   void require(long more) {
     if (more > 0 && more > most - used) {

@@ -13,7 +13,7 @@ final class HookBudget {
   static final long MAX_INSTRUCTIONS = 5_000_000;
   static final long MAX_NANOS = TimeUnit.MILLISECONDS.toNanos(250);
 
-  /** What a run counts beside its own instructions: to set it up costs about as much. */
+  /** The instructions that a run is charged besides its own: the cost of setting it up. */
   static final int RUN_INSTRUCTIONS = 50;
 
   private long instructions;
@@ -25,12 +25,12 @@ final class HookBudget {
     nanos += ranNanos;
   }
 
-  /** Whether no script may be run any more. */
+  /** Returns whether the budget is used up: no further script may run. */
   boolean isSpent() {
     return instructions >= MAX_INSTRUCTIONS || nanos >= MAX_NANOS;
   }
 
-  /** The refusal of a call to enqueue {@code messages}, of which {@code done} were decided. */
+  /** Returns the refusal of a call to enqueue {@code messages}, {@code done} of them decided. */
   BrokerException refusal(String queue, int done, int messages) {
     return new BrokerException(
         BrokerException.Code.HOOK_BUDGET,

@@ -18,11 +18,12 @@ import java.util.concurrent.locks.ReentrantLock;
  */
 final class HookPool {
   /*
-   * Fairness. Tasks are scheduled by queue: with n queues that have scripts to run, each gets 1/n of
-   * the runs, however many calls the others have waiting.
+   * Fairness. The tenants of the executor are kinds of work of one queue: its calls to enqueue, its
+   * on_failure, its redrives. With n queues that run scripts for calls to enqueue, each gets 1/n of
+   * these runs, however many calls the others have waiting.
    *
    * Order. The tasks of one tenant run one at a time, in the order in which they came. So the calls
-   * of one queue reach the state machine in that order, and one queue holds one thread at most.
+   * of one queue reach the state machine in that order, and hold one thread at most.
    *
    * Bounds. Calls to enqueue are refused beyond MAX_CALLS of a queue, half of maxBytes of a queue,
    * or maxBytes in all. Everything else (on_failure, redrive) is about messages that the broker
@@ -32,7 +33,7 @@ final class HookPool {
   /** Calls of one queue that may wait for their scripts, the one that runs included. */
   static final int MAX_CALLS = 1_000;
 
-  /** The runs that a queue may do in its turn. */
+  /** The most runs of a script that a task is charged for. */
   private static final int TURN = 1_000;
 
   private final FairExecutor threads;
@@ -53,7 +54,7 @@ final class HookPool {
     long bytes;
   }
 
-  /** What a task is about. */
+  /** The kind of work that a task does. */
   enum Work {
     ENQUEUE,
     FAILURE,
@@ -72,7 +73,9 @@ final class HookPool {
     threads.setConcurrencyLimit(1);
   }
 
-  /** Whether calls of {@code queue} wait here: one that comes after them must not pass them. */
+  /**
+   * Returns whether calls of {@code queue} wait or run here: a later call must not overtake them.
+   */
   boolean isBusy(String queue) {
     return backlogs.containsKey(queue);
   }
@@ -82,7 +85,7 @@ final class HookPool {
    *
    * @param messages how many runs of a script it takes
    * @param size of the messages, in bytes
-   * @throws BrokerException if too much waits, or the pool is closed
+   * @throws BrokerException if too many calls or bytes wait, or the pool is closed
    */
   void call(String queue, int messages, long size, Runnable task) {
     enter(queue, size);
@@ -102,12 +105,12 @@ final class HookPool {
     }
   }
 
-  /** Runs what cannot be refused; once the pool is closed nobody waits for it any more. */
+  /** Runs a task that cannot be refused; does nothing once the pool is closed. */
   void run(Work work, String queue, int runs, Runnable task) {
     try {
       execute(work, queue, runs, task);
     } catch (RejectedExecutionException ended) {
-      // The broker has ended, and with it every call.
+      // The broker has ended, and with it every call: no caller waits for the task.
     }
   }
 
@@ -172,7 +175,7 @@ final class HookPool {
     }
   }
 
-  /** Takes no more calls, and lets those that wait end, for so long. */
+  /** Refuses further calls, and waits up to {@code patience} for those that have come. */
   void drain(Duration patience) {
     long nanos = patience.toNanos();
     lock.lock();
@@ -188,7 +191,7 @@ final class HookPool {
     }
   }
 
-  /** Drops whatever waits, and ends the threads. */
+  /** Drops the tasks that wait, and ends the threads. */
   void stop() {
     threads.shutdownNow();
   }

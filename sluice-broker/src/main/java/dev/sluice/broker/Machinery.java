@@ -28,15 +28,15 @@ import org.jspecify.annotations.Nullable;
  *      +--> hook threads-+
  * </pre>
  *
- * <p>Scripts run on the hook threads alone: what the loop asks of them comes back as an input.
+ * <p>Scripts run on the hook threads alone: the answer to a question of the loop is an input.
  */
 final class Machinery implements BrokerState.Outputs, Committer.Listener {
   private static final System.Logger LOG = System.getLogger(Broker.class.getName());
 
-  /** Messages and remembered ids take at most one part in so many of the heap. */
+  /** Messages and remembered ids may take one part in this many of the heap. */
   private static final int MESSAGES_SHARE = 2;
 
-  /** So do queues, scripts and configuration. */
+  /** Queues, scripts and configuration may take one part in this many of the heap. */
   private static final int SETUP_SHARE = 8;
 
   /** How long closing waits for callbacks that are under way. */
@@ -165,7 +165,9 @@ final class Machinery implements BrokerState.Outputs, Committer.Listener {
     return call;
   }
 
-  /** Where a dead letter goes by the script of the queue it came from; where it was without one. */
+  /**
+   * Returns the route of a dead letter by the script of its source; its old one without a script.
+   */
   Route.Spec reroute(Entry entry, HookBudget budget) {
     try {
       Scripts.View view = scripts.find(DeadLetter.sourceOf(entry.line.name));
@@ -233,7 +235,7 @@ final class Machinery implements BrokerState.Outputs, Committer.Listener {
     return HookEngine.Retry.AT_ONCE;
   }
 
-  /** Creates or changes a queue, with its scripts compiled before. */
+  /** Compiles the scripts of {@code config}, then creates or changes a queue. */
   void configure(QueueConfig config, BiConsumer<Engine, CompletableFuture<Void>> change) {
     Runnable unpin = scripts.compile(config);
     boolean applied = false;

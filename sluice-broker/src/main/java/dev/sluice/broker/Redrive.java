@@ -6,11 +6,12 @@ import java.util.concurrent.CompletableFuture;
 import java.util.function.Consumer;
 
 /**
- * Moves dead letters back to the queue they came from, some at a time, without holding a thread
- * while it waits. With {@code runScript}, {@code on_enqueue} runs on the threads of the {@link
- * HookPool}, in pieces that use no more than the budget of one call.
+ * Moves dead letters back to the queue they came from, in batches, without blocking a thread. With
+ * {@code runScript}, {@code on_enqueue} runs on the threads of the {@link HookPool}, in pieces that
+ * use no more than the budget of one call.
  *
- * <p>A redrive whose future is done before, cancelled perhaps, ends after those it has claimed.
+ * <p>A redrive whose future is done early, such as by a cancellation, ends after the messages it
+ * has claimed.
  */
 final class Redrive {
   private static final int AT_ONCE = 500;
@@ -35,7 +36,7 @@ final class Redrive {
   }
 
   CompletableFuture<Long> start() {
-    // What becomes a dead letter again meanwhile is not for this time.
+    // Messages that become dead letters again meanwhile are left for the next redrive.
     then(
         machinery.askLater(machine -> machine.state.nextSequence),
         next -> {

@@ -13,17 +13,17 @@ import java.util.TreeMap;
  */
 final class Route {
   /**
-   * What makes two routes the same. Specs have an order so that a hash map finds one in logarithmic
-   * time even if producers choose keys whose hashes collide.
+   * The values by which routes are equal. Specs have an order so that a hash map finds one in
+   * logarithmic time even if producers choose keys whose hashes collide.
    *
    * @param throttles tokens by throttle key
    */
   record Spec(String key, int weight, int priority, SortedMap<String, Long> throttles)
       implements Comparable<Spec> {
-    /** What the first message of a fairness key takes beside itself, by estimate. */
+    /** The estimated heap of a route besides its messages and texts. */
     private static final long HEAP_BYTES = 600;
 
-    /** And what each throttle key does. */
+    /** The estimated heap of each of its throttle keys besides their text. */
     private static final long THROTTLE_BYTES = 500;
 
     long heapBytes() {

@@ -25,7 +25,7 @@ final class Scripts {
 
   private final Map<String, HookEngine.FailureHook> failureHooks = new ConcurrentHashMap<>();
 
-  /** Sources that calls under way need, and how many of these there are. */
+  /** Sources that calls in progress need, with the number of these calls. */
   private final Map<String, Integer> pinned = new ConcurrentHashMap<>();
 
   // Replaced as a whole by the thread of the state machine.
@@ -120,7 +120,7 @@ final class Scripts {
     forgetOthers(failureHooks, sources);
   }
 
-  /** Step by step, so that one that is pinned and used meanwhile stays. */
+  /** Removes unused scripts one by one, so that one that is pinned meanwhile stays. */
   private <H> void forgetOthers(Map<String, H> hooks, Set<String> sources) {
     for (String source : hooks.keySet()) {
       hooks.computeIfPresent(
@@ -211,8 +211,8 @@ final class Scripts {
   }
 
   /**
-   * Where a message goes by {@code on_enqueue} of {@code view}; null if it has none. What the
-   * script uses is charged to {@code budget}.
+   * Returns the route of a message by {@code on_enqueue} of {@code view}; null if it has no such
+   * script. Charges the run to {@code budget}.
    */
   HookEngine.@Nullable Assignment assign(View view, HookEngine.Arrival arrival, HookBudget budget) {
     HookEngine.EnqueueHook hook = view.onEnqueue;

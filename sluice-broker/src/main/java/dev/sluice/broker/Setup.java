@@ -6,23 +6,26 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What queues, their scripts and the configuration take of the heap. The text of a script is kept
- * once, however many queues have it. Belongs to the thread of the state machine.
+ * Counts the heap of queues, their scripts and the configuration. The text of a script is kept
+ * once, however many queues have it. Used by the thread of the state machine alone.
  */
 final class Setup {
-  /** A queue with its statistics, counters and metrics. */
+  /** The estimated heap of a queue with its statistics, counters and metrics. */
   static final long QUEUE_BYTES = 8_000;
 
-  /** A script that is compiled takes about so many times its text. */
+  /** The estimated heap of a compiled script, in bytes for each character of its text. */
   static final long SCRIPT_FACTOR = 8;
 
-  /** An entry of the configuration beside its text, the bucket of a throttle key included. */
+  /**
+   * The estimated heap of an entry of the configuration besides its text; includes the bucket of a
+   * throttle key.
+   */
   static final long ENTRY_BYTES = 1_000;
 
   private final HeapRoom room;
   private final Map<String, Script> scripts = new HashMap<>();
 
-  /** A text and how many queues have it; twice by the same queue counts as two. */
+  /** A text and its number of users; a queue that has it as both scripts counts twice. */
   private static final class Script {
     final String text;
     int users;
@@ -59,7 +62,7 @@ final class Setup {
     room.require(queues * QUEUE_BYTES + more);
   }
 
-  /** Counts a queue of {@code config}; returns the same, which shares its texts with others. */
+  /** Counts a queue of {@code config}; returns it with the texts of scripts shared. */
   QueueConfig added(QueueConfig config) {
     room.add(QUEUE_BYTES);
     return config.toBuilder()
@@ -82,7 +85,7 @@ final class Setup {
     return script.text;
   }
 
-  /** A queue of {@code config} is gone, or has another one. */
+  /** Uncounts a queue of {@code config} that was deleted or has been given another one. */
   void removed(QueueConfig config) {
     room.remove(QUEUE_BYTES);
     scriptsOf(config).forEach(this::leave);
@@ -97,7 +100,7 @@ final class Setup {
   }
 
   /**
-   * An entry of the configuration has another value; null for none.
+   * Counts a change of an entry of the configuration; null stands for no entry.
    *
    * @throws BrokerException if there is no room for it, and nothing has changed
    */
@@ -107,7 +110,7 @@ final class Setup {
     room.add(more);
   }
 
-  /** As it was stored: counted, never refused. */
+  /** Counts an entry that was stored before; never refused. */
   void restored(String key, String value) {
     room.add(bytes(key, value));
   }

@@ -37,7 +37,7 @@ final class StoreDirectory {
     restrict(dir);
   }
 
-  /** Leaves a directory of another owner as it is: volumes of containers often are such. */
+  /** Leaves a directory of another owner as it is, which a container's volume often is. */
   private static void restrict(Path dir) throws IOException {
     if (isPosix(dir) && !OWNER_ONLY.containsAll(Files.getPosixFilePermissions(dir))) {
       try {

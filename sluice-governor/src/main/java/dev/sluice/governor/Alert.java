@@ -24,7 +24,7 @@ public record Alert(
     QUEUE_BUILDUP("Increase refill rate"),
     /** No token is left. */
     BUCKET_EXHAUSTED("Emergency refill: an operator's decision, by a reload with a larger budget"),
-    /** A settlement reported more than one call can use; the advice names it. */
+    /** A settlement reported more than could be charged; the advice names the tenant. */
     SETTLED_EXCESS("Check what the tenant reports");
 
     private final String advice;

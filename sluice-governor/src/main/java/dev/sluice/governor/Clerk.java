@@ -26,7 +26,7 @@ final class Clerk {
   private DeskRules rules;
   private ModelLine line;
   private Map<String, Integer> ranks = Map.of();
-  private String lineFull = ""; // under overload it is said more often than anything else
+  private String lineFull = ""; // formatted once: under overload it is the most frequent answer
   private DeskLog log = DeskLog.NONE;
   private long now;
   private long numbers;

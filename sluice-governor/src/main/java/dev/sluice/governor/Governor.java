@@ -127,8 +127,8 @@ public final class Governor implements AutoCloseable {
   }
 
   /**
-   * What is reserved may be less than what is asked for, if the tenant has been using less: what it
-   * says that it expects does not lower it further than that.
+   * Lowers a reservation if the tenant has been using less than it asked for. The caller's own
+   * expectation does not lower it further than that.
    */
   private TokenRequest estimated(TokenRequest request) {
     Long expected = request.expectedTokens();

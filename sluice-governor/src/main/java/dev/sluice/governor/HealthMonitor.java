@@ -22,7 +22,7 @@ final class HealthMonitor {
   private HealthRules rules;
   private Rejections rejections;
 
-  /** The last settlement that reported too much, and what all since the alert did. */
+  /** The last settlement with excess tokens, and their sum since the alert began. */
   private @Nullable Settlement exceeded;
 
   private long exceededAt;
@@ -103,7 +103,7 @@ final class HealthMonitor {
     return changes;
   }
 
-  /** It lasts for a window after the last such settlement. */
+  /** Raises the alert for one window after the last settlement with excess tokens. */
   private void checkExcess(List<Change> changes, long now, Instant at) {
     Settlement last = exceeded;
     if (last == null) {
@@ -129,7 +129,7 @@ final class HealthMonitor {
     }
   }
 
-  /** Its name in a line of the log stays in that line. */
+  /** Returns the tenant's name without control characters, which could forge lines of the log. */
   private static String tenantOf(Settlement settled) {
     return "tenant '%s'".formatted(settled.tenant().replaceAll("\\p{Cntrl}", "?"));
   }

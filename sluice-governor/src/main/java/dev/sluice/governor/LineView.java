@@ -11,7 +11,7 @@ import org.jspecify.annotations.Nullable;
 final class LineView {
   private LineView() {}
 
-  /** Whose a ticket or a reservation is; empty if there is neither. */
+  /** Returns the owner of a ticket or a reservation; empty if there is neither. */
   static Optional<TokenOwner> owner(
       String model, @Nullable TicketState ticket, @Nullable Grant grant) {
     return ticket != null

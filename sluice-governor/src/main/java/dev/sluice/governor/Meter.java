@@ -164,7 +164,7 @@ final class Meter {
     return charged;
   }
 
-  /** Charges them unconditionally; nothing of it can be refunded. */
+  /** Charges {@code tokens} unconditionally; none of them can be refunded. */
   void take(long tokens) {
     owed = Math.min(MAX_UNITS, owed + units(tokens));
   }

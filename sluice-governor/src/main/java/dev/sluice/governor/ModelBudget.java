@@ -22,8 +22,8 @@ import java.util.Optional;
  * @param minimumShares what a class gets of the rate whoever else is there, from 0 to 1
  * @param tenants budgets inside this one; that of {@code *} is for each of the others
  * @param estimateOutput whether to charge what calls have been using of what they ask for
- * @param maxContext the longest prompt of a call, in tokens; 0 if nobody knows
- * @param maxOutput the longest answer of a call, in tokens; 0 if nobody knows
+ * @param maxContext the longest prompt of a call, in tokens; 0 if unknown
+ * @param maxOutput the longest answer of a call, in tokens; 0 if unknown
  * @since 0.1
  */
 public record ModelBudget(
@@ -227,10 +227,10 @@ public record ModelBudget(
   }
 
   /**
-   * The same, with what one call of the model can use at the most.
+   * Returns the same budget with the most tokens that one call of the model can use.
    *
-   * @param context tokens of the longest prompt; 0 if nobody knows
-   * @param output tokens of the longest answer; 0 if nobody knows
+   * @param context tokens of the longest prompt; 0 if unknown
+   * @param output tokens of the longest answer; 0 if unknown
    * @return the budget
    */
   public ModelBudget withCallLimits(long context, long output) {
@@ -250,8 +250,8 @@ public record ModelBudget(
   }
 
   /**
-   * Returns the most that a settlement charges for a reservation of less: context and output of one
-   * call, or the burst if the context is not known.
+   * Returns the most that a settlement charges for a smaller reservation: context and output of one
+   * call, or the burst if the context is unknown.
    *
    * @return tokens
    */
@@ -279,9 +279,9 @@ public record ModelBudget(
   }
 
   /**
-   * Returns what is charged for a request of a class that there is. What a caller expects lowers it
-   * to half of what it asks for at the most: so calls that stay within what they asked for use no
-   * more than twice what was granted, whatever callers expect.
+   * Returns what is charged for a request of a class that there is. An expectation lowers it by
+   * half at most, so calls that stay within their requested tokens use at most twice what was
+   * granted, even if callers lie.
    */
   long reserved(TokenRequest request) {
     Long expected = request.expectedTokens();

@@ -54,7 +54,10 @@ public record ModelLimits(
    */
   public record ClassLimit(String name, long ceiling, @Nullable Rate guarantee) {}
 
-  /** The same for the same limits, in any process; but for what only settlements go by. */
+  /**
+   * Returns the same text for the same limits in any process. Leaves out {@code mostCharged}, which
+   * only settlements use.
+   */
   String fingerprint() {
     return Fingerprint.of(
         List.of(
@@ -66,7 +69,7 @@ public record ModelLimits(
             String.valueOf(otherTenants)));
   }
 
-  /** Requests at once. Where any number may, it is still one that fits into memory. */
+  /** Returns how many requests may run at once; without a limit, a number that fits into memory. */
   int slots() {
     return concurrency > 0 ? concurrency : MOST_AT_ONCE;
   }

@@ -71,8 +71,8 @@ final class OutputEstimator {
   }
 
   /**
-   * Returns the least that is reserved for so many tokens, however little is expected: one who has
-   * used little so far, or says so, may still use all of them.
+   * Returns the least that is reserved for {@code requestedTokens}, however little is expected: a
+   * tenant that has used little so far may still use all of them.
    */
   static long leastOf(long requestedTokens) {
     return scaled(requestedTokens, LEAST_PARTS);

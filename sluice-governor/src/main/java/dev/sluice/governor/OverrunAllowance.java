@@ -1,9 +1,9 @@
 package dev.sluice.governor;
 
 /**
- * Limits how much reported usage may charge beyond reservations. What callers report is a claim
- * that nobody can check: without a limit, reservations of one token each, settled with large
- * figures, would keep a model in debt for everybody. Not thread-safe.
+ * Limits how much reported usage may charge beyond reservations. The governor cannot check what
+ * callers report: without a limit, reservations of one token each, settled with large figures,
+ * would keep the model in debt for all tenants. Not thread-safe.
  */
 final class OverrunAllowance {
   /*
@@ -11,13 +11,13 @@ final class OverrunAllowance {
    *
    * 1. One settlement charges at most max(reserved, most), where `most` is what one call of the
    *    model can use.
-   * 2. Up to twice the reservation is charged without more ado: whoever reserves little can charge
-   *    little. Beyond that it has to come out of the allowance, a meter of the model's burst and
-   *    rate that is charged four tokens for each and may be overdrawn by one settlement. So in any
-   *    w seconds at most `most` + (burst + rate * w) / 4 tokens are charged beyond twice the
+   * 2. Up to twice the reservation is always charged: a small reservation can charge little. Usage
+   *    beyond that comes out of the allowance, a meter of the model's burst and rate that is
+   *    charged four tokens for each token and may be overdrawn by one settlement. So in any w
+   *    seconds at most `most` + (burst + rate * w) / 4 tokens are charged beyond twice the
    *    reservations, by all tenants together.
    *
-   * meters.lua and tickets.lua have the same rule.
+   * The function `chargeable` of meters.lua is the same rule for budgets in Redis.
    */
   private static final int WITHOUT_ALLOWANCE = 2;
   private static final int COST = 4;
@@ -28,7 +28,7 @@ final class OverrunAllowance {
     this.meter = limits.tokens().meter(now);
   }
 
-  /** The meter, which accrues, and is kept over a restart, as others are. */
+  /** Returns the meter, which accrues and is saved over a restart as other meters are. */
   Meter meter() {
     return meter;
   }
@@ -47,7 +47,7 @@ final class OverrunAllowance {
     return charged;
   }
 
-  /** Takes what a settlement has charged, whether it is there or not. */
+  /** Charges the allowance for a settlement unconditionally; the balance may go negative. */
   void spend(long reserved, long charged) {
     meter.take(COST * Math.max(0, charged - WITHOUT_ALLOWANCE * reserved));
   }

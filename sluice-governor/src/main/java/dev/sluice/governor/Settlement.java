@@ -26,7 +26,7 @@ public record Settlement(
     long overusedTokens,
     long excessTokens) {
   /**
-   * Returns a settlement by what it changed at the model.
+   * Creates a settlement from the change of the model's balance.
    *
    * @param model whose tokens
    * @param tenant whose turn it was
@@ -51,7 +51,7 @@ public record Settlement(
   }
 
   /**
-   * Returns what was charged in the end, but for refunds that came too late.
+   * Returns what was charged, without counting refunds that came too late.
    *
    * @return the reported usage less its excess
    */

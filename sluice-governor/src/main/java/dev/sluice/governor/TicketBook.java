@@ -15,10 +15,10 @@ import org.jspecify.annotations.Nullable;
 
 /** All tickets of a desk, and when somebody has to be missed. Guarded by the desk. */
 final class TicketBook {
-  /** Places of one tenant for each that is left: whatever one does, others find a tenth free. */
+  /** The most places of one tenant for each free one: no tenant fills the line alone. */
   private static final int PLACES_FOR_ONE_FREE = 9;
 
-  /** Refusals that are remembered for whoever polls late; of more, the oldest is forgotten. */
+  /** Refusals that are remembered for late polls; beyond that the oldest is forgotten. */
   private static final int MOST_REFUSED = 10_000;
 
   private final Map<String, TicketState> byId = new HashMap<>();
@@ -78,15 +78,15 @@ final class TicketBook {
   }
 
   /**
-   * Whether one more request of a tenant has no place: the line is full, or the tenant has nine
-   * times as many places as are left.
+   * Returns whether a tenant gets no further place: the line is full, or the tenant has nine times
+   * as many places as are free.
    */
   boolean isFullFor(String tenant, int most) {
     int free = most - places.size();
     return free <= 0 || placesByTenant.getOrDefault(tenant, 0) >= (long) PLACES_FOR_ONE_FREE * free;
   }
 
-  /** If it was refused, whoever polls for it in time learns why. */
+  /** Remembers a refused ticket, so that a late poll learns the reason. */
   void decided(TicketState ticket) {
     if (ticket.decided instanceof Outcome.Refused) {
       refused.add(ticket);

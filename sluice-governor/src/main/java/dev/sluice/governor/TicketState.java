@@ -54,7 +54,7 @@ final class TicketState {
     }
   }
 
-  /** What makes two requests the same one; ordered, for maps in which hashes collide. */
+  /** Identifies a request; ordered, so that maps stay fast if hashes collide. */
   record Key(String tenant, String key) implements Comparable<Key> {
     @Override
     public int compareTo(Key other) {

@@ -1,8 +1,8 @@
 package dev.sluice.governor;
 
 /**
- * The request that a ticket or a reservation belongs to: whoever may make such a request may go on
- * with it.
+ * The model, tenant and class of the request that a ticket or a reservation belongs to. A caller
+ * that may make such a request may use the ticket or reservation.
  *
  * @param model which model; of a route, the one that was chosen
  * @param tenant whose turn and budget it is

@@ -174,7 +174,7 @@ public final class Generator {
     return longestList;
   }
 
-  /** What was drawn, in order; a list counts as one value. */
+  /** Returns the values drawn so far, in order; a list counts as one value. */
   List<Object> values() {
     return values;
   }

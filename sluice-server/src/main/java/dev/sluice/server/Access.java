@@ -33,18 +33,18 @@ final class Access implements ServerInterceptor {
     Caller authenticate(@Nullable String authorization);
   }
 
-  /** {@code openCalls} is for streams. */
+  /** {@code openCalls} limits streams. */
   Access(KeyWatches keys, Share openCalls) {
     this.keys = keys;
     this.openCalls = openCalls;
   }
 
-  /** Who makes the call at hand. */
+  /** Returns the caller of the current gRPC call. */
   static Caller caller() {
     return key().caller();
   }
 
-  /** The key of the call at hand. */
+  /** Returns the key of the current gRPC call. */
   static KeyInUse key() {
     return KEY.get();
   }
@@ -88,7 +88,7 @@ final class Access implements ServerInterceptor {
     }
   }
 
-  /** A request may come long after its headers: its key must still be what it was then. */
+  /** Checks the key again when the request is complete, which may be long after its headers. */
   private static <Q> ServerCall.Listener<Q> checkedWhenComplete(
       ServerCall<Q, ?> call, KeyInUse key, ServerCall.Listener<Q> service) {
     return new SimpleForwardingServerCallListener<>(service) {

@@ -10,8 +10,8 @@ import java.util.SortedMap;
 import java.util.TreeMap;
 
 /**
- * The configuration that scripts read, for admins of all, and rates of throttle keys, which admins
- * of all set, and whoever may read its name sees.
+ * The configuration that scripts read, which needs {@code admin} on {@code *}, and the rates of
+ * throttle keys: setting one needs the same, seeing one needs {@code read} on its name.
  */
 final class AdminApi {
   /** How many entries one call lists. */
@@ -94,7 +94,7 @@ final class AdminApi {
         found.all().stream().filter(each -> caller.may(Kind.READ, each.stats().key())).toList());
   }
 
-  /** The first who wait for it, in queues that the caller may read. */
+  /** Returns the first messages that wait for it, in queues that the caller may read. */
   List<ThrottleStats.Waiter> waiters(Caller caller, String key, int limit) {
     caller.require(Kind.READ, key);
     QueueApi.requireBetween("limit", limit, 1, BrokerView.MAX_KEYS);

@@ -15,8 +15,8 @@ final class ApiException extends RuntimeException {
   private static final Logger LOG = LoggerFactory.getLogger(ApiException.class);
 
   /**
-   * Room for a rule and some 200 characters of the value that broke it. A longer message would not
-   * fit into the trailers of a gRPC call, even percent-encoded.
+   * Room for a rule and some 200 characters of the value that broke it; short enough for the
+   * trailers of a gRPC call, even percent-encoded.
    */
   static final int MAX_MESSAGE = 320;
 

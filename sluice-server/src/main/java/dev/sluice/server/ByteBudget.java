@@ -3,8 +3,8 @@ package dev.sluice.server;
 import java.util.concurrent.TimeUnit;
 
 /**
- * So many bytes for all calls together. Whoever comes when nothing is taken gets what it asks for,
- * so that no single call is too large for ever.
+ * Bounds the bytes that all calls together hold. A call that comes when nothing is taken gets what
+ * it asks for, so that no single call is too large for ever.
  */
 final class ByteBudget {
   private final long max;
@@ -16,7 +16,7 @@ final class ByteBudget {
     this.max = max;
   }
 
-  /** A part of the largest heap: {@code share} of them would be all of it. */
+  /** Returns a budget of one part in {@code share} of the largest heap. */
   static ByteBudget ofHeap(int share) {
     return new ByteBudget(Runtime.getRuntime().maxMemory() / share);
   }

@@ -8,15 +8,16 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /*
- * A call that has begun waits for a thread with its headers, its stream and a window of its bytes,
- * before anybody has asked for a key. Without a bound, a client that begins calls faster than
- * threads look at them fills the heap, and everybody else's calls wait behind its own. Connections
- * take turns instead: each begins TURN calls and goes to the end of the line.
+ * A call that has begun holds its headers, its stream and a window of bytes while it waits for a
+ * thread, which is before its key is checked. Without a bound, a client that begins calls faster
+ * than threads take them fills the heap, and the calls of other clients wait behind its own.
+ * Connections take turns instead: each begins TURN calls and goes to the end of the line.
  */
 
 /**
- * Counts the gRPC calls that have begun and that no thread has looked at. While there are too many,
- * connections do not read; they continue in the order in which they stopped. Thread-safe.
+ * Counts the gRPC calls that have begun and that no worker has started to handle. While there are
+ * too many, connections are not read; they continue in the order in which they stopped.
+ * Thread-safe.
  */
 final class CallGate {
   /** How many calls a connection begins when it is its turn. */
@@ -40,12 +41,12 @@ final class CallGate {
     return unseen < max && line.isEmpty();
   }
 
-  /** A call has begun. */
+  /** Counts a call that has begun. */
   synchronized void begun() {
     unseen++;
   }
 
-  /** Runs {@code turn}, which calls {@link #turnOver}, when the others in line have had theirs. */
+  /** Runs {@code turn} after those in line before it; {@code turn} calls {@link #turnOver}. */
   void enter(Runnable turn) {
     synchronized (this) {
       line.add(turn);
@@ -60,7 +61,7 @@ final class CallGate {
     next();
   }
 
-  /** A thread has looked at a call that had begun, or it ended before. */
+  /** Uncounts a call: a worker has started to handle it, or it has ended before. */
   void seen() {
     synchronized (this) {
       unseen--;

@@ -4,7 +4,7 @@ import dev.sluice.server.Permission.Kind;
 import java.util.List;
 
 /**
- * Whoever makes a request, and what they may do.
+ * The caller of a request, and its permissions.
  *
  * @param name for logs
  * @param superadmin whether everything is allowed
@@ -21,7 +21,7 @@ record Caller(
   /** Everybody, while the server asks for no keys. */
   static final Caller ANYBODY = new Caller("anybody", true, List.of(), Key.NEVER);
 
-  /** One whose account is called as they are. */
+  /** Creates a caller whose account has its own name. */
   Caller(String name, boolean superadmin, List<Permission> permissions, long expiresAtMs) {
     this(name, superadmin, permissions, expiresAtMs, name);
   }

@@ -7,8 +7,8 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Supplier;
 
 /**
- * Closes the connections of gRPC that are too many and guards the others; stands before what
- * accepts them.
+ * Closes gRPC connections beyond the limit and adds a {@link FrameGuard} to the others. Runs before
+ * the handler that accepts them.
  */
 final class ConnectionLimit extends ChannelInboundHandlerAdapter {
   private final int max;

@@ -1,27 +1,27 @@
 package dev.sluice.server;
 
 /*
- * The frames that make up calls are free: whoever sends them is bounded by what calls cost. The
- * others have a price, because the server works for them and nobody is served. A client gets them
- * with time, and for each frame of an answer, since that is what a well-behaved client reacts to:
- * a window update for what it has read, a ping to measure the link, a call cancelled among others.
+ * The frames that make up calls are free, because calls have bounds of their own. The others have a
+ * price, because the server works for them and serves no call. A client earns allowance with time,
+ * and with each frame of an answer, since a well-behaved client reacts to those: by a window update
+ * for bytes it has read, a ping to measure the link, a call cancelled among others.
  */
 
-/** How many control frames and resets one HTTP/2 connection may still send. Not thread-safe. */
+/** Limits the control frames and resets of one HTTP/2 connection. Not thread-safe. */
 final class FrameAllowance {
   static final int START = 1_000;
   static final int PER_SECOND = 100;
 
-  /** For each frame of an answer. */
+  /** Earned by each frame of an answer. */
   static final int EARNED = 2;
 
-  /** For the last one: a client may reset the call that it heard the end of. */
+  /** Earned by the last frame of an answer; it also pays for a reset of that call. */
   static final int EARNED_BY_END = 12;
 
-  /** Of what calls for work and is seldom needed: settings, resets of calls just begun. */
+  /** The price of frames that cost work and are rare: settings, resets of calls just begun. */
   static final int DEAR = 10;
 
-  /** Of a violation of the protocol for which the server resets a call: clients do not do that. */
+  /** The price of a protocol violation that makes the server reset a call. */
   static final int INDUCED = 50;
 
   private static final int MAX = 10_000;
@@ -38,7 +38,7 @@ final class FrameAllowance {
     left = Math.min(MAX, left + frames);
   }
 
-  /** Returns false if the allowance is used up. */
+  /** Pays {@code price}; returns false if the allowance does not suffice. */
   boolean spend(int price, long nowNanos) {
     if (left < price) {
       long more = (nowNanos - countedNanos) / NANOS_EACH;

@@ -12,30 +12,30 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /*
- * Stands between the socket (or TLS) and gRPC's HTTP/2 handler, and looks at the header of each
- * frame in both directions. Three things are bounded here because gRPC does not bound them:
+ * Sits between the socket (or TLS) and gRPC's HTTP/2 handler, and inspects the header of each frame
+ * in both directions. Three things are bounded here because gRPC does not bound them:
  *
  *  - control frames, empty frames and resets, in either direction (FrameAllowance): a connection
  *    beyond its allowance is closed before the HTTP/2 handler has worked for the frame;
- *  - calls that have begun and that no worker has looked at (CallGate): the rest of what was
- *    received waits here, a few calls at a time, and the socket is not read meanwhile;
- *  - bytes that nobody has read, and streams that the client leaves open (UnreadBytes); with them
- *    the buffers that small frames would keep from being freed.
+ *  - calls that have begun and that no worker has started (CallGate): further frames are held here
+ *    and passed on a few calls at a time, and the socket is not read meanwhile;
+ *  - bytes that the service has not read, and streams that the client leaves open (UnreadBytes).
+ *    Small frames are copied, because gRPC would keep their whole buffer.
  *
  * Everything runs on the connection's thread.
  */
 
-/** Closes a gRPC connection that floods, and holds back one that is ahead of the server. */
+/** Closes a gRPC connection that floods, and pauses one that sends faster than it is served. */
 final class FrameGuard extends ChannelDuplexHandler {
   private static final Logger LOG = LoggerFactory.getLogger(FrameGuard.class);
 
-  /** A reset is rapid if the call began less than once to twice that long ago. */
+  /** A reset is rapid if its call began less than this ago (up to twice this, by the marks). */
   private static final long RAPID_NANOS = 100_000_000L;
 
-  /** A frame that is a smaller part of its buffer than that is copied. */
+  /** A frame is copied if it is smaller than one part in this many of its buffer. */
   private static final int SMALL_PART = 4;
 
-  /** How long a connection may have too much that nobody has read. */
+  /** How long a connection may hold too many unread bytes before it is closed. */
   private static final long UNREAD_NANOS = 2_000_000_000L;
 
   private static final long UNREAD_LOOK_MS = 20;
@@ -49,7 +49,7 @@ final class FrameGuard extends ChannelDuplexHandler {
   private static final int REFUSED_STREAM = 7;
   private static final int CANCEL = 8;
 
-  /** So many calls begin before what the server answers to them is looked at. */
+  /** Calls that begin before the resets with which the server answers them are counted. */
   private static final int CALLS_AT_ONCE = 32;
 
   private final CallGate gate;
@@ -63,7 +63,7 @@ final class FrameGuard extends ChannelDuplexHandler {
   private boolean waiting;
   private boolean closed;
 
-  // The newest streams: now, one mark ago and two marks ago.
+  // The newest stream: now, at the last mark and at the mark before. Marks are 0.1 s apart or more.
   private int newest;
   private int newestAtMark;
   private int settled;
@@ -82,7 +82,7 @@ final class FrameGuard extends ChannelDuplexHandler {
     }
   }
 
-  /** Hands on what is held, up to {@code calls} that begin; stands in line with the rest. */
+  /** Passes on held frames until {@code calls} calls have begun; waits its turn for the rest. */
   private void pump(ChannelHandlerContext context, int calls) {
     long now = System.nanoTime();
     mark(now);
@@ -113,7 +113,7 @@ final class FrameGuard extends ChannelDuplexHandler {
     context.channel().config().setAutoRead(false);
   }
 
-  /** Calls that have just begun are read soon; streams whose client does not read are not. */
+  /** Waits until the service has read enough; closes the connection if that takes too long. */
   @SuppressWarnings("FutureReturnValueIgnored") // on the connection's thread, as all of it
   private void awaitReaders(ChannelHandlerContext context, long since) {
     Runnable look =
@@ -144,7 +144,7 @@ final class FrameGuard extends ChannelDuplexHandler {
     }
   }
 
-  /** gRPC keeps the buffer of a small frame, not its bytes: of a large buffer it gets a copy. */
+  /** Copies a small frame out of a large buffer, which gRPC would keep as a whole. */
   private void copyIfSmall(ChannelHandlerContext context, ByteBuf bytes) {
     if (small) {
       small = false;
@@ -172,7 +172,7 @@ final class FrameGuard extends ChannelDuplexHandler {
     }
   }
 
-  /** Looks at frames up to a small one, or to the last call that may begin now; returns where. */
+  /** Scans up to a small frame, or the last call that may begin now; returns the index there. */
   private int scan(ByteBuf bytes, long now) {
     int at = bytes.readerIndex();
     int callsNow = Math.min(callsLeft, CALLS_AT_ONCE);
@@ -227,7 +227,7 @@ final class FrameGuard extends ChannelDuplexHandler {
     }
   }
 
-  /** Counts what is sent; false if these are too many resets that the client brought about. */
+  /** Counts sent frames; returns false after too many resets that the client caused. */
   private boolean isAffordable(ByteBuf bytes) {
     boolean affordable = true;
     for (int at = bytes.readerIndex(); (at = out.next(bytes, at)) >= 0; ) {
@@ -241,7 +241,7 @@ final class FrameGuard extends ChannelDuplexHandler {
     return affordable;
   }
 
-  /** What a reset by the server costs the client, by its error code. */
+  /** Returns the price that a client pays for a reset by the server, by its error code. */
   private static int resetPrice(ByteBuf bytes, int at) {
     if (bytes.writerIndex() - at < Integer.BYTES) {
       return FrameAllowance.INDUCED;
@@ -254,7 +254,7 @@ final class FrameGuard extends ChannelDuplexHandler {
     };
   }
 
-  /** Tells the client why and closes; nothing more is handed on. */
+  /** Sends GOAWAY with the reason and closes; no further frame is passed on. */
   @SuppressWarnings("FutureReturnValueIgnored") // a client that is gone is just as well
   private void close(ChannelHandlerContext context, String reason) {
     closed = true;

@@ -57,7 +57,7 @@ final class FrameScanner {
     return -1;
   }
 
-  /** Takes one byte of a header; true if that is the last one. */
+  /** Takes one byte of a header; returns true after the last one. */
   private boolean header(int value) {
     if (read < LENGTH_BYTES) {
       length = (length << Byte.SIZE | value) & 0xFFFFFF;
@@ -77,12 +77,12 @@ final class FrameScanner {
     return true;
   }
 
-  /** The next {@code bytes} of the payload are not shown to this. */
+  /** Skips {@code bytes} of the payload, which the caller passes on by itself. */
   void passed(int bytes) {
     skip -= bytes;
   }
 
-  /** Returns the bytes of the frame's payload. */
+  /** Returns the length of the frame's payload in bytes. */
   int length() {
     return length;
   }

@@ -27,8 +27,8 @@ import org.jspecify.annotations.Nullable;
  * governor.
  *
  * <p>A request needs {@code governor} on the names of its model, its tenant and its class; so does
- * whatever is done with its ticket or reservation. To a caller that has no such permission there is
- * no such ticket or reservation, so that nobody learns which there are.
+ * whatever is done with its ticket or reservation. A caller without such a permission is told that
+ * the ticket or reservation does not exist, so that it cannot find out which ones do.
  *
  * <p>What is not allowed is refused at once; the rest is answered when the governor has answered.
  */
@@ -37,7 +37,7 @@ final class GovernorApi {
   private static final int MAX_HEADER_CHARS = 4_096;
   private static final Duration MAX_DEADLINE = Duration.ofDays(1);
 
-  /** Whoever may use all of these need not be asked whose a ticket or reservation is. */
+  /** For a caller that may use all of these, the owner of a ticket need not be looked up. */
   private static final List<String> OWNED = List.of("model:*", "tenant:*", "class:*");
 
   private final Governor governor;
@@ -161,7 +161,7 @@ final class GovernorApi {
     }
   }
 
-  /** Asks on behalf of a caller that may go on with it; to others there is none. */
+  /** Asks {@code question} if the caller may use the ticket or reservation; else it is unknown. */
   private <T> CompletableFuture<T> askHolder(
       Caller caller, String id, Supplier<ApiException> unknown, Supplier<T> question) {
     caller.requireSome(Kind.GOVERNOR);
@@ -172,7 +172,7 @@ final class GovernorApi {
         });
   }
 
-  /** The same for what takes long; cancelling the answer ends it. */
+  /** As {@link #askHolder}, for a question that waits; cancelling the answer ends the wait. */
   private <T> CompletableFuture<T> startHolder(
       Caller caller, String ticket, Supplier<CompletableFuture<T>> start) {
     CompletableFuture<T> answer = new CompletableFuture<>();
@@ -268,7 +268,8 @@ final class GovernorApi {
   }
 
   /**
-   * Who is in line; tickets are named to admins of everything alone, for others go on with them.
+   * Returns the line of a model. Only callers with {@code admin} on {@code *} see the tickets,
+   * because any caller that may make such a request can use a ticket that it knows.
    */
   CompletableFuture<ModelQueue> queue(Caller caller, String model, int offset, int limit) {
     caller.require(Kind.READ, nameOf(model));
@@ -295,7 +296,7 @@ final class GovernorApi {
             .toList());
   }
 
-  /** What permissions call a model. */
+  /** Returns the name of a model in permissions. */
   private static String nameOf(String model) {
     return "model:" + model;
   }

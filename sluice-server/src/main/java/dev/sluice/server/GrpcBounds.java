@@ -10,24 +10,24 @@ import java.util.HashMap;
 import java.util.Map;
 
 /*
- * The parser of protobuf makes objects of all that a request has: 24 MiB of empty map entries, or of
- * fields that the type does not know, become several hundred MiB of heap. This walks over the bytes
- * without making anything, and skips what has a length. Groups, which proto3 does not have, are
- * refused, because skipping one can take a stack as deep as the request is long.
+ * The protobuf parser makes an object of each field: 24 MiB of empty map entries, or of unknown
+ * fields, become several hundred MiB of heap. This class walks over the bytes without allocating,
+ * and skips strings and bytes. Groups, which proto3 does not have, are refused, because skipping
+ * one can take a stack as deep as the request is long.
  */
 
 /**
- * Counts the fields of a gRPC request, those inside others too, and the entries of each list and
- * map, before it is parsed.
+ * Counts the fields of a gRPC request, nested ones included, and the entries of each list and map,
+ * before it is parsed.
  */
 final class GrpcBounds {
   /** The lists and maps that {@link RequestBounds} bounds, by number. */
   private final Map<Integer, Bounded> bounded = new HashMap<>();
 
-  /** The fields that have fields inside, by number. */
+  /** The fields that are messages, by number. */
   private final Map<Integer, GrpcBounds> messages = new HashMap<>();
 
-  /** A list or map, and where its entries are counted. */
+  /** A list or map, and the index of its counter. */
   private record Bounded(String field, int place) {}
 
   private GrpcBounds(Descriptor type) {
@@ -41,7 +41,7 @@ final class GrpcBounds {
     }
   }
 
-  /** For requests of a type that does not contain itself. */
+  /** Returns the bounds of a request type, which must not contain itself. */
   static GrpcBounds of(Descriptor type) {
     return new GrpcBounds(type);
   }
@@ -50,13 +50,13 @@ final class GrpcBounds {
    * Reads a request to its end.
    *
    * @throws ApiException if it has more fields or entries than {@link RequestBounds} allows
-   * @throws IOException if it is no protobuf
+   * @throws IOException if it is not valid protobuf
    */
   void check(CodedInputStream request) throws IOException {
     walk(request, 0);
   }
 
-  /** Returns how many fields there were so far, {@code before} and these. */
+  /** Returns the number of fields so far: {@code before} and those of this message. */
   private int walk(CodedInputStream in, int before) throws IOException {
     int parts = before;
     int[] entries = new int[bounded.size()];

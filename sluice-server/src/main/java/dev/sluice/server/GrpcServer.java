@@ -34,7 +34,7 @@ import java.util.logging.Logger;
  * grpc.reflection.v1} to those with a key.
  */
 final class GrpcServer {
-  /** Clients may probe the connection as often; those that do it more often are cut off. */
+  /** The shortest interval between pings of a client; a client that pings more often is cut off. */
   private static final long MIN_PROBE_SECONDS = 10;
 
   /** How soon the server finds out that a client is gone without a word. */
@@ -49,7 +49,10 @@ final class GrpcServer {
 
   private static final int RESET_WINDOW_SECONDS = 5;
 
-  /** What a client may send on one stream before it is read; fixed, gRPC would let it grow. */
+  /**
+   * The bytes that a client may send on one stream ahead of its reader; fixed, because gRPC would
+   * let it grow.
+   */
   private static final int WINDOW_BYTES = 256 << 10;
 
   /** Small reads, so that no connection keeps its thread from the others for long. */
@@ -57,10 +60,10 @@ final class GrpcServer {
 
   private static final int READS_IN_A_ROW = 4;
 
-  /** Calls that have begun and wait for a thread. */
+  /** The calls that may have begun and wait for a thread. */
   private static final int MAX_UNSEEN_CALLS = 1_000;
 
-  /** No compressed requests: a kilobyte could become gigabytes before anybody counts them. */
+  /** Refuses compressed requests: a kilobyte could become gigabytes before it is counted. */
   private static final DecompressorRegistry UNCOMPRESSED =
       DecompressorRegistry.emptyInstance().with(Codec.Identity.NONE, false);
 

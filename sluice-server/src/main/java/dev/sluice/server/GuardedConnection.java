@@ -7,8 +7,9 @@ import io.grpc.netty.shaded.io.netty.handler.ssl.SslHandler;
 import java.util.function.Supplier;
 
 /**
- * Puts a {@link FrameGuard} where a connection has plain HTTP/2. gRPC has no place for handlers of
- * others and adds TLS when the connection is open: at the first byte all of its own are there.
+ * Inserts a {@link FrameGuard} where a connection carries plain HTTP/2, behind TLS. gRPC offers no
+ * hook for foreign handlers and adds TLS late, so this waits for the first byte, when all handlers
+ * of gRPC are in place.
  */
 final class GuardedConnection extends ChannelInboundHandlerAdapter {
   private final Supplier<FrameGuard> guards;

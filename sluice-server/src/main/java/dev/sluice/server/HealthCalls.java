@@ -12,8 +12,8 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicBoolean;
 
 /**
- * Bounds the calls that one connection may have open without a key. The bound is each connection's
- * own, so that no stranger uses up what another one's health check needs; the number of connections
+ * Bounds the calls that one connection may have open without a key. Each connection has its own
+ * bound, so that one client cannot use up the health checks of another; the number of connections
  * bounds the total.
  */
 final class HealthCalls implements ServerInterceptor {
@@ -51,7 +51,7 @@ final class HealthCalls implements ServerInterceptor {
     };
   }
 
-  /** Before the client hears of it: its next call must not find the place taken. */
+  /** Frees the place before the client sees the end: its next call must not be refused. */
   private static <Q, A> ServerCall<Q, A> leavingWhenClosed(ServerCall<Q, A> call, Runnable leave) {
     return new SimpleForwardingServerCall<>(call) {
       @Override

@@ -14,14 +14,14 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 
 /*
- * Strangers ask without a key, so nothing of what they send is kept or sent back: a watcher knows
- * whether its service exists and not what it is called. gRPC's own HealthStatusManager keeps the
- * names it is asked for.
+ * Callers without a key ask here, so nothing they send is kept or sent back: a watcher knows
+ * whether its service exists and not its name. gRPC's own HealthStatusManager keeps the names it is
+ * asked for.
  */
 
 /**
  * Answers {@code grpc.health.v1}: all services of this server have the same state. {@link
- * HealthCalls} bounds how much one connection may ask.
+ * HealthCalls} bounds the open calls of one connection.
  */
 final class HealthService extends HealthGrpc.HealthImplBase {
   /** The name that stands for the whole server. */
@@ -31,14 +31,14 @@ final class HealthService extends HealthGrpc.HealthImplBase {
   private volatile Set<String> services = Set.of(SERVER);
   private volatile ServingStatus status = ServingStatus.NOT_SERVING;
 
-  /** These are told about from now on, beside the server itself. */
+  /** Sets the names that are answered for, besides that of the whole server. */
   void know(List<String> names) {
     Set<String> all = new HashSet<>(names);
     all.add(SERVER);
     services = Set.copyOf(all);
   }
 
-  /** Sets the state and tells it to watchers that do not know it. */
+  /** Sets the state and sends it to watchers that have not seen it. */
   void tell(boolean serving) {
     status = serving ? ServingStatus.SERVING : ServingStatus.NOT_SERVING;
     watchers.forEach(Watcher::tell);
@@ -67,7 +67,7 @@ final class HealthService extends HealthGrpc.HealthImplBase {
     watcher.begin();
   }
 
-  /** One that is told of every change, as long as it reads. */
+  /** A client that is sent every change, as long as it reads. */
   private final class Watcher {
     private final ServerCallStreamObserver<HealthCheckResponse> call;
     private final boolean known;

@@ -28,7 +28,7 @@ final class HttpBody {
   static final Option<Integer> MAX_BYTES =
       Option.simple(HttpBody.class, "MAX_BYTES", Integer.class);
 
-  /** No client makes the server look more often whether it is too slow. */
+  /** The shortest interval between two checks of the pace of one request. */
   private static final long LEAST_CHECK_MS = 100;
 
   private final HttpServerExchange exchange;
@@ -133,7 +133,7 @@ final class HttpBody {
     }
   }
 
-  /** Looks again when what has come so far does not suffice any more. */
+  /** Schedules the next check for when the bytes so far are too few. */
   private void checkPaceLater() {
     long nanos = pace.allowedNanos(seen) - (System.nanoTime() - from);
     long millis = Math.max(LEAST_CHECK_MS, TimeUnit.NANOSECONDS.toMillis(nanos) + 1);

@@ -61,7 +61,7 @@ final class HttpCall {
       handle(key, new byte[0]);
     } else {
       InboundBudget.Part room =
-          listen.memory().inbound().part(exchange.getConnection(), key.token());
+          listen.memory().inbound().part(exchange.getConnection(), key.account());
       whenOver(room::close);
       HttpBody.read(exchange, room, listen.pace(), new Body(key));
     }

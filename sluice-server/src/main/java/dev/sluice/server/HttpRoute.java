@@ -27,7 +27,7 @@ record HttpRoute(
     @Nullable List<String> query,
     Need need,
     Handler handler) {
-  /** Checks a caller before the body is read; the handler checks again, and all of it. */
+  /** Checks a caller before the body is read; the handler makes the complete check. */
   interface Need {
     /** Throws unless {@code caller} may; {@code parameters} are those of the path. */
     void require(Caller caller, Supplier<Map<String, String>> parameters);
@@ -88,7 +88,7 @@ record HttpRoute(
     }
   }
 
-  /** Throws unless a body of {@code caller} is to be read; without one the handler decides. */
+  /** Throws if the body of {@code caller} must not be read; without a body the handler decides. */
   void admit(Caller caller, Supplier<Map<String, String>> parameters) {
     if (takesBody()) {
       need.require(caller, parameters);

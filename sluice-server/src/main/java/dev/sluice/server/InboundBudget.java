@@ -15,18 +15,19 @@ import org.jspecify.annotations.Nullable;
  * Invariant: used is the sum of what the open parts hold, and an owner's used the sum of what its
  * open parts hold. One lock guards all of it; no foreign code runs under it.
  *
- * Caps alone do not keep room for others: a few keys with a cap of a half hold everything. So a
- * request that finds the budget full takes the room of a larger holder: of the key that holds most
- * (without keys, of the connection), its largest request that is still arriving is evicted, as
- * long as that key holds more than the request's own key would. What the small ones hold is safe.
+ * Caps alone do not keep room for others: two accounts with a cap of a half hold everything. So a
+ * request that finds the budget full takes the room of a larger holder: it evicts the largest
+ * request that is still arriving of the account that holds most (of the connection, where the
+ * server asks for no keys), as long as that account holds more than the request's own account would
+ * hold. So an account that holds little is never evicted for one that holds more.
  */
 
 /**
  * Divides the memory for requests that are being received: a total, at most a quarter of it for one
- * connection and at most half of it for one API key; when it is full, the largest holder makes room
- * for smaller ones. A single request may exceed its connection's and its key's share while it is
- * their only one, and the total while it is the only request, so that no request of a legal size is
- * refused for ever. Thread-safe.
+ * connection and at most half of it for one account (an API key and all keys that descend from it);
+ * when it is full, the largest holder makes room for smaller ones. A single request may exceed the
+ * share of its connection and of its account while it is their only one, and the total while it is
+ * the only request, so that no request of a legal size is refused for ever. Thread-safe.
  */
 final class InboundBudget {
   private static final int CONNECTION_SHARE = 4;
@@ -38,7 +39,7 @@ final class InboundBudget {
   private final Map<OwnerId, Owner> owners = new HashMap<>();
   private long used;
 
-  /** A connection or a key that holds bytes. */
+  /** A connection or an account that holds bytes. */
   private static final class Owner {
     private final long max;
     private final Set<Part> parts = new LinkedHashSet<>();
@@ -55,14 +56,14 @@ final class InboundBudget {
     }
   }
 
-  /** Who shares with whom: {@code id} tells owners of one {@code share} apart. */
+  /** Identifies an owner: {@code id} among those that have the same {@code share} of the total. */
   private record OwnerId(Object id, int share) {}
 
   InboundBudget(long max) {
     this.max = max;
   }
 
-  /** A part of the largest heap: {@code share} of them would be all of it. */
+  /** Returns a budget of one part in {@code share} of the largest heap. */
   static InboundBudget ofHeap(int share) {
     return new InboundBudget(Runtime.getRuntime().maxMemory() / share);
   }
@@ -79,8 +80,8 @@ final class InboundBudget {
   /**
    * Returns the part of one request, which holds nothing yet.
    *
-   * @param connection the connection it comes by
-   * @param key the API key it has; null where the server asks for none
+   * @param connection identifies the connection that sends it
+   * @param key the account of its API key; null where the server asks for no keys
    */
   Part part(Object connection, @Nullable Object key) {
     List<OwnerId> ids = new ArrayList<>(2);
@@ -91,7 +92,7 @@ final class InboundBudget {
     return new Part(ids);
   }
 
-  /** What one request holds. */
+  /** The bytes that one request holds. */
   final class Part implements AutoCloseable {
     private final List<OwnerId> ids;
 
@@ -107,8 +108,9 @@ final class InboundBudget {
     }
 
     /**
-     * Takes {@code bytes} and returns true, or takes nothing. A closed part takes nothing. May
-     * evict requests of others: the caller holds no lock that they need.
+     * Takes {@code bytes} and returns true, or takes nothing and returns false. A closed part takes
+     * nothing and returns true. May evict other requests, so the caller must hold no lock that they
+     * need.
      */
     boolean take(long bytes) {
       List<Runnable> evicted = new ArrayList<>();
@@ -147,7 +149,7 @@ final class InboundBudget {
       return true;
     }
 
-    /** Returns what to evict of the owner that holds most, if that is more than {@code bytes}. */
+    /** Returns the request to evict, of the owner that holds most and more than {@code bytes}. */
     private Optional<Part> largestHolder(long bytes) {
       int share = ids.get(ids.size() - 1).share();
       return owners.entrySet().stream()
@@ -185,9 +187,9 @@ final class InboundBudget {
     }
 
     /**
-     * From now on the request may have to make room for others, until it is {@link #complete}.
+     * Allows others to evict the request until it is {@link #complete}.
      *
-     * @param end refuses it; runs once at the most, on the thread of another request
+     * @param end refuses the request; runs at most once, on the thread of another request
      */
     void evictBy(Runnable end) {
       synchronized (InboundBudget.this) {
@@ -195,7 +197,7 @@ final class InboundBudget {
       }
     }
 
-    /** All of the request has arrived: it is carried out, and makes room for nobody. */
+    /** Marks the request as arrived: it is executed and can no longer be evicted. */
     void complete() {
       synchronized (InboundBudget.this) {
         complete = true;
@@ -203,7 +205,7 @@ final class InboundBudget {
       }
     }
 
-    /** Returns {@code bytes} of those taken. */
+    /** Gives back {@code bytes} of those taken. */
     void give(long bytes) {
       synchronized (InboundBudget.this) {
         if (!closed) {
@@ -212,7 +214,7 @@ final class InboundBudget {
       }
     }
 
-    /** Holds {@code bytes} from now on, whether there is room or not; returns whether there is. */
+    /** Holds exactly {@code bytes} from now on, even without room; returns whether they fit. */
     boolean hold(long bytes) {
       synchronized (InboundBudget.this) {
         if (closed) {
@@ -225,7 +227,7 @@ final class InboundBudget {
       }
     }
 
-    /** Returns everything. Does nothing the second time. */
+    /** Gives back everything. Does nothing the second time. */
     @Override
     public void close() {
       synchronized (InboundBudget.this) {

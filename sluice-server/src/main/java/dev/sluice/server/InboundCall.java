@@ -15,7 +15,7 @@ import io.grpc.Status;
  *
  * A unary service works when the request is complete, so a refused unary call is never executed. A
  * stream's messages are handed over one by one while it is ARRIVING; of a refused stream none is
- * handed over any more. Whatever is written after the call was closed is dropped.
+ * handed over any more. Answers that the service writes after the call was closed are dropped.
  */
 
 /** A gRPC call that can be refused until all of its request has arrived. */
@@ -80,7 +80,7 @@ final class InboundCall<Q, A> extends SimpleForwardingServerCall<Q, A> {
     }
   }
 
-  /** What is told of the request that arrives. */
+  /** Is told how a request arrives. */
   interface Progress {
     /** The service has taken a message. */
     void taken();

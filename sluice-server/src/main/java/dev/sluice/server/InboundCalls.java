@@ -16,11 +16,11 @@ import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
 
 /*
- * gRPC keeps what has come of a message until all of it is there, then hands it to a thread that
- * may be busy; the message of a unary call is kept until the client says that it was the last. The
- * bytes are counted as they come (a tracer is told of them on the connection's thread), until the
- * service has had the message, or the call is over. gRPC reads no byte of a call before the service
- * asks for it, which is after the caller's key was checked: calls without a valid key take nothing.
+ * gRPC buffers a message until all of it has arrived, then hands it to a thread that may be busy.
+ * It keeps the message of a unary call until the client half-closes. Bytes are counted from their
+ * arrival (a tracer reports them on the connection's thread) until the service has taken the
+ * message or the call is over. gRPC reads no byte of a call before the service asks for it, which
+ * is after the caller's key was checked: calls without a valid key take nothing.
  */
 
 /**
@@ -31,13 +31,13 @@ final class InboundCalls extends ServerStreamTracer.Factory {
   /** The largest request of a caller who needs no key. */
   static final int MAX_STRANGER_BYTES = 1_024;
 
-  /** What an open call costs while nothing of it is arriving: its stream, its headers. */
+  /** The cost of an open call besides its request: its stream and its headers. */
   private static final long CALL_BYTES = 4 << 10;
 
-  /** What gRPC keeps for each piece in which a message arrives, beside its bytes. */
+  /** The overhead of each piece in which gRPC buffers an arriving message. */
   private static final long PIECE_BYTES = 256;
 
-  /** No message has more of that than bytes, beyond the first thousand pieces. */
+  /** The overhead that a message may have beyond its own size: that of 1,000 pieces. */
   private static final long MAX_PIECES_BYTES = 1_000 * PIECE_BYTES;
 
   private static final Status TOO_MANY_PIECES =
@@ -66,19 +66,19 @@ final class InboundCalls extends ServerStreamTracer.Factory {
     return new Inbound();
   }
 
-  /** Counts calls of callers whose key is known; to be called behind {@link Access}. */
+  /** Returns an interceptor that budgets authenticated calls; it runs after {@link Access}. */
   ServerInterceptor ofCallers() {
     return new ServerInterceptor() {
       @Override
       public <Q, A> ServerCall.Listener<Q> interceptCall(
           ServerCall<Q, A> call, Metadata headers, ServerCallHandler<Q, A> next) {
-        InboundBudget.Part part = budget.part(connectionOf(call), Access.key().token());
+        InboundBudget.Part part = budget.part(connectionOf(call), Access.key().account());
         return begin(new Budgeted(part), call, headers, next);
       }
     };
   }
 
-  /** Counts calls that need no key: small ones, which take no part of the budget. */
+  /** Returns an interceptor for calls that need no key: small ones, outside of the budget. */
   ServerInterceptor ofStrangers() {
     return new ServerInterceptor() {
       @Override
@@ -89,7 +89,7 @@ final class InboundCalls extends ServerStreamTracer.Factory {
     };
   }
 
-  /** Returns what tells the connection of a call from others. */
+  /** Returns an object that identifies the connection of a call. */
   static Object connectionOf(ServerCall<?, ?> call) {
     return Objects.requireNonNull(call.getAttributes().get(Grpc.TRANSPORT_ATTR_REMOTE_ADDR));
   }
@@ -161,7 +161,7 @@ final class InboundCalls extends ServerStreamTracer.Factory {
     }
   }
 
-  /** Of the connection's thread alone. */
+  /** Bounds one small request by itself. Used by the connection's thread alone. */
   private static final class Small implements Room {
     private long taken;
 
@@ -189,7 +189,7 @@ final class InboundCalls extends ServerStreamTracer.Factory {
     public void close() {}
   }
 
-  /** What one call has sent that is still here. */
+  /** The bytes that one call has sent and the server still holds. */
   private final class Inbound extends ServerStreamTracer implements InboundCall.Progress {
     // Guarded by this. The call and its room are known before the first byte is read.
     private final Queue<Long> complete = new ArrayDeque<>();
@@ -211,7 +211,7 @@ final class InboundCalls extends ServerStreamTracer.Factory {
       return context.withValue(INBOUND, this);
     }
 
-    /** A worker looks at the call. */
+    /** Called when a worker starts to handle the call. */
     @Override
     public void serverCallStarted(ServerCallInfo<?, ?> info) {
       leaveGate();
@@ -289,7 +289,7 @@ final class InboundCalls extends ServerStreamTracer.Factory {
       }
     }
 
-    /** Of a unary call it is there until the service has answered. */
+    /** Gives back a stream's message. That of a unary call counts until the call is over. */
     @Override
     public synchronized void taken() {
       Long bytes = complete.poll();

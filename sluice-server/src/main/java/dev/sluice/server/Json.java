@@ -34,9 +34,9 @@ import org.jspecify.annotations.Nullable;
 /**
  * Reads JSON strictly: what is not known, or of another type, is an error that names the field.
  *
- * <p>All that a body can make dear is bounded here: its depth, the length of names and numbers, and
- * the number of tokens. Names are not canonicalized: Jackson's table of names has no defense
- * against many that have the same hash.
+ * <p>Everything that can make a body expensive is bounded here: its depth, the length of names and
+ * numbers, and the number of tokens. Names are not canonicalized: Jackson's table of names has no
+ * defense against many that have the same hash.
  */
 final class Json {
   private static final int MAX_DEPTH = 32;

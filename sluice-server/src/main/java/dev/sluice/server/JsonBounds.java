@@ -14,13 +14,13 @@ import org.jspecify.annotations.Nullable;
  * beyond {@link RequestBounds}: no map is ever filled with the names of an attacker.
  */
 final class JsonBounds extends JsonParserDelegate {
-  /** The lists and maps that are open, the innermost first. */
+  /** The lists and maps that the parser is inside of, the innermost first. */
   private final Deque<Entries> open = new ArrayDeque<>();
 
   private String name = "";
   private @Nullable String brokenRule;
 
-  /** Of one list or map. */
+  /** The entries that one list or map may still have. */
   private static final class Entries {
     private final String field;
     private final boolean isList;
@@ -80,8 +80,9 @@ final class JsonBounds extends JsonParserDelegate {
     JsonToken token = currentToken();
     if (token != null && token.isStructStart()) {
       int outside = open.size() - 1;
-      while (open.size() > outside && nextToken() != null) {
-        continue;
+      JsonToken next = token;
+      while (open.size() > outside && next != null) {
+        next = nextToken();
       }
     }
     return this;

@@ -6,13 +6,13 @@ import org.jspecify.annotations.Nullable;
 /**
  * The key that a call was made with.
  *
- * @param watches knows when it changes
- * @param authorization as the call had it, null if it had none
+ * @param watches ends calls when the key changes
+ * @param authorization the header of the call, null if it had none
  * @param caller who makes the call
  */
 record KeyInUse(KeyWatches watches, @Nullable String authorization, Caller caller) {
-  /** Returns whose share of memory the call takes; null if the server asks for no keys. */
-  @Nullable Object token() {
+  /** Returns the account whose share of memory the call uses; null without keys. */
+  @Nullable Object account() {
     return caller.equals(Caller.ANYBODY) ? null : caller.account();
   }
 
@@ -21,7 +21,7 @@ record KeyInUse(KeyWatches watches, @Nullable String authorization, Caller calle
     watches.requireSame(this);
   }
 
-  /** Calls {@code end}, once, if the key is revoked, is changed or expires before the close. */
+  /** Calls {@code end} once if the key is revoked, changed or expires before the watch closes. */
   KeyWatch watch(Consumer<ApiException> end) {
     KeyWatch watch = unstarted(end);
     watch.start();

@@ -66,7 +66,7 @@ final class KeyStore {
     return new KeyStore(file, file.read());
   }
 
-  /** Before keys had owners it was not known who made them: each is on its own. */
+  /** Gives a key of an older version, whose maker is not known, an account of its own. */
   private static void withOwner(ObjectNode key) {
     if (!key.has(OWNER) && key.has("id")) {
       key.set(OWNER, key.get("id"));
@@ -94,7 +94,10 @@ final class KeyStore {
     return Optional.ofNullable(index.byId().get(id));
   }
 
-  /** Of all keys some are left to superadmins, and an account has only so many. */
+  /**
+   * Adds a key within the quotas: some of all keys are left to superadmins, and each account has a
+   * limit.
+   */
   synchronized void add(Caller caller, Key key) {
     int most = caller.superadmin() ? MAX_KEYS : MAX_KEYS - Quotas.RESERVED_KEYS;
     if (index.byId().size() >= most) {
@@ -112,7 +115,9 @@ final class KeyStore {
     save(keys);
   }
 
-  /** {@code then} is called whenever a key was replaced or removed, before that is answered. */
+  /**
+   * Runs {@code then} after each key that is replaced or removed, before the caller is answered.
+   */
   void onChange(Runnable then) {
     changed = then;
   }

@@ -29,7 +29,7 @@ final class KeyWatch {
     }
   }
 
-  /** Whether the call may still be answered; to be asked right before something is delivered. */
+  /** Returns whether the call may still be answered; ask right before each delivery. */
   boolean isValid() {
     if (!over.get() && watches.isExpired(key)) {
       check();
@@ -58,7 +58,7 @@ final class KeyWatch {
     }
   }
 
-  /** The call is over. */
+  /** Stops watching: the call is over. */
   void close() {
     over.set(true);
     watches.remove(this);

@@ -22,10 +22,10 @@ final class KeyWatches {
   }
 
   /**
-   * Finds out who calls.
+   * Returns the key and the caller of a request.
    *
    * @param authorization the value of that header, null without one
-   * @throws ApiException if a key is needed and this is none
+   * @throws ApiException if a key is required and this is not a valid one
    */
   KeyInUse authenticate(@Nullable String authorization) {
     return new KeyInUse(this, authorization, authenticator.authenticate(authorization));
@@ -50,7 +50,7 @@ final class KeyWatches {
     open.remove(watch);
   }
 
-  /** Calls that are watched now. */
+  /** Returns how many calls are watched. */
   int count() {
     return open.size();
   }

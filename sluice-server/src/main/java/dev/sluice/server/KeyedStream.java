@@ -10,9 +10,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * A stream that lasts no longer than the key it was opened with.
  *
- * <p>It is ended by another thread than those that write to it; whatever they still write is
- * dropped, and the service sees a client that has gone. Requests that come after the end are
- * dropped too.
+ * <p>Another thread than those that write to it ends the stream. Messages written or received after
+ * that are dropped, and the service sees a client that has gone.
  */
 final class KeyedStream<Q, A> extends ForwardingServerCall.SimpleForwardingServerCall<Q, A> {
   // Guarded by this.
@@ -24,7 +23,7 @@ final class KeyedStream<Q, A> extends ForwardingServerCall.SimpleForwardingServe
     super(call);
   }
 
-  /** As if the client had gone, but that it is told why. */
+  /** Ends the stream as if the client had gone, and tells the client why. */
   synchronized void end(ApiException why) {
     if (!closed) {
       ended = true;

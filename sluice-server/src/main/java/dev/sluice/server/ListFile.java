@@ -49,7 +49,7 @@ final class ListFile<T> {
     this(directory, what, type, entry -> {});
   }
 
-  /** {@code migration} gives an entry of an older version what it has not. */
+  /** {@code migration} adds the fields that an entry of an older version lacks. */
   ListFile(Path directory, String what, Class<T> type, Consumer<ObjectNode> migration) {
     this.directory = directory;
     this.file = directory.resolve(what + ".json");

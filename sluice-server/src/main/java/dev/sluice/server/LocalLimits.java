@@ -25,11 +25,12 @@ import java.util.concurrent.CompletableFuture;
 final class LocalLimits implements LimitStore {
   static final String FILE = "limits.json";
 
-  /** What a key that a template made takes of the heap, by estimate. */
+  /** The estimated heap of a key that a template made. */
   private static final long BUCKET_BYTES = 500;
 
   /**
-   * Keys that templates made and that are not full yet: a fourth of the heap, at most a million.
+   * The most keys that templates made and that are not full: a fourth of the heap, at most a
+   * million.
    */
   static final int MAX_BUCKETS =
       (int) Math.min(1_000_000, Runtime.getRuntime().maxMemory() / 4 / BUCKET_BYTES);

@@ -25,8 +25,8 @@ import org.slf4j.LoggerFactory;
 /*
  * gRPC parses a request before anybody may look at it, and what the parser throws ends the call
  * with UNKNOWN or INTERNAL and a stack trace in the log. Here the parser returns the refusal in the
- * place of the request, which generics allow as long as nobody but the guard looks at it, and the
- * call is refused when that comes along.
+ * place of the request, which type erasure allows as long as only the guard looks at it, and the
+ * guard refuses the call when it receives that.
  */
 
 /** Refuses requests that are no protobuf of their type, or have too many entries. */
@@ -60,7 +60,7 @@ final class ProperRequests {
     return (call, headers) -> new Guard<>(service.startCall(call, headers), call);
   }
 
-  /** Returns an {@link ApiException} for what is no proper request. */
+  /** Returns an {@link ApiException} in the place of a request that is not valid. */
   private static final class Checked<Q> implements Marshaller<Q> {
     private final MethodDescriptor<Q, ?> method;
     private final Message prototype;
@@ -85,7 +85,7 @@ final class ProperRequests {
         ByteString request = UnsafeByteOperations.unsafeWrap(bytes(stream));
         bounds.check(request.newCodedInput());
         CodedInputStream input = request.newCodedInput();
-        // What has a length is not copied: nobody else has these bytes.
+        // Strings and bytes may alias the array: no other code holds it.
         input.enableAliasing(true);
         Message parsed = prototype.getParserForType().parseFrom(input);
         input.checkLastTagWas(0);

@@ -22,11 +22,11 @@ import java.util.stream.Stream;
  *   exists and the call on x.dlq. A call that is allowed by x alone holds a read lock from the check
  *   until the broker has the call; the creation of a queue of such a name holds the write lock.
  *
- * Locks are striped by name. A writer waits for nothing else while it has one, so nested read locks
- * (redrive) do not deadlock.
+ * Locks are striped by name. A writer waits for no other lock while it holds one, so nested read
+ * locks (redrive) do not deadlock.
  */
 
-/** Checks what a caller may do with a queue, and makes the call while that holds. */
+/** Checks whether a caller may use a queue, and keeps that true until the call has been made. */
 final class QueueAccess {
   private static final int STRIPES = 64;
 
@@ -38,7 +38,7 @@ final class QueueAccess {
     this.broker = broker;
   }
 
-  /** The queue whose dead letters {@code name} holds; {@code name} itself if it holds none. */
+  /** Returns the queue whose dead letters {@code name} holds; {@code name} itself if none. */
   static String sourceOf(String name) {
     return isDeadLetterQueue(name)
         ? name.substring(0, name.length() - DeadLetter.SUFFIX.length())
@@ -49,7 +49,7 @@ final class QueueAccess {
     return name.endsWith(DeadLetter.SUFFIX);
   }
 
-  /** Whether a permission on the queue whose dead letters {@code queue} holds is enough. */
+  /** Whether a permission on the source of the dead-letter queue {@code queue} is enough. */
   private static boolean mayBySource(
       Caller caller, Kind kind, String queue, Predicate<String> exists) {
     String source = sourceOf(queue);
@@ -72,13 +72,14 @@ final class QueueAccess {
     }
   }
 
-  /** Whether the caller may do this with a queue, of those that {@code exists} knows. */
+  /** Whether the caller may do this with a queue; {@code exists} tells which queues there are. */
   static boolean may(Caller caller, Kind kind, String queue, Predicate<String> exists) {
     return caller.may(kind, queue) || mayBySource(caller, kind, queue, exists);
   }
 
   /**
-   * Does {@code work}, unless the caller may not; the broker must have the call when it returns.
+   * Checks the permission and does {@code work}, which must have handed the call to the broker when
+   * it returns.
    */
   <T> T call(Caller caller, Kind kind, String queue, Supplier<T> work) {
     if (queue.isEmpty()) {
@@ -118,8 +119,8 @@ final class QueueAccess {
   }
 
   /**
-   * Creating x when x.dlq exists needs a permission that matches x.dlq itself. {@code quota} throws
-   * if the caller has as many queues as it may.
+   * Creates a queue. To create x when x.dlq exists needs a permission that matches x.dlq itself.
+   * {@code quota} throws if the caller has used up its quota of queues.
    */
   void create(Caller caller, String queue, QueueConfig config, Runnable quota) {
     if (isDeadLetterQueue(queue)) {

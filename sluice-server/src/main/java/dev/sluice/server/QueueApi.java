@@ -329,12 +329,6 @@ final class QueueApi {
                 }));
   }
 
-  static void requireName(String queue) {
-    if (queue.isEmpty()) {
-      throw ApiException.invalid("queue must not be empty");
-    }
-  }
-
   static void requireBetween(String name, long value, long least, long most) {
     if (value < least || value > most) {
       throw ApiException.invalid(

@@ -5,29 +5,29 @@ import java.util.Collection;
 import java.util.List;
 
 /**
- * How much of the server's state one account may have, so that one tenant does not use up what all
- * share. An account is a key that a superadmin made, with all keys that descend from it; see {@link
+ * Limits the state that one account may have, so that one tenant cannot use up what all share. An
+ * account is a key that a superadmin made, with all keys that descend from it; see {@link
  * Key#owner}. Superadmins are bound by the totals alone.
  *
- * <p>Queues and limits belong to whoever administers their names: what counts for an account is how
- * many there are under the {@code admin} permissions of its first key, whoever made them.
+ * <p>Queues and limits belong to the account that administers their names: those that match the
+ * {@code admin} permissions of its first key count, no matter which key made them.
  */
 final class Quotas {
   private static final Names USUAL = new Names(2_000, 1_000, 100);
 
-  /** Beside the first. */
+  /** The keys of an account besides its first. */
   static final int MAX_KEYS = 100;
 
-  /** Of all keys, those that only superadmins make. */
+  /** The part of all keys that only superadmins may make. */
   static final int RESERVED_KEYS = 1_000;
 
   static final int MAX_EVENT_STREAMS = 64;
   static final int MAX_EVENT_STREAMS_OF_ACCOUNT = 4;
 
-  /** What a call that stays open takes: buffers of its connection, its place and its future. */
+  /** The memory of a call that stays open: buffers of its connection, its place, its future. */
   private static final int OPEN_CALL_BYTES = 64 << 10;
 
-  /** An account has one part in so many of the calls that stay open. */
+  /** One account may hold one part in this many of the calls that stay open. */
   private static final int ACCOUNTS = 4;
 
   private final KeyStore keys;
@@ -51,7 +51,7 @@ final class Quotas {
     this.most = most;
   }
 
-  /** Streams of gRPC, and calls of both wires that wait for messages. */
+  /** Returns the share for gRPC streams, and for calls on both wires that wait for messages. */
   static Share openCalls() {
     long most = Math.max(256, Runtime.getRuntime().maxMemory() / OPEN_CALL_BYTES);
     int all = (int) Math.min(1_000_000, most);
@@ -65,8 +65,8 @@ final class Quotas {
   /**
    * Checks that the caller may have one more queue.
    *
-   * @param all the names of those there are
-   * @throws ApiException if its account has as many as it may
+   * @param all the names of all queues
+   * @throws ApiException if its account has used up its quota
    */
   void requireQueue(Caller caller, Collection<String> all) {
     if (!caller.mayAll(Kind.ADMIN)) {

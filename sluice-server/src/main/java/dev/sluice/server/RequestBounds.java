@@ -16,12 +16,12 @@ final class RequestBounds {
   static final int MAX_COSTS = 64;
   static final int MAX_PERMISSIONS = 64;
 
-  /** Of a message, and of a provider's answer. */
+  /** The headers of a message, or of a provider's answer. */
   static final int MAX_HEADERS = Message.MAX_HEADERS;
 
   /**
-   * Fields of a protobuf message, or tokens of JSON, in a whole request: each becomes an object of
-   * up to 100 bytes, however few bytes it takes on the wire.
+   * The protobuf fields, or JSON tokens, of a whole request: each becomes an object of up to 100
+   * bytes, however few bytes it takes on the wire.
    */
   static final int MAX_PARTS = 250_000;
 
@@ -37,7 +37,7 @@ final class RequestBounds {
 
   private RequestBounds() {}
 
-  /** The most entries of a list or map. */
+  /** Returns the most entries of a list or map. */
   static int of(String field) {
     Integer most = BY_FIELD.get(field);
     if (most == null) {
@@ -46,7 +46,7 @@ final class RequestBounds {
     return most;
   }
 
-  /** Returns what a caller is told whose list or map has one entry too many, or more. */
+  /** Returns the error message for a list or map with too many entries. */
   static String rule(String field) {
     return "%s must have at most %d entries, but has %d or more"
         .formatted(field, of(field), of(field) + 1);

@@ -3,11 +3,11 @@ package dev.sluice.server;
 import java.time.Duration;
 
 /**
- * How slowly a request may arrive: {@code grace} is free, after that it needs an average of {@code
- * bytesPerSecond}. A sender that stalls is cut off; one on a slow link is not.
+ * Limits how slowly a request may arrive: any pace for {@code grace}, then an average of at least
+ * {@code bytesPerSecond}. A sender that stalls is cut off; one on a slow link is not.
  *
- * @param grace the time that costs nothing, from the start of the request
- * @param bytesPerSecond the least average rate beyond it
+ * @param grace the time from the start of the request in which any pace is allowed
+ * @param bytesPerSecond the least average rate after that
  */
 record RequestPace(Duration grace, long bytesPerSecond) {
   /** 10 s, then 32 KiB/s: 24 MiB may take 13 minutes. */
@@ -15,7 +15,7 @@ record RequestPace(Duration grace, long bytesPerSecond) {
 
   private static final long SECOND = 1_000_000_000L;
 
-  /** Returns how long a request of which {@code bytes} have come may have taken. */
+  /** Returns how long a request may have taken of which {@code bytes} have arrived. */
   long allowedNanos(long bytes) {
     // At most 1 GiB a request: no overflow.
     return grace.toNanos() + bytes * SECOND / bytesPerSecond;
@@ -25,7 +25,7 @@ record RequestPace(Duration grace, long bytesPerSecond) {
     return nanos > allowedNanos(bytes);
   }
 
-  /** Returns what a sender that is too slow is told. */
+  /** Returns the message to a sender that is too slow. */
   String rule() {
     return "a request must arrive within %d s, or at %d KiB/s or more after that"
         .formatted(grace.toSeconds(), bytesPerSecond >> 10);

@@ -30,7 +30,10 @@ final class ServerLog {
         .log("starting");
   }
 
-  /** Warns of settings that are allowed and unsafe; called once the data directory is open. */
+  /**
+   * Warns of settings that are allowed but unsafe. The data directory must be open: the broker has
+   * made it private by then unless it has another owner.
+   */
   static void unsafeSettings(ServerConfig config, InetSocketAddress address) {
     unsafeSettings(config, address.getAddress().isLoopbackAddress())
         .forEach(each -> LOG.warn("unsafe: {}", each));

@@ -5,7 +5,7 @@ package dev.sluice.server;
  * times while it is turned from one form into the next: hence small parts of the heap.
  *
  * @param inbound requests that are being received, of callers whose key is known
- * @param unread bytes of gRPC requests that the transport has received and nobody has read yet
+ * @param unread bytes of gRPC requests that the transport has received and no service has read
  * @param answers messages that are being received or peeked at
  */
 record ServerMemory(InboundBudget inbound, InboundBudget unread, ByteBudget answers) {
@@ -13,7 +13,7 @@ record ServerMemory(InboundBudget inbound, InboundBudget unread, ByteBudget answ
   private static final int UNREAD_SHARE = 8;
   private static final int ANSWERS_SHARE = 16;
 
-  /** What a connection costs at worst, before anybody has shown a key. */
+  /** The memory of a connection at worst, before its client has shown a key. */
   private static final long CONNECTION_BYTES = 128 << 10;
 
   /** Returns {@code wanted}, or as many connections as the heap has room for. */

@@ -6,9 +6,9 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
 
 /**
- * How much of something all callers may hold at once, and how much of that one account may: an
- * account is a key that a superadmin made, with all keys that descend from it. Superadmins, and
- * callers of a server without keys, are bound by the total alone. Thread-safe.
+ * Limits how many of something all callers together, and one account, may hold at once. An account
+ * is a key that a superadmin made, with all keys that descend from it. Superadmins, and callers of
+ * a server without keys, are bound by the total alone. Thread-safe.
  */
 final class Share {
   private final String what;
@@ -19,23 +19,23 @@ final class Share {
   private final Map<String, Integer> byAccount = new HashMap<>();
   private int held;
 
-  /** {@code what} is held, for messages. */
+  /** {@code what} names the things held, in error messages. */
   Share(String what, int most, int mostOfAccount) {
     this.what = what;
     this.most = most;
     this.mostOfAccount = mostOfAccount;
   }
 
-  /** Given back when it is closed, once. */
+  /** One thing held; closing gives it back. Closing twice does nothing. */
   interface Hold extends AutoCloseable {
     @Override
     void close();
   }
 
   /**
-   * Takes one.
+   * Takes one for the account of {@code caller}.
    *
-   * @throws ApiException if there are as many as may be
+   * @throws ApiException if the total or the account has reached its limit
    */
   synchronized Hold take(Caller caller) {
     if (held >= most) {

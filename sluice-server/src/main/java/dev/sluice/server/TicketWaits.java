@@ -27,7 +27,7 @@ final class TicketWaits {
   /** Each costs a look at the line every second. */
   static final int MAX_WATCHES = 256;
 
-  /** One account has a part in so many of both. */
+  /** One account may hold one part in this many of both. */
   private static final int ACCOUNTS = 4;
 
   private final Governor governor;

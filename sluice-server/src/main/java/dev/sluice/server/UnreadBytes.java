@@ -15,24 +15,27 @@ import org.slf4j.LoggerFactory;
 /*
  * HTTP/2 gives each stream a window of bytes that a client may send ahead of its reader, and gRPC
  * renews the window of the connection at once: a connection with a thousand streams may have a
- * thousand windows in memory. gRPC's tracers hear of bytes only when they are read. The flow
- * controller knows the others; it is asked now and then, because that costs a look at each stream.
+ * thousand windows in memory. gRPC's tracers report bytes only when they are read. The flow
+ * controller counts the others; it is asked every LOOK_BYTES, because it has to visit each stream.
  *
- * A call that the server has answered stays open for as long as the client does not end its own
- * half. gRPC leaves it there; here it is reset after a while in which a client would have heard.
+ * A call that the server has answered stays open until the client ends its own half. gRPC leaves it
+ * open; here it is reset after HALF_CLOSED_MS, which gives the client time to end it.
  */
 
-/** Knows what one connection has received and nobody has read. Of the connection's thread. */
+/**
+ * Counts the bytes that one connection has received and the service has not read. Used by the
+ * connection's thread alone.
+ */
 final class UnreadBytes {
   private static final Logger LOG = LoggerFactory.getLogger(UnreadBytes.class);
 
-  /** A look at all streams after that many bytes. */
+  /** All streams are counted after this many more bytes. */
   private static final int LOOK_BYTES = 256 << 10;
 
   private static final long LOOK_AGAIN_MS = 1_000;
   private static final long HALF_CLOSED_MS = 250;
 
-  /** A connection with less than that is not closed for what others have. */
+  /** A connection with fewer unread bytes is never closed, however many others hold. */
   private static final long HARMLESS_BYTES = 1 << 20;
 
   private final InboundBudget budget;
@@ -50,7 +53,7 @@ final class UnreadBytes {
     since += bytes;
   }
 
-  /** Looks if enough has come since the last time. */
+  /** Counts if {@link #LOOK_BYTES} have arrived since the last time. */
   boolean isTooMuch(ChannelHandlerContext context) {
     Http2ConnectionHandler handler = handler(context);
     if (handler == null || since < LOOK_BYTES) {
@@ -60,7 +63,7 @@ final class UnreadBytes {
     return isTooMuch(context, handler);
   }
 
-  /** Looks at once. */
+  /** Counts now. */
   boolean isStillTooMuch(ChannelHandlerContext context) {
     Http2ConnectionHandler handler = handler(context);
     return handler != null && isTooMuch(context, handler);
@@ -79,7 +82,7 @@ final class UnreadBytes {
     return unread > HARMLESS_BYTES && (!fits || unread > budget.connectionMax());
   }
 
-  /** What was read meanwhile is given back. */
+  /** Counts again, so that bytes read meanwhile are given back. */
   private void lookAgain(ChannelHandlerContext context, Http2ConnectionHandler handler) {
     scheduled = false;
     if (context.channel().isActive()) {
@@ -95,7 +98,7 @@ final class UnreadBytes {
           .connection()
           .forEachActiveStream(
               stream -> {
-                // What comes for a call that is answered is dropped.
+                // gRPC drops bytes of a call that is answered.
                 sum[0] += isAnswered(stream) ? 0 : flow.unconsumedBytes(stream);
                 return true;
               });
@@ -109,7 +112,7 @@ final class UnreadBytes {
     return stream.state() == Http2Stream.State.HALF_CLOSED_LOCAL;
   }
 
-  /** Null until TLS is agreed on. */
+  /** Returns null until the TLS handshake is over. */
   private @Nullable Http2ConnectionHandler handler(ChannelHandlerContext context) {
     if (http2 == null) {
       http2 = context.pipeline().get(Http2ConnectionHandler.class);
@@ -124,7 +127,7 @@ final class UnreadBytes {
     part.close();
   }
 
-  /** Ends streams that the client leaves open when it has been answered. */
+  /** Resets streams that the client leaves open after it has been answered. */
   private static final class HalfClosed extends Http2ConnectionAdapter {
     private final ChannelHandlerContext context;
     private final Http2ConnectionHandler handler;

@@ -7,14 +7,16 @@ import java.io.IOException;
  * may run any number of times, one at a time.
  */
 public abstract class Attack {
-  /** What the attacker has. */
+  /** The access that the attacker has. */
   public enum Access {
     NO_KEY,
     POWERLESS_KEY,
     TENANT_KEY
   }
 
-  /** What an attack is after; the benchmark measures the attacks of a family together. */
+  /**
+   * The resource that an attack exhausts; the benchmark measures the attacks of a family together.
+   */
   public enum Family {
     /** Much memory for few bytes sent. */
     MEMORY,
@@ -31,7 +33,7 @@ public abstract class Attack {
   }
 
   /**
-   * What an attack may take up at the most; the attempt ends when one of these is reached.
+   * The most that an attack may use; the attempt ends when one of these is reached.
    *
    * @param connections opened in all
    * @param bytes sent in all
@@ -67,7 +69,7 @@ public abstract class Attack {
     this.bounds = bounds;
   }
 
-  /** What {@code HostileRun} and the tables call it. */
+  /** Returns its name on the command line and in tables. */
   public final String name() {
     return name;
   }

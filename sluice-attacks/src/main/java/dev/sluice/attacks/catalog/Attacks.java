@@ -9,7 +9,7 @@ import java.util.stream.Stream;
 
 /** All attacks there are. */
 public final class Attacks {
-  /** A queue of the hostile tenant that is there. */
+  /** A queue of the hostile tenant that exists. */
   public static final String QUEUE = Target.TENANT + "q";
 
   private static final String MESSAGES = "/v1/queues/%s/messages".formatted(QUEUE);
@@ -45,7 +45,9 @@ public final class Attacks {
 
   private Attacks() {}
 
-  /** In the order in which they should run: those whose traces stay come last. */
+  /**
+   * Returns all attacks in the order in which they should run: those that leave state come last.
+   */
   public static List<Attack> all() {
     return Stream.of(
             memory(),
@@ -148,12 +150,12 @@ public final class Attacks {
     return CostlyRequest.http(name, access, path, body);
   }
 
-  /** Few of them, one of each kind. */
+  /** Returns a few attacks, one of each kind. */
   public static List<Attack> quick() {
     return all().stream().filter(each -> QUICK.contains(each.name())).toList();
   }
 
-  /** The one of that name. */
+  /** Returns the attack of that name. */
   public static Attack named(String name) {
     return all().stream()
         .filter(each -> each.name().equals(name))

@@ -32,7 +32,7 @@ public final class Attempt {
   private static final Duration PATIENCE = Duration.ofSeconds(20);
 
   /**
-   * What an attempt did.
+   * The counts of an attempt.
    *
    * @param connections opened
    * @param cutOff connections that the server closed or broke
@@ -41,7 +41,7 @@ public final class Attempt {
    */
   public record Outcome(int connections, int cutOff, long bytes, int refused) {}
 
-  /** What the attack does again and again, in each of its threads. */
+  /** One step of an attack, which each of its threads repeats. */
   @FunctionalInterface
   interface Step {
     void run() throws IOException, InterruptedException;
@@ -127,7 +127,7 @@ public final class Attempt {
     return ended.await(nanos, TimeUnit.NANOSECONDS);
   }
 
-  /** Holds on to what it has until the attempt is over. */
+  /** Keeps its connections open until the attempt is over. */
   void holdOn() throws InterruptedException {
     ended.await();
   }
@@ -245,7 +245,7 @@ public final class Attempt {
         });
   }
 
-  /** What one of several threads does. */
+  /** The work of one of several threads. */
   @FunctionalInterface
   interface Part {
     void run(int number) throws IOException, InterruptedException;

@@ -9,7 +9,7 @@ final class BurningHooks extends Attack {
   private static final int CONNECTIONS = 8;
   private static final int BATCH = 1_000;
 
-  /** Nearly all of the 100,000 instructions that a call has, and nearly no memory. */
+  /** Uses nearly all of the 100,000 instructions of one run, and almost no memory. */
   private static final String SCRIPT =
       "function on_enqueue(msg) local n = 0 for i = 1, 20000 do n = (n + i) % 7 end"
           + " return { fairness_key = 'k' .. n } end";

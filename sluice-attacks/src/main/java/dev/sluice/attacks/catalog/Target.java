@@ -11,11 +11,11 @@ import java.util.List;
  * @param grpc a loopback address
  * @param http a loopback address
  * @param powerlessKey valid, without any permission
- * @param tenantKeys of one tenant, each with every kind of permission on {@code evil.*}
+ * @param tenantKeys of one tenant, each with produce, consume, limit and admin on {@code evil.*}
  */
 public record Target(
     InetSocketAddress grpc, InetSocketAddress http, String powerlessKey, List<String> tenantKeys) {
-  /** What names of queues and limits of the hostile tenant begin with. */
+  /** The prefix of the names of the hostile tenant's queues and limits. */
   public static final String TENANT = "evil.";
 
   /** Refuses addresses of other machines. */

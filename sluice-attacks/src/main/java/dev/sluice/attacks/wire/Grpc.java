@@ -9,7 +9,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.zip.GZIPOutputStream;
 
-/** What gRPC puts into frames of HTTP/2. */
+/** Builds the contents of HTTP/2 frames of gRPC. */
 public final class Grpc {
   public static final String HEALTH_CHECK = "/grpc.health.v1.Health/Check";
   public static final String HEALTH_WATCH = "/grpc.health.v1.Health/Watch";

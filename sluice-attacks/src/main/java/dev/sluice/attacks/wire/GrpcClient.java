@@ -140,7 +140,7 @@ public final class GrpcClient implements AutoCloseable {
     connection.close();
   }
 
-  /** What has come of an answer. */
+  /** The part of an answer that has arrived. */
   private static final class Call {
     private final ByteArrayOutputStream content = new ByteArrayOutputStream();
     private int window;

@@ -17,10 +17,10 @@ public final class Http2 implements AutoCloseable {
   private static final byte[] PREFACE =
       "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".getBytes(StandardCharsets.US_ASCII);
 
-  /** Most content of a frame that a server takes without having said otherwise. */
+  /** The default limit on the content of a frame. */
   public static final int FRAME_BYTES = 16_384;
 
-  /** What a server takes of a connection, and of each stream, without having said otherwise. */
+  /** The initial flow-control window of a connection and of each stream. */
   public static final int WINDOW_BYTES = 65_535;
 
   private static final int HEADER_TABLE_SIZE = 1;

@@ -160,8 +160,8 @@ local function countPlaces(tenant, more)
   end
 end
 
--- The line is full, or the tenant has nine times as many places as are left: whatever one tenant does,
--- others find a tenth free.
+-- Whether a tenant gets no further place: the line is full, or the tenant has nine times as many places as are
+-- free. TicketBook.isFullFor is the same rule.
 local function isFullFor(tenant)
   local free = C.maxLine - S.waiting
   return free <= 0 or placesOf(tenant) >= 9 * free

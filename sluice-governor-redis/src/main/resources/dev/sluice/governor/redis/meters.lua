@@ -242,9 +242,9 @@ local function putAllowance(meter)
   put('v', struct.pack('>ddd', now, meter.owed, meter.unit))
 end
 
--- How much of a reported usage is charged. Nobody can check what is reported: one settlement charges no
--- more than what a call of the model can use, and what is beyond twice the reservation has to come out
--- of an allowance, which is charged four tokens for each and may be overdrawn by one settlement.
+-- Returns how much of a reported usage is charged, by the rule of OverrunAllowance.java. One settlement charges at
+-- most what a call of the model can use; usage beyond twice the reservation comes out of an allowance, which is
+-- charged four tokens for each token and may be overdrawn by one settlement.
 local function chargeable(reserved, reported)
   local charged = math.min(reported, math.max(reserved, C.most or C.cap))
   if charged > 2 * reserved then

@@ -121,7 +121,7 @@ local function moveMeters(before)
     end
   end
   if get('v') then
-    -- What has accrued until now has done so at the rate until now.
+    -- Tokens have accrued until now at the old rate.
     local allowance = allowanceOf(before.C)
     rescale(allowance, C.unit)
     putAllowance(allowance)

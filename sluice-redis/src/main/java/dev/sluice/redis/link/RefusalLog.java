@@ -5,9 +5,9 @@ import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Decides which of Redis's refusals are logged: the first, each one whose error code differs from
- * the last one logged, and then one a minute. A key of the wrong type otherwise fills the log for
- * as long as callers ask for it.
+ * Decides which of Redis's refusals are logged: the first, then one a minute while the error code
+ * stays the same, and at most one in 10 seconds when it changes. A key of the wrong type otherwise
+ * fills the log for as long as callers ask for it.
  *
  * <p>Thread-safe.
  *

@@ -1,18 +1,18 @@
-// What the key of this tab allows, so that nothing is offered that the server would refuse. The server
-// decides: this is only for the eyes.
+// The permissions of this tab's key, so that the page offers no action that the server would refuse. The
+// rules are those of Permission.java and QueueAccess.java; only the server enforces them.
 import { get } from "./api.js";
 
-/** How a queue of dead letters ends, behind the name of that which they came from. */
+/** The suffix of a dead-letter queue's name. */
 export const DEAD = ".dlq";
 
-/** A key may be changed while somebody looks. */
+/** How often the permissions are fetched again: a key may be changed while the page is open. */
 const ANEW_MS = 10_000;
 
 let own = null;
 let learned = 0;
 let existing = new Set();
 
-/** Asks the server who we are, now and then. */
+/** Fetches the permissions of the key if they are unknown or old. */
 export async function learn(now) {
   if (own === null || now - learned > ANEW_MS) {
     own = await get("/v1/whoami");
@@ -54,7 +54,7 @@ export function sourceOf(queue) {
   return queue.endsWith(DEAD) ? queue.slice(0, -DEAD.length) : queue;
 }
 
-/** What is allowed for a queue is allowed for its dead letters, while it is there. */
+/** A permission on a queue holds for its dead-letter queue while the queue exists. */
 export function mayQueue(wanted, queue) {
   const source = sourceOf(queue);
   return (
@@ -85,7 +85,7 @@ export function gated(element, allowed) {
   return element;
 }
 
-/** Looks again at all that is gated. */
+/** Shows or hides all gated elements anew. */
 export function openGates() {
   document.querySelectorAll("[data-gated]").forEach((each) => each.gate());
 }
