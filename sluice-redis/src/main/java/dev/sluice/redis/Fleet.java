@@ -341,7 +341,7 @@ final class Fleet implements AutoCloseable, Pulse.Member {
     refusals.refused(
         error,
         (text, leftOut) ->
-            LOG.warn("shared limits: Redis refused: {} ({} more since)", text, leftOut));
+            LOG.warn("shared limits: Redis refused: {} ({} left out before)", text, leftOut));
     tell(new LimitsEvent.Refused(error));
   }
 
