@@ -82,20 +82,6 @@ final class Completer {
     arm(turn == null ? 0 : RESCUE_NANOS);
   }
 
-  /** Completes who was added if this thread is in a callback, which may wait for them. */
-  void runInsideCallback() {
-    boolean inside;
-    lock.lock();
-    try {
-      inside = turn == Thread.currentThread();
-    } finally {
-      lock.unlock();
-    }
-    if (inside) {
-      run();
-    }
-  }
-
   private boolean begin() {
     lock.lock();
     try {

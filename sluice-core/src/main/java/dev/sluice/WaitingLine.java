@@ -72,7 +72,7 @@ final class WaitingLine {
   }
 
   private Waiter join(Waiter waiter, long nowNanos, long maxWaitNanos) {
-    lockedWithoutCallbacks(
+    return lockedWithoutCallbacks(
         nowNanos,
         () -> {
           admit(waiter, nowNanos, maxWaitNanos);
@@ -80,8 +80,6 @@ final class WaitingLine {
           waiter.isHandedOut = true;
           return waiter;
         });
-    completer.runInsideCallback();
-    return waiter;
   }
 
   /** Leaves the line and returns what was promised; false if the tokens are there already. */

@@ -81,6 +81,9 @@ final class DeadLetterAccessTest {
           .isEqualTo("the key does not allow it: admin on x.dlq, a queue that exists");
       DeleteQueueRequest delete = DeleteQueueRequest.newBuilder().setName("x").build();
       assertThat(codeOf(() -> others.deleteQueue(delete))).isEqualTo(Code.NOT_FOUND);
+      assertThat(codeOf(() -> others.enqueue(messages("x.dlq"))))
+          .as("there is no x whose dead letters these are")
+          .isEqualTo(Code.PERMISSION_DENIED);
       assertThat(depth(server, "x.dlq")).isEqualTo(1);
     }
   }

@@ -185,7 +185,8 @@ final class Fleet implements AutoCloseable, Pulse.Member {
   public void refused(String error) {
     refusals.refused(
         error,
-        (text, leftOut) -> LOG.warn("budgets: Redis refused: {} ({} left out before)", text, leftOut));
+        (text, leftOut) ->
+            LOG.warn("budgets: Redis refused: {} ({} left out before)", text, leftOut));
     tell(() -> config.listener().refused(error));
   }
 
