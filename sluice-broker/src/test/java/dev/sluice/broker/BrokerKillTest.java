@@ -37,9 +37,9 @@ final class BrokerKillTest {
   void brokerWhoseDirectoryGoesBackInTime_isNoticed() throws Exception {
     KillDriver driver = new KillDriver(temp.resolve("ledger"), 1);
     Path dir = temp.resolve("broker");
-    driver.cycle(dir, "kill", 500);
+    driver.cycleUntilConfirmed(dir, "kill");
     Path old = StoreImage.copy(dir, temp.resolve("old"));
-    driver.cycle(dir, "kill", 500);
+    driver.cycleUntilSettled(dir, "kill", 100);
     driver.drain(old);
     assertThat(driver.violations(KillCheck.Fault.KILL))
         .anyMatch(word -> word.startsWith("lost"))

@@ -14,6 +14,8 @@ import java.util.Random;
 final class KillDriver {
   final Path ledger;
   final Random random;
+  private static final Duration PATIENCE = Duration.ofSeconds(60);
+
   private int cycles;
 
   KillDriver(Path ledger, long seed) {
@@ -33,7 +35,37 @@ final class KillDriver {
   /** Runs a broker under load until it has confirmed messages that nobody acknowledged. */
   void cycleUntilConfirmed(Path dir, String kind) throws IOException, InterruptedException {
     int run = KillHistory.read(ledger).run + 1;
-    cycle(dir, kind, () -> await().until(() -> KillHistory.read(ledger).hasUntouched(run)));
+    cycle(
+        dir,
+        kind,
+        () -> await().atMost(PATIENCE).until(() -> KillHistory.read(ledger).hasUntouched(run)));
+  }
+
+  /** Runs a broker under load until so many more messages are acknowledged and confirmed. */
+  void cycleUntilSettled(Path dir, String kind, int more) throws IOException, InterruptedException {
+    KillHistory before = KillHistory.read(ledger);
+    long acked = acked(before) + more;
+    long confirmed = confirmed(before) + more;
+    Work work =
+        () ->
+            await()
+                .atMost(PATIENCE)
+                .until(
+                    () -> {
+                      KillHistory now = KillHistory.read(ledger);
+                      return acked(now) >= acked && confirmed(now) >= confirmed;
+                    });
+    cycle(dir, kind, work);
+  }
+
+  private static long confirmed(KillHistory history) {
+    return history.sent.values().stream().filter(sent -> sent.id != null).count();
+  }
+
+  private static long acked(KillHistory history) {
+    return history.leases.values().stream()
+        .filter(each -> each.ack == KillHistory.Ack.DONE)
+        .count();
   }
 
   private interface Work {
@@ -113,10 +145,7 @@ final class KillDriver {
   /** How much was done. */
   String summary() throws IOException {
     KillHistory history = KillHistory.read(ledger);
-    long confirmed = history.sent.values().stream().filter(sent -> sent.id != null).count();
-    long acked =
-        history.leases.values().stream().filter(each -> each.ack == KillHistory.Ack.DONE).count();
     return "%d kills, %d messages confirmed, %d deliveries, %d acks confirmed"
-        .formatted(cycles, confirmed, history.leases.size(), acked);
+        .formatted(cycles, confirmed(history), history.leases.size(), acked(history));
   }
 }
