@@ -121,7 +121,7 @@ final class KeyedWaitsTest {
     await().atMost(PATIENCE).until(() -> stats().getConsumers() == 1);
   }
 
-  /** Nobody has had it: it is there for the next one. */
+  /** The message was not delivered: the next receiver gets it. */
   private void requireMessageIsThere() {
     ReceiveRequest next = ReceiveRequest.newBuilder().setQueue("q").setWaitMs(20_000).build();
     ReceiveResponse received = server.queues(BOOTSTRAP).receive(next);
