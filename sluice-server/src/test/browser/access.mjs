@@ -149,6 +149,8 @@ inBrowser("dialogs: accessible in light and dark, fit a phone", {}, async (page)
   };
   await each("create a queue", () => action(view, "create-queue").click(), "create-queue");
   await each("purge a queue", () => action(row(page, "queues", "idle"), "purge").click(), "purge-queue");
+  const queue = await visit(page, "queue", "#/queue/idle");
+  await each("change a queue", () => action(queue, "change").click(), "change-queue");
   await visit(page, "dead-letters", "#/dead/emails.dlq");
   await each("inspect a message", () => action(page, "inspect").first().click(), "message");
 });

@@ -32,6 +32,43 @@ inBrowser("create a queue", {}, async (page) => {
   assert.equal(config.strict_order, true);
 });
 
+inBrowser("create a queue: the dialog has the server's defaults", {}, async (page) => {
+  await open.post("/v1/queues", { name: "by.api" });
+  const view = await visit(page, "queues");
+  await action(view, "create-queue").click();
+  const asked = dialog(page, "create-queue");
+  await asked.getByLabel("Name").fill("by.console");
+  await confirm(page, "create-queue");
+  await toast(page, "Queue by.console is there.");
+  const { config } = await open.get("/v1/queues/by.console");
+  assert.deepEqual(config, (await open.get("/v1/queues/by.api")).config);
+  assert.equal(config.max_attempts, 10);
+});
+
+inBrowser("change settings of a queue, unless somebody else has", { expected: [/status of 412/] }, async (page) => {
+  await createQueue("edited", { max_depth: 7, lease_ms: 5_000 });
+  const view = await visit(page, "queue", "#/queue/edited");
+  await action(view, "change").click();
+  const asked = dialog(page, "change-queue");
+  assert.equal(await asked.getByLabel("Lease (ms)").inputValue(), "5000");
+  await asked.getByLabel(/Attempts/).fill("4");
+  await asked.getByLabel("Lease (ms)").fill("");
+  await confirm(page, "change-queue");
+  await toast(page, "The settings of edited are saved.");
+  const { config } = await open.get("/v1/queues/edited");
+  assert.equal(config.max_attempts, 4);
+  assert.equal(config.lease_ms, 30_000);
+  assert.equal(config.max_depth, 7);
+
+  await action(view, "change").click();
+  await asked.getByLabel(/Attempts/).fill("6");
+  await open.patch("/v1/queues/edited", { max_depth: 8 });
+  await action(asked, "confirm").click();
+  await testid(asked, "dialog-error").getByText("the queue has changed").waitFor();
+  await action(asked, "cancel").click();
+  assert.equal((await open.get("/v1/queues/edited")).config.max_attempts, 4);
+});
+
 inBrowser("cancelled: nothing happens", {}, async (page) => {
   await createQueue("kept");
   await enqueue("kept", messages(2));
@@ -151,6 +188,23 @@ inBrowser("a throttle key that is removed lets go of who waits for it", {}, asyn
   await action(row(page, "throttles", "held:provider"), "remove-rate").click();
   await confirm(page, "remove-rate");
   assert.equal((await take()).deliveries.length, 3);
+});
+
+inBrowser("a throttle key without a rate is noticed, and refused if the queue is strict", {}, async (page) => {
+  await createQueue("misspelt");
+  const sent = messages(1).map((each) => ({ ...each, throttles: { "provide:acme": 1 } }));
+  const view = await visit(page, "queue", "#/queue/misspelt");
+  assert.equal(await testid(view, "unknown-throttles").isVisible(), false);
+  await enqueue("misspelt", sent);
+  await testid(view, "unknown-throttles")
+    .getByText("1 message named a throttle key that has no rate, such as provide:acme.")
+    .waitFor();
+  await action(view, "change").click();
+  await dialog(page, "change-queue").getByLabel(/Refuse throttle keys/).check();
+  await confirm(page, "change-queue");
+  await assert.rejects(() => enqueue("misspelt", sent), /throttle key must have a rate/);
+  const overview = await visit(page, "overview");
+  await testid(overview, "alerts").getByText(/^Messages of misspelt named the throttle key provide:acme/).waitFor();
 });
 
 inBrowser("cancel a ticket", {}, async (page) => {

@@ -211,6 +211,7 @@ export function api(at = OPEN, key = "") {
     get: (path) => call("GET", path),
     post: (path, body = {}) => call("POST", path, body),
     put: (path, body) => call("PUT", path, body),
+    patch: (path, body) => call("PATCH", path, body),
     remove: (path) => call("DELETE", path),
     /** The status alone. */
     status: async (path) =>

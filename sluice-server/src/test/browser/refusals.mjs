@@ -146,12 +146,13 @@ inBrowser("a server with nothing in it: each view says so", { at: LEAVING }, asy
     ["throttles", "throttles-empty"],
     ["throttles", "limits-empty"],
     ["dead", "dead-queues-empty"],
+    ["models", "models-empty"],
   ]) {
     await visit(page, view, "#/" + view, LEAVING);
     await testid(page, id).waitFor();
   }
   await visit(page, "tickets", "#/tickets", LEAVING);
-  await page.getByText("Nobody is in line for").waitFor();
+  await page.getByText("No models are configured").waitFor();
   await visit(page, "overview", "#/overview", LEAVING);
   await page.getByText("Nothing. Nobody is starved").waitFor();
 });

@@ -9,7 +9,9 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.concurrent.atomic.LongAdder;
 import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
 
 /** The throttle: what callers ask, put to the buckets of their keys. */
 final class AtomicThrottle implements Throttle {
@@ -22,8 +24,14 @@ final class AtomicThrottle implements Throttle {
 
   private final KeyedBuckets buckets;
 
-  AtomicThrottle(NanoClock clock) {
+  /** Whether a key without a rate is refused. */
+  private final boolean strictKeys;
+
+  private final LongAdder unknownKeys = new LongAdder();
+
+  AtomicThrottle(NanoClock clock, boolean strictKeys) {
     this.clock = clock;
+    this.strictKeys = strictKeys;
     this.buckets = new KeyedBuckets(clock);
   }
 
@@ -86,6 +94,8 @@ final class AtomicThrottle implements Throttle {
     for (; ; ) {
       KeyedBucket bucket = buckets.inService(key, nowNanos);
       if (bucket == null) {
+        requireKnown(key, false);
+        unknownKeys.increment();
         return true;
       }
       long outcome = bucket.take(cost, nowNanos);
@@ -108,6 +118,7 @@ final class AtomicThrottle implements Throttle {
       Claims claims = claims(keys, cost, nowNanos);
       Claims.Outcome outcome = claims.take(nowNanos);
       if (outcome != Claims.Outcome.BLOCKED) {
+        unknownKeys.add(claims.unknown());
         return outcome == Claims.Outcome.GRANTED;
       }
       buckets.renew(claims.obstacle(), nowNanos);
@@ -125,6 +136,7 @@ final class AtomicThrottle implements Throttle {
       Claims claims = claims(costs, nowNanos);
       Claims.Outcome outcome = claims.take(nowNanos);
       if (outcome != Claims.Outcome.BLOCKED) {
+        unknownKeys.add(claims.unknown());
         return outcome == Claims.Outcome.GRANTED;
       }
       buckets.renew(claims.obstacle(), nowNanos);
@@ -167,6 +179,7 @@ final class AtomicThrottle implements Throttle {
       Claims claims = lookup.get();
       Claims.Outcome outcome = claims.take(nowNanos);
       if (outcome == Claims.Outcome.GRANTED) {
+        unknownKeys.add(claims.unknown());
         return ThrottleDecisions.GRANT;
       }
       ThrottleDecision decision =
@@ -174,6 +187,7 @@ final class AtomicThrottle implements Throttle {
       if (decision == null) {
         buckets.renew(claims.obstacle(), nowNanos);
       } else if (!decision.isGranted()) {
+        unknownKeys.add(claims.unknown());
         return decision;
       }
     }
@@ -201,7 +215,7 @@ final class AtomicThrottle implements Throttle {
     return peek(
         () -> {
           Claims claims = new Claims(keys.size());
-          keys.forEach(key -> claims.addIfAny(buckets.like(key, nowNanos), cost));
+          keys.forEach(key -> claims.addIfAny(known(key, buckets.like(key, nowNanos)), cost));
           return claims;
         },
         nowNanos);
@@ -218,7 +232,8 @@ final class AtomicThrottle implements Throttle {
     return peek(
         () -> {
           Claims claims = new Claims(costs.size());
-          costs.forEach((key, cost) -> claims.addIfAny(buckets.like(key, nowNanos), cost));
+          costs.forEach(
+              (key, cost) -> claims.addIfAny(known(key, buckets.like(key, nowNanos)), cost));
           return claims;
         },
         nowNanos);
@@ -243,7 +258,7 @@ final class AtomicThrottle implements Throttle {
       if (bucket == null) {
         // Nothing is made for a request that turns out to be misuse.
         requireKeys(keys);
-        bucket = buckets.inService(key, nowNanos);
+        bucket = known(key, buckets.inService(key, nowNanos));
       }
       claims.addIfAny(bucket, cost);
     }
@@ -255,23 +270,44 @@ final class AtomicThrottle implements Throttle {
     requireCosts(costs);
     Claims claims = new Claims(costs.size());
     for (Map.Entry<String, Long> entry : costs.entrySet()) {
-      claims.addIfAny(buckets.inService(entry.getKey(), nowNanos), entry.getValue());
+      String key = entry.getKey();
+      claims.addIfAny(known(key, buckets.inService(key, nowNanos)), entry.getValue());
     }
     claims.order();
     return claims;
   }
 
-  private static void requireKeys(Collection<String> keys) {
+  private void requireKeys(Collection<String> keys) {
     for (String key : keys) {
       requireNonEmpty("key", key);
+      requireKnown(key, buckets.isKnown(key));
     }
   }
 
-  private static void requireCosts(Map<String, Long> costs) {
+  private void requireCosts(Map<String, Long> costs) {
     for (Map.Entry<String, Long> entry : costs.entrySet()) {
       requireNonEmpty("key", entry.getKey());
       requirePositive("cost", Objects.requireNonNull(entry.getValue(), "cost"));
+      requireKnown(entry.getKey(), buckets.isKnown(entry.getKey()));
     }
+  }
+
+  /** Looks again after {@link #requireKeys}: the key's rate may be gone since. */
+  private @Nullable KeyedBucket known(String key, @Nullable KeyedBucket bucket) {
+    requireKnown(key, bucket != null);
+    return bucket;
+  }
+
+  private void requireKnown(String key, boolean known) {
+    if (strictKeys && !known) {
+      unknownKeys.increment();
+      throw new IllegalArgumentException("key must have a rate, or match a template: key=" + key);
+    }
+  }
+
+  @Override
+  public long unknownKeys() {
+    return unknownKeys.sum();
   }
 
   @Override

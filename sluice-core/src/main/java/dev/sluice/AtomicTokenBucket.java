@@ -9,6 +9,7 @@ import java.time.Duration;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
+import org.jspecify.annotations.Nullable;
 
 /** The token bucket: a chain of cells, of which the last one serves. */
 final class AtomicTokenBucket extends Cell implements TokenBucket {
@@ -64,12 +65,24 @@ final class AtomicTokenBucket extends Cell implements TokenBucket {
   }
 
   private boolean tryConsumeElsewhere(long tokens, long nowNanos) {
+    long outcome = takeElsewhere(tokens, nowNanos);
+    return outcome == QUEUED ? line.decide(tokens, nowNanos).isGranted() : outcome >= 0;
+  }
+
+  private long takeElsewhere(long tokens, long nowNanos) {
     Cell cell = inService(nowNanos);
     long outcome;
     while ((outcome = cell.take(tokens, nowNanos)) <= EXPIRED) {
       cell = after(cell, outcome, nowNanos);
     }
-    return outcome == QUEUED ? line.decide(tokens, nowNanos).isGranted() : outcome >= 0;
+    return outcome;
+  }
+
+  /** {@link #tryConsume} for a caller that joins the line otherwise: never waits for its lock. */
+  private boolean takesAtOnce(long tokens, long nowNanos) {
+    return tokens <= 0
+        ? requireNonNegative("tokens", tokens) == 0
+        : takeElsewhere(tokens, nowNanos) >= 0;
   }
 
   @Override
@@ -83,14 +96,18 @@ final class AtomicTokenBucket extends Cell implements TokenBucket {
     if (requireNonNegative("tokens", tokens) == 0) {
       return peek(0, nowNanos);
     }
+    Decision decision = decideUnlessQueued(tokens, nowNanos);
+    return decision == null ? line.decide(tokens, nowNanos) : decision;
+  }
+
+  /** Decides without the line; null if the tokens would be there, but callers wait. */
+  @Nullable Decision decideUnlessQueued(long tokens, long nowNanos) {
     Cell cell = inService(nowNanos);
     long outcome;
     while ((outcome = cell.take(tokens, nowNanos)) <= EXPIRED) {
       cell = after(cell, outcome, nowNanos);
     }
-    return outcome == QUEUED
-        ? line.decide(tokens, nowNanos)
-        : Decisions.of(cell.axis, outcome, tokens, nowNanos);
+    return outcome == QUEUED ? null : Decisions.of(cell.axis, outcome, tokens, nowNanos);
   }
 
   @Override
@@ -103,7 +120,7 @@ final class AtomicTokenBucket extends Cell implements TokenBucket {
     if (requireNonNegative("tokens", tokens) == 0) {
       return new Decisions.Grant(available(nowNanos));
     }
-    Cell cell = inService(nowNanos);
+    Cell cell = upToDate(nowNanos);
     return Decisions.of(cell.axis, cell.wouldTake(tokens, nowNanos), tokens, nowNanos);
   }
 
@@ -114,7 +131,7 @@ final class AtomicTokenBucket extends Cell implements TokenBucket {
 
   @Override
   public CompletableFuture<Void> consume(long tokens, long nowNanos) {
-    return tryConsume(tokens, nowNanos)
+    return takesAtOnce(tokens, nowNanos)
         ? CompletableFuture.completedFuture(null)
         : line.join(tokens, nowNanos, WaitingLine.FOR_EVER);
   }
@@ -127,7 +144,7 @@ final class AtomicTokenBucket extends Cell implements TokenBucket {
   @Override
   public CompletableFuture<Void> consume(long tokens, Duration maxWait, long nowNanos) {
     long maxWaitNanos = saturatedNanos(maxWait);
-    return tryConsume(tokens, nowNanos)
+    return takesAtOnce(tokens, nowNanos)
         ? CompletableFuture.completedFuture(null)
         : line.join(tokens, nowNanos, maxWaitNanos);
   }
@@ -135,7 +152,7 @@ final class AtomicTokenBucket extends Cell implements TokenBucket {
   @Override
   public void consumeBlocking(long tokens) throws InterruptedException {
     long nowNanos = clock.nanoTime();
-    if (!tryConsume(tokens, nowNanos)) {
+    if (!takesAtOnce(tokens, nowNanos)) {
       line.joinBlocking(tokens, nowNanos, WaitingLine.FOR_EVER).await();
     }
   }
@@ -144,7 +161,7 @@ final class AtomicTokenBucket extends Cell implements TokenBucket {
   public boolean consumeBlocking(long tokens, Duration maxWait) throws InterruptedException {
     long maxWaitNanos = saturatedNanos(maxWait);
     long nowNanos = clock.nanoTime();
-    return tryConsume(tokens, nowNanos)
+    return takesAtOnce(tokens, nowNanos)
         || line.joinBlocking(tokens, nowNanos, maxWaitNanos).awaitBeforeDeadline();
   }
 
@@ -163,7 +180,7 @@ final class AtomicTokenBucket extends Cell implements TokenBucket {
 
   @Override
   public long available(long nowNanos) {
-    Cell cell = inService(nowNanos);
+    Cell cell = upToDate(nowNanos);
     return cell.axis.availableAt(cell.fullAt(), nowNanos);
   }
 
@@ -174,7 +191,7 @@ final class AtomicTokenBucket extends Cell implements TokenBucket {
 
   @Override
   public Optional<Duration> timeToFull(long nowNanos) {
-    Cell cell = inService(nowNanos);
+    Cell cell = upToDate(nowNanos);
     long fullAt = cell.fullAt();
     if (!cell.scale.refills()) {
       return fullAt == 0 ? Optional.of(Duration.ZERO) : Optional.empty();
@@ -233,6 +250,28 @@ final class AtomicTokenBucket extends Cell implements TokenBucket {
     return cell;
   }
 
+  /** The cell that serves, with everybody in its line who came before this call. */
+  private Cell upToDate(long nowNanos) {
+    Cell cell = inService(nowNanos);
+    if (cell.hasArrivals()) {
+      line.size(); // admits them
+    }
+    return inService(nowNanos);
+  }
+
+  /** Notes that a caller has come to the line. */
+  void arrive(long nowNanos) {
+    boolean noted;
+    do {
+      noted = inService(nowNanos).arrive();
+    } while (!noted);
+  }
+
+  /** {@link #inService} where no instant is at hand. */
+  Cell latest() {
+    return inService(live.axis.bornNanos());
+  }
+
   /** The cell that serves, with an epoch late enough to note grants at {@code nowNanos}. */
   Cell covering(long nowNanos) {
     Cell cell = inService(nowNanos);
@@ -246,7 +285,11 @@ final class AtomicTokenBucket extends Cell implements TokenBucket {
   /** Where to ask next when {@code cell} answered {@link #MOVED} or {@link #EXPIRED}. */
   Cell after(Cell cell, long outcome, long nowNanos) {
     if (outcome == EXPIRED) {
-      cell.succeed(new Change(cell.scale, nowNanos), epochNanos, clock);
+      cell.ask(new Change(cell.scale, nowNanos));
+      if (!cell.seal(line.isHeldByCaller())) {
+        // Callers have come to wait; the same cell now answers so.
+        return cell;
+      }
     }
     Cell next = cell.successor(epochNanos, nowNanos, clock);
     if (LIVE.compareAndSet(this, cell, next) && cell != this) {
@@ -256,9 +299,13 @@ final class AtomicTokenBucket extends Cell implements TokenBucket {
     return next;
   }
 
-  /** Goes on from {@code cell} with another scale, unless somebody else was faster. */
+  /**
+   * Goes on from {@code cell} with another scale, under the line's lock, unless somebody else was
+   * faster.
+   */
   boolean change(Cell cell, Scale scale, long nowNanos) {
-    boolean won = cell.succeed(new Change(scale, nowNanos), epochNanos, clock);
+    boolean won = cell.ask(new Change(scale, nowNanos));
+    cell.seal(true);
     after(cell, MOVED, nowNanos);
     return won;
   }

@@ -14,23 +14,34 @@ sealed class Cell extends CellState permits AtomicTokenBucket {
   /*
    * The word:
    *
-   *    63     62    61                                                            0
-   *  +------+------+--------------------------------------------------------------+
-   *  | LINE | SEAL |  full-at, in units since the epoch (never negative)          |
-   *  +------+------+--------------------------------------------------------------+
+   *    63   62   61                                                            0
+   *  +-----------+--------------------------------------------------------------+
+   *  |   state   |  full-at, in units since the epoch (never negative)          |
+   *  +-----------+--------------------------------------------------------------+
    *
-   * SEAL freezes full-at while the successor takes over. LINE says that callers wait: what they are
-   * owed is part of full-at, and only their line moves it.
+   *   state     means                                        changed by
+   *   FREE      nobody waits                                 anybody: grants, ARRIVED, SEALED
+   *   ARRIVED   a caller came to the line since LINE was set  the holder of the line's lock
+   *   LINE      callers wait: what they are owed is part of   the holder of the line's lock; a
+   *             full-at, and only their line moves it         caller that comes, to ARRIVED
+   *   SEALED    full-at is frozen, the successor serves       nobody
    *
-   * Concurrency. Every change of the word is one compare-and-set, or the seal. The word publishes no
+   * Full-at takes 62 bits, so the two states of a sealed cell, with a line and without, need another
+   * place: `sealedState`. That works because a cell with a line is sealed by the line alone.
+   *
+   * Concurrency. Every change of the word is one compare-and-set. Between FREE words it publishes no
    * other data, so grants need its atomicity alone: opaque reads, plain compare-and-set.
-   * docs/concurrency.md argues the handover.
+   * docs/concurrency.md argues arrivals and the handover.
    */
-  private static final long SEAL = 1L << 62;
+  private static final long FREE = 0;
 
-  private static final long LINE = 1L << 63;
+  private static final long SEALED = 1L << 62;
 
-  private static final long FLAGS = SEAL | LINE;
+  private static final long LINE = 2L << 62;
+
+  private static final long ARRIVED = 3L << 62;
+
+  private static final long STATE = 3L << 62;
 
   /** Outcome: this cell is sealed, ask its successor. */
   static final long MOVED = Long.MIN_VALUE;
@@ -82,8 +93,7 @@ sealed class Cell extends CellState permits AtomicTokenBucket {
   /** The cell that takes over from {@code sealed}. */
   private Cell(Axis axis, Cell sealed) {
     super(axis);
-    long line = (long) WORD.getAcquire(sealed) & LINE;
-    this.word = sealed.axis.carry(sealed.fullAt(), axis) | line;
+    this.word = sealed.axis.carry(sealed.fullAt(), axis) | sealed.sealedState;
   }
 
   /**
@@ -124,7 +134,7 @@ sealed class Cell extends CellState permits AtomicTokenBucket {
   private long applyBeyondHorizon(Transition transition, long units, long nowNanos) {
     long seen = (long) WORD.getOpaque(this);
     long now = unitsAt(nowNanos);
-    if ((seen & FLAGS) != 0) {
+    if ((seen & STATE) != FREE) {
       return flagged(transition, units, now, seen);
     }
     long next = transition.apply(seen, now, units, capacityUnits);
@@ -134,7 +144,7 @@ sealed class Cell extends CellState permits AtomicTokenBucket {
   private long commit(Transition transition, long units, long now) {
     for (; ; ) {
       long seen = (long) WORD.getOpaque(this);
-      if ((seen & FLAGS) != 0) {
+      if ((seen & STATE) != FREE) {
         return flagged(transition, units, now, seen);
       }
       long next = transition.apply(seen, now, units, capacityUnits);
@@ -146,29 +156,66 @@ sealed class Cell extends CellState permits AtomicTokenBucket {
   }
 
   private long flagged(Transition transition, long units, long now, long seen) {
-    if ((seen & SEAL) != 0) {
+    if ((seen & STATE) == SEALED) {
       return MOVED;
     }
-    long next = transition.apply(seen & ~FLAGS, now, units, capacityUnits);
+    long next = transition.apply(seen & ~STATE, now, units, capacityUnits);
     return next < 0 ? next : QUEUED;
   }
 
   private long denied() {
     long seen = (long) WORD.getOpaque(this);
-    return (seen & SEAL) != 0 ? MOVED : ~(seen & ~FLAGS);
+    return (seen & STATE) == SEALED ? MOVED : ~(seen & ~STATE);
   }
 
   /**
-   * Marks that callers wait and moves full-at, if it is still {@code expected} and nobody waits.
+   * Notes that a caller has come to the line, whom from now on nobody gets ahead of; false if
+   * sealed.
    */
-  final boolean openLine(long expected, long next) {
-    return WORD.compareAndSet(this, expected, next | LINE);
+  final boolean arrive() {
+    for (; ; ) {
+      long seen = (long) WORD.getVolatile(this);
+      long state = seen & STATE;
+      if (state == SEALED) {
+        return false;
+      }
+      if (state == ARRIVED || WORD.compareAndSet(this, seen, seen | ARRIVED)) {
+        return true;
+      }
+    }
   }
 
-  /** Moves full-at while callers wait; whether some still do is noted. False if sealed. */
-  final boolean moveLine(long next, boolean waiting) {
-    long seen = (long) WORD.getAcquire(this);
-    return (seen & SEAL) == 0 && WORD.compareAndSet(this, seen, waiting ? next | LINE : next);
+  final boolean hasArrivals() {
+    return ((long) WORD.getVolatile(this) & STATE) == ARRIVED;
+  }
+
+  /** Turns ARRIVED into LINE, so that whoever comes later shows; false if nobody came. */
+  final boolean openLine() {
+    long seen = (long) WORD.getVolatile(this);
+    return (seen & STATE) == ARRIVED && WORD.compareAndSet(this, seen, (seen & ~STATE) | LINE);
+  }
+
+  /** Frees the cell, unless somebody came. */
+  final void closeLine() {
+    long seen = (long) WORD.getVolatile(this);
+    if ((seen & STATE) == LINE) {
+      // Fails only if somebody comes.
+      WORD.compareAndSet(this, seen, seen & ~STATE);
+    }
+  }
+
+  /**
+   * Moves full-at while the line is open, and closes it unless it is to stay open or somebody came;
+   * false if the word changed meanwhile.
+   */
+  final boolean moveLine(long next, boolean stayOpen) {
+    long seen = (long) WORD.getVolatile(this);
+    long state = seen & STATE;
+    if (state == SEALED) {
+      return false;
+    }
+    long nextState = state == ARRIVED ? ARRIVED : stayOpen ? LINE : FREE;
+    return WORD.compareAndSet(this, seen, next | nextState);
   }
 
   /** Whether grants at {@code nowNanos} can be noted on this cell's axis. */
@@ -178,11 +225,11 @@ sealed class Cell extends CellState permits AtomicTokenBucket {
 
   /** Full-at; frozen if this cell is sealed. */
   final long fullAt() {
-    return (long) WORD.getAcquire(this) & ~FLAGS;
+    return (long) WORD.getAcquire(this) & ~STATE;
   }
 
   final boolean isSealed() {
-    return ((long) WORD.getAcquire(this) & SEAL) != 0;
+    return ((long) WORD.getAcquire(this) & STATE) == SEALED;
   }
 
   /** The instant {@code nowNanos} in units of this cell, whatever the distance from its epoch. */
@@ -190,25 +237,47 @@ sealed class Cell extends CellState permits AtomicTokenBucket {
     return axis.unitsAt(nowNanos);
   }
 
-  /**
-   * Asks for another scale and completes the handover, to that scale or to one asked for before.
-   *
-   * @return whether it was this wish that was met
-   */
-  final boolean succeed(Change change, long originNanos, NanoClock clock) {
-    boolean won = SUCCESSOR.compareAndSet(this, null, change);
-    successor(originNanos, change.nowNanos(), clock);
-    return won;
+  /** Asks for another scale, before the seal; false if one was asked for before. */
+  final boolean ask(Change change) {
+    return SUCCESSOR.compareAndSet(this, null, change);
   }
 
   /**
-   * Completes the handover that some thread has begun; whoever comes first does the work.
+   * Freezes full-at, after another scale was asked for.
+   *
+   * @param holdsLine whether the caller holds the line's lock
+   * @return false if callers wait, and so only the holder of that lock may
+   */
+  final boolean seal(boolean holdsLine) {
+    for (; ; ) {
+      long seen = (long) WORD.getVolatile(this);
+      long state = seen & STATE;
+      if (state == SEALED) {
+        return true;
+      }
+      if (state != FREE) {
+        if (!holdsLine) {
+          return false;
+        }
+        sealedState = state;
+      }
+      if (WORD.compareAndSet(this, seen, (seen & ~STATE) | SEALED)) {
+        return true;
+      }
+    }
+  }
+
+  /**
+   * Completes the handover of this sealed cell; whoever comes first does the work.
    *
    * @param originNanos when the bucket was made, where the grid of a strict limit starts
    * @param clock read once this cell is sealed: no grant it made can be later than that
    */
   final Cell successor(long originNanos, long nowNanos, NanoClock clock) {
-    WORD.getAndBitwiseOr(this, SEAL);
+    // A grant saw the seal opaquely; this read orders what was written before the seal.
+    if (!isSealed()) {
+      throw new IllegalStateException("cell is not sealed");
+    }
     Successor next = (Successor) SUCCESSOR.getVolatile(this);
     if (next instanceof Change change) {
       long atNanos = Axis.later(Axis.later(nowNanos, change.nowNanos()), clock.nanoTime());
@@ -227,7 +296,6 @@ sealed class Cell extends CellState permits AtomicTokenBucket {
 
   /** An instant that is certainly not later than the last grant, nor earlier than this cell. */
   private long usedUntilNanos() {
-    boolean waiting = ((long) WORD.getAcquire(this) & LINE) != 0;
-    return waiting ? axis.bornNanos() : axis.usedUntilNanos(fullAt());
+    return sealedState == FREE ? axis.usedUntilNanos(fullAt()) : axis.bornNanos();
   }
 }

@@ -22,6 +22,9 @@ abstract sealed class CellState extends CellPadding implements Successor permits
   /** Atomic; set before the seal. */
   @Nullable Successor successor;
 
+  /** Written before the seal by the holder of the line's lock, read after it. */
+  long sealedState;
+
   CellState(Axis axis) {
     this.axis = axis;
     this.scale = axis.scale();

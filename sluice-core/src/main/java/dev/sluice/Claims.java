@@ -31,6 +31,7 @@ final class Claims {
   private long @Nullable [] costs;
   private long cost;
   private int size;
+  private int unknown;
   private @Nullable KeyedBucket obstacle;
 
   Claims(int expected) {
@@ -39,9 +40,16 @@ final class Claims {
 
   /** Adds a claim; a key without a bucket claims nothing. */
   void addIfAny(@Nullable KeyedBucket bucket, long tokens) {
-    if (bucket != null) {
+    if (bucket == null) {
+      unknown++;
+    } else {
       add(bucket, tokens);
     }
+  }
+
+  /** How many keys have no bucket, because they have no rate. */
+  int unknown() {
+    return unknown;
   }
 
   private void add(KeyedBucket bucket, long tokens) {

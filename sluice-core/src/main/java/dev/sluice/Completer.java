@@ -8,8 +8,8 @@ import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Completes the futures of those whose turn has come: outside the line's lock, in order, by one
- * thread at a time.
+ * Completes the futures of waiters that were granted or refused: outside every lock, in order, by
+ * one thread at a time.
  */
 final class Completer {
   /*
@@ -19,6 +19,8 @@ final class Completer {
    *
    * A callback that blocks would hold up those behind it. If nothing has moved for a while, a timer
    * takes the turn away from that thread and completes some of the others on threads of their own.
+   *
+   * Its lock is taken under that of the line, and held for a few instructions.
    */
 
   /** How often a callback may run others inside itself. */
@@ -30,56 +32,60 @@ final class Completer {
   /** Threads that a rescue may start; callbacks that block tend to come in crowds. */
   private static final int RESCUED_AT_ONCE = 64;
 
-  private final ReentrantLock lock;
+  private final ReentrantLock lock = new ReentrantLock();
   private final NanoClock clock;
   private final Alarms alarms;
 
   // Guarded by lock. Depth is how many loops the thread whose turn it is has begun.
-  private final ArrayDeque<Waiter> granted = new ArrayDeque<>();
+  private final ArrayDeque<Waiter> decided = new ArrayDeque<>();
   private @Nullable Thread turn;
   private int depth;
   private long completions;
   private @Nullable Alarm rescueAlarm;
 
-  Completer(ReentrantLock lock, NanoClock clock, Alarms alarms) {
-    this.lock = lock;
+  Completer(NanoClock clock, Alarms alarms) {
     this.clock = clock;
     this.alarms = alarms;
   }
 
-  /** {@code waiter} has its tokens. The caller holds the lock. */
+  /** {@code waiter}, which may have callbacks, is granted or refused. */
   void add(Waiter waiter) {
-    if (waiter.hasNoCallbacks()) {
-      // Wakes a thread at the most, so nobody need wait for it nor it for anybody.
-      waiter.grant();
-    } else {
-      granted.add(waiter);
+    lock.lock();
+    try {
+      decided.add(waiter);
+    } finally {
+      lock.unlock();
     }
   }
 
-  /** Completes who was added, unless another thread is at it. The caller does not hold the lock. */
+  /** Completes who was added, unless another thread is at it. The caller holds no lock. */
   void run() {
     if (begin()) {
       for (Waiter next = next(); next != null; next = next()) {
-        grant(next);
+        finish(next);
       }
     }
   }
 
   /** Completes {@code waiter}, if need be elsewhere: this thread may have no stack left. */
-  private void grant(Waiter waiter) {
+  private void finish(Waiter waiter) {
     try {
-      waiter.grant();
+      waiter.finish();
     } finally {
       if (!waiter.isDone()) {
-        alarms.start(waiter::grant);
+        alarms.start(waiter::finish);
       }
     }
   }
 
-  /** Sees to it that who was added is completed soon, on another thread. Called with the lock. */
+  /** Sees to it that who was added is completed soon, on another thread. */
   void runElsewhere() {
-    arm(turn == null ? 0 : RESCUE_NANOS);
+    lock.lock();
+    try {
+      arm(turn == null ? 0 : RESCUE_NANOS);
+    } finally {
+      lock.unlock();
+    }
   }
 
   private boolean begin() {
@@ -107,7 +113,7 @@ final class Completer {
         return null;
       }
       completions++;
-      Waiter next = granted.poll();
+      Waiter next = decided.poll();
       if (next == null && --depth == 0) {
         turn = null;
       }
@@ -119,7 +125,7 @@ final class Completer {
   }
 
   private void arm(long delayNanos) {
-    if (granted.isEmpty()) {
+    if (decided.isEmpty()) {
       if (rescueAlarm != null) {
         rescueAlarm.cancel();
         rescueAlarm = null;
@@ -141,14 +147,14 @@ final class Completer {
       if (turn != null && completions == seenCompletions) {
         turn = null;
         completions++;
-        while (rescued.size() < RESCUED_AT_ONCE && !granted.isEmpty()) {
-          rescued.add(granted.remove());
+        while (rescued.size() < RESCUED_AT_ONCE && !decided.isEmpty()) {
+          rescued.add(decided.remove());
         }
       }
     } finally {
       lock.unlock();
     }
-    rescued.forEach(waiter -> alarms.start(waiter::grant));
+    rescued.forEach(waiter -> alarms.start(waiter::finish));
     run();
   }
 }

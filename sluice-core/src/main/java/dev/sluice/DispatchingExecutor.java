@@ -1,10 +1,11 @@
 package dev.sluice;
 
-import dev.sluice.Alarms.Alarm;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashSet;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
@@ -41,13 +42,13 @@ final class DispatchingExecutor implements FairExecutor {
    * pool's.
    */
   private final NanoClock clock;
-  private final Alarms alarms;
   private final Executor delegate;
 
   /** The delegate, if the threads are our own. */
   private final @Nullable ExecutorService own;
 
   private final int parallelism;
+  private final boolean strictThrottleKeys;
 
   /** Set on a thread that hands over, as long as it does. */
   private final ThreadLocal<Boolean> handingOver = new ThreadLocal<>();
@@ -60,6 +61,7 @@ final class DispatchingExecutor implements FairExecutor {
   private final FairQueue<FairTask<?>> queue;
   private final WaitingTasks waiting;
   private int running;
+  private long unknownThrottleKeys;
   private boolean shutdown;
   private boolean terminated;
   private boolean interrupting;
@@ -67,14 +69,15 @@ final class DispatchingExecutor implements FairExecutor {
   /** Threads of our own that run tasks. */
   private final Set<Thread> busy = new HashSet<>();
 
-  private @Nullable WakeUp wakeUp;
+  private final WakeUp wakeUp;
 
   DispatchingExecutor(FairExecutor.Builder builder, Executor delegate) {
     this.clock = builder.clock;
-    this.alarms = Alarms.of(clock);
+    this.wakeUp = new WakeUp(Alarms.of(clock), this::wakeUpIsDue);
     this.delegate = delegate;
     this.own = builder.delegate == null ? (ExecutorService) delegate : null;
     this.parallelism = builder.parallelism;
+    this.strictThrottleKeys = builder.strictThrottleKeys;
     this.waiting = new WaitingTasks(builder.maxQueued, builder.maxQueuedPerTenant);
     this.scheduler = FairScheduler.<FairTask<?>>builder().unit(builder.maxCost).build();
     this.queue = scheduler.queue("tasks");
@@ -86,8 +89,8 @@ final class DispatchingExecutor implements FairExecutor {
   @Override
   public <T> CompletableFuture<T> submit(Placement placement, Callable<T> task) {
     Objects.requireNonNull(task, "task");
-    FairTask<T> added = new FairTask<>(this, placement.key(), task, null);
-    add(added, placement);
+    FairTask<T> added = new FairTask<>(this, placement, task, null);
+    add(added);
     return added.outcome;
   }
 
@@ -97,32 +100,50 @@ final class DispatchingExecutor implements FairExecutor {
     FairTask<Void> added =
         new FairTask<>(
             this,
-            placement.key(),
+            placement,
             () -> {
               task.run();
               return null;
             },
             null);
-    add(added, placement);
+    add(added);
     return added.outcome;
   }
 
   @Override
   public void execute(Placement placement, Runnable task) {
     Objects.requireNonNull(task, "task");
-    add(new FairTask<Void>(this, placement.key(), null, task), placement);
+    add(new FairTask<Void>(this, placement, null, task));
   }
 
-  private void add(FairTask<?> task, Placement placement) {
+  private void add(FairTask<?> task) {
     change(
         () -> {
           if (shutdown) {
-            throw new RejectedExecutionException("executor is shut down: tenant=" + task.tenant);
+            throw new RejectedExecutionException("executor is shut down: tenant=" + task.tenant());
           }
-          waiting.requireRoom(task.tenant);
-          task.enqueued(queue.enqueue(task, placement));
+          requireThatItCanGo(task);
+          waiting.requireRoom(task.tenant());
+          task.enqueued(queue.enqueue(task, task.placement));
           waiting.add(task);
         });
+  }
+
+  private void requireThatItCanGo(FairTask<?> task) {
+    Optional<String> unknownKey = scheduler.unknownKey(task.placement);
+    unknownThrottleKeys += unknownKey.isPresent() ? 1 : 0;
+    if (strictThrottleKeys && unknownKey.isPresent()) {
+      throw new IllegalArgumentException(
+          "throttle key must have a rate: throttleKey=" + unknownKey.get());
+    }
+    Optional<String> reason = scheduler.whyNever(task.placement);
+    if (reason.isPresent()) {
+      throw impossible(task, reason.get());
+    }
+  }
+
+  private static RejectedExecutionException impossible(FairTask<?> task, String reason) {
+    return new RejectedExecutionException(reason + ", tenant=" + task.tenant());
   }
 
   /** Takes a task out of the line; false if it is not in it. */
@@ -179,13 +200,13 @@ final class DispatchingExecutor implements FairExecutor {
         offer.giveBack();
         leaveLine(task);
       } else if (next instanceof Next.Wait<FairTask<?>> wait) {
-        wakeAt(wait.untilNanos());
+        wakeUp.at(wait.untilNanos());
         // A manual clock that passed the instant meanwhile does not look back.
         if (clock.nanoTime() - wait.untilNanos() < 0) {
           return null;
         }
       } else {
-        silence();
+        wakeUp.silence();
         return null;
       }
     }
@@ -203,26 +224,14 @@ final class DispatchingExecutor implements FairExecutor {
     }
   }
 
-  private void wakeAt(long dueNanos) {
-    if (wakeUp == null || wakeUp.dueNanos != dueNanos) {
-      silence();
-      WakeUp next = new WakeUp(dueNanos);
-      next.alarm = alarms.at(dueNanos, next);
-      wakeUp = next;
-    }
-  }
-
-  private void silence() {
-    if (wakeUp != null && wakeUp.alarm != null) {
-      wakeUp.alarm.cancel();
-    }
-    wakeUp = null;
+  private void wakeUpIsDue(WakeUp.Due due) {
+    change(() -> wakeUp.wentOff(due));
   }
 
   private void endIfDone() {
     if (shutdown && !terminated && running == 0 && waiting.isEmpty()) {
       terminated = true;
-      silence();
+      wakeUp.silence();
       ended.signalAll();
       if (own != null) {
         own.shutdown();
@@ -253,7 +262,7 @@ final class DispatchingExecutor implements FairExecutor {
       if (handed.claim()) {
         task.fail(
             new RejectedExecutionException(
-                "the delegate refused a task after it took its tokens: tenant=" + task.tenant,
+                "the delegate refused a task after it took its tokens: tenant=" + task.tenant(),
                 refusal));
         end(task);
       } else {
@@ -307,7 +316,18 @@ final class DispatchingExecutor implements FairExecutor {
 
   @Override
   public void setRate(String throttleKey, double perSecond, double burst) {
-    change(() -> scheduler.setRate(throttleKey, perSecond, burst, clock.nanoTime()));
+    Map<FairTask<?>, String> impossible = new LinkedHashMap<>();
+    change(
+        () -> {
+          scheduler.setRate(throttleKey, perSecond, burst, clock.nanoTime());
+          waiting.forEach(
+              task ->
+                  scheduler
+                      .whyNever(task.placement)
+                      .ifPresent(reason -> impossible.put(task, reason)));
+          impossible.keySet().forEach(this::leaveLine);
+        });
+    impossible.forEach((task, reason) -> task.fail(impossible(task, reason)));
   }
 
   @Override
@@ -348,6 +368,11 @@ final class DispatchingExecutor implements FairExecutor {
   @Override
   public List<ThrottleStats> throttles() {
     return read(() -> scheduler.throttles(clock.nanoTime()));
+  }
+
+  @Override
+  public long unknownThrottleKeys() {
+    return read(() -> unknownThrottleKeys);
   }
 
   @Override
@@ -436,33 +461,8 @@ final class DispatchingExecutor implements FairExecutor {
   public String toString() {
     return read(
         () ->
-            "FairExecutor[queued="
-                + waiting.size()
-                + ", running="
-                + running
-                + ", parallelism="
-                + parallelism
-                + "]");
-  }
-
-  /** The one alarm, at the instant at which a task can go. */
-  private final class WakeUp implements Runnable {
-    final long dueNanos;
-    @Nullable Alarm alarm;
-
-    WakeUp(long dueNanos) {
-      this.dueNanos = dueNanos;
-    }
-
-    @Override
-    public void run() {
-      change(
-          () -> {
-            if (wakeUp == this) {
-              wakeUp = null;
-            }
-          });
-    }
+            "FairExecutor[queued=%d, running=%d, parallelism=%d]"
+                .formatted(waiting.size(), running, parallelism));
   }
 
   /** What the delegate gets. It runs once, whatever the delegate does with it. */

@@ -95,10 +95,12 @@ public sealed interface FairExecutor extends Executor, AutoCloseable permits Dis
    * @param <T> what it returns
    * @return the future of its result; fails with {@link
    *     java.util.concurrent.RejectedExecutionException} if the delegate refuses the task, whose
-   *     tokens are not given back
+   *     tokens are not given back, or if {@link #setRate} makes it impossible
    * @throws java.util.concurrent.RejectedExecutionException if the bound of queued tasks is
-   *     reached, or after a shutdown
-   * @throws IllegalArgumentException if it costs more than {@link Builder#maxCost}
+   *     reached, after a shutdown, or if the task can never go: a throttle key refills, but its
+   *     burst is less than what the task takes there
+   * @throws IllegalArgumentException if it costs more than {@link Builder#maxCost}, or names a
+   *     throttle key without a rate and the executor has {@link Builder#strictThrottleKeys}
    */
   <T> CompletableFuture<T> submit(Placement placement, Callable<T> task);
 
@@ -148,12 +150,14 @@ public sealed interface FairExecutor extends Executor, AutoCloseable permits Dis
    * Queues a task whose end nobody waits for.
    *
    * <p>What it throws goes to the handler of uncaught exceptions of the thread it ran on, which
-   * lives on; so does the refusal of a delegate, on the thread that tried to hand it over.
+   * lives on; so does the refusal of a delegate, on the thread that tried to hand it over, and the
+   * failure of a task that {@link #setRate} made impossible, on the thread that called that.
    *
    * @param placement whose it is, how urgent, what it costs and which limits it obeys
    * @param task the task
-   * @throws java.util.concurrent.RejectedExecutionException if the bound of queued tasks is
-   *     reached, or after a shutdown
+   * @throws java.util.concurrent.RejectedExecutionException as for {@link #submit(Placement,
+   *     Callable)}
+   * @throws IllegalArgumentException as for {@link #submit(Placement, Callable)}
    */
   void execute(Placement placement, Runnable task);
 
@@ -173,6 +177,10 @@ public sealed interface FairExecutor extends Executor, AutoCloseable permits Dis
    *
    * <p>A key without a rate lets everything pass. At first it is full; later its tokens are kept,
    * clamped to the new burst.
+   *
+   * <p>Queued tasks that take more tokens than the new burst can never go: they fail at once with a
+   * {@link java.util.concurrent.RejectedExecutionException}, and do not come back if the burst is
+   * raised later. A rate of 0 pauses the key instead: tasks wait until it has another rate or none.
    *
    * @param throttleKey the key, not empty
    * @param perSecond tokens per second, fractions allowed; 0 means that none ever come back
@@ -243,6 +251,14 @@ public sealed interface FairExecutor extends Executor, AutoCloseable permits Dis
   List<ThrottleStats> throttles();
 
   /**
+   * How many tasks named a throttle key without a rate, which lets them pass: often a misspelt one.
+   *
+   * @return tasks submitted so far, refused ones included; {@link Builder#strictThrottleKeys}
+   *     refuses them
+   */
+  long unknownThrottleKeys();
+
+  /**
    * Takes no more tasks. Queued ones still run, when their turn and their tokens come.
    *
    * <p>Does not wait, and does nothing the second time.
@@ -283,7 +299,8 @@ public sealed interface FairExecutor extends Executor, AutoCloseable permits Dis
   boolean awaitTermination(Duration atMost) throws InterruptedException;
 
   /**
-   * Shuts down and waits until everything has ended, however long that takes.
+   * Shuts down and waits until everything has ended, however long that takes: for a task of a key
+   * of rate 0, until the key has another rate or none.
    *
    * <p>If the caller is interrupted, what is queued is dropped as by {@link #shutdownNow}, what
    * runs is still waited for, and the caller finds itself interrupted afterwards.
@@ -300,6 +317,7 @@ public sealed interface FairExecutor extends Executor, AutoCloseable permits Dis
     int maxQueuedPerTenant = Integer.MAX_VALUE;
     long maxCost = 1;
     NanoClock clock = NanoClock.system();
+    boolean strictThrottleKeys;
 
     /** Null for threads of its own. */
     @Nullable Executor delegate;
@@ -401,6 +419,17 @@ public sealed interface FairExecutor extends Executor, AutoCloseable permits Dis
      */
     public Builder rate(String throttleKey, double perSecond, double burst) {
       rates.put(requireName("throttle key", throttleKey), new Limit.Rate(perSecond, burst));
+      return this;
+    }
+
+    /**
+     * Refuses tasks that name a throttle key without a rate, so that a misspelt key is noticed. To
+     * remove a rate does not refuse tasks that are queued: they pass.
+     *
+     * @return this builder
+     */
+    public Builder strictThrottleKeys() {
+      this.strictThrottleKeys = true;
       return this;
     }
 

@@ -64,7 +64,8 @@ public final class FairQueue<T> {
   /**
    * Puts an item that was delivered back to where it was: before all of its key that came after it.
    *
-   * <p>What it took is not given back: it takes its tokens again when it goes again.
+   * <p>It takes its tokens again when it goes again. Those it took are given back by {@link
+   * FairScheduler#giveBackTokens} alone.
    *
    * @param delivered what {@link Next.Offer#confirm} returned; completed by this
    * @param placement the one it was enqueued with; a weight is given to its key, as by enqueueing
@@ -148,6 +149,16 @@ public final class FairQueue<T> {
    */
   public long credit() {
     return state.credit();
+  }
+
+  /**
+   * Whether {@link FairScheduler#next} may offer an item of this queue at the instant at which it
+   * was asked last.
+   *
+   * @return false if nothing of this queue can go before time passes or something changes
+   */
+  public boolean mayGo() {
+    return state.isLinked() || core.hasTouched();
   }
 
   /**

@@ -138,8 +138,25 @@ public final class FairScheduler<T> {
     if (gate == null || gate.bucket == null) {
       throw new IllegalArgumentException("throttle key has no rate: throttleKey=" + throttleKey);
     }
-    gate.bucket.setLevel(tokens, core.advanceTo(nowNanos));
+    gate.bucket.setLevel(tokens, core.lastCharge(), core.advanceTo(nowNanos));
     gate.rateChanged();
+  }
+
+  /**
+   * Gives back the tokens of an item that was delivered but, as it turns out, never went.
+   *
+   * <p>A token that has come back by itself since then is not given back once more: each throttle
+   * key gets what it would hold had the item never taken anything, or less. So in every window the
+   * items that did go stay within {@code burst + rate · w}. A key whose rate was removed or whose
+   * level was set meanwhile gets nothing.
+   *
+   * @param delivered what {@link Next.Offer#confirm} returned; the second time nothing happens
+   * @param nowNanos the present
+   * @throws IllegalStateException while an offer is open
+   */
+  public void giveBackTokens(ScheduledItem<T> delivered, long nowNanos) {
+    core.requireNoOffer();
+    delivered.giveBackTokens(core.advanceTo(nowNanos));
   }
 
   /**
@@ -151,6 +168,17 @@ public final class FairScheduler<T> {
   public boolean removeRate(String throttleKey) {
     core.requireNoOffer();
     return core.removeRate(throttleKey);
+  }
+
+  /**
+   * Whether a throttle key has a rate; one without lets everything pass.
+   *
+   * @param throttleKey the key
+   * @return true if it has one
+   */
+  public boolean hasRate(String throttleKey) {
+    Gate gate = core.gates.get(throttleKey);
+    return gate != null && gate.bucket != null;
   }
 
   /**
@@ -172,6 +200,32 @@ public final class FairScheduler<T> {
     }
     long waitNanos = core.nanosUntilWakeUp(now);
     return waitNanos == PlainBucket.NEVER ? new Next.Idle<>() : new Next.Wait<>(now + waitNanos);
+  }
+
+  /** The first throttle key of {@code placement} without a rate; empty if all have one. */
+  Optional<String> unknownKey(Placement placement) {
+    return placement.throttles().keySet().stream().filter(key -> !hasRate(key)).findFirst();
+  }
+
+  /**
+   * Why an item placed so can never go under the present rates; empty if it can. A key of rate 0 is
+   * paused, and keeps an item waiting until it has another rate.
+   */
+  Optional<String> whyNever(Placement placement) {
+    for (Map.Entry<String, Long> throttle : placement.throttles().entrySet()) {
+      Gate gate = core.gates.get(throttle.getKey());
+      PlainBucket bucket = gate == null ? null : gate.bucket;
+      if (bucket != null && bucket.neverHolds(throttle.getValue())) {
+        return Optional.of(
+            "throttle key never holds that many tokens: throttleKey="
+                + throttle.getKey()
+                + ", tokens="
+                + throttle.getValue()
+                + ", burst="
+                + bucket.rate().burst());
+      }
+    }
+    return Optional.empty();
   }
 
   /** Whether nothing is kept of any item or throttle key; for tests. */
@@ -215,7 +269,7 @@ public final class FairScheduler<T> {
             rate.perSecond(),
             rate.burst(),
             gate.waiters(),
-            gate.taken,
+            gate.taken(),
             core.wakeUpOf(gate),
             gate.neverAsks()));
   }

@@ -13,7 +13,7 @@ final class FairTask<T> extends Ring.Link<FairTask<?>> {
   private static final Logger LOGGER = System.getLogger(FairExecutor.class.getName());
 
   private final DispatchingExecutor executor;
-  final String tenant;
+  final Placement placement;
   final Outcome outcome = new Outcome();
 
   /** What was given to {@code execute}; null if the caller of {@code submit} holds the future. */
@@ -27,13 +27,17 @@ final class FairTask<T> extends Ring.Link<FairTask<?>> {
 
   FairTask(
       DispatchingExecutor executor,
-      String tenant,
+      Placement placement,
       @Nullable Callable<T> work,
       @Nullable Runnable command) {
     this.executor = executor;
-    this.tenant = tenant;
+    this.placement = placement;
     this.work = work;
     this.command = command;
+  }
+
+  String tenant() {
+    return placement.key();
   }
 
   void enqueued(ScheduledItem<FairTask<?>> scheduled) {
@@ -95,7 +99,7 @@ final class FairTask<T> extends Ring.Link<FairTask<?>> {
       thread.getUncaughtExceptionHandler().uncaughtException(thread, failure);
     } catch (Throwable broken) {
       log("the handler of uncaught exceptions failed", broken);
-      log("a task of tenant " + tenant + " failed", failure);
+      log("a task of tenant " + tenant() + " failed", failure);
     }
   }
 
@@ -105,7 +109,7 @@ final class FairTask<T> extends Ring.Link<FairTask<?>> {
 
   @Override
   public String toString() {
-    return "FairTask[tenant=" + tenant + "]";
+    return "FairTask[tenant=" + tenant() + "]";
   }
 
   /** What the caller of {@code submit} holds. */

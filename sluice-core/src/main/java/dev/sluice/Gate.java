@@ -32,8 +32,11 @@ final class Gate extends IndexedHeap.Node<Gate> {
   /** Null while the key has no rate. */
   @Nullable PlainBucket bucket;
 
-  /** Tokens that items took so far. */
-  long taken;
+  /** Tokens that items took and did not give back; see {@link #taken()}. */
+  private long net;
+
+  /** The most that {@link #net} ever was. */
+  private long taken;
 
   /** Sets that name this key. */
   int users;
@@ -123,6 +126,32 @@ final class Gate extends IndexedHeap.Node<Gate> {
     }
     return (!isContended(sub) || sub.hadTurnAt(this, round))
         && limiter.has(withPromises(tokens), nowNanos);
+  }
+
+  /** Takes {@code tokens}, which must be there if the key has a rate. */
+  void take(long tokens, long charge, long nowNanos) {
+    if (bucket != null) {
+      bucket.take(tokens, charge, nowNanos);
+      net += tokens;
+      taken = Math.max(taken, net);
+    }
+  }
+
+  /** Gives back {@code tokens} of a charge, as far as they have not come back by themselves. */
+  void giveBack(long tokens, long charge, long nowNanos) {
+    PlainBucket limiter = bucket;
+    if (limiter != null && limiter.isCharged(charge)) {
+      net -= tokens;
+      limiter.giveBack(tokens, charge, nowNanos);
+      retryAside();
+    }
+  }
+
+  /**
+   * Tokens that items took so far. Never falls: what was given back is missing in its next steps.
+   */
+  long taken() {
+    return taken;
   }
 
   /** Nanoseconds until the bucket alone would let {@code tokens} through. */
@@ -291,6 +320,10 @@ final class Gate extends IndexedHeap.Node<Gate> {
   /** The rate is another one: whoever could not go under the old one tries again. */
   void rateChanged() {
     core.collector.giveUp();
+    retryAside();
+  }
+
+  private void retryAside() {
     SubQueue sub;
     while ((sub = aside.first()) != null) {
       sub.unpark();

@@ -67,6 +67,11 @@ final class KeyedBuckets {
     return bucket != null && bucket.isCurrent() ? bucket : null;
   }
 
+  /** Whether {@code key} has a rate. */
+  boolean isKnown(String key) {
+    return present(key) != null || templates.match(key) != null;
+  }
+
   /** The bucket that serves {@code key}, or one like that which would be made. */
   @Nullable KeyedBucket like(String key, long nowNanos) {
     KeyedBucket bucket = map.get(key);

@@ -3,18 +3,36 @@ package dev.sluice;
 /**
  * A token bucket for one thread: the arithmetic of {@link BucketMath} over plain fields.
  *
- * <p>Instants never go back; whoever owns the bucket sees to it.
+ * <p>Instants never go back; its owner sees to it, and numbers the charges in their order.
  */
 final class PlainBucket {
   /** No time brings the tokens. */
   static final long NEVER = Long.MAX_VALUE;
 
+  /*
+   * Why a return cannot over-grant. Let D(s) be the debt since a charge of c units, and x the lowest
+   * of D(s) and c until now. D - x is then the debt of a bucket that was charged c - x instead: it
+   * never falls below zero, so no refill is counted that a full bucket would have lost, and each
+   * later charge that fitted beside D fits beside D - x. So after a return of x the bucket is one of
+   * which c - x was taken, and the bound of BucketMath holds for what was taken and not returned.
+   * DebtHistory has D at its low points, which lie just before charges, and is lowered with D.
+   */
+
   private Axis axis;
   private long fullAt;
+  private final DebtHistory history = new DebtHistory();
 
-  /** A full bucket. */
-  PlainBucket(Scale scale, long nowNanos) {
+  /** Charges up to this one cannot be returned: the level was set after them. */
+  private long settledUntil;
+
+  /**
+   * A full bucket.
+   *
+   * @param lastCharge the number of the last charge before it; it has no part in it
+   */
+  PlainBucket(Scale scale, long lastCharge, long nowNanos) {
     this.axis = Axis.first(scale, nowNanos);
+    this.settledUntil = lastCharge;
   }
 
   boolean has(long tokens, long nowNanos) {
@@ -25,11 +43,16 @@ final class PlainBucket {
             >= 0;
   }
 
-  /** Takes {@code tokens}, which must be there. */
-  void take(long tokens, long nowNanos) {
+  /**
+   * Takes {@code tokens}, which must be there.
+   *
+   * @param charge its number, by which they can be returned
+   */
+  void take(long tokens, long charge, long nowNanos) {
     if (!axis.covers(nowNanos)) {
       moveTo(axis.scale(), nowNanos);
     }
+    history.record(charge, debt(nowNanos));
     Scale scale = axis.scale();
     long next =
         BucketMath.take(fullAt, axis.unitsAt(nowNanos), scale.cost(tokens), scale.capacityUnits());
@@ -37,6 +60,29 @@ final class PlainBucket {
       throw new IllegalStateException(tokens + " tokens are not there: " + this);
     }
     fullAt = next;
+  }
+
+  /** Whether {@code charge} was taken of this bucket, at the level it has gone by since. */
+  boolean isCharged(long charge) {
+    return charge > settledUntil;
+  }
+
+  /**
+   * Gives back what {@code charge} took, as far as it has not come back by itself: no more than the
+   * lowest debt since then. To be called at most once for a charge, and only if it {@link
+   * #isCharged}.
+   *
+   * @param tokens what it took
+   */
+  void giveBack(long tokens, long charge, long nowNanos) {
+    long lowest = Math.min(debt(nowNanos), history.lowestSince(charge));
+    long units = Math.min(axis.scale().cost(tokens), lowest);
+    fullAt -= units;
+    history.correct(charge, units);
+  }
+
+  private long debt(long nowNanos) {
+    return Math.max(0, fullAt - axis.unitsAt(nowNanos));
   }
 
   /** Nanoseconds until {@code tokens} are there, if nobody takes any: zero or {@link #NEVER}. */
@@ -50,16 +96,33 @@ final class PlainBucket {
         : axis.nanosUntil(fullAt + scale.cost(tokens) - scale.capacityUnits(), nowNanos);
   }
 
+  /** Whether it refills, yet not to {@code tokens}. */
+  boolean neverHolds(long tokens) {
+    Scale scale = axis.scale();
+    return scale.refills() && tokens > scale.capacity();
+  }
+
   /** How long it takes to make up for {@code tokens}; zero if it never does. */
   long nanosToMint(long tokens) {
     Scale scale = axis.scale();
     return scale.refills() ? scale.elapsedAt(scale.cost(tokens)) : 0;
   }
 
-  /** Goes over to another rate: tokens kept, clamped to the new burst. */
-  void configure(Scale scale, long nowNanos) {
-    if (!scale.equals(axis.scale())) {
+  /**
+   * Goes over to another rate: tokens kept, clamped to the new burst.
+   *
+   * @param change its number among the charges
+   */
+  void configure(Scale scale, long change, long nowNanos) {
+    Scale old = axis.scale();
+    if (!scale.equals(old)) {
+      // The debt under the old rate bounds returns too: a higher burst adds to the debt.
+      history.record(change, debt(nowNanos));
       moveTo(scale, nowNanos);
+      history.convert(
+          debt ->
+              BucketMath.scaleDown(
+                  debt, scale.unitsPerToken(), old.unitsPerToken(), BucketMath.MAX_DEBT_UNITS));
     }
   }
 
@@ -69,8 +132,13 @@ final class PlainBucket {
     axis = next;
   }
 
-  /** Holds {@code tokens} from now on, rounded down; at most its burst. */
-  void setLevel(double tokens, long nowNanos) {
+  /**
+   * Holds {@code tokens} from now on, rounded down; at most its burst.
+   *
+   * @param lastCharge the number of the last charge before it; none until then can be returned
+   */
+  void setLevel(double tokens, long lastCharge, long nowNanos) {
+    settledUntil = lastCharge;
     moveTo(axis.scale(), nowNanos);
     Scale scale = axis.scale();
     // A step down, for the product may have been rounded up.

@@ -244,7 +244,7 @@ final class QueueState extends IndexedHeap.Node<QueueState> {
       sub.leaveSeat();
     }
     if (flow.band.isShareDue(nowNanos) && flow.band.share != null) {
-      flow.band.share.take(1, nowNanos);
+      flow.band.share.take(1, core.lastCharge(), nowNanos);
     }
     flow.band.turns.spent(flow, item.cost);
     detach(sub, item);
@@ -274,13 +274,12 @@ final class QueueState extends IndexedHeap.Node<QueueState> {
     }
   }
 
-  private static void take(ScheduledItem<?> item, long nowNanos) {
+  private void take(ScheduledItem<?> item, long nowNanos) {
     Gate[] gates = item.set.gates;
-    for (int i = 0; i < gates.length; i++) {
-      PlainBucket bucket = gates[i].bucket;
-      if (bucket != null) {
-        bucket.take(item.tokensAt(i), nowNanos);
-        gates[i].taken += item.tokensAt(i);
+    if (gates.length > 0) {
+      item.charge = core.nextCharge();
+      for (int i = 0; i < gates.length; i++) {
+        gates[i].take(item.tokensAt(i), item.charge, nowNanos);
       }
     }
   }
@@ -432,11 +431,11 @@ final class QueueState extends IndexedHeap.Node<QueueState> {
     Band band = band(priority);
     Scale scale = Scale.of(rate);
     if (band.share == null) {
-      band.share = new PlainBucket(scale, nowNanos);
+      band.share = new PlainBucket(scale, core.lastCharge(), nowNanos);
       shares |= 1 << priority;
       core.sharing.add(this);
     } else {
-      band.share.configure(scale, nowNanos);
+      band.share.configure(scale, core.lastCharge(), nowNanos);
     }
   }
 

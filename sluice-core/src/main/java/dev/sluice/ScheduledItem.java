@@ -32,6 +32,9 @@ public final class ScheduledItem<T> extends Ring.Link<ScheduledItem<?>> {
   /** The slot it occupies while it is in flight, if its key has a concurrency limit. */
   @Nullable Slots slots;
 
+  /** The number under which it took its tokens; 0 if it took none that it could give back. */
+  long charge;
+
   ScheduledItem(
       T item, String key, long sequence, long cost, ThrottleSet set, long @Nullable [] tokens) {
     this.item = item;
@@ -101,6 +104,14 @@ public final class ScheduledItem<T> extends Ring.Link<ScheduledItem<?>> {
     held.queue.release(held);
     slots = null;
     return true;
+  }
+
+  void giveBackTokens(long nowNanos) {
+    long taken = charge;
+    charge = 0;
+    for (int i = 0; taken > 0 && i < set.gates.length; i++) {
+      set.gates[i].giveBack(tokensAt(i), taken, nowNanos);
+    }
   }
 
   /** The same, to wait at the same place again. */

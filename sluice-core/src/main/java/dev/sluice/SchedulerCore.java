@@ -43,6 +43,9 @@ final class SchedulerCore {
   private boolean offering;
   private long sequence;
 
+  /** The number of the last charge, or change of a rate. */
+  private long lastCharge;
+
   /**
    * Counts the calls of {@link #next}: within one, a gate that let somebody through stands by it.
    */
@@ -80,6 +83,15 @@ final class SchedulerCore {
 
   long nextSequence() {
     return sequence++;
+  }
+
+  long lastCharge() {
+    return lastCharge;
+  }
+
+  /** Numbers a charge, of all throttle keys of an item together, or a change of a rate. */
+  long nextCharge() {
+    return ++lastCharge;
   }
 
   /** Between an offer and its answer nothing may change, or the offer would not hold. */
@@ -142,6 +154,11 @@ final class SchedulerCore {
     QueueState queue = wakingQueues.first();
     Gate own = queue == null ? null : queue.wakeUps.first();
     return own == null || (shared != null && shared.rank() <= own.rank()) ? shared : own;
+  }
+
+  /** Whether a gate is to be looked at, and so may let through somebody who waits. */
+  boolean hasTouched() {
+    return !touched.isEmpty();
   }
 
   void touch(Gate gate) {
@@ -209,9 +226,9 @@ final class SchedulerCore {
     Scale scale = Scale.of(rate);
     Gate gate = gate(name);
     if (gate.bucket == null) {
-      gate.bucket = new PlainBucket(scale, nowNanos);
+      gate.bucket = new PlainBucket(scale, lastCharge, nowNanos);
     } else {
-      gate.bucket.configure(scale, nowNanos);
+      gate.bucket.configure(scale, nextCharge(), nowNanos);
     }
     gate.rateChanged();
   }

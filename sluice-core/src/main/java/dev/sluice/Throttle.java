@@ -10,7 +10,8 @@ import java.util.Optional;
  * Token buckets by key: one request may need tokens of several keys, and gets all or none.
  *
  * <p>A key is throttled if a rate was {@link #setRate set} for it, or a {@link #setTemplate
- * template} matches it; all other keys pass. Rates and bursts may be fractions, costs are whole
+ * template} matches it; all other keys pass, and are {@link #unknownKeys counted}, unless the
+ * throttle is {@link #createStrict strict}. Rates and bursts may be fractions, costs are whole
  * tokens. A rate of 0 never refills, a burst below 1 grants nothing.
  *
  * <p>Thread-safe. Nothing waits for tokens and nothing runs in the background. A call for one key
@@ -60,7 +61,18 @@ public sealed interface Throttle permits AtomicThrottle {
    * @return a new throttle
    */
   static Throttle create(NanoClock clock) {
-    return new AtomicThrottle(Objects.requireNonNull(clock, "clock"));
+    return new AtomicThrottle(Objects.requireNonNull(clock, "clock"), false);
+  }
+
+  /**
+   * A throttle that refuses unknown keys, so that a misspelt one is noticed: calls that take or
+   * peek at a key without a rate throw {@link IllegalArgumentException} and change nothing.
+   *
+   * @param clock where its time comes from
+   * @return a new throttle without any rates
+   */
+  static Throttle createStrict(NanoClock clock) {
+    return new AtomicThrottle(Objects.requireNonNull(clock, "clock"), true);
   }
 
   /**
@@ -444,6 +456,13 @@ public sealed interface Throttle permits AtomicThrottle {
    * @return whether it has a bucket
    */
   boolean hasBucket(String key);
+
+  /**
+   * How often a call named a key without a rate, which passed, or was refused if this is strict.
+   *
+   * @return a count that others may be changing; peeks that passed do not count
+   */
+  long unknownKeys();
 
   /**
    * How many keys have a bucket.

@@ -13,34 +13,57 @@ final class Waiter extends CompletableFuture<Void> {
    * is granted; whoever grants it has removed it from the line. So exactly one of them completes it.
    */
   final long tokens;
+
+  /** The clock's reading when the caller came. */
+  final long nowNanos;
+
+  /** How long it may wait, or {@link WaitingLine#FOR_EVER}. */
+  final long maxWaitNanos;
+
   private final WaitingLine line;
 
   /** Whether a thread waits for it, and nobody else has seen it: it has no callbacks. */
   final boolean isBlocking;
 
-  /** Guarded by the line's lock: whether the caller has it, and may have attached callbacks. */
-  boolean isHandedOut;
+  /** Written under the line's lock before it is completed: why it is refused, null if granted. */
+  private @Nullable ConsumeRefusedException refusal;
 
   /** Guarded by the line's lock: goes off at the deadline, if there is one. */
   Alarms.@Nullable Alarm deadline;
 
-  Waiter(WaitingLine line, long tokens, boolean isBlocking) {
+  Waiter(WaitingLine line, long tokens, long nowNanos, long maxWaitNanos, boolean isBlocking) {
     this.line = line;
     this.tokens = tokens;
+    this.nowNanos = nowNanos;
+    this.maxWaitNanos = maxWaitNanos;
     this.isBlocking = isBlocking;
   }
 
-  /** Called with the line's lock. */
-  boolean hasNoCallbacks() {
-    return isBlocking || !isHandedOut;
+  /** Says why it is refused, before {@link #finish}; always false. */
+  boolean refuse(Reason reason, String message) {
+    refusal = new ConsumeRefusedException(reason, message);
+    return false;
   }
 
-  void grant() {
-    super.complete(null);
+  /** {@link #refuse} because of its deadline. */
+  boolean refuseLate() {
+    return refuse(Reason.DEADLINE, "no tokens before the deadline: maxWaitNanos=" + maxWaitNanos);
   }
 
-  void refuse(Reason reason, String message) {
-    super.completeExceptionally(new ConsumeRefusedException(reason, message));
+  void cancelDeadline() {
+    if (deadline != null) {
+      deadline.cancel();
+      deadline = null;
+    }
+  }
+
+  /** Completes it, granted or refused; called once it is out of the line. */
+  void finish() {
+    if (refusal == null) {
+      super.complete(null);
+    } else {
+      super.completeExceptionally(refusal);
+    }
   }
 
   @Override

@@ -3,6 +3,7 @@ package dev.sluice;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.concurrent.RejectedExecutionException;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -33,6 +34,13 @@ final class WaitingTasks {
     return tasks.first();
   }
 
+  /** Calls {@code action}, which adds and removes none, for each in order of arrival. */
+  void forEach(Consumer<FairTask<?>> action) {
+    for (FairTask<?> task = tasks.first(); task != null; task = task.after()) {
+      action.accept(task);
+    }
+  }
+
   void requireRoom(String tenant) {
     require("tasks queued", most, tasks.size(), tenant);
     require("tasks queued of one tenant", mostPerTenant, byTenant.getOrDefault(tenant, 0), tenant);
@@ -48,13 +56,13 @@ final class WaitingTasks {
   void add(FairTask<?> task) {
     tasks.addLast(task);
     if (mostPerTenant < most) {
-      byTenant.merge(task.tenant, 1, Integer::sum);
+      byTenant.merge(task.tenant(), 1, Integer::sum);
     }
   }
 
   void remove(FairTask<?> task) {
     task.unlink();
     byTenant.computeIfPresent(
-        task.tenant, (tenant, count) -> count == 1 ? null : Integer.valueOf(count - 1));
+        task.tenant(), (tenant, count) -> count == 1 ? null : Integer.valueOf(count - 1));
   }
 }

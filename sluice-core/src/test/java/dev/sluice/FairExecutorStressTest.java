@@ -229,7 +229,8 @@ final class FairExecutorStressTest {
               String tenant = "tenant-" + random.nextInt(20);
               executor.execute(Placement.of(tenant).withThrottles(throttle), ran::incrementAndGet);
               switch (random.nextInt(10)) {
-                case 0 -> executor.setRate(throttle, random.nextInt(100_000), random.nextInt(9));
+                case 0 ->
+                    executor.setRate(throttle, random.nextInt(100_000), 1 + random.nextInt(8));
                 case 1 -> executor.removeRate(throttle);
                 case 2 -> executor.setWeight(tenant, 1 + random.nextInt(5));
                 case 3 -> executor.setConcurrencyLimit(tenant, 1 + random.nextInt(3));

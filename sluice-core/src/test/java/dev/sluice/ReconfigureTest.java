@@ -8,8 +8,10 @@ import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 
 import dev.sluice.properties.Generator;
 import dev.sluice.properties.Property;
+import java.lang.ref.WeakReference;
 import java.math.BigInteger;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ThreadLocalRandom;
@@ -189,7 +191,8 @@ final class ReconfigureTest {
     long wished = Duration.ofSeconds(60).toNanos();
     assertThat(bucket.tryConsume(10, wished)).isTrue();
     Scale faster = Scale.of(Limit.perSecond(1_000_000));
-    bucket.succeed(new Successor.Change(faster, wished), 0, () -> 7);
+    assertThat(bucket.ask(new Successor.Change(faster, wished))).isTrue();
+    assertThat(bucket.seal(false)).isTrue();
     Cell next = bucket.successor(0, 5, () -> 7);
     assertThat(next.axis.bornNanos()).isEqualTo(wished);
     assertThat(bucket.available(wished)).isZero();
@@ -257,11 +260,19 @@ final class ReconfigureTest {
 
   @Test
   void oldCells_areCollected() {
-    // Each cell takes about 350 bytes: kept for ever, these would take 1.4 GB.
-    TokenBucket bucket = bucket(Limit.perSecond(10), 4, ManualClock.create());
-    for (int i = 0; i < 4_000_000; i++) {
+    AtomicTokenBucket bucket =
+        (AtomicTokenBucket) bucket(Limit.perSecond(10), 4, ManualClock.create());
+    List<WeakReference<Cell>> old = new ArrayList<>();
+    for (int i = 0; i < 1_000; i++) {
       bucket.reconfigure(i % 2 == 0 ? Limit.perSecond(20) : Limit.perSecond(10));
+      old.add(new WeakReference<>(bucket.inService(0)));
     }
+    bucket.reconfigure(Limit.perSecond(30));
+    for (int tries = 0; tries < 100 && old.stream().anyMatch(each -> each.get() != null); tries++) {
+      System.gc();
+      Thread.onSpinWait();
+    }
+    assertThat(old).allMatch(each -> each.refersTo(null));
     assertThat(bucket.available()).isEqualTo(4);
   }
 

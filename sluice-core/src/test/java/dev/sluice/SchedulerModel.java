@@ -1,10 +1,13 @@
 package dev.sluice;
 
+import static org.assertj.core.api.Assertions.assertThat;
+
 import java.math.BigInteger;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.TreeMap;
 
 /**
@@ -74,6 +77,14 @@ final class SchedulerModel {
   /** What a level is rounded to under a rate: against the caller, by less than a nanosecond. */
   private static long step(long halvesPerSecond) {
     return BigInteger.valueOf(halvesPerSecond).gcd(BigInteger.valueOf(UNITS_PER_TOKEN)).longValue();
+  }
+
+  /** The key holds more than before: tokens were given back. */
+  void setLevel(String name, double tokens) {
+    Bucket bucket = Objects.requireNonNull(buckets.get(name));
+    long level = Math.round(tokens * UNITS_PER_TOKEN);
+    assertThat(level).isBetween(bucket.level, bucket.capacity);
+    bucket.level = level;
   }
 
   void removeRate(String name) {

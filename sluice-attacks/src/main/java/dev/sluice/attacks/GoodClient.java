@@ -7,6 +7,9 @@ interface GoodClient extends AutoCloseable {
   /** Calls of a round. */
   int CALLS = 4;
 
+  /** The content of a message: long enough for its answer to need memory of the server. */
+  String PAYLOAD = "hello ".repeat(2_000);
+
   /** Thrown if the server refuses an allowed call, or gives a wrong answer. */
   final class WrongAnswer extends IOException {
     private static final long serialVersionUID = 1;

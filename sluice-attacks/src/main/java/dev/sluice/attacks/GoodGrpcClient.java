@@ -31,7 +31,7 @@ final class GoodGrpcClient implements GoodClient {
 
   @Override
   public void enqueue() throws IOException {
-    Proto message = new Proto().text(1, "hello");
+    Proto message = new Proto().text(1, PAYLOAD);
     call(Grpc.ENQUEUE, new Proto().text(1, queue).message(2, message));
   }
 

@@ -29,7 +29,7 @@ final class GoodHttpClient implements GoodClient {
 
   @Override
   public void enqueue() throws IOException {
-    post(path + "/messages", "{\"payload\":\"hello\"}");
+    post(path + "/messages", "{\"payload\":\"%s\"}".formatted(PAYLOAD));
   }
 
   @Override

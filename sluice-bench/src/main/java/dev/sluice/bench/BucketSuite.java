@@ -44,7 +44,7 @@ final class BucketSuite {
     this.effort = effort;
   }
 
-  static Report run(boolean quick) throws RunnerException {
+  static Report run(boolean quick) throws RunnerException, InterruptedException {
     BucketSuite suite = new BucketSuite(quick ? Effort.QUICK : Effort.FULL);
     for (int round = 1; round <= suite.effort.rounds; round++) {
       System.err.printf("round %d of %d%n", round, suite.effort.rounds);
@@ -53,7 +53,9 @@ final class BucketSuite {
       }
       suite.measureNeighbours();
     }
-    return suite.report();
+    Report report = suite.report();
+    JoinStorm.addTo(report);
+    return report;
   }
 
   /** All of them; quickly, without those in which two threads are denied. */

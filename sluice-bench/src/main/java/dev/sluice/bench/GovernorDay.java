@@ -67,7 +67,7 @@ final class GovernorDay {
     this.share = share;
     ModelBudget budget = ModelBudget.of(TARGET, BURST, Allocation.OFF);
     if (share > 0) {
-      budget = budget.withClasses(ModelBudget.USUAL_CLASSES, Map.of(LAST, share));
+      budget = budget.withClasses(ModelBudget.DEFAULT_CLASSES, Map.of(LAST, share));
     }
     governor = Governor.create(BudgetConfig.of(Map.of(MODEL, budget)), time);
   }

@@ -70,10 +70,22 @@ final class Admin {
     }
     add(name, config);
     if (two) {
-      add(deadLetters, QueueConfig.builder().durability(config.durability()).build());
+      add(deadLetters, ofDeadLetters(config));
     }
     state.outputs.queuesChanged();
     changed(future);
+  }
+
+  /**
+   * A dead letter that fails has nowhere to go: it is tried again, with the delays of its queue.
+   */
+  private static QueueConfig ofDeadLetters(QueueConfig source) {
+    return QueueConfig.builder()
+        .durability(source.durability())
+        .maxAttempts(0)
+        .retryDelay(source.retryDelay())
+        .maxRetryDelay(source.maxRetryDelay())
+        .build();
   }
 
   private static void requireAdoptable(String deadLetters, boolean adoptable) {
@@ -85,29 +97,46 @@ final class Admin {
   }
 
   private void add(String name, QueueConfig config) {
-    Line line = open(state.nextQueueId++, name, config);
-    state.batch.facts.add(new Fact.QueueSaved(line.id, name, config));
+    save(open(state.nextQueueId++, name, config));
+  }
+
+  /** Stores the configuration of {@code line} under a revision of its own. */
+  private void save(Line line) {
+    line.revisionNumber++;
+    state.batch.facts.add(
+        new Fact.QueueSaved(line.id, line.name, line.config, line.revisionNumber));
   }
 
   Line open(int id, String name, QueueConfig config) {
     QueueConfig kept = state.setup.added(config);
-    Line line = new Line(id, name, kept, state.scheduler.queue(name), state.messageRoom);
+    Line line = new Line(id, name, kept, state.scheduler.queue(name), state);
     state.lines.put(name, line);
     return line;
   }
 
-  void update(String name, QueueConfig config, CompletableFuture<Void> future) {
+  /** Answers with the new revision; refused unless the queue has the {@code expected} one. */
+  void update(String name, QueueConfig config, String expected, CompletableFuture<String> future) {
     try {
       Line line = state.line(name);
+      requireRevision(line, expected);
       state.setup.requireRoom(0, config);
       QueueConfig kept = state.setup.added(config);
       state.setup.removed(line.config);
       line.configure(kept);
-      state.batch.facts.add(new Fact.QueueSaved(line.id, name, config));
+      save(line);
       state.outputs.queuesChanged();
-      changed(future);
+      state.batch.whenSynced.answers.add(new Answer<>(future, line.revision()));
     } catch (BrokerException refused) {
       state.outputs.refuse(future, refused);
+    }
+  }
+
+  private static void requireRevision(Line line, String expected) {
+    if (!line.revision().equals(expected)) {
+      throw new BrokerException(
+          Code.REVISION_MISMATCH,
+          "the queue has changed: queue=%s, revision=%s, expected=%s"
+              .formatted(line.name, line.revision(), expected));
     }
   }
 
@@ -148,6 +177,7 @@ final class Admin {
     }
     for (Line line : doomed) {
       intake.forgetAll(line);
+      line.keys.forgetAll();
       state.setup.removed(line.config);
       state.lines.remove(line.name);
       state.scheduler.removeQueue(line.name);
@@ -272,10 +302,12 @@ final class Admin {
         continue;
       }
       try {
-        move(entry, source(entry.line), routes.get(i));
+        Line source = source(entry.line);
+        requireRoom(entry, source, routes.get(i));
+        move(entry, source, routes.get(i));
         moved++;
-      } catch (BrokerException sourceIsGone) {
-        refusal = sourceIsGone;
+      } catch (BrokerException noPlace) {
+        refusal = noPlace;
         state.makeAvailable(entry, state.now);
       }
     }
@@ -283,6 +315,14 @@ final class Admin {
       state.batch.whenSynced.answers.add(new Answer<>(future, moved));
     } else {
       state.outputs.refuse(future, refusal);
+    }
+  }
+
+  /** A hook may give each of many messages that had one route in common a route of its own. */
+  private void requireRoom(Entry entry, Line source, Route.Spec route) {
+    if (!source.hasRoute(route)) {
+      long freed = entry.route.users == 1 ? entry.route.spec.heapBytes() : 0;
+      state.messageRoom.require(route.heapBytes() - freed);
     }
   }
 
@@ -324,6 +364,6 @@ final class Admin {
 
   QueueStats stats(String name) {
     Line line = state.line(name);
-    return line.stats(line.queue.stats());
+    return line.stats(line.queue.stats(), state.now);
   }
 }

@@ -79,7 +79,7 @@ final class BatchRows {
     } else if (fact instanceof Fact.LevelDropped dropped) {
       rows.delete(Table.LEVEL, Schema.utf8(dropped.throttleKey()));
     } else if (fact instanceof Fact.QueueSaved saved) {
-      byte[] row = Schema.queueRow(saved.name(), saved.config());
+      byte[] row = Schema.queueRow(saved.name(), saved.config(), saved.revisionNumber());
       rows.put(Table.CONFIG, Schema.queueKey(saved.queueId()), row);
     } else if (fact instanceof Fact.QueueDeleted deleted) {
       rows.delete(Table.CONFIG, Schema.queueKey(deleted.queueId()));

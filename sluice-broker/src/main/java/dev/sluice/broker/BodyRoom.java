@@ -20,6 +20,12 @@ final class BodyRoom {
     return false;
   }
 
+  /** Returns {@code handover} with its body if there is room for it, else to be read later. */
+  Handover admit(Handover handover) {
+    int bytes = handover.bodyBytes();
+    return bytes > 0 && !take(bytes) ? handover.withoutBody() : handover;
+  }
+
   void give(long bytes) {
     used.addAndGet(-bytes);
   }

@@ -7,10 +7,8 @@ import static dev.sluice.broker.Checks.requireQueueName;
 
 import dev.sluice.NanoClock;
 import dev.sluice.ThrottleStats;
-import dev.sluice.broker.BrokerException.Code;
 import java.nio.file.Path;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
 import java.util.Map;
@@ -20,6 +18,8 @@ import java.util.SortedMap;
 import java.util.TreeMap;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
+import java.util.function.LongUnaryOperator;
+import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -34,8 +34,8 @@ import org.jspecify.annotations.Nullable;
  * becomes a dead letter or is purged. It may be delivered more than once: when its lease ends, or
  * when the broker stops before an acknowledgement is answered.
  *
- * <p>When its store fails the broker stops: every call fails with {@code STOPPED}, and what was
- * answered is there when the directory is opened again.
+ * <p>On a full disk calls fail with {@code WAITING_FOR_SPACE} until there is space, after any other
+ * failure of the store with {@code STOPPED} for good. What was answered is stored in both cases.
  *
  * @since 0.1
  */
@@ -46,13 +46,16 @@ public final class Broker implements AutoCloseable {
   /** The longest value of the configuration, in bytes of UTF-8. */
   public static final int MAX_CONFIG_BYTES = 1_024;
 
-  final Machinery machinery;
-
+  private final Lifecycle life;
   private final BrokerView view;
 
-  private Broker(Machinery machinery) {
-    this.machinery = machinery;
+  Broker(Lifecycle life) {
+    this.life = life;
     this.view = view(NanoClock.system());
+  }
+
+  Machinery machinery() {
+    return life.machinery();
   }
 
   /**
@@ -75,19 +78,13 @@ public final class Broker implements AutoCloseable {
    * @throws BrokerException if the directory cannot be used, or what it holds is damaged
    */
   public static Broker open(Path directory, BrokerConfig config) {
-    try {
-      return new Broker(Machinery.start(RocksStore.open(directory), config));
-    } catch (StoreException unusable) {
-      throw new BrokerException(Code.STORE, unusable.getMessage(), unusable);
-    }
+    return new Broker(Lifecycle.open(directory, config));
   }
-
-  // ---- queues
 
   /**
    * Makes a queue of {@link QueueConfig#defaults}, and one for its dead letters.
    *
-   * @param name 1 to 128 letters, digits and {@code . _ - : /}; not {@code .} or {@code ..}
+   * @param name as below
    */
   public void createQueue(String name) {
     createQueue(name, QueueConfig.defaults());
@@ -115,20 +112,23 @@ public final class Broker implements AutoCloseable {
    */
   public void createQueue(String name, QueueConfig config, boolean mayAdopt) {
     requireQueueName(name);
-    machinery.configure(
-        config, (engine, call) -> engine.admin.create(name, config, mayAdopt, call));
+    machinery()
+        .<Void>configure(
+            config, (engine, call) -> engine.admin.create(name, config, mayAdopt, call));
   }
 
   /**
-   * Changes how a queue behaves.
+   * Changes the configuration of a queue; no change made meanwhile is lost.
    *
    * @param name the queue
-   * @param config how it behaves from now on
-   * @throws BrokerException if it does not exist, a script does not compile, or scripts take as
-   *     much of the heap as they may
+   * @param change returns the new configuration; called again if another call comes first
+   * @param revision that of the {@link #queue} that the caller has seen; null for any
+   * @return the new revision
+   * @throws BrokerException if it does not exist, has another revision, or the change is refused
    */
-  public void updateQueue(String name, QueueConfig config) {
-    machinery.configure(config, (engine, call) -> engine.admin.update(name, config, call));
+  public String updateQueue(
+      String name, UnaryOperator<QueueConfig> change, @Nullable String revision) {
+    return machinery().update(name, change, revision);
   }
 
   /**
@@ -138,9 +138,7 @@ public final class Broker implements AutoCloseable {
    * @throws BrokerException if it does not exist
    */
   public void deleteQueue(String name) {
-    CompletableFuture<Void> call = machinery.calls.begin();
-    machinery.input(engine -> engine.admin.delete(name, call));
-    Calls.await(call);
+    Calls.await(machinery().<Void>call((engine, call) -> engine.admin.delete(name, call)));
   }
 
   /**
@@ -150,18 +148,19 @@ public final class Broker implements AutoCloseable {
    */
   public SortedMap<String, QueueConfig> queues() {
     SortedMap<String, QueueConfig> all = new TreeMap<>();
-    machinery.scripts.views().forEach((name, view) -> all.put(name, view.config()));
+    machinery().scripts.views().forEach((name, view) -> all.put(name, view.config()));
     return all;
   }
 
   /**
-   * Returns how a queue behaves.
+   * Returns how a queue behaves, with the revision of that.
    *
    * @param name the queue
-   * @return its configuration; empty if it does not exist
+   * @return empty if it does not exist
    */
-  public Optional<QueueConfig> queue(String name) {
-    return Optional.ofNullable(machinery.scripts.find(name)).map(Scripts.View::config);
+  public Optional<QueueDefinition> queue(String name) {
+    return Optional.ofNullable(machinery().scripts.find(name))
+        .map(view -> new QueueDefinition(view.config(), view.revision()));
   }
 
   /**
@@ -173,7 +172,7 @@ public final class Broker implements AutoCloseable {
    * @throws BrokerException if it does not exist
    */
   public QueueStats stats(String name) {
-    return machinery.ask(engine -> engine.admin.stats(name));
+    return machinery().ask(engine -> engine.admin.stats(name));
   }
 
   /**
@@ -184,9 +183,7 @@ public final class Broker implements AutoCloseable {
    * @throws BrokerException if it does not exist
    */
   public long purge(String name) {
-    CompletableFuture<Long> call = machinery.calls.begin();
-    machinery.input(engine -> engine.admin.purge(name, call));
-    return Calls.await(call);
+    return Calls.await(machinery().<Long>call((engine, call) -> engine.admin.purge(name, call)));
   }
 
   /**
@@ -212,10 +209,8 @@ public final class Broker implements AutoCloseable {
 
   /** One that shares nothing with {@link #view()}. */
   BrokerView view(NanoClock clock) {
-    return new BrokerView(machinery, clock);
+    return new BrokerView(life, clock);
   }
-
-  // ---- messages
 
   /**
    * Enqueues a message.
@@ -241,7 +236,7 @@ public final class Broker implements AutoCloseable {
    * @throws IllegalArgumentException if a message is too large
    */
   public CompletableFuture<List<UUID>> enqueueAll(String queue, List<Message> messages) {
-    return machinery.enqueuer.enqueue(queue, messages);
+    return machinery().enqueuer.enqueue(queue, messages);
   }
 
   /**
@@ -255,7 +250,7 @@ public final class Broker implements AutoCloseable {
    */
   public Consumer consume(String queue, int prefetch) {
     requireBetween("prefetch", prefetch, 1, 1_000_000);
-    return machinery.consume(this, queue, prefetch, null);
+    return machinery().consume(this, queue, prefetch, null);
   }
 
   /**
@@ -270,7 +265,23 @@ public final class Broker implements AutoCloseable {
    */
   public Consumer consume(String queue, int prefetch, Consumer.Handler handler) {
     requireBetween("prefetch", prefetch, 0, 1_000_000);
-    return machinery.consume(this, queue, prefetch, Objects.requireNonNull(handler, "handler"));
+    return machinery().consume(this, queue, prefetch, Objects.requireNonNull(handler, "handler"));
+  }
+
+  /**
+   * Receives the messages that can go now or, if none can, the first that can in time.
+   *
+   * @param queue the queue
+   * @param most how many at the most, from 1 to 1,000,000
+   * @param wait how long to wait for the first, up to a day; zero asks what can go now
+   * @param room told how many bytes there are, returns how many to read, at least one message
+   * @return leased messages, maybe none; if it is cancelled or fails, they go back
+   */
+  public CompletableFuture<List<Delivery>> receive(
+      String queue, int most, Duration wait, LongUnaryOperator room) {
+    requireBetween("most", most, 1, 1_000_000);
+    requireDuration("wait", wait, Duration.ZERO, Duration.ofDays(1));
+    return machinery().receive(this, queue, most, wait, room);
   }
 
   /**
@@ -288,7 +299,7 @@ public final class Broker implements AutoCloseable {
     if (queues.size() > 1) {
       throw new IllegalArgumentException("deliveries must be of one queue: queues=" + queues);
     }
-    return machinery.ackAll(queues.get(0), Delivery.claims(deliveries));
+    return machinery().ackAll(queues.get(0), Delivery.claims(deliveries));
   }
 
   /**
@@ -300,9 +311,7 @@ public final class Broker implements AutoCloseable {
    */
   public CompletableFuture<List<UUID>> ackAll(String queue, Map<UUID, LeaseToken> leases) {
     Objects.requireNonNull(queue, "queue");
-    List<Dispatch.Claim> claims = new ArrayList<>(leases.size());
-    leases.forEach((id, token) -> claims.add(new Dispatch.Claim(id, token)));
-    return machinery.ackAll(queue, claims);
+    return machinery().ackAll(queue, Dispatch.Claim.all(leases));
   }
 
   /**
@@ -314,8 +323,8 @@ public final class Broker implements AutoCloseable {
    * @return completed once it is stored as done
    */
   public CompletableFuture<Void> ack(String queue, UUID id, @Nullable LeaseToken token) {
-    Dispatch.Claim claim = claim(id, token);
-    return machinery
+    Dispatch.Claim claim = new Dispatch.Claim(id, token);
+    return machinery()
         .ackAll(queue, List.of(claim))
         .thenAccept(
             refused -> {
@@ -332,15 +341,14 @@ public final class Broker implements AutoCloseable {
    * @param id the message
    * @param token of its lease; null for whatever lease it has
    * @param error what went wrong
+   * @param delay before it is tried again, at most 7 days; null for what the queue says
    * @return completed once what becomes of it is stored
    */
   public CompletableFuture<Void> nack(
-      String queue, UUID id, @Nullable LeaseToken token, String error) {
-    String kept = error.length() > MAX_ERROR ? error.substring(0, MAX_ERROR) : error;
-    CompletableFuture<Void> call = machinery.calls.begin();
-    Dispatch.Claim claim = claim(id, token);
-    machinery.input(engine -> engine.failures.nack(queue, claim, kept, call));
-    return call;
+      String queue, UUID id, @Nullable LeaseToken token, String error, @Nullable Duration delay) {
+    Failures.Nack nack = Failures.Nack.of(error, delay);
+    Dispatch.Claim claim = new Dispatch.Claim(id, token);
+    return machinery().call((engine, call) -> engine.failures.nack(queue, claim, nack, call));
   }
 
   /**
@@ -355,14 +363,13 @@ public final class Broker implements AutoCloseable {
   public CompletableFuture<Void> extend(
       String queue, UUID id, @Nullable LeaseToken token, Duration time) {
     requireDuration("time", time, Duration.ofMillis(1), QueueConfig.MAX_LEASE);
-    CompletableFuture<Void> call = machinery.calls.begin();
-    Dispatch.Claim claim = claim(id, token);
-    machinery.input(engine -> engine.dispatch.extend(queue, claim, time.toNanos(), call));
-    return call;
+    Dispatch.Claim claim = new Dispatch.Claim(id, token);
+    return machinery()
+        .call((engine, call) -> engine.dispatch.extend(queue, claim, time.toNanos(), call));
   }
 
   /**
-   * Gives a message back untouched.
+   * Gives a message back untouched, and the tokens of its throttle keys.
    *
    * @param queue the queue
    * @param id the message
@@ -370,10 +377,8 @@ public final class Broker implements AutoCloseable {
    * @return completed once others can have it
    */
   public CompletableFuture<Void> release(String queue, UUID id, @Nullable LeaseToken token) {
-    CompletableFuture<Void> call = machinery.calls.begin();
-    Dispatch.Claim claim = claim(id, token);
-    machinery.input(engine -> engine.dispatch.release(queue, claim, call));
-    return call;
+    Dispatch.Claim claim = new Dispatch.Claim(id, token);
+    return machinery().call((engine, call) -> engine.dispatch.release(queue, claim, call));
   }
 
   /**
@@ -401,7 +406,7 @@ public final class Broker implements AutoCloseable {
   public CompletableFuture<Long> redriveAsync(
       String deadLetterQueue, long count, boolean runScript) {
     requireBetween("count", count, 0, Long.MAX_VALUE);
-    return new Redrive(machinery, deadLetterQueue, count == 0 ? Long.MAX_VALUE : count, runScript)
+    return new Redrive(machinery(), deadLetterQueue, count == 0 ? Long.MAX_VALUE : count, runScript)
         .start();
   }
 
@@ -420,7 +425,7 @@ public final class Broker implements AutoCloseable {
     Machinery.requireConfigKey(key);
     requireBetween("bytes of value", Schema.utf8(value).length, 0, MAX_CONFIG_BYTES);
     ThrottleRate.requireConfig(key, value);
-    machinery.changeConfig(key, value);
+    machinery().changeConfig(key, value);
   }
 
   /**
@@ -430,7 +435,7 @@ public final class Broker implements AutoCloseable {
    */
   public void removeConfig(String key) {
     Machinery.requireConfigKey(key);
-    machinery.changeConfig(key, null);
+    machinery().changeConfig(key, null);
   }
 
   /**
@@ -440,7 +445,7 @@ public final class Broker implements AutoCloseable {
    * @return empty if there is none
    */
   public Optional<String> config(String key) {
-    return Optional.ofNullable(machinery.scripts.config().get(key));
+    return Optional.ofNullable(machinery().scripts.config().get(key));
   }
 
   /**
@@ -449,7 +454,7 @@ public final class Broker implements AutoCloseable {
    * @return value by key
    */
   public SortedMap<String, String> config() {
-    return new TreeMap<>(machinery.scripts.config());
+    return new TreeMap<>(machinery().scripts.config());
   }
 
   /**
@@ -480,20 +485,12 @@ public final class Broker implements AutoCloseable {
    * @return a snapshot
    */
   public List<ThrottleStats> throttles() {
-    return machinery.ask(engine -> engine.state.scheduler.throttles(engine.state.now));
-  }
-
-  private static Dispatch.Claim claim(UUID id, @Nullable LeaseToken token) {
-    return new Dispatch.Claim(Objects.requireNonNull(id, "id"), token);
-  }
-
-  List<Delivery> read(List<Handover> handovers) {
-    return machinery.reading(() -> machinery.reader.read(this, handovers));
+    return machinery().ask(engine -> engine.state.scheduler.throttles(engine.state.now));
   }
 
   /** Stops once all calls are stored; those whose scripts take over 5 s fail. Idempotent. */
   @Override
   public void close() {
-    machinery.close();
+    life.close();
   }
 }

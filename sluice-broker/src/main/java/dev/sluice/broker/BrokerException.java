@@ -22,8 +22,14 @@ public final class BrokerException extends RuntimeException {
     /** The queue is being deleted. */
     QUEUE_DELETED,
 
+    /** The queue has another revision than the caller expects: somebody has changed it. */
+    REVISION_MISMATCH,
+
     /** The queue, or the fairness key, holds as many messages as it may. */
     QUEUE_FULL,
+
+    /** The queue has strict throttle keys, and a producer named one that has no rate. */
+    UNKNOWN_THROTTLE_KEY,
 
     /** The message is not leased, or the token is not that of its present lease. */
     LEASE_NOT_FOUND,
@@ -58,7 +64,16 @@ public final class BrokerException extends RuntimeException {
     /** The directory cannot be opened, or what it holds is damaged. */
     STORE,
 
-    /** The broker is closed, or stopped after its store failed. */
+    /**
+     * The disk is full, and the broker waits for free space; try again. Of a call that was under
+     * way it is not known whether it is stored.
+     */
+    WAITING_FOR_SPACE,
+
+    /**
+     * The broker is closed, or stopped after its store failed. Of a call that was under way it is
+     * not known whether it is stored.
+     */
     STOPPED
   }
 

@@ -39,6 +39,13 @@ public interface BrokerMetrics {
   default void enqueued(String queue, String key) {}
 
   /**
+   * A message was stored that names a throttle key without a rate, which lets it pass.
+   *
+   * @param queue the queue
+   */
+  default void unknownThrottleKey(String queue) {}
+
+  /**
    * A message was not accepted.
    *
    * @param queue the queue

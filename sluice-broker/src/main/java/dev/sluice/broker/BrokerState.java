@@ -3,6 +3,7 @@ package dev.sluice.broker;
 import dev.sluice.FairScheduler;
 import java.util.LinkedHashMap;
 import java.util.Map;
+import java.util.SortedMap;
 import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
@@ -20,6 +21,8 @@ final class BrokerState {
 
   /** The heap of messages and of remembered dedupe ids. */
   final HeapRoom messageRoom = new HeapRoom("messages and remembered ids");
+
+  final IdleKeys idleKeys = new IdleKeys();
 
   final HeapRoom setupRoom = new HeapRoom("queues, scripts and configuration");
   final Setup setup = new Setup(setupRoom);
@@ -71,7 +74,7 @@ final class BrokerState {
       Entry entry,
       Lease lease,
       int attempts,
-      String error,
+      Failures.Nack nack,
       @Nullable CompletableFuture<Void> future) {}
 
   BrokerState(Outputs outputs, BrokerMetrics metrics, int epoch, long now) {
@@ -150,6 +153,8 @@ final class BrokerState {
     if (entry.stage == Entry.Stage.DELAYED) {
       entry.line.delayed--;
       entry.route.count.delayed--;
+    } else if (entry.stage == Entry.Stage.PENDING) {
+      entry.line.notPending(entry);
     }
     if (entry.scheduled != null) {
       if (!entry.scheduled.remove()) {
@@ -201,14 +206,26 @@ final class BrokerState {
     lease.entry.timer = null;
     lease.entry.line.leased--;
     lease.entry.route.count.leased--;
+    Lease.End end = lease.end();
+    if (!end.sent()) {
+      giveBackTokens(lease.entry);
+    }
     Subscriber holder = lease.holder;
     if (holder != null) {
       holder.remove(lease);
       // One that it never took leaves its mailbox later, and makes room then.
-      boolean taken = !lease.claim();
-      if (taken && holder.renewsCredit && !holder.closed) {
+      if (end.claimed() && holder.renewsCredit && !holder.closed) {
         holder.line.give(holder, 1);
       }
+    }
+  }
+
+  /** {@code entry}, which is leased, was not delivered after all: its throttle keys get back. */
+  void giveBackTokens(Entry entry) {
+    SortedMap<String, Long> throttles = entry.route.spec.throttles();
+    if (entry.scheduled != null && !throttles.isEmpty()) {
+      scheduler.giveBackTokens(entry.scheduled, now);
+      batch.touched.addAll(throttles.keySet());
     }
   }
 
@@ -226,7 +243,8 @@ final class BrokerState {
       delay(entry, availableAt, Math.min(availableAt, entry.expiresAt));
       return;
     }
-    entry.stage = Entry.Stage.PENDING;
+    entry.readySince = ReadyAges.second(availableAt);
+    entry.line.pending(entry);
     armExpiry(entry);
     entry.scheduled = entry.line.queue.enqueue(entry, entry.route.placement());
   }

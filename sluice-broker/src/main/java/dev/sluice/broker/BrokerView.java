@@ -18,6 +18,7 @@ import java.util.PriorityQueue;
 import java.util.SortedMap;
 import java.util.TreeMap;
 import java.util.UUID;
+import java.util.concurrent.CompletableFuture;
 import java.util.function.BiFunction;
 import java.util.function.ToLongFunction;
 import java.util.stream.Collectors;
@@ -39,13 +40,13 @@ public final class BrokerView {
   /** Messages are delivered in between. */
   private static final int PIECE = 500;
 
-  private final Machinery machinery;
+  private final Lifecycle life;
 
   private final SharedLooks<Queue> queueLooks;
   private final SharedLooks<QueueKeys> keyLooks;
 
-  BrokerView(Machinery machinery, NanoClock clock) {
-    this.machinery = machinery;
+  BrokerView(Lifecycle life, NanoClock clock) {
+    this.life = life;
     this.queueLooks = new SharedLooks<>(clock);
     this.keyLooks = new SharedLooks<>(clock);
   }
@@ -56,7 +57,26 @@ public final class BrokerView {
    * @throws BrokerException if it has stopped
    */
   public void requireAnswer() {
-    machinery.ask(engine -> true);
+    life.machinery().ask(engine -> true);
+  }
+
+  /**
+   * Where the broker is in its life.
+   *
+   * @return the status; it may have changed meanwhile
+   */
+  public BrokerStatus status() {
+    return life.status();
+  }
+
+  /**
+   * Completes when the broker has {@link BrokerStatus#STOPPED}: the process should end then, and be
+   * started again.
+   *
+   * @return completes with the reason; never, if the broker is closed before
+   */
+  public CompletableFuture<BrokerException> failure() {
+    return life.failure();
   }
 
   /**
@@ -65,16 +85,17 @@ public final class BrokerView {
    * @return by name, without their keys
    */
   public SortedMap<String, QueueStats> queues() {
-    return machinery.ask(
-        engine -> {
-          SortedMap<String, QueueStats> all = new TreeMap<>();
-          for (Line line : engine.state.lines.values()) {
-            if (!line.deleting) {
-              all.put(line.name, line.stats(List.of()));
-            }
-          }
-          return all;
-        });
+    return life.machinery()
+        .ask(
+            engine -> {
+              SortedMap<String, QueueStats> all = new TreeMap<>();
+              for (Line line : engine.state.lines.values()) {
+                if (!line.deleting) {
+                  all.put(line.name, line.stats(List.of(), engine.state.now));
+                }
+              }
+              return all;
+            });
   }
 
   /**
@@ -88,11 +109,28 @@ public final class BrokerView {
    * @throws BrokerException if the queue does not exist
    */
   public List<StoredMessage> messages(String queue, @Nullable UUID from, int limit, Size size) {
+    return messages(queue, from, limit, size, Room.ENDLESS);
+  }
+
+  /**
+   * As above, with memory that the caller keeps account of.
+   *
+   * @param queue the queue
+   * @param from the message to begin with, or the next one if that is gone; null for the oldest
+   * @param limit how many at the most, from 1 to 1,000
+   * @param size how much of them
+   * @param room asked before each message is read; the list ends where it refuses
+   * @return the messages
+   * @throws BrokerException if the queue does not exist
+   */
+  public List<StoredMessage> messages(
+      String queue, @Nullable UUID from, int limit, Size size, Room room) {
     requireBetween("limit", limit, 1, MAX_MESSAGES);
+    Machinery machinery = life.machinery();
     return machinery.reading(
         () -> {
           Scripts.View view = machinery.scripts.view(queue);
-          return machinery.reader.peek(view, sequence(view, from), limit, size);
+          return machinery.reader.peek(view, sequence(view, from), limit, size, room);
         });
   }
 
@@ -111,6 +149,36 @@ public final class BrokerView {
       requireBetween("payloadBytes", payloadBytes, 0, Integer.MAX_VALUE);
       requireBetween("allBytes", allBytes, 0, Long.MAX_VALUE);
     }
+  }
+
+  /** The memory that messages are read into. */
+  public interface Room {
+    /** Without an end. */
+    Room ENDLESS =
+        new Room() {
+          @Override
+          public boolean take(long bytes) {
+            return true;
+          }
+
+          @Override
+          public void give(long bytes) {}
+        };
+
+    /**
+     * Takes room for a message that is about to be read.
+     *
+     * @param bytes the size of the message as it is stored
+     * @return false if there is none
+     */
+    boolean take(long bytes);
+
+    /**
+     * Gives back the part of a message that is not shown.
+     *
+     * @param bytes how much
+     */
+    void give(long bytes);
   }
 
   private static long sequence(Scripts.View view, @Nullable UUID from) {
@@ -143,12 +211,12 @@ public final class BrokerView {
   /** A queue that is made again has another, and shares nothing with the one before. */
   private int idOf(String queue) {
     Calls.requireMayWait();
-    machinery.calls.requireOpen();
-    return machinery.scripts.view(queue).id();
+    life.machinery().calls.requireOpen();
+    return life.machinery().scripts.view(queue).id();
   }
 
   private Found<Queue> look(String name, int limit) {
-    KeyWalk walk = KeyWalk.over(machinery, name);
+    KeyWalk walk = KeyWalk.over(life.machinery(), name);
     List<String> first =
         walk.keys.stream()
             .filter(each -> each.pending() > 0)
@@ -177,7 +245,7 @@ public final class BrokerView {
     List<R> all = new ArrayList<>(whole.size());
     for (int from = 0; from < whole.size(); from += PIECE) {
       List<T> piece = whole.subList(from, Math.min(from + PIECE, whole.size()));
-      all.addAll(machinery.ask(engine -> question.apply(engine.state, piece)));
+      all.addAll(life.machinery().ask(engine -> question.apply(engine.state, piece)));
     }
     return List.copyOf(all);
   }
@@ -203,7 +271,7 @@ public final class BrokerView {
   private record KeysQuestion(int queue, QueueKeys.Order order, int limit, String prefix) {}
 
   private Found<QueueKeys> look(String queue, QueueKeys.Order order, int limit, String prefix) {
-    KeyWalk walk = KeyWalk.over(machinery, queue);
+    KeyWalk walk = KeyWalk.over(life.machinery(), queue);
     List<QueueKeys.Key> matching =
         walk.keys.stream().filter(each -> each.key().startsWith(prefix)).toList();
     Map<String, Long> weights = new HashMap<>();
@@ -307,15 +375,16 @@ public final class BrokerView {
    * @return all of them
    */
   public Throttles throttles() {
-    return machinery.ask(
-        engine -> {
-          long now = engine.state.now;
-          return new Throttles(
-              now,
-              engine.state.scheduler.throttles(now).stream()
-                  .map(each -> throttle(each, now))
-                  .toList());
-        });
+    return life.machinery()
+        .ask(
+            engine -> {
+              long now = engine.state.now;
+              return new Throttles(
+                  now,
+                  engine.state.scheduler.throttles(now).stream()
+                      .map(each -> throttle(each, now))
+                      .toList());
+            });
   }
 
   /**
@@ -353,6 +422,6 @@ public final class BrokerView {
    */
   public List<ThrottleStats.Waiter> waiters(String throttleKey, int limit) {
     requireBetween("limit", limit, 1, MAX_KEYS);
-    return machinery.ask(engine -> engine.state.scheduler.waiters(throttleKey, limit));
+    return life.machinery().ask(engine -> engine.state.scheduler.waiters(throttleKey, limit));
   }
 }

@@ -44,9 +44,10 @@ final class Calls {
     return call;
   }
 
-  /** Every call from now on fails; the first reason stands. */
+  /** Every call from now on fails; the first reason stands, unless that was to wait. */
   synchronized void refuseNew(BrokerException why) {
-    if (end == null) {
+    BrokerException before = end;
+    if (before == null || before.code() == BrokerException.Code.WAITING_FOR_SPACE) {
       end = why;
     }
   }
@@ -57,6 +58,12 @@ final class Calls {
     if (why != null) {
       open.forEach(call -> call.completeExceptionally(why));
     }
+  }
+
+  /** Why calls fail; {@code otherwise} if they do not. */
+  Throwable end(Throwable otherwise) {
+    BrokerException why = end;
+    return why == null ? otherwise : why;
   }
 
   /** Throws if calls fail. */

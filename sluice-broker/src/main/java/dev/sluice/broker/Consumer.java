@@ -26,6 +26,7 @@ public final class Consumer implements AutoCloseable {
   private static final long MAX_READ_BYTES = 8L << 20;
 
   private final Broker broker;
+  private final Machinery machinery;
   private final String queue;
   private final @Nullable Handler handler;
   private final Executor executor;
@@ -52,6 +53,17 @@ public final class Consumer implements AutoCloseable {
      */
     default long room(long waitingBytes) {
       return MAX_READ_BYTES;
+    }
+
+    /**
+     * Whether this handler passes messages on to a receiver of its own, and asks {@link
+     * Delivery#send} right before each. Then a message counts as delivered once that was asked, and
+     * else when {@link #handle} is called with it.
+     *
+     * @return false if not overridden
+     */
+    default boolean forwards() {
+      return false;
     }
 
     /**
@@ -95,8 +107,7 @@ public final class Consumer implements AutoCloseable {
 
     /** A body that finds no room is read when somebody takes the message. */
     private void add(Handover handover) {
-      int bytes = handover.bodyBytes();
-      waiting.add(bytes > 0 && !bodies.take(bytes) ? handover.withoutBody() : handover);
+      waiting.add(bodies.admit(handover));
       waitingBytes += handover.entry().bytes;
     }
 
@@ -184,7 +195,7 @@ public final class Consumer implements AutoCloseable {
         if (next == null) {
           break;
         }
-        if (next.lease().claim()) {
+        if (forwards() ? next.lease().claim() : next.lease().receive()) {
           taken.add(next);
           left -= next.entry().bytes;
         } else {
@@ -197,6 +208,10 @@ public final class Consumer implements AutoCloseable {
       return taken;
     }
 
+    private boolean forwards() {
+      return handler != null && handler.forwards();
+    }
+
     private boolean fits(long left) {
       Handover next = waiting.peek();
       return next != null && next.entry().bytes <= left;
@@ -205,12 +220,14 @@ public final class Consumer implements AutoCloseable {
 
   Consumer(
       Broker broker,
+      Machinery machinery,
       String queue,
       @Nullable Handler handler,
       Executor executor,
       CompletableFuture<Subscriber> subscriber,
       BodyRoom bodies) {
     this.broker = broker;
+    this.machinery = machinery;
     this.queue = queue;
     this.handler = handler;
     this.executor = executor;
@@ -247,7 +264,7 @@ public final class Consumer implements AutoCloseable {
     long deadline = System.nanoTime() + left;
     for (; ; ) {
       List<Handover> taken = mailbox.take(most, left);
-      List<Delivery> deliveries = broker.read(taken);
+      List<Delivery> deliveries = machinery.read(broker, taken);
       left = deadline - System.nanoTime();
       // What was settled otherwise before it was read is nobody's any more.
       if (!deliveries.isEmpty() || taken.isEmpty()) {
@@ -290,7 +307,7 @@ public final class Consumer implements AutoCloseable {
         !taken.isEmpty();
         taken = mailbox.takeForHandler(room())) {
       List<Handover> batch = taken;
-      Machinery.fenced(() -> handle(broker.read(batch)));
+      Machinery.fenced(() -> handle(machinery.read(broker, batch)));
     }
   }
 
@@ -317,13 +334,13 @@ public final class Consumer implements AutoCloseable {
    */
   public void addCredit(int messages) {
     Checks.requireBetween("messages", messages, 1, 1_000_000);
-    broker.machinery.calls.requireOpen();
+    machinery.calls.requireOpen();
     giveCredit(messages);
   }
 
   private void giveCredit(int messages) {
     Subscriber known = Calls.await(subscriber);
-    broker.machinery.input(engine -> engine.dispatch.give(known, messages));
+    machinery.input(engine -> engine.dispatch.give(known, messages));
   }
 
   /** The broker is gone. */
@@ -331,11 +348,14 @@ public final class Consumer implements AutoCloseable {
     mailbox.closed(why);
   }
 
-  /** Takes no more messages; those it has not settled go back to where they were. */
+  /**
+   * Takes no more messages; those it has not settled go back to where they were. Those that were
+   * never delivered give back the tokens of their throttle keys.
+   */
   @Override
   public void close() {
     Subscriber known = leave();
-    broker.machinery.input(engine -> engine.dispatch.close(known, null));
+    machinery.input(engine -> engine.dispatch.close(known, null));
   }
 
   /**
@@ -344,14 +364,14 @@ public final class Consumer implements AutoCloseable {
    */
   public void detach() {
     Subscriber known = leave();
-    broker.machinery.input(engine -> engine.dispatch.detach(known));
+    machinery.input(engine -> engine.dispatch.detach(known));
   }
 
   private Subscriber leave() {
     mailbox.close(
         new BrokerException(
             BrokerException.Code.CONSUMER_CLOSED, "the consumer is closed: queue=" + queue));
-    broker.machinery.forget(this);
+    machinery.forget(this);
     return Calls.await(subscriber);
   }
 }

@@ -22,7 +22,8 @@ final class Dedupe {
     this.room = room;
   }
 
-  private static long bytes(String dedupeId) {
+  /** The estimated heap of one id that is remembered. */
+  static long heapBytes(String dedupeId) {
     return HEAP_BYTES + 2L * dedupeId.length();
   }
 
@@ -34,7 +35,7 @@ final class Dedupe {
 
   void remember(String dedupeId, UUID id, long until) {
     if (seen.remove(dedupeId) == null) {
-      room.add(bytes(dedupeId));
+      room.add(heapBytes(dedupeId));
     }
     seen.put(dedupeId, new Seen(id, until));
   }
@@ -49,7 +50,7 @@ final class Dedupe {
         break;
       }
       over.add(next.getKey());
-      room.remove(bytes(next.getKey()));
+      room.remove(heapBytes(next.getKey()));
       oldest.remove();
     }
     return over;

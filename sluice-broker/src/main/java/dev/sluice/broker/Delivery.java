@@ -156,7 +156,18 @@ public final class Delivery {
    * @return completed once that is stored
    */
   public CompletableFuture<Void> nack(String error) {
-    return broker.nack(queue(), id(), token(), error);
+    return broker.nack(queue(), id(), token(), error, null);
+  }
+
+  /**
+   * It could not be handled: unless it becomes a dead letter, it is tried again after a delay.
+   *
+   * @param error what went wrong; kept with a dead letter
+   * @param delay up to {@link QueueConfig#MAX_RETRY_DELAY}, instead of what the queue says
+   * @return completed once that is stored
+   */
+  public CompletableFuture<Void> nack(String error, Duration delay) {
+    return broker.nack(queue(), id(), token(), error, delay);
   }
 
   /**
@@ -170,7 +181,19 @@ public final class Delivery {
   }
 
   /**
-   * It goes back untouched to where it was, which is not a failure.
+   * Says that the message is about to be sent to its receiver; for a handler that {@linkplain
+   * Consumer.Handler#forwards forwards}. From then on its throttle tokens are spent, unless its
+   * receiver releases it.
+   *
+   * @return false if its lease has ended, or if this was asked before: it must not be sent
+   */
+  public boolean send() {
+    return handover.lease().send();
+  }
+
+  /**
+   * It goes back untouched to where it was, which is not a failure, and so do the tokens of its
+   * throttle keys that have not come back by themselves.
    *
    * @return completed once others can have it
    */

@@ -4,6 +4,7 @@ import dev.sluice.Next;
 import dev.sluice.broker.BrokerException.Code;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.Objects;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
@@ -11,6 +12,7 @@ import org.jspecify.annotations.Nullable;
 
 /** Hands messages out, and takes back the right to settle them. */
 final class Dispatch {
+  final Polls polls;
   private final BrokerState state;
   private boolean stopped;
 
@@ -19,10 +21,21 @@ final class Dispatch {
    *
    * @param token null for whatever lease the message has
    */
-  record Claim(UUID id, @Nullable LeaseToken token) {}
+  record Claim(UUID id, @Nullable LeaseToken token) {
+    Claim {
+      Objects.requireNonNull(id, "id");
+    }
+
+    static List<Claim> all(Map<UUID, LeaseToken> leases) {
+      List<Claim> claims = new ArrayList<>(leases.size());
+      leases.forEach((id, token) -> claims.add(new Claim(id, token)));
+      return claims;
+    }
+  }
 
   Dispatch(BrokerState state) {
     this.state = state;
+    this.polls = new Polls(state, this);
   }
 
   void open(String queue, Subscription subscription) {
@@ -51,7 +64,10 @@ final class Dispatch {
     }
   }
 
-  /** Takes a consumer away; what it has goes back to where it was, as if never delivered. */
+  /**
+   * Takes a consumer away; what it has goes back to where it was. Tokens go back only for messages
+   * that were never sent: those that were sent may have been used, whatever became of the consumer.
+   */
   void close(Subscriber subscriber, @Nullable BrokerException why) {
     if (takeAway(subscriber)) {
       subscriber.leases().forEach(this::putBack);
@@ -68,7 +84,7 @@ final class Dispatch {
     }
   }
 
-  private boolean takeAway(Subscriber subscriber) {
+  boolean takeAway(Subscriber subscriber) {
     if (subscriber.closed) {
       return false;
     }
@@ -91,13 +107,19 @@ final class Dispatch {
     }
   }
 
+  /** Puts a message back that nobody got or used: with its tokens. */
+  void putBackUntouched(Lease lease) {
+    state.giveBackTokens(lease.entry);
+    putBack(lease);
+  }
+
   private void putBack(Lease lease) {
     Entry entry = lease.entry;
     state.endLease(lease);
     state.revoke(lease);
     entry.scheduled =
         entry.line.queue.putBack(Objects.requireNonNull(entry.scheduled), entry.route.placement());
-    entry.stage = Entry.Stage.PENDING;
+    entry.line.pending(entry);
     state.armExpiry(entry);
   }
 
@@ -108,6 +130,12 @@ final class Dispatch {
    *     input brings more
    */
   long deliver(int limit) {
+    long next = handOut(limit);
+    polls.looked();
+    return next;
+  }
+
+  private long handOut(int limit) {
     for (int i = 0; i < limit && !stopped; i++) {
       Next<Entry> next = state.scheduler.next(state.now);
       if (next instanceof Next.Offer<Entry> offer) {
@@ -129,6 +157,7 @@ final class Dispatch {
     if (entry.timer != null) {
       state.timers.remove(entry.timer);
     }
+    line.notPending(entry);
     Lease lease = new Lease(entry, state.nextToken(), subscriber);
     entry.timer = lease;
     entry.stage = Entry.Stage.LEASED;
@@ -138,6 +167,7 @@ final class Dispatch {
     count.delivered++;
     count.servedAt = state.now;
     subscriber.add(lease);
+    polls.delivered(subscriber);
     state.store(lease);
     state.timers.set(lease, state.now + line.config.leaseTimeout().toNanos());
     state.batch.hand(Handover.of(lease, subscriber, state.takeBody(entry)));
@@ -188,10 +218,10 @@ final class Dispatch {
     }
   }
 
-  /** A consumer gives a message back untouched. */
+  /** A consumer gives a message back untouched, and so its tokens. */
   void release(String queue, Claim claim, CompletableFuture<Void> future) {
     try {
-      putBack(require(queue, claim));
+      putBackUntouched(require(queue, claim));
       state.batch.whenWritten.answers.add(Answer.done(future));
     } catch (BrokerException refused) {
       state.outputs.refuse(future, refused);

@@ -58,6 +58,8 @@ final class Engine {
       failures.alarm(alarm);
     } else if (due instanceof Intake.Forgetting forgetting) {
       intake.forget(forgetting);
+    } else if (due instanceof Poll poll) {
+      dispatch.polls.expire(poll);
     } else {
       throw new IllegalStateException("unknown timer: " + due);
     }

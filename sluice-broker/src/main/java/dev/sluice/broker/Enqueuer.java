@@ -5,6 +5,7 @@ import dev.sluice.broker.HookEngine.Arrival;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
+import java.util.Map;
 import java.util.SortedMap;
 import java.util.TreeMap;
 import java.util.UUID;
@@ -19,6 +20,9 @@ import java.util.concurrent.CompletableFuture;
  * state machine in that order, even while a script is added or removed.
  */
 final class Enqueuer {
+  /** What a header takes up beside its characters: an entry of a map and two strings. */
+  private static final int HEADER_BYTES = 150;
+
   private final BrokerConfig config;
   private final Scripts scripts;
   private final HookPool hooks;
@@ -81,7 +85,8 @@ final class Enqueuer {
               body,
               message.delay.toNanos(),
               message.timeToLive.toNanos(),
-              message.dedupeId));
+              message.dedupeId,
+              false));
     }
     return submissions;
   }
@@ -101,16 +106,18 @@ final class Enqueuer {
     if (taken) {
       return;
     }
-    throw inbox.isClosed()
-        ? new BrokerException(Code.STOPPED, "the broker is closed")
-        : new BrokerException(
-            Code.BUSY,
-            "more is being enqueued than the broker can take: maxInboundBytes="
-                + config.maxInboundBytes());
+    if (inbox.isClosed()) {
+      calls.requireOpen();
+      throw new BrokerException(Code.STOPPED, "the broker is closed");
+    }
+    throw new BrokerException(
+        Code.BUSY,
+        "more is being enqueued than the broker can take: maxInboundBytes="
+            + config.maxInboundBytes());
   }
 
   private void count(String queue, BrokerException refused) {
-    if (refused.code() != Code.STOPPED) {
+    if (refused.code() != Code.STOPPED && refused.code() != Code.WAITING_FOR_SPACE) {
       config.metrics().refused(queue, refused.code());
     }
   }
@@ -123,18 +130,29 @@ final class Enqueuer {
       CompletableFuture<List<UUID>> call) {
     // Not the messages: their payloads are in the submissions already.
     List<Arrival> arrivals = new ArrayList<>(messages.size());
+    long held = bytes;
     for (Message message : messages) {
       arrivals.add(new Arrival(view.name(), message.headers, message.payload.length));
+      held += bytes(message.headers);
     }
     long from = System.nanoTime();
     hooks.call(
         view.name(),
         arrivals.size(),
-        bytes,
+        held,
         () -> {
           config.metrics().hookWaited(view.name(), System.nanoTime() - from);
           assignAndPut(view, arrivals, submissions, call);
         });
+  }
+
+  /** Returns what the headers of a message take up while it waits for its script. */
+  private static long bytes(Map<String, String> headers) {
+    long bytes = 0;
+    for (Map.Entry<String, String> header : headers.entrySet()) {
+      bytes += HEADER_BYTES + header.getKey().length() + header.getValue().length();
+    }
+    return bytes;
   }
 
   /**

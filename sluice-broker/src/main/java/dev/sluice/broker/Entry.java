@@ -39,6 +39,9 @@ final class Entry {
 
   Stage stage = Stage.COMMITTING;
 
+  /** The second from which it may be delivered, once that has come; see {@link ReadyAges}. */
+  int readySince;
+
   /** Broker time after which it is given up; {@link Long#MAX_VALUE} for never. */
   final long expiresAt;
 

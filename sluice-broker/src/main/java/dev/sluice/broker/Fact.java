@@ -53,7 +53,8 @@ sealed interface Fact {
   record LevelDropped(String throttleKey) implements Fact {}
 
   /** A queue was created or changed. */
-  record QueueSaved(int queueId, String name, QueueConfig config) implements Fact {}
+  record QueueSaved(int queueId, String name, QueueConfig config, long revisionNumber)
+      implements Fact {}
 
   /** A queue is gone; its messages went before. */
   record QueueDeleted(int queueId) implements Fact {}

@@ -2,6 +2,7 @@ package dev.sluice.broker;
 
 import dev.sluice.broker.BrokerState.FailureQuestion;
 import dev.sluice.broker.DeadLetter.Reason;
+import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
@@ -10,8 +11,10 @@ import org.jspecify.annotations.Nullable;
 final class Failures {
   static final String LEASE_EXPIRED = "lease expired";
 
-  /** Before a message that has nowhere to go as a dead letter is tried again. */
-  private static final long NO_DEAD_LETTERS_MILLIS = 1_000;
+  private static final Nack EXPIRED = new Nack(LEASE_EXPIRED, null);
+
+  /** The least delay before a message that has nowhere to go as a dead letter is tried again. */
+  private static final long NO_DEAD_LETTERS_NANOS = TimeUnit.SECONDS.toNanos(1);
 
   /** Before a message whose time is over is looked at again. */
   private static final long NO_ROOM_NANOS = TimeUnit.SECONDS.toNanos(1);
@@ -24,10 +27,26 @@ final class Failures {
     this.dispatch = dispatch;
   }
 
+  /**
+   * What a consumer says of a message that it could not handle.
+   *
+   * @param delay before it is tried again; null for what the queue says
+   */
+  record Nack(String error, @Nullable Duration delay) {
+    /** Checks the delay and cuts an error that is too long. */
+    static Nack of(String error, @Nullable Duration delay) {
+      if (delay != null) {
+        Checks.requireDuration("delay", delay, Duration.ZERO, QueueConfig.MAX_RETRY_DELAY);
+      }
+      boolean tooLong = error.length() > Broker.MAX_ERROR;
+      return new Nack(tooLong ? error.substring(0, Broker.MAX_ERROR) : error, delay);
+    }
+  }
+
   /** A consumer says that it could not handle a message. */
-  void nack(String queue, Dispatch.Claim claim, String error, CompletableFuture<Void> future) {
+  void nack(String queue, Dispatch.Claim claim, Nack nack, CompletableFuture<Void> future) {
     try {
-      fail(dispatch.require(queue, claim), error, future);
+      fail(dispatch.require(queue, claim), nack, future);
     } catch (BrokerException refused) {
       state.outputs.refuse(future, refused);
     }
@@ -35,25 +54,37 @@ final class Failures {
 
   /** A consumer did not settle a message in time. */
   void expire(Lease lease) {
-    fail(lease, LEASE_EXPIRED, null);
+    fail(lease, EXPIRED, null);
   }
 
-  private void fail(Lease lease, String error, @Nullable CompletableFuture<Void> future) {
+  private void fail(Lease lease, Nack nack, @Nullable CompletableFuture<Void> future) {
     Entry entry = lease.entry;
     entry.line.failed++;
     state.metrics.failed(entry.line.name, entry.route.spec.key(), future == null);
     state.unschedule(entry);
     entry.stage = Entry.Stage.FAILING;
-    FailureQuestion question = new FailureQuestion(entry, lease, entry.attempts + 1, error, future);
+    FailureQuestion question = new FailureQuestion(entry, lease, entry.attempts + 1, nack, future);
     if (state.outputs.hasFailureHook(entry.line)) {
       state.outputs.askFailureHook(question);
     } else {
-      verdict(question, HookEngine.Retry.AT_ONCE);
+      decide(question, false, backoff(question));
     }
   }
 
-  /** What becomes of a message that failed. */
+  private static long backoff(FailureQuestion question) {
+    Entry entry = question.entry();
+    return Backoff.delayNanos(entry.line.config, entry.sequence, question.attempts());
+  }
+
+  /** What {@code on_failure} says of a message that failed. */
   void verdict(FailureQuestion question, HookEngine.Verdict verdict) {
+    boolean retries = verdict instanceof HookEngine.Retry;
+    long millis = verdict instanceof HookEngine.Retry retry ? retry.delayMillis() : 0;
+    decide(question, !retries, TimeUnit.MILLISECONDS.toNanos(millis));
+  }
+
+  /** {@code delayNanos} counts unless the consumer has named a delay. */
+  private void decide(FailureQuestion question, boolean givesUp, long delayNanos) {
     Entry entry = question.entry();
     CompletableFuture<Void> future = question.future();
     state.discard(question.lease());
@@ -70,21 +101,24 @@ final class Failures {
     int most = entry.line.config.maxAttempts();
     boolean last = most > 0 && question.attempts() >= most;
     Line deadLetters = deadLettersOf(entry.line);
-    if (verdict instanceof HookEngine.Retry retry && !last) {
-      retry(entry, question.attempts(), retry.delayMillis());
+    Duration named = question.nack().delay();
+    long delay = named == null ? delayNanos : named.toNanos();
+    if (!givesUp && !last) {
+      retry(entry, question.attempts(), delay);
     } else if (deadLetters == null || !hasRoom(entry)) {
-      retry(entry, question.attempts(), NO_DEAD_LETTERS_MILLIS);
+      retry(entry, question.attempts(), Math.max(NO_DEAD_LETTERS_NANOS, delay));
     } else {
       entry.attempts = question.attempts();
-      bury(entry, deadLetters, last ? Reason.MAX_ATTEMPTS : Reason.SCRIPT, question.error());
+      Reason reason = last ? Reason.MAX_ATTEMPTS : Reason.SCRIPT;
+      bury(entry, deadLetters, reason, question.nack().error());
     }
     if (future != null) {
       state.batch.committed(entry.line).answers.add(Answer.done(future));
     }
   }
 
-  private void retry(Entry entry, int attempts, long delayMillis) {
-    long availableAt = state.now + TimeUnit.MILLISECONDS.toNanos(delayMillis);
+  private void retry(Entry entry, int attempts, long delayNanos) {
+    long availableAt = state.now + delayNanos;
     entry.attempts = attempts;
     entry.stage = Entry.Stage.COMMITTING;
     state.batch.facts.add(new Fact.Failed(entry, attempts, availableAt));

@@ -3,8 +3,10 @@ package dev.sluice.broker;
 import dev.sluice.broker.BrokerException.Code;
 import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
@@ -36,6 +38,7 @@ final class Intake {
     try {
       Line line = state.line(queue);
       @Nullable UUID[] known = duplicates(line, submissions);
+      requireKnownThrottles(line, submissions, known);
       requireRoom(line, submissions, known);
       List<UUID> ids = new ArrayList<>(submissions.size());
       for (int i = 0; i < known.length; i++) {
@@ -59,17 +62,58 @@ final class Intake {
     return known;
   }
 
+  private void requireKnownThrottles(
+      Line line, List<Submission> submissions, @Nullable UUID[] known) {
+    if (!line.config.strictThrottleKeys()) {
+      return;
+    }
+    for (int i = 0; i < known.length; i++) {
+      Submission submission = submissions.get(i);
+      boolean isChecked = known[i] == null && !submission.isScripted();
+      if (isChecked && namesUnknownThrottle(line, submission)) {
+        throw new BrokerException(
+            Code.UNKNOWN_THROTTLE_KEY,
+            "throttle key must have a rate in a queue with strict throttle keys: queue=%s, throttleKey=%s"
+                .formatted(line.name, line.unknownThrottleKey));
+      }
+    }
+  }
+
+  /** Whether a throttle key has no rate, which is noted then. */
+  private boolean namesUnknownThrottle(Line line, Submission submission) {
+    for (String key : submission.route().throttles().keySet()) {
+      if (!state.scheduler.hasRate(key)) {
+        line.unknownThrottles++;
+        line.unknownThrottleKey = key;
+        return true;
+      }
+    }
+    return false;
+  }
+
   private void requireRoom(Line line, List<Submission> submissions, @Nullable UUID[] known) {
     long more = 0;
     long moreBytes = 0;
+    long moreHeap = 0;
+    boolean remembers = line.config.dedupeWindow().toNanos() > 0;
+    Set<Route.Spec> newRoutes = new HashSet<>();
     Map<String, Long> byKey = new HashMap<>();
     long perKey = line.config.maxDepthPerKey();
     for (int i = 0; i < known.length; i++) {
       if (known[i] == null) {
         more++;
-        moreBytes += submissions.get(i).bytes();
+        Submission each = submissions.get(i);
+        moreBytes += each.bytes();
+        moreHeap += Entry.HEAP_BYTES;
+        if (!line.hasRoute(each.route()) && newRoutes.add(each.route())) {
+          moreHeap += each.route().heapBytes();
+        }
+        String dedupeId = each.dedupeId();
+        if (remembers && dedupeId != null) {
+          moreHeap += Dedupe.heapBytes(dedupeId);
+        }
         if (perKey > 0) {
-          String key = submissions.get(i).route().key();
+          String key = each.route().key();
           long depth = byKey.merge(key, 1L, Long::sum) + line.depthOf(key);
           if (depth > perKey) {
             throw new BrokerException(
@@ -83,7 +127,7 @@ final class Intake {
     if (more > 0 && state.diskRoom <= moreBytes) {
       throw BrokerState.diskFull();
     }
-    state.messageRoom.require(more * Entry.HEAP_BYTES);
+    state.messageRoom.require(moreHeap);
     long most = line.config.maxDepth();
     if (most > 0 && line.depth + more > most) {
       throw new BrokerException(
@@ -123,6 +167,9 @@ final class Intake {
       long until = state.now + window;
       remember(line, dedupeId, id, until);
       state.batch.facts.add(new Fact.Remembered(line.id, dedupeId, id, until));
+    }
+    if (namesUnknownThrottle(line, submission)) {
+      state.metrics.unknownThrottleKey(line.name);
     }
     line.enqueued++;
     state.metrics.enqueued(line.name, entry.route.spec.key());

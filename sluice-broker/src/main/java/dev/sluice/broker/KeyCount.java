@@ -6,6 +6,9 @@ import org.jspecify.annotations.Nullable;
 final class KeyCount {
   final String key;
 
+  /** The keys of its queue. */
+  final KeyCounts home;
+
   // What it holds; `messages` counts everything.
   long messages;
   long leased;
@@ -33,8 +36,9 @@ final class KeyCount {
   @Nullable KeyCount before;
   @Nullable KeyCount after;
 
-  KeyCount(String key) {
+  KeyCount(String key, KeyCounts home) {
     this.key = key;
+    this.home = home;
   }
 
   /** Messages that a consumer could have, but for throttle keys and slots. */

@@ -11,14 +11,20 @@ import org.jspecify.annotations.Nullable;
  * was given can be told from one look to the next, though it may have nothing most of the time.
  */
 final class KeyCounts {
-  /** More keys that have nothing are not remembered. */
+  /** More keys of one queue that have nothing are not remembered. */
   static final int MAX_IDLE = 1_000;
 
+  private final IdleKeys ofAllQueues;
   private final Map<String, KeyCount> byKey = new HashMap<>();
   private final List<KeyCount> all = new ArrayList<>();
   private @Nullable KeyCount oldestIdle;
   private @Nullable KeyCount newestIdle;
   private int idle;
+
+  /** {@code ofAllQueues} are the idle keys of all queues together. */
+  KeyCounts(IdleKeys ofAllQueues) {
+    this.ofAllQueues = ofAllQueues;
+  }
 
   /** That of the key, which is about to {@link #enter}. */
   KeyCount of(String key) {
@@ -26,7 +32,7 @@ final class KeyCounts {
   }
 
   private KeyCount add(String key) {
-    KeyCount count = new KeyCount(key);
+    KeyCount count = new KeyCount(key, this);
     count.place = all.size();
     all.add(count);
     return count;
@@ -69,8 +75,21 @@ final class KeyCounts {
     idle++;
     KeyCount oldest = oldestIdle;
     if (idle > MAX_IDLE && oldest != null) {
-      unlink(oldest);
-      remove(oldest);
+      forget(oldest);
+    }
+    ofAllQueues.add(count);
+  }
+
+  /** An idle key is remembered no longer. */
+  void forget(KeyCount count) {
+    unlink(count);
+    remove(count);
+  }
+
+  /** The queue is gone. */
+  void forgetAll() {
+    for (KeyCount next = oldestIdle; next != null; next = oldestIdle) {
+      forget(next);
     }
   }
 
@@ -89,6 +108,7 @@ final class KeyCounts {
     count.after = null;
     count.idle = false;
     idle--;
+    ofAllQueues.remove(count);
   }
 
   long messagesOf(String key) {

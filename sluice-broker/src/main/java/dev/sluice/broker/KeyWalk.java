@@ -35,7 +35,7 @@ final class KeyWalk {
 
   private KeyWalk(Line line, long now) {
     this.now = now;
-    this.stats = line.stats(List.of());
+    this.stats = line.stats(List.of(), now);
     this.active = line.keys.size();
     this.counts = line.keys.all();
     this.keys = new ArrayList<>(counts.length);

@@ -2,11 +2,14 @@ package dev.sluice.broker;
 
 import java.util.ArrayList;
 import java.util.List;
-import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 
 /** The right to settle a message, until it is due. */
 final class Lease extends Timer {
+  private static final int CLAIMED = 1;
+  private static final int SENT = 2;
+
   final Entry entry;
   final LeaseToken token;
 
@@ -16,7 +19,7 @@ final class Lease extends Timer {
   /** The rows in which it is stored. */
   final List<LeaseRow> rows = new ArrayList<>(1);
 
-  private final AtomicBoolean claimed = new AtomicBoolean();
+  private final AtomicInteger marks = new AtomicInteger();
 
   // Neighbours in the list of the holder's leases.
   @Nullable Lease before;
@@ -28,13 +31,39 @@ final class Lease extends Timer {
     this.holder = holder;
   }
 
-  /**
-   * Called once when the holder takes the message and once when the lease ends.
-   *
-   * @return true to whoever came first
+  /*
+   * The holder's thread and the state machine race for a lease: the message is sent, or the lease
+   * ends before. CLAIMED says that the holder has taken it out of its mailbox, SENT that it went to
+   * its receiver, out of the broker's reach. When the lease ends both are set, so that neither can
+   * happen later.
    */
+
+  /** Returns false if the message was claimed before or the lease has ended. */
   boolean claim() {
-    return claimed.compareAndSet(false, true);
+    return mark(CLAIMED, CLAIMED);
+  }
+
+  /** As {@link #claim}, by a holder that is the receiver itself. */
+  boolean receive() {
+    return mark(CLAIMED, CLAIMED | SENT);
+  }
+
+  /** Returns false if the message was sent before or the lease has ended: it must not be sent. */
+  boolean send() {
+    return mark(SENT, SENT);
+  }
+
+  private boolean mark(int unset, int bits) {
+    return (marks.getAndUpdate(old -> (old & unset) == 0 ? old | bits : old) & unset) == 0;
+  }
+
+  /** What was true when a lease ended. */
+  record End(boolean claimed, boolean sent) {}
+
+  /** Ends the race; the second time says nothing of the first. */
+  End end() {
+    int before = marks.getAndSet(CLAIMED | SENT);
+    return new End((before & CLAIMED) != 0, (before & SENT) != 0);
   }
 
   @Override

@@ -26,9 +26,13 @@ final class Line {
 
   private final Map<Route.Spec, Route> routes = new HashMap<>();
   private final HeapRoom room;
-  final KeyCounts keys = new KeyCounts();
+  final KeyCounts keys;
+  private final ReadyAges ready = new ReadyAges();
 
   QueueConfig config;
+
+  /** Counts the configurations it has had, the first one as 1. */
+  long revisionNumber;
 
   /** It takes nothing and gives nothing any more. */
   boolean deleting;
@@ -45,10 +49,14 @@ final class Line {
   long failed;
   long deadLettered;
 
-  /** {@code room} is for messages and ids of all queues. */
-  Line(int id, String name, QueueConfig config, FairQueue<Entry> queue, HeapRoom room) {
-    this.room = room;
-    this.dedupe = new Dedupe(room);
+  // Messages that named a throttle key without a rate, and the latest such key.
+  long unknownThrottles;
+  String unknownThrottleKey = "";
+
+  Line(int id, String name, QueueConfig config, FairQueue<Entry> queue, BrokerState state) {
+    this.room = state.messageRoom;
+    this.keys = new KeyCounts(state.idleKeys);
+    this.dedupe = new Dedupe(state.messageRoom);
     this.id = id;
     this.name = name;
     this.queue = queue;
@@ -64,8 +72,18 @@ final class Line {
     queue.setConcurrencyLimit(slots == 0 ? Integer.MAX_VALUE : slots);
   }
 
+  /** Names its configuration: no other one of this queue or of another has the same name, ever. */
+  String revision() {
+    return id + "." + revisionNumber;
+  }
+
   boolean syncs() {
     return config.durability() == Durability.ALWAYS;
+  }
+
+  /** Whether a message of this queue has such a route. */
+  boolean hasRoute(Route.Spec spec) {
+    return routes.containsKey(spec);
   }
 
   /** The route of one more message. */
@@ -95,9 +113,30 @@ final class Line {
     }
   }
 
-  QueueStats stats(List<KeyStats> of) {
+  /** {@code entry} waits in the scheduler from now on. */
+  void pending(Entry entry) {
+    entry.stage = Entry.Stage.PENDING;
+    ready.add(entry.readySince);
+  }
+
+  /** {@code entry} leaves the scheduler. */
+  void notPending(Entry entry) {
+    ready.remove(entry.readySince);
+  }
+
+  QueueStats stats(List<KeyStats> of, long now) {
     QueueTotals totals = new QueueTotals(enqueued, delivered, acked, failed, deadLettered);
-    return new QueueStats(name, depth, leased, delayed, subscribers.size(), of, totals);
+    return new QueueStats(
+        name,
+        depth,
+        leased,
+        delayed,
+        ready.oldest(now),
+        subscribers.size(),
+        of,
+        totals,
+        unknownThrottles,
+        unknownThrottleKey);
   }
 
   long depthOf(String key) {

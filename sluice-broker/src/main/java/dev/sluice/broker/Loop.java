@@ -1,6 +1,7 @@
 package dev.sluice.broker;
 
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
@@ -84,6 +85,11 @@ final class Loop implements Runnable {
 
   private boolean hasRoom() {
     return engine.state.batch.bodyBytes < MAX_BATCH_BYTES && underWay < config.maxInboundBytes();
+  }
+
+  /** The queues; for this thread alone. */
+  Collection<Line> lines() {
+    return engine.state.lines.values();
   }
 
   /** The last batch is written: an input. */

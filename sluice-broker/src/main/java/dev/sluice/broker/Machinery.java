@@ -3,6 +3,7 @@ package dev.sluice.broker;
 import dev.sluice.broker.BrokerException.Code;
 import java.time.Duration;
 import java.util.List;
+import java.util.Objects;
 import java.util.Set;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
@@ -15,7 +16,9 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.BiConsumer;
 import java.util.function.Consumer;
 import java.util.function.Function;
+import java.util.function.LongUnaryOperator;
 import java.util.function.Supplier;
+import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -34,7 +37,7 @@ final class Machinery implements BrokerState.Outputs, Committer.Listener {
   private static final System.Logger LOG = System.getLogger(Broker.class.getName());
 
   /** Messages and remembered ids may take one part in this many of the heap. */
-  private static final int MESSAGES_SHARE = 2;
+  static final int MESSAGES_SHARE = 2;
 
   /** Queues, scripts and configuration may take one part in this many of the heap. */
   private static final int SETUP_SHARE = 8;
@@ -53,9 +56,12 @@ final class Machinery implements BrokerState.Outputs, Committer.Listener {
   private final Store store;
   private final Inbox inbox;
   private final Committer committer;
-  private final Engine engine;
-  private final Loop loop;
+  private final Consumer<Throwable> onFailure;
   private final Thread loopThread;
+
+  /** Null once it is abandoned: the state of all messages is behind it. */
+  private volatile @Nullable Loop loop;
+
   private final ExecutorService answers =
       Executors.newSingleThreadExecutor(Calls.AnswerThread::new);
   private final ExecutorService handlers = Executors.newCachedThreadPool(named("handler"));
@@ -63,20 +69,22 @@ final class Machinery implements BrokerState.Outputs, Committer.Listener {
   private final BodyRoom waiting = new BodyRoom();
   private final AtomicBoolean closed = new AtomicBoolean();
 
-  private Machinery(Store store, BrokerConfig config) {
+  private Machinery(Store store, BrokerConfig config, Consumer<Throwable> onFailure) {
     this.store = store;
+    this.onFailure = onFailure;
     this.reader = new Reader(store);
     this.inbox = new Inbox(config.maxInboundBytes());
     this.scripts = new Scripts(config.metrics());
     this.hooks = new HookPool(hookThreads(config), config.maxInboundBytes(), named("hooks"));
     this.enqueuer = new Enqueuer(config, scripts, hooks, inbox, calls, this::fail);
     Recovery.Start start = BrokerClock.start();
-    this.engine = Recovery.recover(store, start, this, config.metrics());
+    long heap = Runtime.getRuntime().maxMemory();
+    Engine engine = Recovery.recover(store, start, this, config.metrics(), heap);
     this.committer = new Committer(store, config, this);
     BrokerClock clock = BrokerClock.from(engine.state.now, start.bootNanos());
-    this.loop = new Loop(engine, inbox, clock, store, config, committer::submit, this::failed);
-    this.loopThread = new Thread(loop, "sluice-broker");
-    long heap = Runtime.getRuntime().maxMemory();
+    Loop fresh = new Loop(engine, inbox, clock, store, config, committer::submit, this::failed);
+    this.loop = fresh;
+    this.loopThread = new Thread(fresh, "sluice-broker");
     engine.state.messageRoom.bound(heap / MESSAGES_SHARE);
     engine.state.setupRoom.bound(heap / SETUP_SHARE);
     engine.state.config.forEach(scripts::publish);
@@ -97,16 +105,28 @@ final class Machinery implements BrokerState.Outputs, Committer.Listener {
     };
   }
 
-  static Machinery start(Store store, BrokerConfig config) {
+  /**
+   * Rebuilds the state from {@code store}, and closes the store if that fails.
+   *
+   * @param onFailure told once or more that the store failed; must {@link #end} the machinery
+   */
+  static Machinery recover(Store store, BrokerConfig config, Consumer<Throwable> onFailure) {
     try {
-      Machinery machinery = new Machinery(store, config);
-      machinery.committer.start();
-      machinery.loopThread.start();
-      return machinery;
+      return new Machinery(store, config, onFailure);
     } catch (RuntimeException | Error failure) {
       store.close();
       throw failure;
     }
+  }
+
+  /** Takes calls from now on. */
+  void begin() {
+    committer.start();
+    loopThread.start();
+  }
+
+  private Loop loop() {
+    return Objects.requireNonNull(loop);
   }
 
   // ---- what callers do
@@ -114,6 +134,13 @@ final class Machinery implements BrokerState.Outputs, Committer.Listener {
   /** Whatever {@code input} answers, a broker that has ended fails all calls anyway. */
   void input(Consumer<Engine> input) {
     inbox.put(input);
+  }
+
+  /** Makes an input that is answered later. */
+  <T> CompletableFuture<T> call(BiConsumer<Engine, CompletableFuture<T>> input) {
+    CompletableFuture<T> call = calls.begin();
+    input(engine -> input.accept(engine, call));
+    return call;
   }
 
   /** Asks the state machine something that changes nothing. */
@@ -146,7 +173,8 @@ final class Machinery implements BrokerState.Outputs, Committer.Listener {
       int prefetch,
       dev.sluice.broker.Consumer.@Nullable Handler handler) {
     CompletableFuture<Subscriber> call = calls.begin();
-    var consumer = new dev.sluice.broker.Consumer(broker, queue, handler, handlers, call, waiting);
+    var consumer =
+        new dev.sluice.broker.Consumer(broker, this, queue, handler, handlers, call, waiting);
     var subscription = new Dispatch.Subscription(prefetch, prefetch > 0, consumer.outlet(), call);
     consumers.add(consumer);
     input(machine -> machine.dispatch.open(queue, subscription));
@@ -157,6 +185,15 @@ final class Machinery implements BrokerState.Outputs, Committer.Listener {
       throw refused;
     }
     return consumer;
+  }
+
+  CompletableFuture<List<Delivery>> receive(
+      Broker broker, String queue, int most, Duration wait, LongUnaryOperator room) {
+    Poll poll = new Poll(calls.begin(), waiting);
+    CompletableFuture<List<Delivery>> messages =
+        new ReceiveCall(broker, this, handlers, poll, room).start();
+    input(machine -> machine.dispatch.polls.open(queue, most, wait.toNanos(), poll));
+    return messages;
   }
 
   CompletableFuture<List<UUID>> ackAll(String queue, List<Dispatch.Claim> claims) {
@@ -227,7 +264,7 @@ final class Machinery implements BrokerState.Outputs, Committer.Listener {
                 entry.id(),
                 envelope.headers(),
                 question.attempts(),
-                question.error()));
+                question.nack().error()));
       }
     } catch (RuntimeException | Error unreadable) {
       LOG.log(System.Logger.Level.WARNING, "on_failure was not asked", unreadable);
@@ -235,15 +272,39 @@ final class Machinery implements BrokerState.Outputs, Committer.Listener {
     return HookEngine.Retry.AT_ONCE;
   }
 
+  /**
+   * Changes the present configuration of a queue, as one step; retried if another call comes first.
+   *
+   * @param revision the one that the queue must have; null for whichever it has
+   * @return the new revision
+   */
+  String update(String queue, UnaryOperator<QueueConfig> change, @Nullable String revision) {
+    while (true) {
+      calls.requireOpen();
+      Scripts.View view = scripts.view(queue);
+      String expected = revision == null ? view.revision() : revision;
+      QueueConfig config = change.apply(view.config());
+      try {
+        return configure(
+            config, (machine, call) -> machine.admin.update(queue, config, expected, call));
+      } catch (BrokerException refused) {
+        if (revision != null || refused.code() != Code.REVISION_MISMATCH) {
+          throw refused;
+        }
+      }
+    }
+  }
+
   /** Compiles the scripts of {@code config}, then creates or changes a queue. */
-  void configure(QueueConfig config, BiConsumer<Engine, CompletableFuture<Void>> change) {
+  <T> T configure(QueueConfig config, BiConsumer<Engine, CompletableFuture<T>> change) {
     Runnable unpin = scripts.compile(config);
     boolean applied = false;
     try {
-      CompletableFuture<Void> call = calls.begin();
+      CompletableFuture<T> call = calls.begin();
       input(engine -> change.accept(engine, call));
-      Calls.await(call);
+      T answer = Calls.await(call);
       applied = true;
+      return answer;
     } finally {
       unpin.run();
       if (!applied) {
@@ -272,7 +333,7 @@ final class Machinery implements BrokerState.Outputs, Committer.Listener {
 
   @Override
   public void queuesChanged() {
-    scripts.publish(engine.state.lines.values());
+    scripts.publish(loop().lines());
   }
 
   @Override
@@ -285,13 +346,13 @@ final class Machinery implements BrokerState.Outputs, Committer.Listener {
   @Override
   public void written(Batch batch) {
     // Before the answers: whoever is answered and asks again sees what it was told.
-    input(machine -> loop.written(batch));
+    input(machine -> loop().written(batch));
     answer(batch.whenWritten.answers);
   }
 
   @Override
   public void synced(List<Batch> batches) {
-    input(machine -> loop.synced(batches));
+    input(machine -> loop().synced(batches));
     batches.forEach(batch -> answer(batch.whenSynced.answers));
   }
 
@@ -319,13 +380,17 @@ final class Machinery implements BrokerState.Outputs, Committer.Listener {
 
   @Override
   public void failed(Throwable why) {
-    LOG.log(System.Logger.Level.ERROR, "the broker stops", why);
-    end(new BrokerException(Code.STOPPED, "the broker has stopped: " + why.getMessage(), why));
+    onFailure.accept(why);
+  }
+
+  /** Fails every call from now on, with {@code why} unless it has ended before. */
+  void end(BrokerException why) {
+    tellEnd(why);
     inbox.close();
   }
 
   /** Calls fail, and consumers are told; on the thread of answers, as it runs code of theirs. */
-  private void end(BrokerException why) {
+  private void tellEnd(BrokerException why) {
     calls.refuseNew(why);
     try {
       answers.execute(() -> fenced(calls::failOpen));
@@ -346,9 +411,14 @@ final class Machinery implements BrokerState.Outputs, Committer.Listener {
     try {
       return read.get();
     } catch (StoreException unreadable) {
+      calls.requireOpen();
       throw new BrokerException(
           Code.STOPPED, "the broker has stopped: " + unreadable.getMessage(), unreadable);
     }
+  }
+
+  List<Delivery> read(Broker broker, List<Handover> handovers) {
+    return reading(() -> reader.read(broker, handovers));
   }
 
   void close() {
@@ -357,10 +427,28 @@ final class Machinery implements BrokerState.Outputs, Committer.Listener {
     }
     hooks.drain(HOOKS_PATIENCE);
     input(machine -> machine.dispatch.stop());
+    finish();
+    tellEnd(closedException());
+    release();
+  }
+
+  /** Closes the store after {@link #end}, without waiting for scripts, and frees the memory. */
+  void abandon() {
+    if (closed.compareAndSet(false, true)) {
+      finish();
+      release();
+    }
+    consumers.clear();
+    loop = null;
+  }
+
+  private void finish() {
     inbox.close();
     Committer.join(loopThread);
     committer.finish();
-    end(closedException());
+  }
+
+  private void release() {
     hooks.stop();
     handlers.shutdownNow();
     answers.shutdown();

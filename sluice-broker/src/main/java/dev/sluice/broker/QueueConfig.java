@@ -14,8 +14,11 @@ import org.jspecify.annotations.Nullable;
  * @param durability when operations are answered
  * @param onEnqueue a Lua script that defines {@code on_enqueue}; null for none
  * @param onFailure a Lua script that defines {@code on_failure}; null for none
- * @param maxAttempts after so many failures a message becomes a dead letter; 0 leaves that to the
- *     script
+ * @param maxAttempts after so many failures a message becomes a dead letter; 0 for no limit
+ * @param retryDelay the longest delay after the first failure; doubles with each further one. A
+ *     delay is between half of that and all of it, and never shorter than the one before. Zero for
+ *     no delay; {@code on_failure} decides instead if there is one
+ * @param maxRetryDelay the longest delay after any failure, at least {@code retryDelay}
  * @param strictOrder whether a fairness key keeps the order of all its messages, so that one that
  *     has to wait for a throttle key holds up those behind it; holds for messages enqueued from
  *     then on
@@ -26,6 +29,8 @@ import org.jspecify.annotations.Nullable;
  * @param timeToLive after that a message that waits becomes a dead letter; zero for never
  * @param dedupeWindow how long the id of a message is remembered, so that a second one with the
  *     same id is not enqueued; zero for not at all
+ * @param strictThrottleKeys whether a message is refused whose producer names a throttle key
+ *     without a rate; keys that a script gives, and messages in the queue, pass
  * @since 0.1
  */
 public record QueueConfig(
@@ -34,12 +39,27 @@ public record QueueConfig(
     @Nullable String onEnqueue,
     @Nullable String onFailure,
     int maxAttempts,
+    Duration retryDelay,
+    Duration maxRetryDelay,
     boolean strictOrder,
     long maxDepth,
     long maxDepthPerKey,
     int maxInFlightPerKey,
     Duration timeToLive,
-    Duration dedupeWindow) {
+    Duration dedupeWindow,
+    boolean strictThrottleKeys) {
+
+  /** The lease of a queue that names none. */
+  public static final Duration DEFAULT_LEASE = Duration.ofSeconds(30);
+
+  /** The attempts of a queue that names none and has no {@code on_failure}. */
+  public static final int DEFAULT_MAX_ATTEMPTS = 10;
+
+  /** The first delay of a queue that names none. */
+  public static final Duration DEFAULT_RETRY_DELAY = Duration.ofSeconds(1);
+
+  /** The longest delay of a queue that names none. */
+  public static final Duration DEFAULT_MAX_RETRY_DELAY = Duration.ofMinutes(5);
 
   /** The longest lease. */
   public static final Duration MAX_LEASE = Duration.ofHours(12);
@@ -49,6 +69,9 @@ public record QueueConfig(
 
   /** The longest time to live and the longest window of ids. */
   public static final Duration MAX_DURATION = Duration.ofDays(366);
+
+  /** The longest delay before a message that failed is tried again. */
+  public static final Duration MAX_RETRY_DELAY = Duration.ofDays(7);
 
   /** The largest script, in characters. */
   public static final int MAX_SCRIPT = 64 * 1024;
@@ -62,6 +85,8 @@ public record QueueConfig(
     requireScript("onEnqueue", onEnqueue);
     requireScript("onFailure", onFailure);
     requireBetween("maxAttempts", maxAttempts, 0, Integer.MAX_VALUE);
+    requireDuration("maxRetryDelay", maxRetryDelay, Duration.ZERO, MAX_RETRY_DELAY);
+    requireDuration("retryDelay", retryDelay, Duration.ZERO, maxRetryDelay);
     requireBetween("maxDepth", maxDepth, 0, Long.MAX_VALUE);
     requireBetween("maxDepthPerKey", maxDepthPerKey, 0, Long.MAX_VALUE);
     requireBetween("maxInFlightPerKey", maxInFlightPerKey, 0, Integer.MAX_VALUE);
@@ -76,7 +101,8 @@ public record QueueConfig(
   }
 
   /**
-   * Leases of 30 s, answers once on the disk, no scripts, no limits.
+   * Leases of 30 s, answers once on the disk, 10 attempts with delays from 1 s to 5 min, no
+   * scripts, no limits.
    *
    * @return the configuration that a queue has unless told otherwise
    */
@@ -105,28 +131,34 @@ public record QueueConfig(
     builder.onEnqueue = onEnqueue;
     builder.onFailure = onFailure;
     builder.maxAttempts = maxAttempts;
+    builder.retryDelay = retryDelay;
+    builder.maxRetryDelay = maxRetryDelay;
     builder.strictOrder = strictOrder;
     builder.maxDepth = maxDepth;
     builder.maxDepthPerKey = maxDepthPerKey;
     builder.maxInFlightPerKey = maxInFlightPerKey;
     builder.timeToLive = timeToLive;
     builder.dedupeWindow = dedupeWindow;
+    builder.strictThrottleKeys = strictThrottleKeys;
     return builder;
   }
 
   /** Says how a queue is to behave; each part is explained at {@link QueueConfig}. */
   public static final class Builder {
-    private Duration leaseTimeout = Duration.ofSeconds(30);
+    private Duration leaseTimeout = DEFAULT_LEASE;
     private Durability durability = Durability.ALWAYS;
     private @Nullable String onEnqueue;
     private @Nullable String onFailure;
-    private int maxAttempts;
+    private @Nullable Integer maxAttempts;
+    private @Nullable Duration retryDelay;
+    private @Nullable Duration maxRetryDelay;
     private boolean strictOrder;
     private long maxDepth;
     private long maxDepthPerKey;
     private int maxInFlightPerKey;
     private Duration timeToLive = Duration.ZERO;
     private Duration dedupeWindow = Duration.ZERO;
+    private boolean strictThrottleKeys;
 
     private Builder() {}
 
@@ -177,11 +209,35 @@ public record QueueConfig(
     /**
      * After how many failures a message becomes a dead letter.
      *
-     * @param attempts at least 1; 0 for never
+     * @param attempts at least 1; 0 for no limit; null for the default, which is {@link
+     *     #DEFAULT_MAX_ATTEMPTS}, and no limit where {@code on_failure} decides
      * @return this builder
      */
-    public Builder maxAttempts(int attempts) {
+    public Builder maxAttempts(@Nullable Integer attempts) {
       this.maxAttempts = attempts;
+      return this;
+    }
+
+    /**
+     * The longest delay after the first failure.
+     *
+     * @param delay up to the longest delay of all; zero for none; null for the default
+     * @return this builder
+     */
+    public Builder retryDelay(@Nullable Duration delay) {
+      this.retryDelay = delay;
+      return this;
+    }
+
+    /**
+     * The longest delay after any failure.
+     *
+     * @param delay up to {@link #MAX_RETRY_DELAY}; null for the default, or for the first delay if
+     *     that is longer
+     * @return this builder
+     */
+    public Builder maxRetryDelay(@Nullable Duration delay) {
+      this.maxRetryDelay = delay;
       return this;
     }
 
@@ -252,24 +308,42 @@ public record QueueConfig(
     }
 
     /**
+     * Whether producers may name only throttle keys that have a rate.
+     *
+     * @param strict true to refuse others
+     * @return this builder
+     */
+    public Builder strictThrottleKeys(boolean strict) {
+      this.strictThrottleKeys = strict;
+      return this;
+    }
+
+    /**
      * Makes the configuration.
      *
      * @return the configuration
      * @throws IllegalArgumentException if a part is out of range
      */
     public QueueConfig build() {
+      int defaultAttempts = onFailure == null ? DEFAULT_MAX_ATTEMPTS : 0;
+      Duration first = retryDelay == null ? DEFAULT_RETRY_DELAY : retryDelay;
+      Duration defaultLongest =
+          first.compareTo(DEFAULT_MAX_RETRY_DELAY) > 0 ? first : DEFAULT_MAX_RETRY_DELAY;
       return new QueueConfig(
           leaseTimeout,
           durability,
           onEnqueue,
           onFailure,
-          maxAttempts,
+          maxAttempts == null ? defaultAttempts : maxAttempts,
+          first,
+          maxRetryDelay == null ? defaultLongest : maxRetryDelay,
           strictOrder,
           maxDepth,
           maxDepthPerKey,
           maxInFlightPerKey,
           timeToLive,
-          dedupeWindow);
+          dedupeWindow,
+          strictThrottleKeys);
     }
   }
 }

@@ -1,6 +1,7 @@
 package dev.sluice.broker;
 
 import dev.sluice.KeyStats;
+import java.time.Duration;
 import java.util.List;
 
 /**
@@ -10,9 +11,14 @@ import java.util.List;
  * @param depth the messages it holds, whatever they wait for
  * @param inFlight those that consumers have
  * @param delayed those that may not go before some time
+ * @param oldestReady how long the oldest message that could be delivered has waited, in whole
+ *     seconds; zero without one
  * @param consumers how many consumers it has
  * @param keys the fairness keys of which something waits
  * @param totals what became of its messages so far
+ * @param unknownThrottles how many messages named a throttle key without a rate so far, stored or
+ *     refused
+ * @param unknownThrottleKey the latest such key; empty if there was none
  * @since 0.1
  */
 public record QueueStats(
@@ -20,10 +26,23 @@ public record QueueStats(
     long depth,
     long inFlight,
     long delayed,
+    Duration oldestReady,
     int consumers,
     List<KeyStats> keys,
-    QueueTotals totals) {
+    QueueTotals totals,
+    long unknownThrottles,
+    String unknownThrottleKey) {
   QueueStats withKeys(List<KeyStats> other) {
-    return new QueueStats(queue, depth, inFlight, delayed, consumers, other, totals);
+    return new QueueStats(
+        queue,
+        depth,
+        inFlight,
+        delayed,
+        oldestReady,
+        consumers,
+        other,
+        totals,
+        unknownThrottles,
+        unknownThrottleKey);
   }
 }

@@ -101,7 +101,8 @@ final class Reader {
   }
 
   /** From that sequence on. */
-  List<StoredMessage> peek(Scripts.View view, long sequence, int limit, BrokerView.Size size) {
+  List<StoredMessage> peek(
+      Scripts.View view, long sequence, int limit, BrokerView.Size size, BrokerView.Room room) {
     List<StoredMessage> found = new ArrayList<>();
     long[] left = {size.allBytes()};
     store.scan(
@@ -109,16 +110,25 @@ final class Reader {
         Schema.messageKey(view.id(), sequence),
         Schema.messageKey(view.id(), Long.MAX_VALUE),
         (key, value) -> {
+          Schema.StateRow row = Schema.stateRow(value);
+          if (!room.take(row.bytes())) {
+            return false;
+          }
           byte[] body = store.get(Table.MESSAGE, key);
-          if (body != null) {
+          if (body == null) {
+            room.give(row.bytes());
+          } else {
             Envelope envelope = Envelope.decode(body);
             byte[] shown = PayloadCut.cut(envelope.payload(), size.payloadBytes());
-            left[0] -= body.length - envelope.payload().length + shown.length;
+            long bytes = (long) body.length - envelope.payload().length + shown.length;
+            left[0] -= bytes;
             if (left[0] < 0 && !found.isEmpty()) {
+              room.give(row.bytes());
               return false;
             }
+            room.give(row.bytes() - bytes);
             UUID id = MessageId.of(view.id(), Schema.sequence(key));
-            found.add(message(id, Schema.stateRow(value), envelope, shown));
+            found.add(message(id, row, envelope, shown));
           }
           return found.size() < limit;
         });

@@ -33,6 +33,7 @@ final class Recovery {
   private final BrokerState state;
   private final Rows rows = new Rows();
   private final LeaseRow restoredLeases;
+  private final RecoveryHeap heap;
 
   /**
    * When and where the broker starts.
@@ -46,7 +47,12 @@ final class Recovery {
   /** A message that is not leased. */
   private record Waiting(Entry entry, long availableAt) {}
 
-  private Recovery(Store store, Start start, BrokerState.Outputs outputs, BrokerMetrics metrics) {
+  private Recovery(
+      Store store,
+      Start start,
+      BrokerState.Outputs outputs,
+      BrokerMetrics metrics,
+      long heapBytes) {
     this.store = store;
     this.start = start;
     requireVersion(store.get(Table.META, Schema.VERSION_KEY));
@@ -66,24 +72,37 @@ final class Recovery {
     this.state = new BrokerState(outputs, metrics, before == null ? 1 : before.epoch() + 1, now);
     this.engine = new Engine(state);
     this.restoredLeases = new LeaseRow(state.epoch, 0);
+    this.heap = new RecoveryHeap(state.messageRoom, heapBytes);
   }
 
   private static void requireVersion(byte @Nullable [] row) {
     int version = row == null ? Schema.VERSION : new ByteReader(row).int32();
-    if (version != Schema.VERSION) {
+    if (version < Schema.OLDEST_VERSION || version > Schema.VERSION) {
       throw new StoreException(
-          "the store has schema version "
-              + version
-              + ", and this broker knows "
-              + Schema.VERSION
-              + " only");
+          "the store has schema version %d, and this broker knows %d to %d only"
+              .formatted(version, Schema.OLDEST_VERSION, Schema.VERSION));
     }
   }
 
-  /** The state machine as it was, as far as it was stored; {@code store} knows of the restart. */
+  /** As below, with a heap that is large enough. */
   static Engine recover(
       Store store, Start start, BrokerState.Outputs outputs, BrokerMetrics metrics) {
-    Recovery recovery = new Recovery(store, start, outputs, metrics);
+    return recover(store, start, outputs, metrics, Long.MAX_VALUE);
+  }
+
+  /**
+   * The state machine as it was, as far as it was stored; {@code store} knows of the restart.
+   *
+   * @throws BrokerException if {@code heapBytes} are too few for what is stored; nothing was
+   *     written
+   */
+  static Engine recover(
+      Store store,
+      Start start,
+      BrokerState.Outputs outputs,
+      BrokerMetrics metrics,
+      long heapBytes) {
+    Recovery recovery = new Recovery(store, start, outputs, metrics, heapBytes);
     recovery.readConfiguration();
     recovery.readLevels();
     recovery.readMessages();
@@ -104,7 +123,8 @@ final class Recovery {
         (key, value) -> {
           if (Schema.isQueue(key)) {
             Schema.QueueRow row = Schema.queueRow(value);
-            engine.admin.open(Schema.queueId(key), row.name(), row.config());
+            Line line = engine.admin.open(Schema.queueId(key), row.name(), row.config());
+            line.revisionNumber = row.revisionNumber();
           } else {
             state.config.put(Schema.configName(key), Schema.text(value));
             state.setup.restored(Schema.configName(key), Schema.text(value));
@@ -152,8 +172,18 @@ final class Recovery {
           Table.STATE,
           Schema.messageKey(line.id, meta.lowWaterMark()),
           Schema.messageKey(line.id, Long.MAX_VALUE),
-          (key, value) -> all.add(message(line, key, Schema.stateRow(value))));
+          (key, value) -> {
+            if (heap.takes(0)) {
+              all.add(message(line, key, Schema.stateRow(value)));
+            }
+            return true;
+          });
     }
+    if (heap.isExceeded()) {
+      // The heap that is asked for must be enough for the remembered ids as well.
+      store.scan(Table.DEDUPE, new byte[0], Schema.END, (key, value) -> heap.counts());
+    }
+    heap.requireFit();
     all.sort(Comparator.comparingLong(waiting -> waiting.entry.sequence));
     all.forEach(waiting -> state.index.add(waiting.entry));
     readLeases();
@@ -173,6 +203,7 @@ final class Recovery {
     ScheduledItem<Entry> place = entry.line.queue.enqueue(entry, entry.route.placement());
     entry.line.queue.markDelivered(place);
     entry.scheduled = place;
+    entry.readySince = ReadyAges.second(waiting.availableAt);
   }
 
   private Waiting message(Line line, byte[] key, StateRow row) {
@@ -249,12 +280,13 @@ final class Recovery {
         (key, value) -> {
           ByteReader in = new ByteReader(value);
           Line line = byId.get(new ByteReader(key).int32());
-          if (line != null) {
+          if (line != null && heap.takes(Dedupe.heapBytes(Schema.dedupeId(key)))) {
             UUID id = new UUID(in.int64(), in.int64());
             all.add(new Seen(line, Schema.dedupeId(key), id, in.int64()));
           }
           return true;
         });
+    heap.requireFit();
     all.sort(Comparator.comparingLong(Seen::until));
     all.forEach(seen -> engine.intake.remember(seen.line, seen.dedupeId, seen.id, seen.until));
   }

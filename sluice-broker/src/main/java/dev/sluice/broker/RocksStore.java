@@ -36,6 +36,9 @@ final class RocksStore implements Store {
   static final String ALREADY_OPEN =
       "open: the store is already open; close it there, or use another directory";
 
+  /** What opening writes besides the content of the logs, with some room for the first writes. */
+  private static final long OPENING_BYTES = 8L << 20;
+
   /*
    * Use of a native handle after its release ends the JVM, so every operation holds `open` for
    * reading and close() takes it for writing. Operations do not exclude each other: a write does
@@ -94,10 +97,11 @@ final class RocksStore implements Store {
       return open(dir, settings, opened);
     } catch (IOException e) {
       release(opened, e);
-      throw new StoreException("open: cannot use the directory: " + dir + ": " + reason(e), e);
+      throw new StoreException(
+          "open: cannot use the directory: " + dir + ": " + reason(e), e, NoSpace.isCause(e));
     } catch (RocksDBException e) {
       release(opened, e);
-      throw new StoreException(reason(e) + ": " + dir, e);
+      throw new StoreException(reason(e) + ": " + dir, e, NoSpace.isCause(e));
     } catch (RuntimeException | Error e) {
       release(opened, e);
       throw e;
@@ -132,6 +136,21 @@ final class RocksStore implements Store {
     // What was recovered is in table files now: from here on the mark speaks of the new log.
     store.sync();
     return store;
+  }
+
+  /** Whether the disk has the space that it takes to open the store in {@code dir}. */
+  static boolean hasSpaceToOpen(Path dir) {
+    try {
+      // What the logs hold goes to table files.
+      long needed = OPENING_BYTES;
+      for (Path log : WalFiles.in(dir).values()) {
+        needed += log.toFile().length();
+      }
+      return Files.getFileStore(dir).getUsableSpace() >= needed;
+    } catch (IOException unreadable) {
+      // To open it says what is wrong.
+      return true;
+    }
   }
 
   /** Closes the newest first. */
@@ -355,6 +374,7 @@ final class RocksStore implements Store {
   }
 
   private StoreException failed(String operation, Exception cause) {
-    return new StoreException(operation + ": " + cause.getMessage() + ": " + dir, cause);
+    return new StoreException(
+        operation + ": " + cause.getMessage() + ": " + dir, cause, NoSpace.isCause(cause));
   }
 }

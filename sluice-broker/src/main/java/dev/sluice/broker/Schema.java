@@ -11,10 +11,14 @@ import org.jspecify.annotations.Nullable;
 /**
  * What rows look like; {@code docs/storage.md} has it as a table.
  *
- * <p>A change of any of this is a new {@link #VERSION}.
+ * <p>A change of any of this is a new {@link #VERSION}. Rows of all versions from {@link
+ * #OLDEST_VERSION} on are read, and those of the newest are written.
  */
 final class Schema {
-  static final int VERSION = 1;
+  static final int OLDEST_VERSION = 1;
+
+  /** Since 2, queues have delays, a revision and, if they end with it, strict throttle keys. */
+  static final int VERSION = 2;
 
   /** Rows of {@link Table#META}. */
   static final byte[] VERSION_KEY = utf8("schema");
@@ -141,7 +145,7 @@ final class Schema {
     return text(Arrays.copyOfRange(configKey, 1, configKey.length));
   }
 
-  static byte[] queueRow(String name, QueueConfig config) {
+  static byte[] queueRow(String name, QueueConfig config, long revisionNumber) {
     return new ByteWriter(128)
         .text(name)
         .int64(config.leaseTimeout().toNanos())
@@ -155,6 +159,10 @@ final class Schema {
         .varint(config.maxInFlightPerKey())
         .int64(config.timeToLive().toNanos())
         .int64(config.dedupeWindow().toNanos())
+        .int64(config.retryDelay().toNanos())
+        .int64(config.maxRetryDelay().toNanos())
+        .varint(revisionNumber)
+        .int8(config.strictThrottleKeys() ? 1 : 0)
         .toBytes();
   }
 
@@ -163,7 +171,7 @@ final class Schema {
   }
 
   /** A queue as it is stored. */
-  record QueueRow(String name, QueueConfig config) {}
+  record QueueRow(String name, QueueConfig config, long revisionNumber) {}
 
   static QueueRow queueRow(byte[] value) {
     ByteReader in = new ByteReader(value);
@@ -181,7 +189,14 @@ final class Schema {
             .maxInFlightPerKey(in.varint32())
             .timeToLive(Duration.ofNanos(in.int64()))
             .dedupeWindow(Duration.ofNanos(in.int64()));
-    return new QueueRow(name, config.build());
+    if (!in.hasMore()) {
+      // Version 1: such a queue tries again at once, and goes on doing so.
+      return new QueueRow(name, config.retryDelay(Duration.ZERO).build(), 1);
+    }
+    config.retryDelay(Duration.ofNanos(in.int64())).maxRetryDelay(Duration.ofNanos(in.int64()));
+    long revisionNumber = in.varint();
+    config.strictThrottleKeys(in.hasMore() && in.int8() != 0);
+    return new QueueRow(name, config.build(), revisionNumber);
   }
 
   private static @Nullable String emptyToNull(String script) {

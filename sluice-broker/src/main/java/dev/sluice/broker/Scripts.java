@@ -45,6 +45,7 @@ final class Scripts {
       int id,
       String name,
       QueueConfig config,
+      String revision,
       HookEngine.@Nullable EnqueueHook onEnqueue,
       HookEngine.@Nullable FailureHook onFailure,
       HookBreaker breaker) {}
@@ -110,7 +111,8 @@ final class Scripts {
     Set<String> sources = new HashSet<>();
     for (Line line : lines) {
       View before = views.get(line.name);
-      boolean same = before != null && before.id == line.id && before.config.equals(line.config);
+      // A revision names the queue, too: a queue that is made again has another one.
+      boolean same = before != null && before.revision.equals(line.revision());
       next.put(line.name, same ? before : view(line));
       sources.add(String.valueOf(line.config.onEnqueue()));
       sources.add(String.valueOf(line.config.onFailure()));
@@ -154,6 +156,7 @@ final class Scripts {
         line.id,
         line.name,
         line.config,
+        line.revision(),
         onEnqueue == null ? null : enqueueHook(onEnqueue),
         onFailure == null ? null : failureHook(onFailure),
         new HookBreaker());

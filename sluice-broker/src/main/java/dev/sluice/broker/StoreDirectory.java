@@ -3,9 +3,12 @@ package dev.sluice.broker;
 import java.io.IOException;
 import java.nio.channels.FileChannel;
 import java.nio.file.FileSystemException;
+import java.nio.file.FileVisitResult;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.SimpleFileVisitor;
 import java.nio.file.StandardOpenOption;
+import java.nio.file.attribute.BasicFileAttributes;
 import java.nio.file.attribute.FileAttribute;
 import java.nio.file.attribute.PosixFilePermission;
 import java.nio.file.attribute.PosixFilePermissions;
@@ -17,6 +20,8 @@ import java.util.stream.Stream;
 final class StoreDirectory {
   private static final Set<PosixFilePermission> OWNER_ONLY =
       PosixFilePermissions.fromString("rwx------");
+  private static final Set<PosixFilePermission> OWNER_FILE =
+      PosixFilePermissions.fromString("rw-------");
 
   /** What a first open that was cut short may have left behind. */
   private static final Pattern UNFINISHED =
@@ -26,8 +31,8 @@ final class StoreDirectory {
   private StoreDirectory() {}
 
   /**
-   * Creates the directory, or checks that it holds a store or nothing; then makes it accessible to
-   * its owner alone.
+   * Creates the directory, or checks that it holds a store or nothing; then makes it and all that
+   * it holds accessible to its owner alone.
    */
   static void prepare(Path dir) throws IOException {
     make(dir.toAbsolutePath());
@@ -37,11 +42,42 @@ final class StoreDirectory {
     restrict(dir);
   }
 
-  /** Leaves a directory of another owner as it is, which a container's volume often is. */
+  /**
+   * Takes the rights of others on everything that is there. Follows no links below {@code dir}, and
+   * leaves what has another owner as it is, which the volume of a container often has.
+   */
   private static void restrict(Path dir) throws IOException {
-    if (isPosix(dir) && !OWNER_ONLY.containsAll(Files.getPosixFilePermissions(dir))) {
+    if (isPosix(dir)) {
+      Files.walkFileTree(dir.toRealPath(), new Restriction());
+    }
+  }
+
+  private static final class Restriction extends SimpleFileVisitor<Path> {
+    @Override
+    public FileVisitResult preVisitDirectory(Path dir, BasicFileAttributes attributes)
+        throws IOException {
+      restrict(dir, OWNER_ONLY);
+      return FileVisitResult.CONTINUE;
+    }
+
+    @Override
+    public FileVisitResult visitFile(Path file, BasicFileAttributes attributes) throws IOException {
+      if (attributes.isRegularFile()) {
+        restrict(file, OWNER_FILE);
+      }
+      return FileVisitResult.CONTINUE;
+    }
+
+    @Override
+    public FileVisitResult visitFileFailed(Path notOurs, IOException why) {
+      return FileVisitResult.CONTINUE;
+    }
+
+    private static void restrict(Path path, Set<PosixFilePermission> mode) throws IOException {
       try {
-        Files.setPosixFilePermissions(dir, OWNER_ONLY);
+        if (!OWNER_ONLY.containsAll(Files.getPosixFilePermissions(path))) {
+          Files.setPosixFilePermissions(path, mode);
+        }
       } catch (FileSystemException notOurs) {
         return;
       }

@@ -4,11 +4,24 @@ package dev.sluice.broker;
 final class StoreException extends RuntimeException {
   private static final long serialVersionUID = 1L;
 
+  /** Whether a write or a sync found no space; nothing is damaged then. */
+  private final boolean noSpace;
+
   StoreException(String message, Throwable cause) {
+    this(message, cause, cause instanceof StoreException store && store.noSpace);
+  }
+
+  StoreException(String message, Throwable cause, boolean noSpace) {
     super(message, cause);
+    this.noSpace = noSpace;
   }
 
   StoreException(String message) {
     super(message);
+    this.noSpace = false;
+  }
+
+  boolean isNoSpace() {
+    return noSpace;
   }
 }

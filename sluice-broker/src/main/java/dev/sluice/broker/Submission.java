@@ -7,6 +7,7 @@ import org.jspecify.annotations.Nullable;
  *
  * @param body its {@link Envelope}
  * @param timeToLiveNanos zero for what its queue says
+ * @param isScripted whether a script has decided where it goes, and not its producer
  */
 @SuppressWarnings("ArrayRecordComponent") // compared by nobody
 record Submission(
@@ -14,20 +15,25 @@ record Submission(
     byte[] body,
     long delayNanos,
     long timeToLiveNanos,
-    @Nullable String dedupeId) {
+    @Nullable String dedupeId,
+    boolean isScripted) {
   /** What a message takes up beside its bytes. */
   private static final int OVERHEAD_BYTES = 200;
 
+  /** What a throttle key takes up beside its name. */
+  private static final int THROTTLE_BYTES = 50;
+
   /** The same, going where a script has decided. */
   Submission withRoute(Route.Spec decided) {
-    return new Submission(decided, body, delayNanos, timeToLiveNanos, dedupeId);
+    return new Submission(decided, body, delayNanos, timeToLiveNanos, dedupeId, true);
   }
 
   /** What it takes up while it is on its way. */
   long bytes() {
-    return (long) body.length
-        + OVERHEAD_BYTES
-        + route.key().length()
-        + 50L * route.throttles().size();
+    long bytes = (long) body.length + OVERHEAD_BYTES + route.key().length();
+    for (String throttle : route.throttles().keySet()) {
+      bytes += THROTTLE_BYTES + throttle.length();
+    }
+    return dedupeId == null ? bytes : bytes + dedupeId.length();
   }
 }

@@ -11,10 +11,12 @@ import java.util.List;
 import java.util.Random;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /** A flipped bit is reported when the broker is opened; nothing is skipped. */
+@Tag("any-jdk")
 final class BrokerDamageTest {
   private static final int MESSAGES = 300;
 

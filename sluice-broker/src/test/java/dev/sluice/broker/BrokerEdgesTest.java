@@ -94,7 +94,7 @@ class BrokerEdgesTest {
   void nothingIsNobodysId() {
     broker.createQueue("q");
     assertThatNullPointerException().isThrownBy(() -> broker.ack("q", null, null));
-    assertThatNullPointerException().isThrownBy(() -> broker.nack("q", null, null, "no"));
+    assertThatNullPointerException().isThrownBy(() -> broker.nack("q", null, null, "no", null));
     assertThatNullPointerException().isThrownBy(() -> broker.release("q", null, null));
     assertThatNullPointerException().isThrownBy(() -> broker.extend("q", null, null, SOON));
     assertThatIllegalArgumentException().isThrownBy(() -> Message.of("m").withKey("a\uD800"));
@@ -110,7 +110,7 @@ class BrokerEdgesTest {
     QueueConfig broken = QueueConfig.builder().onEnqueue("error('not today')").build();
     try (RocksStore store = RocksStore.open(dir)) {
       Rows rows = new Rows();
-      rows.put(Table.CONFIG, Schema.queueKey(id), Schema.queueRow("q", broken));
+      rows.put(Table.CONFIG, Schema.queueKey(id), Schema.queueRow("q", broken, 1));
       store.write(rows);
     }
     broker = Broker.open(dir);
@@ -118,7 +118,7 @@ class BrokerEdgesTest {
     assertThat(broker.stats("q").keys())
         .extracting(KeyStats::key)
         .containsExactly("default", "script");
-    broker.updateQueue("q", QueueConfig.defaults());
+    broker.updateQueue("q", before -> QueueConfig.defaults(), null);
     assertThat(receive("q", 2)).containsExactlyInAnyOrder("before", "after");
   }
 
@@ -387,7 +387,7 @@ class BrokerEdgesTest {
     broker.close();
     try (Store store = RocksStore.open(dir)) {
       Rows rows = new Rows();
-      rows.put(Table.CONFIG, Schema.queueKey(1), Schema.queueRow(".", QueueConfig.defaults()));
+      rows.put(Table.CONFIG, Schema.queueKey(1), Schema.queueRow(".", QueueConfig.defaults(), 1));
       rows.put(Table.CONFIG, Schema.configKey("throttle..."), Schema.utf8("1,1"));
       store.write(rows);
     }

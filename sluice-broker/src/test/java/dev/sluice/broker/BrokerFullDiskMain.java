@@ -1,6 +1,7 @@
 package dev.sluice.broker;
 
 import dev.sluice.broker.BrokerException.Code;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -19,8 +20,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Fills a small file system by a broker, makes room, and prints what happened. Arguments: the file
- * system, the reserve of the broker in bytes, how many messages are enqueued at once, and
- * milliseconds between.
+ * system, the reserve of the broker in bytes, how many messages are enqueued at once (0: another
+ * process fills the disk), and milliseconds between.
  */
 final class BrokerFullDiskMain {
   private static final int MESSAGE_BYTES = 50_000;
@@ -62,7 +63,9 @@ final class BrokerFullDiskMain {
             reserve,
             Integer.parseInt(arguments[2]),
             Long.parseLong(arguments[3]));
-    if (main.atOnce == 1) {
+    if (main.atOnce == 0) {
+      main.meetAnother();
+    } else if (main.atOnce == 1) {
       Files.delete(main.ballast);
       main.churn();
     } else if (reserve > 0) {
@@ -143,6 +146,73 @@ final class BrokerFullDiskMain {
     print("waiting consumer then: " + told(failure(waiting)));
   }
 
+  /**
+   * Another process takes the last byte, twice: the broker waits for space, and goes on by itself
+   * when there is some. What it answered is there, and what was acked is not.
+   */
+  private void meetAnother() throws Exception {
+    Files.delete(ballast);
+    Path taken = dir.resolveSibling("taken");
+    try (Broker broker = Broker.open(dir, config)) {
+      broker.createQueue("q", QUEUE);
+      for (int round = 1; round <= 2; round++) {
+        for (int i = 0; i < 100; i++) {
+          enqueue(broker);
+        }
+        Consumer waiting = broker.consume("q.dlq", 1);
+        takeAll(taken);
+        print("settle " + round + ": " + told(settleUntilRefused(broker)));
+        print("status " + round + ": " + broker.view().status());
+        print("enqueue " + round + ": " + told(enqueue(broker)));
+        print("consume " + round + ": " + told(failure(() -> broker.consume("q", 1))));
+        print("waiting " + round + ": " + told(failure(() -> poll(waiting))));
+        Files.delete(taken);
+        long from = System.nanoTime();
+        while (broker.view().status() == BrokerStatus.WAITING_FOR_SPACE) {
+          LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(20));
+        }
+        System.err.println("back after ms: " + (System.nanoTime() - from) / 1_000_000);
+        print("status then " + round + ": " + broker.view().status());
+      }
+      print("again: " + told(enqueue(broker)));
+      print("stopped: " + broker.view().failure().isDone());
+      int left = confirmed.size();
+      print("lost: " + (left - acked(broker, left)));
+      print("left: " + (broker.stats("q").depth() > doubtful));
+    }
+  }
+
+  /** A process of its own writes until there is no space; it must fail. */
+  private static void takeAll(Path file) throws Exception {
+    Process taker =
+        new ProcessBuilder("dd", "if=/dev/zero", "of=" + file, "bs=4k")
+            .redirectErrorStream(true)
+            .start();
+    String said = new String(taker.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+    if (taker.waitFor() == 0 || !said.contains("No space left on device")) {
+      throw new IllegalStateException("the disk was not filled: " + said);
+    }
+  }
+
+  /** Receives and acks; returns why that was refused. Acks without an answer count as doubtful. */
+  private Throwable settleUntilRefused(Broker broker) throws Exception {
+    UUID underWay = null;
+    try (Consumer consumer = broker.consume("q", 1)) {
+      while (true) {
+        List<Delivery> taken = consumer.poll(1, Duration.ofSeconds(20));
+        underWay = taken.get(0).id();
+        Throwable refusal = failure(taken.get(0).ack());
+        if (refusal != null) {
+          doubtful += confirmed.remove(underWay) ? 1 : 0;
+          return refusal;
+        }
+        confirmed.remove(underWay);
+      }
+    } catch (BrokerException refused) {
+      return refused;
+    }
+  }
+
   private static void poll(Consumer consumer) {
     try {
       consumer.take();
@@ -200,7 +270,7 @@ final class BrokerFullDiskMain {
         if (failure == null) {
           confirmed.add(call.join());
         } else {
-          doubtful += codeOf(failure) == Code.STOPPED ? 1 : 0;
+          doubtful += codeOf(failure) == Code.WAITING_FOR_SPACE ? 1 : 0;
           refusal = refusal == null ? failure : refusal;
         }
       }

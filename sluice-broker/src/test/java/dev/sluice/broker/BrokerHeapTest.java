@@ -14,6 +14,8 @@ import java.util.Map;
 import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Function;
+import java.util.function.IntFunction;
+import java.util.stream.IntStream;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -37,7 +39,7 @@ final class BrokerHeapTest {
 
   private <T> T ask(Function<BrokerState, T> question) {
     CompletableFuture<T> answer = new CompletableFuture<>();
-    broker.machinery.input(engine -> answer.complete(question.apply(engine.state)));
+    broker.machinery().input(engine -> answer.complete(question.apply(engine.state)));
     return answer.join();
   }
 
@@ -50,11 +52,11 @@ final class BrokerHeapTest {
   }
 
   private void boundSetup(long bytes) {
-    broker.machinery.input(engine -> engine.state.setupRoom.bound(bytes));
+    broker.machinery().input(engine -> engine.state.setupRoom.bound(bytes));
   }
 
   private void boundMessages(long bytes) {
-    broker.machinery.input(engine -> engine.state.messageRoom.bound(bytes));
+    broker.machinery().input(engine -> engine.state.messageRoom.bound(bytes));
   }
 
   private static void assertFull(ThrowingCallable call, String what) {
@@ -86,7 +88,8 @@ final class BrokerHeapTest {
     broker.createQueue("b", script(2));
     long before = setup();
     assertFull(() -> broker.createQueue("c", script(3)), "must take at most 250000 bytes");
-    assertFull(() -> broker.updateQueue("a", script(3)), "queues, scripts and configuration");
+    assertFull(
+        () -> broker.updateQueue("a", is -> script(3), null), "queues, scripts and configuration");
     assertThat(setup()).isEqualTo(before);
     assertThat(broker.queues()).containsOnlyKeys("a", "a.dlq", "b", "b.dlq");
     assertThat(broker.queues().get("a")).isEqualTo(script(1));
@@ -148,6 +151,89 @@ final class BrokerHeapTest {
     broker.enqueue("q", Message.of("second")).join();
     broker.purge("q");
     assertThat(messages()).isZero();
+  }
+
+  private static List<Message> batch(int size, IntFunction<Message> each) {
+    return IntStream.range(0, size).mapToObj(each).toList();
+  }
+
+  private void assertRefusedUnchanged(List<Message> batch) {
+    long before = messages();
+    assertFull(() -> await(broker.enqueueAll("q", batch)), "messages and remembered ids");
+    assertThat(messages()).isEqualTo(before);
+    assertThat(broker.stats("q").depth()).isZero();
+  }
+
+  @Test
+  void newRoutesOfOneBatch_areCounted() {
+    broker.createQueue("q");
+    boundMessages(5_000);
+    assertRefusedUnchanged(batch(10, i -> Message.of("m").withKey("key-" + i)));
+    assertRefusedUnchanged(batch(10, i -> Message.of("m").withWeight(1 + i)));
+    assertRefusedUnchanged(batch(2, i -> Message.of("m").withThrottles("a" + i, "b", "c", "d")));
+    broker.enqueueAll("q", batch(10, i -> Message.of("m").withKey("key"))).join();
+    long same = messages();
+    boundMessages(same + 10 * Entry.HEAP_BYTES);
+    broker.enqueueAll("q", batch(10, i -> Message.of("m").withKey("key"))).join();
+    assertThat(messages()).isEqualTo(same + 10 * Entry.HEAP_BYTES);
+  }
+
+  @Test
+  void newIdsOfOneBatch_areCounted_whereTheyAreRemembered() {
+    broker.createQueue("q", QueueConfig.builder().dedupeWindow(Duration.ofDays(1)).build());
+    boundMessages(5_000);
+    assertRefusedUnchanged(batch(12, i -> Message.of("m").withDedupeId("id-" + i)));
+    broker.updateQueue("q", before -> QueueConfig.defaults(), null);
+    broker.enqueueAll("q", batch(12, i -> Message.of("m").withDedupeId("id-" + i))).join();
+  }
+
+  /** Each queue remembers a thousand; many queues would fill the heap with them. */
+  @Test
+  void keysWithoutMessages_areFewInAllQueuesTogether() {
+    int queues = IdleKeys.MAX / KeyCounts.MAX_IDLE + 2;
+    for (int i = 0; i < queues; i++) {
+      String queue = "q" + i;
+      broker.createQueue(queue);
+      List<Message> once = batch(KeyCounts.MAX_IDLE, key -> Message.of("").withKey("k" + key));
+      broker.enqueueAll(queue, once).join();
+      broker.purge(queue);
+    }
+    assertThat(idleKeys()).isEqualTo(IdleKeys.MAX);
+    assertThat(keysOfAll()).isEqualTo(IdleKeys.MAX);
+    assertThat(keysOf("q0")).isZero();
+    assertThat(keysOf("q" + (queues - 1))).isEqualTo(KeyCounts.MAX_IDLE);
+    broker.deleteQueue("q" + (queues - 1));
+    assertThat(idleKeys()).isEqualTo(IdleKeys.MAX - KeyCounts.MAX_IDLE);
+  }
+
+  private int idleKeys() {
+    return ask(state -> state.idleKeys.size());
+  }
+
+  private int keysOfAll() {
+    return ask(
+        state -> state.lines.values().stream().mapToInt(line -> line.keys.all().length).sum());
+  }
+
+  private int keysOf(String queue) {
+    return ask(state -> state.line(queue).keys.all().length);
+  }
+
+  @Test
+  void redriveToNewRoutes_isRefusedBeyondTheBound() {
+    String script = "function on_enqueue(m) return { fairness_key = m.headers.key } end";
+    broker.createQueue("q", QueueConfig.builder().onEnqueue(script).build());
+    broker
+        .enqueueAll("q.dlq", batch(10, i -> Message.of("m").withHeaders(Map.of("key", "key-" + i))))
+        .join();
+    long bound = messages() + 1_000;
+    boundMessages(bound);
+    assertThat(broker.redrive("q.dlq", 0, true)).isEqualTo(1);
+    assertFull(() -> broker.redrive("q.dlq", 0, true), "messages and remembered ids");
+    assertThat(messages()).isLessThanOrEqualTo(bound);
+    assertThat(broker.stats("q.dlq").depth()).isEqualTo(9);
+    boundMessages(bound + 10_000);
+    assertThat(broker.redrive("q.dlq", 0, true)).isEqualTo(9);
   }
 
   @Test

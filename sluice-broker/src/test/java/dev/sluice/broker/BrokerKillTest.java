@@ -16,7 +16,7 @@ import org.junit.jupiter.api.io.TempDir;
 @Tag("any-jdk")
 @Timeout(1_800)
 final class BrokerKillTest {
-  private static final int KILLS = Integer.getInteger("sluice.kills", 4);
+  private static final int KILLS = Integer.getInteger("sluice.kills", 2);
 
   @TempDir private Path temp;
 

@@ -35,6 +35,16 @@ class BrokerReadmeTest {
   }
 
   @Test
+  void receivingWithoutAConsumer() {
+    try (Broker broker = Broker.open(directory)) {
+      broker.createQueue("jobs");
+      broker.enqueue("jobs", Message.of("hello")).join();
+      List<Delivery> messages = broker.receive("jobs", 10, Duration.ZERO, bytes -> bytes).join();
+      assertThat(messages).hasSize(1);
+    }
+  }
+
+  @Test
   void scripts() throws Exception {
     try (Broker broker = Broker.open(directory)) {
       broker.setConfig("weight.acme", "7");

@@ -19,7 +19,7 @@ class BrokerSimulationTest {
   @Test
   void everySeed_keepsEveryPromise() {
     long only = Long.getLong("sluice.seed", -1);
-    long seeds = Long.getLong("sluice.seeds", 500);
+    long seeds = Long.getLong("sluice.seeds", 250);
     LongStream chosen = only < 0 ? LongStream.range(0, seeds) : LongStream.of(only);
     long[] deliveries = {0};
     chosen.forEach(seed -> deliveries[0] += run(seed));

@@ -39,6 +39,7 @@ final class BrokerStressTest {
       QueueConfig.builder()
           .leaseTimeout(Duration.ofSeconds(1))
           .maxAttempts(3)
+          .retryDelay(Duration.ofMillis(20))
           .durability(Durability.OS)
           .build();
 
@@ -265,7 +266,7 @@ final class BrokerStressTest {
             case 0 -> broker.setThrottle("t1", random.nextInt(100, 10_000), 10);
             case 1 -> broker.removeThrottle("t1");
             case 2 -> broker.setConfig("k", "v" + random.nextInt());
-            case 3 -> broker.updateQueue("s0", CONFIG.toBuilder().maxAttempts(4).build());
+            case 3 -> broker.updateQueue("s0", is -> is.toBuilder().maxAttempts(4).build(), null);
             case 4 -> assertThat(broker.stats("s1").depth()).isNotNegative();
             case 5 -> assertThat(broker.throttles()).hasSizeLessThan(2);
             default -> assertThat(broker.queues()).containsKeys("s0", "s1.dlq");

@@ -290,7 +290,7 @@ class BrokerTest {
         () -> broker.createQueue("r", QueueConfig.builder().onEnqueue("x x").build()));
     assertThat(broker.queues()).containsOnlyKeys("q", "q.dlq");
     QueueConfig config = QueueConfig.builder().maxDepth(5_000).build();
-    broker.updateQueue("q", config);
+    broker.updateQueue("q", before -> config, null);
     List<Message> many = java.util.Collections.nCopies(2_500, Message.of("m"));
     broker.enqueueAll("q", many).join();
     try (Consumer consumer = broker.consume("q", 1)) {

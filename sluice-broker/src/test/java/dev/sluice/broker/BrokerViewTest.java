@@ -94,7 +94,10 @@ class BrokerViewTest {
         .join();
     send(1, of("a").withDelay(Duration.ofHours(1)));
     BrokerView.Queue all = broker.view().queue("q", BrokerView.MAX_KEYS);
-    assertThat(all.stats()).isEqualTo(broker.stats("q"));
+    assertThat(all.stats())
+        .usingRecursiveComparison()
+        .ignoringFields("oldestReady") // time passes
+        .isEqualTo(broker.stats("q"));
     assertThat(all.waitingKeys()).isEqualTo(1_200);
     assertThat(all.stats().depth()).isEqualTo(1_201);
     BrokerView.Queue some = broker.view().queue("q", 600);

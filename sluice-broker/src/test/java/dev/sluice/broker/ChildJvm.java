@@ -15,9 +15,15 @@ final class ChildJvm {
 
   /** A process whose standard error and settings of the log are ours. */
   static Process start(List<String> prefix, Class<?> main, String... arguments) throws IOException {
+    return start(prefix, "-Xmx1g", main, arguments);
+  }
+
+  /** The same, with a heap such as {@code -Xmx64m}. */
+  static Process start(List<String> prefix, String heap, Class<?> main, String... arguments)
+      throws IOException {
     List<String> command = new ArrayList<>(prefix);
     command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
-    command.addAll(List.of("-Xmx1g", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"));
+    command.addAll(List.of(heap, "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"));
     // RocksDB loads native code, which newer JDKs warn of.
     command.add("--enable-native-access=ALL-UNNAMED");
     String logging = System.getProperty("java.util.logging.config.file");

@@ -39,6 +39,7 @@ final class KillLoad {
         QueueConfig.builder()
             .leaseTimeout(LEASE)
             .maxAttempts(3)
+            .retryDelay(Duration.ofMillis(20))
             .maxDepth(150)
             .dedupeWindow(Duration.ofHours(1))
             .build();
@@ -65,7 +66,7 @@ final class KillLoad {
 
   private static void lease(Broker broker, String queue, QueueConfig config) {
     if (!config.leaseTimeout().equals(LEASE)) {
-      broker.updateQueue(queue, config.toBuilder().leaseTimeout(LEASE).build());
+      broker.updateQueue(queue, is -> is.toBuilder().leaseTimeout(LEASE).build(), null);
     }
   }
 

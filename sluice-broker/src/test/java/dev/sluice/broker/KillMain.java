@@ -59,11 +59,8 @@ final class KillMain {
   }
 
   /** A broker on any store. */
-  static Broker over(Store store) throws ReflectiveOperationException {
-    Machinery machinery = Machinery.start(store, BrokerConfig.defaults());
-    var over = Broker.class.getDeclaredConstructor(Machinery.class);
-    over.setAccessible(true);
-    return over.newInstance(machinery);
+  static Broker over(Store store) {
+    return new Broker(Lifecycle.open(() -> store, BrokerConfig.defaults()));
   }
 
   /** Clients of the last process: some still have leases, others do not know what was enqueued. */

@@ -15,7 +15,7 @@ import org.junit.jupiter.api.io.TempDir;
 /** Nothing that was acknowledged after a sync is lost, and nothing deleted comes back. */
 @Tag("any-jdk")
 final class PowerLossTest {
-  private static final int CYCLES = Integer.getInteger("sluice.cycles", 4);
+  private static final int CYCLES = Integer.getInteger("sluice.cycles", 2);
 
   /** Of the ids that one child process may use. */
   private static final long IDS = 1_000_000_000;

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import java.nio.file.Path;
 import java.util.List;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -12,6 +13,7 @@ import org.junit.jupiter.params.provider.ValueSource;
  * A file system that is really full. It is mounted by the child process for itself alone, in a
  * namespace of its own, which on Linux needs no privilege.
  */
+@Tag("any-jdk")
 final class RocksStoreFullDiskTest {
   @TempDir private Path temp;
 

@@ -4,10 +4,12 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.sluice.broker.SimLedger.Sent;
 import java.nio.ByteBuffer;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Random;
 import java.util.SortedMap;
 import java.util.TreeMap;
@@ -26,6 +28,11 @@ final class SimClients {
   private final SimLedger ledger;
   private final List<Client> clients = new ArrayList<>();
 
+  /** Those who received messages by calls that are over. */
+  private final List<Client> callers = new ArrayList<>();
+
+  private final List<Poll> polls = new ArrayList<>();
+
   /** Everything that was ever delivered. */
   private final List<Past> all = new ArrayList<>();
 
@@ -43,6 +50,13 @@ final class SimClients {
   private final class Client implements Subscriber.Outlet {
     final String queue;
     @Nullable Subscriber subscriber;
+
+    /** Whether something stands between the broker and the consumer, such as a connection. */
+    final boolean remote = chance(50);
+
+    /** What has not been sent to the consumer. */
+    final List<Handover> unsent = new ArrayList<>();
+
     final List<Handover> held = new ArrayList<>();
 
     Client(String queue) {
@@ -111,19 +125,25 @@ final class SimClients {
     }
   }
 
+  /** What reached somebody stays with them if they called for it. */
   void disconnectAll() {
     List.copyOf(clients).forEach(this::disconnect);
+    List.copyOf(polls).forEach(this::cancel);
   }
 
   /** The broker is gone. */
   void forget() {
     clients.clear();
+    callers.clear();
+    polls.clear();
     checks.clear();
   }
 
   /** Acknowledges everything that is held. */
   void ackAll() {
     for (Client client : clients) {
+      List.copyOf(client.unsent).forEach(handover -> send(client, handover));
+      client.unsent.clear();
       List.copyOf(client.held).forEach(handover -> ack(client, handover));
       client.held.clear();
     }
@@ -155,7 +175,8 @@ final class SimClients {
       byte[] payload = ByteBuffer.allocate(4).putInt(sent.number).array();
       String dedupeId = chance(90) ? null : "d" + sent.number;
       submissions.add(
-          new Submission(route, Envelope.encode(Map.of(), payload), delay, timeToLive, dedupeId));
+          new Submission(
+              route, Envelope.encode(Map.of(), payload), delay, timeToLive, dedupeId, false));
       messages.add(sent);
       tell("enqueue " + sent + ", delay " + delay + ", lives " + timeToLive);
     }
@@ -205,24 +226,91 @@ final class SimClients {
     Client client = new Client(queue);
     clients.add(client);
     CompletableFuture<Subscriber> future = new CompletableFuture<>();
-    then(future, subscriber -> client.subscriber = subscriber);
+    then(
+        future,
+        subscriber -> {
+          client.subscriber = subscriber;
+          if (!clients.contains(client)) {
+            engine().dispatch.close(subscriber, null);
+          }
+        });
     engine().dispatch.open(queue, new Dispatch.Subscription(credit, true, client, future));
   }
 
   private void received(Client client, Handover handover) {
-    Envelope envelope = simulation.body(handover);
-    if (!clients.contains(client) || envelope == null) {
+    if (!clients.contains(client) || simulation.body(handover) == null) {
       return;
     }
-    if (!handover.lease().claim()) {
+    boolean taken = client.remote ? handover.lease().claim() : handover.lease().receive();
+    if (!taken) {
       // Its lease has ended on the way: it leaves the mailbox unseen, and makes room.
       engine().dispatch.give(handover.to(), 1);
-      return;
+    } else if (client.remote) {
+      client.unsent.add(handover);
+    } else {
+      delivered(client, handover);
     }
-    tell("deliver " + number(envelope) + ": " + handover);
-    ledger.delivered(number(envelope), handover, simulation.now());
+  }
+
+  /** A connection sends one of the messages that it has got. */
+  void sendOne() {
+    List<Client> busy = clients.stream().filter(client -> !client.unsent.isEmpty()).toList();
+    if (!busy.isEmpty()) {
+      Client client = pick(busy);
+      send(client, client.unsent.remove(0));
+    }
+  }
+
+  private void send(Client client, Handover handover) {
+    if (simulation.body(handover) != null && handover.lease().send()) {
+      delivered(client, handover);
+    }
+  }
+
+  private void delivered(Client client, Handover handover) {
+    int number = number(Objects.requireNonNull(simulation.body(handover)));
+    tell("deliver " + number + ": " + handover);
+    ledger.delivered(number, handover, simulation.now());
+    long lease = handover.entry().line.config.leaseTimeout().toNanos();
+    ledger.took(handover, handover.until() - lease);
     client.held.add(handover);
     all.add(new Past(client.queue, handover));
+  }
+
+  // ---- calls that receive
+
+  void poll() {
+    String queue = pick(Simulation.QUEUES);
+    CompletableFuture<Void> future = new CompletableFuture<>();
+    Poll poll = new Poll(future, new BodyRoom());
+    polls.add(poll);
+    Client caller = new Client(queue);
+    callers.add(caller);
+    then(future, done -> answered(poll, caller));
+    engine().advanceTo(simulation.now());
+    long wait = chance(50) ? 0 : random.nextInt(100) * Simulation.MILLI;
+    tell("poll " + queue + ", waits " + wait);
+    engine().dispatch.polls.open(queue, 1 + random.nextInt(4), wait, poll);
+    if (chance(10)) {
+      cancel(poll);
+    }
+  }
+
+  /** Some of the messages are sent; then the call breaks off, or all of them were. */
+  private void answered(Poll poll, Client caller) {
+    int most = chance(70) ? Integer.MAX_VALUE : random.nextInt(3);
+    List<Handover> taken = poll.take();
+    taken.stream().limit(most).forEach(handover -> send(caller, handover));
+    if (taken.size() > most) {
+      cancel(poll);
+    }
+    polls.remove(poll);
+  }
+
+  private void cancel(Poll poll) {
+    poll.take();
+    engine().dispatch.polls.cancel(poll);
+    polls.remove(poll);
   }
 
   /** An untouched message is back where it was. */
@@ -241,7 +329,9 @@ final class SimClients {
 
   /** A consumer does something with one of its messages, or stalls. */
   void settleOne() {
-    List<Client> busy = clients.stream().filter(client -> !client.held.isEmpty()).toList();
+    List<Client> busy = new ArrayList<>(clients);
+    busy.addAll(callers);
+    busy.removeIf(client -> client.held.isEmpty());
     if (busy.isEmpty()) {
       return;
     }
@@ -307,10 +397,22 @@ final class SimClients {
     tell("nack " + handover.token());
     boolean mayHold = mayHold(handover);
     CompletableFuture<Void> future = new CompletableFuture<>();
-    engine().failures.nack(client.queue, claim(handover), "no", future);
+    Duration delay = chance(70) ? null : Duration.ofMillis(random.nextInt(500));
+    engine().failures.nack(client.queue, claim(handover), new Failures.Nack("no", delay), future);
+    if (!future.isCompletedExceptionally() && !simulation.hasFailureHook(handover.entry().line)) {
+      long least = delay == null ? leastDelay(handover) : delay.toNanos();
+      ledger.notBefore(handover.entry().id(), engine().state.now + least);
+    }
     then(future, done -> assertThat(mayHold).as("stale nack accepted: %s", handover).isTrue());
     ledger.ended(handover.token());
     client.held.remove(handover);
+  }
+
+  /** Half of the first delay, doubled with each failure, and at most half of the longest one. */
+  private static long leastDelay(Handover handover) {
+    QueueConfig config = handover.entry().line.config;
+    double doubled = config.retryDelay().toNanos() * Math.pow(2, handover.attempts());
+    return (long) Math.min(doubled, (double) config.maxRetryDelay().toNanos()) / 2;
   }
 
   private void extend(Client client, Handover handover) {
@@ -329,7 +431,11 @@ final class SimClients {
   private void release(Client client, Handover handover) {
     tell("release " + handover.token());
     isBack(handover);
-    engine().dispatch.release(client.queue, claim(handover), new CompletableFuture<>());
+    CompletableFuture<Void> future = new CompletableFuture<>();
+    engine().dispatch.release(client.queue, claim(handover), future);
+    if (!future.isCompletedExceptionally() && handover.token().epoch() == engine().state.epoch) {
+      ledger.released(handover);
+    }
     ledger.ended(handover.token());
     client.held.remove(handover);
   }

@@ -1,14 +1,17 @@
 package dev.sluice.broker;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.within;
 
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.SortedMap;
 import java.util.UUID;
 import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
@@ -56,6 +59,11 @@ final class SimLedger {
   /** A lease that a consumer knows of. */
   record Held(UUID id, LeaseToken token, int attempts, long until) {}
 
+  /** A token that went with a message that reached a consumer, who did not release it. */
+  private record Taken(long at, LeaseToken lease) {}
+
+  private record Level(double tokens, long at) {}
+
   /** Messages that keep their order. */
   private record Group(String queue, String key, int priority, String throttles) {
     static Group of(String queue, Route.Spec route, boolean strict) {
@@ -71,7 +79,11 @@ final class SimLedger {
   private final Map<UUID, Long> notBefore = new HashMap<>();
   private final Map<UUID, Integer> attempts = new HashMap<>();
   private final Set<LeaseToken> ended = new HashSet<>();
-  private final Map<String, List<Long>> throttled = new HashMap<>();
+  private final Map<String, List<Taken>> throttled = new HashMap<>();
+
+  /** What throttle keys held when the broker was opened last. */
+  private final Map<String, Level> opened = new HashMap<>();
+
   int deliveries;
 
   Sent send(String queue, Route.Spec route, boolean strict, boolean ordered) {
@@ -133,20 +145,44 @@ final class SimLedger {
     }
   }
 
-  /** Tokens were taken for something that went. */
-  void took(Handover handover, long now) {
-    handover
-        .entry()
-        .route
-        .spec
-        .throttles()
-        .forEach(
-            (key, tokens) -> {
-              List<Long> times = throttled.computeIfAbsent(key, absent -> new ArrayList<>());
-              for (long i = 0; i < tokens; i++) {
-                times.add(now);
-              }
-            });
+  /** A message reached its consumer: its tokens, taken at {@code at}, are spent. */
+  void took(Handover handover, long at) {
+    SortedMap<String, Long> throttles = handover.entry().route.spec.throttles();
+    for (Map.Entry<String, Long> each : throttles.entrySet()) {
+      List<Taken> all = throttled.computeIfAbsent(each.getKey(), absent -> new ArrayList<>());
+      for (long i = 0; i < each.getValue(); i++) {
+        all.add(new Taken(at, handover.token()));
+      }
+    }
+  }
+
+  /** The consumer did not use the message; the broker that leased it knows. */
+  void released(Handover handover) {
+    throttled.values().forEach(all -> all.removeIf(taken -> taken.lease.equals(handover.token())));
+  }
+
+  /** The broker was opened, and holds so many tokens of {@code key}. */
+  void opened(String key, double tokens, long at) {
+    opened.put(key, new Level(tokens, at));
+  }
+
+  /**
+   * Nothing is on its way to a consumer: since the broker was opened it has charged what reached
+   * them and was not released, and nothing else.
+   */
+  void noTokenIsLost(String key, ThrottleRate rate, double level, long now, int epoch) {
+    Level from = opened.get(key);
+    double expected = from.tokens;
+    long at = from.at;
+    List<Taken> all = new ArrayList<>(throttled.getOrDefault(key, List.of()));
+    all.removeIf(taken -> taken.lease.epoch() != epoch);
+    all.sort(Comparator.comparingLong(Taken::at));
+    for (Taken taken : all) {
+      expected = Math.min(rate.burst(), expected + (taken.at - at) / 1e9 * rate.perSecond()) - 1;
+      at = taken.at;
+    }
+    expected = Math.min(rate.burst(), expected + (now - at) / 1e9 * rate.perSecond());
+    assertThat(level).as("tokens of %s", key).isCloseTo(expected, within(1e-6));
   }
 
   /** The lease is over by something that a client did. */
@@ -232,9 +268,10 @@ final class SimLedger {
           if (rate == null) {
             return;
           }
+          times.sort(Comparator.comparingLong(Taken::at));
           for (int from = 0; from < times.size(); from++) {
             for (int to = from; to < times.size(); to++) {
-              double seconds = (times.get(to) - times.get(from)) / 1e9;
+              double seconds = (times.get(to).at - times.get(from).at) / 1e9;
               assertThat(to - from + 1.0)
                   .as("tokens of %s in %f s", key, seconds)
                   .isLessThanOrEqualTo(rate.burst() + rate.perSecond() * seconds + 1e-6);

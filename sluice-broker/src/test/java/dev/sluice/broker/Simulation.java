@@ -2,6 +2,7 @@ package dev.sluice.broker;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
@@ -46,6 +47,7 @@ final class Simulation implements BrokerState.Outputs {
   private final List<CompletableFuture<List<Entry>>> redrives = new ArrayList<>();
   private int syncing;
   private boolean draining;
+  private boolean diskWasFull;
 
   private final SimClients clients;
 
@@ -56,12 +58,14 @@ final class Simulation implements BrokerState.Outputs {
     for (String queue : QUEUES) {
       QueueConfig config =
           QueueConfig.builder()
-              .leaseTimeout(java.time.Duration.ofNanos(LEASE))
+              .leaseTimeout(Duration.ofNanos(LEASE))
               .durability(chance(70) ? Durability.ALWAYS : Durability.OS)
               .maxAttempts(chance(50) ? 0 : 3)
+              .retryDelay(java.time.Duration.ofMillis(chance(30) ? 0 : random.nextInt(100)))
+              .maxRetryDelay(java.time.Duration.ofMillis(100 + random.nextInt(300)))
               .strictOrder(chance(20))
               .maxInFlightPerKey(chance(80) ? 0 : 2)
-              .dedupeWindow(java.time.Duration.ofSeconds(chance(50) ? 0 : 5))
+              .dedupeWindow(Duration.ofSeconds(chance(50) ? 0 : 5))
               .build();
       engine.admin.create(queue, config, true, new CompletableFuture<>());
     }
@@ -70,6 +74,20 @@ final class Simulation implements BrokerState.Outputs {
             engine.admin.setConfig(
                 ThrottleRate.configKey(key), rate.format(), new CompletableFuture<>()));
     settle();
+    RATES.keySet().forEach(key -> ledger.opened(key, level(key), engine.state.now));
+  }
+
+  private double level(String throttleKey) {
+    return engine.state.scheduler.throttle(throttleKey, engine.state.now).orElseThrow().level();
+  }
+
+  /** What is on its way to consumers goes back, and nothing is left of it. */
+  private void noTokenIsLost() {
+    clients.disconnectAll();
+    settle();
+    RATES.forEach(
+        (key, rate) ->
+            ledger.noTokenIsLost(key, rate, level(key), engine.state.now, engine.state.epoch));
   }
 
   /** What happened, for whoever looks at a seed that fails. */
@@ -115,7 +133,7 @@ final class Simulation implements BrokerState.Outputs {
   }
 
   private void step() {
-    switch (random.nextInt(22)) {
+    switch (random.nextInt(25)) {
       case 0, 1, 2, 3 -> clients.enqueue();
       case 4, 5 -> pass(random.nextInt(50) * MILLI);
       case 6 -> pass(chance(20) ? LEASE : random.nextInt(1_000_000));
@@ -128,6 +146,8 @@ final class Simulation implements BrokerState.Outputs {
       case 17 -> endSync();
       case 19 -> clients.ackLate();
       case 20 -> clients.sendAgain();
+      case 21 -> clients.poll();
+      case 22, 23 -> clients.sendOne();
       case 18 -> {
         verdict();
         finishRedrives();
@@ -152,6 +172,7 @@ final class Simulation implements BrokerState.Outputs {
     for (Handover handover : all.subList(before, all.size())) {
       Envelope envelope = Objects.requireNonNull(body(handover), "its payload is stored");
       withinLimit(handover.entry());
+      withinAttempts(handover);
       ledger.leased(ledger.message(SimClients.number(envelope)), handover);
     }
     if (next > engine.state.now) {
@@ -189,8 +210,6 @@ final class Simulation implements BrokerState.Outputs {
       BatchRows.write(batch, store);
       written.add(batch);
       for (Handover handover : batch.handovers) {
-        Line line = handover.entry().line;
-        ledger.took(handover, handover.until() - line.config.leaseTimeout().toNanos());
         handover.to().outlet.deliver(List.of(handover));
       }
       batch.whenWritten.answers.forEach(Answer::give);
@@ -267,7 +286,9 @@ final class Simulation implements BrokerState.Outputs {
               : new HookEngine.Retry(chance(50) ? 0 : random.nextInt(500));
       engine.failures.verdict(question, verdict);
       if (verdict instanceof HookEngine.Retry retry) {
-        ledger.notBefore(question.entry().id(), engine.state.now + retry.delayMillis() * MILLI);
+        java.time.Duration named = question.nack().delay();
+        long delay = named == null ? retry.delayMillis() * MILLI : named.toNanos();
+        ledger.notBefore(question.entry().id(), engine.state.now + delay);
       }
     }
   }
@@ -281,10 +302,15 @@ final class Simulation implements BrokerState.Outputs {
       case 2 -> failSync();
       case 3 -> failWrite();
       case 4 -> restart();
-      case 5 -> engine.state.diskRoom = chance(30) ? 0 : Long.MAX_VALUE;
+      case 5 -> fillDisk();
       case 6 -> redrive();
       default -> clients.disconnectAny();
     }
+  }
+
+  private void fillDisk() {
+    engine.state.diskRoom = chance(30) ? 0 : Long.MAX_VALUE;
+    diskWasFull |= engine.state.diskRoom == 0;
   }
 
   /** The machine stops: what was not synced may be lost. */
@@ -329,8 +355,7 @@ final class Simulation implements BrokerState.Outputs {
 
   /** Everything is stored: after a restart the queues hold the same. */
   private void restart() {
-    clients.disconnectAll();
-    settle();
+    noTokenIsLost();
     SortedMap<String, String> before = contents();
     start(store.reopen());
     SortedMap<String, String> after = contents();
@@ -350,6 +375,7 @@ final class Simulation implements BrokerState.Outputs {
     pause();
     engine = recover();
     ledger.restarted();
+    RATES.keySet().forEach(key -> ledger.opened(key, level(key), engine.state.now));
   }
 
   private void pause() {
@@ -392,14 +418,25 @@ final class Simulation implements BrokerState.Outputs {
   private void consistent(Line line) {
     Map<Entry.Stage, Long> stages = new HashMap<>();
     long depth = 0;
+    int now = ReadyAges.second(engine.state.now);
+    int oldest = now;
     for (Entry entry : engine.state.index.find(each -> each.line == line)) {
       stages.merge(entry.stage, 1L, Long::sum);
+      oldest = entry.stage == Entry.Stage.PENDING ? Math.min(oldest, entry.readySince) : oldest;
       depth++;
     }
     assertThat(line.depth).isEqualTo(depth);
     assertThat(line.leased).isEqualTo(stages.getOrDefault(Entry.Stage.LEASED, 0L));
     assertThat(line.delayed).isEqualTo(stages.getOrDefault(Entry.Stage.DELAYED, 0L));
     assertThat(stages).doesNotContainKey(Entry.Stage.GONE);
+    assertThat(line.stats(List.of(), engine.state.now).oldestReady()).hasSeconds(now - oldest);
+  }
+
+  /** What failed as often as it may is a dead letter, unless there was no room for that. */
+  private void withinAttempts(Handover handover) {
+    int most = handover.entry().line.config.maxAttempts();
+    boolean tooMany = most > 0 && handover.attempts() >= most && !diskWasFull;
+    assertThat(tooMany).as("too many attempts: %s", handover).isFalse();
   }
 
   /** After a crash there may be more, if acknowledgements were lost; but no new ones. */
@@ -425,7 +462,7 @@ final class Simulation implements BrokerState.Outputs {
   private void drain() {
     draining = true;
     engine.state.diskRoom = Long.MAX_VALUE;
-    clients.disconnectAll();
+    noTokenIsLost();
     for (String queue : QUEUES) {
       clients.consume(queue, 10);
       clients.consume(queue + DeadLetter.SUFFIX, 10);

@@ -7,6 +7,7 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
+import java.util.List;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -24,6 +25,29 @@ class StoreDirectoryTest {
     Files.setPosixFilePermissions(data, PosixFilePermissions.fromString("rwxrwxr-x"));
     Broker.open(data, BrokerConfig.defaults()).close();
     assertThat(mode(data)).isEqualTo("rwx------");
+  }
+
+  /** They may have been readable for a while; links may lead to files of others. */
+  @Test
+  void everythingInAnExistingDirectory_becomesPrivate() throws IOException {
+    Path data = folder.resolve("data");
+    Broker.open(data, BrokerConfig.defaults()).close();
+    Path secret = Files.writeString(data.resolve("keys.json"), "{}");
+    Path inner = Files.createDirectory(data.resolve("governor"));
+    Path journal = Files.writeString(inner.resolve("journal"), "");
+    Path elsewhere = Files.writeString(folder.resolve("elsewhere"), "");
+    Files.createSymbolicLink(data.resolve("link"), elsewhere);
+    for (Path file : List.of(secret, journal, elsewhere)) {
+      Files.setPosixFilePermissions(file, PosixFilePermissions.fromString("rw-rw-rw-"));
+    }
+    Files.setPosixFilePermissions(inner, PosixFilePermissions.fromString("rwxrwxrwx"));
+    Path linked = Files.createSymbolicLink(folder.resolve("linked"), data);
+    StoreDirectory.prepare(linked);
+    assertThat(mode(secret)).isEqualTo("rw-------");
+    assertThat(mode(journal)).isEqualTo("rw-------");
+    assertThat(mode(inner)).isEqualTo("rwx------");
+    assertThat(mode(data.resolve("CURRENT"))).isEqualTo("rw-------");
+    assertThat(mode(elsewhere)).isEqualTo("rw-rw-rw-");
   }
 
   @Test

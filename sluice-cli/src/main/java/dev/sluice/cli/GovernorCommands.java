@@ -23,6 +23,7 @@ final class GovernorCommands extends CommandGroup {
 
   static CommandLine of(Surroundings surroundings) {
     return new CommandLine(new GovernorCommands())
+        .addSubcommand(new BudgetInitCommand())
         .addSubcommand(new TokenCommand.Request(surroundings))
         .addSubcommand(new TokenCommand.Ticket(surroundings))
         .addSubcommand(new Cancel(surroundings))

@@ -155,6 +155,10 @@ final class GovernorText {
   }
 
   static void print(GovernorStatus status, PrintWriter out) {
+    if (status.models().isEmpty()) {
+      out.println("no model has a budget; sluice governor init writes a budget file to start from");
+      return;
+    }
     MODELS.print(status.models(), out);
     for (GovernorStatus.Model model : status.models()) {
       for (GovernorStatus.Alert alert : model.alerts()) {

@@ -4,6 +4,7 @@ import dev.sluice.client.Lease;
 import dev.sluice.client.PeekedMessage;
 import dev.sluice.client.SluiceClient;
 import java.time.Duration;
+import org.jspecify.annotations.Nullable;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
@@ -103,13 +104,20 @@ final class MessageCommands extends CommandGroup {
     @Option(names = "--error", paramLabel = "TEXT", description = "Why.")
     private String error = "";
 
+    @Option(
+        names = "--delay",
+        paramLabel = "DURATION",
+        converter = Converters.DurationConverter.class,
+        description = "How long it waits before it is tried again. Default: as the queue says.")
+    private @Nullable Duration delay;
+
     Nack(Surroundings surroundings) {
       super(surroundings, "nacked");
     }
 
     @Override
     void settle(Lease held) {
-      await(held.nack(error));
+      await(delay == null ? held.nack(error) : held.nack(error, delay));
     }
   }
 

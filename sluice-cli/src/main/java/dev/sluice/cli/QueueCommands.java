@@ -53,7 +53,7 @@ final class QueueCommands extends CommandGroup {
 
     @Override
     int run(SluiceClient client) {
-      client.createQueue(queue, options.appliedTo(QueueSettings.defaults(), surroundings.input()));
+      client.createQueue(queue, options.settings(surroundings.input()));
       return say(Json.object().put("name", queue).put("created", true), "created " + queue);
     }
   }
@@ -63,15 +63,26 @@ final class QueueCommands extends CommandGroup {
   static final class Update extends OfQueue {
     @Mixin private final QueueOptions options = new QueueOptions();
 
+    @Option(
+        names = "--revision",
+        paramLabel = "REVISION",
+        description = "As show prints it: fails if the queue has been changed since.")
+    private String revision = "";
+
     Update(Surroundings surroundings) {
       super(surroundings);
     }
 
     @Override
     int run(SluiceClient client) {
-      client.updateQueue(
-          queue, options.appliedTo(client.queue(queue).settings(), surroundings.input()));
-      return say(Json.object().put("name", queue).put("updated", true), "updated " + queue);
+      QueueSettings changes = options.settings(surroundings.input());
+      if (!changes.hasChanges()) {
+        throw new InvalidInputException("name at least one setting to change, such as --lease 1m");
+      }
+      String changed = client.changeQueue(queue, changes, revision);
+      return say(
+          Json.object().put("name", queue).put("updated", true).put("revision", changed),
+          "updated " + queue);
     }
   }
 
@@ -139,7 +150,7 @@ final class QueueCommands extends CommandGroup {
       if (json) {
         out().println(QueueText.json(status));
       } else {
-        QueueText.printSettings(status.settings(), out());
+        QueueText.printSettings(status, out());
         QueueText.printCounts(status, out());
       }
       return ExitCodes.OK;

@@ -7,6 +7,7 @@ import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.Locale;
+import java.util.function.BiFunction;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Option;
 
@@ -41,14 +42,34 @@ final class QueueOptions {
       names = "--max-attempts",
       paramLabel = "N",
       converter = Converters.SmallNumberConverter.class,
-      description = "Failures that make a dead letter; 0: never by count.")
+      description = "Failures that make a dead letter; 0: no limit.")
   private @Nullable Integer maxAttempts;
+
+  @Option(
+      names = "--retry-delay",
+      paramLabel = "DURATION",
+      converter = Converters.DurationConverter.class,
+      description = "The delay after the first failure, doubled with each further one; 0s: none.")
+  private @Nullable Duration retryDelay;
+
+  @Option(
+      names = "--max-retry-delay",
+      paramLabel = "DURATION",
+      converter = Converters.DurationConverter.class,
+      description = "The longest delay after any failure.")
+  private @Nullable Duration maxRetryDelay;
 
   @Option(
       names = "--strict-order",
       negatable = true,
       description = "Whether a fairness key keeps its order also over throttle keys.")
   private @Nullable Boolean strictOrder;
+
+  @Option(
+      names = "--strict-throttle-keys",
+      negatable = true,
+      description = "Whether messages are refused that name a throttle key without a rate.")
+  private @Nullable Boolean strictThrottleKeys;
 
   @Option(
       names = "--max-depth",
@@ -85,25 +106,30 @@ final class QueueOptions {
       description = "How long a dedupe id is remembered; 0s: not at all.")
   private @Nullable Duration dedupeWindow;
 
-  /** {@code before}, with what is given here. */
-  QueueSettings appliedTo(QueueSettings before, InputStream input) {
-    QueueSettings settings =
-        before.withMaxDepth(
-            orElse(maxDepth, before.maxDepth()), orElse(maxDepthPerKey, before.maxDepthPerKey()));
-    settings = lease == null ? settings : settings.withLease(lease);
-    settings = durability == null ? settings : settings.withDurability(durability(durability));
-    settings = onEnqueue == null ? settings : settings.withOnEnqueue(script(onEnqueue, input));
-    settings = onFailure == null ? settings : settings.withOnFailure(script(onFailure, input));
-    settings = maxAttempts == null ? settings : settings.withMaxAttempts(maxAttempts);
-    settings = strictOrder == null ? settings : settings.withStrictOrder(strictOrder);
-    settings =
-        maxInFlightPerKey == null ? settings : settings.withMaxInFlightPerKey(maxInFlightPerKey);
-    settings = timeToLive == null ? settings : settings.withTimeToLive(timeToLive);
-    return dedupeWindow == null ? settings : settings.withDedupeWindow(dedupeWindow);
+  /** What is given here, and nothing else. */
+  QueueSettings settings(InputStream input) {
+    QueueSettings settings = QueueSettings.defaults();
+    settings = with(settings, lease, QueueSettings::withLease);
+    settings = with(settings, durability, (to, word) -> to.withDurability(durability(word)));
+    settings = with(settings, onEnqueue, (to, file) -> to.withOnEnqueue(script(file, input)));
+    settings = with(settings, onFailure, (to, file) -> to.withOnFailure(script(file, input)));
+    settings = with(settings, maxAttempts, QueueSettings::withMaxAttempts);
+    settings = with(settings, retryDelay, QueueSettings::withRetryDelay);
+    settings = with(settings, maxRetryDelay, QueueSettings::withMaxRetryDelay);
+    settings = with(settings, strictOrder, QueueSettings::withStrictOrder);
+    settings = with(settings, strictThrottleKeys, QueueSettings::withStrictThrottleKeys);
+    settings = with(settings, maxDepth, QueueSettings::withMaxDepth);
+    settings = with(settings, maxDepthPerKey, QueueSettings::withMaxDepthPerKey);
+    settings = with(settings, maxInFlightPerKey, QueueSettings::withMaxInFlightPerKey);
+    settings = with(settings, timeToLive, QueueSettings::withTimeToLive);
+    return with(settings, dedupeWindow, QueueSettings::withDedupeWindow);
   }
 
-  private static long orElse(@Nullable Long given, long before) {
-    return given == null ? before : given;
+  private static <T> QueueSettings with(
+      QueueSettings settings,
+      @Nullable T given,
+      BiFunction<QueueSettings, T, QueueSettings> setting) {
+    return given == null ? settings : setting.apply(settings, given);
   }
 
   private static Durability durability(String word) {

@@ -8,6 +8,7 @@ import java.io.PrintWriter;
 import java.time.Duration;
 import java.util.List;
 import java.util.Locale;
+import java.util.Optional;
 
 /** Queues as text and as JSON. */
 final class QueueText {
@@ -36,6 +37,7 @@ final class QueueText {
   static Json json(QueueStatus status) {
     return Json.object()
         .put("name", status.name())
+        .put("revision", status.revision())
         .put("config", config(status.settings()))
         .put("stats", stats(status));
   }
@@ -46,13 +48,20 @@ final class QueueText {
         .put("durability", settings.durability().name())
         .put("on_enqueue", settings.onEnqueue())
         .put("on_failure", settings.onFailure())
-        .put("max_attempts", settings.maxAttempts())
+        .put("max_attempts", settings.maxAttempts().orElse(0))
+        .put("retry_delay_ms", millis(settings.retryDelay()))
+        .put("max_retry_delay_ms", millis(settings.maxRetryDelay()))
         .put("strict_order", settings.strictOrder())
         .put("max_depth", settings.maxDepth())
         .put("max_depth_per_key", settings.maxDepthPerKey())
         .put("max_in_flight_per_key", settings.maxInFlightPerKey())
         .put("time_to_live_ms", settings.timeToLive().toMillis())
-        .put("dedupe_window_ms", settings.dedupeWindow().toMillis());
+        .put("dedupe_window_ms", settings.dedupeWindow().toMillis())
+        .put("strict_throttle_keys", settings.strictThrottleKeys());
+  }
+
+  private static long millis(Optional<Duration> delay) {
+    return delay.orElse(Duration.ZERO).toMillis();
   }
 
   static Json stats(QueueStatus status) {
@@ -72,7 +81,9 @@ final class QueueText {
                             .put("weight", key.weight())
                             .put("deficit", key.deficit()))
                 .toList())
-        .put("totals", totals(status.totals()));
+        .put("totals", totals(status.totals()))
+        .put("unknown_throttles", status.unknownThrottles())
+        .put("unknown_throttle_key", status.unknownThrottleKey());
   }
 
   private static Json totals(QueueTotals totals) {
@@ -84,11 +95,15 @@ final class QueueText {
         .put("dead_lettered", totals.deadLettered());
   }
 
-  static void printSettings(QueueSettings settings, PrintWriter out) {
+  static void printSettings(QueueStatus status, PrintWriter out) {
+    QueueSettings settings = status.settings();
     line(out, "lease", Durations.format(settings.lease().toNanos()));
     line(out, "durability", settings.durability().name().toLowerCase(Locale.ROOT));
-    line(out, "max-attempts", orNone(settings.maxAttempts()));
+    line(out, "max-attempts", orNone(settings.maxAttempts().orElse(0)));
+    line(out, "retry-delay", orNone(settings.retryDelay().orElse(Duration.ZERO)));
+    line(out, "max-retry-delay", orNone(settings.maxRetryDelay().orElse(Duration.ZERO)));
     line(out, "strict-order", settings.strictOrder() ? "yes" : "no");
+    line(out, "strict-throttle-keys", settings.strictThrottleKeys() ? "yes" : "no");
     line(out, "max-depth", orNone(settings.maxDepth()));
     line(out, "max-depth-per-key", orNone(settings.maxDepthPerKey()));
     line(out, "max-in-flight-per-key", orNone(settings.maxInFlightPerKey()));
@@ -96,6 +111,7 @@ final class QueueText {
     line(out, "dedupe-window", orNone(settings.dedupeWindow()));
     script(out, "on-enqueue", settings.onEnqueue());
     script(out, "on-failure", settings.onFailure());
+    line(out, "revision", status.revision());
   }
 
   static void printCounts(QueueStatus status, PrintWriter out) {
@@ -109,6 +125,13 @@ final class QueueText {
     line(out, "acked so far", Long.toString(totals.acked()));
     line(out, "failed so far", Long.toString(totals.failed()));
     line(out, "dead-lettered so far", Long.toString(totals.deadLettered()));
+    if (status.unknownThrottles() > 0) {
+      line(
+          out,
+          "unknown throttle keys",
+          "%d messages, the latest named %s"
+              .formatted(status.unknownThrottles(), Printable.lines(status.unknownThrottleKey())));
+    }
   }
 
   static void printKeys(QueueStatus status, PrintWriter out) {

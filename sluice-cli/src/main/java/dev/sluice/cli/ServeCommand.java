@@ -9,9 +9,11 @@ import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.LinkedHashMap;
 import java.util.Map;
-import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.ExitCode;
@@ -27,9 +29,15 @@ import picocli.CommandLine.Option;
       "SLUICE_SERVER_GRPC_PORT. Options count first, then variables, then the file.",
       "With auth.bootstrap_key every request needs a key, and that one allows",
       "everything. Without it only this machine may call, unless tls.client_ca_file is",
-      "set and callers show a certificate signed by it. Ends on SIGINT and SIGTERM."
+      "set and callers show a certificate signed by it. Ends on SIGINT and SIGTERM;",
+      "on SIGHUP it reads governor.file and the certificates again."
     })
 final class ServeCommand extends Action {
+  private static final System.Logger LOG = System.getLogger(ServeCommand.class.getName());
+
+  /** How long the process may take to end after its store has failed. */
+  private static final Duration LONGEST_END = Duration.ofSeconds(30);
+
   @Option(
       names = "--config",
       paramLabel = "FILE",
@@ -58,7 +66,8 @@ final class ServeCommand extends Action {
   @Option(
       names = "--http-port",
       paramLabel = "N",
-      description = "The port of HTTP, 0 for any. Default: 8080.")
+      description =
+          "The port of HTTP, 0 for any, off for gRPC alone. Default: 8080; off with a fila.toml.")
   private @Nullable String httpPort;
 
   @Option(
@@ -72,7 +81,7 @@ final class ServeCommand extends Action {
   private boolean print;
 
   @Override
-  public Integer call() throws InterruptedException {
+  public Integer call() {
     ServerSettings settings = settings();
     if (print) {
       settings.warnings().forEach(err()::println);
@@ -81,37 +90,76 @@ final class ServeCommand extends Action {
       return ExitCode.OK;
     }
     settings.startLogging();
-    serve(settings.config());
+    serve(settings);
     return ExitCode.OK;
   }
 
-  private void serve(ServerConfig config) throws InterruptedException {
+  private void serve(ServerSettings settings) {
+    // Before the start: a signal that comes early must not end the process.
+    Hangups hangups = Hangups.taken();
+    ServerConfig config = settings.config();
     SluiceServer server = start(config);
+    hangups.handle(() -> reload(server, settings));
     Runtime.getRuntime().addShutdownHook(new Thread(server::close, "sluice-shutdown"));
-    String address = config.listen().host();
     out()
         .printf(
-            "sluice is ready: gRPC on %s:%d, HTTP on %s://%s:%d, data in %s%n",
-            address,
+            "sluice is ready: gRPC on %s:%d, HTTP %s, data in %s%n",
+            config.listen().host(),
             server.grpcPort(),
-            config.tls() == null ? "http" : "https",
-            address,
-            server.httpPort(),
+            http(config, server),
             config.dataDirectory());
     out().flush();
+    CompletableFuture<String> failure = server.failure();
     if (untilInputEnds) {
-      awaitEnd(System.in);
-      System.exit(ExitCode.OK);
+      Thread input = new Thread(() -> endWith(System.in), "sluice-input");
+      input.setDaemon(true);
+      input.start();
     }
-    new CountDownLatch(1).await();
+    String reason = failure.join();
+    haltLater();
+    throw new CommandFailedException(ExitCodes.STORE, "the server ends: " + reason);
   }
 
-  private static void awaitEnd(InputStream input) {
+  /** A disk that has failed must not keep the process: what was answered is stored. */
+  private static void haltLater() {
+    Thread halting =
+        new Thread(
+            () -> {
+              LockSupport.parkNanos(LONGEST_END.toNanos());
+              Runtime.getRuntime().halt(ExitCodes.STORE);
+            },
+            "sluice-halt");
+    halting.setDaemon(true);
+    halting.start();
+  }
+
+  private static String http(ServerConfig config, SluiceServer server) {
+    return config.listen().hasHttp()
+        ? "on %s://%s:%d"
+            .formatted(
+                config.tls() == null ? "http" : "https", config.listen().host(), server.httpPort())
+        : "off";
+  }
+
+  /** What differs is told against the settings that the server was started with. */
+  private void reload(SluiceServer server, ServerSettings started) {
+    server.reload();
+    try {
+      started.goOverTo(settings());
+    } catch (InvalidInputException broken) {
+      LOG.log(
+          System.Logger.Level.ERROR,
+          "the configuration cannot be used, what was in use stays in use: " + broken.getMessage());
+    }
+  }
+
+  private static void endWith(InputStream input) {
     try {
       input.transferTo(OutputStream.nullOutputStream());
     } catch (IOException broken) {
-      // Nobody is there any more.
+      // The process at the other end is gone.
     }
+    System.exit(ExitCode.OK);
   }
 
   private ServerSettings settings() {
@@ -136,15 +184,13 @@ final class ServeCommand extends Action {
   private static SluiceServer start(ServerConfig config) {
     try {
       return SluiceServer.start(config);
-    } catch (IOException | BrokerException | IllegalArgumentException failure) {
-      throw new InvalidInputException(
-          "the server cannot start: " + failure.getMessage() + hint(failure));
+    } catch (BrokerException unusable) {
+      String why = "the server cannot start: " + unusable.getMessage();
+      throw unusable.code() == BrokerException.Code.HEAP_FULL
+          ? new CommandFailedException(ExitCodes.HEAP, why + "; SLUICE_JAVA_FLAGS=-Xmx sets it")
+          : new CommandFailedException(ExitCodes.STORE, why);
+    } catch (IOException | IllegalArgumentException failure) {
+      throw new InvalidInputException("the server cannot start: " + failure.getMessage());
     }
-  }
-
-  private static String hint(Exception failure) {
-    return String.valueOf(failure.getMessage()).endsWith("address already in use")
-        ? "; --grpc-port and --http-port say where else"
-        : "";
   }
 }

@@ -2,6 +2,7 @@ package dev.sluice.cli;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.sluice.testkit.SeedBudget;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -35,7 +36,7 @@ final class CommandLineDocsTest {
    */
   private static final Pattern OTHERS =
       Pattern.compile(
-          "\\./(test|bench)\\b.*|sluice (serve|demo|simulate|version)\\b.*"
+          "\\./(test|bench)\\b.*|sluice (serve|demo|simulate|version|governor init)\\b.*"
               + "|.*( --follow | < |<\\(|\\b(ID|TICKET|RESERVATION)\\b).*");
 
   private static final Pattern LUA =
@@ -120,7 +121,7 @@ final class CommandLineDocsTest {
   @Test
   void shownLines_work(@TempDir Path dir) throws Exception {
     Path script = Files.writeString(dir.resolve("retry.lua"), backOffScript());
-    try (CliServer server = new CliServer(dir.resolve("data"), null)) {
+    try (CliServer server = CliServer.governed(dir.resolve("data"), SeedBudget.FILE)) {
       assertServerPageWorks(server);
       for (Path page : pagesThatAreTyped()) {
         for (String line : shownLines(page)) {

@@ -118,7 +118,7 @@ final class LaunchScriptTest {
   @Test
   void withoutRootAndSudo_missingPackagesAreNamed() throws Exception {
     assertPackagesAreNamed(
-        runWithoutRoot("test"), "curl redis-server faketime chromium nodejs npm");
+        runWithoutRoot("test"), "curl openssl redis-server faketime strace chromium nodejs npm");
     assertPackagesAreNamed(runWithoutRoot("bench", "server"), "rabbitmq-server nats-server");
   }
 }

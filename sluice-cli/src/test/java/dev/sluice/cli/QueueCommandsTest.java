@@ -39,7 +39,8 @@ final class QueueCommandsTest {
             dir.resolve("failure.lua"), "function on_failure(msg) return { action = 'dlq' } end\n");
     String out =
         server.ok(
-            ("queue create all --lease 7s --durability os --max-attempts 4 --strict-order"
+            ("queue create all --lease 7s --durability os --max-attempts 4 --retry-delay 2s"
+                    + " --max-retry-delay 1m --strict-order --strict-throttle-keys"
                     + " --max-depth 100 --max-depth-per-key 10 --max-in-flight-per-key 3 --ttl 1h"
                     + " --dedupe-window 1m --on-enqueue "
                     + enqueue
@@ -57,17 +58,21 @@ final class QueueCommandsTest {
                 Map.entry("on_enqueue", Files.readString(enqueue)),
                 Map.entry("on_failure", Files.readString(failure)),
                 Map.entry("max_attempts", 4L),
+                Map.entry("retry_delay_ms", 2_000L),
+                Map.entry("max_retry_delay_ms", 60_000L),
                 Map.entry("strict_order", true),
                 Map.entry("max_depth", 100L),
                 Map.entry("max_depth_per_key", 10L),
                 Map.entry("max_in_flight_per_key", 3L),
                 Map.entry("time_to_live_ms", 3_600_000L),
-                Map.entry("dedupe_window_ms", 60_000L)));
+                Map.entry("dedupe_window_ms", 60_000L),
+                Map.entry("strict_throttle_keys", true)));
     assertThat(server.ok("queue", "show", "all").lines())
         .contains(
             "lease                  7s",
             "durability             os",
             "strict-order           yes",
+            "strict-throttle-keys   yes",
             "ttl                    1h",
             "on-enqueue",
             "  function on_enqueue(msg) return {} end");
@@ -80,8 +85,28 @@ final class QueueCommandsTest {
     assertThat(server.ok("queue", "show", "u"))
         .contains("lease                  7s\n", "max-depth              5\n")
         .contains("max-depth-per-key      2\n", "strict-order           no\n");
-    assertThat(server.json("queue", "update", "u", "--lease", "9s", "--json"))
-        .containsExactly(Map.of("name", "u", "updated", true));
+    Object before = server.json("queue", "show", "u", "--json").get(0).get("revision");
+    Map<String, Object> updated =
+        server
+            .json("queue", "update", "u", "--lease", "9s", "--revision", "" + before, "--json")
+            .get(0);
+    Object after = server.json("queue", "show", "u", "--json").get(0).get("revision");
+    assertThat(updated).isEqualTo(Map.of("name", "u", "updated", true, "revision", after));
+    assertThat(server.fails(1, "queue", "update", "u", "--ttl", "1h", "--revision", "" + before))
+        .contains("the queue has changed", "revision=" + after, "expected=" + before);
+    assertThat(server.ok("queue", "show", "u"))
+        .contains("ttl                    none\n", "revision               " + after + "\n");
+  }
+
+  @Test
+  void update_withoutASetting_isWrongUsage_andChangesNothing() {
+    server.ok("queue", "create", "same", "--max-depth", "5");
+    assertThat(server.fails(2, "queue", "update", "same"))
+        .contains("name at least one setting to change");
+    server.ok("queue", "update", "same", "--max-attempts", "0");
+    assertThat(server.ok("queue", "show", "same"))
+        .contains("max-depth              5\n", "max-attempts           none\n")
+        .contains("retry-delay            1s\n", "max-retry-delay        5m\n");
   }
 
   @Test
@@ -98,7 +123,15 @@ final class QueueCommandsTest {
         .contains(
             Map.of("name", "l", "depth", 1L, "in_flight", 0L, "consumers", 0L, "totals", TOTALS));
     assertThat(server.json("queue", "stats", "l", "--json").get(0))
-        .containsOnlyKeys("depth", "in_flight", "delayed", "consumers", "keys", "totals")
+        .containsOnlyKeys(
+            "depth",
+            "in_flight",
+            "delayed",
+            "consumers",
+            "keys",
+            "totals",
+            "unknown_throttles",
+            "unknown_throttle_key")
         .containsEntry("depth", 1L)
         .containsEntry("totals", TOTALS);
     assertThat(server.ok("queue", "stats", "l"))

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import dev.sluice.testkit.SeedBudget;
 import java.io.BufferedReader;
 import java.net.InetAddress;
 import java.net.ServerSocket;
@@ -13,10 +14,12 @@ import java.net.http.HttpRequest;
 import java.net.http.HttpRequest.BodyPublishers;
 import java.net.http.HttpResponse;
 import java.net.http.HttpResponse.BodyHandlers;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import java.util.regex.Matcher;
@@ -29,13 +32,13 @@ import org.junit.jupiter.api.io.TempDir;
 
 /** The server as a process of its own. */
 @Tag("any-jdk")
-@Timeout(60)
+@Timeout(180)
 final class ServeCommandTest {
   private static final Pattern READY =
-      Pattern.compile("sluice is ready: gRPC on 127.0.0.1:\\d+, HTTP on (http://\\S+), data in .*");
+      Pattern.compile(
+          "sluice is ready: gRPC on 127.0.0.1:(\\d+), HTTP (?:on (https?://\\S+)|off), data in .*");
 
-  private static final Path SHIPPED_BUDGET =
-      Path.of("../sluice-governor/src/main/resources/dev/sluice/governor/token-budget.json");
+  private static final Path SHIPPED_BUDGET = SeedBudget.FILE;
 
   @TempDir private Path dir;
   private final List<Process> started = new ArrayList<>();
@@ -69,12 +72,12 @@ final class ServeCommandTest {
 
   private void endByTerm(Process server) throws Exception {
     server.destroy();
-    assertThat(server.waitFor(20, TimeUnit.SECONDS)).isTrue();
+    assertThat(server.waitFor(60, TimeUnit.SECONDS)).isTrue();
     assertThat(server.exitValue()).isEqualTo(128 + 15);
   }
 
   private void assertRefused(Process server, String... words) throws Exception {
-    assertThat(server.waitFor(20, TimeUnit.SECONDS)).isTrue();
+    assertThat(server.waitFor(60, TimeUnit.SECONDS)).isTrue();
     assertThat(server.exitValue()).isEqualTo(2);
     assertThat(server.inputReader().lines()).isEmpty();
     List<String> lines = Files.readAllLines(log());
@@ -83,12 +86,17 @@ final class ServeCommandTest {
 
   /** Returns where HTTP is. */
   private static String awaitReady(Process server) throws Exception {
+    return awaitReadyLine(server).group(2);
+  }
+
+  /** Returns the port of gRPC and where HTTP is, which is null where it is off. */
+  private static Matcher awaitReadyLine(Process server) throws Exception {
     BufferedReader output = server.inputReader();
     List<String> lines = new ArrayList<>();
     for (String line; (line = output.readLine()) != null; lines.add(line)) {
       Matcher ready = READY.matcher(line);
       if (ready.matches()) {
-        return ready.group(1);
+        return ready;
       }
     }
     throw new AssertionError("never ready: " + lines);
@@ -142,9 +150,18 @@ final class ServeCommandTest {
       assertRefused(
           sluice("serve", "--data", "data", "--grpc-port", port, "--http-port", "0"),
           "the server cannot start: cannot listen for gRPC on 127.0.0.1:" + port,
-          ": address already in use; --grpc-port and --http-port say where else");
+          ": address already in use; set server.grpc_port (--grpc-port) to another port");
+      assertRefused(
+          sluice("serve", "--data", "data", "--grpc-port", "0", "--http-port", port),
+          "the server cannot start: cannot listen for HTTP on 127.0.0.1:" + port,
+          ": address already in use; set server.http_port (--http-port) to another port, or to off"
+              + " to serve gRPC alone");
     }
-    assertThat(Files.readString(log())).contains("cannot start").doesNotContain("closed");
+    assertThat(Files.readString(log()))
+        .contains("cannot start")
+        .doesNotContain("closed")
+        .doesNotContain("\tat ")
+        .hasLineCount(3);
     assertThat(dir.resolve("data")).doesNotExist();
   }
 
@@ -172,6 +189,99 @@ final class ServeCommandTest {
         .contains(" WARN  ServerSettings - fila.toml: without effect here: scheduler.quantum\n")
         .contains("data_dir=\"elsewhere\" auth=\"on\"")
         .doesNotContain("secret-of-fila");
+  }
+
+  @Test
+  void aFilaToml_withUnknownKeys_startsWithAWarningAndWithoutHttp() throws Exception {
+    Files.writeString(
+        dir.resolve("fila.toml"),
+        """
+        [server]
+        listen_addr = "127.0.0.1:0"
+
+        [gui]
+        listen_addr = "0.0.0.0:8080"
+        """);
+    Process server = sluice("serve");
+    Matcher ready = awaitReadyLine(server);
+    assertThat(ready.group(2)).isNull();
+    Cli queues = Cli.run("queue", "list", "--server", "127.0.0.1:" + ready.group(1));
+    assertThat(queues.exitCode()).as(queues.err()).isZero();
+    endByTerm(server);
+    assertThat(Files.readString(log()))
+        .contains(
+            " WARN  ServerSettings - fila.toml: unknown keys, without effect: 'gui.listen_addr';"
+                + " keys of Sluice belong in a sluice.toml\n")
+        .contains("http_port=\"off\"");
+  }
+
+  @Test
+  void httpOff_servesGrpcAlone() throws Exception {
+    Process server = sluice("serve", "--data", "data", "--grpc-port", "0", "--http-port", "off");
+    Matcher ready = awaitReadyLine(server);
+    assertThat(ready.group(2)).isNull();
+    Cli made = Cli.run("queue", "create", "q", "--server", "127.0.0.1:" + ready.group(1));
+    assertThat(made.exitCode()).as(made.err()).isZero();
+    endByTerm(server);
+  }
+
+  @Test
+  void newCertificate_isReadOnSighupAndWhenFilesChange() throws Exception {
+    issueCertificate();
+    Process server =
+        sluice(
+            Map.of("SLUICE_TLS_CERT_FILE", "server.pem", "SLUICE_TLS_KEY_FILE", "server.key"),
+            "serve",
+            "--grpc-port=0",
+            "--http-port=off");
+    int port = Integer.parseInt(awaitReadyLine(server).group(1));
+    String first = shownSerial(port);
+    run("kill -HUP " + server.pid());
+    awaitLogged("reloaded name=\"tls.cert_file\" changed=\"nothing\"");
+    issueCertificate();
+    awaitLogged("changed=\"serial ");
+    String second = shownSerial(port);
+    assertThat(second).isNotEqualTo(first);
+    assertThat(Files.readString(log())).contains(second.toLowerCase(Locale.ROOT));
+    Files.writeString(dir.resolve("server.key"), "nonsense");
+    run("kill -HUP " + server.pid());
+    awaitLogged("not reloaded, what was in use stays in use");
+    assertThat(shownSerial(port)).isEqualTo(second);
+    endByTerm(server);
+  }
+
+  private void awaitLogged(String words) throws Exception {
+    while (!Files.readString(log()).contains(words)) {
+      TimeUnit.MILLISECONDS.sleep(10);
+    }
+  }
+
+  private void issueCertificate() throws Exception {
+    run(
+        "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 1"
+            + " -subj /CN=localhost -keyout next.key -out next.pem"
+            + " && mv next.key server.key && mv next.pem server.pem");
+  }
+
+  /** Returns the serial number in hexadecimal digits. */
+  private String shownSerial(int port) throws Exception {
+    String told =
+        run(
+            "openssl s_client -connect 127.0.0.1:%d </dev/null 2>/dev/null | openssl x509 -noout -serial"
+                .formatted(port));
+    return told.strip().replaceFirst("serial=0*", "");
+  }
+
+  /** Returns what a command line of the shell prints. */
+  private String run(String commandLine) throws Exception {
+    Process process =
+        new ProcessBuilder("sh", "-c", commandLine)
+            .directory(dir.toFile())
+            .redirectError(ProcessBuilder.Redirect.DISCARD)
+            .start();
+    String output = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+    assertThat(process.waitFor()).as(commandLine).isZero();
+    return output;
   }
 
   @Test

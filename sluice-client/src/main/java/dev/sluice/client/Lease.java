@@ -63,6 +63,19 @@ public final class Lease {
   }
 
   /**
+   * It failed: unless it becomes a dead letter, it is tried again after a delay.
+   *
+   * @param error why
+   * @param delay up to 7 days, instead of what its queue says; whole milliseconds
+   * @return when the server has answered
+   */
+  public CompletableFuture<Void> nack(String error, Duration delay) {
+    return settle(
+        settlement()
+            .setNack(Settlement.Nack.newBuilder().setError(error).setDelayMs(delay.toMillis())));
+  }
+
+  /**
    * It takes longer.
    *
    * @param time how long to hold it from now on; whole milliseconds

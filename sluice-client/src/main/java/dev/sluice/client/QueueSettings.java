@@ -1,18 +1,43 @@
 package dev.sluice.client;
 
+import com.google.protobuf.FieldMask;
 import dev.sluice.proto.v1.QueueConfig;
 import java.time.Duration;
+import java.util.Collections;
+import java.util.Optional;
+import java.util.OptionalInt;
+import java.util.Set;
+import java.util.TreeSet;
 
 /**
  * How a queue behaves. {@link #defaults} and then {@code with…}; the server checks the values.
+ *
+ * <p>Settings know which of them were given by {@code with…}: {@link SluiceClient#changeQueue}
+ * changes these alone.
  *
  * @since 0.1
  */
 public final class QueueSettings {
   private final QueueConfig wire;
 
+  /** Names of the fields that were given. */
+  private final Set<String> given;
+
   QueueSettings(QueueConfig wire) {
+    this(wire, Set.of());
+  }
+
+  private QueueSettings(QueueConfig wire, Set<String> given) {
     this.wire = wire;
+    this.given = given;
+  }
+
+  private QueueSettings with(QueueConfig.Builder changed, int... fields) {
+    Set<String> all = new TreeSet<>(given);
+    for (int field : fields) {
+      all.add(QueueConfig.getDescriptor().findFieldByNumber(field).getName());
+    }
+    return new QueueSettings(changed.build(), Collections.unmodifiableSet(all));
   }
 
   /** What an answer to a producer is worth. */
@@ -26,7 +51,7 @@ public final class QueueSettings {
   }
 
   /**
-   * As the server has it.
+   * As the server has it: what is not given has the server's default.
    *
    * @return the settings
    */
@@ -41,7 +66,7 @@ public final class QueueSettings {
    * @return the settings
    */
   public QueueSettings withLease(Duration lease) {
-    return new QueueSettings(wire.toBuilder().setLeaseMs(lease.toMillis()).build());
+    return with(wire.toBuilder().setLeaseMs(lease.toMillis()), QueueConfig.LEASE_MS_FIELD_NUMBER);
   }
 
   /**
@@ -51,10 +76,9 @@ public final class QueueSettings {
    * @return the settings
    */
   public QueueSettings withDurability(Durability durability) {
-    return new QueueSettings(
-        wire.toBuilder()
-            .setDurability(dev.sluice.proto.v1.Durability.valueOf(durability.name()))
-            .build());
+    return with(
+        wire.toBuilder().setDurability(dev.sluice.proto.v1.Durability.valueOf(durability.name())),
+        QueueConfig.DURABILITY_FIELD_NUMBER);
   }
 
   /**
@@ -64,7 +88,7 @@ public final class QueueSettings {
    * @return the settings
    */
   public QueueSettings withOnEnqueue(String lua) {
-    return new QueueSettings(wire.toBuilder().setOnEnqueue(lua).build());
+    return with(wire.toBuilder().setOnEnqueue(lua), QueueConfig.ON_ENQUEUE_FIELD_NUMBER);
   }
 
   /**
@@ -74,17 +98,41 @@ public final class QueueSettings {
    * @return the settings
    */
   public QueueSettings withOnFailure(String lua) {
-    return new QueueSettings(wire.toBuilder().setOnFailure(lua).build());
+    return with(wire.toBuilder().setOnFailure(lua), QueueConfig.ON_FAILURE_FIELD_NUMBER);
   }
 
   /**
    * With another number of attempts.
    *
-   * @param attempts failures after which a message is a dead letter; 0: never by count
+   * @param attempts failures after which a message is a dead letter; 0: no limit
    * @return the settings
    */
   public QueueSettings withMaxAttempts(int attempts) {
-    return new QueueSettings(wire.toBuilder().setMaxAttempts(attempts).build());
+    return with(wire.toBuilder().setMaxAttempts(attempts), QueueConfig.MAX_ATTEMPTS_FIELD_NUMBER);
+  }
+
+  /**
+   * With another delay after the first failure; {@code on_failure} decides instead if there is one.
+   *
+   * @param delay the longest, doubled with each further failure; zero: no delay
+   * @return the settings
+   */
+  public QueueSettings withRetryDelay(Duration delay) {
+    return with(
+        wire.toBuilder().setRetryDelayMs(delay.toMillis()),
+        QueueConfig.RETRY_DELAY_MS_FIELD_NUMBER);
+  }
+
+  /**
+   * With another bound of delays.
+   *
+   * @param delay the longest after any failure
+   * @return the settings
+   */
+  public QueueSettings withMaxRetryDelay(Duration delay) {
+    return with(
+        wire.toBuilder().setMaxRetryDelayMs(delay.toMillis()),
+        QueueConfig.MAX_RETRY_DELAY_MS_FIELD_NUMBER);
   }
 
   /**
@@ -94,18 +142,28 @@ public final class QueueSettings {
    * @return the settings
    */
   public QueueSettings withStrictOrder(boolean strict) {
-    return new QueueSettings(wire.toBuilder().setStrictOrder(strict).build());
+    return with(wire.toBuilder().setStrictOrder(strict), QueueConfig.STRICT_ORDER_FIELD_NUMBER);
   }
 
   /**
-   * With bounds of depth.
+   * With a bound of depth.
    *
-   * @param inAll the most messages in all; 0: no limit
-   * @param perKey the most messages of a fairness key; 0: no limit
+   * @param messages the most in all; 0: no limit
    * @return the settings
    */
-  public QueueSettings withMaxDepth(long inAll, long perKey) {
-    return new QueueSettings(wire.toBuilder().setMaxDepth(inAll).setMaxDepthPerKey(perKey).build());
+  public QueueSettings withMaxDepth(long messages) {
+    return with(wire.toBuilder().setMaxDepth(messages), QueueConfig.MAX_DEPTH_FIELD_NUMBER);
+  }
+
+  /**
+   * With a bound of depth for each fairness key.
+   *
+   * @param messages the most messages of a fairness key; 0: no limit
+   * @return the settings
+   */
+  public QueueSettings withMaxDepthPerKey(long messages) {
+    return with(
+        wire.toBuilder().setMaxDepthPerKey(messages), QueueConfig.MAX_DEPTH_PER_KEY_FIELD_NUMBER);
   }
 
   /**
@@ -115,7 +173,9 @@ public final class QueueSettings {
    * @return the settings
    */
   public QueueSettings withMaxInFlightPerKey(int perKey) {
-    return new QueueSettings(wire.toBuilder().setMaxInFlightPerKey(perKey).build());
+    return with(
+        wire.toBuilder().setMaxInFlightPerKey(perKey),
+        QueueConfig.MAX_IN_FLIGHT_PER_KEY_FIELD_NUMBER);
   }
 
   /**
@@ -125,7 +185,9 @@ public final class QueueSettings {
    * @return the settings
    */
   public QueueSettings withTimeToLive(Duration timeToLive) {
-    return new QueueSettings(wire.toBuilder().setTimeToLiveMs(timeToLive.toMillis()).build());
+    return with(
+        wire.toBuilder().setTimeToLiveMs(timeToLive.toMillis()),
+        QueueConfig.TIME_TO_LIVE_MS_FIELD_NUMBER);
   }
 
   /**
@@ -135,7 +197,30 @@ public final class QueueSettings {
    * @return the settings
    */
   public QueueSettings withDedupeWindow(Duration window) {
-    return new QueueSettings(wire.toBuilder().setDedupeWindowMs(window.toMillis()).build());
+    return with(
+        wire.toBuilder().setDedupeWindowMs(window.toMillis()),
+        QueueConfig.DEDUPE_WINDOW_MS_FIELD_NUMBER);
+  }
+
+  /**
+   * With or without a check that producers name only throttle keys that have a rate.
+   *
+   * @param strict true to refuse messages that name others
+   * @return the settings
+   */
+  public QueueSettings withStrictThrottleKeys(boolean strict) {
+    return with(
+        wire.toBuilder().setStrictThrottleKeys(strict),
+        QueueConfig.STRICT_THROTTLE_KEYS_FIELD_NUMBER);
+  }
+
+  /**
+   * Whether messages are refused whose producer names a throttle key without a rate.
+   *
+   * @return true if so
+   */
+  public boolean strictThrottleKeys() {
+    return wire.getStrictThrottleKeys();
   }
 
   /**
@@ -181,10 +266,32 @@ public final class QueueSettings {
   /**
    * Failures after which a message is a dead letter.
    *
-   * @return 0: never by count
+   * @return 0: no limit; empty: the server's default
    */
-  public int maxAttempts() {
-    return wire.getMaxAttempts();
+  public OptionalInt maxAttempts() {
+    return wire.hasMaxAttempts() ? OptionalInt.of(wire.getMaxAttempts()) : OptionalInt.empty();
+  }
+
+  /**
+   * The longest delay after the first failure, doubled with each further one.
+   *
+   * @return zero: no delay; empty: the server's default
+   */
+  public Optional<Duration> retryDelay() {
+    return wire.hasRetryDelayMs()
+        ? Optional.of(Duration.ofMillis(wire.getRetryDelayMs()))
+        : Optional.empty();
+  }
+
+  /**
+   * The longest delay after any failure.
+   *
+   * @return empty: the server's default
+   */
+  public Optional<Duration> maxRetryDelay() {
+    return wire.hasMaxRetryDelayMs()
+        ? Optional.of(Duration.ofMillis(wire.getMaxRetryDelayMs()))
+        : Optional.empty();
   }
 
   /**
@@ -241,8 +348,22 @@ public final class QueueSettings {
     return Duration.ofMillis(wire.getDedupeWindowMs());
   }
 
+  /**
+   * Whether a setting was given by {@code with…}.
+   *
+   * @return true if {@link SluiceClient#changeQueue} has something to change
+   */
+  public boolean hasChanges() {
+    return !given.isEmpty();
+  }
+
   QueueConfig toWire() {
     return wire;
+  }
+
+  /** The fields that were given by {@code with…}. */
+  FieldMask given() {
+    return FieldMask.newBuilder().addAllPaths(given).build();
   }
 
   @Override

@@ -9,23 +9,29 @@ import java.util.List;
  *
  * @param name its name
  * @param settings how it behaves
+ * @param revision changes with each change of the settings; for {@link SluiceClient#changeQueue}
  * @param depth messages in all, leased and delayed ones too
  * @param inFlight those that are leased
  * @param delayed those whose time has not come
  * @param consumers who takes messages
  * @param keys fairness keys of which something waits, the first 1,000 by name
  * @param totals what became of its messages so far
+ * @param unknownThrottles messages so far that named a throttle key without a rate
+ * @param unknownThrottleKey the latest such key; empty if there was none
  * @since 0.1
  */
 public record QueueStatus(
     String name,
     QueueSettings settings,
+    String revision,
     long depth,
     long inFlight,
     long delayed,
     int consumers,
     List<Key> keys,
-    QueueTotals totals) {
+    QueueTotals totals,
+    long unknownThrottles,
+    String unknownThrottleKey) {
   /** Makes the list immutable. */
   public QueueStatus {
     keys = List.copyOf(keys);
@@ -46,6 +52,7 @@ public record QueueStatus(
     return new QueueStatus(
         name,
         new QueueSettings(wire.getConfig()),
+        wire.getRevision(),
         stats.getDepth(),
         stats.getInFlight(),
         stats.getDelayed(),
@@ -53,6 +60,8 @@ public record QueueStatus(
         stats.getKeysList().stream()
             .map(key -> new Key(key.getKey(), key.getPending(), key.getWeight(), key.getDeficit()))
             .toList(),
-        QueueTotals.of(stats.getTotals()));
+        QueueTotals.of(stats.getTotals()),
+        stats.getUnknownThrottles(),
+        stats.getUnknownThrottleKey());
   }
 }

@@ -158,6 +158,17 @@ public final class ReceivedMessage {
   }
 
   /**
+   * It failed: unless it becomes a dead letter, it is tried again after a delay.
+   *
+   * @param error why
+   * @param delay up to 7 days, instead of what its queue says; whole milliseconds
+   * @return fails with a {@link SluiceClientException}
+   */
+  public CompletableFuture<Void> nack(String error, Duration delay) {
+    return held().nack(error, delay);
+  }
+
+  /**
    * It takes longer.
    *
    * @param time how long to hold it from now on; whole milliseconds
@@ -168,7 +179,8 @@ public final class ReceivedMessage {
   }
 
   /**
-   * It was not touched: it is given back at its old position, attempts unchanged.
+   * It was not touched: it is given back at its old position, attempts unchanged, with the tokens
+   * of its throttle keys.
    *
    * @return fails with a {@link SluiceClientException}
    */

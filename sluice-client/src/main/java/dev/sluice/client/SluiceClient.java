@@ -75,15 +75,52 @@ public final class SluiceClient implements AutoCloseable {
   }
 
   /**
-   * Replaces the settings of a queue.
+   * Replaces all settings of a queue; to change some, see {@link #changeQueue}.
    *
    * @param name its name
-   * @param settings all of them
+   * @param settings all of them; what was not given gets the server's default
+   * @return the new revision
    */
-  public void updateQueue(String name, QueueSettings settings) {
-    connection.await(
-        QueuesGrpc.getUpdateQueueMethod(),
+  public String updateQueue(String name, QueueSettings settings) {
+    return update(
         UpdateQueueRequest.newBuilder().setName(name).setConfig(settings.toWire()).build());
+  }
+
+  /**
+   * Changes the settings of a queue that were given by {@code with…}, and leaves the others.
+   *
+   * @param name its name
+   * @param changes such as {@code QueueSettings.defaults().withMaxAttempts(5)}
+   * @return the new revision
+   */
+  public String changeQueue(String name, QueueSettings changes) {
+    return changeQueue(name, changes, "");
+  }
+
+  /**
+   * Changes settings as above if the queue has not been changed meanwhile.
+   *
+   * @param name its name
+   * @param changes such as {@code QueueSettings.defaults().withMaxAttempts(5)}
+   * @param revision that of {@link QueueStatus}: if the queue has another one, the call fails with
+   *     {@code FAILED_PRECONDITION}; empty for any
+   * @return the new revision
+   */
+  public String changeQueue(String name, QueueSettings changes, String revision) {
+    if (!changes.hasChanges()) {
+      throw new IllegalArgumentException("changes must name at least one setting: " + changes);
+    }
+    return update(
+        UpdateQueueRequest.newBuilder()
+            .setName(name)
+            .setConfig(changes.toWire())
+            .setUpdateMask(changes.given())
+            .setRevision(revision)
+            .build());
+  }
+
+  private String update(UpdateQueueRequest request) {
+    return connection.await(QueuesGrpc.getUpdateQueueMethod(), request).getRevision();
   }
 
   /**
@@ -210,12 +247,13 @@ public final class SluiceClient implements AutoCloseable {
   }
 
   /**
-   * Waits for messages and holds them after the call until they are settled or their leases end;
-   * for many, a {@link #subscribe subscription} is much faster.
+   * Receives the messages that can go now or, if none can, the first that can in time, and holds
+   * them after the call until they are settled or their leases end; for many, a {@link #subscribe
+   * subscription} is much faster.
    *
    * @param queue the queue
    * @param maxMessages 1 to 1,000
-   * @param wait how long to wait for the first one, at most 30 seconds
+   * @param wait how long to wait for the first one, at most 30 seconds; zero asks what can go now
    * @return none if none came in time
    */
   public CompletableFuture<List<ReceivedMessage>> receiveAsync(
@@ -243,7 +281,7 @@ public final class SluiceClient implements AutoCloseable {
    *
    * @param queue the queue
    * @param maxMessages 1 to 1,000
-   * @param wait how long to wait for the first one, at most 30 seconds
+   * @param wait how long to wait for the first one, at most 30 seconds; zero asks what can go now
    * @return none if none came in time
    */
   public List<ReceivedMessage> receive(String queue, int maxMessages, Duration wait) {

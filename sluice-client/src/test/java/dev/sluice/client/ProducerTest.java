@@ -143,7 +143,7 @@ final class ProducerTest {
 
   @Test
   void send_queueFull_failsForThoseThatDoNotFit() {
-    at.client.createQueue("small", QueueSettings.defaults().withMaxDepth(10, 0));
+    at.client.createQueue("small", QueueSettings.defaults().withMaxDepth(10));
     List<CompletableFuture<String>> answers = new ArrayList<>();
     try (Producer producer = at.client.producer("small")) {
       for (int i = 0; i < 100; i++) {

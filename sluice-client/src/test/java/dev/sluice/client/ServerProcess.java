@@ -40,7 +40,9 @@ final class ServerProcess implements AutoCloseable {
   public static void main(String[] arguments) throws Exception {
     SluiceServer server =
         SluiceServer.start(
-            ServerConfig.defaults(Path.of(arguments[0])).withListen(Listen.ANYWHERE));
+            ServerConfig.defaults(Path.of(arguments[0]))
+                .withListen(Listen.ANYWHERE)
+                .withGovernorFile(Path.of("..", "examples", "governor", "token-budget.json")));
     Runtime.getRuntime().addShutdownHook(new Thread(server::close));
     System.out.println(server.grpcPort() + " " + server.httpPort());
     new CountDownLatch(1).await();

@@ -47,8 +47,11 @@ final class SluiceClientTest {
             .withLease(Duration.ofSeconds(7))
             .withDurability(QueueSettings.Durability.OS)
             .withMaxAttempts(4)
+            .withRetryDelay(Duration.ofMillis(20))
+            .withMaxRetryDelay(Duration.ofMillis(50))
             .withStrictOrder(true)
-            .withMaxDepth(100, 10)
+            .withMaxDepth(100)
+            .withMaxDepthPerKey(10)
             .withMaxInFlightPerKey(3)
             .withTimeToLive(Duration.ofHours(1))
             .withDedupeWindow(Duration.ofMinutes(1))
@@ -62,6 +65,40 @@ final class SluiceClientTest {
     assertThat(at.client.queues()).extracting(QueueSummary::name).containsExactly("q", "q.dlq");
     at.client.deleteQueue("q");
     assertFails(Code.NOT_FOUND, () -> at.client.queue("q")).contains("q");
+  }
+
+  @Test
+  void changeQueue_changesWhatIsGiven_andNothingOfWhatOthersHaveChanged() {
+    at.client.createQueue("q", QueueSettings.defaults().withMaxDepth(100).withStrictOrder(true));
+    QueueStatus before = at.client.queue("q");
+    assertThat(before.settings().maxAttempts()).hasValue(10);
+    assertThat(before.settings().retryDelay()).contains(Duration.ofSeconds(1));
+    String revision =
+        at.client.changeQueue(
+            "q",
+            QueueSettings.defaults().withMaxAttempts(0).withStrictOrder(false),
+            before.revision());
+    QueueStatus after = at.client.queue("q");
+    assertThat(after.revision()).isEqualTo(revision).isNotEqualTo(before.revision());
+    assertThat(after.settings())
+        .isEqualTo(before.settings().withMaxAttempts(0).withStrictOrder(false));
+    QueueSettings late = QueueSettings.defaults().withMaxDepth(1);
+    assertFails(Code.FAILED_PRECONDITION, () -> at.client.changeQueue("q", late, before.revision()))
+        .contains("revision=" + revision, "expected=" + before.revision());
+    assertThat(at.client.queue("q")).isEqualTo(after);
+    at.client.changeQueue("q", late);
+    assertThat(at.client.queue("q").settings().maxDepth()).isEqualTo(1);
+    assertThatThrownBy(() -> at.client.changeQueue("q", QueueSettings.defaults()))
+        .isInstanceOf(IllegalArgumentException.class)
+        .hasMessageStartingWith("changes must name at least one setting");
+  }
+
+  @Test
+  void nack_withADelay_waitsForIt() {
+    at.client.createQueue("q", QueueSettings.defaults());
+    at.client.enqueue("q", OutgoingMessage.of("x"));
+    at.client.receive("q", 1, Duration.ofSeconds(20)).get(0).nack("no", Duration.ofHours(1)).join();
+    assertThat(at.client.queue("q").delayed()).isEqualTo(1);
   }
 
   @Test

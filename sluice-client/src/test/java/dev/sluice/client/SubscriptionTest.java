@@ -36,7 +36,8 @@ final class SubscriptionTest {
   @BeforeEach
   void start() throws Exception {
     at = new TestServer(dir);
-    at.client.createQueue("q", QueueSettings.defaults().withMaxAttempts(3));
+    at.client.createQueue(
+        "q", QueueSettings.defaults().withMaxAttempts(3).withRetryDelay(Duration.ofMillis(10)));
   }
 
   @AfterEach

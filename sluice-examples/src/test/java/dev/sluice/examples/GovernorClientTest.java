@@ -24,7 +24,10 @@ final class GovernorClientTest {
 
   @Test
   void callsUnderABudget() throws Exception {
-    ServerConfig config = ServerConfig.defaults(directory).withListen(Listen.ANYWHERE);
+    ServerConfig config =
+        ServerConfig.defaults(directory)
+            .withListen(Listen.ANYWHERE)
+            .withGovernorFile(Pages.ROOT.resolve("examples/governor/token-budget.json"));
     try (SluiceServer server = SluiceServer.start(config)) {
       callsUnderABudget(server.grpcPort());
     }

@@ -106,7 +106,7 @@ final class GuaranteesTest {
     Set<String> strange = new TreeSet<>();
     for (Path page : Pages.all()) {
       for (String name : Pages.groups(METRIC, Pages.read(page))) {
-        String base = name.replaceAll("_(count|sum|max)$", "");
+        String base = name.replaceAll("_(bucket|count|sum|max)$", "");
         if (!known.contains(name) && !(base.endsWith("_seconds") && known.contains(base))) {
           strange.add(Pages.ROOT.relativize(page) + ": " + name);
         }
@@ -123,7 +123,7 @@ final class GuaranteesTest {
     List<MatchResult> selected = SELECTED.matcher(page).results().toList();
     assertThat(selected).isNotEmpty();
     for (MatchResult each : selected) {
-      String metric = each.group(1).replaceAll("_seconds_(count|sum|max)$", "_seconds");
+      String metric = each.group(1).replaceAll("_seconds_(bucket|count|sum|max)$", "_seconds");
       assertThat(labels.get(metric)).as(each.group()).contains("`" + each.group(2) + "`");
       // Values are named in the table, or are the broker's reasons in small letters.
       String value = each.group(3);

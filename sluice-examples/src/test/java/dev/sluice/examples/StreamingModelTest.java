@@ -59,7 +59,8 @@ final class StreamingModelTest {
     provider = HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 0);
     provider.createContext("/", this::answer);
     provider.start();
-    governor = Governor.create(BudgetFile.shipped());
+    governor =
+        Governor.create(BudgetFile.read(Pages.ROOT.resolve("examples/governor/token-budget.json")));
     URI uri = URI.create("http://127.0.0.1:" + provider.getAddress().getPort() + "/");
     model = new StreamingModel(governor, uri, MODEL);
   }

@@ -7,6 +7,7 @@ import dev.sluice.FairExecutor;
 import dev.sluice.Placement;
 import dev.sluice.broker.Broker;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
@@ -26,6 +27,8 @@ final class TenantWorkerTest {
   void durableQueue_tenantsTakeTurns_andWhatFailsIsADeadLetter() throws Exception {
     try (Broker broker = Broker.open(directory)) {
       TenantWorker worker = new TenantWorker(broker);
+      broker.updateQueue(
+          "outbox", is -> is.toBuilder().retryDelay(Duration.ofMillis(20)).build(), null);
       List<CompletableFuture<?>> stored = new ArrayList<>();
       for (int i = 0; i < 200; i++) {
         stored.add(worker.submit("noisy", 1, "newsletter"));

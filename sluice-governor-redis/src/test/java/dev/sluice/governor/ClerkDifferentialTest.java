@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.sluice.governor.redis.TimedScripts;
 import dev.sluice.testkit.RedisServer;
+import dev.sluice.testkit.SeedBudget;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -136,7 +137,9 @@ class ClerkDifferentialTest {
 
   private ModelBudget budget(long tpm) {
     Allocation allocation = random.nextBoolean() ? Allocation.CEILING : Allocation.OFF;
-    ModelBudget made = ModelBudget.of(tpm, 5_000 + random.nextInt(20_000), allocation);
+    ModelBudget made =
+        ModelBudget.of(tpm, 5_000 + random.nextInt(20_000), allocation)
+            .withClasses(SeedBudget.CLASSES, Map.of());
     if (random.nextInt(3) == 0) {
       made = made.withCallLimits(1 + random.nextInt(40_000), 0);
     }

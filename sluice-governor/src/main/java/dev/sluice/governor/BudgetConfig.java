@@ -24,13 +24,11 @@ public record BudgetConfig(
     HealthRules health,
     Map<String, List<String>> routes,
     List<String> withoutEffect) {
-  /**
-   * Checks names of models, that there is one, and that routes lead to such of the same classes.
-   */
+  /** No model has a budget. */
+  public static final BudgetConfig NONE = of(Map.of());
+
+  /** Checks names of models, and that routes lead to models of the same classes. */
   public BudgetConfig {
-    if (models.isEmpty()) {
-      throw new IllegalArgumentException("models must have at least one");
-    }
     models.keySet().forEach(BudgetConfig::requireInPaths);
     models = Collections.unmodifiableMap(new LinkedHashMap<>(models));
     Map<String, List<String>> checked = new LinkedHashMap<>();

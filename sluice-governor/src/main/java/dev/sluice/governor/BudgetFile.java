@@ -6,8 +6,6 @@ import com.fasterxml.jackson.databind.DeserializationFeature;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.json.JsonMapper;
 import java.io.IOException;
-import java.io.InputStream;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -76,22 +74,6 @@ public final class BudgetFile {
   private BudgetFile() {}
 
   /**
-   * The file that comes with Sluice.
-   *
-   * @return the budgets of its four models
-   */
-  public static BudgetConfig shipped() {
-    try (InputStream in = BudgetFile.class.getResourceAsStream("token-budget.json")) {
-      if (in == null) {
-        throw new IllegalStateException("token-budget.json is missing");
-      }
-      return parse(new String(in.readAllBytes(), StandardCharsets.UTF_8));
-    } catch (IOException broken) {
-      throw new IllegalStateException("token-budget.json cannot be read", broken);
-    }
-  }
-
-  /**
    * Reads a file.
    *
    * @param file where it is
@@ -135,6 +117,9 @@ public final class BudgetFile {
       }
     }
     requireObject("models", root.path("models"));
+    if (root.path("models").isEmpty()) {
+      throw new IllegalArgumentException("models must name at least one model");
+    }
     Map<String, ModelBudget> models = new LinkedHashMap<>();
     for (String name : names(root.path("models"))) {
       String path = "models." + name;
@@ -179,7 +164,7 @@ public final class BudgetFile {
         allocation(path, model.path("allocation")),
         model.has("priority_classes")
             ? shares(path + ".priority_classes", model.path("priority_classes"))
-            : ModelBudget.USUAL_CLASSES,
+            : ModelBudget.DEFAULT_CLASSES,
         model.has("minimum_shares")
             ? shares(path + ".minimum_shares", model.path("minimum_shares"))
             : Map.of(),

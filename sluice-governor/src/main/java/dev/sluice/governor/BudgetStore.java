@@ -1,5 +1,6 @@
 package dev.sluice.governor;
 
+import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 
@@ -163,6 +164,21 @@ public interface BudgetStore extends AutoCloseable {
    * @return at this moment
    */
   CompletableFuture<GovernorStatus> status();
+
+  /**
+   * Tries to open the models that a failure of the file system has closed. Cheap if there are none;
+   * to be called now and then.
+   */
+  default void reopen() {}
+
+  /**
+   * Models that decide nothing, because what they granted cannot be written down or read.
+   *
+   * @return why, by model; empty where nothing is written down
+   */
+  default Map<String, String> closedModels() {
+    return Map.of();
+  }
 
   /** Whoever is in line is told that it is over. */
   @Override

@@ -3,6 +3,7 @@ package dev.sluice.governor;
 import java.io.DataInputStream;
 import java.io.DataOutputStream;
 import java.io.IOException;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -45,10 +46,14 @@ final class DeskJournal implements DeskLog {
   /**
    * Reads what there is.
    *
+   * <p>A new file beside one that was put aside as damaged begins with nothing left: nobody knows
+   * what was granted.
+   *
    * @param boot what a start of the machine is called; empty if that is not known
    * @param into a new desk's; what was granted and not settled is there afterwards
    */
   static DeskJournal open(Path file, String boot, Books into, long now) {
+    boolean putAside = Files.notExists(file) && Files.exists(Journal.putAside(file));
     Replay replay = new Replay(into);
     Journal journal = Journal.open(file, replay::read);
     String limits = into.budget().limits().fingerprint();
@@ -59,7 +64,7 @@ final class DeskJournal implements DeskLog {
             && limits.equals(replay.limits)
             && replay.latest <= now
             && !journal.wasCut();
-    if (replay.boot != null || journal.wasCut()) {
+    if (replay.boot != null || journal.wasCut() || putAside) {
       replay.finish(comparable, !boot.isEmpty() && boot.equals(replay.boot), now);
     }
     try {

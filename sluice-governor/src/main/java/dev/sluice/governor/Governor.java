@@ -293,6 +293,38 @@ public final class Governor implements AutoCloseable {
   }
 
   /**
+   * Returns the models that decide nothing, because what they granted cannot be written down or
+   * read; requests for them fail with an {@link IllegalStateException}. A model whose journal is
+   * damaged stays closed until a {@link #reload} finds it repaired.
+   *
+   * @return why, by model
+   * @since 0.1
+   */
+  public Map<String, String> closedModels() {
+    return store.closedModels();
+  }
+
+  /**
+   * Returns the models that the configuration names.
+   *
+   * @return their names, also of those that are closed
+   * @since 0.1
+   */
+  public Set<String> models() {
+    return config.models().keySet();
+  }
+
+  /**
+   * Tries to open the models that a failure of the file system, such as a full disk, has closed; to
+   * be called now and then. Does nothing if there are none.
+   *
+   * @since 0.1
+   */
+  public void reopenModels() {
+    store.reopen();
+  }
+
+  /**
    * What somebody should look at.
    *
    * @return of all models

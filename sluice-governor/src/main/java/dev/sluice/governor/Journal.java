@@ -97,10 +97,15 @@ final class Journal implements AutoCloseable {
     for (int at = start + 1; at <= all.length - HEAD_BYTES; at++) {
       if (isWhole(all, at + HEAD_BYTES, data.getInt(at), data.getInt(at + 4))) {
         throw new IllegalStateException(
-            "%s is damaged at byte %d; without it the budgets of its model begin full"
-                .formatted(file, start));
+            "%s is damaged at byte %d: restore it, or rename it to %s and reload"
+                .formatted(file, start, putAside(file).getFileName()));
       }
     }
+  }
+
+  /** What a damaged file is renamed to, so that its model begins with nothing left. */
+  static Path putAside(Path file) {
+    return file.resolveSibling(file.getFileName() + ".damaged");
   }
 
   private static int checksum(byte[] bytes, int from, int length) {

@@ -7,6 +7,8 @@ import java.nio.channels.OverlappingFileLockException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
+import java.nio.file.attribute.FileAttribute;
+import java.nio.file.attribute.PosixFilePermissions;
 import java.time.Instant;
 import java.util.Collections;
 import java.util.HashMap;
@@ -33,6 +35,9 @@ final class LocalBudgetStore implements BudgetStore {
 
   private boolean closed;
 
+  /** What the desks go by. */
+  private BudgetConfig config;
+
   private volatile Desks desks = new Desks(Map.of(), Map.of());
 
   /** By the name of the model, and by the tag of its tickets and reservations. */
@@ -48,9 +53,10 @@ final class LocalBudgetStore implements BudgetStore {
     this.timer = timer;
     this.fromEmpty = fromEmpty;
     this.directory = directory;
+    this.config = config;
     this.lock = directory == null ? null : lock(directory);
     try {
-      openDesks(config);
+      openDesks(config, true);
     } catch (RuntimeException failure) {
       close();
       throw failure;
@@ -74,7 +80,7 @@ final class LocalBudgetStore implements BudgetStore {
 
   private static FileChannel lock(Path directory) {
     try {
-      Files.createDirectories(directory);
+      Files.createDirectories(directory, ownerOnly(directory));
       FileChannel channel =
           FileChannel.open(
               directory.resolve("lock"), StandardOpenOption.CREATE, StandardOpenOption.WRITE);
@@ -88,6 +94,15 @@ final class LocalBudgetStore implements BudgetStore {
     }
   }
 
+  /** A directory that exists keeps its mode: it may hold files of others. */
+  private static FileAttribute<?>[] ownerOnly(Path directory) {
+    return directory.getFileSystem().supportedFileAttributeViews().contains("posix")
+        ? new FileAttribute<?>[] {
+          PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rwx------"))
+        }
+        : new FileAttribute<?>[0];
+  }
+
   private static boolean isLocked(FileChannel channel) throws IOException {
     try {
       return channel.tryLock() != null;
@@ -98,12 +113,14 @@ final class LocalBudgetStore implements BudgetStore {
 
   // ---- desks
 
-  /** What may fail comes first: then nothing has changed. */
-  private void openDesks(BudgetConfig config) {
+  /**
+   * What may fail comes first: then nothing has changed. One that cannot be opened is closed, says
+   * why, and holds up no other: at the start, and later if it was closed before.
+   */
+  private void openDesks(BudgetConfig next, boolean starting) {
     Map<String, ModelDesk> opened = new LinkedHashMap<>();
     try {
-      config
-          .models()
+      next.models()
           .forEach(
               (model, budget) -> {
                 ModelDesk known = everOpened.get(model);
@@ -111,25 +128,30 @@ final class LocalBudgetStore implements BudgetStore {
                   known.close();
                 }
                 if (known == null || known.isClosed()) {
-                  opened.put(model, open(model, budget, config.rules()));
+                  boolean tolerant = starting || known != null;
+                  opened.put(model, open(model, budget, next.rules(), tolerant));
                 }
               });
     } catch (RuntimeException failure) {
       opened.values().forEach(ModelDesk::close);
       throw failure;
     }
+    config = next;
     everOpened.putAll(opened);
     Map<String, ModelDesk> byModel = new LinkedHashMap<>();
-    config
-        .models()
+    next.models()
         .forEach(
             (model, budget) -> {
               ModelDesk desk = Objects.requireNonNull(everOpened.get(model));
               if (!opened.containsKey(model)) {
-                reload(desk, budget, config.rules());
+                reload(desk, budget, next.rules());
               }
               byModel.put(model, desk);
             });
+    serve(byModel);
+  }
+
+  private void serve(Map<String, ModelDesk> byModel) {
     Map<String, ModelDesk> byTag = new HashMap<>();
     everOpened.forEach((model, desk) -> byTag.put(Ids.tagOf(model), desk));
     desks = new Desks(Collections.unmodifiableMap(byModel), byTag);
@@ -146,8 +168,20 @@ final class LocalBudgetStore implements BudgetStore {
     }
   }
 
-  private ModelDesk open(String model, ModelBudget budget, DeskRules rules) {
+  private ModelDesk open(String model, ModelBudget budget, DeskRules rules, boolean tolerant) {
     ModelDesk desk = new ModelDesk(model, budget, rules, timer, listener);
+    try {
+      keep(model, desk);
+    } catch (UncheckedIOException | IllegalStateException unreadable) {
+      if (!tolerant) {
+        throw unreadable;
+      }
+      desk.shut(unreadable);
+    }
+    return desk;
+  }
+
+  private void keep(String model, ModelDesk desk) {
     if (directory != null) {
       Path file = directory.resolve(Ids.tagOf(model) + ".journal");
       String boot = bootId();
@@ -160,7 +194,6 @@ final class LocalBudgetStore implements BudgetStore {
             return DeskLog.NONE;
           });
     }
-    return desk;
   }
 
   private static String bootId() {
@@ -272,7 +305,7 @@ final class LocalBudgetStore implements BudgetStore {
           // Whatever cannot be kept is found before anything is changed.
           config.models().values().forEach(each -> new Levels(each.limits(), timer.now()));
           Map<String, ModelDesk> before = desks.byModel();
-          openDesks(config);
+          openDesks(config, false);
           before.forEach(
               (model, desk) -> {
                 if (!config.models().containsKey(model) && !desk.isClosed()) {
@@ -281,6 +314,45 @@ final class LocalBudgetStore implements BudgetStore {
               });
           return null;
         });
+  }
+
+  /** Tries to open the models that are closed, as a full disk may have room again. */
+  @Override
+  public synchronized void reopen() {
+    if (closed || closedModels().isEmpty()) {
+      return;
+    }
+    Map<String, ModelDesk> byModel = new LinkedHashMap<>(desks.byModel());
+    byModel.replaceAll((model, desk) -> desk.mayReopen() ? reopened(model, desk) : desk);
+    serve(byModel);
+  }
+
+  private ModelDesk reopened(String model, ModelDesk shut) {
+    ModelBudget budget = Objects.requireNonNull(config.models().get(model));
+    ModelDesk desk = new ModelDesk(model, budget, config.rules(), timer, listener);
+    try {
+      shut.close();
+      keep(model, desk);
+      everOpened.put(model, desk);
+      return desk;
+    } catch (UncheckedIOException | IllegalStateException still) {
+      return shut;
+    }
+  }
+
+  @Override
+  public Map<String, String> closedModels() {
+    Map<String, String> reasons = new LinkedHashMap<>();
+    desks
+        .byModel()
+        .forEach(
+            (model, desk) -> {
+              String why = desk.whyClosed();
+              if (why != null) {
+                reasons.put(model, why);
+              }
+            });
+    return reasons;
   }
 
   @Override

@@ -42,8 +42,11 @@ public record ModelBudget(
   /** The tenant that stands for all without a budget of their own. */
   public static final String OTHER_TENANTS = "*";
 
-  /** The seed's classes, the first goes first. */
-  public static final Map<String, Double> USUAL_CLASSES = usualClasses();
+  /**
+   * The priority classes of a budget that names none, the first goes first. Their shares are 1, so
+   * they order the waiting list and hold nothing back.
+   */
+  public static final Map<String, Double> DEFAULT_CLASSES = defaultClasses();
 
   private static final long MAX_TOKENS = 1_000_000_000_000L;
   private static final int MOST_AT_ONCE = 1_000_000_000;
@@ -102,7 +105,7 @@ public record ModelBudget(
   }
 
   /**
-   * Tokens alone, in the usual classes.
+   * Tokens alone, in the {@linkplain #DEFAULT_CLASSES default classes}.
    *
    * @param targetTpm tokens that accrue in a minute
    * @param burstTpm the most tokens there are at a time
@@ -111,7 +114,7 @@ public record ModelBudget(
    */
   public static ModelBudget of(long targetTpm, long burstTpm, Allocation allocation) {
     return new ModelBudget(
-        targetTpm, burstTpm, 0, 0, 0, allocation, USUAL_CLASSES, Map.of(), Map.of(), false, 0, 0);
+        targetTpm, burstTpm, 0, 0, 0, allocation, DEFAULT_CLASSES, Map.of(), Map.of(), false, 0, 0);
   }
 
   /**
@@ -259,11 +262,11 @@ public record ModelBudget(
     return maxContext > 0 ? maxContext + maxOutput : burstTpm;
   }
 
-  private static Map<String, Double> usualClasses() {
+  private static Map<String, Double> defaultClasses() {
     Map<String, Double> classes = new LinkedHashMap<>();
     classes.put("P0_clinical", 1.0);
-    classes.put("P1_user", 0.7);
-    classes.put("P2_batch", 0.4);
+    classes.put("P1_user", 1.0);
+    classes.put("P2_batch", 1.0);
     return Collections.unmodifiableMap(classes);
   }
 

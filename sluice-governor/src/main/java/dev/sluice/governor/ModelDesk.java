@@ -33,6 +33,9 @@ final class ModelDesk {
   /** Why nothing is decided here any more; written under the lock. */
   private volatile @Nullable String closed;
 
+  /** Whether its journal is damaged; written before {@code closed}. */
+  private boolean damaged;
+
   ModelDesk(
       String model,
       ModelBudget budget,
@@ -110,6 +113,27 @@ final class ModelDesk {
     return closed != null;
   }
 
+  /** Why nothing is decided here any more; null if something is. */
+  @Nullable String whyClosed() {
+    return closed;
+  }
+
+  /** Whether it was closed by the file system, which may have recovered; damage stays. */
+  boolean mayReopen() {
+    return closed != null && !damaged;
+  }
+
+  /** Decides nothing, because what was granted before cannot be read. */
+  void shut(RuntimeException unreadable) {
+    lock.lock();
+    try {
+      damaged = !(unreadable instanceof UncheckedIOException);
+      closed = "model %s is closed: %s".formatted(model, unreadable.getMessage());
+    } finally {
+      lock.unlock();
+    }
+  }
+
   private void setTimer(long now) {
     long look = clerk.nextLook();
     long at = look > now ? Math.max(look, now + SOONEST_NANOS) : now;
@@ -145,9 +169,33 @@ final class ModelDesk {
     }
   }
 
-  /** Goes on from what was written down, and writes down what comes. */
+  /** Goes on from what was written down, and writes down what comes; not begun if that fails. */
   void keep(Clerk.LogOpener opener) {
-    atDesk(() -> clerk.keep(opener));
+    try {
+      atDesk(() -> begin(opener));
+    } catch (NotBegunException failed) {
+      throw failed.why;
+    }
+  }
+
+  private void begin(Clerk.LogOpener opener) {
+    try {
+      clerk.keep(opener);
+    } catch (UncheckedIOException failed) {
+      throw new NotBegunException(failed);
+    }
+  }
+
+  /** No breakdown: nothing was promised yet. */
+  private static final class NotBegunException extends RuntimeException {
+    private static final long serialVersionUID = 1L;
+
+    private final UncheckedIOException why;
+
+    NotBegunException(UncheckedIOException why) {
+      super(why);
+      this.why = why;
+    }
   }
 
   Outcome request(TokenRequest request) {

@@ -100,7 +100,11 @@ public final class StoreTerms {
    * @return to be thrown
    */
   public static IllegalArgumentException unknownModel(Collection<String> models, String model) {
-    return new IllegalArgumentException("model must be one of %s: %s".formatted(models, model));
+    return new IllegalArgumentException(
+        models.isEmpty()
+            ? "no model has a budget, and so this one has none: %s; name it in token-budget.json"
+                .formatted(model)
+            : "model must be one of %s: %s".formatted(models, model));
   }
 
   /**

@@ -10,8 +10,10 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Random;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
+@Tag("any-jdk")
 class AuditorTest {
   private static final ModelBudget SONNET = ModelBudget.of(240_000, 300_000, Allocation.OFF);
   private static final long START = -7 * MS;

@@ -35,8 +35,8 @@ class BudgetFileTest {
   }
 
   @Test
-  void shipped_hasTheFourModels() {
-    Map<String, ModelBudget> models = BudgetFile.shipped().models();
+  void exampleOfTheSourceDocument_hasFourModels() {
+    Map<String, ModelBudget> models = SeedBudget.read().models();
     assertThat(models)
         .containsOnlyKeys("AX9F7E2B-sonnet-4-5", "OX7A3F8D", "GE6D8A4F", "deepseek-r1");
     ModelBudget sonnet = models.get("AX9F7E2B-sonnet-4-5");
@@ -44,16 +44,16 @@ class BudgetFileTest {
     assertThat(sonnet.burstTpm()).isEqualTo(300_000);
     assertThat(sonnet.requestsPerSecond()).isEqualTo(50);
     assertThat(sonnet.allocation()).isEqualTo(Allocation.CEILING);
-    assertThat(sonnet.classes()).isEqualTo(ModelBudget.USUAL_CLASSES);
-    assertThat(BudgetFile.shipped().withoutEffect())
+    assertThat(sonnet.classes()).isEqualTo(SeedBudget.CLASSES);
+    assertThat(SeedBudget.read().withoutEffect())
         .containsExactly(
             "models.AX9F7E2B-sonnet-4-5.provider",
             "models.OX7A3F8D.provider",
             "models.GE6D8A4F.provider",
             "models.deepseek-r1.provider");
     assertThat(sonnet.mostCharged()).isEqualTo(204_096);
-    assertThat(BudgetFile.shipped().health()).isEqualTo(HealthRules.DEFAULTS);
-    assertThat(BudgetFile.shipped().rules()).isEqualTo(DeskRules.DEFAULTS);
+    assertThat(SeedBudget.read().health()).isEqualTo(HealthRules.DEFAULTS);
+    assertThat(SeedBudget.read().rules()).isEqualTo(DeskRules.DEFAULTS);
   }
 
   @Test

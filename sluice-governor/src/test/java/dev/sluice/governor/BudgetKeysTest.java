@@ -106,7 +106,7 @@ class BudgetKeysTest {
     BudgetConfig without = parse("models.X.target_tpm", "1");
     if (row.key().equals("models.X.tenants")) {
       assertThat(parse(row.key(), usual).models().get("X").tenants()).isEmpty();
-      assertThat(BudgetFile.shipped().models().values()).allMatch(each -> each.tenants().isEmpty());
+      assertThat(SeedBudget.read().models().values()).allMatch(each -> each.tenants().isEmpty());
     } else {
       assertThat(parse(row.key(), usual)).isEqualTo(without);
     }

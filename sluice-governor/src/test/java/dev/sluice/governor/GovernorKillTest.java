@@ -6,6 +6,7 @@ import static org.awaitility.Awaitility.await;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -89,7 +90,9 @@ class GovernorKillTest {
       try {
         // Enough for the burst to be used up.
         long more = 15_000L + random.nextInt(15_000);
-        await().until(() -> Files.size(ledger) > more || !process.isAlive());
+        await()
+            .atMost(Duration.ofMinutes(1))
+            .until(() -> Files.size(ledger) > more || !process.isAlive());
         assertThat(process.isAlive()).isTrue();
       } finally {
         process.destroyForcibly().waitFor();

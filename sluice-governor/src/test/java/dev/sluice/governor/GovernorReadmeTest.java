@@ -2,6 +2,7 @@ package dev.sluice.governor;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -11,13 +12,23 @@ import org.junit.jupiter.api.io.TempDir;
 /** The example of docs/library.md and docs/governor.md, run; ShownCodeTest finds it here. */
 class GovernorReadmeTest {
   @TempDir Path directory;
+  private final Path file = SeedBudget.FILE;
   private final List<Long> calls = new ArrayList<>();
   private final List<String> told = new ArrayList<>();
 
+  /** Again and again until it has to wait: on a busy machine the model may refill before. */
   @Test
-  void aCall() {
-    exhaust();
-    try (Governor governor = Governor.open(BudgetFile.shipped(), directory)) {
+  void aCall() throws IOException {
+    while (told.isEmpty()) {
+      exhaust();
+      callOnce();
+    }
+    assertThat(calls).isNotEmpty().containsOnly(5_000L);
+    assertThat(told).singleElement().asString().startsWith("number 1, in ");
+  }
+
+  private void callOnce() throws IOException {
+    try (Governor governor = Governor.open(BudgetFile.read(file), directory)) {
       TokenRequest request =
           TokenRequest.of("AX9F7E2B-sonnet-4-5", 5_000, "P1_user").withTenant("acme");
       Outcome outcome = governor.request(request);
@@ -30,14 +41,14 @@ class GovernorReadmeTest {
         governor.settle(granted.reservation(), used); // the rest is for the next in line
       }
     }
-    assertThat(calls).containsExactly(5_000L);
-    assertThat(told).singleElement().asString().startsWith("number 1, in ");
   }
 
   /** So that the example has to wait, for a moment. */
-  private void exhaust() {
-    try (Governor governor = Governor.open(BudgetFile.shipped(), directory)) {
-      governor.request("AX9F7E2B-sonnet-4-5", 209_000, "P1_user");
+  private void exhaust() throws IOException {
+    try (Governor governor = Governor.open(BudgetFile.read(file), directory)) {
+      while (governor.request("AX9F7E2B-sonnet-4-5", 5_000, "P1_user") instanceof Outcome.Granted) {
+        // until fewer tokens are left than the example asks for
+      }
     }
   }
 

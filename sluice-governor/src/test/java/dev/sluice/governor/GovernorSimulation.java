@@ -19,7 +19,9 @@ import java.util.Random;
  * told them.
  */
 final class GovernorSimulation {
-  static final long HOURS = 6;
+  /** Twice as many in the long run of {@code ./test --nightly}. */
+  static final long HOURS = Integer.getInteger("sluice.seeds", 500) > 500 ? 6 : 3;
+
   static final long TARGET = 24_000;
   static final long BURST = 60_000;
   static final int CONCURRENCY = 25;
@@ -116,13 +118,14 @@ final class GovernorSimulation {
     models.put(
         STRICT,
         ModelBudget.of(TARGET, BURST, Allocation.CEILING)
+            .withClasses(SeedBudget.CLASSES, Map.of())
             .withRequests(0, RPM)
             .withConcurrency(CONCURRENCY)
             .withTenants(TENANTS));
     models.put(
         SHARED,
         ModelBudget.of(TARGET, BURST, Allocation.OFF)
-            .withClasses(ModelBudget.USUAL_CLASSES, Map.of(P2, SHARE)));
+            .withClasses(SeedBudget.CLASSES, Map.of(P2, SHARE)));
     governor =
         Governor.create(
             Rig.config(models, Rig.rules(LINE, Duration.ofSeconds(30))), countedTimer());

@@ -1,5 +1,6 @@
 package dev.sluice.governor;
 
+import static dev.sluice.governor.GovernorSimulation.HOURS;
 import static dev.sluice.governor.Rig.P0;
 import static dev.sluice.governor.Rig.P2;
 import static org.assertj.core.api.Assertions.assertThat;
@@ -30,14 +31,14 @@ class GovernorSimulationTest {
     GovernorSimulation day = new GovernorSimulation(seed);
     try (Governor governor = day.governor) {
       day.run();
-      assertThat(day.grants).hasSizeGreaterThan(10_000);
+      assertThat(day.grants).hasSizeGreaterThan((int) HOURS * 1_600);
       requireLimits(day);
       requireConservation(day, governor);
       requireOrder(day);
       requireBoundedWaits(day);
       // No more than there is to wake up for.
       assertThat(day.timersSet).isLessThan(day.calls.size());
-      assertThat(day.utilization).hasSize(8);
+      assertThat(day.utilization).hasSize((int) HOURS * 4 / 3);
       assertThat(day.utilization.values()).as("%s", day.utilization).allMatch(each -> each >= 0.99);
     }
   }
@@ -157,7 +158,7 @@ class GovernorSimulationTest {
             .filter(each -> each.request.model().equals(GovernorSimulation.PLAIN))
             .filter(each -> each.request.priority().equals(P0))
             .toList();
-    assertThat(urgent).hasSizeGreaterThan(500);
+    assertThat(urgent).hasSizeGreaterThan((int) HOURS * 80);
     for (GovernorSimulation.Call each : urgent) {
       // Alone in its class it waits for its own tokens, whoever else is there.
       assertThat(each.grantedAt - each.askedAt)
@@ -168,7 +169,7 @@ class GovernorSimulationTest {
             .filter(each -> each.request.model().equals(GovernorSimulation.SHARED))
             .filter(each -> each.request.priority().equals(P2))
             .toList();
-    assertThat(batch).hasSizeGreaterThan(500);
+    assertThat(batch).hasSizeGreaterThan((int) HOURS * 80);
     long share = (long) (GovernorSimulation.SHARE * rate);
     for (GovernorSimulation.Call each : batch) {
       long tokens = each.request.tokens();

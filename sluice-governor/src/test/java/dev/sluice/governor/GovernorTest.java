@@ -22,7 +22,7 @@ class GovernorTest {
 
   @Test
   void models_areApart_andUnknownOnesRefused() {
-    try (Governor governor = Governor.create(BudgetFile.shipped())) {
+    try (Governor governor = Governor.create(SeedBudget.read())) {
       assertThat(governor.request("GE6D8A4F", 400_000, "P0_clinical"))
           .isInstanceOf(Outcome.Granted.class);
       assertThat(governor.request("deepseek-r1", 1_000, "P2_batch"))

@@ -5,6 +5,10 @@ import static dev.sluice.governor.Desk.SECOND;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.Deque;
@@ -14,6 +18,7 @@ import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 
 /** What the contract of stores cannot see from outside. */
 class LocalBudgetStoreTest {
@@ -44,6 +49,16 @@ class LocalBudgetStoreTest {
     return store.request(request).join();
   }
 
+  @Test
+  void newDirectory_isPrivate(@TempDir Path folder) throws IOException {
+    Path made = folder.resolve("governor");
+    LocalBudgetStore.inDirectory(made, timer)
+        .open(config(Map.of("m", budget)), BudgetListener.NONE)
+        .close();
+    assertThat(PosixFilePermissions.toString(Files.getPosixFilePermissions(made)))
+        .isEqualTo("rwx------");
+  }
+
   /** Each was kept for the patience with tickets: a flood of short deadlines filled the memory. */
   @Test
   void refusals_areRememberedUpToANumber() {
@@ -57,14 +72,6 @@ class LocalBudgetStoreTest {
     }
     assertThat(store.poll(oldest).join()).isEmpty();
     assertThat(store.poll(last).join().orElseThrow()).isInstanceOf(Outcome.Refused.class);
-  }
-
-  @Test
-  void openReservations_areBounded_alsoWithoutALimit() {
-    for (int i = 0; i < 100_000; i++) {
-      assertThat(request(of(1, P1))).isInstanceOf(Outcome.Granted.class);
-    }
-    assertThat(queued(of(1, P1)).binding()).isEqualTo(Dimension.CONCURRENCY);
   }
 
   private Outcome.Queued queued(TokenRequest request) {

@@ -7,6 +7,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Random;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -15,6 +16,7 @@ import org.junit.jupiter.params.provider.ValueSource;
  * Tenants that expect next to nothing and use all that they asked for, or report what nobody can
  * have used: the bounds of docs/governor.md hold whatever they do, and others go on.
  */
+@Tag("any-jdk")
 class LyingTenantTest {
   private static final long BURST = 60_000;
   private static final long TARGET = 60_000;

@@ -7,12 +7,14 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Random;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Random days of a model: what must hold whatever happens. */
+@Tag("any-jdk")
 class ModelLinePropertyTest {
-  private static final int DAYS = Integer.getInteger("sluice.seeds", 1_500);
+  private static final int DAYS = Integer.getInteger("sluice.seeds", 500);
   private static final int STEPS = 120;
 
   /** What was granted, and what of it was charged in the end. */

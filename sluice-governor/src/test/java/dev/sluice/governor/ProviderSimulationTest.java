@@ -16,7 +16,9 @@ import org.junit.jupiter.params.provider.EnumSource;
 class ProviderSimulationTest {
   private static final int SEEDS = Math.max(1, Integer.getInteger("sluice.seeds", 500) / 500);
   private static final int BEFORE = 5;
-  private static final int COUNTED = 30;
+
+  /** Minutes; the long run of {@code ./test --nightly} counts more of them. */
+  private static final int COUNTED = SEEDS > 1 ? 30 : 10;
 
   private static Result run(Setting setting) {
     return ProviderSimulation.run(setting, BEFORE, COUNTED);

@@ -6,8 +6,7 @@ import java.util.List;
 import org.junit.jupiter.api.Test;
 
 class RefillLogTest {
-  private final RefillLog log =
-      new RefillLog("AX9F7E2B-sonnet-4-5", ModelBudget.USUAL_CLASSES.keySet());
+  private final RefillLog log = new RefillLog("AX9F7E2B-sonnet-4-5", SeedBudget.CLASSES.keySet());
 
   @Test
   void linesAreThoseOfTheSeed() {

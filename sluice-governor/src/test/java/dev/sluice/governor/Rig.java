@@ -33,7 +33,7 @@ final class Rig implements AutoCloseable {
   }
 
   static ModelBudget sonnet(Allocation allocation) {
-    return ModelBudget.of(240_000, 300_000, allocation);
+    return ModelBudget.of(240_000, 300_000, allocation).withClasses(SeedBudget.CLASSES, Map.of());
   }
 
   static BudgetConfig config(ModelBudget budget) {

@@ -9,11 +9,16 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Random;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** The auditor and the alerts beside a store that decides. */
+@Tag("any-jdk")
 class WatchedStoreTest {
   private static final String MODEL = "m";
+
+  /** One for every 25 of the random runs elsewhere, which are shorter. */
+  private static final int DAYS = Math.max(1, Integer.getInteger("sluice.seeds", 500) / 25);
 
   /** A day of more than there is tokens for, by its seed. */
   private static final class Day implements AutoCloseable {
@@ -39,7 +44,7 @@ class WatchedStoreTest {
       return BudgetConfig.of(
           Map.of(
               MODEL,
-              budget.withClasses(ModelBudget.USUAL_CLASSES, Map.of("P2_batch", 0.1)),
+              budget.withClasses(SeedBudget.CLASSES, Map.of("P2_batch", 0.1)),
               "other",
               budget));
     }
@@ -113,7 +118,7 @@ class WatchedStoreTest {
 
   @Test
   void noDay_isInError() {
-    for (long seed = 0; seed < 60; seed++) {
+    for (long seed = 0; seed < DAYS; seed++) {
       try (Day day = new Day(seed)) {
         day.run();
         AuditReport audit = day.status().audit();

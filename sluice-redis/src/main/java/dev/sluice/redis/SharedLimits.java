@@ -236,7 +236,7 @@ public sealed interface SharedLimits extends AutoCloseable permits MemoryLimits,
     }
 
     /**
-     * Opens the limits; waits for Redis no longer than three seconds.
+     * Opens the limits; waits for Redis no longer than three seconds, or than the time-out.
      *
      * @return the limits
      */

@@ -181,11 +181,12 @@ class BatchesTest {
                       told.countDown();
                     });
       }
-      assertThat(told.await(10, TimeUnit.SECONDS)).isTrue();
+      assertThat(told.await(60, TimeUnit.SECONDS)).isTrue();
       System.out.printf(
           "%,d at once when Redis falls silent, %d limit(s): slowest %d ms%n",
           calls, limitsOnOneName, slowest.get() / 1_000_000);
-      assertThat(slowest.get()).isLessThan(TimeUnit.SECONDS.toNanos(1));
+      // One after the other, each would wait for the time-out of the one before: half an hour.
+      assertThat(slowest.get()).isLessThan(TimeUnit.SECONDS.toNanos(30));
       long start = System.nanoTime();
       proxy.heal();
       while (!buckets.get(0).blocking().tryConsume()) {

@@ -26,7 +26,7 @@ import org.junit.jupiter.api.Test;
  */
 @Tag("any-jdk")
 final class DifferentialTest {
-  private static final int SEEDS = Integer.getInteger("sluice.seeds", 500);
+  private static final int SEEDS = Integer.getInteger("sluice.seeds", 200);
   private static final int STEPS = 25;
 
   private static final long START_MICROS = 978_307_200_000_000L;

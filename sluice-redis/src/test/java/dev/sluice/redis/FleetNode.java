@@ -53,6 +53,14 @@ final class FleetNode implements AutoCloseable {
     return new FleetNode(SharedLimits.builder().url(url).prefix(prefix), limit, OutagePolicy.LOCAL);
   }
 
+  /** A node that is lost only where its connection is: for tests that are not about time-outs. */
+  static FleetNode patient(String url, String prefix, Limit limit) {
+    return new FleetNode(
+        SharedLimits.builder().url(url).prefix(prefix).timeout(Duration.ofMinutes(1)),
+        limit,
+        OutagePolicy.LOCAL);
+  }
+
   SharedLimits limits() {
     return limits;
   }

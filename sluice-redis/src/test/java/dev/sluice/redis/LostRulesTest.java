@@ -12,7 +12,7 @@ import org.junit.jupiter.api.Timeout;
 
 /** Redis loses the rules, and somebody sets others before those who know them have told it. */
 @Tag("any-jdk")
-@Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+@Timeout(value = 180, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 final class LostRulesTest {
   private static final Duration PATIENCE = Duration.ofSeconds(20);
   private static final String TEMPLATE = "rate 0.0 3.0";
@@ -24,7 +24,8 @@ final class LostRulesTest {
   private final String rules = new KeySpace(prefix).rules();
 
   private SharedLimits node() {
-    SharedLimits limits = SharedLimits.builder().url(server.uri()).prefix(prefix).open();
+    SharedLimits limits =
+        SharedLimits.builder().url(server.uri()).prefix(prefix).timeout(PATIENCE).open();
     return StandingRedis.awaitConnected(limits);
   }
 
@@ -210,6 +211,7 @@ final class LostRulesTest {
     return SharedLimits.builder()
         .url(server.uri())
         .prefix(prefix)
+        .timeout(PATIENCE)
         .rememberedRules(List.of(new Rule("tenant:*", 0, 3)), version)
         .open();
   }

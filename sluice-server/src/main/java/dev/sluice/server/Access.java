@@ -70,13 +70,28 @@ final class Access implements ServerInterceptor {
       close(call, full);
       return new ServerCall.Listener<>() {};
     }
-    KeyedStream<Q, A> stream = new KeyedStream<>(call);
+    InboundCall<Q, A> stream = new InboundCall<>(call);
     try {
       ServerCall.Listener<Q> service = Contexts.interceptCall(context, stream, headers, next);
-      return stream.listener(service, key, place::close);
+      KeyWatch watch = key.watch(why -> stream.end(why.toStatus().getStatus()));
+      return stream.listener(service, new WhileKeyLasts(watch, place));
     } catch (RuntimeException | Error failure) {
       place.close();
       throw failure;
+    }
+  }
+
+  /** Lets messages of a stream pass as long as its key stays as it was. */
+  private record WhileKeyLasts(KeyWatch key, Share.Hold place) implements InboundCall.Observer {
+    @Override
+    public boolean isValid() {
+      return key.isValid();
+    }
+
+    @Override
+    public void over() {
+      key.close();
+      place.close();
     }
   }
 

@@ -3,6 +3,7 @@ package dev.sluice.server;
 import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.net.ServerSocket;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Where to listen: only this machine may call a server that lets in everybody. One that asks for
@@ -21,13 +22,16 @@ final class BindAddress {
   }
 
   /**
-   * Tries both ports, so that a server that cannot listen touches no data. Somebody may still take
-   * one before it listens.
+   * Tries the ports, so that a server that cannot listen touches no data. Another process may still
+   * take one before it listens. {@code http} is null if HTTP is off.
    */
-  static void requireFree(InetSocketAddress grpc, InetSocketAddress http) throws IOException {
-    try (ServerSocket first = bound("gRPC", grpc);
-        ServerSocket second = bound("HTTP", http)) {
-      assert first.isBound() && second.isBound();
+  static void requireFree(InetSocketAddress grpc, @Nullable InetSocketAddress http)
+      throws IOException {
+    try (ServerSocket first = bound("gRPC", grpc)) {
+      assert first.isBound();
+      if (http != null) {
+        bound("HTTP", http).close();
+      }
     }
   }
 
@@ -57,8 +61,14 @@ final class BindAddress {
                 wire,
                 host.contains(":") ? "[" + host + "]" : host,
                 address.getPort(),
-                reason.contains("in use") ? "address already in use" : reason),
+                reason.contains("in use") ? "address already in use; " + remedy(wire) : reason),
         failure);
+  }
+
+  private static String remedy(String wire) {
+    return wire.equals("HTTP")
+        ? "set server.http_port (--http-port) to another port, or to off to serve gRPC alone"
+        : "set server.grpc_port (--grpc-port) to another port";
   }
 
   /** Checks the very address that is returned; a name is looked up once. */

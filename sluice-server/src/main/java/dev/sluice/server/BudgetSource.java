@@ -8,7 +8,7 @@ import java.nio.file.Path;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
-/** Where the governor's budgets come from: a file, or the one that is shipped. */
+/** Where the budgets of the governor come from: a file; without one no model has a budget. */
 final class BudgetSource {
   private final @Nullable Path file;
   private volatile BudgetConfig current;
@@ -30,7 +30,7 @@ final class BudgetSource {
 
   private static BudgetConfig read(@Nullable Path file) throws IOException {
     try {
-      return file == null ? BudgetFile.shipped() : BudgetFile.read(file);
+      return file == null ? BudgetConfig.NONE : BudgetFile.read(file);
     } catch (IOException unreadable) {
       throw new IOException("governor.file cannot be read: " + file, unreadable);
     }
@@ -43,6 +43,11 @@ final class BudgetSource {
 
   /** Reads it anew; if it cannot be used, says so, and everything stays. */
   synchronized BudgetConfig reload(Consumer<BudgetConfig> use) {
+    if (file == null) {
+      throw new ApiException(
+          ErrorKind.FAILED_PRECONDITION,
+          "there is no budget file to reload: governor.file is not set");
+    }
     try {
       BudgetConfig next = read(file);
       use.accept(next);

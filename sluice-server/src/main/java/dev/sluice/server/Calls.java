@@ -4,6 +4,7 @@ import io.grpc.StatusRuntimeException;
 import io.grpc.stub.ServerCallStreamObserver;
 import io.grpc.stub.StreamObserver;
 import java.util.concurrent.CompletableFuture;
+import java.util.function.Consumer;
 import java.util.function.Function;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -24,36 +25,54 @@ final class Calls {
       StreamObserver<R> call,
       Function<Caller, CompletableFuture<T>> work,
       Function<T, R> toAnswer) {
-    answerLater(call, work, toAnswer, () -> {});
+    answerLater(call, work, toAnswer, unsent -> {});
   }
 
-  /** As above; {@code over} is called when the answer is on its way, or there is none. */
+  /**
+   * As above.
+   *
+   * @param unsent told what was to be answered if that was certainly not handed to the transport
+   */
   static <T, R> void answerLater(
       StreamObserver<R> call,
       Function<Caller, CompletableFuture<T>> work,
       Function<T, R> toAnswer,
-      Runnable over) {
+      Consumer<T> unsent) {
     CompletableFuture<T> begun = begin(work);
     var observer = (ServerCallStreamObserver<R>) call;
     // A cancel handler also keeps the answer to a call that is gone from being an error.
     observer.setOnCancelHandler(() -> begun.cancel(false));
-    CompletableFuture<R> answer = begun.thenApply(toAnswer);
     Later.when(
-        answer,
-        ready ->
-            unlessGone(
-                observer,
-                () -> {
-                  call.onNext(ready);
-                  call.onCompleted();
-                }),
+        begun,
+        value -> answer(observer, value, toAnswer, unsent),
         failure -> {
           // Else nobody is there for it.
           if (!begun.isCancelled()) {
             call.onError(ApiException.of(failure).toStatus());
           }
         });
-    Later.whenOver(answer, over);
+  }
+
+  private static <T, R> void answer(
+      ServerCallStreamObserver<R> call, T value, Function<T, R> toAnswer, Consumer<T> unsent) {
+    if (call.isCancelled()) {
+      unsent.accept(value);
+      return;
+    }
+    R ready;
+    try {
+      ready = toAnswer.apply(value);
+    } catch (RuntimeException failure) {
+      unsent.accept(value);
+      call.onError(ApiException.of(failure).toStatus());
+      return;
+    }
+    unlessGone(
+        call,
+        () -> {
+          call.onNext(ready);
+          call.onCompleted();
+        });
   }
 
   /** A client that leaves while it is being answered is no error. */

@@ -35,6 +35,7 @@ final class ConsumeStream extends DeliveryStream<ConsumeResponse>
   private boolean halfClosed;
   private int settling;
   private long unsettled;
+  private boolean byCredit;
 
   ConsumeStream(
       QueueApi queues,
@@ -82,6 +83,7 @@ final class ConsumeStream extends DeliveryStream<ConsumeResponse>
     }
     Consumer opened = queues.consume(caller, open.getQueue(), open.getPrefetch(), this);
     synchronized (this) {
+      byCredit = open.getPrefetch() == 0;
       if (!begin(opened)) {
         return;
       }
@@ -145,23 +147,33 @@ final class ConsumeStream extends DeliveryStream<ConsumeResponse>
 
   @Override
   public void handle(List<Delivery> deliveries) {
-    Deliveries.Builder batch = Deliveries.newBuilder();
+    int from = 0;
     long bytes = 0;
-    for (Delivery delivery : deliveries) {
-      dev.sluice.proto.v1.Delivery wire = Wire.delivery(delivery);
-      if (bytes > 0 && bytes + wire.getPayload().size() > MAX_RESPONSE_BYTES) {
-        send(batch);
-        batch = Deliveries.newBuilder();
+    for (int i = 0; i < deliveries.size(); i++) {
+      int size = deliveries.get(i).payload().length;
+      if (i > from && bytes + size > MAX_RESPONSE_BYTES) {
+        sendWhenRead(deliveries.subList(from, i), ConsumeStream::response);
+        from = i;
         bytes = 0;
       }
-      batch.addDeliveries(wire);
-      bytes += wire.getPayload().size();
+      bytes += size;
     }
-    send(batch);
+    sendWhenRead(deliveries.subList(from, deliveries.size()), ConsumeStream::response);
   }
 
-  private void send(Deliveries.Builder batch) {
-    sendWhenRead(ConsumeResponse.newBuilder().setDeliveries(batch).build());
+  private static ConsumeResponse response(List<Delivery> deliveries) {
+    Deliveries.Builder batch = Deliveries.newBuilder();
+    deliveries.forEach(each -> batch.addDeliveries(Wire.delivery(each)));
+    return ConsumeResponse.newBuilder().setDeliveries(batch).build();
+  }
+
+  /** With a prefetch the broker makes room itself. */
+  @Override
+  void outdated(int messages) {
+    Consumer from = consumer();
+    if (byCredit && from != null) {
+      from.addCredit(messages);
+    }
   }
 
   @Override

@@ -2,13 +2,20 @@ package dev.sluice.server;
 
 import dev.sluice.broker.BrokerException;
 import dev.sluice.broker.Consumer;
+import dev.sluice.broker.Delivery;
 import io.grpc.stub.ServerCallStreamObserver;
+import java.util.List;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
  * A stream of deliveries to one client. They wait on a thread of the broker while the client does
  * not read, so that a slow one costs no memory; when the stream ends, however it does, what the
  * client has not settled goes to others at once.
+ *
+ * <p>A message is claimed by {@link Delivery#send} right before it is handed to the transport,
+ * under the lock that also ends the stream. So when the stream ends, each message either was handed
+ * over, and its throttle tokens are spent, or never will be, and the broker gives them back.
  *
  * @param <R> what is sent
  */
@@ -67,6 +74,12 @@ abstract class DeliveryStream<R> implements Consumer.Handler, OpenStreams.Stream
     }
   }
 
+  /** Messages count as delivered when they are handed to the transport. */
+  @Override
+  public final boolean forwards() {
+    return true;
+  }
+
   /** Messages are not read for a client that has not read those before them. */
   @Override
   public final long room(long waitingBytes) {
@@ -74,12 +87,28 @@ abstract class DeliveryStream<R> implements Consumer.Handler, OpenStreams.Stream
     return MAX_READ_BYTES;
   }
 
-  /** Waits until the client has read what was sent before; does nothing if it is gone. */
-  final synchronized void sendWhenRead(R deliveries) {
-    if (awaitReady()) {
-      send(deliveries);
+  /**
+   * Waits until the client has read what was sent before, then sends those of {@code deliveries}
+   * whose lease has not ended meanwhile; does nothing if the client is gone.
+   *
+   * @param toAnswer makes an answer of them
+   */
+  final synchronized void sendWhenRead(
+      List<Delivery> deliveries, Function<List<Delivery>, R> toAnswer) {
+    if (!awaitReady() || ended || call.isCancelled()) {
+      return;
+    }
+    List<Delivery> current = deliveries.stream().filter(Delivery::send).toList();
+    if (!current.isEmpty()) {
+      send(toAnswer.apply(current));
+    }
+    if (current.size() < deliveries.size()) {
+      outdated(deliveries.size() - current.size());
     }
   }
+
+  /** Called when so many messages were not sent because their leases had ended. */
+  void outdated(int messages) {}
 
   private synchronized boolean awaitReady() {
     try {

@@ -120,6 +120,7 @@ final class FilaAdministration extends FilaAdminGrpc.FilaAdminImplBase {
           return queues.redrive(caller, request.getDlqQueue(), count, false);
         },
         redriven -> RedriveResponse.newBuilder().setRedriven(redriven).build());
+    InboundCalls.parsed();
   }
 
   @Override

@@ -35,6 +35,8 @@ final class FilaMessages extends FilaServiceGrpc.FilaServiceImplBase {
         call,
         caller -> queues.enqueue(caller, request.getQueue(), () -> List.of(message(request))),
         ids -> EnqueueResponse.newBuilder().setMessageId(ids.get(0).toString()).build());
+    // A script may keep it waiting; the broker counts the message.
+    InboundCalls.parsed();
   }
 
   private static Message message(EnqueueRequest request) {
@@ -49,6 +51,7 @@ final class FilaMessages extends FilaServiceGrpc.FilaServiceImplBase {
         request.getQueue(),
         (ServerCallStreamObserver<ConsumeResponse>) call,
         streams);
+    InboundCalls.parsed();
   }
 
   @Override
@@ -68,7 +71,7 @@ final class FilaMessages extends FilaServiceGrpc.FilaServiceImplBase {
                 caller,
                 request.getQueue(),
                 request.getMessageId(),
-                new Action.Nack(request.getError())),
+                new Action.Nack(request.getError(), null)),
         done -> NackResponse.getDefaultInstance());
   }
 

@@ -8,6 +8,7 @@ import java.util.Map;
 import java.util.Set;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /** What a {@code fila.toml} and fila's environment variables mean here. */
@@ -47,6 +48,9 @@ final class FilaSettings {
           "cluster.snapshot_threshold",
           "cluster.replication_factor");
 
+  /** A log line has to end. */
+  private static final int MAX_NAMED = 20;
+
   /** Host and port; the host of IPv6 in brackets. */
   private static final Pattern ADDRESS =
       Pattern.compile("(?:\\[([0-9a-fA-F:.]+)\\]|([^:\\[\\]\\s]+)):([0-9]{1,5})");
@@ -66,6 +70,8 @@ final class FilaSettings {
   SettingsLayer read(@Nullable Path file, Map<String, String> environment) {
     SettingsLayer layer = new SettingsLayer();
     layer.put(SettingsTable.named("server.data_dir"), DATA_VARIABLE, DEFAULT_DATA);
+    // fila has one port; a second one might be taken, or open to callers that are not expected.
+    layer.put(SettingsTable.named("server.http_port"), "the default beside fila's settings", "off");
     if (file != null) {
       layer.override(readFile(file));
     }
@@ -86,8 +92,9 @@ final class FilaSettings {
 
   private SettingsLayer readFile(Path file) {
     SettingsLayer layer = new SettingsLayer();
-    Map<String, JsonNode> values = TomlSettings.values(file);
     List<String> ignored = new ArrayList<>();
+    List<String> unknown = new ArrayList<>();
+    Map<String, JsonNode> values = TomlSettings.values(file, unknown::add);
     values.forEach(
         (name, value) -> {
           String origin = TomlSettings.origin(file, name);
@@ -98,15 +105,11 @@ final class FilaSettings {
             putAddress(layer, origin, value);
           } else {
             refuseMisleading(origin, name, value);
-            if (!WITHOUT_MEANING.contains(name)) {
-              throw new SettingsException(
-                  "%s: unknown key %s, which fila does not have either"
-                      .formatted(file, SettingKind.shown(name)));
-            }
-            ignored.add(name);
+            (WITHOUT_MEANING.contains(name) ? ignored : unknown).add(name);
           }
         });
     warn(file, values, ignored);
+    warnOfUnknown(file, unknown);
     return layer;
   }
 
@@ -131,6 +134,19 @@ final class FilaSettings {
       throw new SettingsException(
           "%s must be false, there is one node: %s"
               .formatted(origin, SettingKind.shown(value.toString())));
+    }
+  }
+
+  /** fila itself ignores keys that it does not know; files may have those of later versions. */
+  private void warnOfUnknown(Path file, List<String> names) {
+    if (!names.isEmpty()) {
+      String first =
+          names.stream().limit(MAX_NAMED).map(SettingKind::shown).collect(Collectors.joining(", "));
+      String more =
+          names.size() > MAX_NAMED ? " and %d more".formatted(names.size() - MAX_NAMED) : "";
+      warnings.add(
+          "%s: unknown keys, without effect: %s%s; keys of Sluice belong in a sluice.toml"
+              .formatted(file, first, more));
     }
   }
 

@@ -41,7 +41,7 @@ final class FilaStream extends DeliveryStream<ConsumeResponse> {
 
   @Override
   public void handle(List<Delivery> deliveries) {
-    deliveries.forEach(each -> sendWhenRead(FilaWire.response(each)));
+    deliveries.forEach(each -> sendWhenRead(List.of(each), one -> FilaWire.response(one.get(0))));
     Consumer from = consumer();
     if (from != null && !hasEnded()) {
       from.addCredit(deliveries.size());

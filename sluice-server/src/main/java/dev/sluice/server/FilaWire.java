@@ -61,6 +61,8 @@ final class FilaWire {
   static QueueConfig config(dev.sluice.server.fila.QueueConfig wire) {
     QueueConfig.Builder config =
         QueueConfig.builder()
+            .maxAttempts(0) // as in fila: on_failure alone decides, and what failed goes at once
+            .retryDelay(Duration.ZERO)
             .onEnqueue(Wire.emptyToNull(wire.getOnEnqueueScript()))
             .onFailure(Wire.emptyToNull(wire.getOnFailureScript()));
     if (wire.getVisibilityTimeoutMs() != 0) {

@@ -3,6 +3,7 @@ package dev.sluice.server;
 import io.grpc.netty.shaded.io.netty.buffer.ByteBuf;
 import io.grpc.netty.shaded.io.netty.channel.ChannelDuplexHandler;
 import io.grpc.netty.shaded.io.netty.channel.ChannelHandlerContext;
+import io.grpc.netty.shaded.io.netty.channel.ChannelPipeline;
 import io.grpc.netty.shaded.io.netty.channel.ChannelPromise;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayDeque;
@@ -252,6 +253,15 @@ final class FrameGuard extends ChannelDuplexHandler {
       case STREAM_CLOSED, REFUSED_STREAM -> FrameAllowance.DEAR;
       default -> FrameAllowance.INDUCED;
     };
+  }
+
+  /** Closes the connection of {@code pipeline} at once; on its thread. */
+  static void close(ChannelPipeline pipeline, String reason) {
+    FrameGuard guard = pipeline.get(FrameGuard.class);
+    if (guard != null && !guard.closed) {
+      LOG.debug("a connection is closed: {}", reason);
+      guard.close(pipeline.context(guard), reason);
+    }
   }
 
   /** Sends GOAWAY with the reason and closes; no further frame is passed on. */

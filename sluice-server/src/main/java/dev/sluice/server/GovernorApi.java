@@ -165,6 +165,8 @@ final class GovernorApi {
   private <T> CompletableFuture<T> askHolder(
       Caller caller, String id, Supplier<ApiException> unknown, Supplier<T> question) {
     caller.requireSome(Kind.GOVERNOR);
+    // Kept while the call waits, and part of the message that it is unknown.
+    QueueApi.requireBetween("the length of an id", id.length(), 0, MAX_NAME_BYTES);
     return ask(
         () -> {
           requireKnown(isHeldBy(caller, id), unknown);
@@ -304,7 +306,20 @@ final class GovernorApi {
   /** Returns what the file says to no effect. */
   CompletableFuture<List<String>> reload(Caller caller) {
     caller.requireAdminOfAll();
-    return ask(() -> budgets.reload(governor::reload).withoutEffect());
+    return ask(
+        () -> {
+          List<String> withoutEffect = budgets.reload(governor::reload).withoutEffect();
+          requireOpen(governor.closedModels());
+          return withoutEffect;
+        });
+  }
+
+  /** Tells the administrator who wants to open them: everything else is reloaded. */
+  private static void requireOpen(Map<String, String> closed) {
+    if (!closed.isEmpty()) {
+      throw new ApiException(
+          ErrorKind.FAILED_PRECONDITION, "reloaded, but " + String.join("; ", closed.values()));
+    }
   }
 
   /** What a model may have, for those who were just answered about it. */

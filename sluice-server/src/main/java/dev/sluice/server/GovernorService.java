@@ -54,6 +54,7 @@ final class GovernorService extends GovernorGrpc.GovernorImplBase {
         caller -> governor.poll(Access.key(), request.getTicket(), request.getWaitMs()),
         outcome ->
             PollTicketResponse.newBuilder().setOutcome(GovernorWire.outcome(outcome)).build());
+    InboundCalls.parsed();
   }
 
   @Override
@@ -64,6 +65,7 @@ final class GovernorService extends GovernorGrpc.GovernorImplBase {
     } catch (RuntimeException refused) {
       stream.fail(refused);
     }
+    InboundCalls.parsed();
   }
 
   /** One client that watches a ticket. */
@@ -81,13 +83,16 @@ final class GovernorService extends GovernorGrpc.GovernorImplBase {
     }
 
     void begin(TicketWatch begun) {
+      boolean late;
       synchronized (this) {
-        if (ended) {
-          return;
-        }
+        late = ended;
         watch = begun;
       }
-      begun.begin(this);
+      if (late) {
+        begun.close();
+      } else {
+        begun.begin(this);
+      }
     }
 
     /** False if it has ended before. */

@@ -25,10 +25,18 @@ final class GrpcBounds {
   private final Map<Integer, Bounded> bounded = new HashMap<>();
 
   /** The fields that are messages, by number. */
-  private final Map<Integer, GrpcBounds> messages = new HashMap<>();
+  private final Map<Integer, Nested> messages = new HashMap<>();
 
   /** A list or map, and the index of its counter. */
   private record Bounded(String field, int place) {}
+
+  /**
+   * A field that is a message.
+   *
+   * @param single whether it may occur once only
+   * @param place its index among the fields that are messages
+   */
+  private record Nested(String field, boolean single, int place, GrpcBounds bounds) {}
 
   private GrpcBounds(Descriptor type) {
     for (FieldDescriptor each : type.getFields()) {
@@ -36,7 +44,13 @@ final class GrpcBounds {
         bounded.put(each.getNumber(), new Bounded(each.getName(), bounded.size()));
       }
       if (each.getJavaType() == FieldDescriptor.JavaType.MESSAGE) {
-        messages.put(each.getNumber(), new GrpcBounds(each.getMessageType()));
+        messages.put(
+            each.getNumber(),
+            new Nested(
+                each.getName(),
+                !each.isRepeated(),
+                messages.size(),
+                new GrpcBounds(each.getMessageType())));
       }
     }
   }
@@ -60,6 +74,7 @@ final class GrpcBounds {
   private int walk(CodedInputStream in, int before) throws IOException {
     int parts = before;
     int[] entries = new int[bounded.size()];
+    boolean[] seen = new boolean[messages.size()];
     for (int tag; (tag = in.readTag()) != 0; ) {
       if (++parts > RequestBounds.MAX_PARTS) {
         throw ApiException.invalid(
@@ -72,19 +87,32 @@ final class GrpcBounds {
       if (list != null && ++entries[list.place()] > RequestBounds.of(list.field())) {
         throw ApiException.invalid(RequestBounds.rule(list.field()));
       }
-      GrpcBounds inside = messages.get(number);
+      Nested inside = messages.get(number);
       if (wireType == WireFormat.WIRETYPE_START_GROUP) {
         throw new InvalidProtocolBufferException("a group");
       }
       if (inside == null || wireType != WireFormat.WIRETYPE_LENGTH_DELIMITED) {
         in.skipField(tag);
       } else {
+        requireOnce(inside, seen);
         int outside = in.pushLimit(in.readRawVarint32());
-        parts = inside.walk(in, parts);
+        parts = inside.bounds().walk(in, parts);
         in.checkLastTagWas(0);
         in.popLimit(outside);
       }
     }
     return parts;
+  }
+
+  /**
+   * The parser merges the occurrences of a single message, lists and maps included, so that lists
+   * within their bound become one beyond it.
+   */
+  private static void requireOnce(Nested message, boolean[] seen) {
+    if (message.single() && seen[message.place()]) {
+      throw ApiException.invalid(
+          "%s must occur once in its message, but occurs again".formatted(message.field()));
+    }
+    seen[message.place()] = true;
   }
 }

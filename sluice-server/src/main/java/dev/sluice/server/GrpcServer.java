@@ -42,7 +42,6 @@ final class GrpcServer {
 
   private static final long PROBE_TIMEOUT_SECONDS = 20;
   private static final long MAX_IDLE_MINUTES = 15;
-  private static final long HANDSHAKE_SECONDS = 20;
 
   /** Calls that a client cancels; for those that it has just begun see {@link FrameGuard}. */
   private static final int MAX_RESETS = 10_000;
@@ -112,11 +111,16 @@ final class GrpcServer {
             .addStreamTracerFactory(inbound);
     // The last interceptor is the first one called.
     ServerInterceptor callers = inbound.ofCallers();
-    services.forEach(service -> builder.addService(around(service, callers, access, calls)));
+    ServerInterceptor answers =
+        new OutboundCalls(
+            listen.memory().answers(), client -> connections.cut(client, "answers_not_read"));
+    services.forEach(
+        service -> builder.addService(around(service, answers, callers, access, calls)));
     server =
         builder
             .addService(
-                around(ProtoReflectionServiceV1.newInstance().bindService(), callers, access))
+                around(
+                    ProtoReflectionServiceV1.newInstance().bindService(), answers, callers, access))
             .addService(
                 around(readiness.service().bindService(), inbound.ofStrangers(), new HealthCalls()))
             .build();
@@ -142,13 +146,14 @@ final class GrpcServer {
             .maxInboundMetadataSize(limits.maxHeaderBytes())
             .maxConcurrentCallsPerConnection(limits.maxStreamsPerConnection())
             .maxRstFramesPerWindow(MAX_RESETS, RESET_WINDOW_SECONDS)
-            .handshakeTimeout(HANDSHAKE_SECONDS, TimeUnit.SECONDS)
+            .handshakeTimeout(listen.handshake().toMillis(), TimeUnit.MILLISECONDS)
             .permitKeepAliveTime(MIN_PROBE_SECONDS, TimeUnit.SECONDS)
             .permitKeepAliveWithoutCalls(true)
             .keepAliveTime(PROBE_SECONDS, TimeUnit.SECONDS)
             .keepAliveTimeout(PROBE_TIMEOUT_SECONDS, TimeUnit.SECONDS)
             .maxConnectionIdle(MAX_IDLE_MINUTES, TimeUnit.MINUTES);
-    return listen.tls() == null ? builder : builder.sslContext(listen.tls().grpc());
+    LiveTls tls = listen.tls();
+    return tls == null ? builder : builder.sslContext(tls.grpc());
   }
 
   private static RecvByteBufAllocator reads() {

@@ -8,46 +8,60 @@ import io.grpc.health.v1.HealthCheckResponse.ServingStatus;
 import io.grpc.health.v1.HealthGrpc;
 import io.grpc.stub.ServerCallStreamObserver;
 import io.grpc.stub.StreamObserver;
-import java.util.HashSet;
+import java.util.Collections;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import org.jspecify.annotations.Nullable;
 
 /*
- * Callers without a key ask here, so nothing they send is kept or sent back: a watcher knows
- * whether its service exists and not its name. gRPC's own HealthStatusManager keeps the names it is
+ * Callers without a key ask here, so nothing they send is kept or sent back: a watcher has the
+ * server's own copy of the name of its service. gRPC's own HealthStatusManager keeps the names it is
  * asked for.
  */
 
 /**
- * Answers {@code grpc.health.v1}: all services of this server have the same state. {@link
- * HealthCalls} bounds the open calls of one connection.
+ * Answers {@code grpc.health.v1}: all services of this server have the same state, but for those
+ * that cannot do any of their work. {@link HealthCalls} bounds the open calls of one connection.
  */
 final class HealthService extends HealthGrpc.HealthImplBase {
   /** The name that stands for the whole server. */
   private static final String SERVER = "";
 
   private final Set<Watcher> watchers = ConcurrentHashMap.newKeySet();
-  private volatile Set<String> services = Set.of(SERVER);
-  private volatile ServingStatus status = ServingStatus.NOT_SERVING;
+  private volatile Map<String, String> services = Map.of(SERVER, SERVER);
+  private volatile State state = new State(false, Set.of());
+
+  /** Whether the server serves, and the services that do not even then. */
+  private record State(boolean serving, Set<String> without) {
+    ServingStatus of(String service) {
+      return serving && !without.contains(service)
+          ? ServingStatus.SERVING
+          : ServingStatus.NOT_SERVING;
+    }
+  }
 
   /** Sets the names that are answered for, besides that of the whole server. */
   void know(List<String> names) {
-    Set<String> all = new HashSet<>(names);
-    all.add(SERVER);
-    services = Set.copyOf(all);
+    Map<String, String> all = new HashMap<>();
+    names.forEach(name -> all.put(name, name));
+    all.put(SERVER, SERVER);
+    services = Collections.unmodifiableMap(all);
   }
 
   /** Sets the state and sends it to watchers that have not seen it. */
-  void tell(boolean serving) {
-    status = serving ? ServingStatus.SERVING : ServingStatus.NOT_SERVING;
+  void tell(boolean serving, Set<String> without) {
+    state = new State(serving, without);
     watchers.forEach(Watcher::tell);
   }
 
   @Override
   public void check(HealthCheckRequest request, StreamObserver<HealthCheckResponse> call) {
-    if (services.contains(request.getService())) {
-      call.onNext(HealthCheckResponse.newBuilder().setStatus(status).build());
+    String service = services.get(request.getService());
+    if (service != null) {
+      call.onNext(HealthCheckResponse.newBuilder().setStatus(state.of(service)).build());
       call.onCompleted();
     } else {
       call.onError(unknown());
@@ -63,21 +77,22 @@ final class HealthService extends HealthGrpc.HealthImplBase {
     Watcher watcher =
         new Watcher(
             (ServerCallStreamObserver<HealthCheckResponse>) call,
-            services.contains(request.getService()));
+            services.get(request.getService()));
     watcher.begin();
   }
 
   /** A client that is sent every change, as long as it reads. */
   private final class Watcher {
     private final ServerCallStreamObserver<HealthCheckResponse> call;
-    private final boolean known;
+    private final @Nullable String service;
 
     // Guarded by this.
     private ServingStatus told = ServingStatus.UNRECOGNIZED;
 
-    Watcher(ServerCallStreamObserver<HealthCheckResponse> call, boolean known) {
+    /** {@code service} is null if there is none of the name that was asked for. */
+    Watcher(ServerCallStreamObserver<HealthCheckResponse> call, @Nullable String service) {
       this.call = call;
-      this.known = known;
+      this.service = service;
     }
 
     void begin() {
@@ -88,7 +103,7 @@ final class HealthService extends HealthGrpc.HealthImplBase {
     }
 
     synchronized void tell() {
-      ServingStatus now = known ? status : ServingStatus.SERVICE_UNKNOWN;
+      ServingStatus now = service == null ? ServingStatus.SERVICE_UNKNOWN : state.of(service);
       if (told != now
           && !call.isCancelled()
           && (call.isReady() || told == ServingStatus.UNRECOGNIZED)) {

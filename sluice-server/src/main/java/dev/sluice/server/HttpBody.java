@@ -222,6 +222,8 @@ final class HttpBody {
   private void end() {
     room.complete();
     if (broken != null) {
+      // The closed connection may outlast this for a while.
+      drop();
       receiver.broken(broken);
     } else if (seen > limit) {
       receiver.tooLarge(limit);

@@ -3,11 +3,11 @@ package dev.sluice.server;
 import io.undertow.server.HttpServerExchange;
 import io.undertow.server.handlers.sse.ServerSentEventConnection;
 import io.undertow.server.handlers.sse.ServerSentEventHandler;
+import io.undertow.util.AttachmentKey;
 import io.undertow.util.Headers;
 import io.undertow.util.HttpString;
 import io.undertow.util.SameThreadExecutor;
 import java.io.IOException;
-import java.nio.ByteBuffer;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Optional;
@@ -21,6 +21,10 @@ import org.xnio.IoUtils;
  */
 final class HttpCall {
   private static final int TOO_LARGE = 413;
+
+  /** The memory of the answer; not there where anybody may ask, who gets files that are kept. */
+  private static final AttachmentKey<ByteBudget.Part> ROOM =
+      AttachmentKey.create(ByteBudget.Part.class);
 
   private final HttpServerExchange exchange;
   private final HttpRoute route;
@@ -57,14 +61,25 @@ final class HttpCall {
       send(exchange, HttpAnswer.refusal(ApiException.of(refused)));
       return;
     }
-    if (!route.takesBody()) {
-      handle(key, new byte[0]);
-    } else {
-      InboundBudget.Part room =
-          listen.memory().inbound().part(exchange.getConnection(), key.account());
-      whenOver(room::close);
-      HttpBody.read(exchange, room, listen.pace(), new Body(key));
+    ByteBudget.Part answer = listen.memory().answers().part(owner(key));
+    whenOver(answer::close);
+    if (!route.open()) {
+      exchange.putAttachment(ROOM, answer);
     }
+    InboundBudget.Part room =
+        listen.memory().inbound().part(exchange.getConnection(), key.account());
+    Body body = new Body(key, answer, room);
+    if (!route.takesBody()) {
+      body.handle(new byte[0]);
+    } else {
+      whenOver(room::close);
+      HttpBody.read(exchange, room, listen.pace(), body);
+    }
+  }
+
+  private Object owner(KeyInUse key) {
+    Object account = key.account();
+    return account == null ? exchange.getConnection() : account;
   }
 
   private KeyInUse authenticate() {
@@ -76,17 +91,25 @@ final class HttpCall {
   /** What becomes of the body. */
   private final class Body implements HttpBody.Receiver {
     private final KeyInUse key;
+    private final ByteBudget.Part answer;
+    private final InboundBudget.Part room;
 
-    Body(KeyInUse key) {
+    Body(KeyInUse key, ByteBudget.Part answer, InboundBudget.Part room) {
       this.key = key;
+      this.answer = answer;
+      this.room = room;
+    }
+
+    void handle(byte[] body) {
+      HttpCall.this.handle(key, body, answer, room);
     }
 
     @Override
     public void received(byte[] body) {
       if (exchange.isInIoThread()) {
-        exchange.dispatch(same -> handle(key, body));
+        exchange.dispatch(same -> handle(body));
       } else {
-        handle(key, body);
+        handle(body);
       }
     }
 
@@ -109,7 +132,8 @@ final class HttpCall {
     }
   }
 
-  private void handle(KeyInUse key, byte[] body) {
+  /** Holds {@code room} until the answer is known, because the operation may keep the body. */
+  private void handle(KeyInUse key, byte[] body, ByteBudget.Part answer, InboundBudget.Part room) {
     HttpReply reply;
     try {
       if (route.takesBody()) {
@@ -126,14 +150,19 @@ final class HttpCall {
                       route.read(exchange.getQueryParameters()),
                       this::header,
                       body,
+                      answer,
+                      room::close,
                       this::whenOver));
     } catch (RuntimeException refused) {
+      room.close();
       send(exchange, HttpAnswer.refusal(ApiException.of(refused)));
       return;
     }
     if (reply instanceof HttpReply.Events events) {
+      room.close();
       stream(events, key);
     } else if (reply instanceof HttpReply.Single<?> single) {
+      Later.whenOver(single.work(), room::close);
       answer(single);
     }
   }
@@ -161,7 +190,7 @@ final class HttpCall {
     if (reply.work().isDone()) {
       Later.when(
           reply.work(),
-          value -> send(exchange, reply.toAnswer().apply(value)),
+          value -> send(ready(reply, value)),
           failure -> send(exchange, refusal(failure)));
     } else {
       exchange.dispatch(SameThreadExecutor.INSTANCE, () -> await(reply));
@@ -176,16 +205,41 @@ final class HttpCall {
       waiting.add(end);
       HttpDeparture.watch(exchange, work);
     }
-    CompletableFuture<HttpAnswer> answer =
-        work.handle(
-            (value, failure) -> failure == null ? reply.toAnswer().apply(value) : refusal(failure));
     Later.when(
-        answer.exceptionally(HttpCall::refusal),
+        work.handle(
+            (value, failure) ->
+                failure == null ? ready(reply, value) : new Ready(refusal(failure))),
         ready -> {
           waiting.remove(end);
-          exchange.getIoThread().execute(() -> send(exchange, ready));
+          exchange.getIoThread().execute(() -> send(ready));
         },
         failure -> IoUtils.safeClose(exchange.getConnection()));
+  }
+
+  /**
+   * An answer on its way.
+   *
+   * @param unsent what to do if it is not handed to the transport
+   */
+  private record Ready(HttpAnswer answer, Runnable unsent) {
+    Ready(HttpAnswer answer) {
+      this(answer, () -> {});
+    }
+  }
+
+  private static <T> Ready ready(HttpReply.Single<T> reply, T value) {
+    try {
+      return new Ready(reply.toAnswer().apply(value), () -> reply.unsent().accept(value));
+    } catch (RuntimeException failure) {
+      reply.unsent().accept(value);
+      return new Ready(refusal(failure));
+    }
+  }
+
+  private void send(Ready ready) {
+    if (!send(exchange, ready.answer())) {
+      ready.unsent().run();
+    }
   }
 
   private static HttpAnswer refusal(Throwable failure) {
@@ -218,10 +272,11 @@ final class HttpCall {
     }
   }
 
-  static void send(HttpServerExchange exchange, HttpAnswer answer) {
+  /** Returns false if the answer was not handed to the transport. */
+  static boolean send(HttpServerExchange exchange, HttpAnswer answer) {
     if (!exchange.getConnection().isOpen() || exchange.isResponseStarted()) {
       exchange.endExchange();
-      return;
+      return false;
     }
     HttpBody.giveUp(exchange);
     exchange.setStatusCode(answer.status());
@@ -229,10 +284,11 @@ final class HttpCall {
     put(exchange, answer.headers());
     if (answer.body().length == 0) {
       exchange.endExchange();
-      return;
+      return true;
     }
     exchange.getResponseHeaders().put(Headers.CONTENT_TYPE, answer.type());
-    exchange.getResponseSender().send(ByteBuffer.wrap(answer.body()));
+    HttpSending.send(exchange, answer.body(), exchange.getAttachment(ROOM));
+    return true;
   }
 
   private static void put(HttpServerExchange exchange, Map<String, String> headers) {

@@ -13,6 +13,7 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import org.xnio.IoUtils;
 
 /** Statistics of queues as events, each second, to whoever listens, as long as their key lasts. */
 final class HttpEvents implements HttpRoute.Group {
@@ -41,18 +42,20 @@ final class HttpEvents implements HttpRoute.Group {
     Share.Hold place = streams.take(request.caller());
     request.ends().accept(place::close);
     return new HttpReply.Events(
-        (connection, key) -> new Listener(request.caller(), key, connection).begin());
+        (connection, key) -> new Listener(request, key, connection).begin());
   }
 
   /** One client; one that does not read misses events instead of heaping them up. */
   private final class Listener implements ServerSentEventConnection.EventCallback {
     private final Caller caller;
+    private final ByteBudget.Part room;
     private final KeyWatch key;
     private final ServerSentEventConnection connection;
     private final AtomicBoolean sending = new AtomicBoolean();
 
-    Listener(Caller caller, KeyWatch key, ServerSentEventConnection connection) {
-      this.caller = caller;
+    Listener(HttpRequest request, KeyWatch key, ServerSentEventConnection connection) {
+      this.caller = request.caller();
+      this.room = request.room();
       this.key = key;
       this.connection = connection;
     }
@@ -69,6 +72,7 @@ final class HttpEvents implements HttpRoute.Group {
       }
       try {
         byte[] json = Json.write(JsonQueues.Summaries.of(queues.list(caller)));
+        room.hold(json.length, () -> IoUtils.safeClose(connection));
         connection.send(new String(json, StandardCharsets.UTF_8), "queues", null, this);
       } catch (RuntimeException later) {
         // A queue may vanish while all are listed: the next event has it right.
@@ -83,6 +87,7 @@ final class HttpEvents implements HttpRoute.Group {
         @Nullable String data,
         @Nullable String event,
         @Nullable String id) {
+      room.read();
       sending.set(false);
     }
 

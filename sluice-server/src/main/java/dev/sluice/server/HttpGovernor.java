@@ -131,6 +131,7 @@ final class HttpGovernor implements HttpRoute.Group {
 
   private HttpReply watch(HttpRequest request) {
     TicketWatch watch = begun(governor.watch(request.caller(), id(request)));
+    request.ends().accept(watch::close);
     return new HttpReply.Events((connection, key) -> TicketEvents.begin(key, connection, watch));
   }
 

@@ -7,7 +7,9 @@ import io.undertow.server.DefaultByteBufferPool;
 import io.undertow.server.HttpHandler;
 import io.undertow.server.protocol.http.HttpOpenListener;
 import java.io.IOException;
+import java.lang.ref.WeakReference;
 import java.net.InetSocketAddress;
+import java.time.Duration;
 import java.util.concurrent.TimeUnit;
 import org.xnio.ChannelListener;
 import org.xnio.ChannelListeners;
@@ -18,9 +20,11 @@ import org.xnio.Sequence;
 import org.xnio.SslClientAuthMode;
 import org.xnio.StreamConnection;
 import org.xnio.Xnio;
+import org.xnio.XnioExecutor;
 import org.xnio.XnioWorker;
 import org.xnio.channels.AcceptingChannel;
 import org.xnio.conduits.ConduitStreamSinkChannel;
+import org.xnio.ssl.SslConnection;
 
 /**
  * The socket of HTTP. It is put together here, and not by Undertow's builder, because that has no
@@ -41,6 +45,7 @@ final class HttpListener implements AutoCloseable {
   private static final long END_SECONDS = 5;
 
   private final int maxConnections;
+  private final Duration handshake;
   private final ByteBufferPool buffers =
       new DefaultByteBufferPool(true, BUFFER_BYTES, -1, BUFFERS_OF_A_THREAD);
   private final HttpOpenListener connections;
@@ -49,12 +54,13 @@ final class HttpListener implements AutoCloseable {
 
   private HttpListener(ListenOptions listen, HttpHandler root) throws IOException {
     ServerLimits limits = listen.limits();
+    handshake = listen.handshake();
     maxConnections = ServerMemory.connections(limits.maxConnections());
     connections = new HttpOpenListener(buffers, httpOptions(limits));
     connections.setRootHandler(root);
     worker = Xnio.getInstance().createWorker(workerOptions());
     try {
-      TlsMaterial tls = listen.tls();
+      LiveTls tls = listen.tls();
       socket = tls == null ? plain(listen.address()) : encrypted(listen.address(), tls);
     } catch (IOException | RuntimeException failure) {
       worker.shutdownNow();
@@ -106,7 +112,7 @@ final class HttpListener implements AutoCloseable {
   }
 
   private AcceptingChannel<? extends StreamConnection> encrypted(
-      InetSocketAddress address, TlsMaterial tls) throws IOException {
+      InetSocketAddress address, LiveTls tls) throws IOException {
     OptionMap.Builder options =
         socketOptions()
             .set(Options.SSL_ENABLED_PROTOCOLS, Sequence.of(TlsMaterial.PROTOCOLS))
@@ -115,19 +121,38 @@ final class HttpListener implements AutoCloseable {
                 tls.asksForCertificates()
                     ? SslClientAuthMode.REQUIRED
                     : SslClientAuthMode.NOT_REQUESTED);
-    return new UndertowXnioSsl(worker.getXnio(), OptionMap.EMPTY, buffers, tls.http())
-        .createSslConnectionServer(
-            worker, address, ChannelListeners.openListenerAdapter(this::opened), options.getMap());
+    UndertowXnioSsl ssl =
+        new UndertowXnioSsl(worker.getXnio(), OptionMap.EMPTY, buffers, tls.http());
+    tls.onReload(ssl::updateSSLContext);
+    return ssl.createSslConnectionServer(
+        worker, address, ChannelListeners.openListenerAdapter(this::opened), options.getMap());
   }
 
   private void opened(StreamConnection connection) {
     if (openConnections() < maxConnections) {
       ConduitStreamSinkChannel out = connection.getSinkChannel();
       out.setConduit(new HttpRefusals(out.getConduit()));
+      if (connection instanceof SslConnection encrypted) {
+        boundHandshake(encrypted);
+      }
       connections.handleEvent(connection);
     } else {
       IoUtils.safeClose(connection);
     }
+  }
+
+  /** Closes the connection if its TLS handshake does not end in time, however much it sends. */
+  private void boundHandshake(SslConnection connection) {
+    // Weak: a connection that is closed before must not stay in memory until then.
+    WeakReference<SslConnection> unfinished = new WeakReference<>(connection);
+    XnioExecutor.Key timeout =
+        connection
+            .getIoThread()
+            .executeAfter(
+                () -> IoUtils.safeClose(unfinished.get()),
+                handshake.toMillis(),
+                TimeUnit.MILLISECONDS);
+    connection.getHandshakeSetter().set(done -> timeout.remove());
   }
 
   long openConnections() {

@@ -4,21 +4,22 @@ import dev.sluice.server.Permission.Kind;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;
-import java.nio.charset.StandardCharsets;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 
 /** What those ask for who run the server. */
 final class HttpOperations implements HttpRoute.Group {
   private static final String METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8";
   private static final String OPENAPI = "/openapi.json";
+  private static final int OK = 200;
 
   private final QueueApi queues;
   private final ServerMetrics metrics;
-  private final Runnable readiness;
+  private final Readiness readiness;
+  private final HttpAnswer openApi = readOpenApi();
 
-  /** {@code readiness} throws if the server cannot do its work. */
-  HttpOperations(QueueApi queues, ServerMetrics metrics, Runnable readiness) {
+  HttpOperations(QueueApi queues, ServerMetrics metrics, Readiness readiness) {
     this.queues = queues;
     this.metrics = metrics;
     this.readiness = readiness;
@@ -27,29 +28,32 @@ final class HttpOperations implements HttpRoute.Group {
   @Override
   public List<HttpRoute> routes() {
     return List.of(
-        HttpRoute.open("GET", "/healthz", request -> status("alive")),
+        HttpRoute.open("GET", "/healthz", this::alive),
         HttpRoute.open("GET", "/readyz", this::ready),
-        HttpRoute.open("GET", OPENAPI, request -> openApi()),
+        HttpRoute.open("GET", OPENAPI, request -> HttpReply.now(openApi)),
         HttpRoute.of("GET", "/metrics", this::scrape));
   }
 
-  private static HttpReply status(String word) {
-    return HttpReply.now(HttpAnswer.ok(Map.of("status", word)));
+  private HttpReply alive(HttpRequest request) {
+    readiness.requireAlive();
+    return HttpReply.now(HttpAnswer.ok(Map.of("status", "alive")));
   }
 
   private HttpReply ready(HttpRequest request) {
-    readiness.run();
-    return status("ready");
+    readiness.require();
+    List<String> degraded = readiness.degraded();
+    return HttpReply.now(
+        HttpAnswer.ok(
+            degraded.isEmpty()
+                ? Map.of("status", "ready")
+                : Map.of("status", "ready", "degraded", degraded)));
   }
 
-  private static HttpReply openApi() {
+  /** Read once: anybody may ask for it, as often as they like, and not read the answer. */
+  private static HttpAnswer readOpenApi() {
     try (InputStream in = HttpOperations.class.getResourceAsStream(OPENAPI)) {
-      if (in == null) {
-        throw ApiException.notFound("there is no such path: " + OPENAPI);
-      }
-      return HttpReply.now(
-          HttpAnswer.text(
-              "application/json", new String(in.readAllBytes(), StandardCharsets.UTF_8)));
+      byte[] text = Objects.requireNonNull(in, OPENAPI).readAllBytes();
+      return new HttpAnswer(OK, Map.of(), "application/json", text);
     } catch (IOException broken) {
       throw new UncheckedIOException(broken);
     }

@@ -1,21 +1,32 @@
 package dev.sluice.server;
 
 import dev.sluice.broker.QueueConfig;
+import dev.sluice.broker.QueueDefinition;
 import dev.sluice.broker.QueueKeys;
 import dev.sluice.server.JsonQueues.Config;
 import dev.sluice.server.Permission.Kind;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
+import java.util.UUID;
+import java.util.concurrent.CompletableFuture;
+import java.util.function.UnaryOperator;
+import org.jspecify.annotations.Nullable;
 
 /** Queues over HTTP. */
 final class HttpQueues implements HttpRoute.Group {
+  private static final int OK = 200;
   private static final int CREATED = 201;
   private static final int DEFAULT_PEEK = 10;
   private static final int DEFAULT_KEYS = 100;
   private static final String ALL = "/v1/queues";
   private static final String ONE = ALL + "/{queue}";
   private static final String QUEUE = "queue";
+  private static final String QUOTE = "\"";
+
+  /** Of {@code If-Match}: whatever revision there is. */
+  private static final String ANY = "*";
 
   private final QueueApi queues;
 
@@ -29,7 +40,8 @@ final class HttpQueues implements HttpRoute.Group {
         HttpRoute.of("GET", ALL, this::list),
         HttpRoute.of("POST", ALL, this::create).needingSome(Kind.ADMIN),
         HttpRoute.of("GET", ONE, this::get),
-        HttpRoute.of("PUT", ONE, this::update).needing(queue(Kind.ADMIN)),
+        HttpRoute.of("PUT", ONE, this::replace).needing(queue(Kind.ADMIN)),
+        HttpRoute.of("PATCH", ONE, this::change).needing(queue(Kind.ADMIN)),
         HttpRoute.of("DELETE", ONE, this::delete),
         HttpRoute.of("GET", ONE + "/keys", this::keys).taking("order", "limit", "prefix"),
         HttpRoute.of("POST", ONE + "/messages", this::enqueue).needing(queue(Kind.PRODUCE)),
@@ -63,23 +75,53 @@ final class HttpQueues implements HttpRoute.Group {
     Config config = wanted.config();
     queues.create(
         request.caller(), name, config == null ? QueueConfig.defaults() : config.toConfig());
-    return HttpReply.now(HttpAnswer.json(CREATED, describe(request.caller(), name)));
+    return HttpReply.now(describe(CREATED, request.caller(), name));
   }
 
-  private JsonQueues.Queue describe(Caller caller, String name) {
-    return new JsonQueues.Queue(
-        name,
-        Config.of(queues.config(caller, name)),
-        JsonQueues.Stats.of(queues.stats(caller, name).stats()));
+  private HttpAnswer describe(int status, Caller caller, String name) {
+    QueueDefinition queue = queues.definition(caller, name);
+    JsonQueues.Queue described =
+        new JsonQueues.Queue(
+            name,
+            queue.revision(),
+            Config.of(queue.config()),
+            JsonQueues.Stats.of(queues.stats(caller, name).stats()));
+    return HttpAnswer.json(status, described)
+        .with(Map.of("ETag", QUOTE + queue.revision() + QUOTE));
   }
 
   private HttpReply get(HttpRequest request) {
-    return HttpReply.now(HttpAnswer.ok(describe(request.caller(), queue(request))));
+    return HttpReply.now(describe(OK, request.caller(), queue(request)));
   }
 
-  private HttpReply update(HttpRequest request) {
-    queues.update(request.caller(), queue(request), request.read(Config.class).toConfig());
+  private HttpReply replace(HttpRequest request) {
+    QueueConfig config = request.read(Config.class).toConfig();
+    return changed(request, before -> config);
+  }
+
+  private HttpReply change(HttpRequest request) {
+    Config config = request.read(Config.class);
+    Set<String> named = Json.fields(request.body());
+    return changed(request, before -> config.appliedTo(before, named));
+  }
+
+  private HttpReply changed(HttpRequest request, UnaryOperator<QueueConfig> change) {
+    queues.update(request.caller(), queue(request), change, ifMatch(request));
     return get(request);
+  }
+
+  /** Returns the revision that the queue must have; null for any. */
+  private static @Nullable String ifMatch(HttpRequest request) {
+    String tag = request.header().apply("If-Match").map(String::strip).orElse(ANY);
+    if (tag.equals(ANY)) {
+      return null;
+    }
+    String revision = tag.length() < 2 ? "" : tag.substring(1, tag.length() - 1);
+    if (!tag.equals(QUOTE + revision + QUOTE) || revision.contains(QUOTE)) {
+      throw ApiException.invalid(
+          "If-Match must be * or one ETag with its quotes, as GET answers it: " + tag);
+    }
+    return revision;
   }
 
   private HttpReply delete(HttpRequest request) {
@@ -95,35 +137,31 @@ final class HttpQueues implements HttpRoute.Group {
             JsonKeys.order(request.query().getOrDefault("order", "depth")),
             request.queryInt("limit", DEFAULT_KEYS),
             request.query().getOrDefault("prefix", ""));
-    QueueConfig config = queues.config(request.caller(), queue(request));
+    QueueConfig config = queues.definition(request.caller(), queue(request)).config();
     return HttpReply.now(HttpAnswer.ok(JsonKeys.Keys.of(found, config)));
   }
 
   private HttpReply enqueue(HttpRequest request) {
-    return HttpReply.later(
-        queues.enqueue(request.caller(), queue(request), () -> JsonMessages.read(request.body())),
-        ids -> HttpAnswer.ok(Map.of("ids", QueueService.texts(ids))));
+    CompletableFuture<List<UUID>> enqueued =
+        queues.enqueue(request.caller(), queue(request), () -> JsonMessages.read(request.body()));
+    // A script may keep it waiting; the broker counts the messages.
+    request.parsed().run();
+    return HttpReply.later(enqueued, ids -> HttpAnswer.ok(Map.of("ids", QueueService.texts(ids))));
   }
 
   private HttpReply receive(HttpRequest request) {
     JsonQueues.Receive wanted = request.readOptional(JsonQueues.Receive.class);
+    request.parsed().run();
     Integer most = wanted.maxMessages();
-    ByteBudget.Part room = room(request);
     return HttpReply.waiting(
         queues.receive(
             request.key(),
             queue(request),
             most == null ? 1 : most,
             Duration.ofMillis(JsonQueues.orZero(wanted.waitMs())),
-            room),
-        deliveries -> HttpAnswer.ok(JsonMessages.Deliveries.of(deliveries)));
-  }
-
-  /** For messages in an answer. */
-  private ByteBudget.Part room(HttpRequest request) {
-    ByteBudget.Part room = queues.answerRoom();
-    request.ends().accept(room::close);
-    return room;
+            request.room()),
+        deliveries -> HttpAnswer.ok(JsonMessages.Deliveries.of(deliveries)),
+        Reception::giveBack);
   }
 
   private HttpReply settle(HttpRequest request) {
@@ -150,11 +188,12 @@ final class HttpQueues implements HttpRoute.Group {
     return HttpReply.now(
         HttpAnswer.ok(
             JsonMessages.Peeked.of(
-                queues.peek(request.caller(), queue(request), wanted, room(request)))));
+                queues.peek(request.caller(), queue(request), wanted, request.room()))));
   }
 
   private HttpReply redrive(HttpRequest request) {
     JsonQueues.Redrive wanted = request.readOptional(JsonQueues.Redrive.class);
+    request.parsed().run();
     Boolean runScript = wanted.runScript();
     return HttpReply.later(
         queues.redrive(

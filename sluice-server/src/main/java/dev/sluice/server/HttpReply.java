@@ -2,6 +2,7 @@ package dev.sluice.server;
 
 import io.undertow.server.handlers.sse.ServerSentEventConnection;
 import java.util.concurrent.CompletableFuture;
+import java.util.function.Consumer;
 import java.util.function.Function;
 
 /** What a handler has begun. */
@@ -11,11 +12,15 @@ sealed interface HttpReply {
    *
    * @param work what has to be done first
    * @param toAnswer makes the answer of it
+   * @param unsent told what was to be answered if that was certainly not handed to the transport
    * @param waits whether the work may just wait, so that it ends when the client leaves or the
    *     server stops
    */
   record Single<T>(
-      CompletableFuture<T> work, Function<? super T, HttpAnswer> toAnswer, boolean waits)
+      CompletableFuture<T> work,
+      Function<? super T, HttpAnswer> toAnswer,
+      Consumer<? super T> unsent,
+      boolean waits)
       implements HttpReply {}
 
   /**
@@ -42,11 +47,18 @@ sealed interface HttpReply {
   }
 
   static <T> HttpReply later(CompletableFuture<T> work, Function<? super T, HttpAnswer> toAnswer) {
-    return new Single<>(work, toAnswer, false);
+    return new Single<>(work, toAnswer, unsent -> {}, false);
   }
 
   static <T> HttpReply waiting(
       CompletableFuture<T> work, Function<? super T, HttpAnswer> toAnswer) {
-    return new Single<>(work, toAnswer, true);
+    return waiting(work, toAnswer, unsent -> {});
+  }
+
+  static <T> HttpReply waiting(
+      CompletableFuture<T> work,
+      Function<? super T, HttpAnswer> toAnswer,
+      Consumer<? super T> unsent) {
+    return new Single<>(work, toAnswer, unsent, true);
   }
 }

@@ -96,7 +96,7 @@ record HttpRoute(
   }
 
   boolean takesBody() {
-    return method.equals("POST") || method.equals("PUT");
+    return method.equals("POST") || method.equals("PUT") || method.equals("PATCH");
   }
 
   /** The parameters of {@code path}, still encoded; empty if it is another one. */

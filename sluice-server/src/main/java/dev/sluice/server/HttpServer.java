@@ -61,24 +61,20 @@ final class HttpServer {
     return routes;
   }
 
+  /** Returns {@link Listen#OFF} if it does not listen. */
   int port() {
-    return listening().port();
+    HttpListener now = listener;
+    return now == null ? Listen.OFF : now.port();
   }
 
   long openConnections() {
-    return listening().openConnections();
+    HttpListener now = listener;
+    return now == null ? 0 : now.openConnections();
   }
 
   long openRequests() {
-    return listening().openRequests();
-  }
-
-  private HttpListener listening() {
     HttpListener now = listener;
-    if (now == null) {
-      throw new IllegalStateException("the server does not listen");
-    }
-    return now;
+    return now == null ? 0 : now.openRequests();
   }
 
   private void take(HttpServerExchange exchange) throws Exception {

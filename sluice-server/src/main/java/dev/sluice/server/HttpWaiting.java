@@ -1,6 +1,7 @@
 package dev.sluice.server;
 
 import java.util.HashSet;
+import java.util.List;
 import java.util.Set;
 
 /** Calls that go on until something happens; they end at once when the server stops. */
@@ -25,10 +26,10 @@ final class HttpWaiting {
   }
 
   void end() {
-    Set<Runnable> all;
+    List<Runnable> all;
     synchronized (this) {
       ended = true;
-      all = Set.copyOf(ends);
+      all = List.copyOf(ends);
       ends.clear();
     }
     all.forEach(Runnable::run);

@@ -19,7 +19,10 @@ import org.jspecify.annotations.Nullable;
  * request that finds the budget full takes the room of a larger holder: it evicts the largest
  * request that is still arriving of the account that holds most (of the connection, where the
  * server asks for no keys), as long as that account holds more than the request's own account would
- * hold. So an account that holds little is never evicted for one that holds more.
+ * hold, and more than a SAFE_SHARE of the total. So an account that holds little is never evicted,
+ * even when all the others hold complete requests, which cannot be evicted. An idle stream holds
+ * little and may stay for days; it is evicted only where its account holds more than an IDLE_SHARE,
+ * and after all requests that are arriving.
  */
 
 /**
@@ -32,6 +35,8 @@ import org.jspecify.annotations.Nullable;
 final class InboundBudget {
   private static final int CONNECTION_SHARE = 4;
   private static final int KEY_SHARE = 2;
+  private static final int SAFE_SHARE = 64;
+  private static final int IDLE_SHARE = 16;
 
   private final long max;
 
@@ -49,9 +54,9 @@ final class InboundBudget {
       this.max = max;
     }
 
-    Optional<Part> largestEvictable() {
+    Optional<Part> largestEvictable(boolean idle) {
       return parts.stream()
-          .filter(part -> part.evict != null)
+          .filter(part -> part.evict != null && part.idle == idle)
           .max(Comparator.comparingLong(part -> part.taken));
     }
   }
@@ -100,6 +105,7 @@ final class InboundBudget {
     private final List<Owner> mine = new ArrayList<>(2);
     private long taken;
     private boolean complete;
+    private boolean idle;
     private boolean closed;
     private @Nullable Runnable evict;
 
@@ -140,7 +146,10 @@ final class InboundBudget {
     /** Evicts larger holders until {@code bytes} fit into the total; returns whether they do. */
     private boolean makeRoom(long bytes, List<Runnable> evicted) {
       while (!fits(used, max, bytes)) {
-        Optional<Part> victim = largestHolder(holder().used + bytes);
+        long own = holder().used + bytes;
+        Optional<Part> victim =
+            largestHolder(Math.max(own, max / SAFE_SHARE), false)
+                .or(() -> largestHolder(Math.max(own, max / IDLE_SHARE), true));
         if (victim.isEmpty()) {
           return false;
         }
@@ -150,13 +159,13 @@ final class InboundBudget {
     }
 
     /** Returns the request to evict, of the owner that holds most and more than {@code bytes}. */
-    private Optional<Part> largestHolder(long bytes) {
+    private Optional<Part> largestHolder(long bytes, boolean idle) {
       int share = ids.get(ids.size() - 1).share();
       return owners.entrySet().stream()
           .filter(each -> each.getKey().share() == share && each.getValue().used > bytes)
           .map(Map.Entry::getValue)
           .sorted(Comparator.comparingLong((Owner owner) -> owner.used).reversed())
-          .flatMap(owner -> owner.largestEvictable().stream())
+          .flatMap(owner -> owner.largestEvictable(idle).stream())
           .findFirst();
     }
 
@@ -194,6 +203,13 @@ final class InboundBudget {
     void evictBy(Runnable end) {
       synchronized (InboundBudget.this) {
         evict = complete || closed ? null : end;
+      }
+    }
+
+    /** Tells whether nothing of the request is arriving now, as between messages of a stream. */
+    void idle(boolean now) {
+      synchronized (InboundBudget.this) {
+        idle = now;
       }
     }
 

@@ -7,28 +7,30 @@ import io.grpc.ServerCall;
 import io.grpc.Status;
 
 /*
- * A call is refused on the connection's thread or by a timer while a worker may be handing its
- * request to the service. One lock orders the two:
+ * A call is ended on the connection's thread, by a timer or by a change of its key while a worker
+ * may be handing its request to the service. One lock orders the two:
  *
  *   ARRIVING -- the client has sent its last byte --> COMPLETE   (the service answers)
- *   ARRIVING -- refuse() ---------------------------> REFUSED    (the service sees a cancellation)
+ *   ARRIVING -- refuse() ---------------------------> ENDED      (the service sees a cancellation)
+ *   ARRIVING, COMPLETE -- end() --------------------> ENDED      (the service sees a cancellation)
  *
  * A unary service works when the request is complete, so a refused unary call is never executed. A
- * stream's messages are handed over one by one while it is ARRIVING; of a refused stream none is
+ * stream's messages are handed over one by one while it is ARRIVING; of an ended stream none is
  * handed over any more. Answers that the service writes after the call was closed are dropped.
  */
 
-/** A gRPC call that can be refused until all of its request has arrived. */
+/** A gRPC call that the server can end before its service does. */
 final class InboundCall<Q, A> extends SimpleForwardingServerCall<Q, A> {
   private enum State {
     ARRIVING,
     COMPLETE,
-    REFUSED
+    ENDED
   }
 
   // Guarded by this.
   private State state = State.ARRIVING;
   private boolean closed;
+  private Observer observer = new Observer() {};
 
   InboundCall(ServerCall<Q, A> call) {
     super(call);
@@ -36,26 +38,35 @@ final class InboundCall<Q, A> extends SimpleForwardingServerCall<Q, A> {
 
   /** Ends the call with {@code why}, unless its request is complete or it is over. */
   synchronized void refuse(Status why) {
-    if (state == State.ARRIVING && !closed) {
-      state = State.REFUSED;
+    if (state == State.ARRIVING) {
+      end(why);
+    }
+  }
+
+  /** Ends the call with {@code why}, unless it is over. */
+  synchronized void end(Status why) {
+    if (!closed) {
+      state = State.ENDED;
       close(why, new Metadata());
     }
   }
 
-  private synchronized boolean isRefused() {
-    return state == State.REFUSED;
+  private synchronized boolean isEnded() {
+    // Asks first: the answer may end the call.
+    boolean valid = closed || observer.isValid();
+    return !valid || state == State.ENDED;
   }
 
   private synchronized boolean complete() {
     if (state == State.ARRIVING) {
       state = State.COMPLETE;
     }
-    return state == State.COMPLETE;
+    return !isEnded();
   }
 
   @Override
   public boolean isCancelled() {
-    return isRefused() || super.isCancelled();
+    return isEnded() || super.isCancelled();
   }
 
   @Override
@@ -67,7 +78,8 @@ final class InboundCall<Q, A> extends SimpleForwardingServerCall<Q, A> {
 
   @Override
   public synchronized void sendMessage(A message) {
-    if (!closed) {
+    tellAnswered();
+    if (!isEnded() && !closed) {
       super.sendMessage(message);
     }
   }
@@ -76,25 +88,50 @@ final class InboundCall<Q, A> extends SimpleForwardingServerCall<Q, A> {
   public synchronized void close(Status status, Metadata trailers) {
     if (!closed) {
       closed = true;
+      tellAnswered();
       super.close(status, trailers);
     }
   }
 
-  /** Is told how a request arrives. */
-  interface Progress {
-    /** The service has taken a message. */
-    void taken();
-
-    /** The last byte has come. */
-    void complete();
+  /** Of a request that was refused before it was complete, not all bytes may have been counted. */
+  private synchronized void tellAnswered() {
+    if (state == State.COMPLETE) {
+      observer.answered();
+    }
   }
 
-  /** Hands what arrives to {@code service}, until the call is refused. */
-  ServerCall.Listener<Q> listener(ServerCall.Listener<Q> service, Progress progress) {
+  /** Is told how a call proceeds. */
+  interface Observer {
+    /**
+     * Returns whether messages may still pass, in either direction; asked before each one. An
+     * observer that returns false ends the call.
+     */
+    default boolean isValid() {
+      return true;
+    }
+
+    /** The service has taken a message. */
+    default void taken() {}
+
+    /** The last byte of the request has come. */
+    default void complete() {}
+
+    /** The answer to a complete request is known; called for each message of it and at the end. */
+    default void answered() {}
+
+    /** The call is over. */
+    default void over() {}
+  }
+
+  /** Hands what arrives to {@code service}, until the call is ended. */
+  ServerCall.Listener<Q> listener(ServerCall.Listener<Q> service, Observer progress) {
+    synchronized (this) {
+      observer = progress;
+    }
     return new SimpleForwardingServerCallListener<>(service) {
       @Override
       public void onMessage(Q message) {
-        if (!isRefused()) {
+        if (!isEnded()) {
           super.onMessage(message);
           progress.taken();
         }
@@ -103,14 +140,22 @@ final class InboundCall<Q, A> extends SimpleForwardingServerCall<Q, A> {
       @Override
       public void onHalfClose() {
         progress.complete();
-        if (complete()) {
+        if (InboundCall.this.complete()) {
           super.onHalfClose();
         }
       }
 
       @Override
+      public void onCancel() {
+        progress.over();
+        super.onCancel();
+      }
+
+      @Override
       public void onComplete() {
-        if (isRefused()) {
+        boolean ended = isEnded();
+        progress.over();
+        if (ended) {
           // The service did not close it and has to clean up.
           super.onCancel();
         } else {

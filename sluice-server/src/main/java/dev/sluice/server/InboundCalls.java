@@ -8,6 +8,7 @@ import io.grpc.ServerCallHandler;
 import io.grpc.ServerInterceptor;
 import io.grpc.ServerStreamTracer;
 import io.grpc.Status;
+import java.net.SocketAddress;
 import java.util.ArrayDeque;
 import java.util.Objects;
 import java.util.Queue;
@@ -18,9 +19,15 @@ import org.jspecify.annotations.Nullable;
 /*
  * gRPC buffers a message until all of it has arrived, then hands it to a thread that may be busy.
  * It keeps the message of a unary call until the client half-closes. Bytes are counted from their
- * arrival (a tracer reports them on the connection's thread) until the service has taken the
- * message or the call is over. gRPC reads no byte of a call before the service asks for it, which
- * is after the caller's key was checked: calls without a valid key take nothing.
+ * arrival (a tracer reports them on the connection's thread) until nothing refers to the message:
+ *
+ * - that of a stream until the service has taken it;
+ * - that of a unary call until its answer is known, because the operation may keep parts of it, or
+ *   until the service calls parsed(). A service must do so where a client decides how long the
+ *   operation takes; else clients that wait would hold the memory of all others.
+ *
+ * gRPC reads no byte of a call before the service asks for it, which is after the caller's key was
+ * checked: calls without a valid key take nothing.
  */
 
 /**
@@ -90,7 +97,7 @@ final class InboundCalls extends ServerStreamTracer.Factory {
   }
 
   /** Returns an object that identifies the connection of a call. */
-  static Object connectionOf(ServerCall<?, ?> call) {
+  static SocketAddress connectionOf(ServerCall<?, ?> call) {
     return Objects.requireNonNull(call.getAttributes().get(Grpc.TRANSPORT_ATTR_REMOTE_ADDR));
   }
 
@@ -105,6 +112,17 @@ final class InboundCalls extends ServerStreamTracer.Factory {
       return new ServerCall.Listener<>() {};
     }
     return refusable.listener(next.startCall(refusable, headers), inbound);
+  }
+
+  /**
+   * Gives back the memory of the unary request that is being handled. To be called when the service
+   * has begun an operation that keeps nothing of the request, or counts what it keeps.
+   */
+  static void parsed() {
+    Inbound inbound = INBOUND.get();
+    if (inbound != null) {
+      inbound.answered();
+    }
   }
 
   /** Refuses requests that arrive too slowly; to be called about once a second. */
@@ -127,6 +145,9 @@ final class InboundCalls extends ServerStreamTracer.Factory {
 
     void give(long bytes);
 
+    /** Tells whether nothing of the request is arriving now. */
+    void idle(boolean now);
+
     /** All of the request has arrived. */
     void complete();
 
@@ -148,6 +169,11 @@ final class InboundCalls extends ServerStreamTracer.Factory {
     @Override
     public void give(long bytes) {
       part.give(bytes);
+    }
+
+    @Override
+    public void idle(boolean now) {
+      part.idle(now);
     }
 
     @Override
@@ -183,6 +209,9 @@ final class InboundCalls extends ServerStreamTracer.Factory {
     public void give(long bytes) {}
 
     @Override
+    public void idle(boolean now) {}
+
+    @Override
     public void complete() {}
 
     @Override
@@ -190,7 +219,7 @@ final class InboundCalls extends ServerStreamTracer.Factory {
   }
 
   /** The bytes that one call has sent and the server still holds. */
-  private final class Inbound extends ServerStreamTracer implements InboundCall.Progress {
+  private final class Inbound extends ServerStreamTracer implements InboundCall.Observer {
     // Guarded by this. The call and its room are known before the first byte is read.
     private final Queue<Long> complete = new ArrayDeque<>();
     private @Nullable InboundCall<?, ?> call;
@@ -237,6 +266,8 @@ final class InboundCalls extends ServerStreamTracer.Factory {
       single = begun.getMethodDescriptor().getType().clientSendsOneMessage();
       if (single) {
         startClock();
+      } else {
+        room.idle(true);
       }
       return true;
     }
@@ -247,12 +278,20 @@ final class InboundCalls extends ServerStreamTracer.Factory {
         since = System.nanoTime();
         received = 0;
         arriving.add(this);
+        tellIdle(false);
       }
     }
 
     private synchronized void stopClock() {
       incomplete = false;
       arriving.remove(this);
+      tellIdle(true);
+    }
+
+    private synchronized void tellIdle(boolean now) {
+      if (room != null) {
+        room.idle(now);
+      }
     }
 
     @Override
@@ -289,12 +328,20 @@ final class InboundCalls extends ServerStreamTracer.Factory {
       }
     }
 
-    /** Gives back a stream's message. That of a unary call counts until the call is over. */
+    /** Gives back a stream's message. That of a unary call counts until it is answered. */
     @Override
     public synchronized void taken() {
       Long bytes = complete.poll();
       if (bytes != null && room != null) {
         room.give(bytes);
+      }
+    }
+
+    @Override
+    public synchronized void answered() {
+      if (single && room != null) {
+        room.give(partial);
+        partial = 0;
       }
     }
 

@@ -28,7 +28,9 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.util.Arrays;
 import java.util.Collection;
+import java.util.LinkedHashSet;
 import java.util.Locale;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -97,37 +99,53 @@ final class Json {
   }
 
   private static <T> T read(JsonMapper mapper, byte[] json, Class<T> type) {
-    JsonBounds parser = null;
     try {
-      parser = new JsonBounds(mapper.createParser(json));
+      return read(mapper, new JsonBounds(mapper.createParser(json)), type);
+    } catch (IOException malformed) {
+      throw ApiException.invalid(explain(malformed));
+    }
+  }
+
+  /** Reads a whole body, and closes {@code parser} whatever comes of it. */
+  static <T> T read(JsonMapper mapper, JsonBounds parser, Class<T> type) {
+    try (parser) {
       T value = mapper.readValue(parser, type);
       if (value == null) {
         throw ApiException.invalid("body must be a JSON object: null");
       }
       return value;
     } catch (IOException malformed) {
-      String rule = parser == null ? null : parser.brokenRule();
+      String rule = parser.brokenRule();
       throw ApiException.invalid(rule == null ? explain(malformed) : rule);
     }
   }
 
-  /** Whether {@code json} is an object with that field; false if it is not even a proper body. */
-  static boolean hasField(byte[] json, String name) {
-    try (JsonParser parser = new JsonBounds(MAPPER.createParser(json))) {
-      if (parser.nextToken() != JsonToken.START_OBJECT) {
-        return false;
-      }
-      while (parser.nextToken() == JsonToken.FIELD_NAME) {
-        if (parser.currentName().equals(name)) {
-          return true;
-        }
-        parser.nextToken();
-        parser.skipChildren();
-      }
-      return false;
+  /**
+   * Returns whether {@code json} is an object whose first field has that name. Reads no further
+   * than that name.
+   */
+  static boolean startsWithField(byte[] json, String name) {
+    try (JsonParser parser = MAPPER.createParser(json)) {
+      return parser.nextToken() == JsonToken.START_OBJECT && name.equals(parser.nextFieldName());
     } catch (IOException malformed) {
       return false;
     }
+  }
+
+  /** Returns the names of the fields of an object, those with a null too. */
+  static Set<String> fields(byte[] json) {
+    Set<String> names = new LinkedHashSet<>();
+    try (JsonParser parser = new JsonBounds(MAPPER.createParser(json))) {
+      parser.nextToken();
+      while (parser.nextToken() == JsonToken.FIELD_NAME) {
+        names.add(parser.currentName());
+        parser.nextToken();
+        parser.skipChildren();
+      }
+    } catch (IOException malformed) {
+      throw ApiException.invalid(explain(malformed));
+    }
+    return names;
   }
 
   static byte[] write(Object value) {

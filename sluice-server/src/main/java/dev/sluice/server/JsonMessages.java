@@ -25,9 +25,9 @@ final class JsonMessages {
   /** Several messages on their way in. */
   record Batch(@Nullable List<@Nullable NewMessage> messages) {}
 
-  /** Of a batch, which has a field of that name, or of one message. */
+  /** Reads a batch, which is an object with the one field {@code messages}, or a single message. */
   static List<Message> read(byte[] body) {
-    if (!Json.hasField(body, "messages")) {
+    if (!Json.startsWithField(body, "messages")) {
       return List.of(Json.read(body, NewMessage.class).toMessage());
     }
     List<@Nullable NewMessage> batch = Json.read(body, Batch.class).messages();

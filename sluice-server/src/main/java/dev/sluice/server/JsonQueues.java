@@ -8,9 +8,13 @@ import dev.sluice.server.QueueApi.Action;
 import dev.sluice.server.QueueApi.Settlement;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
+import java.util.TreeSet;
+import java.util.function.BiConsumer;
 import org.jspecify.annotations.Nullable;
 
 /** What is said of queues in JSON; a field that is left out has its default. */
@@ -20,38 +24,93 @@ final class JsonQueues {
   /** A queue to be made. */
   record NewQueue(@Nullable String name, @Nullable Config config) {}
 
-  /** How a queue behaves. */
+  /** How a queue behaves; null for the default. */
   record Config(
       @Nullable Long leaseMs,
       @Nullable Durability durability,
       @Nullable String onEnqueue,
       @Nullable String onFailure,
       @Nullable Integer maxAttempts,
+      @Nullable Long retryDelayMs,
+      @Nullable Long maxRetryDelayMs,
       @Nullable Boolean strictOrder,
       @Nullable Long maxDepth,
       @Nullable Long maxDepthPerKey,
       @Nullable Integer maxInFlightPerKey,
       @Nullable Long timeToLiveMs,
-      @Nullable Long dedupeWindowMs) {
+      @Nullable Long dedupeWindowMs,
+      @Nullable Boolean strictThrottleKeys) {
+    private static final QueueConfig DEFAULTS = QueueConfig.defaults();
+
+    /** Its fields by name, each with what sets it. */
+    private static final Map<String, BiConsumer<Config, QueueConfig.Builder>> FIELDS =
+        Map.ofEntries(
+            Map.entry(
+                "lease_ms",
+                (from, to) -> to.leaseTimeout(or(from.leaseMs, DEFAULTS.leaseTimeout()))),
+            Map.entry(
+                "durability",
+                (from, to) ->
+                    to.durability(
+                        Objects.requireNonNullElse(from.durability, DEFAULTS.durability()))),
+            Map.entry("on_enqueue", (from, to) -> to.onEnqueue(script(from.onEnqueue))),
+            Map.entry("on_failure", (from, to) -> to.onFailure(script(from.onFailure))),
+            Map.entry("max_attempts", (from, to) -> to.maxAttempts(from.maxAttempts)),
+            Map.entry("retry_delay_ms", (from, to) -> to.retryDelay(duration(from.retryDelayMs))),
+            Map.entry(
+                "max_retry_delay_ms",
+                (from, to) -> to.maxRetryDelay(duration(from.maxRetryDelayMs))),
+            Map.entry(
+                "strict_order",
+                (from, to) -> to.strictOrder(Boolean.TRUE.equals(from.strictOrder))),
+            Map.entry("max_depth", (from, to) -> to.maxDepth(orZero(from.maxDepth))),
+            Map.entry(
+                "max_depth_per_key", (from, to) -> to.maxDepthPerKey(orZero(from.maxDepthPerKey))),
+            Map.entry(
+                "max_in_flight_per_key",
+                (from, to) ->
+                    to.maxInFlightPerKey(Objects.requireNonNullElse(from.maxInFlightPerKey, 0))),
+            Map.entry(
+                "time_to_live_ms",
+                (from, to) -> to.timeToLive(or(from.timeToLiveMs, Duration.ZERO))),
+            Map.entry(
+                "dedupe_window_ms",
+                (from, to) -> to.dedupeWindow(or(from.dedupeWindowMs, Duration.ZERO))),
+            Map.entry(
+                "strict_throttle_keys",
+                (from, to) -> to.strictThrottleKeys(Boolean.TRUE.equals(from.strictThrottleKeys))));
+
+    private static @Nullable Duration duration(@Nullable Long millis) {
+      return millis == null ? null : Duration.ofMillis(millis);
+    }
+
+    private static Duration or(@Nullable Long millis, Duration otherwise) {
+      return millis == null ? otherwise : Duration.ofMillis(millis);
+    }
+
+    private static @Nullable String script(@Nullable String source) {
+      return source == null ? null : Wire.emptyToNull(source);
+    }
+
+    /** A whole configuration. */
     QueueConfig toConfig() {
       QueueConfig.Builder config = QueueConfig.builder();
-      if (leaseMs != null) {
-        config.leaseTimeout(Duration.ofMillis(leaseMs));
+      FIELDS.values().forEach(field -> field.accept(this, config));
+      return config.build();
+    }
+
+    /** Returns {@code before} with the fields that are named; one that is null gets its default. */
+    QueueConfig appliedTo(QueueConfig before, Collection<String> names) {
+      QueueConfig.Builder config = before.toBuilder();
+      for (String name : names) {
+        BiConsumer<Config, QueueConfig.Builder> field = FIELDS.get(name);
+        if (field == null) {
+          throw ApiException.invalid(
+              "field must be one of %s: %s".formatted(new TreeSet<>(FIELDS.keySet()), name));
+        }
+        field.accept(this, config);
       }
-      if (durability != null) {
-        config.durability(durability);
-      }
-      return config
-          .onEnqueue(onEnqueue)
-          .onFailure(onFailure)
-          .maxAttempts(maxAttempts == null ? 0 : maxAttempts)
-          .strictOrder(strictOrder != null && strictOrder)
-          .maxDepth(orZero(maxDepth))
-          .maxDepthPerKey(orZero(maxDepthPerKey))
-          .maxInFlightPerKey(maxInFlightPerKey == null ? 0 : maxInFlightPerKey)
-          .timeToLive(Duration.ofMillis(orZero(timeToLiveMs)))
-          .dedupeWindow(Duration.ofMillis(orZero(dedupeWindowMs)))
-          .build();
+      return config.build();
     }
 
     static Config of(QueueConfig config) {
@@ -61,12 +120,15 @@ final class JsonQueues {
           config.onEnqueue(),
           config.onFailure(),
           config.maxAttempts(),
+          config.retryDelay().toMillis(),
+          config.maxRetryDelay().toMillis(),
           config.strictOrder(),
           config.maxDepth(),
           config.maxDepthPerKey(),
           config.maxInFlightPerKey(),
           config.timeToLive().toMillis(),
-          config.dedupeWindow().toMillis());
+          config.dedupeWindow().toMillis(),
+          config.strictThrottleKeys());
     }
   }
 
@@ -75,7 +137,7 @@ final class JsonQueues {
   }
 
   /** A queue with all that is known of it. */
-  record Queue(String name, Config config, Stats stats) {}
+  record Queue(String name, String revision, Config config, Stats stats) {}
 
   /** How a queue stands. */
   record Stats(
@@ -84,7 +146,9 @@ final class JsonQueues {
       long delayed,
       int consumers,
       List<KeyStats> keys,
-      QueueTotals totals) {
+      QueueTotals totals,
+      long unknownThrottles,
+      String unknownThrottleKey) {
     static Stats of(QueueStats stats) {
       return new Stats(
           stats.depth(),
@@ -94,7 +158,9 @@ final class JsonQueues {
           stats.keys().stream()
               .map(key -> new KeyStats(key.key(), key.pending(), key.weight(), key.deficit()))
               .toList(),
-          stats.totals());
+          stats.totals(),
+          stats.unknownThrottles(),
+          stats.unknownThrottleKey());
     }
   }
 
@@ -113,7 +179,14 @@ final class JsonQueues {
 
   /** How a queue stands, in short. */
   record Summary(
-      String name, long depth, long inFlight, long delayed, int consumers, QueueTotals totals) {
+      String name,
+      long depth,
+      long inFlight,
+      long delayed,
+      int consumers,
+      QueueTotals totals,
+      long unknownThrottles,
+      String unknownThrottleKey) {
     static Summary of(String name, QueueStats stats) {
       return new Summary(
           name,
@@ -121,7 +194,9 @@ final class JsonQueues {
           stats.inFlight(),
           stats.delayed(),
           stats.consumers(),
-          stats.totals());
+          stats.totals(),
+          stats.unknownThrottles(),
+          stats.unknownThrottleKey());
     }
   }
 
@@ -152,6 +227,7 @@ final class JsonQueues {
       @Nullable String lease,
       @Nullable String action,
       @Nullable String error,
+      @Nullable Long delayMs,
       @Nullable Long leaseMs) {
     Settlement toSettlement(int index) {
       if (id == null || action == null) {
@@ -163,14 +239,15 @@ final class JsonQueues {
 
     private Action toAction(int index) {
       String word = action == null ? "" : action;
-      if ((error != null && !word.equals("nack")) || (leaseMs != null && !word.equals("extend"))) {
+      boolean says = error != null || delayMs != null;
+      if ((says && !word.equals("nack")) || (leaseMs != null && !word.equals("extend"))) {
         throw ApiException.invalid(
-            "settlements[%d]: error goes with nack, lease_ms with extend: %s"
+            "settlements[%d]: error and delay_ms go with nack, lease_ms with extend: %s"
                 .formatted(index, word));
       }
       return switch (word) {
         case "ack" -> new Action.Ack();
-        case "nack" -> new Action.Nack(error == null ? "" : error);
+        case "nack" -> new Action.Nack(error == null ? "" : error, Config.duration(delayMs));
         case "extend" -> new Action.Extend(Duration.ofMillis(orZero(leaseMs)));
         case "release" -> new Action.Release();
         default ->

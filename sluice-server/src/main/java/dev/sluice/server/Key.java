@@ -1,6 +1,7 @@
 package dev.sluice.server;
 
 import java.util.List;
+import java.util.stream.Stream;
 
 /**
  * An API key as it is kept: of its token only the hash.
@@ -14,6 +15,8 @@ import java.util.List;
  * @param permissions what it allows otherwise
  * @param owner the id of the first key of its account: of the one that a superadmin made and from
  *     which this one descends, or of this one
+ * @param scope what superadmins allowed the first key of its account; names within it count for the
+ *     account, also after that key was narrowed or revoked
  */
 record Key(
     String id,
@@ -23,11 +26,13 @@ record Key(
     long expiresAtMs,
     boolean superadmin,
     List<Permission> permissions,
-    String owner) {
+    String owner,
+    List<Permission> scope) {
   static final long NEVER = 0;
 
   Key {
     permissions = List.copyOf(permissions);
+    scope = List.copyOf(scope);
   }
 
   boolean expired(long nowMs) {
@@ -40,6 +45,16 @@ record Key(
   }
 
   Key withPermissions(List<Permission> replaced) {
-    return new Key(id, name, tokenHash, createdAtMs, expiresAtMs, superadmin, replaced, owner);
+    return with(replaced, scope);
+  }
+
+  /** As {@link #withPermissions}, by a superadmin, who thereby widens the scope of the account. */
+  Key allowed(List<Permission> replaced) {
+    return with(replaced, Stream.concat(scope.stream(), replaced.stream()).distinct().toList());
+  }
+
+  private Key with(List<Permission> replaced, List<Permission> newScope) {
+    return new Key(
+        id, name, tokenHash, createdAtMs, expiresAtMs, superadmin, replaced, owner, newScope);
   }
 }

@@ -56,7 +56,8 @@ final class KeyApi {
             wanted.expiresAtMs(),
             wanted.superadmin(),
             wanted.permissions(),
-            caller.superadmin() ? created.id() : caller.account()));
+            caller.superadmin() ? created.id() : caller.account(),
+            caller.superadmin() ? wanted.permissions() : keys.scopeOf(caller.account())));
     return created;
   }
 
@@ -90,7 +91,7 @@ final class KeyApi {
           if (!covered(key.permissions(), permissions)) {
             requireNoLonger(caller, key.expiresAtMs());
           }
-          return key.withPermissions(permissions);
+          return caller.superadmin() ? key.allowed(permissions) : key.withPermissions(permissions);
         });
   }
 

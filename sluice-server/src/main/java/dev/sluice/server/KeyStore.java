@@ -24,6 +24,7 @@ final class KeyStore {
   static final String FILE = "keys.json";
 
   private static final String OWNER = "owner";
+  private static final String SCOPE = "scope";
 
   /** Every change writes all keys. */
   static final int MAX_KEYS = 10_000;
@@ -47,7 +48,7 @@ final class KeyStore {
       keys.forEach(key -> byId.put(key.id(), key));
       return new Index(
           Collections.unmodifiableMap(byId),
-          keys.stream().collect(Collectors.toUnmodifiableMap(Key::tokenHash, key -> key)));
+          keys.stream().collect(Collectors.toMap(Key::tokenHash, key -> key)));
     }
   }
 
@@ -62,14 +63,20 @@ final class KeyStore {
    * @throws IOException if the file cannot be read or is damaged
    */
   static KeyStore open(Path directory) throws IOException {
-    ListFile<Key> file = new ListFile<>(directory, "keys", Key.class, KeyStore::withOwner);
+    ListFile<Key> file = new ListFile<>(directory, "keys", Key.class, KeyStore::migrate);
     return new KeyStore(file, file.read());
   }
 
-  /** Gives a key of an older version, whose maker is not known, an account of its own. */
-  private static void withOwner(ObjectNode key) {
+  /**
+   * Gives a key of an older version, whose maker is not known, an account of its own, and one whose
+   * scope is not known that of its permissions.
+   */
+  private static void migrate(ObjectNode key) {
     if (!key.has(OWNER) && key.has("id")) {
       key.set(OWNER, key.get("id"));
+    }
+    if (!key.has(SCOPE) && key.has("permissions")) {
+      key.set(SCOPE, key.get("permissions"));
     }
   }
 
@@ -90,8 +97,17 @@ final class KeyStore {
     return byId(id).orElseThrow(() -> ApiException.notFound("there is no key of that id: " + id));
   }
 
-  Optional<Key> byId(String id) {
+  private Optional<Key> byId(String id) {
     return Optional.ofNullable(index.byId().get(id));
+  }
+
+  /** Returns the {@linkplain Key#scope scope} of an account, by its oldest key. */
+  List<Permission> scopeOf(String account) {
+    return index.byId().values().stream()
+        .filter(key -> key.owner().equals(account))
+        .findFirst()
+        .map(Key::scope)
+        .orElse(List.of());
   }
 
   /**

@@ -116,10 +116,17 @@ final class LimitApi {
     caller.require(Kind.ADMIN, key);
     requireKey(key);
     requireInPaths(key);
-    quotas.requireLimit(caller, key, store.limits().keySet());
     // What a throttle would not take must not be stored.
     rate.applyTo(Throttle.create(), key);
-    return store.set(key, rate);
+    Share.Hold place = quotas.limit(caller, key, () -> store.limits().keySet());
+    try {
+      CompletableFuture<Void> stored = store.set(key, rate);
+      Later.whenOver(stored, place::close);
+      return stored;
+    } catch (RuntimeException refused) {
+      place.close();
+      throw refused;
+    }
   }
 
   static boolean isTemplate(String key) {

@@ -5,10 +5,13 @@ package dev.sluice.server;
  *
  * @param host the address that gRPC and HTTP listen on
  * @param grpcPort the port of gRPC; 0 for any
- * @param httpPort the port of HTTP; 0 for any
+ * @param httpPort the port of HTTP; 0 for any, {@link #OFF} for no HTTP
  * @since 0.1
  */
 public record Listen(String host, int grpcPort, int httpPort) {
+  /** The port of HTTP where there is none. */
+  public static final int OFF = -1;
+
   /** Loopback, with the usual ports. */
   public static final Listen DEFAULTS = new Listen("127.0.0.1", 5555, 8080);
 
@@ -20,7 +23,9 @@ public record Listen(String host, int grpcPort, int httpPort) {
   /** Checks the ports. */
   public Listen {
     requirePort("gRPC", grpcPort);
-    requirePort("HTTP", httpPort);
+    if (httpPort != OFF) {
+      requirePort("HTTP", httpPort);
+    }
   }
 
   private static void requirePort(String of, int port) {
@@ -53,10 +58,19 @@ public record Listen(String host, int grpcPort, int httpPort) {
   /**
    * The same, with HTTP on another port.
    *
-   * @param port 0 for any
+   * @param port 0 for any, {@link #OFF} for no HTTP
    * @return where to listen
    */
   public Listen withHttpPort(int port) {
     return new Listen(host, grpcPort, port);
+  }
+
+  /**
+   * Tells whether the server answers HTTP.
+   *
+   * @return false if the port is {@link #OFF}
+   */
+  public boolean hasHttp() {
+    return httpPort != OFF;
   }
 }

@@ -19,6 +19,9 @@ import org.slf4j.LoggerFactory;
  * @param format {@code text} or {@code json}
  */
 record Logging(String level, String format) {
+  /** Where its settings are. */
+  static final String SECTION = "log";
+
   private static final String OWN = "dev.sluice";
 
   /** It warns of every call that a client breaks off, which is no fault of the server. */

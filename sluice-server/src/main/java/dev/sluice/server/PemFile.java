@@ -2,6 +2,7 @@ package dev.sluice.server;
 
 import java.io.ByteArrayInputStream;
 import java.io.IOException;
+import java.io.InputStream;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
@@ -20,11 +21,26 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
-/** Reads certificates and keys; whatever is wrong is told with the file. */
+/** Reads certificates and private keys; failures name the file and never show what is in it. */
 final class PemFile {
-  private static final Pattern PKCS8 =
-      Pattern.compile("-----BEGIN PRIVATE KEY-----([^-]+)-----END PRIVATE KEY-----");
-  private static final List<String> KEY_KINDS = List.of("RSA", "EC", "EdDSA");
+  /** More is a mistake, such as the name of another file. */
+  private static final int MAX_BYTES = 1 << 20;
+
+  /** The words before {@code PRIVATE KEY} say how the key is encoded. */
+  private static final Pattern KEY =
+      Pattern.compile(
+          "-----BEGIN ((?:[A-Z0-9]{1,20} ){0,2})PRIVATE KEY-----(.*?)-----END \\1PRIVATE KEY-----",
+          Pattern.DOTALL);
+
+  /** A header, which base64 cannot contain: the older way to say that a key is encrypted. */
+  private static final String HEADER = "Proc-Type:";
+
+  /** Means the same in a shell as it does here. */
+  private static final Pattern PLAIN_PATH = Pattern.compile("[\\w@%+=:,./-]+");
+
+  private static final String ENCODINGS =
+      "an unencrypted PEM key in PKCS #8 (BEGIN PRIVATE KEY), PKCS #1 (BEGIN RSA PRIVATE KEY) or"
+          + " SEC1 (BEGIN EC PRIVATE KEY)";
 
   private PemFile() {}
 
@@ -49,24 +65,68 @@ final class PemFile {
 
   static PrivateKey privateKey(String what, Path file) throws IOException {
     String content = new String(read(what, file), StandardCharsets.ISO_8859_1);
-    Matcher pem = PKCS8.matcher(content);
+    Matcher pem = KEY.matcher(content);
     if (!pem.find()) {
-      throw wrong(what, file, "an unencrypted PEM key in PKCS #8 (BEGIN PRIVATE KEY)", null);
+      throw wrong(what, file, ENCODINGS, null);
     }
-    PKCS8EncodedKeySpec encoded;
+    String encoding = pem.group(1).strip();
+    String body = pem.group(2);
+    if (encoding.equals("ENCRYPTED") || body.contains(HEADER)) {
+      throw encrypted(what, file);
+    }
+    PrivateKey key = decode(encoding, body);
+    if (key == null) {
+      throw wrong(
+          what,
+          file,
+          switch (encoding) {
+            case "" -> "a key of RSA, EC or EdDSA";
+            case "RSA" -> "an RSA key in PKCS #1";
+            case "EC" -> "an EC key in SEC1, of a named curve such as P-256";
+            default -> ENCODINGS;
+          },
+          null);
+    }
+    return key;
+  }
+
+  /** Returns null if this is no such key; why not might tell of the key, and is left out. */
+  private static @Nullable PrivateKey decode(String encoding, String base64) {
     try {
-      encoded = new PKCS8EncodedKeySpec(Base64.getMimeDecoder().decode(pem.group(1)));
-    } catch (IllegalArgumentException garbage) {
-      throw wrong(what, file, "base64", garbage);
+      byte[] bytes = Base64.getMimeDecoder().decode(base64);
+      return switch (encoding) {
+        case "" -> key(bytes, "RSA", "EC", "EdDSA");
+        case "RSA" -> key(Pkcs8.ofPkcs1(bytes), "RSA");
+        case "EC" -> key(Pkcs8.ofSec1(bytes), "EC");
+        default -> null;
+      };
+    } catch (IllegalArgumentException malformed) {
+      return null;
     }
-    for (String kind : KEY_KINDS) {
+  }
+
+  /** Returns the key if it is of one of these kinds. */
+  private static @Nullable PrivateKey key(byte[] pkcs8, String... kinds) {
+    PKCS8EncodedKeySpec encoded = new PKCS8EncodedKeySpec(pkcs8);
+    for (String kind : kinds) {
       try {
         return KeyFactory.getInstance(kind).generatePrivate(encoded);
       } catch (GeneralSecurityException otherKind) {
         // The next one may fit.
       }
     }
-    throw wrong(what, file, "a key of RSA, EC or EdDSA", null);
+    return null;
+  }
+
+  private static IllegalArgumentException encrypted(String what, Path file) {
+    return new IllegalArgumentException(
+        "the %s must not be encrypted, because the server asks for no passphrase: %s; decrypt it with: openssl pkey -in %s -out %s"
+            .formatted(what, file, quoted(file.toString()), quoted(file + ".decrypted")));
+  }
+
+  /** A path as a shell takes it. */
+  private static String quoted(String path) {
+    return PLAIN_PATH.matcher(path).matches() ? path : "'" + path.replace("'", "'\\''") + "'";
   }
 
   /** Whether what {@code key} signs is what {@code certificate} vouches for. */
@@ -91,14 +151,20 @@ final class PemFile {
     }
   }
 
-  private static byte[] read(String what, Path file) throws IOException {
-    try {
-      return Files.readAllBytes(file);
+  /** Returns the bytes of a file that is not too large. */
+  static byte[] read(String what, Path file) throws IOException {
+    byte[] bytes;
+    try (InputStream input = Files.newInputStream(file)) {
+      bytes = input.readNBytes(MAX_BYTES + 1);
     } catch (NoSuchFileException missing) {
       throw new IOException("the %s does not exist: %s".formatted(what, file), missing);
     } catch (IOException unreadable) {
       throw new IOException("the %s cannot be read: %s".formatted(what, file), unreadable);
     }
+    if (bytes.length > MAX_BYTES) {
+      throw wrong(what, file, "at most " + MAX_BYTES + " bytes", null);
+    }
+    return bytes;
   }
 
   private static IllegalArgumentException wrong(

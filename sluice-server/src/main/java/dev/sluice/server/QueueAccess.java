@@ -22,8 +22,9 @@ import java.util.stream.Stream;
  *   exists and the call on x.dlq. A call that is allowed by x alone holds a read lock from the check
  *   until the broker has the call; the creation of a queue of such a name holds the write lock.
  *
- * Locks are striped by name. A writer waits for no other lock while it holds one, so nested read
- * locks (redrive) do not deadlock.
+ * Locks are striped by name. No thread waits for a lock while it holds one of another name: only
+ * calls on x.dlq lock, and a redrive, which nests a call on x, locks x.dlq alone. A caller without a
+ * permission on x or x.dlq is refused without a lock, so that it cannot hold up others.
  */
 
 /** Checks whether a caller may use a queue, and keeps that true until the call has been made. */
@@ -52,11 +53,12 @@ final class QueueAccess {
   /** Whether a permission on the source of the dead-letter queue {@code queue} is enough. */
   private static boolean mayBySource(
       Caller caller, Kind kind, String queue, Predicate<String> exists) {
+    return hasSourcePermission(caller, kind, queue) && exists.test(sourceOf(queue));
+  }
+
+  private static boolean hasSourcePermission(Caller caller, Kind kind, String queue) {
     String source = sourceOf(queue);
-    return !source.equals(queue)
-        && !isDeadLetterQueue(source)
-        && caller.may(kind, source)
-        && exists.test(source);
+    return !source.equals(queue) && !isDeadLetterQueue(source) && caller.may(kind, source);
   }
 
   private ReadWriteLock stripe(String queue) {
@@ -88,14 +90,21 @@ final class QueueAccess {
     if (caller.may(kind, queue)) {
       return work.get();
     }
+    if (!hasSourcePermission(caller, kind, queue)) {
+      throw denied(kind, queue);
+    }
     return holding(
         stripe(queue).readLock(),
         () -> {
-          if (!mayBySource(caller, kind, queue, this::exists)) {
-            throw Caller.denied(kind.word() + " on " + queue);
+          if (!exists(sourceOf(queue))) {
+            throw denied(kind, queue);
           }
           return work.get();
         });
+  }
+
+  private static ApiException denied(Kind kind, String queue) {
+    return Caller.denied(kind.word() + " on " + queue);
   }
 
   private boolean exists(String queue) {
@@ -120,10 +129,12 @@ final class QueueAccess {
 
   /**
    * Creates a queue. To create x when x.dlq exists needs a permission that matches x.dlq itself.
-   * {@code quota} throws if the caller has used up its quota of queues.
+   * {@code quota} holds the place of the queue in the caller's quota while it is being created, or
+   * throws if that is used up.
    */
-  void create(Caller caller, String queue, QueueConfig config, Runnable quota) {
+  void create(Caller caller, String queue, QueueConfig config, Supplier<Share.Hold> quota) {
     if (isDeadLetterQueue(queue)) {
+      require(caller, Kind.ADMIN, queue);
       holding(
           stripe(queue).writeLock(),
           () -> call(caller, Kind.ADMIN, queue, () -> created(queue, config, true, quota)));
@@ -134,8 +145,9 @@ final class QueueAccess {
     }
   }
 
-  private boolean created(String queue, QueueConfig config, boolean mayAdopt, Runnable quota) {
-    quota.run();
+  private boolean created(
+      String queue, QueueConfig config, boolean mayAdopt, Supplier<Share.Hold> quota) {
+    Share.Hold place = quota.get();
     try {
       broker.createQueue(queue, config, mayAdopt);
       return true;
@@ -145,6 +157,8 @@ final class QueueAccess {
             "admin on %s%s, a queue that exists".formatted(queue, DeadLetter.SUFFIX));
       }
       throw refused;
+    } finally {
+      place.close();
     }
   }
 }

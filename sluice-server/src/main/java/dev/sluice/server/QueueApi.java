@@ -7,6 +7,7 @@ import dev.sluice.broker.Delivery;
 import dev.sluice.broker.LeaseToken;
 import dev.sluice.broker.Message;
 import dev.sluice.broker.QueueConfig;
+import dev.sluice.broker.QueueDefinition;
 import dev.sluice.broker.QueueKeys;
 import dev.sluice.broker.QueueStats;
 import dev.sluice.broker.StoredMessage;
@@ -17,13 +18,15 @@ import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.NavigableMap;
 import java.util.Optional;
 import java.util.Set;
 import java.util.SortedMap;
+import java.util.TreeMap;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.ScheduledExecutorService;
 import java.util.function.Supplier;
+import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
 
 /** What can be done with queues, whatever wire it comes by: checks the caller, asks the broker. */
@@ -39,40 +42,24 @@ final class QueueApi {
 
   static final Duration MAX_WAIT = Duration.ofSeconds(30);
 
-  /** How long an answer waits for others to be sent before it. */
-  static final long ROOM_PATIENCE_NANOS = 500_000_000;
+  /** How long messages wait for room in their answer: until slow readers can be cut off. */
+  static final long ROOM_PATIENCE_NANOS = 2 * ByteBudget.PATIENCE_NANOS;
 
   private final Broker broker;
   private final QueueAccess access;
-  private final ScheduledExecutorService timer;
-  private final ByteBudget answers;
   private final Quotas quotas;
   private final Share openCalls;
 
   /**
    * Asks {@code broker}.
    *
-   * @param answers for all answers that have messages in them, together
    * @param openCalls for calls that wait
    */
-  QueueApi(
-      Broker broker,
-      QueueAccess access,
-      ScheduledExecutorService timer,
-      ByteBudget answers,
-      Quotas quotas,
-      Share openCalls) {
+  QueueApi(Broker broker, QueueAccess access, Quotas quotas, Share openCalls) {
     this.broker = broker;
     this.access = access;
-    this.timer = timer;
-    this.answers = answers;
     this.quotas = quotas;
     this.openCalls = openCalls;
-  }
-
-  /** For one answer with messages; to be closed when it has been sent. */
-  ByteBudget.Part answerRoom() {
-    return answers.part();
   }
 
   /** Checks a caller whose request is not complete yet, or does not say enough. */
@@ -105,7 +92,8 @@ final class QueueApi {
 
   /**
    * Messages stay leased after the call. Cancelling the future gives them back; it fails once the
-   * key is not what it was.
+   * key is not what it was. What is not sent to the client is to be {@linkplain Reception#giveBack
+   * given back}.
    */
   CompletableFuture<List<Delivery>> receive(
       KeyInUse key, String queue, int maxMessages, Duration wait, ByteBudget.Part room) {
@@ -118,7 +106,7 @@ final class QueueApi {
           requireBetween("wait_ms", wait.toMillis(), 0, MAX_WAIT.toMillis());
           Share.Hold place = wait.isZero() ? () -> {} : openCalls.take(key.caller());
           try {
-            var received = new Reception(room).start(broker, key, queue, maxMessages, wait, timer);
+            var received = new Reception(broker, key, room).start(queue, maxMessages, wait);
             Later.whenOver(received, place::close);
             return received;
           } catch (RuntimeException refused) {
@@ -143,7 +131,7 @@ final class QueueApi {
     record Ack() implements Action {}
 
     /** It failed. */
-    record Nack(String error) implements Action {}
+    record Nack(String error, @Nullable Duration delay) implements Action {}
 
     /** It takes longer. */
     record Extend(Duration time) implements Action {}
@@ -213,7 +201,7 @@ final class QueueApi {
     UUID id = settlement.id();
     LeaseToken lease = settlement.lease();
     if (settlement.action() instanceof Action.Nack nack) {
-      return broker.nack(queue, id, lease, nack.error());
+      return broker.nack(queue, id, lease, nack.error(), nack.delay());
     }
     if (settlement.action() instanceof Action.Extend extend) {
       return broker.extend(queue, id, lease, extend.time());
@@ -225,11 +213,14 @@ final class QueueApi {
 
   void create(Caller caller, String queue, QueueConfig config) {
     access.create(
-        caller, queue, config, () -> quotas.requireQueue(caller, broker.queues().keySet()));
+        caller, queue, config, () -> quotas.queue(caller, queue, () -> broker.queues().keySet()));
   }
 
-  void update(Caller caller, String queue, QueueConfig config) {
-    access.run(caller, Kind.ADMIN, queue, () -> broker.updateQueue(queue, config));
+  /** Returns the new revision; refused if {@code revision} is not null and not the present one. */
+  String update(
+      Caller caller, String queue, UnaryOperator<QueueConfig> change, @Nullable String revision) {
+    return access.call(
+        caller, Kind.ADMIN, queue, () -> broker.updateQueue(queue, change, revision));
   }
 
   /** Its dead-letter queue goes with it. */
@@ -238,7 +229,7 @@ final class QueueApi {
   }
 
   /** With the text of its scripts, which are no place for secrets. */
-  QueueConfig config(Caller caller, String queue) {
+  QueueDefinition definition(Caller caller, String queue) {
     return access.call(
         caller,
         Kind.READ,
@@ -257,9 +248,9 @@ final class QueueApi {
   /** Those that the caller may read, without their keys; refused if there can be none. */
   SortedMap<String, QueueStats> list(Caller caller) {
     caller.requireSome(Kind.READ);
-    SortedMap<String, QueueStats> found = broker.view().queues();
-    Set<String> all = Set.copyOf(found.keySet());
-    found.keySet().removeIf(queue -> !QueueAccess.may(caller, Kind.READ, queue, all::contains));
+    Map<String, QueueStats> all = broker.view().queues();
+    NavigableMap<String, QueueStats> found = new TreeMap<>(all);
+    found.keySet().removeIf(queue -> !QueueAccess.may(caller, Kind.READ, queue, all::containsKey));
     return found;
   }
 
@@ -299,14 +290,26 @@ final class QueueApi {
   }
 
   private List<StoredMessage> peek(String queue, Peek wanted, ByteBudget.Part room) {
-    if (!room.await(MAX_ANSWER_BYTES, ROOM_PATIENCE_NANOS)) {
+    BrokerView.Size size = new BrokerView.Size(wanted.maxPayloadBytes(), MAX_ANSWER_BYTES);
+    boolean[] refused = {false};
+    BrokerView.Room reading =
+        new BrokerView.Room() {
+          @Override
+          public boolean take(long bytes) {
+            refused[0] = !room.take(bytes);
+            return !refused[0];
+          }
+
+          @Override
+          public void give(long bytes) {
+            room.give(bytes);
+          }
+        };
+    List<StoredMessage> found =
+        broker.view().messages(queue, wanted.from(), wanted.maxMessages(), size, reading);
+    if (refused[0] && found.isEmpty()) {
       throw ByteBudget.exhausted("messages");
     }
-    BrokerView.Size size = new BrokerView.Size(wanted.maxPayloadBytes(), MAX_ANSWER_BYTES);
-    List<StoredMessage> found =
-        broker.view().messages(queue, wanted.from(), wanted.maxMessages(), size);
-    long bytes = found.stream().mapToLong(each -> each.payload().length).sum();
-    room.give(Math.max(0, MAX_ANSWER_BYTES - bytes));
     return found;
   }
 

@@ -1,5 +1,6 @@
 package dev.sluice.server;
 
+import dev.sluice.broker.QueueDefinition;
 import dev.sluice.proto.v1.ConsumeRequest;
 import dev.sluice.proto.v1.ConsumeResponse;
 import dev.sluice.proto.v1.CreateQueueRequest;
@@ -55,6 +56,8 @@ final class QueueService extends QueuesGrpc.QueuesImplBase {
             queues.enqueue(
                 caller, request.getQueue(), () -> Wire.messages(request.getMessagesList())),
         ids -> EnqueueResponse.newBuilder().addAllIds(texts(ids)).build());
+    // A script may keep it waiting; the broker counts the messages.
+    InboundCalls.parsed();
   }
 
   static List<String> texts(List<UUID> ids) {
@@ -70,7 +73,7 @@ final class QueueService extends QueuesGrpc.QueuesImplBase {
 
   @Override
   public void receive(ReceiveRequest request, StreamObserver<ReceiveResponse> call) {
-    ByteBudget.Part room = queues.answerRoom();
+    ByteBudget.Part room = OutboundCalls.part();
     Calls.answerLater(
         call,
         caller ->
@@ -85,7 +88,8 @@ final class QueueService extends QueuesGrpc.QueuesImplBase {
             ReceiveResponse.newBuilder()
                 .addAllDeliveries(deliveries.stream().map(Wire::delivery).toList())
                 .build(),
-        room::close);
+        Reception::giveBack);
+    InboundCalls.parsed();
   }
 
   private <T> CompletableFuture<T> endedWithServer(CompletableFuture<T> work) {
@@ -126,7 +130,7 @@ final class QueueService extends QueuesGrpc.QueuesImplBase {
     Calls.answer(
         call,
         caller -> {
-          queues.create(caller, request.getName(), Wire.config(request.getConfig()));
+          queues.create(caller, request.getName(), Wire.config(request.getConfig()).toConfig());
           return CreateQueueResponse.getDefaultInstance();
         });
   }
@@ -136,8 +140,15 @@ final class QueueService extends QueuesGrpc.QueuesImplBase {
     Calls.answer(
         call,
         caller -> {
-          queues.update(caller, request.getName(), Wire.config(request.getConfig()));
-          return UpdateQueueResponse.getDefaultInstance();
+          // Checked first: a caller who may not change the queue learns nothing of its rules.
+          queues.require(caller, Permission.Kind.ADMIN, request.getName());
+          String revision =
+              queues.update(
+                  caller,
+                  request.getName(),
+                  Wire.change(request),
+                  Wire.emptyToNull(request.getRevision()));
+          return UpdateQueueResponse.newBuilder().setRevision(revision).build();
         });
   }
 
@@ -155,11 +166,14 @@ final class QueueService extends QueuesGrpc.QueuesImplBase {
   public void getQueue(GetQueueRequest request, StreamObserver<GetQueueResponse> call) {
     Calls.answer(
         call,
-        caller ->
-            GetQueueResponse.newBuilder()
-                .setConfig(Wire.config(queues.config(caller, request.getName())))
-                .setStats(Wire.stats(queues.stats(caller, request.getName()).stats()))
-                .build());
+        caller -> {
+          QueueDefinition queue = queues.definition(caller, request.getName());
+          return GetQueueResponse.newBuilder()
+              .setConfig(Wire.config(queue.config()))
+              .setRevision(queue.revision())
+              .setStats(Wire.stats(queues.stats(caller, request.getName()).stats()))
+              .build();
+        });
   }
 
   @Override
@@ -178,7 +192,9 @@ final class QueueService extends QueuesGrpc.QueuesImplBase {
                               .setDepth(stats.depth())
                               .setInFlight(stats.inFlight())
                               .setConsumers(stats.consumers())
-                              .setTotals(Wire.totals(stats.totals()))));
+                              .setTotals(Wire.totals(stats.totals()))
+                              .setUnknownThrottles(stats.unknownThrottles())
+                              .setUnknownThrottleKey(stats.unknownThrottleKey())));
           return response.build();
         });
   }
@@ -195,7 +211,7 @@ final class QueueService extends QueuesGrpc.QueuesImplBase {
 
   @Override
   public void peekMessages(PeekMessagesRequest request, StreamObserver<PeekMessagesResponse> call) {
-    ByteBudget.Part room = queues.answerRoom();
+    ByteBudget.Part room = OutboundCalls.part();
     Calls.answerLater(
         call,
         caller ->
@@ -204,8 +220,7 @@ final class QueueService extends QueuesGrpc.QueuesImplBase {
         messages ->
             PeekMessagesResponse.newBuilder()
                 .addAllMessages(messages.stream().map(Wire::stored).toList())
-                .build(),
-        room::close);
+                .build());
   }
 
   private static QueueApi.Peek wanted(PeekMessagesRequest request) {
@@ -223,5 +238,6 @@ final class QueueService extends QueuesGrpc.QueuesImplBase {
             queues.redrive(
                 caller, request.getDeadLetterQueue(), request.getCount(), request.getRunScript()),
         redriven -> RedriveResponse.newBuilder().setRedriven(redriven).build());
+    InboundCalls.parsed();
   }
 }

@@ -1,16 +1,26 @@
 package dev.sluice.server;
 
+import dev.sluice.broker.DeadLetter;
 import dev.sluice.server.Permission.Kind;
 import java.util.Collection;
+import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.Supplier;
+import java.util.stream.Stream;
 
 /**
  * Limits the state that one account may have, so that one tenant cannot use up what all share. An
  * account is a key that a superadmin made, with all keys that descend from it; see {@link
  * Key#owner}. Superadmins are bound by the totals alone.
  *
- * <p>Queues and limits belong to the account that administers their names: those that match the
- * {@code admin} permissions of its first key count, no matter which key made them.
+ * <p>Queues and limits belong to the account that administers their names: those that match an
+ * {@code admin} permission of its {@linkplain Key#scope scope}, or of the caller, count, no matter
+ * which key made them. The scope does not shrink when keys are narrowed or revoked, so an account
+ * cannot disown its names.
  */
 final class Quotas {
   private static final Names USUAL = new Names(2_000, 1_000, 100);
@@ -32,6 +42,12 @@ final class Quotas {
 
   private final KeyStore keys;
   private final Names most;
+
+  /**
+   * Names that are being created and not among all names yet, and how many calls create each: they
+   * count, so that calls at the same time do not exceed a quota together. Guarded by this.
+   */
+  private final Map<String, Integer> creating = new HashMap<>();
 
   /**
    * How many names one account may have.
@@ -63,19 +79,26 @@ final class Quotas {
   }
 
   /**
-   * Checks that the caller may have one more queue.
+   * Takes a place for one more queue of the caller, until the queue exists.
    *
    * @param all the names of all queues
+   * @return to be closed when the queue is among them, or is not created
    * @throws ApiException if its account has used up its quota
    */
-  void requireQueue(Caller caller, Collection<String> all) {
+  synchronized Share.Hold queue(Caller caller, String name, Supplier<Set<String>> all) {
     if (!caller.mayAll(Kind.ADMIN)) {
-      require("queues", count(caller, all), most.queues());
+      require("queues", count(caller, all(all.get())), most.queues());
     }
+    // A queue comes with its dead-letter queue.
+    return hold(
+        QueueAccess.sourceOf(name).equals(name)
+            ? List.of(name, name + DeadLetter.SUFFIX)
+            : List.of(name));
   }
 
-  /** As {@link #requireQueue}, for a limit or a template of that key. */
-  void requireLimit(Caller caller, String key, Collection<String> all) {
+  /** As {@link #queue}, for a limit or a template of that key. */
+  synchronized Share.Hold limit(Caller caller, String key, Supplier<Set<String>> stored) {
+    Set<String> all = all(stored.get());
     if (!caller.mayAll(Kind.ADMIN) && !all.contains(key)) {
       require("limits", count(caller, all), most.limits());
       if (LimitApi.isTemplate(key)) {
@@ -83,11 +106,36 @@ final class Quotas {
         require("templates", count(caller, templates), most.templates());
       }
     }
+    return hold(List.of(key));
+  }
+
+  private Set<String> all(Set<String> existing) {
+    Set<String> all = new HashSet<>(existing);
+    all.addAll(creating.keySet());
+    return all;
+  }
+
+  private Share.Hold hold(List<String> names) {
+    names.forEach(name -> creating.merge(name, 1, Integer::sum));
+    AtomicBoolean given = new AtomicBoolean();
+    return () -> {
+      if (given.compareAndSet(false, true)) {
+        give(names);
+      }
+    };
+  }
+
+  private synchronized void give(List<String> names) {
+    for (String name : names) {
+      creating.computeIfPresent(name, (same, calls) -> calls == 1 ? null : calls - 1);
+    }
   }
 
   private long count(Caller caller, Collection<String> names) {
     List<Permission> own =
-        keys.byId(caller.account()).map(Key::permissions).orElse(caller.permissions());
+        Stream.concat(keys.scopeOf(caller.account()).stream(), caller.permissions().stream())
+            .distinct()
+            .toList();
     return names.stream()
         .filter(name -> own.stream().anyMatch(each -> each.allows(Kind.ADMIN, name)))
         .count();
@@ -97,7 +145,7 @@ final class Quotas {
     if (now >= most) {
       throw new ApiException(
           ErrorKind.RESOURCE_EXHAUSTED,
-          "%s of one key and its descendants must be at most %d, but are %d; remove some"
+          "%s of one account must be at most %d, but are %d; remove some"
               .formatted(what, most, now));
     }
   }

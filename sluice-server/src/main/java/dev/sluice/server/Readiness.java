@@ -1,15 +1,43 @@
 package dev.sluice.server;
 
 import java.util.List;
+import java.util.Set;
 
 /** Whether the server does its work; told to those who ask for it over either wire. */
 final class Readiness {
-  private final Runnable work;
+  private final Work work;
   private final HealthService health = new HealthService();
   private volatile boolean closing;
 
-  /** {@code work} throws if the server cannot do it. */
-  Readiness(Runnable work) {
+  /** What the server does, as far as it can say so itself. */
+  @FunctionalInterface
+  interface Work {
+    /**
+     * Throws if calls would fail now.
+     *
+     * @throws RuntimeException with the reason
+     */
+    void requireReady();
+
+    /**
+     * Throws if calls will fail until the process is started again.
+     *
+     * @throws RuntimeException with the reason
+     */
+    default void requireAlive() {}
+
+    /** The parts that cannot do all of their work while the others do theirs. */
+    default List<String> degraded() {
+      return List.of();
+    }
+
+    /** The services of gRPC that cannot do any of their work. */
+    default Set<String> notServing() {
+      return Set.of();
+    }
+  }
+
+  Readiness(Work work) {
     this.work = work;
   }
 
@@ -33,12 +61,26 @@ final class Readiness {
     if (closing) {
       throw closing();
     }
-    work.run();
+    work.requireReady();
+  }
+
+  /**
+   * Throws if the process must be started again.
+   *
+   * @throws RuntimeException with the reason
+   */
+  void requireAlive() {
+    work.requireAlive();
+  }
+
+  /** The parts that cannot do all of their work. */
+  List<String> degraded() {
+    return work.degraded();
   }
 
   /** Looks, and tells those who watch. */
   void update() {
-    health.tell(isReady());
+    health.tell(isReady(), work.notServing());
   }
 
   private boolean isReady() {
@@ -53,7 +95,7 @@ final class Readiness {
   /** Never ready again. */
   void close() {
     closing = true;
-    health.tell(false);
+    health.tell(false, Set.of());
   }
 
   static ApiException closing() {

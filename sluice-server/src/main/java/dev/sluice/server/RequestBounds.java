@@ -16,6 +16,9 @@ final class RequestBounds {
   static final int MAX_COSTS = 64;
   static final int MAX_PERMISSIONS = 64;
 
+  /** The fields that an update names; more than a configuration has. */
+  static final int MAX_PATHS = 64;
+
   /** The headers of a message, or of a provider's answer. */
   static final int MAX_HEADERS = Message.MAX_HEADERS;
 
@@ -33,7 +36,8 @@ final class RequestBounds {
           "costs", MAX_COSTS,
           "permissions", MAX_PERMISSIONS,
           "headers", MAX_HEADERS,
-          "throttles", Message.MAX_THROTTLES);
+          "throttles", Message.MAX_THROTTLES,
+          "paths", MAX_PATHS);
 
   private RequestBounds() {}
 

@@ -15,7 +15,7 @@ import org.jspecify.annotations.Nullable;
  * @param limits how much callers may take up
  * @param telemetry where traces go
  * @param broker how its broker behaves
- * @param governorFile the budgets of models; null for those that are shipped
+ * @param governorFile the budgets of models; null for none
  * @param redis through which limits and budgets are shared with other servers; null for its own
  * @since 0.1
  */

@@ -6,6 +6,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -21,7 +22,7 @@ final class ServerLog {
         .addKeyValue("version", BuildVersion.number())
         .addKeyValue("host", config.listen().host())
         .addKeyValue("grpc_port", config.listen().grpcPort())
-        .addKeyValue("http_port", config.listen().httpPort())
+        .addKeyValue("http_port", httpPort(config.listen().httpPort()))
         .addKeyValue("data_dir", config.dataDirectory())
         .addKeyValue("auth", config.bootstrapKey() == null ? "off" : "on")
         .addKeyValue("tls", tls(config.tls()))
@@ -50,6 +51,11 @@ final class ServerLog {
       found.add(
           "redis.url has no password: callers that reach Redis can change every limit and budget");
     }
+    if (config.redis() != null && config.redis().sendsPasswordInPlaintext()) {
+      found.add(
+          "the password in redis.url travels in plaintext, because Redis is not on loopback and"
+              + " there is no TLS; use rediss://");
+    }
     if (isOpenToOthers(config.dataDirectory())) {
       found.add(
           "the data directory has another owner and other users can read it; set its mode to 700: "
@@ -67,6 +73,10 @@ final class ServerLog {
     }
   }
 
+  private static String httpPort(int port) {
+    return port == Listen.OFF ? "off" : Integer.toString(port);
+  }
+
   private static String tls(@Nullable ServerTls tls) {
     if (tls == null) {
       return "off";
@@ -80,10 +90,20 @@ final class ServerLog {
     }
   }
 
+  /** Models that could not be opened, with the reasons; everything else works. */
+  static void closedModels(Map<String, String> reasons) {
+    reasons.forEach(
+        (model, reason) ->
+            LOG.atError()
+                .addKeyValue("model", model)
+                .addKeyValue("reason", reason)
+                .log("a model of the governor is closed, everything else works"));
+  }
+
   static void ready(SluiceServer server) {
     LOG.atInfo()
         .addKeyValue("grpc_port", server.grpcPort())
-        .addKeyValue("http_port", server.httpPort())
+        .addKeyValue("http_port", httpPort(server.httpPort()))
         .log("ready");
   }
 
@@ -94,6 +114,21 @@ final class ServerLog {
   /** Something that is done every second was not, this time. */
   static void failed(RuntimeException why) {
     LOG.error("a check failed, and is tried again in a second", why);
+  }
+
+  /** {@code changed} is empty if the file says what it said before. */
+  static void reloaded(String name, String changed) {
+    LOG.atInfo()
+        .addKeyValue("name", name)
+        .addKeyValue("changed", changed.isEmpty() ? "nothing" : changed)
+        .log("reloaded");
+  }
+
+  static void notReloaded(String name, Exception reason) {
+    LOG.atError()
+        .addKeyValue("name", name)
+        .addKeyValue("reason", reason.getMessage())
+        .log("not reloaded, what was in use stays in use");
   }
 
   static void draining() {

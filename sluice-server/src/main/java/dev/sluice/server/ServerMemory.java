@@ -1,17 +1,25 @@
 package dev.sluice.server;
 
+import dev.sluice.broker.BrokerConfig;
+
 /**
  * What all calls together may hold in memory. Each byte of a request or an answer is there several
  * times while it is turned from one form into the next: hence small parts of the heap.
  *
  * @param inbound requests that are being received, of callers whose key is known
  * @param unread bytes of gRPC requests that the transport has received and no service has read
- * @param answers messages that are being received or peeked at
+ * @param answers answers that are being made, or wait for their readers
  */
 record ServerMemory(InboundBudget inbound, InboundBudget unread, ByteBudget answers) {
   private static final int INBOUND_SHARE = 8;
   private static final int UNREAD_SHARE = 8;
   private static final int ANSWERS_SHARE = 16;
+
+  /** Small, because the broker has so much at several stages: for scripts, the log and the disk. */
+  private static final int BROKER_SHARE = 16;
+
+  /** What the messages of a request may take up beside its bytes. */
+  private static final int MESSAGES_BYTES = RequestBounds.MAX_MESSAGES * 200;
 
   /** The memory of a connection at worst, before its client has shown a key. */
   private static final long CONNECTION_BYTES = 128 << 10;
@@ -19,6 +27,16 @@ record ServerMemory(InboundBudget inbound, InboundBudget unread, ByteBudget answ
   /** Returns {@code wanted}, or as many connections as the heap has room for. */
   static int connections(int wanted) {
     return (int) Math.min(wanted, Runtime.getRuntime().maxMemory() / CONNECTION_BYTES);
+  }
+
+  /**
+   * Returns {@code wanted} with no more on its way into the broker than the heap has room for, but
+   * with room for one request of the largest size.
+   */
+  static BrokerConfig broker(BrokerConfig wanted, int maxRequestBytes) {
+    long request = Math.max(wanted.maxMessageBytes(), (long) maxRequestBytes + MESSAGES_BYTES);
+    long most = Math.max(request, Runtime.getRuntime().maxMemory() / BROKER_SHARE);
+    return wanted.withMaxInboundBytes(Math.min(wanted.maxInboundBytes(), most));
   }
 
   static ServerMemory ofHeap() {

@@ -35,8 +35,7 @@ import org.jspecify.annotations.Nullable;
 final class ServerMetrics implements BrokerMetrics {
   private static final String QUEUE = "queue";
 
-  private final PrometheusMeterRegistry registry =
-      new PrometheusMeterRegistry(PrometheusConfig.DEFAULT);
+  private final PrometheusMeterRegistry registry = registry();
   private final Map<String, QueueMeters> queues = new ConcurrentHashMap<>();
   private final Counter unknownQueue = registry.counter("sluice.enqueue.unknown.queue");
   private final Counter facts = registry.counter("sluice.store.written.facts");
@@ -49,6 +48,8 @@ final class ServerMetrics implements BrokerMetrics {
   private final MultiGauge delayed = MultiGauge.builder("sluice.queue.delayed").register(registry);
   private final MultiGauge consumers =
       MultiGauge.builder("sluice.queue.consumers").register(registry);
+  private final MultiGauge oldestReady =
+      MultiGauge.builder("sluice.queue.oldest.ready.seconds").register(registry);
 
   private final RequestMeters requests = new RequestMeters(registry);
 
@@ -61,8 +62,24 @@ final class ServerMetrics implements BrokerMetrics {
     new UptimeMetrics().bindTo(registry);
   }
 
+  private static PrometheusMeterRegistry registry() {
+    PrometheusMeterRegistry made = new PrometheusMeterRegistry(PrometheusConfig.DEFAULT);
+    made.config().meterFilter(new MetricCatalog());
+    return made;
+  }
+
   RequestMeters requests() {
     return requests;
+  }
+
+  /** Shows how much room the data directory takes and has. */
+  void watch(DataDirectorySpace space) {
+    Gauge.builder("sluice.store.size.bytes", space, DataDirectorySpace::usedBytes)
+        .strongReference(true)
+        .register(registry);
+    Gauge.builder("sluice.disk.free.bytes", space, DataDirectorySpace::freeBytes)
+        .strongReference(true)
+        .register(registry);
   }
 
   /** Shows how limits decide. */
@@ -134,6 +151,11 @@ final class ServerMetrics implements BrokerMetrics {
   }
 
   @Override
+  public void unknownThrottleKey(String queue) {
+    registry.counter("sluice.messages.unknown.throttle.key", of(queue).tags).increment();
+  }
+
+  @Override
   public void refused(String queue, BrokerException.Code why) {
     if (why == BrokerException.Code.QUEUE_NOT_FOUND) {
       // Whoever asks can make up as many names as they like.
@@ -202,6 +224,7 @@ final class ServerMetrics implements BrokerMetrics {
     show(inFlight, present, QueueStats::inFlight);
     show(delayed, present, QueueStats::delayed);
     show(consumers, present, QueueStats::consumers);
+    show(oldestReady, present, each -> each.oldestReady().toSeconds());
     GovernorMeters models = governor;
     if (models != null) {
       models.update();

@@ -127,6 +127,11 @@ public record ServerRedis(
     return RedisAddress.parse(url).hasPassword();
   }
 
+  /** Whether the password crosses a network in plaintext. */
+  boolean sendsPasswordInPlaintext() {
+    return RedisAddress.parse(url).sendsPasswordInPlaintext();
+  }
+
   /** Whether {@code url} means that there is no Redis. */
   static boolean isNone(String url) {
     return url.isBlank() || url.equals("${REDIS_URL}");

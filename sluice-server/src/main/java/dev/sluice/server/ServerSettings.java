@@ -6,6 +6,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -21,12 +22,14 @@ public final class ServerSettings {
   private static final Path FILA_FILE = Path.of("fila.toml");
   private static final Path FILA_SYSTEM_FILE = Path.of("/etc/fila/fila.toml");
 
+  private final SettingsLayer given;
   private final ServerConfig config;
   private final Logging logging;
   private final List<String> warnings;
   private final String toml;
 
   private ServerSettings(SettingsLayer given, SettingsDraft draft, List<String> warnings) {
+    this.given = given;
     given.applyTo(draft);
     this.config = draft.config();
     this.logging = new Logging(draft.logLevel, draft.logFormat);
@@ -139,7 +142,42 @@ public final class ServerSettings {
   /** Makes the whole process log as told, and logs the warnings. */
   public void startLogging() {
     logging.start();
-    Logger log = LoggerFactory.getLogger(ServerSettings.class);
-    warnings.forEach(log::warn);
+    warnings.forEach(log()::warn);
+  }
+
+  /**
+   * Goes over to {@code next} as far as a running server can: that is how it logs. Logs which other
+   * settings differ and need a restart; they are not used before.
+   *
+   * @param next what the same sources say now
+   */
+  public void goOverTo(ServerSettings next) {
+    if (!logging.equals(next.logging)) {
+      next.startLogging();
+      log().atInfo().addKeyValue("changed", logging + " -> " + next.logging).log("reloaded");
+    }
+    List<String> waiting = next.needingRestart(this);
+    if (!waiting.isEmpty()) {
+      log().atWarn().addKeyValue("settings", waiting).log("changed, and need a restart");
+    }
+  }
+
+  /** The settings, by name, that differ and that a running server cannot change. */
+  List<String> needingRestart(ServerSettings running) {
+    List<String> names = new ArrayList<>();
+    for (Setting<?> setting : given.differences(running.given)) {
+      if (!setting.section().equals(Logging.SECTION)) {
+        names.add(setting.name());
+      }
+    }
+    boolean sameKey = Objects.equals(config.bootstrapKey(), running.config.bootstrapKey());
+    if (!sameKey && names.stream().noneMatch(name -> name.startsWith("auth."))) {
+      names.add(SettingsTable.BOOTSTRAP_KEY_FILE.name());
+    }
+    return names;
+  }
+
+  private static Logger log() {
+    return LoggerFactory.getLogger(ServerSettings.class);
   }
 }

@@ -22,6 +22,8 @@ record SettingKind<T>(String description, Form form, Function<String, T> parser)
   /** How a file has values. */
   enum Form {
     NUMBER,
+    /** A number, or the text {@code off}. */
+    NUMBER_OR_OFF,
     TEXT,
     /** A text that is never shown. */
     SECRET
@@ -31,6 +33,8 @@ record SettingKind<T>(String description, Form form, Function<String, T> parser)
   private static final Pattern WHOLE_NUMBER = Pattern.compile("[0-9]{1,18}");
 
   private static final Pattern DURATION = Pattern.compile("([0-9]{1,9})(ms|s|m|h)");
+
+  private static final String OFF = "off";
 
   /** Enough to recognise a value, short enough for one line. */
   private static final int MAX_SHOWN = 60;
@@ -61,6 +65,14 @@ record SettingKind<T>(String description, Form form, Function<String, T> parser)
         "number, %d to %d".formatted(least, most),
         Form.NUMBER,
         text -> (int) parseNumber(text, least, most));
+  }
+
+  /** Where to listen; {@link Listen#OFF} for nowhere. */
+  static SettingKind<Integer> portOrOff(int most) {
+    return new SettingKind<>(
+        "number, 0 to %d, or off".formatted(most),
+        Form.NUMBER_OR_OFF,
+        text -> parsePortOrOff(text, most));
   }
 
   static SettingKind<Long> wholeNumber(long least, long most) {
@@ -162,6 +174,17 @@ record SettingKind<T>(String description, Form form, Function<String, T> parser)
           "must be a whole number from %d to %d".formatted(least, most));
     }
     return Long.parseLong(text);
+  }
+
+  private static int parsePortOrOff(String text, int most) {
+    if (text.equalsIgnoreCase(OFF)) {
+      return Listen.OFF;
+    }
+    try {
+      return (int) parseNumber(text, 0, most);
+    } catch (IllegalArgumentException broken) {
+      throw new IllegalArgumentException(broken.getMessage() + ", or off", broken);
+    }
   }
 
   private static Duration parseDuration(String text, String least, String most) {

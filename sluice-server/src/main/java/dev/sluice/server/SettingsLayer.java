@@ -1,7 +1,10 @@
 package dev.sluice.server;
 
+import java.util.ArrayList;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /** The settings that one source gives, such as a file. */
@@ -68,5 +71,21 @@ final class SettingsLayer {
   @Nullable String text(Setting<?> setting) {
     Given value = given.get(setting);
     return value == null ? null : value.text;
+  }
+
+  /** The settings whose values differ, defaults included. */
+  List<Setting<?>> differences(SettingsLayer other) {
+    List<Setting<?>> found = new ArrayList<>();
+    for (Setting<?> setting : SettingsTable.ALL) {
+      if (!Objects.equals(valueOf(setting), other.valueOf(setting))) {
+        found.add(setting);
+      }
+    }
+    return found;
+  }
+
+  private @Nullable String valueOf(Setting<?> setting) {
+    String text = text(setting);
+    return text == null ? setting.byDefault() : text;
   }
 }

@@ -32,8 +32,14 @@ final class SettingsPrinter {
     return switch (setting.kind().form()) {
       case SECRET -> "# " + setting.key() + " is set, and not shown";
       case NUMBER -> setting.key() + " = " + Long.parseLong(text);
+      case NUMBER_OR_OFF ->
+          setting.key() + " = " + (isNumber(text) ? "" + Long.parseLong(text) : quoted("off"));
       case TEXT -> setting.key() + " = " + quoted(text);
     };
+  }
+
+  private static boolean isNumber(String text) {
+    return !text.isEmpty() && Character.isDigit(text.charAt(0));
   }
 
   private static boolean isNothing(Setting<?> setting, String text) {

@@ -72,9 +72,9 @@ final class SettingsTable {
           new Setting<>(
               "server.http_port",
               "--http-port",
-              SettingKind.integer(0, MAX_PORT),
+              SettingKind.portOrOff(MAX_PORT),
               "8080",
-              "The port of HTTP; 0 for any.",
+              "The port of HTTP; 0 for any, off for gRPC alone.",
               (draft, value) -> draft.httpPort = value),
           new Setting<>(
               "server.drain",
@@ -97,7 +97,7 @@ final class SettingsTable {
               null,
               SettingKind.path(),
               null,
-              "The private key of `tls.cert_file`, PEM (PKCS #8).",
+              "The private key of `tls.cert_file`, unencrypted PEM: PKCS #8, PKCS #1 or SEC1.",
               (draft, value) -> draft.privateKey = value),
           new Setting<>(
               "tls.client_ca_file",
@@ -160,7 +160,8 @@ final class SettingsTable {
               null,
               SettingKind.wholeNumber(1, (long) MEBIBYTE * MEBIBYTE),
               "67108864",
-              "What may be on its way into the broker; more is refused. At least a message.",
+              "What may be on its way into the broker; more is refused. At least a message; at most a"
+                  + " 16th of the heap, or one request.",
               (draft, value) -> draft.maxInboundBytes = value),
           new Setting<>(
               "broker.disk_reserve_bytes",
@@ -188,7 +189,7 @@ final class SettingsTable {
               null,
               SettingKind.path(),
               null,
-              "A `token-budget.json`: the budgets of models; without it the one that is shipped.",
+              "A `token-budget.json`: the budgets of models; without it no model has a budget.",
               (draft, value) -> draft.governorFile = value),
           REDIS_URL,
           new Setting<>(

@@ -45,7 +45,8 @@ final class Share {
     if (account != null) {
       int own = byAccount.getOrDefault(account, 0);
       if (own >= mostOfAccount) {
-        throw exhausted("%s of one key must be at most %d at once".formatted(what, mostOfAccount));
+        throw exhausted(
+            "%s of one account must be at most %d at once".formatted(what, mostOfAccount));
       }
       byAccount.put(account, own + 1);
     }

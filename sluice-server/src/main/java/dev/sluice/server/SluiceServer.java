@@ -1,6 +1,7 @@
 package dev.sluice.server;
 
 import dev.sluice.broker.Broker;
+import dev.sluice.broker.BrokerConfig;
 import dev.sluice.governor.BudgetConfig;
 import dev.sluice.governor.Governor;
 import dev.sluice.server.RequestMeters.Protocol;
@@ -9,6 +10,7 @@ import java.net.InetSocketAddress;
 import java.time.Duration;
 import java.time.InstantSource;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
@@ -32,11 +34,13 @@ public final class SluiceServer implements AutoCloseable {
   private final GovernorThreads governorThreads;
   private final TicketWaits tickets;
   private final KeyWatches watches;
+  private final Reloads reloads = new Reloads();
   private final OpenStreams streams = new OpenStreams();
   private final ScheduledExecutorService timer = Executors.newSingleThreadScheduledExecutor();
   private final ExecutorService workers =
       Executors.newFixedThreadPool(2 * Runtime.getRuntime().availableProcessors() + 2);
   private final Tracing tracing;
+  private final @Nullable LiveTls tls;
   private final GrpcServer grpc;
   private final HttpServer http;
   private final Duration drain;
@@ -46,7 +50,9 @@ public final class SluiceServer implements AutoCloseable {
   private record Stored(Broker broker, KeyStore keys, LimitApi limits, Governor governor) {
     static Stored open(ServerConfig config, BudgetConfig budgets, ServerMetrics metrics)
         throws IOException {
-      Broker broker = Broker.open(config.dataDirectory(), config.broker().withMetrics(metrics));
+      BrokerConfig bounded =
+          ServerMemory.broker(config.broker(), config.limits().maxRequestBytes());
+      Broker broker = Broker.open(config.dataDirectory(), bounded.withMetrics(metrics));
       try {
         KeyStore keys = KeyStore.open(config.dataDirectory());
         LimitApi limits = limits(config, metrics, new Quotas(keys));
@@ -108,21 +114,14 @@ public final class SluiceServer implements AutoCloseable {
     tracing = Tracing.of(config.telemetry());
     GovernorApi models = new GovernorApi(governor, budgets, tickets, governorThreads);
     Share openCalls = Quotas.openCalls();
-    QueueApi queues =
-        new QueueApi(
-            broker,
-            new QueueAccess(broker),
-            timer,
-            listen.memory().answers(),
-            new Quotas(stored.keys()),
-            openCalls);
+    QueueApi queues = queues(stored, openCalls);
     AdminApi admin =
         new AdminApi(broker, new AdminApi.ServerInfo(BuildVersion.number(), clock.millis()));
     KeyApi keys = new KeyApi(stored.keys(), clock);
     watches =
         new KeyWatches(new KeyAuthenticator(stored.keys(), clock, config.bootstrapKey()), clock);
     stored.keys().onChange(watches::check);
-    Readiness readiness = new Readiness(broker.view()::requireAnswer);
+    Readiness readiness = new Readiness(new ServerWork(broker, governor));
     grpc =
         new GrpcServer(
             listen,
@@ -140,7 +139,7 @@ public final class SluiceServer implements AutoCloseable {
                     .bindService()));
     http =
         new HttpServer(
-            listen.withPort(config.listen().httpPort()),
+            listen.withHttpPort(config.listen()),
             watches,
             HostRule.of(config),
             tracing,
@@ -152,9 +151,24 @@ public final class SluiceServer implements AutoCloseable {
                 new HttpAdmin(admin),
                 new HttpKeys(keys),
                 new HttpEvents(queues, timer, workers),
-                new HttpOperations(queues, metrics, readiness::require),
+                new HttpOperations(queues, metrics, readiness),
                 new HttpConsole()));
+    tls = listen.tls();
+    reloads.register(new ReloadedBudgets(budgets, governor));
+    watchFiles(tls);
     watch(metrics, readiness);
+  }
+
+  private static QueueApi queues(Stored stored, Share openCalls) {
+    QueueAccess access = new QueueAccess(stored.broker());
+    return new QueueApi(stored.broker(), access, new Quotas(stored.keys()), openCalls);
+  }
+
+  private void watchFiles(@Nullable LiveTls files) {
+    if (files != null) {
+      reloads.register(files);
+      files.watch().start(() -> reloads.run(files));
+    }
   }
 
   private void watch(ServerMetrics metrics, Readiness readiness) {
@@ -166,6 +180,7 @@ public final class SluiceServer implements AutoCloseable {
     everySecond(grpc::checkPace);
     everySecond(readiness::update);
     everySecond(limits::makeRoom);
+    everySecond(governor::reopenModels);
   }
 
   /**
@@ -200,16 +215,21 @@ public final class SluiceServer implements AutoCloseable {
       ServerConfig config, InstantSource clock, UnaryOperator<ListenOptions> tuned)
       throws IOException {
     InetSocketAddress address = BindAddress.of(config);
-    @Nullable TlsMaterial tls = config.tls() == null ? null : TlsMaterial.read(config.tls());
+    @Nullable LiveTls tls = config.tls() == null ? null : LiveTls.read(config.tls(), clock);
     BindAddress.requireFree(
-        address, new InetSocketAddress(address.getAddress(), config.listen().httpPort()));
+        address,
+        config.listen().hasHttp()
+            ? new InetSocketAddress(address.getAddress(), config.listen().httpPort())
+            : null);
     BudgetSource budgets = BudgetSource.open(config.governorFile());
     if (config.governorFile() != null) {
       ServerLog.withoutEffect(budgets.current().withoutEffect());
     }
     ServerMetrics metrics = new ServerMetrics();
     Stored stored = Stored.open(config, budgets.current(), metrics);
+    metrics.watch(new DataDirectorySpace(config.dataDirectory()));
     ServerLog.unsafeSettings(config, address);
+    ServerLog.closedModels(stored.governor().closedModels());
     SluiceServer server;
     try {
       server =
@@ -226,7 +246,9 @@ public final class SluiceServer implements AutoCloseable {
     }
     try {
       server.grpc.start();
-      server.http.start();
+      if (config.listen().hasHttp()) {
+        server.http.start();
+      }
     } catch (IOException | RuntimeException failure) {
       server.end();
       throw failure;
@@ -260,7 +282,7 @@ public final class SluiceServer implements AutoCloseable {
   /**
    * Where HTTP listens.
    *
-   * @return the port
+   * @return the port; {@link Listen#OFF} if it does not
    */
   public int httpPort() {
     return http.port();
@@ -304,6 +326,24 @@ public final class SluiceServer implements AutoCloseable {
   }
 
   /**
+   * Completes when the server cannot work any more until its process is started again: its store
+   * has failed. A full disk does not end a server.
+   *
+   * @return completes with the reason; never, if the server is closed before
+   */
+  public CompletableFuture<String> failure() {
+    return broker.view().failure().thenApply(why -> String.valueOf(why.getMessage()));
+  }
+
+  /**
+   * Reads every file again that can be read while the server runs, and logs a line for each: what
+   * has changed, or why it cannot be used. What cannot be used changes nothing.
+   */
+  public void reload() {
+    reloads.run();
+  }
+
+  /**
    * Refuses new calls, lets those end that are being answered, as long as the limits say, then
    * closes limits, the governor and the broker; what was answered is stored. Does nothing the
    * second time.
@@ -320,6 +360,9 @@ public final class SluiceServer implements AutoCloseable {
 
   private void end() {
     long deadline = System.nanoTime() + drain.toNanos();
+    if (tls != null) {
+      tls.watch().close();
+    }
     grpc.stopAccepting();
     http.stopAccepting();
     streams.close();

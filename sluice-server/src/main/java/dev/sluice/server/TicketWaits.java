@@ -35,8 +35,9 @@ final class TicketWaits {
   private final Executor workers;
   private final GovernorThreads threads;
   private final Share pollShare = new Share("polls that wait", MAX_POLLS, MAX_POLLS / ACCOUNTS);
+  private final Share watchShare =
+      new Share("tickets that are watched", MAX_WATCHES, MAX_WATCHES / ACCOUNTS);
   private final Set<Runnable> polls = ConcurrentHashMap.newKeySet();
-  private final Set<TicketWatch> watches = ConcurrentHashMap.newKeySet();
   private volatile boolean closed;
 
   TicketWaits(
@@ -52,13 +53,6 @@ final class TicketWaits {
 
   static ApiException unknown(String ticket) {
     return ApiException.notFound("there is no such ticket, or not any more: " + ticket);
-  }
-
-  private static void requireFew(String what, long now, int most) {
-    if (now >= most) {
-      throw new ApiException(
-          ErrorKind.RESOURCE_EXHAUSTED, "at most %d %s at once".formatted(most, what));
-    }
   }
 
   /** Whoever cancels it has left: the ticket is as if it had been polled then. */
@@ -129,33 +123,31 @@ final class TicketWaits {
     return GovernorApi.asking(() -> governor.poll(ticket)).orElseThrow(() -> unknown(ticket));
   }
 
-  /** To be begun; refuses if there is no such ticket. */
+  /**
+   * Returns a watch that holds a place until it is closed; fails if there is no such ticket. A
+   * canceled answer leaves nothing to close.
+   */
   CompletableFuture<TicketWatch> watch(Caller caller, String ticket) {
-    requireFew("tickets may be watched", watches.size(), MAX_WATCHES);
-    String account = caller.account();
-    if (!caller.superadmin()) {
-      long own = watches.stream().filter(each -> each.account().equals(account)).count();
-      requireFew("tickets may be watched by one key", own, MAX_WATCHES / ACCOUNTS);
-    }
-    return threads.ask(() -> new TicketWatch(this, account, ticket, standing(ticket)));
+    Share.Hold place = watchShare.take(caller);
+    CompletableFuture<TicketWatch> answer =
+        threads.ask(() -> new TicketWatch(this, place, ticket, standing(ticket)));
+    Later.when(answer, watch -> {}, failure -> place.close());
+    return answer;
   }
 
   CompletableFuture<Optional<Outcome>> await(String ticket) {
     return governor.await(ticket);
   }
 
-  /** {@code watch} looks, until it is over. */
-  Future<?> everySecond(TicketWatch watch, Runnable look) {
-    watches.add(watch);
+  Future<?> everySecond(Runnable look) {
     return timer.scheduleAtFixedRate(() -> threads.execute(look), 1, 1, TimeUnit.SECONDS);
   }
 
   /**
-   * {@code watch} does not look any more. Its decision is cancelled by a thread that holds no lock:
-   * whoever leaves may be the one to tell others.
+   * Cancels the decision of a watch that is over, on a thread that holds no lock: the cancellation
+   * may call other waiters.
    */
-  void over(TicketWatch watch, @Nullable CompletableFuture<?> decision) {
-    watches.remove(watch);
+  void cancel(@Nullable CompletableFuture<?> decision) {
     if (decision != null && !decision.isDone()) {
       try {
         workers.execute(() -> decision.cancel(false));
@@ -167,7 +159,7 @@ final class TicketWaits {
 
   /** Calls that wait now. */
   int open() {
-    return polls.size() + watches.size();
+    return polls.size() + watchShare.held();
   }
 
   /** Ends every poll, and each that comes later. */

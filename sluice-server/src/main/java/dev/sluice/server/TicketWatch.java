@@ -12,7 +12,7 @@ import org.jspecify.annotations.Nullable;
  */
 final class TicketWatch {
   private final TicketWaits waits;
-  private final String account;
+  private final Share.Hold place;
   private final String ticket;
   private final Outcome first;
 
@@ -23,6 +23,7 @@ final class TicketWatch {
   private @Nullable Future<?> ticks;
   private boolean over;
   private boolean looking;
+  private boolean missing;
 
   /** Whoever wants to know; told by one thread at a time, which must not wait. */
   interface Follower {
@@ -45,27 +46,30 @@ final class TicketWatch {
   /**
    * Does nothing before {@link #begin}.
    *
-   * @param account the {@link Caller#account} of whoever follows
+   * @param place given back by {@link #close}
    * @param first how the ticket stands now
    */
-  TicketWatch(TicketWaits waits, String account, String ticket, Outcome first) {
+  TicketWatch(TicketWaits waits, Share.Hold place, String ticket, Outcome first) {
     this.waits = waits;
-    this.account = account;
+    this.place = place;
     this.ticket = ticket;
     this.first = first;
-  }
-
-  String account() {
-    return account;
   }
 
   void begin(Follower to) {
     synchronized (this) {
       follower = to;
     }
-    tell(first);
+    // Followed first: a client that knows how its ticket stands also hears how it ends.
     if (first instanceof Outcome.Queued) {
       follow();
+    }
+    tellFirst();
+  }
+
+  private synchronized void tellFirst() {
+    if (last == null) {
+      tell(first);
     }
   }
 
@@ -74,7 +78,7 @@ final class TicketWatch {
     synchronized (this) {
       if (!over) {
         decision = awaited;
-        ticks = waits.everySecond(this, this::look);
+        ticks = waits.everySecond(this::look);
       }
     }
     if (isOver()) {
@@ -103,7 +107,7 @@ final class TicketWatch {
       }
     } catch (ApiException gone) {
       // While nobody knows how it stands, whoever follows goes on waiting.
-      if (gone.kind() != ErrorKind.UNAVAILABLE) {
+      if (gone.kind() != ErrorKind.UNAVAILABLE && wasMissing()) {
         fail(gone);
       }
     } finally {
@@ -116,6 +120,13 @@ final class TicketWatch {
     boolean begins = !over && !looking;
     looking = looking || begins;
     return begins;
+  }
+
+  /** The decision of a ticket that is gone may be on its way: it has until the next look. */
+  private synchronized boolean wasMissing() {
+    boolean before = missing;
+    missing = true;
+    return before;
   }
 
   private synchronized void ends() {
@@ -161,6 +172,7 @@ final class TicketWatch {
     if (ticks != null) {
       ticks.cancel(false);
     }
-    waits.over(this, decision);
+    waits.cancel(decision);
+    place.close();
   }
 }

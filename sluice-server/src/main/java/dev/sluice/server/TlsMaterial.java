@@ -23,9 +23,11 @@ import org.jspecify.annotations.Nullable;
  *
  * @param grpc for gRPC
  * @param http for HTTP
- * @param asksForCertificates whether callers must show one
+ * @param chain the server's certificate, then those that vouch for it
+ * @param clientCa the certificates that may sign those of callers; empty if callers need none
  */
-record TlsMaterial(SslContext grpc, SSLContext http, boolean asksForCertificates) {
+record TlsMaterial(
+    SslContext grpc, SSLContext http, List<X509Certificate> chain, List<X509Certificate> clientCa) {
   static final List<String> PROTOCOLS = List.of("TLSv1.3", "TLSv1.2");
 
   /**
@@ -48,13 +50,18 @@ record TlsMaterial(SslContext grpc, SSLContext http, boolean asksForCertificates
             : PemFile.certificates("tls client CA", files.clientCa());
     try {
       return new TlsMaterial(
-          forGrpc(key, chain, clientCa), forHttp(key, chain, clientCa), !clientCa.isEmpty());
+          forGrpc(key, chain, clientCa), forHttp(key, chain, clientCa), chain, clientCa);
     } catch (GeneralSecurityException | SSLException unusable) {
       throw new IllegalArgumentException(
           "the tls certificate cannot be used: %s: %s"
               .formatted(files.certificate(), unusable.getMessage()),
           unusable);
     }
+  }
+
+  /** The server's own. */
+  X509Certificate certificate() {
+    return chain.get(0);
   }
 
   private static SslContext forGrpc(

@@ -7,6 +7,7 @@ import com.fasterxml.jackson.dataformat.toml.TomlMapper;
 import java.nio.file.Path;
 import java.util.LinkedHashMap;
 import java.util.Map;
+import java.util.function.Consumer;
 
 /** A file of TOML: sections, and keys in them. */
 final class TomlSettings {
@@ -17,7 +18,11 @@ final class TomlSettings {
   /** A {@code sluice.toml}. */
   static SettingsLayer read(Path file) {
     SettingsLayer layer = new SettingsLayer();
-    values(file)
+    Consumer<String> refuse =
+        name -> {
+          throw unknown(file, name);
+        };
+    values(file, refuse)
         .forEach(
             (name, value) -> {
               Setting<?> setting = SettingsTable.find(name);
@@ -29,16 +34,17 @@ final class TomlSettings {
     return layer;
   }
 
-  /** By section and key. */
-  static Map<String, JsonNode> values(Path file) {
+  /** By section and key; {@code strays} is given the names of keys outside of sections. */
+  static Map<String, JsonNode> values(Path file, Consumer<String> strays) {
     JsonNode root = parse(file);
     Map<String, JsonNode> values = new LinkedHashMap<>();
     root.properties()
         .forEach(
             section -> {
               if (!section.getValue().isObject()) {
-                throw unknown(file, section.getKey());
+                strays.accept(section.getKey());
               }
+              // A value that is no section has no keys.
               section
                   .getValue()
                   .properties()
@@ -69,7 +75,7 @@ final class TomlSettings {
     return file + ": " + name;
   }
 
-  static SettingsException unknown(Path file, String name) {
+  private static SettingsException unknown(Path file, String name) {
     int dot = name.indexOf('.');
     String known = dot < 0 ? "" : SettingsTable.namesIn(name.substring(0, dot));
     return new SettingsException(
@@ -83,17 +89,28 @@ final class TomlSettings {
   /** A number is written as such, anything else as text. */
   static void put(SettingsLayer layer, Setting<?> setting, String origin, JsonNode value) {
     SettingKind.Form form = setting.kind().form();
-    boolean fits = form == SettingKind.Form.NUMBER ? value.isIntegralNumber() : value.isTextual();
-    if (!fits) {
+    if (!fits(form, value)) {
       throw new SettingsException(
           "%s must be %s%s"
               .formatted(
                   origin,
-                  form == SettingKind.Form.NUMBER ? "a whole number" : "text in quotes",
+                  switch (form) {
+                    case NUMBER -> "a whole number";
+                    case NUMBER_OR_OFF -> "a whole number, or \"off\" in quotes";
+                    case TEXT, SECRET -> "text in quotes";
+                  },
                   form == SettingKind.Form.SECRET
                       ? ""
                       : ": " + SettingKind.shown(value.toString())));
     }
     layer.put(setting, origin, value.asText());
+  }
+
+  private static boolean fits(SettingKind.Form form, JsonNode value) {
+    return switch (form) {
+      case NUMBER -> value.isIntegralNumber();
+      case NUMBER_OR_OFF -> value.isIntegralNumber() || value.asText().equals("off");
+      case TEXT, SECRET -> value.isTextual();
+    };
   }
 }

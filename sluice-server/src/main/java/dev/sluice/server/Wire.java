@@ -12,12 +12,14 @@ import dev.sluice.proto.v1.NewMessage;
 import dev.sluice.proto.v1.QueueStats;
 import dev.sluice.proto.v1.QueueTotals;
 import dev.sluice.proto.v1.StoredMessage;
+import dev.sluice.proto.v1.UpdateQueueRequest;
 import dev.sluice.server.QueueApi.Action;
 import dev.sluice.server.QueueApi.Settlement;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.UUID;
+import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
 
 /** What the broker knows, as messages of {@code sluice.v1} and back. */
@@ -153,7 +155,7 @@ final class Wire {
   private static Action action(dev.sluice.proto.v1.Settlement settlement) {
     return switch (settlement.getActionCase()) {
       case ACK -> new Action.Ack();
-      case NACK -> new Action.Nack(settlement.getNack().getError());
+      case NACK -> nack(settlement.getNack());
       case EXTEND -> new Action.Extend(Duration.ofMillis(settlement.getExtend().getLeaseMs()));
       case RELEASE -> new Action.Release();
       case ACTION_NOT_SET ->
@@ -162,25 +164,44 @@ final class Wire {
     };
   }
 
-  static QueueConfig config(dev.sluice.proto.v1.QueueConfig wire) {
-    QueueConfig.Builder config = QueueConfig.builder();
-    if (wire.getLeaseMs() != 0) {
-      config.leaseTimeout(Duration.ofMillis(wire.getLeaseMs()));
+  private static Action nack(dev.sluice.proto.v1.Settlement.Nack nack) {
+    return new Action.Nack(
+        nack.getError(), nack.hasDelayMs() ? Duration.ofMillis(nack.getDelayMs()) : null);
+  }
+
+  /** As over HTTP; a field that is not there, or cannot be 0, is null. */
+  static JsonQueues.Config config(dev.sluice.proto.v1.QueueConfig wire) {
+    boolean isDurable =
+        wire.getDurability() != dev.sluice.proto.v1.Durability.DURABILITY_UNSPECIFIED;
+    return new JsonQueues.Config(
+        wire.getLeaseMs() == 0 ? null : wire.getLeaseMs(),
+        isDurable ? durability(wire.getDurability()) : null,
+        emptyToNull(wire.getOnEnqueue()),
+        emptyToNull(wire.getOnFailure()),
+        wire.hasMaxAttempts() ? wire.getMaxAttempts() : null,
+        wire.hasRetryDelayMs() ? wire.getRetryDelayMs() : null,
+        wire.hasMaxRetryDelayMs() ? wire.getMaxRetryDelayMs() : null,
+        wire.getStrictOrder(),
+        wire.getMaxDepth(),
+        wire.getMaxDepthPerKey(),
+        wire.getMaxInFlightPerKey(),
+        wire.getTimeToLiveMs(),
+        wire.getDedupeWindowMs(),
+        wire.getStrictThrottleKeys());
+  }
+
+  /** Replaces a configuration, or the fields of it that the request names. */
+  static UnaryOperator<QueueConfig> change(UpdateQueueRequest request) {
+    JsonQueues.Config config = config(request.getConfig());
+    if (!request.hasUpdateMask()) {
+      QueueConfig whole = config.toConfig();
+      return before -> whole;
     }
-    if (wire.getDurability() != dev.sluice.proto.v1.Durability.DURABILITY_UNSPECIFIED) {
-      config.durability(durability(wire.getDurability()));
+    List<String> named = request.getUpdateMask().getPathsList();
+    if (named.isEmpty()) {
+      throw ApiException.invalid("update_mask must name at least one field, or be left out");
     }
-    return config
-        .onEnqueue(emptyToNull(wire.getOnEnqueue()))
-        .onFailure(emptyToNull(wire.getOnFailure()))
-        .maxAttempts(wire.getMaxAttempts())
-        .strictOrder(wire.getStrictOrder())
-        .maxDepth(wire.getMaxDepth())
-        .maxDepthPerKey(wire.getMaxDepthPerKey())
-        .maxInFlightPerKey(wire.getMaxInFlightPerKey())
-        .timeToLive(Duration.ofMillis(wire.getTimeToLiveMs()))
-        .dedupeWindow(Duration.ofMillis(wire.getDedupeWindowMs()))
-        .build();
+    return before -> config.appliedTo(before, named);
   }
 
   private static Durability durability(dev.sluice.proto.v1.Durability wire) {
@@ -206,12 +227,15 @@ final class Wire {
         .setOnEnqueue(onEnqueue == null ? "" : onEnqueue)
         .setOnFailure(onFailure == null ? "" : onFailure)
         .setMaxAttempts(config.maxAttempts())
+        .setRetryDelayMs(config.retryDelay().toMillis())
+        .setMaxRetryDelayMs(config.maxRetryDelay().toMillis())
         .setStrictOrder(config.strictOrder())
         .setMaxDepth(config.maxDepth())
         .setMaxDepthPerKey(config.maxDepthPerKey())
         .setMaxInFlightPerKey(config.maxInFlightPerKey())
         .setTimeToLiveMs(config.timeToLive().toMillis())
         .setDedupeWindowMs(config.dedupeWindow().toMillis())
+        .setStrictThrottleKeys(config.strictThrottleKeys())
         .build();
   }
 
@@ -232,7 +256,9 @@ final class Wire {
             .setInFlight(stats.inFlight())
             .setDelayed(stats.delayed())
             .setConsumers(stats.consumers())
-            .setTotals(totals(stats.totals()));
+            .setTotals(totals(stats.totals()))
+            .setUnknownThrottles(stats.unknownThrottles())
+            .setUnknownThrottleKey(stats.unknownThrottleKey());
     stats
         .keys()
         .forEach(

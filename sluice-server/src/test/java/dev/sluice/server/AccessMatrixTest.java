@@ -34,7 +34,7 @@ import org.junit.jupiter.api.io.TempDir;
 
 /** Every route and RPC by every sort of key. */
 @Tag("any-jdk")
-@Timeout(60)
+@Timeout(240)
 final class AccessMatrixTest {
   @TempDir Path dir;
   private KeyedServer server;

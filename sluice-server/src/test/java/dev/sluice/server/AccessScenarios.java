@@ -35,7 +35,9 @@ final class AccessScenarios {
       create | sluice.v1.Queues/CreateQueue | name: "$"
       create | fila.v1.FilaAdmin/CreateQueue | name: "$"
       update | PUT /v1/queues/$ | {}
+      update | PATCH /v1/queues/$ | {"max_attempts":1}
       update | sluice.v1.Queues/UpdateQueue | name: "$"
+      update | sluice.v1.Queues/UpdateQueue | name: "$" update_mask { paths: "max_attempts" }
       purge | POST /v1/queues/$/purge | {}
       purge | sluice.v1.Queues/PurgeQueue | name: "$"
       delete | DELETE /v1/queues/$ |

@@ -25,6 +25,7 @@ final class AccessTable {
       POST /v1/queues | admin:made | {"name":"made"}
       GET /v1/queues/{queue} | read:q |
       PUT /v1/queues/{queue} | admin:q | {}
+      PATCH /v1/queues/{queue} | admin:q | {"max_attempts":1}
       DELETE /v1/queues/{queue} | admin:q |
       GET /v1/queues/{queue}/keys | read:q |
       POST /v1/queues/{queue}/messages | produce:q | {"payload":"x"}

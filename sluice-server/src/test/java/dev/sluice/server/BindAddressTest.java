@@ -34,8 +34,14 @@ final class BindAddressTest {
   }
 
   private String inUse(String wire) {
-    return "cannot listen for %s on %s:%d: address already in use"
-        .formatted(wire, there.address().getHostString(), taken.getLocalPort());
+    return "cannot listen for %s on %s:%d: address already in use; %s"
+        .formatted(
+            wire,
+            there.address().getHostString(),
+            taken.getLocalPort(),
+            wire.equals("HTTP")
+                ? "set server.http_port (--http-port) to another port, or to off to serve gRPC alone"
+                : "set server.grpc_port (--grpc-port) to another port");
   }
 
   @Test
@@ -46,6 +52,7 @@ final class BindAddressTest {
         .hasMessage(inUse("gRPC"));
     assertThatThrownBy(() -> BindAddress.requireFree(any, there.address()))
         .hasMessage(inUse("HTTP"));
+    BindAddress.requireFree(any, null);
     taken.close();
     BindAddress.requireFree(there.address(), any);
     assertThatThrownBy(() -> BindAddress.requireFree(there.address(), there.address()))

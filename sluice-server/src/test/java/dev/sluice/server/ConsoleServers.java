@@ -40,7 +40,8 @@ final class ConsoleServers implements AutoCloseable {
     Path budgets = dir.resolve("token-budget.json");
     Files.writeString(budgets, BUDGETS);
     open = SluiceServer.start(config(dir, "open").withGovernorFile(budgets));
-    keyed = SluiceServer.start(config(dir, "keyed").withBootstrapKey(KEY));
+    keyed =
+        SluiceServer.start(config(dir, "keyed").withBootstrapKey(KEY).withGovernorFile(budgets));
     leaving = SluiceServer.start(config(dir, "leaving"));
     leavingPort = leaving.httpPort();
     leavingConfig = config(dir, "leaving").withListen(Listen.ANYWHERE.withHttpPort(leavingPort));

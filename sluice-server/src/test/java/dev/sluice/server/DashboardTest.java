@@ -8,6 +8,7 @@ import dev.sluice.proto.v1.DecideStreamResponse;
 import dev.sluice.proto.v1.LimitsGrpc;
 import dev.sluice.proto.v1.ListQueuesRequest;
 import dev.sluice.testkit.RedisServer;
+import dev.sluice.testkit.SeedBudget;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -39,7 +40,8 @@ final class DashboardTest {
   /** Those that Prometheus adds, and functions that look like metrics. */
   private static final Set<String> NOT_OURS = Set.of("instance");
 
-  private static final Set<String> FUNCTIONS = Set.of("label_values", "__rate_interval");
+  private static final Set<String> FUNCTIONS =
+      Set.of("label_values", "__rate_interval", "histogram_quantile");
 
   private static final String CALL =
       "sluice_requests_seconds_count{code=\"OK\",method=\"sluice.v1.Queues/ListQueues\",protocol=\"grpc\"}";
@@ -56,6 +58,7 @@ final class DashboardTest {
     server =
         TestServer.start(
             ServerConfig.defaults(dir)
+                .withGovernorFile(SeedBudget.FILE)
                 .withRedis(ServerRedis.at(redis.uri()).withTimeout(RedisLimitsTest.PATIENCE)));
     server.awaitRedis();
     http = new HttpProbe(server.server.httpPort());
@@ -87,6 +90,8 @@ final class DashboardTest {
       http.post("/v1/queues/q/messages", "{\"payload\":\"x\"}");
     }
     http.post("/v1/queues/absent/messages", "{\"payload\":\"x\"}");
+    http.post("/v1/queues", "{\"name\":\"typo\"}");
+    http.post("/v1/queues/typo/messages", "{\"payload\":\"x\",\"throttles\":{\"provdier\":1}}");
     settle("ack");
     settle("nack");
     settle("nack");
@@ -182,6 +187,29 @@ final class DashboardTest {
   }
 
   @Test
+  void everyMetric_hasAHelpText() {
+    assertThat(scrape.types().keySet())
+        .filteredOn(DashboardTest::isOurs)
+        .allSatisfy(name -> assertThat(scrape.help()).containsKey(name));
+  }
+
+  @Test
+  void everyTimer_isAHistogram() {
+    assertThat(scrape.types()).doesNotContainValue("summary");
+    assertThat(scrape.value("sluice_store_sync_seconds_bucket{le=\"+Inf\"}"))
+        .isPositive()
+        .isEqualTo(scrape.value("sluice_store_sync_seconds_count"));
+  }
+
+  @Test
+  void store_tellsItsSizeAndTheFreeSpace() throws IOException {
+    assertThat(scrape.value("sluice_store_size_bytes")).isPositive();
+    assertThat(scrape.value("sluice_disk_free_bytes"))
+        .isPositive()
+        .isLessThanOrEqualTo(Files.getFileStore(dir).getTotalSpace());
+  }
+
+  @Test
   void documentation_listsExactlyWhatThereIs() throws IOException {
     Map<String, String> documented = new TreeMap<>();
     ROW.matcher(Files.readString(Path.of("..", "docs", "operations.md")))
@@ -199,7 +227,7 @@ final class DashboardTest {
         .types()
         .forEach(
             (name, type) -> {
-              boolean timer = type.equals("summary");
+              boolean timer = type.equals("histogram");
               String base = name.replaceAll("_max$", "");
               if (isOurs(name) && !isTimer(base, name)) {
                 Set<String> labels = scrape.labels().get(timer ? name + "_count" : name);
@@ -218,6 +246,6 @@ final class DashboardTest {
   }
 
   private static boolean isTimer(String base, String name) {
-    return !base.equals(name) && "summary".equals(scrape.types().get(base));
+    return !base.equals(name) && "histogram".equals(scrape.types().get(base));
   }
 }

@@ -5,7 +5,6 @@ import static dev.sluice.server.KeyedServer.codeOf;
 import static dev.sluice.server.KeyedServer.statusOf;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.catchThrowable;
-import static org.awaitility.Awaitility.await;
 
 import dev.sluice.broker.Broker;
 import dev.sluice.broker.QueueConfig;
@@ -26,6 +25,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
+import org.awaitility.Awaitility;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -86,6 +86,85 @@ final class DeadLetterAccessTest {
           .isEqualTo(Code.PERMISSION_DENIED);
       assertThat(depth(server, "x.dlq")).isEqualTo(1);
     }
+  }
+
+  /** While a call on x.dlq is under way, creating x.dlq waits; a refusal does not. */
+  @Test
+  void creationWithoutPermission_isRefusedWithoutWaiting() throws Exception {
+    try (Broker broker = Broker.open(dir)) {
+      broker.createQueue("x");
+      QueueAccess access = new QueueAccess(broker);
+      Caller powerless = new Caller("p", false, List.of(), Key.NEVER);
+      FutureTask<Throwable> refused =
+          new FutureTask<>(
+              () ->
+                  catchThrowable(
+                      () ->
+                          access.create(
+                              powerless, "x.dlq", QueueConfig.defaults(), () -> () -> {})));
+      access.run(
+          admin("x"),
+          Kind.ADMIN,
+          "x.dlq",
+          () -> {
+            new Thread(refused).start();
+            assertThat(soon(refused)).isInstanceOf(ApiException.class);
+          });
+    }
+  }
+
+  private static Caller admin(String... queues) {
+    List<Permission> permissions =
+        Arrays.stream(queues).map(each -> new Permission(Kind.ADMIN, each)).toList();
+    return new Caller("a", false, permissions, Key.NEVER);
+  }
+
+  private static <T> T soon(FutureTask<T> task) {
+    try {
+      return task.get(20, TimeUnit.SECONDS);
+    } catch (Exception failure) {
+      throw new AssertionError(failure);
+    }
+  }
+
+  /** Nor does a call on x, which a redrive of x.dlq nests: it would wait while it holds a lock. */
+  @Test
+  void callOnAQueueThatHoldsNoDeadLetters_waitsForNoCreation() throws Exception {
+    try (Broker broker = Broker.open(dir)) {
+      broker.createQueue("x");
+      String other = sharingItsLock("x");
+      broker.createQueue(other);
+      QueueAccess access = new QueueAccess(broker);
+      Thread creation =
+          new Thread(
+              () ->
+                  access.create(
+                      Caller.ANYBODY, other + ".dlq", QueueConfig.defaults(), () -> () -> {}));
+      creation.setUncaughtExceptionHandler((thread, exists) -> {});
+      FutureTask<Throwable> refused =
+          new FutureTask<>(
+              () -> catchThrowable(() -> access.require(admin("x"), Kind.PRODUCE, "x")));
+      access.run(
+          admin(other),
+          Kind.ADMIN,
+          other + ".dlq",
+          () -> {
+            creation.start();
+            Awaitility.await().until(() -> creation.getState() == Thread.State.WAITING);
+            new Thread(refused).start();
+            assertThat(soon(refused)).hasMessageContaining("produce on x");
+          });
+      creation.join();
+    }
+  }
+
+  /** Returns a queue whose dead letters have the lock that the name {@code queue} leads to. */
+  private static String sharingItsLock(String queue) {
+    int number = 0;
+    while (Math.floorMod(("q" + number + ".dlq").hashCode() - queue.hashCode(), 64) != 0) {
+      number++;
+    }
+    return "q" + number;
   }
 
   @Test
@@ -161,7 +240,9 @@ final class DeadLetterAccessTest {
       broker.createQueue("x");
       FutureTask<Void> others =
           new FutureTask<>(
-              () -> access.create(with("admin:x.dlq"), "x.dlq", QueueConfig.defaults(), () -> {}),
+              () ->
+                  access.create(
+                      with("admin:x.dlq"), "x.dlq", QueueConfig.defaults(), () -> () -> {}),
               null);
       Thread thread = new Thread(others);
       access.run(
@@ -171,7 +252,7 @@ final class DeadLetterAccessTest {
           () -> {
             broker.deleteQueue("x");
             thread.start();
-            await()
+            Awaitility.await()
                 .atMost(Duration.ofSeconds(30))
                 .until(() -> others.isDone() || thread.getState() == Thread.State.WAITING);
             assertThat(broker.queue("x.dlq")).as("made during the call").isEmpty();
@@ -187,10 +268,10 @@ final class DeadLetterAccessTest {
       broker.createQueue("x.dlq");
       QueueAccess access = new QueueAccess(broker);
       QueueConfig config = QueueConfig.defaults();
-      assertThat(catchThrowable(() -> access.create(with("admin:x"), "x", config, () -> {})))
+      assertThat(catchThrowable(() -> access.create(with("admin:x"), "x", config, () -> () -> {})))
           .hasMessageContaining("admin on x.dlq");
       assertThat(broker.queue("x")).isEmpty();
-      access.create(with("admin:x", "admin:x.dlq"), "x", config, () -> {});
+      access.create(with("admin:x", "admin:x.dlq"), "x", config, () -> () -> {});
       assertThat(broker.queues()).containsOnlyKeys("x", "x.dlq");
     }
   }

@@ -161,6 +161,20 @@ final class FilaMessagesTest {
   }
 
   @Test
+  void queueMadeByFila_retriesAtOnce_andWithoutEnd() throws Exception {
+    client.create("endless");
+    client.enqueue("endless", "x", Map.of());
+    Stream stream = client.consume("endless");
+    for (int attempts = 0; attempts < 15; attempts++) {
+      Message message = stream.next();
+      assertThat(message.getMetadata().getAttemptCount()).isEqualTo(attempts);
+      client.nack("endless", message.getId());
+    }
+    client.ack("endless", stream.next().getId());
+    assertThat(client.stats("endless.dlq").getDepth()).isZero();
+  }
+
+  @Test
   void onFailure_makesDeadLetters() throws Exception {
     client.create("fragile", "", TO_DEAD_LETTERS);
     client.enqueue("fragile", "broken", Map.of("h", "v"));

@@ -21,6 +21,12 @@ final class FilaSettingsTest {
     return ServerSettings.read(dir, null, environment, Map.of());
   }
 
+  /** HTTP is off. */
+  private ServerConfig defaults() {
+    return ServerConfig.defaults(dir.resolve("data"))
+        .withListen(Listen.DEFAULTS.withHttpPort(Listen.OFF));
+  }
+
   private void writeFile(String toml) throws IOException {
     Files.writeString(dir.resolve("fila.toml"), toml);
   }
@@ -65,7 +71,7 @@ final class FilaSettingsTest {
     assertThat(settings.config())
         .isEqualTo(
             ServerConfig.defaults(dir.resolve("data"))
-                .withListen(new Listen("0.0.0.0", 5556, 8080))
+                .withListen(new Listen("0.0.0.0", 5556, Listen.OFF))
                 .withBootstrapKey("from-file")
                 .withTls(
                     new ServerTls(
@@ -85,7 +91,7 @@ final class FilaSettingsTest {
   void withoutAnAddress_itIsLoopback() throws IOException {
     writeFile("");
     ServerSettings settings = read(Map.of());
-    assertThat(settings.config()).isEqualTo(ServerConfig.defaults(dir.resolve("data")));
+    assertThat(settings.config()).isEqualTo(defaults());
     assertThat(settings.warnings())
         .singleElement()
         .asString()
@@ -98,7 +104,7 @@ final class FilaSettingsTest {
     Map<String, String> fila = Map.of("FILA_DATA_DIR", "there", "FILA_BOOTSTRAP_APIKEY", "two");
     ServerConfig config = read(fila).config();
     assertThat(config.dataDirectory()).isEqualTo(dir.resolve("there"));
-    assertThat(config.listen()).isEqualTo(new Listen("::1", 7, 8080));
+    assertThat(config.listen()).isEqualTo(new Listen("::1", 7, Listen.OFF));
     assertThat(config.bootstrapKey()).isEqualTo(new Secret("two"));
     Map<String, String> both =
         Map.of(
@@ -113,8 +119,60 @@ final class FilaSettingsTest {
   @Test
   void filasVariables_areEnough() {
     ServerConfig config = read(Map.of("FILA_BOOTSTRAP_APIKEY", "key")).config();
-    assertThat(config)
-        .isEqualTo(ServerConfig.defaults(dir.resolve("data")).withBootstrapKey("key"));
+    assertThat(config).isEqualTo(defaults().withBootstrapKey("key"));
+  }
+
+  @Test
+  void http_isOnOnlyIfItsPortIsSet() throws IOException {
+    writeFile("[server]\nlisten_addr = '127.0.0.1:7'\n");
+    assertThat(read(Map.of()).config().listen().hasHttp()).isFalse();
+    assertThat(read(Map.of("SLUICE_SERVER_HTTP_PORT", "81")).config().listen().httpPort())
+        .isEqualTo(81);
+    assertThat(
+            ServerSettings.read(dir, null, Map.of(), Map.of("--http-port", "82"))
+                .config()
+                .listen()
+                .httpPort())
+        .isEqualTo(82);
+  }
+
+  @Test
+  void unknownKeys_areWarnings() throws IOException {
+    writeFile(
+        """
+        scheduler = 1
+        "server.host" = "0.0.0.0"
+        [server]
+        listen_addr = "127.0.0.1:7"
+        grpc_port = 1
+        [gui]
+        "a\\nb" = true
+        [tls.later]
+        x = 1
+        """);
+    ServerSettings settings = read(Map.of());
+    assertThat(settings.config())
+        .isEqualTo(defaults().withListen(new Listen("127.0.0.1", 7, Listen.OFF)));
+    assertThat(settings.warnings())
+        .containsExactly(
+            dir.resolve("fila.toml")
+                + ": unknown keys, without effect: 'scheduler', 'server.host', 'server.grpc_port',"
+                + " 'gui.a?b', 'tls.later'; keys of Sluice belong in a sluice.toml");
+  }
+
+  @Test
+  void unknownKeys_manyOrLong_areOneBoundedLine() throws IOException {
+    StringBuilder toml = new StringBuilder("server.listen_addr = '127.0.0.1:7'\n[x]\n");
+    for (int i = 0; i < 1_000; i++) {
+      toml.append("k").append(i).append("o".repeat(500)).append(" = 1\n");
+    }
+    writeFile(toml.toString());
+    assertThat(read(Map.of()).warnings())
+        .singleElement()
+        .asString()
+        .contains("'x.k0ooo", "'x.k19ooo", " and 980 more; ")
+        .doesNotContain("k20")
+        .hasSizeLessThan(2_000);
   }
 
   @Test
@@ -147,10 +205,8 @@ final class FilaSettingsTest {
           server.listen_addr = 5555 | fila.toml: server.listen_addr must be an address and a port in quotes
           server.listen_addr = "localhost" | fila.toml: server.listen_addr must be an address and a port in quotes
           server.listen_addr = "127.0.0.1:70000" | fila.toml: server.listen_addr must be a whole number from 0 to 65535: '70000'
-          server.grpc_port = 1 | fila.toml: unknown key 'server.grpc_port', which fila does not have either
           auth.bootstrap_apikey = 17 | fila.toml: auth.bootstrap_apikey must be text in quotes
           tls.cert_file = "x" | tls.cert_file and tls.key_file must both be set for TLS: tls.key_file is missing
-          scheduler = 1 | fila.toml: unknown key 'scheduler'
           nothing | fila.toml is not valid TOML, line 1
           """)
   void whatWouldMislead_isRefused(String toml, String message) throws IOException {

@@ -26,7 +26,8 @@ final class GovernedServer implements AutoCloseable {
       {"models": {
          "slow": {"target_tpm": 60, "burst_tpm": 1000, "allocation": "off"},
          "one": {"target_tpm": 60000, "burst_tpm": 1000000, "concurrency": 1, "allocation": "off"},
-         "scaled": {"target_tpm": 240000, "burst_tpm": 300000, "allocation": "scale", "retry_max": 1}},
+         "scaled": {"target_tpm": 240000, "burst_tpm": 300000, "allocation": "scale", "retry_max": 1,
+           "priority_classes": {"P0_clinical": 1.0, "P1_user": 0.7, "P2_batch": 0.4}}},
        "governor": {"max_line": 5, "ticket_patience_ms": %d, "reservation_life_ms": 600000}}
       """;
 

@@ -9,6 +9,7 @@ import dev.sluice.proto.v1.GovernorGrpc;
 import dev.sluice.proto.v1.GovernorStatus;
 import dev.sluice.proto.v1.RequestTokensRequest;
 import dev.sluice.proto.v1.TokenRequest;
+import dev.sluice.testkit.SeedBudget;
 import io.grpc.Status;
 import java.io.IOException;
 import java.net.http.HttpRequest.BodyPublishers;
@@ -30,7 +31,7 @@ final class GovernorAccessTest {
 
   @BeforeEach
   void start() throws IOException {
-    server = new KeyedServer(dir);
+    server = new KeyedServer(ServerConfig.defaults(dir).withGovernorFile(SeedBudget.FILE));
   }
 
   @AfterEach

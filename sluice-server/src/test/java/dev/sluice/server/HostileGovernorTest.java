@@ -84,6 +84,20 @@ final class HostileGovernorTest {
     assertThat(refused.message()).startsWith(field + " must have ").contains("to 256 bytes");
   }
 
+  /** A call that waits keeps the name of its ticket. */
+  @Test
+  void overlongIds_areRefused() {
+    String id = "x".repeat(257);
+    for (Reply refused :
+        List.of(
+            server.http.delete("/v1/governor/tickets/" + id),
+            server.http.get("/v1/governor/tickets/" + id + "?waitMs=1000"),
+            server.http.post("/v1/governor/reservations/" + id + "/extend", ""))) {
+      assertThat(refused.status()).isEqualTo(400);
+      assertThat(refused.message()).isEqualTo("the length of an id must be between 0 and 256: 257");
+    }
+  }
+
   @ParameterizedTest
   @CsvSource({"-1", "60001", "x", "1.5"})
   void longPoll_isBounded(String waitMs) {
@@ -183,7 +197,10 @@ final class HostileGovernorTest {
       watches.add(new Recorded<>());
       server.streams().watchTicket(watch, watches.get(i));
     }
-    await().until(() -> server.server.ticketWaits() == TicketWaits.MAX_WATCHES);
+    for (Recorded<WatchTicketResponse> each : watches) {
+      assertThat(each.next().getOutcome().hasQueued()).isTrue();
+    }
+    assertThat(server.server.ticketWaits()).isEqualTo(TicketWaits.MAX_WATCHES);
     Recorded<WatchTicketResponse> late = new Recorded<>();
     server.streams().watchTicket(watch, late);
     assertThat(late.end().getCode()).isEqualTo(Status.Code.RESOURCE_EXHAUSTED);

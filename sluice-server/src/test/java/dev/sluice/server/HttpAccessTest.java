@@ -32,14 +32,7 @@ final class HttpAccessTest {
   void start() throws IOException {
     broker = Broker.open(dir);
     Quotas quotas = new Quotas(KeyStore.open(dir));
-    QueueApi queues =
-        new QueueApi(
-            broker,
-            new QueueAccess(broker),
-            timer,
-            ServerMemory.ofHeap().answers(),
-            quotas,
-            Quotas.openCalls());
+    QueueApi queues = new QueueApi(broker, new QueueAccess(broker), quotas, Quotas.openCalls());
     ServerMetrics metrics = new ServerMetrics();
     server =
         new HttpServer(
@@ -55,7 +48,7 @@ final class HttpAccessTest {
                 new HttpQueues(queues),
                 new HttpLimits(LimitApi.open(dir, quotas)),
                 new HttpEvents(queues, timer, timer),
-                new HttpOperations(queues, metrics, broker.view()::requireAnswer)));
+                new HttpOperations(queues, metrics, new Readiness(broker.view()::requireAnswer))));
     server.start();
     http = new HttpProbe(server.port());
   }

@@ -313,14 +313,19 @@ final class HttpGovernorTest {
   }
 
   @Test
-  void shippedBudgets_areUsedWithoutAFile() throws IOException {
+  void serverWithoutABudgetFile_hasNoModels() throws IOException {
     try (SluiceServer plain =
         SluiceServer.start(
             ServerConfig.defaults(dir.resolve("plain")).withListen(Listen.ANYWHERE))) {
       HttpProbe http = new HttpProbe(plain.httpPort());
       assertThat(http.get("/v1/governor/status").json().get("buckets").fieldNames())
           .toIterable()
-          .containsExactly("AX9F7E2B-sonnet-4-5", "OX7A3F8D", "GE6D8A4F", "deepseek-r1");
+          .isEmpty();
+      Reply asked = http.post("/v1/governor/requests", GovernedServer.ask("gpt", 1));
+      assertThat(asked.response().statusCode()).isEqualTo(400);
+      assertThat(asked.json().toString()).contains("no model has a budget", "gpt");
+      Reply reloaded = http.post("/v1/governor/reload", "");
+      assertThat(reloaded.json().toString()).contains("governor.file is not set");
     }
   }
 

@@ -208,7 +208,8 @@ final class HttpOperationsTest {
             assertThatThrownBy(
                     () -> SluiceServer.start(ServerConfig.defaults(other).withListen(listen)))
                 .isInstanceOf(IOException.class)
-                .hasMessage("cannot listen for " + where + ": address already in use"));
+                .hasMessageStartingWith(
+                    "cannot listen for " + where + ": address already in use; "));
     assertThat(other).doesNotExist();
     SluiceServer.start(ServerConfig.defaults(other).withListen(Listen.ANYWHERE)).close();
   }

@@ -72,6 +72,10 @@ final class HttpProbe {
     return send(request(path).PUT(BodyPublishers.ofString(body)));
   }
 
+  Reply patch(String path, String body) {
+    return send(request(path).method("PATCH", BodyPublishers.ofString(body)));
+  }
+
   Reply send(java.net.http.HttpRequest.Builder request) {
     return sendLater(request).join();
   }

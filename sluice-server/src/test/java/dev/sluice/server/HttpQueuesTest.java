@@ -67,9 +67,10 @@ final class HttpQueuesTest {
     String config =
         "{\"lease_ms\":5000,\"durability\":\"OS\",\"on_enqueue\":\"function on_enqueue(m) return"
             + " {} end\",\"on_failure\":\"function on_failure(m) return {action='retry'} end\","
-            + "\"max_attempts\":3,\"strict_order\":true,"
+            + "\"max_attempts\":3,\"retry_delay_ms\":500,\"max_retry_delay_ms\":4000,"
+            + "\"strict_order\":true,"
             + "\"max_depth\":100,\"max_depth_per_key\":10,\"max_in_flight_per_key\":5,"
-            + "\"time_to_live_ms\":60000,\"dedupe_window_ms\":1000}";
+            + "\"time_to_live_ms\":60000,\"dedupe_window_ms\":1000,\"strict_throttle_keys\":true}";
     Reply made = http.post("/v1/queues", "{\"name\":\"full\",\"config\":%s}".formatted(config));
     assertThat(made.status()).as(made.response().body()).isEqualTo(201);
     assertThat(made.json().get("config").toString()).isEqualTo(config);
@@ -411,6 +412,7 @@ final class HttpQueuesTest {
       value = {
         "\"action\":\"fly\"|fly",
         "\"action\":\"ack\",\"error\":\"x\"|nack",
+        "\"action\":\"release\",\"delay_ms\":5|nack",
         "\"action\":\"nack\",\"lease_ms\":5|extend",
         "\"action\":\"ack\",\"lease\":\"?\"|lease",
         "\"lease\":\"1.1\"|settlements[0].action",

@@ -103,6 +103,32 @@ final class InboundBudgetTest {
     assertThat(evicted).isEmpty();
   }
 
+  /** All others are complete: neither a stream that is idle nor one that sends has to go. */
+  @Test
+  void fullBudget_accountThatHoldsLittleIsNeverEvicted() {
+    evictable("k1", 500).complete();
+    evictable("k2", 288).complete();
+    evictable("little", 6);
+    evictable("little", 6).idle(true);
+    assertThat(budget.part("c3", "k3").take(1)).isFalse();
+    assertThat(evicted).isEmpty();
+  }
+
+  @Test
+  void fullBudget_idleStreamsGoLast_andOnlyThoseOfLargeHolders() {
+    evictable("idle", 400).idle(true);
+    evictable("few idle", 50).idle(true);
+    evictable("arriving", 100);
+    evictable("complete", 250).complete();
+    assertThat(budget.part("c1", "k1").take(90)).isTrue();
+    assertThat(evicted).containsExactly("arriving");
+    assertThat(budget.part("c2", "k2").take(90)).isTrue();
+    assertThat(evicted).containsExactly("arriving", "idle");
+    assertThat(budget.part("c3", "k3").take(320)).isTrue();
+    assertThat(budget.part("c4", "k4").take(10)).as("of those left, none must go").isFalse();
+    assertThat(evicted).hasSize(2);
+  }
+
   @Test
   void withoutKeys_theLargestConnectionMakesRoom() {
     InboundBudget.Part large = budget.part("c1", null);

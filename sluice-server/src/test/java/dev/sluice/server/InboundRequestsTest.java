@@ -8,12 +8,15 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import com.google.protobuf.ByteString;
+import com.google.protobuf.UnknownFieldSet;
 import dev.sluice.proto.v1.CreateQueueRequest;
 import dev.sluice.proto.v1.EnqueueRequest;
 import dev.sluice.proto.v1.EnqueueResponse;
 import dev.sluice.proto.v1.GetQueueRequest;
 import dev.sluice.proto.v1.NewMessage;
 import dev.sluice.proto.v1.QueuesGrpc;
+import dev.sluice.proto.v1.ReceiveRequest;
+import dev.sluice.proto.v1.ReceiveResponse;
 import io.grpc.CallOptions;
 import io.grpc.ClientCall;
 import io.grpc.ManagedChannel;
@@ -276,6 +279,60 @@ final class InboundRequestsTest {
     String first = bodies.get(0).getInputStream().available() > 0 ? answer(bodies.get(0)) : "";
     String second = bodies.get(1).getInputStream().available() > 0 ? answer(bodies.get(1)) : "";
     assertThat(first + second).startsWith("HTTP/1.1 503").containsOnlyOnce("HTTP/1.1");
+  }
+
+  /**
+   * A client decides how long a poll waits, and may pad its request: together they have more bytes
+   * than the budget.
+   */
+  @ParameterizedTest
+  @ValueSource(booleans = {true, false})
+  void completeRequestsThatWait_holdNothingOfTheBudget(boolean overHttp) throws IOException {
+    List<Future<ReceiveResponse>> polls = new ArrayList<>();
+    for (int i = 0; i < 8; i++) {
+      String key = server.create("consume:q").getKey();
+      if (overHttp) {
+        String body = " ".repeat(900_000) + "{\"wait_ms\":30000}";
+        http(post("/v1/queues/q/receive", key, body.length()) + body);
+      } else {
+        polls.add(
+            QueuesGrpc.newFutureStub(server.with("Bearer " + key))
+                .receive(
+                    ReceiveRequest.newBuilder()
+                        .setQueue("q")
+                        .setWaitMs(30_000)
+                        .setUnknownFields(padding(900_000))
+                        .build()));
+      }
+      int waiting = i + 1;
+      await().until(() -> consumers() == waiting);
+    }
+    assertThat(inbound.used()).isLessThan(100_000);
+    assertOthersAreServed();
+    polls.forEach(each -> each.cancel(true));
+  }
+
+  private static UnknownFieldSet padding(int bytes) {
+    return UnknownFieldSet.newBuilder()
+        .addField(
+            1_000,
+            UnknownFieldSet.Field.newBuilder()
+                .addLengthDelimited(ByteString.copyFrom(new byte[bytes]))
+                .build())
+        .build();
+  }
+
+  /** The last frames of a request. */
+  private static byte[] end(int stream, byte[] payload) {
+    return RawHttp2.join(
+        data(stream, payload), frame(RawHttp2.DATA, RawHttp2.END_STREAM, stream, new byte[0]));
+  }
+
+  private long consumers() {
+    return queues()
+        .getQueue(GetQueueRequest.newBuilder().setName("q").build())
+        .getStats()
+        .getConsumers();
   }
 
   /** Without a word on any of them: they cost memory all the same. */

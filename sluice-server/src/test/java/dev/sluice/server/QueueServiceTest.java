@@ -172,7 +172,13 @@ final class QueueServiceTest {
     server.createQueue("q", config);
     GetQueueResponse found =
         server.queues().getQueue(GetQueueRequest.newBuilder().setName("q").build());
-    assertThat(found.getConfig()).isEqualTo(config);
+    assertThat(found.getConfig())
+        .isEqualTo(
+            config.toBuilder()
+                .setMaxAttempts(10)
+                .setRetryDelayMs(1_000)
+                .setMaxRetryDelayMs(300_000)
+                .build());
     server
         .queues()
         .updateQueue(

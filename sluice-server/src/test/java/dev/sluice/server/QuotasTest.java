@@ -6,6 +6,14 @@ import static org.awaitility.Awaitility.await;
 
 import dev.sluice.broker.Broker;
 import dev.sluice.broker.QueueConfig;
+import dev.sluice.governor.Allocation;
+import dev.sluice.governor.BudgetConfig;
+import dev.sluice.governor.DeskRules;
+import dev.sluice.governor.Governor;
+import dev.sluice.governor.HealthRules;
+import dev.sluice.governor.ModelBudget;
+import dev.sluice.governor.Outcome;
+import dev.sluice.governor.TokenRequest;
 import dev.sluice.proto.v1.ConsumeRequest;
 import dev.sluice.proto.v1.ConsumeResponse;
 import dev.sluice.proto.v1.CreateKeyResponse;
@@ -27,6 +35,8 @@ import java.time.Instant;
 import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
@@ -73,7 +83,7 @@ final class QuotasTest {
     for (int i = 1; i < Quotas.MAX_KEYS; i++) {
       last = api.create(i % 2 == 0 ? root : child, wanted("a.b"));
     }
-    String rule = "keys of one key and its descendants must be at most 100, but are 100";
+    String rule = "keys of one account must be at most 100, but are 100";
     assertExhausted(() -> api.create(root, wanted("a.b")), rule);
     assertExhausted(() -> api.create(child, wanted("a.b")), rule);
     api.create(other, wanted("b.x"));
@@ -87,7 +97,7 @@ final class QuotasTest {
 
   private static Key key(int number) {
     String id = "id-" + number;
-    return new Key(id, "old", "hash-" + number, 0, Key.NEVER, false, List.of(), id);
+    return new Key(id, "old", "hash-" + number, 0, Key.NEVER, false, List.of(), id, List.of());
   }
 
   @Test
@@ -133,20 +143,12 @@ final class QuotasTest {
     Caller root = caller(keys, made);
     Caller child = caller(keys, api.create(root, wanted("a.b.*")));
     Quotas quotas = new Quotas(keys, new Quotas.Names(4, 2, 1));
-    ScheduledExecutorService timer = Executors.newSingleThreadScheduledExecutor();
     try (Broker broker = Broker.open(dir.resolve("broker"))) {
-      QueueApi queues =
-          new QueueApi(
-              broker,
-              new QueueAccess(broker),
-              timer,
-              ServerMemory.ofHeap().answers(),
-              quotas,
-              Quotas.openCalls());
+      QueueApi queues = new QueueApi(broker, new QueueAccess(broker), quotas, Quotas.openCalls());
       QueueConfig config = QueueConfig.defaults();
       queues.create(root, "a.1", config);
       queues.create(child, "a.b.1", config);
-      String rule = "queues of one key and its descendants must be at most 4, but are 4";
+      String rule = "queues of one account must be at most 4, but are 4";
       assertExhausted(() -> queues.create(child, "a.b.2", config), rule);
       assertExhausted(() -> queues.create(root, "a.2", config), rule);
       queues.create(Caller.ANYBODY, "a.3", config);
@@ -155,9 +157,53 @@ final class QuotasTest {
       queues.create(child, "a.b.2", config);
       api.revoke(Caller.ANYBODY, made.id());
       assertExhausted(() -> queues.create(child, "a.b.3", config), "at most 4");
-    } finally {
-      timer.shutdownNow();
     }
+  }
+
+  /** Each of them alone would be within the quota. */
+  @Test
+  void namesThatAreBeingCreated_count() throws IOException {
+    KeyStore keys = KeyStore.open(dir);
+    Caller root = caller(keys, api(keys).create(Caller.ANYBODY, wanted("a.*")));
+    Quotas quotas = new Quotas(keys, new Quotas.Names(4, 2, 1));
+    Share.Hold first = quotas.queue(root, "a.1", () -> Set.of("b.1"));
+    Share.Hold again = quotas.queue(root, "a.1", () -> Set.of("b.1"));
+    quotas.queue(root, "a.2", Set::of);
+    assertExhausted(() -> quotas.queue(root, "a.3", Set::of), "but are 4; remove some");
+    first.close();
+    first.close();
+    assertExhausted(() -> quotas.queue(root, "a.3", Set::of), "but are 4; remove some");
+    again.close();
+    quotas.queue(root, "a.3", Set::of);
+
+    Quotas limits = new Quotas(keys, new Quotas.Names(4, 2, 1));
+    limits.limit(root, "a.1", Set::of);
+    limits.limit(root, "a.2", () -> Set.of("a.1"));
+    limits.limit(root, "a.2", () -> Set.of("a.1"));
+    assertExhausted(() -> limits.limit(root, "a.3", () -> Set.of("a.1")), "but are 2");
+  }
+
+  @Test
+  void accountThatNarrowsOrRevokesItsFirstKey_disownsNothing() throws IOException {
+    KeyStore keys = KeyStore.open(dir);
+    KeyApi api = api(keys);
+    KeyApi.Created first = api.create(Caller.ANYBODY, wanted("a:*"));
+    KeyApi.Created second = api.create(caller(keys, first), wanted("a:*"));
+    KeyApi.Created narrow = api.create(caller(keys, second), wanted("a:b:*"));
+    LimitApi limits = LimitApi.open(dir, new Quotas(keys, new Quotas.Names(4, 2, 1)));
+    LimitApi.Rate rate = new LimitApi.Rate(1, 1);
+    limits.set(caller(keys, second), "a:1", rate).join();
+    limits.set(caller(keys, second), "a:2", rate).join();
+    String rule = "limits of one account must be at most 2, but are 2";
+    api.setPermissions(
+        caller(keys, second), first.id(), List.of(new Permission(Kind.ADMIN, "a:z")));
+    assertExhausted(() -> limits.set(caller(keys, second), "a:3", rate), rule);
+    assertExhausted(() -> limits.set(caller(keys, narrow), "a:b:1", rate), rule);
+    api.revoke(caller(keys, second), first.id());
+    assertExhausted(() -> limits.set(caller(keys, second), "a:3", rate), rule);
+    assertExhausted(() -> limits.set(caller(keys, narrow), "a:b:1", rate), rule);
+    KeyStore again = KeyStore.open(dir);
+    assertThat(again.scopeOf(first.id())).containsExactly(new Permission(Kind.ADMIN, "a:*"));
   }
 
   @Test
@@ -168,9 +214,9 @@ final class QuotasTest {
     LimitApi limits = LimitApi.open(dir, quotas);
     LimitApi.Rate rate = new LimitApi.Rate(1, 1);
     limits.set(root, "a:1*", rate).join();
-    assertExhausted(() -> limits.set(root, "a:2*", rate), "templates of one key");
+    assertExhausted(() -> limits.set(root, "a:2*", rate), "templates of one account");
     limits.set(root, "a:2", rate).join();
-    assertExhausted(() -> limits.set(root, "a:3", rate), "limits of one key");
+    assertExhausted(() -> limits.set(root, "a:3", rate), "limits of one account");
     limits.set(root, "a:2", new LimitApi.Rate(2, 2)).join();
     limits.set(Caller.ANYBODY, "b:1", rate).join();
     limits.remove(root, "a:2").join();
@@ -186,7 +232,7 @@ final class QuotasTest {
     Caller two = new Caller("two", false, List.of(), Key.NEVER);
     Share.Hold first = share.take(one);
     share.take(one);
-    assertExhausted(() -> share.take(one), "things of one key must be at most 2 at once");
+    assertExhausted(() -> share.take(one), "things of one account must be at most 2 at once");
     share.take(two);
     first.close();
     first.close();
@@ -198,28 +244,61 @@ final class QuotasTest {
 
   @Test
   void callsThatWaitForMessages_haveAShare() throws IOException {
-    ScheduledExecutorService timer = Executors.newSingleThreadScheduledExecutor();
     Caller caller = new Caller("c", false, List.of(new Permission(Kind.CONSUME, "q")), Key.NEVER);
     try (Broker broker = Broker.open(dir.resolve("broker"))) {
       broker.createQueue("q");
       Share open = new Share("calls", 10, 1);
       QueueApi queues =
-          new QueueApi(
-              broker,
-              new QueueAccess(broker),
-              timer,
-              ServerMemory.ofHeap().answers(),
-              new Quotas(KeyStore.open(dir)),
-              open);
+          new QueueApi(broker, new QueueAccess(broker), new Quotas(KeyStore.open(dir)), open);
       KeyInUse key = watches(caller).authenticate(null);
       Duration wait = Duration.ofSeconds(30);
-      var first = queues.receive(key, "q", 1, wait, queues.answerRoom());
-      assertExhausted(
-          () -> queues.receive(key, "q", 1, wait, queues.answerRoom()), "calls of one key");
-      assertThat(queues.receive(key, "q", 1, Duration.ZERO, queues.answerRoom()).join()).isEmpty();
+      ByteBudget.Part room = ServerMemory.ofHeap().answers().part("c");
+      var first = queues.receive(key, "q", 1, wait, room);
+      assertExhausted(() -> queues.receive(key, "q", 1, wait, room), "calls of one account");
+      assertThat(queues.receive(key, "q", 1, Duration.ZERO, room).join()).isEmpty();
       assertThat(first.cancel(false)).isTrue();
-      queues.receive(key, "q", 1, wait, queues.answerRoom()).cancel(false);
+      queues.receive(key, "q", 1, wait, room).cancel(false);
       assertThat(open.held()).isZero();
+    }
+  }
+
+  /** Model {@code one} has one request at a time: the second waits. */
+  private static String ticket(Governor governor) {
+    TokenRequest request = TokenRequest.of("one", 1, "P1_user");
+    assertThat(governor.request(request)).isInstanceOf(Outcome.Granted.class);
+    return ((Outcome.Queued) governor.request(request)).ticket();
+  }
+
+  @Test
+  void ticketsThatAreWatched_haveAShare_beforeTheyAreFollowed() {
+    ModelBudget one = ModelBudget.of(60_000, 60_000, Allocation.OFF).withConcurrency(1);
+    BudgetConfig config =
+        new BudgetConfig(
+            Map.of("one", one), DeskRules.DEFAULTS, HealthRules.DEFAULTS, Map.of(), List.of());
+    ScheduledExecutorService timer = Executors.newSingleThreadScheduledExecutor();
+    try (Governor governor = Governor.create(config)) {
+      TicketWaits waits =
+          new TicketWaits(governor, timer, timer, GovernorThreads.ofCallers(Runnable::run));
+      String ticket = ticket(governor);
+      Caller caller = new Caller("one", false, List.of(), Key.NEVER);
+      List<TicketWatch> open = new ArrayList<>();
+      for (int i = 0; i < TicketWaits.MAX_WATCHES / 4; i++) {
+        open.add(waits.watch(caller, ticket).join());
+      }
+      assertExhausted(
+          () -> waits.watch(caller, ticket),
+          "tickets that are watched of one account must be at most 64");
+      open.get(0).close();
+      open.get(0).close();
+      assertThat(waits.watch(caller, "no-such-ticket")).isCompletedExceptionally();
+      open.set(0, waits.watch(caller, ticket).join());
+      assertExhausted(() -> waits.watch(caller, ticket), "tickets that are watched");
+      while (open.size() < TicketWaits.MAX_WATCHES) {
+        open.add(waits.watch(Caller.ANYBODY, ticket).join());
+      }
+      assertExhausted(() -> waits.watch(Caller.ANYBODY, ticket), "must be at most 256 at once");
+      open.forEach(TicketWatch::close);
+      assertThat(waits.open()).isZero();
     } finally {
       timer.shutdownNow();
     }
@@ -274,7 +353,7 @@ final class QuotasTest {
     access.interceptCall(second, new Metadata(), QuotasTest::ignoring);
     assertThat(first.end).isEqualTo(Status.OK);
     assertThat(second.end.getCode()).isEqualTo(Status.Code.RESOURCE_EXHAUSTED);
-    assertThat(second.end.getDescription()).contains("streams of one key must be at most 1");
+    assertThat(second.end.getDescription()).contains("streams of one account must be at most 1");
     stream.onCancel();
     assertThat(open.held()).isZero();
   }

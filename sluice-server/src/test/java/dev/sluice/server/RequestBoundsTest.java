@@ -1,21 +1,25 @@
 package dev.sluice.server;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import com.google.protobuf.CodedInputStream;
 import com.google.protobuf.Descriptors.Descriptor;
 import com.google.protobuf.Descriptors.FieldDescriptor;
 import com.google.protobuf.DynamicMessage;
 import com.google.protobuf.Message;
 import com.google.protobuf.TextFormat;
 import dev.sluice.proto.v1.AdminGrpc;
+import dev.sluice.proto.v1.ConsumeRequest;
 import dev.sluice.proto.v1.GovernorGrpc;
 import dev.sluice.proto.v1.LimitsGrpc;
 import dev.sluice.proto.v1.QueuesGrpc;
 import dev.sluice.server.fila.FilaAdminGrpc;
 import dev.sluice.server.fila.FilaServiceGrpc;
+import dev.sluice.testkit.SeedBudget;
 import io.grpc.CallOptions;
 import io.grpc.ClientCall;
 import io.grpc.Metadata;
@@ -77,7 +81,7 @@ final class RequestBoundsTest {
 
   @BeforeAll
   static void start() throws IOException {
-    server = TestServer.start(dir);
+    server = TestServer.start(ServerConfig.defaults(dir).withGovernorFile(SeedBudget.FILE));
     server.createQueue("q");
     http = new HttpProbe(server.server.httpPort());
   }
@@ -131,8 +135,11 @@ final class RequestBoundsTest {
       }
     }
 
-    /** Its first text is {@code name}. */
-    private static Message entry(Message.Builder message, FieldDescriptor field, String name) {
+    /** A text is {@code name}; of a message, the first text is. */
+    private static Object entry(Message.Builder message, FieldDescriptor field, String name) {
+      if (field.getJavaType() == FieldDescriptor.JavaType.STRING) {
+        return name;
+      }
       Message.Builder entry = message.newBuilderForField(field);
       entry.getDescriptorForType().getFields().stream()
           .filter(each -> each.getJavaType() == FieldDescriptor.JavaType.STRING)
@@ -246,6 +253,24 @@ final class RequestBoundsTest {
     assertThat(ask(field, RequestBounds.of(name)))
         .doesNotContain("must have at most")
         .doesNotContain("INTERNAL", "UNKNOWN", "RESOURCE_EXHAUSTED");
+  }
+
+  /** The parser would merge both into one list beyond its bound. */
+  @Test
+  void grpc_singleMessageThatOccursTwice_isRefused() throws IOException {
+    Descriptor consume = ConsumeRequest.getDescriptor();
+    byte[] settle =
+        ConsumeRequest.newBuilder()
+            .setSettle(ConsumeRequest.Settlements.getDefaultInstance())
+            .build()
+            .toByteArray();
+    byte[] twice = new byte[2 * settle.length];
+    System.arraycopy(settle, 0, twice, 0, settle.length);
+    System.arraycopy(settle, 0, twice, settle.length, settle.length);
+    GrpcBounds bounds = GrpcBounds.of(consume);
+    bounds.check(CodedInputStream.newInstance(settle));
+    assertThatThrownBy(() -> bounds.check(CodedInputStream.newInstance(twice)))
+        .hasMessage("settle must occur once in its message, but occurs again");
   }
 
   // ---- HTTP

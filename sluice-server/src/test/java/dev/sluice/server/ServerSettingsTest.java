@@ -106,7 +106,7 @@ final class ServerSettingsTest {
   private static String toml(List<Setting<?>> settings) {
     StringBuilder toml = new StringBuilder();
     for (Setting<?> setting : settings) {
-      boolean number = setting.kind().form() == SettingKind.Form.NUMBER;
+      boolean number = setting.kind().form().name().startsWith("NUMBER");
       String quote = number ? "" : "'";
       toml.append(setting.name()).append(" = ").append(quote);
       toml.append(sample(setting)).append(quote).append('\n');
@@ -161,6 +161,29 @@ final class ServerSettingsTest {
         .isEqualTo(
             ServerConfig.defaults(dir.resolve("some where"))
                 .withListen(new Listen("127.0.0.2", 1, 65_535)));
+  }
+
+  @Test
+  void httpPort_off_isNoHttp() throws IOException {
+    assertThat(read(Map.of(), Map.of("--http-port", "off")).config().listen())
+        .isEqualTo(new Listen("127.0.0.1", 5555, Listen.OFF));
+    assertThat(read(Map.of("SLUICE_SERVER_HTTP_PORT", "OFF"), Map.of()).config().listen().hasHttp())
+        .isFalse();
+    writeFile("server.http_port = 'off'");
+    ServerSettings settings = read(Map.of(), Map.of());
+    assertThat(settings.config().listen().hasHttp()).isFalse();
+    assertThat(settings.toToml()).contains("\nhttp_port = \"off\"\n");
+    writeFile(settings.toToml());
+    assertThat(read(Map.of(), Map.of()).config()).isEqualTo(settings.config());
+    for (String wrong : new String[] {"false", "'none'", "'80'", "8080.5"}) {
+      writeFile("server.http_port = " + wrong);
+      assertThatThrownBy(() -> read(Map.of(), Map.of()))
+          .isInstanceOf(SettingsException.class)
+          .hasMessageContaining("server.http_port must be a whole number, or \"off\" in quotes");
+    }
+    writeFile("");
+    assertThatThrownBy(() -> read(Map.of(), Map.of("--http-port", "70000")))
+        .hasMessage("--http-port must be a whole number from 0 to 65535, or off: '70000'");
   }
 
   @Test

@@ -440,7 +440,7 @@ final class TlsTest {
     assertNotStarted(new ServerTls(broken, good.key(), null), "PEM certificates", broken);
     assertNotStarted(
         new ServerTls(good.certificate(), good.key(), garbage), "PEM certificates", garbage);
-    assertNotStarted(new ServerTls(good.certificate(), pkcs1, null), "PKCS #8", pkcs1);
+    assertNotStarted(new ServerTls(good.certificate(), pkcs1, null), "PKCS #1", pkcs1);
     assertNotStarted(new ServerTls(good.certificate(), badKey, null), "RSA, EC or EdDSA", badKey);
     assertNotStarted(
         new ServerTls(good.certificate(), client.key(), null), "must be that of", client.key());

@@ -3,6 +3,7 @@ package dev.sluice.server;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import java.io.IOException;
+import java.net.InetSocketAddress;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
@@ -36,6 +37,7 @@ class UnsafeSettingsTest {
   void keyWithoutTlsBeyondLoopback_isWarnedOf() {
     ServerConfig keyed = config().withBootstrapKey("secret");
     assertThat(found(keyed, true)).isEmpty();
+    assertThat(found(config(), false)).as("no keys").isEmpty();
     assertThat(found(keyed, false)).singleElement().asString().contains("plaintext", "tls.cert");
     assertThat(found(keyed.withTls(new ServerTls(data, data, null)), false)).isEmpty();
   }
@@ -50,8 +52,31 @@ class UnsafeSettingsTest {
           .contains("redis.url has no password");
     }
     for (String closed :
-        List.of("redis://:pw@r:6379", "rediss://u:pw@r", "redis-cluster://u:p@a,b")) {
+        List.of(
+            "redis://:pw@localhost:6379",
+            "redis://:pw@127.0.0.1:6379",
+            "redis://:pw@[::1]:6379",
+            "redis-cluster://u:p@127.0.0.1:1,127.0.0.2:1",
+            "rediss://u:pw@r",
+            "rediss-cluster://u:p@a,b")) {
       assertThat(found(config().withRedis(ServerRedis.at(closed)), true)).as(closed).isEmpty();
+    }
+  }
+
+  @Test
+  void passwordOfRedisWithoutTlsBeyondLoopback_isWarnedOf() {
+    for (String plain :
+        List.of(
+            "redis://:pw@r:6379",
+            "redis://:pw@localhost.example:6379",
+            "redis-cluster://u:p@127.0.0.1,b",
+            "redis-sentinel://p@s/0#m")) {
+      assertThat(found(config().withRedis(ServerRedis.at(plain)), true))
+          .as(plain)
+          .singleElement()
+          .asString()
+          .contains("password in redis.url travels in plaintext", "rediss://")
+          .doesNotContain("pw");
     }
   }
 
@@ -59,5 +84,30 @@ class UnsafeSettingsTest {
   void dataDirectoryThatOthersCanRead_isWarnedOf() throws IOException {
     Files.setPosixFilePermissions(data, PosixFilePermissions.fromString("rwxr-xr-x"));
     assertThat(found(config(), true)).singleElement().asString().contains("mode to 700");
+  }
+
+  @Test
+  void address_decidesWhetherKeysTravelBeyondLoopback() throws IOException {
+    ServerConfig keyed = config().withBootstrapKey("secret");
+    try (CapturedLog log = new CapturedLog()) {
+      ServerLog.unsafeSettings(keyed, new InetSocketAddress("127.0.0.2", 1));
+      assertThat(log.text()).doesNotContain("unsafe");
+      for (String address : List.of("0.0.0.0", "192.0.2.1", "::")) {
+        ServerLog.unsafeSettings(keyed, new InetSocketAddress(address, 1));
+      }
+      assertThat(log.text().lines().filter(line -> line.contains("WARN"))).hasSize(3);
+      assertThat(log.text()).contains("unsafe: API keys travel in plaintext");
+    }
+  }
+
+  @Test
+  void serverThatStarts_warns() throws IOException {
+    // Nothing listens there; the limits degrade.
+    ServerConfig config = config().withRedis(ServerRedis.at("redis://127.0.0.1:1"));
+    try (CapturedLog log = new CapturedLog();
+        TestServer server = TestServer.start(config)) {
+      assertThat(server).isNotNull();
+      assertThat(log.text()).contains("unsafe: redis.url has no password");
+    }
   }
 }

@@ -359,6 +359,7 @@ public abstract class BudgetContract extends BudgetSuite {
     BudgetRig rig =
         open(
             ModelBudget.of(60_000, 10_000, Allocation.CEILING)
+                .withClasses(SeedBudget.CLASSES, Map.of())
                 .withRequests(1, 10)
                 .withConcurrency(1)
                 .withTenants(Map.of("t", new ModelBudget.TenantBudget(600, 500, 1))));

@@ -286,6 +286,7 @@ public final class BudgetLoad implements AutoCloseable {
 
   private CompletableFuture<Void> settle(Caller caller, Outcome.Granted granted) {
     long used = (long) (caller.use * granted.tokens());
+    log.settling(caller.key, Math.max(0, granted.tokens() - used));
     return store
         .settle(granted.reservation(), used)
         .handle(
@@ -299,6 +300,7 @@ public final class BudgetLoad implements AutoCloseable {
                 long unused = Math.max(0, granted.tokens() - used);
                 mayReturn(caller, unused - settled.orElseThrow().refundedTokens());
               }
+              log.settled(caller.key);
               return null;
             });
   }

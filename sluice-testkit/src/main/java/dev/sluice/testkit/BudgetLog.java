@@ -93,6 +93,20 @@ public final class BudgetLog implements BudgetListener, AutoCloseable {
     write("maybe", key, tokens);
   }
 
+  /** So many tokens are about to be given back; a node that is killed does not learn of it. */
+  void settling(@Nullable String key, long tokens) {
+    if (key != null) {
+      write("settling", key, tokens);
+    }
+  }
+
+  /** What was about to be given back has been, or is told elsewhere. */
+  void settled(@Nullable String key) {
+    if (key != null) {
+      write("settled", key);
+    }
+  }
+
   /** A call failed. */
   void failed(String call, Throwable failure) {
     write("failed", call, failure.getClass().getSimpleName());

@@ -92,7 +92,8 @@ public abstract class BudgetPropertyContract extends BudgetSuite {
       int burst = 1_000 + random.nextInt(9_000);
       int target = 6_000 + random.nextInt(60_000);
       Allocation allocation = List.copyOf(EnumSet.allOf(Allocation.class)).get(random.nextInt(3));
-      ModelBudget chosen = ModelBudget.of(target, burst, allocation);
+      ModelBudget chosen =
+          ModelBudget.of(target, burst, allocation).withClasses(SeedBudget.CLASSES, Map.of());
       if (random.nextBoolean()) {
         chosen = chosen.withRequests(5, 200);
       }
@@ -100,7 +101,7 @@ public abstract class BudgetPropertyContract extends BudgetSuite {
         chosen = chosen.withConcurrency(4);
       }
       if (random.nextBoolean()) {
-        chosen = chosen.withClasses(ModelBudget.USUAL_CLASSES, Map.of(P2, 0.25));
+        chosen = chosen.withClasses(SeedBudget.CLASSES, Map.of(P2, 0.25));
       }
       budget =
           chosen.withTenants(

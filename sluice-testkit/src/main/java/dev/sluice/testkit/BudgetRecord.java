@@ -29,6 +29,7 @@ public final class BudgetRecord {
   private final Map<String, Long> refunded = new HashMap<>();
   private final Map<String, Long> maybe = new HashMap<>();
   private final Set<String> claimed = new HashSet<>();
+  private final Map<String, Settling> settling = new HashMap<>();
   private final Map<String, Integer> failures = new TreeMap<>();
   private final Map<String, Integer> ends = new TreeMap<>();
   private final Map<String, Long> askedTokens = new HashMap<>();
@@ -36,6 +37,9 @@ public final class BudgetRecord {
 
   private record Grant(
       int file, String model, long micros, long tokens, long waited, String priority, String key) {}
+
+  /** Tokens that a node was about to give back. */
+  private record Settling(int file, long tokens) {}
 
   private BudgetRecord() {}
 
@@ -72,6 +76,8 @@ public final class BudgetRecord {
           refunded.merge(words[1] + ' ' + words[2], Long.parseLong(words[3]), Long::sum);
       case "claimed" -> claimed.add(words[1]);
       case "maybe" -> maybe.merge(words[1], Long.parseLong(words[2]), Long::sum);
+      case "settling" -> settling.put(words[1], new Settling(file, Long.parseLong(words[2])));
+      case "settled" -> settling.remove(words[1]);
       case "asked" -> askedTokens.merge(words[1], Long.parseLong(words[2]), Long::sum);
       case "failed" -> failures.merge(words[1] + ' ' + words[2], 1, Integer::sum);
       case "ended" -> ends.merge(words[1], 1, Integer::sum);
@@ -79,8 +85,17 @@ public final class BudgetRecord {
     }
   }
 
-  /** One node was killed: what it had not claimed yet of these keys may have come back. */
+  /**
+   * One node was killed: what it had not claimed yet of these keys may have come back, and what it
+   * was about to give back.
+   */
   public void mayReturn(int file, Predicate<String> keys) {
+    settling.forEach(
+        (key, unheard) -> {
+          if (unheard.file() == file) {
+            maybe.merge(key, unheard.tokens(), Long::sum);
+          }
+        });
     for (Grant grant : grants) {
       String key = grant.key();
       boolean toldAtOnce = grant.file() == file && grant.waited() == 0;

@@ -64,7 +64,7 @@ public abstract class BudgetSuite {
 
   /** The seed's first model, 240,000 a minute in bursts of 300,000. */
   static ModelBudget sonnet(Allocation allocation) {
-    return ModelBudget.of(240_000, 300_000, allocation);
+    return ModelBudget.of(240_000, 300_000, allocation).withClasses(SeedBudget.CLASSES, Map.of());
   }
 
   static DeskRules rules(int maxLine, Duration patience) {

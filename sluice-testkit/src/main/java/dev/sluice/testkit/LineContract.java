@@ -42,7 +42,7 @@ public abstract class LineContract extends BudgetSuite {
   }
 
   private static Map<String, Double> usual() {
-    return ModelBudget.USUAL_CLASSES;
+    return SeedBudget.CLASSES;
   }
 
   // ---- floods

@@ -11,12 +11,15 @@ import dev.sluice.governor.Explanation;
 import dev.sluice.governor.ModelBudget;
 import dev.sluice.governor.Outcome;
 import dev.sluice.governor.Settlement;
+import dev.sluice.governor.TokenRequest;
 import java.time.Duration;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
 /**
@@ -27,6 +30,11 @@ import org.junit.jupiter.api.Test;
  */
 public abstract class ReservationContract extends BudgetSuite {
   private static final Duration LIFE = Duration.ofMinutes(10);
+
+  /** The reservations that may be open where concurrency is not limited. */
+  private static final int MOST_OPEN = 100_000;
+
+  private static final int PORTION = 500;
 
   // ---- settling
 
@@ -120,6 +128,22 @@ public abstract class ReservationContract extends BudgetSuite {
     assertThat(rig.available()).isEqualTo(200_000);
   }
 
+  /** A store keeps a short history of its debt: where it is shortened, nobody must gain. */
+  @Test
+  void refund_afterManyGrants_isNoMoreThanTheLeastDebtSince() {
+    BudgetRig rig = open(Allocation.OFF);
+    rig.granted(100_000, P0);
+    advance(Duration.ofSeconds(24));
+    // 4,000 are owed.
+    Outcome.Granted second = rig.granted(50_000, P0);
+    advance(Duration.ofSeconds(12));
+    // 6,000 are owed.
+    for (int i = 0; i < 130; i++) {
+      rig.granted(100, P0);
+    }
+    assertThat(rig.settle(second, 0).orElseThrow().refundedTokens()).isBetween(1L, 6_000L);
+  }
+
   @Test
   void twoLateRefunds_doNotGiveTheSameBackTwice() {
     BudgetRig rig = open(Allocation.OFF);
@@ -133,6 +157,42 @@ public abstract class ReservationContract extends BudgetSuite {
             + rig.settle(second, 0).orElseThrow().refundedTokens();
     assertThat(back).isEqualTo(20_000);
     assertThat(rig.available()).isEqualTo(20_000);
+  }
+
+  /** A store may settle in a shorter way where there are no budgets of tenants. */
+  @Test
+  void twoLateRefunds_underABudgetOfATenant_doNotGiveTheSameBackTwice() {
+    BudgetRig rig =
+        open(
+            sonnet(Allocation.OFF)
+                .withTenants(Map.of("*", new ModelBudget.TenantBudget(240_000, 300_000, 1))));
+    TokenRequest request = request(40_000, P0).withTenant("t");
+    Outcome.Granted first = rig.granted(request);
+    Outcome.Granted second = rig.granted(request);
+    advanceMillis(15_000);
+    // The model and the tenant still owe 20,000.
+    rig.granted(request(280_000, P0).withTenant("t"));
+    assertThat(rig.settle(first, 0).orElseThrow().refundedTokens()).isEqualTo(20_000);
+    assertThat(rig.settle(second, 0).orElseThrow().refundedTokens()).isZero();
+    assertThat(rig.available()).isEqualTo(20_000);
+    rig.granted(request(20_000, P0).withTenant("t"));
+    assertThat(rig.available()).isZero();
+  }
+
+  /** A store may forget a tenant whose budget is full again, and not before. */
+  @Test
+  void debtOfATenant_isKnownUntilItIsPaid() {
+    BudgetRig rig =
+        open(
+            sonnet(Allocation.OFF)
+                .withTenants(Map.of("*", new ModelBudget.TenantBudget(60, 10_000, 1))));
+    rig.granted(request(100, P1).withTenant("t"));
+    advance(MINUTE);
+    assertThat(ofTenant(rig, "t")).isEqualTo(9_960);
+    advance(Duration.ofSeconds(39));
+    assertThat(ofTenant(rig, "t")).isEqualTo(9_999);
+    advance(Duration.ofSeconds(2));
+    assertThat(ofTenant(rig, "t")).isEqualTo(10_000);
   }
 
   @Test
@@ -166,6 +226,33 @@ public abstract class ReservationContract extends BudgetSuite {
     assertThat(rig.extend(first)).isFalse();
     assertThat(rig.settle(first, 0)).isEmpty();
     assertThat(rig.available()).isEqualTo(600);
+  }
+
+  /** Callers who never settle must not fill the memory of a store. */
+  @Test
+  void reservationsWithoutConcurrency_areBounded() {
+    BudgetRig rig = open(Allocation.OFF);
+    Outcome.Granted last = openAll(rig, MOST_OPEN);
+    Outcome.Queued next = rig.queued(1, P0);
+    assertThat(next.binding()).isEqualTo(Dimension.CONCURRENCY);
+    assertThat(rig.status().running()).isEqualTo(MOST_OPEN);
+    assertThat(rig.isWaiting(next)).isTrue();
+    assertThat(rig.settle(last, 1)).isPresent();
+    assertThat(rig.isGranted(next)).isTrue();
+    assertThat(rig.status().running()).isEqualTo(MOST_OPEN);
+  }
+
+  /** So many of one token each, in portions that a store answers in time. */
+  private static Outcome.Granted openAll(BudgetRig rig, int count) {
+    Outcome.Granted last = null;
+    for (int opened = 0; opened < count; opened += PORTION) {
+      List<CompletableFuture<Outcome>> portion =
+          Stream.generate(() -> rig.store.request(request(1, P0))).limit(PORTION).toList();
+      for (CompletableFuture<Outcome> each : portion) {
+        last = granted(BudgetRig.get(each));
+      }
+    }
+    return Objects.requireNonNull(last);
   }
 
   @Test

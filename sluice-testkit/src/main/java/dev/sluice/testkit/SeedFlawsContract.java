@@ -213,8 +213,7 @@ public abstract class SeedFlawsContract extends BudgetSuite {
   /** P2 never went while P0 had more than enough to do. */
   @Test
   void flaw9_aClassWithAMinimumShare_isNotStarved() {
-    ModelBudget budget =
-        sonnet(Allocation.OFF).withClasses(ModelBudget.USUAL_CLASSES, Map.of(P2, 0.1));
+    ModelBudget budget = sonnet(Allocation.OFF).withClasses(SeedBudget.CLASSES, Map.of(P2, 0.1));
     BudgetRig rig = open(budget);
     rig.granted(300_000, P0);
     CompletableFuture<Optional<Outcome>> batch = rig.waiter(request(20_000, P2));

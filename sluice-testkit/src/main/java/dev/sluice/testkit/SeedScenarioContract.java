@@ -3,7 +3,6 @@ package dev.sluice.testkit;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.sluice.governor.Allocation;
-import dev.sluice.governor.BudgetFile;
 import dev.sluice.governor.Counts;
 import dev.sluice.governor.Dimension;
 import dev.sluice.governor.GovernorStatus;
@@ -222,7 +221,7 @@ public abstract class SeedScenarioContract extends BudgetSuite {
 
   @Test
   void manager_hasABucketForEachModel_apartFromTheOthers() {
-    BudgetRig rig = open(BudgetFile.shipped());
+    BudgetRig rig = open(SeedBudget.read());
     assertThat(BudgetRig.get(rig.store.status()).buckets().keySet())
         .containsExactly(MODEL, "OX7A3F8D", "GE6D8A4F", "deepseek-r1");
     rig.granted(5_000, P1);

@@ -53,6 +53,15 @@ public abstract class SettlementContract extends BudgetSuite {
   }
 
   @Test
+  void settlement_leavesNoMoreDebtThanTheBurst() {
+    BudgetRig rig = open(sonnet(Allocation.OFF).withCallLimits(1_000_000, 0));
+    Settlement settled = rig.settle(rig.granted(300_000, P1), 1_000_000).orElseThrow();
+    assertThat(settled.chargedTokens()).isEqualTo(600_000);
+    assertThat(settled.excessTokens()).isEqualTo(400_000);
+    assertThat(rig.available()).isEqualTo(-300_000);
+  }
+
+  @Test
   void settlement_isChargedToTheTenantUpToTheSame() {
     BudgetRig rig =
         open(

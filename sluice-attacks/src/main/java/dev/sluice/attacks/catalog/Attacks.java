@@ -26,6 +26,7 @@ public final class Attacks {
           "health-unfinished",
           "enqueue-unfinished-powerless",
           "slow-bodies-powerless",
+          "padded-polls",
           "settings-flood",
           "ping-flood",
           "empty-data-flood",
@@ -39,6 +40,8 @@ public final class Attacks {
           "hook-batches",
           "connection-flood",
           "unread-messages",
+          "grpc-unread-receives",
+          "unread-keys",
           "event-streams",
           "script-queues",
           "api-keys");
@@ -56,6 +59,7 @@ public final class Attacks {
             processorOverHttp(),
             processorOverGrpc(),
             connections(),
+            unread(),
             state())
         .flatMap(List::stream)
         .toList();
@@ -78,7 +82,8 @@ public final class Attacks {
         new UnfinishedCalls("enqueue-unfinished", Access.TENANT_KEY, Grpc.ENQUEUE),
         new SlowBodies("slow-bodies-no-key", Access.NO_KEY),
         new SlowBodies("slow-bodies-powerless", Access.POWERLESS_KEY),
-        new SlowBodies("slow-bodies", Access.TENANT_KEY));
+        new SlowBodies("slow-bodies", Access.TENANT_KEY),
+        new PaddedPolls());
   }
 
   private static List<Attack> frames() {
@@ -140,6 +145,16 @@ public final class Attacks {
         new UnreadMessages(),
         new Garbage(),
         new EventStreams());
+  }
+
+  /** Their queues stay. */
+  private static List<Attack> unread() {
+    return List.of(
+        UnreadCalls.peeks(),
+        UnreadCalls.receives(),
+        UnreadCalls.statistics(),
+        UnreadCalls.peeksOverHttp(),
+        UnreadCalls.keysOverHttp());
   }
 
   private static List<Attack> state() {

@@ -29,6 +29,7 @@ public final class Attempt {
   private static final long RECONNECT_MS = 20;
 
   private static final int SLICES = 100;
+  private static final int NARROW_BYTES = 2_048;
   private static final Duration PATIENCE = Duration.ofSeconds(20);
 
   /**
@@ -56,6 +57,7 @@ public final class Attempt {
   private final AtomicLong bytes = new AtomicLong();
   private volatile long startNanos;
   private volatile long endNanos;
+  private final CountDownLatch begun = new CountDownLatch(1);
   private final CountDownLatch ended = new CountDownLatch(1);
 
   private Attempt(Attack attack, Target target) {
@@ -77,13 +79,21 @@ public final class Attempt {
     watch.setDaemon(true);
     watch.start();
     try {
+      attack.settle(this);
+      begun.countDown();
       attack.run(this);
     } catch (IOException broken) {
       countCutOff();
     } finally {
+      begun.countDown();
       end();
     }
     return new Outcome(connections.get(), cutOff.get(), bytes.get(), refused.get());
+  }
+
+  /** Waits until the attack has what it needs on the server, or has failed. */
+  public void awaitBegun() throws InterruptedException {
+    begun.await();
   }
 
   /** Unblocks threads that read or write. */
@@ -173,6 +183,11 @@ public final class Attempt {
     return new Connection(connect(target.http()));
   }
 
+  /** A new connection to the port of HTTP that has hardly any room for what nobody reads. */
+  Connection narrowHttp() throws IOException {
+    return new Connection(connect(target.http(), NARROW_BYTES));
+  }
+
   /** A new connection to the port of gRPC, for anything. */
   Connection bareGrpc() throws IOException {
     return new Connection(connect(target.grpc()));
@@ -217,12 +232,16 @@ public final class Attempt {
   }
 
   private Socket connect(InetSocketAddress address) throws IOException {
+    return connect(address, 0);
+  }
+
+  private Socket connect(InetSocketAddress address, int receiveBytes) throws IOException {
     if (connections.incrementAndGet() > attack.bounds().connections()) {
       connections.decrementAndGet();
       end();
       throw new IOException("the attack has had its connections");
     }
-    Socket socket = Loopback.connect(address, PATIENCE);
+    Socket socket = Loopback.connect(address, PATIENCE, receiveBytes);
     open.add(socket);
     if (!isRunning()) {
       socket.close();

@@ -19,9 +19,22 @@ public final class Loopback {
    * @throws IllegalArgumentException if the address is not a loopback address
    */
   public static Socket connect(InetSocketAddress address, Duration patience) throws IOException {
+    return connect(address, patience, 0);
+  }
+
+  /**
+   * Connects.
+   *
+   * @param receiveBytes how much may arrive before it is read, about; 0 for the usual
+   */
+  public static Socket connect(InetSocketAddress address, Duration patience, int receiveBytes)
+      throws IOException {
     requireLoopback(address);
     Socket socket = new Socket();
     try {
+      if (receiveBytes > 0) {
+        socket.setReceiveBufferSize(receiveBytes);
+      }
       socket.setTcpNoDelay(true);
       socket.setSoTimeout((int) patience.toMillis());
       socket.connect(address, CONNECT_MS);

@@ -168,8 +168,8 @@ public final class RedisBudgets {
     }
 
     /**
-     * Opens stores that wait for Redis no longer than three seconds, and degrade and recover by
-     * themselves.
+     * Opens stores that wait for Redis no longer than three seconds, or than the time-out, and
+     * degrade and recover by themselves.
      *
      * @return for {@link dev.sluice.governor.Governor#over}
      * @throws IllegalStateException if there is no URL

@@ -268,7 +268,7 @@ local function heldBy(tokens, floor)
   if isPaused() then
     return 'PROVIDER', S.paused - now
   end
-  if C.conc > 0 and S.running >= C.conc then
+  if S.running >= slotsOf(C.conc) then
     return 'CONCURRENCY', -1
   end
   local forTokens, forRequests = microsFor(tokens, 0), microsForRequests(1)

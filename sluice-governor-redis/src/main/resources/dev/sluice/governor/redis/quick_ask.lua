@@ -15,7 +15,7 @@ if ARGV[10] == 'quick' then
     local room = math.min(cap, math.max(1, math.floor(ceiling * factor)))
     local elapsed = now - at
     if special == 0 and generation == tonumber(string.sub(ARGV[1], 17)) and waiting == 0 and shift == 0
-      and elapsed >= 0 and now < due and paused <= now and (conc == 0 or running < conc) and tokens <= room then
+      and elapsed >= 0 and now < due and paused <= now and running < slotsOf(conc) and tokens <= room then
       owed = elapsed < owed / mint and math.max(0, owed - elapsed * mint) or 0
       second = elapsed < second / secondMint and math.max(0, second - elapsed * secondMint) or 0
       minute = elapsed < minute / minuteMint and math.max(0, minute - elapsed * minuteMint) or 0

@@ -8,9 +8,11 @@ import dev.sluice.governor.Governor;
 import dev.sluice.governor.Outcome;
 import dev.sluice.governor.TokenRequest;
 import dev.sluice.testkit.RedisServer;
+import dev.sluice.testkit.SeedBudget;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
@@ -26,22 +28,23 @@ class FleetReadmeTest {
   private static final String GUIDE = "../docs/governor.md";
   private static final String MODEL = "AX9F7E2B-sonnet-4-5";
 
+  private final Path file = SeedBudget.FILE;
   private final List<Long> calls = new ArrayList<>();
 
   /** As often as a busy machine makes Redis late: then the request is refused. */
   @Test
-  void budgetsOfAFleet() {
+  void budgetsOfAFleet() throws IOException {
     while (calls.isEmpty()) {
       callOnce();
     }
     assertThat(calls).containsExactly(5_000L);
   }
 
-  private void callOnce() {
+  private void callOnce() throws IOException {
     try (RedisServer redis = RedisServer.start()) {
       String url = redis.uri();
       BudgetStore.Opener fleet = RedisBudgets.at(url); // redis://localhost:6379
-      try (Governor governor = Governor.over(BudgetFile.shipped(), fleet)) { // alike at every node
+      try (Governor governor = Governor.over(BudgetFile.read(file), fleet)) { // alike at every node
         TokenRequest request =
             TokenRequest.of("AX9F7E2B-sonnet-4-5", 5_000, "P1_user").withIdempotencyKey("job-7");
         Outcome outcome = governor.request(request);
@@ -81,8 +84,10 @@ class FleetReadmeTest {
       words.addAll(List.of(rights.group(1).split(" ")));
       assertThat(redis.command(words.toArray(String[]::new))).isEqualTo("OK");
       String url = "redis://governor:PASSWORD@127.0.0.1:" + redis.port();
-      try (Governor here = Governor.over(BudgetFile.shipped(), RedisBudgets.at(url));
-          Governor there = Governor.over(BudgetFile.shipped(), RedisBudgets.at(url))) {
+      BudgetStore.Opener fleet =
+          RedisBudgets.builder().url(url).timeout(Duration.ofSeconds(20)).opener();
+      try (Governor here = Governor.over(BudgetFile.read(file), fleet);
+          Governor there = Governor.over(BudgetFile.read(file), fleet)) {
         TokenRequest most = TokenRequest.of(MODEL, 200_000, "P1_user").withTenant("a");
         Outcome.Granted first = (Outcome.Granted) here.request(most);
         Outcome.Queued queued =
@@ -93,7 +98,7 @@ class FleetReadmeTest {
         here.cancel(((Outcome.Queued) here.request(most)).ticket());
         here.settle(first.reservation(), 0);
         assertThat(waiting.join().toString()).contains("Granted");
-        here.reload(BudgetFile.shipped());
+        here.reload(BudgetFile.read(file));
         assertThat(here.status().buckets()).containsKey(MODEL);
       }
       assertThat(denied(redis)).isEmpty();

@@ -90,6 +90,32 @@ final class LostBooksTest {
     assertThat(old.ask(900)).isInstanceOf(Outcome.Queued.class);
   }
 
+  /** A tenant of whom the new books know nothing may have spent all of its budget. */
+  @Test
+  void lostBooks_beginEmpty_forTenantsToo() {
+    ModelBudget.TenantBudget slow = new ModelBudget.TenantBudget(60, 100, 1);
+    BudgetConfig config = config(FAST.withTenants(Map.of("t", slow, "*", slow)));
+    OutageRig old = open(2, config);
+    for (String tenant : List.of("t", "other")) {
+      assertThat(old.ask(request(100).withTenant(tenant))).isInstanceOf(Outcome.Granted.class);
+    }
+    awaitListener();
+    redis.command("FLUSHALL");
+    OutageRig fresh = open(2, config);
+    until("the model has tokens again", () -> fresh.available() > 500);
+    for (String tenant : List.of("t", "other")) {
+      assertThat(ofTenant(fresh, tenant)).as(tenant).isLessThan(60);
+    }
+  }
+
+  private static long ofTenant(OutageRig rig, String tenant) {
+    return get(rig.store.explain(request(1).withTenant(tenant))).dimensions().stream()
+        .filter(each -> each.dimension() == Dimension.TENANT)
+        .mapToLong(Explanation.Part::available)
+        .findFirst()
+        .orElseThrow();
+  }
+
   private void awaitListener() {
     awaitListeners(1);
   }

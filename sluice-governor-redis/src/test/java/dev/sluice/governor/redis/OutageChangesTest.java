@@ -27,7 +27,7 @@ import org.junit.jupiter.api.Timeout;
 
 /** Rules and rights that change while Redis is away. */
 @Tag("any-jdk")
-@Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+@Timeout(value = 300, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 final class OutageChangesTest {
   private static final ModelBudget SONNET =
       ModelBudget.of(60_000, 2_000, Allocation.OFF).withConcurrency(1);
@@ -79,7 +79,12 @@ final class OutageChangesTest {
         };
     try (Governor governor =
         Governor.over(
-            config(SONNET), RedisBudgets.builder().url(redis.uri()).listener(listener).opener())) {
+            config(SONNET),
+            RedisBudgets.builder()
+                .url(redis.uri())
+                .timeout(OutageRig.PATIENCE)
+                .listener(listener)
+                .opener())) {
       assertThat(governor.request(request(1))).isInstanceOf(Outcome.Granted.class);
       redis.kill();
       governor.reload(small);
@@ -142,6 +147,7 @@ final class OutageChangesTest {
     try (var store =
         RedisBudgets.builder()
             .url(redis.uri())
+            .timeout(OutageRig.PATIENCE)
             .listener(listener)
             .opener()
             .open(config(SONNET), BudgetListener.NONE)) {

@@ -22,6 +22,9 @@ final class OutageRig implements OutageListener, AutoCloseable {
   /** Soon enough for tests that wait for a loss, and late enough for a busy machine. */
   private static final Duration TIMEOUT = Duration.ofMillis(500);
 
+  /** Of stores that do not lose Redis when the machine is slow. */
+  static final Duration PATIENCE = Duration.ofSeconds(20);
+
   final BudgetStore store;
   final List<String> told = new CopyOnWriteArrayList<>();
   final AtomicLong granted = new AtomicLong();
@@ -43,7 +46,7 @@ final class OutageRig implements OutageListener, AutoCloseable {
   /** That does not lose Redis when the machine is slow: for what is not about outages. */
   static OutageRig patient(String uri, int nodes, BudgetConfig config) {
     return new OutageRig(
-        RedisBudgets.builder().url(uri).expectedNodes(nodes).timeout(Duration.ofSeconds(5)),
+        RedisBudgets.builder().url(uri).expectedNodes(nodes).timeout(PATIENCE),
         config,
         BudgetListener.NONE);
   }

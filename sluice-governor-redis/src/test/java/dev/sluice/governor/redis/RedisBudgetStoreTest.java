@@ -386,7 +386,12 @@ final class RedisBudgetStoreTest {
   void governor_standsOnIt() {
     try (Governor governor =
         Governor.over(
-            config(BUDGET), RedisBudgets.builder().url(redis.uri()).prefix(prefix).opener())) {
+            config(BUDGET),
+            RedisBudgets.builder()
+                .url(redis.uri())
+                .prefix(prefix)
+                .timeout(Duration.ofSeconds(20))
+                .opener())) {
       Outcome.Granted granted = (Outcome.Granted) governor.request(MODEL, 1_000, P1);
       assertThat(governor.request(MODEL, 10, P1)).isInstanceOf(Outcome.Queued.class);
       assertThat(governor.settle(granted.reservation(), 1_000)).isPresent();

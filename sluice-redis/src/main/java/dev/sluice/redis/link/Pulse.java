@@ -1,5 +1,7 @@
 package dev.sluice.redis.link;
 
+import io.lettuce.core.RedisCommandTimeoutException;
+import io.netty.channel.ConnectTimeoutException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -10,6 +12,7 @@ import java.util.concurrent.ScheduledFuture;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
 
@@ -33,7 +36,15 @@ public final class Pulse implements AutoCloseable, Executor {
   private static final int LIVE_AT = 4;
   private static final long PULSE_MILLIS = 1_000;
   private static final long PROBE_MILLIS = 100;
+
+  /** How long a start waits for Redis, unless the time-out is longer. */
   private static final long OPEN_MILLIS = 3_000;
+
+  /**
+   * How long a try to connect lasts; while a node starts, as long as the start may take. In an
+   * outage no longer, whatever the time-out: other nodes give this one little time to find that
+   * Redis is back.
+   */
   private static final long CONNECT_MILLIS = 2_000;
 
   /** After so long without an answer a connection is given up: it may lead nowhere. */
@@ -57,6 +68,8 @@ public final class Pulse implements AutoCloseable, Executor {
   private final CountDownLatch settled = new CountDownLatch(1);
   private final AtomicBoolean closed = new AtomicBoolean();
 
+  private final long createdNanos = System.nanoTime();
+  private final long openMillis;
   private final long staleNanos;
   private volatile int nodes;
   private volatile int liveNodes = 1;
@@ -133,6 +146,7 @@ public final class Pulse implements AutoCloseable, Executor {
     this.cluster = address.cluster();
     this.member = member;
     this.nodes = roll.expectedNodes();
+    this.openMillis = Math.max(OPEN_MILLIS, terms.timeout().toMillis());
     this.staleNanos = Math.max(MIN_STALE_NANOS, 2 * terms.timeout().toNanos());
     this.timer =
         new ScheduledThreadPoolExecutor(
@@ -160,7 +174,7 @@ public final class Pulse implements AutoCloseable, Executor {
     timer.setExecuteExistingDelayedTasksAfterShutdownPolicy(false);
     timer.execute(this::beat);
     try {
-      if (!settled.await(OPEN_MILLIS, TimeUnit.MILLISECONDS) || !link.isAvailable()) {
+      if (!settled.await(openMillis, TimeUnit.MILLISECONDS) || !link.isAvailable()) {
         timer.execute(() -> link.whileAway(() -> member.lost(trouble, false)));
       }
     } catch (InterruptedException interrupted) {
@@ -209,24 +223,33 @@ public final class Pulse implements AutoCloseable, Executor {
   private void beat() {
     link.tendSubscriptions();
     boolean connected = link.isConnected();
-    CompletableFuture<Void> step = connected ? pulse() : link.reconnect(CONNECT_MILLIS);
+    CompletableFuture<Void> step = connected ? pulse() : link.reconnect(connectMillis());
     step.whenComplete((done, failure) -> timer.execute(() -> next(connected, failure)));
+  }
+
+  private long connectMillis() {
+    long sinceMillis = TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - createdNanos);
+    return Math.max(CONNECT_MILLIS, openMillis - sinceMillis);
   }
 
   private void next(boolean connected, @Nullable Throwable failure) {
     long now = System.nanoTime();
+    boolean refused = failure != null && RedisLink.isRefusal(failure);
     if (failure == null) {
       answeredNanos = now;
-    } else if (!connected) {
+    } else if (refused || !connected) {
       noteTrouble(failure);
-    } else if (now - answeredNanos > staleNanos && !RedisLink.isRefusal(failure)) {
+      if (!isSilence(failure)) {
+        settled.countDown();
+      }
+    } else if (now - answeredNanos > staleNanos) {
       answeredNanos = now;
       link.drop();
     }
-    if (failure != null && connected && cluster && !RedisLink.isRefusal(failure)) {
+    if (failure != null && connected && cluster && !refused) {
       link.lose(String.valueOf(RedisLink.rootOf(failure)));
     }
-    if (link.isAvailable() || (failure != null && !connected)) {
+    if (link.isAvailable()) {
       settled.countDown();
     }
     if (failure != null) {
@@ -236,7 +259,15 @@ public final class Pulse implements AutoCloseable, Executor {
     }
   }
 
-  /** Why there is no connection; a wrong password, for one, is not a matter of time. */
+  /** Whether nothing was heard, which on a busy machine is a matter of time. */
+  private static boolean isSilence(Throwable failure) {
+    Throwable root = RedisLink.rootOf(failure);
+    return root instanceof TimeoutException
+        || root instanceof ConnectTimeoutException
+        || root instanceof RedisCommandTimeoutException;
+  }
+
+  /** Why Redis does not decide; a wrong password, for one, is not a matter of time. */
   private void noteTrouble(Throwable failure) {
     Throwable root = RedisLink.rootOf(failure);
     trouble = root.toString();

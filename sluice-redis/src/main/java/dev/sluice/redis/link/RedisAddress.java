@@ -20,6 +20,9 @@ public record RedisAddress(List<RedisURI> uris, boolean cluster) {
   /** A name, or an address with no colon or, by version 6, several; one is of a port unread. */
   private static final Pattern HOST = Pattern.compile("[^\\s:@]+|[^\\s@]*:[^\\s@]*:[^\\s@]*");
 
+  private static final Pattern LOOPBACK =
+      Pattern.compile("localhost|127(\\.\\d+){3}|\\[?::1]?", Pattern.CASE_INSENSITIVE);
+
   private static final String CLUSTER = "redis-cluster://";
   private static final String TLS_CLUSTER = "rediss-cluster://";
   private static final List<String> SCHEMES =
@@ -56,6 +59,22 @@ public record RedisAddress(List<RedisURI> uris, boolean cluster) {
    */
   public boolean hasPassword() {
     return uris.stream().allMatch(RedisAddress::hasPassword);
+  }
+
+  /**
+   * Returns whether a password crosses a network in plaintext.
+   *
+   * @return true if a node beyond loopback is given a password without TLS
+   */
+  public boolean sendsPasswordInPlaintext() {
+    return uris.stream()
+        .anyMatch(uri -> !uri.isSsl() && !isLoopback(uri) && RedisAddress.hasPassword(uri));
+  }
+
+  private static boolean isLoopback(RedisURI uri) {
+    return uri.getSentinels().isEmpty()
+        ? LOOPBACK.matcher(uri.getHost()).matches()
+        : uri.getSentinels().stream().allMatch(RedisAddress::isLoopback);
   }
 
   private static boolean hasPassword(RedisURI uri) {

@@ -33,6 +33,23 @@ class RefusalLogTest {
   }
 
   @Test
+  void firstError_isLogged_wheneverTheClockBegan() {
+    nowNanos = 1;
+    refused("WRONGTYPE a");
+    assertThat(lines).containsExactly("WRONGTYPE a +0");
+  }
+
+  @Test
+  void leftOutErrors_areCountedOnce() {
+    for (int minute = 0; minute < 3; minute++) {
+      refused("WRONGTYPE a");
+      refused("WRONGTYPE a");
+      pass(Duration.ofMinutes(1));
+    }
+    assertThat(lines).containsExactly("WRONGTYPE a +0", "WRONGTYPE a +1", "WRONGTYPE a +1");
+  }
+
+  @Test
   void anotherError_isLoggedAfterTenSeconds() {
     refused("WRONGTYPE a");
     pass(Duration.ofSeconds(9));

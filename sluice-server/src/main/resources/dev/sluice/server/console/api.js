@@ -43,8 +43,8 @@ export function path(parts, ...names) {
   });
 }
 
-async function call(method, where, body) {
-  const headers = {};
+async function call(method, where, body, more = {}) {
+  const headers = { ...more };
   if (key()) {
     headers.Authorization = "Bearer " + key();
   }
@@ -85,6 +85,9 @@ async function call(method, where, body) {
 export const get = (where) => call("GET", where);
 export const post = (where, body = {}) => call("POST", where, body);
 export const put = (where, body) => call("PUT", where, body);
+/** Changes what `body` names; refused if it has another revision than that. */
+export const patch = (where, body, revision) =>
+  call("PATCH", where, body, { "If-Match": '"' + revision + '"' });
 export const remove = (where) => call("DELETE", where);
 
 /** What `call` answers, or null if there is no such thing, or not for this key: then `page` says so. */

@@ -198,6 +198,11 @@ export function view() {
     "p",
     { class: "card empty", "data-testid": "models-empty", hidden: true },
     none("No models are configured"),
+    " Write a budget file with ",
+    h("code", {}, "sluice governor init"),
+    ", and name it in ",
+    h("code", {}, "governor.file"),
+    ".",
   );
   const element = h(
     "section",

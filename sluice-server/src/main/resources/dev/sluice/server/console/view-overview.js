@@ -218,6 +218,22 @@ export function view() {
       }));
   }
 
+  function misspelt(queues) {
+    return queues
+      .filter((each) => each.unknown_throttles > 0)
+      .slice(0, BUSIEST)
+      .map((each) => ({
+        tone: "warn",
+        text:
+          "Messages of " +
+          each.name +
+          " named the throttle key " +
+          each.unknown_throttle_key +
+          ", which has no rate",
+        href: "#/queue/" + encodeURIComponent(each.name),
+      }));
+  }
+
   function exceeded(throttles) {
     return throttles
       .filter((each) => each.excess > 0)
@@ -239,8 +255,10 @@ export function view() {
         allowed(get("/v1/throttles?limit=1000")),
         get("/v1/governor/status"),
         get("/readyz").then(
-          () => "",
-          (refused) => (refused.status === 0 ? Promise.reject(refused) : refused.message),
+          ({ degraded = [] }) =>
+            degraded.length ? "Degraded: " + degraded.join(", ") + "; the log says why" : "",
+          (refused) =>
+            refused.status === 0 ? Promise.reject(refused) : "Not ready: " + refused.message,
         ),
       ]);
       takeRates(all, now);
@@ -308,7 +326,7 @@ export function view() {
         "In " + rate(entered) + ", out " + rate(left),
       );
       const found = [
-        ...(ready ? [{ tone: "bad", text: "Not ready: " + ready }] : []),
+        ...(ready ? [{ tone: "bad", text: ready }] : []),
         ...stuck(throttles),
         ...exceeded(throttles),
         ...(await starved(queues)),
@@ -317,6 +335,7 @@ export function view() {
         ),
         ...throttled(throttles),
         ...unserved(queues),
+        ...misspelt(queues),
         ...(dead > 0
           ? [{ tone: "warn", text: plural(dead, "dead letter") + " to look at", href: "#/dead" }]
           : []),

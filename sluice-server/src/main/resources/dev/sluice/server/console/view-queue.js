@@ -7,6 +7,7 @@ import { Dues, Lines, Rates } from "./history.js";
 import { DEAD, gated, listQueues, mayQueue } from "./permissions.js";
 import { table } from "./table.js";
 import {
+  changeQueue,
   deleteQueue,
   isUnserved,
   purgeQueue,
@@ -107,6 +108,8 @@ export function view(queue) {
     { class: "muted", "data-testid": "marked", hidden: true },
     "The line marks the share by weight.",
   );
+  const unknown = h("li", { "data-tone": "warn", "data-testid": "unknown-throttles" });
+  const notes = h("ul", { class: "notes card", hidden: true }, unknown);
   const bars = h("ol", { class: "shares", "data-testid": "shares" });
   const summary = h("p", { class: "muted", "data-testid": "keys-summary" });
   const total = { rate: 0 };
@@ -197,6 +200,10 @@ export function view(queue) {
             "Dead letters",
           ),
       gated(
+        button("Settings", "change", () => changeQueue(queue)),
+        () => mayQueue("admin", queue),
+      ),
+      gated(
         button("Purge", "purge", () => purgeQueue(queue)),
         () => mayQueue("admin", queue),
       ),
@@ -206,6 +213,7 @@ export function view(queue) {
       ),
     ),
     h("dl", { class: "tiles" }, Object.values(tiles)),
+    notes,
     h(
       "div",
       { class: "columns" },
@@ -372,6 +380,14 @@ export function view(queue) {
               ? "calls to receive"
               : "",
           isUnserved(own) ? "warn" : "",
+        );
+        notes.hidden = own.unknown_throttles === 0;
+        text(
+          unknown,
+          plural(own.unknown_throttles, "message") +
+            " named a throttle key that has no rate, such as " +
+            own.unknown_throttle_key +
+            ". Such a key limits nothing; is it misspelt?",
         );
       }
       rates.take(

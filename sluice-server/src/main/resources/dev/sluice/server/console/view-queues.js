@@ -1,4 +1,4 @@
-import { none, path, post, remove } from "./api.js";
+import { get, none, patch, path, post, remove } from "./api.js";
 import { actions, figure, named } from "./columns.js";
 import { ask, toast } from "./dialogs.js";
 import { attr, button, h, heading, text } from "./dom.js";
@@ -64,41 +64,112 @@ export function isUnserved(queue) {
   );
 }
 
+/** What `call` answers, or null if it fails, which is said. */
+async function told(call) {
+  try {
+    return await call();
+  } catch (refused) {
+    toast(refused.message, "bad");
+    return null;
+  }
+}
+
+/** The settings of a queue that nobody has changed; the server's own description has them. */
+async function defaults() {
+  const { components } = await get("/openapi.json");
+  return Object.fromEntries(
+    Object.entries(components.schemas.QueueConfig.properties).map(([field, about]) => [
+      field,
+      about.default,
+    ]),
+  );
+}
+
+/** What dialogs ask of a queue's settings, filled in with `config`. */
+function settingFields(config) {
+  const number = (field, label, hint) => ({
+    name: field,
+    label,
+    type: "number",
+    value: config[field],
+    min: 0,
+    hint,
+  });
+  return [
+    number("lease_ms", "Lease (ms)"),
+    number("max_attempts", "Attempts before it is a dead letter", "0 for any number"),
+    number(
+      "retry_delay_ms",
+      "Delay after the first failure (ms)",
+      "Doubles with each further one; 0 for none. A script on_failure decides instead.",
+    ),
+    number("max_retry_delay_ms", "Longest delay (ms)"),
+    number("max_in_flight_per_key", "In flight for each tenant", "0 for any number"),
+    {
+      name: "strict_order",
+      label: "Keep the order of each tenant's messages",
+      type: "checkbox",
+      value: config.strict_order,
+    },
+    {
+      name: "strict_throttle_keys",
+      label: "Refuse throttle keys without a rate",
+      type: "checkbox",
+      value: config.strict_throttle_keys,
+    },
+  ];
+}
+
 export async function createQueue() {
   let made = "";
+  const config = await told(defaults);
+  if (!config) {
+    return;
+  }
   const done = await ask({
     id: "create-queue",
     title: "Create a queue",
     message: "A queue for its dead letters comes with it.",
     fields: [
-      { name: "name", label: "Name", required: true, hint: "Letters, digits and . _ - : /, not . or .. alone" },
-      { name: "lease_ms", label: "Lease (ms)", type: "number", value: 60000, min: 1 },
       {
-        name: "max_attempts",
-        label: "Attempts before it is a dead letter",
-        type: "number",
-        value: 5,
-        min: 0,
-        hint: "0 for any number",
+        name: "name",
+        label: "Name",
+        required: true,
+        hint: "Letters, digits and . _ - : /, not . or .. alone",
       },
-      {
-        name: "max_in_flight_per_key",
-        label: "In flight for each tenant",
-        type: "number",
-        value: 0,
-        min: 0,
-        hint: "0 for any number",
-      },
-      { name: "strict_order", label: "Keep the order of each tenant's messages", type: "checkbox" },
+      ...settingFields(config),
     ],
     confirm: "Create",
-    act: async ({ name: wanted, ...config }) => {
-      await post("/v1/queues", { name: wanted, config });
+    act: async ({ name: wanted, ...chosen }) => {
+      await post("/v1/queues", { name: wanted, config: chosen });
       made = wanted;
     },
   });
   if (done) {
     toast("Queue " + made + " is there.");
+  }
+}
+
+/** Changes what is edited, unless somebody else has changed the queue since it was read. */
+export async function changeQueue(queue) {
+  const found = await told(() => get(path`/v1/queues/${queue}`));
+  if (!found) {
+    return;
+  }
+  const { config, revision } = found;
+  const done = await ask({
+    id: "change-queue",
+    title: "Settings of " + queue,
+    message: "A field that is left empty gets its default.",
+    fields: settingFields(config),
+    confirm: "Save",
+    act: (values) => {
+      const changed = Object.entries(values).filter(([field, value]) => value !== config[field]);
+      return patch(path`/v1/queues/${queue}`, Object.fromEntries(changed), revision);
+    },
+  });
+  if (done) {
+    toast("The settings of " + queue + " are saved.");
   }
 }
 

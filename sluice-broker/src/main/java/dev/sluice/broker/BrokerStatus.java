@@ -1,0 +1,27 @@
+package dev.sluice.broker;
+
+/**
+ * Where a broker is in its life; {@link BrokerView#status} tells.
+ *
+ * @since 0.1
+ */
+public enum BrokerStatus {
+  /** It takes calls. */
+  RUNNING,
+
+  /**
+   * The disk was full when something had to be written. Every call fails with {@link
+   * BrokerException.Code#WAITING_FOR_SPACE}; once there is space the broker opens its directory
+   * again, by itself, and is {@link #RUNNING}.
+   */
+  WAITING_FOR_SPACE,
+
+  /**
+   * Its store failed: the disk reported an error, or files are damaged. Every call fails with
+   * {@link BrokerException.Code#STOPPED}, for good; the process must be started again.
+   */
+  STOPPED,
+
+  /** It was closed. */
+  CLOSED
+}

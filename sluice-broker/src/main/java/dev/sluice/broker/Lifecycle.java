@@ -1,0 +1,268 @@
+package dev.sluice.broker;
+
+import dev.sluice.broker.BrokerException.Code;
+import java.nio.file.Path;
+import java.util.EnumMap;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+
+/*
+ * Invariant: at most one machinery has the store open. After a failed write or sync nothing is
+ * written or synced through the same open files again: a second fsync of a file would report
+ * success for pages that the first one dropped. Both ways out of a failure read the log from the
+ * beginning and write what it holds to new files: the broker itself after a full disk, the next
+ * process after anything else.
+ *
+ * The status changes under the lock, by the table alone; machineries are opened and closed outside
+ * of it, by the thread that mends.
+ */
+
+/**
+ * The life of a broker. Owns its {@link Machinery}, and opens the store again after the disk was
+ * full; any other failure of the store ends the broker.
+ *
+ * <p>Thread-safe.
+ */
+final class Lifecycle {
+  /** What happens to a broker. */
+  enum Event {
+    /** A write or a sync found no space. */
+    NO_SPACE,
+    /** The store failed otherwise, or the broker itself did. */
+    FAULT,
+    /** The store is open again. */
+    REOPENED,
+    /** The owner closes the broker. */
+    CLOSE
+  }
+
+  /** What is not here changes nothing. */
+  private static final Map<BrokerStatus, Map<Event, BrokerStatus>> TRANSITIONS =
+      new EnumMap<>(
+          Map.of(
+              BrokerStatus.RUNNING,
+              Map.of(
+                  Event.NO_SPACE, BrokerStatus.WAITING_FOR_SPACE,
+                  Event.FAULT, BrokerStatus.STOPPED,
+                  Event.CLOSE, BrokerStatus.CLOSED),
+              BrokerStatus.WAITING_FOR_SPACE,
+              Map.of(
+                  Event.REOPENED, BrokerStatus.RUNNING,
+                  Event.FAULT, BrokerStatus.STOPPED,
+                  Event.CLOSE, BrokerStatus.CLOSED),
+              BrokerStatus.STOPPED,
+              Map.of(Event.CLOSE, BrokerStatus.CLOSED),
+              BrokerStatus.CLOSED,
+              Map.of()));
+
+  private static final System.Logger LOG = System.getLogger(Broker.class.getName());
+  private static final long FIRST_PAUSE_MILLIS = 250;
+
+  /** Each attempt that finds too little space after all has written for nothing. */
+  private static final long LONGEST_PAUSE_MILLIS = 4_000;
+
+  private final Opener opener;
+  private final BrokerConfig config;
+  private final CompletableFuture<BrokerException> failure = new CompletableFuture<>();
+
+  // Guarded by this; `status` and `current` are read without it.
+  private volatile BrokerStatus status = BrokerStatus.RUNNING;
+  private volatile Machinery current;
+  private @Nullable Thread mending;
+
+  /** Opens the store of a broker, again and again. */
+  interface Opener {
+    /**
+     * Opens it.
+     *
+     * @throws StoreException if it cannot be opened
+     */
+    Store open();
+
+    /** Whether the disk has the space that opening takes. */
+    default boolean hasSpace() {
+      return true;
+    }
+  }
+
+  private Lifecycle(Opener opener, BrokerConfig config) {
+    this.opener = opener;
+    this.config = config;
+    this.current = recover();
+  }
+
+  /** Opens the store in {@code directory}. */
+  static Lifecycle open(Path directory, BrokerConfig config) {
+    return open(
+        new Opener() {
+          @Override
+          public Store open() {
+            return RocksStore.open(directory);
+          }
+
+          @Override
+          public boolean hasSpace() {
+            return RocksStore.hasSpaceToOpen(directory);
+          }
+        },
+        config);
+  }
+
+  static Lifecycle open(Opener opener, BrokerConfig config) {
+    try {
+      Lifecycle life = new Lifecycle(opener, config);
+      life.current.begin();
+      return life;
+    } catch (StoreException unusable) {
+      throw new BrokerException(Code.STORE, unusable.getMessage(), unusable);
+    }
+  }
+
+  private Machinery recover() {
+    return Machinery.recover(opener.open(), config, this::failed);
+  }
+
+  /** The machinery for the next call; one that has ended refuses it with the reason. */
+  Machinery machinery() {
+    return current;
+  }
+
+  BrokerStatus status() {
+    return status;
+  }
+
+  /** Completes when the broker has stopped for good, with the reason; never if it is closed. */
+  CompletableFuture<BrokerException> failure() {
+    return failure.copy();
+  }
+
+  /** Returns whether that changed the status. */
+  private boolean advance(Event event) {
+    BrokerStatus next = TRANSITIONS.getOrDefault(status, Map.of()).get(event);
+    if (next == null) {
+      return false;
+    }
+    status = next;
+    notifyAll();
+    return true;
+  }
+
+  /** Ends a machinery that has failed; called by its threads, at least once. */
+  private void failed(Throwable why) {
+    boolean noSpace = why instanceof StoreException store && store.isNoSpace();
+    Machinery failed;
+    synchronized (this) {
+      if (!advance(noSpace ? Event.NO_SPACE : Event.FAULT)) {
+        return;
+      }
+      failed = current;
+      if (noSpace) {
+        mending = new Thread(() -> mend(failed), "sluice-reopen");
+        mending.setDaemon(true);
+        mending.start();
+      }
+    }
+    if (noSpace) {
+      LOG.log(System.Logger.Level.ERROR, "the disk is full, the broker waits for space", why);
+      failed.end(noSpace(why));
+    } else {
+      stop(failed, why);
+    }
+  }
+
+  private static BrokerException noSpace(Throwable why) {
+    return new BrokerException(
+        Code.WAITING_FOR_SPACE,
+        "the disk is full: the broker waits for free space and then goes on by itself",
+        why);
+  }
+
+  private void stop(Machinery failed, Throwable why) {
+    LOG.log(System.Logger.Level.ERROR, "the broker stops", why);
+    BrokerException told =
+        new BrokerException(Code.STOPPED, "the broker has stopped: " + why.getMessage(), why);
+    failed.end(told);
+    // Not on a thread of the machinery: what is chained to it may close the broker.
+    Thread telling = new Thread(() -> failure.complete(told), "sluice-stopped");
+    telling.setDaemon(true);
+    telling.start();
+  }
+
+  /** Opens the store again, once there is space. */
+  private void mend(Machinery failed) {
+    try {
+      failed.abandon();
+      long pause = FIRST_PAUSE_MILLIS;
+      while (waited(pause)) {
+        if (opener.hasSpace()) {
+          if (reopened()) {
+            return;
+          }
+          pause = Math.min(2 * pause, LONGEST_PAUSE_MILLIS);
+        }
+      }
+    } catch (InterruptedException unexpected) {
+      fault(unexpected);
+    } catch (RuntimeException | Error fault) {
+      fault(fault);
+    }
+  }
+
+  /** Waits {@code millis}; returns false if there is nothing to mend any more. */
+  private synchronized boolean waited(long millis) throws InterruptedException {
+    long deadline = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(millis);
+    long left = millis;
+    while (status == BrokerStatus.WAITING_FOR_SPACE && left > 0) {
+      wait(left);
+      left = TimeUnit.NANOSECONDS.toMillis(deadline - System.nanoTime());
+    }
+    return status == BrokerStatus.WAITING_FOR_SPACE;
+  }
+
+  /** Returns false if the disk is still full; throws if the store cannot be opened at all. */
+  private boolean reopened() {
+    Machinery next;
+    try {
+      next = recover();
+    } catch (StoreException refused) {
+      if (refused.isNoSpace()) {
+        return false;
+      }
+      throw refused;
+    }
+    synchronized (this) {
+      if (advance(Event.REOPENED)) {
+        current = next;
+        next.begin();
+        LOG.log(System.Logger.Level.INFO, "the disk has space, the broker goes on");
+        return true;
+      }
+    }
+    next.abandon();
+    return true;
+  }
+
+  private void fault(Throwable why) {
+    synchronized (this) {
+      if (!advance(Event.FAULT)) {
+        return;
+      }
+    }
+    stop(current, why);
+  }
+
+  /** Closes the store once all calls are answered. Idempotent. */
+  void close() {
+    Thread mended;
+    synchronized (this) {
+      advance(Event.CLOSE);
+      mended = mending;
+    }
+    if (mended != null) {
+      Committer.join(mended);
+    }
+    current.close();
+  }
+}

@@ -1,0 +1,21 @@
+package dev.sluice.broker;
+
+import java.util.Locale;
+import org.rocksdb.RocksDBException;
+import org.rocksdb.Status;
+
+/** Tells a full disk from other failures of a file system. */
+final class NoSpace {
+  private NoSpace() {}
+
+  /** Whether {@code failure} says that the disk is full, or the quota of the user used up. */
+  static boolean isCause(Exception failure) {
+    if (failure instanceof RocksDBException rocks
+        && rocks.getStatus() != null
+        && rocks.getStatus().getSubCode() == Status.SubCode.NoSpace) {
+      return true;
+    }
+    String message = String.valueOf(failure.getMessage()).toLowerCase(Locale.ROOT);
+    return message.contains("no space left on device") || message.contains("disk quota exceeded");
+  }
+}

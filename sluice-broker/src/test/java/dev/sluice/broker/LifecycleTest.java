@@ -1,0 +1,192 @@
+package dev.sluice.broker;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.sluice.broker.BrokerException.Code;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Deque;
+import java.util.List;
+import java.util.UUID;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+@Timeout(60)
+final class LifecycleTest {
+  @TempDir private Path dir;
+
+  /** What {@code open} throws before it succeeds. */
+  private final Deque<StoreException> refusals = new ArrayDeque<>();
+
+  private final List<FaultyStore> opened = new ArrayList<>();
+  private volatile boolean space = true;
+  private final List<UUID> confirmed = new ArrayList<>();
+
+  private final class FaultyOpener implements Lifecycle.Opener {
+    @Override
+    public Store open() {
+      StoreException refusal = refusals.poll();
+      if (refusal != null) {
+        throw refusal;
+      }
+      opened.add(new FaultyStore(RocksStore.open(dir)));
+      return last();
+    }
+
+    @Override
+    public boolean hasSpace() {
+      return space;
+    }
+  }
+
+  private FaultyStore last() {
+    return opened.get(opened.size() - 1);
+  }
+
+  private Broker open() {
+    Broker broker =
+        new Broker(
+            Lifecycle.open(new FaultyOpener(), BrokerConfig.defaults().withDiskReserveBytes(0)));
+    if (broker.queue("q").isEmpty()) {
+      broker.createQueue("q");
+    }
+    return broker;
+  }
+
+  private static StoreException noSpace() {
+    return new StoreException("write: no space", new IOException("no space"), true);
+  }
+
+  private static StoreException fault() {
+    return new StoreException("sync: Input/output error", new IOException("EIO"), false);
+  }
+
+  private void confirm(Broker broker) {
+    confirmed.add(broker.enqueue("q", Message.of("m")).join());
+  }
+
+  private static Code refusal(Broker broker) {
+    try {
+      broker.enqueue("q", Message.of("doubtful")).join();
+    } catch (CompletionException refused) {
+      return ((BrokerException) refused.getCause()).code();
+    }
+    throw new AssertionError("it was taken");
+  }
+
+  private static void await(Broker broker, BrokerStatus status) {
+    while (broker.view().status() != status) {
+      LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(5));
+    }
+  }
+
+  /** Every confirmed message is in {@code broker}. */
+  private void assertNothingLost(Broker broker) throws Exception {
+    List<UUID> there = new ArrayList<>();
+    try (Consumer consumer = broker.consume("q", 1_000)) {
+      while (!there.containsAll(confirmed)) {
+        List<Delivery> taken = consumer.poll(1_000, Duration.ofSeconds(20));
+        assertThat(taken).as("missing of %s: %s", confirmed, there).isNotEmpty();
+        taken.forEach(each -> there.add(each.id()));
+      }
+    }
+  }
+
+  @Test
+  void failedSync_stopsTheBrokerForGood_andIsNeverRetried() throws Exception {
+    try (Broker broker = open()) {
+      confirm(broker);
+      Consumer consumer = broker.consume("q.dlq", 1);
+      last().failSync.set(fault());
+      assertThat(refusal(broker)).isEqualTo(Code.STOPPED);
+      assertThat(broker.view().failure().get(20, TimeUnit.SECONDS))
+          .hasMessage("the broker has stopped: sync: Input/output error");
+      assertThat(broker.view().status()).isEqualTo(BrokerStatus.STOPPED);
+      assertThat(refusal(broker)).isEqualTo(Code.STOPPED);
+      assertThatThrownBy(consumer::take).hasMessageContaining("Input/output error");
+      assertThatThrownBy(broker.view()::requireAnswer).hasMessageContaining("Input/output error");
+    }
+    assertThat(opened).hasSize(1);
+    assertThat(last().askedAgain).hasValue(0);
+    try (Broker broker = open()) {
+      assertNothingLost(broker);
+    }
+  }
+
+  @Test
+  void noSpace_isWaitedFor_howeverOftenItIsMissing() throws Exception {
+    try (Broker broker = open()) {
+      confirm(broker);
+      space = false;
+      last().failWrite.set(noSpace());
+      assertThat(refusal(broker)).isEqualTo(Code.WAITING_FOR_SPACE);
+      assertThat(broker.view().status()).isEqualTo(BrokerStatus.WAITING_FOR_SPACE);
+      assertThat(refusal(broker)).isEqualTo(Code.WAITING_FOR_SPACE);
+      assertThat(opened).hasSize(1);
+      refusals.add(noSpace());
+      refusals.add(noSpace());
+      space = true;
+      await(broker, BrokerStatus.RUNNING);
+      confirm(broker);
+      // And again, this time found by a sync.
+      last().failSync.set(noSpace());
+      assertThat(refusal(broker)).isEqualTo(Code.WAITING_FOR_SPACE);
+      await(broker, BrokerStatus.RUNNING);
+      confirm(broker);
+      assertThat(opened).hasSize(3);
+      assertThat(broker.view().failure()).isNotDone();
+      assertNothingLost(broker);
+    }
+  }
+
+  @Test
+  void leaseOfBefore_canBeSettledAfterwards() throws Exception {
+    try (Broker broker = open()) {
+      confirm(broker);
+      Delivery held = broker.consume("q", 1).take();
+      last().failWrite.set(noSpace());
+      assertThat(refusal(broker)).isEqualTo(Code.WAITING_FOR_SPACE);
+      await(broker, BrokerStatus.RUNNING);
+      held.ack().get(20, TimeUnit.SECONDS);
+      assertThat(broker.peek("q", 10)).noneMatch(each -> each.id().equals(held.id()));
+    }
+  }
+
+  @Test
+  void storeThatCannotBeReopened_stopsTheBroker() throws Exception {
+    try (Broker broker = open()) {
+      confirm(broker);
+      refusals.add(new StoreException("open: Corruption"));
+      last().failWrite.set(noSpace());
+      assertThat(refusal(broker)).isIn(Code.WAITING_FOR_SPACE, Code.STOPPED);
+      assertThat(broker.view().failure().get(20, TimeUnit.SECONDS))
+          .hasMessage("the broker has stopped: open: Corruption");
+      assertThat(broker.view().status()).isEqualTo(BrokerStatus.STOPPED);
+      assertThat(refusal(broker)).isEqualTo(Code.STOPPED);
+    }
+  }
+
+  @Test
+  void close_whileItWaits_endsTheWait_andLeavesTheStoreToOthers() throws Exception {
+    Broker broker = open();
+    confirm(broker);
+    space = false;
+    last().failWrite.set(noSpace());
+    assertThat(refusal(broker)).isEqualTo(Code.WAITING_FOR_SPACE);
+    broker.close();
+    assertThat(broker.view().status()).isEqualTo(BrokerStatus.CLOSED);
+    space = true;
+    try (Broker next = open()) {
+      assertNothingLost(next);
+    }
+    assertThat(broker.view().status()).isEqualTo(BrokerStatus.CLOSED);
+  }
+}

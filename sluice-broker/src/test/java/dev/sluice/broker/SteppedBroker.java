@@ -1,0 +1,126 @@
+package dev.sluice.broker;
+
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import java.util.Map;
+import java.util.UUID;
+import java.util.concurrent.CompletableFuture;
+
+/** The state machine of a broker, with calls that a test makes for any queue. */
+final class SteppedBroker extends EngineFixture {
+  @Override
+  void kill() {
+    super.kill();
+    delivered.clear();
+  }
+
+  void create(String queue, QueueConfig config) {
+    engine.admin.create(queue, config, true, new CompletableFuture<>());
+    step();
+  }
+
+  void delete(String queue) {
+    engine.admin.delete(queue, new CompletableFuture<>());
+    step();
+  }
+
+  Line line(String queue) {
+    return engine.state.line(queue);
+  }
+
+  /** Enqueues messages of one byte each. */
+  List<UUID> enqueue(String queue, int messages) {
+    List<Submission> all = new ArrayList<>();
+    for (int i = 0; i < messages; i++) {
+      Route.Spec route = new Route.Spec("k", 1, 0, Collections.emptySortedMap());
+      all.add(new Submission(route, Envelope.encode(Map.of(), new byte[1]), 0, 0, null, false));
+    }
+    CompletableFuture<List<UUID>> stored = new CompletableFuture<>();
+    engine.intake.enqueue(queue, all, stored);
+    step();
+    return stored.join();
+  }
+
+  Subscriber consume(String queue, int credit) {
+    Subscriber.Outlet outlet =
+        new Subscriber.Outlet() {
+          @Override
+          public void deliver(List<Handover> batch) {
+            batch.forEach(handover -> handover.lease().claim());
+            delivered.addAll(batch);
+          }
+
+          @Override
+          public void closed(BrokerException why) {}
+        };
+    CompletableFuture<Subscriber> opened = new CompletableFuture<>();
+    engine.dispatch.open(queue, new Dispatch.Subscription(credit, true, outlet, opened));
+    step();
+    return opened.join();
+  }
+
+  void close(Subscriber subscriber) {
+    engine.dispatch.close(subscriber, null);
+    step();
+  }
+
+  /** Takes what was delivered since the last call. */
+  List<Handover> taken() {
+    List<Handover> all = List.copyOf(delivered);
+    delivered.clear();
+    return all;
+  }
+
+  private static Dispatch.Claim claim(Handover handover) {
+    return new Dispatch.Claim(handover.entry().id(), handover.token());
+  }
+
+  void ack(Handover handover) {
+    engine.dispatch.ackAll(
+        handover.entry().line.name, List.of(claim(handover)), new CompletableFuture<>());
+    step();
+  }
+
+  void nack(Handover handover, Failures.Nack nack) {
+    engine.failures.nack(
+        handover.entry().line.name, claim(handover), nack, new CompletableFuture<>());
+    step();
+  }
+
+  void release(Handover handover) {
+    engine.dispatch.release(handover.entry().line.name, claim(handover), new CompletableFuture<>());
+    step();
+  }
+
+  /** Moves the clock to the next timer and does what is due; false if nothing is. */
+  boolean toNextTimer() {
+    long due = engine.state.timers.firstDue();
+    if (due == Long.MAX_VALUE) {
+      return false;
+    }
+    now = Math.max(now, due);
+    step();
+    return true;
+  }
+
+  /** Does what is due, and stores it, until nothing more happens at this instant. */
+  @Override
+  void step() {
+    do {
+      super.step();
+      engine.tick();
+    } while (!engine.state.batch.isEmpty());
+  }
+
+  /** Every script says: again, at once. */
+  @Override
+  public void askFailureHook(BrokerState.FailureQuestion question) {
+    engine.failures.verdict(question, HookEngine.Retry.AT_ONCE);
+  }
+
+  @Override
+  public boolean hasFailureHook(Line line) {
+    return line.config.onFailure() != null;
+  }
+}

@@ -1,0 +1,268 @@
+package dev.sluice;
+
+import static dev.sluice.ExtremesTest.bucket;
+import static dev.sluice.Threads.sumOver;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.sluice.ConsumeRefusedException.Reason;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicLong;
+import org.awaitility.Awaitility;
+import org.awaitility.core.ConditionFactory;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** Callers that join a line do not wait for its lock, and are in line all the same. */
+@Timeout(120)
+final class ArrivalsTest {
+  private static final long SECOND_NANOS = Duration.ofSeconds(1).toNanos();
+
+  /** A clock that holds up one thread, which then holds the line's lock. */
+  private static final class HoldingClock implements NanoClock {
+    final AtomicLong nanos = new AtomicLong();
+    final CountDownLatch held = new CountDownLatch(1);
+    final CountDownLatch release = new CountDownLatch(1);
+    private volatile Thread holder;
+
+    @Override
+    public long nanoTime() {
+      if (Thread.currentThread() == holder) {
+        held.countDown();
+        awaitQuietly(release);
+      }
+      return nanos.get();
+    }
+
+    /**
+     * Returns once another thread holds the lock of {@code bucket}, in whose line somebody waits.
+     */
+    CompletableFuture<Void> hold(TokenBucket bucket) {
+      return hold(() -> bucket.replenish(1, nanos.get()));
+    }
+
+    CompletableFuture<Void> hold(Runnable call) {
+      CompletableFuture<Void> over =
+          Threads.beside(
+              () -> {
+                holder = Thread.currentThread();
+                call.run();
+              });
+      awaitQuietly(held);
+      return over;
+    }
+  }
+
+  private static void awaitQuietly(CountDownLatch latch) {
+    try {
+      latch.await();
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    }
+  }
+
+  private static ConditionFactory patiently() {
+    return Awaitility.await().atMost(60, TimeUnit.SECONDS);
+  }
+
+  private static Reason refusal(CompletableFuture<Void> future) {
+    try {
+      future.join();
+      throw new AssertionError("granted");
+    } catch (CompletionException e) {
+      return ((ConsumeRefusedException) e.getCause()).reason();
+    }
+  }
+
+  @Test
+  void consumeWhileTheLockIsHeld_returnsAtOnceAndKeepsTheOrder() {
+    HoldingClock clock = new HoldingClock();
+    TokenBucket bucket = bucket(Limit.perSecond(10), 0, clock);
+    CompletableFuture<Void> first = bucket.consume(2);
+    CompletableFuture<Void> held = clock.hold(bucket);
+    List<CompletableFuture<Void>> joined = new ArrayList<>();
+    for (int i = 0; i < 100; i++) {
+      joined.add(bucket.consume(1, 0)); // would never return if it waited for the lock
+    }
+    CompletableFuture<Void> hopeless = bucket.consume(1, Duration.ofMillis(1), 0);
+    AtomicLong refusedBy = new AtomicLong();
+    CompletableFuture<Void> told =
+        hopeless.whenComplete((done, e) -> refusedBy.set(Thread.currentThread().getId()));
+    assertThat(hopeless).isNotDone();
+    clock.release.countDown();
+    held.join();
+    patiently().until(told::isDone);
+    assertThat(refusal(hopeless)).isEqualTo(Reason.DEADLINE);
+    assertThat(refusedBy.get()).isNotEqualTo(Thread.currentThread().getId());
+    assertThat(bucket.waiting()).isEqualTo(101);
+    bucket.reconfigure(new Limit.Manual(1_000));
+    bucket.replenish(1); // beside the one that it was given above
+    for (int served = 10; served <= 100; served += 10) {
+      bucket.replenish(10);
+      int count = served;
+      patiently().until(() -> done(joined) == count);
+      assertThat(joined.subList(0, served)).allMatch(CompletableFuture::isDone);
+    }
+    assertThat(first).isCompleted();
+  }
+
+  /** No timer and no later call: only the thread that held the lock can see to the caller. */
+  @Test
+  void consumeWhileALimitChanges_isAnsweredAfterwards() {
+    HoldingClock clock = new HoldingClock();
+    TokenBucket bucket = bucket(new Limit.Manual(10), 0, clock);
+    CompletableFuture<Void> held = clock.hold(() -> bucket.reconfigure(new Limit.Manual(20), 0));
+    CompletableFuture<Void> hopeless = bucket.consume(1, Duration.ZERO, 0);
+    CompletableFuture<Void> waiting = bucket.consume(15, 0);
+    assertThat(hopeless).isNotDone();
+    clock.release.countDown();
+    held.join();
+    patiently().until(hopeless::isDone);
+    assertThat(refusal(hopeless)).isEqualTo(Reason.DEADLINE);
+    bucket.replenish(15);
+    assertThat(waiting).isCompleted();
+    assertThat(bucket.available()).isZero();
+  }
+
+  @Test
+  void arrivalsWhileTheLockIsHeld_areBounded() {
+    HoldingClock clock = new HoldingClock();
+    TokenBucket bucket =
+        TokenBucket.builder()
+            .limit(Limit.perSecond(10))
+            .initialTokens(0)
+            .clock(clock)
+            .maxWaiters(3)
+            .build();
+    assertThat(bucket.consume(10)).isNotDone();
+    CompletableFuture<Void> held = clock.hold(bucket);
+    List<CompletableFuture<Void>> joined = new ArrayList<>();
+    for (int i = 0; i < 1_000; i++) {
+      joined.add(bucket.consume(1, 0));
+    }
+    assertThat(joined).noneMatch(CompletableFuture::isDone);
+    assertThat(refusal(bucket.consume(1, 0))).isEqualTo(Reason.LINE_FULL);
+    clock.release.countDown();
+    held.join();
+    assertThat(bucket.waiting()).isEqualTo(3);
+    patiently().until(() -> joined.stream().filter(CompletableFuture::isDone).count() == 998);
+    assertThat(joined.subList(0, 2)).noneMatch(CompletableFuture::isDone);
+    assertThat(refusal(joined.get(2))).isEqualTo(Reason.LINE_FULL);
+  }
+
+  /** More are due than one caller serves on its way into the line. */
+  @Test
+  void joinWhenManyAreDue_leavesNobodyBehind() {
+    AtomicLong nanos = new AtomicLong();
+    TokenBucket bucket =
+        bucket(new Limit.Balanced(1_000, 1_000, Duration.ofSeconds(1)), 0, nanos::get);
+    List<CompletableFuture<Void>> due = new ArrayList<>();
+    for (int i = 0; i < 900; i++) {
+      due.add(bucket.consume(1));
+    }
+    nanos.set(SECOND_NANOS);
+    CompletableFuture<Void> last = bucket.consume(1);
+    patiently().until(last::isDone);
+    patiently().until(() -> due.stream().allMatch(CompletableFuture::isDone));
+    assertThat(bucket.available()).isEqualTo(99);
+  }
+
+  @Test
+  void threadsThatJoinTogether_areServedInTheirOrder() {
+    int threads = 4;
+    int each = 5_000;
+    TokenBucket bucket =
+        TokenBucket.builder()
+            .capacity(1_000_000)
+            .manual()
+            .initialTokens(0)
+            .maxWaiters(100_000)
+            .build();
+    List<List<CompletableFuture<Void>>> byThread = new ArrayList<>();
+    AtomicLong next = new AtomicLong();
+    for (int i = 0; i < threads; i++) {
+      byThread.add(new ArrayList<>());
+    }
+    sumOver(
+        threads,
+        () -> {
+          List<CompletableFuture<Void>> mine = byThread.get((int) next.getAndIncrement());
+          for (int i = 0; i < each; i++) {
+            mine.add(bucket.consume(1));
+          }
+          return 0;
+        });
+    assertThat(bucket.waiting()).isEqualTo(threads * each);
+    for (int fed = 1_000; fed <= threads * each; fed += 1_000) {
+      bucket.replenish(1_000);
+      int count = fed;
+      patiently().until(() -> byThread.stream().mapToLong(ArrivalsTest::done).sum() == count);
+      for (List<CompletableFuture<Void>> mine : byThread) {
+        assertThat(mine.subList(0, (int) done(mine))).allMatch(CompletableFuture::isDone);
+      }
+    }
+    assertThat(bucket.available()).isZero();
+  }
+
+  private static long done(List<CompletableFuture<Void>> futures) {
+    return futures.stream().filter(CompletableFuture::isDone).count();
+  }
+
+  /**
+   * Who joined, and then gets a token without waiting, must have been granted those it waited for.
+   * The line runs empty all the time, which is where an arrival could be overlooked.
+   */
+  @Test
+  void callerThatJoined_isNotOvertakenWithoutWaiting() {
+    TokenBucket bucket =
+        TokenBucket.builder()
+            .capacity(Limit.MAX_CAPACITY)
+            .manual()
+            .initialTokens(0)
+            .maxWaiters(100_000)
+            .build();
+    AtomicBoolean done = new AtomicBoolean();
+    AtomicLong fed = new AtomicLong();
+    CompletableFuture<Void> feeder =
+        Threads.beside(
+            () -> {
+              while (!done.get()) {
+                bucket.replenish(2);
+                fed.addAndGet(2);
+              }
+            });
+    AtomicLong overtaken = new AtomicLong();
+    long taken;
+    try {
+      taken =
+          sumOver(
+              3,
+              () -> {
+                long count = 0;
+                for (int i = 0; i < 30_000; i++) {
+                  CompletableFuture<Void> waiting = bucket.consume(1);
+                  boolean took = bucket.tryConsume(1);
+                  count += took ? 1 : 0;
+                  if (waiting.cancel(false)) {
+                    overtaken.addAndGet(took ? 1 : 0);
+                  } else {
+                    count++;
+                  }
+                }
+                return count;
+              });
+    } finally {
+      done.set(true);
+      feeder.join();
+    }
+    assertThat(overtaken).hasValue(0);
+    assertThat(bucket.waiting()).isZero();
+    assertThat(taken + bucket.available()).isEqualTo(fed.get());
+  }
+}

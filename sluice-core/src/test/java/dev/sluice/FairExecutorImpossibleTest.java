@@ -1,0 +1,165 @@
+package dev.sluice;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** Tasks that can never go, and throttle keys that nobody gave a rate. */
+@Timeout(60)
+final class FairExecutorImpossibleTest {
+  private static final Placement ONE = Placement.of("tenant").withThrottle("provider", 1);
+  private static final Placement THREE = Placement.of("tenant").withThrottle("provider", 3);
+  private static final Placement FIVE = Placement.of("tenant").withThrottle("provider", 5);
+  private static final String FIVE_OF_FOUR =
+      "throttle key never holds that many tokens: throttleKey=provider, tokens=5, burst=4.0,"
+          + " tenant=tenant";
+
+  private final ManualClock clock = ManualClock.create();
+  private final AtomicInteger ran = new AtomicInteger();
+
+  private FairExecutor.Builder inline() {
+    return FairExecutor.builder().on(Runnable::run, 1).clock(clock);
+  }
+
+  @Test
+  void submit_moreTokensThanTheBurst_isRejectedWithTheReason() {
+    FairExecutor executor = inline().rate("provider", 1, 4).build();
+    assertThatThrownBy(() -> executor.submit(FIVE, ran::incrementAndGet))
+        .isInstanceOf(RejectedExecutionException.class)
+        .hasMessage(FIVE_OF_FOUR);
+    assertThatThrownBy(() -> executor.execute(FIVE, ran::incrementAndGet))
+        .isInstanceOf(RejectedExecutionException.class)
+        .hasMessage(FIVE_OF_FOUR);
+    assertThat(executor.queued()).isZero();
+    // Nobody waits behind it.
+    assertThat(executor.submit(THREE, ran::incrementAndGet)).isCompletedWithValue(1);
+    executor.close();
+    assertThat(executor.isTerminated()).isTrue();
+  }
+
+  @Test
+  void submit_burstBelowOne_isRejected() {
+    FairExecutor executor = inline().rate("provider", 1, 0.5).build();
+    assertThatThrownBy(() -> executor.submit(ONE, ran::incrementAndGet))
+        .isInstanceOf(RejectedExecutionException.class)
+        .hasMessageContaining("tokens=1, burst=0.5");
+  }
+
+  @Test
+  void submit_asMuchAsTheBurst_waitsForIt() {
+    FairExecutor executor = inline().rate("provider", 1, 5).build();
+    assertThat(executor.submit(ONE, ran::incrementAndGet)).isCompletedWithValue(1);
+    CompletableFuture<Integer> all = executor.submit(FIVE, ran::incrementAndGet);
+    assertThat(all).isNotDone();
+    clock.advance(Duration.ofSeconds(1));
+    assertThat(all).isCompletedWithValue(2);
+  }
+
+  @Test
+  void setRate_burstBelowAQueuedTask_failsItAndFreesThoseBehindIt() {
+    FairExecutor executor = inline().rate("provider", 1, 5).build();
+    executor.execute(FIVE, ran::incrementAndGet); // the bucket is empty now
+    CompletableFuture<Integer> five = executor.submit(FIVE, ran::incrementAndGet);
+    CompletableFuture<Integer> three = executor.submit(THREE, ran::incrementAndGet);
+    List<String> failures = new ArrayList<>();
+    CompletableFuture<Integer> told =
+        five.whenComplete((done, failure) -> failures.add(failure.getMessage()));
+    executor.setRate("provider", 1, 4);
+    assertThat(failures).containsExactly(FIVE_OF_FOUR);
+    assertThat(told).isCompletedExceptionally();
+    assertThat(five)
+        .failsWithin(Duration.ZERO)
+        .withThrowableThat()
+        .havingCause()
+        .isInstanceOf(RejectedExecutionException.class);
+    assertThat(executor.queued()).isEqualTo(1);
+    executor.setRate("provider", 1, 10); // does not bring it back
+    clock.advance(Duration.ofSeconds(3));
+    assertThat(three).isCompletedWithValue(2);
+  }
+
+  @Test
+  void setRate_burstBelowAnExecutedTask_reportsItAsUncaught() {
+    FairExecutor executor = inline().rate("provider", 1, 5).build();
+    executor.execute(FIVE, ran::incrementAndGet);
+    executor.execute(FIVE, ran::incrementAndGet);
+    List<Throwable> uncaught = new ArrayList<>();
+    Thread caller = new Thread(() -> executor.setRate("provider", 1, 4));
+    caller.setUncaughtExceptionHandler((thread, failure) -> uncaught.add(failure));
+    caller.start();
+    joinQuietly(caller);
+    assertThat(uncaught).singleElement().asString().contains(FIVE_OF_FOUR);
+    assertThat(executor.queued()).isZero();
+  }
+
+  /** The last queued task fails while close waits for it. */
+  @Test
+  void setRate_burstBelowTheLastTask_letsCloseReturn() {
+    FairExecutor executor = inline().rate("provider", 1, 5).build();
+    executor.execute(FIVE, ran::incrementAndGet);
+    CompletableFuture<Integer> five = executor.submit(FIVE, ran::incrementAndGet);
+    Thread closer = new Thread(executor::close);
+    closer.start();
+    executor.setRate("provider", 1, 4);
+    joinQuietly(closer);
+    assertThat(five).isCompletedExceptionally();
+    assertThat(executor.isTerminated()).isTrue();
+  }
+
+  @Test
+  void rateZero_pausesWhateverTheBurst() {
+    FairExecutor executor = inline().rate("provider", 0, 0).build();
+    CompletableFuture<Integer> five = executor.submit(FIVE, ran::incrementAndGet);
+    executor.setRate("provider", 0, 2);
+    assertThat(five).isNotDone();
+    executor.setRate("provider", 1, 5);
+    clock.advance(Duration.ofSeconds(5));
+    assertThat(five).isCompletedWithValue(1);
+  }
+
+  @Test
+  void unknownThrottleKey_passesAndCounts() {
+    FairExecutor executor = inline().rate("provider", 1, 5).build();
+    Placement misspelt = ONE.withThrottles("provide", "providr");
+    assertThat(executor.submit(misspelt, ran::incrementAndGet)).isCompletedWithValue(1);
+    executor.execute(ONE, ran::incrementAndGet);
+    executor.execute(ran::incrementAndGet);
+    assertThat(executor.unknownThrottleKeys()).isEqualTo(1);
+  }
+
+  @Test
+  void strictThrottleKeys_unknownOne_isRefused() {
+    FairExecutor executor = inline().rate("provider", 0, 0).strictThrottleKeys().build();
+    Placement misspelt = Placement.of("tenant").withThrottles("provider", "provide");
+    assertThatIllegalArgumentException()
+        .isThrownBy(() -> executor.submit(misspelt, ran::incrementAndGet))
+        .withMessage("throttle key must have a rate: throttleKey=provide");
+    assertThatIllegalArgumentException()
+        .isThrownBy(() -> executor.execute(misspelt, ran::incrementAndGet));
+    assertThat(executor.unknownThrottleKeys()).isEqualTo(2);
+    assertThat(executor.queued()).isZero();
+    // A rate that goes while a task waits lets it pass.
+    CompletableFuture<Integer> queued = executor.submit(ONE, ran::incrementAndGet);
+    executor.removeRate("provider");
+    assertThat(queued).isCompletedWithValue(1);
+    assertThatIllegalArgumentException()
+        .isThrownBy(() -> executor.submit(ONE, ran::incrementAndGet));
+  }
+
+  private static void joinQuietly(Thread thread) {
+    try {
+      thread.join();
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    }
+  }
+}

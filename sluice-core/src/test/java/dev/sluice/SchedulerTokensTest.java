@@ -1,0 +1,125 @@
+package dev.sluice;
+
+import static dev.sluice.Schedules.serveAll;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import org.junit.jupiter.api.Test;
+
+/** Items that were delivered and never went give their tokens back. */
+class SchedulerTokensTest {
+  private static final long SECOND = 1_000_000_000;
+
+  private final FairScheduler<String> scheduler = FairScheduler.create();
+  private final FairQueue<String> queue = scheduler.queue("q");
+
+  private ScheduledItem<String> deliver(Placement placement, long nowNanos) {
+    queue.enqueue("item", placement);
+    Next<String> next = scheduler.next(nowNanos);
+    assertThat(next).isInstanceOf(Next.Offer.class);
+    return ((Next.Offer<String>) next).confirm();
+  }
+
+  private double level(String key, long nowNanos) {
+    return scheduler.throttle(key, nowNanos).orElseThrow().level();
+  }
+
+  @Test
+  void giveBackTokens_returnsThoseOfEveryKey_once() {
+    scheduler.setRate("x", 0, 5, 0);
+    scheduler.setRate("y", 0, 5, 0);
+    Placement both = Placement.of("a").withThrottle("x", 2).withThrottle("y", 3);
+    ScheduledItem<String> item = deliver(both, 0);
+    assertThat(level("x", 0)).isEqualTo(3);
+    assertThat(level("y", 0)).isEqualTo(2);
+    scheduler.giveBackTokens(item, 0);
+    scheduler.giveBackTokens(item, 0);
+    assertThat(level("x", 0)).isEqualTo(5);
+    assertThat(level("y", 0)).isEqualTo(5);
+  }
+
+  @Test
+  void giveBackTokens_givesNoneThatCameBackByItself() {
+    scheduler.setRate("x", 1, 2, 0);
+    Placement placement = Placement.of("a").withThrottles("x");
+    ScheduledItem<String> first = deliver(placement, 0);
+    // By then it is full again: what follows owes nothing to the first.
+    deliver(placement, 2 * SECOND);
+    deliver(placement, 2 * SECOND);
+    scheduler.giveBackTokens(first, 2 * SECOND);
+    assertThat(level("x", 2 * SECOND)).isZero();
+  }
+
+  @Test
+  void giveBackTokens_ofTwoItems_doesNotCountTheSameDebtTwice() {
+    scheduler.setRate("x", 1, 3, 0);
+    Placement two = Placement.of("a").withThrottle("x", 2);
+    ScheduledItem<String> first = deliver(two, 0);
+    ScheduledItem<String> second = deliver(two, SECOND);
+    // One token of each comes back by itself before the third item takes its own.
+    deliver(Placement.of("a").withThrottles("x"), 2 * SECOND);
+    scheduler.giveBackTokens(first, 2 * SECOND);
+    scheduler.giveBackTokens(second, 2 * SECOND);
+    assertThat(level("x", 2 * SECOND)).isEqualTo(2);
+  }
+
+  @Test
+  void giveBackTokens_letsAWaiterGo() {
+    scheduler.setRate("x", 0.001, 1, 0);
+    letsAWaiterGo();
+  }
+
+  @Test
+  void giveBackTokens_letsGoWhomNoTimeWould() {
+    scheduler.setRate("x", 0, 1, 0);
+    letsAWaiterGo();
+  }
+
+  private void letsAWaiterGo() {
+    Placement placement = Placement.of("a").withThrottles("x");
+    ScheduledItem<String> item = deliver(placement, 0);
+    queue.enqueue("waiter", placement);
+    assertThat(serveAll(scheduler, 0)).isEmpty();
+    assertThat(queue.mayGo()).isFalse();
+    scheduler.giveBackTokens(item, 0);
+    assertThat(queue.mayGo()).isTrue();
+    assertThat(serveAll(scheduler, 0)).containsExactly("waiter");
+  }
+
+  @Test
+  void giveBackTokens_toAKeyThatBeganAnew_givesNothing() {
+    Placement placement = Placement.of("a").withThrottles("x");
+    scheduler.setRate("x", 0, 5, 0);
+    ScheduledItem<String> removed = deliver(placement, 0);
+    scheduler.removeRate("x");
+    ScheduledItem<String> unlimited = deliver(placement, 0);
+    scheduler.setRate("x", 0, 5, 0);
+    ScheduledItem<String> before = deliver(placement, 0);
+    deliver(placement, 0);
+    scheduler.giveBackTokens(removed, 0);
+    scheduler.giveBackTokens(unlimited, 0);
+    assertThat(level("x", 0)).isEqualTo(3);
+    scheduler.setLevel("x", 1.5, 0);
+    scheduler.giveBackTokens(before, 0);
+    assertThat(level("x", 0)).isEqualTo(1);
+  }
+
+  @Test
+  void taken_neverFalls_andLeavesOutWhatCameBack() {
+    scheduler.setRate("x", 0, 5, 0);
+    Placement placement = Placement.of("a").withThrottles("x");
+    ScheduledItem<String> first = deliver(placement, 0);
+    ScheduledItem<String> second = deliver(placement, 0);
+    scheduler.giveBackTokens(first, 0);
+    scheduler.giveBackTokens(second, 0);
+    assertThat(taken()).isEqualTo(2);
+    deliver(placement, 0);
+    deliver(placement, 0);
+    assertThat(taken()).isEqualTo(2);
+    deliver(placement, 0);
+    assertThat(taken()).isEqualTo(3);
+  }
+
+  private long taken() {
+    return scheduler.throttle("x", 0).orElseThrow().taken();
+  }
+}

@@ -1,0 +1,208 @@
+package dev.sluice;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.sluice.properties.Generator;
+import dev.sluice.properties.Property;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+
+/**
+ * A bucket that gets tokens back, against a replay of its history in which the returned charges
+ * never happened.
+ */
+@Tag("any-jdk")
+class TokenReturnPropertyTest {
+  /** Rates are multiples of a half, so one nanosecond mints whole units. */
+  private static final long UNITS_PER_TOKEN = 2_000_000_000L;
+
+  private static final long PERIOD_NANOS = 1_000_000_000L;
+
+  /** A step; what its numbers mean depends on its kind. */
+  record Step(int kind, int a, int b) {}
+
+  private static List<Step> steps(Generator generator, int most) {
+    return generator.list(
+        0,
+        most,
+        each -> new Step(each.below(10), each.intBetween(0, 1_000), each.intBetween(0, 1_000)));
+  }
+
+  private static Limit rate(int a, int b) {
+    return new Limit.Rate(a % 9 / 2.0, 1 + b % 12);
+  }
+
+  @Test
+  void returns_leaveExactlyWhatTheBucketWouldHoldWithoutTheCharge() {
+    Property.check(
+        2_000,
+        generator -> {
+          Limit limit = rate(generator.intBetween(0, 1_000), generator.intBetween(0, 1_000));
+          new Run(limit, 0).go(steps(generator, 200));
+        });
+  }
+
+  @Test
+  void returnsOfAStrictLimit_doNotReachIntoALaterPeriod() {
+    Property.check(
+        1_000,
+        generator -> {
+          long capacity = generator.longBetween(1, 12);
+          Limit limit = new Limit.Strict(capacity, Duration.ofNanos(PERIOD_NANOS));
+          new Run(limit, 0).go(steps(generator, 200));
+        });
+  }
+
+  @Test
+  void returnsAcrossChangesOfTheRate_giveNoMoreThanWithoutTheCharge() {
+    Property.check(
+        2_000,
+        generator -> {
+          Limit limit = rate(generator.intBetween(0, 1_000), generator.intBetween(0, 1_000));
+          new Run(limit, Double.MAX_VALUE).go(steps(generator, 200));
+        });
+  }
+
+  /** Each conversion of a level or a debt is rounded by less than a unit of one of the rates. */
+  @Test
+  void returnsAcrossChangesOfTheRate_loseAlmostNothing() {
+    Property.check(
+        2_000,
+        generator -> {
+          Limit limit = rate(1 + 9 * generator.intBetween(0, 100), generator.intBetween(0, 1_000));
+          List<Step> steps = new ArrayList<>(steps(generator, 200));
+          // Under a rate of 0 a level is whole tokens.
+          steps.removeIf(step -> step.kind == 9 && step.a % 9 == 0);
+          new Run(limit, 1e-6).go(steps);
+        });
+  }
+
+  /** Something that happened to the bucket; charges that were returned are taken out. */
+  private record Event(long nanos, long tokens, Limit limit, long number) {}
+
+  /** One bucket and what happened to it. */
+  private static final class Run {
+    private final double tolerance;
+    private final List<Event> events = new ArrayList<>();
+    private final List<Event> charges = new ArrayList<>();
+    private final Limit first;
+    private Limit limit;
+    private final PlainBucket bucket;
+    private long nowNanos;
+    private long number;
+
+    Run(Limit limit, double tolerance) {
+      this.first = limit;
+      this.limit = limit;
+      this.tolerance = tolerance;
+      this.bucket = new PlainBucket(Scale.of(limit), 0, 0);
+    }
+
+    void go(List<Step> steps) {
+      for (Step step : steps) {
+        switch (step.kind) {
+          case 0, 1, 2, 3 -> take(1 + step.a % 4);
+          case 4, 5 -> pass(step.a % 3 == 0 ? step.b : step.b * 1_000_000L);
+          case 9 -> configure(step.a, step.b);
+          default -> giveBack(step.a);
+        }
+        agree();
+      }
+    }
+
+    private void pass(long nanos) {
+      nowNanos += nanos;
+    }
+
+    private void take(long tokens) {
+      if (bucket.has(tokens, nowNanos)) {
+        Event charge = new Event(nowNanos, tokens, limit, ++number);
+        bucket.take(tokens, charge.number, nowNanos);
+        events.add(charge);
+        charges.add(charge);
+      }
+    }
+
+    private void giveBack(int index) {
+      if (!charges.isEmpty()) {
+        Event charge = charges.remove(index % charges.size());
+        bucket.giveBack(charge.tokens, charge.number, nowNanos);
+        events.remove(charge);
+      }
+    }
+
+    private void configure(int a, int b) {
+      if (tolerance > 0) {
+        limit = rate(a, b);
+        events.add(new Event(nowNanos, 0, limit, ++number));
+        bucket.configure(Scale.of(limit), number, nowNanos);
+      }
+    }
+
+    private void agree() {
+      double level = replay() / (double) UNITS_PER_TOKEN;
+      assertThat(bucket.level(nowNanos)).isBetween(level - tolerance - 1e-9, level + 1e-9);
+    }
+
+    /**
+     * Returns what a bucket holds of which only those charges were taken that were not returned.
+     */
+    private long replay() {
+      Limit rule = first;
+      long level = full(rule);
+      long at = 0;
+      for (Event event : events) {
+        level = refill(rule, level, at, event.nanos);
+        at = event.nanos;
+        level -= event.tokens * UNITS_PER_TOKEN;
+        assertThat(level).as("over-granted: %s of %s", event, events).isNotNegative();
+        rule = event.limit;
+        level = Math.min(level, full(rule));
+      }
+      return refill(rule, level, at, nowNanos);
+    }
+
+    private static long full(Limit rule) {
+      return rule.capacity() * UNITS_PER_TOKEN;
+    }
+
+    private static long refill(Limit rule, long level, long fromNanos, long toNanos) {
+      if (rule instanceof Limit.Rate rate) {
+        long halves = Math.round(2 * rate.perSecond());
+        return Math.min(full(rule), level + (toNanos - fromNanos) * halves);
+      }
+      return toNanos / PERIOD_NANOS > fromNanos / PERIOD_NANOS ? full(rule) : level;
+    }
+  }
+
+  @Test
+  void historyThatOverflows_givesBackLess_neverMore() {
+    int burst = 20 * DebtHistory.MAX_ENTRIES;
+    PlainBucket bucket = new PlainBucket(Scale.of(new Limit.Rate(0, burst)), 0, 0);
+    for (int i = 1; i <= burst; i++) {
+      bucket.take(1, i, 0);
+    }
+    for (int i = 1; i <= burst; i++) {
+      bucket.giveBack(1, i, 0);
+    }
+    assertThat(bucket.level(0)).isBetween(burst * 0.99, burst - 1.0);
+  }
+
+  @Test
+  void historyThatFits_givesBackAll_inAnyOrder() {
+    int burst = DebtHistory.MAX_ENTRIES;
+    for (int step : new int[] {1, 7, 1_023}) {
+      PlainBucket bucket = new PlainBucket(Scale.of(new Limit.Rate(0, burst)), 0, 0);
+      for (int i = 1; i <= burst; i++) {
+        bucket.take(1, i, 0);
+      }
+      for (int i = 0; i < burst; i++) {
+        bucket.giveBack(1, 1 + (long) i * step % burst, 0);
+      }
+      assertThat(bucket.level(0)).isEqualTo(burst);
+    }
+  }
+}

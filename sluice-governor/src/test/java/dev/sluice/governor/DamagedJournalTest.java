@@ -1,0 +1,90 @@
+package dev.sluice.governor;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Map;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** One damaged journal closes its model, and no other; what it granted is not granted again. */
+final class DamagedJournalTest {
+  private static final String P0 = "P0_clinical";
+  private static final BudgetConfig CONFIG =
+      BudgetConfig.of(Map.of("good", budget(), "bad", budget()));
+
+  @TempDir private Path dir;
+  private Path journal;
+  private final VirtualTimer timer = new VirtualTimer();
+
+  private static ModelBudget budget() {
+    return ModelBudget.of(60_000, 100_000, Allocation.OFF);
+  }
+
+  private BudgetStore open() {
+    return LocalBudgetStore.inDirectory(dir, timer).open(CONFIG, BudgetListener.NONE);
+  }
+
+  private static Outcome ask(BudgetStore store, String model, long tokens) {
+    return store.request(TokenRequest.of(model, tokens, P0)).join();
+  }
+
+  @BeforeEach
+  void damage() throws Exception {
+    try (BudgetStore store = open()) {
+      ask(store, "good", 90_000);
+      ask(store, "bad", 90_000);
+    }
+    journal = dir.resolve(Ids.tagOf("bad") + ".journal");
+    byte[] content = Files.readAllBytes(journal);
+    content[9] ^= 1;
+    Files.write(journal, content);
+  }
+
+  @Test
+  void otherModels_goOn_andTheClosedOneNamesTheFileAndTheRepair() {
+    try (BudgetStore store = open()) {
+      assertThat(ask(store, "good", 10_000)).isInstanceOf(Outcome.Granted.class);
+      assertThatThrownBy(() -> ask(store, "bad", 1))
+          .hasCauseInstanceOf(IllegalStateException.class)
+          .hasMessageContaining("model bad is closed: " + journal + " is damaged at byte 0")
+          .hasMessageContaining(
+              "restore it, or rename it to " + journal.getFileName() + ".damaged and reload");
+      assertThat(store.status().join().buckets()).containsOnlyKeys("good");
+      assertThat(store.closedModels()).containsOnlyKeys("bad");
+      // Neither time nor a reload repairs it, and a reload does all else.
+      store.reopen();
+      store.reload(CONFIG).join();
+      assertThat(store.closedModels()).containsOnlyKeys("bad");
+      assertThat(ask(store, "good", 1)).isInstanceOf(Outcome.Queued.class);
+    }
+  }
+
+  @Test
+  void journalPutAside_letsTheModelBeginWithNothingLeft() throws Exception {
+    try (BudgetStore store = open()) {
+      Files.move(journal, journal.resolveSibling(journal.getFileName() + ".damaged"));
+      store.reload(CONFIG).join();
+      assertThat(store.closedModels()).isEmpty();
+      // The 10,000 that were left may have been granted as well: nobody knows.
+      assertThat(store.status().join().buckets().get("bad").available()).isZero();
+      timer.advance(Desk.SECOND);
+      assertThat(ask(store, "bad", 1_000)).isInstanceOf(Outcome.Granted.class);
+    }
+    try (BudgetStore store = open()) {
+      assertThat(store.status().join().buckets().get("bad").available()).isZero();
+    }
+  }
+
+  @Test
+  void journalPutAside_beforeAStart_isTheSame() throws Exception {
+    Files.move(journal, journal.resolveSibling(journal.getFileName() + ".damaged"));
+    try (BudgetStore store = open()) {
+      assertThat(store.closedModels()).isEmpty();
+      assertThat(store.status().join().buckets().get("bad").available()).isZero();
+    }
+  }
+}

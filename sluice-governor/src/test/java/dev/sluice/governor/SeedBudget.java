@@ -1,0 +1,26 @@
+package dev.sluice.governor;
+
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Path;
+import java.util.Map;
+import java.util.Objects;
+
+/** The budget file of the source document, which is kept among the examples. */
+final class SeedBudget {
+  static final Path FILE = Path.of("..", "examples", "governor", "token-budget.json");
+
+  /** The source document's classes, whose shares bind. */
+  static final Map<String, Double> CLASSES =
+      Objects.requireNonNull(read().models().get("deepseek-r1")).classes();
+
+  private SeedBudget() {}
+
+  static BudgetConfig read() {
+    try {
+      return BudgetFile.read(FILE);
+    } catch (IOException missing) {
+      throw new UncheckedIOException(missing);
+    }
+  }
+}

@@ -1,0 +1,165 @@
+package dev.sluice.server;
+
+import io.grpc.netty.shaded.io.netty.buffer.ByteBufAllocator;
+import io.grpc.netty.shaded.io.netty.handler.ssl.ApplicationProtocolNegotiator;
+import io.grpc.netty.shaded.io.netty.handler.ssl.SslContext;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.security.cert.X509Certificate;
+import java.time.Instant;
+import java.time.InstantSource;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.function.Consumer;
+import javax.net.ssl.SSLContext;
+import javax.net.ssl.SSLEngine;
+import javax.net.ssl.SSLSessionContext;
+import org.jspecify.annotations.Nullable;
+
+/*
+ * A connection takes its engine from the context that is current when it is accepted, and keeps it:
+ * a reload affects new connections only. Every reload makes new contexts, so that no session or
+ * ticket of an old one can be resumed. A resumed session would neither see the new certificate nor
+ * be checked against the new client CA.
+ */
+
+/** The certificate, key and client CA that new connections of both wires meet; reloadable. */
+final class LiveTls implements Reloadable {
+  private static final int HEXADECIMAL = 16;
+
+  private final ServerTls files;
+  private final FileWatch watch;
+  private final InstantSource clock;
+  private final SslContext grpc = new CurrentContext();
+  private volatile TlsMaterial current;
+
+  // Guarded by this.
+  private final List<Consumer<SSLContext>> listeners = new ArrayList<>();
+
+  private LiveTls(ServerTls files, InstantSource clock) throws IOException {
+    this.files = files;
+    this.clock = clock;
+    // Before the files are read, so that no change is missed.
+    this.watch = new FileWatch(paths(files));
+    this.current = TlsMaterial.read(files);
+  }
+
+  private static List<Path> paths(ServerTls files) {
+    Path clientCa = files.clientCa();
+    return clientCa == null
+        ? List.of(files.certificate(), files.key())
+        : List.of(files.certificate(), files.key(), clientCa);
+  }
+
+  /**
+   * Reads and checks the files.
+   *
+   * @throws IOException if one cannot be read
+   * @throws IllegalArgumentException if one does not hold what it should
+   */
+  static LiveTls read(ServerTls files, InstantSource clock) throws IOException {
+    return new LiveTls(files, clock);
+  }
+
+  /** Whether callers must show a certificate; a reload does not change it. */
+  boolean asksForCertificates() {
+    return files.clientCa() != null;
+  }
+
+  /** For gRPC: always makes engines of what was read last. */
+  SslContext grpc() {
+    return grpc;
+  }
+
+  /** For HTTP; {@link #onReload} tells when there is another. */
+  SSLContext http() {
+    return current.http();
+  }
+
+  /** Gives {@code http} the context of HTTP now, and again after each reload. */
+  synchronized void onReload(Consumer<SSLContext> http) {
+    listeners.add(http);
+    http.accept(current.http());
+  }
+
+  /** Tells when the files have changed. */
+  FileWatch watch() {
+    return watch;
+  }
+
+  @Override
+  public String name() {
+    return "tls.cert_file";
+  }
+
+  /**
+   * Reads the files again. New connections see what they hold, open ones go on as they are.
+   *
+   * @return the serial number and the end of the certificate; empty if it and the client CA are the
+   *     same as before
+   * @throws IOException if a file cannot be read; nothing has changed then
+   * @throws IllegalArgumentException if one does not hold what it should, or the certificate is not
+   *     valid now; nothing has changed then
+   */
+  @Override
+  public synchronized String reload() throws IOException {
+    watch.mark();
+    TlsMaterial read = TlsMaterial.read(files);
+    if (read.chain().equals(current.chain()) && read.clientCa().equals(current.clientCa())) {
+      return "";
+    }
+    requireValid(read.certificate());
+    current = read;
+    listeners.forEach(http -> http.accept(read.http()));
+    return "serial %s, valid until %s"
+        .formatted(
+            read.certificate().getSerialNumber().toString(HEXADECIMAL),
+            read.certificate().getNotAfter().toInstant());
+  }
+
+  /** At the start any certificate is better than none; later one that clients refuse is not. */
+  private void requireValid(X509Certificate certificate) {
+    Instant now = clock.instant();
+    Instant begin = certificate.getNotBefore().toInstant();
+    Instant end = certificate.getNotAfter().toInstant();
+    if (now.isBefore(begin) || now.isAfter(end)) {
+      throw new IllegalArgumentException(
+          "the tls certificate must be valid now: from %s to %s: %s"
+              .formatted(begin, end, files.certificate()));
+    }
+  }
+
+  /** Passes everything on to the context that is current at that moment. */
+  private final class CurrentContext extends SslContext {
+    @Override
+    public boolean isClient() {
+      return false;
+    }
+
+    @Override
+    public List<String> cipherSuites() {
+      return current.grpc().cipherSuites();
+    }
+
+    @Override
+    @SuppressWarnings("deprecation") // there is no other type to return
+    public ApplicationProtocolNegotiator applicationProtocolNegotiator() {
+      return current.grpc().applicationProtocolNegotiator();
+    }
+
+    @Override
+    public SSLEngine newEngine(ByteBufAllocator allocator) {
+      return current.grpc().newEngine(allocator);
+    }
+
+    @Override
+    public SSLEngine newEngine(ByteBufAllocator allocator, @Nullable String host, int port) {
+      return current.grpc().newEngine(allocator, host, port);
+    }
+
+    @Override
+    public SSLSessionContext sessionContext() {
+      return current.grpc().sessionContext();
+    }
+  }
+}

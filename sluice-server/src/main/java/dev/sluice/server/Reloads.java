@@ -1,0 +1,38 @@
+package dev.sluice.server;
+
+import java.io.IOException;
+import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
+
+/**
+ * Everything that can be reloaded while the server runs. One file that cannot be used does not keep
+ * the others from being reloaded.
+ *
+ * <p>Thread-safe. Reloads run one at a time.
+ */
+final class Reloads {
+  private final List<Reloadable> registered = new CopyOnWriteArrayList<>();
+
+  /** Reloads {@code each} too from now on. */
+  void register(Reloadable each) {
+    registered.add(each);
+  }
+
+  /** Reloads everything and logs a line for each. */
+  synchronized void run() {
+    registered.forEach(Reloads::reload);
+  }
+
+  /** Reloads one alone and logs a line. */
+  synchronized void run(Reloadable one) {
+    reload(one);
+  }
+
+  private static void reload(Reloadable each) {
+    try {
+      ServerLog.reloaded(each.name(), each.reload());
+    } catch (IOException | RuntimeException refused) {
+      ServerLog.notReloaded(each.name(), refused);
+    }
+  }
+}

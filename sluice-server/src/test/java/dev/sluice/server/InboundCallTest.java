@@ -1,0 +1,175 @@
+package dev.sluice.server;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.sluice.proto.v1.ConsumeRequest;
+import dev.sluice.proto.v1.ConsumeResponse;
+import dev.sluice.proto.v1.QueuesGrpc;
+import io.grpc.Metadata;
+import io.grpc.MethodDescriptor;
+import io.grpc.ServerCall;
+import io.grpc.Status;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Objects;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+
+/** Calls that the server ends: by a refusal, or because their key expires between two checks. */
+@Tag("any-jdk")
+final class InboundCallTest {
+  private static final long EXPIRY_MS = 1_000;
+
+  private final Caller caller = new Caller("c", false, List.of(), EXPIRY_MS);
+  private final KeyWatches keys =
+      new KeyWatches(authorization -> authenticated(), () -> Instant.ofEpochMilli(this.nowMs));
+  private final Share open = new Share("streams", 10, 1);
+  private final Wire wire = new Wire();
+  private final Service service = new Service();
+  private long nowMs;
+
+  private Caller authenticated() {
+    if (nowMs >= EXPIRY_MS) {
+      throw new ApiException(ErrorKind.UNAUTHENTICATED, "the key has expired");
+    }
+    return caller;
+  }
+
+  /** The client's end. */
+  private static final class Wire extends ServerCall<ConsumeRequest, ConsumeResponse> {
+    private final List<ConsumeResponse> received = new ArrayList<>();
+    private @Nullable Status end;
+
+    @Override
+    public void request(int messages) {}
+
+    @Override
+    public void sendHeaders(Metadata headers) {}
+
+    @Override
+    public void sendMessage(ConsumeResponse message) {
+      received.add(message);
+    }
+
+    @Override
+    public void close(Status status, Metadata trailers) {
+      end = status;
+    }
+
+    @Override
+    public boolean isCancelled() {
+      return false;
+    }
+
+    @Override
+    public MethodDescriptor<ConsumeRequest, ConsumeResponse> getMethodDescriptor() {
+      return QueuesGrpc.getConsumeMethod();
+    }
+  }
+
+  /** What the service sees. */
+  private static final class Service extends ServerCall.Listener<ConsumeRequest> {
+    private final List<ConsumeRequest> received = new ArrayList<>();
+    private boolean cancelled;
+    private boolean complete;
+    private @Nullable ServerCall<ConsumeRequest, ConsumeResponse> call;
+
+    ServerCall.Listener<ConsumeRequest> begin(
+        ServerCall<ConsumeRequest, ConsumeResponse> begun, Metadata headers) {
+      call = begun;
+      return this;
+    }
+
+    void send() {
+      Objects.requireNonNull(call).sendMessage(ConsumeResponse.getDefaultInstance());
+    }
+
+    boolean seesClient() {
+      return !Objects.requireNonNull(call).isCancelled();
+    }
+
+    @Override
+    public void onMessage(ConsumeRequest message) {
+      received.add(message);
+    }
+
+    @Override
+    public void onHalfClose() {
+      complete = true;
+    }
+
+    @Override
+    public void onCancel() {
+      cancelled = true;
+    }
+  }
+
+  private ServerCall.Listener<ConsumeRequest> begin() {
+    ServerCall.Listener<ConsumeRequest> client =
+        new Access(keys, open).interceptCall(wire, new Metadata(), service::begin);
+    client.onMessage(ConsumeRequest.getDefaultInstance());
+    service.send();
+    assertThat(service.received).hasSize(1);
+    assertThat(wire.received).hasSize(1);
+    return client;
+  }
+
+  private void assertEnded(ServerCall.Listener<ConsumeRequest> client) {
+    assertThat(Objects.requireNonNull(wire.end).getCode()).isEqualTo(Status.Code.UNAUTHENTICATED);
+    assertThat(service.seesClient()).isFalse();
+    client.onComplete();
+    assertThat(service.cancelled).isTrue();
+    assertThat(open.held()).isZero();
+    assertThat(keys.count()).isZero();
+  }
+
+  @Test
+  void expiredKey_isSentNothing() {
+    ServerCall.Listener<ConsumeRequest> client = begin();
+    nowMs = EXPIRY_MS;
+    service.send();
+    assertThat(wire.received).hasSize(1);
+    assertEnded(client);
+  }
+
+  @Test
+  void expiredKey_sendsNothing() {
+    ServerCall.Listener<ConsumeRequest> client = begin();
+    nowMs = EXPIRY_MS;
+    client.onMessage(ConsumeRequest.getDefaultInstance());
+    assertThat(service.received).hasSize(1);
+    assertEnded(client);
+  }
+
+  /** The last byte and the refusal come in the same moment, on two threads. */
+  @Test
+  void refusedRequest_isNotCompleted() {
+    InboundCall<ConsumeRequest, ConsumeResponse> call = new InboundCall<>(wire);
+    ServerCall.Listener<ConsumeRequest> client = listen(call);
+    call.refuse(Status.RESOURCE_EXHAUSTED);
+    client.onHalfClose();
+    assertThat(service.complete).isFalse();
+    assertThat(wire.end).isEqualTo(Status.RESOURCE_EXHAUSTED);
+  }
+
+  @Test
+  void completeRequest_isNotRefused() {
+    InboundCall<ConsumeRequest, ConsumeResponse> call = new InboundCall<>(wire);
+    listen(call).onHalfClose();
+    call.refuse(Status.RESOURCE_EXHAUSTED);
+    assertThat(service.complete).isTrue();
+    assertThat(wire.end).isNull();
+    call.end(Status.UNAVAILABLE);
+    assertThat(wire.end).isEqualTo(Status.UNAVAILABLE);
+  }
+
+  private ServerCall.Listener<ConsumeRequest> listen(
+      InboundCall<ConsumeRequest, ConsumeResponse> call) {
+    ServerCall.Listener<ConsumeRequest> client =
+        call.listener(service.begin(call, new Metadata()), new InboundCall.Observer() {});
+    client.onMessage(ConsumeRequest.getDefaultInstance());
+    return client;
+  }
+}

@@ -1,0 +1,55 @@
+package dev.sluice.server;
+
+import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.noClasses;
+
+import com.tngtech.archunit.base.DescribedPredicate;
+import com.tngtech.archunit.core.domain.JavaAccess;
+import com.tngtech.archunit.core.domain.JavaClasses;
+import com.tngtech.archunit.core.importer.ClassFileImporter;
+import dev.sluice.broker.Broker;
+import java.net.URL;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.stream.Collectors;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+
+/** Rules for code that handles what clients send. */
+@Tag("any-jdk")
+final class ServerArchitectureTest {
+  private static final JavaClasses CLASSES =
+      new ClassFileImporter()
+          .importUrls(List.of(locationOf(SluiceServer.class), locationOf(Broker.class)));
+
+  private static URL locationOf(Class<?> type) {
+    return type.getProtectionDomain().getCodeSource().getLocation();
+  }
+
+  /**
+   * Immutable sets and maps of the JDK take quadratic time for names whose hashes collide, which
+   * clients can choose: names of queues, headers, keys, ids.
+   */
+  @Test
+  void immutableHashTables_areNotFilledAtRunTime() {
+    noClasses().should().accessTargetWhere(isQuadratic()).check(CLASSES);
+  }
+
+  private static DescribedPredicate<JavaAccess<?>> isQuadratic() {
+    return DescribedPredicate.describe(
+        "copies into an immutable set or map",
+        access -> {
+          String owner = access.getTargetOwner().getFullName();
+          String name = access.getTarget().getName();
+          boolean copies =
+              List.of(Set.class.getName(), Map.class.getName()).contains(owner)
+                  && List.of("copyOf", "ofEntries").contains(name);
+          boolean collects =
+              owner.equals(Collectors.class.getName())
+                  && List.of("toUnmodifiableSet", "toUnmodifiableMap").contains(name);
+          // Constants are ours; clients choose nothing of them.
+          boolean constant = access.getOrigin().getName().equals("<clinit>");
+          return (copies || collects) && !constant;
+        });
+  }
+}

@@ -1,0 +1,166 @@
+package dev.sluice.server;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import dev.sluice.broker.Broker;
+import dev.sluice.broker.Message;
+import dev.sluice.proto.v1.ConsumeRequest;
+import dev.sluice.proto.v1.ConsumeResponse;
+import io.grpc.stub.ServerCallStreamObserver;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.Collections;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/** A stream that ends has spent a token for each message that it handed to the transport. */
+@Timeout(120)
+final class StreamTokensTest {
+  private static final int MESSAGES = 1_000;
+  private static final Duration PATIENCE = Duration.ofSeconds(60);
+
+  @TempDir private Path dir;
+  private Broker broker;
+  private QueueApi queues;
+
+  @BeforeEach
+  void open() throws IOException {
+    broker = Broker.open(dir.resolve("broker"));
+    queues =
+        new QueueApi(
+            broker, new QueueAccess(broker), new Quotas(KeyStore.open(dir)), Quotas.openCalls());
+    broker.createQueue("q");
+    broker.setThrottle("t", 0, MESSAGES);
+    Message message = Message.of(new byte[10_000]).withThrottles("t");
+    broker.enqueueAll("q", Collections.nCopies(MESSAGES, message)).join();
+  }
+
+  @AfterEach
+  void close() {
+    broker.close();
+  }
+
+  /** A transport that takes so many responses before it is busy. */
+  private static final class Transport extends ServerCallStreamObserver<ConsumeResponse> {
+    private final int capacity;
+    private Runnable onCancel = () -> {};
+
+    // Guarded by this.
+    private int responses;
+    private int messages;
+    private boolean cancelled;
+
+    Transport(int capacity) {
+      this.capacity = capacity;
+    }
+
+    @Override
+    public synchronized void onNext(ConsumeResponse response) {
+      if (response.hasDeliveries()) {
+        assertThat(cancelled).isFalse();
+        responses++;
+        messages += response.getDeliveries().getDeliveriesCount();
+      }
+    }
+
+    synchronized int messages() {
+      return messages;
+    }
+
+    @Override
+    public synchronized boolean isReady() {
+      return responses < capacity;
+    }
+
+    @Override
+    public synchronized boolean isCancelled() {
+      return cancelled;
+    }
+
+    void cancel() {
+      onCancel.run();
+      synchronized (this) {
+        cancelled = true;
+      }
+    }
+
+    @Override
+    public void setOnCancelHandler(Runnable handler) {
+      onCancel = handler;
+    }
+
+    @Override
+    public void setOnReadyHandler(Runnable handler) {}
+
+    @Override
+    public void onError(Throwable why) {}
+
+    @Override
+    public void onCompleted() {}
+
+    @Override
+    public void disableAutoInboundFlowControl() {}
+
+    @Override
+    public void disableAutoRequest() {}
+
+    @Override
+    public void request(int count) {}
+
+    @Override
+    public void setMessageCompression(boolean enable) {}
+
+    @Override
+    public void setCompression(String compression) {}
+  }
+
+  private void open(Transport transport) {
+    var stream = new ConsumeStream(queues, Caller.ANYBODY, transport, new OpenStreams());
+    stream.onNext(
+        ConsumeRequest.newBuilder()
+            .setOpen(ConsumeRequest.Open.newBuilder().setQueue("q").setPrefetch(MESSAGES))
+            .build());
+  }
+
+  private double level() {
+    return broker.throttles().get(0).level();
+  }
+
+  @Test
+  void streamOfASlowClient_spendsTokensForWhatTheTransportTook() {
+    int spent = 0;
+    for (int capacity : new int[] {0, 1, 3}) {
+      Transport transport = new Transport(capacity);
+      open(transport);
+      double left = MESSAGES - spent;
+      await().atMost(PATIENCE).until(() -> broker.stats("q").inFlight() == (long) left);
+      await().atMost(PATIENCE).until(() -> !transport.isReady());
+      transport.cancel();
+      await().atMost(PATIENCE).until(() -> broker.stats("q").inFlight() == 0);
+      spent += transport.messages();
+      assertThat(level()).isEqualTo(MESSAGES - spent);
+    }
+    assertThat(spent).isBetween(4, MESSAGES - 1);
+  }
+
+  /** The client leaves while messages are being sent. */
+  @Test
+  void streamThatEndsInTheMiddle_spendsTokensForWhatTheTransportTook() {
+    int spent = 0;
+    for (int i = 0; i < 20 && spent < MESSAGES; i++) {
+      Transport transport = new Transport(Integer.MAX_VALUE);
+      open(transport);
+      await().pollDelay(Duration.ZERO).atMost(PATIENCE).until(() -> transport.messages() > 0);
+      transport.cancel();
+      await().atMost(PATIENCE).until(() -> broker.stats("q").inFlight() == 0);
+      spent += transport.messages();
+      assertThat(level()).isEqualTo(MESSAGES - spent);
+    }
+    assertThat(spent).isPositive();
+  }
+}

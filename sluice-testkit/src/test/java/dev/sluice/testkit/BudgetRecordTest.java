@@ -1,0 +1,57 @@
+package dev.sluice.testkit;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+@Tag("any-jdk")
+class BudgetRecordTest {
+  private static final int VICTIM = 1;
+
+  @TempDir private Path dir;
+  private Path survivor;
+  private Path victim;
+
+  @BeforeEach
+  void files() {
+    survivor = dir.resolve("p0");
+    victim = dir.resolve("p1");
+  }
+
+  /** The victim had 60 and used 20; of the 40 that came back another node had 30. */
+  private BudgetRecord record(String... more) throws IOException {
+    Files.writeString(survivor, "granted m 1000 40 0 P1 p0-1\ngranted m 2000 30 0 P1 p0-2\n");
+    Files.writeString(victim, "granted m 1000 60 0 P1 p1-1\n" + String.join("\n", more) + "\n");
+    return BudgetRecord.read(List.of(survivor, victim));
+  }
+
+  private static long excess(BudgetRecord record) {
+    return record.excess("m", 100, 0);
+  }
+
+  @Test
+  void settlementThatAKilledNodeDidNotHearOf_mayHaveReturnedTokens() throws IOException {
+    BudgetRecord record = record("settling p1-1 40");
+    record.mayReturn(VICTIM, key -> key.startsWith("p1-"));
+    assertThat(excess(record)).isEqualTo(-10);
+  }
+
+  @Test
+  void settlementThatAKilledNodeHeardOf_countsByWhatCameBack() throws IOException {
+    BudgetRecord record = record("settling p1-1 40", "refunded m 1000 10", "settled p1-1");
+    record.mayReturn(VICTIM, key -> key.startsWith("p1-"));
+    assertThat(excess(record)).isEqualTo(20);
+  }
+
+  @Test
+  void settlementOfANodeThatLives_returnsNothingByItself() throws IOException {
+    assertThat(excess(record("settling p1-1 40"))).isEqualTo(30);
+  }
+}
