@@ -233,8 +233,10 @@ final class Lifecycle {
       throw refused;
     }
     synchronized (this) {
-      if (advance(Event.REOPENED)) {
+      if (status == BrokerStatus.WAITING_FOR_SPACE) {
+        // Before the status: a caller that reads RUNNING must find the new machinery.
         current = next;
+        advance(Event.REOPENED);
         next.begin();
         LOG.log(System.Logger.Level.INFO, "the disk has space, the broker goes on");
         return true;

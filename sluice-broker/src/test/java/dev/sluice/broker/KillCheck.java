@@ -160,14 +160,16 @@ final class KillCheck {
   }
 
   /**
-   * In no window, whatever restarts it spans, more than the burst and what the rate gives. By the
-   * clock of the machine: broker time goes on from the wall clock, so that at a restart it may pass
-   * over some of the time that went by.
+   * In no window, whatever restarts it spans, more than the burst and what the rate gives; leases
+   * that their holders released do not count (ADR 18). By the clock of the machine: broker time
+   * goes on from the wall clock, so that at a restart it may pass over some of the time that went
+   * by.
    */
   private void rate(String throttle, ThrottleRate rate) {
     List<KillHistory.Lease> taken =
         history.leases.values().stream()
-            .filter(lease -> !lease.free && lease.group.matches(".*[/+]" + throttle + "(\\+.*)?"))
+            .filter(lease -> !lease.free && !lease.released)
+            .filter(lease -> lease.group.matches(".*[/+]" + throttle + "(\\+.*)?"))
             .sorted(Comparator.comparingLong(lease -> lease.onMachine))
             .toList();
     double used = 0;

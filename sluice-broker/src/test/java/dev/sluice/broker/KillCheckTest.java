@@ -198,6 +198,20 @@ final class KillCheckTest {
   }
 
   @Test
+  void releasedLease_doesNotCountAgainstTheRate_unlessTheReleaseCameTooLate() {
+    int burst = (int) KillLoad.RATES.get("t3").burst();
+    for (int i = 1; i <= burst + 1; i++) {
+      sent(i);
+      got(i, "1:" + i, 0, 10 * SECOND, "k/t3");
+    }
+    violated("rate of t3");
+    line("try release 1:1 " + 10 * SECOND);
+    violations(Fault.KILL).isEmpty();
+    line("late release 1:1 " + 12 * SECOND);
+    violated("rate of t3");
+  }
+
+  @Test
   void whatTheProcessComplainsOf_isNoticed() {
     line("broken enqueue java.lang.IllegalStateException");
     violated("broken enqueue");

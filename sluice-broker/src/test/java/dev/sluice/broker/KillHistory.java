@@ -77,6 +77,10 @@ final class KillHistory {
 
     Ack ack = Ack.NONE;
     boolean nacked;
+
+    /** Whether its holder gave the message back, and with it the tokens of its throttle keys. */
+    boolean released;
+
     private long extension;
 
     Lease(String[] words, int run) {
@@ -199,8 +203,10 @@ final class KillHistory {
       return;
     }
     lease.settling++;
-    if (words[1].equals("ack")) {
-      lease.ack = Ack.OPEN;
+    switch (words[1]) {
+      case "ack" -> lease.ack = Ack.OPEN;
+      case "release" -> lease.released = true;
+      default -> {}
     }
   }
 
@@ -220,6 +226,9 @@ final class KillHistory {
     }
     if (words[1].equals("ack") && lease.ack == Ack.OPEN) {
       lease.ack = Ack.REFUSED;
+    }
+    if (words[1].equals("release")) {
+      lease.released = false;
     }
   }
 
