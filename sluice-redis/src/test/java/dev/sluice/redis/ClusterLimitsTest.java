@@ -136,7 +136,10 @@ final class ClusterLimitsTest {
       cluster.node(i).command("CONFIG", "SET", "cluster-require-full-coverage", "no");
     }
     int fleetPort = cluster.nodeOf("part:1:{fleet}:nodes").port();
-    try (SharedLimits node = SharedLimits.builder().url(url()).prefix("part:").open()) {
+    // Long enough for a busy machine: an answer that comes too late is decided by the share.
+    Duration timeout = Duration.ofSeconds(2);
+    try (SharedLimits node =
+        SharedLimits.builder().url(url()).prefix("part:").timeout(timeout).open()) {
       SharedThrottle.Blocking throttle = node.throttle().blocking();
       throttle.setTemplate("key:*", 1_000, 1_000);
       String dead = keyWhere(port -> port != fleetPort);
@@ -147,7 +150,7 @@ final class ClusterLimitsTest {
       victim.pause();
       try {
         Waiting.until(
-            "a grant by share", Duration.ofSeconds(10), () -> grantedByShare(node, throttle, dead));
+            "a grant by share", Duration.ofSeconds(30), () -> grantedByShare(node, throttle, dead));
         long outages = node.status().outages();
         long local = node.status().local();
         for (int i = 0; i < 200; i++) {
@@ -160,7 +163,7 @@ final class ClusterLimitsTest {
         victim.resume();
       }
       Waiting.until(
-          "the return", Duration.ofSeconds(20), () -> !grantedByShare(node, throttle, dead));
+          "the return", Duration.ofSeconds(30), () -> !grantedByShare(node, throttle, dead));
       assertThat(node.status().outages()).isEqualTo(1);
     }
   }
