@@ -354,7 +354,8 @@ final class RedisBudgetStoreTest {
               }
             });
     Outcome.Granted first = granted(store, 1_000);
-    grantOf(store.await(queued(store, 5).ticket()));
+    // Enough that the request waits on a busy machine, too.
+    grantOf(store.await(queued(store, 100).ticket()));
     get(store.settle(first.reservation(), 1_000));
     assertThat(told)
         .contains("refilled")
@@ -362,8 +363,8 @@ final class RedisBudgetStoreTest {
         .containsExactly(
             "granted 1000",
             "asked 1000Granted",
-            "asked 5Queued",
-            "granted 5 later",
+            "asked 100Queued",
+            "granted 100 later",
             "settled 1000true");
   }
 
