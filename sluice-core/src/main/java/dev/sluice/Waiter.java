@@ -4,13 +4,16 @@ import dev.sluice.ConsumeRefusedException.Reason;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.ExecutionException;
+import java.util.concurrent.Executor;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /** A caller in line, and the future it holds. */
 final class Waiter extends CompletableFuture<Void> {
   /*
-   * Whoever completes a waiter from outside must first get it out of the line, which fails once it
-   * is granted; whoever grants it has removed it from the line. So exactly one of them completes it.
+   * Each way to complete a waiter from outside first takes it out of the line, which fails once it
+   * is granted; a grant has removed it from the line. So exactly one of them completes it. It is
+   * complete before callbacks of those run that are served because it left: they may wait for it.
    */
   final long tokens;
 
@@ -68,17 +71,43 @@ final class Waiter extends CompletableFuture<Void> {
 
   @Override
   public boolean cancel(boolean mayInterruptIfRunning) {
-    return line.leave(this) ? super.cancel(mayInterruptIfRunning) : isCancelled();
+    return line.leave(this, () -> super.cancel(mayInterruptIfRunning)) || isCancelled();
   }
 
   @Override
   public boolean complete(@Nullable Void ignored) {
-    return line.leave(this) && super.complete(null);
+    return line.leave(this, () -> super.complete(null));
   }
 
   @Override
   public boolean completeExceptionally(Throwable failure) {
-    return line.leave(this) && super.completeExceptionally(failure);
+    return line.leave(this, () -> super.completeExceptionally(failure));
+  }
+
+  @Override
+  public CompletableFuture<Void> completeAsync(
+      Supplier<? extends @Nullable Void> supplier, Executor executor) {
+    executor.execute(
+        () -> {
+          try {
+            complete(supplier.get());
+          } catch (Throwable failure) {
+            completeExceptionally(failure);
+          }
+        });
+    return this;
+  }
+
+  @Override
+  public void obtrudeValue(@Nullable Void ignored) {
+    complete(null);
+    super.obtrudeValue(null);
+  }
+
+  @Override
+  public void obtrudeException(Throwable failure) {
+    completeExceptionally(failure);
+    super.obtrudeException(failure);
   }
 
   @Override

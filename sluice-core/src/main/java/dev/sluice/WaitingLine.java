@@ -4,6 +4,7 @@ import dev.sluice.Alarms.Alarm;
 import dev.sluice.ConsumeRefusedException.Reason;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.BooleanSupplier;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
@@ -106,13 +107,24 @@ final class WaitingLine {
     completer.runElsewhere();
   }
 
-  /** Leaves the line and returns what was promised; false if the tokens are there already. */
-  boolean leave(Waiter waiter) {
+  /**
+   * Takes {@code waiter} out of the line, returns what it was promised and completes it by {@code
+   * completion}.
+   *
+   * @return false if it was not in line, as its tokens are there already; else what {@code
+   *     completion} says
+   */
+  boolean leave(Waiter waiter, BooleanSupplier completion) {
     long nowNanos = clock.nanoTime();
-    Supplier<Boolean> withdrawal = () -> list.withdraw(waiter, nowNanos);
-    return waiter.isBlocking
-        ? lockedWithoutCallbacks(nowNanos, withdrawal)
-        : locked(nowNanos, withdrawal);
+    try {
+      // A timer sees to those who are served thereby, should its callbacks block.
+      return lockedWithoutCallbacks(nowNanos, () -> list.withdraw(waiter, nowNanos))
+          && completion.getAsBoolean();
+    } finally {
+      if (!waiter.isBlocking) {
+        completer.run();
+      }
+    }
   }
 
   /** Adds tokens, to those who wait first. */
@@ -190,9 +202,17 @@ final class WaitingLine {
       try {
         armHead();
       } finally {
-        lastUnderLock.run();
-        lock.unlock();
+        unlock(lastUnderLock);
       }
+    }
+  }
+
+  /** Whatever is thrown meanwhile, by the clock of the user above all, the lock is given back. */
+  private void unlock(Runnable lastUnderLock) {
+    try {
+      lastUnderLock.run();
+    } finally {
+      lock.unlock();
       // Callers that came while the lock was held rely on this.
       getHelp();
     }
@@ -251,10 +271,13 @@ final class WaitingLine {
   }
 
   private void expire(Waiter waiter) {
-    if (leave(waiter)) {
-      waiter.refuseLate();
-      waiter.finish();
-    }
+    leave(
+        waiter,
+        () -> {
+          waiter.refuseLate();
+          waiter.finish();
+          return true;
+        });
   }
 
   /** Completes who is out of the line: at once if it wakes a thread at the most, else outside. */

@@ -10,7 +10,6 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
-import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
@@ -24,54 +23,11 @@ import org.junit.jupiter.api.Timeout;
 final class ArrivalsTest {
   private static final long SECOND_NANOS = Duration.ofSeconds(1).toNanos();
 
-  /** A clock that holds up one thread, which then holds the line's lock. */
-  private static final class HoldingClock implements NanoClock {
-    final AtomicLong nanos = new AtomicLong();
-    final CountDownLatch held = new CountDownLatch(1);
-    final CountDownLatch release = new CountDownLatch(1);
-    private volatile Thread holder;
-
-    @Override
-    public long nanoTime() {
-      if (Thread.currentThread() == holder) {
-        held.countDown();
-        awaitQuietly(release);
-      }
-      return nanos.get();
-    }
-
-    /**
-     * Returns once another thread holds the lock of {@code bucket}, in whose line somebody waits.
-     */
-    CompletableFuture<Void> hold(TokenBucket bucket) {
-      return hold(() -> bucket.replenish(1, nanos.get()));
-    }
-
-    CompletableFuture<Void> hold(Runnable call) {
-      CompletableFuture<Void> over =
-          Threads.beside(
-              () -> {
-                holder = Thread.currentThread();
-                call.run();
-              });
-      awaitQuietly(held);
-      return over;
-    }
-  }
-
-  private static void awaitQuietly(CountDownLatch latch) {
-    try {
-      latch.await();
-    } catch (InterruptedException e) {
-      Thread.currentThread().interrupt();
-    }
-  }
-
   private static ConditionFactory patiently() {
     return Awaitility.await().atMost(60, TimeUnit.SECONDS);
   }
 
-  private static Reason refusal(CompletableFuture<Void> future) {
+  static Reason refusal(CompletableFuture<Void> future) {
     try {
       future.join();
       throw new AssertionError("granted");

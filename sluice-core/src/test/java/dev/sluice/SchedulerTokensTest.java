@@ -119,6 +119,19 @@ class SchedulerTokensTest {
     assertThat(taken()).isEqualTo(3);
   }
 
+  /** An item that waits elsewhere keeps the key while it has no rate. */
+  @Test
+  void taken_isNotLoweredByItemsThatTookNothing() {
+    scheduler.setRate("y", 0, 0, 0);
+    queue.enqueue("kept", Placement.of("a").withThrottles("x", "y"));
+    Placement placement = Placement.of("a").withThrottles("x");
+    ScheduledItem<String> unlimited = deliver(placement, 0);
+    scheduler.setRate("x", 0, 5, 0);
+    scheduler.giveBackTokens(unlimited, 0);
+    deliver(placement, 0);
+    assertThat(taken()).isEqualTo(1);
+  }
+
   private long taken() {
     return scheduler.throttle("x", 0).orElseThrow().taken();
   }

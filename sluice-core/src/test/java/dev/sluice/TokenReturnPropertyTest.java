@@ -21,6 +21,9 @@ class TokenReturnPropertyTest {
 
   private static final long PERIOD_NANOS = 1_000_000_000L;
 
+  /** Burst enough for more charges at a time than a history has entries. */
+  private static final int LARGE = 1_000;
+
   /** A step; what its numbers mean depends on its kind. */
   record Step(int kind, int a, int b) {}
 
@@ -32,7 +35,11 @@ class TokenReturnPropertyTest {
   }
 
   private static Limit rate(int a, int b) {
-    return new Limit.Rate(a % 9 / 2.0, 1 + b % 12);
+    return rate(a, b, 1);
+  }
+
+  private static Limit rate(int a, int b, int bursts) {
+    return new Limit.Rate(a % 9 / 2.0, bursts * (1L + b % 12));
   }
 
   @Test
@@ -80,12 +87,38 @@ class TokenReturnPropertyTest {
         });
   }
 
+  /**
+   * Charges that come back in part by themselves, then thousands on top of them, so that the
+   * history has to leave something out; then all of it goes back, the oldest rather early.
+   */
+  @Test
+  void returnsBeyondTheHistory_giveNoMoreThanWithoutTheCharge() {
+    Property.check(
+        200,
+        generator -> {
+          int a = generator.intBetween(0, 1_000);
+          int b = generator.intBetween(0, 1_000);
+          List<Step> steps = new ArrayList<>(steps(generator, 40));
+          int many = generator.intBetween(0, 3 * DebtHistory.MAX_ENTRIES);
+          for (int i = 0; i < many; i++) {
+            int kind = generator.below(20) == 0 ? 6 : 0;
+            steps.add(new Step(kind, generator.below(4), 0));
+          }
+          steps.addAll(steps(generator, 200));
+          for (int i = generator.below(200); i > 0; i--) {
+            steps.add(new Step(6, generator.below(1 + generator.below(40)), 0));
+          }
+          new Run(rate(a, b, LARGE), Double.MAX_VALUE, LARGE).go(steps);
+        });
+  }
+
   /** Something that happened to the bucket; charges that were returned are taken out. */
   private record Event(long nanos, long tokens, Limit limit, long number) {}
 
   /** One bucket and what happened to it. */
   private static final class Run {
     private final double tolerance;
+    private final int bursts;
     private final List<Event> events = new ArrayList<>();
     private final List<Event> charges = new ArrayList<>();
     private final Limit first;
@@ -95,6 +128,11 @@ class TokenReturnPropertyTest {
     private long number;
 
     Run(Limit limit, double tolerance) {
+      this(limit, tolerance, 1);
+    }
+
+    Run(Limit limit, double tolerance, int bursts) {
+      this.bursts = bursts;
       this.first = limit;
       this.limit = limit;
       this.tolerance = tolerance;
@@ -109,7 +147,9 @@ class TokenReturnPropertyTest {
           case 9 -> configure(step.a, step.b);
           default -> giveBack(step.a);
         }
-        agree();
+        if (bursts == 1 || step.kind >= 6) {
+          agree();
+        }
       }
     }
 
@@ -136,7 +176,7 @@ class TokenReturnPropertyTest {
 
     private void configure(int a, int b) {
       if (tolerance > 0) {
-        limit = rate(a, b);
+        limit = rate(a, b, bursts);
         events.add(new Event(nowNanos, 0, limit, ++number));
         bucket.configure(Scale.of(limit), number, nowNanos);
       }
@@ -204,5 +244,19 @@ class TokenReturnPropertyTest {
       }
       assertThat(bucket.level(0)).isEqualTo(burst);
     }
+  }
+
+  /** All but one of its tokens have come back by themselves before thousands of others go. */
+  @Test
+  void historyThatOverflows_keepsTheLowestDebtOfAnEarlyCharge() {
+    int many = 4 * DebtHistory.MAX_ENTRIES;
+    PlainBucket bucket = new PlainBucket(Scale.of(new Limit.Rate(1, 2 * many)), 0, 0);
+    bucket.take(4, 1, 0);
+    long nowNanos = 3 * PERIOD_NANOS;
+    for (int i = 1; i <= many; i++) {
+      bucket.take(1, 1 + i, nowNanos);
+    }
+    bucket.giveBack(4, 1, nowNanos);
+    assertThat(bucket.level(nowNanos)).isBetween(many - 1.0, (double) many);
   }
 }

@@ -1,0 +1,96 @@
+package dev.sluice;
+
+import static dev.sluice.ExtremesTest.bucket;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.sluice.ConsumeRefusedException.Reason;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import org.awaitility.Awaitility;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** The state of a bucket's word while arrivals are admitted, and once nobody waits any more. */
+@Timeout(60)
+final class AdmissionTest {
+  /** Beyond the horizon of a bucket that began at 0: its cell is replaced on the way. */
+  private static final long FAR_NANOS = Long.MAX_VALUE / 2;
+
+  private static AtomicTokenBucket manual(NanoClock clock) {
+    return (AtomicTokenBucket) bucket(new Limit.Manual(10), 5, clock);
+  }
+
+  @Test
+  void callerThatIsRefused_leavesTheBucketFree() {
+    AtomicTokenBucket bucket = manual(ManualClock.create());
+    assertThat(bucket.consume(6, Duration.ZERO)).isCompletedExceptionally();
+    assertThat(bucket.take(1, 0)).as("taken without the line").isNotNegative();
+  }
+
+  @Test
+  void lastCallerThatLeaves_leavesTheBucketFree() {
+    AtomicTokenBucket bucket = manual(ManualClock.create());
+    assertThat(bucket.consume(6).cancel(false)).isTrue();
+    assertThat(bucket.take(1, 0)).as("taken without the line").isNotNegative();
+  }
+
+  @Test
+  void lastCallerThatIsServed_leavesTheBucketFree() {
+    AtomicTokenBucket bucket = manual(ManualClock.create());
+    CompletableFuture<Void> served = bucket.consume(6);
+    bucket.replenish(2);
+    assertThat(served).isCompleted();
+    assertThat(bucket.take(1, 0)).as("taken without the line").isNotNegative();
+  }
+
+  /** A caller that joins admits 64 others, who are all refused; the rest must not be forgotten. */
+  @Test
+  void arrivalsLeftOver_keepTheBucketFromBeingFreed() {
+    HoldingClock clock = new HoldingClock();
+    AtomicTokenBucket bucket = manual(clock);
+    CompletableFuture<Void> held = clock.hold(() -> bucket.reconfigure(new Limit.Manual(20), 0));
+    List<CompletableFuture<Void>> hopeless = new ArrayList<>();
+    for (int i = 0; i < 100; i++) {
+      hopeless.add(bucket.consume(6, Duration.ZERO, 0));
+    }
+    clock.holdLibrary();
+    clock.release.countDown();
+    held.join();
+    hopeless.add(bucket.consume(6, Duration.ZERO, 0));
+    assertThat(bucket.latest().take(1, 0)).as("by those left over").isEqualTo(Cell.QUEUED);
+    clock.releaseLibrary();
+    Awaitility.await()
+        .atMost(30, TimeUnit.SECONDS)
+        .until(() -> hopeless.stream().allMatch(CompletableFuture::isDone));
+    assertThat(bucket.available()).isEqualTo(5);
+  }
+
+  /** The first of two arrivals is served before the second is admitted: nobody comes between. */
+  @Test
+  void callerBetweenTwoAdmissions_doesNotGetAheadOfTheSecond() {
+    HoldingClock clock = new HoldingClock();
+    TokenBucket bucket = bucket(Limit.perSecond(20), 5, clock);
+    CompletableFuture<Void> held = clock.hold(() -> bucket.reconfigure(Limit.perSecond(10), 0));
+    CompletableFuture<Void> refused = bucket.consume(6, Duration.ZERO, 0);
+    CompletableFuture<Void> first = bucket.consume(1, 0);
+    CompletableFuture<Void> second = bucket.consume(1, FAR_NANOS);
+    clock.holdLibrary();
+    clock.release.countDown();
+    held.join();
+    CompletableFuture<Void> admitting = clock.hold(bucket::waiting);
+    CompletableFuture<Void> between = bucket.consume(10, FAR_NANOS);
+    assertThat(between).as("ahead of the second").isNotDone();
+    clock.release.countDown();
+    admitting.join();
+    clock.releaseLibrary();
+    Awaitility.await().atMost(30, TimeUnit.SECONDS).until(second::isDone);
+    assertThat(first).isCompleted();
+    assertThat(second).isCompleted();
+    assertThat(between).isNotDone();
+    assertThat(refused).isCompletedExceptionally();
+    assertThat(ArrivalsTest.refusal(refused)).isEqualTo(Reason.DEADLINE);
+  }
+}

@@ -1,0 +1,68 @@
+package dev.sluice;
+
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.atomic.AtomicLong;
+
+/** A clock whose readings stop chosen threads, which may hold the lock of a waiting line. */
+final class HoldingClock implements NanoClock {
+  final AtomicLong nanos = new AtomicLong();
+
+  /** Lets the thread go on that {@link #hold} stopped. */
+  CountDownLatch release = new CountDownLatch(1);
+
+  private CountDownLatch held = new CountDownLatch(1);
+  private final CountDownLatch libraryReleased = new CountDownLatch(1);
+  private volatile Thread holder;
+  private volatile boolean holdsLibrary;
+
+  @Override
+  public long nanoTime() {
+    Thread reader = Thread.currentThread();
+    if (reader == holder) {
+      held.countDown();
+      awaitQuietly(release);
+    }
+    if (holdsLibrary && reader.getName().startsWith("sluice-")) {
+      awaitQuietly(libraryReleased);
+    }
+    return nanos.get();
+  }
+
+  /** Stops threads of the library where they read the clock, which they do before they lock. */
+  void holdLibrary() {
+    holdsLibrary = true;
+  }
+
+  void releaseLibrary() {
+    holdsLibrary = false;
+    libraryReleased.countDown();
+  }
+
+  /** Returns once another thread holds the lock of {@code bucket}, in whose line somebody waits. */
+  CompletableFuture<Void> hold(TokenBucket bucket) {
+    return hold(() -> bucket.replenish(1, nanos.get()));
+  }
+
+  /** Returns once another thread has read the clock in {@code call}. */
+  CompletableFuture<Void> hold(Runnable call) {
+    held = new CountDownLatch(1);
+    release = new CountDownLatch(1);
+    CompletableFuture<Void> over =
+        Threads.beside(
+            () -> {
+              holder = Thread.currentThread();
+              call.run();
+            });
+    awaitQuietly(held);
+    return over;
+  }
+
+  static void awaitQuietly(CountDownLatch latch) {
+    try {
+      latch.await();
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    }
+  }
+}

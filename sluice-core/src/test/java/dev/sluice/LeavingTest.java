@@ -1,0 +1,137 @@
+package dev.sluice;
+
+import static dev.sluice.ExtremesTest.bucket;
+import static dev.sluice.HoldingClock.awaitQuietly;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import java.time.Duration;
+import java.util.concurrent.CancellationException;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.Consumer;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
+
+/** Callers that leave the line before they are served, in whichever way. */
+@Timeout(60)
+final class LeavingTest {
+  private static final NanoClock CLOCK = NanoClock.system();
+
+  /**
+   * The caller behind is served when the large one leaves; its callback blocks until that one is
+   * done.
+   */
+  @Test
+  void callerThatCancels_isCancelledBeforeCallbacksOfOthersRun() throws Exception {
+    TokenBucket bucket = bucket(new Limit.Manual(10), 1, CLOCK);
+    CompletableFuture<Void> large = bucket.consume(5);
+    CompletableFuture<Boolean> behind = bucket.consume(1).thenApply(served -> isOver(large));
+    CompletableFuture<Void> leaving = Threads.beside(() -> large.cancel(false));
+    assertThat(behind.get(30, TimeUnit.SECONDS)).isTrue();
+    leaving.join();
+  }
+
+  @Test
+  void callerWhoseTimeIsOver_isToldBeforeCallbacksOfOthersRun() throws Exception {
+    TokenBucket bucket = bucket(new Limit.Manual(10), 1, CLOCK);
+    CompletableFuture<Void> large = bucket.consume(5, Duration.ofMillis(50));
+    CompletableFuture<Boolean> behind = bucket.consume(1).thenApply(served -> isOver(large));
+    assertThat(behind.get(30, TimeUnit.SECONDS)).isTrue();
+  }
+
+  /** Says whether {@code future} completes soon; it cannot while it waits for this callback. */
+  private static boolean isOver(CompletableFuture<Void> future) {
+    try {
+      future.get(5, TimeUnit.SECONDS);
+      return true;
+    } catch (InterruptedException | TimeoutException e) {
+      return false;
+    } catch (ExecutionException | CancellationException e) {
+      return true;
+    }
+  }
+
+  /** A callback of the one who leaves blocks; the other one has its tokens all the same. */
+  @Test
+  void callbackOfTheCallerThatLeaves_doesNotHoldUpThoseServedThereby() throws Exception {
+    TokenBucket bucket = bucket(new Limit.Manual(10), 1, CLOCK);
+    CountDownLatch release = new CountDownLatch(1);
+    CompletableFuture<Void> large = bucket.consume(5);
+    CompletableFuture<Void> told = large.whenComplete((done, e) -> awaitQuietly(release));
+    CompletableFuture<Void> behind = bucket.consume(1);
+    CompletableFuture<Void> leaving = Threads.beside(() -> large.cancel(false));
+    behind.get(30, TimeUnit.SECONDS);
+    assertThat(told).isNotDone();
+    release.countDown();
+    leaving.join();
+  }
+
+  static Stream<Consumer<CompletableFuture<Void>>> waysToLeave() {
+    return Stream.of(
+        future -> future.cancel(false),
+        future -> future.complete(null),
+        future -> future.completeExceptionally(new IllegalStateException("enough")),
+        future -> future.completeAsync(() -> null, Runnable::run),
+        future ->
+            future.completeAsync(
+                () -> {
+                  throw new IllegalStateException("enough");
+                },
+                Runnable::run),
+        future -> future.obtrudeValue(null),
+        future -> future.obtrudeException(new IllegalStateException("enough")));
+  }
+
+  @ParameterizedTest
+  @MethodSource("waysToLeave")
+  void futureThatIsCompletedOtherwise_returnsWhatWasPromised(
+      Consumer<CompletableFuture<Void>> way) {
+    TokenBucket bucket = bucket(new Limit.Manual(10), 1, ManualClock.create());
+    CompletableFuture<Void> leaving = bucket.consume(5);
+    CompletableFuture<Void> behind = bucket.consume(1);
+    way.accept(leaving);
+    assertThat(leaving).isDone();
+    assertThat(behind).isCompleted();
+    assertThat(bucket.waiting()).isZero();
+    bucket.replenish(7);
+    assertThat(bucket.available()).isEqualTo(7);
+  }
+
+  /** The clock is code of the user that runs under the lock. */
+  @Test
+  void clockThatThrows_leavesNoLockBehind() throws Exception {
+    AtomicBoolean broken = new AtomicBoolean();
+    AtomicLong nanos = new AtomicLong();
+    TokenBucket bucket =
+        bucket(
+            Limit.perSecond(10),
+            0,
+            () -> {
+              if (broken.get()) {
+                throw new IllegalStateException("the clock is broken");
+              }
+              return nanos.get();
+            });
+    CompletableFuture<Void> first = bucket.consume(1);
+    CompletableFuture<Void> second = bucket.consume(1);
+    broken.set(true);
+    assertThatThrownBy(() -> bucket.replenish(1, 0)).isInstanceOf(IllegalStateException.class);
+    assertThatThrownBy(() -> bucket.decide(1, 200_000_000))
+        .isInstanceOf(IllegalStateException.class);
+    broken.set(false);
+    nanos.set(200_000_000);
+    CompletableFuture<Void> elsewhere = Threads.beside(() -> bucket.replenish(1));
+    elsewhere.get(30, TimeUnit.SECONDS);
+    first.get(30, TimeUnit.SECONDS);
+    second.get(30, TimeUnit.SECONDS);
+  }
+}
