@@ -7,10 +7,12 @@ import java.nio.ByteBuffer;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Random;
+import java.util.Set;
 import java.util.SortedMap;
 import java.util.TreeMap;
 import java.util.UUID;
@@ -181,7 +183,7 @@ final class SimClients {
       tell("enqueue " + sent + ", delay " + delay + ", lives " + timeToLive);
     }
     CompletableFuture<List<UUID>> future = new CompletableFuture<>();
-    then(future, ids -> messages.forEach(message -> message.confirmed = true));
+    then(future, ids -> confirm(messages, ids));
     engine().advanceTo(simulation.now());
     engine().intake.enqueue(queue, submissions, future);
     if (future.isCompletedExceptionally()) {
@@ -191,6 +193,12 @@ final class SimClients {
       if (submissions.get(i).dedupeId() != null) {
         repeatable.add(new Repeatable(messages.get(i), submissions.get(i), simulation.now()));
       }
+    }
+  }
+
+  private void confirm(List<Sent> messages, List<UUID> ids) {
+    for (int i = 0; i < messages.size(); i++) {
+      ledger.confirmed(messages.get(i), ids.get(i));
     }
   }
 
@@ -208,7 +216,9 @@ final class SimClients {
     if (remembered) {
       long before = line.depth;
       engine().advanceTo(simulation.now());
-      engine().intake.enqueue(line.name, List.of(chosen.submission), new CompletableFuture<>());
+      CompletableFuture<List<UUID>> future = new CompletableFuture<>();
+      then(future, ids -> ledger.confirmed(chosen.sent, ids.get(0)));
+      engine().intake.enqueue(line.name, List.of(chosen.submission), future);
       assertThat(line.depth).as("taken twice: %s", chosen).isEqualTo(before);
     }
   }
@@ -355,8 +365,10 @@ final class SimClients {
     }
   }
 
+  /** One who may hold the lease may name the message alone, as clients of fila do. */
   private Dispatch.Claim claim(Handover handover) {
-    return new Dispatch.Claim(handover.entry().id(), handover.token());
+    boolean byId = mayHold(handover) && chance(20);
+    return new Dispatch.Claim(handover.entry().id(), byId ? null : handover.token());
   }
 
   /** Whether the broker may accept something under this lease. */
@@ -401,7 +413,7 @@ final class SimClients {
     engine().failures.nack(client.queue, claim(handover), new Failures.Nack("no", delay), future);
     if (!future.isCompletedExceptionally() && !simulation.hasFailureHook(handover.entry().line)) {
       long least = delay == null ? leastDelay(handover) : delay.toNanos();
-      ledger.notBefore(handover.entry().id(), engine().state.now + least);
+      ledger.notBefore(handover.entry(), engine().state.now + least);
     }
     then(future, done -> assertThat(mayHold).as("stale nack accepted: %s", handover).isTrue());
     ledger.ended(handover.token());
@@ -441,13 +453,36 @@ final class SimClients {
   }
 
   private void disconnect(Client client) {
-    tell("disconnect " + client.subscriber);
     clients.remove(client);
+    if (client.subscriber != null && chance(30)) {
+      detach(client, client.subscriber);
+      return;
+    }
+    tell("disconnect " + client.subscriber);
     client.held.forEach(this::isBack);
     client.held.forEach(handover -> ledger.ended(handover.token()));
     if (client.subscriber != null) {
       client.subscriber.leases().forEach(lease -> ledger.ended(lease.token));
       engine().dispatch.close(client.subscriber, null);
+    }
+  }
+
+  /** What was sent to the consumer it can settle by calls, until its time is over. */
+  private void detach(Client client, Subscriber subscriber) {
+    tell("detach " + subscriber);
+    Client caller = new Client(client.queue);
+    caller.held.addAll(client.held);
+    callers.add(caller);
+    client.unsent.forEach(this::isBack);
+    engine().dispatch.detach(subscriber);
+    for (Handover handover : client.unsent) {
+      assertThat(handover.lease().send()).as("sent after all: %s", handover).isFalse();
+      ledger.ended(handover.token());
+    }
+    Set<LeaseToken> sent = new HashSet<>();
+    all.forEach(past -> sent.add(past.handover.token()));
+    for (Lease lease : subscriber.leases()) {
+      assertThat(sent).as("stays leased though it was never sent").contains(lease.token);
     }
   }
 }
