@@ -102,7 +102,7 @@ final class GrpcServer {
         new ConnectionLimit(
             ServerMemory.connections(listen.limits().maxConnections()),
             () -> new FrameGuard(gate, listen.memory().unread()));
-    this.inbound = new InboundCalls(listen.memory().inbound(), listen.pace(), gate);
+    this.inbound = new InboundCalls(listen.memory(), listen.pace(), gate);
     CountedCalls counted = new CountedCalls(meters);
     NettyServerBuilder builder =
         builder(listen)

@@ -13,6 +13,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CancellationException;
 import java.util.concurrent.CompletableFuture;
+import org.jspecify.annotations.Nullable;
 import org.xnio.IoUtils;
 
 /**
@@ -31,6 +32,7 @@ final class HttpCall {
   private final Map<String, String> encoded;
   private final KeyWatches keys;
   private final HttpWaiting waiting;
+  private final WorkShares threads;
   private final ListenOptions listen;
 
   HttpCall(
@@ -39,12 +41,14 @@ final class HttpCall {
       Map<String, String> encoded,
       KeyWatches keys,
       HttpWaiting waiting,
+      WorkShares threads,
       ListenOptions listen) {
     this.exchange = exchange;
     this.route = route;
     this.encoded = encoded;
     this.keys = keys;
     this.waiting = waiting;
+    this.threads = threads;
     this.listen = listen;
   }
 
@@ -66,15 +70,34 @@ final class HttpCall {
     if (!route.open()) {
       exchange.putAttachment(ROOM, answer);
     }
-    InboundBudget.Part room =
-        listen.memory().inbound().part(exchange.getConnection(), key.account());
-    Body body = new Body(key, answer, room);
+    Memory memory = memory(key.account());
+    Body body = new Body(key, answer, memory);
     if (!route.takesBody()) {
-      body.handle(new byte[0]);
+      body.received(new byte[0]);
     } else {
-      whenOver(room::close);
-      HttpBody.read(exchange, room, listen.pace(), body);
+      whenOver(memory::close);
+      HttpBody.read(exchange, memory.body(), listen.pace(), body);
     }
+  }
+
+  /**
+   * What the request holds.
+   *
+   * @param body its bytes
+   * @param work what is made of them
+   */
+  private record Memory(InboundBudget.Part body, InboundBudget.Part work) {
+    void close() {
+      body.close();
+      work.close();
+    }
+  }
+
+  private Memory memory(@Nullable Object account) {
+    ServerMemory all = listen.memory();
+    Object connection = exchange.getConnection();
+    return new Memory(
+        all.inbound().part(connection, account), all.work().part(connection, account));
   }
 
   private Object owner(KeyInUse key) {
@@ -92,25 +115,20 @@ final class HttpCall {
   private final class Body implements HttpBody.Receiver {
     private final KeyInUse key;
     private final ByteBudget.Part answer;
-    private final InboundBudget.Part room;
+    private final Memory memory;
 
-    Body(KeyInUse key, ByteBudget.Part answer, InboundBudget.Part room) {
+    Body(KeyInUse key, ByteBudget.Part answer, Memory memory) {
       this.key = key;
       this.answer = answer;
-      this.room = room;
+      this.memory = memory;
     }
 
-    void handle(byte[] body) {
-      HttpCall.this.handle(key, body, answer, room);
-    }
-
+    /** Parsing a body and making an answer may take long: each account has its share of threads. */
     @Override
     public void received(byte[] body) {
-      if (exchange.isInIoThread()) {
-        exchange.dispatch(same -> handle(body));
-      } else {
-        handle(body);
-      }
+      exchange.dispatch(
+          threads.of(owner(key), exchange.getConnection().getWorker()),
+          same -> handle(key, body, answer, memory));
     }
 
     @Override
@@ -132,8 +150,8 @@ final class HttpCall {
     }
   }
 
-  /** Holds {@code room} until the answer is known, because the operation may keep the body. */
-  private void handle(KeyInUse key, byte[] body, ByteBudget.Part answer, InboundBudget.Part room) {
+  /** Holds {@code memory} until the answer is known, because the operation may keep the body. */
+  private void handle(KeyInUse key, byte[] body, ByteBudget.Part answer, Memory memory) {
     HttpReply reply;
     try {
       if (route.takesBody()) {
@@ -151,18 +169,19 @@ final class HttpCall {
                       this::header,
                       body,
                       answer,
-                      room::close,
+                      memory.work(),
+                      memory::close,
                       this::whenOver));
     } catch (RuntimeException refused) {
-      room.close();
+      memory.close();
       send(exchange, HttpAnswer.refusal(ApiException.of(refused)));
       return;
     }
     if (reply instanceof HttpReply.Events events) {
-      room.close();
+      memory.close();
       stream(events, key);
     } else if (reply instanceof HttpReply.Single<?> single) {
-      Later.whenOver(single.work(), room::close);
+      Later.whenOver(single.work(), memory::close);
       answer(single);
     }
   }

@@ -89,12 +89,16 @@ final class HttpListener implements AutoCloseable {
         .getMap();
   }
 
+  /** Returns how many threads handle requests. */
+  static int threads() {
+    return 2 * Runtime.getRuntime().availableProcessors() + 2;
+  }
+
   private static OptionMap workerOptions() {
-    int threads = 2 * Runtime.getRuntime().availableProcessors() + 2;
     return OptionMap.builder()
         .set(Options.WORKER_IO_THREADS, IO_THREADS)
-        .set(Options.WORKER_TASK_CORE_THREADS, threads)
-        .set(Options.WORKER_TASK_MAX_THREADS, threads)
+        .set(Options.WORKER_TASK_CORE_THREADS, threads())
+        .set(Options.WORKER_TASK_MAX_THREADS, threads())
         .getMap();
   }
 

@@ -24,6 +24,7 @@ final class HttpServer {
   private final HostRule hosts;
   private final List<HttpRoute> routes;
   private final HttpWaiting waiting = new HttpWaiting();
+  private final WorkShares threads = new WorkShares(HttpListener.threads() / 2);
   private final GracefulShutdownHandler drain;
   private final CountedRequests counted;
   private volatile @Nullable HttpListener listener;
@@ -116,7 +117,7 @@ final class HttpServer {
       if (parameters.isPresent()) {
         if (route.method().equals(method)) {
           counted.found(exchange, route);
-          new HttpCall(exchange, route, parameters.get(), keys, waiting, listen).begin();
+          new HttpCall(exchange, route, parameters.get(), keys, waiting, threads, listen).begin();
           return;
         }
         allowed.add(route.method());

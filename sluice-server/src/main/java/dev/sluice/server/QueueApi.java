@@ -25,6 +25,7 @@ import java.util.SortedMap;
 import java.util.TreeMap;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
+import java.util.function.LongFunction;
 import java.util.function.Supplier;
 import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
@@ -140,10 +141,37 @@ final class QueueApi {
     record Release() implements Action {}
   }
 
-  /** The answer has a place for each settlement: empty if it is done. As for {@link #enqueue}. */
+  /**
+   * The answer has a place for each settlement: empty if it is done. As for {@link #enqueue}.
+   *
+   * @param memory takes bytes for the settlements until they are answered, or throws
+   */
   CompletableFuture<List<Optional<ApiException>>> settle(
-      Caller caller, String queue, Supplier<List<Settlement>> wanted) {
-    return access.call(caller, Kind.CONSUME, queue, () -> settle(queue, wanted.get()));
+      Caller caller,
+      String queue,
+      Supplier<List<Settlement>> wanted,
+      LongFunction<Share.Hold> memory) {
+    return access.call(
+        caller,
+        Kind.CONSUME,
+        queue,
+        () -> {
+          List<Settlement> all = wanted.get();
+          Share.Hold held = memory(all.size(), memory);
+          try {
+            CompletableFuture<List<Optional<ApiException>>> settled = settle(queue, all);
+            Later.whenOver(settled, held::close);
+            return settled;
+          } catch (RuntimeException refused) {
+            held.close();
+            throw refused;
+          }
+        });
+  }
+
+  private static Share.Hold memory(int settlements, LongFunction<Share.Hold> memory) {
+    long bytes = (long) settlements * RequestBounds.SETTLEMENT_BYTES;
+    return bytes <= RequestBounds.FREE_BYTES ? () -> {} : memory.apply(bytes);
   }
 
   private CompletableFuture<List<Optional<ApiException>>> settle(

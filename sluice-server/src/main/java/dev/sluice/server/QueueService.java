@@ -111,7 +111,10 @@ final class QueueService extends QueuesGrpc.QueuesImplBase {
         call,
         caller ->
             queues.settle(
-                caller, request.getQueue(), () -> Wire.settlements(request.getSettlementsList())),
+                caller,
+                request.getQueue(),
+                () -> Wire.settlements(request.getSettlementsList()),
+                InboundCalls::hold),
         QueueService::settled);
   }
 
