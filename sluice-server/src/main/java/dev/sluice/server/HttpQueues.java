@@ -198,7 +198,7 @@ final class HttpQueues implements HttpRoute.Group {
     Boolean runScript = wanted.runScript();
     return HttpReply.later(
         queues.redrive(
-            request.caller(),
+            request.key(),
             queue(request),
             JsonQueues.orZero(wanted.count()),
             runScript != null && runScript),

@@ -341,9 +341,13 @@ final class QueueApi {
     return found;
   }
 
-  /** Needs {@code produce} on the queue that gets them, too; {@code count} 0 means all. */
+  /**
+   * Needs {@code produce} on the queue that gets them, too; {@code count} 0 means all. Ends between
+   * two portions, and fails, once the key is revoked, is changed or expires.
+   */
   CompletableFuture<Long> redrive(
-      Caller caller, String deadLetterQueue, long count, boolean runScript) {
+      KeyInUse key, String deadLetterQueue, long count, boolean runScript) {
+    Caller caller = key.caller();
     String target = QueueAccess.sourceOf(deadLetterQueue);
     return access.call(
         caller,
@@ -356,8 +360,14 @@ final class QueueApi {
                 target,
                 () -> {
                   requireBetween("count", count, 0, Long.MAX_VALUE);
-                  return broker.redriveAsync(deadLetterQueue, count, runScript);
+                  return whileKeyLasts(key, broker.redriveAsync(deadLetterQueue, count, runScript));
                 }));
+  }
+
+  private static <T> CompletableFuture<T> whileKeyLasts(KeyInUse key, CompletableFuture<T> work) {
+    KeyWatch watch = key.watch(work::completeExceptionally);
+    Later.whenOver(work, watch::close);
+    return work;
   }
 
   static void requireBetween(String name, long value, long least, long most) {

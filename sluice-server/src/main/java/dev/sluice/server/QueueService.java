@@ -239,7 +239,10 @@ final class QueueService extends QueuesGrpc.QueuesImplBase {
         call,
         caller ->
             queues.redrive(
-                caller, request.getDeadLetterQueue(), request.getCount(), request.getRunScript()),
+                Access.key(),
+                request.getDeadLetterQueue(),
+                request.getCount(),
+                request.getRunScript()),
         redriven -> RedriveResponse.newBuilder().setRedriven(redriven).build());
     InboundCalls.parsed();
   }
