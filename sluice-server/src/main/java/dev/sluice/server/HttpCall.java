@@ -8,6 +8,7 @@ import io.undertow.util.Headers;
 import io.undertow.util.HttpString;
 import io.undertow.util.SameThreadExecutor;
 import java.io.IOException;
+import java.net.SocketAddress;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Optional;
@@ -30,26 +31,22 @@ final class HttpCall {
   private final HttpServerExchange exchange;
   private final HttpRoute route;
   private final Map<String, String> encoded;
-  private final KeyWatches keys;
-  private final HttpWaiting waiting;
-  private final WorkShares threads;
-  private final ListenOptions listen;
+  private final Shared shared;
 
-  HttpCall(
-      HttpServerExchange exchange,
-      HttpRoute route,
-      Map<String, String> encoded,
+  /** What all calls share. */
+  record Shared(
       KeyWatches keys,
       HttpWaiting waiting,
       WorkShares threads,
-      ListenOptions listen) {
+      ConnectionShares places,
+      ListenOptions listen) {}
+
+  HttpCall(
+      HttpServerExchange exchange, HttpRoute route, Map<String, String> encoded, Shared shared) {
     this.exchange = exchange;
     this.route = route;
     this.encoded = encoded;
-    this.keys = keys;
-    this.waiting = waiting;
-    this.threads = threads;
-    this.listen = listen;
+    this.shared = shared;
   }
 
   void begin() {
@@ -60,12 +57,15 @@ final class HttpCall {
     KeyInUse key;
     try {
       key = authenticate();
+      if (!route.open()) {
+        shared.places().show(client(), key.caller().account());
+      }
       route.admit(key.caller(), this::decoded);
     } catch (RuntimeException refused) {
       send(exchange, HttpAnswer.refusal(ApiException.of(refused)));
       return;
     }
-    ByteBudget.Part answer = listen.memory().answers().part(owner(key));
+    ByteBudget.Part answer = shared.listen().memory().answers().part(owner(key));
     whenOver(answer::close);
     if (!route.open()) {
       exchange.putAttachment(ROOM, answer);
@@ -76,7 +76,7 @@ final class HttpCall {
       body.received(new byte[0]);
     } else {
       whenOver(memory::close);
-      HttpBody.read(exchange, memory.body(), listen.pace(), body);
+      HttpBody.read(exchange, memory.body(), shared.listen().pace(), body);
     }
   }
 
@@ -94,7 +94,7 @@ final class HttpCall {
   }
 
   private Memory memory(@Nullable Object account) {
-    ServerMemory all = listen.memory();
+    ServerMemory all = shared.listen().memory();
     Object connection = exchange.getConnection();
     return new Memory(
         all.inbound().part(connection, account), all.work().part(connection, account));
@@ -105,10 +105,14 @@ final class HttpCall {
     return account == null ? exchange.getConnection() : account;
   }
 
+  private SocketAddress client() {
+    return exchange.getConnection().getPeerAddress();
+  }
+
   private KeyInUse authenticate() {
     return route.open()
-        ? new KeyInUse(keys, null, Caller.ANYBODY)
-        : keys.authenticate(exchange.getRequestHeaders().getFirst(Headers.AUTHORIZATION));
+        ? new KeyInUse(shared.keys(), null, Caller.ANYBODY)
+        : shared.keys().authenticate(exchange.getRequestHeaders().getFirst(Headers.AUTHORIZATION));
   }
 
   /** What becomes of the body. */
@@ -123,11 +127,14 @@ final class HttpCall {
       this.memory = memory;
     }
 
-    /** Parsing a body and making an answer may take long: each account has its share of threads. */
+    /**
+     * Parsing a body and making an answer may take long: each account has its share of
+     * shared.threads().
+     */
     @Override
     public void received(byte[] body) {
       exchange.dispatch(
-          threads.of(owner(key), exchange.getConnection().getWorker()),
+          shared.threads().of(owner(key), exchange.getConnection().getWorker()),
           same -> handle(key, body, answer, memory));
     }
 
@@ -221,7 +228,7 @@ final class HttpCall {
     CompletableFuture<T> work = reply.work();
     Runnable end = () -> work.cancel(false);
     if (reply.waits()) {
-      waiting.add(end);
+      shared.waiting().add(end);
       HttpDeparture.watch(exchange, work);
     }
     Later.when(
@@ -229,7 +236,7 @@ final class HttpCall {
             (value, failure) ->
                 failure == null ? ready(reply, value) : new Ready(refusal(failure))),
         ready -> {
-          waiting.remove(end);
+          shared.waiting().remove(end);
           exchange.getIoThread().execute(() -> send(ready));
         },
         failure -> IoUtils.safeClose(exchange.getConnection()));
@@ -271,11 +278,11 @@ final class HttpCall {
         new ServerSentEventHandler(
             (connection, lastEventId) -> {
               Runnable end = () -> IoUtils.safeClose(connection);
-              waiting.add(end);
+              shared.waiting().add(end);
               KeyWatch watch = key.unstarted(why -> IoUtils.safeClose(connection));
               connection.addCloseTask(
                   (ServerSentEventConnection closed) -> {
-                    waiting.remove(end);
+                    shared.waiting().remove(end);
                     watch.close();
                   });
               reply.events().begin(connection, watch);
