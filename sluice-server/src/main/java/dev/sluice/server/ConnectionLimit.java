@@ -1,31 +1,46 @@
 package dev.sluice.server;
 
+import io.grpc.Metadata;
+import io.grpc.ServerCall;
+import io.grpc.ServerCallHandler;
+import io.grpc.ServerInterceptor;
 import io.grpc.netty.shaded.io.netty.channel.Channel;
 import io.grpc.netty.shaded.io.netty.channel.ChannelHandlerContext;
 import io.grpc.netty.shaded.io.netty.channel.ChannelInboundHandlerAdapter;
 import java.net.SocketAddress;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Supplier;
 
 /**
- * Closes gRPC connections beyond the limit and adds a {@link FrameGuard} to the others, which can
- * be closed by the address of their client. Runs before the handler that accepts them.
+ * Closes gRPC connections beyond the limit, as {@link ConnectionShares} decides, and adds a {@link
+ * FrameGuard} to the others, which can be closed by the address of their client. Runs before the
+ * handler that accepts them.
  */
 final class ConnectionLimit extends ChannelInboundHandlerAdapter {
-  private final int max;
+  private final ConnectionShares places;
   private final Supplier<FrameGuard> guards;
-  private final AtomicInteger open = new AtomicInteger();
   private final Map<SocketAddress, Channel> connections = new ConcurrentHashMap<>();
 
   ConnectionLimit(int max, Supplier<FrameGuard> guards) {
-    this.max = max;
+    this.places = new ConnectionShares(max);
     this.guards = guards;
   }
 
   int open() {
-    return open.get();
+    return places.open();
+  }
+
+  /** Returns an interceptor for calls with a key, which tells that their client has one. */
+  ServerInterceptor ofCallers() {
+    return new ServerInterceptor() {
+      @Override
+      public <Q, A> ServerCall.Listener<Q> interceptCall(
+          ServerCall<Q, A> call, Metadata headers, ServerCallHandler<Q, A> next) {
+        places.show(InboundCalls.connectionOf(call), Access.caller().account());
+        return next.startCall(call, headers);
+      }
+    };
   }
 
   /** Closes the connection with the client at {@code address}, if it is open, and says why. */
@@ -45,26 +60,33 @@ final class ConnectionLimit extends ChannelInboundHandlerAdapter {
   @SuppressWarnings("FutureReturnValueIgnored") // the listener's future is the connection's
   public void channelRead(ChannelHandlerContext context, Object accepted) {
     Channel connection = (Channel) accepted;
-    if (open.incrementAndGet() > max) {
-      open.decrementAndGet();
+    SocketAddress client = connection.remoteAddress();
+    ConnectionShares.Place place =
+        client == null ? null : places.open(client, () -> end(connection));
+    if (place == null) {
       // It belongs to no event loop yet, and so cannot be closed in the ordinary way.
       connection.unsafe().closeForcibly();
       return;
     }
-    SocketAddress client = connection.remoteAddress();
-    if (client != null) {
-      connections.put(client, connection);
-    }
+    connections.put(client, connection);
     connection
         .closeFuture()
         .addListener(
             closed -> {
-              open.decrementAndGet();
-              if (client != null) {
-                connections.remove(client, connection);
-              }
+              place.close();
+              connections.remove(client, connection);
             });
     connection.pipeline().addLast(new GuardedConnection(guards));
     context.fireChannelRead(connection);
+  }
+
+  /** Makes room for another connection. */
+  @SuppressWarnings("FutureReturnValueIgnored") // nothing is to be done then
+  private static void end(Channel connection) {
+    if (connection.isRegistered()) {
+      connection.close();
+    } else {
+      connection.unsafe().closeForcibly();
+    }
   }
 }

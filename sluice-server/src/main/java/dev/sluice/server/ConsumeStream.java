@@ -116,7 +116,11 @@ final class ConsumeStream extends DeliveryStream<ConsumeResponse>
       unsettled += request.getSettlementsCount();
     }
     Later.when(
-        queues.settle(caller, from.queue(), () -> Wire.settlements(request.getSettlementsList())),
+        queues.settle(
+            caller,
+            from.queue(),
+            () -> Wire.settlements(request.getSettlementsList()),
+            InboundCalls::hold),
         outcomes -> {
           settled(request.getBatch(), outcomes);
           requests.ask();

@@ -117,7 +117,7 @@ final class FilaAdministration extends FilaAdminGrpc.FilaAdminImplBase {
     Calls.answerLater(
         call,
         caller -> {
-          return queues.redrive(caller, request.getDlqQueue(), count, false);
+          return queues.redrive(Access.key(), request.getDlqQueue(), count, false);
         },
         redriven -> RedriveResponse.newBuilder().setRedriven(redriven).build());
     InboundCalls.parsed();

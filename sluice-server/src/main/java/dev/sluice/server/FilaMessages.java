@@ -84,7 +84,7 @@ final class FilaMessages extends FilaServiceGrpc.FilaServiceImplBase {
     }
     Settlement settlement = new Settlement(Wire.id(messageId), null, action);
     return queues
-        .settle(caller, queue, () -> List.of(settlement))
+        .settle(caller, queue, () -> List.of(settlement), InboundCalls::hold)
         .thenAccept(FilaMessages::requireDone);
   }
 

@@ -61,13 +61,13 @@ final class GrpcBounds {
   }
 
   /**
-   * Reads a request to its end.
+   * Reads a request to its end and returns the number of its fields.
    *
    * @throws ApiException if it has more fields or entries than {@link RequestBounds} allows
    * @throws IOException if it is not valid protobuf
    */
-  void check(CodedInputStream request) throws IOException {
-    walk(request, 0);
+  int check(CodedInputStream request) throws IOException {
+    return walk(request, 0);
   }
 
   /** Returns the number of fields so far: {@code before} and those of this message. */

@@ -102,7 +102,7 @@ final class GrpcServer {
         new ConnectionLimit(
             ServerMemory.connections(listen.limits().maxConnections()),
             () -> new FrameGuard(gate, listen.memory().unread()));
-    this.inbound = new InboundCalls(listen.memory().inbound(), listen.pace(), gate);
+    this.inbound = new InboundCalls(listen.memory(), listen.pace(), gate);
     CountedCalls counted = new CountedCalls(meters);
     NettyServerBuilder builder =
         builder(listen)
@@ -114,13 +114,18 @@ final class GrpcServer {
     ServerInterceptor answers =
         new OutboundCalls(
             listen.memory().answers(), client -> connections.cut(client, "answers_not_read"));
+    ServerInterceptor known = connections.ofCallers();
     services.forEach(
-        service -> builder.addService(around(service, answers, callers, access, calls)));
+        service -> builder.addService(around(service, answers, callers, known, access, calls)));
     server =
         builder
             .addService(
                 around(
-                    ProtoReflectionServiceV1.newInstance().bindService(), answers, callers, access))
+                    ProtoReflectionServiceV1.newInstance().bindService(),
+                    answers,
+                    callers,
+                    known,
+                    access))
             .addService(
                 around(readiness.service().bindService(), inbound.ofStrangers(), new HealthCalls()))
             .build();

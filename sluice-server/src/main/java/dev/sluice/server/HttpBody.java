@@ -104,9 +104,7 @@ final class HttpBody {
       return;
     }
     try {
-      if (HttpContinue.requiresContinueResponse(exchange)) {
-        HttpContinue.sendContinueResponseBlocking(exchange);
-      }
+      sendContinue();
     } catch (IOException gone) {
       receiver.broken(gone);
       return;
@@ -123,6 +121,18 @@ final class HttpBody {
       channel.getReadSetter().set(same -> more());
       channel.resumeReads();
       room.evictBy(() -> exchange.getIoThread().execute(this::evict));
+    }
+  }
+
+  /**
+   * Sends 100 Continue where the client waits for it. Fails if the socket has no room even for
+   * that: the client has not read its earlier answers, and a thread that waited for it would be
+   * lost.
+   */
+  private void sendContinue() throws IOException {
+    if (HttpContinue.requiresContinueResponse(exchange)
+        && !HttpContinue.createResponseSender(exchange).send()) {
+      throw new IOException("the client does not read");
     }
   }
 

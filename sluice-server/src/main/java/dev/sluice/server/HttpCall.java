@@ -8,11 +8,13 @@ import io.undertow.util.Headers;
 import io.undertow.util.HttpString;
 import io.undertow.util.SameThreadExecutor;
 import java.io.IOException;
+import java.net.SocketAddress;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CancellationException;
 import java.util.concurrent.CompletableFuture;
+import org.jspecify.annotations.Nullable;
 import org.xnio.IoUtils;
 
 /**
@@ -29,23 +31,22 @@ final class HttpCall {
   private final HttpServerExchange exchange;
   private final HttpRoute route;
   private final Map<String, String> encoded;
-  private final KeyWatches keys;
-  private final HttpWaiting waiting;
-  private final ListenOptions listen;
+  private final Shared shared;
 
-  HttpCall(
-      HttpServerExchange exchange,
-      HttpRoute route,
-      Map<String, String> encoded,
+  /** What all calls share. */
+  record Shared(
       KeyWatches keys,
       HttpWaiting waiting,
-      ListenOptions listen) {
+      WorkShares threads,
+      ConnectionShares places,
+      ListenOptions listen) {}
+
+  HttpCall(
+      HttpServerExchange exchange, HttpRoute route, Map<String, String> encoded, Shared shared) {
     this.exchange = exchange;
     this.route = route;
     this.encoded = encoded;
-    this.keys = keys;
-    this.waiting = waiting;
-    this.listen = listen;
+    this.shared = shared;
   }
 
   void begin() {
@@ -56,25 +57,47 @@ final class HttpCall {
     KeyInUse key;
     try {
       key = authenticate();
+      if (!route.open()) {
+        shared.places().show(client(), key.caller().account());
+      }
       route.admit(key.caller(), this::decoded);
     } catch (RuntimeException refused) {
       send(exchange, HttpAnswer.refusal(ApiException.of(refused)));
       return;
     }
-    ByteBudget.Part answer = listen.memory().answers().part(owner(key));
+    ByteBudget.Part answer = shared.listen().memory().answers().part(owner(key));
     whenOver(answer::close);
     if (!route.open()) {
       exchange.putAttachment(ROOM, answer);
     }
-    InboundBudget.Part room =
-        listen.memory().inbound().part(exchange.getConnection(), key.account());
-    Body body = new Body(key, answer, room);
+    Memory memory = memory(key.account());
+    Body body = new Body(key, answer, memory);
     if (!route.takesBody()) {
-      body.handle(new byte[0]);
+      body.received(new byte[0]);
     } else {
-      whenOver(room::close);
-      HttpBody.read(exchange, room, listen.pace(), body);
+      whenOver(memory::close);
+      HttpBody.read(exchange, memory.body(), shared.listen().pace(), body);
     }
+  }
+
+  /**
+   * What the request holds.
+   *
+   * @param body its bytes
+   * @param work what is made of them
+   */
+  private record Memory(InboundBudget.Part body, InboundBudget.Part work) {
+    void close() {
+      body.close();
+      work.close();
+    }
+  }
+
+  private Memory memory(@Nullable Object account) {
+    ServerMemory all = shared.listen().memory();
+    Object connection = exchange.getConnection();
+    return new Memory(
+        all.inbound().part(connection, account), all.work().part(connection, account));
   }
 
   private Object owner(KeyInUse key) {
@@ -82,35 +105,37 @@ final class HttpCall {
     return account == null ? exchange.getConnection() : account;
   }
 
+  private SocketAddress client() {
+    return exchange.getConnection().getPeerAddress();
+  }
+
   private KeyInUse authenticate() {
     return route.open()
-        ? new KeyInUse(keys, null, Caller.ANYBODY)
-        : keys.authenticate(exchange.getRequestHeaders().getFirst(Headers.AUTHORIZATION));
+        ? new KeyInUse(shared.keys(), null, Caller.ANYBODY)
+        : shared.keys().authenticate(exchange.getRequestHeaders().getFirst(Headers.AUTHORIZATION));
   }
 
   /** What becomes of the body. */
   private final class Body implements HttpBody.Receiver {
     private final KeyInUse key;
     private final ByteBudget.Part answer;
-    private final InboundBudget.Part room;
+    private final Memory memory;
 
-    Body(KeyInUse key, ByteBudget.Part answer, InboundBudget.Part room) {
+    Body(KeyInUse key, ByteBudget.Part answer, Memory memory) {
       this.key = key;
       this.answer = answer;
-      this.room = room;
+      this.memory = memory;
     }
 
-    void handle(byte[] body) {
-      HttpCall.this.handle(key, body, answer, room);
-    }
-
+    /**
+     * Parsing a body and making an answer may take long: each account has its share of
+     * shared.threads().
+     */
     @Override
     public void received(byte[] body) {
-      if (exchange.isInIoThread()) {
-        exchange.dispatch(same -> handle(body));
-      } else {
-        handle(body);
-      }
+      exchange.dispatch(
+          shared.threads().of(owner(key), exchange.getConnection().getWorker()),
+          same -> handle(key, body, answer, memory));
     }
 
     @Override
@@ -132,8 +157,8 @@ final class HttpCall {
     }
   }
 
-  /** Holds {@code room} until the answer is known, because the operation may keep the body. */
-  private void handle(KeyInUse key, byte[] body, ByteBudget.Part answer, InboundBudget.Part room) {
+  /** Holds {@code memory} until the answer is known, because the operation may keep the body. */
+  private void handle(KeyInUse key, byte[] body, ByteBudget.Part answer, Memory memory) {
     HttpReply reply;
     try {
       if (route.takesBody()) {
@@ -151,18 +176,19 @@ final class HttpCall {
                       this::header,
                       body,
                       answer,
-                      room::close,
+                      memory.work(),
+                      memory::close,
                       this::whenOver));
     } catch (RuntimeException refused) {
-      room.close();
+      memory.close();
       send(exchange, HttpAnswer.refusal(ApiException.of(refused)));
       return;
     }
     if (reply instanceof HttpReply.Events events) {
-      room.close();
+      memory.close();
       stream(events, key);
     } else if (reply instanceof HttpReply.Single<?> single) {
-      Later.whenOver(single.work(), room::close);
+      Later.whenOver(single.work(), memory::close);
       answer(single);
     }
   }
@@ -202,7 +228,7 @@ final class HttpCall {
     CompletableFuture<T> work = reply.work();
     Runnable end = () -> work.cancel(false);
     if (reply.waits()) {
-      waiting.add(end);
+      shared.waiting().add(end);
       HttpDeparture.watch(exchange, work);
     }
     Later.when(
@@ -210,7 +236,7 @@ final class HttpCall {
             (value, failure) ->
                 failure == null ? ready(reply, value) : new Ready(refusal(failure))),
         ready -> {
-          waiting.remove(end);
+          shared.waiting().remove(end);
           exchange.getIoThread().execute(() -> send(ready));
         },
         failure -> IoUtils.safeClose(exchange.getConnection()));
@@ -252,11 +278,11 @@ final class HttpCall {
         new ServerSentEventHandler(
             (connection, lastEventId) -> {
               Runnable end = () -> IoUtils.safeClose(connection);
-              waiting.add(end);
+              shared.waiting().add(end);
               KeyWatch watch = key.unstarted(why -> IoUtils.safeClose(connection));
               connection.addCloseTask(
                   (ServerSentEventConnection closed) -> {
-                    waiting.remove(end);
+                    shared.waiting().remove(end);
                     watch.close();
                   });
               reply.events().begin(connection, watch);

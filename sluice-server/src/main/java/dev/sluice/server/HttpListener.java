@@ -9,6 +9,7 @@ import io.undertow.server.protocol.http.HttpOpenListener;
 import java.io.IOException;
 import java.lang.ref.WeakReference;
 import java.net.InetSocketAddress;
+import java.net.SocketAddress;
 import java.time.Duration;
 import java.util.concurrent.TimeUnit;
 import org.xnio.ChannelListener;
@@ -44,7 +45,7 @@ final class HttpListener implements AutoCloseable {
   private static final int BUFFERS_OF_A_THREAD = 4;
   private static final long END_SECONDS = 5;
 
-  private final int maxConnections;
+  private final ConnectionShares places;
   private final Duration handshake;
   private final ByteBufferPool buffers =
       new DefaultByteBufferPool(true, BUFFER_BYTES, -1, BUFFERS_OF_A_THREAD);
@@ -52,10 +53,11 @@ final class HttpListener implements AutoCloseable {
   private final XnioWorker worker;
   private final AcceptingChannel<? extends StreamConnection> socket;
 
-  private HttpListener(ListenOptions listen, HttpHandler root) throws IOException {
+  private HttpListener(ListenOptions listen, ConnectionShares places, HttpHandler root)
+      throws IOException {
     ServerLimits limits = listen.limits();
     handshake = listen.handshake();
-    maxConnections = ServerMemory.connections(limits.maxConnections());
+    this.places = places;
     connections = new HttpOpenListener(buffers, httpOptions(limits));
     connections.setRootHandler(root);
     worker = Xnio.getInstance().createWorker(workerOptions());
@@ -69,8 +71,10 @@ final class HttpListener implements AutoCloseable {
     socket.resumeAccepts();
   }
 
-  static HttpListener open(ListenOptions listen, HttpHandler root) throws IOException {
-    return new HttpListener(listen, root);
+  /** {@code places} counts the connections. */
+  static HttpListener open(ListenOptions listen, ConnectionShares places, HttpHandler root)
+      throws IOException {
+    return new HttpListener(listen, places, root);
   }
 
   private static OptionMap httpOptions(ServerLimits limits) {
@@ -89,12 +93,16 @@ final class HttpListener implements AutoCloseable {
         .getMap();
   }
 
+  /** Returns how many threads handle requests. */
+  static int threads() {
+    return 2 * Runtime.getRuntime().availableProcessors() + 2;
+  }
+
   private static OptionMap workerOptions() {
-    int threads = 2 * Runtime.getRuntime().availableProcessors() + 2;
     return OptionMap.builder()
         .set(Options.WORKER_IO_THREADS, IO_THREADS)
-        .set(Options.WORKER_TASK_CORE_THREADS, threads)
-        .set(Options.WORKER_TASK_MAX_THREADS, threads)
+        .set(Options.WORKER_TASK_CORE_THREADS, threads())
+        .set(Options.WORKER_TASK_MAX_THREADS, threads())
         .getMap();
   }
 
@@ -129,16 +137,38 @@ final class HttpListener implements AutoCloseable {
   }
 
   private void opened(StreamConnection connection) {
-    if (openConnections() < maxConnections) {
-      ConduitStreamSinkChannel out = connection.getSinkChannel();
-      out.setConduit(new HttpRefusals(out.getConduit()));
-      if (connection instanceof SslConnection encrypted) {
-        boundHandshake(encrypted);
-      }
-      connections.handleEvent(connection);
-    } else {
+    SocketAddress client = connection.getPeerAddress();
+    ConnectionShares.Place place =
+        client == null ? null : places.open(client, () -> end(connection));
+    if (place == null) {
       IoUtils.safeClose(connection);
+      return;
     }
+    ConduitStreamSinkChannel out = connection.getSinkChannel();
+    out.setConduit(new HttpRefusals(out.getConduit()));
+    if (connection instanceof SslConnection encrypted) {
+      boundHandshake(encrypted);
+    }
+    connections.handleEvent(connection);
+    whenClosed(connection, place);
+  }
+
+  /** Undertow has its own listener by now. */
+  private static void whenClosed(StreamConnection connection, ConnectionShares.Place place) {
+    ChannelListener<? super StreamConnection> theirs = connection.getCloseListener();
+    connection.setCloseListener(
+        closed -> {
+          place.close();
+          ChannelListeners.invokeChannelListener(closed, theirs);
+        });
+    if (!connection.isOpen()) {
+      place.close();
+    }
+  }
+
+  /** Makes room for another connection. */
+  private static void end(StreamConnection connection) {
+    connection.getIoThread().execute(() -> IoUtils.safeClose(connection));
   }
 
   /** Closes the connection if its TLS handshake does not end in time, however much it sends. */

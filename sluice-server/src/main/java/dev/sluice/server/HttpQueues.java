@@ -143,7 +143,7 @@ final class HttpQueues implements HttpRoute.Group {
 
   private HttpReply enqueue(HttpRequest request) {
     CompletableFuture<List<UUID>> enqueued =
-        queues.enqueue(request.caller(), queue(request), () -> JsonMessages.read(request.body()));
+        queues.enqueue(request.caller(), queue(request), () -> JsonMessages.read(request));
     // A script may keep it waiting; the broker counts the messages.
     request.parsed().run();
     return HttpReply.later(enqueued, ids -> HttpAnswer.ok(Map.of("ids", QueueService.texts(ids))));
@@ -169,7 +169,8 @@ final class HttpQueues implements HttpRoute.Group {
         queues.settle(
             request.caller(),
             queue(request),
-            () -> request.read(JsonQueues.Settle.class).toSettlements()),
+            () -> request.read(JsonQueues.Settle.class).toSettlements(),
+            request.work()::hold),
         outcomes -> HttpAnswer.ok(JsonQueues.Settled.of(outcomes)));
   }
 
@@ -197,7 +198,7 @@ final class HttpQueues implements HttpRoute.Group {
     Boolean runScript = wanted.runScript();
     return HttpReply.later(
         queues.redrive(
-            request.caller(),
+            request.key(),
             queue(request),
             JsonQueues.orZero(wanted.count()),
             runScript != null && runScript),

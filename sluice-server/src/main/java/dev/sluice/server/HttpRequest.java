@@ -14,6 +14,7 @@ import java.util.function.Function;
  * @param header the fields of that name, with commas between them, if there are any
  * @param body its content
  * @param room the memory of the answer; given back when that has been sent
+ * @param work the memory of what is made of a large body; given back when the answer is known
  * @param parsed gives back the memory of the body before the answer is known. A handler must call
  *     it where a client decides how long the operation takes, and may where the operation keeps
  *     nothing of the body or counts what it keeps
@@ -27,6 +28,7 @@ record HttpRequest(
     Function<String, Optional<String>> header,
     byte[] body,
     ByteBudget.Part room,
+    InboundBudget.Part work,
     Runnable parsed,
     Consumer<Runnable> ends) {
   Caller caller() {
@@ -43,17 +45,17 @@ record HttpRequest(
 
   /** The body as a {@code type}. */
   <T> T read(Class<T> type) {
-    return Json.read(body, type);
+    return Json.read(body, work::take, type);
   }
 
   /** As {@link Json#readCamel} has it. */
   <T> T readCamel(Class<T> type) {
-    return Json.readCamel(body, type);
+    return Json.readCamel(body, work::take, type);
   }
 
   /** As {@link #read}; without a body as if it were an empty object. */
   <T> T readOptional(Class<T> type) {
-    return body.length == 0 ? Json.read(new byte[] {'{', '}'}, type) : read(type);
+    return body.length == 0 ? Json.read(new byte[] {'{', '}'}, work::take, type) : read(type);
   }
 
   int queryInt(String name, int otherwise) {

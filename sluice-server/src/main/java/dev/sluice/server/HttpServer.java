@@ -24,6 +24,8 @@ final class HttpServer {
   private final HostRule hosts;
   private final List<HttpRoute> routes;
   private final HttpWaiting waiting = new HttpWaiting();
+  private final ConnectionShares places;
+  private final WorkShares threads = new WorkShares(HttpListener.threads() / 2);
   private final GracefulShutdownHandler drain;
   private final CountedRequests counted;
   private volatile @Nullable HttpListener listener;
@@ -37,6 +39,7 @@ final class HttpServer {
       RequestMeters meters,
       List<? extends HttpRoute.Group> groups) {
     this.listen = listen;
+    this.places = new ConnectionShares(ServerMemory.connections(listen.limits().maxConnections()));
     this.keys = keys;
     this.hosts = hosts;
     this.routes = groups.stream().flatMap(group -> group.routes().stream()).toList();
@@ -51,7 +54,7 @@ final class HttpServer {
    */
   void start() throws IOException {
     try {
-      listener = HttpListener.open(listen, counted);
+      listener = HttpListener.open(listen, places, counted);
     } catch (IOException | RuntimeException failure) {
       throw BindAddress.cannotListen("HTTP", listen.address(), failure);
     }
@@ -116,13 +119,18 @@ final class HttpServer {
       if (parameters.isPresent()) {
         if (route.method().equals(method)) {
           counted.found(exchange, route);
-          new HttpCall(exchange, route, parameters.get(), keys, waiting, listen).begin();
+          begin(exchange, route, parameters.get());
           return;
         }
         allowed.add(route.method());
       }
     }
     HttpCall.send(exchange, allowed.isEmpty() ? unknown(path) : notAllowed(method, allowed));
+  }
+
+  private void begin(HttpServerExchange exchange, HttpRoute route, Map<String, String> parameters) {
+    HttpCall.Shared shared = new HttpCall.Shared(keys, waiting, threads, places, listen);
+    new HttpCall(exchange, route, parameters, shared).begin();
   }
 
   /** Nothing is unpacked: a kilobyte could become gigabytes. */

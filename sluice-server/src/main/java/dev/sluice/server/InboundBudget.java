@@ -9,6 +9,7 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
 
 /*
@@ -231,7 +232,7 @@ final class InboundBudget {
     }
 
     /** Holds exactly {@code bytes} from now on, even without room; returns whether they fit. */
-    boolean hold(long bytes) {
+    boolean set(long bytes) {
       synchronized (InboundBudget.this) {
         if (closed) {
           return true;
@@ -241,6 +242,23 @@ final class InboundBudget {
         add(bytes - taken);
         return fits;
       }
+    }
+
+    /**
+     * Takes {@code bytes} until the hold is closed.
+     *
+     * @throws ApiException if there is no room for them
+     */
+    Share.Hold hold(long bytes) {
+      if (!take(bytes)) {
+        throw ByteBudget.exhausted("this request");
+      }
+      AtomicBoolean given = new AtomicBoolean();
+      return () -> {
+        if (given.compareAndSet(false, true)) {
+          give(bytes);
+        }
+      };
     }
 
     /** Gives back everything. Does nothing the second time. */

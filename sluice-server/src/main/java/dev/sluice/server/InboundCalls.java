@@ -56,13 +56,13 @@ final class InboundCalls extends ServerStreamTracer.Factory {
 
   private static final Context.Key<Inbound> INBOUND = Context.key("inbound bytes");
 
-  private final InboundBudget budget;
+  private final ServerMemory memory;
   private final RequestPace pace;
   private final CallGate gate;
   private final Set<Inbound> arriving = ConcurrentHashMap.newKeySet();
 
-  InboundCalls(InboundBudget budget, RequestPace pace, CallGate gate) {
-    this.budget = budget;
+  InboundCalls(ServerMemory memory, RequestPace pace, CallGate gate) {
+    this.memory = memory;
     this.pace = pace;
     this.gate = gate;
   }
@@ -79,8 +79,13 @@ final class InboundCalls extends ServerStreamTracer.Factory {
       @Override
       public <Q, A> ServerCall.Listener<Q> interceptCall(
           ServerCall<Q, A> call, Metadata headers, ServerCallHandler<Q, A> next) {
-        InboundBudget.Part part = budget.part(connectionOf(call), Access.key().account());
-        return begin(new Budgeted(part), call, headers, next);
+        Object connection = connectionOf(call);
+        Object account = Access.key().account();
+        Room room =
+            new Budgeted(
+                memory.inbound().part(connection, account),
+                memory.work().part(connection, account));
+        return begin(room, call, headers, next);
       }
     };
   }
@@ -125,6 +130,29 @@ final class InboundCalls extends ServerStreamTracer.Factory {
     }
   }
 
+  /**
+   * Takes memory for the objects that are made of the request which is being parsed, as long as for
+   * its bytes.
+   *
+   * @throws ApiException if there is none
+   */
+  static void parsing(long bytes) {
+    Inbound inbound = INBOUND.get();
+    if (inbound != null) {
+      inbound.parsing(bytes);
+    }
+  }
+
+  /**
+   * Takes memory for the current call until the hold is closed.
+   *
+   * @throws ApiException if there is none
+   */
+  static Share.Hold hold(long bytes) {
+    Inbound inbound = INBOUND.get();
+    return inbound == null ? () -> {} : inbound.hold(bytes);
+  }
+
   /** Refuses requests that arrive too slowly; to be called about once a second. */
   void checkPace() {
     long now = System.nanoTime();
@@ -145,6 +173,9 @@ final class InboundCalls extends ServerStreamTracer.Factory {
 
     void give(long bytes);
 
+    /** Takes memory for what is made of the request; throws if there is none. */
+    Share.Hold work(long bytes);
+
     /** Tells whether nothing of the request is arriving now. */
     void idle(boolean now);
 
@@ -154,7 +185,7 @@ final class InboundCalls extends ServerStreamTracer.Factory {
     void close();
   }
 
-  private record Budgeted(InboundBudget.Part part) implements Room {
+  private record Budgeted(InboundBudget.Part part, InboundBudget.Part work) implements Room {
     @Override
     public @Nullable Status open(Runnable evict) {
       part.evictBy(evict);
@@ -182,8 +213,14 @@ final class InboundCalls extends ServerStreamTracer.Factory {
     }
 
     @Override
+    public Share.Hold work(long bytes) {
+      return work.hold(bytes);
+    }
+
+    @Override
     public void close() {
       part.close();
+      work.close();
     }
   }
 
@@ -207,6 +244,12 @@ final class InboundCalls extends ServerStreamTracer.Factory {
 
     @Override
     public void give(long bytes) {}
+
+    /** A small request makes small objects. */
+    @Override
+    public Share.Hold work(long bytes) {
+      return () -> {};
+    }
 
     @Override
     public void idle(boolean now) {}
@@ -234,6 +277,9 @@ final class InboundCalls extends ServerStreamTracer.Factory {
     private long since;
     private long received;
     private long partial;
+
+    // What is made of the message that the service gets next.
+    private Share.Hold parsed = () -> {};
 
     @Override
     public Context filterContext(Context context) {
@@ -328,12 +374,34 @@ final class InboundCalls extends ServerStreamTracer.Factory {
       }
     }
 
+    void parsing(long bytes) {
+      Share.Hold held = hold(bytes);
+      synchronized (this) {
+        parsed = held;
+      }
+    }
+
+    /** Not under the lock of this: it may end the calls of others. */
+    Share.Hold hold(long bytes) {
+      Room mine;
+      synchronized (this) {
+        mine = room;
+      }
+      return mine == null ? () -> {} : mine.work(bytes);
+    }
+
+    private synchronized void giveParsed() {
+      parsed.close();
+      parsed = () -> {};
+    }
+
     /** Gives back a stream's message. That of a unary call counts until it is answered. */
     @Override
     public synchronized void taken() {
       Long bytes = complete.poll();
       if (bytes != null && room != null) {
         room.give(bytes);
+        giveParsed();
       }
     }
 
@@ -342,6 +410,7 @@ final class InboundCalls extends ServerStreamTracer.Factory {
       if (single && room != null) {
         room.give(partial);
         partial = 0;
+        giveParsed();
       }
     }
 

@@ -31,6 +31,7 @@ import java.util.Collection;
 import java.util.LinkedHashSet;
 import java.util.Locale;
 import java.util.Set;
+import java.util.function.LongPredicate;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -89,18 +90,19 @@ final class Json {
     return mapper;
   }
 
-  static <T> T read(byte[] json, Class<T> type) {
-    return read(MAPPER, json, type);
+  /** Charges {@code room} for the objects that are made of a large body. */
+  static <T> T read(byte[] json, LongPredicate room, Class<T> type) {
+    return read(MAPPER, json, room, type);
   }
 
   /** With names such as {@code actualTokens}: the governor has them from where it comes from. */
-  static <T> T readCamel(byte[] json, Class<T> type) {
-    return read(CAMEL, json, type);
+  static <T> T readCamel(byte[] json, LongPredicate room, Class<T> type) {
+    return read(CAMEL, json, room, type);
   }
 
-  private static <T> T read(JsonMapper mapper, byte[] json, Class<T> type) {
+  private static <T> T read(JsonMapper mapper, byte[] json, LongPredicate room, Class<T> type) {
     try {
-      return read(mapper, new JsonBounds(mapper.createParser(json)), type);
+      return read(mapper, new JsonBounds(mapper.createParser(json), room), type);
     } catch (IOException malformed) {
       throw ApiException.invalid(explain(malformed));
     }
@@ -115,6 +117,9 @@ final class Json {
       }
       return value;
     } catch (IOException malformed) {
+      if (parser.hasNoRoom()) {
+        throw ByteBudget.exhausted("this body");
+      }
       String rule = parser.brokenRule();
       throw ApiException.invalid(rule == null ? explain(malformed) : rule);
     }
@@ -135,7 +140,7 @@ final class Json {
   /** Returns the names of the fields of an object, those with a null too. */
   static Set<String> fields(byte[] json) {
     Set<String> names = new LinkedHashSet<>();
-    try (JsonParser parser = new JsonBounds(MAPPER.createParser(json))) {
+    try (JsonParser parser = new JsonBounds(MAPPER.createParser(json), bytes -> true)) {
       parser.nextToken();
       while (parser.nextToken() == JsonToken.FIELD_NAME) {
         names.add(parser.currentName());

@@ -7,17 +7,22 @@ import com.fasterxml.jackson.core.util.JsonParserDelegate;
 import java.io.IOException;
 import java.util.ArrayDeque;
 import java.util.Deque;
+import java.util.function.LongPredicate;
 import org.jspecify.annotations.Nullable;
 
 /**
  * Counts the entries of each list and map of a JSON body while it is parsed, and stops at the first
- * beyond {@link RequestBounds}: no map is ever filled with the names of an attacker.
+ * beyond {@link RequestBounds}: no map is ever filled with the names of an attacker. Charges the
+ * objects that are made of the tokens to the memory for requests, and stops where that is full.
  */
 final class JsonBounds extends JsonParserDelegate {
   /** The lists and maps that the parser is inside of, the innermost first. */
   private final Deque<Entries> open = new ArrayDeque<>();
 
+  private final LongPredicate room;
   private String name = "";
+  private int tokens;
+  private boolean noRoom;
   private @Nullable String brokenRule;
 
   /** The entries that one list or map may still have. */
@@ -33,8 +38,15 @@ final class JsonBounds extends JsonParserDelegate {
     }
   }
 
-  JsonBounds(JsonParser parser) {
+  /** {@code room} takes bytes of memory and returns whether there are so many. */
+  JsonBounds(JsonParser parser, LongPredicate room) {
     super(parser);
+    this.room = room;
+  }
+
+  /** Returns whether the body was not read to its end for lack of memory. */
+  boolean hasNoRoom() {
+    return noRoom;
   }
 
   /** Returns the rule that the body breaks; null if it has broken none so far. */
@@ -46,9 +58,18 @@ final class JsonBounds extends JsonParserDelegate {
   public @Nullable JsonToken nextToken() throws IOException {
     JsonToken token = super.nextToken();
     if (token != null) {
+      charge();
       count(token);
     }
     return token;
+  }
+
+  private void charge() throws StreamConstraintsException {
+    if (++tokens % RequestBounds.PARTS_AT_ONCE == 0
+        && !room.test((long) RequestBounds.PARTS_AT_ONCE * RequestBounds.PART_BYTES)) {
+      noRoom = true;
+      throw new StreamConstraintsException("no memory");
+    }
   }
 
   private void count(JsonToken token) throws IOException {

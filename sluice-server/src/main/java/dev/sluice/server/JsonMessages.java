@@ -26,11 +26,11 @@ final class JsonMessages {
   record Batch(@Nullable List<@Nullable NewMessage> messages) {}
 
   /** Reads a batch, which is an object with the one field {@code messages}, or a single message. */
-  static List<Message> read(byte[] body) {
-    if (!Json.startsWithField(body, "messages")) {
-      return List.of(Json.read(body, NewMessage.class).toMessage());
+  static List<Message> read(HttpRequest request) {
+    if (!Json.startsWithField(request.body(), "messages")) {
+      return List.of(request.read(NewMessage.class).toMessage());
     }
-    List<@Nullable NewMessage> batch = Json.read(body, Batch.class).messages();
+    List<@Nullable NewMessage> batch = request.read(Batch.class).messages();
     if (batch == null || batch.isEmpty()) {
       throw ApiException.invalid("messages must not be empty");
     }

@@ -83,7 +83,10 @@ final class ProperRequests {
     public Q parse(InputStream stream) {
       try {
         ByteString request = UnsafeByteOperations.unsafeWrap(bytes(stream));
-        bounds.check(request.newCodedInput());
+        int parts = bounds.check(request.newCodedInput());
+        if (parts >= RequestBounds.PARTS_AT_ONCE) {
+          InboundCalls.parsing((long) parts * RequestBounds.PART_BYTES);
+        }
         CodedInputStream input = request.newCodedInput();
         // Strings and bytes may alias the array: no other code holds it.
         input.enableAliasing(true);

@@ -25,6 +25,7 @@ import java.util.SortedMap;
 import java.util.TreeMap;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
+import java.util.function.LongFunction;
 import java.util.function.Supplier;
 import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
@@ -140,10 +141,37 @@ final class QueueApi {
     record Release() implements Action {}
   }
 
-  /** The answer has a place for each settlement: empty if it is done. As for {@link #enqueue}. */
+  /**
+   * The answer has a place for each settlement: empty if it is done. As for {@link #enqueue}.
+   *
+   * @param memory takes bytes for the settlements until they are answered, or throws
+   */
   CompletableFuture<List<Optional<ApiException>>> settle(
-      Caller caller, String queue, Supplier<List<Settlement>> wanted) {
-    return access.call(caller, Kind.CONSUME, queue, () -> settle(queue, wanted.get()));
+      Caller caller,
+      String queue,
+      Supplier<List<Settlement>> wanted,
+      LongFunction<Share.Hold> memory) {
+    return access.call(
+        caller,
+        Kind.CONSUME,
+        queue,
+        () -> {
+          List<Settlement> all = wanted.get();
+          Share.Hold held = memory(all.size(), memory);
+          try {
+            CompletableFuture<List<Optional<ApiException>>> settled = settle(queue, all);
+            Later.whenOver(settled, held::close);
+            return settled;
+          } catch (RuntimeException refused) {
+            held.close();
+            throw refused;
+          }
+        });
+  }
+
+  private static Share.Hold memory(int settlements, LongFunction<Share.Hold> memory) {
+    long bytes = (long) settlements * RequestBounds.SETTLEMENT_BYTES;
+    return bytes <= RequestBounds.FREE_BYTES ? () -> {} : memory.apply(bytes);
   }
 
   private CompletableFuture<List<Optional<ApiException>>> settle(
@@ -313,9 +341,13 @@ final class QueueApi {
     return found;
   }
 
-  /** Needs {@code produce} on the queue that gets them, too; {@code count} 0 means all. */
+  /**
+   * Needs {@code produce} on the queue that gets them, too; {@code count} 0 means all. Ends between
+   * two portions, and fails, once the key is revoked, is changed or expires.
+   */
   CompletableFuture<Long> redrive(
-      Caller caller, String deadLetterQueue, long count, boolean runScript) {
+      KeyInUse key, String deadLetterQueue, long count, boolean runScript) {
+    Caller caller = key.caller();
     String target = QueueAccess.sourceOf(deadLetterQueue);
     return access.call(
         caller,
@@ -328,8 +360,14 @@ final class QueueApi {
                 target,
                 () -> {
                   requireBetween("count", count, 0, Long.MAX_VALUE);
-                  return broker.redriveAsync(deadLetterQueue, count, runScript);
+                  return whileKeyLasts(key, broker.redriveAsync(deadLetterQueue, count, runScript));
                 }));
+  }
+
+  private static <T> CompletableFuture<T> whileKeyLasts(KeyInUse key, CompletableFuture<T> work) {
+    KeyWatch watch = key.watch(work::completeExceptionally);
+    Later.whenOver(work, watch::close);
+    return work;
   }
 
   static void requireBetween(String name, long value, long least, long most) {

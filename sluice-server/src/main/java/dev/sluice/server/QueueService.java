@@ -111,7 +111,10 @@ final class QueueService extends QueuesGrpc.QueuesImplBase {
         call,
         caller ->
             queues.settle(
-                caller, request.getQueue(), () -> Wire.settlements(request.getSettlementsList())),
+                caller,
+                request.getQueue(),
+                () -> Wire.settlements(request.getSettlementsList()),
+                InboundCalls::hold),
         QueueService::settled);
   }
 
@@ -236,7 +239,10 @@ final class QueueService extends QueuesGrpc.QueuesImplBase {
         call,
         caller ->
             queues.redrive(
-                caller, request.getDeadLetterQueue(), request.getCount(), request.getRunScript()),
+                Access.key(),
+                request.getDeadLetterQueue(),
+                request.getCount(),
+                request.getRunScript()),
         redriven -> RedriveResponse.newBuilder().setRedriven(redriven).build());
     InboundCalls.parsed();
   }

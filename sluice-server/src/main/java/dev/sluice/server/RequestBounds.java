@@ -28,6 +28,18 @@ final class RequestBounds {
    */
   static final int MAX_PARTS = 250_000;
 
+  /** The heap that one of these parts takes on average, beside its bytes on the wire. */
+  static final int PART_BYTES = 64;
+
+  /** The heap of a settlement until it is answered: its call, its future, its refusal. */
+  static final int SETTLEMENT_BYTES = 512;
+
+  /** Less is covered by what each call and each connection counts for. */
+  static final int FREE_BYTES = 4 << 10;
+
+  /** Parts are charged to the memory for requests in steps of this many; fewer are free. */
+  static final int PARTS_AT_ONCE = 1_000;
+
   static final Map<String, Integer> BY_FIELD =
       Map.of(
           "messages", MAX_MESSAGES,

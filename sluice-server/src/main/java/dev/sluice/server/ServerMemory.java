@@ -7,11 +7,14 @@ import dev.sluice.broker.BrokerConfig;
  * times while it is turned from one form into the next: hence small parts of the heap.
  *
  * @param inbound requests that are being received, of callers whose key is known
+ * @param work objects that are made of large requests, until these are answered
  * @param unread bytes of gRPC requests that the transport has received and no service has read
  * @param answers answers that are being made, or wait for their readers
  */
-record ServerMemory(InboundBudget inbound, InboundBudget unread, ByteBudget answers) {
+record ServerMemory(
+    InboundBudget inbound, InboundBudget work, InboundBudget unread, ByteBudget answers) {
   private static final int INBOUND_SHARE = 8;
+  private static final int WORK_SHARE = 8;
   private static final int UNREAD_SHARE = 8;
   private static final int ANSWERS_SHARE = 16;
 
@@ -42,6 +45,7 @@ record ServerMemory(InboundBudget inbound, InboundBudget unread, ByteBudget answ
   static ServerMemory ofHeap() {
     return new ServerMemory(
         InboundBudget.ofHeap(INBOUND_SHARE),
+        InboundBudget.ofHeap(WORK_SHARE),
         InboundBudget.ofHeap(UNREAD_SHARE),
         ByteBudget.ofHeap(ANSWERS_SHARE));
   }

@@ -72,7 +72,7 @@ final class UnreadBytes {
   @SuppressWarnings("FutureReturnValueIgnored") // on the connection's thread, as all of it
   private boolean isTooMuch(ChannelHandlerContext context, Http2ConnectionHandler handler) {
     long unread = unread(handler);
-    boolean fits = part.hold(unread);
+    boolean fits = part.set(unread);
     if (unread > 0 && !scheduled) {
       scheduled = true;
       context

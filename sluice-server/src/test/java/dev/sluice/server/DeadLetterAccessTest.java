@@ -4,10 +4,12 @@ import static dev.sluice.server.KeyedServer.BOOTSTRAP;
 import static dev.sluice.server.KeyedServer.codeOf;
 import static dev.sluice.server.KeyedServer.statusOf;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.catchThrowable;
 
 import dev.sluice.broker.Broker;
 import dev.sluice.broker.QueueConfig;
+import dev.sluice.proto.v1.CreateKeyResponse;
 import dev.sluice.proto.v1.CreateQueueRequest;
 import dev.sluice.proto.v1.DeleteQueueRequest;
 import dev.sluice.proto.v1.EnqueueRequest;
@@ -15,6 +17,7 @@ import dev.sluice.proto.v1.GetQueueRequest;
 import dev.sluice.proto.v1.ListQueuesRequest;
 import dev.sluice.proto.v1.ListQueuesResponse;
 import dev.sluice.proto.v1.NewMessage;
+import dev.sluice.proto.v1.QueuesGrpc;
 import dev.sluice.proto.v1.RedriveRequest;
 import dev.sluice.server.Permission.Kind;
 import io.grpc.Status;
@@ -22,6 +25,7 @@ import io.grpc.Status.Code;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Arrays;
+import java.util.Collections;
 import java.util.List;
 import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
@@ -68,6 +72,31 @@ final class DeadLetterAccessTest {
       assertThat(depth(server, "v")).isZero();
       assertThat(depth(server, "v.dlq")).isEqualTo(1);
       assertThat(server.queues(BOOTSTRAP).redrive(all).getRedriven()).isEqualTo(1);
+    }
+  }
+
+  @Test
+  void redrive_endsWhenItsKeyIsRevoked() throws Exception {
+    try (KeyedServer server = new KeyedServer(dir)) {
+      String slow = "function on_enqueue(m) local x = 0 for i = 1, 20000 do x = x + i end end";
+      CreateQueueRequest.Builder scripted = queue("v").toBuilder();
+      scripted.getConfigBuilder().setOnEnqueue(slow);
+      assertThat(server.queues(BOOTSTRAP).createQueue(scripted.build())).isNotNull();
+      EnqueueRequest many =
+          EnqueueRequest.newBuilder()
+              .setQueue("v.dlq")
+              .addAllMessages(Collections.nCopies(3_000, NewMessage.getDefaultInstance()))
+              .build();
+      assertThat(server.queues(BOOTSTRAP).enqueue(many).getIdsCount()).isEqualTo(3_000);
+      CreateKeyResponse key = server.create("produce:v", "admin:v");
+      RedriveRequest all =
+          RedriveRequest.newBuilder().setDeadLetterQueue("v.dlq").setRunScript(true).build();
+      var redriven = QueuesGrpc.newFutureStub(server.with("Bearer " + key.getKey())).redrive(all);
+      Awaitility.await().until(() -> depth(server, "v") > 0);
+      server.revoke(key.getId());
+      assertThatThrownBy(() -> redriven.get(30, TimeUnit.SECONDS))
+          .hasMessageContaining("UNAUTHENTICATED");
+      assertThat(depth(server, "v.dlq")).isPositive();
     }
   }
 

@@ -155,11 +155,11 @@ final class InboundBudgetTest {
   @Test
   void hold_setsWhatIsHeld() {
     InboundBudget.Part part = budget.part("c1", null);
-    assertThat(part.hold(500)).isTrue();
+    assertThat(part.set(500)).isTrue();
     InboundBudget.Part other = budget.part("c2", null);
-    assertThat(other.hold(400)).isFalse();
+    assertThat(other.set(400)).isFalse();
     assertThat(budget.used()).isEqualTo(900);
-    assertThat(other.hold(100)).isTrue();
+    assertThat(other.set(100)).isTrue();
     assertThat(budget.used()).isEqualTo(600);
   }
 }

@@ -65,7 +65,9 @@ final class InboundRequestsTest {
   }
 
   private void startWith(RequestPace pace) throws IOException {
-    ServerMemory memory = new ServerMemory(inbound, unread, ServerMemory.ofHeap().answers());
+    ServerMemory memory =
+        new ServerMemory(
+            inbound, ServerMemory.ofHeap().work(), unread, ServerMemory.ofHeap().answers());
     server = new KeyedServer(dir, listen -> listen.withMemory(memory).withPace(pace));
     if (pace.equals(PATIENT)) {
       assertThat(queues().createQueue(CreateQueueRequest.newBuilder().setName("q").build()))

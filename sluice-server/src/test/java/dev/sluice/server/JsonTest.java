@@ -18,7 +18,7 @@ final class JsonTest {
   }
 
   private static JsonBounds parser(String json) throws IOException {
-    return new JsonBounds(Json.MAPPER.createParser(bytes(json)));
+    return new JsonBounds(Json.MAPPER.createParser(bytes(json)), bytes -> true);
   }
 
   @ParameterizedTest

@@ -35,6 +35,26 @@ final class ServerArchitectureTest {
     noClasses().should().accessTargetWhere(isQuadratic()).check(CLASSES);
   }
 
+  /**
+   * A client decides how long a blocking write of Undertow takes. A few clients that do not read
+   * would take all threads of HTTP.
+   */
+  @Test
+  void blockingCallsOfUndertow_areNotMade() {
+    noClasses().should().accessTargetWhere(isBlocking()).check(CLASSES);
+  }
+
+  private static DescribedPredicate<JavaAccess<?>> isBlocking() {
+    return DescribedPredicate.describe(
+        "blocks until a client has sent or read",
+        access -> {
+          String owner = access.getTargetOwner().getFullName();
+          String name = access.getTarget().getName();
+          boolean ofHttp = owner.startsWith("io.undertow.") || owner.startsWith("org.xnio.");
+          return ofHttp && (name.endsWith("Blocking") || name.startsWith("awaitWritable"));
+        });
+  }
+
   private static DescribedPredicate<JavaAccess<?>> isQuadratic() {
     return DescribedPredicate.describe(
         "copies into an immutable set or map",

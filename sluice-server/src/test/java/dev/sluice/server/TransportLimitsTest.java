@@ -101,39 +101,68 @@ final class TransportLimitsTest {
 
   @Test
   void grpc_tooManyConnections_newOnesAreClosedAndOldOnesGoOn() throws Exception {
-    var old = queues();
-    list(old);
-    List<Socket> idle = new ArrayList<>();
-    for (int i = 1; i < MAX_CONNECTIONS; i++) {
-      idle.add(connect(server.grpcPort()));
+    List<QueuesGrpc.QueuesBlockingStub> old = new ArrayList<>();
+    for (int i = 0; i < MAX_CONNECTIONS; i++) {
+      old.add(queues());
+      list(old.get(i));
     }
-    await().until(() -> server.grpcConnections() == MAX_CONNECTIONS);
+    assertThat(server.grpcConnections()).isEqualTo(MAX_CONNECTIONS);
     for (int i = 0; i < 20; i++) {
       assertThat(isClosedByServer(connect(server.grpcPort()))).isTrue();
     }
     assertRefused(() -> list(queues()), Status.Code.UNAVAILABLE, "");
-    list(old);
-    idle.get(0).close();
+    old.forEach(TransportLimitsTest::list);
+    channels.get(0).shutdownNow();
     await().until(() -> server.grpcConnections() < MAX_CONNECTIONS);
     list(queues());
   }
 
   @Test
   void http_tooManyConnections_newOnesAreClosedAndOldOnesGoOn() throws Exception {
-    HttpProbe old = new HttpProbe(server.httpPort());
-    assertThat(old.get("/healthz").status()).isEqualTo(200);
-    List<Socket> idle = new ArrayList<>();
-    for (int i = 1; i < MAX_CONNECTIONS; i++) {
-      idle.add(connect(server.httpPort()));
+    List<Socket> old = new ArrayList<>();
+    for (int i = 0; i < MAX_CONNECTIONS; i++) {
+      old.add(connect(server.httpPort()));
+      assertThat(ask(old.get(i))).isTrue();
     }
-    await().until(() -> server.httpConnections() == MAX_CONNECTIONS);
+    assertThat(server.httpConnections()).isEqualTo(MAX_CONNECTIONS);
     for (int i = 0; i < 20; i++) {
       assertThat(isClosedByServer(connect(server.httpPort()))).isTrue();
     }
-    assertThat(old.get("/healthz").status()).isEqualTo(200);
-    idle.get(0).close();
+    for (Socket each : old) {
+      assertThat(ask(each)).isTrue();
+    }
+    old.get(0).close();
     await().until(() -> server.httpConnections() < MAX_CONNECTIONS);
-    assertThat(new HttpProbe(server.httpPort()).get("/healthz").status()).isEqualTo(200);
+    assertThat(ask(connect(server.httpPort()))).isTrue();
+  }
+
+  /** Makes a call that needs a key where there are any; returns whether it is answered. */
+  private static boolean ask(Socket socket) throws IOException {
+    String request = "GET /v1/queues HTTP/1.1\r\nHost: localhost\r\n\r\n";
+    socket.getOutputStream().write(request.getBytes(StandardCharsets.US_ASCII));
+    StringBuilder answer = new StringBuilder();
+    for (int next; answer.indexOf("]}") < 0 && (next = socket.getInputStream().read()) >= 0; ) {
+      answer.append((char) next);
+    }
+    return answer.indexOf("HTTP/1.1 200") == 0;
+  }
+
+  @Test
+  void connectionsWithoutACall_giveWayToNewOnes() throws Exception {
+    var old = queues();
+    list(old);
+    Socket oldHttp = connect(server.httpPort());
+    assertThat(ask(oldHttp)).isTrue();
+    for (int i = 0; i < 3 * MAX_CONNECTIONS; i++) {
+      connect(server.grpcPort());
+      connect(server.httpPort());
+    }
+    list(queues());
+    assertThat(ask(connect(server.httpPort()))).isTrue();
+    list(old);
+    assertThat(ask(oldHttp)).isTrue();
+    assertThat(server.grpcConnections()).isLessThanOrEqualTo(MAX_CONNECTIONS);
+    await().until(() -> server.httpConnections() <= MAX_CONNECTIONS);
   }
 
   @Test

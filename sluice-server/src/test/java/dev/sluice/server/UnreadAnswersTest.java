@@ -60,7 +60,7 @@ final class UnreadAnswersTest {
   @BeforeEach
   void start() throws IOException {
     ServerMemory usual = ServerMemory.ofHeap();
-    ServerMemory memory = new ServerMemory(usual.inbound(), usual.unread(), answers);
+    ServerMemory memory = new ServerMemory(usual.inbound(), usual.work(), usual.unread(), answers);
     server = new KeyedServer(dir, listen -> listen.withMemory(memory));
     // More than the system buffers for a client that does not read.
     fill("a.q", 8);

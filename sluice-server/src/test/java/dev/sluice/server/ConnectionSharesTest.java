@@ -1,0 +1,86 @@
+package dev.sluice.server;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.net.InetSocketAddress;
+import java.net.SocketAddress;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+
+@Tag("any-jdk")
+final class ConnectionSharesTest {
+  private static final int MAX = 32;
+  private static final int WITH_KEYS = 30;
+
+  private final ConnectionShares shares = new ConnectionShares(MAX);
+  private final List<Integer> ended = new ArrayList<>();
+
+  private static SocketAddress client(int number) {
+    return InetSocketAddress.createUnresolved("client", number);
+  }
+
+  private ConnectionShares.Place open(int number) {
+    return shares.open(client(number), () -> ended.add(number));
+  }
+
+  private void openWithKey(int number, String account) {
+    assertThat(open(number)).isNotNull();
+    shares.show(client(number), account);
+  }
+
+  @Test
+  void newConnection_takesThePlaceOfTheOldestStranger() {
+    openWithKey(1, "good");
+    for (int i = 2; i <= MAX + 3; i++) {
+      assertThat(open(i)).isNotNull();
+    }
+    assertThat(ended).containsExactly(2, 3, 4);
+    assertThat(shares.open()).isEqualTo(MAX);
+  }
+
+  @Test
+  void smallAccount_takesAPlaceOfTheLargest() {
+    for (int i = 1; i <= WITH_KEYS; i++) {
+      openWithKey(i, "evil");
+    }
+    openWithKey(100, "good");
+    openWithKey(101, "good");
+    assertThat(ended).containsExactly(1, 2);
+    openWithKey(102, "evil");
+    assertThat(ended).containsExactly(1, 2, 102);
+    assertThat(shares.open()).isEqualTo(WITH_KEYS);
+  }
+
+  @Test
+  void accountsOfEqualSize_keepTheirOpenConnections() {
+    for (int i = 1; i <= WITH_KEYS; i++) {
+      openWithKey(i, i % 2 == 0 ? "one" : "two");
+    }
+    openWithKey(100, "one");
+    assertThat(ended).containsExactly(100);
+  }
+
+  @Test
+  void closedConnection_freesItsPlaceOnce() {
+    ConnectionShares.Place first = open(1);
+    shares.show(client(1), "one");
+    first.close();
+    first.close();
+    openWithKey(1, "two");
+    first.close();
+    assertThat(shares.open()).isEqualTo(1);
+    assertThat(ended).isEmpty();
+  }
+
+  @Test
+  void withoutRoomForStrangers_newConnectionsAreRefused() {
+    ConnectionShares few = new ConnectionShares(2);
+    for (int i = 1; i <= 2; i++) {
+      assertThat(few.open(client(i), () -> {})).isNotNull();
+      few.show(client(i), "one");
+    }
+    assertThat(few.open(client(3), () -> {})).isNull();
+  }
+}
