@@ -61,7 +61,7 @@ public final class BrokerException extends RuntimeException {
     /** The consumer was closed. */
     CONSUMER_CLOSED,
 
-    /** The directory cannot be opened, or what it holds is damaged. */
+    /** The directory cannot be opened or read, or what it holds is damaged. */
     STORE,
 
     /**

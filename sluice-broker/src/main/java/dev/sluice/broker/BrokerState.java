@@ -229,7 +229,7 @@ final class BrokerState {
     if (holder != null) {
       holder.remove(lease);
       // One that it never took leaves its mailbox later, and makes room then.
-      if (end.claimed() && holder.renewsCredit && !holder.closed) {
+      if (end.claimed() && holder.renewsCredit && holder.takesMore()) {
         holder.line.give(holder, 1);
       }
     }

@@ -59,7 +59,7 @@ final class Dispatch {
       CompletableFuture<Subscriber> future) {}
 
   void give(Subscriber subscriber, long credit) {
-    if (!subscriber.closed) {
+    if (subscriber.takesMore()) {
       subscriber.line.give(subscriber, credit);
     }
   }
@@ -82,6 +82,19 @@ final class Dispatch {
     if (takeAway(subscriber)) {
       subscriber.leases().stream().filter(Lease::send).forEach(this::putBackUntouched);
     }
+  }
+
+  /**
+   * Gives a consumer nothing more. Messages that were not sent to it go back with their tokens; it
+   * may settle the others as long as it is open.
+   */
+  void drain(Subscriber subscriber, CompletableFuture<Void> future) {
+    if (subscriber.takesMore()) {
+      subscriber.drained = true;
+      subscriber.line.takeCredit(subscriber);
+      subscriber.leases().stream().filter(Lease::send).forEach(this::putBackUntouched);
+    }
+    state.batch.whenWritten.answers.add(Answer.done(future));
   }
 
   boolean takeAway(Subscriber subscriber) {

@@ -413,7 +413,7 @@ final class Machinery implements BrokerState.Outputs, Committer.Listener {
     } catch (StoreException unreadable) {
       calls.requireOpen();
       throw new BrokerException(
-          Code.STOPPED, "the broker has stopped: " + unreadable.getMessage(), unreadable);
+          Code.STORE, "the store cannot be read: " + unreadable.getMessage(), unreadable);
     }
   }
 

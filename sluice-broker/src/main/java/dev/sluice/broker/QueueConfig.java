@@ -86,12 +86,21 @@ public record QueueConfig(
     requireScript("onFailure", onFailure);
     requireBetween("maxAttempts", maxAttempts, 0, Integer.MAX_VALUE);
     requireDuration("maxRetryDelay", maxRetryDelay, Duration.ZERO, MAX_RETRY_DELAY);
-    requireDuration("retryDelay", retryDelay, Duration.ZERO, maxRetryDelay);
+    requireDuration("retryDelay", retryDelay, Duration.ZERO, MAX_RETRY_DELAY);
+    requireInOrder(retryDelay, maxRetryDelay);
     requireBetween("maxDepth", maxDepth, 0, Long.MAX_VALUE);
     requireBetween("maxDepthPerKey", maxDepthPerKey, 0, Long.MAX_VALUE);
     requireBetween("maxInFlightPerKey", maxInFlightPerKey, 0, Integer.MAX_VALUE);
     requireDuration("timeToLive", timeToLive, Duration.ZERO, MAX_DURATION);
     requireDuration("dedupeWindow", dedupeWindow, Duration.ZERO, MAX_DURATION);
+  }
+
+  private static void requireInOrder(Duration first, Duration longest) {
+    if (first.compareTo(longest) > 0) {
+      throw new IllegalArgumentException(
+          "retryDelay must be at most maxRetryDelay: retryDelay=%s, maxRetryDelay=%s"
+              .formatted(first, longest));
+    }
   }
 
   private static void requireScript(String name, @Nullable String source) {

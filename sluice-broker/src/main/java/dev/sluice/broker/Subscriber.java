@@ -20,6 +20,10 @@ final class Subscriber {
   boolean inTurn;
 
   boolean closed;
+
+  /** Whether it gets nothing more; it may still settle what it has. */
+  boolean drained;
+
   int inFlight;
   private @Nullable Lease first;
 
@@ -35,6 +39,10 @@ final class Subscriber {
     this.line = line;
     this.renewsCredit = renewsCredit;
     this.outlet = outlet;
+  }
+
+  boolean takesMore() {
+    return !closed && !drained;
   }
 
   void add(Lease lease) {

@@ -285,6 +285,27 @@ class BrokerEdgesTest {
   }
 
   @Test
+  void drainedConsumer_settlesWhatItHas_andGetsNothingMore() throws InterruptedException {
+    broker.createQueue("q");
+    broker.setThrottle("t", 0, 10);
+    broker.enqueueAll("q", Collections.nCopies(5, Message.of("m").withThrottles("t"))).join();
+    try (Consumer consumer = broker.consume("q", 3)) {
+      Delivery acked = one(consumer);
+      Delivery released = one(consumer);
+      consumer.drain().join();
+      consumer.drain().join();
+      assertThat(broker.stats("q").inFlight()).isEqualTo(2);
+      assertThat(broker.throttles().get(0).level()).isEqualTo(8);
+      acked.ack().join();
+      released.release().join();
+      assertThat(broker.throttles().get(0).level()).isEqualTo(9);
+      assertThat(broker.stats("q").inFlight()).isZero();
+      assertThat(consumer.poll(1, Duration.ZERO)).isEmpty();
+    }
+    assertThat(receive("q", 4)).hasSize(4);
+  }
+
+  @Test
   void aHandler_isTold_whenItsQueueIsDeleted_orTheBrokerCloses_butNotOfItsOwnClose() {
     Map<String, BrokerException> told = new ConcurrentHashMap<>();
     for (String queue : List.of("deleted", "closed", "left")) {

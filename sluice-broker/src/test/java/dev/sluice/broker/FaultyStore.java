@@ -5,11 +5,13 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 
-/** A store whose next write or sync fails as told; what came before is in the real one. */
+/** A store whose next write, sync or scan fails as told; what came before is in the real one. */
 final class FaultyStore implements Store {
   private final Store store;
   final AtomicReference<@Nullable StoreException> failWrite = new AtomicReference<>();
   final AtomicReference<@Nullable StoreException> failSync = new AtomicReference<>();
+
+  final AtomicReference<@Nullable StoreException> failScan = new AtomicReference<>();
 
   /** Writes and syncs that were asked for after one has failed. */
   final AtomicInteger askedAgain = new AtomicInteger();
@@ -55,6 +57,10 @@ final class FaultyStore implements Store {
 
   @Override
   public void scan(Table table, byte[] from, byte[] to, RowVisitor visitor) {
+    StoreException why = failScan.getAndSet(null);
+    if (why != null) {
+      throw why;
+    }
     store.scan(table, from, to, visitor);
   }
 

@@ -122,6 +122,19 @@ final class LifecycleTest {
   }
 
   @Test
+  void failedRead_failsTheCall_andDoesNotClaimThatTheBrokerHasStopped() {
+    try (Broker broker = open()) {
+      confirm(broker);
+      last().failScan.set(new StoreException("scan: EIO", new IOException("EIO"), false));
+      assertThatThrownBy(() -> broker.peek("q", 10))
+          .isInstanceOf(BrokerException.class)
+          .hasMessage("the store cannot be read: scan: EIO");
+      assertThat(broker.view().status()).isEqualTo(BrokerStatus.RUNNING);
+      assertThat(broker.peek("q", 10)).hasSize(1);
+    }
+  }
+
+  @Test
   void noSpace_isWaitedFor_howeverOftenItIsMissing() throws Exception {
     try (Broker broker = open()) {
       confirm(broker);

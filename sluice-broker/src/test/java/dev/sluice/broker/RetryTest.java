@@ -194,7 +194,8 @@ final class RetryTest {
                     .retryDelay(Duration.ofSeconds(2))
                     .maxRetryDelay(Duration.ofSeconds(1))
                     .build())
-        .withMessage("retryDelay must be from PT0S to PT1S: retryDelay=PT2S");
+        .withMessage(
+            "retryDelay must be at most maxRetryDelay: retryDelay=PT2S, maxRetryDelay=PT1S");
   }
 
   @Test

@@ -8,6 +8,7 @@ import java.io.PrintWriter;
 import java.time.Duration;
 import java.util.List;
 import java.util.Locale;
+import java.util.TreeMap;
 
 /** What the governor says, for people and as JSON with the names of the HTTP interface. */
 final class GovernorText {
@@ -155,11 +156,16 @@ final class GovernorText {
   }
 
   static void print(GovernorStatus status, PrintWriter out) {
-    if (status.models().isEmpty()) {
+    if (status.models().isEmpty() && status.closed().isEmpty()) {
       out.println("no model has a budget; sluice governor init writes a budget file to start from");
       return;
     }
-    MODELS.print(status.models(), out);
+    if (!status.models().isEmpty()) {
+      MODELS.print(status.models(), out);
+    }
+    new TreeMap<>(status.closed())
+        .values()
+        .forEach(reason -> out.println(Printable.line("closed: " + reason)));
     for (GovernorStatus.Model model : status.models()) {
       for (GovernorStatus.Alert alert : model.alerts()) {
         out.println(
@@ -179,7 +185,12 @@ final class GovernorText {
   static Json json(GovernorStatus status) {
     Json buckets = Json.object();
     status.models().forEach(model -> buckets.put(model.model(), json(model)));
-    return Json.object().put("buckets", buckets).put("timestamp", status.timestamp().toString());
+    Json closed = Json.object();
+    new TreeMap<>(status.closed()).forEach(closed::put);
+    return Json.object()
+        .put("buckets", buckets)
+        .put("closed", closed)
+        .put("timestamp", status.timestamp().toString());
   }
 
   private static Json json(GovernorStatus.Model model) {

@@ -1,6 +1,7 @@
 package dev.sluice.cli;
 
 import dev.sluice.broker.BrokerException;
+import dev.sluice.server.DataDirectoryException;
 import dev.sluice.server.ServerConfig;
 import dev.sluice.server.ServerSettings;
 import dev.sluice.server.SettingsException;
@@ -30,7 +31,7 @@ import picocli.CommandLine.Option;
       "With auth.bootstrap_key every request needs a key, and that one allows",
       "everything. Without it only this machine may call, unless tls.client_ca_file is",
       "set and callers show a certificate signed by it. Ends on SIGINT and SIGTERM;",
-      "on SIGHUP it reads governor.file and the certificates again."
+      "on SIGHUP it reads governor.file, certificates and log settings again."
     })
 final class ServeCommand extends Action {
   private static final System.Logger LOG = System.getLogger(ServeCommand.class.getName());
@@ -189,6 +190,9 @@ final class ServeCommand extends Action {
       throw unusable.code() == BrokerException.Code.HEAP_FULL
           ? new CommandFailedException(ExitCodes.HEAP, why + "; SLUICE_JAVA_FLAGS=-Xmx sets it")
           : new CommandFailedException(ExitCodes.STORE, why);
+    } catch (DataDirectoryException unusable) {
+      throw new CommandFailedException(
+          ExitCodes.STORE, "the server cannot start: " + unusable.getMessage());
     } catch (IOException | IllegalArgumentException failure) {
       throw new InvalidInputException("the server cannot start: " + failure.getMessage());
     }

@@ -50,7 +50,7 @@ final class ServerOptions {
   @Option(
       names = "--tls-key",
       paramLabel = "FILE",
-      description = "The private key of --tls-cert, PKCS#8 in PEM format.")
+      description = "The private key of --tls-cert: unencrypted PEM, RSA or EC.")
   private @Nullable Path tlsKey;
 
   @Option(

@@ -2,6 +2,8 @@ package dev.sluice.cli;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import java.io.IOException;
+import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
@@ -61,8 +63,37 @@ class GovernorCommandsTest {
   @SuppressWarnings("unchecked")
   private Map<String, Object> bucket(String model) {
     Map<String, Object> status = server.json("governor", "status", "--json").get(0);
-    assertThat(status).containsOnlyKeys("buckets", "timestamp");
+    assertThat(status).containsOnlyKeys("buckets", "closed", "timestamp");
     return ((Map<String, Map<String, Object>>) status.get("buckets")).get(model);
+  }
+
+  @Test
+  void status_namesClosedModels_andTheReasons() throws Exception {
+    Path data = dir.resolve("damaged");
+    Path file = dir.resolve("one-model.json");
+    Files.writeString(file, "{\"models\":{\"m\":{\"target_tpm\":60}}}");
+    try (CliServer first = CliServer.governed(data, file)) {
+      first.ok("governor", "request", "m", "--tokens", "1");
+    }
+    damageJournals(data.resolve("governor"));
+    try (CliServer damaged = CliServer.governed(data, file)) {
+      assertThat(damaged.ok("governor", "status"))
+          .startsWith("closed: model m is closed: ")
+          .contains(" is damaged at byte 0")
+          .doesNotContain("no model has a budget");
+      assertThat(damaged.json("governor", "status", "--json").get(0).get("closed").toString())
+          .startsWith("{m=model m is closed: ");
+    }
+  }
+
+  private static void damageJournals(Path governor) throws IOException {
+    try (DirectoryStream<Path> journals = Files.newDirectoryStream(governor, "*.journal")) {
+      for (Path journal : journals) {
+        byte[] content = Files.readAllBytes(journal);
+        content[9] ^= 1;
+        Files.write(journal, content);
+      }
+    }
   }
 
   private void awaitInLine(long count) throws Exception {

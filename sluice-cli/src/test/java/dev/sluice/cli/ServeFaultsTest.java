@@ -101,6 +101,10 @@ final class ServeFaultsTest {
       assertThat(notReady.status()).isEqualTo(503);
       assertThat(notReady.error()).contains("the disk is full");
       assertThat(enqueue(server, 1).status()).isEqualTo(503);
+      assertMetricsTellOfTheFullDisk(server);
+      ServeProcess.Reply limit = server.put("/v1/limits/x", "{\"rate_per_second\":1,\"burst\":1}");
+      assertThat(limit.status()).isEqualTo(503);
+      assertThat(limit.error()).contains("limits could not be stored: No space left on device");
       Files.delete(onDisk(server, "taken"));
       long from = System.nanoTime();
       awaitStatus(server, "/readyz", 200);
@@ -109,7 +113,14 @@ final class ServeFaultsTest {
           "resumed after ms: " + TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - from));
       assertThat(server.process().isAlive()).isTrue();
       assertNothingLost(server);
+      assertThat(server.text("/metrics")).contains("sluice_broker_available 1.0\n");
     }
+  }
+
+  private static void assertMetricsTellOfTheFullDisk(ServeProcess server) throws Exception {
+    assertThat(server.text("/metrics"))
+        .contains("sluice_broker_available 0.0\n", "sluice_disk_free_bytes ", "jvm_memory_used")
+        .contains("sluice_messages_enqueued_total{queue=\"q\"}");
   }
 
   /** Also those that are leased. */
@@ -218,8 +229,10 @@ final class ServeFaultsTest {
       hangUp(
           server, "reloaded name=\"governor.file\" changed=\"models added: b; models changed: a\"");
       awaitLog(server, "changed, and need a restart settings=\"[broker.hook_threads]\"");
-      assertThat(server.log()).contains("Logging[level=debug, format=text]");
+      awaitLog(server, "reloaded name=\"log\" changed=\"log.level=debug, log.format=text\"");
       assertThat(server.get("/v1/governor/status").body().path("buckets").has("b")).isTrue();
+      Files.writeString(settings, "governor.file = \"budget.json\"\n");
+      hangUp(server, "reloaded name=\"log\" changed=\"log.level=info, log.format=text\"");
       Files.writeString(budget, "{");
       Files.writeString(settings, "nonsense = 1\n");
       hangUp(server, "not reloaded, what was in use stays in use name=\"governor.file\" reason=");
@@ -262,5 +275,57 @@ final class ServeFaultsTest {
     assertThat(log.get(log.size() - 1))
         .startsWith("sluice serve: the server cannot start: the 70000 messages")
         .contains(" need a heap of at least ", "SLUICE_JAVA_FLAGS=-Xmx");
+  }
+
+  @Test
+  void damagedFilesOfTheDataDirectory_areNotTakenForAWrongConfiguration() throws Exception {
+    Files.writeString(dir.resolve("sluice.toml"), "");
+    try (ServeProcess server = start(List.of())) {
+      assertThat(server.put("/v1/limits/x", "{\"rate_per_second\":1,\"burst\":1}").isDone())
+          .isTrue();
+    }
+    Path limits = data().resolve("limits.json");
+    byte[] whole = Files.readAllBytes(limits);
+    Files.writeString(limits, "{");
+    assertRefused("the file of limits is damaged; restore it, or delete it");
+    Files.write(limits, whole);
+    Path governor = data().resolve("governor");
+    Files.delete(governor.resolve("lock"));
+    Files.delete(governor);
+    Files.writeString(governor, "no directory");
+    assertRefused("the governor cannot use " + governor);
+  }
+
+  private void assertRefused(String reason) throws Exception {
+    Process refused = ServeProcess.launch(dir, List.of(), List.of(), "--data", data().toString());
+    assertThat(refused.waitFor(60, TimeUnit.SECONDS)).isTrue();
+    assertThat(refused.exitValue()).isEqualTo(ExitCodes.STORE);
+    List<String> log = Files.readAllLines(dir.resolve("log"));
+    assertThat(log.get(log.size() - 1))
+        .startsWith("sluice serve: the server cannot start: " + reason);
+  }
+
+  /** The unit, the page and the process must say the same. */
+  @Test
+  void systemdUnit_agreesWithTheExitCodes() throws Exception {
+    Path root = Path.of("..").toAbsolutePath().normalize();
+    String unit = Files.readString(root.resolve("deploy/sluice.service"));
+    assertThat(unit.lines())
+        .contains(
+            "SuccessExitStatus=143 130",
+            "RestartPreventExitStatus=" + ExitCodes.HEAP,
+            "Restart=on-failure",
+            "StartLimitIntervalSec=0",
+            "ExecReload=/bin/kill -HUP $MAINPID");
+    assertThat(Files.readString(root.resolve("docs/operations.md")))
+        .contains(
+            "| 143, 130 | ended by SIGTERM or SIGINT; everything is stored | counts as success |");
+    for (String signal : List.of("INT", "TERM")) {
+      try (ServeProcess server = start(List.of())) {
+        String pid = String.valueOf(server.process().pid());
+        new ProcessBuilder("kill", "-" + signal, pid).start().waitFor();
+        assertThat(server.exitCode()).isIn(143, 130);
+      }
+    }
   }
 }

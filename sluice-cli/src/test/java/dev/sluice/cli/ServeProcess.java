@@ -1,5 +1,7 @@
 package dev.sluice.cli;
 
+import static org.assertj.core.api.Assertions.assertThat;
+
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import java.io.BufferedReader;
@@ -99,6 +101,19 @@ final class ServeProcess implements AutoCloseable {
 
   Reply post(String path, String json) throws Exception {
     return send(HttpRequest.newBuilder(URI.create(url + path)).POST(BodyPublishers.ofString(json)));
+  }
+
+  Reply put(String path, String json) throws Exception {
+    return send(HttpRequest.newBuilder(URI.create(url + path)).PUT(BodyPublishers.ofString(json)));
+  }
+
+  /** A page that is no JSON. */
+  String text(String path) throws Exception {
+    HttpRequest request =
+        HttpRequest.newBuilder(URI.create(url + path)).timeout(Duration.ofSeconds(30)).build();
+    var response = http.send(request, BodyHandlers.ofString());
+    assertThat(response.statusCode()).as(response.body()).isEqualTo(200);
+    return response.body();
   }
 
   private Reply send(HttpRequest.Builder request) throws Exception {

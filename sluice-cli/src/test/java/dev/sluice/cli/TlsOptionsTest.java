@@ -109,6 +109,52 @@ final class TlsOptionsTest {
   }
 
   @Test
+  void mutualTls_takesKeysInTheEncodingsOfTheServer() throws Exception {
+    openssl("openssl genrsa -traditional -out rsa.key 2048");
+    openssl("openssl ecparam -name prime256v1 -genkey -out ec.key");
+    openssl("openssl genpkey -algorithm ed25519 -out ed.key");
+    for (String name : List.of("rsa", "ec", "ed")) {
+      openssl("openssl req -x509 -key %s.key -days 1 -subj /CN=%s -out %s.pem".replace("%s", name));
+    }
+    openssl("openssl pkey -in rsa.key -aes256 -passout pass:x -out encrypted.key");
+    openssl("cat rsa.pem ec.pem > authorities.pem");
+    String ca = "--tls-ca=" + certificate("server");
+    try (SluiceServer server = start(certificate("authorities"))) {
+      for (String name : List.of("rsa", "ec")) {
+        Cli known = list(server, ca, "--tls-cert=" + certificate(name), "--tls-key=" + key(name));
+        assertThat(known.exitCode()).as(known.err()).isZero();
+      }
+      assertRefused(server, "rsa", "encrypted", "the tls key must not be encrypted");
+      assertRefused(server, "ed", "ed", "the tls key must have a key of RSA or EC");
+      assertRefused(server, "rsa", "ec", "the tls key must be that of the tls certificate");
+      assertRefused(server, "rsa", "absent", "the tls key does not exist");
+    }
+  }
+
+  private static void assertRefused(
+      SluiceServer server, String certificate, String key, String why) {
+    Cli refused =
+        list(
+            server,
+            "--tls-ca=" + certificate("server"),
+            "--tls-cert=" + certificate(certificate),
+            "--tls-key=" + key(key));
+    assertThat(refused.exitCode()).isEqualTo(2);
+    assertThat(refused.err()).contains(why);
+    assertThat(refused.err().lines()).hasSize(1);
+  }
+
+  private static void openssl(String commandLine) throws Exception {
+    Process process =
+        new ProcessBuilder("sh", "-c", commandLine)
+            .directory(files.toFile())
+            .redirectErrorStream(true)
+            .start();
+    String said = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+    assertThat(process.waitFor()).as(said).isZero();
+  }
+
+  @Test
   void mutualTls_needsACertificateOfTheCaller() throws Exception {
     String ca = certificate("server").toString();
     try (SluiceServer server = start(certificate("client"))) {

@@ -9,14 +9,16 @@ import java.util.Map;
 /**
  * How the models stand that the caller may use.
  *
- * @param models in the order of the budget file
+ * @param models those that decide, in the order of the budget file
+ * @param closed why the others decide nothing, by model: a damaged journal, for example
  * @param timestamp when
  * @since 0.1
  */
-public record GovernorStatus(List<Model> models, Instant timestamp) {
-  /** Makes the list immutable. */
+public record GovernorStatus(List<Model> models, Map<String, String> closed, Instant timestamp) {
+  /** Makes list and map immutable. */
   public GovernorStatus {
     models = List.copyOf(models);
+    closed = Map.copyOf(closed);
   }
 
   /**

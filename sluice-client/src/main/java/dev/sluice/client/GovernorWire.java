@@ -118,6 +118,7 @@ final class GovernorWire {
   static GovernorStatus status(dev.sluice.proto.v1.GovernorStatus wire) {
     return new GovernorStatus(
         wire.getModelsList().stream().map(GovernorWire::model).toList(),
+        wire.getClosedMap(),
         Instant.ofEpochMilli(wire.getTimestampMs()));
   }
 

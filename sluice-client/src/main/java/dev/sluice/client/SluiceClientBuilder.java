@@ -1,5 +1,6 @@
 package dev.sluice.client;
 
+import dev.sluice.proto.internal.PemFile;
 import io.grpc.ChannelCredentials;
 import io.grpc.Grpc;
 import io.grpc.InsecureChannelCredentials;
@@ -7,9 +8,14 @@ import io.grpc.ManagedChannelBuilder;
 import io.grpc.Metadata;
 import io.grpc.TlsChannelCredentials;
 import io.grpc.stub.MetadataUtils;
+import java.io.ByteArrayInputStream;
 import java.io.IOException;
+import java.io.InputStream;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
+import java.security.PrivateKey;
 import java.time.Duration;
+import java.util.Base64;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
@@ -97,7 +103,7 @@ public final class SluiceClientBuilder {
    * Over TLS, with a certificate that says who calls.
    *
    * @param certificateChain a file in PEM format
-   * @param key its private key, a PKCS#8 file in PEM format
+   * @param key its private key of RSA or EC, unencrypted, in PEM format: PKCS #8, PKCS #1 or SEC1
    * @return this
    */
   public SluiceClientBuilder identity(Path certificateChain, Path key) {
@@ -139,7 +145,7 @@ public final class SluiceClientBuilder {
    *
    * @return the client
    * @throws IllegalArgumentException if a file of {@link #trust} or {@link #identity} cannot be
-   *     read
+   *     read or holds something else
    */
   public SluiceClient build() {
     ManagedChannelBuilder<?> channel =
@@ -164,12 +170,28 @@ public final class SluiceClientBuilder {
         credentials.trustManager(trust.toFile());
       }
       if (certificate != null && privateKey != null) {
-        credentials.keyManager(certificate.toFile(), privateKey.toFile());
+        credentials.keyManager(
+            new ByteArrayInputStream(PemFile.read("tls certificate", certificate)),
+            pkcs8(certificate, privateKey));
       }
       return credentials.build();
     } catch (IOException unreadable) {
       throw new IllegalArgumentException(
           "files of TLS must be readable: " + unreadable.getMessage(), unreadable);
     }
+  }
+
+  /** Returns the key in the only encoding that gRPC reads. */
+  private static InputStream pkcs8(Path certificate, Path file) throws IOException {
+    PrivateKey key = PemFile.privateKey("tls key", file);
+    if (!PemFile.belongTogether(key, PemFile.certificates("tls certificate", certificate).get(0))) {
+      throw new IllegalArgumentException(
+          "the tls key must be that of the tls certificate: key=%s, certificate=%s"
+              .formatted(file, certificate));
+    }
+    String pem =
+        "-----BEGIN PRIVATE KEY-----\n%s\n-----END PRIVATE KEY-----\n"
+            .formatted(Base64.getMimeEncoder().encodeToString(key.getEncoded()));
+    return new ByteArrayInputStream(pem.getBytes(StandardCharsets.US_ASCII));
   }
 }

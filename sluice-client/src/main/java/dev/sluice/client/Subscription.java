@@ -33,7 +33,9 @@ public final class Subscription implements AutoCloseable {
   /*
    * State. `buffer` has what was delivered on the current stream and taken by nobody. A settlement
    * is in `settling`, then in a batch in `unanswered`; after a lost connection it is in `settling`
-   * again, because the lease may have outlived the connection.
+   * again, because the lease may have outlived the connection. When it closes, the stream is drained
+   * first: a message that is released before that would be delivered again. Then `buffer` is released,
+   * so that its messages cost no tokens of their throttle keys.
    *
    * Concurrency. Everything is guarded by `lock`; futures are completed and handlers are called
    * outside of it. What comes by a stream that is no longer `current` is ignored.
@@ -125,7 +127,7 @@ public final class Subscription implements AutoCloseable {
       while (buffer.isEmpty() && failure == null && !closing) {
         changed.await();
       }
-      return buffer.poll();
+      return closing ? null : buffer.poll();
     } catch (InterruptedException now) {
       Thread.currentThread().interrupt();
       return null;
@@ -217,7 +219,7 @@ public final class Subscription implements AutoCloseable {
   }
 
   private void pump() {
-    if (current == null || current.requests == null) {
+    if (current == null || current.requests == null || current.halfClosed) {
       return;
     }
     while (unanswered.size() < WINDOW && !settling.isEmpty()) {
@@ -236,8 +238,24 @@ public final class Subscription implements AutoCloseable {
   private void delivered(Incoming from, List<Delivery> deliveries) {
     lock.lock();
     try {
-      if (from == current && !closing) {
+      if (from == current) {
         deliveries.forEach(each -> buffer.add(new ReceivedMessage(each, this::settle)));
+        changed.signalAll();
+      }
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /** Nothing more is delivered: what no caller has taken goes back. */
+  private void drained(Incoming from) {
+    lock.lock();
+    try {
+      if (from == current) {
+        from.drained = true;
+        for (ReceivedMessage each; (each = buffer.poll()) != null; ) {
+          CompletableFuture<Void> unused = each.release();
+        }
         changed.signalAll();
       }
     } finally {
@@ -342,7 +360,9 @@ public final class Subscription implements AutoCloseable {
 
   /**
    * Takes no more messages, waits for handlers and for the answers to settlements as long as the
-   * client waits for a call, and gives back what is not settled.
+   * client waits for a call, and gives back what is not settled. Messages that neither a handler
+   * nor a caller of {@link #poll} has got are released: they give back the tokens of their throttle
+   * keys.
    */
   @Override
   public void close() {
@@ -351,8 +371,10 @@ public final class Subscription implements AutoCloseable {
     List<Thread> running;
     lock.lock();
     try {
-      closing = true;
-      buffer.clear();
+      if (!closing) {
+        closing = true;
+        drain();
+      }
       changed.signalAll();
       running = List.copyOf(handlers);
     } finally {
@@ -372,6 +394,13 @@ public final class Subscription implements AutoCloseable {
     connection.closed(this);
     if (interrupted) {
       Thread.currentThread().interrupt();
+    }
+  }
+
+  private void drain() {
+    if (current != null && current.requests != null) {
+      current.requests.onNext(
+          ConsumeRequest.newBuilder().setDrain(ConsumeRequest.Drain.getDefaultInstance()).build());
     }
   }
 
@@ -398,10 +427,13 @@ public final class Subscription implements AutoCloseable {
     }
     try {
       boolean inTime = true;
-      while (inTime && current == leaving && !(settling.isEmpty() && unanswered.isEmpty())) {
+      while (inTime && current == leaving && !leaving.isSettled()) {
         inTime = changed.awaitNanos(deadline - System.nanoTime()) > 0;
       }
-      leaving.requests.onCompleted();
+      if (!leaving.halfClosed) {
+        leaving.halfClosed = true;
+        leaving.requests.onCompleted();
+      }
       while (inTime && !leaving.over) {
         inTime = changed.awaitNanos(deadline - System.nanoTime()) > 0;
       }
@@ -420,7 +452,13 @@ public final class Subscription implements AutoCloseable {
   private final class Incoming implements StreamObserver<ConsumeResponse> {
     // Guarded by lock; null until the stream is begun.
     private @Nullable ClientCallStreamObserver<ConsumeRequest> requests;
+    private boolean drained;
+    private boolean halfClosed;
     private boolean over;
+
+    boolean isSettled() {
+      return drained && settling.isEmpty() && unanswered.isEmpty();
+    }
 
     @Override
     public void onNext(ConsumeResponse response) {
@@ -428,6 +466,7 @@ public final class Subscription implements AutoCloseable {
         case OPENED -> opened();
         case DELIVERIES -> delivered(this, response.getDeliveries().getDeliveriesList());
         case SETTLED -> settled(this, response.getSettled());
+        case DRAINED -> drained(this);
         case RESPONSE_NOT_SET -> {
           // Of a later version of the protocol.
         }

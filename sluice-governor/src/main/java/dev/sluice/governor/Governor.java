@@ -289,7 +289,7 @@ public final class Governor implements AutoCloseable {
             heard.computeIfPresent(
                 model,
                 (name, each) -> each.with(each.audit(), provider.standing(), each.alerts())));
-    return watch.watched(new GovernorStatus(heard, status.timestamp()));
+    return watch.watched(new GovernorStatus(heard, status.closed(), status.timestamp()));
   }
 
   /**

@@ -10,14 +10,17 @@ import java.util.Map;
 /**
  * How all models stand.
  *
- * @param buckets each model, by its name
+ * @param buckets each model that decides, by its name
+ * @param closed why the other models decide nothing, by name; see {@link Governor#closedModels}
  * @param timestamp when
  * @since 0.1
  */
-public record GovernorStatus(Map<String, Model> buckets, Instant timestamp) {
+public record GovernorStatus(
+    Map<String, Model> buckets, Map<String, String> closed, Instant timestamp) {
   /** Keeps the order of the models. */
   public GovernorStatus {
     buckets = Collections.unmodifiableMap(new LinkedHashMap<>(buckets));
+    closed = Collections.unmodifiableMap(new LinkedHashMap<>(closed));
   }
 
   /**

@@ -103,7 +103,7 @@ final class GovernorWatch implements BudgetListener, AutoCloseable {
               ModelWatch watch = watches.get(name);
               buckets.put(name, watch == null ? model : watch.watched(model, now));
             });
-    return new GovernorStatus(buckets, status.timestamp());
+    return new GovernorStatus(buckets, status.closed(), status.timestamp());
   }
 
   /** From now on it looks at the models, and logs, as often as the configuration says. */

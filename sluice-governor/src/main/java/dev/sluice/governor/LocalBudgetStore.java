@@ -90,7 +90,8 @@ final class LocalBudgetStore implements BudgetStore {
       }
       return channel;
     } catch (IOException failure) {
-      throw new UncheckedIOException(failure);
+      throw new UncheckedIOException(
+          "the governor cannot use %s: %s".formatted(directory, failure), failure);
     }
   }
 
@@ -372,7 +373,7 @@ final class LocalBudgetStore implements BudgetStore {
           desks
               .byModel()
               .forEach((model, desk) -> desk.status().ifPresent(now -> buckets.put(model, now)));
-          return new GovernorStatus(buckets, Instant.now());
+          return new GovernorStatus(buckets, closedModels(), Instant.now());
         });
   }
 

@@ -69,6 +69,7 @@ class GovernorWatchTest {
                 new AuditReport(0, 0, 0, 0, 0),
                 PROVIDER,
                 List.of())),
+        Map.of(),
         AT);
   }
 

@@ -67,8 +67,9 @@ final class ConsumeStream extends DeliveryStream<ConsumeResponse>
         case OPEN -> open(request.getOpen());
         case CREDIT -> credit(request.getCredit().getMessages());
         case SETTLE -> settle(request.getSettle());
+        case DRAIN -> drain();
         case REQUEST_NOT_SET ->
-            throw ApiException.invalid("request must be one of open, credit, settle: none");
+            throw ApiException.invalid("request must be one of open, credit, settle, drain: none");
       }
     } catch (RuntimeException refused) {
       fail(refused);
@@ -125,6 +126,18 @@ final class ConsumeStream extends DeliveryStream<ConsumeResponse>
           settled(request.getBatch(), outcomes);
           requests.ask();
         },
+        this::fail);
+  }
+
+  /** Deliveries are claimed and sent under one lock, so none is sent after the answer. */
+  private void drain() {
+    Later.when(
+        requireOpened().drain(),
+        drained ->
+            send(
+                ConsumeResponse.newBuilder()
+                    .setDrained(ConsumeResponse.Drained.getDefaultInstance())
+                    .build()),
         this::fail);
   }
 

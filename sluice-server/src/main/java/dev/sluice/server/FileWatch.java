@@ -1,5 +1,6 @@
 package dev.sluice.server;
 
+import dev.sluice.proto.internal.PemFile;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;

@@ -260,13 +260,18 @@ final class GovernorApi {
   }
 
   private static GovernorStatus shown(Caller caller, GovernorStatus all) {
-    Map<String, GovernorStatus.Model> shown = new LinkedHashMap<>(all.buckets());
+    return new GovernorStatus(
+        shown(caller, all.buckets()), shown(caller, all.closed()), all.timestamp());
+  }
+
+  private static <T> Map<String, T> shown(Caller caller, Map<String, T> byModel) {
+    Map<String, T> shown = new LinkedHashMap<>(byModel);
     shown
         .keySet()
         .removeIf(
             model ->
                 !caller.may(Kind.READ, nameOf(model)) && !caller.may(Kind.GOVERNOR, nameOf(model)));
-    return new GovernorStatus(shown, all.timestamp());
+    return shown;
   }
 
   /**

@@ -122,6 +122,7 @@ final class GovernorWire {
   static dev.sluice.proto.v1.GovernorStatus status(GovernorStatus status) {
     var wire =
         dev.sluice.proto.v1.GovernorStatus.newBuilder()
+            .putAllClosed(status.closed())
             .setTimestampMs(status.timestamp().toEpochMilli());
     status.buckets().values().forEach(each -> wire.addModels(model(each)));
     return wire.build();

@@ -1,5 +1,6 @@
 package dev.sluice.server;
 
+import dev.sluice.broker.BrokerException;
 import dev.sluice.server.Permission.Kind;
 import java.io.IOException;
 import java.io.InputStream;
@@ -62,7 +63,15 @@ final class HttpOperations implements HttpRoute.Group {
   /** Names of queues are for those who may see them all. */
   private HttpReply scrape(HttpRequest request) {
     request.caller().requireAll(Kind.READ);
-    return HttpReply.now(
-        HttpAnswer.text(METRICS_TYPE, metrics.scrape(queues.list(Caller.ANYBODY))));
+    return HttpReply.now(HttpAnswer.text(METRICS_TYPE, scrape()));
+  }
+
+  /** When the disk is full its metrics are needed most. */
+  private String scrape() {
+    try {
+      return metrics.scrape(queues.list(Caller.ANYBODY));
+    } catch (BrokerException waitingOrStopped) {
+      return metrics.scrapeWithoutBroker();
+    }
   }
 }

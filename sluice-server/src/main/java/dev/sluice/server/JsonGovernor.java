@@ -158,11 +158,11 @@ final class JsonGovernor {
   record Reloaded(List<String> withoutEffect) {}
 
   /** How all models stand. */
-  record Status(Map<String, Bucket> buckets, String timestamp) {
+  record Status(Map<String, Bucket> buckets, Map<String, String> closed, String timestamp) {
     static Status of(GovernorStatus status) {
       Map<String, Bucket> buckets = new LinkedHashMap<>();
       status.buckets().forEach((name, model) -> buckets.put(name, Bucket.of(model)));
-      return new Status(buckets, status.timestamp().toString());
+      return new Status(buckets, status.closed(), status.timestamp().toString());
     }
   }
 

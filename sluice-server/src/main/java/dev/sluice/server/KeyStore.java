@@ -2,7 +2,6 @@ package dev.sluice.server;
 
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.io.IOException;
-import java.io.UncheckedIOException;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Collections;
@@ -160,7 +159,7 @@ final class KeyStore {
     try {
       file.write(keys);
     } catch (IOException failure) {
-      throw new UncheckedIOException("keys could not be stored", failure);
+      throw file.notStored(failure);
     }
     index = Index.of(keys);
   }

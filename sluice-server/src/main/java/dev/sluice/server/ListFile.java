@@ -19,12 +19,15 @@ import java.util.List;
 import java.util.Set;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * A file that a list is kept in, readable by its owner alone. It is replaced as a whole: after a
  * crash there is the old one or the new one. A checksum tells damage.
  */
 final class ListFile<T> {
+  private static final Logger LOG = LoggerFactory.getLogger(ListFile.class);
   private static final int FORMAT = 1;
   private static final String FORMAT_FIELD = "format";
   private static final String CHECKSUM_FIELD = "sha256";
@@ -99,6 +102,16 @@ final class ListFile<T> {
         "the file of %s is damaged; restore it, or delete it to start without %s: %s: %s"
             .formatted(what, what, file, how),
         cause);
+  }
+
+  /** What to tell of a change that could not be written, for example because the disk is full. */
+  ApiException notStored(IOException why) {
+    LOG.atError()
+        .addKeyValue("file", file)
+        .addKeyValue("reason", why.getMessage())
+        .log("not stored");
+    return new ApiException(
+        ErrorKind.UNAVAILABLE, "%s could not be stored: %s".formatted(what, why.getMessage()));
   }
 
   private static String checksum(JsonNode entries) throws IOException {

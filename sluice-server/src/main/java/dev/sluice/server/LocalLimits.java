@@ -4,7 +4,6 @@ import dev.sluice.Throttle;
 import dev.sluice.ThrottleDecision;
 import dev.sluice.server.LimitApi.Rate;
 import java.io.IOException;
-import java.io.UncheckedIOException;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Collection;
@@ -142,7 +141,7 @@ final class LocalLimits implements LimitStore {
     try {
       file.write(all);
     } catch (IOException failure) {
-      throw new UncheckedIOException("limits could not be stored", failure);
+      throw file.notStored(failure);
     }
     limits = Collections.unmodifiableSortedMap(next);
   }

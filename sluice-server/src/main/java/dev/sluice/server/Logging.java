@@ -10,6 +10,7 @@ import ch.qos.logback.core.encoder.Encoder;
 import java.util.logging.Handler;
 import java.util.logging.LogManager;
 import java.util.logging.Logger;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.LoggerFactory;
 
 /**
@@ -31,7 +32,21 @@ record Logging(String level, String format) {
   private static final String LINE =
       "%d{yyyy-MM-dd'T'HH:mm:ss.SSSXXX} %-5level %logger{0} - %msg%replace( %kvp){'^ $', ''}%n";
 
+  /** What was started last: the process has one log. */
+  private static volatile @Nullable Logging current;
+
+  /** How the process logs now; null before a server has said so. */
+  static @Nullable Logging current() {
+    return current;
+  }
+
+  /** By the names of its settings. */
+  String settings() {
+    return "log.level=%s, log.format=%s".formatted(level, format);
+  }
+
   void start() {
+    current = this;
     LoggerContext context = (LoggerContext) LoggerFactory.getILoggerFactory();
     context.reset();
     Encoder<ILoggingEvent> encoder = format.equals("json") ? json() : text();

@@ -82,6 +82,9 @@ final class MetricCatalog implements MeterFilter {
     add("sluice.store.sync", "Time to sync the disk.", DISK_SECONDS);
     add("sluice.store.size.bytes", "Size of all files in the data directory.");
     add("sluice.disk.free.bytes", "Free space on the disk of the data directory.");
+    add(
+        "sluice.broker.available",
+        "1 while queues answer, 0 while the disk is full or has failed.");
   }
 
   private void calls() {

@@ -24,6 +24,7 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Supplier;
 import java.util.function.ToDoubleFunction;
 import org.jspecify.annotations.Nullable;
@@ -50,6 +51,9 @@ final class ServerMetrics implements BrokerMetrics {
       MultiGauge.builder("sluice.queue.consumers").register(registry);
   private final MultiGauge oldestReady =
       MultiGauge.builder("sluice.queue.oldest.ready.seconds").register(registry);
+
+  private final AtomicInteger brokerAvailable =
+      registry.gauge("sluice.broker.available", new AtomicInteger());
 
   private final RequestMeters requests = new RequestMeters(registry);
 
@@ -225,6 +229,16 @@ final class ServerMetrics implements BrokerMetrics {
     show(delayed, present, QueueStats::delayed);
     show(consumers, present, QueueStats::consumers);
     show(oldestReady, present, each -> each.oldestReady().toSeconds());
+    return scrape(true);
+  }
+
+  /** The same while the broker does not answer; its queues are shown as they last stood. */
+  synchronized String scrapeWithoutBroker() {
+    return scrape(false);
+  }
+
+  private String scrape(boolean brokerAnswers) {
+    brokerAvailable.set(brokerAnswers ? 1 : 0);
     GovernorMeters models = governor;
     if (models != null) {
       models.update();

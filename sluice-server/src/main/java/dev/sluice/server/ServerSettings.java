@@ -152,9 +152,13 @@ public final class ServerSettings {
    * @param next what the same sources say now
    */
   public void goOverTo(ServerSettings next) {
-    if (!logging.equals(next.logging)) {
+    if (!next.logging.equals(Logging.current())) {
       next.startLogging();
-      log().atInfo().addKeyValue("changed", logging + " -> " + next.logging).log("reloaded");
+      log()
+          .atInfo()
+          .addKeyValue("name", Logging.SECTION)
+          .addKeyValue("changed", next.logging.settings())
+          .log("reloaded");
     }
     List<String> waiting = next.needingRestart(this);
     if (!waiting.isEmpty()) {

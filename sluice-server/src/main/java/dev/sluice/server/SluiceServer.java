@@ -6,6 +6,7 @@ import dev.sluice.governor.BudgetConfig;
 import dev.sluice.governor.Governor;
 import dev.sluice.server.RequestMeters.Protocol;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.net.InetSocketAddress;
 import java.time.Duration;
 import java.time.InstantSource;
@@ -62,7 +63,10 @@ public final class SluiceServer implements AutoCloseable {
           limits.close();
           throw failure;
         }
-      } catch (IOException | RuntimeException failure) {
+      } catch (IOException | UncheckedIOException unusable) {
+        broker.close();
+        throw new DataDirectoryException(unusable);
+      } catch (RuntimeException failure) {
         broker.close();
         throw failure;
       }

@@ -1,5 +1,6 @@
 package dev.sluice.server;
 
+import dev.sluice.proto.internal.PemFile;
 import io.grpc.netty.shaded.io.grpc.netty.GrpcSslContexts;
 import io.grpc.netty.shaded.io.netty.handler.ssl.ClientAuth;
 import io.grpc.netty.shaded.io.netty.handler.ssl.SslContext;

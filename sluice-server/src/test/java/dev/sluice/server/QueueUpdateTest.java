@@ -144,7 +144,7 @@ final class QueueUpdateTest {
           """
           {"max_dept":1}         | field must be a known one: max_dept
           {"lease_ms":1}         | leaseTimeout must be from PT1S
-          {"retry_delay_ms":300001} | retryDelay must be from PT0S to PT5M
+          {"retry_delay_ms":300001} | retryDelay must be at most maxRetryDelay
           {"max_attempts":-1}    | maxAttempts must be from 0
           {"on_failure":"no lua"} | on_failure
           []                     | must be an object

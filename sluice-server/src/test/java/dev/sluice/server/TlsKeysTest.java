@@ -3,6 +3,7 @@ package dev.sluice.server;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.sluice.proto.internal.PemFile;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.io.StringWriter;
@@ -101,7 +102,7 @@ final class TlsKeysTest {
       assertThat(refused)
           .isInstanceOf(IllegalArgumentException.class)
           .hasMessageStartingWith(
-              "the tls key must not be encrypted, because the server asks for no passphrase: "
+              "the tls key must not be encrypted, because Sluice asks for no passphrase: "
                   + encrypted
                   + "; decrypt it with: openssl pkey -in '");
       assertTellsNothing(refused, content);
@@ -131,7 +132,7 @@ final class TlsKeysTest {
           """
           OPENSSH PRIVATE KEY | an unencrypted PEM key in PKCS #8 (BEGIN PRIVATE KEY), PKCS #1 (BEGIN RSA PRIVATE KEY) or SEC1 (BEGIN EC PRIVATE KEY)
           PUBLIC KEY          | an unencrypted PEM key in PKCS #8
-          PRIVATE KEY         | a key of RSA, EC or EdDSA
+          PRIVATE KEY         | a key of RSA or EC
           RSA PRIVATE KEY     | an RSA key in PKCS #1
           EC PRIVATE KEY      | an EC key in SEC1, of a named curve such as P-256
           """)
@@ -142,6 +143,16 @@ final class TlsKeysTest {
         .isInstanceOf(IllegalArgumentException.class)
         .hasMessageStartingWith("the tls key must have " + wanted)
         .hasMessageEndingWith(": " + file);
+  }
+
+  /** HTTP would serve it and gRPC would not. */
+  @Test
+  void keyThatGrpcDoesNotUse_isRefused() throws Exception {
+    openssl.run("openssl genpkey -algorithm ed25519 -out key");
+    Path key = dir.resolve("key");
+    Path certificate = openssl.certificate(key, "certificate.pem");
+    assertThatThrownBy(() -> start(certificate, key))
+        .hasMessage("the tls key must have a key of RSA or EC: " + key);
   }
 
   @Test

@@ -245,7 +245,7 @@ final class RedisBudgetStore implements BudgetStore {
                   done -> {
                     Map<String, GovernorStatus.Model> buckets = new LinkedHashMap<>();
                     asked.forEach((model, each) -> buckets.put(model, each.join()));
-                    return new GovernorStatus(buckets, Instant.now());
+                    return new GovernorStatus(buckets, Map.of(), Instant.now());
                   });
         });
   }

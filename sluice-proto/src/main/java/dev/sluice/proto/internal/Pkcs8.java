@@ -1,4 +1,4 @@
-package dev.sluice.server;
+package dev.sluice.proto.internal;
 
 import java.io.ByteArrayOutputStream;
 import java.nio.ByteBuffer;

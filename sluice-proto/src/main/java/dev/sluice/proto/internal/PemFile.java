@@ -1,4 +1,4 @@
-package dev.sluice.server;
+package dev.sluice.proto.internal;
 
 import java.io.ByteArrayInputStream;
 import java.io.IOException;
@@ -22,7 +22,7 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /** Reads certificates and private keys; failures name the file and never show what is in it. */
-final class PemFile {
+public final class PemFile {
   /** More is a mistake, such as the name of another file. */
   private static final int MAX_BYTES = 1 << 20;
 
@@ -44,7 +44,16 @@ final class PemFile {
 
   private PemFile() {}
 
-  static List<X509Certificate> certificates(String what, Path file) throws IOException {
+  /**
+   * Reads PEM certificates.
+   *
+   * @param what for messages, such as {@code tls certificate}
+   * @param file where they are
+   * @return at least one
+   * @throws IOException if the file cannot be read
+   * @throws IllegalArgumentException if it holds something else
+   */
+  public static List<X509Certificate> certificates(String what, Path file) throws IOException {
     byte[] content = read(what, file);
     List<X509Certificate> found;
     try {
@@ -63,7 +72,17 @@ final class PemFile {
     return found;
   }
 
-  static PrivateKey privateKey(String what, Path file) throws IOException {
+  /**
+   * Reads an unencrypted private key of RSA or EC. Keys of EdDSA are refused, because the TLS of
+   * gRPC does not use them.
+   *
+   * @param what for messages, such as {@code tls key}
+   * @param file where it is
+   * @return the key
+   * @throws IOException if the file cannot be read
+   * @throws IllegalArgumentException if it holds something else
+   */
+  public static PrivateKey privateKey(String what, Path file) throws IOException {
     String content = new String(read(what, file), StandardCharsets.ISO_8859_1);
     Matcher pem = KEY.matcher(content);
     if (!pem.find()) {
@@ -80,7 +99,7 @@ final class PemFile {
           what,
           file,
           switch (encoding) {
-            case "" -> "a key of RSA, EC or EdDSA";
+            case "" -> "a key of RSA or EC";
             case "RSA" -> "an RSA key in PKCS #1";
             case "EC" -> "an EC key in SEC1, of a named curve such as P-256";
             default -> ENCODINGS;
@@ -95,7 +114,7 @@ final class PemFile {
     try {
       byte[] bytes = Base64.getMimeDecoder().decode(base64);
       return switch (encoding) {
-        case "" -> key(bytes, "RSA", "EC", "EdDSA");
+        case "" -> key(bytes, "RSA", "EC");
         case "RSA" -> key(Pkcs8.ofPkcs1(bytes), "RSA");
         case "EC" -> key(Pkcs8.ofSec1(bytes), "EC");
         default -> null;
@@ -120,7 +139,7 @@ final class PemFile {
 
   private static IllegalArgumentException encrypted(String what, Path file) {
     return new IllegalArgumentException(
-        "the %s must not be encrypted, because the server asks for no passphrase: %s; decrypt it with: openssl pkey -in %s -out %s"
+        "the %s must not be encrypted, because Sluice asks for no passphrase: %s; decrypt it with: openssl pkey -in %s -out %s"
             .formatted(what, file, quoted(file.toString()), quoted(file + ".decrypted")));
   }
 
@@ -129,15 +148,16 @@ final class PemFile {
     return PLAIN_PATH.matcher(path).matches() ? path : "'" + path.replace("'", "'\\''") + "'";
   }
 
-  /** Whether what {@code key} signs is what {@code certificate} vouches for. */
-  static boolean belongTogether(PrivateKey key, X509Certificate certificate) {
+  /**
+   * Returns whether {@code certificate} vouches for what {@code key} signs.
+   *
+   * @param key a private key
+   * @param certificate a certificate
+   * @return whether they belong together
+   */
+  public static boolean belongTogether(PrivateKey key, X509Certificate certificate) {
     byte[] text = {1, 2, 3};
-    String algorithm =
-        switch (key.getAlgorithm()) {
-          case "RSA" -> "SHA256withRSA";
-          case "EC" -> "SHA256withECDSA";
-          default -> "EdDSA";
-        };
+    String algorithm = key.getAlgorithm().equals("RSA") ? "SHA256withRSA" : "SHA256withECDSA";
     try {
       Signature signature = Signature.getInstance(algorithm);
       signature.initSign(key);
@@ -151,8 +171,16 @@ final class PemFile {
     }
   }
 
-  /** Returns the bytes of a file that is not too large. */
-  static byte[] read(String what, Path file) throws IOException {
+  /**
+   * Returns the bytes of a file that is not too large.
+   *
+   * @param what for messages
+   * @param file where they are
+   * @return at most 1 MiB
+   * @throws IOException if the file cannot be read
+   * @throws IllegalArgumentException if it is too large
+   */
+  public static byte[] read(String what, Path file) throws IOException {
     byte[] bytes;
     try (InputStream input = Files.newInputStream(file)) {
       bytes = input.readNBytes(MAX_BYTES + 1);
