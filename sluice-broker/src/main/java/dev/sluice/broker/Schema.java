@@ -17,7 +17,7 @@ import org.jspecify.annotations.Nullable;
 final class Schema {
   static final int OLDEST_VERSION = 1;
 
-  /** Since 2, queues have delays, a revision and, if they end with it, strict throttle keys. */
+  /** Version 2 added retry delays, a revision and strict throttle keys to the rows of queues. */
   static final int VERSION = 2;
 
   /** Rows of {@link Table#META}. */
@@ -190,7 +190,7 @@ final class Schema {
             .timeToLive(Duration.ofNanos(in.int64()))
             .dedupeWindow(Duration.ofNanos(in.int64()));
     if (!in.hasMore()) {
-      // Version 1: such a queue tries again at once, and goes on doing so.
+      // Version 1: the queue retries without a delay, and keeps doing so.
       return new QueueRow(name, config.retryDelay(Duration.ZERO).build(), 1);
     }
     config.retryDelay(Duration.ofNanos(in.int64())).maxRetryDelay(Duration.ofNanos(in.int64()));
