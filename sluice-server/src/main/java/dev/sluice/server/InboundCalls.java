@@ -116,7 +116,7 @@ final class InboundCalls extends ServerStreamTracer.Factory {
 
   /**
    * Gives back the memory of the unary request that is being handled. To be called when the service
-   * has begun an operation that keeps nothing of the request, or counts what it keeps.
+   * has begun an operation that keeps nothing of the request, or accounts for what it keeps.
    */
   static void parsed() {
     Inbound inbound = INBOUND.get();
@@ -145,7 +145,7 @@ final class InboundCalls extends ServerStreamTracer.Factory {
 
     void give(long bytes);
 
-    /** Tells whether nothing of the request is arriving now. */
+    /** Sets whether nothing of the request is arriving now. */
     void idle(boolean now);
 
     /** All of the request has arrived. */

@@ -91,7 +91,9 @@ final class KeyApi {
           if (!covered(key.permissions(), permissions)) {
             requireNoLonger(caller, key.expiresAtMs());
           }
-          return caller.superadmin() ? key.allowed(permissions) : key.withPermissions(permissions);
+          return caller.superadmin()
+              ? key.withPermissionsAndScope(permissions)
+              : key.withPermissions(permissions);
         });
   }
 
