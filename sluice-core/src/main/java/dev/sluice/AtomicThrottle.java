@@ -292,7 +292,7 @@ final class AtomicThrottle implements Throttle {
     }
   }
 
-  /** Looks again after {@link #requireKeys}: the key's rate may be gone since. */
+  /** Checks again after {@link #requireKeys}: the key's rate may have been removed since. */
   private @Nullable KeyedBucket known(String key, @Nullable KeyedBucket bucket) {
     requireKnown(key, bucket != null);
     return bucket;

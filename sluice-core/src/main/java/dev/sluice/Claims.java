@@ -47,7 +47,7 @@ final class Claims {
     }
   }
 
-  /** How many keys have no bucket, because they have no rate. */
+  /** Returns how many keys have no rate, and so no bucket. */
   int unknown() {
     return unknown;
   }

@@ -73,7 +73,7 @@ final class DispatchingExecutor implements FairExecutor {
 
   DispatchingExecutor(FairExecutor.Builder builder, Executor delegate) {
     this.clock = builder.clock;
-    this.wakeUp = new WakeUp(Alarms.of(clock), this::wakeUpIsDue);
+    this.wakeUp = new WakeUp(Alarms.of(clock), this::wakeUpDue);
     this.delegate = delegate;
     this.own = builder.delegate == null ? (ExecutorService) delegate : null;
     this.parallelism = builder.parallelism;
@@ -122,21 +122,21 @@ final class DispatchingExecutor implements FairExecutor {
           if (shutdown) {
             throw new RejectedExecutionException("executor is shut down: tenant=" + task.tenant());
           }
-          requireThatItCanGo(task);
+          requirePossible(task);
           waiting.requireRoom(task.tenant());
           task.enqueued(queue.enqueue(task, task.placement));
           waiting.add(task);
         });
   }
 
-  private void requireThatItCanGo(FairTask<?> task) {
+  private void requirePossible(FairTask<?> task) {
     Optional<String> unknownKey = scheduler.unknownKey(task.placement);
     unknownThrottleKeys += unknownKey.isPresent() ? 1 : 0;
     if (strictThrottleKeys && unknownKey.isPresent()) {
       throw new IllegalArgumentException(
           "throttle key must have a rate: throttleKey=" + unknownKey.get());
     }
-    Optional<String> reason = scheduler.whyNever(task.placement);
+    Optional<String> reason = scheduler.whyImpossible(task.placement);
     if (reason.isPresent()) {
       throw impossible(task, reason.get());
     }
@@ -224,7 +224,7 @@ final class DispatchingExecutor implements FairExecutor {
     }
   }
 
-  private void wakeUpIsDue(WakeUp.Due due) {
+  private void wakeUpDue(WakeUp.Due due) {
     change(() -> wakeUp.wentOff(due));
   }
 
@@ -323,7 +323,7 @@ final class DispatchingExecutor implements FairExecutor {
           waiting.forEach(
               task ->
                   scheduler
-                      .whyNever(task.placement)
+                      .whyImpossible(task.placement)
                       .ifPresent(reason -> impossible.put(task, reason)));
           impossible.keySet().forEach(this::leaveLine);
         });

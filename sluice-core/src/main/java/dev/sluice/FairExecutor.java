@@ -151,7 +151,7 @@ public sealed interface FairExecutor extends Executor, AutoCloseable permits Dis
    *
    * <p>What it throws goes to the handler of uncaught exceptions of the thread it ran on, which
    * lives on; so does the refusal of a delegate, on the thread that tried to hand it over, and the
-   * failure of a task that {@link #setRate} made impossible, on the thread that called that.
+   * failure of a task that a call of {@link #setRate} made impossible, on the thread of that call.
    *
    * @param placement whose it is, how urgent, what it costs and which limits it obeys
    * @param task the task
@@ -251,10 +251,10 @@ public sealed interface FairExecutor extends Executor, AutoCloseable permits Dis
   List<ThrottleStats> throttles();
 
   /**
-   * How many tasks named a throttle key without a rate, which lets them pass: often a misspelt one.
+   * Returns how many tasks named a throttle key without a rate, often a misspelt one. Such a key
+   * lets tasks pass, unless the executor has {@link Builder#strictThrottleKeys}.
    *
-   * @return tasks submitted so far, refused ones included; {@link Builder#strictThrottleKeys}
-   *     refuses them
+   * @return tasks submitted so far, including refused ones
    */
   long unknownThrottleKeys();
 
@@ -423,8 +423,8 @@ public sealed interface FairExecutor extends Executor, AutoCloseable permits Dis
     }
 
     /**
-     * Refuses tasks that name a throttle key without a rate, so that a misspelt key is noticed. To
-     * remove a rate does not refuse tasks that are queued: they pass.
+     * Refuses tasks that name a throttle key without a rate, so that a misspelt key is noticed.
+     * Removing a rate lets queued tasks pass; it does not refuse them.
      *
      * @return this builder
      */

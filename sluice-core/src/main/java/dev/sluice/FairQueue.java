@@ -64,8 +64,8 @@ public final class FairQueue<T> {
   /**
    * Puts an item that was delivered back to where it was: before all of its key that came after it.
    *
-   * <p>It takes its tokens again when it goes again. Those it took are given back by {@link
-   * FairScheduler#giveBackTokens} alone.
+   * <p>It takes its tokens again when it goes again. Only {@link FairScheduler#giveBackTokens}
+   * returns those that it took before.
    *
    * @param delivered what {@link Next.Offer#confirm} returned; completed by this
    * @param placement the one it was enqueued with; a weight is given to its key, as by enqueueing
@@ -152,10 +152,10 @@ public final class FairQueue<T> {
   }
 
   /**
-   * Whether {@link FairScheduler#next} may offer an item of this queue at the instant at which it
-   * was asked last.
+   * Returns whether {@link FairScheduler#next} may offer an item of this queue at the instant of
+   * its last call.
    *
-   * @return false if nothing of this queue can go before time passes or something changes
+   * @return false if no item of this queue can go before time passes or something changes
    */
   public boolean mayGo() {
     return state.isLinked() || core.hasTouched();

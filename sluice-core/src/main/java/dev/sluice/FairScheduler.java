@@ -143,14 +143,14 @@ public final class FairScheduler<T> {
   }
 
   /**
-   * Gives back the tokens of an item that was delivered but, as it turns out, never went.
+   * Returns the tokens of an item that was delivered but never used.
    *
-   * <p>A token that has come back by itself since then is not given back once more: each throttle
-   * key gets what it would hold had the item never taken anything, or less. So in every window the
-   * items that did go stay within {@code burst + rate · w}. A key whose rate was removed or whose
-   * level was set meanwhile gets nothing.
+   * <p>A token that a refill has made up for since then is not returned a second time: afterwards
+   * each throttle key holds at most what it would hold had the item never taken anything. So in
+   * every window of length {@code w} the items that were used take at most {@code burst + rate · w}
+   * tokens. A key whose rate was removed or whose level was set meanwhile gets nothing.
    *
-   * @param delivered what {@link Next.Offer#confirm} returned; the second time nothing happens
+   * @param delivered what {@link Next.Offer#confirm} returned; a second call for it does nothing
    * @param nowNanos the present
    * @throws IllegalStateException while an offer is open
    */
@@ -171,10 +171,10 @@ public final class FairScheduler<T> {
   }
 
   /**
-   * Whether a throttle key has a rate; one without lets everything pass.
+   * Returns whether a throttle key has a rate; a key without one lets everything pass.
    *
    * @param throttleKey the key
-   * @return true if it has one
+   * @return true if it has a rate
    */
   public boolean hasRate(String throttleKey) {
     Gate gate = core.gates.get(throttleKey);
@@ -202,27 +202,23 @@ public final class FairScheduler<T> {
     return waitNanos == PlainBucket.NEVER ? new Next.Idle<>() : new Next.Wait<>(now + waitNanos);
   }
 
-  /** The first throttle key of {@code placement} without a rate; empty if all have one. */
+  /** Returns the first throttle key of {@code placement} without a rate; empty if all have one. */
   Optional<String> unknownKey(Placement placement) {
     return placement.throttles().keySet().stream().filter(key -> !hasRate(key)).findFirst();
   }
 
   /**
-   * Why an item placed so can never go under the present rates; empty if it can. A key of rate 0 is
-   * paused, and keeps an item waiting until it has another rate.
+   * Returns why an item of {@code placement} can never go under the present rates; empty if it can.
+   * A key of rate 0 is paused: an item waits until the key has another rate or none.
    */
-  Optional<String> whyNever(Placement placement) {
+  Optional<String> whyImpossible(Placement placement) {
     for (Map.Entry<String, Long> throttle : placement.throttles().entrySet()) {
       Gate gate = core.gates.get(throttle.getKey());
       PlainBucket bucket = gate == null ? null : gate.bucket;
       if (bucket != null && bucket.neverHolds(throttle.getValue())) {
         return Optional.of(
-            "throttle key never holds that many tokens: throttleKey="
-                + throttle.getKey()
-                + ", tokens="
-                + throttle.getValue()
-                + ", burst="
-                + bucket.rate().burst());
+            "throttle key never holds that many tokens: throttleKey=%s, tokens=%d, burst=%s"
+                .formatted(throttle.getKey(), throttle.getValue(), bucket.rate().burst()));
       }
     }
     return Optional.empty();

@@ -137,7 +137,7 @@ final class Gate extends IndexedHeap.Node<Gate> {
     }
   }
 
-  /** Gives back {@code tokens} of a charge, as far as they have not come back by themselves. */
+  /** Returns {@code tokens} of a charge, except for those that refills have made up for. */
   void giveBack(long tokens, long charge, long nowNanos) {
     PlainBucket limiter = bucket;
     if (limiter != null && limiter.isCharged(charge)) {
@@ -148,7 +148,8 @@ final class Gate extends IndexedHeap.Node<Gate> {
   }
 
   /**
-   * Tokens that items took so far. Never falls: what was given back is missing in its next steps.
+   * Returns the tokens that items took so far, without returned ones. Never decreases: after a
+   * return, as many further tokens are not counted.
    */
   long taken() {
     return taken;

@@ -89,7 +89,7 @@ final class SchedulerCore {
     return lastCharge;
   }
 
-  /** Numbers a charge, of all throttle keys of an item together, or a change of a rate. */
+  /** Returns the number of a new charge, one for all throttle keys of an item, or rate change. */
   long nextCharge() {
     return ++lastCharge;
   }
@@ -156,7 +156,7 @@ final class SchedulerCore {
     return own == null || (shared != null && shared.rank() <= own.rank()) ? shared : own;
   }
 
-  /** Whether a gate is to be looked at, and so may let through somebody who waits. */
+  /** Returns whether a gate is to be checked, which may let a waiting item through. */
   boolean hasTouched() {
     return !touched.isEmpty();
   }

@@ -65,8 +65,9 @@ public sealed interface Throttle permits AtomicThrottle {
   }
 
   /**
-   * A throttle that refuses unknown keys, so that a misspelt one is noticed: calls that take or
-   * peek at a key without a rate throw {@link IllegalArgumentException} and change nothing.
+   * Creates a throttle that refuses unknown keys, so that a misspelt one is noticed: calls that
+   * take from or peek at a key without a rate throw {@link IllegalArgumentException} and change
+   * nothing.
    *
    * @param clock where its time comes from
    * @return a new throttle without any rates
@@ -458,9 +459,10 @@ public sealed interface Throttle permits AtomicThrottle {
   boolean hasBucket(String key);
 
   /**
-   * How often a call named a key without a rate, which passed, or was refused if this is strict.
+   * Returns how often calls named a key without a rate. Such a key passes, or is refused if this
+   * throttle is strict. Peeks that passed are not counted.
    *
-   * @return a count that others may be changing; peeks that passed do not count
+   * @return the count at the time of the call
    */
   long unknownKeys();
 

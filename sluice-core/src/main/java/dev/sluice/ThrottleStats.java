@@ -10,8 +10,8 @@ import java.util.OptionalLong;
  * @param ratePerSecond tokens that come back in a second
  * @param burst the most tokens it holds
  * @param waiters fairness keys (by set of throttle keys) that wait for it
- * @param taken tokens that items took of it so far; it never falls, but what items gave back is
- *     missing in its next steps
+ * @param taken tokens that items took of it so far; never decreases: after a return, as many
+ *     further tokens are not counted
  * @param untilNanos when it lets somebody go; empty if time alone does not do it, or nobody waits
  * @param neverAsks tokens that the next item of somebody asks for whom no time lets go: they are
  *     more than the burst, or nothing comes back; empty if there is none

@@ -4,13 +4,16 @@ import dev.sluice.Alarms.Alarm;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
-/** The one alarm of an executor, at the instant at which a task can go. Guarded by its lock. */
+/**
+ * The alarm of an executor, set for the instant at which the next task can go. Guarded by the
+ * executor's lock.
+ */
 final class WakeUp {
   private final Alarms alarms;
   private final Consumer<Due> action;
   private @Nullable Due next;
 
-  /** {@code action} is called without the lock, and is to say {@link #wentOff} under it. */
+  /** {@code action} is called without the lock; it must take the lock and call {@link #wentOff}. */
   WakeUp(Alarms alarms, Consumer<Due> action) {
     this.alarms = alarms;
     this.action = action;

@@ -13,7 +13,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** Tasks that can never go, and throttle keys that nobody gave a rate. */
+/** Tasks that can never go, and throttle keys without a rate. */
 @Timeout(60)
 final class FairExecutorImpossibleTest {
   private static final Placement ONE = Placement.of("tenant").withThrottle("provider", 1);
@@ -40,7 +40,7 @@ final class FairExecutorImpossibleTest {
         .isInstanceOf(RejectedExecutionException.class)
         .hasMessage(FIVE_OF_FOUR);
     assertThat(executor.queued()).isZero();
-    // Nobody waits behind it.
+    // The rejected task holds up no other.
     assertThat(executor.submit(THREE, ran::incrementAndGet)).isCompletedWithValue(1);
     executor.close();
     assertThat(executor.isTerminated()).isTrue();
@@ -147,7 +147,7 @@ final class FairExecutorImpossibleTest {
         .isThrownBy(() -> executor.execute(misspelt, ran::incrementAndGet));
     assertThat(executor.unknownThrottleKeys()).isEqualTo(2);
     assertThat(executor.queued()).isZero();
-    // A rate that goes while a task waits lets it pass.
+    // Removing the rate lets a queued task pass.
     CompletableFuture<Integer> queued = executor.submit(ONE, ran::incrementAndGet);
     executor.removeRate("provider");
     assertThat(queued).isCompletedWithValue(1);

@@ -79,7 +79,7 @@ final class SchedulerModel {
     return BigInteger.valueOf(halvesPerSecond).gcd(BigInteger.valueOf(UNITS_PER_TOKEN)).longValue();
   }
 
-  /** The key holds more than before: tokens were given back. */
+  /** Raises the level of a key to {@code tokens}, because tokens were returned. */
   void setLevel(String name, double tokens) {
     Bucket bucket = Objects.requireNonNull(buckets.get(name));
     long level = Math.round(tokens * UNITS_PER_TOKEN);

@@ -204,7 +204,7 @@ class SchedulerModelPropertyTest {
       }
     }
 
-    /** How much comes back is for {@link TokenReturnPropertyTest}; here, what follows from it. */
+    /** Takes over the new levels; {@link TokenReturnPropertyTest} checks that they are right. */
     private void giveBackTokens(ScheduledItem<Item> handle) {
       scheduler.giveBackTokens(handle, model.nowNanos());
       for (String name : handle.item().tokens().keySet()) {

@@ -5,7 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import org.junit.jupiter.api.Test;
 
-/** Items that were delivered and never went give their tokens back. */
+/** Returns of tokens by items that were delivered and never used. */
 class SchedulerTokensTest {
   private static final long SECOND = 1_000_000_000;
 
@@ -24,7 +24,7 @@ class SchedulerTokensTest {
   }
 
   @Test
-  void giveBackTokens_returnsThoseOfEveryKey_once() {
+  void giveBackTokens_returnsTheTokensOfEveryKey_once() {
     scheduler.setRate("x", 0, 5, 0);
     scheduler.setRate("y", 0, 5, 0);
     Placement both = Placement.of("a").withThrottle("x", 2).withThrottle("y", 3);
@@ -38,11 +38,11 @@ class SchedulerTokensTest {
   }
 
   @Test
-  void giveBackTokens_givesNoneThatCameBackByItself() {
+  void giveBackTokens_doesNotReturnRefilledTokens() {
     scheduler.setRate("x", 1, 2, 0);
     Placement placement = Placement.of("a").withThrottles("x");
     ScheduledItem<String> first = deliver(placement, 0);
-    // By then it is full again: what follows owes nothing to the first.
+    // The bucket is full again by then, so the later charges are not part of the first debt.
     deliver(placement, 2 * SECOND);
     deliver(placement, 2 * SECOND);
     scheduler.giveBackTokens(first, 2 * SECOND);
@@ -55,7 +55,7 @@ class SchedulerTokensTest {
     Placement two = Placement.of("a").withThrottle("x", 2);
     ScheduledItem<String> first = deliver(two, 0);
     ScheduledItem<String> second = deliver(two, SECOND);
-    // One token of each comes back by itself before the third item takes its own.
+    // A refill makes up for one token of each before the third item takes its own.
     deliver(Placement.of("a").withThrottles("x"), 2 * SECOND);
     scheduler.giveBackTokens(first, 2 * SECOND);
     scheduler.giveBackTokens(second, 2 * SECOND);
@@ -69,7 +69,7 @@ class SchedulerTokensTest {
   }
 
   @Test
-  void giveBackTokens_letsGoWhomNoTimeWould() {
+  void giveBackTokens_atRateZero_letsAWaiterGo() {
     scheduler.setRate("x", 0, 1, 0);
     letsAWaiterGo();
   }
@@ -86,7 +86,7 @@ class SchedulerTokensTest {
   }
 
   @Test
-  void giveBackTokens_toAKeyThatBeganAnew_givesNothing() {
+  void giveBackTokens_afterTheRateWasRemovedOrTheLevelSet_returnsNothing() {
     Placement placement = Placement.of("a").withThrottles("x");
     scheduler.setRate("x", 0, 5, 0);
     ScheduledItem<String> removed = deliver(placement, 0);
@@ -104,7 +104,7 @@ class SchedulerTokensTest {
   }
 
   @Test
-  void taken_neverFalls_andLeavesOutWhatCameBack() {
+  void taken_neverDecreases_andDoesNotCountReturnedTokens() {
     scheduler.setRate("x", 0, 5, 0);
     Placement placement = Placement.of("a").withThrottles("x");
     ScheduledItem<String> first = deliver(placement, 0);

@@ -11,8 +11,8 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /**
- * A bucket that gets tokens back, against a replay of its history in which the returned charges
- * never happened.
+ * A bucket to which tokens are returned, against a replay of its history without the returned
+ * charges.
  */
 @Tag("any-jdk")
 class TokenReturnPropertyTest {
@@ -188,7 +188,7 @@ class TokenReturnPropertyTest {
     }
 
     /**
-     * Returns what a bucket holds of which only those charges were taken that were not returned.
+     * Returns the level of a bucket of which only the charges that were not returned were taken.
      */
     private long replay() {
       Limit rule = first;

@@ -51,7 +51,7 @@ public final class Skirmish implements AutoCloseable {
     Attempt attempt = Attempt.prepare(attack, target());
     Thread attacker = new Thread(() -> run(attempt), attack.name());
     attacker.start();
-    attempt.awaitBegun();
+    attempt.awaitPrepared();
     attacker.join(time.toMillis());
     List<String> problems = new ArrayList<>();
     problems.addAll(unanswered("during the attack"));

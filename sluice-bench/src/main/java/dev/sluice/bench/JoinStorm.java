@@ -8,10 +8,10 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
- * 50,000 callers that join the waiting line of one bucket together: how long a call takes, and how
- * far from the order of the calls it is served.
+ * Measures 50,000 callers that join the waiting line of one bucket at once: how long a call takes,
+ * and how far from the order of the calls it is served.
  *
- * <p>Each caller is a virtual thread where there are such; else 64 threads make the calls.
+ * <p>Each caller is a virtual thread if the JDK has them; otherwise 64 threads make the calls.
  */
 final class JoinStorm {
   private static final int CALLS = 50_000;
@@ -89,7 +89,7 @@ final class JoinStorm {
     }
   }
 
-  /** On a virtual thread if there are such; this is compiled for a release that has none. */
+  /** Uses reflection for virtual threads, because this is compiled for a release without them. */
   private static void start(Runnable work) {
     if (Runtime.version().feature() < 21) {
       Thread thread = new Thread(work, "join-storm");

@@ -20,7 +20,7 @@ final class BodyRoom {
     return false;
   }
 
-  /** Returns {@code handover} with its body if there is room for it, else to be read later. */
+  /** Returns {@code handover} with its body if there is room for it, else without. */
   Handover admit(Handover handover) {
     int bytes = handover.bodyBytes();
     return bytes > 0 && !take(bytes) ? handover.withoutBody() : handover;

@@ -34,8 +34,9 @@ import org.jspecify.annotations.Nullable;
  * becomes a dead letter or is purged. It may be delivered more than once: when its lease ends, or
  * when the broker stops before an acknowledgement is answered.
  *
- * <p>On a full disk calls fail with {@code WAITING_FOR_SPACE} until there is space, after any other
- * failure of the store with {@code STOPPED} for good. What was answered is stored in both cases.
+ * <p>On a full disk, calls fail with {@code WAITING_FOR_SPACE} until there is space; after any
+ * other failure of the store, with {@code STOPPED} for good. Answered calls are stored in both
+ * cases.
  *
  * @since 0.1
  */
@@ -84,7 +85,7 @@ public final class Broker implements AutoCloseable {
   /**
    * Makes a queue of {@link QueueConfig#defaults}, and one for its dead letters.
    *
-   * @param name as below
+   * @param name 1 to 128 letters, digits and {@code . _ - : /}; not {@code .} or {@code ..}
    */
   public void createQueue(String name) {
     createQueue(name, QueueConfig.defaults());
@@ -118,11 +119,11 @@ public final class Broker implements AutoCloseable {
   }
 
   /**
-   * Changes the configuration of a queue; no change made meanwhile is lost.
+   * Changes the configuration of a queue as one step, so that no concurrent change is lost.
    *
    * @param name the queue
-   * @param change returns the new configuration; called again if another call comes first
-   * @param revision that of the {@link #queue} that the caller has seen; null for any
+   * @param change returns the new configuration; called again if another change comes first
+   * @param revision the revision that the queue must have, from {@link #queue}; null for any
    * @return the new revision
    * @throws BrokerException if it does not exist, has another revision, or the change is refused
    */
@@ -153,7 +154,7 @@ public final class Broker implements AutoCloseable {
   }
 
   /**
-   * Returns how a queue behaves, with the revision of that.
+   * Returns the configuration of a queue and its revision.
    *
    * @param name the queue
    * @return empty if it does not exist
@@ -269,13 +270,14 @@ public final class Broker implements AutoCloseable {
   }
 
   /**
-   * Receives the messages that can go now or, if none can, the first that can in time.
+   * Leases the messages that can be delivered now; if there are none, waits for the first one.
    *
    * @param queue the queue
-   * @param most how many at the most, from 1 to 1,000,000
-   * @param wait how long to wait for the first, up to a day; zero asks what can go now
-   * @param room told how many bytes there are, returns how many to read, at least one message
-   * @return leased messages, maybe none; if it is cancelled or fails, they go back
+   * @param most the most messages to receive, from 1 to 1,000,000
+   * @param wait how long to wait for the first message, up to a day; zero does not wait
+   * @param room maps the bytes of the messages to the bytes to read, at least one message; may
+   *     block
+   * @return the leased messages, possibly none; if the future is cancelled or fails, they go back
    */
   public CompletableFuture<List<Delivery>> receive(
       String queue, int most, Duration wait, LongUnaryOperator room) {
@@ -341,7 +343,7 @@ public final class Broker implements AutoCloseable {
    * @param id the message
    * @param token of its lease; null for whatever lease it has
    * @param error what went wrong
-   * @param delay before it is tried again, at most 7 days; null for what the queue says
+   * @param delay before it is tried again, at most 7 days; null for the delay of the queue
    * @return completed once what becomes of it is stored
    */
   public CompletableFuture<Void> nack(
@@ -369,7 +371,7 @@ public final class Broker implements AutoCloseable {
   }
 
   /**
-   * Gives a message back untouched, and the tokens of its throttle keys.
+   * Gives a message back untouched, with the tokens of its throttle keys.
    *
    * @param queue the queue
    * @param id the message

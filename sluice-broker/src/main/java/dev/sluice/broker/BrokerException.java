@@ -22,7 +22,7 @@ public final class BrokerException extends RuntimeException {
     /** The queue is being deleted. */
     QUEUE_DELETED,
 
-    /** The queue has another revision than the caller expects: somebody has changed it. */
+    /** The queue has another revision than the caller expects: its configuration was changed. */
     REVISION_MISMATCH,
 
     /** The queue, or the fairness key, holds as many messages as it may. */
@@ -65,14 +65,14 @@ public final class BrokerException extends RuntimeException {
     STORE,
 
     /**
-     * The disk is full, and the broker waits for free space; try again. Of a call that was under
-     * way it is not known whether it is stored.
+     * The disk is full, and the broker waits for free space; try again later. A call that was under
+     * way may or may not be stored.
      */
     WAITING_FOR_SPACE,
 
     /**
-     * The broker is closed, or stopped after its store failed. Of a call that was under way it is
-     * not known whether it is stored.
+     * The broker is closed, or stopped after its store failed. A call that was under way may or may
+     * not be stored.
      */
     STOPPED
   }

@@ -235,7 +235,7 @@ final class BrokerState {
     }
   }
 
-  /** {@code entry}, which is leased, was not delivered after all: its throttle keys get back. */
+  /** Returns the tokens of {@code entry}, which is leased and was not delivered after all. */
   void giveBackTokens(Entry entry) {
     SortedMap<String, Long> throttles = entry.route.spec.throttles();
     if (entry.scheduled != null && !throttles.isEmpty()) {

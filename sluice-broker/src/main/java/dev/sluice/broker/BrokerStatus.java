@@ -1,7 +1,7 @@
 package dev.sluice.broker;
 
 /**
- * Where a broker is in its life; {@link BrokerView#status} tells.
+ * The status of a broker, as {@link BrokerView#status} returns it.
  *
  * @since 0.1
  */
@@ -11,8 +11,8 @@ public enum BrokerStatus {
 
   /**
    * The disk was full when something had to be written. Every call fails with {@link
-   * BrokerException.Code#WAITING_FOR_SPACE}; once there is space the broker opens its directory
-   * again, by itself, and is {@link #RUNNING}.
+   * BrokerException.Code#WAITING_FOR_SPACE}; once there is space the broker reopens its directory
+   * by itself and is {@link #RUNNING}.
    */
   WAITING_FOR_SPACE,
 

@@ -62,19 +62,19 @@ public final class BrokerView {
   }
 
   /**
-   * Where the broker is in its life.
+   * Returns whether the broker runs, waits for space, has stopped or is closed.
    *
-   * @return the status; it may have changed meanwhile
+   * @return the status at the time of the call
    */
   public BrokerStatus status() {
     return life.status();
   }
 
   /**
-   * Completes when the broker has {@link BrokerStatus#STOPPED}: the process should end then, and be
+   * Completes when the broker has {@link BrokerStatus#STOPPED}: its process should then exit and be
    * started again.
    *
-   * @return completes with the reason; never, if the broker is closed before
+   * @return completes with the reason; never completes if the broker is closed first
    */
   public CompletableFuture<BrokerException> failure() {
     return life.failure();
@@ -115,7 +115,7 @@ public final class BrokerView {
   }
 
   /**
-   * As above, with memory that the caller keeps account of.
+   * As above, into memory that the caller accounts for.
    *
    * @param queue the queue
    * @param from the message to begin with, or the next one if that is gone; null for the oldest. A
@@ -156,9 +156,9 @@ public final class BrokerView {
     }
   }
 
-  /** The memory that messages are read into. */
+  /** Accounts for the memory that messages are read into. */
   public interface Room {
-    /** Without an end. */
+    /** Has no bound. */
     Room ENDLESS =
         new Room() {
           @Override
@@ -171,17 +171,17 @@ public final class BrokerView {
         };
 
     /**
-     * Takes room for a message that is about to be read.
+     * Takes memory for a message that is about to be read.
      *
      * @param bytes the size of the message as it is stored
-     * @return false if there is none
+     * @return false if there is not enough; the message is not read then
      */
     boolean take(long bytes);
 
     /**
-     * Gives back the part of a message that is not shown.
+     * Gives back memory of which a message does not need all.
      *
-     * @param bytes how much
+     * @param bytes how much is given back
      */
     void give(long bytes);
   }

@@ -44,7 +44,9 @@ final class Calls {
     return call;
   }
 
-  /** Every call from now on fails; the first reason stands, unless that was to wait. */
+  /**
+   * Fails every call from now on. The first reason stays, but a later one ends a wait for space.
+   */
   synchronized void refuseNew(BrokerException why) {
     BrokerException before = end;
     if (before == null || before.code() == BrokerException.Code.WAITING_FOR_SPACE) {
@@ -60,7 +62,7 @@ final class Calls {
     }
   }
 
-  /** Why calls fail; {@code otherwise} if they do not. */
+  /** Returns why calls fail; {@code otherwise} if they do not. */
   Throwable end(Throwable otherwise) {
     BrokerException why = end;
     return why == null ? otherwise : why;

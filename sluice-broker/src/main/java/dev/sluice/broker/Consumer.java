@@ -56,11 +56,11 @@ public final class Consumer implements AutoCloseable {
     }
 
     /**
-     * Whether this handler passes messages on to a receiver of its own, and asks {@link
-     * Delivery#send} right before each. Then a message counts as delivered once that was asked, and
-     * else when {@link #handle} is called with it.
+     * Returns whether this handler forwards messages to another receiver, such as a socket, and
+     * calls {@link Delivery#send} right before it forwards one. A message then counts as delivered
+     * from that call on; otherwise from the call of {@link #handle} on.
      *
-     * @return false if not overridden
+     * @return false unless overridden
      */
     default boolean forwards() {
       return false;
@@ -349,8 +349,8 @@ public final class Consumer implements AutoCloseable {
   }
 
   /**
-   * Takes no more messages; those it has not settled go back to where they were. Those that were
-   * never delivered give back the tokens of their throttle keys.
+   * Takes no more messages. Those it has not settled go back to where they were; those that were
+   * never delivered also return the tokens of their throttle keys.
    */
   @Override
   public void close() {

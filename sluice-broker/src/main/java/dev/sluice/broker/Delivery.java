@@ -165,10 +165,11 @@ public final class Delivery {
   }
 
   /**
-   * It could not be handled: unless it becomes a dead letter, it is tried again after a delay.
+   * Reports that the message could not be handled: unless it becomes a dead letter, it is tried
+   * again after {@code delay}.
    *
    * @param error what went wrong; kept with a dead letter
-   * @param delay up to {@link QueueConfig#MAX_RETRY_DELAY}, instead of what the queue says
+   * @param delay up to {@link QueueConfig#MAX_RETRY_DELAY}, instead of the delay of the queue
    * @return completed once that is stored
    */
   public CompletableFuture<Void> nack(String error, Duration delay) {
@@ -186,19 +187,19 @@ public final class Delivery {
   }
 
   /**
-   * Says that the message is about to be sent to its receiver; for a handler that {@linkplain
+   * Marks the message as sent, right before it goes to its receiver; for a handler that {@linkplain
    * Consumer.Handler#forwards forwards}. From then on its throttle tokens are spent, unless its
    * receiver releases it.
    *
-   * @return false if its lease has ended, or if this was asked before: it must not be sent
+   * @return false if its lease has ended, or this was called before: it must not be sent then
    */
   public boolean send() {
     return handover.lease().send();
   }
 
   /**
-   * It goes back untouched to where it was, which is not a failure, and so do the tokens of its
-   * throttle keys that have not come back by themselves.
+   * Gives the message back untouched to where it was, which is not a failure. Its throttle tokens
+   * are returned, except for those that refills have already made up for.
    *
    * @return completed once others can have it
    */

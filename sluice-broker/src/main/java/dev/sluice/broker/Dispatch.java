@@ -65,8 +65,8 @@ final class Dispatch {
   }
 
   /**
-   * Takes a consumer away; what it has goes back to where it was. Tokens go back only for messages
-   * that were never sent: those that were sent may have been used, whatever became of the consumer.
+   * Removes a consumer; its messages go back to where they were. Tokens are returned only for
+   * messages that were never sent: the others may have been used, whatever became of the consumer.
    */
   void close(Subscriber subscriber, @Nullable BrokerException why) {
     if (takeAway(subscriber)) {
@@ -120,7 +120,7 @@ final class Dispatch {
     }
   }
 
-  /** Puts a message back that nobody got or used: with its tokens. */
+  /** Puts back a message that was not delivered or not used, and returns its tokens. */
   void putBackUntouched(Lease lease) {
     state.giveBackTokens(lease.entry);
     putBack(lease);
@@ -144,7 +144,7 @@ final class Dispatch {
    */
   long deliver(int limit) {
     long next = handOut(limit);
-    polls.looked();
+    polls.afterDelivery();
     return next;
   }
 
@@ -231,7 +231,7 @@ final class Dispatch {
     }
   }
 
-  /** A consumer gives a message back untouched, and so its tokens. */
+  /** Takes back a message that a consumer did not use, with its tokens. */
   void release(String queue, Claim claim, CompletableFuture<Void> future) {
     try {
       putBackUntouched(require(queue, claim));

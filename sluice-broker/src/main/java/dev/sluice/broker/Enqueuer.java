@@ -20,7 +20,7 @@ import java.util.concurrent.CompletableFuture;
  * state machine in that order, even while a script is added or removed.
  */
 final class Enqueuer {
-  /** What a header takes up beside its characters: an entry of a map and two strings. */
+  /** The heap of a header besides its characters: a map entry and two strings. */
   private static final int HEADER_BYTES = 150;
 
   private final BrokerConfig config;
@@ -146,7 +146,7 @@ final class Enqueuer {
         });
   }
 
-  /** Returns what the headers of a message take up while it waits for its script. */
+  /** Returns the heap of a message's headers, which are kept while it waits for its script. */
   private static long bytes(Map<String, String> headers) {
     long bytes = 0;
     for (Map.Entry<String, String> header : headers.entrySet()) {

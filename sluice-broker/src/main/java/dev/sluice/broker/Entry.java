@@ -39,7 +39,7 @@ class Entry {
 
   Stage stage = Stage.COMMITTING;
 
-  /** The second from which it may be delivered, once that has come; see {@link ReadyAges}. */
+  /** The second since which it has been ready for delivery, by {@link ReadyAges#second}. */
   int readySince;
 
   /** Broker time after which it is given up; {@link Long#MAX_VALUE} for never. */

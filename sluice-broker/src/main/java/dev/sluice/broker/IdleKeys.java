@@ -12,10 +12,10 @@ final class IdleKeys {
   /** About 5 MB, with the longest keys. */
   static final int MAX = 10_000;
 
-  /** The longest idle first. */
+  /** The key that has been idle for longest comes first. */
   private final Set<KeyCount> all = new LinkedHashSet<>();
 
-  /** Adds one, and makes room for it. */
+  /** Adds a key; beyond {@link #MAX} the one that has been idle for longest is forgotten. */
   void add(KeyCount count) {
     all.add(count);
     if (all.size() > MAX) {

@@ -70,7 +70,7 @@ final class Intake {
     for (int i = 0; i < known.length; i++) {
       Submission submission = submissions.get(i);
       boolean isChecked = known[i] == null && !submission.isScripted();
-      if (isChecked && namesUnknownThrottle(line, submission)) {
+      if (isChecked && countUnknownThrottle(line, submission)) {
         throw new BrokerException(
             Code.UNKNOWN_THROTTLE_KEY,
             "throttle key must have a rate in a queue with strict throttle keys: queue=%s, throttleKey=%s"
@@ -79,8 +79,10 @@ final class Intake {
     }
   }
 
-  /** Whether a throttle key has no rate, which is noted then. */
-  private boolean namesUnknownThrottle(Line line, Submission submission) {
+  /**
+   * Counts {@code submission} if it names a throttle key without a rate; returns whether it does.
+   */
+  private boolean countUnknownThrottle(Line line, Submission submission) {
     for (String key : submission.route().throttles().keySet()) {
       if (!state.scheduler.hasRate(key)) {
         line.unknownThrottles++;
@@ -168,7 +170,7 @@ final class Intake {
       remember(line, dedupeId, id, until);
       state.batch.facts.add(new Fact.Remembered(line.id, dedupeId, id, until));
     }
-    if (namesUnknownThrottle(line, submission)) {
+    if (countUnknownThrottle(line, submission)) {
       state.metrics.unknownThrottleKey(line.name);
     }
     line.enqueued++;

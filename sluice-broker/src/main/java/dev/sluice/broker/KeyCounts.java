@@ -11,7 +11,7 @@ import org.jspecify.annotations.Nullable;
  * was given can be told from one look to the next, though it may have nothing most of the time.
  */
 final class KeyCounts {
-  /** More keys of one queue that have nothing are not remembered. */
+  /** How many keys without messages one queue remembers. */
   static final int MAX_IDLE = 1_000;
 
   private final IdleKeys ofAllQueues;
@@ -80,13 +80,13 @@ final class KeyCounts {
     ofAllQueues.add(count);
   }
 
-  /** An idle key is remembered no longer. */
+  /** Forgets an idle key. */
   void forget(KeyCount count) {
     unlink(count);
     remove(count);
   }
 
-  /** The queue is gone. */
+  /** Forgets all idle keys, because the queue is gone. */
   void forgetAll() {
     for (KeyCount next = oldestIdle; next != null; next = oldestIdle) {
       forget(next);

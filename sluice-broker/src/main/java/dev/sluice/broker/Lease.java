@@ -32,10 +32,10 @@ final class Lease extends Timer {
   }
 
   /*
-   * The holder's thread and the state machine race for a lease: the message is sent, or the lease
-   * ends before. CLAIMED says that the holder has taken it out of its mailbox, SENT that it went to
-   * its receiver, out of the broker's reach. When the lease ends both are set, so that neither can
-   * happen later.
+   * The holder's thread and the state machine race: either the message is sent, or its lease ends
+   * first. CLAIMED says that the holder has taken the message out of its mailbox, SENT that it went
+   * to its receiver, out of the broker's reach. The end of the lease sets both marks, so that
+   * neither can happen later.
    */
 
   /** Returns false if the message was claimed before or the lease has ended. */
@@ -43,7 +43,7 @@ final class Lease extends Timer {
     return mark(CLAIMED, CLAIMED);
   }
 
-  /** As {@link #claim}, by a holder that is the receiver itself. */
+  /** As {@link #claim}, by a holder that is itself the receiver: also marks the message as sent. */
   boolean receive() {
     return mark(CLAIMED, CLAIMED | SENT);
   }
@@ -57,10 +57,10 @@ final class Lease extends Timer {
     return (marks.getAndUpdate(old -> (old & unset) == 0 ? old | bits : old) & unset) == 0;
   }
 
-  /** What was true when a lease ended. */
+  /** The marks that a lease had when it ended. */
   record End(boolean claimed, boolean sent) {}
 
-  /** Ends the race; the second time says nothing of the first. */
+  /** Sets both marks and returns those from before; meaningful only for the first call. */
   End end() {
     int before = marks.getAndSet(CLAIMED | SENT);
     return new End((before & CLAIMED) != 0, (before & SENT) != 0);

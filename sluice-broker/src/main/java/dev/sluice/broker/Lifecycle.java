@@ -11,22 +11,22 @@ import org.jspecify.annotations.Nullable;
 /*
  * Invariant: at most one machinery has the store open. After a failed write or sync nothing is
  * written or synced through the same open files again: a second fsync of a file would report
- * success for pages that the first one dropped. Both ways out of a failure read the log from the
- * beginning and write what it holds to new files: the broker itself after a full disk, the next
- * process after anything else.
+ * success for pages that the first one dropped. Recovery from a failure reads the log from the
+ * beginning and writes its content to new files. After a full disk the broker itself does that,
+ * after any other failure the next process.
  *
- * The status changes under the lock, by the table alone; machineries are opened and closed outside
- * of it, by the thread that mends.
+ * The status changes under the lock, by the table alone. The thread that reopens the store closes
+ * the old machinery and recovers the new one outside of the lock.
  */
 
 /**
- * The life of a broker. Owns its {@link Machinery}, and opens the store again after the disk was
- * full; any other failure of the store ends the broker.
+ * Owns the {@link Machinery} of a broker and replaces it, with a reopened store, after the disk was
+ * full; any other failure of the store stops the broker.
  *
  * <p>Thread-safe.
  */
 final class Lifecycle {
-  /** What happens to a broker. */
+  /** An event that may change the status of a broker. */
   enum Event {
     /** A write or a sync found no space. */
     NO_SPACE,
@@ -38,7 +38,7 @@ final class Lifecycle {
     CLOSE
   }
 
-  /** What is not here changes nothing. */
+  /** An event that is not listed for a status leaves the status as it is. */
   private static final Map<BrokerStatus, Map<Event, BrokerStatus>> TRANSITIONS =
       new EnumMap<>(
           Map.of(
@@ -60,7 +60,7 @@ final class Lifecycle {
   private static final System.Logger LOG = System.getLogger(Broker.class.getName());
   private static final long FIRST_PAUSE_MILLIS = 250;
 
-  /** Each attempt that finds too little space after all has written for nothing. */
+  /** Attempts become rarer, because each one that finds too little space has written in vain. */
   private static final long LONGEST_PAUSE_MILLIS = 4_000;
 
   private final Opener opener;
@@ -70,12 +70,12 @@ final class Lifecycle {
   // Guarded by this; `status` and `current` are read without it.
   private volatile BrokerStatus status = BrokerStatus.RUNNING;
   private volatile Machinery current;
-  private @Nullable Thread mending;
+  private @Nullable Thread reopening;
 
-  /** Opens the store of a broker, again and again. */
+  /** Opens the store of a broker; called again after the disk was full. */
   interface Opener {
     /**
-     * Opens it.
+     * Opens the store.
      *
      * @throws StoreException if it cannot be opened
      */
@@ -138,7 +138,7 @@ final class Lifecycle {
     return failure.copy();
   }
 
-  /** Returns whether that changed the status. */
+  /** Applies {@code event} and returns whether it changed the status. Called with the lock. */
   private boolean advance(Event event) {
     BrokerStatus next = TRANSITIONS.getOrDefault(status, Map.of()).get(event);
     if (next == null) {
@@ -159,9 +159,9 @@ final class Lifecycle {
       }
       failed = current;
       if (noSpace) {
-        mending = new Thread(() -> mend(failed), "sluice-reopen");
-        mending.setDaemon(true);
-        mending.start();
+        reopening = new Thread(() -> reopen(failed), "sluice-reopen");
+        reopening.setDaemon(true);
+        reopening.start();
       }
     }
     if (noSpace) {
@@ -184,20 +184,20 @@ final class Lifecycle {
     BrokerException told =
         new BrokerException(Code.STOPPED, "the broker has stopped: " + why.getMessage(), why);
     failed.end(told);
-    // Not on a thread of the machinery: what is chained to it may close the broker.
+    // Not on a thread of the machinery: a dependent action may close the broker.
     Thread telling = new Thread(() -> failure.complete(told), "sluice-stopped");
     telling.setDaemon(true);
     telling.start();
   }
 
-  /** Opens the store again, once there is space. */
-  private void mend(Machinery failed) {
+  /** Closes the failed machinery, and replaces it once there is space. */
+  private void reopen(Machinery failed) {
     try {
       failed.abandon();
       long pause = FIRST_PAUSE_MILLIS;
-      while (waited(pause)) {
+      while (pauseWhileWaiting(pause)) {
         if (opener.hasSpace()) {
-          if (reopened()) {
+          if (tryReopen()) {
             return;
           }
           pause = Math.min(2 * pause, LONGEST_PAUSE_MILLIS);
@@ -210,8 +210,8 @@ final class Lifecycle {
     }
   }
 
-  /** Waits {@code millis}; returns false if there is nothing to mend any more. */
-  private synchronized boolean waited(long millis) throws InterruptedException {
+  /** Pauses for {@code millis}; returns false as soon as the status is another one. */
+  private synchronized boolean pauseWhileWaiting(long millis) throws InterruptedException {
     long deadline = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(millis);
     long left = millis;
     while (status == BrokerStatus.WAITING_FOR_SPACE && left > 0) {
@@ -222,7 +222,7 @@ final class Lifecycle {
   }
 
   /** Returns false if the disk is still full; throws if the store cannot be opened at all. */
-  private boolean reopened() {
+  private boolean tryReopen() {
     Machinery next;
     try {
       next = recover();
@@ -257,13 +257,13 @@ final class Lifecycle {
 
   /** Closes the store once all calls are answered. Idempotent. */
   void close() {
-    Thread mended;
+    Thread joined;
     synchronized (this) {
       advance(Event.CLOSE);
-      mended = mending;
+      joined = reopening;
     }
-    if (mended != null) {
-      Committer.join(mended);
+    if (joined != null) {
+      Committer.join(joined);
     }
     current.close();
   }

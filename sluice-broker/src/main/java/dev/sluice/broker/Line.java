@@ -31,7 +31,7 @@ final class Line {
 
   QueueConfig config;
 
-  /** Counts the configurations it has had, the first one as 1. */
+  /** The number of its present configuration; the first one is 1. */
   long revisionNumber;
 
   /** It takes nothing and gives nothing any more. */
@@ -72,7 +72,7 @@ final class Line {
     queue.setConcurrencyLimit(slots == 0 ? Integer.MAX_VALUE : slots);
   }
 
-  /** Names its configuration: no other one of this queue or of another has the same name, ever. */
+  /** Identifies this configuration; never used again, by this queue or another. */
   String revision() {
     return id + "." + revisionNumber;
   }
@@ -81,7 +81,7 @@ final class Line {
     return config.durability() == Durability.ALWAYS;
   }
 
-  /** Whether a message of this queue has such a route. */
+  /** Returns whether a message of this queue has such a route. */
   boolean hasRoute(Route.Spec spec) {
     return routes.containsKey(spec);
   }
@@ -113,13 +113,13 @@ final class Line {
     }
   }
 
-  /** {@code entry} waits in the scheduler from now on. */
+  /** Notes that {@code entry} waits in the scheduler from now on. */
   void pending(Entry entry) {
     entry.stage = Entry.Stage.PENDING;
     ready.add(entry.readySince);
   }
 
-  /** {@code entry} leaves the scheduler. */
+  /** Notes that {@code entry} leaves the scheduler. */
   void notPending(Entry entry) {
     ready.remove(entry.readySince);
   }

@@ -87,7 +87,7 @@ final class Loop implements Runnable {
     return engine.state.batch.bodyBytes < MAX_BATCH_BYTES && underWay < config.maxInboundBytes();
   }
 
-  /** The queues; for this thread alone. */
+  /** Returns the queues; only for the thread of this loop. */
   Collection<Line> lines() {
     return engine.state.lines.values();
   }

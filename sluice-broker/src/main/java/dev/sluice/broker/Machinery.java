@@ -59,7 +59,7 @@ final class Machinery implements BrokerState.Outputs, Committer.Listener {
   private final Consumer<Throwable> onFailure;
   private final Thread loopThread;
 
-  /** Null once it is abandoned: the state of all messages is behind it. */
+  /** Null once it is abandoned, so that the state of all messages can be collected. */
   private volatile @Nullable Loop loop;
 
   private final ExecutorService answers =
@@ -108,7 +108,7 @@ final class Machinery implements BrokerState.Outputs, Committer.Listener {
   /**
    * Rebuilds the state from {@code store}, and closes the store if that fails.
    *
-   * @param onFailure told once or more that the store failed; must {@link #end} the machinery
+   * @param onFailure called once or more when the store fails; must {@link #end} the machinery
    */
   static Machinery recover(Store store, BrokerConfig config, Consumer<Throwable> onFailure) {
     try {
@@ -136,7 +136,7 @@ final class Machinery implements BrokerState.Outputs, Committer.Listener {
     inbox.put(input);
   }
 
-  /** Makes an input that is answered later. */
+  /** Puts an input that completes the returned future later. */
   <T> CompletableFuture<T> call(BiConsumer<Engine, CompletableFuture<T>> input) {
     CompletableFuture<T> call = calls.begin();
     input(engine -> input.accept(engine, call));
@@ -273,9 +273,9 @@ final class Machinery implements BrokerState.Outputs, Committer.Listener {
   }
 
   /**
-   * Changes the present configuration of a queue, as one step; retried if another call comes first.
+   * Changes the configuration of a queue as one step; tries again if another change comes first.
    *
-   * @param revision the one that the queue must have; null for whichever it has
+   * @param revision the one that the queue must have; null for any
    * @return the new revision
    */
   String update(String queue, UnaryOperator<QueueConfig> change, @Nullable String revision) {
@@ -383,7 +383,7 @@ final class Machinery implements BrokerState.Outputs, Committer.Listener {
     onFailure.accept(why);
   }
 
-  /** Fails every call from now on, with {@code why} unless it has ended before. */
+  /** Fails every call from now on, with {@code why} unless it ended before. */
   void end(BrokerException why) {
     tellEnd(why);
     inbox.close();

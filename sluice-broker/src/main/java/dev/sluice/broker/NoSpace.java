@@ -8,7 +8,7 @@ import org.rocksdb.Status;
 final class NoSpace {
   private NoSpace() {}
 
-  /** Whether {@code failure} says that the disk is full, or the quota of the user used up. */
+  /** Returns whether {@code failure} reports a full disk or an exceeded disk quota. */
   static boolean isCause(Exception failure) {
     if (failure instanceof RocksDBException rocks
         && rocks.getStatus() != null

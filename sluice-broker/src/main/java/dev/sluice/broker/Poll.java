@@ -6,24 +6,24 @@ import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One call that receives messages: a subscriber that leaves when it is answered. As a timer it is
- * due when the call has waited long enough.
+ * One call that receives messages: a subscriber that is removed when the call is answered. As a
+ * timer it is due when the call has waited long enough.
  */
 final class Poll extends Timer implements Subscriber.Outlet {
-  /** Answered once the messages can be had by {@link #take}. */
+  /** Completes once {@link #take} returns the messages. */
   final CompletableFuture<Void> future;
 
   private final BodyRoom bodies;
 
-  // For the state machine.
+  // Used by the state machine alone.
   @Nullable Subscriber subscriber;
   @Nullable Polls polls;
 
-  /** Whether it stands among those that the scheduler may give more right now. */
-  boolean looking;
+  /** Whether it is decided on after the current round of deliveries. */
+  boolean undecided;
 
-  /** How often the scheduler had no time to find out what it can give. */
-  int looks;
+  /** Rounds of deliveries that ended before the scheduler had offered all it could. */
+  int rounds;
 
   // Guarded by this.
   private final List<Handover> received = new ArrayList<>();
@@ -48,7 +48,7 @@ final class Poll extends Timer implements Subscriber.Outlet {
     }
   }
 
-  /** Returns the messages; what comes later is dropped. */
+  /** Returns the messages received so far; later ones are dropped. */
   synchronized List<Handover> take() {
     taken = true;
     List<Handover> all = List.copyOf(received);

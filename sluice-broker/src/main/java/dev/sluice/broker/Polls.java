@@ -4,21 +4,21 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * Calls that receive messages. A call is answered after the scheduler has looked once at what can
- * go, and waits for the first message only if nothing can.
+ * Answers calls that receive messages. A call is answered after one round of deliveries, with what
+ * it got in it; it waits for a message only if it got none.
  */
 final class Polls {
   /**
-   * While others keep the scheduler busy, a call that has some messages is answered after so many
-   * rounds.
+   * Rounds after which a call that has some messages is answered, though others keep the scheduler
+   * so busy that there may be more.
    */
-  private static final int MAX_LOOKS = 4;
+  private static final int MAX_ROUNDS = 4;
 
   private final BrokerState state;
   private final Dispatch dispatch;
 
-  /** Calls that are new or have just got something. */
-  private List<Poll> looking = new ArrayList<>();
+  /** Calls that are new or got a message in the current round. */
+  private List<Poll> undecided = new ArrayList<>();
 
   Polls(BrokerState state, Dispatch dispatch) {
     this.state = state;
@@ -36,53 +36,54 @@ final class Polls {
       if (waitNanos > 0) {
         state.timers.set(poll, state.now + waitNanos);
       }
-      look(poll);
+      decideLater(poll);
     } catch (BrokerException refused) {
       state.outputs.refuse(poll.future, refused);
     }
   }
 
-  private void look(Poll poll) {
-    if (!poll.looking) {
-      poll.looking = true;
-      looking.add(poll);
+  private void decideLater(Poll poll) {
+    if (!poll.undecided) {
+      poll.undecided = true;
+      undecided.add(poll);
     }
   }
 
-  /** {@code subscriber} got a message. */
+  /** Notes that {@code subscriber} got a message. */
   void delivered(Subscriber subscriber) {
     if (subscriber.outlet instanceof Poll poll) {
-      look(poll);
+      decideLater(poll);
     }
   }
 
-  /** Answers the calls for which the scheduler has nothing more now. */
-  void looked() {
-    if (looking.isEmpty()) {
+  /** Ends a round of deliveries: answers the calls for which the scheduler has nothing more now. */
+  void afterDelivery() {
+    if (undecided.isEmpty()) {
       return;
     }
-    List<Poll> all = looking;
-    looking = new ArrayList<>();
+    List<Poll> all = undecided;
+    undecided = new ArrayList<>();
     for (Poll poll : all) {
-      poll.looking = false;
+      poll.undecided = false;
       Subscriber subscriber = poll.subscriber;
       if (subscriber != null && !subscriber.closed) {
-        looked(poll, subscriber);
+        decide(poll, subscriber);
       }
     }
   }
 
-  private void looked(Poll poll, Subscriber subscriber) {
+  /** Answers {@code poll}, waits for another round, or waits for its timer. */
+  private void decide(Poll poll, Subscriber subscriber) {
     boolean got = subscriber.inFlight > 0;
     boolean more = subscriber.credit > 0 && subscriber.line.queue.mayGo();
-    if (more && (!got || ++poll.looks < MAX_LOOKS)) {
-      look(poll);
+    if (more && (!got || ++poll.rounds < MAX_ROUNDS)) {
+      decideLater(poll);
     } else if (got || poll.slot < 0) {
       answer(poll, subscriber);
     }
   }
 
-  /** {@code poll} has waited long enough. */
+  /** Answers {@code poll}, which has waited long enough. */
   void expire(Poll poll) {
     Subscriber subscriber = poll.subscriber;
     if (subscriber != null && !subscriber.closed) {
@@ -106,7 +107,7 @@ final class Polls {
     state.outputs.refuse(poll.future, why);
   }
 
-  /** Ends a call, answered or not: the messages it has got and not sent on were never delivered. */
+  /** Ends a call, answered or not; its unsent messages go back with their tokens. */
   void cancel(Poll poll) {
     Subscriber subscriber = poll.subscriber;
     if (subscriber != null) {

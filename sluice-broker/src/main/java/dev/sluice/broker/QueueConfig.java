@@ -15,9 +15,10 @@ import org.jspecify.annotations.Nullable;
  * @param onEnqueue a Lua script that defines {@code on_enqueue}; null for none
  * @param onFailure a Lua script that defines {@code on_failure}; null for none
  * @param maxAttempts after so many failures a message becomes a dead letter; 0 for no limit
- * @param retryDelay the longest delay after the first failure; doubles with each further one. A
- *     delay is between half of that and all of it, and never shorter than the one before. Zero for
- *     no delay; {@code on_failure} decides instead if there is one
+ * @param retryDelay the longest delay after the first failure; doubles with each further one up to
+ *     {@code maxRetryDelay}. A delay is between half of that and all of it, so none is shorter than
+ *     the one before while it doubles. Zero for no delay; {@code on_failure} decides instead if
+ *     there is one
  * @param maxRetryDelay the longest delay after any failure, at least {@code retryDelay}
  * @param strictOrder whether a fairness key keeps the order of all its messages, so that one that
  *     has to wait for a throttle key holds up those behind it; holds for messages enqueued from
@@ -29,8 +30,8 @@ import org.jspecify.annotations.Nullable;
  * @param timeToLive after that a message that waits becomes a dead letter; zero for never
  * @param dedupeWindow how long the id of a message is remembered, so that a second one with the
  *     same id is not enqueued; zero for not at all
- * @param strictThrottleKeys whether a message is refused whose producer names a throttle key
- *     without a rate; keys that a script gives, and messages in the queue, pass
+ * @param strictThrottleKeys whether messages are refused whose producer names a throttle key
+ *     without a rate; does not apply to keys that a script sets nor to messages in the queue
  * @since 0.1
  */
 public record QueueConfig(
@@ -49,16 +50,16 @@ public record QueueConfig(
     Duration dedupeWindow,
     boolean strictThrottleKeys) {
 
-  /** The lease of a queue that names none. */
+  /** The lease of a queue whose configuration does not set one. */
   public static final Duration DEFAULT_LEASE = Duration.ofSeconds(30);
 
-  /** The attempts of a queue that names none and has no {@code on_failure}. */
+  /** The attempts of a queue that does not set them and has no {@code on_failure}. */
   public static final int DEFAULT_MAX_ATTEMPTS = 10;
 
-  /** The first delay of a queue that names none. */
+  /** The delay after the first failure, of a queue that does not set it. */
   public static final Duration DEFAULT_RETRY_DELAY = Duration.ofSeconds(1);
 
-  /** The longest delay of a queue that names none. */
+  /** The longest delay after any failure, of a queue that does not set it. */
   public static final Duration DEFAULT_MAX_RETRY_DELAY = Duration.ofMinutes(5);
 
   /** The longest lease. */
@@ -218,8 +219,8 @@ public record QueueConfig(
     /**
      * After how many failures a message becomes a dead letter.
      *
-     * @param attempts at least 1; 0 for no limit; null for the default, which is {@link
-     *     #DEFAULT_MAX_ATTEMPTS}, and no limit where {@code on_failure} decides
+     * @param attempts at least 1; 0 for no limit; null for the default: {@link
+     *     #DEFAULT_MAX_ATTEMPTS}, or no limit with {@code on_failure}
      * @return this builder
      */
     public Builder maxAttempts(@Nullable Integer attempts) {
@@ -241,8 +242,8 @@ public record QueueConfig(
     /**
      * The longest delay after any failure.
      *
-     * @param delay up to {@link #MAX_RETRY_DELAY}; null for the default, or for the first delay if
-     *     that is longer
+     * @param delay up to {@link #MAX_RETRY_DELAY}; null for the longer of the default and the delay
+     *     after the first failure
      * @return this builder
      */
     public Builder maxRetryDelay(@Nullable Duration delay) {

@@ -7,7 +7,7 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.function.LongUnaryOperator;
 
-/** A caller's side of a {@link Poll}: reads the messages, and gives back those it cannot have. */
+/** A caller's side of a {@link Poll}: reads the messages, and gives back those that do not fit. */
 final class ReceiveCall {
   private final Broker broker;
   private final Machinery machinery;
@@ -29,8 +29,8 @@ final class ReceiveCall {
     this.room = room;
   }
 
-  /** Completes with the messages; however it fails, they go back. */
-  @SuppressWarnings("FutureReturnValueIgnored") // the result says how it went
+  /** Returns a future of the messages; if it is cancelled or fails, they go back. */
+  @SuppressWarnings("FutureReturnValueIgnored") // failures reach the result
   CompletableFuture<List<Delivery>> start() {
     result.whenComplete(
         (messages, failure) -> {
@@ -69,7 +69,7 @@ final class ReceiveCall {
     }
   }
 
-  @SuppressWarnings("FutureReturnValueIgnored") // a lease that has ended is just as well
+  @SuppressWarnings("FutureReturnValueIgnored") // a release fails only if the lease has ended
   private void read(List<Handover> all) {
     long bytes = all.stream().mapToLong(each -> each.entry().bytes).sum();
     List<Handover> first = thatFit(all, room.applyAsLong(bytes));

@@ -84,16 +84,16 @@ final class Recovery {
     }
   }
 
-  /** As below, with a heap that is large enough. */
+  /** As below, with an unlimited heap; for tests. */
   static Engine recover(
       Store store, Start start, BrokerState.Outputs outputs, BrokerMetrics metrics) {
     return recover(store, start, outputs, metrics, Long.MAX_VALUE);
   }
 
   /**
-   * The state machine as it was, as far as it was stored; {@code store} knows of the restart.
+   * Rebuilds the state machine from {@code store}, and records the restart there.
    *
-   * @throws BrokerException if {@code heapBytes} are too few for what is stored; nothing was
+   * @throws BrokerException if {@code heapBytes} are too few for the stored messages; nothing was
    *     written
    */
   static Engine recover(
@@ -180,7 +180,7 @@ final class Recovery {
           });
     }
     if (heap.isExceeded()) {
-      // The heap that is asked for must be enough for the remembered ids as well.
+      // The heap that the error names must be enough for the remembered ids as well.
       store.scan(Table.DEDUPE, new byte[0], Schema.END, (key, value) -> heap.counts());
     }
     heap.requireFit();

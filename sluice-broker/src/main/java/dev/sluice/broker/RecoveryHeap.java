@@ -3,27 +3,30 @@ package dev.sluice.broker;
 import dev.sluice.broker.BrokerException.Code;
 
 /**
- * Compares the heap that stored messages need with the one there is, while they are read: without
- * it a heap that is too small ends the process with nothing but an {@code OutOfMemoryError}.
+ * Estimates the heap that stored messages need while they are read, and refuses a heap that is too
+ * small: without this check the process would end with nothing but an {@code OutOfMemoryError}.
  *
  * <p>Once the messages read so far do not fit, further ones are counted and not kept; {@link
- * #requireFit} then says how much all of them need.
+ * #requireFit} then reports the heap that all of them need.
  */
 final class RecoveryHeap {
   private static final long MIB = 1L << 20;
 
-  /** What the process needs besides messages, at least. */
+  /** The least heap that the process needs besides messages. */
   private static final long BASE_BYTES = 24 * MIB;
 
-  /** Of the rest so much can be used, in percent, before collections take most of the time. */
+  /** The part of the remaining heap that can be used before collections take most of the time. */
   private static final int USABLE_PERCENT = 80;
 
-  /** New messages may take the heap up to one part in this many. */
+  /** New messages are accepted up to one part in this many of the heap. */
   private static final int SHARE = Machinery.MESSAGES_SHARE;
 
   private final HeapRoom room;
   private final long heapBytes;
-  private long apart;
+
+  /** Bytes of kept rows that are not in {@code room} yet. */
+  private long outsideRoom;
+
   private long kept;
   private long counted;
 
@@ -33,9 +36,9 @@ final class RecoveryHeap {
   }
 
   /**
-   * Counts one more row; returns whether to keep what it says.
+   * Counts one more row and returns whether to keep its content.
    *
-   * @param bytes what it takes that is not in the room yet
+   * @param bytes the heap of the row that is not in the room yet
    */
   boolean takes(long bytes) {
     if (isExceeded() || !fits(used() + bytes)) {
@@ -44,26 +47,26 @@ final class RecoveryHeap {
     }
     counted++;
     kept++;
-    apart += bytes;
+    outsideRoom += bytes;
     return true;
   }
 
-  /** What a broker with this heap would accept fits in any case. */
+  /** Always true up to the size that a running broker with this heap accepts. */
   private boolean fits(long bytes) {
     return bytes <= heapBytes / SHARE || heapFor(bytes) <= heapBytes;
   }
 
   private long used() {
-    return room.used() + apart;
+    return room.used() + outsideRoom;
   }
 
-  /** Counts one more row that is not kept; returns true, to go on. */
+  /** Counts one more row that is not kept; returns true, which continues a scan. */
   boolean counts() {
     counted++;
     return true;
   }
 
-  /** Whether something was counted and not kept. */
+  /** Returns whether a row was counted and not kept. */
   boolean isExceeded() {
     return counted > kept;
   }
@@ -71,11 +74,11 @@ final class RecoveryHeap {
   /**
    * Checks that everything counted was kept.
    *
-   * @throws BrokerException with the heap that is needed
+   * @throws BrokerException if not; the message names the heap that is needed
    */
   void requireFit() {
     if (isExceeded()) {
-      // Rows that were not kept are taken to be like those that were.
+      // Rows that were not kept are assumed to need as much as those that were.
       double each = used() / (double) Math.max(1, kept);
       long bytes = (long) (each * counted);
       throw new BrokerException(
@@ -94,7 +97,7 @@ final class RecoveryHeap {
     return BASE_BYTES + bytes / USABLE_PERCENT * 100;
   }
 
-  /** For {@code -Xmx}, of which some collectors leave a part unused. */
+  /** Rounds up for {@code -Xmx}, of which some collectors leave a part unused. */
   private static long mebibytes(long bytes) {
     return (bytes + bytes / 12) / MIB + 1;
   }

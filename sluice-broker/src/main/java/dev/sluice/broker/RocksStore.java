@@ -36,7 +36,7 @@ final class RocksStore implements Store {
   static final String ALREADY_OPEN =
       "open: the store is already open; close it there, or use another directory";
 
-  /** What opening writes besides the content of the logs, with some room for the first writes. */
+  /** Space for opening besides the content of the logs, and for the first writes after it. */
   private static final long OPENING_BYTES = 8L << 20;
 
   /*
@@ -138,17 +138,17 @@ final class RocksStore implements Store {
     return store;
   }
 
-  /** Whether the disk has the space that it takes to open the store in {@code dir}. */
+  /** Returns whether the disk has the space that opening the store in {@code dir} takes. */
   static boolean hasSpaceToOpen(Path dir) {
     try {
-      // What the logs hold goes to table files.
+      // The content of the logs is written to table files.
       long needed = OPENING_BYTES;
       for (Path log : WalFiles.in(dir).values()) {
         needed += log.toFile().length();
       }
       return Files.getFileStore(dir).getUsableSpace() >= needed;
     } catch (IOException unreadable) {
-      // To open it says what is wrong.
+      // Opening the store reports what is wrong.
       return true;
     }
   }

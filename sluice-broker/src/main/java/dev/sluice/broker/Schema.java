@@ -224,7 +224,7 @@ final class Schema {
             .timeToLive(Duration.ofNanos(in.int64()))
             .dedupeWindow(Duration.ofNanos(in.int64()));
     if (!in.hasMore()) {
-      // Version 1: such a queue tries again at once, and goes on doing so.
+      // Version 1: the queue retries without a delay, and keeps doing so.
       return new QueueRow(name, config.retryDelay(Duration.ZERO).build(), 1);
     }
     config.retryDelay(Duration.ofNanos(in.int64())).maxRetryDelay(Duration.ofNanos(in.int64()));

@@ -43,8 +43,8 @@ final class StoreDirectory {
   }
 
   /**
-   * Takes the rights of others on everything that is there. Follows no links below {@code dir}, and
-   * leaves what has another owner as it is, which the volume of a container often has.
+   * Makes {@code dir} and everything in it accessible to its owner alone. Follows no links below
+   * {@code dir}, and skips files of another owner, as the volume of a container often has.
    */
   private static void restrict(Path dir) throws IOException {
     if (isPosix(dir)) {

@@ -4,7 +4,7 @@ package dev.sluice.broker;
 final class StoreException extends RuntimeException {
   private static final long serialVersionUID = 1L;
 
-  /** Whether a write or a sync found no space; nothing is damaged then. */
+  /** Whether a write or a sync found no space, which damages nothing. */
   private final boolean noSpace;
 
   StoreException(String message, Throwable cause) {

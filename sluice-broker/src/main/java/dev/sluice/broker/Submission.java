@@ -7,7 +7,7 @@ import org.jspecify.annotations.Nullable;
  *
  * @param body its {@link Envelope}
  * @param timeToLiveNanos zero for what its queue says
- * @param isScripted whether a script has decided where it goes, and not its producer
+ * @param isScripted whether a script set its fairness key and throttle keys, and not its producer
  */
 @SuppressWarnings("ArrayRecordComponent") // compared by nobody
 record Submission(
@@ -20,7 +20,7 @@ record Submission(
   /** What a message takes up beside its bytes. */
   private static final int OVERHEAD_BYTES = 200;
 
-  /** What a throttle key takes up beside its name. */
+  /** The heap of a throttle key besides its name. */
   private static final int THROTTLE_BYTES = 50;
 
   /** The same, going where a script has decided. */

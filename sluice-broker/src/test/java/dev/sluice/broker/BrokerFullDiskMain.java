@@ -64,7 +64,7 @@ final class BrokerFullDiskMain {
             Integer.parseInt(arguments[2]),
             Long.parseLong(arguments[3]));
     if (main.atOnce == 0) {
-      main.meetAnother();
+      main.shareWithAnotherProcess();
     } else if (main.atOnce == 1) {
       Files.delete(main.ballast);
       main.churn();
@@ -147,10 +147,10 @@ final class BrokerFullDiskMain {
   }
 
   /**
-   * Another process takes the last byte, twice: the broker waits for space, and goes on by itself
-   * when there is some. What it answered is there, and what was acked is not.
+   * Another process takes the last byte, twice: the broker waits for space and then continues by
+   * itself. Confirmed messages are stored, and acknowledged ones are gone.
    */
-  private void meetAnother() throws Exception {
+  private void shareWithAnotherProcess() throws Exception {
     Files.delete(ballast);
     Path taken = dir.resolveSibling("taken");
     try (Broker broker = Broker.open(dir, config)) {
@@ -182,7 +182,7 @@ final class BrokerFullDiskMain {
     }
   }
 
-  /** A process of its own writes until there is no space; it must fail. */
+  /** Fills the disk with {@code file}, in a process of its own. */
   private static void takeAll(Path file) throws Exception {
     Process taker =
         new ProcessBuilder("dd", "if=/dev/zero", "of=" + file, "bs=4k")

@@ -17,7 +17,7 @@ import org.junit.jupiter.api.io.TempDir;
 final class BrokerFullDiskTest {
   private static final long RESERVE = 12 << 20;
 
-  private static final String WAITS =
+  private static final String REFUSAL =
       "WAITING_FOR_SPACE: the disk is full: the broker waits for free space and then goes on by itself";
 
   @TempDir private Path temp;
@@ -76,12 +76,11 @@ final class BrokerFullDiskTest {
   }
 
   @Test
-  void diskFilledByAnotherProcess_brokerWaits_goesOnWhenThereIsSpace_andLosesNothing()
-      throws Exception {
+  void diskFilledByAnotherProcess_brokerWaitsForSpace_resumes_andLosesNothing() throws Exception {
     Map<String, String> told = run(RESERVE, 0, 0);
     for (String call : List.of("settle", "enqueue", "consume", "waiting")) {
       for (String round : List.of("1", "2")) {
-        assertThat(told.get(call + " " + round)).as(call).isEqualTo(WAITS);
+        assertThat(told.get(call + " " + round)).as(call).isEqualTo(REFUSAL);
       }
     }
     assertThat(told)
@@ -101,15 +100,15 @@ final class BrokerFullDiskTest {
     for (String call :
         List.of(
             "enqueue", "enqueue again", "ack", "nack", "extend", "stats", "create", "consume")) {
-      assertThat(told.get(call)).as(call).isEqualTo(WAITS);
+      assertThat(told.get(call)).as(call).isEqualTo(REFUSAL);
     }
     assertThat(told.get("close")).isEqualTo("done");
-    assertThat(told.get("waiting consumer then")).isEqualTo(WAITS);
+    assertThat(told.get("waiting consumer then")).isEqualTo(REFUSAL);
     assertThat(told.get("open while full")).matches("STORE|lost=false");
     assertThat(told)
         .containsEntry("too many", "0")
         .containsEntry("lost", "0")
         .containsEntry("enqueue at last", "done");
-    assertThat(told.get("waiting consumer")).isEqualTo(WAITS);
+    assertThat(told.get("waiting consumer")).isEqualTo(REFUSAL);
   }
 }

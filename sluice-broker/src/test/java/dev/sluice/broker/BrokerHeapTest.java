@@ -187,9 +187,9 @@ final class BrokerHeapTest {
     broker.enqueueAll("q", batch(12, i -> Message.of("m").withDedupeId("id-" + i))).join();
   }
 
-  /** Each queue remembers a thousand; many queues would fill the heap with them. */
+  /** Each queue remembers a thousand; without a bound in all, many queues would fill the heap. */
   @Test
-  void keysWithoutMessages_areFewInAllQueuesTogether() {
+  void keysWithoutMessages_areBoundedInAllQueuesTogether() {
     int queues = IdleKeys.MAX / KeyCounts.MAX_IDLE + 2;
     for (int i = 0; i < queues; i++) {
       String queue = "q" + i;

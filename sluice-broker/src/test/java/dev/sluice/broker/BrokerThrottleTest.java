@@ -1,6 +1,7 @@
 package dev.sluice.broker;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
 
 import dev.sluice.ThrottleStats;
 import java.nio.file.Path;
@@ -15,7 +16,6 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
-import java.util.function.BooleanSupplier;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
@@ -145,22 +145,16 @@ class BrokerThrottleTest {
     assertThat(consumed()).isZero();
     try (Consumer consumer = broker.consume("q", 2)) {
       assertThat(consumer.poll(1, SOON)).hasSize(1);
-      await(() -> consumed() == 2);
+      await().atMost(SOON).until(() -> consumed() == 2);
     }
-    // The other one never left the broker.
-    await(() -> consumed() == 1);
+    // The second message never left the broker.
+    await().atMost(SOON).until(() -> consumed() == 1);
     assertThat(broker.purge("q")).isEqualTo(3);
     assertThat(consumed()).isEqualTo(1);
   }
 
-  private static void await(BooleanSupplier condition) throws InterruptedException {
-    while (!condition.getAsBoolean()) {
-      Thread.sleep(1);
-    }
-  }
-
   @Test
-  void releasedMessage_givesItsTokensBack_andAnUnsettledOneDoesNot() throws Exception {
+  void releasedMessage_returnsItsTokens_andANackedOneDoesNot() {
     broker.setThrottle("provider:aws", 0, 5);
     broker.setThrottle("tenant:acme", 0, 5);
     send(3, "acme", "aws");
@@ -174,7 +168,7 @@ class BrokerThrottleTest {
   }
 
   @Test
-  void afterARestart_aReleaseGivesNothingBack() {
+  void afterARestart_aReleaseReturnsNoTokens() {
     broker.setThrottle("provider:aws", 0.0001, 5);
     send(3, "acme", "aws");
     Delivery received = broker.receive("q", 1, Duration.ZERO, bytes -> bytes).join().get(0);
@@ -190,7 +184,7 @@ class BrokerThrottleTest {
 
   /** Fifty tokens, four callers and other traffic: fifty messages in all. */
   @Test
-  void receiveWithoutWaiting_getsEveryMessageThatCanGo_whateverElseHappens() throws Exception {
+  void receiveWithoutWaiting_underLoad_getsEveryMessageThatCanBeDelivered() throws Exception {
     broker.setThrottle("provider:aws", 0, 50);
     broker.createQueue("other");
     send(200, "acme", "aws");
@@ -213,7 +207,7 @@ class BrokerThrottleTest {
       callers.shutdownNow();
     }
     assertThat(got).hasValue(50);
-    // Each caller stops at the first empty answer: none came while a message could go.
+    // Each caller stops at the first empty answer: none came while a message could be delivered.
     assertThat(empty).hasValue(4);
     assertThat(levels()).containsExactly(0.0);
   }
@@ -241,7 +235,7 @@ class BrokerThrottleTest {
   }
 
   @Test
-  void cancelledReceive_leavesMessagesAndTokensWhereTheyWere() throws Exception {
+  void cancelledReceive_leavesMessagesAndTokensWhereTheyWere() {
     broker.setThrottle("provider:aws", 0, 5);
     CompletableFuture<List<Delivery>> waiting =
         broker.receive("q", 2, Duration.ofSeconds(30), bytes -> bytes);
@@ -259,7 +253,7 @@ class BrokerThrottleTest {
     assertThat(failing).failsWithin(SOON);
     // There is room for one message.
     assertThat(broker.receive("q", 3, Duration.ZERO, bytes -> 1).join()).hasSize(1);
-    await(() -> levels().get(0) == 4);
+    await().atMost(SOON).until(() -> levels().get(0) == 4);
     assertThat(broker.stats("q").inFlight()).isEqualTo(1);
     assertThat(broker.receive("q", 3, Duration.ZERO, bytes -> bytes).join()).hasSize(2);
   }

@@ -7,7 +7,7 @@ import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 
-/** The state machine of a broker over a store in memory, on one thread and a clock of the test. */
+/** Runs the state machine of a broker over a store in memory, on one thread and a manual clock. */
 abstract class EngineFixture implements BrokerState.Outputs {
   static final long SECOND = TimeUnit.SECONDS.toNanos(1);
 
@@ -21,7 +21,7 @@ abstract class EngineFixture implements BrokerState.Outputs {
     return Recovery.recover(store, new Recovery.Start(now, now, "boot"), this, BrokerMetrics.NONE);
   }
 
-  /** Starts again from what is stored. */
+  /** Kills the broker and starts it again from what is stored. */
   void kill() {
     store = store.reopen();
     engine = recover();
@@ -32,35 +32,36 @@ abstract class EngineFixture implements BrokerState.Outputs {
   }
 
   void enqueue(int messages, long delayNanos) {
-    List<Submission> all = new ArrayList<>();
-    for (int i = 0; i < messages; i++) {
-      Route.Spec route = new Route.Spec("k", 1, 0, Collections.emptySortedMap());
-      all.add(
-          new Submission(
-              route, Envelope.encode(Map.of(), new byte[1]), delayNanos, 0, null, false));
+    engine.intake.enqueue("q", submissions(messages, delayNanos), new CompletableFuture<>());
+  }
+
+  /** Returns messages of one byte each. */
+  static List<Submission> submissions(int messages, long delayNanos) {
+    Route.Spec route = new Route.Spec("k", 1, 0, Collections.emptySortedMap());
+    byte[] body = Envelope.encode(Map.of(), new byte[1]);
+    return Collections.nCopies(messages, new Submission(route, body, delayNanos, 0, null, false));
+  }
+
+  /** Adds what it gets to {@link #delivered}. */
+  class Receiver implements Subscriber.Outlet {
+    @Override
+    public void deliver(List<Handover> batch) {
+      delivered.addAll(batch);
     }
-    engine.intake.enqueue("q", all, new CompletableFuture<>());
+
+    @Override
+    public void closed(BrokerException why) {}
   }
 
   void consume(int credit) {
-    Subscriber.Outlet outlet =
-        new Subscriber.Outlet() {
-          @Override
-          public void deliver(List<Handover> batch) {
-            delivered.addAll(batch);
-          }
-
-          @Override
-          public void closed(BrokerException why) {}
-        };
     engine.dispatch.open(
-        "q", new Dispatch.Subscription(credit, false, outlet, new CompletableFuture<>()));
+        "q", new Dispatch.Subscription(credit, false, new Receiver(), new CompletableFuture<>()));
     for (int i = 0; i < 20; i++) {
       step();
     }
   }
 
-  /** Does what is due, and stores it. */
+  /** Runs what is due, and stores it. */
   void step() {
     engine.advanceTo(now);
     engine.tick();

@@ -19,11 +19,12 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
+/** Failures of the store: the broker waits for space, or stops for good. */
 @Timeout(60)
 final class LifecycleTest {
   @TempDir private Path dir;
 
-  /** What {@code open} throws before it succeeds. */
+  /** The exceptions that {@code open} throws, one a call, before it succeeds. */
   private final Deque<StoreException> refusals = new ArrayDeque<>();
 
   private final List<FaultyStore> opened = new ArrayList<>();
@@ -79,7 +80,7 @@ final class LifecycleTest {
     } catch (CompletionException refused) {
       return ((BrokerException) refused.getCause()).code();
     }
-    throw new AssertionError("it was taken");
+    throw new AssertionError("the message was stored");
   }
 
   private static void await(Broker broker, BrokerStatus status) {
@@ -115,7 +116,7 @@ final class LifecycleTest {
       assertThatThrownBy(broker.view()::requireAnswer).hasMessageContaining("Input/output error");
     }
     assertThat(opened).hasSize(1);
-    assertThat(last().askedAgain).hasValue(0);
+    assertThat(last().callsAfterFailure).hasValue(0);
     try (Broker broker = open()) {
       assertNothingLost(broker);
     }
@@ -135,7 +136,7 @@ final class LifecycleTest {
   }
 
   @Test
-  void noSpace_isWaitedFor_howeverOftenItIsMissing() throws Exception {
+  void noSpace_storeIsReopenedEachTime_onceThereIsSpace() throws Exception {
     try (Broker broker = open()) {
       confirm(broker);
       space = false;
@@ -149,7 +150,7 @@ final class LifecycleTest {
       space = true;
       await(broker, BrokerStatus.RUNNING);
       confirm(broker);
-      // And again, this time found by a sync.
+      // A second time, reported by a sync.
       last().failSync.set(noSpace());
       assertThat(refusal(broker)).isEqualTo(Code.WAITING_FOR_SPACE);
       await(broker, BrokerStatus.RUNNING);
@@ -161,7 +162,7 @@ final class LifecycleTest {
   }
 
   @Test
-  void leaseOfBefore_canBeSettledAfterwards() throws Exception {
+  void leaseFromBeforeTheReopening_canBeSettledAfterIt() throws Exception {
     try (Broker broker = open()) {
       confirm(broker);
       Delivery held = broker.consume("q", 1).take();
@@ -188,7 +189,7 @@ final class LifecycleTest {
   }
 
   @Test
-  void close_whileItWaits_endsTheWait_andLeavesTheStoreToOthers() throws Exception {
+  void close_whileWaitingForSpace_endsTheWait_andReleasesTheStore() throws Exception {
     Broker broker = open();
     confirm(broker);
     space = false;

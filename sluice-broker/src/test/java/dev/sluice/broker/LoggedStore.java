@@ -1,14 +1,12 @@
 package dev.sluice.broker;
 
 import java.util.Arrays;
-import java.util.List;
-import org.jspecify.annotations.Nullable;
 
 /**
  * Writes down how the broker's clock stands to that of the machine and, if told so, after each sync
  * before anybody is answered what a loss of power would leave.
  */
-final class LoggedStore implements Store {
+final class LoggedStore extends ForwardingStore {
   private final RocksStore store;
   private final KillLog log;
   private final Syncs syncs;
@@ -27,6 +25,7 @@ final class LoggedStore implements Store {
   }
 
   LoggedStore(RocksStore store, KillLog log, Syncs syncs) {
+    super(store);
     this.store = store;
     this.log = log;
     this.syncs = syncs;
@@ -35,7 +34,7 @@ final class LoggedStore implements Store {
   @Override
   public void sync() {
     if (syncs != Syncs.NEVER) {
-      store.sync();
+      super.sync();
     }
     if (syncs != Syncs.SILENTLY) {
       log.add("wal", store.durable().log(), store.durable().bytes());
@@ -47,7 +46,7 @@ final class LoggedStore implements Store {
     if (!knowsClock) {
       rows.forEach(new Clock());
     }
-    store.write(rows);
+    super.write(rows);
   }
 
   /** The first batch says when and where the broker starts. */
@@ -63,30 +62,5 @@ final class LoggedStore implements Store {
 
     @Override
     public void delete(Table table, byte[] key) {}
-  }
-
-  @Override
-  public byte @Nullable [] get(Table table, byte[] key) {
-    return store.get(table, key);
-  }
-
-  @Override
-  public List<byte @Nullable []> getAll(Table table, List<byte[]> keys) {
-    return store.getAll(table, keys);
-  }
-
-  @Override
-  public void scan(Table table, byte[] from, byte[] to, RowVisitor visitor) {
-    store.scan(table, from, to, visitor);
-  }
-
-  @Override
-  public long freeBytes() {
-    return store.freeBytes();
-  }
-
-  @Override
-  public void close() {
-    store.close();
   }
 }

@@ -7,8 +7,8 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 
 /**
- * Opens a broker and prints how that went. Arguments: the directory, and how many messages to
- * enqueue, each of a tenant of its own if the third argument is {@code tenants}.
+ * Opens a broker and prints the outcome. Arguments: the directory, the number of messages to
+ * enqueue, and {@code tenants} if each of them is to have a fairness key of its own.
  */
 final class PendingHeapMain {
   private static final int AT_ONCE = 1_000;

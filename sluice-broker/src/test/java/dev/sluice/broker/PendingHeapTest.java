@@ -36,7 +36,7 @@ final class PendingHeapTest {
   /** Many messages of one tenant, and fewer that each bring a tenant of their own. */
   @ParameterizedTest
   @CsvSource({"90000, one", "25000, tenants"})
-  void heapThatIsTooSmall_isRefused_andTheOneThatIsNamedSuffices(long count, String keys)
+  void heapThatIsTooSmall_isRefused_andTheNamedHeapSuffices(long count, String keys)
       throws Exception {
     assertThat(open("-Xmx512m", count, keys)).isEqualTo("opened: " + count + " true");
     Matcher refusal = REFUSAL.matcher(open("-Xmx28m", 0, keys));

@@ -7,7 +7,7 @@ import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
-/** How long the oldest ready message of a queue has waited. */
+/** The age of the oldest ready message of a queue. */
 final class QueueAgeTest extends EngineFixture {
   @BeforeEach
   void createQueue() {

@@ -68,7 +68,7 @@ final class QueueRevisionTest {
   }
 
   @Test
-  void revision_isNotThatOfAQueueOfTheSameNameThatIsGone() {
+  void revision_ofADeletedQueue_doesNotMatchANewQueueOfThatName() {
     broker.createQueue("q");
     String before = queue().revision();
     broker.deleteQueue("q");

@@ -13,7 +13,7 @@ import java.util.Set;
 import java.util.UUID;
 import org.junit.jupiter.api.Test;
 
-/** What becomes of messages that fail, on a clock that the test moves. */
+/** Retries and dead letters of messages that fail, on a manual clock. */
 final class RetryTest {
   private static final Failures.Nack NO = new Failures.Nack("no", null);
   private static final String SCRIPT = "function on_failure(msg) end";

@@ -30,7 +30,7 @@ final class SimClients {
   private final SimLedger ledger;
   private final List<Client> clients = new ArrayList<>();
 
-  /** Those who received messages by calls that are over. */
+  /** Callers that received messages by a poll. */
   private final List<Client> callers = new ArrayList<>();
 
   private final List<Poll> polls = new ArrayList<>();
@@ -53,10 +53,10 @@ final class SimClients {
     final String queue;
     @Nullable Subscriber subscriber;
 
-    /** Whether something stands between the broker and the consumer, such as a connection. */
+    /** Whether a connection forwards the messages from the broker to the consumer. */
     final boolean remote = chance(50);
 
-    /** What has not been sent to the consumer. */
+    /** Messages that the connection has not sent to the consumer. */
     final List<Handover> unsent = new ArrayList<>();
 
     final List<Handover> held = new ArrayList<>();
@@ -127,7 +127,7 @@ final class SimClients {
     }
   }
 
-  /** What reached somebody stays with them if they called for it. */
+  /** Disconnects all consumers and cancels all polls. Callers keep the messages they were sent. */
   void disconnectAll() {
     List.copyOf(clients).forEach(this::disconnect);
     List.copyOf(polls).forEach(this::cancel);
@@ -262,7 +262,7 @@ final class SimClients {
     }
   }
 
-  /** A connection sends one of the messages that it has got. */
+  /** A connection sends one of its messages to its consumer. */
   void sendOne() {
     List<Client> busy = clients.stream().filter(client -> !client.unsent.isEmpty()).toList();
     if (!busy.isEmpty()) {
@@ -287,7 +287,7 @@ final class SimClients {
     all.add(new Past(client.queue, handover));
   }
 
-  // ---- calls that receive
+  // ---- polls
 
   void poll() {
     String queue = pick(Simulation.QUEUES);
@@ -306,7 +306,7 @@ final class SimClients {
     }
   }
 
-  /** Some of the messages are sent; then the call breaks off, or all of them were. */
+  /** Sends all messages to the caller, or some of them and then cancels the poll. */
   private void answered(Poll poll, Client caller) {
     int most = chance(70) ? Integer.MAX_VALUE : random.nextInt(3);
     List<Handover> taken = poll.take();

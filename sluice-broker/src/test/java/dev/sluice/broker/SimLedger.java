@@ -62,7 +62,7 @@ final class SimLedger {
   /** A lease that a consumer knows of. */
   record Held(UUID id, LeaseToken token, int attempts, long until) {}
 
-  /** A token that went with a message that reached a consumer, who did not release it. */
+  /** A token that is spent: its message reached a consumer, which did not release it. */
   private record Taken(long at, LeaseToken lease) {}
 
   private record Level(double tokens, long at) {}
@@ -88,7 +88,7 @@ final class SimLedger {
   private final Set<LeaseToken> ended = new HashSet<>();
   private final Map<String, List<Taken>> throttled = new HashMap<>();
 
-  /** What throttle keys held when the broker was opened last. */
+  /** The levels of throttle keys when the broker was opened last. */
   private final Map<String, Level> opened = new HashMap<>();
 
   int deliveries;
@@ -171,7 +171,7 @@ final class SimLedger {
     }
   }
 
-  /** A message reached its consumer: its tokens, taken at {@code at}, are spent. */
+  /** Notes that a message reached its consumer: its tokens, taken at {@code at}, are spent. */
   void took(Handover handover, long at) {
     SortedMap<String, Long> throttles = handover.entry().route.spec.throttles();
     for (Map.Entry<String, Long> each : throttles.entrySet()) {
@@ -182,19 +182,19 @@ final class SimLedger {
     }
   }
 
-  /** The consumer did not use the message; the broker that leased it knows. */
+  /** Notes that the consumer released the message, in the run of the broker that leased it. */
   void released(Handover handover) {
     throttled.values().forEach(all -> all.removeIf(taken -> taken.lease.equals(handover.token())));
   }
 
-  /** The broker was opened, and holds so many tokens of {@code key}. */
+  /** Notes the level of {@code key} when the broker was opened. */
   void opened(String key, double tokens, long at) {
     opened.put(key, new Level(tokens, at));
   }
 
   /**
-   * Nothing is on its way to a consumer: since the broker was opened it has charged what reached
-   * them and was not released, and nothing else.
+   * Checks, while no message is on its way to a consumer, that the broker has charged exactly the
+   * messages that reached a consumer and were not released since it was opened.
    */
   void noTokenIsLost(String key, ThrottleRate rate, double level, long now, int epoch) {
     Level from = opened.get(key);

@@ -61,8 +61,8 @@ final class Simulation implements BrokerState.Outputs {
               .leaseTimeout(Duration.ofNanos(LEASE))
               .durability(chance(70) ? Durability.ALWAYS : Durability.OS)
               .maxAttempts(chance(50) ? 0 : 3)
-              .retryDelay(java.time.Duration.ofMillis(chance(30) ? 0 : random.nextInt(100)))
-              .maxRetryDelay(java.time.Duration.ofMillis(100 + random.nextInt(300)))
+              .retryDelay(Duration.ofMillis(chance(30) ? 0 : random.nextInt(100)))
+              .maxRetryDelay(Duration.ofMillis(100 + random.nextInt(300)))
               .strictOrder(chance(20))
               .maxInFlightPerKey(chance(80) ? 0 : 2)
               .dedupeWindow(Duration.ofSeconds(chance(50) ? 0 : 5))
@@ -81,7 +81,7 @@ final class Simulation implements BrokerState.Outputs {
     return engine.state.scheduler.throttle(throttleKey, engine.state.now).orElseThrow().level();
   }
 
-  /** What is on its way to consumers goes back, and nothing is left of it. */
+  /** Disconnects all clients and checks that exactly the tokens of sent messages are spent. */
   private void noTokenIsLost() {
     clients.disconnectAll();
     settle();
@@ -286,7 +286,7 @@ final class Simulation implements BrokerState.Outputs {
               : new HookEngine.Retry(chance(50) ? 0 : random.nextInt(500));
       engine.failures.verdict(question, verdict);
       if (verdict instanceof HookEngine.Retry retry) {
-        java.time.Duration named = question.nack().delay();
+        Duration named = question.nack().delay();
         long delay = named == null ? retry.delayMillis() * MILLI : named.toNanos();
         ledger.notBefore(question.entry(), engine.state.now + delay);
       }
@@ -440,7 +440,7 @@ final class Simulation implements BrokerState.Outputs {
     assertThat(line.stats(List.of(), engine.state.now).oldestReady()).hasSeconds(now - oldest);
   }
 
-  /** What failed as often as it may is a dead letter, unless there was no room for that. */
+  /** Checks that no message is delivered beyond its attempts, unless the disk was full. */
   private void withinAttempts(Handover handover) {
     int most = handover.entry().line.config.maxAttempts();
     boolean tooMany = most > 0 && handover.attempts() >= most && !diskWasFull;

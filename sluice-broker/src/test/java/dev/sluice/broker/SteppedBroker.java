@@ -1,13 +1,10 @@
 package dev.sluice.broker;
 
-import java.util.ArrayList;
-import java.util.Collections;
 import java.util.List;
-import java.util.Map;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 
-/** The state machine of a broker, with calls that a test makes for any queue. */
+/** Runs the state machine of a broker, with calls for any queue. */
 final class SteppedBroker extends EngineFixture {
   @Override
   void kill() {
@@ -31,28 +28,20 @@ final class SteppedBroker extends EngineFixture {
 
   /** Enqueues messages of one byte each. */
   List<UUID> enqueue(String queue, int messages) {
-    List<Submission> all = new ArrayList<>();
-    for (int i = 0; i < messages; i++) {
-      Route.Spec route = new Route.Spec("k", 1, 0, Collections.emptySortedMap());
-      all.add(new Submission(route, Envelope.encode(Map.of(), new byte[1]), 0, 0, null, false));
-    }
     CompletableFuture<List<UUID>> stored = new CompletableFuture<>();
-    engine.intake.enqueue(queue, all, stored);
+    engine.intake.enqueue(queue, submissions(messages, 0), stored);
     step();
     return stored.join();
   }
 
   Subscriber consume(String queue, int credit) {
     Subscriber.Outlet outlet =
-        new Subscriber.Outlet() {
+        new Receiver() {
           @Override
           public void deliver(List<Handover> batch) {
             batch.forEach(handover -> handover.lease().claim());
-            delivered.addAll(batch);
+            super.deliver(batch);
           }
-
-          @Override
-          public void closed(BrokerException why) {}
         };
     CompletableFuture<Subscriber> opened = new CompletableFuture<>();
     engine.dispatch.open(queue, new Dispatch.Subscription(credit, true, outlet, opened));
@@ -65,7 +54,7 @@ final class SteppedBroker extends EngineFixture {
     step();
   }
 
-  /** Takes what was delivered since the last call. */
+  /** Returns the deliveries since the last call. */
   List<Handover> taken() {
     List<Handover> all = List.copyOf(delivered);
     delivered.clear();
@@ -93,7 +82,7 @@ final class SteppedBroker extends EngineFixture {
     step();
   }
 
-  /** Moves the clock to the next timer and does what is due; false if nothing is. */
+  /** Moves the clock to the next timer and runs what is due; returns false if there is no timer. */
   boolean toNextTimer() {
     long due = engine.state.timers.firstDue();
     if (due == Long.MAX_VALUE) {
@@ -104,7 +93,7 @@ final class SteppedBroker extends EngineFixture {
     return true;
   }
 
-  /** Does what is due, and stores it, until nothing more happens at this instant. */
+  /** Runs what is due, and stores it, until nothing more happens at this instant. */
   @Override
   void step() {
     do {
@@ -113,7 +102,7 @@ final class SteppedBroker extends EngineFixture {
     } while (!engine.state.batch.isEmpty());
   }
 
-  /** Every script says: again, at once. */
+  /** Answers for every script: retry without a delay. */
   @Override
   public void askFailureHook(BrokerState.FailureQuestion question) {
     engine.failures.verdict(question, HookEngine.Retry.AT_ONCE);

@@ -27,7 +27,7 @@ class StoreDirectoryTest {
     assertThat(mode(data)).isEqualTo("rwx------");
   }
 
-  /** They may have been readable for a while; links may lead to files of others. */
+  /** Except for files outside of it that links lead to. */
   @Test
   void everythingInAnExistingDirectory_becomesPrivate() throws IOException {
     Path data = folder.resolve("data");

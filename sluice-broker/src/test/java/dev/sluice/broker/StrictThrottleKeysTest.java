@@ -46,7 +46,7 @@ class StrictThrottleKeysTest {
   }
 
   @Test
-  void queueThatIsNotStrict_takesAndCountsThem() {
+  void queueThatIsNotStrict_storesAndCountsUnknownKeys() {
     broker.createQueue("q", QueueConfig.defaults());
     broker.setThrottle("provider", 100, 100);
     broker.enqueueAll("q", List.of(MISSPELT, CORRECT, MISSPELT)).join();
@@ -85,7 +85,7 @@ class StrictThrottleKeysTest {
     assertThat(passed).hasValue(1);
   }
 
-  /** Over a restart too, with the setting. */
+  /** Also after a restart, which keeps the setting. */
   @Test
   void messagesOfAKeyThatLosesItsRate_areDelivered() throws Exception {
     broker.createQueue("q", strict().build());
@@ -105,7 +105,7 @@ class StrictThrottleKeysTest {
   }
 
   @Test
-  void messageThatIsKnownAlready_isNotRefusedAgain() {
+  void duplicateOfAStoredMessage_isNotRefused() {
     broker.createQueue("q", strict().dedupeWindow(Duration.ofHours(1)).build());
     broker.setThrottle("provider", 1, 1);
     Message named = CORRECT.withDedupeId("once");

@@ -6,7 +6,7 @@ import java.util.TreeMap;
 import org.junit.jupiter.api.Test;
 
 class SubmissionTest {
-  /** All that a client chooses the length of. */
+  /** Every part whose length a client chooses. */
   @Test
   void bytes_countEveryPartOfAMessage() {
     TreeMap<String, Long> throttles = new TreeMap<>();

@@ -17,7 +17,7 @@ final class ExitCodes {
   /** There is no server, or it did not answer. */
   static final int UNREACHABLE = 4;
 
-  /** The store of {@code serve} failed, or cannot be opened: to be started again. */
+  /** The store of {@code serve} failed or cannot be opened; a supervisor should start it again. */
   static final int STORE = 5;
 
   /** {@code serve} needs a larger heap for the messages that its store holds. */

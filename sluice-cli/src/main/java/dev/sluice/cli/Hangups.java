@@ -5,52 +5,53 @@ import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.LinkedBlockingQueue;
 
 /**
- * SIGHUP, which would end the process by default. Handlers run on a thread of their own, one at a
- * time; signals that arrive while one runs are taken together.
+ * Handles SIGHUP, which would end the process by default. The handler runs on a thread of its own;
+ * signals that arrive while it runs start it once more.
  */
 final class Hangups {
   private static final String NAME = "HUP";
 
-  /** At most one waits: two reloads in a row find the same files. */
-  private final BlockingQueue<String> waiting = new LinkedBlockingQueue<>(1);
+  /** Holds at most one signal: a second reload right after it would find the same files. */
+  private final BlockingQueue<String> pending = new LinkedBlockingQueue<>(1);
 
   private Hangups() {}
 
-  /** Takes the signal from now on; it waits until there is a handler. */
-  static Hangups taken() {
+  /** Takes over the signal from now on; it stays pending until there is a handler. */
+  static Hangups install() {
     Hangups hangups = new Hangups();
     try {
       hangups.register();
-    } catch (ReflectiveOperationException none) {
-      // Windows has no such signal, and a JVM with -Xrs leaves signals alone.
+    } catch (ReflectiveOperationException unsupported) {
+      // Windows has no such signal, and a JVM with -Xrs does not handle signals.
     }
     return hangups;
   }
 
-  /** By reflection: javac warns of every use of this class, and no annotation silences it. */
+  /** Uses reflection, because javac warns of {@code sun.misc.Signal} and cannot be told not to. */
   private void register() throws ReflectiveOperationException {
     Class<?> signal = Class.forName("sun.misc.Signal");
     Class<?> handler = Class.forName("sun.misc.SignalHandler");
-    Object offering =
+    Object enqueuing =
         Proxy.newProxyInstance(
             Hangups.class.getClassLoader(),
             new Class<?>[] {handler},
             (proxy, method, arguments) -> {
               if (method.getName().equals("handle")) {
-                boolean unused = waiting.offer(NAME);
+                boolean unused = pending.offer(NAME);
               }
               return null;
             });
     signal
         .getMethod("handle", signal, handler)
-        .invoke(null, signal.getConstructor(String.class).newInstance(NAME), offering);
+        .invoke(null, signal.getConstructor(String.class).newInstance(NAME), enqueuing);
   }
 
+  /** Runs {@code handler} for the pending signal, if there is one, and for each further one. */
   void handle(Runnable handler) {
     Thread thread =
         new Thread(
             () -> {
-              while (awaited()) {
+              while (awaitSignal()) {
                 handler.run();
               }
             },
@@ -59,9 +60,9 @@ final class Hangups {
     thread.start();
   }
 
-  private boolean awaited() {
+  private boolean awaitSignal() {
     try {
-      waiting.take();
+      pending.take();
       return true;
     } catch (InterruptedException ending) {
       return false;

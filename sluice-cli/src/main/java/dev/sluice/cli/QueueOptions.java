@@ -106,7 +106,7 @@ final class QueueOptions {
       description = "How long a dedupe id is remembered; 0s: not at all.")
   private @Nullable Duration dedupeWindow;
 
-  /** What is given here, and nothing else. */
+  /** Returns the settings of the options that were given, and no others. */
   QueueSettings settings(InputStream input) {
     QueueSettings settings = QueueSettings.defaults();
     settings = with(settings, lease, QueueSettings::withLease);

@@ -97,7 +97,7 @@ final class ServeCommand extends Action {
 
   private void serve(ServerSettings settings) {
     // Before the start: a signal that comes early must not end the process.
-    Hangups hangups = Hangups.taken();
+    Hangups hangups = Hangups.install();
     ServerConfig config = settings.config();
     SluiceServer server = start(config);
     hangups.handle(() -> reload(server, settings));
@@ -121,7 +121,7 @@ final class ServeCommand extends Action {
     throw new CommandFailedException(ExitCodes.STORE, "the server ends: " + reason);
   }
 
-  /** A disk that has failed must not keep the process: what was answered is stored. */
+  /** Ends the process even if the failed disk blocks its shutdown; answered calls are stored. */
   private static void haltLater() {
     Thread halting =
         new Thread(
@@ -142,11 +142,11 @@ final class ServeCommand extends Action {
         : "off";
   }
 
-  /** What differs is told against the settings that the server was started with. */
+  /** Reloads files and settings; {@code started} are the settings that the server runs with. */
   private void reload(SluiceServer server, ServerSettings started) {
     server.reload();
     try {
-      started.goOverTo(settings());
+      started.reloadFrom(settings());
     } catch (InvalidInputException broken) {
       LOG.log(
           System.Logger.Level.ERROR,

@@ -39,7 +39,7 @@ final class BudgetInitCommandTest {
         .isEqualTo(BudgetConfig.of(Map.of("my-model", plain.withCallLimits(128_000, 16_384))));
   }
 
-  /** Those of tenants have the same last parts as those of models, except the weight. */
+  /** Keys of tenants end like keys of models, except for the weight, which is left out. */
   private static List<String> documentedKeys() throws IOException {
     return KEY.matcher(Files.readString(Path.of("../docs/governor.md")))
         .results()

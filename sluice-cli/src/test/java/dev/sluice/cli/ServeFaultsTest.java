@@ -17,9 +17,9 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * Faults of a disk, met by a server process; the ledger of what was answered is in this process.
- * The disk is a small file system that the server's process mounts for itself, in a namespace of
- * its own, which needs no privilege.
+ * Faults that a server process meets: a full disk, a failed fsync, a damaged journal, SIGHUP, too
+ * little heap. This process keeps the list of confirmed messages. The disk is a small file system
+ * that the server mounts in a namespace of its own, which needs no privilege.
  */
 @Tag("any-jdk")
 @Timeout(300)
@@ -28,7 +28,7 @@ final class ServeFaultsTest {
 
   @TempDir private Path dir;
 
-  /** Texts that were answered, and texts whose acks were. */
+  /** Payloads of messages whose enqueue was answered. */
   private final Set<String> confirmed = new HashSet<>();
 
   private int sent;
@@ -41,7 +41,7 @@ final class ServeFaultsTest {
     return dir.resolve("disk").resolve("data");
   }
 
-  /** Enqueues {@code count} messages, until one is refused; returns that refusal or the last. */
+  /** Enqueues up to {@code count} messages until one is refused; returns the last reply. */
   private ServeProcess.Reply enqueue(ServeProcess server, int count) throws Exception {
     ServeProcess.Reply reply = null;
     for (int i = 0; i < count; i++) {
@@ -89,7 +89,7 @@ final class ServeFaultsTest {
       takeAllSpace(server);
       // A message may still fit into a block that the log has.
       assertThat(enqueue(server, 1_000_000).status()).isIn(429, 503);
-      // A lease has to be written: the receive meets the end of the disk.
+      // A lease has to be written, so a receive finds the disk full.
       ServeProcess.Reply refused = server.receive("q");
       while (refused.isDone()) {
         refused = server.receive("q");
@@ -123,7 +123,7 @@ final class ServeFaultsTest {
         .contains("sluice_messages_enqueued_total{queue=\"q\"}");
   }
 
-  /** Also those that are leased. */
+  /** Checks that every confirmed message is stored, leased or not. */
   private void assertNothingLost(ServeProcess server) throws Exception {
     Set<String> stored = new HashSet<>();
     JsonNode messages = server.get("/v1/queues/q/peek?max_messages=1000").body().path("messages");
@@ -131,7 +131,7 @@ final class ServeFaultsTest {
     assertThat(stored).containsAll(confirmed);
   }
 
-  /** Only one sync fails: a server that tried it again would go on, and might have lost pages. */
+  /** Only one sync fails: a server that retried it would go on, and might have lost pages. */
   @Test
   void failedFsync_endsTheServer_andNothingIsLostAfterTheRestart() throws Exception {
     Files.createDirectory(dir.resolve("disk"));

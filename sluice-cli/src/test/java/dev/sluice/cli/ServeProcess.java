@@ -15,9 +15,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.HashSet;
 import java.util.List;
-import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -54,8 +52,8 @@ final class ServeProcess implements AutoCloseable {
   /**
    * Starts a server in {@code dir} and waits until it is ready.
    *
-   * @param prefix what starts the process, such as strace; empty for nothing
-   * @param flags of the JVM
+   * @param prefix the command that starts the process, such as strace; empty for none
+   * @param flags flags of the JVM
    */
   static ServeProcess start(Path dir, List<String> prefix, List<String> flags, String... arguments)
       throws IOException {
@@ -133,26 +131,10 @@ final class ServeProcess implements AutoCloseable {
     return post("/v1/queues/" + queue + "/receive", "{\"max_messages\":100,\"wait_ms\":1000}");
   }
 
-  /** Every text that waits in {@code queue}. */
-  Set<String> texts(String queue) throws Exception {
-    Set<String> all = new HashSet<>();
-    for (int empty = 0; empty < 3; ) {
-      Reply reply = receive(queue);
-      if (!reply.isDone()) {
-        throw new AssertionError(reply);
-      }
-      empty = reply.body().path("deliveries").isEmpty() ? empty + 1 : 0;
-      for (JsonNode each : reply.body().path("deliveries")) {
-        all.add(each.path("payload").asText());
-      }
-    }
-    return all;
-  }
-
-  /** Waits for the end; returns the exit code. */
+  /** Waits for the process to end and returns its exit code. */
   int exitCode() throws InterruptedException {
     if (!process.waitFor(60, TimeUnit.SECONDS)) {
-      throw new AssertionError("the server goes on");
+      throw new AssertionError("the server has not ended within 60 s");
     }
     return process.exitValue();
   }

@@ -12,8 +12,8 @@ import java.util.TreeSet;
 /**
  * How a queue behaves. {@link #defaults} and then {@code with…}; the server checks the values.
  *
- * <p>Settings know which of them were given by {@code with…}: {@link SluiceClient#changeQueue}
- * changes these alone.
+ * <p>A settings object remembers which settings were given by {@code with…}; {@link
+ * SluiceClient#changeQueue} changes only these.
  *
  * @since 0.1
  */
@@ -51,7 +51,7 @@ public final class QueueSettings {
   }
 
   /**
-   * As the server has it: what is not given has the server's default.
+   * Returns settings of which none is given: each has the server's default.
    *
    * @return the settings
    */
@@ -114,7 +114,7 @@ public final class QueueSettings {
   /**
    * With another delay after the first failure; {@code on_failure} decides instead if there is one.
    *
-   * @param delay the longest, doubled with each further failure; zero: no delay
+   * @param delay the longest delay, which doubles with each further failure; zero: no delay
    * @return the settings
    */
   public QueueSettings withRetryDelay(Duration delay) {
@@ -124,9 +124,9 @@ public final class QueueSettings {
   }
 
   /**
-   * With another bound of delays.
+   * With another longest delay.
    *
-   * @param delay the longest after any failure
+   * @param delay the longest delay after any failure
    * @return the settings
    */
   public QueueSettings withMaxRetryDelay(Duration delay) {
@@ -215,9 +215,9 @@ public final class QueueSettings {
   }
 
   /**
-   * Whether messages are refused whose producer names a throttle key without a rate.
+   * Returns whether messages are refused whose producer names a throttle key without a rate.
    *
-   * @return true if so
+   * @return true if they are refused
    */
   public boolean strictThrottleKeys() {
     return wire.getStrictThrottleKeys();
@@ -349,9 +349,10 @@ public final class QueueSettings {
   }
 
   /**
-   * Whether a setting was given by {@code with…}.
+   * Returns whether a setting was given by {@code with…}, so that {@link SluiceClient#changeQueue}
+   * has something to change.
    *
-   * @return true if {@link SluiceClient#changeQueue} has something to change
+   * @return true if at least one was
    */
   public boolean hasChanges() {
     return !given.isEmpty();

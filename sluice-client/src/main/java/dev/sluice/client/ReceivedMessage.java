@@ -158,10 +158,11 @@ public final class ReceivedMessage {
   }
 
   /**
-   * It failed: unless it becomes a dead letter, it is tried again after a delay.
+   * Reports that the message failed: unless it becomes a dead letter, it is tried again after
+   * {@code delay}.
    *
    * @param error why
-   * @param delay up to 7 days, instead of what its queue says; whole milliseconds
+   * @param delay up to 7 days, instead of the delay of its queue; in whole milliseconds
    * @return fails with a {@link SluiceClientException}
    */
   public CompletableFuture<Void> nack(String error, Duration delay) {

@@ -87,7 +87,7 @@ public final class SluiceClient implements AutoCloseable {
   }
 
   /**
-   * Changes the settings of a queue that were given by {@code with…}, and leaves the others.
+   * Changes the settings that were given by {@code with…}, and leaves the others as they are.
    *
    * @param name its name
    * @param changes such as {@code QueueSettings.defaults().withMaxAttempts(5)}
@@ -98,11 +98,11 @@ public final class SluiceClient implements AutoCloseable {
   }
 
   /**
-   * Changes settings as above if the queue has not been changed meanwhile.
+   * Changes settings as above, unless the queue has been changed since it was read.
    *
    * @param name its name
    * @param changes such as {@code QueueSettings.defaults().withMaxAttempts(5)}
-   * @param revision that of {@link QueueStatus}: if the queue has another one, the call fails with
+   * @param revision the one from {@link QueueStatus}: if the queue has another, the call fails with
    *     {@code FAILED_PRECONDITION}; empty for any
    * @return the new revision
    */
@@ -247,13 +247,13 @@ public final class SluiceClient implements AutoCloseable {
   }
 
   /**
-   * Receives the messages that can go now or, if none can, the first that can in time, and holds
-   * them after the call until they are settled or their leases end; for many, a {@link #subscribe
-   * subscription} is much faster.
+   * Leases the messages that can be delivered now; if there are none, waits for the first one. They
+   * stay leased after the call until they are settled or their leases end. For many messages, a
+   * {@link #subscribe subscription} is much faster.
    *
    * @param queue the queue
    * @param maxMessages 1 to 1,000
-   * @param wait how long to wait for the first one, at most 30 seconds; zero asks what can go now
+   * @param wait how long to wait for the first one, at most 30 seconds; zero does not wait
    * @return none if none came in time
    */
   public CompletableFuture<List<ReceivedMessage>> receiveAsync(
@@ -281,7 +281,7 @@ public final class SluiceClient implements AutoCloseable {
    *
    * @param queue the queue
    * @param maxMessages 1 to 1,000
-   * @param wait how long to wait for the first one, at most 30 seconds; zero asks what can go now
+   * @param wait how long to wait for the first one, at most 30 seconds; zero does not wait
    * @return none if none came in time
    */
   public List<ReceivedMessage> receive(String queue, int maxMessages, Duration wait) {

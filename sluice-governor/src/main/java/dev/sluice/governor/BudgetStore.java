@@ -166,15 +166,15 @@ public interface BudgetStore extends AutoCloseable {
   CompletableFuture<GovernorStatus> status();
 
   /**
-   * Tries to open the models that a failure of the file system has closed. Cheap if there are none;
-   * to be called now and then.
+   * Tries to reopen the models that a failure of the file system has closed; to be called about
+   * once a second. Returns at once if there are none.
    */
   default void reopen() {}
 
   /**
-   * Models that decide nothing, because what they granted cannot be written down or read.
+   * Returns the models that decide nothing, because their journal cannot be written or read.
    *
-   * @return why, by model; empty where nothing is written down
+   * @return the reason by model; empty for a store without journals
    */
   default Map<String, String> closedModels() {
     return Map.of();

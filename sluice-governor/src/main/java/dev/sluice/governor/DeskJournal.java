@@ -46,14 +46,14 @@ final class DeskJournal implements DeskLog {
   /**
    * Reads what there is.
    *
-   * <p>A new file beside one that was put aside as damaged begins with nothing left: nobody knows
-   * what was granted.
+   * <p>A new file beside one that was renamed as damaged begins with an empty budget, because it is
+   * not known what was granted.
    *
    * @param boot what a start of the machine is called; empty if that is not known
    * @param into a new desk's; what was granted and not settled is there afterwards
    */
   static DeskJournal open(Path file, String boot, Books into, long now) {
-    boolean putAside = Files.notExists(file) && Files.exists(Journal.putAside(file));
+    boolean replacesDamaged = Files.notExists(file) && Files.exists(Journal.damaged(file));
     Replay replay = new Replay(into);
     Journal journal = Journal.open(file, replay::read);
     String limits = into.budget().limits().fingerprint();
@@ -64,7 +64,7 @@ final class DeskJournal implements DeskLog {
             && limits.equals(replay.limits)
             && replay.latest <= now
             && !journal.wasCut();
-    if (replay.boot != null || journal.wasCut() || putAside) {
+    if (replay.boot != null || journal.wasCut() || replacesDamaged) {
       replay.finish(comparable, !boot.isEmpty() && boot.equals(replay.boot), now);
     }
     try {

@@ -293,11 +293,11 @@ public final class Governor implements AutoCloseable {
   }
 
   /**
-   * Returns the models that decide nothing, because what they granted cannot be written down or
-   * read; requests for them fail with an {@link IllegalStateException}. A model whose journal is
-   * damaged stays closed until a {@link #reload} finds it repaired.
+   * Returns the models that decide nothing, because their journal cannot be written or read;
+   * requests for them fail with an {@link IllegalStateException}. A model whose journal is damaged
+   * stays closed until a {@link #reload} finds it repaired.
    *
-   * @return why, by model
+   * @return the reason by model
    * @since 0.1
    */
   public Map<String, String> closedModels() {
@@ -307,7 +307,7 @@ public final class Governor implements AutoCloseable {
   /**
    * Returns the models that the configuration names.
    *
-   * @return their names, also of those that are closed
+   * @return their names, including closed models
    * @since 0.1
    */
   public Set<String> models() {
@@ -315,8 +315,8 @@ public final class Governor implements AutoCloseable {
   }
 
   /**
-   * Tries to open the models that a failure of the file system, such as a full disk, has closed; to
-   * be called now and then. Does nothing if there are none.
+   * Tries to reopen the models that a failure of the file system, such as a full disk, has closed;
+   * to be called about once a second. Does nothing if there are none.
    *
    * @since 0.1
    */

@@ -98,13 +98,13 @@ final class Journal implements AutoCloseable {
       if (isWhole(all, at + HEAD_BYTES, data.getInt(at), data.getInt(at + 4))) {
         throw new IllegalStateException(
             "%s is damaged at byte %d: restore it, or rename it to %s and reload"
-                .formatted(file, start, putAside(file).getFileName()));
+                .formatted(file, start, damaged(file).getFileName()));
       }
     }
   }
 
-  /** What a damaged file is renamed to, so that its model begins with nothing left. */
-  static Path putAside(Path file) {
+  /** Returns the name to which an operator renames a damaged {@code file}. */
+  static Path damaged(Path file) {
     return file.resolveSibling(file.getFileName() + ".damaged");
   }
 

@@ -35,7 +35,7 @@ final class LocalBudgetStore implements BudgetStore {
 
   private boolean closed;
 
-  /** What the desks go by. */
+  /** The configuration that the desks were opened or reloaded with. */
   private BudgetConfig config;
 
   private volatile Desks desks = new Desks(Map.of(), Map.of());
@@ -95,7 +95,7 @@ final class LocalBudgetStore implements BudgetStore {
     }
   }
 
-  /** A directory that exists keeps its mode: it may hold files of others. */
+  /** The mode of a new directory; an existing one keeps its own, as it may hold other files. */
   private static FileAttribute<?>[] ownerOnly(Path directory) {
     return directory.getFileSystem().supportedFileAttributeViews().contains("posix")
         ? new FileAttribute<?>[] {
@@ -115,8 +115,11 @@ final class LocalBudgetStore implements BudgetStore {
   // ---- desks
 
   /**
-   * What may fail comes first: then nothing has changed. One that cannot be opened is closed, says
-   * why, and holds up no other: at the start, and later if it was closed before.
+   * Opens the desks of {@code next}, and reloads those that are open. Everything that may fail
+   * comes first, so that a failure changes nothing.
+   *
+   * @param starting whether a model that cannot be opened is closed with the reason instead of
+   *     failing the call; a model that was closed before always is
    */
   private void openDesks(BudgetConfig next, boolean starting) {
     Map<String, ModelDesk> opened = new LinkedHashMap<>();
@@ -317,7 +320,7 @@ final class LocalBudgetStore implements BudgetStore {
         });
   }
 
-  /** Tries to open the models that are closed, as a full disk may have room again. */
+  /** Tries to reopen the closed models, because a full disk may have space again. */
   @Override
   public synchronized void reopen() {
     if (closed || closedModels().isEmpty()) {

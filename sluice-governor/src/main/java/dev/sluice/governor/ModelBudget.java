@@ -43,8 +43,8 @@ public record ModelBudget(
   public static final String OTHER_TENANTS = "*";
 
   /**
-   * The priority classes of a budget that names none, the first goes first. Their shares are 1, so
-   * they order the waiting list and hold nothing back.
+   * The priority classes of a budget that names none, the most urgent first. Their shares are 1, so
+   * they order the waiting list and limit no class.
    */
   public static final Map<String, Double> DEFAULT_CLASSES = defaultClasses();
 

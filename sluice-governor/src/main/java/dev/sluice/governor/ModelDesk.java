@@ -113,17 +113,17 @@ final class ModelDesk {
     return closed != null;
   }
 
-  /** Why nothing is decided here any more; null if something is. */
+  /** Returns why this model is closed; null if it is open. */
   @Nullable String whyClosed() {
     return closed;
   }
 
-  /** Whether it was closed by the file system, which may have recovered; damage stays. */
+  /** Returns whether the file system closed it and may have recovered; damage does not. */
   boolean mayReopen() {
     return closed != null && !damaged;
   }
 
-  /** Decides nothing, because what was granted before cannot be read. */
+  /** Closes this model, because its journal cannot be read. */
   void shut(RuntimeException unreadable) {
     lock.lock();
     try {
@@ -169,7 +169,9 @@ final class ModelDesk {
     }
   }
 
-  /** Goes on from what was written down, and writes down what comes; not begun if that fails. */
+  /**
+   * Continues from the journal and writes to it from now on; if that fails, nothing has changed.
+   */
   void keep(Clerk.LogOpener opener) {
     try {
       atDesk(() -> begin(opener));
@@ -186,7 +188,7 @@ final class ModelDesk {
     }
   }
 
-  /** No breakdown: nothing was promised yet. */
+  /** Passes a failure through {@link #atDesk} that must not close the model: it was never open. */
   private static final class NotBegunException extends RuntimeException {
     private static final long serialVersionUID = 1L;
 

@@ -102,8 +102,7 @@ public final class StoreTerms {
   public static IllegalArgumentException unknownModel(Collection<String> models, String model) {
     return new IllegalArgumentException(
         models.isEmpty()
-            ? "no model has a budget, and so this one has none: %s; name it in token-budget.json"
-                .formatted(model)
+            ? "no model has a budget: model=%s; add it to the budget file".formatted(model)
             : "model must be one of %s: %s".formatted(models, model));
   }
 

@@ -10,7 +10,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** One damaged journal closes its model, and no other; what it granted is not granted again. */
+/** A damaged journal closes its model alone; once repaired, the model begins with no tokens. */
 final class DamagedJournalTest {
   private static final String P0 = "P0_clinical";
   private static final BudgetConfig CONFIG =
@@ -45,7 +45,7 @@ final class DamagedJournalTest {
   }
 
   @Test
-  void otherModels_goOn_andTheClosedOneNamesTheFileAndTheRepair() {
+  void damagedJournal_closesItsModel_namesTheFileAndTheRepair_andOthersWork() {
     try (BudgetStore store = open()) {
       assertThat(ask(store, "good", 10_000)).isInstanceOf(Outcome.Granted.class);
       assertThatThrownBy(() -> ask(store, "bad", 1))
@@ -55,7 +55,7 @@ final class DamagedJournalTest {
               "restore it, or rename it to " + journal.getFileName() + ".damaged and reload");
       assertThat(store.status().join().buckets()).containsOnlyKeys("good");
       assertThat(store.closedModels()).containsOnlyKeys("bad");
-      // Neither time nor a reload repairs it, and a reload does all else.
+      // Neither reopening nor a reload repairs it; the reload of the other models succeeds.
       store.reopen();
       store.reload(CONFIG).join();
       assertThat(store.closedModels()).containsOnlyKeys("bad");
@@ -64,12 +64,12 @@ final class DamagedJournalTest {
   }
 
   @Test
-  void journalPutAside_letsTheModelBeginWithNothingLeft() throws Exception {
+  void renamedJournal_modelBeginsWithNoTokens() throws Exception {
     try (BudgetStore store = open()) {
       Files.move(journal, journal.resolveSibling(journal.getFileName() + ".damaged"));
       store.reload(CONFIG).join();
       assertThat(store.closedModels()).isEmpty();
-      // The 10,000 that were left may have been granted as well: nobody knows.
+      // The remaining 10,000 may have been granted as well; the damaged journal cannot tell.
       assertThat(store.status().join().buckets().get("bad").available()).isZero();
       timer.advance(Desk.SECOND);
       assertThat(ask(store, "bad", 1_000)).isInstanceOf(Outcome.Granted.class);
@@ -80,7 +80,7 @@ final class DamagedJournalTest {
   }
 
   @Test
-  void journalPutAside_beforeAStart_isTheSame() throws Exception {
+  void renamedJournal_beforeAStart_modelBeginsWithNoTokens() throws Exception {
     Files.move(journal, journal.resolveSibling(journal.getFileName() + ".damaged"));
     try (BudgetStore store = open()) {
       assertThat(store.closedModels()).isEmpty();

@@ -16,7 +16,7 @@ class GovernorReadmeTest {
   private final List<Long> calls = new ArrayList<>();
   private final List<String> told = new ArrayList<>();
 
-  /** Again and again until it has to wait: on a busy machine the model may refill before. */
+  /** Repeats the example until it has to wait: on a busy machine the model may refill first. */
   @Test
   void aCall() throws IOException {
     while (told.isEmpty()) {

@@ -19,7 +19,7 @@ import java.util.Random;
  * told them.
  */
 final class GovernorSimulation {
-  /** Twice as many in the long run of {@code ./test --nightly}. */
+  /** Six in {@code ./test --nightly}, else three. */
   static final long HOURS = Integer.getInteger("sluice.seeds", 500) > 500 ? 6 : 3;
 
   static final long TARGET = 24_000;

@@ -6,7 +6,10 @@ import java.nio.file.Path;
 import java.util.Map;
 import java.util.Objects;
 
-/** The budget file of the source document, which is kept among the examples. */
+/**
+ * The budget file of the source document, which is kept among the examples. {@code sluice-testkit}
+ * has the same class for the modules above this one.
+ */
 final class SeedBudget {
   static final Path FILE = Path.of("..", "examples", "governor", "token-budget.json");
 

@@ -17,7 +17,7 @@ import org.junit.jupiter.api.Test;
 class WatchedStoreTest {
   private static final String MODEL = "m";
 
-  /** One for every 25 of the random runs elsewhere, which are shorter. */
+  /** One day for every 25 seeds of other simulations, whose runs are shorter. */
   private static final int DAYS = Math.max(1, Integer.getInteger("sluice.seeds", 500) / 25);
 
   /** A day of more than there is tokens for, by its seed. */

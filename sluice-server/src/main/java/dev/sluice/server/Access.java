@@ -81,7 +81,7 @@ final class Access implements ServerInterceptor {
     }
   }
 
-  /** Lets messages of a stream pass as long as its key stays as it was. */
+  /** Lets messages of a stream pass until its key is revoked, is changed or expires. */
   private record WhileKeyLasts(KeyWatch key, Share.Hold place) implements InboundCall.Observer {
     @Override
     public boolean isValid() {

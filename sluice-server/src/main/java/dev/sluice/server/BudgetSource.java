@@ -8,7 +8,7 @@ import java.nio.file.Path;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
-/** Where the budgets of the governor come from: a file; without one no model has a budget. */
+/** Reads the budgets of the governor from a file; without one no model has a budget. */
 final class BudgetSource {
   private final @Nullable Path file;
   private volatile BudgetConfig current;

@@ -31,7 +31,7 @@ final class Calls {
   /**
    * As above.
    *
-   * @param unsent told what was to be answered if that was certainly not handed to the transport
+   * @param unsent gets the result if its answer was certainly not handed to the transport
    */
   static <T, R> void answerLater(
       StreamObserver<R> call,

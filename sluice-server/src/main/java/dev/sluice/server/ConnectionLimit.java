@@ -43,7 +43,7 @@ final class ConnectionLimit extends ChannelInboundHandlerAdapter {
     };
   }
 
-  /** Closes the connection with the client at {@code address}, if it is open, and says why. */
+  /** Closes the connection of the client at {@code address}, if it is open, with a reason. */
   void cut(SocketAddress address, String reason) {
     Channel connection = connections.get(address);
     if (connection != null) {

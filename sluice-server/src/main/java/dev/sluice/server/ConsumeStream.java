@@ -184,7 +184,7 @@ final class ConsumeStream extends DeliveryStream<ConsumeResponse>
     return ConsumeResponse.newBuilder().setDeliveries(batch).build();
   }
 
-  /** With a prefetch the broker makes room itself. */
+  /** Renews the credit of a stream without a prefetch; otherwise the broker renews it. */
   @Override
   void outdated(int messages) {
     Consumer from = consumer();

@@ -9,7 +9,7 @@ import java.nio.file.SimpleFileVisitor;
 import java.nio.file.attribute.BasicFileAttributes;
 import org.jspecify.annotations.Nullable;
 
-/** Measures how much of a disk the data directory uses, and how much is free. */
+/** Measures how much space the data directory uses, and how much its disk has left. */
 final class DataDirectorySpace {
   private final Path directory;
 
@@ -17,7 +17,7 @@ final class DataDirectorySpace {
     this.directory = directory;
   }
 
-  /** Returns the size of all files; a file that is deleted meanwhile counts as empty. */
+  /** Returns the size of all files in bytes; a file that is deleted meanwhile counts as empty. */
   double usedBytes() {
     Sum sum = new Sum();
     try {

@@ -74,7 +74,7 @@ abstract class DeliveryStream<R> implements Consumer.Handler, OpenStreams.Stream
     }
   }
 
-  /** Messages count as delivered when they are handed to the transport. */
+  /** Returns true: messages count as delivered when they are handed to the transport. */
   @Override
   public final boolean forwards() {
     return true;
@@ -91,7 +91,7 @@ abstract class DeliveryStream<R> implements Consumer.Handler, OpenStreams.Stream
    * Waits until the client has read what was sent before, then sends those of {@code deliveries}
    * whose lease has not ended meanwhile; does nothing if the client is gone.
    *
-   * @param toAnswer makes an answer of them
+   * @param toAnswer makes the answer that carries them
    */
   final synchronized void sendWhenRead(
       List<Delivery> deliveries, Function<List<Delivery>, R> toAnswer) {
@@ -107,7 +107,7 @@ abstract class DeliveryStream<R> implements Consumer.Handler, OpenStreams.Stream
     }
   }
 
-  /** Called when so many messages were not sent because their leases had ended. */
+  /** Called with the number of messages that were not sent because their leases had ended. */
   void outdated(int messages) {}
 
   private synchronized boolean awaitReady() {

@@ -48,7 +48,7 @@ final class FilaSettings {
           "cluster.snapshot_threshold",
           "cluster.replication_factor");
 
-  /** A log line has to end. */
+  /** How many unknown keys a warning names, so that its line stays short. */
   private static final int MAX_NAMED = 20;
 
   /** Host and port; the host of IPv6 in brackets. */
@@ -70,7 +70,7 @@ final class FilaSettings {
   SettingsLayer read(@Nullable Path file, Map<String, String> environment) {
     SettingsLayer layer = new SettingsLayer();
     layer.put(SettingsTable.named("server.data_dir"), DATA_VARIABLE, DEFAULT_DATA);
-    // fila has one port; a second one might be taken, or open to callers that are not expected.
+    // fila has one port; a second one might be in use, or open to unexpected callers.
     layer.put(SettingsTable.named("server.http_port"), "the default beside fila's settings", "off");
     if (file != null) {
       layer.override(readFile(file));
@@ -137,7 +137,7 @@ final class FilaSettings {
     }
   }
 
-  /** fila itself ignores keys that it does not know; files may have those of later versions. */
+  /** Warns instead of refusing: fila ignores keys that it does not know, such as newer ones. */
   private void warnOfUnknown(Path file, List<String> names) {
     if (!names.isEmpty()) {
       String first =

@@ -13,16 +13,17 @@ import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
 
 /*
- * Compares contents and not times: a link that is set to another file, as Kubernetes does it, may
- * lead to one of the same time. Files of one set are written one after the other, so a change counts
- * once two looks in a row have seen the same; otherwise a new certificate would meet the old key.
+ * Compares contents and not times: a link that is pointed to another file, as Kubernetes does it,
+ * may lead to a file of the same time. A certificate and its key are written one after the other, so
+ * a change is reported only when two checks in a row have read the same contents; otherwise the new
+ * certificate could be loaded with the old key.
  *
- * It has a thread of its own, because reading a file on a network may take any time.
+ * The watch has a thread of its own, because reading a file on a network may take any time.
  */
 
 /** Calls back when the contents of files have changed. */
 final class FileWatch implements AutoCloseable {
-  private static final long LOOK_SECONDS = 2;
+  private static final long CHECK_SECONDS = 2;
 
   private final List<Path> files;
   private final ScheduledExecutorService timer =
@@ -48,14 +49,14 @@ final class FileWatch implements AutoCloseable {
   void start(Runnable changed) {
     Runnable work =
         () -> {
-          if (look()) {
+          if (check()) {
             changed.run();
           }
         };
-    timer.scheduleWithFixedDelay(work, LOOK_SECONDS, LOOK_SECONDS, TimeUnit.SECONDS);
+    timer.scheduleWithFixedDelay(work, CHECK_SECONDS, CHECK_SECONDS, TimeUnit.SECONDS);
   }
 
-  /** Takes the present contents for known: they are read by another way. */
+  /** Marks the present contents as known, because the caller is about to read the files itself. */
   void mark() {
     String now = contents();
     synchronized (this) {
@@ -64,8 +65,8 @@ final class FileWatch implements AutoCloseable {
     }
   }
 
-  /** Looks once, and returns whether there is a change; one change is returned once. */
-  boolean look() {
+  /** Checks once, and returns whether there is a change; reports each change once. */
+  boolean check() {
     String now = contents();
     synchronized (this) {
       boolean changed = !now.equals(known) && now.equals(lastSeen);
@@ -83,7 +84,7 @@ final class FileWatch implements AutoCloseable {
     return contents.toString();
   }
 
-  /** Returns a digest; of what is there but is no file, such as a pipe, always the same. */
+  /** Returns a digest of the file; a constant for a pipe or a device, which is not read. */
   private static String contents(Path file) {
     if (Files.exists(file) && !Files.isRegularFile(file)) {
       return "special";

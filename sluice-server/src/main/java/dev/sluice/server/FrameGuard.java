@@ -255,7 +255,7 @@ final class FrameGuard extends ChannelDuplexHandler {
     };
   }
 
-  /** Closes the connection of {@code pipeline} at once; on its thread. */
+  /** Closes the connection of {@code pipeline} at once. Must run on its event loop. */
   static void close(ChannelPipeline pipeline, String reason) {
     FrameGuard guard = pipeline.get(FrameGuard.class);
     if (guard != null && !guard.closed) {

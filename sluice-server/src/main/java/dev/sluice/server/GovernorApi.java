@@ -165,7 +165,7 @@ final class GovernorApi {
   private <T> CompletableFuture<T> askHolder(
       Caller caller, String id, Supplier<ApiException> unknown, Supplier<T> question) {
     caller.requireSome(Kind.GOVERNOR);
-    // Kept while the call waits, and part of the message that it is unknown.
+    // The id is kept while the call waits, and repeated in the refusal of an unknown one.
     QueueApi.requireBetween("the length of an id", id.length(), 0, MAX_NAME_BYTES);
     return ask(
         () -> {
@@ -319,7 +319,7 @@ final class GovernorApi {
         });
   }
 
-  /** Tells the administrator who wants to open them: everything else is reloaded. */
+  /** Fails a reload that left models closed, though everything else was reloaded. */
   private static void requireOpen(Map<String, String> closed) {
     if (!closed.isEmpty()) {
       throw new ApiException(

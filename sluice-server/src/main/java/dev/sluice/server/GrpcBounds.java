@@ -33,7 +33,7 @@ final class GrpcBounds {
   /**
    * A field that is a message.
    *
-   * @param single whether it may occur once only
+   * @param single whether it may occur only once
    * @param place its index among the fields that are messages
    */
   private record Nested(String field, boolean single, int place, GrpcBounds bounds) {}
@@ -105,8 +105,8 @@ final class GrpcBounds {
   }
 
   /**
-   * The parser merges the occurrences of a single message, lists and maps included, so that lists
-   * within their bound become one beyond it.
+   * Refuses a second occurrence of a field that is a single message. The parser would merge both,
+   * lists and maps included, so that lists within their bound become one beyond it.
    */
   private static void requireOnce(Nested message, boolean[] seen) {
     if (message.single() && seen[message.place()]) {

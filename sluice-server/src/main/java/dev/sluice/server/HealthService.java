@@ -23,7 +23,7 @@ import org.jspecify.annotations.Nullable;
  */
 
 /**
- * Answers {@code grpc.health.v1}: all services of this server have the same state, but for those
+ * Answers {@code grpc.health.v1}: all services of this server have the same state, except those
  * that cannot do any of their work. {@link HealthCalls} bounds the open calls of one connection.
  */
 final class HealthService extends HealthGrpc.HealthImplBase {
@@ -34,7 +34,7 @@ final class HealthService extends HealthGrpc.HealthImplBase {
   private volatile Map<String, String> services = Map.of(SERVER, SERVER);
   private volatile State state = new State(false, Set.of());
 
-  /** Whether the server serves, and the services that do not even then. */
+  /** Whether the server serves, and the services that are down though it does. */
   private record State(boolean serving, Set<String> without) {
     ServingStatus of(String service) {
       return serving && !without.contains(service)
@@ -89,7 +89,7 @@ final class HealthService extends HealthGrpc.HealthImplBase {
     // Guarded by this.
     private ServingStatus told = ServingStatus.UNRECOGNIZED;
 
-    /** {@code service} is null if there is none of the name that was asked for. */
+    /** {@code service} is null if no service has the requested name. */
     Watcher(ServerCallStreamObserver<HealthCheckResponse> call, @Nullable String service) {
       this.call = call;
       this.service = service;

@@ -232,7 +232,7 @@ final class HttpBody {
   private void end() {
     room.complete();
     if (broken != null) {
-      // The closed connection may outlast this for a while.
+      // Undertow may keep the closed connection, and with it the body, for a while.
       drop();
       receiver.broken(broken);
     } else if (seen > limit) {

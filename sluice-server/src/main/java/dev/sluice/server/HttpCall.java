@@ -24,7 +24,7 @@ import org.xnio.IoUtils;
 final class HttpCall {
   private static final int TOO_LARGE = 413;
 
-  /** The memory of the answer; not there where anybody may ask, who gets files that are kept. */
+  /** The memory of the answer; absent on open routes, whose answers are kept in memory anyway. */
   private static final AttachmentKey<ByteBudget.Part> ROOM =
       AttachmentKey.create(ByteBudget.Part.class);
 
@@ -243,9 +243,9 @@ final class HttpCall {
   }
 
   /**
-   * An answer on its way.
+   * An answer that is ready to be sent.
    *
-   * @param unsent what to do if it is not handed to the transport
+   * @param unsent runs if it is not handed to the transport
    */
   private record Ready(HttpAnswer answer, Runnable unsent) {
     Ready(HttpAnswer answer) {

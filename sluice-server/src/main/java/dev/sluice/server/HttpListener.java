@@ -171,9 +171,9 @@ final class HttpListener implements AutoCloseable {
     connection.getIoThread().execute(() -> IoUtils.safeClose(connection));
   }
 
-  /** Closes the connection if its TLS handshake does not end in time, however much it sends. */
+  /** Closes the connection if its TLS handshake takes too long, even if bytes keep arriving. */
   private void boundHandshake(SslConnection connection) {
-    // Weak: a connection that is closed before must not stay in memory until then.
+    // Weak: a connection that is closed early must not stay in memory until the time-out.
     WeakReference<SslConnection> unfinished = new WeakReference<>(connection);
     XnioExecutor.Key timeout =
         connection

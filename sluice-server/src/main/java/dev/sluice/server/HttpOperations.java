@@ -50,7 +50,7 @@ final class HttpOperations implements HttpRoute.Group {
                 : Map.of("status", "ready", "degraded", degraded)));
   }
 
-  /** Read once: anybody may ask for it, as often as they like, and not read the answer. */
+  /** Read once, because callers without a key may ask for it often and not read the answers. */
   private static HttpAnswer readOpenApi() {
     try (InputStream in = HttpOperations.class.getResourceAsStream(OPENAPI)) {
       byte[] text = Objects.requireNonNull(in, OPENAPI).readAllBytes();

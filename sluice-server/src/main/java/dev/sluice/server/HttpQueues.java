@@ -25,7 +25,7 @@ final class HttpQueues implements HttpRoute.Group {
   private static final String QUEUE = "queue";
   private static final String QUOTE = "\"";
 
-  /** Of {@code If-Match}: whatever revision there is. */
+  /** The value of {@code If-Match} that matches every revision. */
   private static final String ANY = "*";
 
   private final QueueApi queues;
@@ -144,7 +144,7 @@ final class HttpQueues implements HttpRoute.Group {
   private HttpReply enqueue(HttpRequest request) {
     CompletableFuture<List<UUID>> enqueued =
         queues.enqueue(request.caller(), queue(request), () -> JsonMessages.read(request));
-    // A script may keep it waiting; the broker counts the messages.
+    // The call may wait for a script; the broker accounts for the messages meanwhile.
     request.parsed().run();
     return HttpReply.later(enqueued, ids -> HttpAnswer.ok(Map.of("ids", QueueService.texts(ids))));
   }

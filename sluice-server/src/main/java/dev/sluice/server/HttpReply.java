@@ -12,7 +12,7 @@ sealed interface HttpReply {
    *
    * @param work what has to be done first
    * @param toAnswer makes the answer of it
-   * @param unsent told what was to be answered if that was certainly not handed to the transport
+   * @param unsent gets the result if its answer was certainly not handed to the transport
    * @param waits whether the work may just wait, so that it ends when the client leaves or the
    *     server stops
    */

@@ -13,11 +13,11 @@ import java.util.function.Function;
  * @param query those behind the question mark, by name
  * @param header the fields of that name, with commas between them, if there are any
  * @param body its content
- * @param room the memory of the answer; given back when that has been sent
+ * @param room the memory of the answer; given back when the answer has been sent
  * @param work the memory of what is made of a large body; given back when the answer is known
  * @param parsed gives back the memory of the body before the answer is known. A handler must call
- *     it where a client decides how long the operation takes, and may where the operation keeps
- *     nothing of the body or counts what it keeps
+ *     it if a client decides how long the operation takes; it may call it if the operation keeps
+ *     nothing of the body, or accounts for what it keeps
  * @param ends calls what it is given when the answer has been sent, or nobody is there for it
  */
 @SuppressWarnings("ArrayRecordComponent") // read, not compared

@@ -64,7 +64,7 @@ final class HttpServer {
     return routes;
   }
 
-  /** Returns {@link Listen#OFF} if it does not listen. */
+  /** Returns the port; {@link Listen#OFF} if the server does not listen for HTTP. */
   int port() {
     HttpListener now = listener;
     return now == null ? Listen.OFF : now.port();

@@ -207,7 +207,7 @@ final class InboundBudget {
       }
     }
 
-    /** Tells whether nothing of the request is arriving now, as between messages of a stream. */
+    /** Sets whether nothing of the request is arriving now, as between messages of a stream. */
     void idle(boolean now) {
       synchronized (InboundBudget.this) {
         idle = now;

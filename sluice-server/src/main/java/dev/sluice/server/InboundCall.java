@@ -19,7 +19,7 @@ import io.grpc.Status;
  * handed over any more. Answers that the service writes after the call was closed are dropped.
  */
 
-/** A gRPC call that the server can end before its service does. */
+/** A gRPC call that the server can end before the service does. */
 final class InboundCall<Q, A> extends SimpleForwardingServerCall<Q, A> {
   private enum State {
     ARRIVING,
@@ -52,7 +52,7 @@ final class InboundCall<Q, A> extends SimpleForwardingServerCall<Q, A> {
   }
 
   private synchronized boolean isEnded() {
-    // Asks first: the answer may end the call.
+    // Before the state is read, because the observer may end the call.
     boolean valid = closed || observer.isValid();
     return !valid || state == State.ENDED;
   }
@@ -93,14 +93,14 @@ final class InboundCall<Q, A> extends SimpleForwardingServerCall<Q, A> {
     }
   }
 
-  /** Of a request that was refused before it was complete, not all bytes may have been counted. */
+  /** Only for a complete request: of a refused one, some bytes may not have been counted yet. */
   private synchronized void tellAnswered() {
     if (state == State.COMPLETE) {
       observer.answered();
     }
   }
 
-  /** Is told how a call proceeds. */
+  /** Gets the events of a call. */
   interface Observer {
     /**
      * Returns whether messages may still pass, in either direction; asked before each one. An
@@ -113,7 +113,7 @@ final class InboundCall<Q, A> extends SimpleForwardingServerCall<Q, A> {
     /** The service has taken a message. */
     default void taken() {}
 
-    /** The last byte of the request has come. */
+    /** The last byte of the request has arrived. */
     default void complete() {}
 
     /** The answer to a complete request is known; called for each message of it and at the end. */

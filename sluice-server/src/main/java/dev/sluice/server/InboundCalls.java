@@ -121,7 +121,7 @@ final class InboundCalls extends ServerStreamTracer.Factory {
 
   /**
    * Gives back the memory of the unary request that is being handled. To be called when the service
-   * has begun an operation that keeps nothing of the request, or counts what it keeps.
+   * has begun an operation that keeps nothing of the request, or accounts for what it keeps.
    */
   static void parsed() {
     Inbound inbound = INBOUND.get();
@@ -176,7 +176,7 @@ final class InboundCalls extends ServerStreamTracer.Factory {
     /** Takes memory for what is made of the request; throws if there is none. */
     Share.Hold work(long bytes);
 
-    /** Tells whether nothing of the request is arriving now. */
+    /** Sets whether nothing of the request is arriving now. */
     void idle(boolean now);
 
     /** All of the request has arrived. */

@@ -108,7 +108,7 @@ final class Json {
     }
   }
 
-  /** Reads a whole body, and closes {@code parser} whatever comes of it. */
+  /** Reads a whole body, and closes {@code parser} in any case. */
   static <T> T read(JsonMapper mapper, JsonBounds parser, Class<T> type) {
     try (parser) {
       T value = mapper.readValue(parser, type);
@@ -137,7 +137,7 @@ final class Json {
     }
   }
 
-  /** Returns the names of the fields of an object, those with a null too. */
+  /** Returns the names of the fields of an object, including those that are null. */
   static Set<String> fields(byte[] json) {
     Set<String> names = new LinkedHashSet<>();
     try (JsonParser parser = new JsonBounds(MAPPER.createParser(json), bytes -> true)) {

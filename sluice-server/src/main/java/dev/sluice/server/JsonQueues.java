@@ -42,7 +42,7 @@ final class JsonQueues {
       @Nullable Boolean strictThrottleKeys) {
     private static final QueueConfig DEFAULTS = QueueConfig.defaults();
 
-    /** Its fields by name, each with what sets it. */
+    /** The fields by name, each with the code that applies it to a builder. */
     private static final Map<String, BiConsumer<Config, QueueConfig.Builder>> FIELDS =
         Map.ofEntries(
             Map.entry(
@@ -92,14 +92,14 @@ final class JsonQueues {
       return source == null ? null : Wire.emptyToNull(source);
     }
 
-    /** A whole configuration. */
+    /** Returns a whole configuration, with defaults for fields that are null. */
     QueueConfig toConfig() {
       QueueConfig.Builder config = QueueConfig.builder();
       FIELDS.values().forEach(field -> field.accept(this, config));
       return config.build();
     }
 
-    /** Returns {@code before} with the fields that are named; one that is null gets its default. */
+    /** Returns {@code before} with the named fields changed; one that is null gets its default. */
     QueueConfig appliedTo(QueueConfig before, Collection<String> names) {
       QueueConfig.Builder config = before.toBuilder();
       for (String name : names) {
@@ -239,8 +239,8 @@ final class JsonQueues {
 
     private Action toAction(int index) {
       String word = action == null ? "" : action;
-      boolean says = error != null || delayMs != null;
-      if ((says && !word.equals("nack")) || (leaseMs != null && !word.equals("extend"))) {
+      boolean hasNackField = error != null || delayMs != null;
+      if ((hasNackField && !word.equals("nack")) || (leaseMs != null && !word.equals("extend"))) {
         throw ApiException.invalid(
             "settlements[%d]: error and delay_ms go with nack, lease_ms with extend: %s"
                 .formatted(index, word));

@@ -15,8 +15,8 @@ import java.util.stream.Stream;
  * @param permissions what it allows otherwise
  * @param owner the id of the first key of its account: of the one that a superadmin made and from
  *     which this one descends, or of this one
- * @param scope what superadmins allowed the first key of its account; names within it count for the
- *     account, also after that key was narrowed or revoked
+ * @param scope the permissions that superadmins ever gave the first key of its account; queues and
+ *     limits within it count for the account, also after that key was narrowed or revoked
  */
 record Key(
     String id,
@@ -48,8 +48,8 @@ record Key(
     return with(replaced, scope);
   }
 
-  /** As {@link #withPermissions}, by a superadmin, who thereby widens the scope of the account. */
-  Key allowed(List<Permission> replaced) {
+  /** As {@link #withPermissions}, by a superadmin, which widens the scope of the account. */
+  Key withPermissionsAndScope(List<Permission> replaced) {
     return with(replaced, Stream.concat(scope.stream(), replaced.stream()).distinct().toList());
   }
 

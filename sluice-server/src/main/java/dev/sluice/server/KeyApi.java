@@ -92,7 +92,9 @@ final class KeyApi {
           if (!allowsAll(key, permissions)) {
             requireNoLonger(caller, key.expiresAtMs());
           }
-          return caller.superadmin() ? key.allowed(permissions) : key.withPermissions(permissions);
+          return caller.superadmin()
+              ? key.withPermissionsAndScope(permissions)
+              : key.withPermissions(permissions);
         });
   }
 

@@ -67,8 +67,8 @@ final class KeyStore {
   }
 
   /**
-   * Gives a key of an older version, whose maker is not known, an account of its own, and one whose
-   * scope is not known that of its permissions.
+   * Completes a key that an older version stored: without an owner it gets an account of its own,
+   * without a scope its permissions.
    */
   private static void migrate(ObjectNode key) {
     if (!key.has(OWNER) && key.has("id")) {

@@ -9,7 +9,7 @@ package dev.sluice.server;
  * @since 0.1
  */
 public record Listen(String host, int grpcPort, int httpPort) {
-  /** The port of HTTP where there is none. */
+  /** The value of {@code httpPort} that turns HTTP off. */
   public static final int OFF = -1;
 
   /** Loopback, with the usual ports. */
@@ -66,7 +66,7 @@ public record Listen(String host, int grpcPort, int httpPort) {
   }
 
   /**
-   * Tells whether the server answers HTTP.
+   * Returns whether the server answers HTTP.
    *
    * @return false if the port is {@link #OFF}
    */

@@ -37,7 +37,7 @@ record ListenOptions(
     return new ListenOptions(address, limits, tls, memory, pace, other);
   }
 
-  /** The same for HTTP; without a change if HTTP is off, because it does not listen then. */
+  /** Returns the options for HTTP; unchanged if HTTP is off, because they are not used then. */
   ListenOptions withHttpPort(Listen where) {
     if (!where.hasHttp()) {
       return this;

@@ -23,7 +23,7 @@ import org.jspecify.annotations.Nullable;
  * be checked against the new client CA.
  */
 
-/** The certificate, key and client CA that new connections of both wires meet; reloadable. */
+/** The certificate, key and client CA for new connections of gRPC and HTTP; reloadable. */
 final class LiveTls implements Reloadable {
   private static final int HEXADECIMAL = 16;
 
@@ -61,28 +61,28 @@ final class LiveTls implements Reloadable {
     return new LiveTls(files, clock);
   }
 
-  /** Whether callers must show a certificate; a reload does not change it. */
+  /** Returns whether callers must present a certificate; a reload does not change this. */
   boolean asksForCertificates() {
     return files.clientCa() != null;
   }
 
-  /** For gRPC: always makes engines of what was read last. */
+  /** Returns the context for gRPC, whose engines always use the files that were read last. */
   SslContext grpc() {
     return grpc;
   }
 
-  /** For HTTP; {@link #onReload} tells when there is another. */
+  /** Returns the context for HTTP; {@link #onReload} announces later ones. */
   SSLContext http() {
     return current.http();
   }
 
-  /** Gives {@code http} the context of HTTP now, and again after each reload. */
+  /** Calls {@code http} with the context for HTTP now and after each reload. */
   synchronized void onReload(Consumer<SSLContext> http) {
     listeners.add(http);
     http.accept(current.http());
   }
 
-  /** Tells when the files have changed. */
+  /** Returns the watch over the files. */
   FileWatch watch() {
     return watch;
   }
@@ -93,10 +93,10 @@ final class LiveTls implements Reloadable {
   }
 
   /**
-   * Reads the files again. New connections see what they hold, open ones go on as they are.
+   * Reads the files again. New connections use them, open ones stay as they are.
    *
-   * @return the serial number and the end of the certificate; empty if it and the client CA are the
-   *     same as before
+   * @return the serial number and the expiry of the certificate; empty if the certificate and the
+   *     client CA are the same as before
    * @throws IOException if a file cannot be read; nothing has changed then
    * @throws IllegalArgumentException if one does not hold what it should, or the certificate is not
    *     valid now; nothing has changed then
@@ -117,7 +117,7 @@ final class LiveTls implements Reloadable {
             read.certificate().getNotAfter().toInstant());
   }
 
-  /** At the start any certificate is better than none; later one that clients refuse is not. */
+  /** Checked by a reload alone: it must not replace a valid certificate by an expired one. */
   private void requireValid(X509Certificate certificate) {
     Instant now = clock.instant();
     Instant begin = certificate.getNotBefore().toInstant();
@@ -129,7 +129,7 @@ final class LiveTls implements Reloadable {
     }
   }
 
-  /** Passes everything on to the context that is current at that moment. */
+  /** Forwards each call to the context that is current at that moment. */
   private final class CurrentContext extends SslContext {
     @Override
     public boolean isClient() {

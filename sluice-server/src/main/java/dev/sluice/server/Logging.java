@@ -20,7 +20,7 @@ import org.slf4j.LoggerFactory;
  * @param format {@code text} or {@code json}
  */
 record Logging(String level, String format) {
-  /** Where its settings are. */
+  /** The section of its settings. */
   static final String SECTION = "log";
 
   private static final String OWN = "dev.sluice";

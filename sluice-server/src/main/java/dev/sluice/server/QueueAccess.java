@@ -129,8 +129,8 @@ final class QueueAccess {
 
   /**
    * Creates a queue. To create x when x.dlq exists needs a permission that matches x.dlq itself.
-   * {@code quota} holds the place of the queue in the caller's quota while it is being created, or
-   * throws if that is used up.
+   * {@code quota} reserves the queue in the caller's quota while it is being created, or throws if
+   * the quota is used up.
    */
   void create(Caller caller, String queue, QueueConfig config, Supplier<Share.Hold> quota) {
     if (isDeadLetterQueue(queue)) {

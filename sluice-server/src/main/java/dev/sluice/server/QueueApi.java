@@ -93,8 +93,8 @@ final class QueueApi {
 
   /**
    * Messages stay leased after the call. Cancelling the future gives them back; it fails once the
-   * key is not what it was. What is not sent to the client is to be {@linkplain Reception#giveBack
-   * given back}.
+   * key is revoked, is changed or expires. Messages that are not sent to the client must be
+   * {@linkplain Reception#giveBack given back}.
    */
   CompletableFuture<List<Delivery>> receive(
       KeyInUse key, String queue, int maxMessages, Duration wait, ByteBudget.Part room) {
@@ -244,7 +244,7 @@ final class QueueApi {
         caller, queue, config, () -> quotas.queue(caller, queue, () -> broker.queues().keySet()));
   }
 
-  /** Returns the new revision; refused if {@code revision} is not null and not the present one. */
+  /** Returns the new revision; refused if {@code revision} is neither null nor the present one. */
   String update(
       Caller caller, String queue, UnaryOperator<QueueConfig> change, @Nullable String revision) {
     return access.call(

@@ -56,7 +56,7 @@ final class QueueService extends QueuesGrpc.QueuesImplBase {
             queues.enqueue(
                 caller, request.getQueue(), () -> Wire.messages(request.getMessagesList())),
         ids -> EnqueueResponse.newBuilder().addAllIds(texts(ids)).build());
-    // A script may keep it waiting; the broker counts the messages.
+    // The call may wait for a script; the broker accounts for the messages meanwhile.
     InboundCalls.parsed();
   }
 
@@ -143,7 +143,7 @@ final class QueueService extends QueuesGrpc.QueuesImplBase {
     Calls.answer(
         call,
         caller -> {
-          // Checked first: a caller who may not change the queue learns nothing of its rules.
+          // Checked first, so that a caller without permission learns nothing about the queue.
           queues.require(caller, Permission.Kind.ADMIN, request.getName());
           String revision =
               queues.update(

@@ -44,8 +44,8 @@ final class Quotas {
   private final Names most;
 
   /**
-   * Names that are being created and not among all names yet, and how many calls create each: they
-   * count, so that calls at the same time do not exceed a quota together. Guarded by this.
+   * Names that are being created, with the number of calls that create each. They count too, so
+   * that concurrent calls do not exceed a quota together. Guarded by this.
    */
   private final Map<String, Integer> creating = new HashMap<>();
 
@@ -79,10 +79,10 @@ final class Quotas {
   }
 
   /**
-   * Takes a place for one more queue of the caller, until the queue exists.
+   * Reserves one more queue of the caller, until the queue exists.
    *
    * @param all the names of all queues
-   * @return to be closed when the queue is among them, or is not created
+   * @return to be closed when the queue is among them, or was not created
    * @throws ApiException if its account has used up its quota
    */
   synchronized Share.Hold queue(Caller caller, String name, Supplier<Set<String>> all) {

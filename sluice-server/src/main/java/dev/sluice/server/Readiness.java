@@ -9,7 +9,7 @@ final class Readiness {
   private final HealthService health = new HealthService();
   private volatile boolean closing;
 
-  /** What the server does, as far as it can say so itself. */
+  /** Checks of the parts of a server. */
   @FunctionalInterface
   interface Work {
     /**
@@ -26,12 +26,12 @@ final class Readiness {
      */
     default void requireAlive() {}
 
-    /** The parts that cannot do all of their work while the others do theirs. */
+    /** Returns the parts that do not fully work while the others do. */
     default List<String> degraded() {
       return List.of();
     }
 
-    /** The services of gRPC that cannot do any of their work. */
+    /** Returns the services of gRPC that do not work at all. */
     default Set<String> notServing() {
       return Set.of();
     }
@@ -73,7 +73,7 @@ final class Readiness {
     work.requireAlive();
   }
 
-  /** The parts that cannot do all of their work. */
+  /** Returns the parts that do not fully work. */
   List<String> degraded() {
     return work.degraded();
   }

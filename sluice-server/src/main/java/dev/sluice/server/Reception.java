@@ -34,7 +34,7 @@ final class Reception {
           }
         },
         answer::completeExceptionally);
-    // Nothing to cancel if it was answered.
+    // Does nothing if the messages were received.
     Later.whenOver(answer, () -> received.cancel(false));
     return answer;
   }
@@ -48,8 +48,8 @@ final class Reception {
   }
 
   /**
-   * Gives messages back that were not sent to the client, with the tokens of their throttle keys. A
-   * lease that has ended meanwhile is just as well.
+   * Gives messages back that were not sent to the client, with the tokens of their throttle keys.
+   * Ignores messages whose lease has ended meanwhile.
    */
   static void giveBack(List<Delivery> unsent) {
     unsent.forEach(each -> Later.whenOver(each.release(), () -> {}));

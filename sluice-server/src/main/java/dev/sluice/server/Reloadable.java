@@ -2,9 +2,9 @@ package dev.sluice.server;
 
 import java.io.IOException;
 
-/** A file that the server can read again while it runs; {@link Reloads} asks for it. */
+/** A file that the server can read again while it runs; see {@link Reloads}. */
 interface Reloadable {
-  /** Names the file in the log by its setting, such as {@code governor.file}. */
+  /** Returns the setting that names the file, such as {@code governor.file}; for the log. */
   String name();
 
   /**

@@ -49,7 +49,7 @@ final class ReloadedBudgets implements Reloadable {
     tell(told, "models added", added);
     tell(told, "models changed", changed);
     tell(told, "models removed", removed);
-    // Rules, routes and thresholds are not told one by one.
+    // Rules, routes and thresholds are not listed one by one.
     return told.isEmpty() ? "rules, routes or thresholds" : String.join("; ", told);
   }
 

@@ -5,25 +5,25 @@ import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
 
 /**
- * Everything that can be reloaded while the server runs. One file that cannot be used does not keep
- * the others from being reloaded.
+ * Reloads files while the server runs. A file that cannot be used does not keep the others from
+ * being reloaded.
  *
  * <p>Thread-safe. Reloads run one at a time.
  */
 final class Reloads {
   private final List<Reloadable> registered = new CopyOnWriteArrayList<>();
 
-  /** Reloads {@code each} too from now on. */
-  void register(Reloadable each) {
-    registered.add(each);
+  /** Adds {@code file} to the files that {@link #run()} reloads. */
+  void register(Reloadable file) {
+    registered.add(file);
   }
 
-  /** Reloads everything and logs a line for each. */
+  /** Reloads all registered files and logs a line for each. */
   synchronized void run() {
     registered.forEach(Reloads::reload);
   }
 
-  /** Reloads one alone and logs a line. */
+  /** Reloads one file and logs a line. */
   synchronized void run(Reloadable one) {
     reload(one);
   }

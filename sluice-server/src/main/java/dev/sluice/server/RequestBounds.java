@@ -16,7 +16,7 @@ final class RequestBounds {
   static final int MAX_COSTS = 64;
   static final int MAX_PERMISSIONS = 64;
 
-  /** The fields that an update names; more than a configuration has. */
+  /** The fields that an update may name, which is more than a configuration has. */
   static final int MAX_PATHS = 64;
 
   /** The headers of a message, or of a provider's answer. */

@@ -90,7 +90,7 @@ final class ServerLog {
     }
   }
 
-  /** Models that could not be opened, with the reasons; everything else works. */
+  /** Logs the models that could not be opened, with the reasons. */
   static void closedModels(Map<String, String> reasons) {
     reasons.forEach(
         (model, reason) ->
@@ -116,7 +116,7 @@ final class ServerLog {
     LOG.error("a check failed, and is tried again in a second", why);
   }
 
-  /** {@code changed} is empty if the file says what it said before. */
+  /** {@code changed} is empty if the content is the same as before. */
   static void reloaded(String name, String changed) {
     LOG.atInfo()
         .addKeyValue("name", name)

@@ -18,10 +18,10 @@ record ServerMemory(
   private static final int UNREAD_SHARE = 8;
   private static final int ANSWERS_SHARE = 16;
 
-  /** Small, because the broker has so much at several stages: for scripts, the log and the disk. */
+  /** Small, because messages exist in several stages at once: scripts, the log and the disk. */
   private static final int BROKER_SHARE = 16;
 
-  /** What the messages of a request may take up beside its bytes. */
+  /** The heap of the messages of a request besides its bytes. */
   private static final int MESSAGES_BYTES = RequestBounds.MAX_MESSAGES * 200;
 
   /** The memory of a connection at worst, before its client has shown a key. */
@@ -33,8 +33,8 @@ record ServerMemory(
   }
 
   /**
-   * Returns {@code wanted} with no more on its way into the broker than the heap has room for, but
-   * with room for one request of the largest size.
+   * Returns {@code wanted} with {@code maxInboundBytes} bounded by a share of the heap, but with
+   * room for one request of the largest size.
    */
   static BrokerConfig broker(BrokerConfig wanted, int maxRequestBytes) {
     long request = Math.max(wanted.maxMessageBytes(), (long) maxRequestBytes + MESSAGES_BYTES);

@@ -76,7 +76,7 @@ final class ServerMetrics implements BrokerMetrics {
     return requests;
   }
 
-  /** Shows how much room the data directory takes and has. */
+  /** Shows the size of the data directory and the free space of its disk. */
   void watch(DataDirectorySpace space) {
     Gauge.builder("sluice.store.size.bytes", space, DataDirectorySpace::usedBytes)
         .strongReference(true)

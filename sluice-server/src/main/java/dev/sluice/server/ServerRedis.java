@@ -127,7 +127,7 @@ public record ServerRedis(
     return RedisAddress.parse(url).hasPassword();
   }
 
-  /** Whether the password crosses a network in plaintext. */
+  /** Returns whether the password is sent over a network in plaintext. */
   boolean sendsPasswordInPlaintext() {
     return RedisAddress.parse(url).sendsPasswordInPlaintext();
   }

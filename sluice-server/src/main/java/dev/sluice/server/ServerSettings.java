@@ -146,12 +146,12 @@ public final class ServerSettings {
   }
 
   /**
-   * Goes over to {@code next} as far as a running server can: that is how it logs. Logs which other
-   * settings differ and need a restart; they are not used before.
+   * Applies the settings of {@code next} that a running server can change: how it logs. Logs a
+   * warning with the other settings that differ, which need a restart.
    *
-   * @param next what the same sources say now
+   * @param next the settings that the same sources have now
    */
-  public void goOverTo(ServerSettings next) {
+  public void reloadFrom(ServerSettings next) {
     if (!next.logging.equals(Logging.current())) {
       next.startLogging();
       log()
@@ -166,7 +166,7 @@ public final class ServerSettings {
     }
   }
 
-  /** The settings, by name, that differ and that a running server cannot change. */
+  /** Returns the names of the settings that differ and that a running server cannot change. */
   List<String> needingRestart(ServerSettings running) {
     List<String> names = new ArrayList<>();
     for (Setting<?> setting : given.differences(running.given)) {

@@ -8,8 +8,8 @@ import java.util.List;
 import java.util.Set;
 
 /**
- * What a server does: queues first, without which it is not ready; models of the governor that are
- * closed leave the rest as it is. Callers without a key see this, so no names are told.
+ * Checks the parts of a server: without its broker it is not ready; closed models of the governor
+ * degrade it. Callers without a key see the results, so they have no names of models or files.
  */
 record ServerWork(Broker broker, Governor governor) implements Readiness.Work {
   @Override

@@ -67,7 +67,7 @@ record SettingKind<T>(String description, Form form, Function<String, T> parser)
         text -> (int) parseNumber(text, least, most));
   }
 
-  /** Where to listen; {@link Listen#OFF} for nowhere. */
+  /** A port from 0 to {@code most}, or {@code off}, which is {@link Listen#OFF}. */
   static SettingKind<Integer> portOrOff(int most) {
     return new SettingKind<>(
         "number, 0 to %d, or off".formatted(most),

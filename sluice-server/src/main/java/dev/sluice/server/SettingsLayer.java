@@ -73,7 +73,7 @@ final class SettingsLayer {
     return value == null ? null : value.text;
   }
 
-  /** The settings whose values differ, defaults included. */
+  /** Returns the settings whose values differ; a setting that is not given has its default. */
   List<Setting<?>> differences(SettingsLayer other) {
     List<Setting<?>> found = new ArrayList<>();
     for (Setting<?> setting : SettingsTable.ALL) {

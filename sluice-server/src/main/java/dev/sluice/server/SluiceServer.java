@@ -286,7 +286,7 @@ public final class SluiceServer implements AutoCloseable {
   /**
    * Where HTTP listens.
    *
-   * @return the port; {@link Listen#OFF} if it does not
+   * @return the port; {@link Listen#OFF} if HTTP is off
    */
   public int httpPort() {
     return http.port();
@@ -330,18 +330,18 @@ public final class SluiceServer implements AutoCloseable {
   }
 
   /**
-   * Completes when the server cannot work any more until its process is started again: its store
-   * has failed. A full disk does not end a server.
+   * Completes when the store has failed, so that the server cannot work until its process is
+   * started again. A full disk is not such a failure.
    *
-   * @return completes with the reason; never, if the server is closed before
+   * @return completes with the reason; never completes if the server is closed first
    */
   public CompletableFuture<String> failure() {
     return broker.view().failure().thenApply(why -> String.valueOf(why.getMessage()));
   }
 
   /**
-   * Reads every file again that can be read while the server runs, and logs a line for each: what
-   * has changed, or why it cannot be used. What cannot be used changes nothing.
+   * Reloads the budget file and the files of TLS, and logs for each what has changed or why it
+   * cannot be used. A file that cannot be used changes nothing.
    */
   public void reload() {
     reloads.run();

@@ -124,8 +124,8 @@ final class TicketWaits {
   }
 
   /**
-   * Returns a watch that holds a place until it is closed; fails if there is no such ticket. A
-   * canceled answer leaves nothing to close.
+   * Returns a watch that counts against the caller's share until it is closed; fails if there is no
+   * such ticket. A cancelled future leaves nothing to close.
    */
   CompletableFuture<TicketWatch> watch(Caller caller, String ticket) {
     Share.Hold place = watchShare.take(caller);

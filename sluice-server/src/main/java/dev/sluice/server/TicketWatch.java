@@ -60,7 +60,7 @@ final class TicketWatch {
     synchronized (this) {
       follower = to;
     }
-    // Followed first: a client that knows how its ticket stands also hears how it ends.
+    // Before the first event, so that a client that got it also gets the decision.
     if (first instanceof Outcome.Queued) {
       follow();
     }
@@ -122,7 +122,7 @@ final class TicketWatch {
     return begins;
   }
 
-  /** The decision of a ticket that is gone may be on its way: it has until the next look. */
+  /** Returns true from the second miss on: the decision of a missing ticket may be under way. */
   private synchronized boolean wasMissing() {
     boolean before = missing;
     missing = true;

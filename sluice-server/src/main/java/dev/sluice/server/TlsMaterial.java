@@ -24,7 +24,7 @@ import org.jspecify.annotations.Nullable;
  *
  * @param grpc for gRPC
  * @param http for HTTP
- * @param chain the server's certificate, then those that vouch for it
+ * @param chain the server's certificate, followed by those of its issuers
  * @param clientCa the certificates that may sign those of callers; empty if callers need none
  */
 record TlsMaterial(
@@ -60,7 +60,7 @@ record TlsMaterial(
     }
   }
 
-  /** The server's own. */
+  /** Returns the server's own certificate. */
   X509Certificate certificate() {
     return chain.get(0);
   }

@@ -34,17 +34,17 @@ final class TomlSettings {
     return layer;
   }
 
-  /** By section and key; {@code strays} is given the names of keys outside of sections. */
-  static Map<String, JsonNode> values(Path file, Consumer<String> strays) {
+  /** Returns values by section and key; calls {@code stray} with keys outside of sections. */
+  static Map<String, JsonNode> values(Path file, Consumer<String> stray) {
     JsonNode root = parse(file);
     Map<String, JsonNode> values = new LinkedHashMap<>();
     root.properties()
         .forEach(
             section -> {
               if (!section.getValue().isObject()) {
-                strays.accept(section.getKey());
+                stray.accept(section.getKey());
               }
-              // A value that is no section has no keys.
+              // Such a value has no keys.
               section
                   .getValue()
                   .properties()

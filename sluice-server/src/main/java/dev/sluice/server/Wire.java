@@ -169,13 +169,16 @@ final class Wire {
         nack.getError(), nack.hasDelayMs() ? Duration.ofMillis(nack.getDelayMs()) : null);
   }
 
-  /** As over HTTP; a field that is not there, or cannot be 0, is null. */
+  /**
+   * Returns the configuration as over HTTP: a field that is absent, or 0 without a meaning, is
+   * null.
+   */
   static JsonQueues.Config config(dev.sluice.proto.v1.QueueConfig wire) {
-    boolean isDurable =
+    boolean hasDurability =
         wire.getDurability() != dev.sluice.proto.v1.Durability.DURABILITY_UNSPECIFIED;
     return new JsonQueues.Config(
         wire.getLeaseMs() == 0 ? null : wire.getLeaseMs(),
-        isDurable ? durability(wire.getDurability()) : null,
+        hasDurability ? durability(wire.getDurability()) : null,
         emptyToNull(wire.getOnEnqueue()),
         emptyToNull(wire.getOnFailure()),
         wire.hasMaxAttempts() ? wire.getMaxAttempts() : null,
@@ -190,7 +193,9 @@ final class Wire {
         wire.getStrictThrottleKeys());
   }
 
-  /** Replaces a configuration, or the fields of it that the request names. */
+  /**
+   * Returns the change that the request asks for: of the whole configuration, or of some fields.
+   */
   static UnaryOperator<QueueConfig> change(UpdateQueueRequest request) {
     JsonQueues.Config config = config(request.getConfig());
     if (!request.hasUpdateMask()) {

@@ -118,7 +118,7 @@ final class CertificateRotationTest {
     assertThat(probe.shown(by.httpPort()).getSerialNumber()).isEqualTo(serial(expected));
   }
 
-  /** A stream that has one message at a time. */
+  /** A consumer stream with a prefetch of one message. */
   private static final class Worker {
     final Recorded<ConsumeResponse> answers = new Recorded<>();
     final StreamObserver<ConsumeRequest> requests;
@@ -260,7 +260,7 @@ final class CertificateRotationTest {
   }
 
   @Test
-  void reload_clientAuthority_countsForNewConnectionsEvenWithOldSessions() throws Exception {
+  void reload_clientAuthority_appliesToNewConnections_alsoToResumedSessions() throws Exception {
     Issued otherCa = issuer.authority("other-ca");
     Issued known = issuer.server(ca, "known");
     Issued other = issuer.server(otherCa, "other");
@@ -306,7 +306,7 @@ final class CertificateRotationTest {
   }
 
   @Test
-  void changedFiles_areFoundWithoutASignal() throws Exception {
+  void changedFiles_areReloadedWithoutASignal() throws Exception {
     SluiceServer running = start(null);
     assertShown(running, first);
     install(second);

@@ -21,7 +21,7 @@ final class FilaSettingsTest {
     return ServerSettings.read(dir, null, environment, Map.of());
   }
 
-  /** HTTP is off. */
+  /** The defaults with fila's settings: HTTP is off. */
   private ServerConfig defaults() {
     return ServerConfig.defaults(dir.resolve("data"))
         .withListen(Listen.DEFAULTS.withHttpPort(Listen.OFF));

@@ -12,6 +12,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
+/** Changes of watched files, by explicit checks instead of the timer. */
 @Timeout(60)
 final class FileWatchTest {
   @TempDir private Path dir;
@@ -32,61 +33,61 @@ final class FileWatchTest {
   }
 
   @Test
-  void look_sameContents_isNoChange() throws IOException {
-    assertThat(watch.look()).isFalse();
+  void check_sameContents_isNoChange() throws IOException {
+    assertThat(watch.check()).isFalse();
     Files.writeString(certificate, "one");
-    assertThat(watch.look()).isFalse();
-    assertThat(watch.look()).isFalse();
+    assertThat(watch.check()).isFalse();
+    assertThat(watch.check()).isFalse();
   }
 
   @Test
-  void look_filesWrittenOneAfterTheOther_areOneChange() throws IOException {
+  void check_filesWrittenOneAfterTheOther_areOneChange() throws IOException {
     Files.writeString(certificate, "two");
-    assertThat(watch.look()).isFalse();
+    assertThat(watch.check()).isFalse();
     Files.writeString(key, "two");
-    assertThat(watch.look()).isFalse();
-    assertThat(watch.look()).isTrue();
-    assertThat(watch.look()).isFalse();
+    assertThat(watch.check()).isFalse();
+    assertThat(watch.check()).isTrue();
+    assertThat(watch.check()).isFalse();
   }
 
   @Test
-  void look_missingFile_isAChangeAndItsReturnToo() throws IOException {
+  void check_missingFile_isAChangeAndItsReturnToo() throws IOException {
     Files.delete(key);
-    assertThat(watch.look()).isFalse();
-    assertThat(watch.look()).isTrue();
-    assertThat(watch.look()).isFalse();
+    assertThat(watch.check()).isFalse();
+    assertThat(watch.check()).isTrue();
+    assertThat(watch.check()).isFalse();
     Files.writeString(key, "one");
-    assertThat(watch.look()).isFalse();
-    assertThat(watch.look()).isTrue();
+    assertThat(watch.check()).isFalse();
+    assertThat(watch.check()).isTrue();
   }
 
   @Test
-  void look_linkToAnotherFile_isAChange() throws IOException {
+  void check_linkToAnotherFile_isAChange() throws IOException {
     Path other = Files.writeString(dir.resolve("other"), "two");
     Path link = Files.createSymbolicLink(dir.resolve("link"), key);
     try (FileWatch linked = new FileWatch(List.of(link))) {
       Files.delete(link);
       Files.createSymbolicLink(link, other);
-      assertThat(linked.look()).isFalse();
-      assertThat(linked.look()).isTrue();
+      assertThat(linked.check()).isFalse();
+      assertThat(linked.check()).isTrue();
     }
   }
 
   @Test
   void mark_presentContents_areKnown() throws IOException {
     Files.writeString(key, "two");
-    assertThat(watch.look()).isFalse();
+    assertThat(watch.check()).isFalse();
     watch.mark();
-    assertThat(watch.look()).isFalse();
-    assertThat(watch.look()).isFalse();
+    assertThat(watch.check()).isFalse();
+    assertThat(watch.check()).isFalse();
   }
 
   @Test
-  void look_pipe_isNotRead() throws Exception {
+  void check_pipe_isNotRead() throws Exception {
     Path pipe = dir.resolve("pipe");
     assertThat(new ProcessBuilder("mkfifo", pipe.toString()).start().waitFor()).isZero();
     try (FileWatch piped = new FileWatch(List.of(pipe))) {
-      assertThat(piped.look()).isFalse();
+      assertThat(piped.check()).isFalse();
     }
   }
 }

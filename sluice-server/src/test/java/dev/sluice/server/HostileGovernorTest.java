@@ -84,7 +84,7 @@ final class HostileGovernorTest {
     assertThat(refused.message()).startsWith(field + " must have ").contains("to 256 bytes");
   }
 
-  /** A call that waits keeps the name of its ticket. */
+  /** A waiting call would keep its id in memory. */
   @Test
   void overlongIds_areRefused() {
     String id = "x".repeat(257);

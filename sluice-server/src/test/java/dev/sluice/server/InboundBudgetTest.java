@@ -103,7 +103,7 @@ final class InboundBudgetTest {
     assertThat(evicted).isEmpty();
   }
 
-  /** All others are complete: neither a stream that is idle nor one that sends has to go. */
+  /** All other requests are complete; neither the idle stream nor the sending one is evicted. */
   @Test
   void fullBudget_accountThatHoldsLittleIsNeverEvicted() {
     evictable("k1", 500).complete();
@@ -115,7 +115,7 @@ final class InboundBudgetTest {
   }
 
   @Test
-  void fullBudget_idleStreamsGoLast_andOnlyThoseOfLargeHolders() {
+  void fullBudget_idleStreamsAreEvictedLast_andOnlyThoseOfLargeHolders() {
     evictable("idle", 400).idle(true);
     evictable("few idle", 50).idle(true);
     evictable("arriving", 100);
@@ -125,7 +125,7 @@ final class InboundBudgetTest {
     assertThat(budget.part("c2", "k2").take(90)).isTrue();
     assertThat(evicted).containsExactly("arriving", "idle");
     assertThat(budget.part("c3", "k3").take(320)).isTrue();
-    assertThat(budget.part("c4", "k4").take(10)).as("of those left, none must go").isFalse();
+    assertThat(budget.part("c4", "k4").take(10)).as("no evictable part is left").isFalse();
     assertThat(evicted).hasSize(2);
   }
 

@@ -4,9 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.sluice.proto.v1.ConsumeRequest;
 import dev.sluice.proto.v1.ConsumeResponse;
-import dev.sluice.proto.v1.QueuesGrpc;
 import io.grpc.Metadata;
-import io.grpc.MethodDescriptor;
 import io.grpc.ServerCall;
 import io.grpc.Status;
 import java.time.Instant;
@@ -26,7 +24,7 @@ final class InboundCallTest {
   private final KeyWatches keys =
       new KeyWatches(authorization -> authenticated(), () -> Instant.ofEpochMilli(this.nowMs));
   private final Share open = new Share("streams", 10, 1);
-  private final Wire wire = new Wire();
+  private final RecordingCall wire = new RecordingCall();
   private final Service service = new Service();
   private long nowMs;
 
@@ -37,39 +35,7 @@ final class InboundCallTest {
     return caller;
   }
 
-  /** The client's end. */
-  private static final class Wire extends ServerCall<ConsumeRequest, ConsumeResponse> {
-    private final List<ConsumeResponse> received = new ArrayList<>();
-    private @Nullable Status end;
-
-    @Override
-    public void request(int messages) {}
-
-    @Override
-    public void sendHeaders(Metadata headers) {}
-
-    @Override
-    public void sendMessage(ConsumeResponse message) {
-      received.add(message);
-    }
-
-    @Override
-    public void close(Status status, Metadata trailers) {
-      end = status;
-    }
-
-    @Override
-    public boolean isCancelled() {
-      return false;
-    }
-
-    @Override
-    public MethodDescriptor<ConsumeRequest, ConsumeResponse> getMethodDescriptor() {
-      return QueuesGrpc.getConsumeMethod();
-    }
-  }
-
-  /** What the service sees. */
+  /** A service that records what it gets. */
   private static final class Service extends ServerCall.Listener<ConsumeRequest> {
     private final List<ConsumeRequest> received = new ArrayList<>();
     private boolean cancelled;
@@ -126,7 +92,7 @@ final class InboundCallTest {
   }
 
   @Test
-  void expiredKey_isSentNothing() {
+  void messageOfTheService_afterTheKeyExpired_isNotSent() {
     ServerCall.Listener<ConsumeRequest> client = begin();
     nowMs = EXPIRY_MS;
     service.send();
@@ -135,7 +101,7 @@ final class InboundCallTest {
   }
 
   @Test
-  void expiredKey_sendsNothing() {
+  void messageOfTheClient_afterTheKeyExpired_doesNotReachTheService() {
     ServerCall.Listener<ConsumeRequest> client = begin();
     nowMs = EXPIRY_MS;
     client.onMessage(ConsumeRequest.getDefaultInstance());
@@ -143,7 +109,7 @@ final class InboundCallTest {
     assertEnded(client);
   }
 
-  /** The last byte and the refusal come in the same moment, on two threads. */
+  /** The last byte arrives after the refusal, but before the client learns of it. */
   @Test
   void refusedRequest_isNotCompleted() {
     InboundCall<ConsumeRequest, ConsumeResponse> call = new InboundCall<>(wire);

@@ -283,10 +283,7 @@ final class InboundRequestsTest {
     assertThat(first + second).startsWith("HTTP/1.1 503").containsOnlyOnce("HTTP/1.1");
   }
 
-  /**
-   * A client decides how long a poll waits, and may pad its request: together they have more bytes
-   * than the budget.
-   */
+  /** A client decides how long a poll waits. Together, these padded polls exceed the budget. */
   @ParameterizedTest
   @ValueSource(booleans = {true, false})
   void completeRequestsThatWait_holdNothingOfTheBudget(boolean overHttp) throws IOException {
@@ -322,12 +319,6 @@ final class InboundRequestsTest {
                 .addLengthDelimited(ByteString.copyFrom(new byte[bytes]))
                 .build())
         .build();
-  }
-
-  /** The last frames of a request. */
-  private static byte[] end(int stream, byte[] payload) {
-    return RawHttp2.join(
-        data(stream, payload), frame(RawHttp2.DATA, RawHttp2.END_STREAM, stream, new byte[0]));
   }
 
   private long consumers() {

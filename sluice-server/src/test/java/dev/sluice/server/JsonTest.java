@@ -10,7 +10,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Bodies in JSON. */
+/** Reading of JSON bodies. */
 @Tag("any-jdk")
 final class JsonTest {
   private static byte[] bytes(String json) {
@@ -46,9 +46,9 @@ final class JsonTest {
     assertThat(parser.isClosed()).isTrue();
   }
 
-  /** What follows is no JSON: it must not be looked at. */
+  /** The text after the first name is not JSON, and must not be read. */
   @Test
-  void startsWithField_readsTheFirstNameAlone() {
+  void startsWithField_readsOnlyTheFirstName() {
     assertThat(Json.startsWithField(bytes(" {\"messages\": [%"), "messages")).isTrue();
     assertThat(Json.startsWithField(bytes("{\"payload\":\"\",\"messages\":[]}"), "messages"))
         .isFalse();

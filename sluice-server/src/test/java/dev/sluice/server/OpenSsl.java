@@ -16,7 +16,7 @@ final class OpenSsl {
     this.dir = dir;
   }
 
-  /** Runs a command line of the shell there. */
+  /** Runs a shell command line in the directory; fails if the command does. */
   void run(String commandLine) throws Exception {
     Process process =
         new ProcessBuilder(List.of("sh", "-c", commandLine))

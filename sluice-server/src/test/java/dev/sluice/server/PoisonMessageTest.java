@@ -18,7 +18,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-/** A message that fails each time, among others, over a server. */
+/** A message that always fails, among good ones, over HTTP. */
 @Timeout(240)
 final class PoisonMessageTest {
   private static final long FIRST_MS = 40;
@@ -65,9 +65,9 @@ final class PoisonMessageTest {
     return http.get("/v1/queues/" + queue).json().at("/stats/depth").asLong();
   }
 
-  /** Delays are bounded from below alone: a slow machine makes them longer, never shorter. */
+  /** Checks only lower bounds of delays, because a slow machine makes them longer. */
   @Test
-  void poisonMessage_isTriedMaxAttemptsTimes_laterEachTime_thenIsADeadLetter() {
+  void poisonMessage_isTriedMaxAttemptsTimes_withGrowingDelays_thenIsADeadLetter() {
     String queue =
         create("{\"max_attempts\":%d,\"retry_delay_ms\":%d}".formatted(ATTEMPTS, FIRST_MS));
     for (int i = 0; i < GOOD; i++) {
@@ -110,7 +110,7 @@ final class PoisonMessageTest {
   }
 
   @Test
-  void newQueue_hasTheDefaultsOfTheBroker_andTheDocumentSaysTheSame() {
+  void newQueue_hasTheDefaultsOfTheBroker_andSoDoesTheOpenApiDocument() {
     String queue = create("{}");
     JsonNode config = http.get(queue).json().get("config");
     assertThat(config.toString())
@@ -130,7 +130,7 @@ final class PoisonMessageTest {
   }
 
   @Test
-  void nackOfANewQueue_isDelayed_andOneWithADelayWaitsForThat() {
+  void nackWithADelay_delaysTheMessage_andOneOutOfRangeIsRefused() {
     String queue = create("{}");
     send(queue, "x");
     JsonNode first = http.post(queue + "/receive", "{\"wait_ms\":20000}").json();

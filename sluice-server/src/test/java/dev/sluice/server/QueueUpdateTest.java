@@ -15,6 +15,8 @@ import io.grpc.Status;
 import java.io.IOException;
 import java.net.http.HttpRequest.BodyPublishers;
 import java.nio.file.Path;
+import java.util.Collections;
+import java.util.List;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -22,7 +24,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** Changes of a queue's settings: of those that are named, and not over somebody else's change. */
+/** Partial and whole updates of a queue's settings, with and without a revision. */
 final class QueueUpdateTest {
   private static final String QUEUE = "/v1/queues/q";
 
@@ -166,7 +168,7 @@ final class QueueUpdateTest {
     return UpdateQueueRequest.newBuilder()
         .setName("q")
         .setConfig(config)
-        .setUpdateMask(FieldMask.newBuilder().addAllPaths(java.util.List.of(paths)));
+        .setUpdateMask(FieldMask.newBuilder().addAllPaths(List.of(paths)));
   }
 
   @Test
@@ -207,8 +209,7 @@ final class QueueUpdateTest {
         () -> server.queues().updateQueue(update(nothing, "max_depth", "depth").build()),
         Status.Code.INVALID_ARGUMENT,
         "depth");
-    String[] many = new String[65];
-    java.util.Arrays.fill(many, "max_depth");
+    String[] many = Collections.nCopies(65, "max_depth").toArray(String[]::new);
     assertRefused(
         () -> server.queues().updateQueue(update(nothing, many).build()),
         Status.Code.INVALID_ARGUMENT,

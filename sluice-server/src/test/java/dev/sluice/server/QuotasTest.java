@@ -17,11 +17,9 @@ import dev.sluice.governor.TokenRequest;
 import dev.sluice.proto.v1.ConsumeRequest;
 import dev.sluice.proto.v1.ConsumeResponse;
 import dev.sluice.proto.v1.CreateKeyResponse;
-import dev.sluice.proto.v1.QueuesGrpc;
 import dev.sluice.server.KeyApi.NewKey;
 import dev.sluice.server.Permission.Kind;
 import io.grpc.Metadata;
-import io.grpc.MethodDescriptor;
 import io.grpc.ServerCall;
 import io.grpc.Status;
 import java.io.IOException;
@@ -36,6 +34,7 @@ import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
@@ -160,7 +159,7 @@ final class QuotasTest {
     }
   }
 
-  /** Each of them alone would be within the quota. */
+  /** Concurrent creations, each of which alone would be within the quota. */
   @Test
   void namesThatAreBeingCreated_count() throws IOException {
     KeyStore keys = KeyStore.open(dir);
@@ -184,7 +183,7 @@ final class QuotasTest {
   }
 
   @Test
-  void accountThatNarrowsOrRevokesItsFirstKey_disownsNothing() throws IOException {
+  void namesOfAnAccount_count_afterItsFirstKeyWasNarrowedOrRevoked() throws IOException {
     KeyStore keys = KeyStore.open(dir);
     KeyApi api = api(keys);
     KeyApi.Created first = api.create(Caller.ANYBODY, wanted("a:*"));
@@ -262,7 +261,7 @@ final class QuotasTest {
     }
   }
 
-  /** Model {@code one} has one request at a time: the second waits. */
+  /** Returns the ticket of a second request to model {@code one}, which allows one at a time. */
   private static String ticket(Governor governor) {
     TokenRequest request = TokenRequest.of("one", 1, "P1_user");
     assertThat(governor.request(request)).isInstanceOf(Outcome.Granted.class);
@@ -270,7 +269,7 @@ final class QuotasTest {
   }
 
   @Test
-  void ticketsThatAreWatched_haveAShare_beforeTheyAreFollowed() {
+  void ticketsThatAreWatched_countFromTheCallOn() {
     ModelBudget one = ModelBudget.of(60_000, 60_000, Allocation.OFF).withConcurrency(1);
     BudgetConfig config =
         new BudgetConfig(
@@ -308,35 +307,6 @@ final class QuotasTest {
     return new KeyWatches(authorization -> caller, InstantSource.system());
   }
 
-  /** A call of which only its end is looked at. */
-  private static final class OneCall extends ServerCall<ConsumeRequest, ConsumeResponse> {
-    private Status end = Status.OK;
-
-    @Override
-    public void request(int messages) {}
-
-    @Override
-    public void sendHeaders(Metadata headers) {}
-
-    @Override
-    public void sendMessage(ConsumeResponse message) {}
-
-    @Override
-    public void close(Status status, Metadata trailers) {
-      end = status;
-    }
-
-    @Override
-    public boolean isCancelled() {
-      return false;
-    }
-
-    @Override
-    public MethodDescriptor<ConsumeRequest, ConsumeResponse> getMethodDescriptor() {
-      return QueuesGrpc.getConsumeMethod();
-    }
-  }
-
   private static ServerCall.Listener<ConsumeRequest> ignoring(
       ServerCall<ConsumeRequest, ConsumeResponse> call, Metadata headers) {
     return new ServerCall.Listener<ConsumeRequest>() {};
@@ -347,13 +317,14 @@ final class QuotasTest {
     Caller caller = new Caller("c", false, List.of(), Key.NEVER);
     Share open = new Share("streams", 10, 1);
     Access access = new Access(watches(caller), open);
-    OneCall first = new OneCall();
+    RecordingCall first = new RecordingCall();
     var stream = access.interceptCall(first, new Metadata(), QuotasTest::ignoring);
-    OneCall second = new OneCall();
+    RecordingCall second = new RecordingCall();
     access.interceptCall(second, new Metadata(), QuotasTest::ignoring);
-    assertThat(first.end).isEqualTo(Status.OK);
-    assertThat(second.end.getCode()).isEqualTo(Status.Code.RESOURCE_EXHAUSTED);
-    assertThat(second.end.getDescription()).contains("streams of one account must be at most 1");
+    assertThat(first.end).isNull();
+    Status refused = Objects.requireNonNull(second.end);
+    assertThat(refused.getCode()).isEqualTo(Status.Code.RESOURCE_EXHAUSTED);
+    assertThat(refused.getDescription()).contains("streams of one account must be at most 1");
     stream.onCancel();
     assertThat(open.held()).isZero();
   }

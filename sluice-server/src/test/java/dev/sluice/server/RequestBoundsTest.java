@@ -135,7 +135,7 @@ final class RequestBoundsTest {
       }
     }
 
-    /** A text is {@code name}; of a message, the first text is. */
+    /** Returns an entry whose text, or whose first text field, is {@code name}. */
     private static Object entry(Message.Builder message, FieldDescriptor field, String name) {
       if (field.getJavaType() == FieldDescriptor.JavaType.STRING) {
         return name;
@@ -255,7 +255,7 @@ final class RequestBoundsTest {
         .doesNotContain("INTERNAL", "UNKNOWN", "RESOURCE_EXHAUSTED");
   }
 
-  /** The parser would merge both into one list beyond its bound. */
+  /** The parser would merge the lists of both into one beyond its bound. */
   @Test
   void grpc_singleMessageThatOccursTwice_isRefused() throws IOException {
     Descriptor consume = ConsumeRequest.getDescriptor();

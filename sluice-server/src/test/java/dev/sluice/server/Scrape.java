@@ -12,7 +12,7 @@ import java.util.regex.Pattern;
  * What {@code /metrics} says.
  *
  * @param types of families of metrics, by name
- * @param help their help texts, unless empty
+ * @param help help texts of families that have one, by name
  * @param labels the names of those that the series of a metric have, by its name
  * @param series values by metric and labels, as they are written
  */

@@ -27,8 +27,8 @@ final class ServerArchitectureTest {
   }
 
   /**
-   * Immutable sets and maps of the JDK take quadratic time for names whose hashes collide, which
-   * clients can choose: names of queues, headers, keys, ids.
+   * Immutable sets and maps of the JDK take quadratic time for names whose hashes collide. Clients
+   * choose the names of queues, headers, keys and ids.
    */
   @Test
   void immutableHashTables_areNotFilledAtRunTime() {

@@ -18,7 +18,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-/** A stream that ends has spent a token for each message that it handed to the transport. */
+/** Throttle tokens of a stream that ends: spent for each message handed to the transport. */
 @Timeout(120)
 final class StreamTokensTest {
   private static final int MESSAGES = 1_000;
@@ -45,7 +45,7 @@ final class StreamTokensTest {
     broker.close();
   }
 
-  /** A transport that takes so many responses before it is busy. */
+  /** A transport that is ready for {@code capacity} responses. */
   private static final class Transport extends ServerCallStreamObserver<ConsumeResponse> {
     private final int capacity;
     private Runnable onCancel = () -> {};

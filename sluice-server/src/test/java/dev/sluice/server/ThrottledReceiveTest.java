@@ -43,13 +43,13 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Throttled messages over real sockets: each token goes with a message that was sent. */
+/** Throttled messages over real sockets: a token is spent for each message that was sent. */
 @Timeout(180)
 final class ThrottledReceiveTest {
   private static final Duration LEASE = Duration.ofMinutes(10);
   private static final Duration PATIENCE = Duration.ofSeconds(60);
 
-  /** One comes back in eleven days. */
+  /** The refill of one token takes eleven days. */
   private static final Duration PER_TOKEN = Duration.ofSeconds(1_000_000);
 
   @TempDir private Path dir;
@@ -137,7 +137,7 @@ final class ThrottledReceiveTest {
     assertThat(level()).isLessThan(0.1);
   }
 
-  /** Ends with the first empty answer, so none may come while a message can go. */
+  /** Ends with the first empty answer, which must not come while a message can be delivered. */
   private static void pollUntilEmpty(IntSupplier poll, AtomicInteger got) {
     int some;
     while ((some = poll.getAsInt()) > 0) {
@@ -152,8 +152,8 @@ final class ThrottledReceiveTest {
     }
   }
 
-  /** A consumer in another process, as it were: it reads so many responses and is then killed. */
-  private final class Doomed implements AutoCloseable {
+  /** A consumer behind a proxy that cuts its connection, as if its process were killed. */
+  private final class KilledConsumer implements AutoCloseable {
     private final TcpProxy proxy = TcpProxy.to(server.server.grpcPort());
     private final ManagedChannel channel =
         NettyChannelBuilder.forAddress("127.0.0.1", proxy.port()).usePlaintext().build();
@@ -161,7 +161,7 @@ final class ThrottledReceiveTest {
         channel.newCall(QueuesGrpc.getConsumeMethod(), CallOptions.DEFAULT);
     private final LinkedBlockingQueue<ConsumeResponse> responses = new LinkedBlockingQueue<>();
 
-    Doomed(int prefetch) {
+    KilledConsumer(int prefetch) {
       call.start(
           new ClientCall.Listener<>() {
             @Override
@@ -215,24 +215,27 @@ final class ThrottledReceiveTest {
       enqueue("q", 100, 20_000);
     }
     GrantLog delivered = new GrantLog();
-    int readByTheDead = 0;
-    List<Doomed> doomed = List.of(new Doomed(400), new Doomed(300), new Doomed(300));
+    int readBeforeTheKill = 0;
+    List<KilledConsumer> killed =
+        List.of(new KilledConsumer(400), new KilledConsumer(300), new KilledConsumer(300));
     try {
-      for (int i = 0; i < doomed.size(); i++) {
-        // Some read much, some little; nobody settles anything.
-        List<Delivery> read = doomed.get(i).read(1 + 2 * i);
-        readByTheDead += read.size();
+      for (int i = 0; i < killed.size(); i++) {
+        // Each consumer reads more than the one before; none settles a message.
+        List<Delivery> read = killed.get(i).read(1 + 2 * i);
+        readBeforeTheKill += read.size();
         read.forEach(each -> record(delivered, each));
       }
       await().atMost(PATIENCE).until(() -> inFlight() == burst);
       assertThat(level()).isLessThan(1);
     } finally {
-      doomed.forEach(Doomed::close);
+      killed.forEach(KilledConsumer::close);
     }
     await().atMost(PATIENCE).until(() -> inFlight() == 0);
     double back = level();
-    // What lies in buffers of the connection counts as written; most messages were not.
-    assertThat(back).isGreaterThan(burst / 2.0).isLessThanOrEqualTo(burst - readByTheDead + 0.1);
+    // Messages in buffers of the connection count as written; most messages were not written.
+    assertThat(back)
+        .isGreaterThan(burst / 2.0)
+        .isLessThanOrEqualTo(burst - readBeforeTheKill + 0.1);
     int after = 0;
     List<Delivery> more;
     while (!(more = receive("q", 100)).isEmpty()) {

@@ -31,7 +31,7 @@ final class TlsKeysTest {
   @TempDir private Path dir;
   private OpenSsl openssl;
 
-  /** An RSA key takes a while to make. */
+  /** Once for all tests, because generating an RSA key takes a while. */
   @BeforeAll
   static void make() throws Exception {
     OpenSsl openssl = new OpenSsl(made);
@@ -105,7 +105,7 @@ final class TlsKeysTest {
               "the tls key must not be encrypted, because Sluice asks for no passphrase: "
                   + encrypted
                   + "; decrypt it with: openssl pkey -in '");
-      assertTellsNothing(refused, content);
+      assertShowsNothing(refused, content);
       String decrypt = String.valueOf(refused.getMessage()).split("decrypt it with: ", 2)[1];
       openssl.run(decrypt + " -passin 'pass:%s'".formatted(OpenSsl.PASSPHRASE));
       Path decrypted = encrypted.resolveSibling("o$k.pem.decrypted");
@@ -116,7 +116,8 @@ final class TlsKeysTest {
     }
   }
 
-  private static void assertTellsNothing(Throwable refused, String content) {
+  /** Checks that the stack trace has no part of the key. */
+  private static void assertShowsNothing(Throwable refused, String content) {
     StringWriter trace = new StringWriter();
     refused.printStackTrace(new PrintWriter(trace));
     content
@@ -136,7 +137,8 @@ final class TlsKeysTest {
           RSA PRIVATE KEY     | an RSA key in PKCS #1
           EC PRIVATE KEY      | an EC key in SEC1, of a named curve such as P-256
           """)
-  void otherContent_isRefusedByItsKind(String label, String wanted) throws Exception {
+  void otherContent_isRefused_withTheEncodingThatIsExpected(String label, String wanted)
+      throws Exception {
     Path file = dir.resolve("key");
     write(file, label, new byte[] {0x30, 3, 2, 1, 1});
     assertThatThrownBy(() -> PemFile.privateKey("tls key", file))
@@ -171,7 +173,7 @@ final class TlsKeysTest {
         .hasMessageContaining("at most 1048576 bytes");
   }
 
-  /** Whatever the bytes are, the answer is a key or one sentence. */
+  /** Any bytes give either a key or an error of one sentence. */
   @ParameterizedTest
   @ValueSource(strings = {"RSA", "EC"})
   void damagedKey_isRefusedInOneSentence(String kind) throws Exception {

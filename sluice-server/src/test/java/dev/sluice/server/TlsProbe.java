@@ -18,7 +18,7 @@ import javax.net.ssl.SSLSocket;
 import javax.net.ssl.TrustManagerFactory;
 import org.jspecify.annotations.Nullable;
 
-/** Connects to one wire of a server over TLS, without a library. */
+/** Connects to the port of gRPC or HTTP over TLS, with the classes of the JDK alone. */
 final class TlsProbe {
   private static final int TIMEOUT_MS = 20_000;
 
@@ -28,7 +28,7 @@ final class TlsProbe {
     this.context = context;
   }
 
-  /** Trusts a certificate, shows another, and remembers sessions as clients do. */
+  /** Returns a client that trusts one certificate, presents another, and resumes sessions. */
   static TlsProbe of(Path trusted, @Nullable Issued identity) throws Exception {
     KeyStore trust = KeyStore.getInstance("PKCS12");
     trust.load(null, null);
@@ -55,14 +55,14 @@ final class TlsProbe {
     }
   }
 
-  /** Returns the certificate that a new connection to the port meets. */
+  /** Returns the certificate that the server presents to a new connection. */
   X509Certificate shown(int port) throws IOException {
     try (SSLSocket socket = connect(port)) {
       return (X509Certificate) socket.getSession().getPeerCertificates()[0];
     }
   }
 
-  /** Returns an open connection. */
+  /** Returns a new connection whose handshake is complete. */
   SSLSocket connect(int port) throws IOException {
     SSLSocket socket =
         (SSLSocket) context.getSocketFactory().createSocket(InetAddress.getLoopbackAddress(), port);

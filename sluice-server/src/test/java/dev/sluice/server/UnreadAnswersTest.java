@@ -37,7 +37,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Answers count until they have left the process, and take memory from nobody else. */
+/** Answers count against the memory for answers until they have left the process. */
 @Tag("any-jdk")
 @Timeout(120)
 final class UnreadAnswersTest {
@@ -50,7 +50,7 @@ final class UnreadAnswersTest {
 
   @TempDir private Path dir;
 
-  /** Time stands still until a test moves it: no answer is too old by itself. */
+  /** A manual clock: no answer is overdue before a test advances it. */
   private final AtomicLong now = new AtomicLong();
 
   private final ByteBudget answers = new ByteBudget(MAX, now::get);
@@ -148,7 +148,7 @@ final class UnreadAnswersTest {
     RawHttp2 client = silentGrpc();
     client.send(call(1, PEEK, KeyedServer.BOOTSTRAP, peek("a.q", 1)));
     await().until(() -> answers.used() > MEBIBYTE - 1_000);
-    // Every call that is answered gives back; not this one.
+    // Another call gives back its own memory, but not that of the unread answer.
     assertThat(enqueue("good", List.of(NewMessage.getDefaultInstance()))).isEqualTo(1);
     assertThat(answers.used()).isBetween(MEBIBYTE - 1_000L, MEBIBYTE + 1_000L);
     byte[] much = {0, 32, 0, 0};
@@ -246,7 +246,7 @@ final class UnreadAnswersTest {
     assertThat(grpc.untilClosed()).anyMatch(frame -> frame.text().contains("answers_not_read"));
   }
 
-  /** It has been executed: a refusal would be a lie. */
+  /** The call was executed, so it must not be answered as if it was not. */
   @Test
   void answerOfAnExecutedCall_isNotRefused() throws IOException {
     silentHttp("/v1/queues/a.q/peek?max_messages=100", server.create("read:a.q").getKey());

@@ -102,7 +102,7 @@ class UnsafeSettingsTest {
 
   @Test
   void serverThatStarts_warns() throws IOException {
-    // Nothing listens there; the limits degrade.
+    // No Redis listens there, which is an outage and not an error.
     ServerConfig config = config().withRedis(ServerRedis.at("redis://127.0.0.1:1"));
     try (CapturedLog log = new CapturedLog();
         TestServer server = TestServer.start(config)) {

@@ -93,14 +93,14 @@ public final class BudgetLog implements BudgetListener, AutoCloseable {
     write("maybe", key, tokens);
   }
 
-  /** So many tokens are about to be given back; a node that is killed does not learn of it. */
+  /** Logs that {@code tokens} are about to be refunded; a killed node does not see the answer. */
   void settling(@Nullable String key, long tokens) {
     if (key != null) {
       write("settling", key, tokens);
     }
   }
 
-  /** What was about to be given back has been, or is told elsewhere. */
+  /** Logs that the refund was answered. */
   void settled(@Nullable String key) {
     if (key != null) {
       write("settled", key);

@@ -61,7 +61,7 @@ public final class BudgetNode {
     }
   }
 
-  /** Not by a node alone: it tells of a status in an outage, too, but knows no line. */
+  /** Asks for the waiting list, because a node answers {@code status} in an outage, too. */
   private static boolean answers(BudgetStore store) {
     return store.queue(BudgetLoad.PLAIN, 0, 1).handle((line, failure) -> failure == null).join();
   }

@@ -38,7 +38,7 @@ public final class BudgetRecord {
   private record Grant(
       int file, String model, long micros, long tokens, long waited, String priority, String key) {}
 
-  /** Tokens that a node was about to give back. */
+  /** Tokens that a node was about to refund. */
   private record Settling(int file, long tokens) {}
 
   private BudgetRecord() {}
@@ -86,8 +86,8 @@ public final class BudgetRecord {
   }
 
   /**
-   * One node was killed: what it had not claimed yet of these keys may have come back, and what it
-   * was about to give back.
+   * Notes that a node was killed: tokens of these keys that it had not claimed yet, or was about to
+   * refund, may have been returned.
    */
   public void mayReturn(int file, Predicate<String> keys) {
     settling.forEach(

@@ -128,7 +128,7 @@ public abstract class ReservationContract extends BudgetSuite {
     assertThat(rig.available()).isEqualTo(200_000);
   }
 
-  /** A store keeps a short history of its debt: where it is shortened, nobody must gain. */
+  /** A store may shorten the history of its debt; a refund must not become larger by that. */
   @Test
   void refund_afterManyGrants_isNoMoreThanTheLeastDebtSince() {
     BudgetRig rig = open(Allocation.OFF);
@@ -159,7 +159,7 @@ public abstract class ReservationContract extends BudgetSuite {
     assertThat(rig.available()).isEqualTo(20_000);
   }
 
-  /** A store may settle in a shorter way where there are no budgets of tenants. */
+  /** A store may have a faster path for models without tenant budgets. */
   @Test
   void twoLateRefunds_underABudgetOfATenant_doNotGiveTheSameBackTwice() {
     BudgetRig rig =
@@ -179,7 +179,7 @@ public abstract class ReservationContract extends BudgetSuite {
     assertThat(rig.available()).isZero();
   }
 
-  /** A store may forget a tenant whose budget is full again, and not before. */
+  /** A store may forget a tenant only once its budget is full again. */
   @Test
   void debtOfATenant_isKnownUntilItIsPaid() {
     BudgetRig rig =
@@ -242,7 +242,7 @@ public abstract class ReservationContract extends BudgetSuite {
     assertThat(rig.status().running()).isEqualTo(MOST_OPEN);
   }
 
-  /** So many of one token each, in portions that a store answers in time. */
+  /** Opens {@code count} reservations of one token, in portions that a store answers in time. */
   private static Outcome.Granted openAll(BudgetRig rig, int count) {
     Outcome.Granted last = null;
     for (int opened = 0; opened < count; opened += PORTION) {

@@ -10,7 +10,7 @@ import java.util.Objects;
 
 /** The budget file of the source document, which is kept among the examples. */
 public final class SeedBudget {
-  /** Where it is, seen from the folder of a module. */
+  /** Its path, relative to the folder of a module. */
   public static final Path FILE = Path.of("..", "examples", "governor", "token-budget.json");
 
   /** The source document's classes, whose shares bind. */
@@ -20,7 +20,7 @@ public final class SeedBudget {
   private SeedBudget() {}
 
   /**
-   * Reads it.
+   * Reads the file.
    *
    * @return its four models
    */

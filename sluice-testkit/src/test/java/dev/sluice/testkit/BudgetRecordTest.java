@@ -25,7 +25,7 @@ class BudgetRecordTest {
     victim = dir.resolve("p1");
   }
 
-  /** The victim had 60 and used 20; of the 40 that came back another node had 30. */
+  /** The victim was granted 60 and used 20; another node was granted 30 of the refunded 40. */
   private BudgetRecord record(String... more) throws IOException {
     Files.writeString(survivor, "granted m 1000 40 0 P1 p0-1\ngranted m 2000 30 0 P1 p0-2\n");
     Files.writeString(victim, "granted m 1000 60 0 P1 p1-1\n" + String.join("\n", more) + "\n");
@@ -37,21 +37,21 @@ class BudgetRecordTest {
   }
 
   @Test
-  void settlementThatAKilledNodeDidNotHearOf_mayHaveReturnedTokens() throws IOException {
+  void settlementWithoutAnAnswer_ofAKilledNode_mayHaveReturnedTokens() throws IOException {
     BudgetRecord record = record("settling p1-1 40");
     record.mayReturn(VICTIM, key -> key.startsWith("p1-"));
     assertThat(excess(record)).isEqualTo(-10);
   }
 
   @Test
-  void settlementThatAKilledNodeHeardOf_countsByWhatCameBack() throws IOException {
+  void settlementWithAnAnswer_ofAKilledNode_countsItsRefund() throws IOException {
     BudgetRecord record = record("settling p1-1 40", "refunded m 1000 10", "settled p1-1");
     record.mayReturn(VICTIM, key -> key.startsWith("p1-"));
     assertThat(excess(record)).isEqualTo(20);
   }
 
   @Test
-  void settlementOfANodeThatLives_returnsNothingByItself() throws IOException {
+  void settlementWithoutAnAnswer_ofALiveNode_returnsNothing() throws IOException {
     assertThat(excess(record("settling p1-1 40"))).isEqualTo(30);
   }
 }

@@ -89,8 +89,8 @@ public abstract class Attack {
   /** Builds requests that take a while to build; called before the time begins. */
   void prepare() {}
 
-  /** Makes what the attack needs on the server; {@link #run} follows. */
-  void settle(Attempt attempt) throws IOException {}
+  /** Creates what the attack needs on the server, before {@link #run}. */
+  void prepare(Attempt attempt) throws IOException {}
 
   /** Goes on until the attempt is over, or there is nothing left to try. */
   abstract void run(Attempt attempt) throws IOException, InterruptedException;

@@ -147,7 +147,7 @@ public final class Attacks {
         new EventStreams());
   }
 
-  /** Their queues stay. */
+  /** Their queues stay on the server. */
   private static List<Attack> unread() {
     return List.of(
         UnreadCalls.peeks(),

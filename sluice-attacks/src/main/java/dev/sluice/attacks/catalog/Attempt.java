@@ -57,7 +57,7 @@ public final class Attempt {
   private final AtomicLong bytes = new AtomicLong();
   private volatile long startNanos;
   private volatile long endNanos;
-  private final CountDownLatch begun = new CountDownLatch(1);
+  private final CountDownLatch prepared = new CountDownLatch(1);
   private final CountDownLatch ended = new CountDownLatch(1);
 
   private Attempt(Attack attack, Target target) {
@@ -79,21 +79,21 @@ public final class Attempt {
     watch.setDaemon(true);
     watch.start();
     try {
-      attack.settle(this);
-      begun.countDown();
+      attack.prepare(this);
+      prepared.countDown();
       attack.run(this);
     } catch (IOException broken) {
       countCutOff();
     } finally {
-      begun.countDown();
+      prepared.countDown();
       end();
     }
     return new Outcome(connections.get(), cutOff.get(), bytes.get(), refused.get());
   }
 
   /** Waits until the attack has what it needs on the server, or has failed. */
-  public void awaitBegun() throws InterruptedException {
-    begun.await();
+  public void awaitPrepared() throws InterruptedException {
+    prepared.await();
   }
 
   /** Unblocks threads that read or write. */
@@ -183,7 +183,7 @@ public final class Attempt {
     return new Connection(connect(target.http()));
   }
 
-  /** A new connection to the port of HTTP that has hardly any room for what nobody reads. */
+  /** Opens a connection to the port of HTTP with a small receive buffer. */
   Connection narrowHttp() throws IOException {
     return new Connection(connect(target.http(), NARROW_BYTES));
   }

@@ -4,13 +4,13 @@ import dev.sluice.attacks.wire.HttpClient;
 import java.io.IOException;
 
 /**
- * Sends complete requests that wait for messages and are padded with spaces. Large ones first, then
- * smaller ones into what room is left.
+ * Sends complete requests that wait for messages and are padded with spaces: large ones first, then
+ * smaller ones for the memory that is left.
  */
 final class PaddedPolls extends Attack {
   private static final int[] SIZES = {20 << 20, 2 << 20, 128 << 10, 8 << 10, 500};
 
-  /** Of each size. */
+  /** Connections for each size. */
   private static final int CONNECTIONS = 8;
 
   private static final String PATH = "/v1/queues/%s/receive".formatted(Attacks.QUEUE);

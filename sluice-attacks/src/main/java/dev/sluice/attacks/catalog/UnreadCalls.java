@@ -11,7 +11,7 @@ import java.util.List;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 
-/** Asks for large answers again and again, and leaves them with the server. */
+/** Asks for large answers again and again, and does not read them. */
 final class UnreadCalls extends Attack {
   private static final String LARGE = Target.TENANT + "unread-large";
   private static final String MANY_KEYS = Target.TENANT + "unread-keys";
@@ -20,7 +20,7 @@ final class UnreadCalls extends Attack {
   private static final int KEYS = 10_000;
   private static final int KEYS_AT_ONCE = 1_000;
 
-  /** Two characters each in an answer, too. */
+  /** Quotes, each of which JSON writes as two characters, in requests and answers. */
   private static final String QUOTES = "\\\"".repeat(200);
 
   private static final int INITIAL_WINDOW_SIZE = 4;
@@ -28,12 +28,12 @@ final class UnreadCalls extends Attack {
   private static final int GRPC_THREADS = 4;
   private static final int GRPC_PAUSE_MS = 20;
 
-  /** Few calls a second, so that their memory is the attack, and not the work of making lists. */
+  /** Few calls a second, so that the attack is on memory and not on the processor. */
   private static final int HTTP_THREADS = 1;
 
   private static final int HTTP_PAUSE_MS = 100;
 
-  /** How long answers are left unread; then the connections close, and others follow. */
+  /** How long answers are left unread before the connections close and new ones are opened. */
   private static final int HOLD_MS = 3_000;
 
   private final String queue;
@@ -82,11 +82,11 @@ final class UnreadCalls extends Attack {
   }
 
   @Override
-  void settle(Attempt attempt) throws IOException {
+  void prepare(Attempt attempt) throws IOException {
     try (HttpClient client = attempt.httpClient(attempt.key())) {
       String config = "{\"name\":\"%s\",\"config\":{\"durability\":\"OS\",\"lease_ms\":1000}}";
       if (client.call("POST", "/v1/queues", config.formatted(queue)).status() >= 300) {
-        return; // It is there, with its messages.
+        return; // The queue exists already, with its messages.
       }
       boolean large = queue.equals(LARGE);
       int requests = large ? LARGE_MESSAGES : KEYS / KEYS_AT_ONCE;

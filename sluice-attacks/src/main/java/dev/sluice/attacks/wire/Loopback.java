@@ -25,7 +25,7 @@ public final class Loopback {
   /**
    * Connects.
    *
-   * @param receiveBytes how much may arrive before it is read, about; 0 for the usual
+   * @param receiveBytes the size of the receive buffer; 0 for the default of the system
    */
   public static Socket connect(InetSocketAddress address, Duration patience, int receiveBytes)
       throws IOException {

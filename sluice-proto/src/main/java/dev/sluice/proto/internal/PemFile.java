@@ -23,7 +23,7 @@ import org.jspecify.annotations.Nullable;
 
 /** Reads certificates and private keys; failures name the file and never show what is in it. */
 public final class PemFile {
-  /** More is a mistake, such as the name of another file. */
+  /** A larger file is a mistake, such as the path of another file. */
   private static final int MAX_BYTES = 1 << 20;
 
   /** The words before {@code PRIVATE KEY} say how the key is encoded. */
@@ -35,7 +35,7 @@ public final class PemFile {
   /** A header, which base64 cannot contain: the older way to say that a key is encrypted. */
   private static final String HEADER = "Proc-Type:";
 
-  /** Means the same in a shell as it does here. */
+  /** A path that needs no quotes in a shell. */
   private static final Pattern PLAIN_PATH = Pattern.compile("[\\w@%+=:,./-]+");
 
   private static final String ENCODINGS =
@@ -109,7 +109,7 @@ public final class PemFile {
     return key;
   }
 
-  /** Returns null if this is no such key; why not might tell of the key, and is left out. */
+  /** Returns null if this is no such key. The cause is dropped, because it might show the key. */
   private static @Nullable PrivateKey decode(String encoding, String base64) {
     try {
       byte[] bytes = Base64.getMimeDecoder().decode(base64);
@@ -143,7 +143,7 @@ public final class PemFile {
             .formatted(what, file, quoted(file.toString()), quoted(file + ".decrypted")));
   }
 
-  /** A path as a shell takes it. */
+  /** Returns {@code path} quoted for a shell, if necessary. */
   private static String quoted(String path) {
     return PLAIN_PATH.matcher(path).matches() ? path : "'" + path.replace("'", "'\\''") + "'";
   }

@@ -48,7 +48,7 @@ final class Pkcs8 {
     return curve;
   }
 
-  /** Reads one value and returns what it holds; {@code in} is behind it then. */
+  /** Reads one value and returns its content; moves {@code in} behind the value. */
   private static ByteBuffer content(ByteBuffer in, int tag) {
     if (in.remaining() < 2 || Byte.toUnsignedInt(in.get()) != tag) {
       throw malformed();
@@ -94,7 +94,7 @@ final class Pkcs8 {
     return value.toByteArray();
   }
 
-  /** In as few bytes as possible, which DER asks for. */
+  /** Writes the length in as few bytes as possible, as DER requires. */
   private static void writeLength(ByteArrayOutputStream out, int length) {
     if (length < LONG_FORM) {
       out.write(length);

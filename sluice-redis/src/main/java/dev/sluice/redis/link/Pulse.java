@@ -41,9 +41,9 @@ public final class Pulse implements AutoCloseable, Executor {
   private static final long OPEN_MILLIS = 3_000;
 
   /**
-   * How long a try to connect lasts; while a node starts, as long as the start may take. In an
-   * outage no longer, whatever the time-out: other nodes give this one little time to find that
-   * Redis is back.
+   * How long one attempt to connect lasts; while a node starts, as long as the start may take. In
+   * an outage it does not depend on the time-out, because other nodes wait only briefly for this
+   * one once Redis is back.
    */
   private static final long CONNECT_MILLIS = 2_000;
 
@@ -259,7 +259,7 @@ public final class Pulse implements AutoCloseable, Executor {
     }
   }
 
-  /** Whether nothing was heard, which on a busy machine is a matter of time. */
+  /** Returns whether {@code failure} is a time-out, which on a busy machine may pass. */
   private static boolean isSilence(Throwable failure) {
     Throwable root = RedisLink.rootOf(failure);
     return root instanceof TimeoutException
@@ -267,7 +267,7 @@ public final class Pulse implements AutoCloseable, Executor {
         || root instanceof RedisCommandTimeoutException;
   }
 
-  /** Why Redis does not decide; a wrong password, for one, is not a matter of time. */
+  /** Remembers why Redis does not decide; a wrong password, for example, does not pass. */
   private void noteTrouble(Throwable failure) {
     Throwable root = RedisLink.rootOf(failure);
     trouble = root.toString();

@@ -62,9 +62,9 @@ public record RedisAddress(List<RedisURI> uris, boolean cluster) {
   }
 
   /**
-   * Returns whether a password crosses a network in plaintext.
+   * Returns whether a password is sent over a network in plaintext.
    *
-   * @return true if a node beyond loopback is given a password without TLS
+   * @return true if a node beyond loopback gets a password without TLS
    */
   public boolean sendsPasswordInPlaintext() {
     return uris.stream()

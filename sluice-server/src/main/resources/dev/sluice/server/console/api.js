@@ -85,7 +85,7 @@ async function call(method, where, body, more = {}) {
 export const get = (where) => call("GET", where);
 export const post = (where, body = {}) => call("POST", where, body);
 export const put = (where, body) => call("PUT", where, body);
-/** Changes what `body` names; refused if it has another revision than that. */
+/** Changes the fields that `body` names; refused if the resource has another revision. */
 export const patch = (where, body, revision) =>
   call("PATCH", where, body, { "If-Match": '"' + revision + '"' });
 export const remove = (where) => call("DELETE", where);

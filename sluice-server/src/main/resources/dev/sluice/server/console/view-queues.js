@@ -64,8 +64,8 @@ export function isUnserved(queue) {
   );
 }
 
-/** What `call` answers, or null if it fails, which is said. */
-async function told(call) {
+/** Returns the answer of `call`, or null after showing why it failed. */
+async function orToast(call) {
   try {
     return await call();
   } catch (refused) {
@@ -74,7 +74,7 @@ async function told(call) {
   }
 }
 
-/** The settings of a queue that nobody has changed; the server's own description has them. */
+/** Returns the default settings of a queue, from the server's API description. */
 async function defaults() {
   const { components } = await get("/openapi.json");
   return Object.fromEntries(
@@ -85,7 +85,7 @@ async function defaults() {
   );
 }
 
-/** What dialogs ask of a queue's settings, filled in with `config`. */
+/** Returns the fields of a dialog for a queue's settings, filled in with `config`. */
 function settingFields(config) {
   const number = (field, label, hint) => ({
     name: field,
@@ -122,7 +122,7 @@ function settingFields(config) {
 
 export async function createQueue() {
   let made = "";
-  const config = await told(defaults);
+  const config = await orToast(defaults);
   if (!config) {
     return;
   }
@@ -150,9 +150,9 @@ export async function createQueue() {
   }
 }
 
-/** Changes what is edited, unless somebody else has changed the queue since it was read. */
+/** Changes the edited settings, unless the queue has been changed since they were read. */
 export async function changeQueue(queue) {
-  const found = await told(() => get(path`/v1/queues/${queue}`));
+  const found = await orToast(() => get(path`/v1/queues/${queue}`));
   if (!found) {
     return;
   }
