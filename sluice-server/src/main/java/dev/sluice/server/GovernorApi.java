@@ -284,6 +284,7 @@ final class GovernorApi {
         line.model(),
         line.total(),
         line.etaMs(),
+        line.binding(),
         line.tickets().stream()
             .map(
                 each ->
@@ -294,6 +295,7 @@ final class GovernorApi {
                         each.tokens(),
                         each.queuePosition(),
                         each.etaMs(),
+                        each.binding(),
                         each.waitedMs()))
             .toList());
   }
