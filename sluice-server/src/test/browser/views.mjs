@@ -14,7 +14,7 @@ import {
   until,
   visit,
 } from "./harness.mjs";
-import { consume, createQueue, CROWD, deadLetters, enqueue, TENANTS } from "./live.mjs";
+import { consume, createQueue, CROWD, deadLetters, enqueue, TENANTS, ticket } from "./live.mjs";
 
 const open = api();
 
@@ -420,6 +420,21 @@ inBrowser("tickets: in the order in which they go, page by page", {}, async (pag
   assert.ok(await action(page, "next").isDisabled());
   await action(page, "previous").click();
   await until("the first page again", async () => (await summary.textContent()).endsWith("1 to 100."));
+});
+
+inBrowser("tickets: without a free slot the time is unknown", {}, async (page) => {
+  await open.post("/v1/governor/requests", { model: "single", tokens: 1, priority: "P1_user" });
+  const mine = await ticket("single", 1);
+  await visit(page, "tickets", "#/tickets/single");
+  const eta = row(page, "tickets", mine).locator('[data-cell="eta"]');
+  await until("it says so", async () => (await eta.textContent()) === "unknown: concurrency");
+  const view = await visit(page, "models");
+  const single = view.locator('[data-testid="model"][data-row="single"]');
+  await until(
+    "so does its class",
+    async () =>
+      (await single.locator('tr[data-row="P1_user"] td').last().textContent()) === "unknown: concurrency",
+  );
 });
 
 inBrowser("dead letters: reason and error; inspect as text and bytes", {}, async (page) => {

@@ -1,6 +1,7 @@
 package dev.sluice.cli;
 
 import dev.sluice.client.GovernorStatus;
+import dev.sluice.client.TokenDimension;
 import dev.sluice.client.TokenExplanation;
 import dev.sluice.client.TokenOutcome;
 import dev.sluice.client.TokenSettlement;
@@ -8,6 +9,7 @@ import java.io.PrintWriter;
 import java.time.Duration;
 import java.util.List;
 import java.util.Locale;
+import java.util.Optional;
 import java.util.TreeMap;
 
 /** What the governor says, for people and as JSON with the names of the HTTP interface. */
@@ -22,7 +24,7 @@ final class GovernorText {
                   Long.toString(part.available()),
                   Long.toString(part.needed()),
                   Long.toString(part.capacity()),
-                  part.retryAfter().map(GovernorText::text).orElse("-")));
+                  part.retryAfter().map(GovernorText::text).orElse(withoutWait(part))));
 
   private static final Table<GovernorStatus.Model> MODELS =
       new Table<>(
@@ -51,6 +53,11 @@ final class GovernorText {
 
   private GovernorText() {}
 
+  /** Says why a dimension has no wait. */
+  private static String withoutWait(TokenExplanation.Part part) {
+    return part.needed() > part.capacity() ? "never" : "unknown";
+  }
+
   private static int inLine(GovernorStatus.Model model) {
     return model.queueLengths().values().stream().mapToInt(Integer::intValue).sum();
   }
@@ -64,12 +71,17 @@ final class GovernorText {
   }
 
   static String standing(TokenOutcome.Queued queued) {
-    return "in line for %s: position %d, about %s, short of %s"
+    return "in line for %s: position %d, %s"
         .formatted(
             Printable.line(queued.model()),
             queued.position(),
-            text(queued.eta()),
-            lower(queued.binding()));
+            when(queued.eta(), queued.binding()));
+  }
+
+  /** When it is the turn of a request, and what that is by. */
+  private static String when(Optional<Duration> eta, TokenDimension binding) {
+    return eta.map(known -> "about %s, short of %s".formatted(text(known), lower(binding)))
+        .orElseGet(() -> "unknown: " + lower(binding));
   }
 
   static String[] lines(TokenOutcome outcome) {
@@ -101,11 +113,11 @@ final class GovernorText {
     } else if (outcome instanceof TokenOutcome.Queued queued) {
       json.put("tokens", queued.tokens())
           .put("remaining", queued.remaining())
-          .put("waitMs", queued.retryAfter().toMillis())
           .put("queuePosition", queued.position())
-          .put("etaMs", queued.eta().toMillis())
           .put("binding", queued.binding().name())
           .put("ticket", queued.ticket());
+      putKnown(json, "waitMs", queued.retryAfter());
+      putKnown(json, "etaMs", queued.eta());
     } else if (outcome instanceof TokenOutcome.Refused refused) {
       json.put("tokens", refused.tokens())
           .put("remaining", refused.remaining())
@@ -113,6 +125,12 @@ final class GovernorText {
           .put("message", refused.message());
     }
     return json.put("model", outcome.model()).put("priority", outcome.priority());
+  }
+
+  /** What is unknown is left out. */
+  private static Json putKnown(Json json, String name, Optional<Duration> time) {
+    time.ifPresent(known -> json.put(name, known.toMillis()));
+    return json;
   }
 
   static Json json(TokenSettlement settled) {
@@ -129,30 +147,37 @@ final class GovernorText {
 
   static void print(TokenExplanation explanation, PrintWriter out) {
     out.println(Printable.line(explanation.message()));
+    if (explanation.verdict() == TokenExplanation.Verdict.QUEUED) {
+      out.println(
+          "position %d, %s"
+              .formatted(explanation.position(), when(explanation.eta(), explanation.binding())));
+    }
     PARTS.print(explanation.parts(), out);
   }
 
   static Json json(TokenExplanation explanation) {
-    return Json.object()
-        .put("model", explanation.model())
-        .put("priority", explanation.priority())
-        .put("tokens", explanation.tokens())
-        .put("verdict", explanation.verdict().name())
-        .put("binding", explanation.binding().name())
-        .put("queuePosition", explanation.position())
-        .put("waitMs", explanation.retryAfter().toMillis())
-        .put("etaMs", explanation.eta().toMillis())
-        .put("message", explanation.message())
+    Json json =
+        Json.object()
+            .put("model", explanation.model())
+            .put("priority", explanation.priority())
+            .put("tokens", explanation.tokens())
+            .put("verdict", explanation.verdict().name())
+            .put("binding", explanation.binding().name())
+            .put("queuePosition", explanation.position());
+    putKnown(json, "waitMs", explanation.retryAfter());
+    putKnown(json, "etaMs", explanation.eta());
+    return json.put("message", explanation.message())
         .putObjects("dimensions", explanation.parts().stream().map(GovernorText::json).toList());
   }
 
   private static Json json(TokenExplanation.Part part) {
-    return Json.object()
-        .put("dimension", part.dimension().name())
-        .put("capacity", part.capacity())
-        .put("available", part.available())
-        .put("needed", part.needed())
-        .put("waitMs", part.retryAfter().map(Duration::toMillis).orElse(-1L));
+    Json json =
+        Json.object()
+            .put("dimension", part.dimension().name())
+            .put("capacity", part.capacity())
+            .put("available", part.available())
+            .put("needed", part.needed());
+    return putKnown(json, "waitMs", part.retryAfter());
   }
 
   static void print(GovernorStatus status, PrintWriter out) {
@@ -170,7 +195,7 @@ final class GovernorText {
       for (GovernorStatus.Alert alert : model.alerts()) {
         out.println(
             Printable.line(
-                "alert: %s %s, %s beyond %s since %s: %s"
+                "alert: %s %s, value %s, threshold %s since %s: %s"
                     .formatted(
                         model.model(),
                         alert.kind(),

@@ -166,13 +166,14 @@ class GovernorCommandsTest {
         .containsEntry("queuePosition", 1L)
         .containsEntry("binding", "CONCURRENCY")
         .containsEntry("priority", "P0_clinical")
-        .containsKeys("remaining", "waitMs", "etaMs", "ticket", "model");
+        .containsKeys("remaining", "ticket", "model")
+        .doesNotContainKeys("waitMs", "etaMs");
     String ticket = (String) queued.get("ticket");
     assertThat(queued(again)).containsEntry("ticket", ticket);
     Cli shown = server.run("governor", "ticket", ticket);
     assertThat(shown.exitCode()).isEqualTo(3);
     assertThat(shown.out())
-        .matches("in line for one: position 1, about .*, short of concurrency\nticket .*\n.*\n")
+        .matches("in line for one: position 1, unknown: concurrency\nticket .*\n.*\n")
         .contains("\nticket " + ticket + "\n")
         .endsWith("for ticket_patience_ms, 30s by default\n");
     assertThat(server.ok("governor", "cancel", ticket)).isEqualTo("cancelled " + ticket + "\n");
@@ -227,7 +228,9 @@ class GovernorCommandsTest {
     Cli granted = waiting.get(30, TimeUnit.SECONDS);
     assertThat(granted.exitCode()).isZero();
     assertThat(granted.json()).containsEntry("granted", true).containsEntry("tokens", 6L);
-    assertThat(granted.err()).startsWith("\rin line for one: position 1, about ").endsWith(" \r");
+    assertThat(granted.err())
+        .startsWith("\rin line for one: position 1, unknown: concurrency")
+        .endsWith(" \r");
     String second = (String) granted.json().get("reservation");
 
     String ticket =
@@ -251,6 +254,7 @@ class GovernorCommandsTest {
     Cli later = server.run("governor", "explain", "slow", "--tokens", "600");
     assertThat(later.exitCode()).isEqualTo(3);
     assertThat(later.outLines()).anyMatch(line -> line.matches("tokens +4\\d\\d +600 +1000 +.*s"));
+    assertThat(later.out()).containsPattern("\nposition 1, about .*s, short of tokens\n");
     Map<String, Object> json = queued("governor", "explain", "slow", "--tokens", "600", "--json");
     assertThat(json)
         .containsOnlyKeys(
@@ -268,6 +272,12 @@ class GovernorCommandsTest {
         .containsEntry("binding", "TOKENS")
         .containsEntry("queuePosition", 1L);
     assertThat(bucket("slow").get("metrics").toString()).contains("totalRequests=1,");
+    Cli never = server.run("governor", "explain", "slow", "--tokens", "1001");
+    assertThat(never.outLines()).anyMatch(line -> line.matches("tokens +\\d+ +1001 +1000 +never"));
+    server.ok("governor", "request", "one", "--tokens", "1");
+    Cli unknown = server.run("governor", "explain", "one", "--tokens", "1");
+    assertThat(unknown.out()).contains("\nposition 1, unknown: concurrency\n");
+    assertThat(unknown.outLines()).anyMatch(line -> line.matches("concurrency +0 +1 +1 +unknown"));
   }
 
   @Test

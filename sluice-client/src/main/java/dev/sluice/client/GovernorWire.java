@@ -37,11 +37,15 @@ final class GovernorWire {
         wire.getPriority(),
         wire.getTokens(),
         wire.getRemaining(),
-        Duration.ofMillis(wire.getWaitMs()),
+        known(wire.hasWaitMs(), wire.getWaitMs()),
         wire.getQueuePosition(),
-        Duration.ofMillis(wire.getEtaMs()),
+        known(wire.hasEtaMs(), wire.getEtaMs()),
         dimension(wire.getBinding()),
         wire.getTicket());
+  }
+
+  private static Optional<Duration> known(boolean known, long millis) {
+    return known ? Optional.of(Duration.ofMillis(millis)) : Optional.empty();
   }
 
   private static TokenOutcome.Refused refused(dev.sluice.proto.v1.TokenOutcome.Refused wire) {
@@ -89,8 +93,8 @@ final class GovernorWire {
         verdict(wire.getVerdict()),
         dimension(wire.getBinding()),
         wire.getQueuePosition(),
-        Duration.ofMillis(wire.getWaitMs()),
-        Duration.ofMillis(wire.getEtaMs()),
+        known(wire.hasWaitMs(), wire.getWaitMs()),
+        known(wire.hasEtaMs(), wire.getEtaMs()),
         wire.getMessage(),
         wire.getDimensionsList().stream().map(GovernorWire::part).toList());
   }
@@ -112,7 +116,7 @@ final class GovernorWire {
         wire.getCapacity(),
         wire.getAvailable(),
         wire.getNeeded(),
-        wire.getWaitMs() < 0 ? Optional.empty() : Optional.of(Duration.ofMillis(wire.getWaitMs())));
+        known(wire.hasWaitMs(), wire.getWaitMs()));
   }
 
   static GovernorStatus status(dev.sluice.proto.v1.GovernorStatus wire) {

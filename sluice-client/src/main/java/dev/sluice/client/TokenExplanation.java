@@ -11,10 +11,12 @@ import java.util.Optional;
  * @param priority its class
  * @param tokens what would be reserved
  * @param verdict what would become of it
- * @param binding what is short, or holds it up
+ * @param binding what eta is by, or why it is empty
  * @param position where it would be in line, from 1 over all classes; 0 if not in line
- * @param retryAfter what it would have to wait if it were alone
- * @param eta until its turn, if nothing changes
+ * @param retryAfter what it would have to wait if it were alone; empty if unknown, or if it would
+ *     be refused
+ * @param eta until its turn, if nothing arrives, leaves or is settled; empty if unknown, or if it
+ *     would be refused
  * @param message in words
  * @param parts each dimension that counts for this request, the binding one among them
  * @since 0.1
@@ -26,8 +28,8 @@ public record TokenExplanation(
     Verdict verdict,
     TokenDimension binding,
     int position,
-    Duration retryAfter,
-    Duration eta,
+    Optional<Duration> retryAfter,
+    Optional<Duration> eta,
     String message,
     List<Part> parts) {
   /** Makes the list immutable. */

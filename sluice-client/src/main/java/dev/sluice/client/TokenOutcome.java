@@ -1,6 +1,7 @@
 package dev.sluice.client;
 
 import java.time.Duration;
+import java.util.Optional;
 
 /**
  * What became of a request for tokens.
@@ -58,10 +59,11 @@ public sealed interface TokenOutcome {
    * Not yet: it is in line.
    *
    * @param tokens asked for
-   * @param retryAfter what this alone would have to wait for its tokens; no less will do
+   * @param retryAfter what this alone would have to wait; no less will do. Empty if unknown
    * @param position from 1, over all classes
-   * @param eta until its turn, if nothing changes
-   * @param binding what is short
+   * @param eta until its turn, if nothing arrives, leaves or is settled. Empty if unknown: all
+   *     slots of the model are taken, or will be by those before it
+   * @param binding what eta is by, or why it is empty
    * @param ticket its place in line
    */
   record Queued(
@@ -69,9 +71,9 @@ public sealed interface TokenOutcome {
       String priority,
       long tokens,
       long remaining,
-      Duration retryAfter,
+      Optional<Duration> retryAfter,
       int position,
-      Duration eta,
+      Optional<Duration> eta,
       TokenDimension binding,
       String ticket)
       implements TokenOutcome {}

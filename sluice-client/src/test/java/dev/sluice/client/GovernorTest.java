@@ -121,9 +121,9 @@ final class GovernorTest {
     assertThat(queued.position()).isEqualTo(1);
     assertThat(queued.tokens()).isEqualTo(120);
     assertThat(queued.binding()).isEqualTo(TokenDimension.TOKENS);
-    assertThat(queued.retryAfter())
-        .isBetween(Duration.ofSeconds(60), Duration.ofSeconds(120))
-        .isEqualTo(queued.eta());
+    assertThat(queued.retryAfter()).isEqualTo(queued.eta());
+    assertThat(queued.eta().orElseThrow())
+        .isBetween(Duration.ofSeconds(60), Duration.ofSeconds(120));
     Queued behind = (Queued) governor.request(TokenRequest.of("slow", 1).withPriority("P2_batch"));
     assertThat(behind.position()).isEqualTo(2);
     assertThat(governor.poll(queued.ticket())).isInstanceOf(Queued.class);
@@ -179,7 +179,8 @@ final class GovernorTest {
     assertThat(later.verdict()).isEqualTo(TokenExplanation.Verdict.QUEUED);
     assertThat(later.binding()).isEqualTo(TokenDimension.TOKENS);
     assertThat(later.position()).isEqualTo(1);
-    assertThat(later.eta()).isBetween(Duration.ofSeconds(100), Duration.ofSeconds(200));
+    assertThat(later.eta().orElseThrow())
+        .isBetween(Duration.ofSeconds(100), Duration.ofSeconds(200));
     assertThat(later.message()).isNotBlank();
     TokenExplanation.Part tokens =
         later.parts().stream()
@@ -191,12 +192,26 @@ final class GovernorTest {
     assertThat(tokens.available()).isBetween(400L, 500L);
     assertThat(tokens.retryAfter()).isPresent();
     granted(TokenRequest.of("one", 1));
-    assertThat(governor.explain(TokenRequest.of("one", 1)).parts())
+    TokenExplanation unknown = governor.explain(TokenRequest.of("one", 1));
+    assertThat(unknown.binding()).isEqualTo(TokenDimension.CONCURRENCY);
+    assertThat(unknown.retryAfter()).isEmpty();
+    assertThat(unknown.eta()).isEmpty();
+    assertThat(unknown.parts())
         .filteredOn(part -> part.dimension() == TokenDimension.CONCURRENCY)
         .singleElement()
         .satisfies(part -> assertThat(part.retryAfter()).isEmpty());
-    assertThat(governor.explain(TokenRequest.of("slow", 2_000)).verdict())
-        .isEqualTo(TokenExplanation.Verdict.REFUSED);
+    TokenExplanation never = governor.explain(TokenRequest.of("slow", 2_000));
+    assertThat(never.verdict()).isEqualTo(TokenExplanation.Verdict.REFUSED);
+    assertThat(never.eta()).isEmpty();
+  }
+
+  @Test
+  void withoutAFreeSlot_theForecastIsUnknown() {
+    granted(TokenRequest.of("one", 1));
+    Queued queued = (Queued) governor.request(TokenRequest.of("one", 1));
+    assertThat(queued.binding()).isEqualTo(TokenDimension.CONCURRENCY);
+    assertThat(queued.retryAfter()).isEmpty();
+    assertThat(queued.eta()).isEmpty();
   }
 
   @Test

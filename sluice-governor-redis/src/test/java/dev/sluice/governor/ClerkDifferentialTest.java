@@ -13,6 +13,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.Random;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterAll;
@@ -175,8 +176,10 @@ class ClerkDifferentialTest {
       cancel();
     } else if (which < 86) {
       extend();
-    } else if (which < 94) {
+    } else if (which < 92) {
       explain();
+    } else if (which < 94) {
+      line();
     } else if (which < 95) {
       adjust();
     } else if (which < 97) {
@@ -298,22 +301,55 @@ class ClerkDifferentialTest {
     String verdict = Map.of("g", "GRANTED", "q", "QUEUED", "r", "REFUSED").get(text(result, 0));
     assertThat(verdict).isEqualTo(local.verdict().name());
     assertThat(text(result, 1)).isEqualTo(local.binding().name());
-    assertThat(millis(number(result, 3))).isEqualTo(local.waitMs());
+    assertThat(known(number(result, 3))).isEqualTo(local.waitMs());
     assertThat(number(result, 4)).isEqualTo(local.queuePosition());
-    assertThat(millis(number(result, 5))).isEqualTo(local.etaMs());
+    assertThat(known(number(result, 5))).isEqualTo(local.etaMs());
     List<Explanation.Part> parts = new ArrayList<>();
     for (Object part : result.subList(6, result.size())) {
       List<?> each = (List<?>) part;
-      long wait = number(each, 4);
       parts.add(
           new Explanation.Part(
               Dimension.valueOf(text(each, 0)),
               number(each, 1),
               number(each, 2),
               number(each, 3),
-              wait < 0 ? -1 : millis(wait)));
+              known(number(each, 4))));
     }
     assertThat(parts).isEqualTo(local.dimensions());
+  }
+
+  private void line() {
+    note("line");
+    List<?> result = run("look", List.of("line", "0", "100"));
+    ModelQueue local = clerk.queue(0, 100);
+    assertThat(number(result, 0)).isEqualTo(local.total());
+    List<?> classes = (List<?>) result.get(1);
+    Map<String, Long> etas = new LinkedHashMap<>();
+    Map<String, Dimension> bindings = new LinkedHashMap<>();
+    for (int i = 0; i < classes.size(); i += 3) {
+      String name = text(classes, i);
+      known(number(classes, i + 1)).ifPresent(eta -> etas.put(name, eta));
+      bindings.put(name, Dimension.valueOf(text(classes, i + 2)));
+    }
+    assertThat(etas).isEqualTo(local.etaMs());
+    assertThat(bindings).isEqualTo(local.binding());
+    List<List<Object>> places = new ArrayList<>();
+    for (Object each : result.subList(2, result.size())) {
+      places.add(place((List<?>) each));
+    }
+    assertThat(places).isEqualTo(local.tickets().stream().map(this::place).toList());
+  }
+
+  private static List<Object> place(List<?> said) {
+    Dimension binding = Dimension.valueOf(text(said, 6));
+    long waited = millis(number(said, 7));
+    return List.of(text(said, 0), number(said, 4), known(number(said, 5)), binding, waited);
+  }
+
+  private List<Object> place(ModelQueue.Place local) {
+    long position = local.queuePosition();
+    return List.of(
+        name(local.ticket()), position, local.etaMs(), local.binding(), local.waitedMs());
   }
 
   private void adjust() {
@@ -372,9 +408,9 @@ class ClerkDifferentialTest {
     } else if (expected instanceof Outcome.Queued queued) {
       assertThat(text(result, 0)).isEqualTo("q");
       assertThat(text(result, 8)).isEqualTo(queued.binding().name());
-      assertThat(millis(number(result, 5))).isEqualTo(queued.waitMs());
+      assertThat(known(number(result, 5))).isEqualTo(queued.waitMs());
       assertThat(number(result, 6)).isEqualTo(queued.queuePosition());
-      assertThat(millis(number(result, 7))).isEqualTo(queued.etaMs());
+      assertThat(known(number(result, 7))).isEqualTo(queued.etaMs());
       remember(queued.ticket(), text(result, 1), tickets);
     } else if (expected instanceof Outcome.Refused refused) {
       assertThat(text(result, 0)).isEqualTo("r");
@@ -404,7 +440,11 @@ class ClerkDifferentialTest {
     Map<String, Integer> lengths = new LinkedHashMap<>();
     assertThat(number(result, 7)).isEqualTo(local.capacity());
     assertThat(number(result, 8)).isEqualTo(local.targetTpm());
-    for (int i = 9; i < result.size(); i += 2) {
+    GovernorStatus.Exhaustion head = local.exhaustion().orElse(null);
+    assertThat(text(result, 9)).isEqualTo(head == null ? "" : head.dimension().name());
+    assertThat(number(result, 10)).isEqualTo(head == null ? 0 : head.needed());
+    assertThat(number(result, 11)).isEqualTo(head == null ? 0 : head.lasts().toNanos() / 1_000);
+    for (int i = 12; i < result.size(); i += 2) {
       lengths.put(text(result, i), (int) number(result, i + 1));
     }
     assertThat(lengths).isEqualTo(local.queueLengths());
@@ -413,6 +453,11 @@ class ClerkDifferentialTest {
   @SuppressWarnings("AnnotateFormatMethod") // the annotation is of a library that is not here
   private void note(String what, Object... values) {
     done.add(micros + " " + what.formatted(values));
+  }
+
+  /** Less than zero is unknown. */
+  private static OptionalLong known(long micros) {
+    return micros < 0 ? OptionalLong.empty() : OptionalLong.of(millis(micros));
   }
 
   private static long millis(long micros) {

@@ -1,15 +1,14 @@
 package dev.sluice.governor;
 
-import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Comparator;
-import java.util.Deque;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.NavigableSet;
 import java.util.Objects;
 import java.util.PriorityQueue;
+import java.util.SplittableRandom;
 import java.util.TreeSet;
 import org.jspecify.annotations.Nullable;
 
@@ -25,7 +24,8 @@ final class ClassLine {
   /** Remembered though nothing of them waits, before it is worth a look at all. */
   private static final int SPARE_TENANTS = 64;
 
-  private final RankedLine all = new RankedLine();
+  private final SplittableRandom chance = new SplittableRandom();
+  private final RankedLine all = new RankedLine(chance);
   private final NavigableSet<Waiting> heads = new TreeSet<>(Waiting::order);
   private final PriorityQueue<Aside> aside =
       new PriorityQueue<>(Comparator.comparingLong(Aside::until));
@@ -34,12 +34,16 @@ final class ClassLine {
   private long numbers;
 
   private static final class TenantLine {
-    final Deque<Waiting> waiting = new ArrayDeque<>();
+    final RankedLine waiting;
     long finish;
     boolean aside;
 
     /** Of its newest note among those aside; there is none for the most distant past. */
     long back = Long.MIN_VALUE;
+
+    TenantLine(SplittableRandom chance) {
+      this.waiting = new RankedLine(chance);
+    }
   }
 
   private record Aside(TenantLine tenant, long until) {}
@@ -54,14 +58,14 @@ final class ClassLine {
   }
 
   Waiting add(Demand demand, long now) {
-    TenantLine tenant = tenants.computeIfAbsent(demand.tenant(), unused -> new TenantLine());
+    TenantLine tenant = tenants.computeIfAbsent(demand.tenant(), unused -> new TenantLine(chance));
     Waiting waiting = new Waiting(demand, now, numbers++, startOf(tenant));
     tenant.finish = waiting.tag + Math.multiplyExact(demand.tokens(), SCALE) / demand.weight();
     all.add(waiting);
     if (tenant.waiting.isEmpty() && !tenant.aside) {
       heads.add(waiting);
     }
-    tenant.waiting.addLast(waiting);
+    tenant.waiting.add(waiting);
     return waiting;
   }
 
@@ -96,7 +100,7 @@ final class ClassLine {
 
   private void comeBack(TenantLine tenant) {
     tenant.aside = false;
-    Waiting head = tenant.waiting.peekFirst();
+    Waiting head = tenant.waiting.first();
     if (head != null) {
       heads.add(head);
     }
@@ -151,7 +155,7 @@ final class ClassLine {
       return false;
     }
     TenantLine tenant = lineOf(waiting);
-    if (tenant.waiting.peekLast() == waiting) {
+    if (tenant.waiting.last() == waiting) {
       // What it did not get is no turn of its tenant.
       tenant.finish = waiting.tag;
     }
@@ -164,15 +168,11 @@ final class ClassLine {
     waiting.inLine = false;
     all.remove(waiting);
     TenantLine tenant = lineOf(waiting);
-    boolean wasHead = tenant.waiting.peekFirst() == waiting;
-    if (wasHead) {
-      tenant.waiting.removeFirst();
-    } else {
-      tenant.waiting.remove(waiting);
-    }
+    boolean wasHead = tenant.waiting.first() == waiting;
+    tenant.waiting.remove(waiting);
     if (wasHead) {
       heads.remove(waiting);
-      Waiting head = tenant.waiting.peekFirst();
+      Waiting head = tenant.waiting.first();
       if (head != null && !tenant.aside) {
         heads.add(head);
       }
@@ -196,9 +196,26 @@ final class ClassLine {
     virtualTime = 0;
   }
 
-  /** Who is before somebody in line, or before somebody imagined. */
+  /** Returns what is before a request in line, or before an imagined one. */
   RankedLine.Ahead ahead(Waiting waiting) {
     return all.ahead(waiting);
+  }
+
+  /** Returns what of the same tenant is before a request in line, or before an imagined one. */
+  RankedLine.Ahead aheadOfTenant(Waiting waiting) {
+    TenantLine tenant = tenants.get(waiting.demand.tenant());
+    return tenant == null ? RankedLine.Ahead.NOTHING : tenant.waiting.ahead(waiting);
+  }
+
+  /** Of all who wait for a tenant. */
+  long tokensOf(String name) {
+    TenantLine tenant = tenants.get(name);
+    return tenant == null ? 0 : tenant.waiting.tokens();
+  }
+
+  /** Null if nobody waits. */
+  @Nullable Waiting last() {
+    return all.last();
   }
 
   /** All who wait, the first first. */

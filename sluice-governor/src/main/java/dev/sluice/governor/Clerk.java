@@ -1,7 +1,6 @@
 package dev.sluice.governor;
 
 import java.time.Duration;
-import java.time.Instant;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -211,6 +210,10 @@ final class Clerk {
     if (ticket != null) {
       ticket.decided = granted;
       tickets.add(ticket);
+    }
+    if (line.waiting() > 0) {
+      // Those in line may wait for something else now, such as the slot that it took.
+      drain();
     }
     return granted;
   }
@@ -478,23 +481,12 @@ final class Clerk {
   }
 
   GovernorStatus.Model status() {
-    return new GovernorStatus.Model(
-        model,
-        budget.burstTpm(),
-        line.available(),
-        budget.targetTpm(),
-        Instant.now().minusNanos(now - tally.refilledAt()),
-        LineView.lengths(ranks, line),
-        line.running(),
-        tally.counts(),
-        AuditReport.NONE,
-        ProviderStanding.UNHEARD,
-        List.of());
+    return LineView.status(model, budget, ranks, line, tally, now);
   }
 
   ModelQueue queue(int offset, int limit) {
     drain();
     List<ModelQueue.Place> places = LineView.places(tickets, line, offset, limit, now);
-    return new ModelQueue(model, line.waiting(), LineView.etas(ranks, line, now), places);
+    return LineView.queue(model, ranks, places, line, now);
   }
 }

@@ -2,32 +2,17 @@ package dev.sluice.governor;
 
 import java.util.List;
 import java.util.Objects;
+import java.util.OptionalLong;
 import org.jspecify.annotations.Nullable;
 
 /** Says what would become of a request, by a model's line. */
 final class Explaining {
-  private static final long MILLI = 1_000_000L;
-
   private Explaining() {}
-
-  /** Rounded up; {@code unknown} if nobody knows. */
-  static long millis(long nanos, long unknown) {
-    return nanos == Held.UNKNOWN ? unknown : Math.floorDiv(nanos + MILLI - 1, MILLI);
-  }
 
   static Explanation of(
       TokenRequest request, Demand demand, ModelLine line, @Nullable String lineFull, long now) {
-    List<Explanation.Part> parts =
-        line.parts(demand, now).stream()
-            .map(
-                each ->
-                    new Explanation.Part(
-                        each.dimension(),
-                        each.capacity(),
-                        each.available(),
-                        each.needed(),
-                        millis(each.waitMs(), -1)))
-            .toList();
+    Forecaster forecaster = new Forecaster(line, now);
+    List<Explanation.Part> parts = forecaster.parts(demand);
     long largest = line.largest(demand);
     if (demand.tokens() > largest) {
       return explanation(
@@ -52,24 +37,21 @@ final class Explaining {
       return explanation(
           request, demand, Explanation.Verdict.REFUSED, Dimension.LINE, lineFull, parts);
     }
-    return queued(request, demand, line, now, parts);
+    return queued(request, demand, forecaster.imagine(demand), parts);
   }
 
   private static Explanation queued(
-      TokenRequest request, Demand demand, ModelLine line, long now, List<Explanation.Part> parts) {
-    Held alone = line.alone(demand, now);
-    ModelLine.Place place = line.imagine(demand, now);
-    Dimension binding = alone == null ? Dimension.LINE : alone.by();
+      TokenRequest request, Demand demand, Forecast forecast, List<Explanation.Part> parts) {
     return new Explanation(
         request.model(),
         request.priority(),
         demand.tokens(),
         Explanation.Verdict.QUEUED,
-        binding,
-        place.position(),
-        alone == null ? 0 : millis(alone.nanos(), 0),
-        millis(place.nanos(), 0),
-        StoreTerms.inWords(binding),
+        forecast.binding(),
+        forecast.position(),
+        forecast.waitMs(),
+        forecast.etaMs(),
+        StoreTerms.inWords(forecast.binding()),
         parts);
   }
 
@@ -80,6 +62,8 @@ final class Explaining {
       Dimension binding,
       String message,
       List<Explanation.Part> parts) {
+    boolean goes = verdict == Explanation.Verdict.GRANTED;
+    OptionalLong wait = goes ? OptionalLong.of(0) : OptionalLong.empty();
     return new Explanation(
         request.model(),
         request.priority(),
@@ -87,8 +71,8 @@ final class Explaining {
         verdict,
         binding,
         0,
-        0,
-        0,
+        wait,
+        wait,
         message,
         parts);
   }
@@ -96,17 +80,16 @@ final class Explaining {
   /** How a ticket stands that is in line. */
   static Outcome.Queued standing(TicketState ticket, ModelLine line, long now) {
     Waiting waiting = Objects.requireNonNull(ticket.waiting);
-    ModelLine.Place place = line.place(waiting, now);
-    Held alone = line.alone(waiting.demand, now);
+    Forecast forecast = new Forecaster(line, now).of(waiting);
     return new Outcome.Queued(
         ticket.request.model(),
         ticket.request.priority(),
         ticket.request.tokens(),
         line.available(),
-        alone == null ? 0 : millis(alone.nanos(), 0),
-        place.position(),
-        millis(place.nanos(), 0),
-        alone == null ? Dimension.LINE : alone.by(),
+        forecast.waitMs(),
+        forecast.position(),
+        forecast.etaMs(),
+        forecast.binding(),
         ticket.id);
   }
 }

@@ -1,6 +1,7 @@
 package dev.sluice.governor;
 
 import java.util.List;
+import java.util.OptionalLong;
 
 /**
  * What would become of a request if it were made now. Nothing is taken, and nobody is put in line.
@@ -9,10 +10,12 @@ import java.util.List;
  * @param priority its class
  * @param tokens what would be reserved
  * @param verdict granted at once, put in line, or refused
- * @param binding what is short, or holds it up; {@link Dimension#NONE} if nothing does
+ * @param binding what etaMs is by, or why it is empty; {@link Dimension#NONE} if nothing is short
  * @param queuePosition where it would be in line, from 1 over all classes; 0 if not in line
- * @param waitMs what it would have to wait if it were alone
- * @param etaMs until its turn, if nothing changes
+ * @param waitMs what it would have to wait if it were alone; empty if unknown, or if it would be
+ *     refused
+ * @param etaMs until its turn, if nothing arrives, leaves or is settled; empty if unknown, or if it
+ *     would be refused
  * @param message in words
  * @param dimensions each that counts for this request, the binding one among them
  * @since 0.1
@@ -24,8 +27,8 @@ public record Explanation(
     Verdict verdict,
     Dimension binding,
     int queuePosition,
-    long waitMs,
-    long etaMs,
+    OptionalLong waitMs,
+    OptionalLong etaMs,
     String message,
     List<Part> dimensions) {
   /** What would become of it. */
@@ -45,10 +48,10 @@ public record Explanation(
    * @param capacity the most there is of it
    * @param available what there is now; less than zero after overuse
    * @param needed what the request takes
-   * @param waitMs until it is there if nobody else takes any; -1 if time alone does not help
+   * @param waitMs until it is there if nobody else takes any; empty if time alone does not help
    */
   public record Part(
-      Dimension dimension, long capacity, long available, long needed, long waitMs) {}
+      Dimension dimension, long capacity, long available, long needed, OptionalLong waitMs) {}
 
   /** Keeps the parts. */
   public Explanation {

@@ -1,11 +1,13 @@
 package dev.sluice.governor;
 
+import java.time.Duration;
 import java.time.Instant;
 import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Optional;
 
 /**
  * How all models stand.
@@ -36,6 +38,7 @@ public record GovernorStatus(
    * @param metrics what was counted
    * @param audit what an independent count says
    * @param provider what the provider made of it
+   * @param exhaustion the head of the line, if the model's own budget cannot serve it
    * @param alerts what somebody should look at
    */
   public record Model(
@@ -49,6 +52,7 @@ public record GovernorStatus(
       Counts metrics,
       AuditReport audit,
       ProviderStanding provider,
+      Optional<Exhaustion> exhaustion,
       List<Alert> alerts) {
     private static final double MINUTE_SECONDS = 60;
 
@@ -88,7 +92,17 @@ public record GovernorStatus(
           metrics,
           count,
           standing,
+          exhaustion,
           present);
     }
   }
+
+  /**
+   * The model's own budget cannot serve the head of its line.
+   *
+   * @param dimension {@link Dimension#TOKENS} or {@link Dimension#REQUESTS}
+   * @param needed what the head takes of it
+   * @param lasts for how long there was such a head without a break, whichever it was
+   */
+  public record Exhaustion(Dimension dimension, long needed, Duration lasts) {}
 }

@@ -69,13 +69,13 @@ final class HealthMonitor {
   /**
    * Looks at it.
    *
-   * @param waiting those in line, of all classes
-   * @param available tokens that are left
+   * @param status how the model stands
    * @param now by the clock of {@link #asked}
    * @param at the same moment for people
    * @return what has changed since it was last looked at
    */
-  List<Change> check(long waiting, long available, long now, Instant at) {
+  List<Change> check(GovernorStatus.Model status, long now, Instant at) {
+    long waiting = status.queueLengths().values().stream().mapToLong(Integer::longValue).sum();
     List<Change> changes = new ArrayList<>();
     Rejections.Sum sum = rejections.sum(now);
     double rate = sum.asked() == 0 ? 0 : (double) sum.rejected() / sum.asked();
@@ -94,13 +94,28 @@ final class HealthMonitor {
         waiting > rules.maxWaiting(),
         alert(Alert.Kind.QUEUE_BUILDUP, (double) waiting, rules.maxWaiting(), at),
         "%d jobs, threshold %d".formatted(waiting, rules.maxWaiting()));
-    change(
-        changes,
-        available <= 0,
-        alert(Alert.Kind.BUCKET_EXHAUSTED, (double) available, NOTHING_LEFT, at),
-        "%d tokens left".formatted(available));
+    checkExhaustion(changes, status, at);
     checkExcess(changes, now, at);
     return changes;
+  }
+
+  /**
+   * Raises the alert once the model has not been able to serve the head of its line for a while.
+   */
+  private void checkExhaustion(List<Change> changes, GovernorStatus.Model status, Instant at) {
+    GovernorStatus.Exhaustion head = status.exhaustion().orElse(null);
+    boolean isSo = head != null && head.lasts().compareTo(rules.interval()) >= 0;
+    boolean ofRequests = head != null && head.dimension() == Dimension.REQUESTS;
+    long left = ofRequests ? 0 : status.available();
+    String figures = "%d %s left".formatted(left, ofRequests ? "requests" : "tokens");
+    change(
+        changes,
+        isSo,
+        alert(Alert.Kind.BUCKET_EXHAUSTED, (double) left, head == null ? 0 : head.needed(), at),
+        head == null
+            ? figures
+            : "%s, the first in line needs %d: too few for %d ms"
+                .formatted(figures, head.needed(), head.lasts().toMillis()));
   }
 
   /** Raises the alert for one window after the last settlement with excess tokens. */

@@ -24,19 +24,10 @@ final class ModelLine {
   private long pausedUntil;
   private boolean paused;
   private long advancedTo;
+  private @Nullable Shortage shortage;
 
-  /** A class, with what is kept for those above it. */
-  private static final class Rank {
-    final ModelLimits.ClassLimit limit;
-    final ClassLine line = new ClassLine();
-    final @Nullable Meter guarantee;
-    long floor;
-
-    Rank(ModelLimits.ClassLimit limit, @Nullable Meter guarantee) {
-      this.limit = limit;
-      this.guarantee = guarantee;
-    }
-  }
+  /** What {@link #grantOne} has found, as it stopped at the head. */
+  private @Nullable Shortage found;
 
   /** Is told who was granted, in order. */
   @FunctionalInterface
@@ -69,6 +60,7 @@ final class ModelLine {
     next.running = running;
     next.pausedUntil = pausedUntil;
     next.paused = paused;
+    next.shortage = shortage;
     return next;
   }
 
@@ -124,6 +116,9 @@ final class ModelLine {
     if (was) {
       waiting--;
     }
+    if (waiting == 0) {
+      shortage = null;
+    }
     return was;
   }
 
@@ -138,7 +133,13 @@ final class ModelLine {
     }
     if (waiting > 0 && granted == most) {
       wakeAt = now;
+    } else {
+      noteShortage();
     }
+  }
+
+  private void noteShortage() {
+    shortage = waiting == 0 || found == null ? null : found.after(shortage);
   }
 
   /** When {@link #drain} should be called again; never for the most distant instant. */
@@ -153,9 +154,10 @@ final class ModelLine {
   }
 
   private boolean grantOne(long now, Grants grants) {
+    found = null;
     for (Rank rank : ranks) {
       Waiting head = rank.guarantee == null ? null : firstOf(rank, now);
-      if (head != null && isGuaranteed(rank, head)) {
+      if (head != null && rank.isGuaranteed(head.demand.tokens())) {
         return tryGrant(head, 0, now, grants) == null;
       }
     }
@@ -171,10 +173,6 @@ final class ModelLine {
     }
     wakeForGuarantees(now);
     return false;
-  }
-
-  private static boolean isGuaranteed(Rank rank, Waiting head) {
-    return rank.guarantee != null && rank.guarantee.has(head.demand.tokens(), 0);
   }
 
   /** A guarantee that accrues later goes before whoever waits now. */
@@ -213,6 +211,7 @@ final class ModelLine {
       grants.granted(head, charge(head.demand, now));
     } else {
       wake(now, held.nanos());
+      found = Shortage.of(head.demand, held, now);
     }
     return held;
   }
@@ -283,26 +282,22 @@ final class ModelLine {
       boolean first = forTenant == 0 && wouldBeFirst(own, demand, now);
       for (Rank rank : ranks) {
         Waiting head = rank.guarantee == null || (rank == own && first) ? null : firstOf(rank, now);
-        if (head != null && isGuaranteed(rank, head)) {
+        if (head != null && rank.isGuaranteed(head.demand.tokens())) {
           return Held.BEHIND_OTHERS;
         }
-        if (rank == own && first && isGuaranteed(demand, own)) {
+        if (rank == own && first && own.isGuaranteed(demand.tokens())) {
           return heldBy(demand.tokens(), 0, now);
         }
       }
       if (isHeldUp(own, now) || (forTenant == 0 && !first)) {
         return Held.BEHIND_OTHERS;
       }
-    } else if (forTenant == 0 && isGuaranteed(demand, own)) {
+    } else if (forTenant == 0 && own.isGuaranteed(demand.tokens())) {
       return heldBy(demand.tokens(), 0, now);
     }
     return forTenant > 0
         ? new Held(Dimension.TENANT, forTenant)
         : heldBy(demand.tokens(), own.floor, now);
-  }
-
-  private static boolean isGuaranteed(Demand demand, Rank rank) {
-    return rank.guarantee != null && rank.guarantee.has(demand.tokens(), 0);
   }
 
   private boolean wouldBeFirst(Rank rank, Demand demand, long now) {
@@ -377,85 +372,6 @@ final class ModelLine {
 
   // ---- how it stands
 
-  /** What this alone would have to wait for if the line were empty; null for nothing. */
-  @Nullable Held alone(Demand demand, long now) {
-    long forTenant = nanosForTenant(demand, now);
-    Held held = heldBy(demand.tokens(), ranks.get(demand.rank()).floor, now);
-    if (forTenant > 0 && (held == null || forTenant > held.nanos())) {
-      return new Held(Dimension.TENANT, forTenant);
-    }
-    return held;
-  }
-
-  /**
-   * A place in line.
-   *
-   * @param position from 1, over all classes
-   * @param nanos until its turn, if nothing changes
-   */
-  record Place(int position, long nanos) {}
-
-  /** Where somebody would be who came now. */
-  Place imagine(Demand demand, long now) {
-    return place(ranks.get(demand.rank()).line.imagine(demand, now), now);
-  }
-
-  Place place(Waiting who, long now) {
-    int before = 0;
-    long tokensBefore = 0;
-    int rank = who.demand.rank();
-    for (int above = 0; above < rank; above++) {
-      before += ranks.get(above).line.size();
-      tokensBefore += ranks.get(above).line.tokens();
-    }
-    RankedLine.Ahead ahead = ranks.get(rank).line.ahead(who);
-    int count = before + ahead.count();
-    long all = tokensBefore + ahead.tokens() + who.demand.tokens();
-    long nanos = tokens.nanosUntil(all, ranks.get(rank).floor);
-    nanos = Math.max(nanos, nanosForRequests(count + 1L));
-    nanos = Math.max(nanos, nanosForTenant(who.demand, now));
-    nanos = Math.max(nanos, paused ? pausedUntil - now : 0);
-    return new Place(count + 1, nanos);
-  }
-
-  /** How every dimension that counts stands for this; times are in nanoseconds. */
-  List<Explanation.Part> parts(Demand demand, long now) {
-    Rank own = ranks.get(demand.rank());
-    long needed = demand.tokens();
-    List<Explanation.Part> parts = new ArrayList<>();
-    parts.add(part(Dimension.TOKENS, tokens, needed, nanosFor(needed, 0)));
-    if (own.floor > 0) {
-      parts.add(
-          new Explanation.Part(
-              Dimension.CLASS,
-              tokens.capacity() - own.floor,
-              tokens.available() - own.floor,
-              needed,
-              nanosFor(needed, own.floor)));
-    }
-    Meter budget = levels.tenant(demand.tenant(), now);
-    if (budget != null) {
-      parts.add(part(Dimension.TENANT, budget, needed, budget.nanosUntil(needed, 0)));
-    }
-    for (Meter each : levels.requests()) {
-      parts.add(part(Dimension.REQUESTS, each, 1, each.nanosUntil(1, 0)));
-    }
-    int most = limits.concurrency();
-    if (most > 0) {
-      long free = most - (long) running;
-      parts.add(
-          new Explanation.Part(Dimension.CONCURRENCY, most, free, 1, free > 0 ? 0 : Held.UNKNOWN));
-    }
-    if (paused) {
-      parts.add(new Explanation.Part(Dimension.PROVIDER, 1, 0, 1, pausedUntil - now));
-    }
-    return parts;
-  }
-
-  private static Explanation.Part part(Dimension which, Meter meter, long needed, long nanos) {
-    return new Explanation.Part(which, meter.capacity(), meter.available(), needed, nanos);
-  }
-
   /** All who wait, class by class, the first first. */
   List<Waiting> inOrder() {
     List<Waiting> all = new ArrayList<>(waiting);
@@ -477,6 +393,24 @@ final class ModelLine {
 
   long available() {
     return tokens.available();
+  }
+
+  /** As {@link #drain} has left it; null if its own budget can serve the head. */
+  @Nullable Shortage shortage() {
+    return shortage;
+  }
+
+  /** Until the provider's pause is over; 0 if there is none. */
+  long pauseNanos(long now) {
+    return paused ? pausedUntil - now : 0;
+  }
+
+  Rank rank(int rank) {
+    return ranks.get(rank);
+  }
+
+  ModelLimits limits() {
+    return limits;
   }
 
   Levels levels() {

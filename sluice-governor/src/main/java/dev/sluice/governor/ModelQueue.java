@@ -4,23 +4,32 @@ import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.OptionalLong;
 
 /**
  * Who is in line for a model.
  *
  * @param model its name
  * @param total all in line
- * @param etaMs by class: until all who are in line have had their turn, if nothing changes
+ * @param etaMs by class: until the turn of its last, 0 if the class has no request in line; without
+ *     those for which it is unknown
+ * @param binding by class: what the turn of its last is by, or why it is not known
  * @param tickets a part of the line, the first first
  * @since 0.1
  */
-public record ModelQueue(String model, int total, Map<String, Long> etaMs, List<Place> tickets) {
+public record ModelQueue(
+    String model,
+    int total,
+    Map<String, Long> etaMs,
+    Map<String, Dimension> binding,
+    List<Place> tickets) {
   /** The most tickets that one call tells of. */
   public static final int MAX_TICKETS = 100;
 
   /** Keeps the order of the classes. */
   public ModelQueue {
     etaMs = Collections.unmodifiableMap(new LinkedHashMap<>(etaMs));
+    binding = Collections.unmodifiableMap(new LinkedHashMap<>(binding));
     tickets = List.copyOf(tickets);
   }
 
@@ -32,7 +41,8 @@ public record ModelQueue(String model, int total, Map<String, Long> etaMs, List<
    * @param priority its class
    * @param tokens what was asked for
    * @param queuePosition from 1, over all classes
-   * @param etaMs until its turn, if nothing changes
+   * @param etaMs until its turn, if nothing arrives, leaves or is settled; empty if unknown
+   * @param binding what etaMs is by, or why it is empty
    * @param waitedMs so far
    */
   public record Place(
@@ -41,6 +51,7 @@ public record ModelQueue(String model, int total, Map<String, Long> etaMs, List<
       String priority,
       long tokens,
       int queuePosition,
-      long etaMs,
+      OptionalLong etaMs,
+      Dimension binding,
       long waitedMs) {}
 }

@@ -50,8 +50,7 @@ final class ModelWatch {
 
   synchronized List<HealthMonitor.Change> check(GovernorStatus.Model status, long now, Instant at) {
     auditor.goesBy(status.capacity(), status.targetTpm(), now);
-    long waiting = status.queueLengths().values().stream().mapToLong(Integer::longValue).sum();
-    return health.check(waiting, status.available(), now, at);
+    return health.check(status, now, at);
   }
 
   synchronized List<String> lines() {

@@ -1,5 +1,7 @@
 package dev.sluice.governor;
 
+import java.util.OptionalLong;
+
 /**
  * What became of a request.
  *
@@ -47,10 +49,11 @@ public sealed interface Outcome {
    * Not yet: it is in line.
    *
    * @param tokens asked for
-   * @param waitMs what this alone would have to wait for its tokens; no less will do
+   * @param waitMs what this alone would have to wait; no less will do. Empty if unknown
    * @param queuePosition from 1, over all classes
-   * @param etaMs until its turn, if nothing changes
-   * @param binding what is short
+   * @param etaMs until its turn, if nothing arrives, leaves or is settled. Empty if unknown, as for
+   *     a slot of the model's concurrency, which is free when another call is settled
+   * @param binding what etaMs is by, or why it is empty
    * @param ticket its place in line
    */
   record Queued(
@@ -58,9 +61,9 @@ public sealed interface Outcome {
       String priority,
       long tokens,
       long remaining,
-      long waitMs,
+      OptionalLong waitMs,
       int queuePosition,
-      long etaMs,
+      OptionalLong etaMs,
       Dimension binding,
       String ticket)
       implements Outcome {}

@@ -9,7 +9,7 @@ import org.jspecify.annotations.Nullable;
  * tree balanced by chance, whose nodes know the sums below them. Not thread-safe.
  */
 final class RankedLine {
-  private final SplittableRandom chance = new SplittableRandom();
+  private final SplittableRandom chance;
   private @Nullable Node root;
 
   private static final class Node {
@@ -33,6 +33,11 @@ final class RankedLine {
     }
   }
 
+  /** Takes its chances from one that several lines may share. */
+  RankedLine(SplittableRandom chance) {
+    this.chance = chance;
+  }
+
   /** Two parts of a line, one before the other. */
   private record Parts(@Nullable Node before, @Nullable Node after) {}
 
@@ -51,6 +56,28 @@ final class RankedLine {
   /** Of all who wait. */
   long tokens() {
     return tokens(root);
+  }
+
+  boolean isEmpty() {
+    return root == null;
+  }
+
+  /** Null if nobody waits. */
+  @Nullable Waiting first() {
+    Node node = root;
+    while (node != null && node.before != null) {
+      node = node.before;
+    }
+    return node == null ? null : node.who;
+  }
+
+  /** Null if nobody waits. */
+  @Nullable Waiting last() {
+    Node node = root;
+    while (node != null && node.after != null) {
+      node = node.after;
+    }
+    return node == null ? null : node.who;
   }
 
   void add(Waiting who) {
@@ -114,7 +141,9 @@ final class RankedLine {
    * @param count how many
    * @param tokens what they ask for together
    */
-  record Ahead(int count, long tokens) {}
+  record Ahead(int count, long tokens) {
+    static final Ahead NOTHING = new Ahead(0, 0);
+  }
 
   /** Of somebody in line, or of somebody who would be there. */
   Ahead ahead(Waiting who) {

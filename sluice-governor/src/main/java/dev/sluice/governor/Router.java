@@ -63,9 +63,8 @@ final class Router {
         .flatMap(each -> ifOpen(() -> Waits.get(store.explain(each))).stream())
         .min(
             Comparator.comparing(Explanation::verdict)
-                // Nobody knows when a slot is free.
-                .thenComparing(each -> each.binding() == Dimension.CONCURRENCY)
-                .thenComparingLong(Explanation::etaMs))
+                // A model without a forecast comes last.
+                .thenComparingLong(each -> each.etaMs().orElse(Long.MAX_VALUE)))
         .orElseThrow(() -> new IllegalStateException("all models of the route are closed"));
   }
 

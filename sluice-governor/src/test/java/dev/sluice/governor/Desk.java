@@ -49,9 +49,9 @@ final class Desk {
     Demand demand = new Demand(tenant, 1, rank, tokens);
     drain();
     boolean foretold = line.wouldHold(demand, now) == null;
-    int position = line.imagine(demand, now).position();
+    int position = new Forecaster(line, now).imagine(demand).position();
     Waiting waiting = line.enter(demand, now);
-    assertThat(line.place(waiting, now).position()).isEqualTo(position);
+    assertThat(new Forecaster(line, now).of(waiting).position()).isEqualTo(position);
     drain();
     assertThat(isGranted(waiting)).as("granted at once, as foretold").isEqualTo(foretold);
     return waiting;

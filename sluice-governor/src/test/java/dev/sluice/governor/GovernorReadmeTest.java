@@ -33,7 +33,12 @@ class GovernorReadmeTest {
           TokenRequest.of("AX9F7E2B-sonnet-4-5", 5_000, "P1_user").withTenant("acme");
       Outcome outcome = governor.request(request);
       if (outcome instanceof Outcome.Queued queued) { // somebody is before you, and you can see it
-        tell("number %d, in %d ms".formatted(queued.queuePosition(), queued.etaMs()));
+        int number = queued.queuePosition();
+        queued
+            .etaMs()
+            .ifPresentOrElse(
+                eta -> tell("number %d, in %d ms".formatted(number, eta)),
+                () -> tell("number %d, time unknown: %s".formatted(number, queued.binding())));
         outcome = governor.await(queued.ticket()).join().orElseThrow(); // or poll, or cancel
       }
       if (outcome instanceof Outcome.Granted granted) { // 5,000 tokens are reserved

@@ -12,7 +12,10 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.concurrent.CompletableFuture;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -53,7 +56,17 @@ class GovernorWatchTest {
   /** What the store goes by. */
   private long burst = 1_000;
 
+  /** Of which the first has waited that long for 10 tokens. */
+  private GovernorStatus exhausted(String model, Duration lasts) {
+    return status(model, 1, 1, new GovernorStatus.Exhaustion(Dimension.TOKENS, 10, lasts));
+  }
+
   private GovernorStatus status(String model, long available, int waiting) {
+    return status(model, available, waiting, null);
+  }
+
+  private GovernorStatus status(
+      String model, long available, int waiting, GovernorStatus.@Nullable Exhaustion head) {
     return new GovernorStatus(
         Map.of(
             model,
@@ -68,6 +81,7 @@ class GovernorWatchTest {
                 new Counts(0, 0, 0, 0, 0),
                 new AuditReport(0, 0, 0, 0, 0),
                 PROVIDER,
+                Optional.ofNullable(head),
                 List.of())),
         Map.of(),
         AT);
@@ -120,7 +134,8 @@ class GovernorWatchTest {
   void everybodyWhoIsNotGrantedAtOnce_isARejection() {
     TokenRequest request = TokenRequest.of("m", 1, "P1_user");
     Outcome granted = new Outcome.Granted("m", "P1_user", 1, 1, 1, "r");
-    Outcome queued = new Outcome.Queued("m", "P1_user", 1, 0, 1, 1, 1, Dimension.TOKENS, "t");
+    OptionalLong soon = OptionalLong.of(1);
+    Outcome queued = new Outcome.Queued("m", "P1_user", 1, 0, soon, 1, soon, Dimension.TOKENS, "t");
     Outcome refused = new Outcome.Refused("m", "P1_user", 1, 0, Outcome.Reason.LINE_FULL, "full");
     for (int i = 0; i < 18; i++) {
       watch.listener().asked(request, granted, 0);
@@ -133,7 +148,7 @@ class GovernorWatchTest {
 
   @Test
   void looksAndLogs_asOftenAsItIsTold() {
-    watch.start(() -> CompletableFuture.completedFuture(status("m", 0, 0)));
+    watch.start(() -> CompletableFuture.completedFuture(exhausted("m", Duration.ofSeconds(5))));
     watch.listener().refilled("m", 10, 110, 0);
     grant("m", 5, 1);
     grant("m", 5, 0);
@@ -169,7 +184,7 @@ class GovernorWatchTest {
           }
           return calls[0] == 2
               ? CompletableFuture.failedFuture(new IllegalStateException("broken"))
-              : CompletableFuture.completedFuture(status("m", 0, 0));
+              : CompletableFuture.completedFuture(exhausted("m", Duration.ofSeconds(5)));
         });
     timer.advance(15 * SECOND);
     assertThat(lines()).hasSize(3);

@@ -6,6 +6,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
+import java.util.Map;
+import java.util.Optional;
 import org.junit.jupiter.api.Test;
 
 class HealthMonitorTest {
@@ -19,9 +21,41 @@ class HealthMonitorTest {
     }
   }
 
-  private List<Alert.Kind> kinds(long waiting, long available, long now) {
-    monitor.check(waiting, available, now, AT);
+  private static GovernorStatus.Model status(
+      int waiting, long available, Optional<GovernorStatus.Exhaustion> exhaustion) {
+    return new GovernorStatus.Model(
+        "m",
+        300_000,
+        available,
+        240_000,
+        AT,
+        Map.of("P0_clinical", waiting / 2, "P1_user", waiting - waiting / 2),
+        0,
+        new Counts(0, 0, 0, 0, 0),
+        AuditReport.NONE,
+        ProviderStanding.UNHEARD,
+        exhaustion,
+        List.of());
+  }
+
+  private List<HealthMonitor.Change> check(int waiting, long available, long now, Instant at) {
+    return monitor.check(status(waiting, available, Optional.empty()), now, at);
+  }
+
+  private List<Alert.Kind> kinds() {
     return monitor.alerts().stream().map(Alert::kind).toList();
+  }
+
+  private List<Alert.Kind> kinds(int waiting, long available, long now) {
+    check(waiting, available, now, AT);
+    return kinds();
+  }
+
+  /** One is in line, and has waited for more than there is. */
+  private List<HealthMonitor.Change> exhausted(
+      Dimension dimension, long available, long needed, Duration lasts) {
+    GovernorStatus.Exhaustion head = new GovernorStatus.Exhaustion(dimension, needed, lasts);
+    return monitor.check(status(1, available, Optional.of(head)), 0, AT);
   }
 
   @Test
@@ -50,12 +84,43 @@ class HealthMonitorTest {
   }
 
   @Test
-  void noTokenLeft_raises() {
-    assertThat(kinds(0, 1, 0)).isEmpty();
-    assertThat(kinds(0, 0, 0)).containsExactly(Alert.Kind.BUCKET_EXHAUSTED);
-    assertThat(kinds(0, -5, 0)).containsExactly(Alert.Kind.BUCKET_EXHAUSTED);
+  void headThatTheModelCannotServe_raises_onceThatLastsAnInterval() {
+    Duration interval = HealthRules.DEFAULTS.interval();
+    // Half of the burst is left.
+    exhausted(Dimension.TOKENS, 150_000, 270_000, interval.minusNanos(1));
+    assertThat(kinds()).isEmpty();
+    exhausted(Dimension.TOKENS, 150_000, 270_000, interval);
+    assertThat(kinds()).containsExactly(Alert.Kind.BUCKET_EXHAUSTED);
+    assertThat(monitor.alerts().get(0).value()).isEqualTo(150_000);
+    assertThat(monitor.alerts().get(0).threshold()).isEqualTo(270_000);
+    // Another is the head, and has only begun to wait.
+    exhausted(Dimension.TOKENS, -5, 10, interval.multipliedBy(2));
     assertThat(monitor.alerts().get(0).value()).isEqualTo(-5);
-    assertThat(kinds(0, 1, 0)).isEmpty();
+    exhausted(Dimension.TOKENS, 5, 10, Duration.ZERO);
+    assertThat(kinds()).isEmpty();
+  }
+
+  @Test
+  void emptyBucket_isNoAlert_whileTheModelHoldsUpNobody() {
+    assertThat(kinds(0, 0, 0)).isEmpty();
+    assertThat(kinds(0, -5, 0)).isEmpty();
+    // Those in line wait for something else.
+    assertThat(kinds(3, 0, 0)).isEmpty();
+  }
+
+  @Test
+  void requestsOfTheModel_raise_withTheirFigures() {
+    List<HealthMonitor.Change> raised =
+        exhausted(Dimension.REQUESTS, 150_000, 1, Duration.ofSeconds(7));
+    assertThat(monitor.alerts().get(0).value()).isZero();
+    assertThat(monitor.alerts().get(0).threshold()).isEqualTo(1);
+    assertThat(raised)
+        .singleElement()
+        .extracting(HealthMonitor.Change::line)
+        .asString()
+        .startsWith(
+            "Bucket exhausted of m: 0 requests left, the first in line needs 1: too few for"
+                + " 7000 ms: Emergency refill");
   }
 
   @Test
@@ -75,7 +140,9 @@ class HealthMonitorTest {
   @Test
   void alert_keepsWhenItCame_whileItLasts_andIsToldTwice() {
     asked(40, 3, 0);
-    List<HealthMonitor.Change> raised = monitor.check(250, 0, 0, AT);
+    GovernorStatus.Exhaustion head =
+        new GovernorStatus.Exhaustion(Dimension.TOKENS, 40, Duration.ofSeconds(9));
+    List<HealthMonitor.Change> raised = monitor.check(status(250, 0, Optional.of(head)), 0, AT);
     Alert rejections =
         new Alert("m", Alert.Kind.HIGH_REJECTION_RATE, 0.075, 0.05, "Scale model capacity", AT);
     Alert line = new Alert("m", Alert.Kind.QUEUE_BUILDUP, 250, 100, "Increase refill rate", AT);
@@ -84,7 +151,7 @@ class HealthMonitorTest {
             "m",
             Alert.Kind.BUCKET_EXHAUSTED,
             0,
-            0,
+            40,
             "Emergency refill: an operator's decision, by a reload with a larger budget",
             AT);
     assertThat(monitor.alerts()).containsExactly(rejections, line, exhausted);
@@ -100,9 +167,10 @@ class HealthMonitorTest {
             new HealthMonitor.Change(
                 exhausted,
                 true,
-                "Bucket exhausted of m: 0 tokens left: Emergency refill: an operator's decision,"
-                    + " by a reload with a larger budget"));
-    assertThat(monitor.check(120, 7, 5 * SECOND, AT.plusSeconds(5)))
+                "Bucket exhausted of m: 0 tokens left, the first in line needs 40: too few for"
+                    + " 9000 ms: Emergency refill: an operator's decision, by a reload with a larger"
+                    + " budget"));
+    assertThat(check(120, 7, 5 * SECOND, AT.plusSeconds(5)))
         .containsExactly(
             new HealthMonitor.Change(
                 exhausted,
@@ -112,9 +180,9 @@ class HealthMonitorTest {
         .containsExactly(
             rejections,
             new Alert("m", Alert.Kind.QUEUE_BUILDUP, 120, 100, "Increase refill rate", AT));
-    assertThat(monitor.check(0, 7, 60 * SECOND, AT.plusSeconds(60))).hasSize(2);
+    assertThat(check(0, 7, 60 * SECOND, AT.plusSeconds(60))).hasSize(2);
     assertThat(monitor.alerts()).isEmpty();
-    monitor.check(101, 7, 65 * SECOND, AT.plusSeconds(65));
+    check(101, 7, 65 * SECOND, AT.plusSeconds(65));
     assertThat(monitor.alerts().get(0).since()).isEqualTo(AT.plusSeconds(65));
   }
 

@@ -35,7 +35,7 @@ class ModelLineTest {
     desk.ask(1, 200_000);
     Waiting batch = desk.ask(2, 50_000);
     assertThat(desk.isGranted(batch)).isFalse();
-    assertThat(desk.line.alone(batch.demand, 0).by()).isEqualTo(Dimension.CLASS);
+    assertThat(new Forecaster(desk.line, 0).alone(batch.demand).by()).isEqualTo(Dimension.CLASS);
     assertThat(desk.isGranted(desk.ask(1, 10_000))).isTrue();
     assertThat(desk.isGranted(desk.ask(0, 90_000))).isTrue();
   }
@@ -103,7 +103,7 @@ class ModelLineTest {
       noisy.add(desk.ask("noisy", 1, 4_000));
     }
     Waiting quiet = desk.ask("quiet", 1, 4_000);
-    assertThat(desk.line.place(quiet, desk.now).position()).isLessThanOrEqualTo(2);
+    assertThat(new Forecaster(desk.line, desk.now).of(quiet).position()).isLessThanOrEqualTo(2);
     desk.advanceTo(2 * SECOND);
     assertThat(desk.isGranted(quiet)).isTrue();
     desk.advanceTo(2 * MINUTE);
@@ -125,7 +125,7 @@ class ModelLineTest {
     assertThat(desk.isGranted(desk.ask("small", 0, 1_000))).isTrue();
     Waiting held = desk.ask("small", 0, 100);
     assertThat(desk.isGranted(held)).isFalse();
-    assertThat(desk.line.alone(held.demand, 0).by()).isEqualTo(Dimension.TENANT);
+    assertThat(new Forecaster(desk.line, 0).alone(held.demand).by()).isEqualTo(Dimension.TENANT);
     assertThat(desk.isGranted(desk.ask("large", 2, 200_000))).isTrue();
     desk.advanceTo(10 * SECOND - 1);
     assertThat(desk.isGranted(held)).isFalse();
@@ -150,13 +150,15 @@ class ModelLineTest {
     desk.ask(0, 1);
     Waiting third = desk.ask(0, 1);
     assertThat(desk.isGranted(third)).isFalse();
-    assertThat(desk.line.alone(third.demand, 0)).isEqualTo(new Held(Dimension.REQUESTS, SECOND));
+    assertThat(new Forecaster(desk.line, 0).alone(third.demand))
+        .isEqualTo(new Held(Dimension.REQUESTS, SECOND));
     desk.advanceTo(SECOND);
     assertThat(desk.isGranted(third)).isTrue();
     desk.advanceTo(10 * SECOND);
     Waiting fourth = desk.ask(0, 1);
     assertThat(desk.isGranted(fourth)).isFalse();
-    assertThat(desk.line.alone(fourth.demand, desk.now).by()).isEqualTo(Dimension.CONCURRENCY);
+    assertThat(new Forecaster(desk.line, desk.now).alone(fourth.demand).by())
+        .isEqualTo(Dimension.CONCURRENCY);
     desk.settle(first, 1);
     assertThat(desk.isGranted(fourth)).isTrue();
   }

@@ -18,6 +18,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.Random;
 import java.util.concurrent.CompletableFuture;
 import java.util.stream.Stream;
@@ -86,7 +87,9 @@ class RestartTest {
       assertThat(status(again).available()).isEqualTo(10_000 + 2 * 4_000);
       assertThat(status(again).running()).isEqualTo(2);
       assertThat(again.explain(keyed.withIdempotencyKey("other")).join().dimensions())
-          .contains(new Explanation.Part(Dimension.TENANT, 100_000, 12_000, 90_000, 78_000));
+          .contains(
+              new Explanation.Part(
+                  Dimension.TENANT, 100_000, 12_000, 90_000, OptionalLong.of(78_000)));
       // The place in line is gone; the grants are not.
       assertThat(again.poll(waits.ticket()).join()).isEmpty();
       assertThat(again.request(keyed).join()).isEqualTo(second);
@@ -116,7 +119,9 @@ class RestartTest {
       assertThat(status(store).available()).isEqualTo(4_000);
       assertThat(store.settle(reservation, 0).join()).isPresent();
       assertThat(store.explain(TokenRequest.of("m", 2_000, P1).withTenant("t")).join().dimensions())
-          .contains(new Explanation.Part(Dimension.TENANT, 100_000, 1_000, 2_000, 1_000));
+          .contains(
+              new Explanation.Part(
+                  Dimension.TENANT, 100_000, 1_000, 2_000, OptionalLong.of(1_000)));
     }
   }
 

@@ -147,17 +147,44 @@ class WatchedStoreTest {
   }
 
   @Test
-  void exhaustedModel_isAnAlert_untilItHasTokens() {
+  void modelThatCannotServeItsHead_isAnAlert_untilItCan() {
     try (Day day = new Day(0)) {
-      day.watch.reload(BudgetConfig.of(Map.of(MODEL, budget(60, 10_000))));
-      day.store.reload(BudgetConfig.of(Map.of(MODEL, budget(60, 10_000)))).join();
-      day.timer.advance(300 * MINUTE + 4_500 * Desk.MS);
-      day.store.request(of(10_000)).join();
+      day.watch.reload(BudgetConfig.of(Map.of(MODEL, budget(60_000, 100_000))));
+      day.store.reload(BudgetConfig.of(Map.of(MODEL, budget(60_000, 100_000)))).join();
+      day.timer.advance(300 * MINUTE);
+      day.store.request(of(50_000)).join();
+      // Half of the burst is left, and the first in line needs nine tenths: 40 s.
+      Outcome.Queued head = (Outcome.Queued) day.store.request(of(90_000)).join();
+      day.timer.advance(5 * SECOND - 1);
       assertThat(day.status().alerts()).isEmpty();
-      day.timer.advance(500 * Desk.MS);
+      day.timer.advance(5 * SECOND + 1);
       assertThat(day.status().alerts())
           .extracting(Alert::kind)
           .containsExactly(Alert.Kind.BUCKET_EXHAUSTED);
+      day.store.poll(head.ticket()).join();
+      day.timer.advance(28 * SECOND);
+      day.store.poll(head.ticket()).join();
+      assertThat(day.status().alerts()).hasSize(1);
+      day.timer.advance(7 * SECOND);
+      assertThat(day.store.poll(head.ticket()).join().orElseThrow())
+          .isInstanceOf(Outcome.Granted.class);
+      assertThat(day.status().alerts()).isEmpty();
+    }
+  }
+
+  @Test
+  void modelWhoseLineIsEmptyAgain_isNoAlert() {
+    try (Day day = new Day(0)) {
+      day.watch.reload(BudgetConfig.of(Map.of(MODEL, budget(60, 10_000))));
+      day.store.reload(BudgetConfig.of(Map.of(MODEL, budget(60, 10_000)))).join();
+      day.timer.advance(300 * MINUTE);
+      day.store.request(of(10_000)).join();
+      day.timer.advance(20 * SECOND);
+      assertThat(day.status().alerts()).isEmpty();
+      Outcome.Queued only = (Outcome.Queued) day.store.request(of(5_000)).join();
+      day.timer.advance(10 * SECOND);
+      assertThat(day.status().alerts()).hasSize(1);
+      day.store.cancel(only.ticket()).join();
       day.timer.advance(5 * SECOND);
       assertThat(day.status().alerts()).isEmpty();
     }

@@ -289,6 +289,7 @@ final class GovernorApi {
         line.model(),
         line.total(),
         line.etaMs(),
+        line.binding(),
         line.tickets().stream()
             .map(
                 each ->
@@ -299,6 +300,7 @@ final class GovernorApi {
                         each.tokens(),
                         each.queuePosition(),
                         each.etaMs(),
+                        each.binding(),
                         each.waitedMs()))
             .toList());
   }

@@ -47,17 +47,7 @@ final class GovernorWire {
               .setRemaining(granted.remaining())
               .setReservation(granted.reservation()));
     } else if (outcome instanceof Outcome.Queued queued) {
-      wire.setQueued(
-          TokenOutcome.Queued.newBuilder()
-              .setModel(queued.model())
-              .setPriority(queued.priority())
-              .setTokens(queued.tokens())
-              .setRemaining(queued.remaining())
-              .setWaitMs(queued.waitMs())
-              .setQueuePosition(queued.queuePosition())
-              .setEtaMs(queued.etaMs())
-              .setBinding(dimension(queued.binding()))
-              .setTicket(queued.ticket()));
+      wire.setQueued(queued(queued));
     } else if (outcome instanceof Outcome.Refused refused) {
       requireDecided(refused);
       wire.setRefused(
@@ -69,6 +59,22 @@ final class GovernorWire {
               .setReason(TokenOutcome.Reason.valueOf(refused.reason().name()))
               .setMessage(refused.message()));
     }
+    return wire.build();
+  }
+
+  /** What is unknown is absent. */
+  private static TokenOutcome.Queued queued(Outcome.Queued queued) {
+    TokenOutcome.Queued.Builder wire =
+        TokenOutcome.Queued.newBuilder()
+            .setModel(queued.model())
+            .setPriority(queued.priority())
+            .setTokens(queued.tokens())
+            .setRemaining(queued.remaining())
+            .setQueuePosition(queued.queuePosition())
+            .setBinding(dimension(queued.binding()))
+            .setTicket(queued.ticket());
+    queued.waitMs().ifPresent(wire::setWaitMs);
+    queued.etaMs().ifPresent(wire::setEtaMs);
     return wire.build();
   }
 
@@ -104,18 +110,21 @@ final class GovernorWire {
             .setVerdict(TokenExplanation.Verdict.valueOf(explanation.verdict().name()))
             .setBinding(dimension(explanation.binding()))
             .setQueuePosition(explanation.queuePosition())
-            .setWaitMs(explanation.waitMs())
-            .setEtaMs(explanation.etaMs())
             .setMessage(explanation.message());
-    for (Explanation.Part part : explanation.dimensions()) {
-      wire.addDimensions(
-          TokenExplanation.Part.newBuilder()
-              .setDimension(dimension(part.dimension()))
-              .setCapacity(part.capacity())
-              .setAvailable(part.available())
-              .setNeeded(part.needed())
-              .setWaitMs(part.waitMs()));
-    }
+    explanation.waitMs().ifPresent(wire::setWaitMs);
+    explanation.etaMs().ifPresent(wire::setEtaMs);
+    explanation.dimensions().forEach(part -> wire.addDimensions(part(part)));
+    return wire.build();
+  }
+
+  private static TokenExplanation.Part part(Explanation.Part part) {
+    TokenExplanation.Part.Builder wire =
+        TokenExplanation.Part.newBuilder()
+            .setDimension(dimension(part.dimension()))
+            .setCapacity(part.capacity())
+            .setAvailable(part.available())
+            .setNeeded(part.needed());
+    part.waitMs().ifPresent(wire::setWaitMs);
     return wire.build();
   }
 

@@ -13,7 +13,8 @@ import java.util.concurrent.CompletionException;
 /**
  * The governor over HTTP. {@code RateLimit} and {@code RateLimit-Policy} are as for limits: of the
  * model's tokens, q is the burst, w the seconds in which it accrues, r what is left, and t the
- * seconds until nothing is missing. {@code Retry-After} is the least that will do.
+ * seconds until nothing is missing. {@code Retry-After} is when it is a request's turn, and absent
+ * if that is unknown.
  */
 final class HttpGovernor implements HttpRoute.Group {
   private static final int OK = 200;
@@ -79,7 +80,7 @@ final class HttpGovernor implements HttpRoute.Group {
     Map<String, String> headers = fields(outcome);
     if (outcome instanceof Outcome.Queued queued) {
       status = inLine;
-      headers.put("Retry-After", Long.toString(Math.max(1, seconds(queued.waitMs()))));
+      queued.etaMs().ifPresent(eta -> headers.put("Retry-After", atLeastOne(eta)));
     } else if (outcome instanceof Outcome.Refused refused) {
       status = status(refused.reason());
       if (status == UNAVAILABLE) {
@@ -89,9 +90,9 @@ final class HttpGovernor implements HttpRoute.Group {
     return HttpAnswer.camel(status, JsonGovernor.of(outcome)).with(headers);
   }
 
-  /** Rounded up: whoever comes back then is not too early. */
-  private static long seconds(long millis) {
-    return millis / MILLIS + (millis % MILLIS == 0 ? 0 : 1);
+  /** In seconds, rounded up: a client that comes back then is not too early. */
+  private static String atLeastOne(long millis) {
+    return Long.toString(Math.max(1, millis / MILLIS + (millis % MILLIS == 0 ? 0 : 1)));
   }
 
   private static int status(Outcome.Reason reason) {
@@ -166,7 +167,8 @@ final class HttpGovernor implements HttpRoute.Group {
   }
 
   private HttpReply explain(HttpRequest request) {
-    return told(governor.explain(request.caller(), wanted(request)));
+    return told(
+        governor.explain(request.caller(), wanted(request)).thenApply(JsonGovernor.Foretold::of));
   }
 
   private HttpReply feedback(HttpRequest request) {
@@ -178,11 +180,13 @@ final class HttpGovernor implements HttpRoute.Group {
 
   private HttpReply queue(HttpRequest request) {
     return told(
-        governor.queue(
-            request.caller(),
-            request.parameter("model"),
-            request.queryInt("offset", 0),
-            request.queryInt("limit", ModelQueue.MAX_TICKETS)));
+        governor
+            .queue(
+                request.caller(),
+                request.parameter("model"),
+                request.queryInt("offset", 0),
+                request.queryInt("limit", ModelQueue.MAX_TICKETS))
+            .thenApply(JsonGovernor.Line::of));
   }
 
   private HttpReply status(HttpRequest request) {

@@ -5,12 +5,15 @@ import dev.sluice.governor.Alert;
 import dev.sluice.governor.AuditReport;
 import dev.sluice.governor.Counts;
 import dev.sluice.governor.Dimension;
+import dev.sluice.governor.Explanation;
 import dev.sluice.governor.GovernorStatus;
+import dev.sluice.governor.ModelQueue;
 import dev.sluice.governor.Outcome;
 import dev.sluice.governor.ProviderStanding;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.OptionalLong;
 import org.jspecify.annotations.Nullable;
 
 /** What the governor reads and says over HTTP; names are those of {@link Json#writeCamel}. */
@@ -51,6 +54,11 @@ final class JsonGovernor {
     }
   }
 
+  /** What is unknown is left out. */
+  private static @Nullable Long known(OptionalLong millis) {
+    return millis.isPresent() ? millis.getAsLong() : null;
+  }
+
   /** The tokens are reserved. */
   record Grant(
       boolean granted,
@@ -77,9 +85,9 @@ final class JsonGovernor {
       boolean granted,
       long tokens,
       long remaining,
-      long waitMs,
+      @Nullable Long waitMs,
       int queuePosition,
-      long etaMs,
+      @Nullable Long etaMs,
       Dimension binding,
       String ticket,
       String model,
@@ -89,9 +97,9 @@ final class JsonGovernor {
           false,
           queued.tokens(),
           queued.remaining(),
-          queued.waitMs(),
+          known(queued.waitMs()),
           queued.queuePosition(),
-          queued.etaMs(),
+          known(queued.etaMs()),
           queued.binding(),
           queued.ticket(),
           queued.model(),
@@ -128,6 +136,82 @@ final class JsonGovernor {
     return outcome instanceof Outcome.Refused refused
         ? Refusal.of(refused)
         : Place.of((Outcome.Queued) outcome);
+  }
+
+  /** What would become of a request. */
+  record Foretold(
+      String model,
+      String priority,
+      long tokens,
+      Explanation.Verdict verdict,
+      Dimension binding,
+      int queuePosition,
+      @Nullable Long waitMs,
+      @Nullable Long etaMs,
+      String message,
+      List<Part> dimensions) {
+    static Foretold of(Explanation explanation) {
+      return new Foretold(
+          explanation.model(),
+          explanation.priority(),
+          explanation.tokens(),
+          explanation.verdict(),
+          explanation.binding(),
+          explanation.queuePosition(),
+          known(explanation.waitMs()),
+          known(explanation.etaMs()),
+          explanation.message(),
+          explanation.dimensions().stream().map(Part::of).toList());
+    }
+  }
+
+  /** How one dimension stands for a request. */
+  record Part(
+      Dimension dimension, long capacity, long available, long needed, @Nullable Long waitMs) {
+    static Part of(Explanation.Part part) {
+      return new Part(
+          part.dimension(), part.capacity(), part.available(), part.needed(), known(part.waitMs()));
+    }
+  }
+
+  /** Requests in line for a model. */
+  record Line(
+      String model,
+      int total,
+      Map<String, Long> etaMs,
+      Map<String, Dimension> binding,
+      List<InLine> tickets) {
+    static Line of(ModelQueue queue) {
+      return new Line(
+          queue.model(),
+          queue.total(),
+          queue.etaMs(),
+          queue.binding(),
+          queue.tickets().stream().map(InLine::of).toList());
+    }
+  }
+
+  /** One of them. */
+  record InLine(
+      String ticket,
+      String tenant,
+      String priority,
+      long tokens,
+      int queuePosition,
+      @Nullable Long etaMs,
+      Dimension binding,
+      long waitedMs) {
+    static InLine of(ModelQueue.Place place) {
+      return new InLine(
+          place.ticket(),
+          place.tenant(),
+          place.priority(),
+          place.tokens(),
+          place.queuePosition(),
+          known(place.etaMs()),
+          place.binding(),
+          place.waitedMs());
+    }
   }
 
   /** What was used of a grant. */

@@ -155,7 +155,8 @@ final class TicketWatch {
     Outcome.Queued before = last;
     return before == null
         || before.queuePosition() != standing.queuePosition()
-        || before.etaMs() != standing.etaMs();
+        || !before.etaMs().equals(standing.etaMs())
+        || before.binding() != standing.binding();
   }
 
   private synchronized void fail(Throwable why) {

@@ -22,6 +22,7 @@ final class ConsoleServers implements AutoCloseable {
       """
       {"models": {
          "slow": {"target_tpm": 1, "burst_tpm": 1000, "allocation": "off"},
+         "single": {"target_tpm": 60000, "concurrency": 1, "allocation": "off"},
          "short": {"target_tpm": 1, "burst_tpm": 1000, "allocation": "off"},
          "odd": {"target_tpm": 1, "burst_tpm": 1000, "allocation": "off"},
          "crowded": {"target_tpm": 1, "burst_tpm": 1000, "allocation": "off"},

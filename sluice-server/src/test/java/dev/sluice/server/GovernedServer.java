@@ -17,8 +17,9 @@ import java.nio.file.Path;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A server with budgets for tests: {@code slow}, of which hardly anything accrues, and {@code one},
- * which has one request at a time.
+ * A server with budgets for tests: {@code slow}, of which hardly anything accrues, {@code one},
+ * which has one request at a time, and {@code shared}, which keeps most of it for the classes above
+ * the last.
  */
 final class GovernedServer implements AutoCloseable {
   static final String BUDGETS =
@@ -27,7 +28,9 @@ final class GovernedServer implements AutoCloseable {
          "slow": {"target_tpm": 60, "burst_tpm": 1000, "allocation": "off"},
          "one": {"target_tpm": 60000, "burst_tpm": 1000000, "concurrency": 1, "allocation": "off"},
          "scaled": {"target_tpm": 240000, "burst_tpm": 300000, "allocation": "scale", "retry_max": 1,
-           "priority_classes": {"P0_clinical": 1.0, "P1_user": 0.7, "P2_batch": 0.4}}},
+           "priority_classes": {"P0_clinical": 1.0, "P1_user": 0.7, "P2_batch": 0.4}},
+         "shared": {"target_tpm": 240000, "burst_tpm": 300000,
+           "priority_classes": {"P0_clinical": 1.0, "P1_user": 1.0, "P2_batch": 0.4}}},
        "governor": {"max_line": 5, "ticket_patience_ms": %d, "reservation_life_ms": 600000}}
       """;
 

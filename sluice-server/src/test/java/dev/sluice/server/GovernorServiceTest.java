@@ -119,6 +119,8 @@ class GovernorServiceTest {
     assertThat(queued.getRemaining()).isPositive();
     assertThat(queued.getQueuePosition()).isEqualTo(1);
     assertThat(queued.getBinding()).isEqualTo(TokenDimension.TOKEN_DIMENSION_CONCURRENCY);
+    assertThat(queued.hasWaitMs()).isFalse();
+    assertThat(queued.hasEtaMs()).isFalse();
     assertThat(queued.getTicket()).isNotEmpty();
     TokenOutcome.Refused refused = server.requestGrpc("slow", 1_001).getRefused();
     assertThat(refused.getReason()).isEqualTo(TokenOutcome.Reason.EXCEEDS_CAPACITY);

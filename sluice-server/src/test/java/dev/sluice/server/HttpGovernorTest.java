@@ -74,10 +74,57 @@ final class HttpGovernorTest {
   }
 
   @Test
-  void retryAfter_isAtLeastASecond() {
+  void withoutAFreeSlot_thereIsNoForecast() {
     server.takeTheOne();
     Reply queued = server.request("one", 10);
+    assertThat(queued.status()).isEqualTo(429);
+    requireUnknown(queued);
+    Reply polled = server.http.get("/v1/governor/tickets/" + queued.json().get("ticket").asText());
+    assertThat(polled.status()).isEqualTo(202);
+    requireUnknown(polled);
+    JsonNode foretold =
+        server.http.post("/v1/governor/explain", GovernedServer.ask("one", 10)).json();
+    assertThat(foretold.get("binding").asText()).isEqualTo("CONCURRENCY");
+    assertThat(foretold.has("waitMs")).isFalse();
+    assertThat(foretold.has("etaMs")).isFalse();
+    JsonNode slots = foretold.get("dimensions").get(foretold.get("dimensions").size() - 1);
+    assertThat(slots.get("dimension").asText()).isEqualTo("CONCURRENCY");
+    assertThat(slots.has("waitMs")).isFalse();
+  }
+
+  private static void requireUnknown(Reply queued) {
     assertThat(queued.json().get("binding").asText()).isEqualTo("CONCURRENCY");
+    assertThat(queued.json().has("waitMs")).isFalse();
+    assertThat(queued.json().has("etaMs")).isFalse();
+    assertThat(queued.header("Retry-After")).isEmpty();
+  }
+
+  @Test
+  void retryAfter_isWhenTheShareOfTheClassLetsItGo() {
+    String batch = "{\"model\":\"shared\",\"tokens\":12000,\"priority\":\"P2_batch\"}";
+    String urgent = "{\"model\":\"shared\",\"tokens\":300000,\"priority\":\"P0_clinical\"}";
+    assertThat(server.http.post("/v1/governor/requests", urgent).status()).isEqualTo(200);
+    // The tokens come in 3 s, and 180,000 more are kept for the classes above.
+    Reply queued = server.http.post("/v1/governor/requests", batch);
+    assertThat(queued.json().get("binding").asText()).isEqualTo("CLASS");
+    long eta = queued.json().get("etaMs").asLong();
+    assertThat(eta).isBetween(30_000L, 48_000L);
+    assertThat(queued.header("Retry-After")).isEqualTo(Long.toString((eta + 999) / 1_000));
+    Reply behind = server.http.post("/v1/governor/requests", batch);
+    long later = behind.json().get("etaMs").asLong();
+    assertThat(later).isGreaterThan(behind.json().get("waitMs").asLong());
+    assertThat(behind.header("Retry-After")).isEqualTo(Long.toString((later + 999) / 1_000));
+  }
+
+  @Test
+  void retryAfter_isAtLeastASecond() {
+    server.request("slow", 1_000);
+    Reply queued = server.request("slow", 1);
+    for (int i = 0; i < 20 && queued.status() == 200; i++) {
+      // A token has come meanwhile; there is one in a second.
+      queued = server.request("slow", 1);
+    }
+    assertThat(queued.json().get("etaMs").asLong()).isBetween(1L, 1_000L);
     assertThat(queued.header("Retry-After")).isEqualTo("1");
   }
 

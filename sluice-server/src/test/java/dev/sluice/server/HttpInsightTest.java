@@ -155,10 +155,23 @@ final class HttpInsightTest {
     assertThat(first.get("tokens").asInt()).isEqualTo(100);
     assertThat(first.get("etaMs").asLong()).isBetween(60_000L, 100_000L);
     assertThat(line.at("/etaMs/P1_user").asLong()).isGreaterThan(first.get("etaMs").asLong());
+    assertThat(first.get("binding").asText()).isEqualTo("TOKENS");
     assertThat(line.at("/etaMs/P0_clinical").asLong()).isZero();
+    assertThat(line.at("/binding/P0_clinical").asText()).isEqualTo("NONE");
+    assertThat(line.at("/binding/P1_user").asText()).isEqualTo("TOKENS");
     assertThat(http.delete(ticket).status()).isEqualTo(204);
     assertThat(http.get("/v1/governor/models/slow/queue?offset=1").json().get("tickets")).isEmpty();
     assertThat(http.get("/v1/governor/models/slow/queue").json().get("total").asInt()).isEqualTo(1);
+  }
+
+  @Test
+  void lineWithoutAFreeSlot_hasNoForecast() {
+    server.ticketBehindOne();
+    JsonNode line = http.get("/v1/governor/models/one/queue").json();
+    assertThat(line.get("etaMs").has("P1_user")).isFalse();
+    assertThat(line.at("/binding/P1_user").asText()).isEqualTo("CONCURRENCY");
+    assertThat(line.at("/tickets/0").has("etaMs")).isFalse();
+    assertThat(line.at("/tickets/0/binding").asText()).isEqualTo("CONCURRENCY");
   }
 
   @Test

@@ -12,7 +12,6 @@ import dev.sluice.governor.AuditReport;
 import dev.sluice.governor.Counts;
 import dev.sluice.governor.Dimension;
 import dev.sluice.governor.Explanation;
-import dev.sluice.governor.ModelQueue;
 import dev.sluice.governor.Outcome;
 import dev.sluice.governor.ProviderStanding;
 import dev.sluice.governor.Settlement;
@@ -90,12 +89,12 @@ final class OpenApiTest {
           Map.entry("TokenRefusal", JsonGovernor.Refusal.class),
           Map.entry("TokenUsage", JsonGovernor.Usage.class),
           Map.entry("TokenSettlement", Settlement.class),
-          Map.entry("TokenExplanation", Explanation.class),
-          Map.entry("TokenExplanationPart", Explanation.Part.class),
+          Map.entry("TokenExplanation", JsonGovernor.Foretold.class),
+          Map.entry("TokenExplanationPart", JsonGovernor.Part.class),
           Map.entry("ProviderAnswer", JsonGovernor.Answer.class),
           Map.entry("BudgetsReloaded", JsonGovernor.Reloaded.class),
-          Map.entry("ModelQueue", ModelQueue.class),
-          Map.entry("TicketPlace", ModelQueue.Place.class),
+          Map.entry("ModelQueue", JsonGovernor.Line.class),
+          Map.entry("TicketPlace", JsonGovernor.InLine.class),
           Map.entry("GovernorStatus", JsonGovernor.Status.class),
           Map.entry("GovernorModel", JsonGovernor.Bucket.class),
           Map.entry("GovernorCounts", Counts.class),
@@ -105,16 +104,18 @@ final class OpenApiTest {
 
   /** Fields with values of an enum. */
   private static final Map<String, Class<? extends Enum<?>>> ENUMS =
-      Map.of(
-          "Problem.code", ErrorKind.class,
-          "QueueConfig.durability", Durability.class,
-          "DeadLetter.reason", DeadLetter.Reason.class,
-          "TokenPlace.binding", Dimension.class,
-          "TokenRefusal.reason", Outcome.Reason.class,
-          "TokenExplanation.verdict", Explanation.Verdict.class,
-          "TokenExplanation.binding", Dimension.class,
-          "TokenExplanationPart.dimension", Dimension.class,
-          "GovernorAlert.kind", Alert.Kind.class);
+      Map.ofEntries(
+          Map.entry("Problem.code", ErrorKind.class),
+          Map.entry("QueueConfig.durability", Durability.class),
+          Map.entry("DeadLetter.reason", DeadLetter.Reason.class),
+          Map.entry("TokenPlace.binding", Dimension.class),
+          Map.entry("TokenRefusal.reason", Outcome.Reason.class),
+          Map.entry("TokenExplanation.verdict", Explanation.Verdict.class),
+          Map.entry("TokenExplanation.binding", Dimension.class),
+          Map.entry("TokenExplanationPart.dimension", Dimension.class),
+          Map.entry("ModelQueue.binding/additionalProperties", Dimension.class),
+          Map.entry("TicketPlace.binding", Dimension.class),
+          Map.entry("GovernorAlert.kind", Alert.Kind.class));
 
   /** Schemas of answers with one field, which are no records. */
   private static final Set<String> PLAIN =

@@ -7,6 +7,8 @@ import dev.sluice.governor.BudgetConfig;
 import dev.sluice.governor.BudgetListener;
 import dev.sluice.governor.BudgetStore;
 import dev.sluice.governor.DeskRules;
+import dev.sluice.governor.Dimension;
+import dev.sluice.governor.Explanation;
 import dev.sluice.governor.Governor;
 import dev.sluice.governor.HealthRules;
 import dev.sluice.governor.ModelBudget;
@@ -18,6 +20,7 @@ import java.util.Deque;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.OptionalLong;
 import org.junit.jupiter.api.AfterEach;
 
 /**
@@ -136,6 +139,11 @@ public abstract class BudgetSuite {
 
   static TokenRequest request(long tokens, String priority) {
     return TokenRequest.of(MODEL, tokens, priority);
+  }
+
+  static Explanation.Part part(
+      Dimension dimension, long capacity, long available, long needed, long waitMs) {
+    return new Explanation.Part(dimension, capacity, available, needed, OptionalLong.of(waitMs));
   }
 
   static Outcome.Granted granted(Outcome outcome) {

@@ -18,6 +18,7 @@ import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.OptionalLong;
 import java.util.Random;
 import java.util.concurrent.CopyOnWriteArrayList;
 import org.junit.jupiter.api.Test;
@@ -129,10 +130,24 @@ public abstract class LineContract extends BudgetSuite {
     assertThat(line.total()).isEqualTo(2);
     assertThat(line.tickets())
         .containsExactly(
-            new ModelQueue.Place(user.ticket(), "acme", P1, 8_000, 1, 1_000, 1_000),
-            new ModelQueue.Place(batch.ticket(), "", P2, 4_000, 2, 2_000, 1_000));
+            new ModelQueue.Place(
+                user.ticket(),
+                "acme",
+                P1,
+                8_000,
+                1,
+                OptionalLong.of(1_000),
+                Dimension.TOKENS,
+                1_000),
+            new ModelQueue.Place(
+                batch.ticket(), "", P2, 4_000, 2, OptionalLong.of(2_000), Dimension.LINE, 1_000));
     assertThat(line.etaMs())
         .containsExactly(Map.entry(P0, 0L), Map.entry(P1, 1_000L), Map.entry(P2, 2_000L));
+    assertThat(line.binding())
+        .containsExactly(
+            Map.entry(P0, Dimension.NONE),
+            Map.entry(P1, Dimension.TOKENS),
+            Map.entry(P2, Dimension.LINE));
     assertThat(BudgetRig.get(rig.store.queue(MODEL, 1, 10)).tickets())
         .isEqualTo(line.tickets().subList(1, 2));
     assertThat(BudgetRig.get(rig.store.queue(MODEL, 0, 1)).tickets())
@@ -329,7 +344,7 @@ public abstract class LineContract extends BudgetSuite {
     rig.granted(30_000, P2);
     rig.granted(270_000, P0);
     Outcome.Queued batch = rig.queued(4_000, P2);
-    assertThat(batch.binding()).isEqualTo(Dimension.TOKENS);
+    assertThat(batch.binding()).isEqualTo(Dimension.CLASS);
     advanceMillis(10_000);
     assertThat(rig.isGranted(batch)).isTrue();
   }
@@ -353,10 +368,12 @@ public abstract class LineContract extends BudgetSuite {
 
   @Test
   void waits_areNeverNegative_howeverLongTheyAre() {
-    ModelBudget.TenantBudget least = new ModelBudget.TenantBudget(1, 1, 1);
-    BudgetRig rig = open(sonnet(Allocation.OFF).withTenants(Map.of("t", least)));
-    Explanation explained = rig.explain(request(1_000_000_000_000L, P1).withTenant("t"));
-    assertThat(explained.verdict()).isEqualTo(Explanation.Verdict.REFUSED);
-    assertThat(explained.dimensions()).noneMatch(part -> part.waitMs() < 0);
+    ModelBudget.TenantBudget slow = new ModelBudget.TenantBudget(1, 200_000, 1);
+    BudgetRig rig = open(sonnet(Allocation.OFF).withTenants(Map.of("t", slow)));
+    rig.granted(request(200_000, P1).withTenant("t"));
+    for (int i = 1; i <= 100; i++) {
+      Outcome.Queued queued = rig.queued(request(200_000, P1).withTenant("t"));
+      assertThat(queued.etaMs()).hasValue(Duration.ofMinutes(200_000L * i).toMillis());
+    }
   }
 }

@@ -79,7 +79,7 @@ public abstract class ReservationContract extends BudgetSuite {
     assertThat(rig.available()).isEqualTo(-4_000);
     Outcome.Queued next = rig.queued(4_000, P0);
     assertThat(next.remaining()).isEqualTo(-4_000);
-    assertThat(next.waitMs()).isEqualTo(2_000);
+    assertThat(next.waitMs()).hasValue(2_000);
     advance(Duration.ofSeconds(2).minus(TICK));
     assertThat(rig.isWaiting(next)).isTrue();
     advance(TICK);
@@ -285,10 +285,10 @@ public abstract class ReservationContract extends BudgetSuite {
     rig.adjust(1, null, Duration.ofSeconds(2));
     Outcome.Queued queued = rig.queued(1_000, P0);
     assertThat(queued.binding()).isEqualTo(Dimension.PROVIDER);
-    assertThat(queued.waitMs()).isEqualTo(2_000);
-    assertThat(queued.etaMs()).isEqualTo(2_000);
+    assertThat(queued.waitMs()).hasValue(2_000);
+    assertThat(queued.etaMs()).hasValue(2_000);
     assertThat(rig.explain(request(1, P0)).dimensions())
-        .contains(new Explanation.Part(Dimension.PROVIDER, 1, 0, 1, 2_000));
+        .contains(part(Dimension.PROVIDER, 1, 0, 1, 2_000));
     CompletableFuture<Optional<Outcome>> outcome = rig.store.await(queued.ticket());
     // A shorter one does not end it.
     rig.adjust(1, null, SECOND);
@@ -306,7 +306,7 @@ public abstract class ReservationContract extends BudgetSuite {
     advanceMillis(10_000);
     // Half of the capacity is gone, and 2,000 a second come.
     assertThat(rig.available()).isEqualTo(150_000 - 280_000);
-    assertThat(rig.queued(1_000, P0).waitMs()).isEqualTo(65_500);
+    assertThat(rig.queued(1_000, P0).waitMs()).hasValue(65_500);
     rig.adjust(1, 15_000L, Duration.ZERO);
     assertThat(rig.available()).isEqualTo(14_000);
   }
@@ -317,7 +317,7 @@ public abstract class ReservationContract extends BudgetSuite {
     rig.adjust(0.1, null, Duration.ZERO);
     rig.granted(200_000, P1);
     Outcome.Queued next = rig.queued(200_000, P1);
-    assertThat(next.waitMs()).isEqualTo(500_000);
+    assertThat(next.waitMs()).hasValue(500_000);
     CompletableFuture<Optional<Outcome>> outcome = rig.store.await(next.ticket());
     advance(Duration.ofSeconds(500).minus(TICK));
     assertThat(outcome).isNotDone();
@@ -334,7 +334,7 @@ public abstract class ReservationContract extends BudgetSuite {
     rig.adjust(1, 10_000L, Duration.ZERO);
     assertThat(rig.available()).isEqualTo(10_000);
     rig.adjust(1, 0L, Duration.ZERO);
-    assertThat(rig.queued(4_000, P1).waitMs()).isEqualTo(1_000);
+    assertThat(rig.queued(4_000, P1).waitMs()).hasValue(1_000);
     assertThatThrownBy(
             () -> BudgetRig.get(rig.store.adjust("gpt", new Adjustment(1, null, Duration.ZERO))))
         .isInstanceOf(IllegalArgumentException.class)

@@ -73,7 +73,7 @@ public abstract class RoutingContract extends BudgetSuite {
     assertThat(governor.explain(any(1_000)).model()).isEqualTo("fast");
     Outcome.Queued first = queued(governor.request(any(1_000)));
     assertThat(first.model()).isEqualTo("fast");
-    assertThat(first.etaMs()).isEqualTo(100);
+    assertThat(first.etaMs()).hasValue(100);
     // The line at the fast one grows until the slow one is nearer.
     for (int i = 0; i < 8; i++) {
       assertThat(governor.request(any(1_000)).model()).isEqualTo("fast");

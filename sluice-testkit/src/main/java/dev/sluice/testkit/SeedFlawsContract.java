@@ -260,14 +260,14 @@ public abstract class SeedFlawsContract extends BudgetSuite {
     List<Outcome.Queued> all = new ArrayList<>();
     for (int i = 1; i <= 7; i++) {
       Outcome.Queued queued = rig.queued(100, i % 2 == 0 ? P0 : P1);
-      assertThat(queued.waitMs()).isEqualTo(25);
+      assertThat(queued.waitMs()).hasValue(25);
       all.add(queued);
     }
     // P0 is before P1: three of them, then four.
-    assertThat(all.get(5).etaMs()).isEqualTo(75);
+    assertThat(all.get(5).etaMs()).hasValue(75);
     Outcome.Queued last = queued(rig.poll(all.get(6)).orElseThrow());
     assertThat(last.queuePosition()).isEqualTo(7);
-    assertThat(last.etaMs()).isEqualTo(175);
+    assertThat(last.etaMs()).hasValue(175);
     advance(Duration.ofMillis(175).minus(TICK));
     assertThat(rig.isWaiting(last)).isTrue();
     advance(TICK);

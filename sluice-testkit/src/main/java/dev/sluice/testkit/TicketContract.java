@@ -59,7 +59,7 @@ public abstract class TicketContract extends BudgetSuite {
     rig.queued(4_000, P1);
     Outcome.Queued polled = rig.queued(4_000, P1);
     advance(SECOND.minus(TICK));
-    assertThat(rig.standing(polled).etaMs()).isEqualTo(1_001);
+    assertThat(rig.standing(polled).etaMs()).hasValue(1_001);
     assertThat(rig.standing(polled).ticket()).isEqualTo(polled.ticket());
     advance(SECOND.plus(TICK));
     Outcome.Granted granted = granted(rig.poll(polled).orElseThrow());

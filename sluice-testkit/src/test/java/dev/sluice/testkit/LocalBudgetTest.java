@@ -78,6 +78,14 @@ final class LocalBudgetTest {
   }
 
   @Nested
+  final class Forecasts extends ForecastContract {
+    @Override
+    protected BudgetFixture fixture() {
+      return local;
+    }
+  }
+
+  @Nested
   final class Routing extends RoutingContract {
     @Override
     protected BudgetFixture fixture() {

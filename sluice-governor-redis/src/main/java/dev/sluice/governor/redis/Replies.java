@@ -12,12 +12,14 @@ import dev.sluice.governor.Settlement;
 import dev.sluice.governor.StoreTerms;
 import dev.sluice.governor.TokenOwner;
 import dev.sluice.governor.TokenRequest;
+import java.time.Duration;
 import java.time.Instant;
 import java.time.temporal.ChronoUnit;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalLong;
 
 /** What the scripts say about one model, in the words of the governor. */
 final class Replies {
@@ -25,7 +27,7 @@ final class Replies {
   private static final int WITH_FIGURE = 8;
 
   /** Where a status begins with the classes. */
-  private static final int CLASSES_AT = 9;
+  private static final int CLASSES_AT = 12;
 
   private static final long MICROS_PER_MILLI = 1_000;
 
@@ -37,9 +39,14 @@ final class Replies {
     this.tag = StoreTerms.tagOf(model);
   }
 
-  /** Rounded up; less than zero stays what it is. */
+  /** Rounds up. */
   private static long millis(long micros) {
-    return micros < 0 ? micros : Math.floorDiv(micros + MICROS_PER_MILLI - 1, MICROS_PER_MILLI);
+    return Math.floorDiv(micros + MICROS_PER_MILLI - 1, MICROS_PER_MILLI);
+  }
+
+  /** Less than zero is unknown. */
+  private static OptionalLong known(long micros) {
+    return micros < 0 ? OptionalLong.empty() : OptionalLong.of(millis(micros));
   }
 
   String ticket(String id) {
@@ -87,9 +94,9 @@ final class Replies {
               priority,
               asked,
               left,
-              millis(said.number(5)),
+              known(said.number(5)),
               (int) said.number(6),
-              millis(said.number(7)),
+              known(said.number(7)),
               Dimension.valueOf(said.text(8)),
               ticket(said.text(1)));
       default -> refused(priority, asked, left, Outcome.Reason.valueOf(said.text(5)), terms);
@@ -167,8 +174,8 @@ final class Replies {
         verdict,
         binding,
         (int) said.number(4),
-        millis(said.number(3)),
-        millis(said.number(5)),
+        known(said.number(3)),
+        known(said.number(5)),
         message,
         new Reply(said.parts().subList(6, said.size()))
             .lists().stream().map(Replies::part).toList());
@@ -180,20 +187,24 @@ final class Replies {
         said.number(1),
         said.number(2),
         said.number(3),
-        millis(said.number(4)));
+        known(said.number(4)));
   }
 
   /** Who is in line. */
   ModelQueue queue(Reply said) {
     Map<String, Long> etas = new LinkedHashMap<>();
+    Map<String, Dimension> bindings = new LinkedHashMap<>();
     Reply classes = said.list(1);
-    for (int at = 0; at < classes.size(); at += 2) {
-      etas.put(classes.text(at), millis(classes.number(at + 1)));
+    for (int at = 0; at < classes.size(); at += 3) {
+      String name = classes.text(at);
+      known(classes.number(at + 1)).ifPresent(eta -> etas.put(name, eta));
+      bindings.put(name, Dimension.valueOf(classes.text(at + 2)));
     }
     return new ModelQueue(
         model,
         (int) said.number(0),
         etas,
+        bindings,
         new Reply(said.parts().subList(2, said.size())).lists().stream().map(this::place).toList());
   }
 
@@ -204,8 +215,9 @@ final class Replies {
         said.text(2),
         said.number(3),
         (int) said.number(4),
-        millis(said.number(5)),
-        millis(said.number(6)));
+        known(said.number(5)),
+        Dimension.valueOf(said.text(6)),
+        millis(said.number(7)));
   }
 
   /** As far as anybody knows. */
@@ -223,6 +235,7 @@ final class Replies {
         new Counts(0, 0, 0, 0, 0),
         AuditReport.NONE,
         ProviderStanding.UNHEARD,
+        Optional.empty(),
         List.of());
   }
 
@@ -246,6 +259,18 @@ final class Replies {
         new Counts(total, accepted, total - accepted, said.number(4), said.number(5)),
         AuditReport.NONE,
         ProviderStanding.UNHEARD,
+        exhaustion(said),
         List.of());
+  }
+
+  private static Optional<GovernorStatus.Exhaustion> exhaustion(Reply said) {
+    String dimension = said.text(9);
+    return dimension.isEmpty()
+        ? Optional.empty()
+        : Optional.of(
+            new GovernorStatus.Exhaustion(
+                Dimension.valueOf(dimension),
+                said.number(10),
+                Duration.of(said.number(11), ChronoUnit.MICROS)));
   }
 }

@@ -30,7 +30,7 @@ enum Script implements LuaScript {
     if (!quick.isEmpty()) {
       parts.add(quick);
     }
-    parts.addAll(List.of("books", "meters", "line", "tickets", last));
+    parts.addAll(List.of("books", "meters", "line", "forecast", "tickets", last));
     LuaScript text = LuaScript.of(Script.class, parts.toArray(String[]::new));
     body = text.body();
     digest = text.digest();

@@ -216,6 +216,7 @@ final class Share {
                 here.metrics(),
                 here.audit(),
                 here.provider(),
+                here.exhaustion(),
                 here.alerts()));
   }
 

@@ -53,6 +53,10 @@ local function ask()
         put(keyField(tenant, key), id)
       end
       S.total, S.accepted = S.total + 1, S.accepted + 1
+      if S.waiting > 0 then
+        -- Those in line may wait for something else now, such as the slot that it took.
+        drain(granted)
+      end
       return grantOf(ticket)
     end
   end

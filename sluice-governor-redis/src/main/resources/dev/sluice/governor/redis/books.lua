@@ -4,7 +4,8 @@
 --   books   a hash: 'c' the configuration, 'q' and 'n<class>' what the quick ways need of it, 's' the
 --           state, 'h' the history of the model's debt, 'g<rank>' of a guarantee's, 'm<tenant>' the meter of a tenant, 'b<tenant>' its budget,
 --           'o' the names of tenants with a budget, 'p' the factor that each node has found, 'v' the
---           allowance for usage beyond reservations, 'l<tenant>' how many places in line a tenant has,
+--           allowance for usage beyond reservations, 'e' since when the model cannot serve the head of
+--           the line, and what that needs, 'l<tenant>' how many places in line a tenant has,
 --           'r<id>' a reservation, 't<id>' a ticket, 'i<length>:<tenant><key>' the id that an
 --           idempotency key stands for, 'f<node>' the last charge of a node that was without Redis
 --   due     what ends when: 'r<id>' a reservation, 'd<id>' a deadline, 's<id>' the patience with a

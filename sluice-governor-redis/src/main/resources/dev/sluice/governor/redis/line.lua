@@ -6,9 +6,6 @@
 -- The tags of a class lie below this, and its scores above those of the classes before it.
 local BAND = 2 ^ 45
 
--- So many are looked at one by one to say what they ask for together; for more it is estimated.
-local COUNTED = 128
-
 -- Turns that are remembered though nobody waits, before it is worth a look at all.
 local SPARE_TURNS = 256
 
@@ -188,6 +185,9 @@ local function remove(ticket)
   countPlaces(ticket.tenant, -1)
   local each, member = R[ticket.rank], memberOf(ticket)
   S.waiting = S.waiting - 1
+  if S.waiting == 0 and get('e') then
+    drop('e')
+  end
   each.size = each.size - 1
   each.tokens = each.tokens - ticket.tokens
   redis.call('ZREM', LINE, member)
@@ -363,11 +363,15 @@ local function take(ticket, kept)
   S.left = available(M)
 end
 
+-- What the model's own budget lacks for the head at which granting stopped: tokens, or requests in a time.
+local lacking
+
 -- Grants the head, or says what holds it.
 local function tryGrant(head, floor, granted)
   local by, micros = heldBy(head.tokens, floor)
   if by then
     wake(micros)
+    lacking = (by == 'TOKENS' or by == 'REQUESTS') and { by = by, needed = by == 'TOKENS' and head.tokens or 1 }
     return by
   end
   serve(head)
@@ -376,6 +380,7 @@ local function tryGrant(head, floor, granted)
 end
 
 local function grantOne(granted)
+  lacking = nil
   for rank = 0, #C.classes - 1 do
     local head = R[rank].meter and firstOf(rank)
     if head and isGuaranteed(rank, head.tokens) then
@@ -418,6 +423,24 @@ local function countRefill()
   S.left = there
 end
 
+-- Since when the model's own budget has not been able to serve the head of the line, without a break.
+local function shortageOf()
+  local stored = S.waiting > 0 and get('e')
+  if stored then
+    local since, needed, requests = struct.unpack('>ddd', stored)
+    return { since = since, needed = needed, by = requests == 1 and 'REQUESTS' or 'TOKENS' }
+  end
+end
+
+local function noteShortage()
+  local before = shortageOf()
+  if S.waiting > 0 and lacking then
+    put('e', struct.pack('>ddd', before and before.since or now, lacking.needed, lacking.by == 'REQUESTS' and 1 or 0))
+  elseif get('e') then
+    drop('e')
+  end
+end
+
 -- Grants whatever can go now, but no more than a batch.
 local function drain(granted)
   countRefill()
@@ -429,96 +452,7 @@ local function drain(granted)
   end
   if S.waiting > 0 and (count == C.batch or tired) then
     S.wake = now
+  else
+    noteShortage()
   end
-end
-
--- ---- asking without a trace
-
-local function isHeldUp(own)
-  for rank = 0, own - 1 do
-    local head = firstOf(rank)
-    if head then
-      local by = heldBy(head.tokens, floorOf(rank))
-      if by ~= 'CLASS' then
-        return true
-      end
-    end
-  end
-  return false
-end
-
-local function wouldBeFirst(ticket)
-  local first = firstOf(ticket.rank)
-  local turn = turnOf(ticket.rank, ticket.tenant)
-  if turn.aside == 1 or firstInFifo(ticket.rank, ticket.tenant) then
-    return false
-  end
-  return not first or startOf(ticket.rank, ticket.tenant) < first.tag
-end
-
-local function heldUp(ticket)
-  local own, tokens = ticket.rank, ticket.tokens
-  local forTenant = microsForTenant(ticket.tenant, tokens)
-  if S.waiting > 0 then
-    local first = forTenant == 0 and wouldBeFirst(ticket)
-    for rank = 0, #C.classes - 1 do
-      local head = R[rank].meter and not (rank == own and first) and firstOf(rank)
-      if head and isGuaranteed(rank, head.tokens) then
-        return 'LINE', -1
-      end
-      if rank == own and first and isGuaranteed(own, tokens) then
-        return heldBy(tokens, 0)
-      end
-    end
-    if isHeldUp(own) or (forTenant == 0 and not first) then
-      return 'LINE', -1
-    end
-  elseif forTenant == 0 and isGuaranteed(own, tokens) then
-    return heldBy(tokens, 0)
-  end
-  if forTenant > 0 then
-    return 'TENANT', forTenant
-  end
-  return heldBy(tokens, floorOf(own))
-end
-
--- What would hold it up if it came now, after a drain; nothing if it would go at once.
-local function wouldHold(ticket)
-  local by, micros = heldUp(ticket)
-  if tired then
-    return 'LINE', -1
-  end
-  return by, micros
-end
-
--- What this alone would have to wait for if the line were empty.
-local function alone(ticket)
-  local forTenant = microsForTenant(ticket.tenant, ticket.tokens)
-  local by, micros = heldBy(ticket.tokens, floorOf(ticket.rank))
-  if forTenant > 0 and (not by or (micros >= 0 and forTenant > micros)) then
-    return 'TENANT', forTenant
-  end
-  return by, micros
-end
-
--- Where it is among all, from 1, and how long until its turn if nothing changes.
-local function placeOf(ticket, ahead)
-  local above, tokens = 0, 0
-  for rank = 0, ticket.rank - 1 do
-    above, tokens = above + R[rank].size, tokens + R[rank].tokens
-  end
-  local inClass = ahead - above
-  if inClass > 0 and inClass <= COUNTED then
-    for _, member in ipairs(redis.call('ZRANGE', LINE, above, ahead - 1)) do
-      tokens = tokens + string.match(member, '^%d+:(%d+):')
-    end
-  elseif inClass > 0 then
-    tokens = tokens + R[ticket.rank].tokens * inClass / R[ticket.rank].size
-  end
-  local micros = math.max(
-    microsUntil(M, math.floor(tokens) + ticket.tokens, floorOf(ticket.rank)),
-    microsForRequests(ahead + 1),
-    microsForTenant(ticket.tenant, ticket.tokens),
-    isPaused() and S.paused - now or 0)
-  return ahead + 1, micros
 end

@@ -3,9 +3,10 @@
 -- class, tokens to reserve.
 -- owner answers {tenant, class}, or {} if there is no such ticket or reservation;
 -- status answers {available, running, total, accepted, consumed, refills, microseconds since the last
--- refill, capacity, tokens that accrue in a minute, each class and its size …}; explain {'g', 'q' or 'r', binding,
--- figure, wait, position, eta, {dimension, capacity, available, needed, wait}, …}; line {size, {class,
--- eta, …}, {id, tenant, class, asked, position, eta, waited}, …}.
+-- refill, capacity, tokens that accrue in a minute, what the model cannot serve the head of the line by or '', what
+-- that needs, microseconds since then, each class and its size …}; explain {'g', 'q' or 'r', binding, figure, wait,
+-- position, eta, {dimension, capacity, available, needed, wait}, …}; line {size, {class, eta, binding, …}, {id,
+-- tenant, class, asked, position, eta, binding, waited}, …}. Waits and etas are negative if unknown.
 local what = ARGV[2]
 local fields = {}
 if what == 'explain' then
@@ -20,9 +21,10 @@ end
 local MINUTE = 60 * 10 ^ 6
 
 local function status()
+  local head = shortageOf()
   local result = {
     available(M), S.running, S.total, S.accepted, S.consumed, S.refills, now - S.refilled, C.cap,
-    C.mint * (MINUTE / C.unit)
+    C.mint * (MINUTE / C.unit), head and head.by or '', head and head.needed or 0, head and now - head.since or 0
   }
   for rank = 0, #C.classes - 1 do
     result[#result + 1] = C.classes[rank + 1].name
@@ -31,24 +33,38 @@ local function status()
   return result
 end
 
+-- Negative if it is more than the meter ever has.
+local function microsIfEver(meter, tokens)
+  return tokens > meter.cap and -1 or microsUntil(meter, tokens, 0)
+end
+
+local function microsForShare(ticket, floor)
+  local guarantee = R[ticket.rank].meter
+  local sooner = guarantee and microsIfEver(guarantee, ticket.tokens) or -1
+  local micros = microsFor(ticket.tokens, floor)
+  return sooner >= 0 and math.min(micros, sooner) or micros
+end
+
 local function parts(ticket, result)
   local tokens, floor = ticket.tokens, floorOf(ticket.rank)
   local there = available(M)
-  result[#result + 1] = { 'TOKENS', M.cap, there, tokens, microsFor(tokens, 0) }
+  result[#result + 1] = { 'TOKENS', M.cap, there, tokens, tokens > C.cap and -1 or microsFor(tokens, 0) }
   if floor > 0 then
-    result[#result + 1] = { 'CLASS', M.cap - floor, there - floor, tokens, microsFor(tokens, floor) }
+    local ever = tokens <= C.classes[ticket.rank + 1].ceiling
+    result[#result + 1] =
+      { 'CLASS', M.cap - floor, there - floor, tokens, ever and microsForShare(ticket, floor) or -1 }
   end
   local meter = meterOf(ticket.tenant)
   if meter then
-    result[#result + 1] =
-      { 'TENANT', meter.cap, available(meter), tokens, microsUntil(meter, tokens, 0) }
+    result[#result + 1] = { 'TENANT', meter.cap, available(meter), tokens, microsIfEver(meter, tokens) }
   end
   for _, each in ipairs(requests) do
-    result[#result + 1] = { 'REQUESTS', each.cap, available(each), 1, microsUntil(each, 1, 0) }
+    result[#result + 1] = { 'REQUESTS', each.cap, available(each), 1, microsIfEver(each, 1) }
   end
-  if C.conc > 0 then
-    local free = C.conc - S.running
-    result[#result + 1] = { 'CONCURRENCY', C.conc, free, 1, free > 0 and 0 or -1 }
+  local slots = slotsOf(C.conc)
+  local free = slots - S.running
+  if C.conc > 0 or free <= 0 then
+    result[#result + 1] = { 'CONCURRENCY', slots, free, 1, free > 0 and 0 or -1 }
   end
   if isPaused() then
     result[#result + 1] = { 'PROVIDER', 1, 0, 1, S.paused - now }
@@ -65,27 +81,27 @@ local function explain()
   drain(granted)
   local most = largest(rank, ticket.tenant)
   if ticket.tokens > most then
-    return parts(ticket, { 'r', 'CLASS', most, 0, 0, 0 })
+    return parts(ticket, { 'r', 'CLASS', most, -1, 0, -1 })
   end
   if not wouldHold(ticket) then
     return parts(ticket, { 'g', 'NONE', 0, 0, 0, 0 })
   end
   if isFullFor(ticket.tenant) then
-    return parts(ticket, { 'r', 'LINE', C.maxLine, 0, 0, 0 })
+    return parts(ticket, { 'r', 'LINE', C.maxLine, -1, 0, -1 })
   end
-  local by, micros = alone(ticket)
   local score = rank * BAND + startOf(rank, ticket.tenant)
-  local position, eta = placeOf(ticket, redis.call('ZCOUNT', LINE, '-inf', score))
-  return parts(ticket, { 'q', by or 'LINE', 0, math.max(0, micros or 0), position, eta })
+  local position, eta, by, wait = placeOf(ticket, redis.call('ZCOUNT', LINE, '-inf', score))
+  return parts(ticket, { 'q', by, 0, wait, position, eta })
 end
 
--- Until the last of a class has had its turn; `ahead` are those of it and of the classes above.
-local function etaOf(rank, ahead)
+-- The turn of the last of a class, and what that is by; `ahead` are those of it and of the classes above.
+local function lastOf(rank, ahead)
   if R[rank].size == 0 then
-    return 0
+    return 0, 'NONE'
   end
-  local _, eta = placeOf({ rank = rank, tenant = '', tokens = 0 }, ahead)
-  return eta
+  local last = ticketOf(idIn(redis.call('ZRANGE', LINE, ahead - 1, ahead - 1)[1]))
+  local _, eta, by = placeOf(last, ahead - 1)
+  return eta, by
 end
 
 local function line()
@@ -93,16 +109,18 @@ local function line()
   local etas, ahead = {}, 0
   for rank = 0, #C.classes - 1 do
     ahead = ahead + R[rank].size
+    local eta, by = lastOf(rank, ahead)
     etas[#etas + 1] = C.classes[rank + 1].name
-    etas[#etas + 1] = etaOf(rank, ahead)
+    etas[#etas + 1] = eta
+    etas[#etas + 1] = by
   end
   local result = { S.waiting, etas }
   local offset = tonumber(ARGV[3])
   for i, member in ipairs(redis.call('ZRANGE', LINE, offset, offset + tonumber(ARGV[4]) - 1)) do
     local ticket = ticketOf(idIn(member))
-    local position, eta = placeOf(ticket, offset + i - 1)
+    local position, eta, by = placeOf(ticket, offset + i - 1)
     result[#result + 1] =
-      { ticket.id, ticket.tenant, ticket.class, ticket.asked, position, eta, now - ticket.since }
+      { ticket.id, ticket.tenant, ticket.class, ticket.asked, position, eta, by, now - ticket.since }
   end
   return result
 end

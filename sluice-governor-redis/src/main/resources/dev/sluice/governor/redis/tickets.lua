@@ -167,11 +167,10 @@ local function giveBack(ticket)
 end
 
 local function standing(ticket)
-  local position, eta = placeOf(ticket, redis.call('ZRANK', LINE, memberOf(ticket)))
-  local by, micros = alone(ticket)
+  local position, eta, by, wait = placeOf(ticket, redis.call('ZRANK', LINE, memberOf(ticket)))
   return {
-    'q', ticket.id, ticket.asked, ticket.class, available(M), math.max(0, micros or 0), position, eta,
-    by or 'LINE', ticket.deadline > 0 and ticket.deadline - now or 0
+    'q', ticket.id, ticket.asked, ticket.class, available(M), wait, position, eta, by, ticket.deadline > 0
+      and ticket.deadline - now or 0
   }
 end
 
@@ -288,6 +287,7 @@ local function open(server, fields, anyone)
   fields[#fields + 1] = 'c'
   fields[#fields + 1] = 's'
   fields[#fields + 1] = 'h'
+  fields[#fields + 1] = 'e'
   prefetch(fields)
   if not cache.s then
     return false

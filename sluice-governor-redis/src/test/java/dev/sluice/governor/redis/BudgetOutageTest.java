@@ -166,7 +166,7 @@ final class BudgetOutageTest {
     rig.awaitReturned();
     Outcome.Queued queued = (Outcome.Queued) rig.ask(1);
     assertThat(queued.binding()).isEqualTo(Dimension.PROVIDER);
-    assertThat(queued.waitMs()).isBetween(1L, 1_500L);
+    assertThat(queued.waitMs().orElseThrow()).isBetween(1L, 1_500L);
     assertThat(get(rig.store.await(queued.ticket()))).containsInstanceOf(Outcome.Granted.class);
   }
 
@@ -285,7 +285,7 @@ final class BudgetOutageTest {
     assertThat(rig.refused(1)).isEqualTo(Outcome.Reason.UNAVAILABLE);
     assertThat(get(rig.store.status()).buckets().get("sonnet").targetTpm()).isEqualTo(60_000);
     comeBack();
-    assertThat(((Outcome.Queued) rig.ask(1)).waitMs()).isGreaterThan(30_000);
+    assertThat(((Outcome.Queued) rig.ask(1)).waitMs().orElseThrow()).isGreaterThan(30_000);
   }
 
   // ---- who waits

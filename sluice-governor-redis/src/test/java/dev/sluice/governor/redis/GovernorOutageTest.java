@@ -80,7 +80,7 @@ final class GovernorOutageTest {
       // A call may be late on a busy machine.
       OutageRig.until("a place in line", () -> governor.request(ONE) instanceof Outcome.Queued);
       Outcome.Queued queued = (Outcome.Queued) governor.request(ONE);
-      assertThat(queued.waitMs()).isGreaterThan(30_000);
+      assertThat(queued.waitMs().orElseThrow()).isGreaterThan(30_000);
     }
     assertThat(logged.list).allMatch(event -> event.getThrowableProxy() == null);
     assertThat(logged.list.stream().map(ILoggingEvent::getFormattedMessage))

@@ -304,7 +304,7 @@ final class LostBooksTest {
     get(rig.store.adjust("sonnet", new Adjustment(0.5, null, Duration.ofMinutes(1))));
     redis.command("FLUSHALL");
     Explanation explained = get(rig.store.explain(request(1)));
-    assertThat(explained.waitMs()).isGreaterThan(30_000);
+    assertThat(explained.waitMs().orElseThrow()).isGreaterThan(30_000);
     assertThat(explained.dimensions())
         .filteredOn(each -> each.dimension() == Dimension.TOKENS)
         .extracting(Explanation.Part::capacity)

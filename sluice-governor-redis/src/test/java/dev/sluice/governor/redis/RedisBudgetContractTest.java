@@ -3,6 +3,7 @@ package dev.sluice.governor.redis;
 import dev.sluice.testkit.BudgetContract;
 import dev.sluice.testkit.BudgetFixture;
 import dev.sluice.testkit.BudgetPropertyContract;
+import dev.sluice.testkit.ForecastContract;
 import dev.sluice.testkit.LineContract;
 import dev.sluice.testkit.ReservationContract;
 import dev.sluice.testkit.RoutingContract;
@@ -53,6 +54,19 @@ final class RedisBudgetContractTest {
 
   @Nested
   final class Line extends LineContract {
+    @Override
+    protected BudgetFixture fixture() {
+      return redis;
+    }
+  }
+
+  @Nested
+  final class Forecasts extends ForecastContract {
+    @Override
+    protected int models() {
+      return super.models() / 4;
+    }
+
     @Override
     protected BudgetFixture fixture() {
       return redis;

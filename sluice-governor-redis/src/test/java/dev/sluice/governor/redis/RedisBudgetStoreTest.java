@@ -176,7 +176,7 @@ final class RedisBudgetStoreTest {
     Outcome.Queued queued = queued(store, 20);
     assertThat(queued.binding()).isEqualTo(Dimension.TOKENS);
     assertThat(queued.queuePosition()).isEqualTo(1);
-    assertThat(queued.waitMs()).isBetween(1L, 200L);
+    assertThat(queued.waitMs().orElseThrow()).isBetween(1L, 200L);
     List<String> threads = Collections.synchronizedList(new ArrayList<>());
     CompletableFuture<Optional<Outcome>> waiter = store.await(queued.ticket());
     CompletableFuture<Void> told =
@@ -486,7 +486,7 @@ final class RedisBudgetStoreTest {
     CompletableFuture<Optional<Outcome>> waiter = store.await(queued(store, 1_000).ticket());
     redis.command("FLUSHALL");
     Outcome.Queued queued = queued(store, 500);
-    assertThat(queued.etaMs()).isBetween(4_000L, 5_000L);
+    assertThat(queued.etaMs().orElseThrow()).isBetween(4_000L, 5_000L);
     assertThat(get(store.settle(granted.reservation(), 0)))
         .hasValueSatisfying(settled -> assertThat(settled.refundedTokens()).isZero());
     // Its ticket is gone.

@@ -133,7 +133,8 @@ public final class ResumableBatch {
         return granted;
       } else if (outcome instanceof Outcome.Queued queued) {
         // Often enough that nobody takes the ticket for abandoned.
-        long millis = Math.max(1, Math.min(queued.etaMs(), LONGEST_PAUSE_MS));
+        long eta = queued.etaMs().orElse(LONGEST_PAUSE_MS);
+        long millis = Math.max(1, Math.min(eta, LONGEST_PAUSE_MS));
         pause.pause(Duration.ofMillis(millis));
         outcome = governor.poll(queued.ticket()).orElseGet(() -> governor.request(request));
       } else if (outcome instanceof Outcome.Refused refused) {

@@ -92,20 +92,21 @@ public final class StreamingEndpoint implements HttpHandler {
   }
 
   private static void refuse(HttpExchange exchange, Outcome.Queued queued) throws IOException {
-    long seconds = (queued.etaMs() + MILLIS - 1) / MILLIS;
-    exchange.getResponseHeaders().set("Retry-After", String.valueOf(seconds));
-    answer(
-        exchange,
-        TOO_MANY,
-        Map.of(
-            "waitMs",
-            queued.waitMs(),
-            "queuePosition",
-            queued.queuePosition(),
-            "etaMs",
-            queued.etaMs(),
-            "ticket",
-            queued.ticket()));
+    Map<String, Object> fields = new TreeMap<>();
+    fields.put("queuePosition", queued.queuePosition());
+    fields.put("binding", queued.binding());
+    fields.put("ticket", queued.ticket());
+    // Left out if unknown, as while all slots of the model are taken.
+    queued.waitMs().ifPresent(wait -> fields.put("waitMs", wait));
+    queued.etaMs().ifPresent(eta -> fields.put("etaMs", eta));
+    queued
+        .etaMs()
+        .ifPresent(
+            eta -> {
+              long seconds = (eta + MILLIS - 1) / MILLIS;
+              exchange.getResponseHeaders().set("Retry-After", String.valueOf(seconds));
+            });
+    answer(exchange, TOO_MANY, fields);
   }
 
   private static void answer(HttpExchange exchange, int status, Map<String, Object> fields)

@@ -55,6 +55,11 @@ export function span(ms) {
   return hours < 48 ? hours + " h " + (minutes % 60) + " min" : Math.floor(hours / 24) + " days";
 }
 
+/** When it is a request's turn, or why that is unknown: "1.5 s", "unknown: concurrency". */
+export function turn(etaMs, binding) {
+  return etaMs === undefined ? "unknown: " + binding.toLowerCase() : span(etaMs);
+}
+
 /** When something comes: "in 3 ms", or "now". */
 export function within(ms) {
   const words = span(ms);

@@ -2,7 +2,7 @@ import { allowed, get, none, path, post } from "./api.js";
 import { lines } from "./charts.js";
 import { ask, toast } from "./dialogs.js";
 import { bar, button, h, heading, name, text } from "./dom.js";
-import { count, number, plural, rate, span, tokens } from "./format.js";
+import { count, number, plural, rate, tokens, turn } from "./format.js";
 import { Lines, Rates } from "./history.js";
 import { gated, mayAll } from "./permissions.js";
 
@@ -164,13 +164,13 @@ function card(model) {
     notes.replaceChildren(...found.map((each) => h("li", { "data-tone": each.tone }, each.text)));
     classes.replaceChildren(
       ...Object.entries(status.queueLengths).map(([each, size]) => {
-        const eta = queue?.etaMs?.[each];
+        const last = size === 0 ? undefined : queue?.binding?.[each];
         return h(
           "tr",
           { "data-row": each },
           h("th", { scope: "row" }, name(each)),
           h("td", { class: "number" }, count(size)),
-          h("td", { class: "number" }, eta === undefined || size === 0 ? "–" : span(eta)),
+          h("td", { class: "number" }, last === undefined ? "–" : turn(queue.etaMs[each], last)),
         );
       }),
     );

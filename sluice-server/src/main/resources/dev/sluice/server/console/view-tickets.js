@@ -2,7 +2,7 @@ import { allowed, get, none, path, remove } from "./api.js";
 import { actions, figure, named } from "./columns.js";
 import { ask, toast } from "./dialogs.js";
 import { button, h, text } from "./dom.js";
-import { count, plural, span, tokens } from "./format.js";
+import { count, plural, span, tokens, turn } from "./format.js";
 import { maySome } from "./permissions.js";
 import { table } from "./table.js";
 import { waitingOf } from "./view-models.js";
@@ -45,9 +45,9 @@ export function view(wanted) {
     },
   });
   const summary = h("p", { class: "muted", role: "status", "data-testid": "tickets-summary" });
-  const back = button("Previous", "previous", () => turn(-PAGE));
-  const forth = button("Next", "next", () => turn(PAGE));
-  function turn(by) {
+  const back = button("Previous", "previous", () => page(-PAGE));
+  const forth = button("Next", "next", () => page(PAGE));
+  function page(by) {
     offset = Math.max(0, offset + by);
     refresh();
   }
@@ -62,7 +62,10 @@ export function view(wanted) {
       { id: "priority", label: "Class", sort: (row) => row.priority, value: (row) => row.priority },
       named("tenant", "Tenant", (row) => row.tenant),
       figure("tokens", "Tokens", (row) => row.tokens, count, { low: true }),
-      figure("eta", "Goes in about", (row) => row.etaMs, span),
+      {
+        ...figure("eta", "Goes in about", (row) => row.etaMs ?? Infinity),
+        value: (row) => turn(row.etaMs, row.binding),
+      },
       figure("waited", "Waited", (row) => row.waitedMs, span, { low: true }),
       { id: "ticket", label: "Ticket", low: true, value: shortened },
       actions({

@@ -1,0 +1,177 @@
+-- What would become of a request, and when requests can go.
+
+-- ---- asking without a trace
+
+local function isHeldUp(own)
+  for rank = 0, own - 1 do
+    local head = firstOf(rank)
+    if head then
+      local by = heldBy(head.tokens, floorOf(rank))
+      if by ~= 'CLASS' then
+        return true
+      end
+    end
+  end
+  return false
+end
+
+local function wouldBeFirst(ticket)
+  local first = firstOf(ticket.rank)
+  local turn = turnOf(ticket.rank, ticket.tenant)
+  if turn.aside == 1 or firstInFifo(ticket.rank, ticket.tenant) then
+    return false
+  end
+  return not first or startOf(ticket.rank, ticket.tenant) < first.tag
+end
+
+local function heldUp(ticket)
+  local own, tokens = ticket.rank, ticket.tokens
+  local forTenant = microsForTenant(ticket.tenant, tokens)
+  if S.waiting > 0 then
+    local first = forTenant == 0 and wouldBeFirst(ticket)
+    for rank = 0, #C.classes - 1 do
+      local head = R[rank].meter and not (rank == own and first) and firstOf(rank)
+      if head and isGuaranteed(rank, head.tokens) then
+        return 'LINE', -1
+      end
+      if rank == own and first and isGuaranteed(own, tokens) then
+        return heldBy(tokens, 0)
+      end
+    end
+    if isHeldUp(own) or (forTenant == 0 and not first) then
+      return 'LINE', -1
+    end
+  elseif forTenant == 0 and isGuaranteed(own, tokens) then
+    return heldBy(tokens, 0)
+  end
+  if forTenant > 0 then
+    return 'TENANT', forTenant
+  end
+  return heldBy(tokens, floorOf(own))
+end
+
+-- What would hold it up if it came now, after a drain; nothing if it would go at once.
+local function wouldHold(ticket)
+  local by, micros = heldUp(ticket)
+  if tired then
+    return 'LINE', -1
+  end
+  return by, micros
+end
+
+-- ---- when a request can go if nothing arrives, leaves or is settled: the rule is in Forecaster.java
+
+-- So many are looked at one by one to say what they ask for together; for more it is estimated.
+local COUNTED = 128
+
+local function millis(micros)
+  return ceilDiv(micros, 1000)
+end
+
+-- What goes before a request: how many, what they take, those of its class, those of its tenant.
+local NOTHING_BEFORE = { count = 0, tokens = 0, ofClass = 0, ofTenant = 0 }
+
+-- What is more than a slowed model ever has goes when that is full.
+local function microsAfter(before, own, floor)
+  return microsUntil(M, before + math.min(own, M.cap - floor), floor)
+end
+
+-- By the model's tokens, and by the share of the class unless its guarantee comes first.
+local function microsByTokens(ticket, before)
+  local own = ticket.tokens
+  local forTokens, forShare =
+    microsAfter(before.tokens, own, 0), microsAfter(before.tokens, own, floorOf(ticket.rank))
+  local guarantee = R[ticket.rank].meter
+  if guarantee and before.ofClass + own <= guarantee.cap then
+    -- Those of the other classes do not go before it then.
+    local forTokensAlone = microsAfter(before.ofClass, own, 0)
+    local sooner = math.max(microsUntil(guarantee, before.ofClass + own, 0), forTokensAlone)
+    if millis(sooner) < millis(forShare) then
+      return forTokensAlone, sooner
+    end
+  end
+  return forTokens, forShare
+end
+
+-- What a request waits for behind those before it, and for how long: the latest of what each dimension says.
+-- NONE if nothing holds it; negative if unknown, for a slot is free when another call is settled.
+local function heldBehind(ticket, before)
+  if S.running + before.count >= slotsOf(C.conc) then
+    return 'CONCURRENCY', -1
+  end
+  local by, micros = 'NONE', 0
+  local function orLater(dimension, other)
+    if millis(other) > millis(micros) then
+      by, micros = dimension, other
+    end
+  end
+  local forTokens, forShare = microsByTokens(ticket, before)
+  orLater('TOKENS', forTokens)
+  orLater('CLASS', forShare)
+  orLater('TENANT', microsForTenant(ticket.tenant, before.ofTenant + ticket.tokens))
+  orLater('REQUESTS', microsForRequests(before.count + 1))
+  orLater('PROVIDER', isPaused() and S.paused - now or 0)
+  return by, micros
+end
+
+-- What those of its class take that are before a request, `above` being in the classes above.
+local function tokensOfClass(ticket, above, ahead)
+  local inClass, tokens = ahead - above, 0
+  if inClass > COUNTED then
+    return math.floor(R[ticket.rank].tokens * inClass / R[ticket.rank].size)
+  end
+  if inClass > 0 then
+    for _, member in ipairs(redis.call('ZRANGE', LINE, above, ahead - 1)) do
+      tokens = tokens + string.match(member, '^%d+:(%d+):')
+    end
+  end
+  return tokens
+end
+
+-- Those of a tenant in one class; in that of a ticket, those before it.
+local function rangeInFifo(rank, ticket)
+  local prefix = fifoOf(rank, ticket.tenant)
+  local last = (rank == ticket.rank and ticket.number) and inFifo(ticket) or prefix .. '\255'
+  return '[' .. prefix, '(' .. last
+end
+
+-- What those of its tenant take that are before a request; 0 where that has no budget of its own.
+local function tokensOfTenant(ticket, ahead)
+  local tokens = 0
+  if ahead == 0 or not meterOf(ticket.tenant) then
+    return tokens
+  end
+  local ids = {}
+  for rank = 0, ticket.rank do
+    local first, last = rangeInFifo(rank, ticket)
+    if ahead > COUNTED and R[rank].size > 0 then
+      local count = redis.call('ZLEXCOUNT', FIFO, first, last)
+      tokens = tokens + math.floor(R[rank].tokens * count / R[rank].size)
+    elseif R[rank].size > 0 then
+      for _, member in ipairs(redis.call('ZRANGEBYLEX', FIFO, first, last, 'LIMIT', 0, COUNTED)) do
+        ids[string.match(member, ':%d+:(.*)$')] = true
+      end
+    end
+  end
+  if next(ids) then
+    for _, member in ipairs(redis.call('ZRANGE', LINE, 0, ahead - 1)) do
+      tokens = tokens + (ids[idIn(member)] and string.match(member, '^%d+:(%d+):') or 0)
+    end
+  end
+  return tokens
+end
+
+-- Its place among all, from 1; the time until its turn, and what that is by; the time that it would wait if
+-- the line were empty. Times are negative if unknown.
+local function placeOf(ticket, ahead)
+  local above, tokens = 0, 0
+  for rank = 0, ticket.rank - 1 do
+    above, tokens = above + R[rank].size, tokens + R[rank].tokens
+  end
+  local ofClass = tokensOfClass(ticket, above, ahead)
+  local before =
+    { count = ahead, tokens = tokens + ofClass, ofClass = ofClass, ofTenant = tokensOfTenant(ticket, ahead) }
+  local by, eta = heldBehind(ticket, before)
+  local alone, wait = heldBehind(ticket, NOTHING_BEFORE)
+  return ahead + 1, eta, (alone == 'NONE' and eta >= 0) and 'LINE' or by, wait
+end
