@@ -4,6 +4,7 @@ import static dev.sluice.Schedules.serveAll;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 
 /** Items that were delivered and never went give their tokens back. */
 class SchedulerTokensTest {
@@ -83,6 +84,24 @@ class SchedulerTokensTest {
     scheduler.giveBackTokens(item, 0);
     assertThat(queue.mayGo()).isTrue();
     assertThat(serveAll(scheduler, 0)).containsExactly("waiter");
+  }
+
+  /** Would take minutes if each return had another look at every fairness key that never goes. */
+  @Test
+  @Timeout(30)
+  void giveBackTokens_doesNotRetryItemsThatNeverGo() {
+    scheduler.setRate("x", 1, 1, 0);
+    for (int i = 0; i < 30_000; i++) {
+      queue.enqueue("never", Placement.of("key" + i).withThrottle("x", 2));
+    }
+    assertThat(serveAll(scheduler, 0)).isEmpty();
+    for (int i = 0; i < 5_000; i++) {
+      scheduler.giveBackTokens(deliver(Placement.of("a").withThrottles("x"), 0), 0);
+    }
+    assertThat(serveAll(scheduler, 0)).isEmpty();
+    scheduler.setRate("x", 0, 2, 0);
+    scheduler.setLevel("x", 3, 0);
+    assertThat(serveAll(scheduler, 0)).containsExactly("never");
   }
 
   @Test
