@@ -192,6 +192,14 @@ final class Gate extends IndexedHeap.Node<Gate> {
     return favoured != null || firstInLine() != null;
   }
 
+  /** Whether something of {@code queue} waits here, aside from what no time lets through. */
+  boolean isAwaitedBy(QueueState queue) {
+    if (favoured != null && favoured.flow.queue == queue) {
+      return true;
+    }
+    return lanes.stream().anyMatch(lane -> lane.queue == queue && lane.isWaiting());
+  }
+
   /**
    * Whether others than {@code sub} wait here, or were let through and may be back: then turns are
    * taken here, and nobody passes.

@@ -156,9 +156,14 @@ final class SchedulerCore {
     return own == null || (shared != null && shared.rank() <= own.rank()) ? shared : own;
   }
 
-  /** Whether a gate is to be looked at, and so may let through somebody who waits. */
-  boolean hasTouched() {
-    return !touched.isEmpty();
+  /** Whether a gate at which {@code queue} waits is to be looked at, and so may let it through. */
+  boolean mayLetThrough(QueueState queue) {
+    for (Gate gate = touched.first(); gate != null; gate = gate.after()) {
+      if (gate.isAwaitedBy(queue)) {
+        return true;
+      }
+    }
+    return false;
   }
 
   void touch(Gate gate) {

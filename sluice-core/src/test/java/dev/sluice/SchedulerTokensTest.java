@@ -86,6 +86,26 @@ class SchedulerTokensTest {
     assertThat(serveAll(scheduler, 0)).containsExactly("waiter");
   }
 
+  /** A gate that is to be looked at for one queue says nothing of another. */
+  @Test
+  void mayGo_isFalseForAQueueThatWaitsElsewhere() {
+    FairQueue<String> other = scheduler.queue("other");
+    scheduler.setRate("x", 1, 2, 0);
+    scheduler.setRate("y", 1, 1, 0);
+    deliver(Placement.of("a").withThrottle("x", 2), 0);
+    deliver(Placement.of("a").withThrottles("y"), 0);
+    queue.enqueue("first", Placement.of("a").withThrottles("x"));
+    queue.enqueue("second", Placement.of("b").withThrottles("x"));
+    other.enqueue("elsewhere", Placement.of("c").withThrottles("y"));
+    assertThat(serveAll(scheduler, 0)).isEmpty();
+    scheduler.setLevel("x", 3, 0);
+    assertThat(queue.mayGo()).isTrue();
+    assertThat(other.mayGo()).isFalse();
+    ((Next.Offer<String>) scheduler.next(0)).confirm();
+    assertThat(queue.mayGo()).isTrue();
+    assertThat(other.mayGo()).isFalse();
+  }
+
   /** Would take minutes if each return had another look at every fairness key that never goes. */
   @Test
   @Timeout(30)
