@@ -158,7 +158,7 @@ public final class FairQueue<T> {
    * @return false if no item of this queue can go before time passes or something changes
    */
   public boolean mayGo() {
-    return state.isLinked() || core.hasTouched();
+    return state.isLinked() || core.mayLetThrough(state);
   }
 
   /**

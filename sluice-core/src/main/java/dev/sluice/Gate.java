@@ -46,7 +46,10 @@ final class Gate extends IndexedHeap.Node<Gate> {
 
   private final List<Lane> lanes = new ArrayList<>(1);
 
-  /** Sub-queues whose head no time will let through under this rate. */
+  /**
+   * Sub-queues whose head no time will let through under this rate. If the bucket refills, the head
+   * takes more than its burst, and returned tokens do not help either.
+   */
   private final Ring<SubQueue> aside = new Ring<>();
 
   /** Who goes before the line, because other gates hold tokens for it. */
@@ -143,7 +146,11 @@ final class Gate extends IndexedHeap.Node<Gate> {
     if (limiter != null && limiter.isCharged(charge)) {
       net -= tokens;
       limiter.giveBack(tokens, charge, nowNanos);
-      retryAside();
+      if (limiter.refills()) {
+        touch();
+      } else {
+        retryAside();
+      }
     }
   }
 
@@ -184,6 +191,14 @@ final class Gate extends IndexedHeap.Node<Gate> {
   /** Whether somebody waits who could go. */
   boolean isAwaited() {
     return favoured != null || firstInLine() != null;
+  }
+
+  /** Whether something of {@code queue} waits here, aside from what no time lets through. */
+  boolean isAwaitedBy(QueueState queue) {
+    if (favoured != null && favoured.flow.queue == queue) {
+      return true;
+    }
+    return lanes.stream().anyMatch(lane -> lane.queue == queue && lane.isWaiting());
   }
 
   /**

@@ -96,10 +96,13 @@ final class PlainBucket {
         : axis.nanosUntil(fullAt + scale.cost(tokens) - scale.capacityUnits(), nowNanos);
   }
 
+  boolean refills() {
+    return axis.scale().refills();
+  }
+
   /** Whether it refills, yet not to {@code tokens}. */
   boolean neverHolds(long tokens) {
-    Scale scale = axis.scale();
-    return scale.refills() && tokens > scale.capacity();
+    return refills() && tokens > axis.scale().capacity();
   }
 
   /** How long it takes to make up for {@code tokens}; zero if it never does. */

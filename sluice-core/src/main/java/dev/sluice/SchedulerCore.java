@@ -156,9 +156,14 @@ final class SchedulerCore {
     return own == null || (shared != null && shared.rank() <= own.rank()) ? shared : own;
   }
 
-  /** Returns whether a gate is to be checked, which may let a waiting item through. */
-  boolean hasTouched() {
-    return !touched.isEmpty();
+  /** Returns whether a gate at which {@code queue} waits is to be checked, and may let it through. */
+  boolean mayLetThrough(QueueState queue) {
+    for (Gate gate = touched.first(); gate != null; gate = gate.after()) {
+      if (gate.isAwaitedBy(queue)) {
+        return true;
+      }
+    }
+    return false;
   }
 
   void touch(Gate gate) {

@@ -4,6 +4,7 @@ import static dev.sluice.Schedules.serveAll;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 
 /** Returns of tokens by items that were delivered and never used. */
 class SchedulerTokensTest {
@@ -83,6 +84,44 @@ class SchedulerTokensTest {
     scheduler.giveBackTokens(item, 0);
     assertThat(queue.mayGo()).isTrue();
     assertThat(serveAll(scheduler, 0)).containsExactly("waiter");
+  }
+
+  /** A gate that is to be looked at for one queue says nothing of another. */
+  @Test
+  void mayGo_isFalseForAQueueThatWaitsElsewhere() {
+    FairQueue<String> other = scheduler.queue("other");
+    scheduler.setRate("x", 1, 2, 0);
+    scheduler.setRate("y", 1, 1, 0);
+    deliver(Placement.of("a").withThrottle("x", 2), 0);
+    deliver(Placement.of("a").withThrottles("y"), 0);
+    queue.enqueue("first", Placement.of("a").withThrottles("x"));
+    queue.enqueue("second", Placement.of("b").withThrottles("x"));
+    other.enqueue("elsewhere", Placement.of("c").withThrottles("y"));
+    assertThat(serveAll(scheduler, 0)).isEmpty();
+    scheduler.setLevel("x", 3, 0);
+    assertThat(queue.mayGo()).isTrue();
+    assertThat(other.mayGo()).isFalse();
+    ((Next.Offer<String>) scheduler.next(0)).confirm();
+    assertThat(queue.mayGo()).isTrue();
+    assertThat(other.mayGo()).isFalse();
+  }
+
+  /** Would take minutes if each return had another look at every fairness key that never goes. */
+  @Test
+  @Timeout(30)
+  void giveBackTokens_doesNotRetryItemsThatNeverGo() {
+    scheduler.setRate("x", 1, 1, 0);
+    for (int i = 0; i < 30_000; i++) {
+      queue.enqueue("never", Placement.of("key" + i).withThrottle("x", 2));
+    }
+    assertThat(serveAll(scheduler, 0)).isEmpty();
+    for (int i = 0; i < 5_000; i++) {
+      scheduler.giveBackTokens(deliver(Placement.of("a").withThrottles("x"), 0), 0);
+    }
+    assertThat(serveAll(scheduler, 0)).isEmpty();
+    scheduler.setRate("x", 0, 2, 0);
+    scheduler.setLevel("x", 3, 0);
+    assertThat(serveAll(scheduler, 0)).containsExactly("never");
   }
 
   @Test

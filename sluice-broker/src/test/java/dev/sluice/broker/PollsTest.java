@@ -1,0 +1,87 @@
+package dev.sluice.broker;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.SortedMap;
+import java.util.TreeMap;
+import java.util.concurrent.CompletableFuture;
+import org.junit.jupiter.api.Test;
+
+/** Polls as the state machine sees them. */
+final class PollsTest {
+  private final SteppedBroker broker = new SteppedBroker();
+
+  private void throttle(String key, String rate) {
+    broker.engine.admin.setConfig("throttle." + key, rate, new CompletableFuture<>());
+    broker.step();
+  }
+
+  private void enqueue(String queue, int messages, String throttleKey) {
+    SortedMap<String, Long> throttles = new TreeMap<>(Map.of(throttleKey, 1L));
+    List<Submission> all = new ArrayList<>();
+    for (int i = 0; i < messages; i++) {
+      Route.Spec route = new Route.Spec("k" + i % 10, 1, 0, throttles);
+      all.add(new Submission(route, Envelope.encode(Map.of(), new byte[1]), 0, 0, null, false));
+    }
+    broker.engine.intake.enqueue(queue, all, new CompletableFuture<>());
+    broker.step();
+  }
+
+  private Poll poll(String queue, long waitNanos) {
+    Poll poll = new Poll(new CompletableFuture<>(), new BodyRoom());
+    broker.engine.dispatch.polls.open(queue, 2, waitNanos, poll);
+    return poll;
+  }
+
+  /** How many rounds of the scheduler it takes to answer {@code poll}. */
+  private int rounds(Poll poll) {
+    int rounds = 0;
+    while (!poll.future.isDone() && rounds < 1_000) {
+      broker.engine.tick();
+      broker.commit();
+      rounds++;
+    }
+    return rounds;
+  }
+
+  /** A backlog that goes through a throttle key, which the scheduler is never done with. */
+  private void beginBacklog() {
+    broker.create("busy", QueueConfig.defaults());
+    throttle("fast", "1,1");
+    enqueue("busy", 50_000, "fast");
+    Poll outlet = new Poll(new CompletableFuture<>(), new BodyRoom());
+    broker.engine.dispatch.open(
+        "busy", new Dispatch.Subscription(1_000_000, false, outlet, new CompletableFuture<>()));
+    broker.step();
+    throttle("fast", "1000000,1000000");
+    broker.now += EngineFixture.SECOND;
+    broker.engine.advanceTo(broker.now);
+  }
+
+  @Test
+  void pollWithoutWaiting_isAnsweredInOneRound_whileOtherQueuesAreBusy() {
+    broker.create("idle", QueueConfig.defaults());
+    broker.create("blocked", QueueConfig.defaults());
+    throttle("never", "0,0");
+    enqueue("blocked", 1, "never");
+    beginBacklog();
+    assertThat(rounds(poll("idle", 0))).isEqualTo(1);
+    assertThat(rounds(poll("blocked", 0))).isEqualTo(1);
+    assertThat(broker.line("busy").leased).isLessThan(40_000);
+  }
+
+  /** Its message waits for the same throttle key as the backlog, and has its turn. */
+  @Test
+  void pollWithoutWaiting_getsAMessageThatCanGo_whileOtherQueuesAreBusy() {
+    broker.create("quiet", QueueConfig.defaults());
+    enqueue("quiet", 2, "fast");
+    beginBacklog();
+    Poll poll = poll("quiet", 0);
+    assertThat(rounds(poll)).isLessThan(5);
+    assertThat(poll.take()).hasSize(2);
+    assertThat(broker.line("busy").leased).isLessThan(40_000);
+  }
+}
