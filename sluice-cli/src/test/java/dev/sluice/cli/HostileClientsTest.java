@@ -75,7 +75,8 @@ final class HostileClientsTest {
   @ParameterizedTest
   @MethodSource("attacks")
   void attackedServer_staysUpAndServesOthers(Attack attack) throws Exception {
-    boolean fills = attack.family() == Attack.Family.BUDGETS;
+    boolean fills =
+        attack.family() == Attack.Family.BUDGETS || attack.family() == Attack.Family.MEMORY;
     assertThat(problemsUnder(attack, fills ? MEDIUM : SHORT)).as(attack.name()).isEmpty();
   }
 

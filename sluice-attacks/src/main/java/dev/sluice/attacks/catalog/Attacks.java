@@ -39,6 +39,8 @@ public final class Attacks {
           "costs",
           "hook-batches",
           "connection-flood",
+          "idle-connections",
+          "nacks",
           "unread-messages",
           "grpc-unread-receives",
           "unread-keys",
@@ -71,7 +73,10 @@ public final class Attacks {
         new GzipHealth("health-check-gzip", Grpc.HEALTH_CHECK),
         new GzipEnqueue("enqueue-gzip-powerless", Access.POWERLESS_KEY),
         new GzipEnqueue("enqueue-gzip", Access.TENANT_KEY),
-        new LargeHealthNames());
+        new LargeHealthNames(),
+        CostlyRequest.manyHttp("nacks", SETTLE, Bodies::nacks),
+        CostlyRequest.manyHttp("many-headers", MESSAGES, Bodies::manyHeaders),
+        CostlyRequest.manyGrpc("grpc-nacks", Grpc.SETTLE, Bodies::protoNacks));
   }
 
   private static List<Attack> budgets() {
@@ -140,6 +145,7 @@ public final class Attacks {
         ManyStreams.watches(),
         ManyStreams.polls(),
         new ConnectionFlood(),
+        new IdleConnections(),
         new UnreadAnswers("pipelining", Access.NO_KEY, "/healthz", true),
         new UnreadAnswers("unread-answers", Access.NO_KEY, "/openapi.json", false),
         new UnreadMessages(),

@@ -10,10 +10,23 @@ final class Bodies {
   private static final int NAMES = 33_000;
   private static final int IDS = 20_000;
   private static final int SETTLEMENTS = 300_000;
+
+  /** As many as one request may have. */
+  private static final int NACKS = 10_000;
+
+  /** With 60 headers each: nearly as many tokens as a body may have. */
+  private static final int HEADED_MESSAGES = 1_900;
+
+  private static final int HEADERS = 60;
   private static final int COSTS = 900_000;
   private static final int DEPTH = 500_000;
   private static final int DIGITS = 1_000_000;
   private static final int MESSAGES = 400_000;
+
+  /** The fields of a settlement. */
+  private static final int ACK = 3;
+
+  private static final int NACK = 4;
 
   private Bodies() {}
 
@@ -51,6 +64,23 @@ final class Bodies {
 
   private static String id(int number) {
     return "-0000-7000-8000-%012d".formatted(number);
+  }
+
+  static byte[] nacks() {
+    return list("{\"settlements\":[", NACKS, i -> nack("00000000" + id(i)), "]}");
+  }
+
+  private static String nack(String id) {
+    return "{\"id\":\"%s\",\"action\":\"nack\"}".formatted(id);
+  }
+
+  static byte[] manyHeaders() {
+    StringBuilder headers = new StringBuilder();
+    for (int i = 0; i < HEADERS; i++) {
+      headers.append(i == 0 ? "" : ",").append("\"").append(i).append("\":\"\"");
+    }
+    String message = "{\"payload\":\"\",\"headers\":{%s}}".formatted(headers);
+    return list("{\"messages\":[", HEADED_MESSAGES, i -> message, "]}");
   }
 
   static byte[] costs() {
@@ -100,17 +130,21 @@ final class Bodies {
   }
 
   static byte[] protoSettlements() {
-    return settlements(SETTLEMENTS, i -> "00000000" + id(i));
+    return settlements(SETTLEMENTS, ACK, i -> "00000000" + id(i));
   }
 
   static byte[] protoCollidingIds() {
-    return settlements(IDS, Collisions::id);
+    return settlements(IDS, ACK, Collisions::id);
   }
 
-  private static byte[] settlements(int count, IntFunction<String> id) {
+  static byte[] protoNacks() {
+    return settlements(NACKS, NACK, i -> "00000000" + id(i));
+  }
+
+  private static byte[] settlements(int count, int action, IntFunction<String> id) {
     Proto all = new Proto().text(1, Attacks.QUEUE);
     for (int i = 0; i < count; i++) {
-      all.message(2, new Proto().text(1, id.apply(i)).message(3, new Proto()));
+      all.message(2, new Proto().text(1, id.apply(i)).message(action, new Proto()));
     }
     return all.encode();
   }

@@ -11,28 +11,52 @@ import java.util.function.Supplier;
 final class CostlyRequest extends Attack {
   private static final int CONNECTIONS = 6;
 
+  /** Enough to fill the memory of one account. */
+  private static final int MANY_CONNECTIONS = 32;
+
   /** Between two calls: small ones are no flood. */
   private static final long PAUSE_MS = 10;
 
+  private final int connections;
   private final boolean overGrpc;
   private final String path;
   private final Supplier<byte[]> body;
   private byte[] request = {};
 
   private CostlyRequest(
-      String name, Access access, boolean overGrpc, String path, Supplier<byte[]> body) {
-    super(name, Family.PROCESSOR, access, Bounds.of(200, 256, 64));
+      String name,
+      Family family,
+      Access access,
+      boolean overGrpc,
+      String path,
+      Supplier<byte[]> body) {
+    super(
+        name,
+        family,
+        access,
+        family == Family.MEMORY ? Bounds.of(400, 512, 64) : Bounds.of(200, 256, 64));
+    this.connections = family == Family.MEMORY ? MANY_CONNECTIONS : CONNECTIONS;
     this.overGrpc = overGrpc;
     this.path = path;
     this.body = body;
   }
 
   static CostlyRequest http(String name, Access access, String path, Supplier<byte[]> body) {
-    return new CostlyRequest(name, access, false, path, body);
+    return new CostlyRequest(name, Family.PROCESSOR, access, false, path, body);
   }
 
   static CostlyRequest grpc(String name, Access access, String path, Supplier<byte[]> body) {
-    return new CostlyRequest(name, access, true, path, body);
+    return new CostlyRequest(name, Family.PROCESSOR, access, true, path, body);
+  }
+
+  /** Makes an attack by what the server holds for many such requests at once. */
+  static CostlyRequest manyHttp(String name, String path, Supplier<byte[]> body) {
+    return new CostlyRequest(name, Family.MEMORY, Access.TENANT_KEY, false, path, body);
+  }
+
+  /** As {@link #manyHttp}, over gRPC. */
+  static CostlyRequest manyGrpc(String name, String path, Supplier<byte[]> body) {
+    return new CostlyRequest(name, Family.MEMORY, Access.TENANT_KEY, true, path, body);
   }
 
   @Override
@@ -42,7 +66,7 @@ final class CostlyRequest extends Attack {
 
   @Override
   void run(Attempt attempt) throws InterruptedException {
-    attempt.repeat(CONNECTIONS, () -> call(attempt));
+    attempt.repeat(connections, () -> call(attempt));
   }
 
   private void call(Attempt attempt) throws IOException, InterruptedException {
