@@ -100,6 +100,7 @@ final class FilaKeysTest {
         .createQueue(CreateQueueRequest.newBuilder().setName("mail.out").build());
     CreateApiKeyResponse key = create("producer");
     assertThat(key.getIsSuperadmin()).isFalse();
+    assertThat(key.getKey()).matches("[0-9a-f]{64}");
     assertRefused(
         () -> enqueue(key.getKey(), "mail.out"), Status.Code.PERMISSION_DENIED, "produce");
     allow(key.getKeyId(), "produce", "mail.*");
