@@ -156,7 +156,9 @@ final class SchedulerCore {
     return own == null || (shared != null && shared.rank() <= own.rank()) ? shared : own;
   }
 
-  /** Returns whether a gate at which {@code queue} waits is to be checked, and may let it through. */
+  /**
+   * Returns whether a gate at which {@code queue} waits is to be checked, and may let it through.
+   */
   boolean mayLetThrough(QueueState queue) {
     for (Gate gate = touched.first(); gate != null; gate = gate.after()) {
       if (gate.isAwaitedBy(queue)) {

@@ -12,7 +12,7 @@ final class IdleConnections extends Attack {
   }
 
   @Override
-  void settle(Attempt attempt) throws IOException {
+  void prepare(Attempt attempt) throws IOException {
     for (int i = 0; i < CONNECTIONS; i++) {
       attempt.http();
       attempt.bareGrpc();
