@@ -322,12 +322,6 @@ final class InboundRequestsTest {
         .build();
   }
 
-  /** The last frames of a request. */
-  private static byte[] end(int stream, byte[] payload) {
-    return RawHttp2.join(
-        data(stream, payload), frame(RawHttp2.DATA, RawHttp2.END_STREAM, stream, new byte[0]));
-  }
-
   private long consumers() {
     return queues()
         .getQueue(GetQueueRequest.newBuilder().setName("q").build())

@@ -234,8 +234,7 @@ final class ThrottledReceiveTest {
     // What lies in buffers of the connection counts as written; most messages were not.
     assertThat(back).isGreaterThan(burst / 2.0).isLessThanOrEqualTo(burst - readByTheDead + 0.1);
     int after = 0;
-    List<Delivery> more;
-    while (!(more = receive("q", 100)).isEmpty()) {
+    for (List<Delivery> more = receive("q", 100); !more.isEmpty(); more = receive("q", 100)) {
       more.forEach(each -> record(delivered, each));
       after += more.size();
     }
