@@ -253,9 +253,10 @@ public final class Subscription implements AutoCloseable {
     try {
       if (from == current) {
         from.drained = true;
-        for (ReceivedMessage each; (each = buffer.poll()) != null; ) {
+        for (ReceivedMessage each : buffer) {
           CompletableFuture<Void> unused = each.release();
         }
+        buffer.clear();
         changed.signalAll();
       }
     } finally {
