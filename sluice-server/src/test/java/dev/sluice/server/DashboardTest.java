@@ -206,7 +206,7 @@ final class DashboardTest {
     assertThat(scrape.value("sluice_store_size_bytes")).isPositive();
     assertThat(scrape.value("sluice_disk_free_bytes"))
         .isPositive()
-        .isLessThanOrEqualTo(Files.getFileStore(dir).getTotalSpace());
+        .isLessThanOrEqualTo((double) Files.getFileStore(dir).getTotalSpace());
   }
 
   @Test

@@ -27,6 +27,7 @@ final class HttpAccessTest {
   private Broker broker;
   private HttpServer server;
   private HttpProbe http;
+  private volatile boolean storeFailed;
 
   @BeforeEach
   void start() throws IOException {
@@ -48,7 +49,7 @@ final class HttpAccessTest {
                 new HttpQueues(queues),
                 new HttpLimits(LimitApi.open(dir, quotas)),
                 new HttpEvents(queues, timer, timer),
-                new HttpOperations(queues, metrics, new Readiness(broker.view()::requireAnswer))));
+                new HttpOperations(queues, metrics, new Readiness(new Work()))));
     server.start();
     http = new HttpProbe(server.port());
   }
@@ -58,6 +59,21 @@ final class HttpAccessTest {
     server.close(Duration.ZERO);
     broker.close();
     timer.shutdownNow();
+  }
+
+  /** The checks of a server, whose store has failed if {@link #storeFailed} is set. */
+  private final class Work implements Readiness.Work {
+    @Override
+    public void requireReady() {
+      broker.view().requireAnswer();
+    }
+
+    @Override
+    public void requireAlive() {
+      if (storeFailed) {
+        throw new ApiException(ErrorKind.UNAVAILABLE, "the broker has stopped: Input/output error");
+      }
+    }
   }
 
   private static Caller authenticate(@Nullable String authorization) {
@@ -75,6 +91,15 @@ final class HttpAccessTest {
         http.request(path)
             .header("Authorization", "Bearer " + key)
             .method(method, BodyPublishers.ofString(body)));
+  }
+
+  @Test
+  void healthz_is503_onceTheProcessMustBeStartedAgain() {
+    assertThat(http.get("/healthz").status()).isEqualTo(200);
+    storeFailed = true;
+    Reply refused = http.get("/healthz");
+    assertThat(refused.status()).isEqualTo(503);
+    assertThat(refused.message()).isEqualTo("the broker has stopped: Input/output error");
   }
 
   @Test

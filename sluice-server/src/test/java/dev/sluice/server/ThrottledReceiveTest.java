@@ -139,8 +139,7 @@ final class ThrottledReceiveTest {
 
   /** Ends with the first empty answer, which must not come while a message can be delivered. */
   private static void pollUntilEmpty(IntSupplier poll, AtomicInteger got) {
-    int some;
-    while ((some = poll.getAsInt()) > 0) {
+    for (int some = poll.getAsInt(); some > 0; some = poll.getAsInt()) {
       got.addAndGet(some);
     }
   }
@@ -237,8 +236,7 @@ final class ThrottledReceiveTest {
         .isGreaterThan(burst / 2.0)
         .isLessThanOrEqualTo(burst - readBeforeTheKill + 0.1);
     int after = 0;
-    List<Delivery> more;
-    while (!(more = receive("q", 100)).isEmpty()) {
+    for (List<Delivery> more = receive("q", 100); !more.isEmpty(); more = receive("q", 100)) {
       more.forEach(each -> record(delivered, each));
       after += more.size();
     }

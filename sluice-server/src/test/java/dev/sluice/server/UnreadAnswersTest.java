@@ -270,8 +270,7 @@ final class UnreadAnswersTest {
     assertThat(answers.used()).isLessThanOrEqualTo(9 * MEBIBYTE);
     PeekMessagesRequest again =
         PeekMessagesRequest.newBuilder().setQueue("a.q").setMaxMessages(10).build();
-    Status refused =
-        KeyedServer.statusOf(() -> server.queues(reader).peekMessages(again).getMessagesCount());
+    Status refused = KeyedServer.statusOf(() -> server.queues(reader).peekMessages(again));
     assertThat(refused.getCode()).isEqualTo(Status.Code.UNAVAILABLE);
     assertThat(refused.getDescription()).contains("no memory for messages");
   }
