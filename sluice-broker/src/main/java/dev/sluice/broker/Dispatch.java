@@ -113,6 +113,7 @@ final class Dispatch {
    */
   void stop() {
     stopped = true;
+    polls.stop();
     for (Line line : state.lines.values()) {
       for (Subscriber subscriber : line.subscribers) {
         subscriber.leases().stream().filter(Lease::claim).forEach(this::putBack);

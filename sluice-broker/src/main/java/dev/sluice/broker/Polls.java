@@ -2,6 +2,7 @@ package dev.sluice.broker;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.stream.Stream;
 
 /**
  * Answers calls that receive messages. A call is answered after one round of deliveries, with what
@@ -114,5 +115,18 @@ final class Polls {
       leave(poll, subscriber);
       subscriber.leases().stream().filter(Lease::send).forEach(dispatch::putBackUntouched);
     }
+  }
+
+  /** Takes back what calls have got and not sent on, for the broker closes. */
+  void stop() {
+    state.index.find(Polls::isPolled).stream()
+        .flatMap(entry -> Stream.ofNullable(entry.lease()))
+        .filter(Lease::send)
+        .forEach(dispatch::putBackUntouched);
+  }
+
+  private static boolean isPolled(Entry entry) {
+    Lease lease = entry.lease();
+    return lease != null && lease.holder != null && lease.holder.outlet instanceof Poll;
   }
 }

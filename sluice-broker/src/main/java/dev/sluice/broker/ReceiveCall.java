@@ -35,6 +35,8 @@ final class ReceiveCall {
     result.whenComplete(
         (messages, failure) -> {
           if (failure != null) {
+            // Nothing else ends a call that was cancelled before it was answered.
+            poll.future.cancel(false);
             poll.take();
             giveBackUnsent();
           }

@@ -84,4 +84,24 @@ final class PollsTest {
     assertThat(poll.take()).hasSize(2);
     assertThat(broker.line("busy").leased).isLessThan(40_000);
   }
+
+  /** A caller of a broker that closes is told so, and gets no messages. */
+  @Test
+  void answeredPollThatWasNotSent_leavesNoLeaseBehind_whenTheBrokerCloses() {
+    broker.create("q", QueueConfig.defaults());
+    throttle("key", "0.0001,5");
+    enqueue("q", 2, "key");
+    Poll poll = poll("q", 0);
+    assertThat(rounds(poll)).isEqualTo(1);
+    List<Handover> received = poll.take();
+    assertThat(received).hasSize(2);
+    assertThat(received.get(0).lease().send()).isTrue();
+    broker.engine.dispatch.stop();
+    broker.step();
+    assertThat(received.get(1).lease().send()).isFalse();
+    broker.kill();
+    assertThat(broker.line("q").leased).isEqualTo(1);
+    double level = broker.engine.state.scheduler.throttle("key", broker.now).orElseThrow().level();
+    assertThat(level).isBetween(3.9, 4.0);
+  }
 }
