@@ -3,6 +3,7 @@ package dev.sluice.server;
 import java.util.ArrayDeque;
 import java.util.HashMap;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Queue;
 import java.util.concurrent.Executor;
 
@@ -56,7 +57,7 @@ final class WorkShares {
   private void over(Object owner) {
     Runnable next;
     synchronized (this) {
-      Owner mine = owners.get(owner);
+      Owner mine = Objects.requireNonNull(owners.get(owner));
       next = mine.waiting.poll();
       mine.running -= next == null ? 1 : 0;
       if (mine.running == 0) {
