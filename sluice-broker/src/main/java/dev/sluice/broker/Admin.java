@@ -320,17 +320,17 @@ final class Admin {
 
   /** A hook may give each of many messages that had one route in common a route of its own. */
   private void requireRoom(Entry entry, Line source, Route.Spec route) {
+    long more = entry instanceof MovedEntry ? 0 : MovedEntry.ID_HEAP_BYTES;
     if (!source.hasRoute(route)) {
-      long freed = entry.route.users == 1 ? entry.route.spec.heapBytes() : 0;
-      state.messageRoom.require(route.heapBytes() - freed);
+      more += route.heapBytes() - (entry.route.users == 1 ? entry.route.spec.heapBytes() : 0);
     }
+    state.messageRoom.require(more);
   }
 
   private void move(Entry entry, Line source, Route.Spec route) {
     long timeToLive = source.config.timeToLive().toNanos();
     long expiresAt = timeToLive > 0 ? state.now + timeToLive : Long.MAX_VALUE;
-    Entry moved = state.create(source, route, entry.bytes, expiresAt);
-    state.diskRoom -= entry.bytes;
+    Entry moved = state.move(entry, source, route, expiresAt);
     state.forget(entry);
     state.batch.facts.add(new Fact.Moved(entry, moved, 0, state.now, null));
     state.batch.committed(source).ready.add(moved);

@@ -15,12 +15,13 @@ final class BrokerState {
 
   final FairScheduler<Entry> scheduler = FairScheduler.create();
   final Map<String, Line> lines = new LinkedHashMap<>();
-  final MessageIndex index = new MessageIndex();
   final Timers timers = new Timers();
   final TreeMap<String, String> config = new TreeMap<>();
 
   /** The heap of messages and of remembered dedupe ids. */
   final HeapRoom messageRoom = new HeapRoom("messages and remembered ids");
+
+  final MessageIndex index = new MessageIndex();
 
   final IdleKeys idleKeys = new IdleKeys();
 
@@ -109,6 +110,17 @@ final class BrokerState {
     return entry;
   }
 
+  /** A place in {@code line} for {@code entry}, which keeps its id; it is not stored there yet. */
+  Entry move(Entry entry, Line line, Route.Spec spec, long expiresAt) {
+    Entry moved =
+        new MovedEntry(
+            line, nextSequence++, line.enter(spec, now), entry.bytes, expiresAt, entry.id());
+    messageRoom.add(MovedEntry.ID_HEAP_BYTES);
+    index.add(moved);
+    diskRoom -= entry.bytes;
+    return moved;
+  }
+
   /** Keeps what is stored of {@code entry} at hand, if there is room: it may be wanted soon. */
   void keepBody(Entry entry, byte[] body) {
     if (bodyBytes + body.length <= MAX_BODY_BYTES) {
@@ -137,6 +149,9 @@ final class BrokerState {
     takeBody(entry);
     entry.stage = Entry.Stage.GONE;
     entry.line.leave(entry.route);
+    if (entry instanceof MovedEntry) {
+      messageRoom.remove(MovedEntry.ID_HEAP_BYTES);
+    }
     index.remove(entry);
   }
 

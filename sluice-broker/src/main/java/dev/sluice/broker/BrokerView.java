@@ -14,6 +14,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.PriorityQueue;
 import java.util.SortedMap;
 import java.util.TreeMap;
@@ -102,7 +103,8 @@ public final class BrokerView {
    * Messages of a queue as they lie there, whatever they wait for, the oldest first.
    *
    * @param queue the queue
-   * @param from the message to begin with, or the next one if that is gone; null for the oldest
+   * @param from the message to begin with, or the next one if that is gone; null for the oldest. A
+   *     dead letter that is gone is refused
    * @param limit how many at the most, from 1 to 1,000
    * @param size how much of them
    * @return the messages
@@ -116,7 +118,8 @@ public final class BrokerView {
    * As above, with memory that the caller keeps account of.
    *
    * @param queue the queue
-   * @param from the message to begin with, or the next one if that is gone; null for the oldest
+   * @param from the message to begin with, or the next one if that is gone; null for the oldest. A
+   *     dead letter that is gone is refused
    * @param limit how many at the most, from 1 to 1,000
    * @param size how much of them
    * @param room asked before each message is read; the list ends where it refuses
@@ -127,10 +130,12 @@ public final class BrokerView {
       String queue, @Nullable UUID from, int limit, Size size, Room room) {
     requireBetween("limit", limit, 1, MAX_MESSAGES);
     Machinery machinery = life.machinery();
+    OptionalLong place = from == null ? OptionalLong.empty() : placeOf(queue, from);
     return machinery.reading(
         () -> {
           Scripts.View view = machinery.scripts.view(queue);
-          return machinery.reader.peek(view, sequence(view, from), limit, size, room);
+          long first = place.orElseGet(() -> formerPlaceOf(view, from));
+          return machinery.reader.peek(view, first, limit, size, room);
         });
   }
 
@@ -181,7 +186,20 @@ public final class BrokerView {
     void give(long bytes);
   }
 
-  private static long sequence(Scripts.View view, @Nullable UUID from) {
+  /** Where the message of that id is stored in {@code queue}; empty if it is not there. */
+  private OptionalLong placeOf(String queue, UUID id) {
+    return life.machinery()
+        .ask(
+            engine -> {
+              Entry entry = engine.state.index.get(id);
+              return entry == null || !entry.line.name.equals(queue)
+                  ? OptionalLong.empty()
+                  : OptionalLong.of(entry.sequence);
+            });
+  }
+
+  /** Where the message of that id was when it was enqueued; 0 without one. */
+  private static long formerPlaceOf(Scripts.View view, @Nullable UUID from) {
     if (from == null) {
       return 0;
     }

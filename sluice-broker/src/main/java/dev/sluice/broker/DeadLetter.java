@@ -6,7 +6,7 @@ import java.util.UUID;
  * Why a message is in a queue of dead letters.
  *
  * @param source the queue it comes from
- * @param originalId its id there
+ * @param originalId its id there, which it keeps; dead letters of earlier versions have another one
  * @param reason what happened
  * @param attempts how often it was tried
  * @param error what the last consumer said, or why it was given up

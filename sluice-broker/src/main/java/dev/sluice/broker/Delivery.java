@@ -29,12 +29,17 @@ public final class Delivery {
   }
 
   /**
-   * Its id.
+   * Its id, which it keeps as a dead letter and when it is redriven.
    *
    * @return the id that enqueueing it returned
    */
   public UUID id() {
     return handover.entry().id();
+  }
+
+  /** Returns where it is stored, which differs from its id once it has moved. */
+  UUID place() {
+    return handover.entry().place();
   }
 
   /**

@@ -244,12 +244,8 @@ final class Dispatch {
   }
 
   private @Nullable Lease find(Line line, Claim claim) {
-    UUID id = claim.id();
-    if (!MessageId.isValid(id) || MessageId.queueId(id) != line.id) {
-      return null;
-    }
-    Entry entry = state.index.get(MessageId.sequence(id));
-    Lease lease = entry == null ? null : entry.lease();
+    Entry entry = state.index.get(claim.id());
+    Lease lease = entry == null || entry.line != line ? null : entry.lease();
     boolean holds = lease != null && (claim.token() == null || claim.token().equals(lease.token));
     return holds ? lease : null;
   }

@@ -5,7 +5,7 @@ import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 
 /** What is in memory of a message: not its payload, and nothing by name. */
-final class Entry {
+class Entry {
   /** The estimated heap of an entry, with its place and its lease. */
   static final long HEAP_BYTES = 200;
 
@@ -62,11 +62,17 @@ final class Entry {
     this.expiresAt = expiresAt;
   }
 
+  /** Returns the id that the message has had since it was enqueued. */
   UUID id() {
+    return place();
+  }
+
+  /** Returns an id that says where the message is stored; no other message ever has the same. */
+  final UUID place() {
     return MessageId.of(line.id, sequence);
   }
 
-  @Nullable Lease lease() {
+  final @Nullable Lease lease() {
     return timer instanceof Lease lease ? lease : null;
   }
 

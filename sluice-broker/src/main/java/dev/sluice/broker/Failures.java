@@ -158,8 +158,7 @@ final class Failures {
   }
 
   private void bury(Entry entry, Line deadLetters, Reason reason, String error) {
-    Entry buried = state.create(deadLetters, entry.route.spec, entry.bytes, Long.MAX_VALUE);
-    state.diskRoom -= entry.bytes;
+    Entry buried = state.move(entry, deadLetters, entry.route.spec, Long.MAX_VALUE);
     buried.attempts = entry.attempts;
     DeadLetter why = new DeadLetter(entry.line.name, entry.id(), reason, entry.attempts, error);
     state.forget(entry);

@@ -3,8 +3,8 @@ package dev.sluice.broker;
 import java.util.UUID;
 
 /**
- * Ids of messages: a UUID (version 8 of RFC 9562) that says where the message is stored, so that no
- * index of ids is needed.
+ * Ids of messages: a UUID (version 8 of RFC 9562) that says where the message was stored first.
+ * Only messages that have moved since are looked up by an index; see {@link MovedEntry}.
  *
  * <pre>
  *   high: queue id 32 | sequence 63..48, 16 | version 4 | sequence 47..36, 12

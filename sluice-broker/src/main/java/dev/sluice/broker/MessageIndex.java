@@ -1,17 +1,21 @@
 package dev.sluice.broker;
 
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.UUID;
 import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Every message there is, by its sequence number.
+ * Every message there is, by its sequence number and by its id.
  *
  * <p>Numbers are handed out in order, so messages lie in pages of neighbours: a few bytes each, and
- * the first page tells the lowest number in use.
+ * the first page tells the lowest number in use. An id has the number under which the message was
+ * stored first. Numbers are never used again, so that number is either the one that the message has
+ * still, or it leads to a message that has moved, and to no other.
  */
 final class MessageIndex {
   private static final int PAGE_BITS = 6;
@@ -23,6 +27,10 @@ final class MessageIndex {
   }
 
   private final Map<Long, Page> pages = new LinkedHashMap<>();
+
+  /** Messages that have moved, by the number in their id. */
+  private final Map<Long, MovedEntry> moved = new HashMap<>();
+
   private long size;
 
   long size() {
@@ -35,11 +43,25 @@ final class MessageIndex {
     page.entries[slotOf(entry.sequence)] = entry;
     page.used++;
     size++;
+    if (entry instanceof MovedEntry next) {
+      moved.put(MessageId.sequence(next.id()), next);
+    }
   }
 
   @Nullable Entry get(long sequence) {
     Page page = pages.get(pageOf(sequence));
     return page == null ? null : page.entries[slotOf(sequence)];
+  }
+
+  /** Returns the message of that id; null if it is gone, or never was there. */
+  @Nullable Entry get(UUID id) {
+    if (!MessageId.isValid(id)) {
+      return null;
+    }
+    long sequence = MessageId.sequence(id);
+    Entry there = get(sequence);
+    Entry found = there == null ? moved.get(sequence) : there;
+    return found != null && found.id().equals(id) ? found : null;
   }
 
   void remove(Entry entry) {
@@ -52,6 +74,10 @@ final class MessageIndex {
     size--;
     if (--page.used == 0) {
       pages.remove(number);
+    }
+    if (entry instanceof MovedEntry last) {
+      // A message that moves again has taken over the number before its old entry is removed.
+      moved.remove(MessageId.sequence(last.id()), last);
     }
   }
 

@@ -127,8 +127,7 @@ final class Reader {
               return false;
             }
             room.give(row.bytes() - bytes);
-            UUID id = MessageId.of(view.id(), Schema.sequence(key));
-            found.add(message(id, row, envelope, shown));
+            found.add(message(row.id(key), row, envelope, shown));
           }
           return found.size() < limit;
         });

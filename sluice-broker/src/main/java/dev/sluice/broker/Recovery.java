@@ -209,7 +209,14 @@ final class Recovery {
   private Waiting message(Line line, byte[] key, StateRow row) {
     long sequence = Schema.sequence(key);
     Route route = line.enter(row.route(), state.now);
-    Entry entry = new Entry(line, sequence, route, row.bytes(), row.expiresAt());
+    UUID id = row.keptId();
+    Entry entry;
+    if (id == null) {
+      entry = new Entry(line, sequence, route, row.bytes(), row.expiresAt());
+    } else {
+      entry = new MovedEntry(line, sequence, route, row.bytes(), row.expiresAt(), id);
+      state.messageRoom.add(MovedEntry.ID_HEAP_BYTES);
+    }
     entry.attempts = row.attempts();
     return new Waiting(entry, row.availableAt());
   }
@@ -281,7 +288,7 @@ final class Recovery {
           ByteReader in = new ByteReader(value);
           Line line = byId.get(new ByteReader(key).int32());
           if (line != null && heap.takes(Dedupe.heapBytes(Schema.dedupeId(key)))) {
-            UUID id = new UUID(in.int64(), in.int64());
+            UUID id = Schema.id(in);
             all.add(new Seen(line, Schema.dedupeId(key), id, in.int64()));
           }
           return true;

@@ -17,8 +17,11 @@ import org.jspecify.annotations.Nullable;
 final class Schema {
   static final int OLDEST_VERSION = 1;
 
-  /** Since 2, queues have delays, a revision and, if they end with it, strict throttle keys. */
-  static final int VERSION = 2;
+  /**
+   * Since 2, queues have delays, a revision and, if they end with it, strict throttle keys. Since
+   * 3, messages that have moved keep their id.
+   */
+  static final int VERSION = 3;
 
   /** Rows of {@link Table#META}. */
   static final byte[] VERSION_KEY = utf8("schema");
@@ -63,23 +66,58 @@ final class Schema {
     return messageKey(entry.line.id, entry.sequence);
   }
 
-  /** Where a message stands. */
-  record StateRow(int attempts, long availableAt, long expiresAt, int bytes, Route.Spec route) {}
+  /**
+   * Where a message stands.
+   *
+   * @param keptId its id; null if the key of the row says it
+   */
+  record StateRow(
+      int attempts,
+      long availableAt,
+      long expiresAt,
+      int bytes,
+      Route.Spec route,
+      @Nullable UUID keptId) {
+    /** Returns the id of the message, which is stored under {@code messageKey}. */
+    UUID id(byte[] messageKey) {
+      return keptId == null
+          ? MessageId.of(new ByteReader(messageKey).int32(), sequence(messageKey))
+          : keptId;
+    }
+  }
 
   static byte[] stateRow(Entry entry, int attempts, long availableAt) {
     byte[] route = entry.route.encoded;
-    return new ByteWriter(26 + route.length)
-        .varint(attempts)
-        .int64(availableAt)
-        .int64(entry.expiresAt)
-        .varint(entry.bytes)
-        .raw(route)
-        .toBytes();
+    ByteWriter out =
+        new ByteWriter(42 + route.length)
+            .varint(attempts)
+            .int64(availableAt)
+            .int64(entry.expiresAt)
+            .varint(entry.bytes)
+            .raw(route);
+    if (entry instanceof MovedEntry moved) {
+      id(out, moved.id());
+    }
+    return out.toBytes();
   }
 
   static StateRow stateRow(byte[] value) {
     ByteReader in = new ByteReader(value);
-    return new StateRow(in.varint32(), in.int64(), in.int64(), in.varint32(), Route.decode(in));
+    return new StateRow(
+        in.varint32(),
+        in.int64(),
+        in.int64(),
+        in.varint32(),
+        Route.decode(in),
+        in.hasMore() ? id(in) : null);
+  }
+
+  private static ByteWriter id(ByteWriter out, UUID id) {
+    return out.int64(id.getMostSignificantBits()).int64(id.getLeastSignificantBits());
+  }
+
+  static UUID id(ByteReader in) {
+    return new UUID(in.int64(), in.int64());
   }
 
   /** Of {@link Table#LEASE}: the leases of one batch. */
@@ -114,11 +152,7 @@ final class Schema {
   }
 
   static byte[] dedupeRow(UUID id, long until) {
-    return new ByteWriter(24)
-        .int64(id.getMostSignificantBits())
-        .int64(id.getLeastSignificantBits())
-        .int64(until)
-        .toBytes();
+    return id(new ByteWriter(24), id).int64(until).toBytes();
   }
 
   /** Of {@link Table#CONFIG}: queues, then values. */

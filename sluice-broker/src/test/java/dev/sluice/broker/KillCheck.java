@@ -1,11 +1,14 @@
 package dev.sluice.broker;
 
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.Comparator;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.UUID;
+import java.util.function.Function;
+import java.util.stream.Collectors;
 
 /** The promises of a broker, held against what its clients saw over all restarts. */
 final class KillCheck {
@@ -44,16 +47,21 @@ final class KillCheck {
     check.identities();
     check.producersOrder();
     check.deliveryOrder();
-    Map<UUID, List<KillHistory.Lease>> byId = new HashMap<>();
-    history.leases.values().stream()
-        .sorted(BY_TOKEN)
-        .forEach(lease -> byId.computeIfAbsent(lease.id, id -> new ArrayList<>()).add(lease));
-    byId.values().forEach(check::leasesOfOne);
+    check.leasesBy(lease -> lease.id).forEach(check::oneLeaseAtATime);
+    check.leasesBy(lease -> lease.place).forEach(check::attempts);
     if (fault == Fault.KILL) {
       check.violations.addAll(history.leasesLost);
       KillLoad.RATES.forEach(check::rate);
     }
     return check.violations;
+  }
+
+  /** In the order in which they were given. */
+  private Collection<List<KillHistory.Lease>> leasesBy(Function<KillHistory.Lease, UUID> what) {
+    return history.leases.values().stream()
+        .sorted(BY_TOKEN)
+        .collect(Collectors.groupingBy(what))
+        .values();
   }
 
   /** Nothing that was confirmed is lost, and nothing that was acknowledged comes back. */
@@ -77,18 +85,26 @@ final class KillCheck {
     }
   }
 
+  /** A message has one id, which its producer was told, wherever it moves; no other one has it. */
   private void identities() {
     Map<UUID, Long> numbers = new HashMap<>();
-    history.sent.values().stream()
-        .filter(message -> message.id != null)
-        .forEach(message -> same(numbers, message.id, message.number));
-    history.leases.values().forEach(lease -> same(numbers, lease.id, lease.number));
+    Map<Long, UUID> ids = new HashMap<>();
+    for (KillHistory.Sent message : history.sent.values()) {
+      if (message.id != null) {
+        same(numbers, ids, message.id, message.number);
+      }
+    }
+    history.leases.values().forEach(lease -> same(numbers, ids, lease.id, lease.number));
   }
 
-  private void same(Map<UUID, Long> numbers, UUID id, long number) {
+  private void same(Map<UUID, Long> numbers, Map<Long, UUID> ids, UUID id, long number) {
     Long other = numbers.put(id, number);
     if (other != null && other != number) {
       violations.add("one id of two messages: " + id + " of " + other + " and " + number);
+    }
+    UUID before = ids.put(number, id);
+    if (before != null && !before.equals(id)) {
+      violations.add("two ids of one message: " + before + " and " + id + " of " + number);
     }
   }
 
@@ -122,7 +138,7 @@ final class KillCheck {
     Map<String, KillHistory.Lease> furthest = new HashMap<>();
     history.leases.values().stream()
         .sorted(BY_TOKEN)
-        .filter(lease -> first.putIfAbsent(lease.id, lease) == null && isPlain(lease))
+        .filter(lease -> first.putIfAbsent(lease.place, lease) == null && isPlain(lease))
         .forEach(lease -> inOrder(lease, furthest));
   }
 
@@ -135,24 +151,35 @@ final class KillCheck {
     String line = lease.queue + " " + lease.group;
     KillHistory.Lease before = furthest.get(line);
     boolean comparable = before != null && (fault == Fault.KILL || before.run == lease.run);
-    if (comparable && sequence(before.id) > sequence(lease.id)) {
+    if (comparable && sequence(before.place) > sequence(lease.place)) {
       violations.add("out of order: " + before + ", then " + lease);
     } else {
       furthest.put(line, lease);
     }
   }
 
-  /** One lease at a time; a failure is counted once it is known, and never forgotten. */
-  private void leasesOfOne(List<KillHistory.Lease> leases) {
+  /** A message has one lease at a time, also while it moves between queues. */
+  private void oneLeaseAtATime(List<KillHistory.Lease> leases) {
     for (int i = 1; i < leases.size(); i++) {
       KillHistory.Lease before = leases.get(i - 1);
       KillHistory.Lease lease = leases.get(i);
-      boolean ranOut = before.settling == 0 && fault == Fault.KILL;
-      if (ranOut && lease.leased < before.end) {
+      if (ranOut(before) && lease.leased < before.end) {
         violations.add("two leases at once: " + before + ", " + lease);
       }
+    }
+  }
+
+  private boolean ranOut(KillHistory.Lease lease) {
+    return lease.settling == 0 && fault == Fault.KILL;
+  }
+
+  /** A failure is counted once it is known, and never forgotten until the message is redriven. */
+  private void attempts(List<KillHistory.Lease> leases) {
+    for (int i = 1; i < leases.size(); i++) {
+      KillHistory.Lease before = leases.get(i - 1);
+      KillHistory.Lease lease = leases.get(i);
       boolean counted = before.run == lease.run || COUNTS_OVER_KILLS;
-      boolean failed = before.nacked || (ranOut && counted);
+      boolean failed = before.nacked || (ranOut(before) && counted);
       if (lease.attempts < before.attempts + (failed ? 1 : 0)) {
         violations.add("attempts: " + before + ", then " + lease);
       }

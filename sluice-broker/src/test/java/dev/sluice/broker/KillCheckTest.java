@@ -33,8 +33,22 @@ final class KillCheckTest {
   }
 
   private void got(long number, String token, int attempts, long nanos, String group) {
-    String id = id(number).toString();
-    line(String.join(" ", "got", "" + number, "a", group, id, token, "" + attempts, "" + nanos));
+    String ids = id(number) + " " + id(number);
+    got("a " + group, number, token, attempts, nanos, ids);
+  }
+
+  /** {@code where} is queue and group, {@code ids} the id of the message and its place. */
+  private void got(String where, long number, String token, int attempts, long nanos, String ids) {
+    String[] each = ids.split(" ", -1);
+    line(
+        "got %d %s %s %s %d %d %s"
+            .formatted(number, where, each[0], token, attempts, nanos, each[1]));
+  }
+
+  /** A message that was redriven, or is a dead letter. */
+  private void gotMoved(String queue, long number, String token, int attempts, long second) {
+    UUID place = MessageId.of(queue.equals("a") ? 1 : 2, 1_000 + number);
+    got(queue + " k/", number, token, attempts, second * SECOND, id(number) + " " + place);
   }
 
   private void acked(String token) {
@@ -109,6 +123,31 @@ final class KillCheckTest {
     line("send 2 a 0");
     line("sent 2 " + id(1));
     violated("one id of two messages");
+  }
+
+  @Test
+  void movedMessage_thatHasAnotherId_isNoticed() {
+    sent(1);
+    got(1, "1:1", 0, 10);
+    got("a.dlq k/", 1, "1:2", 1, 12 * SECOND, id(2) + " " + id(2));
+    violated("two ids of one message");
+    lines.clear();
+    sent(1);
+    got(1, "1:1", 2, 10);
+    gotMoved("a.dlq", 1, "1:2", 3, 12);
+    line("try release 1:2 0");
+    gotMoved("a", 1, "1:3", 0, 13);
+    acked("1:3");
+    line("drained");
+    violations(Fault.KILL).isEmpty();
+  }
+
+  @Test
+  void deadLetterThatIsLeased_whileItsMessageIs_isNoticed() {
+    sent(1);
+    got(1, "1:1", 2, 10);
+    gotMoved("a.dlq", 1, "1:2", 3, 10);
+    violated("two leases at once");
   }
 
   @Test

@@ -87,7 +87,15 @@ final class KillConsumer implements Runnable {
     String group = delivery.key() + "/" + String.join("+", delivery.throttles());
     mine.put(delivery.token(), delivery);
     log.add(
-        "got", number, queue, group, delivery.id(), word(delivery), delivery.attempts(), leased);
+        "got",
+        number,
+        queue,
+        group,
+        delivery.id(),
+        word(delivery),
+        delivery.attempts(),
+        leased,
+        delivery.place());
   }
 
   private static long nanos(Delivery delivery) {
@@ -96,7 +104,8 @@ final class KillConsumer implements Runnable {
 
   private void handle(Delivery delivery) {
     int choice = acksAll ? 99 : random.nextInt(100);
-    if (choice < 8) {
+    boolean poison = !acksAll && KillLoad.isPoison(KillLoad.number(delivery.payload()), queue);
+    if (poison || choice < 8) {
       settle("nack", delivery);
     } else if (choice < 12) {
       settle("release", delivery);

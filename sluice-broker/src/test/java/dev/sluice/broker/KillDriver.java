@@ -145,7 +145,12 @@ final class KillDriver {
   /** How much was done. */
   String summary() throws IOException {
     KillHistory history = KillHistory.read(ledger);
-    return "%d kills, %d messages confirmed, %d deliveries, %d acks confirmed"
-        .formatted(cycles, confirmed(history), history.leases.size(), acked(history));
+    return "%d kills, %d messages confirmed, %d deliveries, %d of moved messages, %d acks confirmed"
+        .formatted(
+            cycles, confirmed(history), history.leases.size(), moved(history), acked(history));
+  }
+
+  private static long moved(KillHistory history) {
+    return history.leases.values().stream().filter(each -> !each.id.equals(each.place)).count();
   }
 }

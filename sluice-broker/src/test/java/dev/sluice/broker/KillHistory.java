@@ -25,7 +25,7 @@ final class KillHistory {
     @Nullable UUID id;
     boolean refused;
 
-    /** Of all its ids: as a message, as a dead letter, as a message again. */
+    /** In all its places: as a message, as a dead letter, as a message again. */
     final List<Lease> leases = new ArrayList<>();
 
     Sent(long number, String queue, String producer, int run) {
@@ -61,6 +61,9 @@ final class KillHistory {
     /** Broker time. */
     final long leased;
 
+    /** Where the message was stored, which is another place after each move. */
+    final UUID place;
+
     final int run;
 
     /** The same instant on the clock of the machine, which no restart touches. */
@@ -91,6 +94,7 @@ final class KillHistory {
       this.token = KillLog.token(words[5]);
       this.attempts = Integer.parseInt(words[6]);
       this.leased = Long.parseLong(words[7]);
+      this.place = UUID.fromString(words[8]);
       this.run = run;
       this.end = leased + KillLoad.LEASE.toNanos();
     }

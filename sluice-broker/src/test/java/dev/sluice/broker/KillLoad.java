@@ -74,6 +74,13 @@ final class KillLoad {
     return number % NUMBERS >= NUMBERS / 2;
   }
 
+  /**
+   * Whether consumers of {@code queue} fail each time, so that the message becomes a dead letter.
+   */
+  static boolean isPoison(long number, String queue) {
+    return number % 16 == 5 && !DeadLetter.isDeadLetterQueue(queue);
+  }
+
   static String queueOf(long number) {
     return isSlow(number) ? SLOW : (number & 1) == 0 ? "a" : "b";
   }

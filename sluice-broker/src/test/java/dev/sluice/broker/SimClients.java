@@ -181,7 +181,7 @@ final class SimClients {
       tell("enqueue " + sent + ", delay " + delay + ", lives " + timeToLive);
     }
     CompletableFuture<List<UUID>> future = new CompletableFuture<>();
-    then(future, ids -> messages.forEach(message -> message.confirmed = true));
+    then(future, ids -> confirm(messages, ids));
     engine().advanceTo(simulation.now());
     engine().intake.enqueue(queue, submissions, future);
     if (future.isCompletedExceptionally()) {
@@ -191,6 +191,12 @@ final class SimClients {
       if (submissions.get(i).dedupeId() != null) {
         repeatable.add(new Repeatable(messages.get(i), submissions.get(i), simulation.now()));
       }
+    }
+  }
+
+  private void confirm(List<Sent> messages, List<UUID> ids) {
+    for (int i = 0; i < messages.size(); i++) {
+      ledger.confirmed(messages.get(i), ids.get(i));
     }
   }
 
@@ -208,7 +214,9 @@ final class SimClients {
     if (remembered) {
       long before = line.depth;
       engine().advanceTo(simulation.now());
-      engine().intake.enqueue(line.name, List.of(chosen.submission), new CompletableFuture<>());
+      CompletableFuture<List<UUID>> future = new CompletableFuture<>();
+      then(future, ids -> ledger.confirmed(chosen.sent, ids.get(0)));
+      engine().intake.enqueue(line.name, List.of(chosen.submission), future);
       assertThat(line.depth).as("taken twice: %s", chosen).isEqualTo(before);
     }
   }
@@ -355,8 +363,10 @@ final class SimClients {
     }
   }
 
+  /** One who may hold the lease may name the message alone, as clients of fila do. */
   private Dispatch.Claim claim(Handover handover) {
-    return new Dispatch.Claim(handover.entry().id(), handover.token());
+    boolean byId = mayHold(handover) && chance(20);
+    return new Dispatch.Claim(handover.entry().id(), byId ? null : handover.token());
   }
 
   /** Whether the broker may accept something under this lease. */
@@ -401,7 +411,7 @@ final class SimClients {
     engine().failures.nack(client.queue, claim(handover), new Failures.Nack("no", delay), future);
     if (!future.isCompletedExceptionally() && !simulation.hasFailureHook(handover.entry().line)) {
       long least = delay == null ? leastDelay(handover) : delay.toNanos();
-      ledger.notBefore(handover.entry().id(), engine().state.now + least);
+      ledger.notBefore(handover.entry(), engine().state.now + least);
     }
     then(future, done -> assertThat(mayHold).as("stale nack accepted: %s", handover).isTrue());
     ledger.ended(handover.token());

@@ -28,6 +28,9 @@ final class SimLedger {
     /** Whether its place among others is promised: not delayed, not a duplicate. */
     final boolean ordered;
 
+    /** As the producer was told, or as it was delivered first; null before. */
+    @Nullable UUID id;
+
     /** The producer was told that it is stored. */
     boolean confirmed;
 
@@ -76,8 +79,12 @@ final class SimLedger {
   private final Map<Group, List<Sent>> inOrder = new HashMap<>();
   private final Map<UUID, Held> leases = new HashMap<>();
   private final Map<UUID, LeaseToken> newest = new HashMap<>();
+  private final Map<UUID, Integer> numbers = new HashMap<>();
+
+  // By where a message is: a redrive takes back its attempts, and a dead letter does not wait.
   private final Map<UUID, Long> notBefore = new HashMap<>();
   private final Map<UUID, Integer> attempts = new HashMap<>();
+
   private final Set<LeaseToken> ended = new HashSet<>();
   private final Map<String, List<Taken>> throttled = new HashMap<>();
 
@@ -96,6 +103,24 @@ final class SimLedger {
     return message;
   }
 
+  /** The producer is told that a message is stored. */
+  void confirmed(Sent message, UUID id) {
+    message.confirmed = true;
+    identified(message, id);
+  }
+
+  /** A message has one id wherever it goes, and no other message has it. */
+  private void identified(Sent message, UUID id) {
+    assertThat(message.id == null || message.id.equals(id))
+        .as("%s was %s and is %s", message, message.id, id)
+        .isTrue();
+    message.id = id;
+    Integer other = numbers.put(id, message.number);
+    assertThat(other == null || other == message.number)
+        .as("%s is the id of message %s and of %s", id, other, message)
+        .isTrue();
+  }
+
   /** It will not be stored, or nobody knows: it holds up nothing. */
   void unordered(Sent message) {
     List<Sent> group = inOrder.get(message.group);
@@ -111,12 +136,13 @@ final class SimLedger {
     assertThat(message).as("phantom: message %d", number).isNotNull();
     assertThat(message.done).as("delivered after it was done: %s", message).isFalse();
     UUID id = handover.entry().id();
+    identified(message, id);
     Held other = leases.get(id);
     assertThat(other == null || other.until <= now || ended.contains(other.token))
         .as("two leases at once of %s: %s and %s", message, other, handover)
         .isTrue();
     leases.put(id, new Held(id, handover.token(), handover.attempts(), handover.until()));
-    Integer before = attempts.put(id, handover.attempts());
+    Integer before = attempts.put(handover.entry().place(), handover.attempts());
     assertThat(before == null || before <= handover.attempts())
         .as("attempts go back from %s: %s", before, handover)
         .isTrue();
@@ -126,7 +152,7 @@ final class SimLedger {
   /** The broker decides that a message goes. */
   void leased(Sent message, Handover handover) {
     Line line = handover.entry().line;
-    Long earliest = notBefore.remove(handover.entry().id());
+    Long earliest = notBefore.remove(handover.entry().place());
     long now = handover.until() - line.config.leaseTimeout().toNanos();
     assertThat(earliest == null || earliest <= now).as("too early: %s", handover).isTrue();
     if (line.name.equals(message.queue) && handover.attempts() == 0) {
@@ -203,8 +229,8 @@ final class SimLedger {
   }
 
   /** A message that failed is not to be tried again before that. */
-  void notBefore(UUID id, long brokerTime) {
-    notBefore.put(id, brokerTime);
+  void notBefore(Entry entry, long brokerTime) {
+    notBefore.put(entry.place(), brokerTime);
   }
 
   /** Whether the broker has decided to give the message to somebody else. */

@@ -288,7 +288,7 @@ final class Simulation implements BrokerState.Outputs {
       if (verdict instanceof HookEngine.Retry retry) {
         java.time.Duration named = question.nack().delay();
         long delay = named == null ? retry.delayMillis() * MILLI : named.toNanos();
-        ledger.notBefore(question.entry().id(), engine.state.now + delay);
+        ledger.notBefore(question.entry(), engine.state.now + delay);
       }
     }
   }
@@ -387,10 +387,11 @@ final class Simulation implements BrokerState.Outputs {
   private SortedMap<String, String> contents() {
     SortedMap<String, String> all = new TreeMap<>();
     for (Entry entry : engine.state.index.find(any -> true)) {
-      boolean leased = entry.stage == Entry.Stage.LEASED;
-      all.put(
-          entry.line.name + "#" + entry.sequence,
-          entry.route.spec + " " + entry.attempts + " " + entry.expiresAt + (leased ? " L" : ""));
+      String leased = entry.stage == Entry.Stage.LEASED ? "leased" : "";
+      String what =
+          "%s %s %d %d %s"
+              .formatted(entry.id(), entry.route.spec, entry.attempts, entry.expiresAt, leased);
+      all.put(entry.line.name + "#" + entry.sequence, what);
     }
     return all;
   }
@@ -423,6 +424,7 @@ final class Simulation implements BrokerState.Outputs {
     for (Entry entry : engine.state.index.find(each -> each.line == line)) {
       stages.merge(entry.stage, 1L, Long::sum);
       oldest = entry.stage == Entry.Stage.PENDING ? Math.min(oldest, entry.readySince) : oldest;
+      assertThat(engine.state.index.get(entry.id())).as("found by its id").isSameAs(entry);
       depth++;
     }
     assertThat(line.depth).isEqualTo(depth);

@@ -6,7 +6,7 @@ import dev.sluice.proto.v1.DeadLetter;
  * Why a message is in a dead letter queue.
  *
  * @param queue where it was before
- * @param id what its id was there
+ * @param id its id there, which it keeps; dead letters of earlier servers have another one
  * @param reason SCRIPT, MAX_ATTEMPTS or TIME_TO_LIVE
  * @param attempts how often it had failed
  * @param error what the last failure said
