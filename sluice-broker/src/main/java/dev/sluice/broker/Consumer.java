@@ -359,8 +359,9 @@ public final class Consumer implements AutoCloseable {
   }
 
   /**
-   * Takes no more messages; those it has been given stay leased until somebody settles them by
-   * their tokens, or their time is over.
+   * Takes no more messages; those that were delivered stay leased until they are settled by their
+   * ids, or their leases expire. Those that were never delivered go back to where they were, with
+   * the tokens of their throttle keys.
    */
   public void detach() {
     Subscriber known = leave();

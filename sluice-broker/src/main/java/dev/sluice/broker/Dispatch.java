@@ -77,10 +77,10 @@ final class Dispatch {
     }
   }
 
-  /** Takes a consumer away; what it has seen stays leased. */
+  /** Takes a consumer away; messages that were sent to it stay leased, the others go back. */
   void detach(Subscriber subscriber) {
     if (takeAway(subscriber)) {
-      subscriber.leases().stream().filter(Lease::claim).forEach(this::putBack);
+      subscriber.leases().stream().filter(Lease::send).forEach(this::putBackUntouched);
     }
   }
 

@@ -7,10 +7,12 @@ import java.nio.ByteBuffer;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Random;
+import java.util.Set;
 import java.util.SortedMap;
 import java.util.TreeMap;
 import java.util.UUID;
@@ -451,13 +453,36 @@ final class SimClients {
   }
 
   private void disconnect(Client client) {
-    tell("disconnect " + client.subscriber);
     clients.remove(client);
+    if (client.subscriber != null && chance(30)) {
+      detach(client, client.subscriber);
+      return;
+    }
+    tell("disconnect " + client.subscriber);
     client.held.forEach(this::isBack);
     client.held.forEach(handover -> ledger.ended(handover.token()));
     if (client.subscriber != null) {
       client.subscriber.leases().forEach(lease -> ledger.ended(lease.token));
       engine().dispatch.close(client.subscriber, null);
+    }
+  }
+
+  /** What was sent to the consumer it can settle by calls, until its time is over. */
+  private void detach(Client client, Subscriber subscriber) {
+    tell("detach " + subscriber);
+    Client caller = new Client(client.queue);
+    caller.held.addAll(client.held);
+    callers.add(caller);
+    client.unsent.forEach(this::isBack);
+    engine().dispatch.detach(subscriber);
+    for (Handover handover : client.unsent) {
+      assertThat(handover.lease().send()).as("sent after all: %s", handover).isFalse();
+      ledger.ended(handover.token());
+    }
+    Set<LeaseToken> sent = new HashSet<>();
+    all.forEach(past -> sent.add(past.handover.token()));
+    for (Lease lease : subscriber.leases()) {
+      assertThat(sent).as("stays leased though it was never sent").contains(lease.token);
     }
   }
 }

@@ -10,8 +10,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * A stream of deliveries to one client. They wait on a thread of the broker while the client does
- * not read, so that a slow one costs no memory; when the stream ends, however it does, what the
- * client has not settled goes to others at once.
+ * not read, so that a slow one costs no memory; when the stream ends, however it does, messages
+ * that were never sent go to others at once, and {@link #release} decides about the others.
  *
  * <p>A message is claimed by {@link Delivery#send} right before it is handed to the transport,
  * under the lock that also ends the stream. So when the stream ends, each message either was handed
@@ -155,7 +155,12 @@ abstract class DeliveryStream<R> implements Consumer.Handler, OpenStreams.Stream
     streams.remove(this);
     notifyAll();
     if (consumer != null) {
-      consumer.close();
+      release(consumer);
     }
+  }
+
+  /** The stream has ended: unless overridden, what the client has not settled goes to others. */
+  void release(Consumer from) {
+    from.close();
   }
 }

@@ -6,7 +6,13 @@ import dev.sluice.server.fila.ConsumeResponse;
 import io.grpc.stub.ServerCallStreamObserver;
 import java.util.List;
 
-/** A fila client's stream: it gets messages as fast as it reads them, settled or not. */
+/**
+ * A fila client's stream: it gets messages as fast as it reads them, settled or not.
+ *
+ * <p>These clients settle by calls of their own and by the id alone, so messages that were sent
+ * stay leased when the stream ends: a client that has lost its connection still settles what it
+ * works on, and the message of one that has crashed fails when its lease expires.
+ */
 final class FilaStream extends DeliveryStream<ConsumeResponse> {
   /** How many messages may wait to be sent. */
   private static final int PREFETCH = 64;
@@ -37,6 +43,11 @@ final class FilaStream extends DeliveryStream<ConsumeResponse> {
       EarlyHeaders.send();
     }
     opened.addCredit(PREFETCH);
+  }
+
+  @Override
+  void release(Consumer from) {
+    from.detach();
   }
 
   @Override

@@ -20,6 +20,7 @@ import dev.sluice.server.fila.RedriveRequest;
 import dev.sluice.server.fila.SetConfigRequest;
 import io.grpc.Status;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.AfterAll;
@@ -201,22 +202,26 @@ final class FilaAdministrationTest {
   }
 
   @Test
-  void redrive_sendsDeadLettersBackAsNew() throws Exception {
+  void redrive_sendsDeadLettersBackAsNew_withTheirIds() throws Exception {
     client.create("retried", "", TO_DEAD_LETTERS);
     Stream stream = client.consume("retried");
+    List<String> ids = new ArrayList<>();
     for (String payload : List.of("first", "second", "third")) {
-      client.enqueue("retried", payload);
+      ids.add(client.enqueue("retried", payload));
       client.nack("retried", stream.next().getId());
     }
     assertThat(client.stats("retried.dlq").getDepth()).isEqualTo(3);
     assertThat(redrive("retried.dlq", 1)).isEqualTo(1);
     Message first = stream.next();
+    assertThat(first.getId()).isEqualTo(ids.get(0));
     assertThat(first.getPayload().toStringUtf8()).isEqualTo("first");
     assertThat(first.getMetadata().getAttemptCount()).isZero();
     assertThat(redrive("retried.dlq", 0)).isEqualTo(2);
     assertThat(redrive("retried.dlq", -1)).isZero();
-    assertThat(stream.next().getPayload().toStringUtf8()).isEqualTo("second");
-    assertThat(stream.next().getPayload().toStringUtf8()).isEqualTo("third");
+    assertThat(stream.next().getId()).isEqualTo(ids.get(1));
+    assertThat(stream.next().getId()).isEqualTo(ids.get(2));
+    ids.forEach(id -> client.ack("retried", id));
+    assertThat(client.stats("retried").getDepth()).isZero();
     stream.cancel();
   }
 

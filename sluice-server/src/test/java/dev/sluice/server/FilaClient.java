@@ -2,12 +2,14 @@ package dev.sluice.server;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import com.google.common.util.concurrent.ListenableFuture;
 import com.google.protobuf.ByteString;
 import dev.sluice.server.fila.AckRequest;
 import dev.sluice.server.fila.ConsumeRequest;
 import dev.sluice.server.fila.ConsumeResponse;
 import dev.sluice.server.fila.CreateQueueRequest;
 import dev.sluice.server.fila.EnqueueRequest;
+import dev.sluice.server.fila.EnqueueResponse;
 import dev.sluice.server.fila.FilaAdminGrpc;
 import dev.sluice.server.fila.FilaServiceGrpc;
 import dev.sluice.server.fila.GetStatsRequest;
@@ -19,14 +21,17 @@ import io.grpc.ManagedChannel;
 import io.grpc.Status;
 import io.grpc.stub.ClientCallStreamObserver;
 import io.grpc.stub.ClientResponseObserver;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
 
 /** A stock client of fila: nothing but what is generated from its protocol. */
 final class FilaClient {
   private final ManagedChannel channel;
   final FilaServiceGrpc.FilaServiceBlockingStub messages;
-  final FilaServiceGrpc.FilaServiceFutureStub messagesLater;
+  private final FilaServiceGrpc.FilaServiceFutureStub messagesLater;
   final FilaAdminGrpc.FilaAdminBlockingStub admin;
 
   FilaClient(ManagedChannel channel) {
@@ -66,6 +71,22 @@ final class FilaClient {
                 .putAllHeaders(headers)
                 .build())
         .getMessageId();
+  }
+
+  /** Enqueues so many messages of that size at once. */
+  void enqueue(String queue, int messages, int bytes) throws Exception {
+    EnqueueRequest request =
+        EnqueueRequest.newBuilder()
+            .setQueue(queue)
+            .setPayload(ByteString.copyFrom(new byte[bytes]))
+            .build();
+    List<ListenableFuture<EnqueueResponse>> begun = new ArrayList<>();
+    for (int i = 0; i < messages; i++) {
+      begun.add(messagesLater.enqueue(request));
+    }
+    for (var each : begun) {
+      each.get(20, TimeUnit.SECONDS);
+    }
   }
 
   void ack(String queue, String id) {

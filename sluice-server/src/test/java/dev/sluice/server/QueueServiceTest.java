@@ -271,9 +271,13 @@ final class QueueServiceTest {
     assertThat(dead.getDeadLetter().getReason()).isEqualTo("MAX_ATTEMPTS");
     assertThat(dead.getDeadLetter().getError()).isEqualTo("broken");
     assertThat(dead.getDeadLetter().getId()).isEqualTo(delivery.getId());
+    assertThat(dead.getId()).isEqualTo(delivery.getId());
     RedriveRequest redrive = RedriveRequest.newBuilder().setDeadLetterQueue("q.dlq").build();
     assertThat(server.queues().redrive(redrive).getRedriven()).isEqualTo(1);
-    assertThat(receive("q", 1).get(0).getPayload().toStringUtf8()).isEqualTo("m0");
+    Delivery again = receive("q", 1).get(0);
+    assertThat(again.getPayload().toStringUtf8()).isEqualTo("m0");
+    assertThat(again.getId()).isEqualTo(delivery.getId());
+    assertThat(again.getAttempts()).isZero();
   }
 
   @Test
