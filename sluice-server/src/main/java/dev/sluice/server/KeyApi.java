@@ -6,8 +6,9 @@ import java.util.List;
 import java.util.UUID;
 
 /**
- * What can be done with API keys. It takes some admin permission; nobody grants more than they
- * have, or for longer, or sees or touches a key that allows more than their own.
+ * What can be done with API keys. It takes some admin permission. A caller grants what {@link
+ * Permission#grants} allows, and not for longer than its own key lasts; a key that allows more than
+ * the caller could grant is out of its sight and reach.
  */
 final class KeyApi {
   private static final int MAX_NAME = 256;
@@ -43,7 +44,7 @@ final class KeyApi {
     requireName(wanted.name());
     long nowMs = clock.millis();
     requireExpiry(wanted.expiresAtMs(), nowMs);
-    requireCovered(caller, wanted.superadmin(), wanted.permissions());
+    requireMayGrant(caller, wanted.superadmin(), wanted.permissions());
     requireNoLonger(caller, wanted.expiresAtMs());
     Created created = new Created(UUID.randomUUID().toString(), KeyTokens.random());
     keys.add(
@@ -63,32 +64,32 @@ final class KeyApi {
 
   void revoke(Caller caller, String id) {
     caller.requireSome(Kind.ADMIN);
-    keys.remove(id, key -> requireCovered(caller, key));
+    keys.remove(id, key -> requireMayGrant(caller, key));
   }
 
   /** Those that the caller may change. */
   List<Key> list(Caller caller) {
     caller.requireSome(Kind.ADMIN);
     return keys.list().stream()
-        .filter(key -> covered(caller, key.superadmin(), key.permissions()))
+        .filter(key -> mayGrant(caller, key.superadmin(), key.permissions()))
         .toList();
   }
 
   Key get(Caller caller, String id) {
     caller.requireSome(Kind.ADMIN);
     Key key = keys.get(id);
-    requireCovered(caller, key);
+    requireMayGrant(caller, key);
     return key;
   }
 
   void setPermissions(Caller caller, String id, List<Permission> permissions) {
     caller.requireSome(Kind.ADMIN);
-    requireCovered(caller, false, permissions);
+    requireMayGrant(caller, false, permissions);
     keys.replace(
         id,
         key -> {
-          requireCovered(caller, key);
-          if (!covered(key.permissions(), permissions)) {
+          requireMayGrant(caller, key);
+          if (!allowsAll(key, permissions)) {
             requireNoLonger(caller, key.expiresAtMs());
           }
           return caller.superadmin() ? key.allowed(permissions) : key.withPermissions(permissions);
@@ -123,22 +124,26 @@ final class KeyApi {
     }
   }
 
-  private static void requireCovered(Caller caller, Key key) {
-    requireCovered(caller, key.superadmin(), key.permissions());
+  private static void requireMayGrant(Caller caller, Key key) {
+    requireMayGrant(caller, key.superadmin(), key.permissions());
   }
 
-  private static void requireCovered(
+  private static void requireMayGrant(
       Caller caller, boolean superadmin, List<Permission> permissions) {
-    if (!covered(caller, superadmin, permissions)) {
-      throw Caller.denied("a key that allows more than it does itself");
+    if (!mayGrant(caller, superadmin, permissions)) {
+      throw Caller.denied("a key that allows more than it may grant");
     }
   }
 
-  private static boolean covered(Caller caller, boolean superadmin, List<Permission> permissions) {
-    return caller.superadmin() || (!superadmin && covered(caller.permissions(), permissions));
+  private static boolean mayGrant(Caller caller, boolean superadmin, List<Permission> permissions) {
+    return caller.superadmin()
+        || (!superadmin
+            && permissions.stream()
+                .allMatch(each -> caller.permissions().stream().anyMatch(has -> has.grants(each))));
   }
 
-  private static boolean covered(List<Permission> own, List<Permission> wanted) {
-    return wanted.stream().allMatch(each -> own.stream().anyMatch(has -> has.covers(each)));
+  private static boolean allowsAll(Key key, List<Permission> wanted) {
+    return wanted.stream()
+        .allMatch(each -> key.permissions().stream().anyMatch(has -> has.covers(each)));
   }
 }

@@ -37,6 +37,11 @@ record Permission(Kind kind, String pattern) {
       return this == wanted || (this == ADMIN && wanted == READ);
     }
 
+    /** Whether a permission of this kind may give {@code wanted} for its names to a key. */
+    boolean grants(Kind wanted) {
+      return includes(wanted) || (this == ADMIN && (wanted == PRODUCE || wanted == CONSUME));
+    }
+
     static Kind of(String name) {
       return Arrays.stream(values())
           .filter(kind -> kind.word().equals(name))
@@ -91,6 +96,14 @@ record Permission(Kind kind, String pattern) {
   /** Whether it allows everything that {@code other} does. */
   boolean covers(Permission other) {
     return kind.includes(other.kind) && coversNamesOf(other);
+  }
+
+  /**
+   * Whether a key that has it may give {@code other} to a key. An admin of queues decides who
+   * produces and consumes there; limits, throttle keys and models are not its own.
+   */
+  boolean grants(Permission other) {
+    return kind.grants(other.kind) && coversNamesOf(other);
   }
 
   private boolean coversNamesOf(Permission other) {

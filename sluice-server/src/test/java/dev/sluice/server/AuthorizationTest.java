@@ -208,7 +208,7 @@ final class AuthorizationTest {
 
   @Test
   void grant_neverMoreThanOneHas() {
-    String key = server.create("admin:foo.*", "produce:foo.bar", "consume:a.b.*").getKey();
+    String key = server.create("admin:foo.*", "limit:foo.bar", "consume:a.b.*").getKey();
     String target = server.create().getId();
     for (String more :
         List.of(
@@ -216,13 +216,18 @@ final class AuthorizationTest {
             "admin:*",
             "admin:food.*",
             "admin:fo.*",
-            "produce:foo.*",
-            "produce:foo.bar.*",
+            "produce:foo",
+            "produce:foo:*",
             "produce:*",
-            "consume:foo.bar",
+            "produce:a.b.c",
             "consume:a.*",
             "consume:a.b",
-            "limit:foo.x")) {
+            "consume:*",
+            "read:foo",
+            "read:*",
+            "limit:foo.x",
+            "limit:foo.*",
+            "governor:foo.x")) {
       assertThat(codeOf(() -> createBy(key, request("admin:foo.x", more))))
           .as(more)
           .isEqualTo(Code.PERMISSION_DENIED);
@@ -233,13 +238,52 @@ final class AuthorizationTest {
             "admin:foo.*",
             "admin:foo.x",
             "admin:foo.x.*",
-            "produce:foo.bar",
+            "read:foo.*",
+            "produce:foo.*",
+            "produce:foo.bar.*",
+            "consume:foo.bar",
+            "limit:foo.bar",
             "consume:a.b.c",
             "consume:a.b.*",
             "consume:a.b.c.*")) {
       assertThat(codeOf(() -> createBy(key, request(less)))).as(less).isEqualTo(Code.OK);
       assertThat(codeOf(() -> setBy(key, target, less))).as(less).isEqualTo(Code.OK);
     }
+  }
+
+  /** What it has granted it sees and takes back; other keys it does not even see. */
+  @Test
+  void adminOfSomeQueues_managesTheirProducersAndConsumers() {
+    String key = server.create("admin:foo.*").getKey();
+    CreateKeyResponse worker = createBy(key, request("produce:foo.bar", "consume:foo.*"));
+    createQueue("foo.bar", QueueConfig.getDefaultInstance());
+    use(worker.getKey(), "produce", "foo.bar");
+    assertThat(listBy(key)).contains(worker.getId());
+    setBy(key, worker.getId(), "consume:foo.bar");
+    assertThat(codeOf(() -> use(worker.getKey(), "produce", "foo.bar")))
+        .isEqualTo(Code.PERMISSION_DENIED);
+    for (String more : List.of("limit:foo.bar", "governor:*", "produce:other", "consume:*")) {
+      String outside = server.create("consume:foo.bar", more).getId();
+      assertThat(listBy(key)).doesNotContain(outside);
+      assertThat(codeOf(() -> revokeBy(key, outside))).isEqualTo(Code.PERMISSION_DENIED);
+      assertThat(codeOf(() -> setBy(key, outside))).isEqualTo(Code.PERMISSION_DENIED);
+    }
+    revokeBy(key, worker.getId());
+    assertThat(codeOf(() -> use(worker.getKey(), "consume", "foo.bar")))
+        .isEqualTo(Code.UNAUTHENTICATED);
+  }
+
+  @Test
+  void adminOfAQueue_grantsNothingForItsDeadLettersByName() {
+    String key = server.create("admin:jobs").getKey();
+    for (String more : List.of("consume:jobs.dlq", "produce:jobs.*", "admin:jobs.dlq")) {
+      assertThat(codeOf(() -> createBy(key, request(more)))).isEqualTo(Code.PERMISSION_DENIED);
+    }
+    String ofDeadLetters = server.create("admin:jobs.dlq").getKey();
+    assertThat(codeOf(() -> createBy(ofDeadLetters, request("produce:jobs"))))
+        .isEqualTo(Code.PERMISSION_DENIED);
+    assertThat(codeOf(() -> createBy(ofDeadLetters, request("consume:jobs.dlq"))))
+        .isEqualTo(Code.OK);
   }
 
   @Test

@@ -13,11 +13,13 @@ import dev.sluice.server.fila.FilaAdminGrpc;
 import dev.sluice.server.fila.FilaServiceGrpc;
 import dev.sluice.server.fila.GetAclRequest;
 import dev.sluice.server.fila.ListApiKeysRequest;
+import dev.sluice.server.fila.RedriveRequest;
 import dev.sluice.server.fila.RevokeApiKeyRequest;
 import dev.sluice.server.fila.SetAclRequest;
 import io.grpc.Status;
 import java.io.IOException;
 import java.nio.file.Path;
+import java.util.List;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -55,12 +57,41 @@ final class FilaKeysTest {
   }
 
   private void allow(String keyId, String kind, String pattern) {
-    admin(KeyedServer.BOOTSTRAP)
-        .setAcl(
-            SetAclRequest.newBuilder()
-                .setKeyId(keyId)
-                .addPermissions(AclPermission.newBuilder().setKind(kind).setPattern(pattern))
-                .build());
+    grant(KeyedServer.BOOTSTRAP, keyId, kind + ":" + pattern);
+  }
+
+  /** By the key of that token; permissions are written {@code kind:pattern}. */
+  private void grant(String token, String keyId, String... permissions) {
+    SetAclRequest.Builder request = SetAclRequest.newBuilder().setKeyId(keyId);
+    for (String each : permissions) {
+      int colon = each.indexOf(':');
+      request.addPermissions(
+          AclPermission.newBuilder()
+              .setKind(each.substring(0, colon))
+              .setPattern(each.substring(colon + 1)));
+    }
+    assertThat(admin(token).setAcl(request.build())).isNotNull();
+  }
+
+  private List<String> permissionsOf(String keyId) {
+    return admin(KeyedServer.BOOTSTRAP)
+        .getAcl(GetAclRequest.newBuilder().setKeyId(keyId).build())
+        .getPermissionsList()
+        .stream()
+        .map(each -> each.getKind() + ":" + each.getPattern())
+        .toList();
+  }
+
+  private void createQueue(String token, String name) {
+    var created = admin(token).createQueue(CreateQueueRequest.newBuilder().setName(name).build());
+    assertThat(created.getQueueId()).isEqualTo(name);
+  }
+
+  /** A key that is allowed {@code permission} alone. */
+  private CreateApiKeyResponse keyWith(String permission) {
+    CreateApiKeyResponse key = create(permission);
+    grant(KeyedServer.BOOTSTRAP, key.getKeyId(), permission);
+    return key;
   }
 
   @Test
@@ -69,6 +100,7 @@ final class FilaKeysTest {
         .createQueue(CreateQueueRequest.newBuilder().setName("mail.out").build());
     CreateApiKeyResponse key = create("producer");
     assertThat(key.getIsSuperadmin()).isFalse();
+    assertThat(key.getKey()).matches("[0-9a-f]{64}");
     assertRefused(
         () -> enqueue(key.getKey(), "mail.out"), Status.Code.PERMISSION_DENIED, "produce");
     allow(key.getKeyId(), "produce", "mail.*");
@@ -107,5 +139,100 @@ final class FilaKeysTest {
         () -> admin("wrong").listApiKeys(ListApiKeysRequest.getDefaultInstance()),
         Status.Code.UNAUTHENTICATED,
         "key");
+  }
+
+  // ---- an admin of some queues
+
+  @Test
+  void adminOfSomeQueues_grantsTheirKindsToKeysThatItMakes() {
+    String admin = keyWith("admin:orders.*").getKey();
+    createQueue(admin, "orders.eu");
+    CreateApiKeyResponse worker =
+        admin(admin).createApiKey(CreateApiKeyRequest.newBuilder().setName("worker").build());
+    assertRefused(
+        () -> enqueue(worker.getKey(), "orders.eu"), Status.Code.PERMISSION_DENIED, "produce");
+    grant(admin, worker.getKeyId(), "produce:orders.eu", "consume:orders.*", "admin:orders.eu.*");
+    enqueue(worker.getKey(), "orders.eu");
+    createQueue(worker.getKey(), "orders.eu.west");
+    grant(admin, worker.getKeyId(), "consume:orders.eu");
+    assertThat(permissionsOf(worker.getKeyId())).containsExactly("consume:orders.eu");
+    assertRefused(
+        () -> enqueue(worker.getKey(), "orders.eu"), Status.Code.PERMISSION_DENIED, "produce");
+  }
+
+  @Test
+  void adminOfSomeQueues_grantsNothingBeyondThem() {
+    String admin = keyWith("admin:orders.*").getKey();
+    String target = keyWith("produce:orders.eu").getKeyId();
+    for (String kind : List.of("produce", "consume", "admin", "read")) {
+      for (String pattern :
+          List.of("*", "orders", "orders:*", "order.*", "ordersx.*", "orders-eu", "billing")) {
+        assertDenied(() -> grant(admin, target, "consume:orders.x", kind + ":" + pattern));
+      }
+    }
+    for (String other : List.of("limit:orders.eu", "limit:orders.*", "governor:orders.eu")) {
+      assertDenied(() -> grant(admin, target, other));
+    }
+    assertThat(permissionsOf(target)).containsExactly("produce:orders.eu");
+  }
+
+  private static void assertDenied(Runnable call) {
+    assertRefused(call::run, Status.Code.PERMISSION_DENIED, "the key does not allow it");
+  }
+
+  @Test
+  void adminOfAQueue_grantsNothingForItsDeadLettersByName_norForTheQueueByItsDeadLetters() {
+    createQueue(KeyedServer.BOOTSTRAP, "jobs");
+    CreateApiKeyResponse admin = keyWith("admin:jobs");
+    String target = create("target").getKeyId();
+    for (String pattern : List.of("jobs.dlq", "jobs.*", "jobs.dlq.*", "*")) {
+      assertDenied(() -> grant(admin.getKey(), target, "consume:" + pattern));
+    }
+    grant(admin.getKey(), target, "consume:jobs", "produce:jobs");
+    CreateApiKeyResponse ofDeadLetters = keyWith("admin:jobs.dlq");
+    String self = ofDeadLetters.getKeyId();
+    assertDenied(() -> grant(ofDeadLetters.getKey(), self, "produce:jobs"));
+    grant(ofDeadLetters.getKey(), self, "admin:jobs.dlq", "produce:jobs.dlq");
+    enqueue(ofDeadLetters.getKey(), "jobs.dlq");
+    RedriveRequest all = RedriveRequest.newBuilder().setDlqQueue("jobs.dlq").build();
+    assertRefused(
+        () -> admin(ofDeadLetters.getKey()).redrive(all),
+        Status.Code.PERMISSION_DENIED,
+        "produce on jobs");
+  }
+
+  @Test
+  void adminOfSomeQueues_leavesKeysThatAllowMore() {
+    CreateApiKeyResponse admin = keyWith("admin:orders.*");
+    String outside = keyWith("produce:billing").getKeyId();
+    assertDenied(() -> grant(admin.getKey(), outside, "produce:orders.eu"));
+    assertDenied(() -> grant(admin.getKey(), outside));
+    assertThat(permissionsOf(outside)).containsExactly("produce:billing");
+    assertDenied(() -> grant(admin.getKey(), admin.getKeyId(), "admin:*"));
+    assertThat(permissionsOf(admin.getKeyId())).containsExactly("admin:orders.*");
+  }
+
+  @Test
+  void superadmin_isOutOfReachOfEveryAdmin() {
+    CreateApiKeyRequest request =
+        CreateApiKeyRequest.newBuilder().setName("root").setIsSuperadmin(true).build();
+    CreateApiKeyResponse root = admin(KeyedServer.BOOTSTRAP).createApiKey(request);
+    RevokeApiKeyRequest revoke = RevokeApiKeyRequest.newBuilder().setKeyId(root.getKeyId()).build();
+    for (String permission : List.of("admin:orders.*", "admin:*")) {
+      String admin = keyWith(permission).getKey();
+      assertDenied(() -> grant(admin, root.getKeyId(), "produce:orders.eu"));
+      assertDenied(() -> grant(admin, root.getKeyId()));
+      assertDenied(() -> admin(admin).revokeApiKey(revoke));
+      assertDenied(() -> admin(admin).createApiKey(request));
+    }
+    createQueue(root.getKey(), "still.there");
+  }
+
+  @Test
+  void keyWithoutAdmin_grantsNothing() {
+    String producer = keyWith("produce:orders.*").getKey();
+    String target = create("target").getKeyId();
+    assertDenied(() -> grant(producer, target, "produce:orders.eu"));
+    assertThat(permissionsOf(target)).isEmpty();
   }
 }
