@@ -33,27 +33,22 @@ final class KillCheckTest {
   }
 
   private void got(long number, String token, int attempts, long nanos, String group) {
-    got("a", number, token, attempts, nanos, group, id(number), id(number));
+    String ids = id(number) + " " + id(number);
+    got("a " + group, number, token, attempts, nanos, ids);
   }
 
-  private void got(
-      String queue,
-      long number,
-      String token,
-      int attempts,
-      long nanos,
-      String group,
-      UUID id,
-      UUID place) {
+  /** {@code where} is queue and group, {@code ids} the id of the message and its place. */
+  private void got(String where, long number, String token, int attempts, long nanos, String ids) {
+    String[] each = ids.split(" ", -1);
     line(
-        "got %d %s %s %s %s %d %d %s"
-            .formatted(number, queue, group, id, token, attempts, nanos, place));
+        "got %d %s %s %s %d %d %s"
+            .formatted(number, where, each[0], token, attempts, nanos, each[1]));
   }
 
   /** A message that was redriven, or is a dead letter. */
   private void gotMoved(String queue, long number, String token, int attempts, long second) {
     UUID place = MessageId.of(queue.equals("a") ? 1 : 2, 1_000 + number);
-    got(queue, number, token, attempts, second * SECOND, "k/", id(number), place);
+    got(queue + " k/", number, token, attempts, second * SECOND, id(number) + " " + place);
   }
 
   private void acked(String token) {
@@ -134,7 +129,7 @@ final class KillCheckTest {
   void movedMessage_thatHasAnotherId_isNoticed() {
     sent(1);
     got(1, "1:1", 0, 10);
-    got("a.dlq", 1, "1:2", 1, 12 * SECOND, "k/", id(2), id(2));
+    got("a.dlq k/", 1, "1:2", 1, 12 * SECOND, id(2) + " " + id(2));
     violated("two ids of one message");
     lines.clear();
     sent(1);

@@ -387,17 +387,11 @@ final class Simulation implements BrokerState.Outputs {
   private SortedMap<String, String> contents() {
     SortedMap<String, String> all = new TreeMap<>();
     for (Entry entry : engine.state.index.find(any -> true)) {
-      boolean leased = entry.stage == Entry.Stage.LEASED;
-      all.put(
-          entry.line.name + "#" + entry.sequence,
-          entry.id()
-              + " "
-              + entry.route.spec
-              + " "
-              + entry.attempts
-              + " "
-              + entry.expiresAt
-              + (leased ? " L" : ""));
+      String leased = entry.stage == Entry.Stage.LEASED ? "leased" : "";
+      String what =
+          "%s %s %d %d %s"
+              .formatted(entry.id(), entry.route.spec, entry.attempts, entry.expiresAt, leased);
+      all.put(entry.line.name + "#" + entry.sequence, what);
     }
     return all;
   }

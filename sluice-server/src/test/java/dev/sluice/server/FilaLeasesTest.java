@@ -142,7 +142,7 @@ final class FilaLeasesTest {
     GetStatsResponse stats = client.stats("q");
     long sent = stats.getInFlight();
     assertThat(sent).isPositive();
-    assertThat(stats.getPerThrottleStats(0).getTokens()).isEqualTo(messages - sent);
+    assertThat(stats.getPerThrottleStats(0).getTokens()).isEqualTo((double) (messages - sent));
     Stream fast = client.consume("q");
     Set<String> ids = new HashSet<>();
     for (int i = 0; i < messages - sent; i++) {
