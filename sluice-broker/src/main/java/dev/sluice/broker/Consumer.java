@@ -359,6 +359,17 @@ public final class Consumer implements AutoCloseable {
   }
 
   /**
+   * Takes no more messages, but may settle those it has been given until it is closed. Messages
+   * that were not delivered go back to where they were, with the tokens of their throttle keys.
+   *
+   * @return done when nothing more will be delivered: {@link Delivery#send} is false from then on
+   */
+  public CompletableFuture<Void> drain() {
+    Subscriber known = Calls.await(subscriber);
+    return machinery.call((engine, call) -> engine.dispatch.drain(known, call));
+  }
+
+  /**
    * Takes no more messages; those that were delivered stay leased until they are settled by their
    * ids, or their leases expire. Those that were never delivered go back to where they were, with
    * the tokens of their throttle keys.

@@ -111,7 +111,11 @@ final class HealthMonitor {
     change(
         changes,
         isSo,
-        alert(Alert.Kind.BUCKET_EXHAUSTED, (double) left, head == null ? 0 : head.needed(), at),
+        alert(
+            Alert.Kind.BUCKET_EXHAUSTED,
+            (double) left,
+            head == null ? 0 : (double) head.needed(),
+            at),
         head == null
             ? figures
             : "%s, the first in line needs %d: too few for %d ms"
