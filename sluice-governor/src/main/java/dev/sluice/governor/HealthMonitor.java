@@ -99,27 +99,23 @@ final class HealthMonitor {
     return changes;
   }
 
-  /**
-   * Raises the alert once the model has not been able to serve the head of its line for a while.
-   */
+  /** Raises the alert once the model has been unable to serve the head of its line for a while. */
   private void checkExhaustion(List<Change> changes, GovernorStatus.Model status, Instant at) {
     GovernorStatus.Exhaustion head = status.exhaustion().orElse(null);
-    boolean isSo = head != null && head.lasts().compareTo(rules.interval()) >= 0;
     boolean ofRequests = head != null && head.dimension() == Dimension.REQUESTS;
     long left = ofRequests ? 0 : status.available();
+    long needed = head == null ? 0 : head.needed();
     String figures = "%d %s left".formatted(left, ofRequests ? "requests" : "tokens");
+    if (head != null) {
+      figures +=
+          ", the first in line needs %d: too few for %d ms"
+              .formatted(needed, head.lasts().toMillis());
+    }
     change(
         changes,
-        isSo,
-        alert(
-            Alert.Kind.BUCKET_EXHAUSTED,
-            (double) left,
-            head == null ? 0 : (double) head.needed(),
-            at),
-        head == null
-            ? figures
-            : "%s, the first in line needs %d: too few for %d ms"
-                .formatted(figures, head.needed(), head.lasts().toMillis()));
+        head != null && head.lasts().compareTo(rules.interval()) >= 0,
+        alert(Alert.Kind.BUCKET_EXHAUSTED, (double) left, (double) needed, at),
+        figures);
   }
 
   /** Raises the alert for one window after the last settlement with excess tokens. */

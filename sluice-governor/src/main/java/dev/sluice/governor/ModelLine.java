@@ -116,9 +116,6 @@ final class ModelLine {
     if (was) {
       waiting--;
     }
-    if (waiting == 0) {
-      shortage = null;
-    }
     return was;
   }
 

@@ -371,7 +371,8 @@ public abstract class LineContract extends BudgetSuite {
     ModelBudget.TenantBudget slow = new ModelBudget.TenantBudget(1, 200_000, 1);
     BudgetRig rig = open(sonnet(Allocation.OFF).withTenants(Map.of("t", slow)));
     rig.granted(request(200_000, P1).withTenant("t"));
-    for (int i = 1; i <= 100; i++) {
+    // Also beyond what a store adds up one by one.
+    for (int i = 1; i <= 150; i++) {
       Outcome.Queued queued = rig.queued(request(200_000, P1).withTenant("t"));
       assertThat(queued.etaMs()).hasValue(Duration.ofMinutes(200_000L * i).toMillis());
     }
