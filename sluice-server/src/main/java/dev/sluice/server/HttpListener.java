@@ -150,20 +150,9 @@ final class HttpListener implements AutoCloseable {
       boundHandshake(encrypted);
     }
     connections.handleEvent(connection);
-    whenClosed(connection, place);
-  }
-
-  /** Undertow has its own listener by now. */
-  private static void whenClosed(StreamConnection connection, ConnectionShares.Place place) {
-    ChannelListener<? super StreamConnection> theirs = connection.getCloseListener();
-    connection.setCloseListener(
-        closed -> {
-          place.close();
-          ChannelListeners.invokeChannelListener(closed, theirs);
-        });
-    if (!connection.isOpen()) {
-      place.close();
-    }
+    // Undertow has its own listener by now, and keeps it; a connection that is closed calls at
+    // once.
+    connection.setCloseListener(closed -> place.close());
   }
 
   /** Makes room for another connection. */
