@@ -103,8 +103,8 @@ public final class BrokerView {
    * Messages of a queue as they lie there, whatever they wait for, the oldest first.
    *
    * @param queue the queue
-   * @param from the message to begin with, or the next one if that is gone; null for the oldest. A
-   *     dead letter that is gone is refused
+   * @param from the message to begin with, or the next one if that is gone; null for the oldest.
+   *     Where a dead letter was that is gone is not known: the oldest come then
    * @param limit how many at the most, from 1 to 1,000
    * @param size how much of them
    * @return the messages
@@ -118,8 +118,8 @@ public final class BrokerView {
    * As above, into memory that the caller accounts for.
    *
    * @param queue the queue
-   * @param from the message to begin with, or the next one if that is gone; null for the oldest. A
-   *     dead letter that is gone is refused
+   * @param from the message to begin with, or the next one if that is gone; null for the oldest.
+   *     Where a dead letter was that is gone is not known: the oldest come then
    * @param limit how many at the most, from 1 to 1,000
    * @param size how much of them
    * @param room asked before each message is read; the list ends where it refuses
@@ -134,7 +134,7 @@ public final class BrokerView {
     return machinery.reading(
         () -> {
           Scripts.View view = machinery.scripts.view(queue);
-          long first = place.orElseGet(() -> formerPlaceOf(view, from));
+          long first = place.orElseGet(() -> formerPlaceOf(machinery.scripts, view, from));
           return machinery.reader.peek(view, first, limit, size, room);
         });
   }
@@ -198,16 +198,22 @@ public final class BrokerView {
             });
   }
 
-  /** Where the message of that id was when it was enqueued; 0 without one. */
-  private static long formerPlaceOf(Scripts.View view, @Nullable UUID from) {
+  /**
+   * Where the message of that id was when it was enqueued; 0 without one, or if it was not here.
+   */
+  private static long formerPlaceOf(Scripts scripts, Scripts.View view, @Nullable UUID from) {
     if (from == null) {
       return 0;
     }
-    if (!MessageId.isValid(from) || MessageId.queueId(from) != view.id()) {
-      throw new IllegalArgumentException(
-          "from must be the id of a message of the queue %s: from=%s".formatted(view.name(), from));
+    if (MessageId.isValid(from) && MessageId.queueId(from) == view.id()) {
+      return MessageId.sequence(from);
     }
-    return MessageId.sequence(from);
+    Scripts.View other = scripts.find(DeadLetter.counterpartOf(view.name()));
+    if (MessageId.isValid(from) && other != null && MessageId.queueId(from) == other.id()) {
+      return 0;
+    }
+    throw new IllegalArgumentException(
+        "from must be the id of a message of the queue %s: from=%s".formatted(view.name(), from));
   }
 
   /**

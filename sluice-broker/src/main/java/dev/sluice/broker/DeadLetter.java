@@ -34,6 +34,11 @@ public record DeadLetter(
     return isDeadLetterQueue(name) ? name.substring(0, name.length() - SUFFIX.length()) : name;
   }
 
+  /** The queue to which messages of {@code name} move, as dead letters or by a redrive. */
+  static String counterpartOf(String name) {
+    return isDeadLetterQueue(name) ? sourceOf(name) : queueOf(name);
+  }
+
   static boolean isDeadLetterQueue(String name) {
     return name.endsWith(SUFFIX);
   }

@@ -177,9 +177,12 @@ final class MovedMessageTest {
     assertThat(stored("q")).containsExactly(ids.get(0), ids.get(1), later);
     assertThat(browse("q", ids.get(1))).containsExactly(ids.get(1), later);
     assertThat(browse("q.dlq", ids.get(2))).containsExactly(ids.get(2));
+    assertThat(browse("q.dlq", ids.get(0))).as("it is gone").containsExactly(ids.get(2));
+    broker.createQueue("other");
     assertThatIllegalArgumentException()
-        .isThrownBy(() -> browse("q.dlq", ids.get(0)))
-        .withMessageStartingWith("from must be the id of a message of the queue q.dlq");
+        .isThrownBy(() -> browse("other", ids.get(0)))
+        .withMessageStartingWith("from must be the id of a message of the queue other");
+    assertThatIllegalArgumentException().isThrownBy(() -> browse("q", UUID.randomUUID()));
   }
 
   private List<UUID> browse(String queue, UUID from) {

@@ -202,8 +202,8 @@ final class HttpQueuesTest {
         .containsExactly(ids.get(1).asText(), ids.get(2).asText());
     assertThat(second.at("/0/payload_base64").asText()).isEqualTo("gICAgA==");
     assertThat(second.at("/0/payload_size").asInt()).isEqualTo(5);
-    assertThat(http.get("/v1/queues/long.dlq" + rest).message())
-        .contains("from must be the id of a message of the queue long.dlq: from=");
+    assertThat(http.get(queue("long.other") + rest).message())
+        .contains("from must be the id of a message of the queue long.other: from=");
   }
 
   @Test

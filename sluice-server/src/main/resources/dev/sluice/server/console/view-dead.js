@@ -1,4 +1,4 @@
-import { ApiError, found, get, none, path, post } from "./api.js";
+import { found, get, none, path, post } from "./api.js";
 import { actions, figure, named } from "./columns.js";
 import { ask, show, toast } from "./dialogs.js";
 import { button, h, heading, name, page, text } from "./dom.js";
@@ -48,26 +48,13 @@ async function redrive(queue) {
 
 /** Reads a message of which the list has no payload, and shows it. */
 async function inspect(queue, { id }) {
-  const message = await read(queue, id);
-  if (message?.id === id) {
-    showMessage(message);
+  const { messages } = await get(
+    path`/v1/queues/${queue}/peek?max_messages=1&max_payload_bytes=${MOST_BYTES}&from=${id}`,
+  );
+  if (messages[0]?.id === id) {
+    showMessage(messages[0]);
   } else {
     toast("The message is not there any more.", "bad");
-  }
-}
-
-/** Returns the message; another one or null if it is gone. */
-async function read(queue, id) {
-  try {
-    const { messages } = await get(
-      path`/v1/queues/${queue}/peek?max_messages=1&max_payload_bytes=${MOST_BYTES}&from=${id}`,
-    );
-    return messages[0];
-  } catch (refused) {
-    if (refused instanceof ApiError && refused.status === 400) {
-      return null;
-    }
-    throw refused;
   }
 }
 
