@@ -30,7 +30,7 @@ final class ClusterLimitsTest {
   @BeforeAll
   void start() {
     cluster = RedisCluster.start();
-    limits = SharedLimits.connect(url());
+    limits = SharedLimits.builder().url(url()).timeout(Duration.ofSeconds(20)).open();
     Waiting.until("the cluster", Duration.ofSeconds(20), () -> limits.status().available());
   }
 
@@ -109,7 +109,8 @@ final class ClusterLimitsTest {
     FleetNode node =
         FleetNode.local(url(), "c:", new Limit.Balanced(50, 200, Duration.ofSeconds(1)));
     try (node) {
-      assertThat(node.take().judge()).isEqualTo(FleetNode.Judge.REDIS);
+      Waiting.until(
+          "Redis", Duration.ofSeconds(10), () -> node.take().judge() == FleetNode.Judge.REDIS);
       int owner =
           List.of(0, 1, 2).stream()
               .filter(i -> cluster.node(i).port() == cluster.nodeOf(node.place()).port())

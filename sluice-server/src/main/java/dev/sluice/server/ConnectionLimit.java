@@ -1,15 +1,18 @@
 package dev.sluice.server;
 
+import io.grpc.ForwardingServerCall.SimpleForwardingServerCall;
 import io.grpc.Metadata;
 import io.grpc.ServerCall;
 import io.grpc.ServerCallHandler;
 import io.grpc.ServerInterceptor;
+import io.grpc.Status;
 import io.grpc.netty.shaded.io.netty.channel.Channel;
 import io.grpc.netty.shaded.io.netty.channel.ChannelHandlerContext;
 import io.grpc.netty.shaded.io.netty.channel.ChannelInboundHandlerAdapter;
 import java.net.SocketAddress;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Predicate;
 import java.util.function.Supplier;
 
 /**
@@ -41,6 +44,40 @@ final class ConnectionLimit extends ChannelInboundHandlerAdapter {
         return next.startCall(call, headers);
       }
     };
+  }
+
+  /** Returns an interceptor that charges a connection for each call that ends with such a code. */
+  ServerInterceptor charging(Predicate<Status.Code> charged) {
+    return new ServerInterceptor() {
+      @Override
+      public <Q, A> ServerCall.Listener<Q> interceptCall(
+          ServerCall<Q, A> call, Metadata headers, ServerCallHandler<Q, A> next) {
+        return next.startCall(new ChargedCall<>(call, charged), headers);
+      }
+    };
+  }
+
+  /** A call for which its connection may have to pay. */
+  private final class ChargedCall<Q, A> extends SimpleForwardingServerCall<Q, A> {
+    private final Predicate<Status.Code> charged;
+
+    ChargedCall(ServerCall<Q, A> call, Predicate<Status.Code> charged) {
+      super(call);
+      this.charged = charged;
+    }
+
+    @Override
+    public void close(Status status, Metadata trailers) {
+      super.close(status, trailers);
+      if (charged.test(status.getCode())) {
+        Channel connection = connections.get(InboundCalls.connectionOf(delegate()));
+        if (connection != null) {
+          connection
+              .eventLoop()
+              .execute(() -> FrameGuard.chargeCallWithoutKey(connection.pipeline()));
+        }
+      }
+    }
   }
 
   /** Closes the connection of the client at {@code address}, if it is open, with a reason. */

@@ -16,8 +16,9 @@ import org.slf4j.LoggerFactory;
  * Sits between the socket (or TLS) and gRPC's HTTP/2 handler, and inspects the header of each frame
  * in both directions. Three things are bounded here because gRPC does not bound them:
  *
- *  - control frames, empty frames and resets, in either direction (FrameAllowance): a connection
- *    beyond its allowance is closed before the HTTP/2 handler has worked for the frame;
+ *  - control frames, empty frames and resets, in either direction, and calls without a valid key
+ *    (FrameAllowance): a connection beyond its allowance is closed before the HTTP/2 handler has
+ *    worked for the frame;
  *  - calls that have begun and that no worker has started (CallGate): further frames are held here
  *    and passed on a few calls at a time, and the socket is not read meanwhile;
  *  - bytes that the service has not read, and streams that the client leaves open (UnreadBytes).
@@ -53,6 +54,9 @@ final class FrameGuard extends ChannelDuplexHandler {
   /** Calls that begin before the resets with which the server answers them are counted. */
   private static final int CALLS_AT_ONCE = 32;
 
+  /** How many calls a connection begins before it stands in line, if no other one does. */
+  private static final int CALLS_IN_A_ROW = 64;
+
   private final CallGate gate;
   private final UnreadBytes unread;
   private final FrameScanner in = new FrameScanner(FrameScanner.PREFACE_BYTES);
@@ -79,7 +83,7 @@ final class FrameGuard extends ChannelDuplexHandler {
   public void channelRead(ChannelHandlerContext context, Object message) {
     held.add((ByteBuf) message);
     if (!waiting) {
-      pump(context, gate.isOpen() ? Integer.MAX_VALUE : 0);
+      pump(context, callsNow());
     }
   }
 
@@ -109,6 +113,10 @@ final class FrameGuard extends ChannelDuplexHandler {
     }
   }
 
+  private int callsNow() {
+    return gate.isOpen() ? CALLS_IN_A_ROW : 0;
+  }
+
   private void stopReading(ChannelHandlerContext context) {
     waiting = true;
     context.channel().config().setAutoRead(false);
@@ -120,7 +128,7 @@ final class FrameGuard extends ChannelDuplexHandler {
     Runnable look =
         () -> {
           if (closed || !unread.isStillTooMuch(context)) {
-            goOn(context, gate.isOpen() ? Integer.MAX_VALUE : 0);
+            goOn(context, callsNow());
           } else if (System.nanoTime() - since > UNREAD_NANOS) {
             LOG.debug("a connection has too much that nobody has read");
             close(context, "too_many_unread_bytes");
@@ -261,6 +269,17 @@ final class FrameGuard extends ChannelDuplexHandler {
     if (guard != null && !guard.closed) {
       LOG.debug("a connection is closed: {}", reason);
       guard.close(pipeline.context(guard), reason);
+    }
+  }
+
+  /**
+   * Charges the connection of {@code pipeline} for a call without a valid key, and closes it after
+   * too many. Must run on its event loop.
+   */
+  static void chargeCallWithoutKey(ChannelPipeline pipeline) {
+    FrameGuard guard = pipeline.get(FrameGuard.class);
+    if (guard != null && !guard.allowance.spend(FrameAllowance.WITHOUT_KEY, System.nanoTime())) {
+      close(pipeline, "too_many_calls_without_a_key");
     }
   }
 

@@ -6,6 +6,7 @@ import io.grpc.Server;
 import io.grpc.ServerInterceptor;
 import io.grpc.ServerInterceptors;
 import io.grpc.ServerServiceDefinition;
+import io.grpc.Status;
 import io.grpc.netty.shaded.io.grpc.netty.NettyServerBuilder;
 import io.grpc.netty.shaded.io.netty.channel.AdaptiveRecvByteBufAllocator;
 import io.grpc.netty.shaded.io.netty.channel.ChannelOption;
@@ -115,8 +116,10 @@ final class GrpcServer {
         new OutboundCalls(
             listen.memory().answers(), client -> connections.cut(client, "answers_not_read"));
     ServerInterceptor known = connections.ofCallers();
+    ServerInterceptor strangers = connections.charging(Status.Code.UNAUTHENTICATED::equals);
     services.forEach(
-        service -> builder.addService(around(service, answers, callers, known, access, calls)));
+        service ->
+            builder.addService(around(service, answers, callers, known, access, strangers, calls)));
     server =
         builder
             .addService(
@@ -125,9 +128,14 @@ final class GrpcServer {
                     answers,
                     callers,
                     known,
-                    access))
+                    access,
+                    strangers))
             .addService(
-                around(readiness.service().bindService(), inbound.ofStrangers(), new HealthCalls()))
+                around(
+                    readiness.service().bindService(),
+                    inbound.ofStrangers(),
+                    new HealthCalls(),
+                    connections.charging(any -> true)))
             .build();
     counted.know(server.getServices());
   }

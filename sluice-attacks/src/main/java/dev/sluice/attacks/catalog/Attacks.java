@@ -32,6 +32,7 @@ public final class Attacks {
           "empty-data-flood",
           "rapid-reset",
           "made-you-reset",
+          "calls-no-key",
           "colliding-headers-no-key",
           "colliding-headers",
           "grpc-colliding-headers",
@@ -104,7 +105,9 @@ public final class Attacks {
         new ContinuationFlood("continuation-flood", 1_000),
         new ContinuationFlood("empty-continuation-flood", 0),
         new RapidReset("rapid-reset", false),
-        new RapidReset("made-you-reset", true));
+        new RapidReset("made-you-reset", true),
+        new KeylessCalls("calls-no-key", Grpc.ENQUEUE),
+        new KeylessCalls("health-calls", Grpc.HEALTH_CHECK));
   }
 
   private static List<Attack> processorOverHttp() {
