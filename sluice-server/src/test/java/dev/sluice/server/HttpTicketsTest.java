@@ -154,7 +154,7 @@ class HttpTicketsTest {
   @Test
   void grantThatNobodyClaims_isGivenBack() throws IOException {
     server.close();
-    server = started(200);
+    server = started(2_000); // long enough to see the grant on a busy machine
     String reservation = server.takeTheOne();
     server.ticket("one", 20);
     server.settle(reservation, 10);
