@@ -78,7 +78,7 @@ class SchedulerTokenReturnPropertyTest {
       long halves = generator.below(5) == 0 ? 0 : generator.longBetween(1, 8);
       long burst = generator.longBetween(1, 12);
       accounts.get(key).add(new Rate(nowNanos, halves, burst));
-      scheduler.setRate(key, halves / 2.0, burst, nowNanos);
+      scheduler.setRate(key, halves / 2.0, (double) burst, nowNanos);
     }
 
     private void removeRate(String key) {
@@ -91,7 +91,7 @@ class SchedulerTokenReturnPropertyTest {
       if (scheduler.hasRate(key)) {
         long tokens = generator.below(13);
         accounts.get(key).add(new Level(nowNanos, tokens));
-        scheduler.setLevel(key, tokens, nowNanos);
+        scheduler.setLevel(key, (double) tokens, nowNanos);
       }
     }
 

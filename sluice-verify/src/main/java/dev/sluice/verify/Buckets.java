@@ -3,9 +3,15 @@ package dev.sluice.verify;
 import dev.sluice.Limit;
 import dev.sluice.TokenBucket;
 import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 
 /** Buckets whose clock stands still: what happens in these tests is a matter of order alone. */
 final class Buckets {
+  private static final int PATIENCE_SECONDS = 10;
+
   private Buckets() {}
 
   static TokenBucket balanced(long capacity, long initialTokens) {
@@ -27,5 +33,24 @@ final class Buckets {
   /** Takes {@code tokens}: how many were granted, all or none. */
   static int take(TokenBucket bucket, int tokens) {
     return bucket.tryConsume(tokens) ? tokens : 0;
+  }
+
+  /**
+   * Whether {@code request} was granted; cancels it if it waits. Its tokens change hands before its
+   * future completes, maybe on another thread: to cancel it tells at once, and then it must
+   * complete.
+   */
+  static boolean isGranted(CompletableFuture<Void> request) {
+    if (request.cancel(false)) {
+      return false;
+    }
+    try {
+      request.get(PATIENCE_SECONDS, TimeUnit.SECONDS);
+      return true;
+    } catch (ExecutionException refused) {
+      return false;
+    } catch (InterruptedException | TimeoutException e) {
+      throw new IllegalStateException("decided, but its future does not say so", e);
+    }
   }
 }

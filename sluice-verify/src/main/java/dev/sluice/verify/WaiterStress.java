@@ -16,10 +16,6 @@ import org.openjdk.jcstress.infra.results.ZZI_Result;
 /** Callers who wait: granted or cancelled, never both, and no token is lost on the way. */
 public class WaiterStress {
 
-  private static boolean isGranted(CompletableFuture<Void> request) {
-    return request.isDone() && !request.isCompletedExceptionally();
-  }
-
   /** A request for one is cancelled while one token arrives. */
   @JCStressTest
   @Outcome(id = "true, false, 1", expect = ACCEPTABLE, desc = "Cancelled; the token is there.")
@@ -44,7 +40,7 @@ public class WaiterStress {
 
     @Arbiter
     public void left(ZZI_Result r) {
-      r.r2 = isGranted(request);
+      r.r2 = Buckets.isGranted(request);
       r.r3 = (int) bucket.available();
     }
   }
@@ -73,7 +69,7 @@ public class WaiterStress {
 
     @Arbiter
     public void left(ZZI_Result r) {
-      r.r2 = isGranted(next);
+      r.r2 = Buckets.isGranted(next);
       r.r3 = (int) bucket.available();
     }
   }
@@ -133,8 +129,8 @@ public class WaiterStress {
     @Arbiter
     public void left(ZZI_Result r) {
       bucket.replenish(1);
-      r.r2 = isGranted(request);
       r.r3 = bucket.waiting();
+      r.r2 = Buckets.isGranted(request);
     }
   }
 

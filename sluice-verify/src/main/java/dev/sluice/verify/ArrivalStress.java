@@ -1,0 +1,80 @@
+package dev.sluice.verify;
+
+import static org.openjdk.jcstress.annotations.Expect.ACCEPTABLE;
+import static org.openjdk.jcstress.annotations.Expect.FORBIDDEN;
+
+import dev.sluice.TokenBucket;
+import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
+import org.openjdk.jcstress.annotations.Actor;
+import org.openjdk.jcstress.annotations.Arbiter;
+import org.openjdk.jcstress.annotations.JCStressTest;
+import org.openjdk.jcstress.annotations.Outcome;
+import org.openjdk.jcstress.annotations.State;
+import org.openjdk.jcstress.infra.results.II_Result;
+import org.openjdk.jcstress.infra.results.ZI_Result;
+
+/** Callers who come to the line together: none is forgotten, and none gets what is another's. */
+public class ArrivalStress {
+
+  /** One token is there: one caller waits for two, another for one and then does not wait. */
+  @JCStressTest
+  @Outcome(id = "3, 0", expect = ACCEPTABLE, desc = "All three tokens went to somebody.")
+  @Outcome(id = "2, 1", expect = ACCEPTABLE, desc = "The large request is behind the small ones.")
+  @Outcome(expect = FORBIDDEN, desc = "Tokens were lost or doubled.")
+  @State
+  public static class JoinTogether {
+    private final TokenBucket bucket = Buckets.manual(3, 1);
+    private CompletableFuture<Void> large;
+    private CompletableFuture<Void> small;
+    private boolean consumed;
+
+    @Actor
+    public void joinForTwo() {
+      large = bucket.consume(2);
+    }
+
+    @Actor
+    public void joinForOneAndConsume() {
+      small = bucket.consume(1);
+      consumed = bucket.tryConsume(1);
+    }
+
+    @Arbiter
+    public void left(II_Result r) {
+      bucket.replenish(2);
+      r.r1 = Buckets.isGranted(large) ? 2 : 0;
+      r.r1 += Buckets.isGranted(small) ? 1 : 0;
+      r.r1 += consumed ? 1 : 0;
+      r.r2 = (int) bucket.available();
+    }
+  }
+
+  /** One caller is refused, which empties the line, while another comes to wait. */
+  @JCStressTest
+  @Outcome(id = "true, 0", expect = ACCEPTABLE, desc = "The one that waits is served.")
+  @Outcome(expect = FORBIDDEN, desc = "The caller was forgotten, or a token lost or doubled.")
+  @State
+  public static class JoinOrRefuse {
+    private final TokenBucket bucket = Buckets.manual(3, 1);
+    private CompletableFuture<Void> refused;
+    private CompletableFuture<Void> request;
+
+    @Actor
+    public void refuse() {
+      refused = bucket.consume(3, Duration.ZERO);
+    }
+
+    @Actor
+    public void join() {
+      request = bucket.consume(2);
+    }
+
+    @Arbiter
+    public void left(ZI_Result r) {
+      bucket.replenish(1);
+      r.r1 = Buckets.isGranted(request) && !Buckets.isGranted(refused);
+      r.r2 = (int) bucket.available();
+    }
+  }
+}
