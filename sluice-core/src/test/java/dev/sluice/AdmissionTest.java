@@ -46,6 +46,16 @@ final class AdmissionTest {
     assertThat(bucket.take(1, 0)).as("taken without the line").isNotNegative();
   }
 
+  @Test
+  void lineThatMoves_keepsArrivals() {
+    AtomicTokenBucket bucket = manual(ManualClock.create());
+    assertThat(bucket.arrive()).isTrue();
+    assertThat(bucket.openLine()).isTrue();
+    assertThat(bucket.arrive()).isTrue();
+    assertThat(bucket.moveLine(bucket.fullAt(), false)).isTrue();
+    assertThat(bucket.hasArrivals()).isTrue();
+  }
+
   /** A caller that joins admits 64 others, who are all refused; the rest must not be forgotten. */
   @Test
   void arrivalsLeftOver_keepTheBucketFromBeingFreed() {
