@@ -26,6 +26,9 @@ final class RedisGovernorOutageTest {
   /** A third of it is the longest until a grant is found that nobody was told of. */
   private static final long PATIENCE_MS = 9_000;
 
+  /** A slow answer on a busy machine is no outage; a killed Redis is noticed at once. */
+  private static final Duration TIMEOUT = Duration.ofSeconds(2);
+
   private static final String AVAILABLE = "sluice_governor_redis_available";
 
   private static final String RUNNING = "token_bucket_running{model=\"one\"}";
@@ -36,7 +39,7 @@ final class RedisGovernorOutageTest {
     return new GovernedServer(
         Files.createDirectories(dir.resolve(name)),
         PATIENCE_MS,
-        ServerRedis.at(redis.uri()).onOutage(OutagePolicy.CLOSED));
+        ServerRedis.at(redis.uri()).withTimeout(TIMEOUT).onOutage(OutagePolicy.CLOSED));
   }
 
   private static void awaitAvailable(GovernedServer server, double value) {
