@@ -303,6 +303,7 @@ final class Admin {
       }
       try {
         Line source = source(entry.line);
+        requireReadable(entry);
         requireRoom(entry, source, routes.get(i));
         move(entry, source, routes.get(i));
         moved++;
@@ -315,6 +316,14 @@ final class Admin {
       state.batch.whenSynced.answers.add(new Answer<>(future, moved));
     } else {
       state.outputs.refuse(future, refusal);
+    }
+  }
+
+  private void requireReadable(Entry entry) {
+    if (!state.outputs.isReadable(entry)) {
+      throw new BrokerException(
+          Code.STORE,
+          "the message cannot be read: queue=%s, id=%s".formatted(entry.line.name, entry.id()));
     }
   }
 

@@ -57,6 +57,11 @@ final class BrokerState {
     /** Whether the queue has such a script. */
     boolean hasFailureHook(Line line);
 
+    /** Returns false if the last attempt to read {@code entry} failed. */
+    default boolean isReadable(Entry entry) {
+      return true;
+    }
+
     /** Queues are different now. */
     void queuesChanged();
 

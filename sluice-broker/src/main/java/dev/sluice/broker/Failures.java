@@ -19,6 +19,9 @@ final class Failures {
   /** Before a message whose time is over is looked at again. */
   private static final long NO_ROOM_NANOS = TimeUnit.SECONDS.toNanos(1);
 
+  /** The least delay before a message that could not be read is tried again. */
+  private static final long UNREADABLE_NANOS = TimeUnit.SECONDS.toNanos(1);
+
   private final BrokerState state;
   private final Dispatch dispatch;
 
@@ -55,6 +58,14 @@ final class Failures {
   /** A consumer did not settle a message in time. */
   void expire(Lease lease) {
     fail(lease, EXPIRED, null);
+  }
+
+  /** A message could not be read for its consumer, which has not got it. */
+  void unreadable(Lease lease, String error) {
+    if (lease.entry.lease() == lease) {
+      state.giveBackTokens(lease.entry);
+      fail(lease, Nack.of(error, null), null);
+    }
   }
 
   private void fail(Lease lease, Nack nack, @Nullable CompletableFuture<Void> future) {
@@ -102,10 +113,11 @@ final class Failures {
     boolean last = most > 0 && question.attempts() >= most;
     Line deadLetters = deadLettersOf(entry.line);
     Duration named = question.nack().delay();
-    long delay = named == null ? delayNanos : named.toNanos();
+    long wanted = named == null ? delayNanos : named.toNanos();
+    long delay = state.outputs.isReadable(entry) ? wanted : Math.max(UNREADABLE_NANOS, wanted);
     if (!givesUp && !last) {
       retry(entry, question.attempts(), delay);
-    } else if (deadLetters == null || !hasRoom(entry)) {
+    } else if (deadLetters == null || !canMove(entry)) {
       retry(entry, question.attempts(), Math.max(NO_DEAD_LETTERS_NANOS, delay));
     } else {
       entry.attempts = question.attempts();
@@ -137,7 +149,7 @@ final class Failures {
     if (deadLetters == null) {
       state.forget(entry);
       state.batch.facts.add(new Fact.Removed(entry));
-    } else if (!hasRoom(entry)) {
+    } else if (!canMove(entry)) {
       state.delay(entry, alarm.availableAt, state.now + NO_ROOM_NANOS);
     } else {
       bury(entry, deadLetters, Reason.TIME_TO_LIVE, "time to live is over");
@@ -152,9 +164,9 @@ final class Failures {
     return found == null || found.deleting ? null : found;
   }
 
-  /** Whether there is room on the disk for a second copy of {@code entry}. */
-  private boolean hasRoom(Entry entry) {
-    return entry.bytes < state.diskRoom;
+  /** Whether {@code entry} can be read, and there is room on the disk for a second copy of it. */
+  private boolean canMove(Entry entry) {
+    return entry.bytes < state.diskRoom && state.outputs.isReadable(entry);
   }
 
   private void bury(Entry entry, Line deadLetters, Reason reason, String error) {

@@ -197,9 +197,7 @@ final class Machinery implements BrokerState.Outputs, Committer.Listener {
   }
 
   CompletableFuture<List<UUID>> ackAll(String queue, List<Dispatch.Claim> claims) {
-    CompletableFuture<List<UUID>> call = calls.begin();
-    input(machine -> machine.dispatch.ackAll(queue, claims, call));
-    return call;
+    return call((machine, call) -> machine.dispatch.ackAll(queue, claims, call));
   }
 
   /**
@@ -315,9 +313,7 @@ final class Machinery implements BrokerState.Outputs, Committer.Listener {
 
   /** Sets a value of the configuration, or removes it. */
   void changeConfig(String key, @Nullable String value) {
-    CompletableFuture<Void> call = calls.begin();
-    input(engine -> engine.admin.setConfig(key, value, call));
-    Calls.await(call);
+    Calls.await(this.<Void>call((engine, call) -> engine.admin.setConfig(key, value, call)));
   }
 
   static void requireConfigKey(String key) {
@@ -417,8 +413,40 @@ final class Machinery implements BrokerState.Outputs, Committer.Listener {
     }
   }
 
+  /**
+   * Reads messages that a consumer gets. Those that cannot be read fail, as if it had nacked them.
+   *
+   * @throws BrokerException if there is none that can be read, but one that cannot
+   */
   List<Delivery> read(Broker broker, List<Handover> handovers) {
-    return reading(() -> reader.read(broker, handovers));
+    return reading(
+        () -> {
+          Reader.Found found = reader.read(broker, handovers);
+          StoreException failure = found.failure();
+          if (failure != null) {
+            calls.requireOpen();
+            found.unreadable().forEach(each -> failUnreadable(each, failure));
+            if (found.deliveries().isEmpty()) {
+              throw failure;
+            }
+          }
+          return found.deliveries();
+        });
+  }
+
+  private void failUnreadable(Handover handover, StoreException why) {
+    Entry entry = handover.entry();
+    LOG.log(
+        System.Logger.Level.WARNING,
+        "a message cannot be read: queue=%s, id=%s".formatted(entry.line.name, entry.id()),
+        why);
+    String error = "the message cannot be read: " + why.getMessage();
+    input(machine -> machine.failures.unreadable(handover.lease(), error));
+  }
+
+  @Override
+  public boolean isReadable(Entry entry) {
+    return !reader.isUnreadable(entry);
   }
 
   void close() {

@@ -1,7 +1,6 @@
 package dev.sluice.broker;
 
 import java.util.ArrayList;
-import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -28,8 +27,8 @@ final class MessageIndex {
 
   private final Map<Long, Page> pages = new LinkedHashMap<>();
 
-  /** Messages that have moved, by the number in their id. */
-  private final Map<Long, MovedEntry> moved = new HashMap<>();
+  /** A message that moves again is in it twice until its old entry is removed. */
+  private final MovedEntries moved = new MovedEntries();
 
   private long size;
 
@@ -44,7 +43,7 @@ final class MessageIndex {
     page.used++;
     size++;
     if (entry instanceof MovedEntry next) {
-      moved.put(MessageId.sequence(next.id()), next);
+      moved.add(next);
     }
   }
 
@@ -76,8 +75,7 @@ final class MessageIndex {
       pages.remove(number);
     }
     if (entry instanceof MovedEntry last) {
-      // A message that moves again has taken over the number before its old entry is removed.
-      moved.remove(MessageId.sequence(last.id()), last);
+      moved.remove(last);
     }
   }
 

@@ -1,24 +1,35 @@
 package dev.sluice.broker;
 
 import java.util.UUID;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A message that has moved: a dead letter, or one that was redriven. It is stored under a new
  * number, as each number is stored once, but keeps the id that its producer was told.
  */
 final class MovedEntry extends Entry {
-  /** The estimated heap of the id and of its place in the index, besides that of an entry. */
-  static final long ID_HEAP_BYTES = 120;
+  /** The estimated heap of the id and of its place in {@link MovedEntries}, beside the entry. */
+  static final long ID_HEAP_BYTES = 40;
 
-  private final UUID id;
+  private final int firstQueueId;
+  private final long firstSequence;
+
+  /** The next one in a chain of {@link MovedEntries}. */
+  @Nullable MovedEntry next;
 
   MovedEntry(Line line, long sequence, Route route, int bytes, long expiresAt, UUID id) {
     super(line, sequence, route, bytes, expiresAt);
-    this.id = id;
+    this.firstQueueId = MessageId.queueId(id);
+    this.firstSequence = MessageId.sequence(id);
   }
 
   @Override
   UUID id() {
-    return id;
+    return MessageId.of(firstQueueId, firstSequence);
+  }
+
+  /** Returns the number under which the message was stored first. */
+  long firstSequence() {
+    return firstSequence;
   }
 }

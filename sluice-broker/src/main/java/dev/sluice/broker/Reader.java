@@ -8,7 +8,9 @@ import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.UUID;
+import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
 
 /** Reads messages for whoever is to see them, on their threads. */
@@ -18,27 +20,93 @@ final class Reader {
 
   private final Store store;
 
+  /** Messages whose last reading failed. */
+  private final Set<Entry> unreadable = ConcurrentHashMap.newKeySet();
+
   Reader(Store store) {
     this.store = store;
   }
 
-  /** The messages that are still there. */
-  List<Delivery> read(Broker broker, List<Handover> handovers) {
+  /**
+   * Messages as they were read.
+   *
+   * @param deliveries those that are still there
+   * @param unreadable those that the store could not read
+   * @param failure why the last one of these could not be read; null if there is none
+   */
+  record Found(
+      List<Delivery> deliveries, List<Handover> unreadable, @Nullable StoreException failure) {}
+
+  /** Reads messages; one that cannot be read does not keep the others from being read. */
+  Found read(Broker broker, List<Handover> handovers) {
     List<Entry> entries = new ArrayList<>();
     for (Handover handover : handovers) {
       if (handover.body() == null) {
         entries.add(handover.entry());
       }
     }
-    Map<Entry, byte[]> bodies = areNeighbours(entries) ? scan(entries) : get(entries);
+    Bodies bodies = bodies(entries);
     List<Delivery> deliveries = new ArrayList<>(handovers.size());
     for (Handover handover : handovers) {
-      byte[] body = handover.body() == null ? bodies.get(handover.entry()) : handover.body();
+      byte[] body = handover.body() == null ? bodies.read.get(handover.entry()) : handover.body();
       if (body != null) {
         deliveries.add(new Delivery(broker, handover, Envelope.decode(body)));
       }
     }
-    return deliveries;
+    if (bodies.failure == null) {
+      return new Found(deliveries, List.of(), null);
+    }
+    List<Handover> failed = new ArrayList<>(handovers);
+    failed.removeIf(each -> each.body() != null || !unreadable.contains(each.entry()));
+    return new Found(deliveries, failed, bodies.failure);
+  }
+
+  /** Returns whether the last reading of {@code entry} failed. */
+  boolean isUnreadable(Entry entry) {
+    return unreadable.contains(entry);
+  }
+
+  private record Bodies(Map<Entry, byte[]> read, @Nullable StoreException failure) {}
+
+  private Bodies bodies(List<Entry> entries) {
+    try {
+      Map<Entry, byte[]> all = areNeighbours(entries) ? scan(entries) : get(entries);
+      if (!unreadable.isEmpty()) {
+        entries.forEach(unreadable::remove);
+      }
+      return new Bodies(all, null);
+    } catch (StoreException some) {
+      return oneByOne(entries, some);
+    }
+  }
+
+  private Bodies oneByOne(List<Entry> entries, StoreException some) {
+    Map<Entry, byte[]> bodies = new HashMap<>();
+    StoreException failure = some;
+    for (Entry entry : entries) {
+      try {
+        byte[] body = body(entry);
+        if (body != null) {
+          bodies.put(entry, body);
+        }
+      } catch (StoreException why) {
+        failure = why;
+      }
+    }
+    return new Bodies(bodies, failure);
+  }
+
+  private byte @Nullable [] body(Entry entry) {
+    try {
+      byte[] body = store.get(Table.MESSAGE, Schema.messageKey(entry));
+      unreadable.remove(entry);
+      return body;
+    } catch (StoreException why) {
+      // Those that are gone meanwhile make room.
+      unreadable.removeIf(each -> each.stage == Entry.Stage.GONE);
+      unreadable.add(entry);
+      throw why;
+    }
   }
 
   /** Whether they lie so close together that going along is quicker than looking each up. */
@@ -96,7 +164,7 @@ final class Reader {
   }
 
   @Nullable Envelope read(Entry entry) {
-    byte[] body = store.get(Table.MESSAGE, Schema.messageKey(entry));
+    byte[] body = body(entry);
     return body == null ? null : Envelope.decode(body);
   }
 

@@ -215,7 +215,7 @@ final class Recovery {
       entry = new Entry(line, sequence, route, row.bytes(), row.expiresAt());
     } else {
       entry = new MovedEntry(line, sequence, route, row.bytes(), row.expiresAt(), id);
-      state.messageRoom.add(MovedEntry.ID_HEAP_BYTES);
+      heap.takesMovedId();
     }
     entry.attempts = row.attempts();
     return new Waiting(entry, row.availableAt());

@@ -27,6 +27,9 @@ final class RecoveryHeap {
   /** Bytes of kept rows that are not in {@code room} yet. */
   private long outsideRoom;
 
+  /** Bytes of the ids of messages that have moved. */
+  private long movedIds;
+
   private long kept;
   private long counted;
 
@@ -51,9 +54,18 @@ final class RecoveryHeap {
     return true;
   }
 
-  /** Always true up to the size that a running broker with this heap accepts. */
+  /** Counts the id of a message that has moved, which is kept. */
+  void takesMovedId() {
+    room.add(MovedEntry.ID_HEAP_BYTES);
+    movedIds += MovedEntry.ID_HEAP_BYTES;
+  }
+
+  /**
+   * Always true up to the size that a running broker with this heap reaches: it accepts messages up
+   * to its share, and any of them may become a dead letter later.
+   */
   private boolean fits(long bytes) {
-    return bytes <= heapBytes / SHARE || heapFor(bytes) <= heapBytes;
+    return bytes - movedIds <= heapBytes / SHARE || heapFor(bytes) <= heapBytes;
   }
 
   private long used() {

@@ -269,6 +269,12 @@ final class RocksStore implements Store {
         ColumnFamilyHandle family = families[table.columnFamily];
         values.addAll(
             db.multiGetAsList(options.read, Collections.nCopies(keys.size(), family), keys));
+        // A row that cannot be read is null there as well; a single read reports that.
+        for (int i = 0; i < values.size(); i++) {
+          if (values.get(i) == null) {
+            values.set(i, db.get(family, options.read, keys.get(i)));
+          }
+        }
       }
       return values;
     } catch (RocksDBException e) {

@@ -1,14 +1,22 @@
 package dev.sluice.broker;
 
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 
-/** A store whose next write, sync or scan can be made to fail. */
+/** A store whose next write, sync or scan can be made to fail, and whose messages reading. */
 final class FaultyStore extends ForwardingStore {
   final AtomicReference<@Nullable StoreException> failWrite = new AtomicReference<>();
   final AtomicReference<@Nullable StoreException> failSync = new AtomicReference<>();
   final AtomicReference<@Nullable StoreException> failScan = new AtomicReference<>();
+
+  /** Keys of messages that cannot be read. */
+  final Set<ByteBuffer> unreadable = ConcurrentHashMap.newKeySet();
 
   /** Writes and syncs after one has failed. */
   final AtomicInteger callsAfterFailure = new AtomicInteger();
@@ -43,11 +51,36 @@ final class FaultyStore extends ForwardingStore {
   }
 
   @Override
+  public byte @Nullable [] get(Table table, byte[] key) {
+    requireReadable(table, key);
+    return super.get(table, key);
+  }
+
+  @Override
+  public List<byte @Nullable []> getAll(Table table, List<byte[]> keys) {
+    keys.forEach(key -> requireReadable(table, key));
+    return super.getAll(table, keys);
+  }
+
+  @Override
   public void scan(Table table, byte[] from, byte[] to, RowVisitor visitor) {
     StoreException why = failScan.getAndSet(null);
     if (why != null) {
       throw why;
     }
-    super.scan(table, from, to, visitor);
+    super.scan(
+        table,
+        from,
+        to,
+        (key, value) -> {
+          requireReadable(table, key);
+          return visitor.row(key, value);
+        });
+  }
+
+  private void requireReadable(Table table, byte[] key) {
+    if (table == Table.MESSAGE && unreadable.contains(ByteBuffer.wrap(key))) {
+      throw new StoreException("get: Input/output error", new IOException("EIO"), false);
+    }
   }
 }

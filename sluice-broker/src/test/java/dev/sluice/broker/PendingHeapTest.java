@@ -7,6 +7,7 @@ import java.util.List;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -45,5 +46,13 @@ final class PendingHeapTest {
     assertThat(open("-Xmx" + refusal.group(2) + "m", 0, keys))
         .isEqualTo("opened: " + count + " true");
     assertThat(Long.parseLong(refusal.group(3))).isGreaterThan(Long.parseLong(refusal.group(2)));
+  }
+
+  /** Messages that a running broker has accepted never keep it from starting again. */
+  @Test
+  void heapFullOfMessagesThatAllBecameDeadLetters_isEnoughForTheNextProcess() throws Exception {
+    String first = open("-Xmx64m", 1_000_000, "dead");
+    assertThat(first).matches("opened: \\d{5,} true");
+    assertThat(open("-Xmx64m", 0, "dead")).isEqualTo(first);
   }
 }

@@ -185,6 +185,9 @@ final class RocksStoreCorruptionTest {
       assertThatThrownBy(() -> store.get(Table.MESSAGE, key(0)))
           .isInstanceOf(StoreException.class)
           .hasMessageContaining("get: ");
+      assertThatThrownBy(() -> store.getAll(Table.MESSAGE, List.of(key(0))))
+          .isInstanceOf(StoreException.class)
+          .hasMessageContaining("getAll: ");
     }
   }
 

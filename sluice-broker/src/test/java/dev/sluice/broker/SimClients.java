@@ -6,25 +6,17 @@ import dev.sluice.broker.SimLedger.Sent;
 import java.nio.ByteBuffer;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.Collections;
 import java.util.HashSet;
 import java.util.List;
-import java.util.Map;
 import java.util.Objects;
 import java.util.Random;
 import java.util.Set;
-import java.util.SortedMap;
-import java.util.TreeMap;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CompletionException;
-import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
-/** Producers and consumers of a {@link Simulation}: some stall, some die, some are late. */
+/** Consumers of a {@link Simulation}: some stall, some die, some are late. */
 final class SimClients {
-  private static final List<String> KEYS = List.of("k1", "k2", "k3");
-
   private final Simulation simulation;
   private final Random random;
   private final SimLedger ledger;
@@ -40,13 +32,7 @@ final class SimClients {
 
   private record Past(String queue, Handover handover) {}
 
-  /** Messages with an id by which they are known again. */
-  private final List<Repeatable> repeatable = new ArrayList<>();
-
-  private record Repeatable(Sent sent, Submission submission, long at) {}
-
-  /** What is checked once the broker answers. */
-  private final List<CompletableFuture<Void>> checks = new ArrayList<>();
+  private final SimAnswers answers;
 
   /** A consumer and the messages it has. */
   private final class Client implements Subscriber.Outlet {
@@ -60,6 +46,9 @@ final class SimClients {
     final List<Handover> unsent = new ArrayList<>();
 
     final List<Handover> held = new ArrayList<>();
+
+    /** Whether the broker has said that it delivers nothing more. */
+    boolean drained;
 
     Client(String queue) {
       this.queue = queue;
@@ -78,10 +67,11 @@ final class SimClients {
     }
   }
 
-  SimClients(Simulation simulation, Random random, SimLedger ledger) {
+  SimClients(Simulation simulation, Random random, SimLedger ledger, SimAnswers answers) {
     this.simulation = simulation;
     this.random = random;
     this.ledger = ledger;
+    this.answers = answers;
   }
 
   private boolean chance(int percent) {
@@ -98,27 +88,6 @@ final class SimClients {
 
   private void tell(String what) {
     simulation.tell(what);
-  }
-
-  /** Does something with an answer, and keeps what is wrong with it for {@link #checkAnswers}. */
-  private <T> void then(CompletableFuture<T> answer, Consumer<T> action) {
-    checks.add(answer.thenAccept(action));
-  }
-
-  void checkAnswers() {
-    for (CompletableFuture<Void> check : checks) {
-      if (check.isCompletedExceptionally()) {
-        try {
-          check.join();
-        } catch (CompletionException failed) {
-          // Refusals are answers, too.
-          if (!(failed.getCause() instanceof BrokerException)) {
-            throw new AssertionError(failed.getCause());
-          }
-        }
-      }
-    }
-    checks.removeIf(CompletableFuture::isDone);
   }
 
   void disconnectAny() {
@@ -138,7 +107,6 @@ final class SimClients {
     clients.clear();
     callers.clear();
     polls.clear();
-    checks.clear();
   }
 
   /** Acknowledges everything that is held. */
@@ -148,78 +116,6 @@ final class SimClients {
       client.unsent.clear();
       List.copyOf(client.held).forEach(handover -> ack(client, handover));
       client.held.clear();
-    }
-  }
-
-  // ---- producers
-
-  void enqueue() {
-    String queue = pick(Simulation.QUEUES);
-    List<Submission> submissions = new ArrayList<>();
-    List<Sent> messages = new ArrayList<>();
-    for (int i = chance(80) ? 1 : random.nextInt(5); i > 0; i--) {
-      SortedMap<String, Long> throttles = new TreeMap<>();
-      for (String throttle : Simulation.THROTTLES) {
-        if (chance(25)) {
-          throttles.put(throttle, 1L);
-        }
-      }
-      Route.Spec route =
-          new Route.Spec(
-              pick(KEYS),
-              1 + random.nextInt(3),
-              chance(90) ? 0 : 1,
-              Collections.unmodifiableSortedMap(throttles));
-      long delay = chance(90) ? 0 : random.nextInt(300) * Simulation.MILLI;
-      long timeToLive = chance(95) ? 0 : random.nextInt(3_000) * Simulation.MILLI + 1;
-      boolean strict = engine().state.lines.get(queue).config.strictOrder();
-      Sent sent = ledger.send(queue, route, strict, delay == 0 && timeToLive == 0);
-      byte[] payload = ByteBuffer.allocate(4).putInt(sent.number).array();
-      String dedupeId = chance(90) ? null : "d" + sent.number;
-      submissions.add(
-          new Submission(
-              route, Envelope.encode(Map.of(), payload), delay, timeToLive, dedupeId, false));
-      messages.add(sent);
-      tell("enqueue " + sent + ", delay " + delay + ", lives " + timeToLive);
-    }
-    CompletableFuture<List<UUID>> future = new CompletableFuture<>();
-    then(future, ids -> confirm(messages, ids));
-    engine().advanceTo(simulation.now());
-    engine().intake.enqueue(queue, submissions, future);
-    if (future.isCompletedExceptionally()) {
-      messages.forEach(ledger::unordered);
-    }
-    for (int i = 0; i < messages.size(); i++) {
-      if (submissions.get(i).dedupeId() != null) {
-        repeatable.add(new Repeatable(messages.get(i), submissions.get(i), simulation.now()));
-      }
-    }
-  }
-
-  private void confirm(List<Sent> messages, List<UUID> ids) {
-    for (int i = 0; i < messages.size(); i++) {
-      ledger.confirmed(messages.get(i), ids.get(i));
-    }
-  }
-
-  /** A producer that lost the answer; a queue that remembers ids must not take it twice. */
-  void sendAgain() {
-    if (repeatable.isEmpty()) {
-      return;
-    }
-    Repeatable chosen = pick(repeatable);
-    Line line = engine().state.lines.get(chosen.sent.queue);
-    boolean remembered =
-        line.syncs()
-            && chosen.sent.confirmed
-            && simulation.now() - chosen.at < line.config.dedupeWindow().toNanos();
-    if (remembered) {
-      long before = line.depth;
-      engine().advanceTo(simulation.now());
-      CompletableFuture<List<UUID>> future = new CompletableFuture<>();
-      then(future, ids -> ledger.confirmed(chosen.sent, ids.get(0)));
-      engine().intake.enqueue(line.name, List.of(chosen.submission), future);
-      assertThat(line.depth).as("taken twice: %s", chosen).isEqualTo(before);
     }
   }
 
@@ -236,7 +132,7 @@ final class SimClients {
     Client client = new Client(queue);
     clients.add(client);
     CompletableFuture<Subscriber> future = new CompletableFuture<>();
-    then(
+    answers.then(
         future,
         subscriber -> {
           client.subscriber = subscriber;
@@ -252,6 +148,7 @@ final class SimClients {
       return;
     }
     boolean taken = client.remote ? handover.lease().claim() : handover.lease().receive();
+    assertThat(taken && client.drained).as("delivered after the drain: %s", handover).isFalse();
     if (!taken) {
       // Its lease has ended on the way: it leaves the mailbox unseen, and makes room.
       engine().dispatch.give(handover.to(), 1);
@@ -296,7 +193,7 @@ final class SimClients {
     polls.add(poll);
     Client caller = new Client(queue);
     callers.add(caller);
-    then(future, done -> answered(poll, caller));
+    answers.then(future, done -> answered(poll, caller));
     engine().advanceTo(simulation.now());
     long wait = chance(50) ? 0 : random.nextInt(100) * Simulation.MILLI;
     tell("poll " + queue + ", waits " + wait);
@@ -325,10 +222,10 @@ final class SimClients {
 
   /** An untouched message is back where it was. */
   private void isBack(Handover handover) {
-    if (handover.attempts() == 0 && mayHold(handover) && handover.until() > engine().state.now) {
+    if (mayHold(handover) && handover.until() > engine().state.now) {
       Envelope envelope = simulation.body(handover);
       if (envelope != null) {
-        ledger.message(number(envelope)).inLine = true;
+        ledger.givenBack(ledger.message(number(envelope)), handover);
       }
     }
   }
@@ -382,23 +279,22 @@ final class SimClients {
 
   private void ack(Client client, Handover handover) {
     tell("ack " + handover.token());
-    Envelope envelope = simulation.body(handover);
     boolean mayHold = mayHold(handover);
+    // By its id: it may have moved since, and an ack that names the id alone ends it all the same.
+    UUID id = handover.entry().id();
+    Sent message = ledger.message(id);
+    boolean wasThere = engine().state.index.get(id) != null;
     CompletableFuture<List<UUID>> future = new CompletableFuture<>();
     engine().dispatch.ackAll(client.queue, List.of(claim(handover)), future);
-    Sent message = envelope == null ? null : ledger.message(number(envelope));
-    then(
+    answers.then(
         future,
         refused -> {
-          if (refused.isEmpty() && message != null) {
+          if (refused.isEmpty()) {
             assertThat(mayHold).as("stale ack accepted: %s", handover).isTrue();
             message.done = true;
           }
         });
-    boolean gone = engine().state.index.get(handover.entry().sequence) == null;
-    if (gone && message != null) {
-      message.doubtful = true;
-    }
+    message.doubtful |= wasThere && engine().state.index.get(id) == null;
     ledger.ended(handover.token());
     if (chance(80)) {
       client.held.remove(handover); // else it acks twice
@@ -415,7 +311,8 @@ final class SimClients {
       long least = delay == null ? leastDelay(handover) : delay.toNanos();
       ledger.notBefore(handover.entry(), engine().state.now + least);
     }
-    then(future, done -> assertThat(mayHold).as("stale nack accepted: %s", handover).isTrue());
+    answers.then(
+        future, done -> assertThat(mayHold).as("stale nack accepted: %s", handover).isTrue());
     ledger.ended(handover.token());
     client.held.remove(handover);
   }
@@ -432,7 +329,7 @@ final class SimClients {
     long until = simulation.now() + Simulation.LEASE;
     CompletableFuture<Void> future = new CompletableFuture<>();
     engine().dispatch.extend(client.queue, claim(handover), Simulation.LEASE, future);
-    then(
+    answers.then(
         future,
         done -> {
           assertThat(mayHold).as("stale extend accepted: %s", handover).isTrue();
@@ -467,6 +364,27 @@ final class SimClients {
     }
   }
 
+  /** A consumer takes nothing more, and settles what it has. */
+  void drainAny() {
+    List<Client> open = clients.stream().filter(client -> client.subscriber != null).toList();
+    if (!open.isEmpty()) {
+      Client client = pick(open);
+      drain(client, Objects.requireNonNull(client.subscriber));
+    }
+  }
+
+  private void drain(Client client, Subscriber subscriber) {
+    tell("drain " + subscriber);
+    client.unsent.forEach(this::isBack);
+    CompletableFuture<Void> future = new CompletableFuture<>();
+    engine().advanceTo(simulation.now());
+    engine().dispatch.drain(subscriber, future);
+    answers.then(future, done -> client.drained = true);
+    noneIsSent(client.unsent);
+    client.unsent.clear();
+    onlySentStayLeased(subscriber);
+  }
+
   /** What was sent to the consumer it can settle by calls, until its time is over. */
   private void detach(Client client, Subscriber subscriber) {
     tell("detach " + subscriber);
@@ -475,10 +393,18 @@ final class SimClients {
     callers.add(caller);
     client.unsent.forEach(this::isBack);
     engine().dispatch.detach(subscriber);
-    for (Handover handover : client.unsent) {
+    noneIsSent(client.unsent);
+    onlySentStayLeased(subscriber);
+  }
+
+  private void noneIsSent(List<Handover> unsent) {
+    for (Handover handover : unsent) {
       assertThat(handover.lease().send()).as("sent after all: %s", handover).isFalse();
       ledger.ended(handover.token());
     }
+  }
+
+  private void onlySentStayLeased(Subscriber subscriber) {
     Set<LeaseToken> sent = new HashSet<>();
     all.forEach(past -> sent.add(past.handover.token()));
     for (Lease lease : subscriber.leases()) {

@@ -40,7 +40,8 @@ final class SimLedger {
     /** Somebody tried to end it: whether it exists is open. */
     boolean doubtful;
 
-    boolean delivered;
+    /** The broker has leased it at least once, whether it reached a consumer or not. */
+    boolean leased;
 
     /** It waits where it was put: not leased, and never failed. */
     boolean inLine = true;
@@ -146,7 +147,6 @@ final class SimLedger {
     assertThat(before == null || before <= handover.attempts())
         .as("attempts go back from %s: %s", before, handover)
         .isTrue();
-    message.delivered = true;
   }
 
   /** The broker decides that a message goes. */
@@ -159,7 +159,14 @@ final class SimLedger {
       inOrder(message);
     }
     message.inLine = false;
+    message.leased = true;
     newest.put(handover.entry().id(), handover.token());
+  }
+
+  /** A consumer gives a message that it holds back untouched. */
+  void givenBack(Sent message, Handover handover) {
+    // A message that failed, or was redriven after that, has a place behind others that waited.
+    message.inLine |= handover.attempts() == 0 && !(handover.entry() instanceof MovedEntry);
   }
 
   private void inOrder(Sent message) {
@@ -228,6 +235,11 @@ final class SimLedger {
     return sent.get(number);
   }
 
+  /** Returns the message of that id, which was confirmed or delivered. */
+  Sent message(UUID id) {
+    return message(numbers.get(id));
+  }
+
   /** A message that failed is not to be tried again before that. */
   void notBefore(Entry entry, long brokerTime) {
     notBefore.put(entry.place(), brokerTime);
@@ -247,8 +259,12 @@ final class SimLedger {
     }
   }
 
-  /** Consumers are gone: what they had may be delivered again only when it is due. */
-  void restarted() {
+  /**
+   * Consumers are gone: what they had may be delivered again only when it is due.
+   *
+   * @param index the messages that the broker has recovered
+   */
+  void restarted(MessageIndex index) {
     newest.clear();
     notBefore.clear();
     // Whether what ended a lease was stored is open.
@@ -256,8 +272,14 @@ final class SimLedger {
     ended.clear();
     // What producers were not told of may be stored or not.
     inOrder.values().forEach(group -> group.removeIf(message -> !message.confirmed));
-    // What consumers gave back may be leased again, if that was not stored.
-    sent.values().forEach(message -> message.inLine &= !message.delivered);
+    // A lease whose end was not stored is in force again: its message is out of line until the
+    // lease ends, and at the back of the line if that is a failure.
+    sent.values().forEach(message -> message.inLine &= !message.leased || waits(message, index));
+  }
+
+  private static boolean waits(Sent message, MessageIndex index) {
+    Entry entry = message.id == null ? null : index.get(message.id);
+    return entry != null && entry.stage == Entry.Stage.PENDING;
   }
 
   /** The machine stopped, and these queues do not wait for the disk. */

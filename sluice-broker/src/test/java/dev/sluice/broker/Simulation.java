@@ -49,11 +49,14 @@ final class Simulation implements BrokerState.Outputs {
   private boolean draining;
   private boolean diskWasFull;
 
+  private final SimAnswers answers = new SimAnswers();
+  private final SimProducers producers;
   private final SimClients clients;
 
   Simulation(long seed) {
     this.random = new Random(seed);
-    this.clients = new SimClients(this, random, ledger);
+    this.producers = new SimProducers(this, random, ledger, answers);
+    this.clients = new SimClients(this, random, ledger, answers);
     this.engine = recover();
     for (String queue : QUEUES) {
       QueueConfig config =
@@ -111,10 +114,6 @@ final class Simulation implements BrokerState.Outputs {
     return random.nextInt(100) < percent;
   }
 
-  private <E> E pick(List<E> from) {
-    return from.get(random.nextInt(from.size()));
-  }
-
   private Engine recover() {
     return Recovery.recover(
         store, new Recovery.Start(now, bootNanos, "boot" + boots), this, BrokerMetrics.NONE);
@@ -123,18 +122,18 @@ final class Simulation implements BrokerState.Outputs {
   void run(int steps) {
     for (int i = 0; i < steps; i++) {
       step();
-      clients.checkAnswers();
+      answers.check();
       engine.state.lines.values().forEach(this::consistent);
     }
     drain();
-    clients.checkAnswers();
+    answers.check();
     ledger.nothingIsLost();
     ledger.ratesHold(RATES);
   }
 
   private void step() {
-    switch (random.nextInt(25)) {
-      case 0, 1, 2, 3 -> clients.enqueue();
+    switch (random.nextInt(26)) {
+      case 0, 1, 2, 3 -> producers.enqueue();
       case 4, 5 -> pass(random.nextInt(50) * MILLI);
       case 6 -> pass(chance(20) ? LEASE : random.nextInt(1_000_000));
       case 7 -> clients.connect();
@@ -145,9 +144,10 @@ final class Simulation implements BrokerState.Outputs {
       case 16 -> beginSync();
       case 17 -> endSync();
       case 19 -> clients.ackLate();
-      case 20 -> clients.sendAgain();
+      case 20 -> producers.sendAgain();
       case 21 -> clients.poll();
       case 22, 23 -> clients.sendOne();
+      case 24 -> clients.drainAny();
       case 18 -> {
         verdict();
         finishRedrives();
@@ -173,6 +173,7 @@ final class Simulation implements BrokerState.Outputs {
       Envelope envelope = Objects.requireNonNull(body(handover), "its payload is stored");
       withinLimit(handover.entry());
       withinAttempts(handover);
+      tell("lease " + SimClients.number(envelope) + ": " + handover.lease());
       ledger.leased(ledger.message(SimClients.number(envelope)), handover);
     }
     if (next > engine.state.now) {
@@ -371,10 +372,11 @@ final class Simulation implements BrokerState.Outputs {
     questions.clear();
     redrives.clear();
     clients.forget();
+    answers.forget();
     syncing = 0;
     pause();
     engine = recover();
-    ledger.restarted();
+    ledger.restarted(engine.state.index);
     RATES.keySet().forEach(key -> ledger.opened(key, level(key), engine.state.now));
   }
 
@@ -397,7 +399,7 @@ final class Simulation implements BrokerState.Outputs {
   }
 
   private void redrive() {
-    String deadLetters = pick(QUEUES) + DeadLetter.SUFFIX;
+    String deadLetters = QUEUES.get(random.nextInt(QUEUES.size())) + DeadLetter.SUFFIX;
     CompletableFuture<List<Entry>> claimed = new CompletableFuture<>();
     engine.admin.claimDeadLetters(
         deadLetters, 1 + random.nextInt(3), new Admin.Range(0, Long.MAX_VALUE), claimed);

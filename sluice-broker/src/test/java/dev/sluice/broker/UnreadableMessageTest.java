@@ -1,0 +1,158 @@
+package dev.sluice.broker;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.sluice.broker.BrokerException.Code;
+import java.nio.ByteBuffer;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.UUID;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.TimeUnit;
+import org.awaitility.Awaitility;
+import org.awaitility.core.ConditionFactory;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** A message that the disk does not return fails by itself, and the broker goes on. */
+@Timeout(60)
+final class UnreadableMessageTest {
+  private static final Duration SOON = Duration.ofSeconds(20);
+
+  @TempDir private Path dir;
+  private FaultyStore store;
+  private Broker broker;
+
+  @BeforeEach
+  void open() {
+    store = new FaultyStore(RocksStore.open(dir));
+    broker =
+        new Broker(Lifecycle.open(() -> store, BrokerConfig.defaults().withDiskReserveBytes(0)));
+  }
+
+  @AfterEach
+  void close() {
+    broker.close();
+  }
+
+  private void create(int maxAttempts) {
+    broker.createQueue(
+        "q", QueueConfig.builder().maxAttempts(maxAttempts).retryDelay(Duration.ZERO).build());
+  }
+
+  /** Sends messages of which the broker keeps no copy in memory. */
+  private UUID send(String text) {
+    UUID id = broker.enqueue("q", Message.of(text).withKey("k")).join();
+    broker
+        .machinery()
+        .ask(
+            engine -> {
+              Entry entry = engine.state.index.get(id);
+              return entry == null ? null : engine.state.takeBody(entry);
+            });
+    return id;
+  }
+
+  private void damage(UUID id) {
+    store.unreadable.add(
+        ByteBuffer.wrap(Schema.messageKey(MessageId.queueId(id), MessageId.sequence(id))));
+  }
+
+  private static ConditionFactory patiently() {
+    return Awaitility.await().atMost(30, TimeUnit.SECONDS);
+  }
+
+  private long failures() {
+    return broker.stats("q").totals().failed();
+  }
+
+  @ParameterizedTest
+  @ValueSource(ints = {3, 100})
+  void messagesBesideIt_areDeliveredToAConsumer(int count) throws Exception {
+    create(0);
+    UUID bad = send("bad");
+    for (int i = 1; i < count; i++) {
+      send("good");
+    }
+    damage(bad);
+    BlockingQueue<Delivery> delivered = new LinkedBlockingQueue<>();
+    try (Consumer consumer = broker.consume("q", 1_000, delivered::addAll)) {
+      for (int i = 1; i < count; i++) {
+        Delivery next = delivered.poll(20, TimeUnit.SECONDS);
+        assertThat(next).isNotNull();
+        assertThat(next.id()).isNotEqualTo(bad);
+        next.ack().join();
+      }
+      patiently().until(() -> failures() > 0);
+      store.unreadable.clear();
+      Delivery healed = delivered.poll(20, TimeUnit.SECONDS);
+      assertThat(healed).isNotNull();
+      assertThat(healed.id()).isEqualTo(bad);
+      assertThat(consumer.queue()).isEqualTo("q");
+    }
+    assertThat(broker.view().status()).isEqualTo(BrokerStatus.RUNNING);
+  }
+
+  @Test
+  void receive_returnsTheOthers_andFailsIfThereAreNone() {
+    create(0);
+    UUID bad = send("bad");
+    UUID good = send("good");
+    UUID last = send("last");
+    damage(bad);
+    List<Delivery> some = broker.receive("q", 2, SOON, bytes -> bytes).join();
+    assertThat(some).extracting(Delivery::id).containsExactly(good);
+    broker.machinery().ask(engine -> engine.state.now);
+    // It waits before it is tried again, and holds up nothing behind it.
+    List<Delivery> next = broker.receive("q", 1, SOON, bytes -> bytes).join();
+    assertThat(next).extracting(Delivery::id).containsExactly(last);
+    assertThatThrownBy(() -> broker.receive("q", 1, SOON, bytes -> bytes).join())
+        .isInstanceOf(CompletionException.class)
+        .cause()
+        .hasMessage("the store cannot be read: get: Input/output error")
+        .isInstanceOfSatisfying(
+            BrokerException.class, failed -> assertThat(failed.code()).isEqualTo(Code.STORE));
+  }
+
+  /** To move it, the broker would have to read it: after a restart it would have to again. */
+  @Test
+  void itDoesNotBecomeADeadLetter_andDoesNotStopTheBroker() {
+    create(1);
+    UUID bad = send("bad");
+    damage(bad);
+    try (Consumer consumer = broker.consume("q", 10, ignored -> {})) {
+      patiently().until(() -> failures() >= 2);
+      assertThat(consumer.queue()).isEqualTo("q");
+    }
+    assertThat(broker.stats("q.dlq").depth()).isZero();
+    assertThat(broker.view().status()).isEqualTo(BrokerStatus.RUNNING);
+    store.unreadable.clear();
+    Delivery healed = broker.receive("q", 1, SOON, bytes -> bytes).join().get(0);
+    assertThat(healed.attempts()).isGreaterThanOrEqualTo(1);
+    healed.nack("no").join();
+    assertThat(broker.peek("q.dlq", 10)).extracting(StoredMessage::id).containsExactly(bad);
+  }
+
+  @Test
+  void tokensOfIt_comeBack() {
+    create(0);
+    broker.setConfig(ThrottleRate.configKey("t"), new ThrottleRate(0.001, 1).format());
+    UUID bad = broker.enqueue("q", Message.of("bad").withThrottles("t")).join();
+    broker.machinery().ask(engine -> engine.state.takeBody(engine.state.index.get(bad)));
+    damage(bad);
+    assertThatThrownBy(() -> broker.receive("q", 1, SOON, bytes -> bytes).join())
+        .hasMessageContaining("Input/output error");
+    UUID good = broker.enqueue("q", Message.of("good").withThrottles("t")).join();
+    List<Delivery> next = broker.receive("q", 1, SOON, bytes -> bytes).join();
+    assertThat(next).extracting(Delivery::id).containsExactly(good);
+  }
+}
