@@ -19,7 +19,7 @@ export const CONTROL = required("SLUICE_CONTROL");
 const SCREENSHOTS = required("SLUICE_SCREENSHOTS");
 
 /** How long something may take that is due at once or with the next second's look. */
-const PATIENCE_MS = 30_000;
+const PATIENCE_MS = 60_000;
 
 const DESK = { width: 1280, height: 800 };
 export const PHONE = { width: 360, height: 740 };

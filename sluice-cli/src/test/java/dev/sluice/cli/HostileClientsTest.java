@@ -45,7 +45,6 @@ final class HostileClientsTest {
       Path folder = Files.createDirectory(dir.resolve("server-" + servers++));
       List<String> program = new ArrayList<>(JavaCommand.begin());
       program.remove(0); // the attacked server brings its own java
-      program.add("-XX:TieredStopAtLevel=1");
       program.addAll(List.of("-cp", System.getProperty("java.class.path"), Sluice.class.getName()));
       skirmish = Skirmish.start(program, folder);
     }

@@ -13,6 +13,8 @@ final class JavaCommand {
   static List<String> begin() {
     List<String> command = new ArrayList<>();
     command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
+    // Short runs: what it costs to compile well does not come back.
+    command.add("-XX:TieredStopAtLevel=1");
     if (Runtime.version().feature() >= WARNS_SINCE) {
       command.add("--enable-native-access=ALL-UNNAMED");
       command.add("--sun-misc-unsafe-memory-access=allow");

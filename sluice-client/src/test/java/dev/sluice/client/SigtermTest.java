@@ -42,7 +42,7 @@ final class SigtermTest {
   @Test
   void sigterm_underLoad_losesNothingAndBringsNothingBack() throws Exception {
     List<Thread> senders;
-    try (ServerProcess server = new ServerProcess(dir);
+    try (ServerProcess server = new ServerProcess(dir, "-XX:TieredStopAtLevel=1");
         SluiceClient client =
             SluiceClient.builder("127.0.0.1", server.port)
                 .callTimeout(Duration.ofSeconds(20))

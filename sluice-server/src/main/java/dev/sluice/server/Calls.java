@@ -4,6 +4,7 @@ import io.grpc.StatusRuntimeException;
 import io.grpc.stub.ServerCallStreamObserver;
 import io.grpc.stub.StreamObserver;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Executor;
 import java.util.function.Consumer;
 import java.util.function.Function;
 import org.slf4j.Logger;
@@ -39,12 +40,13 @@ final class Calls {
       Function<T, R> toAnswer,
       Consumer<T> unsent) {
     CompletableFuture<T> begun = begin(work);
+    Executor threads = CallTurns.forAnswer();
     var observer = (ServerCallStreamObserver<R>) call;
     // A cancel handler also keeps the answer to a call that is gone from being an error.
     observer.setOnCancelHandler(() -> begun.cancel(false));
     Later.when(
         begun,
-        value -> answer(observer, value, toAnswer, unsent),
+        value -> Later.make(value, threads, () -> answer(observer, value, toAnswer, unsent)),
         failure -> {
           // Else nobody is there for it.
           if (!begun.isCancelled()) {

@@ -1,8 +1,10 @@
 package dev.sluice.server;
 
+import java.net.InetSocketAddress;
 import java.net.SocketAddress;
 import java.util.Comparator;
 import java.util.HashMap;
+import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.Map;
 import java.util.Set;
@@ -13,7 +15,9 @@ import org.jspecify.annotations.Nullable;
  * A limit that only refuses new connections belongs to the first to come: a stranger that opens as
  * many as there may be keeps everybody else out. So when all places are taken,
  *
- *  - a new connection takes the place of the oldest on which no valid key has been shown,
+ *  - a new connection takes the place of one on which no valid key has been shown: the oldest of the
+ *    address that has most of these, so that a flood from one address leaves others the time to
+ *    show their keys,
  *  - a connection that shows a key takes the place of one of the account that has most, if its own
  *    account has fewer; else it is closed itself, so that connections in use go on.
  *
@@ -34,8 +38,8 @@ final class ConnectionShares {
   /** Changed under the lock, read without. */
   private final Map<SocketAddress, Place> places = new ConcurrentHashMap<>();
 
-  // Guarded by this; sets are in the order in which connections came.
-  private final Set<Place> strangers = new LinkedHashSet<>();
+  // Guarded by this; all are in the order in which connections came. Strangers are by address.
+  private final Map<Object, Set<Place>> strangers = new LinkedHashMap<>();
   private final Map<Object, Set<Place>> accounts = new HashMap<>();
   private int known;
 
@@ -53,6 +57,10 @@ final class ConnectionShares {
     private Place(SocketAddress client, Runnable end) {
       this.client = client;
       this.end = end;
+    }
+
+    private Object host() {
+      return client instanceof InetSocketAddress internet ? internet.getHostString() : client;
     }
 
     /** The connection is closed. Does nothing if it has lost its place before. */
@@ -74,20 +82,28 @@ final class ConnectionShares {
     Place place = new Place(client, end);
     Place evicted = null;
     synchronized (this) {
+      forget(places.get(client));
       if (places.size() >= max) {
-        if (strangers.isEmpty()) {
+        evicted = oldestOfLargest(strangers);
+        if (evicted == null) {
           return null;
         }
-        evicted = strangers.iterator().next();
         remove(evicted);
       }
       places.put(client, place);
-      strangers.add(place);
+      add(strangers, place.host(), place);
     }
     if (evicted != null) {
       evicted.end.run();
     }
     return place;
+  }
+
+  /** A client comes again from an address before it is known that its last connection is closed. */
+  private void forget(@Nullable Place former) {
+    if (former != null) {
+      remove(former);
+    }
   }
 
   /** The client has shown a valid key of {@code account}; the first one counts. */
@@ -102,12 +118,11 @@ final class ConnectionShares {
   }
 
   private synchronized @Nullable Place show(Place place, Object account) {
-    if (!strangers.remove(place)) {
+    if (!remove(strangers, place.host(), place)) {
       return null;
     }
     place.account = account;
-    Set<Place> mine = accounts.computeIfAbsent(account, same -> new LinkedHashSet<>());
-    mine.add(place);
+    Set<Place> mine = add(accounts, account, place);
     known++;
     if (known <= maxKnown) {
       return null;
@@ -118,20 +133,34 @@ final class ConnectionShares {
     return evicted;
   }
 
+  private static @Nullable Place oldestOfLargest(Map<Object, Set<Place>> groups) {
+    return groups.values().stream().max(BY_SIZE).map(all -> all.iterator().next()).orElse(null);
+  }
+
+  private static Set<Place> add(Map<Object, Set<Place>> groups, Object group, Place place) {
+    Set<Place> all = groups.computeIfAbsent(group, same -> new LinkedHashSet<>());
+    all.add(place);
+    return all;
+  }
+
+  /** Returns whether the place was there. */
+  private static boolean remove(Map<Object, Set<Place>> groups, Object group, Place place) {
+    Set<Place> all = groups.getOrDefault(group, Set.of());
+    boolean removed = all.contains(place) && all.remove(place);
+    if (removed && all.isEmpty()) {
+      groups.remove(group);
+    }
+    return removed;
+  }
+
   private synchronized void remove(Place place) {
     if (!places.remove(place.client, place)) {
       return;
     }
-    strangers.remove(place);
+    remove(strangers, place.host(), place);
     Object account = place.account;
-    if (account != null) {
+    if (account != null && remove(accounts, account, place)) {
       known--;
-      accounts.computeIfPresent(
-          account,
-          (same, all) -> {
-            all.remove(place);
-            return all.isEmpty() ? null : all;
-          });
     }
   }
 }

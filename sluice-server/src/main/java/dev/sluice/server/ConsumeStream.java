@@ -10,6 +10,7 @@ import io.grpc.stub.ServerCallStreamObserver;
 import io.grpc.stub.StreamObserver;
 import java.util.List;
 import java.util.Optional;
+import java.util.concurrent.Executor;
 
 /**
  * One consumer's stream: settlements and their answers go on beside deliveries that have to wait.
@@ -31,7 +32,7 @@ final class ConsumeStream extends DeliveryStream<ConsumeResponse>
   private final Caller caller;
   private final RequestFlow requests;
 
-  // Guarded by this.
+  // Guarded by this; `settling` counts requests to drain as well.
   private boolean halfClosed;
   private int settling;
   private long unsettled;
@@ -116,29 +117,46 @@ final class ConsumeStream extends DeliveryStream<ConsumeResponse>
       settling++;
       unsettled += request.getSettlementsCount();
     }
+    Executor threads = CallTurns.forAnswer();
     Later.when(
         queues.settle(
             caller,
             from.queue(),
             () -> Wire.settlements(request.getSettlementsList()),
             InboundCalls::hold),
-        outcomes -> {
-          settled(request.getBatch(), outcomes);
-          requests.ask();
-        },
+        outcomes ->
+            Later.make(
+                outcomes,
+                threads,
+                () -> {
+                  settled(request.getBatch(), outcomes);
+                  requests.ask();
+                }),
         this::fail);
   }
 
   /** Deliveries are claimed and sent under one lock, so none is sent after the answer. */
   private void drain() {
+    Consumer from = requireOpened();
+    synchronized (this) {
+      settling++;
+    }
     Later.when(
-        requireOpened().drain(),
-        drained ->
-            send(
-                ConsumeResponse.newBuilder()
-                    .setDrained(ConsumeResponse.Drained.getDefaultInstance())
-                    .build()),
+        from.drain(),
+        drained -> {
+          drained();
+          requests.ask();
+        },
         this::fail);
+  }
+
+  private synchronized void drained() {
+    settling--;
+    send(
+        ConsumeResponse.newBuilder()
+            .setDrained(ConsumeResponse.Drained.getDefaultInstance())
+            .build());
+    completeIfSettled();
   }
 
   private synchronized void settled(long batch, List<Optional<ApiException>> outcomes) {
@@ -198,7 +216,7 @@ final class ConsumeStream extends DeliveryStream<ConsumeResponse>
     leave();
   }
 
-  /** The client wants no more, but for the answers to what it has settled. */
+  /** The client wants no more, but for the answers to what it has asked for. */
   @Override
   public synchronized void onCompleted() {
     halfClosed = true;

@@ -7,6 +7,7 @@ import io.grpc.stub.StreamObserver;
 import java.util.List;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Executor;
 import org.jspecify.annotations.Nullable;
 
 /** One producer's stream of batches; what was accepted is stored, also if the producer leaves. */
@@ -50,9 +51,18 @@ final class EnqueueStream implements StreamObserver<EnqueueStreamRequest> {
     } catch (RuntimeException refused) {
       begun = CompletableFuture.failedFuture(refused);
     }
-    answers.add(
-        begun.handle((ids, failure) -> answer(request.getBatch(), ids, failure)),
-        request.getSerializedSize());
+    answers.add(answered(request.getBatch(), begun), request.getSerializedSize());
+  }
+
+  private static CompletableFuture<EnqueueStreamResponse> answered(
+      long batch, CompletableFuture<List<UUID>> begun) {
+    Executor threads = CallTurns.forAnswer();
+    CompletableFuture<EnqueueStreamResponse> answered = new CompletableFuture<>();
+    Later.when(
+        begun,
+        ids -> Later.make(ids, threads, () -> answered.complete(answer(batch, ids, null))),
+        failure -> answered.complete(answer(batch, List.of(), failure)));
+    return answered;
   }
 
   private static EnqueueStreamResponse answer(

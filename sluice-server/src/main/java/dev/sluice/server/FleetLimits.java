@@ -19,6 +19,7 @@ import java.util.Set;
 import java.util.SortedMap;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -74,10 +75,22 @@ final class FleetLimits implements LimitStore {
   }
 
   @Override
-  public void requireLimit(String key) {
-    if (rules.find(key) == null) {
+  public @Nullable Rate requireLimit(String key) {
+    LimitRules now = rules;
+    if (now.all().containsKey(key)) {
+      return null;
+    }
+    Rate template = now.template(key);
+    if (template == null) {
       throw LimitApi.noLimitFor(key);
     }
+    return template;
+  }
+
+  /** Redis is not asked: it forgets a key when that is full. */
+  @Override
+  public boolean mayStore(String key) {
+    return true;
   }
 
   @Override

@@ -84,7 +84,7 @@ final class FleetWatch implements LimitsListener {
     if (event instanceof LimitsEvent.Lost lost) {
       LOG.atWarn()
           .addKeyValue("cause", lost.cause())
-          .addKeyValue("nodes", lost.nodes())
+          .addKeyValue("share", lost.share())
           .addKeyValue("policy", policy)
           .log("Redis does not answer; limits follow the policy for outages");
     } else if (event instanceof LimitsEvent.Returned returned) {
@@ -92,7 +92,6 @@ final class FleetWatch implements LimitsListener {
           .addKeyValue("away", returned.away())
           .addKeyValue("keys", returned.keys())
           .addKeyValue("tokens", returned.tokens())
-          .addKeyValue("charged", returned.charged())
           .log("Redis answers; limits are shared");
     } else if (event instanceof LimitsEvent.Refused refused) {
       refusals.refused(

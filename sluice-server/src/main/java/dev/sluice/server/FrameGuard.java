@@ -240,7 +240,10 @@ final class FrameGuard extends ChannelDuplexHandler {
   private boolean isAffordable(ByteBuf bytes) {
     boolean affordable = true;
     for (int at = bytes.readerIndex(); (at = out.next(bytes, at)) >= 0; ) {
-      if (out.type() == FrameScanner.DATA || out.type() == FrameScanner.HEADERS) {
+      if (out.type() == FrameScanner.DATA && out.hasFlag(END_STREAM)) {
+        // Only the answer to a request that is no gRPC ends so: gRPC ends answers by headers.
+        affordable &= allowance.spend(FrameAllowance.DEAR, System.nanoTime());
+      } else if (out.type() == FrameScanner.DATA || out.type() == FrameScanner.HEADERS) {
         allowance.earn(
             out.hasFlag(END_STREAM) ? FrameAllowance.EARNED_BY_END : FrameAllowance.EARNED);
       } else if (out.type() == FrameScanner.RST_STREAM) {

@@ -37,23 +37,22 @@ final class GovernorOutages implements OutageListener {
   }
 
   @Override
-  public void lost(String cause, int nodes) {
+  public void lost(String cause, double share) {
     available = false;
     lost.incrementAndGet();
     LOG.atWarn()
         .addKeyValue("cause", cause)
-        .addKeyValue("nodes", nodes)
+        .addKeyValue("share", share)
         .addKeyValue("policy", policy)
         .log("Redis does not answer; the governor follows the policy for outages");
   }
 
   @Override
-  public void returned(Duration away, long granted, long charged) {
+  public void returned(Duration away, long granted) {
     available = true;
     LOG.atInfo()
         .addKeyValue("away", away)
         .addKeyValue("tokens", granted)
-        .addKeyValue("charged", charged)
         .log("Redis answers; budgets and lines are shared");
   }
 

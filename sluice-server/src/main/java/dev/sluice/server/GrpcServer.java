@@ -25,7 +25,6 @@ import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.time.Duration;
 import java.util.List;
-import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
 import java.util.logging.Level;
 import java.util.logging.Logger;
@@ -88,7 +87,7 @@ final class GrpcServer {
 
   GrpcServer(
       ListenOptions listen,
-      Executor workers,
+      CallTurns turns,
       ServerInterceptor access,
       Readiness readiness,
       RequestMeters meters,
@@ -107,7 +106,8 @@ final class GrpcServer {
     CountedCalls counted = new CountedCalls(meters);
     NettyServerBuilder builder =
         builder(listen)
-            .executor(workers)
+            .executor(turns.pool())
+            .callExecutor(turns)
             .addStreamTracerFactory(counted)
             .addStreamTracerFactory(inbound);
     // The last interceptor is the first one called.
@@ -119,14 +119,17 @@ final class GrpcServer {
     ServerInterceptor strangers = connections.charging(Status.Code.UNAUTHENTICATED::equals);
     services.forEach(
         service ->
-            builder.addService(around(service, answers, callers, known, access, strangers, calls)));
+            builder.addService(
+                around(service, answers, callers, turns, known, access, strangers, calls)));
     server =
         builder
+            .fallbackHandlerRegistry(new UnknownMethods(connections.charging(any -> true)))
             .addService(
                 around(
                     ProtoReflectionServiceV1.newInstance().bindService(),
                     answers,
                     callers,
+                    turns,
                     known,
                     access,
                     strangers))

@@ -31,12 +31,12 @@ final class HttpAdmin implements HttpRoute.Group {
   @Override
   public List<HttpRoute> routes() {
     return List.of(
-        HttpRoute.of("GET", CONFIG, this::listConfig).taking("prefix"),
+        HttpRoute.of("GET", CONFIG, this::listConfig).taking("prefix").listing(),
         HttpRoute.of("GET", ONE_CONFIG, this::getConfig),
         HttpRoute.of("PUT", ONE_CONFIG, this::setConfig).needingAdminOfAll(),
         HttpRoute.of("DELETE", ONE_CONFIG, this::removeConfig),
-        HttpRoute.of("GET", THROTTLES, this::listThrottles).taking("limit"),
-        HttpRoute.of("GET", ONE_THROTTLE + "/waiters", this::waiters).taking("limit"),
+        HttpRoute.of("GET", THROTTLES, this::listThrottles).taking("limit").listing(),
+        HttpRoute.of("GET", ONE_THROTTLE + "/waiters", this::waiters).taking("limit").listing(),
         HttpRoute.of("PUT", ONE_THROTTLE, this::setThrottle).needingAdminOfAll(),
         HttpRoute.of("DELETE", ONE_THROTTLE, this::removeThrottle),
         HttpRoute.of("GET", "/v1/info", this::info));

@@ -14,6 +14,8 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CancellationException;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Executor;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import org.xnio.IoUtils;
 
@@ -37,7 +39,7 @@ final class HttpCall {
   record Shared(
       KeyWatches keys,
       HttpWaiting waiting,
-      WorkShares threads,
+      CallShares threads,
       ConnectionShares places,
       ListenOptions listen) {}
 
@@ -134,7 +136,7 @@ final class HttpCall {
     @Override
     public void received(byte[] body) {
       exchange.dispatch(
-          shared.threads().of(owner(key), exchange.getConnection().getWorker()),
+          shared.threads().of(owner(key), exchange.getConnection().getWorker(), route.lists()),
           same -> handle(key, body, answer, memory));
     }
 
@@ -189,7 +191,8 @@ final class HttpCall {
       stream(events, key);
     } else if (reply instanceof HttpReply.Single<?> single) {
       Later.whenOver(single.work(), memory::close);
-      answer(single);
+      Executor threads = exchange.getConnection().getWorker();
+      answer(single, shared.threads().forAnswers(owner(key), threads));
     }
   }
 
@@ -212,34 +215,34 @@ final class HttpCall {
         .map(fields -> String.join(", ", fields));
   }
 
-  private <T> void answer(HttpReply.Single<T> reply) {
+  private <T> void answer(HttpReply.Single<T> reply, Executor threads) {
     if (reply.work().isDone()) {
       Later.when(
           reply.work(),
           value -> send(ready(reply, value)),
           failure -> send(exchange, refusal(failure)));
     } else {
-      exchange.dispatch(SameThreadExecutor.INSTANCE, () -> await(reply));
+      exchange.dispatch(SameThreadExecutor.INSTANCE, () -> await(reply, threads));
     }
   }
 
   /** Everything about the connection happens on its own thread from here on. */
-  private <T> void await(HttpReply.Single<T> reply) {
+  private <T> void await(HttpReply.Single<T> reply, Executor threads) {
     CompletableFuture<T> work = reply.work();
     Runnable end = () -> work.cancel(false);
     if (reply.waits()) {
       shared.waiting().add(end);
       HttpDeparture.watch(exchange, work);
     }
-    Later.when(
-        work.handle(
-            (value, failure) ->
-                failure == null ? ready(reply, value) : new Ready(refusal(failure))),
+    Consumer<Ready> send =
         ready -> {
           shared.waiting().remove(end);
           exchange.getIoThread().execute(() -> send(ready));
-        },
-        failure -> IoUtils.safeClose(exchange.getConnection()));
+        };
+    Later.when(
+        work,
+        value -> Later.make(value, threads, () -> send.accept(ready(reply, value))),
+        failure -> send.accept(new Ready(refusal(failure))));
   }
 
   /**
@@ -256,7 +259,7 @@ final class HttpCall {
   private static <T> Ready ready(HttpReply.Single<T> reply, T value) {
     try {
       return new Ready(reply.toAnswer().apply(value), () -> reply.unsent().accept(value));
-    } catch (RuntimeException failure) {
+    } catch (RuntimeException | Error failure) {
       reply.unsent().accept(value);
       return new Ready(refusal(failure));
     }

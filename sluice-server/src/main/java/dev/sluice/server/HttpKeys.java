@@ -80,7 +80,7 @@ final class HttpKeys implements HttpRoute.Group {
   public List<HttpRoute> routes() {
     return List.of(
         HttpRoute.of("GET", "/v1/whoami", HttpKeys::whoAmI),
-        HttpRoute.of("GET", ALL, this::list),
+        HttpRoute.of("GET", ALL, this::list).listing(),
         HttpRoute.of("POST", ALL, this::create).needingSome(Kind.ADMIN),
         HttpRoute.of("GET", ONE, this::get),
         HttpRoute.of("DELETE", ONE, this::revoke),

@@ -88,7 +88,7 @@ final class HttpLimits implements HttpRoute.Group {
   @Override
   public List<HttpRoute> routes() {
     return List.of(
-        HttpRoute.of("GET", ALL, this::list),
+        HttpRoute.of("GET", ALL, this::list).listing(),
         HttpRoute.of("GET", ONE, this::get),
         HttpRoute.of("PUT", ONE, this::set).needing(Kind.ADMIN, "key"),
         HttpRoute.of("DELETE", ONE, this::remove),

@@ -25,9 +25,6 @@ final class HttpQueues implements HttpRoute.Group {
   private static final String QUEUE = "queue";
   private static final String QUOTE = "\"";
 
-  /** The value of {@code If-Match} that matches every revision. */
-  private static final String ANY = "*";
-
   private final QueueApi queues;
 
   HttpQueues(QueueApi queues) {
@@ -37,13 +34,13 @@ final class HttpQueues implements HttpRoute.Group {
   @Override
   public List<HttpRoute> routes() {
     return List.of(
-        HttpRoute.of("GET", ALL, this::list),
+        HttpRoute.of("GET", ALL, this::list).listing(),
         HttpRoute.of("POST", ALL, this::create).needingSome(Kind.ADMIN),
-        HttpRoute.of("GET", ONE, this::get),
-        HttpRoute.of("PUT", ONE, this::replace).needing(queue(Kind.ADMIN)),
-        HttpRoute.of("PATCH", ONE, this::change).needing(queue(Kind.ADMIN)),
+        HttpRoute.of("GET", ONE, this::get).listing(),
+        HttpRoute.of("PUT", ONE, this::replace).needing(queue(Kind.ADMIN)).listing(),
+        HttpRoute.of("PATCH", ONE, this::change).needing(queue(Kind.ADMIN)).listing(),
         HttpRoute.of("DELETE", ONE, this::delete),
-        HttpRoute.of("GET", ONE + "/keys", this::keys).taking("order", "limit", "prefix"),
+        HttpRoute.of("GET", ONE + "/keys", this::keys).taking("order", "limit", "prefix").listing(),
         HttpRoute.of("POST", ONE + "/messages", this::enqueue).needing(queue(Kind.PRODUCE)),
         HttpRoute.of("POST", ONE + "/receive", this::receive).needing(queue(Kind.CONSUME)),
         HttpRoute.of("POST", ONE + "/settle", this::settle).needing(queue(Kind.CONSUME)),
@@ -111,17 +108,11 @@ final class HttpQueues implements HttpRoute.Group {
   }
 
   /** Returns the revision that the queue must have; null for any. */
-  private static @Nullable String ifMatch(HttpRequest request) {
-    String tag = request.header().apply("If-Match").map(String::strip).orElse(ANY);
-    if (tag.equals(ANY)) {
-      return null;
-    }
-    String revision = tag.length() < 2 ? "" : tag.substring(1, tag.length() - 1);
-    if (!tag.equals(QUOTE + revision + QUOTE) || revision.contains(QUOTE)) {
-      throw ApiException.invalid(
-          "If-Match must be * or one ETag with its quotes, as GET answers it: " + tag);
-    }
-    return revision;
+  private @Nullable String ifMatch(HttpRequest request) {
+    IfMatch condition = request.header().apply("If-Match").map(IfMatch::of).orElse(null);
+    return condition == null || condition.isAny()
+        ? null
+        : condition.expected(queues.definition(request.caller(), queue(request)).revision());
   }
 
   private HttpReply delete(HttpRequest request) {

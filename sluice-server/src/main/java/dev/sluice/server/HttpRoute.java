@@ -15,6 +15,8 @@ import org.jspecify.annotations.Nullable;
  *
  * @param method in capitals
  * @param template the path; a segment in braces is a parameter
+ * @param lists whether the answer may have thousands of entries: of one account, one such call is
+ *     handled at a time
  * @param open whether it is answered to whoever asks, without a key
  * @param query what may stand behind the question mark; null for anything, which is not looked at
  * @param need what the path alone says that a caller must be allowed to do
@@ -23,6 +25,7 @@ import org.jspecify.annotations.Nullable;
 record HttpRoute(
     String method,
     String template,
+    boolean lists,
     boolean open,
     @Nullable List<String> query,
     Need need,
@@ -44,21 +47,26 @@ record HttpRoute(
   }
 
   static HttpRoute of(String method, String template, Handler handler) {
-    return new HttpRoute(method, template, false, List.of(), HttpRoute::requireAny, handler);
+    return new HttpRoute(method, template, false, false, List.of(), HttpRoute::requireAny, handler);
   }
 
   static HttpRoute open(String method, String template, Handler handler) {
-    return new HttpRoute(method, template, true, List.of(), (caller, path) -> {}, handler);
+    return new HttpRoute(method, template, false, true, List.of(), (caller, path) -> {}, handler);
+  }
+
+  /** The same with an answer that may have thousands of entries. */
+  HttpRoute listing() {
+    return new HttpRoute(method, template, true, open, query, need, handler);
   }
 
   /** The same with query parameters. */
   HttpRoute taking(String... names) {
-    return new HttpRoute(method, template, open, List.of(names), need, handler);
+    return new HttpRoute(method, template, lists, open, List.of(names), need, handler);
   }
 
   /** The same with any query, as links to pages may have one. */
   HttpRoute takingAnyQuery() {
-    return new HttpRoute(method, template, open, null, need, handler);
+    return new HttpRoute(method, template, lists, open, null, need, handler);
   }
 
   /** The same for callers who may do {@code kind} with what {@code parameter} of the path names. */
@@ -78,7 +86,7 @@ record HttpRoute(
 
   /** The same for callers whom {@code other} lets pass. */
   HttpRoute needing(Need other) {
-    return new HttpRoute(method, template, open, query, other, handler);
+    return new HttpRoute(method, template, lists, open, query, other, handler);
   }
 
   /** A key without any permission sends no body. */

@@ -25,7 +25,7 @@ final class HttpServer {
   private final List<HttpRoute> routes;
   private final HttpWaiting waiting = new HttpWaiting();
   private final ConnectionShares places;
-  private final WorkShares threads = new WorkShares(HttpListener.threads() / 2);
+  private final CallShares threads = new CallShares(HttpListener.threads());
   private final GracefulShutdownHandler drain;
   private final CountedRequests counted;
   private volatile @Nullable HttpListener listener;

@@ -105,6 +105,7 @@ final class InboundBudget {
     // Guarded by the budget. The last owner is the one whose holding decides who makes room.
     private final List<Owner> mine = new ArrayList<>(2);
     private long taken;
+    private long held;
     private boolean complete;
     private boolean idle;
     private boolean closed;
@@ -245,7 +246,7 @@ final class InboundBudget {
     }
 
     /**
-     * Takes {@code bytes} until the hold is closed.
+     * Takes {@code bytes} until the hold is closed, even if the part is closed before.
      *
      * @throws ApiException if there is no room for them
      */
@@ -253,25 +254,45 @@ final class InboundBudget {
       if (!take(bytes)) {
         throw ByteBudget.exhausted("this request");
       }
+      synchronized (InboundBudget.this) {
+        if (closed) {
+          return () -> {};
+        }
+        held += bytes;
+      }
       AtomicBoolean given = new AtomicBoolean();
       return () -> {
         if (given.compareAndSet(false, true)) {
-          give(bytes);
+          release(bytes);
         }
       };
     }
 
-    /** Gives back everything. Does nothing the second time. */
+    private void release(long bytes) {
+      synchronized (InboundBudget.this) {
+        held -= bytes;
+        add(-bytes);
+        leaveIfOver();
+      }
+    }
+
+    /** Gives back everything but what is held. Does nothing the second time. */
     @Override
     public void close() {
       synchronized (InboundBudget.this) {
         if (!closed) {
           closed = true;
           evict = null;
-          add(-taken);
-          for (int i = 0; i < mine.size(); i++) {
-            leave(ids.get(i), mine.get(i));
-          }
+          add(held - taken);
+          leaveIfOver();
+        }
+      }
+    }
+
+    private void leaveIfOver() {
+      if (closed && held == 0) {
+        for (int i = 0; i < mine.size(); i++) {
+          leave(ids.get(i), mine.get(i));
         }
       }
     }

@@ -26,6 +26,9 @@ import org.jspecify.annotations.Nullable;
  *   until the service calls parsed(). A service must do so where a client decides how long the
  *   operation takes; else clients that wait would hold the memory of all others.
  *
+ * A call that is cancelled keeps its memory until the service has heard of it, because its messages
+ * may be waiting for a thread.
+ *
  * gRPC reads no byte of a call before the service asks for it, which is after the caller's key was
  * checked: calls without a valid key take nothing.
  */
@@ -116,7 +119,9 @@ final class InboundCalls extends ServerStreamTracer.Factory {
       refusable.refuse(full == null ? Status.CANCELLED : full);
       return new ServerCall.Listener<>() {};
     }
-    return refusable.listener(next.startCall(refusable, headers), inbound);
+    ServerCall.Listener<Q> service = next.startCall(refusable, headers);
+    inbound.listen();
+    return refusable.listener(service, inbound);
   }
 
   /**
@@ -269,6 +274,7 @@ final class InboundCalls extends ServerStreamTracer.Factory {
     private @Nullable Room room;
     private boolean single;
     private boolean seen;
+    private boolean listening;
     private boolean over;
 
     // Of the message that is arriving; of a call with a single one until the client has
@@ -316,6 +322,11 @@ final class InboundCalls extends ServerStreamTracer.Factory {
         room.idle(true);
       }
       return true;
+    }
+
+    /** The service hears of what happens to the call, and of its end. */
+    synchronized void listen() {
+      listening = !over;
     }
 
     private synchronized void startClock() {
@@ -377,6 +388,7 @@ final class InboundCalls extends ServerStreamTracer.Factory {
     void parsing(long bytes) {
       Share.Hold held = hold(bytes);
       synchronized (this) {
+        giveParsed();
         parsed = held;
       }
     }
@@ -447,15 +459,33 @@ final class InboundCalls extends ServerStreamTracer.Factory {
       }
     }
 
+    /**
+     * The transport has dropped the call. Messages that it has handed over wait for the share of
+     * threads of the account, and keep their memory until {@link #over()}.
+     */
     @Override
     public void streamClosed(Status status) {
       leaveGate();
+      boolean heard;
+      Room mine;
       synchronized (this) {
         over = true;
         stopClock();
-        if (room != null) {
-          room.close();
-        }
+        heard = listening;
+        mine = room;
+      }
+      if (!heard) {
+        over();
+      } else if (mine != null) {
+        mine.complete();
+      }
+    }
+
+    @Override
+    public synchronized void over() {
+      giveParsed();
+      if (room != null) {
+        room.close();
       }
     }
   }

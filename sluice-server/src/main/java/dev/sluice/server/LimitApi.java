@@ -1,5 +1,6 @@
 package dev.sluice.server;
 
+import dev.sluice.NanoClock;
 import dev.sluice.Throttle;
 import dev.sluice.ThrottleDecision;
 import dev.sluice.server.Permission.Kind;
@@ -33,6 +34,7 @@ final class LimitApi {
 
   private final LimitStore store;
   private final Quotas quotas;
+  private final TemplateKeys templateKeys;
   private final DecisionCounts decisions = new DecisionCounts();
 
   /**
@@ -52,8 +54,13 @@ final class LimitApi {
   }
 
   LimitApi(LimitStore store, Quotas quotas) {
+    this(store, quotas, new TemplateKeys(LocalLimits.MAX_BUCKETS, NanoClock.system()));
+  }
+
+  LimitApi(LimitStore store, Quotas quotas, TemplateKeys templateKeys) {
     this.store = store;
     this.quotas = quotas;
+    this.templateKeys = templateKeys;
   }
 
   /**
@@ -67,7 +74,10 @@ final class LimitApi {
 
   static LimitApi open(Path directory, Throttle throttle, int maxBuckets, Quotas quotas)
       throws IOException {
-    return new LimitApi(LocalLimits.open(directory, throttle, maxBuckets), quotas);
+    return new LimitApi(
+        LocalLimits.open(directory, throttle, maxBuckets),
+        quotas,
+        new TemplateKeys(maxBuckets, NanoClock.system()));
   }
 
   /** Takes all of {@code costs} or none; nothing at all if {@code dryRun}. */
@@ -76,14 +86,19 @@ final class LimitApi {
     if (costs.isEmpty()) {
       throw ApiException.invalid("costs must name at least one key");
     }
+    Map<String, Rate> byTemplate = new HashMap<>();
     for (String key : costs.keySet()) {
       requireKey(key);
       caller.require(Kind.LIMIT, key);
-      store.requireLimit(key);
+      Rate template = store.requireLimit(key);
+      if (template != null) {
+        byTemplate.put(key, template);
+      }
     }
     if (dryRun) {
       return store.peek(costs);
     }
+    templateKeys.use(caller, byTemplate, costs);
     CompletableFuture<ThrottleDecision> counted = store.consume(costs).thenApply(this::counted);
     // A caller that has left cancels the copy: what it consumed counts all the same.
     return counted.isDone() ? counted : counted.copy();
@@ -105,6 +120,7 @@ final class LimitApi {
 
   void makeRoom() {
     store.makeRoom();
+    templateKeys.makeRoom(store::mayStore);
   }
 
   /** How keys stand that the caller is just being answered for. */

@@ -31,12 +31,14 @@ record LimitRules(SortedMap<String, Rate> all, List<Integer> prefixes) {
     return new LimitRules(Collections.unmodifiableSortedMap(all), prefixes);
   }
 
-  /** Of several templates that with the longest prefix counts; null if there is none. */
+  /** Returns the limit of a key, its own or by a template; null if there is none. */
   @Nullable Rate find(String key) {
     Rate own = all.get(key);
-    if (own != null) {
-      return own;
-    }
+    return own == null ? template(key) : own;
+  }
+
+  /** Of several templates that with the longest prefix counts; null if there is none. */
+  @Nullable Rate template(String key) {
     for (int length : prefixes) {
       Rate rate = length > key.length() ? null : all.get(key.substring(0, length) + "*");
       if (rate != null) {

@@ -19,8 +19,14 @@ sealed interface LimitStore permits LocalLimits, FleetLimits {
    */
   record Standing(String key, LimitApi.Rate rate, @Nullable Double level) {}
 
-  /** Throws unless {@code key} has a limit and may be decided about. */
-  void requireLimit(String key);
+  /**
+   * Returns the rate of a key that a template makes, null for a key with a limit of its own; throws
+   * unless {@code key} has a limit and may be decided about.
+   */
+  LimitApi.@Nullable Rate requireLimit(String key);
+
+  /** Returns false if nothing is stored of a key that a template made. */
+  boolean mayStore(String key);
 
   /** Takes all of {@code costs} or none. */
   CompletableFuture<ThrottleDecision> consume(Map<String, Long> costs);

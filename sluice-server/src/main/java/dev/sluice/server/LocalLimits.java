@@ -13,6 +13,7 @@ import java.util.Map;
 import java.util.SortedMap;
 import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Limits of this server alone.
@@ -86,18 +87,22 @@ final class LocalLimits implements LimitStore {
   }
 
   @Override
-  public void requireLimit(String key) {
-    if (throttle.hasBucket(key)) {
-      return;
+  public @Nullable Rate requireLimit(String key) {
+    if (limits.containsKey(key)) {
+      return null;
     }
-    if (throttle.snapshot(key).isEmpty()) {
-      throw LimitApi.noLimitFor(key);
-    }
-    if (throttle.size() >= maxBuckets) {
+    Throttle.Snapshot found = throttle.snapshot(key).orElseThrow(() -> LimitApi.noLimitFor(key));
+    if (throttle.size() >= maxBuckets && !throttle.hasBucket(key)) {
       throw new ApiException(
           ErrorKind.RESOURCE_EXHAUSTED,
           "at most %d keys may be in use: %s".formatted(maxBuckets, key));
     }
+    return new Rate(found.ratePerSecond(), found.burst());
+  }
+
+  @Override
+  public boolean mayStore(String key) {
+    return throttle.hasBucket(key);
   }
 
   @Override

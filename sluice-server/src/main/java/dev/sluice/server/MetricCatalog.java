@@ -101,7 +101,6 @@ final class MetricCatalog implements MeterFilter {
     add("sluice.limits.redis.decisions", "Decisions on shared limits, by where they were made.");
     add("sluice.limits.redis.timeouts", "Calls that Redis did not answer in time.");
     add("sluice.limits.redis.outages", "Outages of Redis, as the limits saw them.");
-    add("sluice.limits.redis.charged.tokens", "Tokens granted in outages and charged afterwards.");
     add("sluice.governor.redis.available", "1 while budgets are shared through Redis, else 0.");
     add("sluice.governor.redis.outages", "Outages of Redis, as the governor saw them.");
     add("sluice.governor.redis.refused", "Errors that Redis answered to the governor.");

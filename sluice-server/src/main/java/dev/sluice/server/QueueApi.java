@@ -13,14 +13,10 @@ import dev.sluice.broker.QueueStats;
 import dev.sluice.broker.StoredMessage;
 import dev.sluice.server.Permission.Kind;
 import java.time.Duration;
-import java.util.ArrayList;
-import java.util.HashSet;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.NavigableMap;
 import java.util.Optional;
-import java.util.Set;
 import java.util.SortedMap;
 import java.util.TreeMap;
 import java.util.UUID;
@@ -142,7 +138,9 @@ final class QueueApi {
   }
 
   /**
-   * The answer has a place for each settlement: empty if it is done. As for {@link #enqueue}.
+   * The answer has a place for each settlement: empty if it is done. As for {@link #enqueue}. The
+   * broker gets {@link SettleCall#AT_ONCE} at a time; if the call is cancelled, the rest is not
+   * executed.
    *
    * @param memory takes bytes for the settlements until they are answered, or throws
    */
@@ -157,86 +155,13 @@ final class QueueApi {
         queue,
         () -> {
           List<Settlement> all = wanted.get();
-          Share.Hold held = memory(all.size(), memory);
-          try {
-            CompletableFuture<List<Optional<ApiException>>> settled = settle(queue, all);
-            Later.whenOver(settled, held::close);
-            return settled;
-          } catch (RuntimeException refused) {
-            held.close();
-            throw refused;
-          }
+          return new SettleCall(broker, queue, all, memory(all.size(), memory)).start();
         });
   }
 
   private static Share.Hold memory(int settlements, LongFunction<Share.Hold> memory) {
     long bytes = (long) settlements * RequestBounds.SETTLEMENT_BYTES;
     return bytes <= RequestBounds.FREE_BYTES ? () -> {} : memory.apply(bytes);
-  }
-
-  private CompletableFuture<List<Optional<ApiException>>> settle(
-      String queue, List<Settlement> settlements) {
-    Map<UUID, LeaseToken> acks = new LinkedHashMap<>();
-    for (Settlement each : settlements) {
-      if (isPlainAck(each)) {
-        acks.putIfAbsent(each.id(), each.lease());
-      }
-    }
-    if (acks.size() == settlements.size()) {
-      // Nearly always: one call for all.
-      return broker.ackAll(queue, acks).thenApply(refused -> outcomes(queue, settlements, refused));
-    }
-    List<CompletableFuture<Optional<ApiException>>> calls = new ArrayList<>(settlements.size());
-    settlements.forEach(each -> calls.add(settle(queue, each)));
-    return CompletableFuture.allOf(calls.toArray(new CompletableFuture<?>[0]))
-        .thenApply(all -> calls.stream().map(CompletableFuture::join).toList());
-  }
-
-  private static boolean isPlainAck(Settlement settlement) {
-    return settlement.action() instanceof Action.Ack && settlement.lease() != null;
-  }
-
-  private static List<Optional<ApiException>> outcomes(
-      String queue, List<Settlement> settlements, List<UUID> refusals) {
-    // No Set.copyOf: clients choose these ids, and it takes quadratic time if hashes collide.
-    Set<UUID> refused = new HashSet<>(refusals);
-    List<Optional<ApiException>> outcomes = new ArrayList<>(settlements.size());
-    for (Settlement each : settlements) {
-      outcomes.add(
-          refused.contains(each.id())
-              ? Optional.of(
-                  ApiException.notFound(
-                      "the message is not leased, or not by that token: queue=%s, id=%s"
-                          .formatted(queue, each.id())))
-              : Optional.empty());
-    }
-    return outcomes;
-  }
-
-  private CompletableFuture<Optional<ApiException>> settle(String queue, Settlement settlement) {
-    CompletableFuture<Void> call;
-    try {
-      call = begin(queue, settlement);
-    } catch (RuntimeException refused) {
-      call = CompletableFuture.failedFuture(refused);
-    }
-    return call.handle(
-        (done, failure) ->
-            failure == null ? Optional.empty() : Optional.of(ApiException.of(failure)));
-  }
-
-  private CompletableFuture<Void> begin(String queue, Settlement settlement) {
-    UUID id = settlement.id();
-    LeaseToken lease = settlement.lease();
-    if (settlement.action() instanceof Action.Nack nack) {
-      return broker.nack(queue, id, lease, nack.error(), nack.delay());
-    }
-    if (settlement.action() instanceof Action.Extend extend) {
-      return broker.extend(queue, id, lease, extend.time());
-    }
-    return settlement.action() instanceof Action.Release
-        ? broker.release(queue, id, lease)
-        : broker.ack(queue, id, lease);
   }
 
   void create(Caller caller, String queue, QueueConfig config) {

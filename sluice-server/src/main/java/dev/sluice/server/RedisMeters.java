@@ -29,7 +29,6 @@ final class RedisMeters {
     meters.path("local", LimitsStatus::local);
     meters.counter("timeouts", LimitsStatus::timeouts);
     meters.counter("outages", LimitsStatus::outages);
-    meters.counter("charged.tokens", LimitsStatus::chargedTokens);
   }
 
   private void gauge(String name, ToDoubleFunction<LimitsStatus> value) {

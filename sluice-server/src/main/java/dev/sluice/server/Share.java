@@ -39,14 +39,15 @@ final class Share {
    */
   synchronized Hold take(Caller caller) {
     if (held >= most) {
-      throw exhausted("%s must be at most %d at once".formatted(what, most));
+      throw exhausted("%s must be at most %d at once, but are %d".formatted(what, most, held));
     }
     String account = caller.superadmin() ? null : caller.account();
     if (account != null) {
       int own = byAccount.getOrDefault(account, 0);
       if (own >= mostOfAccount) {
         throw exhausted(
-            "%s of one account must be at most %d at once".formatted(what, mostOfAccount));
+            "%s of one account must be at most %d at once, but are %d"
+                .formatted(what, mostOfAccount, own));
       }
       byAccount.put(account, own + 1);
     }

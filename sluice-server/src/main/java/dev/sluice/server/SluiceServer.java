@@ -29,6 +29,9 @@ public final class SluiceServer implements AutoCloseable {
   /** How long a call that waits may outlast the expiry of its key, and bad health goes untold. */
   private static final long CHECK_SECONDS = 1;
 
+  /** The threads that handle gRPC calls. */
+  private static final int WORKERS = 2 * Runtime.getRuntime().availableProcessors() + 2;
+
   private final Broker broker;
   private final Governor governor;
   private final LimitApi limits;
@@ -38,8 +41,7 @@ public final class SluiceServer implements AutoCloseable {
   private final Reloads reloads = new Reloads();
   private final OpenStreams streams = new OpenStreams();
   private final ScheduledExecutorService timer = Executors.newSingleThreadScheduledExecutor();
-  private final ExecutorService workers =
-      Executors.newFixedThreadPool(2 * Runtime.getRuntime().availableProcessors() + 2);
+  private final ExecutorService workers = Executors.newFixedThreadPool(WORKERS);
   private final Tracing tracing;
   private final @Nullable LiveTls tls;
   private final GrpcServer grpc;
@@ -129,7 +131,7 @@ public final class SluiceServer implements AutoCloseable {
     grpc =
         new GrpcServer(
             listen,
-            workers,
+            new CallTurns(new CallShares(WORKERS), workers),
             tracing.around(new Access(watches, openCalls)),
             readiness,
             metrics.requests(),

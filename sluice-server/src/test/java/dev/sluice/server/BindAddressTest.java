@@ -64,7 +64,7 @@ final class BindAddressTest {
     GrpcServer grpc =
         new GrpcServer(
             there,
-            Runnable::run,
+            new CallTurns(new CallShares(2), Runnable::run),
             new Access(KeyedServer.open(), Quotas.openCalls()),
             new Readiness(() -> {}),
             metrics.requests(),

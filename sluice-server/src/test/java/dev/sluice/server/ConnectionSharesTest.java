@@ -40,6 +40,45 @@ final class ConnectionSharesTest {
     assertThat(shares.open()).isEqualTo(MAX);
   }
 
+  /** A client needs a while to show its key. */
+  @Test
+  void floodFromOneAddress_leavesOthersTheirPlaces() {
+    SocketAddress good = InetSocketAddress.createUnresolved("good", 1);
+    assertThat(shares.open(good, () -> ended.add(0))).isNotNull();
+    for (int i = 1; i <= 3 * MAX; i++) {
+      assertThat(open(i)).isNotNull();
+    }
+    assertThat(ended).hasSize(2 * MAX + 1).doesNotContain(0);
+    shares.show(good, "good");
+    assertThat(shares.open()).isEqualTo(MAX);
+  }
+
+  @Test
+  void addressesOfEqualSize_loseTheOldest() {
+    for (int i = 1; i <= MAX + 1; i++) {
+      int number = i;
+      SocketAddress client = InetSocketAddress.createUnresolved("host-" + i, 1);
+      assertThat(shares.open(client, () -> ended.add(number))).isNotNull();
+    }
+    assertThat(ended).containsExactly(1);
+  }
+
+  /** A client may connect from the same port before the server hears that it has left. */
+  @Test
+  void addressThatComesAgain_hasOnePlace() {
+    List<ConnectionShares.Place> former = new ArrayList<>();
+    for (int i = 0; i < 2 * MAX; i++) {
+      former.add(open(1));
+      shares.show(client(1), "evil");
+    }
+    former.forEach(ConnectionShares.Place::close);
+    assertThat(shares.open()).isZero();
+    for (int i = 1; i <= WITH_KEYS; i++) {
+      openWithKey(i, "good");
+    }
+    assertThat(ended).isEmpty();
+  }
+
   @Test
   void smallAccount_takesAPlaceOfTheLargest() {
     for (int i = 1; i <= WITH_KEYS; i++) {

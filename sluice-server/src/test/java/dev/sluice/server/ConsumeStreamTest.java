@@ -108,6 +108,26 @@ final class ConsumeStreamTest {
   }
 
   @Test
+  void drain_endsDeliveries_keepsSettlementsOpen_andIsAnsweredBeforeTheStreamEnds()
+      throws Exception {
+    enqueue(10);
+    Client client = new Client().open("q", 4, 0);
+    List<Delivery> taken = client.take(4);
+    ConsumeRequest drain =
+        ConsumeRequest.newBuilder().setDrain(ConsumeRequest.Drain.getDefaultInstance()).build();
+    client.requests.onNext(drain);
+    assertThat(client.answers.next().hasDrained()).isTrue();
+    client.ack(1, taken);
+    assertThat(client.answers.next().getSettled().getFailuresList()).isEmpty();
+    assertThat(stats().getDepth()).isEqualTo(6);
+    assertThat(stats().getInFlight()).isZero();
+    client.requests.onNext(drain);
+    client.requests.onCompleted();
+    assertThat(client.answers.next().hasDrained()).isTrue();
+    assertThat(client.answers.end().isOk()).isTrue();
+  }
+
+  @Test
   void prefetch_boundsWhatIsNotSettled_andAcksMakeRoom() throws Exception {
     enqueue(10);
     Client client = new Client().open("q", 4, 0);

@@ -23,6 +23,30 @@ final class InboundBudgetTest {
     assertThat(budget.used()).isEqualTo(201);
   }
 
+  /** The operation goes on although its call is over. */
+  @Test
+  void hold_outlivesItsPart() {
+    InboundBudget.Part part = budget.part("c1", "k1");
+    assertThat(part.take(50)).isTrue();
+    Share.Hold hold = part.hold(100);
+    part.close();
+    assertThat(budget.used()).isEqualTo(100);
+    assertThat(budget.part("c2", "k1").take(350)).isFalse();
+    part.close();
+    hold.close();
+    hold.close();
+    assertThat(budget.used()).isZero();
+    assertThat(budget.part("c3", "k1").take(MAX)).isTrue();
+  }
+
+  @Test
+  void holdOfAClosedPart_takesNothing() {
+    InboundBudget.Part part = budget.part("c1", "k1");
+    part.close();
+    part.hold(100).close();
+    assertThat(budget.used()).isZero();
+  }
+
   @Test
   void key_getsAHalf_whateverItsConnections() {
     for (int i = 0; i < 4; i++) {

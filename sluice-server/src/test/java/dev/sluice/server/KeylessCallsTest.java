@@ -44,7 +44,8 @@ final class KeylessCallsTest {
   }
 
   @ParameterizedTest
-  @ValueSource(strings = {LIST, "/grpc.health.v1.Health/Check"})
+  @ValueSource(
+      strings = {LIST, "/grpc.health.v1.Health/Check", "/sluice.v1.Queues/Unknown", "no path"})
   void flood_endsTheConnection(String method) throws IOException {
     try (RawHttp2 connection = new RawHttp2(server.grpcPort())) {
       connection.flood(calls(method, MANY), 1);

@@ -127,15 +127,60 @@ final class QueueUpdateTest {
       quoteCharacter = '`',
       textBlock =
           """
-          1.1          | If-Match must be * or one ETag with its quotes
-          W/"1.1"      | If-Match must be * or one ETag with its quotes
-          "1.1", "1.2" | If-Match must be * or one ETag with its quotes
-          "            | If-Match must be * or one ETag with its quotes
+          1.1
+          "1.1
+          "1.1" "1.2"
+          "1.1", 1.2
+          "1.1", *
+          w/"1.1"
+          W/
+          "1 1"
+          ,
+          "
           """)
-  void malformedIfMatch_isRefused(String tag, String words) {
-    Reply refused = send("PATCH", tag, "{\"max_depth\":8}");
+  void malformedIfMatch_isRefused(String field) {
+    Reply refused = send("PATCH", field, "{\"max_depth\":8}");
     assertThat(refused.status()).isEqualTo(400);
-    assertThat(refused.message()).contains(words);
+    assertThat(refused.message()).contains("If-Match must be * or a list of ETags");
+  }
+
+  /** {@code now} stands for the present revision, {@code old} for the one before. */
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      quoteCharacter = '`',
+      textBlock =
+          """
+          "now"               | 200
+          "old", "now"        | 200
+          ,"now" ,"a,b",      | 200
+          W/"old", "now"      | 200
+          "old"               | 412
+          "old", "other"      | 412
+          W/"now"             | 412
+          W/"now", W/"old"    | 412
+          "old,now"           | 412
+          ""                  | 412
+          """)
+  void ifMatch_holdsIfOneStrongTagIsThePresentOne(String field, int status) {
+    String old = http.get(QUEUE).json().get("revision").asText();
+    Reply before = http.patch(QUEUE, "{\"max_depth\":8}");
+    String present = before.json().get("revision").asText();
+    String tags = field.replace("old", old).replace("now", present);
+    assertThat(send("PATCH", tags, "{\"max_depth\":9}").status()).isEqualTo(status);
+    assertThat(config().get("max_depth").asInt()).isEqualTo(status == 200 ? 9 : 8);
+  }
+
+  @Test
+  void severalIfMatchFields_areOneList() {
+    String present = http.get(QUEUE).header("ETag");
+    Reply changed =
+        http.send(
+            http.request(QUEUE)
+                .header("If-Match", "\"other\"")
+                .header("If-Match", present)
+                .method("PATCH", BodyPublishers.ofString("{\"max_depth\":9}")));
+    assertThat(changed.status()).isEqualTo(200);
   }
 
   @ParameterizedTest

@@ -54,6 +54,8 @@ final class StreamTokensTest {
     private int responses;
     private int messages;
     private boolean cancelled;
+    private boolean drained;
+    private boolean completed;
 
     Transport(int capacity) {
       this.capacity = capacity;
@@ -61,8 +63,10 @@ final class StreamTokensTest {
 
     @Override
     public synchronized void onNext(ConsumeResponse response) {
+      assertThat(completed).isFalse();
+      drained |= response.hasDrained();
       if (response.hasDeliveries()) {
-        assertThat(cancelled).isFalse();
+        assertThat(cancelled || drained).isFalse();
         responses++;
         messages += response.getDeliveries().getDeliveriesCount();
       }
@@ -70,6 +74,14 @@ final class StreamTokensTest {
 
     synchronized int messages() {
       return messages;
+    }
+
+    synchronized boolean isDrained() {
+      return drained;
+    }
+
+    synchronized boolean isCompleted() {
+      return completed;
     }
 
     @Override
@@ -101,7 +113,9 @@ final class StreamTokensTest {
     public void onError(Throwable why) {}
 
     @Override
-    public void onCompleted() {}
+    public synchronized void onCompleted() {
+      completed = true;
+    }
 
     @Override
     public void disableAutoInboundFlowControl() {}
@@ -119,12 +133,18 @@ final class StreamTokensTest {
     public void setCompression(String compression) {}
   }
 
-  private void open(Transport transport) {
+  private ConsumeStream open(Transport transport) {
     var stream = new ConsumeStream(queues, Caller.ANYBODY, transport, new OpenStreams());
     stream.onNext(
         ConsumeRequest.newBuilder()
             .setOpen(ConsumeRequest.Open.newBuilder().setQueue("q").setPrefetch(MESSAGES))
             .build());
+    return stream;
+  }
+
+  private static void drain(ConsumeStream stream) {
+    stream.onNext(
+        ConsumeRequest.newBuilder().setDrain(ConsumeRequest.Drain.getDefaultInstance()).build());
   }
 
   private double level() {
@@ -162,5 +182,40 @@ final class StreamTokensTest {
       assertThat(level()).isEqualTo(MESSAGES - spent);
     }
     assertThat(spent).isPositive();
+  }
+
+  /** The client drains while messages are being sent, or while it does not read. */
+  @Test
+  void drainedStream_returnsTokensOfWhatTheTransportNeverTook() {
+    int spent = 0;
+    for (int capacity : new int[] {0, 1, 2, Integer.MAX_VALUE}) {
+      Transport transport = new Transport(capacity);
+      ConsumeStream stream = open(transport);
+      await()
+          .pollDelay(Duration.ZERO)
+          .atMost(PATIENCE)
+          .until(() -> transport.messages() > 0 || capacity == 0);
+      drain(stream);
+      await().atMost(PATIENCE).until(transport::isDrained);
+      int taken = transport.messages();
+      spent += taken;
+      assertThat(broker.stats("q").inFlight()).isEqualTo(taken);
+      assertThat(level()).isEqualTo(MESSAGES - spent);
+      transport.cancel();
+      await().atMost(PATIENCE).until(() -> broker.stats("q").inFlight() == 0);
+      assertThat(level()).isEqualTo(MESSAGES - spent);
+    }
+  }
+
+  @Test
+  void drain_isAnswered_beforeAStreamThatIsHalfClosedEnds() {
+    for (int i = 0; i < 20; i++) {
+      Transport transport = new Transport(0);
+      ConsumeStream stream = open(transport);
+      drain(stream);
+      stream.onCompleted();
+      await().atMost(PATIENCE).until(transport::isCompleted);
+      assertThat(transport.isDrained()).isTrue();
+    }
   }
 }

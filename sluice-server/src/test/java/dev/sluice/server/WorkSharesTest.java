@@ -5,12 +5,21 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.Executor;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 
 @Tag("any-jdk")
 final class WorkSharesTest {
-  private final WorkShares shares = new WorkShares(2);
+  private final WorkShares shares = new WorkShares(4, 2);
   private final List<Runnable> threads = new ArrayList<>();
   private final List<String> done = new ArrayList<>();
 
@@ -34,6 +43,87 @@ final class WorkSharesTest {
     runAll();
     assertThat(done).containsExactly("evil-0", "evil-1", "good", "evil-2", "evil-3", "evil-4");
     assertThat(shares.owners()).isZero();
+  }
+
+  @Test
+  void freeThread_goesToTheOwnerThatHasTheFewest() {
+    for (String owner : List.of("a", "b", "c", "d")) {
+      submit(owner, owner + "-0");
+      submit(owner, owner + "-1");
+    }
+    submit("good", "good");
+    assertThat(threads).hasSize(4);
+    runAll();
+    assertThat(done)
+        .containsExactly("a-0", "a-1", "b-0", "b-1", "c-0", "d-0", "good", "c-1", "d-1");
+    assertThat(shares.owners()).isZero();
+  }
+
+  @Test
+  void waitingOwners_takeTurns() {
+    WorkShares one = new WorkShares(1, 1);
+    for (String work : List.of("a-0", "a-1", "a-2", "b-0", "b-1", "c-0")) {
+      one.of(work.substring(0, 1), threads::add).execute(() -> done.add(work));
+    }
+    runAll();
+    assertThat(done).containsExactly("a-0", "b-0", "c-0", "a-1", "b-1", "a-2");
+  }
+
+  @Test
+  void endsOfRequests_comeBeforeTheirBeginnings() {
+    WorkShares one = new WorkShares(1, 1);
+    one.of("a", threads::add).execute(() -> done.add("begin-0"));
+    one.of("a", threads::add).execute(() -> done.add("begin-1"));
+    one.endingOf("a", threads::add).execute(() -> done.add("end"));
+    runAll();
+    assertThat(done).containsExactly("begin-0", "end", "begin-1");
+  }
+
+  @Test
+  @Timeout(60)
+  void workOfManyThreads_isAllDone() throws InterruptedException {
+    int each = 5_000;
+    ExecutorService pool = Executors.newFixedThreadPool(4);
+    CountDownLatch left = new CountDownLatch(4 * each);
+    AtomicInteger running = new AtomicInteger();
+    AtomicInteger most = new AtomicInteger();
+    Runnable work =
+        () -> {
+          most.accumulateAndGet(running.incrementAndGet(), Math::max);
+          running.decrementAndGet();
+          left.countDown();
+        };
+    List<Thread> callers = new ArrayList<>();
+    for (int caller = 0; caller < 4; caller++) {
+      Executor mine = shares.of(caller % 3, pool);
+      callers.add(new Thread(() -> Stream.generate(() -> work).limit(each).forEach(mine::execute)));
+    }
+    callers.forEach(Thread::start);
+    for (Thread caller : callers) {
+      caller.join();
+    }
+    left.await();
+    pool.shutdown();
+    assertThat(pool.awaitTermination(20, TimeUnit.SECONDS)).isTrue();
+    assertThat(most.get()).isBetween(1, 4);
+    assertThat(shares.owners()).isZero();
+  }
+
+  @Test
+  void refusedWork_keepsNoPlace() {
+    for (int i = 0; i < 5; i++) {
+      shares
+          .of(
+              "one",
+              task -> {
+                throw new RejectedExecutionException("on purpose");
+              })
+          .execute(() -> done.add("never"));
+    }
+    assertThat(shares.owners()).isZero();
+    submit("one", "later");
+    runAll();
+    assertThat(done).containsExactly("later");
   }
 
   @Test

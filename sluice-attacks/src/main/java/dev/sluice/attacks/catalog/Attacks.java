@@ -41,7 +41,7 @@ public final class Attacks {
           "hook-batches",
           "connection-flood",
           "idle-connections",
-          "nacks",
+          "abandoned-nacks",
           "unread-messages",
           "grpc-unread-receives",
           "unread-keys",
@@ -75,9 +75,8 @@ public final class Attacks {
         new GzipEnqueue("enqueue-gzip-powerless", Access.POWERLESS_KEY),
         new GzipEnqueue("enqueue-gzip", Access.TENANT_KEY),
         new LargeHealthNames(),
-        CostlyRequest.manyHttp("nacks", SETTLE, Bodies::nacks),
-        CostlyRequest.manyHttp("many-headers", MESSAGES, Bodies::manyHeaders),
-        CostlyRequest.manyGrpc("grpc-nacks", Grpc.SETTLE, Bodies::protoNacks));
+        CostlyRequest.manyGrpc("grpc-nacks", Grpc.SETTLE, Bodies::protoNacks),
+        new AbandonedCalls());
   }
 
   private static List<Attack> budgets() {

@@ -14,10 +14,6 @@ final class Bodies {
   /** As many as one request may have. */
   private static final int NACKS = 10_000;
 
-  /** With 60 headers each: nearly as many tokens as a body may have. */
-  private static final int HEADED_MESSAGES = 1_900;
-
-  private static final int HEADERS = 60;
   private static final int COSTS = 900_000;
   private static final int DEPTH = 500_000;
   private static final int DIGITS = 1_000_000;
@@ -64,23 +60,6 @@ final class Bodies {
 
   private static String id(int number) {
     return "-0000-7000-8000-%012d".formatted(number);
-  }
-
-  static byte[] nacks() {
-    return list("{\"settlements\":[", NACKS, i -> nack("00000000" + id(i)), "]}");
-  }
-
-  private static String nack(String id) {
-    return "{\"id\":\"%s\",\"action\":\"nack\"}".formatted(id);
-  }
-
-  static byte[] manyHeaders() {
-    StringBuilder headers = new StringBuilder();
-    for (int i = 0; i < HEADERS; i++) {
-      headers.append(i == 0 ? "" : ",").append("\"").append(i).append("\":\"\"");
-    }
-    String message = "{\"payload\":\"\",\"headers\":{%s}}".formatted(headers);
-    return list("{\"messages\":[", HEADED_MESSAGES, i -> message, "]}");
   }
 
   static byte[] costs() {

@@ -1,0 +1,36 @@
+package dev.sluice.server;
+
+import java.util.concurrent.Executor;
+
+/**
+ * The shares that accounts have of the threads of one wire: half of the threads for all calls of an
+ * account, and one for its calls that list. These take long (all fairness keys of a queue are
+ * visited and sorted, and thousands are written), and nobody needs two lists at once.
+ */
+final class CallShares {
+  private final WorkShares all;
+  private final WorkShares lists;
+
+  /** Divides {@code threads} threads. */
+  CallShares(int threads) {
+    this.all = new WorkShares(threads, threads / 2);
+    this.lists = new WorkShares(threads, 1);
+  }
+
+  /**
+   * Returns the threads for a call.
+   *
+   * @param owner the account, or the connection where the server asks for no keys
+   * @param pool the threads that are divided
+   * @param isList whether the answer may have thousands of entries
+   */
+  Executor of(Object owner, Executor pool, boolean isList) {
+    Executor share = all.of(owner, pool);
+    return isList ? lists.of(owner, share) : share;
+  }
+
+  /** Returns the threads on which long answers to calls that have been executed are made. */
+  Executor forAnswers(Object owner, Executor pool) {
+    return all.endingOf(owner, pool);
+  }
+}

@@ -1,0 +1,32 @@
+package dev.sluice.server;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+
+/** What is to happen when something else is done. */
+@Tag("any-jdk")
+final class LaterTest {
+  private final List<Runnable> threads = new ArrayList<>();
+  private final List<String> made = new ArrayList<>();
+
+  @Test
+  void longAnswer_isMadeOnItsOwnThreads() {
+    Later.make(Collections.nCopies(Later.LONG + 1, ""), threads::add, () -> made.add("long"));
+    assertThat(made).isEmpty();
+    threads.forEach(Runnable::run);
+    assertThat(made).containsExactly("long");
+  }
+
+  @Test
+  void shortAnswer_isMadeAtOnce() {
+    Later.make(Collections.nCopies(Later.LONG, ""), threads::add, () -> made.add("short"));
+    Later.make("text", threads::add, () -> made.add("text"));
+    assertThat(made).containsExactly("short", "text");
+    assertThat(threads).isEmpty();
+  }
+}
