@@ -444,7 +444,7 @@ class ClerkDifferentialTest {
     assertThat(text(result, 9)).isEqualTo(head == null ? "" : head.dimension().name());
     assertThat(number(result, 10)).isEqualTo(head == null ? 0 : head.needed());
     assertThat(number(result, 11)).isEqualTo(head == null ? 0 : head.lasts().toNanos() / 1_000);
-    for (int i = 12; i < result.size(); i += 2) {
+    for (int i = 13; i < result.size(); i += 2) {
       lengths.put(text(result, i), (int) number(result, i + 1));
     }
     assertThat(lengths).isEqualTo(local.queueLengths());

@@ -62,6 +62,9 @@ final class Clerk {
     long life = rules.reservationLife().toNanos();
     log = opener.open(new DeskJournal.Books(model, budget, line, grants, tickets, life), now);
     tally.leaves(line.available());
+    if (line.waiting() > 0) {
+      drain();
+    }
   }
 
   /** It is that late: what is over ends. */
@@ -251,9 +254,10 @@ final class Clerk {
       @Nullable TicketState ticket,
       long waitedNanos) {
     long tokens = reservation.demand.tokens();
+    String id = ticket == null ? ids.next('r') : ids.reservationOf(ticket.id);
     Outcome.Granted answer =
         new Outcome.Granted(
-            model, request.priority(), tokens, request.tokens(), line.available(), ids.next('r'));
+            model, request.priority(), tokens, request.tokens(), line.available(), id);
     Grant grant = new Grant(answer, reservation, ticket, now + rules.reservationLife().toNanos());
     grants.add(grant);
     log.granted(grant);
@@ -343,7 +347,6 @@ final class Clerk {
     }
   }
 
-  /** Of all tickets. */
   List<CompletableFuture<Optional<Outcome>>> waiters() {
     return tickets.waiters();
   }
@@ -468,6 +471,11 @@ final class Clerk {
   }
 
   // ---- how it stands
+
+  /** What is granted and not settled, and who is in line. */
+  OpenWork openWork() {
+    return OpenWork.of(grants, line, tickets);
+  }
 
   /** Empty if there is no such ticket or reservation any more. */
   Optional<TokenOwner> owner(String id) {

@@ -37,6 +37,11 @@ final class Ids {
     return name;
   }
 
+  /** A ticket and its reservation have the same name but for the kind. */
+  String reservationOf(String ticket) {
+    return 'r' + ticket.substring(1);
+  }
+
   /** The model's part of a name; of no model if it is none. */
   static String tagIn(String id) {
     return id.length() > 2 * TAG_BYTES + 1 ? id.substring(1, 2 * TAG_BYTES + 1) : "";

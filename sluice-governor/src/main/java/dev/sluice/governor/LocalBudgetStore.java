@@ -10,9 +10,11 @@ import java.nio.file.StandardOpenOption;
 import java.nio.file.attribute.FileAttribute;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.time.Instant;
+import java.util.ArrayList;
 import java.util.Collections;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
@@ -21,14 +23,16 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /** Budgets in this process: a desk for each model. */
-final class LocalBudgetStore implements BudgetStore {
+final class LocalBudgetStore implements StandInStore {
   private static final Path BOOT_ID = Path.of("/proc/sys/kernel/random/boot_id");
 
   private final GovernorTimer timer;
   private final BudgetListener listener;
   private final @Nullable Path directory;
   private final @Nullable FileChannel lock;
-  private final boolean fromEmpty;
+
+  /** What was open elsewhere when this began, from empty; null for a store of its own. */
+  private final @Nullable OpenWork begunWith;
 
   /** Also of models that were removed: what they granted can still be settled. */
   private final Map<String, ModelDesk> everOpened = new HashMap<>();
@@ -48,10 +52,10 @@ final class LocalBudgetStore implements BudgetStore {
       BudgetListener listener,
       GovernorTimer timer,
       @Nullable Path directory,
-      boolean fromEmpty) {
+      @Nullable OpenWork begunWith) {
     this.listener = listener;
     this.timer = timer;
-    this.fromEmpty = fromEmpty;
+    this.begunWith = begunWith;
     this.directory = directory;
     this.config = config;
     this.lock = directory == null ? null : lock(directory);
@@ -65,17 +69,18 @@ final class LocalBudgetStore implements BudgetStore {
 
   /** Forgets everything when it is closed. */
   static Opener inMemory(GovernorTimer timer) {
-    return (config, listener) -> new LocalBudgetStore(config, listener, timer, null, false);
+    return (config, listener) -> new LocalBudgetStore(config, listener, timer, null, null);
   }
 
-  /** The same, where nothing is left of anything when it begins. */
-  static Opener fromEmpty(GovernorTimer timer) {
-    return (config, listener) -> new LocalBudgetStore(config, listener, timer, null, true);
+  /** The same, where nothing is left of anything when it begins, and something is open. */
+  static StandInStore standIn(
+      GovernorTimer timer, BudgetConfig config, BudgetListener listener, OpenWork open) {
+    return new LocalBudgetStore(config, listener, timer, null, open);
   }
 
   /** Goes on from what is in a directory, and keeps it there. */
   static Opener inDirectory(Path directory, GovernorTimer timer) {
-    return (config, listener) -> new LocalBudgetStore(config, listener, timer, directory, false);
+    return (config, listener) -> new LocalBudgetStore(config, listener, timer, directory, null);
   }
 
   private static FileChannel lock(Path directory) {
@@ -191,10 +196,12 @@ final class LocalBudgetStore implements BudgetStore {
       String boot = bootId();
       desk.keep((books, now) -> DeskJournal.open(file, boot, books, now));
     }
-    if (fromEmpty) {
+    OpenWork open = begunWith;
+    if (open != null) {
       desk.keep(
           (books, now) -> {
             books.line().levels().restart(now);
+            open.into(books, now);
             return DeskLog.NONE;
           });
     }
@@ -378,6 +385,19 @@ final class LocalBudgetStore implements BudgetStore {
               .forEach((model, desk) -> desk.status().ifPresent(now -> buckets.put(model, now)));
           return new GovernorStatus(buckets, closedModels(), Instant.now());
         });
+  }
+
+  @Override
+  public synchronized OpenWork handOver() {
+    closed = true;
+    List<OpenWork.Held> reservations = new ArrayList<>();
+    List<OpenWork.Place> tickets = new ArrayList<>();
+    for (ModelDesk desk : everOpened.values()) {
+      OpenWork open = desk.handOver();
+      reservations.addAll(open.reservations());
+      tickets.addAll(open.tickets());
+    }
+    return new OpenWork(reservations, tickets);
   }
 
   @Override

@@ -274,6 +274,15 @@ final class ModelDesk {
     return closed == null ? Optional.of(atDesk(clerk::status)) : Optional.empty();
   }
 
+  /** Decides nothing any more; who waits for a ticket is told elsewhere. */
+  OpenWork handOver() {
+    return atDesk(
+        () -> {
+          closed = "another store decides for model " + model;
+          return clerk.openWork();
+        });
+  }
+
   /** Nothing is decided here any more, and whoever is in line is told so. */
   void close() {
     try {

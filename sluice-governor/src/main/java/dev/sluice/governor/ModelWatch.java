@@ -60,6 +60,7 @@ final class ModelWatch {
   /** The same with what is known here. */
   synchronized GovernorStatus.Model watched(GovernorStatus.Model status, long now) {
     auditor.goesBy(status.capacity(), status.targetTpm(), now);
-    return status.with(auditor.report(now), status.provider(), health.alerts());
+    return status.with(
+        auditor.report(now).orMore(status.audit()), status.provider(), health.alerts());
   }
 }

@@ -35,14 +35,19 @@ public final class StoreTerms {
   // ---- when the store is away
 
   /**
-   * Budgets in this process of which nothing is left when it begins, for a store that cannot be
-   * asked for a while.
+   * Opens budgets in this process for a store that cannot be asked for a while. Nothing is left of
+   * any budget when they begin.
    *
    * @param timer closed with the store
-   * @return makes one that is apart from all others
+   * @param config the models
+   * @param listener is told what is decided here
+   * @param open what is open when it begins: reservations take slots and are refunded nothing,
+   *     tickets are in line in this order
+   * @return to be ended by {@link StandInStore#handOver}
    */
-  public static BudgetStore.Opener inMemoryFromEmpty(GovernorTimer timer) {
-    return LocalBudgetStore.fromEmpty(timer);
+  public static StandInStore standIn(
+      GovernorTimer timer, BudgetConfig config, BudgetListener listener, OpenWork open) {
+    return LocalBudgetStore.standIn(timer, config, listener, open);
   }
 
   // ---- figures

@@ -59,21 +59,6 @@ class LocalBudgetStoreTest {
         .isEqualTo("rwx------");
   }
 
-  /** Each was kept for the patience with tickets: a flood of short deadlines filled the memory. */
-  @Test
-  void refusals_areRememberedUpToANumber() {
-    request(of(300_000, P0));
-    String oldest = "";
-    String last = "";
-    for (int i = 0; i <= 10_000; i++) {
-      last = queued(of(200_000, P1).withDeadline(Duration.ofMillis(1))).ticket();
-      oldest = i == 0 ? last : oldest;
-      timer.advance(2 * Desk.MS);
-    }
-    assertThat(store.poll(oldest).join()).isEmpty();
-    assertThat(store.poll(last).join().orElseThrow()).isInstanceOf(Outcome.Refused.class);
-  }
-
   private Outcome.Queued queued(TokenRequest request) {
     return (Outcome.Queued) request(request);
   }

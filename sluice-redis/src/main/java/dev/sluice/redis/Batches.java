@@ -1,7 +1,7 @@
 package dev.sluice.redis;
 
 import dev.sluice.redis.link.Call;
-import dev.sluice.redis.link.RedisLink;
+import dev.sluice.redis.link.FleetConnection;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
@@ -31,10 +31,10 @@ final class Batches {
   private static final int FIRST_AT = 2;
   private static final long GRANTED = 1;
 
-  private final RedisLink link;
+  private final FleetConnection link;
   private final Map<String, Line> lines = new ConcurrentHashMap<>();
 
-  Batches(RedisLink link) {
+  Batches(FleetConnection link) {
     this.link = link;
   }
 
@@ -141,9 +141,7 @@ final class Batches {
           return together;
         }
         waiters.poll();
-        if (waiter.call().isDone()) {
-          link.over();
-        } else {
+        if (!waiter.call().isDone()) {
           together.add(waiter);
         }
       }
@@ -167,7 +165,6 @@ final class Batches {
 
   private void tellAll(List<Waiter> together, List<Object> reply, @Nullable Throwable failure) {
     for (int i = 0; i < together.size(); i++) {
-      link.over();
       tell(together.get(i).call(), i, reply, failure);
     }
   }

@@ -14,7 +14,7 @@ final class Block {
   static final long NOTHING = -1;
 
   private final String id;
-  private final int losses;
+  private final String time;
   private final long size;
   private final long deadlineNanos;
   private final AtomicLong left;
@@ -23,9 +23,9 @@ final class Block {
   private long seenLeft;
   private long seenNanos;
 
-  Block(String id, int losses, long tokens, long size, long nowNanos, long deadlineNanos) {
-    this.losses = losses;
+  Block(String id, String time, long tokens, long size, long nowNanos, long deadlineNanos) {
     this.id = id;
+    this.time = time;
     this.size = size;
     this.deadlineNanos = deadlineNanos;
     this.left = new AtomicLong(tokens);
@@ -37,9 +37,9 @@ final class Block {
     return id;
   }
 
-  /** How often Redis had been lost when it was asked for. */
-  int losses() {
-    return losses;
+  /** Returns the time in which it was lent, as {@code FleetConnection.allPresent} names it. */
+  String time() {
+    return time;
   }
 
   /** Takes tokens, if all are there in time; how many are left then. */

@@ -1,5 +1,6 @@
 package dev.sluice.redis;
 
+import java.util.List;
 import java.util.concurrent.atomic.LongAdder;
 
 /** What has happened since the start. */
@@ -10,7 +11,13 @@ final class Counts {
   final LongAdder closed = new LongAdder();
   final LongAdder local = new LongAdder();
   final LongAdder outages = new LongAdder();
-  final LongAdder chargedTokens = new LongAdder();
+
+  /** Forgets decisions, but not outages. */
+  void reset() {
+    for (LongAdder each : List.of(exact, leased, open, closed, local)) {
+      each.reset();
+    }
+  }
 
   LimitsStatus status(boolean available, int nodes, long timeouts) {
     return new LimitsStatus(
@@ -22,7 +29,6 @@ final class Counts {
         closed.sum(),
         local.sum(),
         timeouts,
-        outages.sum(),
-        chargedTokens.sum());
+        outages.sum());
   }
 }

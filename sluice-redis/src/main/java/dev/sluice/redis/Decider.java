@@ -7,7 +7,7 @@ import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 
-/** Asks Redis about buckets, and those who know better when it does not answer. */
+/** Asks Redis about buckets; the outage policy answers where Redis does not. */
 final class Decider {
   private static final long NANOS_PER_MICRO = 1_000;
   private static final int VERSION_AT = 4;
@@ -78,10 +78,8 @@ final class Decider {
 
     T read(Verdict verdict);
 
-    boolean isGranted(T answer);
-
-    /** By this node's share; empty if the outage is over. */
-    Optional<T> local(Shares shares);
+    /** Decides by this node's share. */
+    T local(LocalLimits limits);
 
     T granted();
 
@@ -90,98 +88,36 @@ final class Decider {
 
   /** Answers within the time-out: Redis does, or the outage policy. */
   <T> CompletableFuture<T> answer(Question<T> question) {
-    CompletableFuture<T> answer = new CompletableFuture<>();
-    ask(question, answer, true);
-    return answer;
+    return answer(question, call(question));
   }
 
   /** {@link #answer(Question)}, where Redis has been asked already. */
   <T> CompletableFuture<T> answer(Question<T> question, CompletableFuture<List<Object>> asked) {
-    CompletableFuture<T> answer = new CompletableFuture<>();
-    await(asked, question, answer, true);
-    return answer;
+    return asked.handle(
+        (reply, failure) -> failure == null ? decided(question, reply) : unanswered(question));
   }
 
-  private <T> void ask(Question<T> question, CompletableFuture<T> answer, boolean first) {
-    // Before the gate is looked at, which is there before Redis is available again.
-    if (!fleet.link().isAvailable() || fleet.holds(question.demands())) {
-      askElsewhere(question, answer, first);
-      return;
-    }
-    @Nullable T refusal = refusalOfGate(question);
-    if (refusal == null) {
-      await(call(question), question, answer, first);
-    } else {
-      fleet.counts().local.increment();
-      answer.complete(refusal);
-    }
+  private <T> T decided(Question<T> question, List<Object> reply) {
+    fleet.counts().exact.increment();
+    return question.read(verdict(reply));
   }
 
-  /** What the share refuses while other nodes may not have returned from an outage. */
-  private <T> @Nullable T refusalOfGate(Question<T> question) {
-    Shares gate = fleet.gate(question.demands());
-    if (gate == null || !question.take() || question.policy() != OutagePolicy.LOCAL) {
-      return null;
-    }
-    Optional<T> local = question.local(gate);
-    return local.isEmpty() || question.isGranted(local.get()) ? null : local.get();
-  }
-
-  @SuppressWarnings("FutureReturnValueIgnored") // what it leads to is the answer
-  private <T> void await(
-      CompletableFuture<List<Object>> asked,
-      Question<T> question,
-      CompletableFuture<T> answer,
-      boolean first) {
-    asked.whenComplete(
-        (reply, failure) -> {
-          try {
-            if (failure != null) {
-              unanswered(question, answer, first, failure);
-            } else if (question.take() && fleet.holds(question.demands())) {
-              // This node's share has granted since: a grant on top could be one too many.
-              askElsewhere(question, answer, false);
-            } else {
-              fleet.counts().exact.increment();
-              answer.complete(question.read(verdict(reply)));
-            }
-          } catch (RuntimeException unexpected) {
-            answer.completeExceptionally(unexpected);
-          }
-        });
-  }
-
-  private <T> void unanswered(
-      Question<T> question, CompletableFuture<T> answer, boolean first, Throwable failure) {
-    boolean notAsked = LimitsUnavailableException.isBeforeAsking(failure);
-    if (!notAsked) {
-      fleet.unanswered(question.demands(), failure);
-    }
-    askElsewhere(question, answer, first && notAsked);
-  }
-
-  /** Without Redis; if that has just come back, it is asked after all. */
-  private <T> void askElsewhere(
-      Question<T> question, CompletableFuture<T> answer, boolean mayAskAgain) {
+  /** A call that Redis missed is granted only where the policy or this node's share says so. */
+  private <T> T unanswered(Question<T> question) {
     Counts counts = fleet.counts();
     switch (question.policy()) {
       case OPEN -> {
         counts.open.increment();
-        answer.complete(question.granted());
-      }
-      case CLOSED -> {
-        counts.closed.increment();
-        answer.complete(question.denied());
+        return question.granted();
       }
       case LOCAL -> {
-        Shares shares = fleet.shares();
-        Optional<T> local = shares == null ? Optional.empty() : question.local(shares);
-        if (local.isEmpty() && mayAskAgain && fleet.link().isAvailable()) {
-          ask(question, answer, false);
-        } else {
-          counts.local.increment();
-          answer.complete(local.orElseGet(question::denied));
-        }
+        Optional<T> local = fleet.decideLocally(question::local);
+        (local.isPresent() ? counts.local : counts.closed).increment();
+        return local.orElseGet(question::denied);
+      }
+      default -> {
+        counts.closed.increment();
+        return question.denied();
       }
     }
   }
@@ -202,7 +138,7 @@ final class Decider {
       arguments[at++] = Long.toString(demand.tokens());
       arguments[at++] = demand.quota().params();
     }
-    return fleet.link().call(Script.DECIDE, keys, arguments);
+    return fleet.connection().call(Script.DECIDE, keys, arguments);
   }
 
   private String version() {
@@ -250,7 +186,7 @@ final class Decider {
   private CompletableFuture<Level> adjust(String what, String amount, String place, Quota quota) {
     String[] arguments = {what, version(), amount, quota.params()};
     return fleet
-        .link()
+        .connection()
         .call(Script.ADJUST, new String[] {place}, arguments)
         .thenApply(
             reply -> {

@@ -1,96 +1,96 @@
 package dev.sluice.redis;
 
-import dev.sluice.redis.link.Call;
+import dev.sluice.redis.link.FleetConnection;
+import dev.sluice.redis.link.FleetView;
 import dev.sluice.redis.link.LinkTerms;
-import dev.sluice.redis.link.Pulse;
+import dev.sluice.redis.link.Membership;
 import dev.sluice.redis.link.RedisAddress;
-import dev.sluice.redis.link.RedisLink;
 import dev.sluice.redis.link.RefusalLog;
-import dev.sluice.redis.link.Roll;
+import java.time.Duration;
 import java.util.List;
-import java.util.Map;
+import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** This node's part in the fleet: keeps its rules, and sees its limiters through outages. */
-final class Fleet implements AutoCloseable, Pulse.Member {
+/** The part of this node's limits in the fleet: its copy of the rules, and its share in outages. */
+final class Fleet implements AutoCloseable, FleetConnection.Member {
   private static final Logger LOG = LoggerFactory.getLogger(SharedLimits.class);
   private static final String THREADS = "sluice-redis";
-  private static final int VERSION_AT = 1;
-  private static final int LIFE_AT = 3;
-
-  /** By then the other nodes have found that Redis is back, or their try to connect has ended. */
-  static final long SETTLE_MILLIS = 1_500;
-
-  /** How often that is waited for, if Redis does not confirm the charges. */
-  private static final int SETTLE_TRIES = 5;
-
-  /** How many times some keys are charged before the return; what is left is charged after it. */
-  private static final int SETTLE_ROUNDS = 64;
 
   private final LimitsConfig config;
   private final RefusalLog refusals = RefusalLog.create();
   private final KeySpace space;
   private final boolean cluster;
   private final Counts counts = new Counts();
-  private final Pulse pulse;
+  private final FleetConnection connection;
   private final RuleBook book;
-  private final Charges charges;
-  private final HeldKeys held;
   private final Batches batches;
   private final AtomicBoolean refreshing = new AtomicBoolean();
   private final AtomicBoolean toldOfRules = new AtomicBoolean(true);
 
-  private volatile @Nullable Shares shares;
-  private volatile @Nullable Shares gate;
+  /** The limits of the outage that goes on; null if none was needed yet. */
+  private volatile @Nullable LocalLimits local;
 
-  /** Whether somebody was told of an outage, and not yet of its end. */
-  private volatile boolean outage;
+  // Of the thread of the fleet: what was decided in this outage.
+  private int keys;
+  private long tokens;
 
-  /** Whether the outage is one of a part of a cluster, whose end the pulse tells. */
-  private volatile boolean inPart;
+  /** Makes the connection of a fleet; simulations put their own in its place. */
+  @FunctionalInterface
+  interface Opening {
+    FleetConnection open(LinkTerms terms, Membership membership, FleetConnection.Member member);
+  }
 
   Fleet(RedisAddress address, LimitsConfig config, String node) {
+    this(
+        config,
+        node,
+        address.cluster(),
+        (terms, membership, member) -> new FleetConnection(address, terms, membership, member));
+  }
+
+  Fleet(LimitsConfig config, String node, boolean cluster, Opening opening) {
     this.config = config;
     this.space = new KeySpace(config.prefix());
-    this.cluster = address.cluster();
-    this.pulse =
-        new Pulse(
-            address,
+    this.cluster = cluster;
+    this.connection =
+        opening.open(
             new LinkTerms(
                 config.timeout(),
                 config.trust(),
                 List.of(Script.values()),
                 THREADS,
                 LimitsUnavailableException.failures()),
-            new Roll(node, List.of(space.nodes(), space.rules()), config.expectedNodes()),
+            new Membership(
+                node,
+                List.of(space.members(), space.rules()),
+                config.expectedNodes(),
+                space.schema(),
+                Membership.Timing.DEFAULTS),
             this);
-    RedisLink link = pulse.link();
-    this.book = new RuleBook(link, space, Rules.of(config.remembered()), this::rulesChanged);
-    this.batches = new Batches(link);
-    this.charges = new Charges(link, book, counts, node, cluster ? this::notCharged : null);
-    this.held = new HeldKeys(pulse, charges, this::shares, this::released);
-    this.shares = newShares();
+    this.book = new RuleBook(connection, space, Rules.of(config.remembered()), this::rulesChanged);
+    this.batches = new Batches(connection);
+    use(config.outage());
   }
 
-  private Shares newShares() {
-    return new Shares(
-        pulse.nodes(),
-        book.rules(),
-        pulse::serverNanos,
-        demands -> !pulse.link().isAvailable() || held.holdsAll(demands));
+  /** A limiter follows that policy; for {@code LOCAL} Redis has to reserve a share. */
+  void use(OutagePolicy policy) {
+    if (policy == OutagePolicy.LOCAL) {
+      connection.claimShare();
+    }
   }
 
-  /** Begins; returns when Redis decides, or has been tried in vain. */
+  /** Opens the connection; returns when Redis decides, or did not answer. */
   void start() {
-    pulse.start();
+    connection.start();
   }
 
-  RedisLink link() {
-    return pulse.link();
+  FleetConnection connection() {
+    return connection;
   }
 
   RuleBook book() {
@@ -113,49 +113,37 @@ final class Fleet implements AutoCloseable, Pulse.Member {
     return cluster;
   }
 
-  /** What this node may grant by itself; null while Redis decides. */
-  @Nullable Shares shares() {
-    return shares;
+  /** Returns whether decisions are made in Redis. */
+  boolean isAvailable() {
+    return connection.state().asksRedis() && !connection.isClosed();
   }
 
-  /** What has to agree with Redis for a while after an outage; null if nothing has to. */
-  @Nullable Shares gate(List<Demand> demands) {
-    @Nullable Shares ofAll = gate;
-    return ofAll == null ? held.gateOf(demands) : ofAll;
+  /** Decides by this node's share; empty if Redis decides, or may still count on this node. */
+  <T> Optional<T> decideLocally(Function<LocalLimits, T> decision) {
+    return connection.whileOut(() -> decision.apply(localLimits()));
   }
 
-  /** Whether Redis is not asked about these, although it answers. */
-  boolean holds(List<Demand> demands) {
-    return held.holdsAny(demands);
-  }
-
-  /** Redis did not answer for these; from now on it is not asked about them, if others go on. */
-  void unanswered(List<Demand> demands, Throwable failure) {
-    boolean othersGoOn = pulse.link().isAvailable() && (cluster || shares != null);
-    if (othersGoOn && !RedisLink.isRefusal(failure)) {
-      held.unanswered(demands);
+  private LocalLimits localLimits() {
+    LocalLimits present = local;
+    if (present != null) {
+      return present;
+    }
+    synchronized (this) {
+      if (local == null) {
+        local =
+            new LocalLimits(
+                connection.share(), book.rules(), connection::nanoTime, connection::serverNanos);
+      }
+      return local;
     }
   }
 
-  /** Of a cluster only the part where that key is may be lost. */
-  private void notCharged(Shares.Charge charge) {
-    held.hold(charge.key(), charge.quota());
-  }
-
-  /**
-   * Whether Redis alone decides. Otherwise this node's share does too, and blocks are left alone:
-   * what a share saves up and a block together may be more than the limit.
-   */
-  boolean isCalm() {
-    return shares == null && gate == null && held.isEmpty();
-  }
-
   LimitsStatus status() {
-    RedisLink link = pulse.link();
-    return counts.status(link.isAvailable(), pulse.liveNodes(), link.timeouts());
+    FleetView view = connection.view();
+    return counts.status(isAvailable(), view == null ? 1 : view.live(), connection.timeouts());
   }
 
-  /** Reads the rules now; if that fails, the next pulse does. */
+  /** Reads the rules now; if that fails, the next heartbeat does. */
   @SuppressWarnings("FutureReturnValueIgnored")
   void refreshRules() {
     if (refreshing.compareAndSet(false, true)) {
@@ -164,10 +152,9 @@ final class Fleet implements AutoCloseable, Pulse.Member {
   }
 
   private void rulesChanged(Rules rules) {
-    for (@Nullable Shares each : new @Nullable Shares[] {shares, gate}) {
-      if (each != null) {
-        each.follow(rules);
-      }
+    LocalLimits limits = local;
+    if (limits != null) {
+      limits.follow(rules);
     }
     // One message for many changes in a row: each lists all rules.
     if (toldOfRules.compareAndSet(true, false)) {
@@ -187,7 +174,7 @@ final class Fleet implements AutoCloseable, Pulse.Member {
   }
 
   private void later(Runnable message) {
-    pulse.execute(
+    connection.execute(
         () -> {
           try {
             message.run();
@@ -197,143 +184,41 @@ final class Fleet implements AutoCloseable, Pulse.Member {
         });
   }
 
-  /** The rules, as the pulse has told them. */
+  // ---- what the connection tells
+
   @Override
-  public CompletableFuture<Void> answered(List<Object> answer) {
-    return book.sync(Call.number(answer, VERSION_AT), Call.number(answer, LIFE_AT));
+  public CompletableFuture<Void> seen(FleetView view) {
+    return book.sync(view.rulesVersion(), view.rulesLife());
   }
 
-  /** Keys that are held are charged one by one; in a cluster those are all that are not charged. */
   @Override
-  public CompletableFuture<Void> sendAgain() {
-    return cluster || !held.isFree() ? CompletableFuture.allOf() : charges.sendAgain();
-  }
-
-  /** Charges what this node has granted so far, so that little is left when it returns. */
-  @Override
-  public CompletableFuture<Void> settleUp() {
-    return settleUp(SETTLE_ROUNDS);
-  }
-
-  private CompletableFuture<Void> settleUp(int rounds) {
-    @Nullable Shares local = shares;
-    if (local == null || pulse.link().isAvailable()) {
-      return CompletableFuture.allOf();
-    }
-    List<Shares.Charge> some = local.drain(Charges.AT_ONCE);
-    CompletableFuture<Void> sent = charges.send(some);
-    // Where one part of a cluster does not answer the others go on.
-    CompletableFuture<Void> charged = cluster ? sent.exceptionally(lost -> null) : sent;
-    return some.size() < Charges.AT_ONCE || rounds <= 1
-        ? charged
-        : charged.thenComposeAsync(done -> settleUp(rounds - 1), pulse);
-  }
-
-  /** Redis decides from now on, but for keys that are held: what those owe is charged first. */
-  @Override
-  public void comeBack(boolean onlyPart, Runnable redisDecides) {
-    @Nullable Shares local = shares;
-    if (local == null) {
-      return;
-    }
-    if (onlyPart) {
-      finish(local, true, redisDecides);
-      return;
-    }
-    @Nullable Shares next = outage && local.nodes() > 1 ? local.gate() : null;
-    local.exclusively(
-        () -> {
-          gate = next;
-          Map<String, Quota> owed = local.owed();
-          if (held.isEmpty() && charges.isSettled() && owed.size() <= Charges.AT_ONCE) {
-            end(local);
-          } else {
-            charges.owed().forEach(held::hold);
-            owed.forEach(held::hold);
-          }
-          redisDecides.run();
-        });
-    if (next != null) {
-      settleLater(next, SETTLE_TRIES);
-    }
-  }
-
-  /** No key is held any more; of a part of a cluster the pulse tells when it is calm. */
-  private void released() {
-    @Nullable Shares local = shares;
-    if (local != null) {
-      finish(local, false, () -> {});
-    }
-  }
-
-  /** Ends the shares, unless they have to go on. */
-  private void finish(Shares local, boolean onlyPart, Runnable redisDecides) {
-    local.exclusively(
-        () ->
-            pulse
-                .link()
-                .whileAvailable(
-                    () -> {
-                      if (shares == local && inPart == onlyPart && held.isFree()) {
-                        end(local);
-                        redisDecides.run();
-                      }
-                    }));
-  }
-
-  private void end(Shares local) {
-    local.close(
-        rest -> {
-          // Redis does what comes over one connection in order, so these come first.
-          charges.sendLast(rest);
-          if (outage) {
-            tell(returned(local.totals()));
-          }
-          outage = false;
-          inPart = false;
-          shares = null;
-        });
-  }
-
-  /** Opens the gate when the others have returned, and what this node owed is charged. */
-  private void settleLater(Shares mine, int tries) {
-    pulse.executeAfter(
-        SETTLE_MILLIS,
-        () -> {
-          if (gate != mine) {
-            return;
-          }
-          if (charges.isSettled() || tries == 0) {
-            gate = null;
-          } else {
-            settleLater(mine, tries - 1);
-          }
-        });
-  }
-
-  private LimitsEvent returned(Shares.Totals all) {
-    return new LimitsEvent.Returned(pulse.sinceLoss(), all.keys(), all.granted(), all.charged());
-  }
-
-  /** From now on shares decide; in a part of a cluster only what Redis does not answer. */
-  @Override
-  public void lost(String cause, boolean onlyPart) {
+  public void lost(String cause) {
     counts.outages.increment();
-    outage = true;
-    inPart = onlyPart;
-    if (!onlyPart) {
-      gate = null;
-    }
-    beginShares();
-    tell(new LimitsEvent.Lost(cause, pulse.nodes()));
+    tell(new LimitsEvent.Lost(cause, connection.share() / (double) Membership.PARTS));
   }
 
-  private void beginShares() {
-    if (shares == null) {
-      Shares next = newShares();
-      shares = next;
-      next.follow(book.rules()); // if they have just changed
+  /**
+   * Redis has reserved what this node granted, so there is nothing to report. The next outage
+   * begins empty again, also if this return is not confirmed.
+   */
+  @Override
+  public CompletableFuture<Void> report() {
+    LocalLimits limits = local;
+    if (limits != null) {
+      local = null;
+      keys += limits.keys();
+      tokens += limits.granted();
     }
+    return CompletableFuture.allOf();
+  }
+
+  @Override
+  public void connected(Optional<Duration> outage) {
+    int decided = keys;
+    long granted = tokens;
+    keys = 0;
+    tokens = 0;
+    outage.ifPresent(away -> tell(new LimitsEvent.Returned(away, decided, granted)));
   }
 
   @Override
@@ -346,11 +231,11 @@ final class Fleet implements AutoCloseable, Pulse.Member {
   }
 
   boolean isClosed() {
-    return pulse.isClosed();
+    return connection.isClosed();
   }
 
   @Override
   public void close() {
-    pulse.close();
+    connection.close();
   }
 }

@@ -55,7 +55,7 @@ final class Leaseholder {
   /** A request for a block, and for tokens. */
   record Request(
       String id,
-      int losses,
+      String time,
       @Nullable Closing closing,
       long tokens,
       LeaseTerms terms,
@@ -76,27 +76,32 @@ final class Leaseholder {
   /**
    * Takes from the block that serves, if the limit is still the same; what is left of it.
    *
-   * @param losses how often Redis was lost: no block outlives that, for what was granted meanwhile
-   *     could be more than the limit together with it
+   * @param time in which every member has been present: the block must have been lent in it
    */
-  long take(Object under, int losses, long tokens) {
+  long take(Object under, String time, long tokens) {
     Block block = current;
-    return block == null || terms.under() != under || block.losses() != losses
+    return block == null || terms.under() != under || !block.time().equals(time)
         ? Block.NOTHING
         : block.take(tokens, clock);
   }
 
-  /** Gives up blocks from before Redis was last lost. */
-  synchronized void forgetBefore(int losses) {
+  /** Gives up blocks that were lent before a member was absent; their tokens count as used. */
+  synchronized void forgetOthers(String time) {
     Block block = current;
-    if (block != null && block.losses() != losses) {
-      retireCurrent();
+    if (block != null && !block.time().equals(time)) {
+      current = null;
+      forfeit(block);
     }
     Block following = next;
-    if (following != null && following.losses() != losses) {
+    if (following != null && !following.time().equals(time)) {
       next = null;
-      retire(following);
+      forfeit(following);
     }
+  }
+
+  private void forfeit(Block block) {
+    block.close();
+    closings.add(new Closing(block.id(), 0));
   }
 
   /** Whether it is time for the next block, so many tokens being left. */
@@ -138,7 +143,7 @@ final class Leaseholder {
   }
 
   /** A request for a block, for someone who needs so many tokens now; null if it is no time. */
-  synchronized @Nullable Request begin(long tokens, int losses) {
+  synchronized @Nullable Request begin(long tokens, String time) {
     long now = clock.getAsLong();
     if (gone || !mayAsk() || next != null || !terms.suits(tokens)) {
       return null;
@@ -151,7 +156,7 @@ final class Leaseholder {
       retireCurrent();
     }
     asking = true;
-    return new Request(ids.get(), losses, closings.poll(), tokens, terms, now);
+    return new Request(ids.get(), time, closings.poll(), tokens, terms, now);
   }
 
   /** Takes in what Redis answered; the answer to whoever needed tokens. */
@@ -165,7 +170,7 @@ final class Leaseholder {
     long size = Call.number(reply, 1);
     long left = size - request.tokens();
     long deadline = request.sentNanos() + ttlNanos - ttlNanos / DRIFT_DIVISOR;
-    Block block = new Block(request.id(), request.losses(), left, size, now, deadline);
+    Block block = new Block(request.id(), request.time(), left, size, now, deadline);
     if (gone || !terms.quota().isSame(request.terms().quota())) {
       retire(block);
     } else if (current == null) {

@@ -40,25 +40,29 @@ final class Leaseholders {
    */
   long take(String place, Object under, long tokens) {
     Leaseholder holder = holders.get(place);
-    if (holder == null || !fleet.isCalm()) {
+    String time = holder == null ? null : fleet.connection().allPresent();
+    if (holder == null || time == null) {
       return Block.NOTHING;
     }
-    long left = holder.take(under, fleet.link().losses(), tokens);
-    if (left >= 0) {
-      taken(holder, place, left);
-    }
-    return left;
+    long left = holder.take(under, time, tokens);
+    return left < 0 ? left : taken(holder, time, place, left);
   }
 
+  /** Asks for the next block in time; {@link Block#NOTHING} if blocks must not be used any more. */
   @SuppressWarnings("FutureReturnValueIgnored") // the holder is told
-  private void taken(Leaseholder holder, String place, long left) {
+  private long taken(Leaseholder holder, String time, String place, long left) {
+    if (!time.equals(fleet.connection().allPresent())) {
+      // This thread was paused meanwhile; the tokens are lost.
+      return Block.NOTHING;
+    }
     fleet.counts().leased.increment();
     if (holder.isLow(left)) {
-      Leaseholder.Request request = holder.begin(0, fleet.link().losses());
+      Leaseholder.Request request = holder.begin(0, time);
       if (request != null) {
         send(place, holder, request);
       }
     }
+    return left;
   }
 
   /**
@@ -70,17 +74,19 @@ final class Leaseholders {
   <T> CompletableFuture<T> answer(Decider.Question<T> question, Object under, long version) {
     Demand demand = question.demands().get(0);
     Leaseholder holder = holder(demand, under, version);
-    if (holder == null || holder.isOut() || !fleet.isCalm()) {
+    String time = fleet.connection().allPresent();
+    if (holder == null || time == null) {
       return decider.answer(question);
     }
-    int losses = fleet.link().losses();
-    holder.forgetBefore(losses);
+    holder.forgetOthers(time);
+    if (holder.isOut()) {
+      return decider.answer(question);
+    }
     long left = holder.takeNext(demand.tokens());
-    if (left >= 0) {
-      taken(holder, demand.place(), left);
+    if (left >= 0 && taken(holder, time, demand.place(), left) >= 0) {
       return Answers.now(question.read(Decider.Verdict.granted(left)));
     }
-    Leaseholder.Request request = holder.begin(demand.tokens(), losses);
+    Leaseholder.Request request = holder.begin(demand.tokens(), time);
     return request == null
         ? decider.answer(question)
         : decider.answer(question, send(demand.place(), holder, request));
@@ -100,7 +106,7 @@ final class Leaseholders {
       return null;
     }
     return holders.computeIfAbsent(
-        demand.place(), absent -> new Leaseholder(lease, terms, System::nanoTime, ids));
+        demand.place(), absent -> new Leaseholder(lease, terms, fleet.connection()::nanoTime, ids));
   }
 
   @SuppressWarnings("FutureReturnValueIgnored") // what it leads to is the answer
@@ -115,7 +121,7 @@ final class Leaseholders {
     arguments[5] = ttlMicros;
     arguments[6] = request.id();
     fleet
-        .link()
+        .connection()
         .call(Script.LEASE, new String[] {place}, arguments)
         .whenComplete(
             (reply, failure) -> {
@@ -152,7 +158,7 @@ final class Leaseholders {
       arguments[4] = "0";
       arguments[5] = "0";
       arguments[6] = "";
-      told.add(fleet.link().call(Script.LEASE, new String[] {place}, arguments));
+      told.add(fleet.connection().call(Script.LEASE, new String[] {place}, arguments));
     }
     return CompletableFuture.allOf(told.toArray(CompletableFuture[]::new))
         .exceptionally(lost -> null);
@@ -161,7 +167,7 @@ final class Leaseholders {
   /** Looks after all blocks: returns what is not used, forgets who holds none. */
   @SuppressWarnings("FutureReturnValueIgnored") // what Redis does not hear of counts as used
   void sweep() {
-    if (!fleet.link().isAvailable()) {
+    if (!fleet.connection().state().asksRedis()) {
       // Nobody can take blocks back now; they serve until their deadline.
       return;
     }

@@ -15,21 +15,19 @@ public sealed interface LimitsEvent {
    * Redis does not answer; from now on outage policies decide.
    *
    * @param cause what went wrong
-   * @param nodes the nodes last seen alive, among which a {@link OutagePolicy#LOCAL} limit is
-   *     divided
+   * @param share the part of each limit that a {@link OutagePolicy#LOCAL} limiter of this node may
+   *     grant meanwhile, from 0 to 1
    */
-  record Lost(String cause, int nodes) implements LimitsEvent {}
+  record Lost(String cause, double share) implements LimitsEvent {}
 
   /**
    * Redis answers again and decides from now on.
    *
    * @param away how long it did not
-   * @param keys how many keys had been granted meanwhile by their share
-   * @param tokens how many tokens those were
-   * @param charged how many of them were charged to their limits now; older ones would have come
-   *     back already
+   * @param keys how many keys this node decided about by its share
+   * @param tokens how many tokens it granted
    */
-  record Returned(Duration away, int keys, long tokens, long charged) implements LimitsEvent {}
+  record Returned(Duration away, int keys, long tokens) implements LimitsEvent {}
 
   /**
    * Redis answers, but refuses what it was asked: somebody must look.

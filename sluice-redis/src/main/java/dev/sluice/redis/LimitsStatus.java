@@ -12,7 +12,6 @@ package dev.sluice.redis;
  * @param local decisions by this node's share, in an outage
  * @param timeouts calls that Redis did not answer in time
  * @param outages how often it was lost
- * @param chargedTokens tokens charged after outages
  * @since 0.1
  */
 public record LimitsStatus(
@@ -24,5 +23,4 @@ public record LimitsStatus(
     long closed,
     long local,
     long timeouts,
-    long outages,
-    long chargedTokens) {}
+    long outages) {}

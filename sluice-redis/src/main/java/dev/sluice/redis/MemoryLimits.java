@@ -40,7 +40,7 @@ final class MemoryLimits implements SharedLimits {
 
   @Override
   public LimitsStatus status() {
-    return new LimitsStatus(true, 1, 0, 0, 0, 0, 0, 0, 0, 0);
+    return new LimitsStatus(true, 1, 0, 0, 0, 0, 0, 0, 0);
   }
 
   @Override

@@ -117,13 +117,8 @@ final class RedisBucket implements SharedBucket {
     }
 
     @Override
-    public boolean isGranted(Decision answer) {
-      return answer.isGranted();
-    }
-
-    @Override
-    public Optional<Decision> local(Shares shares) {
-      return shares.decide(demand, take);
+    public Decision local(LocalLimits limits) {
+      return limits.decide(demand, take);
     }
 
     @Override

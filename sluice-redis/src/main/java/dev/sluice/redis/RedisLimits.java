@@ -3,6 +3,7 @@ package dev.sluice.redis;
 import dev.sluice.Limit;
 import dev.sluice.redis.link.RedisAddress;
 import java.security.SecureRandom;
+import java.time.Duration;
 import java.util.HexFormat;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -11,6 +12,8 @@ import org.slf4j.LoggerFactory;
 final class RedisLimits implements SharedLimits {
   private static final Logger LOG = LoggerFactory.getLogger(SharedLimits.class);
   private static final int NODE_BYTES = 8;
+  private static final String WARM_UP = "{fleet}:warm-up";
+  private static final int WARM_UP_CALLS = 20;
 
   private final Fleet fleet;
   private final Leases leases;
@@ -29,7 +32,27 @@ final class RedisLimits implements SharedLimits {
     LOG.info("limits are shared through Redis at {}", address);
     Fleet fleet = new Fleet(address, config, node);
     fleet.start();
-    return new RedisLimits(fleet, new Leases(fleet, node), config.outage());
+    RedisLimits limits = new RedisLimits(fleet, new Leases(fleet, node), config.outage());
+    limits.warmUp(config.timeout());
+    return limits;
+  }
+
+  /**
+   * Makes decisions about a bucket of its own until one is fast. The first in a process loads
+   * classes and may take longer than the time-out, so a caller would be denied.
+   */
+  private void warmUp(Duration timeout) {
+    Limit brief = new Limit.Balanced(1, 1, Duration.ofMillis(1));
+    SharedBucket.Blocking bucket =
+        new RedisBucket(fleet, WARM_UP, Quota.of(brief), OutagePolicy.CLOSED, null).blocking();
+    for (int i = 0; i < WARM_UP_CALLS && fleet.isAvailable(); i++) {
+      long start = System.nanoTime();
+      bucket.decide(1);
+      if (System.nanoTime() - start < timeout.toNanos() / 2) {
+        break;
+      }
+    }
+    fleet.counts().reset();
   }
 
   Fleet fleet() {
@@ -44,7 +67,9 @@ final class RedisLimits implements SharedLimits {
   }
 
   private OutagePolicy policy(LimiterOptions options) {
-    return options.outage() == null ? outage : options.outage();
+    OutagePolicy policy = options.outage() == null ? outage : options.outage();
+    fleet.use(policy);
+    return policy;
   }
 
   @Override

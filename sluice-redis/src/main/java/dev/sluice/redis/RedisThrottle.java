@@ -237,13 +237,8 @@ final class RedisThrottle implements SharedThrottle {
     }
 
     @Override
-    public boolean isGranted(ThrottleDecision answer) {
-      return answer.isGranted();
-    }
-
-    @Override
-    public Optional<ThrottleDecision> local(Shares shares) {
-      return shares.decide(demands, take);
+    public ThrottleDecision local(LocalLimits limits) {
+      return limits.decide(demands, take);
     }
 
     @Override

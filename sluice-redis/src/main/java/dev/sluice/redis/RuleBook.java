@@ -1,7 +1,8 @@
 package dev.sluice.redis;
 
 import dev.sluice.redis.link.Call;
-import dev.sluice.redis.link.RedisLink;
+import dev.sluice.redis.link.FleetConnection;
+import dev.sluice.redis.link.RedisFailure;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -28,7 +29,7 @@ final class RuleBook {
   private static final int FIELDS_AT = 4;
   private static final long NOT_JOINED = -1;
 
-  private final RedisLink link;
+  private final FleetConnection link;
   private final String[] keys;
   private final Consumer<Rules> changed;
 
@@ -47,7 +48,7 @@ final class RuleBook {
   /** The life that this copy belongs to; 0 if none is known. */
   private volatile long life;
 
-  RuleBook(RedisLink link, KeySpace space, Rules remembered, Consumer<Rules> changed) {
+  RuleBook(FleetConnection link, KeySpace space, Rules remembered, Consumer<Rules> changed) {
     this.link = link;
     this.keys = new String[] {space.rules(), space.told()};
     this.rules = remembered;
@@ -89,7 +90,7 @@ final class RuleBook {
       pending.put(field, value);
       publish(rules.with(field, text));
     }
-    if (!link.isAvailable()) {
+    if (!link.state().asksRedis()) {
       return Answers.now(here);
     }
     return store(field, text);
@@ -164,7 +165,7 @@ final class RuleBook {
 
   /** Rules that Redis refuses, for want of a permission, must not keep this node from it. */
   private static @Nullable Void unlessRefused(Throwable failure) {
-    if (!RedisLink.isRefusal(failure)) {
+    if (RedisFailure.of(failure) != RedisFailure.REFUSED) {
       throw new CompletionException(failure);
     }
     return null;

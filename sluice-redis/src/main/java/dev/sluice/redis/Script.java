@@ -12,8 +12,6 @@ enum Script implements LuaScript {
   ADJUST("bucket", "adjust"),
   /** Closes a block out on lease, and lends another one or takes tokens. */
   LEASE("bucket", "lease"),
-  /** Charges what was granted in an outage. */
-  CHARGE("bucket", "charge"),
   /** Reads or changes the rules of the fleet. */
   RULES("rules");
 
@@ -21,7 +19,7 @@ enum Script implements LuaScript {
   private final String digest;
 
   Script(String... parts) {
-    LuaScript text = LuaScript.of(Script.class, parts);
+    LuaScript text = LuaScript.guarded(Script.class, parts);
     body = text.body();
     digest = text.digest();
   }

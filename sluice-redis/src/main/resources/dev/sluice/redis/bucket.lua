@@ -6,9 +6,8 @@
 --   version  of the fleet's rules under which it was written
 --   capacity, unit, mint, step: it holds `capacity`, and time brings `mint` every `step` microseconds
 --   params   these four again as the caller writes them, "capacity:unit:mint:step"
---   leases   " id:tokens:ends" for each block out on lease, " !id:number:ends" for each fence, and
---            " !keep:0:ends" if the key must not vanish before
--- No key is a full bucket.
+--   leases   " id:tokens:ends" for each block out on lease, and " !keep:0:ends" if the key must not vanish before
+-- No key is a full bucket, unless members were absent while it would have filled (guard.lua).
 --
 -- Every number is a whole one below 2^53, which doubles hold exactly. Where one becomes text it is
 -- by %.0f: tostring and `..` keep 14 digits.
@@ -23,27 +22,9 @@ local FOREVER_MICROS = 86400000000
 -- For how long any other is at least: requests that were made under the limit before still come.
 local CHANGED_MICROS = 10000000
 
--- Whole steps from 1970 to `at`: where tokens come back in periods, these lie on that grid.
-local function steps(at, step)
-  if step == 1 then
-    return at
-  end
-  return (at - math.fmod(at, step)) / step
-end
-
-local function atLeast(amount, part)
-  local rest = math.fmod(amount, part)
-  return (amount - rest) / part + (rest > 0 and 1 or 0)
-end
-
 -- Time pays the debt back, down to what is out on lease. A clock that went back pays nothing.
 local function payUntil(bucket, to, leased)
-  local step, mint, debt = bucket.step, bucket.mint, bucket.debt
-  local passed = steps(to, step) - steps(bucket.paid, step)
-  local floor = leased * bucket.unit
-  if passed > 0 and mint > 0 and debt > floor then
-    bucket.debt = passed < (debt - floor) / mint and debt - passed * mint or floor
-  end
+  bucket.debt = repay(bucket, bucket.debt, leased * bucket.unit, bucket.paid, to)
   bucket.paid = math.max(bucket.paid, to)
 end
 
@@ -168,6 +149,7 @@ local function read(key, version, a)
   else
     bucket.fresh = true
     limit(bucket, params)
+    bucket.debt = debtOfMissing(bucket)
   end
   return bucket
 end

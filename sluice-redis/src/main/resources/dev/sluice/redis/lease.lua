@@ -37,10 +37,11 @@ local function close(closing, unused)
   return true
 end
 
--- How many tokens a block may have now. Under newer rules the caller's figures mean nothing.
+-- How many tokens a block may have now. Under newer rules the caller's figures mean nothing. While a member is absent
+-- none is lent: what it saves up and the blocks together could be more than the capacity.
 local function lendable()
   local free = bucket.capacity - bucket.debt - reserve
-  if wanted == 0 or free <= 0 or bucket.newer > 0 or bucket.blocks >= MAX_BLOCKS then
+  if wanted == 0 or free <= 0 or bucket.newer > 0 or bucket.blocks >= MAX_BLOCKS or presentSince() == NOT_YET then
     return 0
   end
   local tokens = math.min(wanted, (free - math.fmod(free, bucket.unit)) / bucket.unit)

@@ -1,5 +1,5 @@
 -- The common case of decide.lua, in half its time: one key that was written under the same limit,
--- with nothing out on lease, and that has the tokens. Everything else is left to decide.lua, and so
+-- with nothing out on lease and no member absent since, and that has the tokens. Everything else is left to decide.lua, and so
 -- is the explanation of what is done here.
 if ARGV[1] == 'take' and #KEYS == 1 then
   local stored = redis.call('GET', KEYS[1])
@@ -7,7 +7,7 @@ if ARGV[1] == 'take' and #KEYS == 1 then
   if stored and string.sub(stored, 57) == params then
     local debt, at, version, capacity, unit, mint, step = struct.unpack('>ddddddd', stored)
     local passed, cost = now - at, ARGV[3] * unit
-    if step == 1 and mint > 0 and passed >= 0 and cost > 0 then
+    if step == 1 and mint > 0 and passed >= 0 and cost > 0 and at >= presentSince() then
       debt = passed < debt / mint and debt - passed * mint or 0
       if cost <= capacity - debt then
         debt = debt + cost

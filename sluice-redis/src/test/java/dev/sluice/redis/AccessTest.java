@@ -94,15 +94,16 @@ final class AccessTest {
   }
 
   @Test
-  void user_whoMayNotSetRules_decisionsGoOn() {
+  void user_whoMayNotRemoveRules_decisionsGoOn() {
     try (RedisServer server = RedisServer.start();
         TcpProxy proxy = TcpProxy.to(server)) {
-      server.command("ACL", "SETUSER", "reader", "on", ">secret", "~*", "+@all", "-hset");
+      server.command("ACL", "SETUSER", "reader", "on", ">secret", "~*", "+@all", "-hdel");
       String url = "redis://reader:secret@127.0.0.1:" + proxy.port();
       try (FleetNode node = new FleetNode(to(url), LIMIT, OutagePolicy.LOCAL)) {
         Waiting.until("Redis", PATIENCE, () -> node.status().available());
         String connection = connectionOf(server, "reader");
-        assertThat(node.limits().throttle().setRate("key", 1, 1))
+        node.limits().throttle().blocking().setRate("key", 1, 1);
+        assertThat(node.limits().throttle().removeRate("key"))
             .failsWithin(PATIENCE)
             .withThrowableThat()
             .withCauseInstanceOf(LimitsUnavailableException.class)

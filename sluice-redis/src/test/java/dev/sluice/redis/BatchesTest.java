@@ -69,6 +69,7 @@ class BatchesTest {
       words.addAll(List.of("0", params));
       List<Long> tokens = random.longs(1 + random.nextInt(20), 1, 12).boxed().toList();
       tokens.forEach(count -> words.add(Long.toString(count)));
+      words.addAll(Scripts.UNGUARDED);
       List<?> reply = (List<?>) Objects.requireNonNull(redis.command(words.toArray(String[]::new)));
       long nanos = number(reply, 0) * 1_000;
       if (core == null) {

@@ -50,7 +50,7 @@ final class FailureTest {
         awaitGrants(load);
         server.pause();
         awaitLoss(node);
-        Waiting.during(Duration.ofSeconds(2));
+        Waiting.until("grants", PATIENCE, () -> load.granted(FleetNode.Judge.SHARE) > 2 * RATE);
         server.resume();
         awaitReturn(node);
         awaitGrants(load);
@@ -93,7 +93,7 @@ final class FailureTest {
   }
 
   @Test
-  void restarted_empty_atMostOneBurstMore() {
+  void restarted_empty_noWindowHasMore() {
     try (RedisServer server = RedisServer.start();
         Hiccups hiccups = new Hiccups();
         FleetNode node = FleetNode.local(server.uri(), "e:", LIMIT)) {
@@ -105,7 +105,7 @@ final class FailureTest {
         awaitGrants(load);
       }
       report("restarted empty", load, hiccups);
-      assertThat(log.maxExcess(CAPACITY, RATE)).isLessThanOrEqualTo(CAPACITY);
+      assertThat(log.maxExcess(CAPACITY, RATE)).isLessThanOrEqualTo(0);
     }
   }
 
@@ -127,7 +127,7 @@ final class FailureTest {
   void delayed_atTheStart_isNoOutageWithinTheTimeout() {
     try (RedisServer server = RedisServer.start();
         TcpProxy proxy = TcpProxy.to(server)) {
-      proxy.delay(Duration.ofMillis(1_500), Duration.ZERO);
+      proxy.delay(Duration.ofMillis(700), Duration.ZERO);
       try (FleetNode node = FleetNode.patient(proxy.uri(), "b:", LIMIT)) {
         assertThat(node.status().available()).isTrue();
         proxy.heal();
@@ -182,7 +182,7 @@ final class FailureTest {
   }
 
   @Test
-  void split_oneOfThreeNodesIsCutOff_theFleetHasItsShareMore() {
+  void split_oneOfThreeNodesIsCutOff_noWindowHasMore() {
     try (RedisServer server = RedisServer.start();
         TcpProxy proxy = TcpProxy.to(server)) {
       List<FleetNode> nodes = new ArrayList<>();
@@ -196,7 +196,8 @@ final class FailureTest {
         awaitGrants(load);
         proxy.blackHole();
         awaitLoss(alone);
-        Waiting.during(Duration.ofMillis(1_500));
+        Waiting.until(
+            "grants by share", PATIENCE, () -> load.granted(FleetNode.Judge.SHARE) > RATE / 3);
         proxy.heal();
         proxy.cut();
         awaitReturn(alone);
@@ -204,59 +205,13 @@ final class FailureTest {
       } finally {
         nodes.forEach(FleetNode::close);
       }
-      // By a third: capacity and rate, rounded up.
-      long excess = log.maxExcess(CAPACITY * 4 / 3 + 1, RATE * 4 / 3 + 1);
+      long excess = log.maxExcess(CAPACITY, RATE);
       System.out.printf(
-          "split: by Redis %d, by share %d, above the limit %d, above a third more %d%n",
-          load.granted(FleetNode.Judge.REDIS),
-          load.granted(FleetNode.Judge.SHARE),
-          log.maxExcess(CAPACITY, RATE),
-          excess);
+          "split: by Redis %d, by share %d, excess %d%n",
+          load.granted(FleetNode.Judge.REDIS), load.granted(FleetNode.Judge.SHARE), excess);
       assertThat(load.granted(FleetNode.Judge.SHARE)).isPositive();
       assertThat(excess).isLessThanOrEqualTo(0);
     }
-  }
-
-  @Test
-  void charge_whoseAnswerIsLostTwice_countsOnce() {
-    Limit large = new Limit.Balanced(1_000_000, 1_000, Duration.ofSeconds(1));
-    SharedLimits.Builder patient = SharedLimits.builder().timeout(Duration.ofSeconds(20));
-    try (RedisServer server = RedisServer.start();
-        TcpProxy proxy = TcpProxy.to(server);
-        FleetNode node = new FleetNode(patient.url(proxy.uri()), large, OutagePolicy.LOCAL)) {
-      FleetNode.Answer half = node.take(500_000);
-      assertThat(half.judge()).isEqualTo(FleetNode.Judge.REDIS);
-      for (int i = 0; i < 2; i++) {
-        proxy.refuse();
-        proxy.cut();
-        awaitShare(node, 20);
-        // The charge gets there; what Redis says to it is on its way when the connection breaks.
-        proxy.heal();
-        proxy.delay(Duration.ZERO, Duration.ofMillis(300));
-        awaitReturn(node);
-      }
-      proxy.cut();
-      awaitLossByCalls(node);
-      proxy.heal();
-      awaitReturn(node);
-      Waiting.until(
-          "confirmed charges", PATIENCE, () -> node.status().chargedTokens() == node.charged());
-      assertThat(node.charged()).isGreaterThanOrEqualTo(40);
-      long taken = Books.of(server, node).tokensTaken(half.latest()) - 500_000;
-      System.out.printf("two outages: charged %d, Redis took %d%n", node.charged(), taken);
-      assertThat(taken).isEqualTo(node.charged());
-    }
-  }
-
-  private static void awaitLossByCalls(FleetNode node) {
-    long before = node.status().outages();
-    Waiting.until(
-        "the loss",
-        PATIENCE,
-        () -> {
-          node.take();
-          return node.status().outages() > before;
-        });
   }
 
   private static void awaitShare(FleetNode node, int grants) {
@@ -285,7 +240,7 @@ final class FailureTest {
         awaitReturn(node);
         assertThat(node.take().judge()).isEqualTo(FleetNode.Judge.REDIS);
         Waiting.until("the event", PATIENCE, () -> node.events().size() == 2);
-        assertThat(node.charged()).isEqualTo(5);
+        assertThat(node.grantedByShare()).isEqualTo(5);
       }
     }
   }

@@ -1,11 +1,9 @@
 package dev.sluice.redis;
 
-import dev.sluice.Decision;
 import dev.sluice.Limit;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
-import java.util.Optional;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
 
@@ -77,10 +75,10 @@ final class FleetNode implements AutoCloseable {
     return quota;
   }
 
-  /** What its outages charged, as it told. */
-  long charged() {
+  /** What its share granted in outages, as it told. */
+  long grantedByShare() {
     return events.stream()
-        .mapToLong(event -> event instanceof LimitsEvent.Returned back ? back.charged() : 0)
+        .mapToLong(event -> event instanceof LimitsEvent.Returned back ? back.tokens() : 0)
         .sum();
   }
 
@@ -132,16 +130,8 @@ final class FleetNode implements AutoCloseable {
     }
 
     @Override
-    public boolean isGranted(Answer answer) {
-      return answer.granted();
-    }
-
-    @Override
-    public Optional<Answer> local(Shares shares) {
-      return shares
-          .decide(demand, true)
-          .map(Decision::isGranted)
-          .map(granted -> new Answer(granted, Judge.SHARE, 0, 0));
+    public Answer local(LocalLimits limits) {
+      return new Answer(limits.decide(demand, true).isGranted(), Judge.SHARE, 0, 0);
     }
 
     @Override

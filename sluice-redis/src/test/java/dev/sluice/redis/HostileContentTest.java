@@ -77,20 +77,20 @@ final class HostileContentTest {
 
   @Test
   void aKeyOfAnotherType_isRefusedAndThePolicyDecides() {
-    server.command("RPUSH", "sluice:1:b:list", "element");
+    server.command("RPUSH", "sluice:2:b:list", "element");
     assertRefused("list", "WRONGTYPE");
-    assertThat(server.command("LLEN", "sluice:1:b:list")).as("untouched").isEqualTo(1L);
+    assertThat(server.command("LLEN", "sluice:2:b:list")).as("untouched").isEqualTo(1L);
   }
 
   @Test
   void foreignContent_isRefusedByNameAndThePolicyDecides() {
     for (String content : List.of("", "hello", "1 2", "1 2 3 x", "-1 2 3 5:1:0:1", "1 2 3 5:1")) {
-      server.command("SET", "sluice:1:b:foreign", content);
+      server.command("SET", "sluice:2:b:foreign", content);
       assertThat(bucket("foreign", OutagePolicy.OPEN).decide(5)).isEqualTo(Outage.GRANTED);
       assertThat(bucket("foreign", OutagePolicy.CLOSED).decide(5)).isEqualTo(Outage.DENIED);
-      assertThat(server.command("GET", "sluice:1:b:foreign")).isEqualTo(content);
+      assertThat(server.command("GET", "sluice:2:b:foreign")).isEqualTo(content);
     }
-    assertRefused("foreign", "not a bucket of Sluice: sluice:1:b:foreign");
+    assertRefused("foreign", "not a bucket of Sluice: sluice:2:b:foreign");
   }
 
   @Test
@@ -185,18 +185,18 @@ final class HostileContentTest {
   @Test
   void keys_liveUntilTheyAreFull() {
     limits.bucket("hour", new Limit.Balanced(10, 10, Duration.ofHours(1))).blocking().tryConsume(5);
-    assertThat(ttl("sluice:1:b:hour")).isBetween(1_700_000L, 1_800_001L);
+    assertThat(ttl("sluice:2:b:hour")).isBetween(1_700_000L, 1_800_001L);
     limits.bucket("day", new Limit.Strict(10, Duration.ofDays(365))).blocking().tryConsume(5);
-    assertThat(ttl("sluice:1:b:day")).isBetween(1L, Duration.ofDays(365).toMillis() + 1);
+    assertThat(ttl("sluice:2:b:day")).isBetween(1L, Duration.ofDays(365).toMillis() + 1);
     limits.bucket("hand", FIVE).blocking().tryConsume(5);
-    assertThat(ttl("sluice:1:b:hand")).as("none").isEqualTo(-1);
+    assertThat(ttl("sluice:2:b:hand")).as("none").isEqualTo(-1);
     limits.bucket("hand", FIVE).blocking().reset();
-    assertThat(ttl("sluice:1:b:hand")).as("no key is a full bucket").isEqualTo(-2);
+    assertThat(ttl("sluice:2:b:hand")).as("no key is a full bucket").isEqualTo(-2);
     SharedThrottle.Blocking throttle = limits.throttle().blocking();
     throttle.setRate("zero", 0, 5);
     throttle.tryConsume("zero");
-    assertThat(ttl("sluice:1:k:zero")).isEqualTo(-1);
+    assertThat(ttl("sluice:2:k:zero")).isEqualTo(-1);
     throttle.removeRate("zero");
-    assertThat(ttl("sluice:1:k:zero")).isEqualTo(-2);
+    assertThat(ttl("sluice:2:k:zero")).isEqualTo(-2);
   }
 }

@@ -48,7 +48,7 @@ final class LeaseOutageTest {
       proxy.refuse();
       proxy.cut();
       Waiting.until("the loss", PATIENCE, () -> !node.status().available());
-      take(bucket);
+      Waiting.until("a grant by share", PATIENCE, () -> node.status().local() > 0 || take(bucket));
       Waiting.during(Duration.ofSeconds(1));
       long before = grants.total();
       drain(bucket);

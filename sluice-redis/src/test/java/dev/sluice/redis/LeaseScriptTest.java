@@ -76,17 +76,6 @@ class LeaseScriptTest {
         .startsWith(1L, 50L);
   }
 
-  @Test
-  void charge_whenBlocksExceedTheLimit_forgivesNothing() {
-    String large = Quota.of(new Limit.Manual(100)).params();
-    String small = Quota.of(new Limit.Manual(10)).params();
-    run(Script.LEASE, "", "0", "0", "50", "0", "60000000", "n.1", "0", large);
-    run(Script.CHARGE, "node", "1", "1", "1", small);
-    run(Script.LEASE, "n.1", "0", "0", "0", "0", "0", "", "1", small);
-    assertThat(run(Script.ADJUST, "give", "1", "40", small)).startsWith(0L);
-    assertThat(run(Script.ADJUST, "give", "1", "2", small)).startsWith(1L);
-  }
-
   /** On a bucket of this test alone. */
   private List<Long> run(Script script, String... arguments) {
     return eval(script, "test:" + System.identityHashCode(this), List.of(arguments));
@@ -95,6 +84,7 @@ class LeaseScriptTest {
   private static List<Long> eval(Script script, String key, List<String> arguments) {
     List<String> words = new ArrayList<>(List.of("EVAL", script.body(), "1", key));
     words.addAll(arguments);
+    words.addAll(Scripts.UNGUARDED);
     List<?> reply = (List<?>) Objects.requireNonNull(redis.command(words.toArray(String[]::new)));
     return reply.stream().map(number -> (Long) Objects.requireNonNull(number)).toList();
   }

@@ -59,9 +59,16 @@ class LeasedLimitsTest {
     redis.close();
   }
 
-  /** With time enough for a busy machine. */
+  /**
+   * With time enough for a busy machine; without a share, whose absence would keep others from
+   * leases.
+   */
   private static SharedLimits open(String uri) {
-    return SharedLimits.builder().url(uri).timeout(Duration.ofSeconds(2)).open();
+    return SharedLimits.builder()
+        .url(uri)
+        .onOutage(OutagePolicy.CLOSED)
+        .timeout(Duration.ofSeconds(2))
+        .open();
   }
 
   private SharedBucket.Blocking at(SharedLimits node, Limit limit) {
@@ -74,7 +81,7 @@ class LeasedLimitsTest {
 
   /** Blocks that Redis lists. */
   private long blocks() {
-    String stored = String.valueOf(redis.command("GET", "sluice:1:b:" + name));
+    String stored = String.valueOf(redis.command("GET", "sluice:2:b:" + name));
     return ENTRY.matcher(stored).results().count();
   }
 
@@ -296,7 +303,11 @@ class LeasedLimitsTest {
     SharedBucket.Blocking watching = at(other, limit);
     try (TcpProxy proxy = TcpProxy.to(redis);
         SharedLimits deaf =
-            SharedLimits.builder().url(proxy.uri()).timeout(Duration.ofMillis(100)).open()) {
+            SharedLimits.builder()
+                .url(proxy.uri())
+                .onOutage(OutagePolicy.CLOSED)
+                .timeout(Duration.ofMillis(100))
+                .open()) {
       long sent = System.nanoTime();
       proxy.delay(Duration.ZERO, Duration.ofSeconds(20));
       assertThat(at(deaf, limit).tryConsume()).isFalse();
@@ -380,7 +391,7 @@ class LeasedLimitsTest {
     at(one, new Limit.Manual(1_000)).tryConsume();
     at(other, new Limit.Manual(1_000)).tryConsume();
     assertThat(blocks()).isEqualTo(2);
-    assertThat(Objects.requireNonNull(redis.command("PTTL", "sluice:1:b:" + name))).isEqualTo(-1L);
+    assertThat(Objects.requireNonNull(redis.command("PTTL", "sluice:2:b:" + name))).isEqualTo(-1L);
     await()
         .atMost(Lease.DEFAULTS.ttl().toMillis(), TimeUnit.MILLISECONDS)
         .untilAsserted(() -> assertThat(blocks()).isZero());

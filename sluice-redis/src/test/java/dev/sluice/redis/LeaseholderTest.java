@@ -18,7 +18,6 @@ import org.junit.jupiter.api.Test;
 
 /** Who holds blocks, with a clock of its own. */
 class LeaseholderTest {
-  private static final int LOSSES = 3;
   private static final long SECOND = TimeUnit.SECONDS.toNanos(1);
   private static final long MILLI = TimeUnit.MILLISECONDS.toNanos(1);
   private static final Object RULES = new Object();
@@ -33,8 +32,10 @@ class LeaseholderTest {
     return LeaseTerms.of(Lease.DEFAULTS, RULES, 0, Quota.of(new Limit.Manual(capacity)));
   }
 
+  private static final String TIME = "";
+
   private Leaseholder.Request begin(long tokens) {
-    return Objects.requireNonNull(holder.begin(tokens, LOSSES), "no request");
+    return Objects.requireNonNull(holder.begin(tokens, TIME), "no request");
   }
 
   private static List<Object> lent(long tokens) {
@@ -50,7 +51,7 @@ class LeaseholderTest {
     // The second look at the clock comes a second later.
     AtomicLong looks = new AtomicLong();
     LongSupplier paused = () -> looks.getAndIncrement() * SECOND;
-    Block block = new Block("a", LOSSES, 10, 10, 0, SECOND);
+    Block block = new Block("a", TIME, 10, 10, 0, SECOND);
     assertThat(block.take(1, paused)).isEqualTo(Block.NOTHING);
     assertThat(looks).hasValue(2);
     assertThat(block.close()).isEqualTo(9);
@@ -58,7 +59,7 @@ class LeaseholderTest {
 
   @Test
   void take_atTheDeadline_grantsNothing() {
-    Block block = new Block("a", LOSSES, 10, 10, 0, SECOND);
+    Block block = new Block("a", TIME, 10, 10, 0, SECOND);
     assertThat(block.take(1, () -> SECOND - 1)).isEqualTo(9);
     assertThat(block.take(1, () -> SECOND)).isEqualTo(Block.NOTHING);
     assertThat(block.take(1, () -> SECOND + 1)).isEqualTo(Block.NOTHING);
@@ -69,7 +70,7 @@ class LeaseholderTest {
     ExecutorService threads = Executors.newFixedThreadPool(4);
     try {
       for (int round = 0; round < 200; round++) {
-        Block block = new Block("a", LOSSES, 500, 500, 0, SECOND);
+        Block block = new Block("a", TIME, 500, 500, 0, SECOND);
         List<Future<Long>> takers = new ArrayList<>();
         Callable<Long> taking = () -> takeAll(block);
         for (int i = 0; i < 3; i++) {
@@ -102,12 +103,12 @@ class LeaseholderTest {
     Leaseholder.Request request = begin(1);
     time.addAndGet(900 * MILLI);
     holder.settle(request, lent(50));
-    assertThat(holder.take(RULES, LOSSES, 1)).isEqualTo(48);
+    assertThat(holder.take(RULES, TIME, 1)).isEqualTo(48);
     time.addAndGet(79 * MILLI);
-    assertThat(holder.take(RULES, LOSSES, 1)).isEqualTo(47);
+    assertThat(holder.take(RULES, TIME, 1)).isEqualTo(47);
     // Two of a hundred parts are for clocks that differ.
     time.addAndGet(MILLI);
-    assertThat(holder.take(RULES, LOSSES, 1)).isEqualTo(Block.NOTHING);
+    assertThat(holder.take(RULES, TIME, 1)).isEqualTo(Block.NOTHING);
     assertThat(holder.takeNext(1)).isEqualTo(Block.NOTHING);
   }
 
@@ -123,31 +124,31 @@ class LeaseholderTest {
     assertThat(holder.settle(begin(1), denied)).isEqualTo(denied);
     assertThat(holder.isOut()).isTrue();
     time.addAndGet(20 * MILLI - 1);
-    assertThat(holder.begin(1, LOSSES)).isNull();
+    assertThat(holder.begin(1, TIME)).isNull();
     time.addAndGet(1);
     assertThat(holder.isOut()).isFalse();
-    assertThat(holder.begin(1, LOSSES)).isNotNull();
+    assertThat(holder.begin(1, TIME)).isNotNull();
   }
 
   @Test
   void begin_whileOneIsOnItsWay_isNoTime() {
     Leaseholder.Request first = begin(1);
-    assertThat(holder.begin(1, LOSSES)).isNull();
+    assertThat(holder.begin(1, TIME)).isNull();
     holder.settle(first, lent(50));
-    assertThat(holder.begin(1, LOSSES)).as("there is a block").isNull();
+    assertThat(holder.begin(1, TIME)).as("there is a block").isNull();
   }
 
   @Test
   void begin_forMoreThanHalfABlock_isNoTime() {
-    assertThat(holder.begin(26, LOSSES)).isNull();
-    assertThat(holder.begin(25, LOSSES)).isNotNull();
+    assertThat(holder.begin(26, TIME)).isNull();
+    assertThat(holder.begin(25, TIME)).isNotNull();
   }
 
   @Test
   void fail_isQuietAndThenAsksAgain() {
     begin(1);
     holder.fail();
-    assertThat(holder.begin(1, LOSSES)).isNull();
+    assertThat(holder.begin(1, TIME)).isNull();
     time.addAndGet(20 * MILLI);
     assertThat(begin(1).id()).isEqualTo("id2");
   }
@@ -155,25 +156,25 @@ class LeaseholderTest {
   @Test
   void nextBlock_isAskedForAtHalf_andServesWhenTheFirstHasTooLittle() {
     lend(1, 50);
-    assertThat(holder.isLow(holder.take(RULES, LOSSES, 24))).isFalse();
-    assertThat(holder.isLow(holder.take(RULES, LOSSES, 1))).isTrue();
+    assertThat(holder.isLow(holder.take(RULES, TIME, 24))).isFalse();
+    assertThat(holder.isLow(holder.take(RULES, TIME, 1))).isTrue();
     lend(0, 50);
     assertThat(holder.isLow(24)).as("the next one is there").isFalse();
-    assertThat(holder.take(RULES, LOSSES, 20)).isEqualTo(4);
-    assertThat(holder.take(RULES, LOSSES, 10)).isEqualTo(Block.NOTHING);
+    assertThat(holder.take(RULES, TIME, 20)).isEqualTo(4);
+    assertThat(holder.take(RULES, TIME, 10)).isEqualTo(Block.NOTHING);
     assertThat(holder.takeNext(10)).isEqualTo(40);
-    holder.take(RULES, LOSSES, 20);
+    holder.take(RULES, TIME, 20);
     assertThat(begin(0).closing()).isEqualTo(new Leaseholder.Closing("id1", 4));
   }
 
   @Test
   void takeNext_moreThanAnyBlockHas_leavesBlocksAlone() {
     lend(1, 50);
-    holder.take(RULES, LOSSES, 25);
+    holder.take(RULES, TIME, 25);
     lend(0, 50);
     assertThat(holder.takeNext(51)).isEqualTo(Block.NOTHING);
-    assertThat(holder.begin(51, LOSSES)).isNull();
-    assertThat(holder.take(RULES, LOSSES, 1)).isEqualTo(23);
+    assertThat(holder.begin(51, TIME)).isNull();
+    assertThat(holder.take(RULES, TIME, 1)).isEqualTo(23);
     assertThat(holder.sweep()).isEmpty();
   }
 
@@ -182,13 +183,13 @@ class LeaseholderTest {
     lend(1, 50);
     for (int i = 1; i < 4; i++) {
       time.addAndGet(120 * MILLI);
-      holder.take(RULES, LOSSES, 1);
+      holder.take(RULES, TIME, 1);
       assertThat(holder.sweep()).isEmpty();
     }
     time.addAndGet(120 * MILLI);
-    holder.take(RULES, LOSSES, 1);
+    holder.take(RULES, TIME, 1);
     assertThat(holder.sweep()).containsExactly(new Leaseholder.Closing("id1", 45));
-    assertThat(holder.take(RULES, LOSSES, 1)).isEqualTo(Block.NOTHING);
+    assertThat(holder.take(RULES, TIME, 1)).isEqualTo(Block.NOTHING);
   }
 
   @Test
@@ -209,7 +210,7 @@ class LeaseholderTest {
     holder.sweep();
     assertThat(holder.leaveIfUnused()).isFalse();
     assertThat(holder.leaveIfUnused()).isTrue();
-    assertThat(holder.begin(1, LOSSES)).isNull();
+    assertThat(holder.begin(1, TIME)).isNull();
   }
 
   @Test
@@ -218,7 +219,7 @@ class LeaseholderTest {
     holder.follow(terms(1_000));
     assertThat(holder.sweep()).isEmpty();
     holder.follow(terms(2_000));
-    assertThat(holder.take(RULES, LOSSES, 1)).isEqualTo(Block.NOTHING);
+    assertThat(holder.take(RULES, TIME, 1)).isEqualTo(Block.NOTHING);
     assertThat(holder.sweep()).containsExactly(new Leaseholder.Closing("id1", 49));
   }
 
@@ -227,7 +228,7 @@ class LeaseholderTest {
     Leaseholder.Request request = begin(1);
     holder.follow(terms(2_000));
     holder.settle(request, lent(50));
-    assertThat(holder.take(RULES, LOSSES, 1)).isEqualTo(Block.NOTHING);
+    assertThat(holder.take(RULES, TIME, 1)).isEqualTo(Block.NOTHING);
     assertThat(holder.sweep()).containsExactly(new Leaseholder.Closing("id1", 49));
   }
 
@@ -236,8 +237,17 @@ class LeaseholderTest {
     Leaseholder.Request request = begin(1);
     assertThat(holder.leave()).isEmpty();
     holder.settle(request, lent(50));
-    assertThat(holder.take(RULES, LOSSES, 1)).isEqualTo(Block.NOTHING);
+    assertThat(holder.take(RULES, TIME, 1)).isEqualTo(Block.NOTHING);
     assertThat(holder.lastClosings()).containsExactly(new Leaseholder.Closing("id1", 49));
+  }
+
+  @Test
+  void block_lentBeforeAnAbsence_isNeverUsedAgainAndCountsAsUsed() {
+    lend(1, 50);
+    assertThat(holder.take(RULES, "5:0", 1)).isEqualTo(Block.NOTHING);
+    holder.forgetOthers("5:0");
+    assertThat(holder.take(RULES, TIME, 1)).isEqualTo(Block.NOTHING);
+    assertThat(holder.sweep()).containsExactly(new Leaseholder.Closing("id1", 0));
   }
 
   @Test

@@ -1,29 +1,32 @@
 package dev.sluice.redis;
 
 import dev.sluice.redis.link.Call;
+import dev.sluice.redis.link.FleetConnection;
+import dev.sluice.redis.link.FleetView;
 import dev.sluice.redis.link.LinkTerms;
-import dev.sluice.redis.link.Pulse;
+import dev.sluice.redis.link.Membership;
 import dev.sluice.redis.link.RedisAddress;
-import dev.sluice.redis.link.RedisLink;
 import dev.sluice.testkit.RedisServer;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
-/** The rules of a node that beats only when told to. */
-final class RuleBookProbe implements AutoCloseable, RedisLink.Watcher {
+/** The rules of a node that compares them with those in Redis only when told to. */
+final class RuleBookProbe implements AutoCloseable, FleetConnection.Member {
   private static final long MILLIS = 10_000;
 
   private final KeySpace space;
-  private final RedisLink link;
+  private final FleetConnection connection;
   private final RuleBook book;
 
   RuleBookProbe(RedisServer server, String prefix) {
     space = new KeySpace(prefix);
-    link =
-        new RedisLink(
+    connection =
+        new FleetConnection(
             RedisAddress.parse(server.uri()),
             new LinkTerms(
                 Duration.ofMillis(MILLIS),
@@ -31,10 +34,11 @@ final class RuleBookProbe implements AutoCloseable, RedisLink.Watcher {
                 List.of(Script.values()),
                 "sluice-redis",
                 LimitsUnavailableException.failures()),
+            new Membership(
+                "probe", List.of(space.members()), 1, space.schema(), Membership.Timing.DEFAULTS),
             this);
-    book = new RuleBook(link, space, Rules.NONE, rules -> {});
-    link.reconnect(MILLIS).join();
-    link.returned();
+    book = new RuleBook(connection, space, Rules.NONE, rules -> {});
+    connection.start();
     sync();
   }
 
@@ -43,11 +47,11 @@ final class RuleBookProbe implements AutoCloseable, RedisLink.Watcher {
     return book.put(field, text).orTimeout(MILLIS, TimeUnit.MILLISECONDS).join();
   }
 
-  /** What a pulse does. */
+  /** Does what a heartbeat does. */
   void sync() {
-    String[] keys = {space.nodes(), space.rules()};
-    link.probe(Pulse.SCRIPT, keys, new String[] {"probe", "5000000", "5000000", "stay"})
-        .thenCompose(answer -> book.sync(Call.number(answer, 1), Call.number(answer, 3)))
+    connection
+        .probe(Script.RULES, new String[] {space.rules(), space.told()}, new String[] {"read"})
+        .thenCompose(answer -> book.sync(Call.number(answer, 0), Call.number(answer, 3)))
         .orTimeout(MILLIS, TimeUnit.MILLISECONDS)
         .join();
   }
@@ -57,12 +61,22 @@ final class RuleBookProbe implements AutoCloseable, RedisLink.Watcher {
   }
 
   @Override
+  public CompletableFuture<Void> seen(FleetView view) {
+    return CompletableFuture.allOf();
+  }
+
+  @Override
   public void lost(String cause) {
     throw new IllegalStateException(cause);
   }
 
   @Override
-  public void failed(String cause) {}
+  public CompletableFuture<Void> report() {
+    return CompletableFuture.allOf();
+  }
+
+  @Override
+  public void connected(Optional<Duration> outage) {}
 
   @Override
   public void refused(String error) {
@@ -71,6 +85,6 @@ final class RuleBookProbe implements AutoCloseable, RedisLink.Watcher {
 
   @Override
   public void close() {
-    link.close();
+    connection.close();
   }
 }

@@ -1,7 +1,11 @@
 package dev.sluice.redis;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.sluice.Limit;
+import dev.sluice.redis.link.FleetConnection;
+import dev.sluice.redis.link.Membership;
 import dev.sluice.testkit.RedisServer;
 import java.time.Duration;
 import java.util.List;
@@ -40,6 +44,11 @@ final class RulesOutageTest {
 
   private SharedLimits open(RedisServer server) {
     return SharedLimits.builder().url(server.uri()).listener(told).open();
+  }
+
+  /** A node that a busy machine does not keep from connecting. */
+  private static SharedLimits patient(RedisServer server) {
+    return SharedLimits.builder().url(server.uri()).timeout(Duration.ofSeconds(20)).open();
   }
 
   private static boolean passes(SharedLimits node, OutagePolicy policy) {
@@ -140,21 +149,39 @@ final class RulesOutageTest {
   }
 
   @Test
-  void nodeThatWasCutOff_countsForShares_oneThatLeftDoesNot() {
-    String nodes = new KeySpace("sluice:").nodes();
+  void dataOfAnotherLayout_isNotTouched() {
     try (RedisServer server = RedisServer.start()) {
-      SharedLimits other = open(server);
-      other.close();
-      String old = Long.toString(server.micros() - 6_000_000);
-      server.command("ZADD", nodes, old, "cut-off");
-      try (SharedLimits node = open(server)) {
-        assertThat(node.status().nodes()).as("that live").isEqualTo(1);
-        told.events.clear();
-        server.kill();
-        Waiting.until("the event", PATIENCE, () -> !told.events.isEmpty());
-        assertThat(told.events.get(0)).isInstanceOf(LimitsEvent.Lost.class);
-        assertThat(((LimitsEvent.Lost) told.events.get(0)).nodes()).isEqualTo(2);
+      server.command("SET", "sluice:{fleet}:schema", "3");
+      assertThatThrownBy(() -> patient(server))
+          .isInstanceOf(IllegalStateException.class)
+          .hasMessageContaining("SCHEMA 3 is stored in Redis, but this version of Sluice needs 2");
+      assertThat(server.command("KEYS", "sluice:2:*").toString()).doesNotContain("b:", "k:");
+    }
+  }
+
+  @Test
+  void dataOfTheLayoutBefore_limitsStartEmpty() {
+    try (RedisServer server = RedisServer.start()) {
+      server.command("HSET", "sluice:1:{fleet}:rules", "@version", "1");
+      try (SharedLimits node = patient(server)) {
+        SharedBucket.Blocking bucket =
+            node.bucket("b", new Limit.Balanced(100, 1, Duration.ofSeconds(1))).blocking();
+        assertThat(bucket.available()).isLessThan(50);
       }
+    }
+  }
+
+  @Test
+  void nodeThatDied_leavesTheSharesWithinSeconds() {
+    try (RedisServer server = RedisServer.start();
+        SharedLimits node = open(server)) {
+      FleetConnection connection = ((RedisLimits) node).fleet().connection();
+      SharedLimits other = open(server);
+      Waiting.until("shares", PATIENCE, () -> connection.share() == Membership.PARTS / 2);
+      // As if it had been killed: it does not say that it leaves.
+      ((RedisLimits) other).fleet().connection().abandon();
+      Waiting.until(
+          "its share", Duration.ofSeconds(30), () -> connection.share() == Membership.PARTS);
     }
   }
 }

@@ -8,9 +8,11 @@ import dev.sluice.governor.BudgetConfig;
 import dev.sluice.governor.Outcome;
 import dev.sluice.governor.TokenRequest;
 import java.time.Duration;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
 /**
@@ -21,6 +23,7 @@ import org.junit.jupiter.api.Test;
  */
 public abstract class TicketContract extends BudgetSuite {
   private static final Duration PATIENCE = Duration.ofSeconds(30);
+  private static final int MOST_REFUSED = 10_000;
   private static final BudgetConfig STRICT =
       config(Map.of(MODEL, sonnet(Allocation.OFF)), rules(20, PATIENCE));
 
@@ -238,6 +241,33 @@ public abstract class TicketContract extends BudgetSuite {
     advance(TICK);
     assertThat(rig.line()).containsEntry(P1, 0);
     assertThat(reason(rig.poll(queued))).isEqualTo(Outcome.Reason.ABANDONED);
+  }
+
+  /** Each would be kept for the patience with tickets: short deadlines would fill the memory. */
+  @Test
+  void refusedTickets_areRememberedUpToANumber() {
+    BudgetRig rig = open(sonnet(Allocation.OFF));
+    rig.granted(300_000, P0);
+    TokenRequest hasty = request(300_000, P1).withDeadline(Duration.ofMillis(1));
+    Outcome.Queued oldest = rig.queued(hasty.withIdempotencyKey("oldest"));
+    advanceMillis(1);
+    refuse(rig, hasty, 5_000);
+    refuse(rig, hasty, MOST_REFUSED - 5_000 - 1);
+    assertThat(reason(rig.poll(oldest))).isEqualTo(Outcome.Reason.DEADLINE);
+    Outcome.Queued last = rig.queued(hasty);
+    advanceMillis(1);
+    assertThat(reason(rig.poll(last))).isEqualTo(Outcome.Reason.DEADLINE);
+    assertThat(rig.poll(oldest)).isEmpty();
+    assertThat(rig.queued(hasty.withIdempotencyKey("oldest")).ticket())
+        .isNotEqualTo(oldest.ticket());
+  }
+
+  private void refuse(BudgetRig rig, TokenRequest hasty, int times) {
+    List<CompletableFuture<Outcome>> asked =
+        Stream.generate(() -> rig.store.request(hasty)).limit(times).toList();
+    asked.forEach(each -> queued(BudgetRig.get(each)));
+    advanceMillis(1);
+    assertThat(rig.line()).containsEntry(P1, 0);
   }
 
   // ---- keys

@@ -6,31 +6,21 @@ import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a model's provider said, what of it holds, and what Redis was not told: of a level only the
- * last, and a pause only until it is over. For any number of threads.
+ * What the provider of a model said: the factor and the pause in force, and whether Redis knows
+ * them. Thread-safe.
  */
 final class Adjustments {
   private final GovernorTimer timer;
 
-  // Guarded by this. Nothing that takes another lock is called under it: a share begins under one
-  // of
-  // the link, and asks what is in force.
+  // Guarded by this. Nothing that takes another lock is called under it.
   private double factor = 1;
   private long last;
-  private long known;
-  private long unsent;
-  private @Nullable Long unsentLevel;
+  private boolean behind;
   private boolean paused;
-  private long pausedUntil;
-  private boolean anyPause;
-  private long lastPauseEnds;
+  private long pauseEnds;
 
-  /**
-   * One of them, in the order in which they came.
-   *
-   * @param factorNumber of the one that the factor is of: the last, if it is told late
-   */
-  record Heard(long number, long factorNumber, Adjustment adjustment, long pausedUntil) {
+  /** One of them; numbered, because Redis may hear of them in another order. */
+  record Heard(long number, Adjustment adjustment) {
     /** As the script has them. */
     String[] words() {
       Long most = adjustment.tokensAtMost();
@@ -39,7 +29,7 @@ final class Adjustments {
         Double.toString(adjustment.factor()),
         most == null ? "" : Long.toString(most),
         Long.toString(ModelTerms.micros(adjustment.pause())),
-        Long.toString(factorNumber)
+        Long.toString(number)
       };
     }
   }
@@ -48,66 +38,43 @@ final class Adjustments {
     this.timer = timer;
   }
 
-  /** What is heard of late: a newer factor holds. */
-  synchronized Adjustment withLastFactor(Adjustment late) {
-    return new Adjustment(factor, late.tokensAtMost(), late.pause());
-  }
-
   synchronized Heard hear(Adjustment adjustment) {
     factor = adjustment.factor();
     long ends = timer.now() + adjustment.pause().toNanos();
-    if (!anyPause || ends - lastPauseEnds > 0) {
-      anyPause = true;
-      lastPauseEnds = ends;
+    if (!paused || ends - pauseEnds > 0) {
+      paused = true;
+      pauseEnds = ends;
     }
-    last++;
-    return new Heard(last, last, adjustment, ends);
+    return new Heard(++last, adjustment);
   }
 
   /**
-   * What books have to know that were lost after they were told, except for the level: they begin
-   * empty. Null for nothing.
+   * Returns what holds now, for books that do not know it; null for nothing. The level that a
+   * provider named is left out: it is out of date by then.
    */
   synchronized @Nullable Heard inForce() {
-    long left = anyPause ? Math.max(0, lastPauseEnds - timer.now()) : 0;
-    anyPause = left > 0;
-    return factor == 1 && left == 0
-        ? null
-        : new Heard(
-            last, last, new Adjustment(factor, null, Duration.ofNanos(left)), lastPauseEnds);
+    Heard present = present();
+    return factor == 1 && !paused ? null : present;
   }
 
-  /** Redis could not be told. */
-  synchronized void keep(Heard heard) {
-    if (heard.number() > Math.max(known, unsent)) {
-      unsent = heard.number();
-      unsentLevel = heard.adjustment().tokensAtMost();
-    }
-    if (!paused || heard.pausedUntil() - pausedUntil > 0) {
-      paused = true;
-      pausedUntil = heard.pausedUntil();
-    }
+  /** Redis was not told one of them. */
+  synchronized void missed() {
+    behind = true;
   }
 
-  /** What is left to be told; null for nothing. */
-  synchronized @Nullable Heard unsent() {
-    long left = paused ? Math.max(0, pausedUntil - timer.now()) : 0;
+  /** Returns what holds now if Redis has missed something; else null. */
+  synchronized @Nullable Heard unconfirmed() {
+    return behind ? present() : null;
+  }
+
+  private Heard present() {
+    long left = paused ? Math.max(0, pauseEnds - timer.now()) : 0;
     paused = left > 0;
-    return unsent == 0 && !paused
-        ? null
-        : new Heard(
-            unsent, last, new Adjustment(factor, unsentLevel, Duration.ofNanos(left)), pausedUntil);
+    return new Heard(last, new Adjustment(factor, null, Duration.ofNanos(left)));
   }
 
-  /** Redis knows it: what came before it is no news. */
-  synchronized void told(Heard heard) {
-    known = Math.max(known, heard.number());
-    if (unsent <= known) {
-      unsent = 0;
-      unsentLevel = null;
-    }
-    if (heard.pausedUntil() - pausedUntil >= 0) {
-      paused = false;
-    }
+  /** Redis knows what {@link #unconfirmed} returned. */
+  synchronized void confirmed(Heard heard) {
+    behind = behind && heard.number() != last;
   }
 }

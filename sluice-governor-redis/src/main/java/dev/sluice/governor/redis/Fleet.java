@@ -1,57 +1,55 @@
 package dev.sluice.governor.redis;
 
+import dev.sluice.redis.OutagePolicy;
+import dev.sluice.redis.link.FleetConnection;
+import dev.sluice.redis.link.FleetState;
+import dev.sluice.redis.link.FleetView;
 import dev.sluice.redis.link.LinkTerms;
-import dev.sluice.redis.link.Pulse;
-import dev.sluice.redis.link.RedisLink;
+import dev.sluice.redis.link.Membership;
 import dev.sluice.redis.link.RefusalLog;
-import dev.sluice.redis.link.Roll;
 import java.security.SecureRandom;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.Collection;
 import java.util.HexFormat;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.locks.ReadWriteLock;
-import java.util.concurrent.locks.ReentrantReadWriteLock;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Function;
-import java.util.function.IntFunction;
 import java.util.function.Supplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** This node's part in the fleet: sees that Redis knows the rules, and what is lost meanwhile. */
-final class Fleet implements AutoCloseable, Pulse.Member {
+/** The part of this node's models in the fleet. */
+final class Fleet implements AutoCloseable, FleetConnection.Member {
   private static final Logger LOG = LoggerFactory.getLogger(RedisBudgets.class);
   private static final String THREADS = "sluice-budgets";
   private static final int NODE_BYTES = 8;
-
-  /** By then the other nodes have found that Redis is back, or their try to connect has ended. */
-  private static final long SETTLE_MICROS = TimeUnit.MILLISECONDS.toMicros(1_500);
+  private static final long SECOND_NANOS = TimeUnit.SECONDS.toNanos(1);
 
   private final FleetConfig config;
   private final RefusalLog refusals = RefusalLog.create();
+  private final AtomicLong refusedNanos = new AtomicLong(System.nanoTime() - SECOND_NANOS);
+  private final AtomicLong grantedAlone = new AtomicLong();
   private final String node;
-  private final Pulse pulse;
-  private final ReadWriteLock turn = new ReentrantReadWriteLock();
+  private final FleetConnection connection;
   private volatile Supplier<Collection<RedisDesk>> desks = List::of;
 
-  /** Among how many nodes this one decides by itself; 0 while Redis decides. */
-  private volatile int aloneAmong;
+  /** Whether this node was a member: then Redis knows what it may have granted by itself. */
+  private volatile boolean member;
 
-  /** Whether somebody was told of an outage, and not yet of its end. */
-  private volatile boolean outage;
+  /** Whether this node began without Redis, and may have granted something. */
+  private volatile boolean beganAlone;
 
   Fleet(FleetConfig config) {
     this.config = config;
-    this.aloneAmong = config.expectedNodes();
     byte[] bytes = new byte[NODE_BYTES];
     new SecureRandom().nextBytes(bytes);
     this.node = HexFormat.of().formatHex(bytes);
-    this.pulse =
-        new Pulse(
+    this.connection =
+        new FleetConnection(
             config.address(),
             new LinkTerms(
                 config.timeout(),
@@ -59,18 +57,26 @@ final class Fleet implements AutoCloseable, Pulse.Member {
                 List.of(Script.values()),
                 THREADS,
                 BudgetUnavailableException.failures()),
-            new Roll(node, List.of(ModelKeys.nodes(config.prefix())), config.expectedNodes()),
+            new Membership(
+                node,
+                List.of(ModelKeys.members(config.prefix())),
+                config.expectedNodes(),
+                ModelKeys.schema(config.prefix()),
+                Membership.Timing.DEFAULTS),
             this);
+    if (config.policy() == OutagePolicy.LOCAL) {
+      connection.claimShare();
+    }
   }
 
-  /** Begins; returns when Redis decides, or has been tried in vain. */
+  /** Opens the connection; returns when Redis decides, or did not answer. */
   void start(Supplier<Collection<RedisDesk>> all) {
     desks = all;
-    pulse.start();
+    connection.start();
   }
 
-  RedisLink link() {
-    return pulse.link();
+  FleetConnection connection() {
+    return connection;
   }
 
   String node() {
@@ -85,51 +91,71 @@ final class Fleet implements AutoCloseable, Pulse.Member {
     return ModelKeys.of(config.prefix(), model);
   }
 
-  /** What the clock of Redis shows, as far as it is known. */
+  /** Returns the time of Redis, as far as it is known. */
   long serverNanos() {
-    return pulse.serverNanos();
+    return connection.serverNanos();
   }
 
-  /** Runs it on the thread of the pulse, which must not wait. */
-  void execute(Runnable work) {
-    pulse.execute(work);
+  /** Returns whether the outage policy decides. */
+  boolean isOut() {
+    return connection.state() == FleetState.OUT;
   }
 
-  /**
-   * Decides by itself, among so many nodes, and is charged for it before Redis decides again; empty
-   * if Redis does. Must not ask Redis.
-   */
-  <T> Optional<T> whileAlone(IntFunction<T> decision) {
-    turn.readLock().lock();
+  /** Returns whether this node's share decides. */
+  boolean isLocal() {
+    return config.policy() == OutagePolicy.LOCAL && isOut();
+  }
+
+  boolean beganAlone() {
+    return beganAlone;
+  }
+
+  /** Counts what was granted without Redis. */
+  void grantedAlone(long tokens) {
+    grantedAlone.addAndGet(tokens);
+  }
+
+  /** Returns what a store in this process answers, which it does at once. */
+  static <T> T now(CompletableFuture<T> answer) {
     try {
-      int nodes = aloneAmong;
-      return nodes == 0 ? Optional.empty() : Optional.of(decision.apply(nodes));
-    } finally {
-      turn.readLock().unlock();
+      return answer.join();
+    } catch (CompletionException failure) {
+      throw failure.getCause() instanceof RuntimeException cause ? cause : failure;
     }
   }
 
-  /** Whether this node is without Redis, be it that it began so. */
-  boolean isOutage() {
-    return outage;
-  }
+  // ---- what the connection tells
 
-  // ---- what the pulse finds
-
+  /** Sends what Redis has not confirmed; nobody waits for it. */
   @Override
-  public CompletableFuture<Void> answered(List<Object> answer) {
+  public CompletableFuture<Void> seen(FleetView view) {
+    if (connection.state().asksRedis()) {
+      var unused = all(RedisDesk::sendAgain);
+    }
     return CompletableFuture.allOf();
   }
 
-  /** Rules, settlements and charges that Redis has not confirmed. */
   @Override
-  public CompletableFuture<Void> sendAgain() {
-    return all(RedisDesk::sendAgain);
+  public void lost(String cause) {
+    beganAlone = !member;
+    double share =
+        config.policy() == OutagePolicy.LOCAL
+            ? new ShareOfBudget(connection.share()).fraction()
+            : 0;
+    LOG.warn("budgets: Redis is lost, this node has {} of every budget: {}", share, cause);
+    tell(() -> config.listener().lost(cause, share));
   }
 
   @Override
-  public CompletableFuture<Void> settleUp() {
-    return all(RedisDesk::settleUp);
+  public void alone() {
+    desks.get().forEach(RedisDesk::beAlone);
+  }
+
+  /** Where one part of a cluster does not answer, the models of the others go on. */
+  @Override
+  public CompletableFuture<Void> report() {
+    boolean cluster = config.address().cluster();
+    return all(desk -> cluster ? desk.report().exceptionally(unreachable -> null) : desk.report());
   }
 
   private CompletableFuture<Void> all(Function<RedisDesk, CompletableFuture<?>> work) {
@@ -137,61 +163,39 @@ final class Fleet implements AutoCloseable, Pulse.Member {
         desks.get().stream().map(work).toArray(CompletableFuture<?>[]::new));
   }
 
-  /** Redis decides from now on: after it was told to charge what was granted meanwhile. */
   @Override
-  public void comeBack(boolean inPart, Runnable redisDecides) {
-    List<Charge> charges = new ArrayList<>();
-    turn.writeLock().lock();
-    try {
-      long pause = outage && !inPart && aloneAmong > 1 ? SETTLE_MICROS : 0;
-      desks.get().forEach(desk -> charges.addAll(desk.comeBack(pause)));
-      aloneAmong = 0;
-      // Before Redis decides: from then on it may be lost again, and that is told after this.
-      if (outage) {
-        outage = false;
-        returned(charges);
-      }
-      redisDecides.run();
-    } finally {
-      turn.writeLock().unlock();
-    }
-    pulse.execute(() -> desks.get().forEach(RedisDesk::look));
+  public void connected(Optional<Duration> outage) {
+    member = true;
+    beganAlone = false;
+    long granted = grantedAlone.getAndSet(0);
+    outage.ifPresent(
+        away -> {
+          LOG.info(
+              "budgets: Redis is back after {} ms; {} tokens were granted here",
+              away.toMillis(),
+              granted);
+          tell(() -> config.listener().returned(away, granted));
+        });
+    desks.get().forEach(RedisDesk::look);
+    var unused = all(RedisDesk::sendAgain);
   }
 
-  private void returned(List<Charge> charges) {
-    Duration away = pulse.sinceLoss();
-    long granted = charges.stream().mapToLong(Charge::granted).sum();
-    long charged = charges.stream().mapToLong(Charge::tokens).sum();
-    LOG.info(
-        "budgets: Redis is back after {} ms; {} tokens were granted here, {} of them are charged",
-        away.toMillis(),
-        granted,
-        charged);
-    tell(() -> config.listener().returned(away, granted, charged));
-  }
-
-  /** Called under a lock of the link: it must not take one under which Redis is asked. */
-  @Override
-  public void lost(String cause, boolean inPart) {
-    outage = true;
-    int nodes = aloneAmong == 0 ? pulse.nodes() : aloneAmong;
-    desks.get().forEach(desk -> desk.beginShare(nodes));
-    aloneAmong = nodes;
-    LOG.warn("budgets: Redis is lost, budgets are divided by {}: {}", nodes, cause);
-    tell(() -> config.listener().lost(cause, nodes));
-  }
-
+  /** The listener is told about once a second. */
   @Override
   public void refused(String error) {
     refusals.refused(
         error,
         (text, leftOut) ->
             LOG.warn("budgets: Redis refused: {} ({} left out before)", text, leftOut));
-    tell(() -> config.listener().refused(error));
+    long last = refusedNanos.get();
+    long now = System.nanoTime();
+    if (now - last >= SECOND_NANOS && refusedNanos.compareAndSet(last, now)) {
+      tell(() -> config.listener().refused(error));
+    }
   }
 
   private void tell(Runnable message) {
-    pulse.execute(
+    connection.execute(
         () -> {
           try {
             message.run();
@@ -203,6 +207,6 @@ final class Fleet implements AutoCloseable, Pulse.Member {
 
   @Override
   public void close() {
-    pulse.close();
+    connection.close();
   }
 }

@@ -1,6 +1,6 @@
 package dev.sluice.governor.redis;
 
-import dev.sluice.redis.link.RedisLink;
+import dev.sluice.redis.link.FleetConnection;
 import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
@@ -28,16 +28,18 @@ final class ModelBooks {
   /** How long a call waits until lost books know what they have to, and then for its answer. */
   private static final long TIMEOUTS_TO_JOIN = 3;
 
+  /** How many grants books are told to hold at once: a script that holds them takes some ms. */
+  static final int PORTION = 100;
+
   /** By then a message about what books were told to hold has come. */
   private static final long LATELY_NANOS = TimeUnit.SECONDS.toNanos(5);
 
   private final String model;
-  private final RedisLink link;
+  private final FleetConnection connection;
   private final String node;
   private final String[] keys;
   private final Fleet fleet;
   private final Desk desk;
-  private final Holding holding;
   private final long patienceNanos;
   private final AtomicInteger underWay = new AtomicInteger();
 
@@ -76,12 +78,11 @@ final class ModelBooks {
   ModelBooks(Fleet fleet, String model, ModelTerms terms, Desk desk) {
     this.fleet = fleet;
     this.model = model;
-    this.link = fleet.link();
+    this.connection = fleet.connection();
     this.node = fleet.node();
     this.keys = fleet.keys(model).all();
     this.terms = terms;
     this.desk = desk;
-    this.holding = new Holding(desk::isHeld);
     this.patienceNanos = TIMEOUTS_TO_JOIN * fleet.config().timeout().toNanos();
   }
 
@@ -105,18 +106,19 @@ final class ModelBooks {
 
   /** Asks; fails with {@link BudgetUnavailableException} if there is no answer in time. */
   CompletableFuture<Answer> call(Script script, String... words) {
-    return ask(link::call, script, words);
+    return ask(connection::call, script, words);
   }
 
-  /** {@link #call}, whatever the breaker says. */
-  CompletableFuture<Answer> probe(Script script, String... words) {
-    return ask(link::probe, script, words);
+  /** {@link #call} with more time, also while this node returns: for what Redis has to know. */
+  CompletableFuture<Answer> tell(Script script, String... words) {
+    return ask(connection::tell, script, words);
   }
 
   /** Whether Redis still has the books that are known here: if not, it is told what is held. */
   CompletableFuture<Void> check() {
     long known = generation;
-    return link.probe(Script.HOLD, keys, arguments(known, new String[0]))
+    return connection
+        .tell(Script.HOLD, keys, arguments(known, new String[0]))
         .thenCompose(said -> Answer.isUnknown(said) ? join(known) : CompletableFuture.allOf());
   }
 
@@ -194,7 +196,7 @@ final class ModelBooks {
     return mine;
   }
 
-  /** Tells Redis the rules, whatever the breaker says. */
+  /** Tells Redis the rules. */
   CompletableFuture<Answer> configure() {
     Tracked tracked = new Tracked();
     var unused = tell(false).whenComplete(tracked::end);
@@ -204,9 +206,10 @@ final class ModelBooks {
   private CompletableFuture<Answer> tell(boolean join) {
     ModelTerms mine = terms;
     long known = generation;
-    boolean full = known == 0 && !fleet.isOutage();
+    boolean full = known == 0 && !fleet.beganAlone();
     long next = ThreadLocalRandom.current().nextLong(1, GENERATIONS);
-    return link.probe(Script.RULES, keys, arguments(known, mine.configure(join, full, next)))
+    return connection
+        .tell(Script.RULES, keys, arguments(known, mine.configure(join, full, next)))
         .thenCompose(
             said -> {
               Answer answer = known(said);
@@ -228,12 +231,27 @@ final class ModelBooks {
     return (adjusted == null
             ? CompletableFuture.completedFuture(null)
             : tell(now, Script.RULES, adjusted))
-        .thenCompose(
-            told -> holding.hold(now, desk.held(), words -> tell(now, Script.HOLD, words)));
+        .thenCompose(told -> hold(now, desk.held(), 0));
+  }
+
+  /** From {@code at} on, one portion after the other, without those that were settled meanwhile. */
+  private CompletableFuture<?> hold(long now, List<OpenGrants.Grant> grants, int at) {
+    if (at >= grants.size()) {
+      return CompletableFuture.allOf();
+    }
+    int next = Math.min(grants.size(), at + PORTION);
+    String[] words =
+        grants.subList(at, next).stream()
+            .filter(each -> desk.isHeld(each.id()))
+            .flatMap(each -> each.words().stream())
+            .toArray(String[]::new);
+    return words.length == 0
+        ? hold(now, grants, next)
+        : tell(now, Script.HOLD, words).thenCompose(held -> hold(now, grants, next));
   }
 
   private CompletableFuture<Answer> tell(long now, Script script, String[] words) {
-    return link.probe(script, keys, arguments(now, words)).thenApply(this::known);
+    return connection.tell(script, keys, arguments(now, words)).thenApply(this::known);
   }
 
   /** Whether these books are told what is held here, or were a short time ago. */
@@ -250,7 +268,6 @@ final class ModelBooks {
       first = !begun;
       begun = true;
     }
-    holding.end(now);
     if (first) {
       desk.begun();
     }

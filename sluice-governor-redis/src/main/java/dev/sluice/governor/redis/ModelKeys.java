@@ -1,6 +1,8 @@
 package dev.sluice.governor.redis;
 
 import dev.sluice.governor.StoreTerms;
+import dev.sluice.redis.link.Membership;
+import java.util.List;
 import java.util.stream.Stream;
 
 /**
@@ -11,15 +13,23 @@ import java.util.stream.Stream;
  * @param tag of the model
  */
 record ModelKeys(String prefix, String tag) {
-  private static final String LAYOUT = "1:";
+  private static final int SCHEMA = 2;
+
+  private static final String LAYOUT = SCHEMA + ":";
 
   static ModelKeys of(String prefix, String model) {
     return new ModelKeys(prefix, StoreTerms.tagOf(model));
   }
 
-  /** Live nodes by when they were last seen. */
-  static String nodes(String prefix) {
-    return prefix + LAYOUT + "{fleet}:nodes";
+  /** The members of the fleet. */
+  static String members(String prefix) {
+    return prefix + LAYOUT + "{fleet}:members";
+  }
+
+  /** The layout of what is stored; not in a key that has it. */
+  static Membership.Schema schema(String prefix) {
+    return new Membership.Schema(
+        prefix + "{fleet}:schema", SCHEMA, List.of(prefix + "1:{fleet}:nodes"));
   }
 
   private String key(String name) {
@@ -28,7 +38,7 @@ record ModelKeys(String prefix, String tag) {
 
   /** In the order in which the scripts have them. */
   String[] all() {
-    return Stream.of("books", "due", "line", "heads", "turns", "fifo")
+    return Stream.of("books", "due", "line", "heads", "turns", "fifo", "refused")
         .map(this::key)
         .toArray(String[]::new);
   }

@@ -1,6 +1,7 @@
 package dev.sluice.governor.redis;
 
 import dev.sluice.governor.GovernorTimer;
+import dev.sluice.governor.OpenWork;
 import dev.sluice.governor.Outcome;
 import dev.sluice.governor.Settlement;
 import dev.sluice.governor.StoreTerms;
@@ -37,8 +38,22 @@ final class OpenGrants {
    * @param free whether nobody was asked for it, and nobody is to be charged
    */
   record Grant(Outcome.Granted answer, String tenant, @Nullable String key, boolean free) {
-    static Grant of(Outcome.Granted answer, TokenRequest request) {
-      return new Grant(answer, request.tenant(), request.idempotencyKey(), false);
+    /** A grant that this node made, and that Redis is told of. */
+    static Grant of(OpenWork.Held held) {
+      TokenRequest request = held.request();
+      return new Grant(held.answer(), request.tenant(), request.idempotencyKey(), false);
+    }
+
+    /** As a store in this process has it. */
+    OpenWork.Held held(Replies replies) {
+      TokenRequest request =
+          TokenRequest.of(answer.model(), answer.requestedTokens(), answer.priority())
+              .withTenant(tenant);
+      return new OpenWork.Held(
+          answer,
+          key == null ? request : request.withIdempotencyKey(key),
+          key == null ? null : replies.ticket(id()),
+          true);
     }
 
     String id() {

@@ -16,18 +16,17 @@ public interface OutageListener {
    * Redis does not answer.
    *
    * @param cause as far as it is known
-   * @param nodes among how many the budgets are divided meanwhile
+   * @param share the part of every budget that this node grants by itself meanwhile, from 0 to 1
    */
-  default void lost(String cause, int nodes) {}
+  default void lost(String cause, double share) {}
 
   /**
    * Redis decides again.
    *
    * @param away for how long it was lost
    * @param granted tokens that this node has granted meanwhile
-   * @param charged how many of them Redis is told to charge: not what was given back
    */
-  default void returned(Duration away, long granted, long charged) {}
+  default void returned(Duration away, long granted) {}
 
   /**
    * Redis answers, but will not do what it is asked; told about once a second.

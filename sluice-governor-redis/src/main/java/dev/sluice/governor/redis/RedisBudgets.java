@@ -26,11 +26,11 @@ import org.jspecify.annotations.Nullable;
  * same configuration: the one that was loaded last holds for the fleet.
  *
  * <p>While Redis is away requests go by the {@link Builder#onOutage outage policy}: by default each
- * node grants its share of every limit, from empty, and is charged for it when Redis is back; what
- * it cannot grant now is refused as {@link dev.sluice.governor.Outcome.Reason#UNAVAILABLE}. Nobody
- * is put in line meanwhile. Who waits for a ticket goes on waiting: its place is in Redis, and is
- * found again when that is back; its deadline holds; if Redis has forgotten it, there is no such
- * ticket any more. Settlements of what Redis granted are kept and sent on return. What nobody can
+ * node decides by its share of every limit, from empty, which Redis reserves for it. Requests are
+ * granted or queued as in a single process, by priority, and callers that wait for a ticket go on
+ * waiting. On return the node reports what is open; nothing is charged. Settlements of what Redis
+ * granted are kept and sent on return. A request that Redis did not answer before the outage was
+ * declared is refused as {@link dev.sluice.governor.Outcome.Reason#UNAVAILABLE}. What nobody can
  * say without Redis fails with {@link BudgetUnavailableException}.
  *
  * <p>Futures may complete on a thread of the connection, where nobody must block, except for those

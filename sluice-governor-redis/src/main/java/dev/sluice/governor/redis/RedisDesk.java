@@ -34,7 +34,7 @@ final class RedisDesk {
   private final Replies replies;
   private final ModelBooks books;
   private final WaitingRoom room;
-  private final Standby standby;
+  private final Outage outage;
   private final InOrder adjusting = new InOrder();
 
   /** Not in this node's file any more. */
@@ -49,15 +49,15 @@ final class RedisDesk {
     this.listener = new OneAtATime(listener);
     this.replies = new Replies(model);
     this.books = new ModelBooks(fleet, model, terms, new FromBooks(fleet));
-    this.standby =
-        new Standby(
+    this.outage =
+        new Outage(
             model,
             fleet,
             books,
             timer,
             this.listener,
-            new Kept(model, books, (answer, actual) -> settled(answer, actual)));
-    this.room = new WaitingRoom(books, replies, timer, fleet.config().spreadNanos(), standby);
+            new SettlementOutbox(model, books, (answer, actual) -> settled(answer, actual)));
+    this.room = outage.room();
   }
 
   /** What its books tell this desk, and ask of it. */
@@ -75,23 +75,23 @@ final class RedisDesk {
 
     @Override
     public List<OpenGrants.Grant> held() {
-      return standby.held();
+      return outage.held();
     }
 
     @Override
     public boolean isHeld(String id) {
-      return standby.isOpen(id);
+      return outage.isOpen(id);
     }
 
     @Override
     public String @Nullable [] adjusted() {
-      Adjustments.Heard inForce = standby.adjustments().inForce();
+      Adjustments.Heard inForce = outage.adjustments().inForce();
       return inForce == null ? null : inForce.words();
     }
 
     @Override
     public void begun() {
-      fleet.link().subscribe(fleet.keys(model).channel(), RedisDesk.this::heard);
+      fleet.connection().subscribe(fleet.keys(model).channel(), RedisDesk.this::heard);
     }
   }
 
@@ -103,21 +103,32 @@ final class RedisDesk {
 
   /** Tells Redis the rules if it has not confirmed them, and what else it was not told. */
   CompletableFuture<?> sendAgain() {
-    return sendRules().thenCompose(done -> standby.sendAgain());
+    CompletableFuture<?> rules =
+        removed || books.isConfirmed() ? CompletableFuture.allOf() : books.configure();
+    return rules.thenCompose(told -> outage.sendAgain()).thenCompose(sent -> endLineIfRemoved());
   }
 
-  private CompletableFuture<?> sendRules() {
-    if (removed) {
-      return lineToEnd ? endLine() : CompletableFuture.allOf();
-    }
-    return books.isConfirmed() ? standby.check() : books.configure();
+  /** Ends local decisions, and tells Redis what it has to know before it decides again. */
+  CompletableFuture<?> report() {
+    return outage
+        .report(removed || books.isConfirmed() ? books.check() : books.configure())
+        .thenCompose(sent -> endLineIfRemoved());
+  }
+
+  private CompletableFuture<Void> endLineIfRemoved() {
+    return removed && lineToEnd ? endLine() : CompletableFuture.allOf();
+  }
+
+  /** Redis has reserved this node's share. */
+  void beAlone() {
+    outage.beAlone();
   }
 
   /** Goes by these from now on; done when Redis does, too. */
   CompletableFuture<?> reload(ModelTerms terms) {
     removed = false;
     books.use(terms);
-    standby.reload(terms);
+    outage.reload();
     return books.configure();
   }
 
@@ -130,7 +141,7 @@ final class RedisDesk {
 
   private CompletableFuture<Void> endLine() {
     return books
-        .probe(Script.TICKET, "refuse", Outcome.Reason.REMOVED.name())
+        .tell(Script.TICKET, "refuse", Outcome.Reason.REMOVED.name())
         .thenCompose(
             answer -> {
               if (answer.result().number(0) > 0) {
@@ -142,25 +153,19 @@ final class RedisDesk {
   }
 
   CompletableFuture<?> adjust(Adjustment adjustment) {
-    Adjustments adjustments = standby.adjustments();
-    Adjustments.Heard heard;
+    Adjustments adjustments = outage.adjustments();
     CompletableFuture<Answer> call = new CompletableFuture<>();
     synchronized (adjustments) {
       // Redis hears of them in the same order; it is not asked under a lock, for that may tell
       // anybody that Redis is lost.
-      heard = adjustments.hear(adjustment);
-      String[] words = heard.words();
+      String[] words = adjustments.hear(adjustment).words();
       adjusting.add(() -> adjust(words, call));
     }
     adjusting.run();
     return orElse(
-        call.thenApply(
-            done -> {
-              adjustments.told(heard);
-              return true;
-            }),
+        call.thenApply(done -> true),
         failure -> {
-          standby.keepAdjusted(heard);
+          outage.keepAdjusted(adjustment);
           return CompletableFuture.completedFuture(true);
         });
   }
@@ -189,18 +194,6 @@ final class RedisDesk {
             BudgetUnavailableException.isCauseOf(failure)
                 ? away.apply(failure)
                 : CompletableFuture.failedFuture(failure));
-  }
-
-  void beginShare(int nodes) {
-    standby.begin(nodes);
-  }
-
-  CompletableFuture<?> settleUp() {
-    return standby.settleUp();
-  }
-
-  List<Charge> comeBack(long pauseMicros) {
-    return standby.comeBack(pauseMicros);
   }
 
   // ---- what every answer says, and the news
@@ -234,27 +227,28 @@ final class RedisDesk {
   // ---- asking
 
   CompletableFuture<Outcome> request(TokenRequest request) {
-    return askAnyone("queue", request, true).thenApply(Optional::orElseThrow);
+    return askAnyone("queue", request).thenApply(Optional::orElseThrow);
   }
 
   CompletableFuture<Optional<Outcome>> tryNow(TokenRequest request) {
-    return askAnyone("now", request, true);
+    return askAnyone("now", request);
   }
 
   CompletableFuture<Optional<Outcome>> find(TokenRequest request) {
     if (request.idempotencyKey() == null) {
       return CompletableFuture.completedFuture(Optional.empty());
     }
-    Optional<Outcome> here = standby.find(request);
+    Optional<Outcome> here = outage.findHere(request);
     return here.isPresent()
         ? CompletableFuture.completedFuture(here)
         : ask("find", newId(), request);
   }
 
-  /** Redis, or who decides without it; if it has just come back, it is asked after all. */
-  private CompletableFuture<Optional<Outcome>> askAnyone(
-      String what, TokenRequest request, boolean first) {
-    Optional<Outcome> before = standby.findFree(request);
+  /**
+   * Asks Redis; the outage policy if that is away. What Redis may have granted is not granted here.
+   */
+  private CompletableFuture<Optional<Outcome>> askAnyone(String what, TokenRequest request) {
+    Optional<Outcome> before = outage.findFree(request);
     if (before.isPresent()) {
       return CompletableFuture.completedFuture(before);
     }
@@ -264,12 +258,10 @@ final class RedisDesk {
         failure -> {
           boolean notAsked = BudgetUnavailableException.isBeforeAsking(failure);
           if (!notAsked) {
-            standby.unanswered(id, request);
+            outage.unanswered(id, request);
           }
-          Optional<Outcome> outcome = standby.ask(request, first && notAsked);
-          return outcome.isPresent()
-              ? CompletableFuture.completedFuture(outcome)
-              : askAnyone(what, request, false);
+          return CompletableFuture.completedFuture(
+              outage.ask(request, what.equals("now"), notAsked));
         });
   }
 
@@ -312,7 +304,6 @@ final class RedisDesk {
 
   private Optional<Outcome> asked(TokenRequest request, Answer answer, ModelTerms terms) {
     Reply said = answer.result();
-    standby.answered(request);
     return switch (said.kind()) {
       case 'n' -> Optional.empty();
       case 'k' -> throw otherClasses(said, request);
@@ -320,7 +311,7 @@ final class RedisDesk {
       default -> {
         Outcome outcome = replies.outcome(request, said, terms);
         if (outcome instanceof Outcome.Granted granted) {
-          standby.granted(granted, request.tenant(), request.idempotencyKey());
+          outage.granted(granted, request.tenant(), request.idempotencyKey());
         }
         if (answer.asked()) {
           tell(request, outcome, said.text(1), answer);
@@ -344,6 +335,10 @@ final class RedisDesk {
     if (!terms.classes().contains(request.priority())) {
       throw StoreTerms.unknownClass(terms.classes(), request.priority());
     }
+    Optional<Explanation> here = outage.local().decide(store -> store.explain(request));
+    if (here.isPresent()) {
+      return CompletableFuture.completedFuture(here.get());
+    }
     return books
         .call(
             Script.LOOK,
@@ -363,7 +358,9 @@ final class RedisDesk {
   // ---- tickets
 
   CompletableFuture<Optional<Outcome>> poll(String id) {
-    return room.poll(id);
+    Optional<Outcome> here =
+        outage.local().decide(store -> store.poll(replies.ticket(id))).flatMap(found -> found);
+    return here.isPresent() ? CompletableFuture.completedFuture(here) : room.poll(id);
   }
 
   CompletableFuture<Optional<Outcome>> await(String id) {
@@ -371,6 +368,9 @@ final class RedisDesk {
   }
 
   CompletableFuture<Boolean> cancel(String id) {
+    if (outage.cancel(id)) {
+      return CompletableFuture.completedFuture(true);
+    }
     return orElse(
         books
             .call(Script.TICKET, "cancel", id)
@@ -378,11 +378,11 @@ final class RedisDesk {
                 answer -> {
                   boolean cancelled = answer.result().number(0) == 1;
                   if (cancelled) {
-                    standby.over(id);
+                    outage.over(id);
                   }
                   return cancelled;
                 }),
-        failure -> standby.keepCancelled(id, room.cancelled(id)));
+        failure -> outage.keepCancelled(id, room.cancelled(id)));
   }
 
   /** What has come meanwhile; by itself it looks in time. */
@@ -394,26 +394,26 @@ final class RedisDesk {
 
   /** Whose a ticket or a reservation is. */
   CompletableFuture<Optional<TokenOwner>> owner(String id) {
-    Optional<TokenOwner> here = standby.owner(id);
+    Optional<TokenOwner> here = outage.owner(id);
     return here.isPresent()
         ? CompletableFuture.completedFuture(here)
         : books.call(Script.LOOK, "owner", id).thenApply(answer -> replies.owner(answer.result()));
   }
 
   CompletableFuture<Optional<Settlement>> settle(String id, long actual) {
-    Optional<Settlement> here = standby.settle(id, actual);
+    Optional<Settlement> here = outage.settle(id, actual);
     if (here.isPresent()) {
       return CompletableFuture.completedFuture(here);
     }
     return orElse(
         books
-            .call(Script.SETTLE, Kept.settlement(id, actual, !standby.isOpen(id)))
+            .call(Script.SETTLE, SettlementOutbox.settlement(id, actual, !outage.isOpen(id)))
             .thenApply(
                 answer -> {
-                  standby.over(id);
+                  outage.over(id);
                   return Optional.ofNullable(settled(answer, actual));
                 }),
-        failure -> standby.keepSettled(id, actual));
+        failure -> outage.keepSettled(id, actual));
   }
 
   private synchronized @Nullable Settlement settled(Answer answer, long actual) {
@@ -427,23 +427,23 @@ final class RedisDesk {
   }
 
   CompletableFuture<Boolean> extend(String id) {
-    if (standby.extend(id)) {
+    if (outage.extend(id)) {
       return CompletableFuture.completedFuture(true);
     }
     return orElse(
         books
-            .call(Script.SETTLE, Kept.extension(id, !standby.isOpen(id)))
+            .call(Script.SETTLE, SettlementOutbox.extension(id, !outage.isOpen(id)))
             .thenApply(
                 answer -> {
                   boolean lives = answer.result().size() > 0;
                   if (lives) {
-                    standby.livesOn(id);
+                    outage.livesOn(id);
                   } else {
-                    standby.over(id);
+                    outage.over(id);
                   }
                   return lives;
                 }),
-        failure -> standby.keepExtended(id, failure));
+        failure -> outage.keepExtended(id, failure));
   }
 
   // ---- the end, and how it stands
@@ -455,13 +455,17 @@ final class RedisDesk {
             .thenApply(
                 answer -> {
                   GovernorStatus.Model status = replies.status(answer.result(), books.terms());
-                  standby.stands(status);
+                  outage.stands(status);
                   return status;
                 }),
-        failure -> CompletableFuture.completedFuture(standby.status()));
+        failure -> CompletableFuture.completedFuture(outage.status()));
   }
 
   CompletableFuture<ModelQueue> queue(int offset, int limit) {
+    Optional<ModelQueue> here = outage.local().decide(store -> store.queue(model, offset, limit));
+    if (here.isPresent()) {
+      return CompletableFuture.completedFuture(here.get());
+    }
     return books
         .call(Script.LOOK, "line", Integer.toString(offset), Integer.toString(limit))
         .thenApply(answer -> replies.queue(answer.result()));
@@ -470,6 +474,6 @@ final class RedisDesk {
   /** Who waits here is told that it is over; tickets stay in line, and are missed in time. */
   void close(Duration patience) {
     room.close(patience);
-    standby.close();
+    outage.close();
   }
 }

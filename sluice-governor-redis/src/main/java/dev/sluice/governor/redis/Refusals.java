@@ -1,6 +1,6 @@
 package dev.sluice.governor.redis;
 
-import dev.sluice.redis.link.RedisLink;
+import dev.sluice.redis.link.RedisFailure;
 import java.util.List;
 import java.util.concurrent.CompletionException;
 import org.slf4j.Logger;
@@ -23,8 +23,9 @@ final class Refusals {
 
   /** Whether it is no use to ask for the same again. */
   static boolean isForGood(Throwable failure) {
-    String text = String.valueOf(RedisLink.rootOf(failure).getMessage());
-    return RedisLink.isRefusal(failure) && FOR_NOW.stream().noneMatch(text::contains);
+    String text = RedisFailure.messageOf(failure);
+    return RedisFailure.of(failure) == RedisFailure.REFUSED
+        && FOR_NOW.stream().noneMatch(text::contains);
   }
 
   /** Says that it is given up, or throws, to have it sent again. */

@@ -6,6 +6,7 @@ import dev.sluice.governor.Dimension;
 import dev.sluice.governor.Explanation;
 import dev.sluice.governor.GovernorStatus;
 import dev.sluice.governor.ModelQueue;
+import dev.sluice.governor.OpenWork;
 import dev.sluice.governor.Outcome;
 import dev.sluice.governor.ProviderStanding;
 import dev.sluice.governor.Settlement;
@@ -27,7 +28,9 @@ final class Replies {
   private static final int WITH_FIGURE = 8;
 
   /** Where a status begins with the classes. */
-  private static final int CLASSES_AT = 12;
+  private static final int CLASSES_AT = 13;
+
+  private static final int EXCESS_AT = 12;
 
   private static final long MICROS_PER_MILLI = 1_000;
 
@@ -122,8 +125,21 @@ final class Replies {
   }
 
   /** What became of one that was in line. */
-  Outcome.Refused refused(Outcome.Queued standing, Outcome.Reason reason, ModelTerms terms) {
-    return refused(standing.priority(), standing.tokens(), standing.remaining(), reason, terms);
+  Outcome.Refused refused(OpenWork.Place place, Outcome.Reason reason, ModelTerms terms) {
+    return refused(place.request().priority(), place.request().tokens(), 0, reason, terms);
+  }
+
+  /** The place of a ticket in line, at that time of this node. */
+  OpenWork.Place place(Reply said, long nowNanos) {
+    TokenRequest request =
+        TokenRequest.of(model, said.number(2), said.text(3)).withTenant(said.text(10));
+    long left = said.number(9);
+    return new OpenWork.Place(
+        ticket(said.text(1)),
+        said.text(11).isEmpty() ? request : request.withIdempotencyKey(said.text(11)),
+        said.number(12),
+        nowNanos - Answer.nanos(said.number(13)),
+        left > 0 ? nowNanos + Answer.nanos(left) : Long.MAX_VALUE);
   }
 
   /** Of a request that nobody could be asked for. */
@@ -239,6 +255,23 @@ final class Replies {
         List.of());
   }
 
+  /** The status of a node's share, with the figures of the whole budget. */
+  GovernorStatus.Model ofShare(GovernorStatus.Model here, ModelTerms terms) {
+    return new GovernorStatus.Model(
+        model,
+        terms.budget().burstTpm(),
+        here.available(),
+        terms.budget().targetTpm(),
+        here.lastRefill(),
+        here.queueLengths(),
+        here.running(),
+        here.metrics(),
+        here.audit(),
+        here.provider(),
+        here.exhaustion(),
+        here.alerts());
+  }
+
   /** With the limits that are in force, which another node may have told. */
   GovernorStatus.Model status(Reply said, ModelTerms terms) {
     Map<String, Integer> lengths = new LinkedHashMap<>();
@@ -257,7 +290,7 @@ final class Replies {
         lengths,
         (int) said.number(1),
         new Counts(total, accepted, total - accepted, said.number(4), said.number(5)),
-        AuditReport.NONE,
+        new AuditReport(0, 0, said.number(EXCESS_AT), 0, 0),
         ProviderStanding.UNHEARD,
         exhaustion(said),
         List.of());

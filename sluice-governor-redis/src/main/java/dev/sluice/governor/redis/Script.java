@@ -16,8 +16,8 @@ enum Script implements LuaScript {
   LOOK("", "look"),
   /** Changes the rules of a model. */
   RULES("", "rules"),
-  /** Charges what a node has granted while Redis was away. */
-  CHARGE("", "charge"),
+  /** Takes in what a node has decided while Redis was away. */
+  REPORT("", "report"),
   /** Gives slots to grants that the books do not know, or know no more. */
   HOLD("", "hold");
 
@@ -31,7 +31,7 @@ enum Script implements LuaScript {
       parts.add(quick);
     }
     parts.addAll(List.of("books", "meters", "line", "forecast", "tickets", last));
-    LuaScript text = LuaScript.of(Script.class, parts.toArray(String[]::new));
+    LuaScript text = LuaScript.guarded(Script.class, parts.toArray(String[]::new));
     body = text.body();
     digest = text.digest();
   }

@@ -1,24 +1,24 @@
 package dev.sluice.governor.redis;
 
 import dev.sluice.governor.ModelBudget;
+import dev.sluice.redis.link.Membership;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
-/** Divides a budget among nodes, so that all of them together have no more than the whole. */
-final class ShareOfBudget {
-  private ShareOfBudget() {}
-
-  /**
-   * The part of one node, but for its slots: who holds those is known elsewhere. Null if there is
-   * too little to divide.
-   */
-  static @Nullable ModelBudget of(ModelBudget whole, int nodes) {
-    if (isNothing(whole.targetTpm(), nodes)
-        || isNothing(whole.burstTpm(), nodes)
-        || isNothing(whole.requestsPerSecond(), nodes)
-        || isNothing(whole.requestsPerMinute(), nodes)
-        || isNothing(whole.concurrency(), nodes)) {
+/**
+ * Divides a budget among nodes, so that all of them together have no more than the whole.
+ *
+ * @param parts what belongs to one node, of {@link Membership#PARTS}
+ */
+record ShareOfBudget(int parts) {
+  /** Returns the part of this node; null if there is too little to divide. */
+  @Nullable ModelBudget of(ModelBudget whole) {
+    if (isNothing(whole.targetTpm())
+        || isNothing(whole.burstTpm())
+        || isNothing(whole.requestsPerSecond())
+        || isNothing(whole.requestsPerMinute())
+        || isNothing(whole.concurrency())) {
       return null;
     }
     Map<String, ModelBudget.TenantBudget> tenants = new LinkedHashMap<>();
@@ -26,19 +26,19 @@ final class ShareOfBudget {
         .tenants()
         .forEach(
             (name, each) -> {
-              if (!isNothing(each, nodes)) {
+              if (!isNothing(each)) {
                 tenants.put(
                     name,
                     new ModelBudget.TenantBudget(
-                        each.targetTpm() / nodes, each.burstTpm() / nodes, each.weight()));
+                        part(each.targetTpm()), part(each.burstTpm()), each.weight()));
               }
             });
     return new ModelBudget(
-        whole.targetTpm() / nodes,
-        whole.burstTpm() / nodes,
-        whole.requestsPerSecond() / nodes,
-        whole.requestsPerMinute() / nodes,
-        0,
+        part(whole.targetTpm()),
+        part(whole.burstTpm()),
+        part(whole.requestsPerSecond()),
+        part(whole.requestsPerMinute()),
+        (int) part(whole.concurrency()),
         whole.allocation(),
         whole.classes(),
         whole.minimumShares(),
@@ -48,19 +48,31 @@ final class ShareOfBudget {
         whole.maxOutput());
   }
 
+  /** Rounds down. */
+  long part(long whole) {
+    return whole <= Long.MAX_VALUE / Membership.PARTS
+        ? whole * parts / Membership.PARTS
+        : whole / Membership.PARTS * parts;
+  }
+
   /** Where 0 is no limit, it is no limit for a share either. */
-  private static boolean isNothing(long limit, int nodes) {
-    return limit > 0 && limit / nodes == 0;
+  private boolean isNothing(long limit) {
+    return limit > 0 && part(limit) == 0;
   }
 
-  private static boolean isNothing(ModelBudget.TenantBudget budget, int nodes) {
-    return isNothing(budget.targetTpm(), nodes) || isNothing(budget.burstTpm(), nodes);
+  private boolean isNothing(ModelBudget.TenantBudget budget) {
+    return isNothing(budget.targetTpm()) || isNothing(budget.burstTpm());
   }
 
-  /** False if its budget is too small to divide. */
-  static boolean hasTenant(ModelBudget whole, String tenant, int nodes) {
+  /** Returns whether the budget of a tenant can be divided. */
+  boolean hasTenant(ModelBudget whole, String tenant) {
     ModelBudget.TenantBudget others = whole.tenants().get(ModelBudget.OTHER_TENANTS);
     ModelBudget.TenantBudget own = whole.tenants().getOrDefault(tenant, others);
-    return own == null || !isNothing(own, nodes);
+    return own == null || !isNothing(own);
+  }
+
+  /** Returns it as a fraction of the whole. */
+  double fraction() {
+    return parts / (double) Membership.PARTS;
   }
 }

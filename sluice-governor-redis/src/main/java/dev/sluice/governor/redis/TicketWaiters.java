@@ -1,7 +1,9 @@
 package dev.sluice.governor.redis;
 
+import dev.sluice.governor.OpenWork;
 import dev.sluice.governor.Outcome;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -9,6 +11,7 @@ import java.util.Objects;
 import java.util.Optional;
 import java.util.TreeSet;
 import java.util.concurrent.CompletableFuture;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /** Who waits at this node for what comes of a model's tickets. For any number of threads. */
@@ -23,10 +26,10 @@ final class TicketWaiters {
 
   private record Due(long at, String id) {}
 
-  /** Those who wait for one ticket, and how it stood when Redis was last asked for it. */
+  /** Those who wait for one ticket, and its place, as far as that is known. */
   static final class Waiting {
     final List<CompletableFuture<Optional<Outcome>>> futures = new ArrayList<>(1);
-    volatile Outcome.@Nullable Queued standing;
+    volatile OpenWork.@Nullable Place place;
 
     /** Done when Redis has answered the last who came. */
     volatile CompletableFuture<?> arrival = CompletableFuture.allOf();
@@ -92,6 +95,14 @@ final class TicketWaiters {
       ids.add(id);
     }
     return ids;
+  }
+
+  /** The places that are known, in the order in which they were asked for. */
+  synchronized List<OpenWork.Place> places() {
+    return byId.values().stream()
+        .flatMap(each -> Stream.ofNullable(each.place))
+        .sorted(Comparator.comparingLong(OpenWork.Place::since))
+        .toList();
   }
 
   synchronized List<String> ids() {

@@ -1,6 +1,7 @@
 package dev.sluice.governor.redis;
 
 import dev.sluice.governor.GovernorTimer;
+import dev.sluice.governor.OpenWork;
 import dev.sluice.governor.Outcome;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -22,6 +23,9 @@ final class WaitingRoom {
    * the last answer or message has named, whoever else does so; a thorough one also asks for every
    * ticket that is awaited here, which finds what a lost message would have told, and keeps the
    * tickets from being missed.
+   *
+   * While Redis is away, LocalDesk decides about those tickets whose place is known, and tells it here. The others
+   * wait until Redis is back.
    *
    * Only who has claimed a grant may tell of it. Those in the news are claimed if they say so; all
    * others by a poll.
@@ -57,7 +61,7 @@ final class WaitingRoom {
   private final Replies replies;
   private final GovernorTimer timer;
   private final LongSupplier spreadNanos;
-  private final Standby standby;
+  private final Outage outage;
   private final LineTimer next;
   private final LineTimer deadlines;
   private final TicketWaiters waiters = new TicketWaiters();
@@ -76,8 +80,8 @@ final class WaitingRoom {
       Replies replies,
       GovernorTimer timer,
       LongSupplier spreadNanos,
-      Standby standby) {
-    this.standby = standby;
+      Outage outage) {
+    this.outage = outage;
     this.books = books;
     this.replies = replies;
     this.timer = timer;
@@ -99,7 +103,7 @@ final class WaitingRoom {
     }
     Outcome outcome = replies.outcome(said, books.terms());
     if (outcome instanceof Outcome.Granted granted) {
-      standby.granted(granted, said.text(TENANT_AT), keyOf(said.text(KEY_AT)));
+      outage.granted(granted, said.text(TENANT_AT), keyOf(said.text(KEY_AT)));
     }
     return Optional.of(outcome);
   }
@@ -113,14 +117,16 @@ final class WaitingRoom {
     CompletableFuture<Optional<Outcome>> waiter = new CompletableFuture<>();
     synchronized (this) {
       TicketWaiters.Waiting waiting = waiters.add(id, waiter);
-      waiting.arrival =
-          books
-              .call(Script.TICKET, "await", id)
-              .handle(
-                  (answer, failure) -> {
-                    arrived(id, waiter, answer, failure);
-                    return true;
-                  });
+      if (!outage.local().await(replies.ticket(id))) {
+        waiting.arrival =
+            books
+                .call(Script.TICKET, "await", id)
+                .handle(
+                    (answer, failure) -> {
+                      arrived(id, waiter, answer, failure);
+                      return true;
+                    });
+      }
     }
     var unused =
         waiter.whenComplete(
@@ -153,8 +159,9 @@ final class WaitingRoom {
   private synchronized void leave(String id, CompletableFuture<Optional<Outcome>> waiter) {
     TicketWaiters.Waiting left = waiters.remove(id, waiter);
     if (left != null && !closed) {
+      outage.local().leave(replies.ticket(id));
       // If it was in line when this came, nobody here was told that it is granted.
-      var unused = books.call(Script.TICKET, "leave", id, left.standing == null ? "" : "untold");
+      var unused = books.call(Script.TICKET, "leave", id, left.place == null ? "" : "untold");
     }
   }
 
@@ -162,11 +169,11 @@ final class WaitingRoom {
   private void stands(String id, Reply said) {
     Optional<Outcome> outcome =
         said.kind() == 'n' ? Optional.empty() : Optional.of(replies.outcome(said, books.terms()));
-    if (outcome.orElse(null) instanceof Outcome.Queued standing) {
+    if (outcome.orElse(null) instanceof Outcome.Queued) {
       TicketWaiters.Waiting waiting = waiters.find(id);
       if (waiting != null) {
-        boolean first = waiting.standing == null;
-        waiting.standing = standing;
+        boolean first = waiting.place == null;
+        waiting.place = replies.place(said, timer.now());
         if (first) {
           watchDeadline(id, said);
         }
@@ -185,24 +192,57 @@ final class WaitingRoom {
     TicketWaiters.Waiting waiting = waiters.take(id);
     if (waiting != null) {
       if (outcome.orElse(null) instanceof Outcome.Granted granted) {
-        standby.granted(granted, tenant, key);
+        outage.granted(granted, tenant, key);
       }
       timer.execute(
           () -> {
-            boolean heard = false;
-            for (CompletableFuture<Optional<Outcome>> each : waiting.futures) {
-              heard |= each.complete(outcome);
-            }
-            if (!heard && outcome.orElse(null) instanceof Outcome.Granted) {
+            if (!complete(waiting, outcome) && outcome.orElse(null) instanceof Outcome.Granted) {
               unheard(id);
             }
           });
     }
   }
 
+  private static boolean complete(TicketWaiters.Waiting waiting, Optional<Outcome> outcome) {
+    boolean heard = false;
+    for (CompletableFuture<Optional<Outcome>> each : waiting.futures) {
+      heard |= each.complete(outcome);
+    }
+    return heard;
+  }
+
+  // ---- while Redis is away
+
+  /** Returns the tickets that are awaited here, with what is known of them, the oldest first. */
+  List<OpenWork.Place> places() {
+    return waiters.places();
+  }
+
+  boolean isAwaited(String id) {
+    return waiters.find(id) != null;
+  }
+
+  /** This node has decided about a ticket by itself. */
+  void decidedHere(String id, Outcome outcome) {
+    TicketWaiters.Waiting waiting = waiters.take(id);
+    if (waiting != null) {
+      timer.execute(() -> complete(waiting, Optional.of(outcome)));
+    }
+  }
+
+  /** Redis is told of these tickets, which this node has made, and decides about them. */
+  void goOn(List<OpenWork.Place> made) {
+    for (OpenWork.Place place : made) {
+      TicketWaiters.Waiting waiting = waiters.find(Replies.idIn(place.id()));
+      if (waiting != null) {
+        waiting.place = place;
+      }
+    }
+  }
+
   /** Those who waited had gone in the same moment: somebody may still come and ask. */
   private void unheard(String id) {
-    standby.unheard(id);
+    outage.unheard(id);
     if (!closed) {
       var unused = books.call(Script.TICKET, "unheard", id);
     }
@@ -232,8 +272,11 @@ final class WaitingRoom {
     }
   }
 
-  /** Redis says what became of it; without Redis its time is over, too. */
+  /** Redis says what became of it, or this node's share; without both its time is over, too. */
   private void endDeadline(String id) {
+    if (outage.local().await(replies.ticket(id))) {
+      return;
+    }
     var unused =
         askForWaiters(id)
             .whenComplete(
@@ -251,9 +294,9 @@ final class WaitingRoom {
 
   private void refuse(String id, Outcome.Reason reason) {
     TicketWaiters.Waiting waiting = waiters.find(id);
-    Outcome.Queued standing = waiting == null ? null : waiting.standing;
-    if (standing != null) {
-      tell(id, Optional.of(replies.refused(standing, reason, books.terms())), "", null);
+    OpenWork.Place place = waiting == null ? null : waiting.place;
+    if (place != null) {
+      tell(id, Optional.of(replies.refused(place, reason, books.terms())), "", null);
     }
   }
 
@@ -298,11 +341,11 @@ final class WaitingRoom {
     for (int i = 1; i < words.length; i++) {
       int sign = words[i].indexOf('=');
       if (words[i].endsWith("+")) {
-        standby.livesOn(words[i].substring(0, words[i].length() - 1));
+        outage.livesOn(words[i].substring(0, words[i].length() - 1));
       } else if (sign < 0) {
         claim(words[i]);
       } else if (sign == words[i].length() - 1) {
-        standby.overElsewhere(words[i].substring(0, sign));
+        outage.overElsewhere(words[i].substring(0, sign));
       } else {
         refuse(words[i].substring(0, sign), Outcome.Reason.valueOf(words[i].substring(sign + 1)));
       }

@@ -7,14 +7,17 @@
 --           allowance for usage beyond reservations, 'e' since when the model cannot serve the head of
 --           the line, and what that needs, 'l<tenant>' how many places in line a tenant has,
 --           'r<id>' a reservation, 't<id>' a ticket, 'i<length>:<tenant><key>' the id that an
---           idempotency key stands for, 'f<node>' the last charge of a node that was without Redis
+--           idempotency key stands for, 'f<node>' the number of the last report of a node that was without
+--           Redis, 'u<second % 128>' the tokens that were granted in a second, 'w' the largest excess that
+--           was found by those
 --   due     what ends when: 'r<id>' a reservation, 'd<id>' a deadline, 's<id>' the patience with a
 --           ticket, 'a<rank>:<tenant>' a tenant that stepped aside comes back, 'm<tenant>' a meter
---           is full and can be forgotten, 'f<node>' so can a charge
+--           is full and can be forgotten, 'f<node>' so can a report
 --   line    everyone who waits, of all classes: the first goes first
 --   heads   the first of each tenant that is not aside
 --   turns   where a tenant's next turn in a class begins
 --   fifo    everyone who waits, by class and tenant: the first came first
+--   refused tickets that were refused and are remembered, by when that was
 -- ARGV[1]: the node that asks, 16 characters, and the generation of the books that it knows.
 --
 -- The life of the books:
@@ -30,10 +33,10 @@
 --
 -- Every number is a whole one below 2^53, except tags, which are tokens by weight. Where one becomes
 -- text it is by %.0f, or by Redis itself: `..` keeps 14 digits. Times are microseconds.
-local BOOKS, DUE, LINE, HEADS, TURNS, FIFO = unpack(KEYS)
+local BOOKS, DUE, LINE, HEADS, TURNS, FIFO, REFUSED = unpack(KEYS)
 local NODE, KNOWN = string.sub(ARGV[1], 1, 16), tonumber(string.sub(ARGV[1], 17)) or 0
 local NEVER = 2 ^ 53
--- By then a node does not send a charge again: a day.
+-- By then a node does not send a report again: a day.
 local FENCE_LIFE = 24 * 3600 * 10 ^ 6
 -- By then nodes have found that Redis is back, have told what was extended meanwhile, and have asked for
 -- whoever waits there.

@@ -1,4 +1,6 @@
--- What would become of a request, and when requests can go.
+-- What would become of a request, and when requests can go. In a block, for a script may have 200 locals at a time.
+local wouldHold, placeOf
+do
 
 -- ---- asking without a trace
 
@@ -51,7 +53,7 @@ local function heldUp(ticket)
 end
 
 -- What would hold it up if it came now, after a drain; nothing if it would go at once.
-local function wouldHold(ticket)
+wouldHold = function(ticket)
   local by, micros = heldUp(ticket)
   if tired then
     return 'LINE', -1
@@ -163,7 +165,7 @@ end
 
 -- Its place among all, from 1; the time until its turn, and what that is by; the time that it would wait if
 -- the line were empty. Times are negative if unknown.
-local function placeOf(ticket, ahead)
+placeOf = function(ticket, ahead)
   local above, tokens = 0, 0
   for rank = 0, ticket.rank - 1 do
     above, tokens = above + R[rank].size, tokens + R[rank].tokens
@@ -174,4 +176,6 @@ local function placeOf(ticket, ahead)
   local by, eta = heldBehind(ticket, before)
   local alone, wait = heldBehind(ticket, NOTHING_BEFORE)
   return ahead + 1, eta, (alone == 'NONE' and eta >= 0) and 'LINE' or by, wait
+end
+
 end

@@ -330,9 +330,12 @@ local function firstOf(rank)
   end
 end
 
+-- While a member is absent nobody knows when tokens are there: what it can have saved is held back, and comes when it
+-- returns. So the line is looked at neither all the time nor late.
 local function wake(micros)
   if micros >= 0 then
-    S.wake = math.min(S.wake, now + micros)
+    local soon = PRESENT == NOT_YET and math.min(math.max(micros, 50000), 250000) or micros
+    S.wake = math.min(S.wake, now + soon)
   end
 end
 
@@ -361,6 +364,7 @@ local function take(ticket, kept)
   setDue('r' .. ticket.id, now + C.life)
   S.consumed = S.consumed + ticket.tokens
   S.left = available(M)
+  countGranted(ticket.tokens, now)
 end
 
 -- What the model's own budget lacks for the head at which granting stopped: tokens, or requests in a time.

@@ -4,13 +4,16 @@
 -- owner answers {tenant, class}, or {} if there is no such ticket or reservation;
 -- status answers {available, running, total, accepted, consumed, refills, microseconds since the last
 -- refill, capacity, tokens that accrue in a minute, what the model cannot serve the head of the line by or '', what
--- that needs, microseconds since then, each class and its size …}; explain {'g', 'q' or 'r', binding, figure, wait,
+-- that needs, microseconds since then, by how many tokens the fleet was above the limit in the worst window, each class
+-- and its size …}; explain {'g', 'q' or 'r', binding, figure, wait,
 -- position, eta, {dimension, capacity, available, needed, wait}, …}; line {size, {class, eta, binding, …}, {id,
 -- tenant, class, asked, position, eta, binding, waited}, …}. Waits and etas are negative if unknown.
 local what = ARGV[2]
 local fields = {}
 if what == 'explain' then
   fields = { 'm' .. ARGV[3], 'b' .. ARGV[3] }
+elseif what == 'status' then
+  fields = { 'w' }
 elseif what == 'owner' then
   fields = { 'r' .. ARGV[3], 't' .. ARGV[3] }
 end
@@ -20,11 +23,20 @@ end
 
 local MINUTE = 60 * 10 ^ 6
 
+local function worstExcess()
+  local known, found = tonumber(get('w') or 0), countedExcess()
+  if found > known then
+    put('w', string.format('%.0f', found))
+  end
+  return math.max(known, found)
+end
+
 local function status()
   local head = shortageOf()
   local result = {
     available(M), S.running, S.total, S.accepted, S.consumed, S.refills, now - S.refilled, C.cap,
-    C.mint * (MINUTE / C.unit), head and head.by or '', head and head.needed or 0, head and now - head.since or 0
+    C.mint * (MINUTE / C.unit), head and head.by or '', head and head.needed or 0, head and now - head.since or 0,
+    worstExcess()
   }
   for rank = 0, #C.classes - 1 do
     result[#result + 1] = C.classes[rank + 1].name

@@ -16,8 +16,25 @@ local function ceilDiv(amount, part)
   return -floorDiv(-amount, part)
 end
 
-local function paid(owed, elapsed, mint)
-  return elapsed < owed / mint and math.max(0, owed - elapsed * mint) or 0
+-- Returns what a meter owes at `to` that owed so much at `from`, both in the time of the books. What belongs to absent
+-- members is not paid here, and what they can have saved is held back: the rule is `repay` in guard.lua.
+local function paid(meter, owed, from, to)
+  local mint, capacity = meter.mint, meter.cap * meter.unit
+  if from - S.shift >= PRESENT then
+    local elapsed = math.max(0, to - from)
+    return elapsed < owed / mint and math.max(0, owed - elapsed * mint) or 0
+  end
+  if S.shift ~= 0 and PRESENT == NOT_YET then
+    -- The clock was set back, so it is not known since when: nothing comes back until they return.
+    local all = absencePeriods()
+    return math.max(owed, math.ceil(capacity * all[#all].share))
+  end
+  return repay({ mint = mint, step = 1, capacity = capacity }, owed, 0, from - S.shift, to - S.shift)
+end
+
+-- Returns what a meter owes of which the books know nothing.
+local function owedByUnknown(meter)
+  return debtOfMissing({ mint = meter.mint, step = 1, capacity = meter.cap * meter.unit })
 end
 
 local function available(meter)
@@ -27,7 +44,11 @@ end
 -- Until so many tokens can be taken and `floor` are left, if nobody takes any; 0 if it is so now.
 local function microsUntil(meter, tokens, floor)
   local missing = tokens * meter.unit - ((meter.cap - floor) * meter.unit - meter.owed)
-  return missing <= 0 and 0 or math.min(NEVER, ceilDiv(missing, meter.mint))
+  if missing <= 0 then
+    return 0
+  end
+  return math.min(NEVER, PRESENT_PART == 1 and ceilDiv(missing, meter.mint)
+    or math.ceil(missing / (meter.mint * PRESENT_PART)))
 end
 
 local function historyOf(meter)
@@ -184,17 +205,17 @@ local function loadMeters()
 end
 
 local function advance()
-  local elapsed = now - S.at
+  local from = S.at
   S.at = now
-  if elapsed > 0 then
-    M.owed = paid(M.owed, elapsed, M.mint)
+  if now > from then
+    M.owed = paid(M, M.owed, from, now)
     for _, each in ipairs(requests) do
-      each.owed = paid(each.owed, elapsed, each.mint)
+      each.owed = paid(each, each.owed, from, now)
     end
     for rank = 0, #C.classes - 1 do
       local meter = R[rank].meter
       if meter then
-        meter.owed = paid(meter.owed, elapsed, meter.mint)
+        meter.owed = paid(meter, meter.owed, from, now)
       end
     end
   end
@@ -233,7 +254,7 @@ local function allowanceOf(config)
     local at, owed, unit = struct.unpack('>ddd', stored)
     meter.owed, meter.unit = owed, unit
     rescale(meter, config.unit)
-    meter.owed = paid(meter.owed, now - at, meter.mint)
+    meter.owed = paid(meter, meter.owed, at, now)
   end
   return meter
 end
@@ -283,16 +304,71 @@ local function meterOf(tenant)
       if at < (budget.since or 0) then
         -- Until then it accrued at another rate.
         rescale(meter, budget.before.unit)
-        meter.owed, at = paid(meter.owed, budget.since - at, budget.before.mint), budget.since
+        local before = { cap = meter.cap, unit = meter.unit, mint = budget.before.mint }
+        meter.owed, at = paid(before, meter.owed, at, budget.since), budget.since
       end
       rescale(meter, budget.unit)
-      meter.owed = paid(meter.owed, now - at, meter.mint)
+      meter.owed = paid(meter, meter.owed, at, now)
+    else
+      meter.owed = owedByUnknown(meter)
     end
     if at < S.emptied then
       -- Nobody knows what it had left then.
-      meter.owed = math.max(meter.owed, paid(meter.cap * meter.unit, now - S.emptied, meter.mint))
+      meter.owed = math.max(meter.owed, paid(meter, meter.cap * meter.unit, S.emptied, now))
     end
     meters[tenant] = meter
   end
   return meter
+end
+
+-- ---- the count of what is granted, apart from the meters
+
+local function perSecond()
+  return C.mint * 10 ^ 6 / C.unit
+end
+
+-- Counts tokens that were granted at that time, less those that were given back then; with the limit of that time, so
+-- that another one makes no excess of them. Usage beyond a reservation was not granted by anybody, and is not counted.
+local function countGranted(tokens, at)
+  local second = math.floor(at / 10 ^ 6)
+  local field = countField(second)
+  local stored = get(field)
+  local sum, burst, rate = 0, C.cap, perSecond()
+  if stored then
+    local when, before, burstThen, rateThen = struct.unpack('>dddd', stored)
+    if when > second then
+      return
+    end
+    if when == second then
+      sum, burst, rate = before, math.max(burst, burstThen), math.max(rate, rateThen)
+    end
+  end
+  put(field, struct.pack('>dddd', second, sum + tokens, burst, rate))
+end
+
+-- Returns by how many tokens the worst window of whole seconds was above the limit, of those that are counted: burst,
+-- and what accrues in the window, by the largest limit that held meanwhile.
+local function countedExcess()
+  local fields = {}
+  for i = 0, COUNTED_SECONDS - 1 do
+    fields[i + 1] = countField(i)
+  end
+  local stored = redis.call('HMGET', BOOKS, unpack(fields))
+  local last = math.floor(now / 10 ^ 6)
+  local sums, burst, rate = {}, C.cap, perSecond()
+  for i, field in ipairs(fields) do
+    local value = written[field] or stored[i]
+    if value then
+      local second, tokens, burstThen, rateThen = struct.unpack('>dddd', value)
+      if second > last - COUNTED_SECONDS then
+        sums[second], burst, rate = tokens, math.max(burst, burstThen), math.max(rate, rateThen)
+      end
+    end
+  end
+  local window, worst = 0, 0
+  for second = last - COUNTED_SECONDS + 1, last do
+    window = math.max(0, window) + (sums[second] or 0) - rate
+    worst = math.max(worst, window)
+  end
+  return math.max(0, math.floor(worst - burst))
 end

@@ -1,12 +1,13 @@
 -- The common case of ask.lua, in a third of its time: nobody is in line, nothing is due, there are no
--- budgets of tenants and no guarantees, no idempotency key is given, and the tokens are there.
+-- budgets of tenants and no guarantees, no member was absent, no idempotency key is given, and the tokens are there.
 -- Everything else is left to ask.lua, and so is the explanation of what is done here. It is tried where
 -- the node expects it to do (ARGV[10]), and answers in short: the time, what is left, and the refill.
 if ARGV[10] == 'quick' then
-  local stored = redis.call('HMGET', KEYS[1], 'q', 's', 'h', 'n' .. ARGV[5])
+  local thisSecond = math.floor(server / 10 ^ 6)
+  local stored = redis.call('HMGET', KEYS[1], 'q', 's', 'h', 'n' .. ARGV[5], countField(thisSecond))
   if stored[1] and stored[2] and stored[4] then
-    local mint, conc, life, special, secondCap, secondUnit, secondMint, minuteCap, minuteUnit, minuteMint =
-      struct.unpack('>dddddddddd', stored[1])
+    local mint, conc, life, special, secondCap, secondUnit, secondMint, minuteCap, minuteUnit, minuteMint,
+      burst, rate = struct.unpack('>dddddddddddd', stored[1])
     local at, shift, owed, unit, cap, factor, paused, running, waiting, due, numbers, events, total,
       accepted, consumed, refills, left, refilled, wake, turns, grace, emptied, second, minute, generation =
       struct.unpack('>ddddddddddddddddddddddddd', stored[2])
@@ -15,7 +16,7 @@ if ARGV[10] == 'quick' then
     local room = math.min(cap, math.max(1, math.floor(ceiling * factor)))
     local elapsed = now - at
     if special == 0 and generation == tonumber(string.sub(ARGV[1], 17)) and waiting == 0 and shift == 0
-      and elapsed >= 0 and now < due and paused <= now and running < slotsOf(conc) and tokens <= room then
+      and elapsed >= 0 and at >= PRESENT and now < due and paused <= now and running < slotsOf(conc) and tokens <= room then
       owed = elapsed < owed / mint and math.max(0, owed - elapsed * mint) or 0
       second = elapsed < second / secondMint and math.max(0, second - elapsed * secondMint) or 0
       minute = elapsed < minute / minuteMint and math.max(0, minute - elapsed * minuteMint) or 0
@@ -35,12 +36,20 @@ if ARGV[10] == 'quick' then
         if size < 2048 then
           history = string.sub(history, 1, size) .. struct.pack('>dd', events, owed)
           local ends = now + life
+          local counted = tokens
+          if stored[5] then
+            local when, before, burstThen, rateThen = struct.unpack('>dddd', stored[5])
+            if when == thisSecond then
+              counted, burst, rate = before + tokens, math.max(burst, burstThen), math.max(rate, rateThen)
+            end
+          end
           redis.call('HSET', KEYS[1],
             's', struct.pack('>ddddddddddddddddddddddddd', now, shift, owed + tokens * unit, unit, cap,
               factor, paused, running + 1, waiting, math.min(due, ends), numbers, events + 1, total + 1,
               accepted + 1, consumed + tokens, refills, there - tokens, refilled, wake, turns, grace,
               emptied, second + secondUnit, minute + minuteUnit, generation) .. string.sub(stored[2], 201),
             'h', history,
+            countField(thisSecond), struct.pack('>dddd', thisSecond, counted, burst, rate),
             'r' .. ARGV[2], struct.pack('>dddddddddI2', tokens, ARGV[7], rank, now, events + 1, -1, 0, 0, 0,
               #ARGV[5]) .. ARGV[5] .. ARGV[4])
           redis.call('ZADD', KEYS[2], ends, 'r' .. ARGV[2])

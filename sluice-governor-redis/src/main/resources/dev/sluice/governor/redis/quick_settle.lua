@@ -5,10 +5,11 @@
 -- short: the time, the refill, and what settle.lua says.
 if ARGV[2] == 'settle' and not ARGV[5] then
   local id = 'r' .. ARGV[3]
-  local stored = redis.call('HMGET', KEYS[1], 'q', 's', 'h', id)
+  local thisSecond = math.floor(server / 10 ^ 6)
+  local stored = redis.call('HMGET', KEYS[1], 'q', 's', 'h', id, countField(thisSecond))
   if stored[1] and stored[2] and stored[4] then
-    local mint, conc, life, special, secondCap, secondUnit, secondMint, minuteCap, minuteUnit, minuteMint =
-      struct.unpack('>dddddddddd', stored[1])
+    local mint, conc, life, special, secondCap, secondUnit, secondMint, minuteCap, minuteUnit, minuteMint,
+      burst, rate = struct.unpack('>dddddddddddd', stored[1])
     local at, shift, owed, unit, cap, factor, paused, running, waiting, due, numbers, events, total,
       accepted, consumed, refills, left, refilled, wake, turns, grace, emptied, second, minute, generation =
       struct.unpack('>ddddddddddddddddddddddddd', stored[2])
@@ -17,7 +18,7 @@ if ARGV[2] == 'settle' and not ARGV[5] then
     local now, unused = server, tokens - ARGV[4]
     local elapsed = now - at
     if special == 0 and generation == tonumber(string.sub(ARGV[1], 17)) and waiting == 0 and shift == 0
-      and elapsed >= 0 and now < due and unused >= 0 and ticket == 0 and event >= 0 then
+      and elapsed >= 0 and at >= PRESENT and now < due and unused >= 0 and ticket == 0 and event >= 0 then
       owed = elapsed < owed / mint and math.max(0, owed - elapsed * mint) or 0
       second = elapsed < second / secondMint and math.max(0, second - elapsed * secondMint) or 0
       minute = elapsed < minute / minuteMint and math.max(0, minute - elapsed * minuteMint) or 0
@@ -58,7 +59,15 @@ if ARGV[2] == 'settle' and not ARGV[5] then
         end
         history = string.sub(history, 1, kept) .. table.concat(later)
       end
+      local counted = -back
+      if stored[5] then
+        local when, before, burstThen, rateThen = struct.unpack('>dddd', stored[5])
+        if when == thisSecond then
+          counted, burst, rate = before - back, math.max(burst, burstThen), math.max(rate, rateThen)
+        end
+      end
       redis.call('HSET', KEYS[1],
+        countField(thisSecond), struct.pack('>dddd', thisSecond, counted, burst, rate),
         's', struct.pack('>ddddddddddddddddddddddddd', now, shift, owed - less, unit, cap, factor, paused,
           running - 1, waiting, due, numbers, events, total, accepted, consumed - back, refills,
           there + back, refilled, wake, turns, grace, emptied, second, minute, generation)

@@ -35,6 +35,17 @@ local function createState(generation, full)
   end
   now = server
   loadMeters()
+  -- Absent members may have granted of it before there were books.
+  M.owed = owedByUnknown(M)
+  for _, each in ipairs(requests) do
+    each.owed = owedByUnknown(each)
+  end
+  for rank = 0, #C.classes - 1 do
+    local meter = R[rank].meter
+    if meter then
+      meter.owed = owedByUnknown(meter)
+    end
+  end
   S.left = available(M)
   -- Who listens has known books of this model, and learns that these are new.
   if redis.call('PUBLISH', BOOKS .. ':news', '-1 new') > 0 or not full then
@@ -207,8 +218,8 @@ local function writeQuick(old)
     rates[rate.name] = rate
   end
   local second, minute = rates.second, rates.minute
-  put('q', struct.pack('>dddddddddd', C.mint, C.conc, C.life, special, second.cap or 0,
-    second.unit or 0, second.mint or 1, minute.cap or 0, minute.unit or 0, minute.mint or 1))
+  put('q', struct.pack('>dddddddddddd', C.mint, C.conc, C.life, special, second.cap or 0,
+    second.unit or 0, second.mint or 1, minute.cap or 0, minute.unit or 0, minute.mint or 1, C.cap, perSecond()))
   for _, class in ipairs(old or {}) do
     drop('n' .. class.name)
   end
@@ -244,7 +255,7 @@ end
 -- Those of whom nothing is known have as much as until now.
 local function moveEmptied(was, next)
   local stranger = { unit = was.unit, history = '' }
-  stranger.owed = paid(was.cap * was.unit, now - S.emptied, was.mint)
+  stranger.owed = paid(was, was.cap * was.unit, S.emptied, now)
   rescale(stranger, next.unit)
   S.emptied = now - floorDiv(math.max(0, next.cap * next.unit - stranger.owed), next.mint)
 end
@@ -297,7 +308,7 @@ if telling then
   if there then
     reconfigure(config)
   else
-    redis.call('DEL', DUE, LINE, HEADS, TURNS, FIFO)
+    redis.call('DEL', DUE, LINE, HEADS, TURNS, FIFO, REFUSED)
     C = config
     createState(tonumber(ARGV[5]), ARGV[4] == 'full')
   end

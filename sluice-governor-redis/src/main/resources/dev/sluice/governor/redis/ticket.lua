@@ -6,7 +6,6 @@
 --   leave   this node does not wait for it any longer; with 'untold', and was not told of a grant: what was
 --           claimed for it meanwhile is unclaimed
 --   cancel  it leaves the line, or what was granted is given back: {1} or {0}
---   forgo   the same for one whose node was not told of it, unless another node was
 --   tick    those of this node's that are decided or gone: {{'g' …}, …, {'n', id}}; the others are
 --           waited for, and need not be asked for meanwhile
 --   refuse  the first of those in line, for the reason in ARGV[3]: {how many are left}
@@ -63,10 +62,8 @@ elseif what == 'refuse' then
 else
   local ticket = ticketOf(ARGV[3])
   if not ticket then
-    result = (what == 'cancel' or what == 'forgo') and { 0 } or { 'n' }
-  elseif what == 'forgo' and ticket.asker ~= NODE then
-    result = { 0 }
-  elseif what == 'cancel' or what == 'forgo' then
+    result = what == 'cancel' and { 0 } or { 'n' }
+  elseif what == 'cancel' then
     giveUp(ticket, 'CANCELLED')
     giveBack(ticket)
     drain(granted)

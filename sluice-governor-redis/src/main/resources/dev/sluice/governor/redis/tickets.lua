@@ -2,6 +2,10 @@
 -- learns of it; one that nobody claims is given back. Only who claims it may be told of a grant: what
 -- was told may be spent, and is not given back then.
 
+-- Refused tickets that are remembered for late polls; beyond that the oldest is forgotten. TicketBook has the
+-- same number.
+local MOST_REFUSED = 10000
+
 -- In place of the node that waits for a ticket.
 local SEVERAL = '*'
 
@@ -26,6 +30,9 @@ local function forget(ticket)
   tickets[ticket.id] = false
   drop('t' .. ticket.id)
   dropDue('s' .. ticket.id)
+  if ticket.state == 'r' then
+    redis.call('ZREM', REFUSED, ticket.id)
+  end
   if ticket.deadline > 0 then
     dropDue('d' .. ticket.id)
   end
@@ -40,6 +47,21 @@ local function watch(ticket)
     dropDue('s' .. ticket.id)
   else
     setDue('s' .. ticket.id, now + C.patience)
+  end
+end
+
+-- Remembers a refused ticket, so that a late poll learns the reason.
+local function remember(ticket)
+  redis.call('ZADD', REFUSED, now, ticket.id)
+  if redis.call('ZCARD', REFUSED) > MOST_REFUSED then
+    local id = redis.call('ZRANGE', REFUSED, 0, 0)[1]
+    local oldest = ticketOf(id)
+    if oldest then
+      forget(oldest)
+    else
+      -- A node of a version before this key has forgotten it.
+      redis.call('ZREM', REFUSED, id)
+    end
   end
 end
 
@@ -59,6 +81,9 @@ local function decide(ticket, state, reason)
     now - ticket.since, ticket.left, ticket.claimed, ticket.key
   }
   watch(ticket)
+  if state == 'r' then
+    remember(ticket)
+  end
 end
 
 local function granted(ticket)
@@ -106,6 +131,9 @@ local function settle(id, reservation, actual)
     back = reservation.event < 0 and 0 or refund(M, unused, reservation.event)
   end
   S.consumed = S.consumed - back
+  if back > 0 then
+    countGranted(-back, now)
+  end
   S.left = available(M)
   if S.waiting > 0 and budgetOf(reservation.tenant) then
     for rank = 0, #C.classes - 1 do
@@ -117,23 +145,29 @@ local function settle(id, reservation, actual)
   return back
 end
 
--- One that these books have not made has a slot in them; of its tokens as much can be refunded as is owed
--- since that event, and nothing if it is negative.
-local function hold(grant, event)
-  local each = { at = now, event = event, mine = -1, guaranteed = 0, theirs = 0, ticket = 0, rank = -1 }
+-- Gives a slot to a grant that these books have not made, or have ended. They have not charged it, and refund nothing.
+-- `ofTicket` and `unclaimed` are told by nodes that granted it.
+local function hold(grant)
+  local each = { at = now, event = -1, mine = -1, guaranteed = 0, theirs = 0, ticket = 0, rank = -1 }
   each.tokens, each.asked, each.class, each.tenant = grant.tokens, grant.asked, grant.class, grant.tenant
   for rank, class in ipairs(C.classes) do
     each.rank = class.name == grant.class and rank - 1 or each.rank
   end
   local named = keyField(grant.tenant, grant.key)
-  if grant.key ~= '' and (get(named) or grant.id) == grant.id then
-    each.ticket = 1
+  local keyed = grant.key ~= '' and (get(named) or grant.id) == grant.id
+  if keyed then
     put(named, grant.id)
-    tickets[grant.id] = {
+  end
+  if keyed or grant.ofTicket then
+    each.ticket = 1
+    local ticket = {
       id = grant.id, state = 'g', rank = each.rank, tokens = grant.tokens, asked = grant.asked,
-      class = grant.class, tenant = grant.tenant, since = now, deadline = 0, key = grant.key, node = '',
-      claimed = 1, unheard = '', reason = '', left = available(M), number = 0, tag = 0, weight = 1, changed = true
+      class = grant.class, tenant = grant.tenant, since = now, deadline = 0, key = keyed and grant.key or '',
+      node = '', claimed = grant.unclaimed and 0 or 1, unheard = '', reason = '', left = available(M), number = 0,
+      tag = 0, weight = 1, changed = true
     }
+    tickets[grant.id] = ticket
+    watch(ticket)
   end
   S.running = S.running + (get('r' .. grant.id) and 0 or 1)
   put('r' .. grant.id, packReservation(each))
@@ -170,7 +204,8 @@ local function standing(ticket)
   local position, eta, by, wait = placeOf(ticket, redis.call('ZRANK', LINE, memberOf(ticket)))
   return {
     'q', ticket.id, ticket.asked, ticket.class, available(M), wait, position, eta, by, ticket.deadline > 0
-      and ticket.deadline - now or 0
+      and ticket.deadline - now or 0,
+    ticket.tenant, ticket.key, ticket.tokens, now - ticket.since
   }
 end
 
@@ -288,6 +323,7 @@ local function open(server, fields, anyone)
   fields[#fields + 1] = 's'
   fields[#fields + 1] = 'h'
   fields[#fields + 1] = 'e'
+  fields[#fields + 1] = countField(math.floor(server / 10 ^ 6))
   prefetch(fields)
   if not cache.s then
     return false

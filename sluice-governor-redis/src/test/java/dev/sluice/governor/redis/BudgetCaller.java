@@ -64,12 +64,12 @@ final class BudgetCaller {
     private volatile boolean available = true;
 
     @Override
-    public void lost(String cause, int among) {
+    public void lost(String cause, double share) {
       available = false;
     }
 
     @Override
-    public void returned(Duration away, long tokens, long tokensCharged) {
+    public void returned(Duration away, long tokens) {
       available = true;
     }
   }

@@ -111,17 +111,32 @@ final class KeyedOutageTest {
   }
 
   @Test
-  void forgone_isNotTakenFromAnotherNode() {
+  void keyOfAReport_isNotTakenFromAnotherNode() {
     TimedScripts scripts = new TimedScripts(redis);
     scripts.run("rules", 1, TimedScripts.configuration("sonnet", BUDGET, DeskRules.DEFAULTS));
     scripts.run(ONE, "ask", 2, ask("a", "k"));
-    assertThat(scripts.run(OTHER, "ticket", 3, List.of("forgo", "a"))).isEqualTo(List.of(0L));
-    assertThat(scripts.run(ONE, "ticket", 4, List.of("forgo", "a"))).isEqualTo(List.of(1L));
-    assertThat(scripts.run(ONE, "ticket", 5, List.of("forgo", "a"))).isEqualTo(List.of(0L));
-    scripts.run(ONE, "ask", 6, ask("b", "k"));
-    scripts.run(OTHER, "ask", 7, ask("c", "k"));
-    assertThat(scripts.run(ONE, "ticket", 8, List.of("forgo", "b"))).isEqualTo(List.of(0L));
-    assertThat(scripts.run(ONE, "settle", 9, List.of("settle", "b", "1"))).isNotEmpty();
+    // Another node has asked for it, too, and was told of it.
+    scripts.run(OTHER, "ask", 3, ask("b", "k"));
+    scripts.run(ONE, "report", 4, granted("1", "c", "k"));
+    assertThat(scripts.run(ONE, "settle", 5, List.of("settle", "a", "1"))).isNotEmpty();
+    assertThat(scripts.run(ONE, "settle", 6, List.of("settle", "c", "1"))).isNotEmpty();
+  }
+
+  @Test
+  void unansweredUnderTheKeyOfAReport_isGivenBack_once() {
+    TimedScripts scripts = new TimedScripts(redis);
+    scripts.run("rules", 1, TimedScripts.configuration("sonnet", BUDGET, DeskRules.DEFAULTS));
+    scripts.run(ONE, "ask", 2, ask("a", "k"));
+    assertThat(scripts.run(ONE, "report", 3, granted("1", "c", "k"))).isEqualTo(List.of(1L));
+    assertThat(scripts.run(ONE, "settle", 4, List.of("settle", "a", "1"))).isEmpty();
+    assertThat(scripts.run(ONE, "ask", 5, ask("d", "k")).get(1)).isEqualTo("c");
+    assertThat(scripts.run(ONE, "settle", 6, List.of("settle", "c", "1"))).isNotEmpty();
+    assertThat(scripts.run(ONE, "report", 7, granted("1", "c", "k"))).isEqualTo(List.of(0L));
+    assertThat(scripts.run(ONE, "settle", 8, List.of("settle", "c", "1"))).isEmpty();
+  }
+
+  private static List<String> granted(String number, String id, String key) {
+    return List.of(number, "0", "1", id, "5", "5", OutageRig.P1, "", key, "ticket", "", "0", "0");
   }
 
   private static List<String> ask(String id, String key) {

@@ -34,6 +34,9 @@ class LongLineTest {
   private static final String P1 = "P1_user";
   private static final int MANY = 1_200;
 
+  /** The line of {@link TimedScripts}. */
+  private static final String TIMED_LINE = new ModelKeys("", "timed").all()[2];
+
   /** So that Redis is not held to be away. */
   private static final Duration TIMEOUT = Duration.ofSeconds(60);
 
@@ -152,13 +155,13 @@ class LongLineTest {
         assertThat(ask(scripts, now, "t" + i, "queue", i % 2 == 0 ? 900 : 800)).isEqualTo("q");
       }
       scripts.run("rules", now, rules(500));
-      assertThat(redis.command("ZCARD", "line")).isEqualTo(MANY - 100L);
+      assertThat(redis.command("ZCARD", TIMED_LINE)).isEqualTo(MANY - 100L);
       assertThat(ask(scripts, now, "small", "now", 1)).isEqualTo("n");
       for (long left = MANY - 200; left > 0; left -= 100) {
-        assertThat(redis.command("ZCARD", "line")).isEqualTo(left);
+        assertThat(redis.command("ZCARD", TIMED_LINE)).isEqualTo(left);
         scripts.run("look", now, List.of("status"));
       }
-      assertThat(redis.command("ZCARD", "line")).isEqualTo(0L);
+      assertThat(redis.command("ZCARD", TIMED_LINE)).isEqualTo(0L);
     }
   }
 

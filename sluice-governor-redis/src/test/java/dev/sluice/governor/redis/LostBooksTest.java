@@ -285,7 +285,7 @@ final class LostBooksTest {
 
   @Test
   void lostBooks_knowAgainMoreThanOnePortion() {
-    int many = 2 * Holding.PORTION + 1;
+    int many = 2 * ModelBooks.PORTION + 1;
     OutageRig rig = patient(1, config(ModelBudget.of(60_000, 10_000, Allocation.OFF)));
     for (int told = 0; told < many; ) {
       List<CompletableFuture<Outcome>> asked = new ArrayList<>();
@@ -375,10 +375,10 @@ final class LostBooksTest {
 
   @Test
   void whatIsExtended_overAnOutageLongerThanItsLife_keepsItsSlot() {
-    OutageRig rig = open(1, shortLived(FAST.withConcurrency(1), Duration.ofMillis(800)));
+    OutageRig rig = open(1, shortLived(FAST.withConcurrency(1), Duration.ofSeconds(3)));
     Outcome.Granted granted = rig.granted(10);
     lose(rig);
-    extendFor(rig, granted, Duration.ofSeconds(1));
+    extendFor(rig, granted, Duration.ofSeconds(4));
     redis.resume();
     rig.awaitReturned();
     assertThat(rig.running()).isEqualTo(1);
@@ -398,14 +398,13 @@ final class LostBooksTest {
   }
 
   private void extendedOverAnOutage(Duration patience) {
-    OutageRig rig =
-        open(1, shortLived(FAST.withConcurrency(1), Duration.ofMillis(1_200), patience));
+    OutageRig rig = open(1, shortLived(FAST.withConcurrency(1), Duration.ofSeconds(3), patience));
     Outcome.Granted granted = rig.granted(10);
     Outcome.Queued queued = (Outcome.Queued) rig.ask(10);
     CompletableFuture<Optional<Outcome>> waiter = rig.store.await(queued.ticket());
     assertThat(get(rig.store.poll(queued.ticket()))).isPresent();
     lose(rig);
-    extendFor(rig, granted, Duration.ofMillis(1_500));
+    extendFor(rig, granted, Duration.ofSeconds(4));
     redis.resume();
     rig.awaitReturned();
     get(rig.store.poll(queued.ticket()));

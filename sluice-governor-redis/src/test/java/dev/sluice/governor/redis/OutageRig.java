@@ -28,8 +28,7 @@ final class OutageRig implements OutageListener, AutoCloseable {
   final BudgetStore store;
   final List<String> told = new CopyOnWriteArrayList<>();
   final AtomicLong granted = new AtomicLong();
-  final AtomicLong charged = new AtomicLong();
-  volatile int nodes;
+  volatile double share;
 
   private OutageRig(RedisBudgets.Builder budgets, BudgetConfig config, BudgetListener listener) {
     store = budgets.listener(this).opener().open(config, listener);
@@ -64,20 +63,28 @@ final class OutageRig implements OutageListener, AutoCloseable {
   }
 
   @Override
-  public void lost(String cause, int among) {
-    nodes = among;
+  public void lost(String cause, double part) {
+    share = part;
     told.add("lost");
   }
 
   @Override
-  public void returned(Duration away, long tokens, long tokensCharged) {
+  public void returned(Duration away, long tokens) {
     granted.addAndGet(tokens);
-    charged.addAndGet(tokensCharged);
     told.add("returned");
   }
 
   void awaitLost() {
     until("the loss", () -> isLast("lost"));
+  }
+
+  /** Until this node's share decides. */
+  void awaitShare() {
+    awaitLost();
+    // Without a share nobody can say that.
+    until(
+        "the share",
+        () -> store.explain(request(1)).handle((said, failure) -> failure == null).join());
   }
 
   void awaitReturned() {

@@ -10,10 +10,10 @@ import java.util.Objects;
 
 /** The scripts as they are, but for the time, which is what they are told. */
 public final class TimedScripts {
-  private static final List<String> KEYS =
-      List.of("books", "due", "line", "heads", "turns", "fifo");
+  private static final List<String> KEYS = List.of(new ModelKeys("", "timed").all());
   private static final String NODE = "0123456789abcdef";
   private static final long GENERATION = 7;
+  private static final String NEVER = "9007199254740991";
   private static final String TIME = "local time = redis.call('TIME')";
   private static final String MICROS = "time[1] * 1000000 + time[2]";
 
@@ -29,8 +29,18 @@ public final class TimedScripts {
     return run(NODE, name, micros, arguments);
   }
 
+  /** The same while members are or were absent, as guard.lua has it. */
+  List<?> runWith(String absences, String name, long micros, List<String> arguments) {
+    return run(NODE, name, micros, arguments, absences);
+  }
+
   /** What it answers to that node, of 16 letters. */
   List<?> run(String node, String name, long micros, List<String> arguments) {
+    return run(node, name, micros, arguments, "");
+  }
+
+  private List<?> run(
+      String node, String name, long micros, List<String> arguments, String absences) {
     String body = Script.valueOf(name.toUpperCase(Locale.ROOT)).body();
     if (!body.contains(TIME) || !body.contains(MICROS)) {
       throw new IllegalStateException("a script begins otherwise: " + body.substring(0, 200));
@@ -42,6 +52,8 @@ public final class TimedScripts {
     words.addAll(KEYS);
     words.add(node + GENERATION);
     words.addAll(arguments);
+    words.add(NEVER);
+    words.add(absences);
     redis.command("SET", "time", Long.toString(micros));
     List<?> said = (List<?>) Objects.requireNonNull(redis.command(words.toArray(String[]::new)));
     return Answer.of(said, arguments.toArray(String[]::new)).result().parts();

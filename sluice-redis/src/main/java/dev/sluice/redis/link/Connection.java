@@ -1,7 +1,9 @@
 package dev.sluice.redis.link;
 
 import io.lettuce.core.ClientOptions;
+import io.lettuce.core.RedisChannelHandler;
 import io.lettuce.core.RedisClient;
+import io.lettuce.core.RedisConnectionStateListener;
 import io.lettuce.core.RedisFuture;
 import io.lettuce.core.ScriptOutputType;
 import io.lettuce.core.SocketOptions;
@@ -101,6 +103,11 @@ final class Connection implements AutoCloseable {
   }
 
   Connection(RedisAddress address, @Nullable Path trust, Duration timeout) {
+    this(address, trust, timeout, () -> {});
+  }
+
+  /** Tells {@code disconnected} whenever a connection breaks, on a thread that must not block. */
+  Connection(RedisAddress address, @Nullable Path trust, Duration timeout, Runnable disconnected) {
     Duration greeting = timeout.compareTo(MIN_GREETING) > 0 ? timeout : MIN_GREETING;
     address.uris().forEach(uri -> uri.setTimeout(greeting));
     resources =
@@ -111,6 +118,7 @@ final class Connection implements AutoCloseable {
     if (address.cluster()) {
       RedisClusterClient client = RedisClusterClient.create(resources, address.uris());
       client.setOptions(clusterOptions(trust));
+      client.addListener(new Disconnections(disconnected));
       connector =
           () ->
               // The nodes as they are now: it does not connect without them.
@@ -130,6 +138,7 @@ final class Connection implements AutoCloseable {
     } else {
       RedisClient client = RedisClient.create(resources);
       client.setOptions(options(ClientOptions.builder(), trust).build());
+      client.addListener(new Disconnections(disconnected));
       connector =
           () ->
               client
@@ -203,6 +212,14 @@ final class Connection implements AutoCloseable {
   public void close() {
     shutdown.run();
     resources.shutdown(0, SHUTDOWN_SECONDS, TimeUnit.SECONDS).awaitUninterruptibly();
+  }
+
+  /** Passes on that a connection broke. */
+  private record Disconnections(Runnable told) implements RedisConnectionStateListener {
+    @Override
+    public void onRedisDisconnected(RedisChannelHandler<?, ?> connection) {
+      told.run();
+    }
   }
 
   /** Commands that threads send at the same time go out together: one system call for all. */

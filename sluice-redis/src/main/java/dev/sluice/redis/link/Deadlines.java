@@ -39,11 +39,6 @@ final class Deadlines implements AutoCloseable {
     }
   }
 
-  /** All calls that may not have ended, the oldest first. */
-  void forEach(Consumer<Call> action) {
-    calls.forEach(action);
-  }
-
   private void run() {
     while (!closed) {
       idle = true;

@@ -23,4 +23,15 @@ public interface LuaScript {
   static LuaScript of(Class<?> beside, String... parts) {
     return LuaText.of(beside, parts);
   }
+
+  /**
+   * The same for scripts that {@link FleetConnection} calls: they do nothing after their deadline.
+   *
+   * @param beside a class in whose package the files are
+   * @param parts their names without {@code .lua}
+   * @throws IllegalStateException if one is missing
+   */
+  static LuaScript guarded(Class<?> beside, String... parts) {
+    return LuaText.guarded(beside, parts);
+  }
 }

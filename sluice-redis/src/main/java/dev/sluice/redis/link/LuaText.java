@@ -11,9 +11,18 @@ import java.util.HexFormat;
 /** A script that was read from files of the library. */
 record LuaText(String body, String digest) implements LuaScript {
   private static final String CLOCK = "clock";
+  private static final String GUARD = "guard";
 
   static LuaText of(Class<?> beside, String... parts) {
-    StringBuilder text = new StringBuilder(read(LuaText.class, CLOCK));
+    return of(read(LuaText.class, CLOCK), beside, parts);
+  }
+
+  static LuaText guarded(Class<?> beside, String... parts) {
+    return of(read(LuaText.class, CLOCK) + read(LuaText.class, GUARD), beside, parts);
+  }
+
+  private static LuaText of(String before, Class<?> beside, String... parts) {
+    StringBuilder text = new StringBuilder(before);
     for (String part : parts) {
       text.append(read(beside, part));
     }

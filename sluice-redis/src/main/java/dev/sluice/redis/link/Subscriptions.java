@@ -99,8 +99,8 @@ final class Subscriptions implements AutoCloseable {
 
   private void ended(Connection.@Nullable Ear asked, @Nullable Throwable failure) {
     @Nullable String refusal =
-        failure != null && RedisLink.isRefusal(failure)
-            ? String.valueOf(RedisLink.rootOf(failure).getMessage())
+        failure != null && RedisFailure.of(failure) == RedisFailure.REFUSED
+            ? RedisFailure.messageOf(failure)
             : null;
     boolean again;
     Connection.@Nullable Ear old = null;

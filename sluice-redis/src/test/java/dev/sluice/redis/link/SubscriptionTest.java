@@ -28,7 +28,7 @@ final class SubscriptionTest {
 
   private TestMember listen(String url) {
     TestMember node = new TestMember(url);
-    node.link().subscribe(CHANNEL, heard::add);
+    node.connection().subscribe(CHANNEL, heard::add);
     return node;
   }
 
@@ -61,10 +61,10 @@ final class SubscriptionTest {
     try (RedisServer server = RedisServer.start()) {
       try (TestMember node = new TestMember(server.uri())) {
         assertThat(ears(server)).isEmpty();
-        node.link().subscribe("a", text -> heard.add("1 " + text));
-        node.link().subscribe("a", SubscriptionTest::fail);
-        node.link().subscribe("a", text -> heard.add("2 " + text));
-        node.link().subscribe("b", text -> heard.add("3 " + text));
+        node.connection().subscribe("a", text -> heard.add("1 " + text));
+        node.connection().subscribe("a", SubscriptionTest::fail);
+        node.connection().subscribe("a", text -> heard.add("2 " + text));
+        node.connection().subscribe("b", text -> heard.add("3 " + text));
         TestMember.await(
             "the channels",
             () -> server.command("PUBSUB", "CHANNELS") instanceof List<?> all && all.size() == 2);
@@ -102,7 +102,7 @@ final class SubscriptionTest {
       server.kill();
       try (TestMember node = new TestMember(server.uri())) {
         long start = System.nanoTime();
-        node.link().subscribe(CHANNEL, heard::add);
+        node.connection().subscribe(CHANNEL, heard::add);
         assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(Duration.ofSeconds(1));
         server.restart();
         assertHears(server);
@@ -113,14 +113,17 @@ final class SubscriptionTest {
   @Test
   void tend_oftenWhileAllIsWell_keepsTheConnection() {
     try (RedisServer server = RedisServer.start();
-        TestMember node = listen(server.uri())) {
+        Connection connection =
+            new Connection(RedisAddress.parse(server.uri()), null, Duration.ofMillis(200));
+        Subscriptions subscriptions = new Subscriptions(connection, heard::add)) {
+      subscriptions.add(CHANNEL, heard::add);
       assertHears(server);
       String id = ears(server).get(0).split(" ", 2)[0];
       // One at a time: each has been confirmed before the next.
       TestMember.await(
           "questions",
           () -> {
-            node.link().tendSubscriptions();
+            subscriptions.tend();
             return server.info("commandstats", "cmdstat_subscribe").matches("calls=\\d{3},.*");
           });
       assertHears(server);
@@ -163,7 +166,7 @@ final class SubscriptionTest {
       assertHears(server);
       assertThat(server.command("CLIENT", "KILL", "TYPE", "pubsub")).isEqualTo(1L);
       assertHears(server);
-      assertThat(node.told()).containsExactly("settle up", "back");
+      assertThat(node.told()).containsExactly("report", "connected");
     }
   }
 
@@ -174,7 +177,7 @@ final class SubscriptionTest {
       try (TestMember node = listen(server.uri())) {
         TestMember.await(
             "the refusal", () -> node.told().stream().anyMatch(text -> text.startsWith("NOPERM")));
-        assertThat(node.link().isAvailable()).isTrue();
+        assertThat(node.connection().state().asksRedis()).isTrue();
         server.command("ACL", "SETUSER", "default", "allchannels");
         assertHears(server);
       }

@@ -2,36 +2,41 @@ package dev.sluice.redis.link;
 
 import java.time.Duration;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
-import java.util.concurrent.atomic.AtomicInteger;
 import org.awaitility.Awaitility;
 import org.jspecify.annotations.Nullable;
 
-/** A node with nothing but a pulse, which writes down what it is told. */
-final class TestMember implements AutoCloseable, Pulse.Member {
+/** A node with nothing but heartbeats, which writes down what it is told. */
+final class TestMember implements AutoCloseable, FleetConnection.Member {
   static final Duration PATIENCE = Duration.ofSeconds(20);
 
-  private static final String NODES = "test:nodes";
+  static final String MEMBERS = "test:members";
   static final Duration TIMEOUT = Duration.ofMillis(200);
 
   private final List<String> told = new CopyOnWriteArrayList<>();
-  private final AtomicInteger answers = new AtomicInteger();
-  private final Pulse pulse;
+  private final FleetConnection connection;
 
   TestMember(String url) {
     this(url, "node", 1, TIMEOUT);
   }
 
   TestMember(String url, String node, int expectedNodes, Duration timeout) {
-    pulse =
-        new Pulse(
+    connection =
+        new FleetConnection(
             RedisAddress.parse(url),
             new LinkTerms(timeout, null, List.of(), "test-" + node, new Failures()),
-            new Roll(node, List.of(NODES), expectedNodes),
+            new Membership(
+                node,
+                List.of(MEMBERS),
+                expectedNodes,
+                new Membership.Schema("test:schema", 1, List.of()),
+                Membership.Timing.DEFAULTS),
             this);
-    pulse.start();
+    connection.claimShare();
+    connection.start();
   }
 
   /** A call failed while Redis was known to be away. */
@@ -51,30 +56,21 @@ final class TestMember implements AutoCloseable, Pulse.Member {
     }
   }
 
-  Pulse pulse() {
-    return pulse;
-  }
-
-  RedisLink link() {
-    return pulse.link();
+  FleetConnection connection() {
+    return connection;
   }
 
   List<String> told() {
     return told;
   }
 
-  int answers() {
-    return answers.get();
-  }
-
-  /** A call like any other: who is there. */
-  CompletableFuture<List<Object>> call() {
-    return link()
-        .call(Pulse.SCRIPT, new String[] {NODES}, new String[] {"other", "1", "1", "leave"});
+  int live() {
+    FleetView view = connection.view();
+    return view == null ? 0 : view.live();
   }
 
   void awaitReturn() {
-    await("Redis", () -> link().isAvailable());
+    await("Redis", () -> connection.state() == FleetState.CONNECTED);
   }
 
   static void await(String what, Callable<Boolean> condition) {
@@ -86,31 +82,29 @@ final class TestMember implements AutoCloseable, Pulse.Member {
   }
 
   @Override
-  public CompletableFuture<Void> answered(List<Object> answer) {
-    answers.incrementAndGet();
+  public CompletableFuture<Void> seen(FleetView view) {
     return CompletableFuture.allOf();
   }
 
   @Override
-  public CompletableFuture<Void> sendAgain() {
+  public void lost(String cause) {
+    told.add("lost");
+  }
+
+  @Override
+  public void alone() {
+    connection.whileOut(() -> told.add("alone"));
+  }
+
+  @Override
+  public CompletableFuture<Void> report() {
+    told.add("report");
     return CompletableFuture.allOf();
   }
 
   @Override
-  public CompletableFuture<Void> settleUp() {
-    told.add("settle up");
-    return CompletableFuture.allOf();
-  }
-
-  @Override
-  public void comeBack(boolean inPart, Runnable redisDecides) {
-    told.add(inPart ? "back in part" : "back");
-    redisDecides.run();
-  }
-
-  @Override
-  public void lost(String cause, boolean inPart) {
-    told.add(inPart ? "lost in part" : "lost");
+  public void connected(Optional<Duration> outage) {
+    told.add(outage.isPresent() ? "returned" : "connected");
   }
 
   @Override
@@ -120,6 +114,6 @@ final class TestMember implements AutoCloseable, Pulse.Member {
 
   @Override
   public void close() {
-    pulse.close();
+    connection.close();
   }
 }

@@ -1,0 +1,420 @@
+package dev.sluice.governor.redis;
+
+import dev.sluice.governor.Adjustment;
+import dev.sluice.governor.BudgetListener;
+import dev.sluice.governor.GovernorStatus;
+import dev.sluice.governor.GovernorTimer;
+import dev.sluice.governor.ModelLimits;
+import dev.sluice.governor.OpenWork;
+import dev.sluice.governor.Outcome;
+import dev.sluice.governor.Settlement;
+import dev.sluice.governor.StoreTerms;
+import dev.sluice.governor.TokenOwner;
+import dev.sluice.governor.TokenRequest;
+import dev.sluice.redis.OutagePolicy;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicBoolean;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Answers for one model what Redis does not, by the outage policy, and keeps what Redis has to be
+ * told afterwards. Thread-safe.
+ */
+final class Outage {
+  private static final Logger LOG = LoggerFactory.getLogger(RedisBudgets.class);
+
+  private final String model;
+  private final Fleet fleet;
+  private final ModelBooks books;
+  private final Replies replies;
+  private final BudgetListener listener;
+  private final OpenGrants own;
+  private final SettlementOutbox outbox;
+  private final Adjustments adjustments;
+  private final LocalDesk local;
+  private final Reports reports;
+  private final AtomicBoolean sending = new AtomicBoolean();
+  private volatile GovernorStatus.@Nullable Model lastStatus;
+
+  /** What is left of an outage for those who wait. */
+  private final WaitingRoom room;
+
+  Outage(
+      String model,
+      Fleet fleet,
+      ModelBooks books,
+      GovernorTimer timer,
+      BudgetListener listener,
+      SettlementOutbox outbox) {
+    this.model = model;
+    this.fleet = fleet;
+    this.books = books;
+    this.replies = new Replies(model);
+    this.listener = listener;
+    this.outbox = outbox;
+    this.adjustments = new Adjustments(timer);
+    this.own = new OpenGrants(timer, () -> books.terms().rules().reservationLife().toNanos());
+    this.reports = new Reports(books, timer);
+    this.room = new WaitingRoom(books, replies, timer, fleet.config().spreadNanos(), this);
+    this.local = new LocalDesk(model, fleet, books, timer, listener, new Callers());
+  }
+
+  WaitingRoom room() {
+    return room;
+  }
+
+  /** Decides by this node's share. */
+  LocalDesk local() {
+    return local;
+  }
+
+  Adjustments adjustments() {
+    return adjustments;
+  }
+
+  private final class Callers implements LocalDesk.Callers {
+    @Override
+    public List<OpenWork.Held> open() {
+      return held().stream().map(each -> each.held(replies)).toList();
+    }
+
+    @Override
+    public List<OpenWork.Place> awaited() {
+      return room.places();
+    }
+
+    @Override
+    public @Nullable Adjustment adjustment() {
+      Adjustments.Heard inForce = adjustments.inForce();
+      return inForce == null ? null : inForce.adjustment();
+    }
+
+    @Override
+    public void decided(String ticket, Outcome outcome) {
+      room.decidedHere(Replies.idIn(ticket), outcome);
+    }
+  }
+
+  // ---- what Redis grants
+
+  /** A caller was told of it here. */
+  void granted(Outcome.Granted answer, String tenant, @Nullable String key) {
+    own.add(new OpenGrants.Grant(answer, tenant, key, false));
+  }
+
+  /** It is settled, as Redis has said. */
+  void over(String id) {
+    own.remove(id);
+    outbox.over(id);
+  }
+
+  /** Another node has settled it: new books may just be told here to hold it. */
+  void overElsewhere(String id) {
+    OpenGrants.Grant grant = own.find(id);
+    over(id);
+    if (grant != null && books.hasJoinedLately()) {
+      outbox.release(grant);
+    }
+  }
+
+  /** No caller was told of it. */
+  void unheard(String id) {
+    own.remove(id);
+  }
+
+  void livesOn(String id) {
+    own.extend(id);
+  }
+
+  /** Returns what books that do not know it have to hold. */
+  List<OpenGrants.Grant> held() {
+    return own.all().stream().filter(each -> !each.free()).toList();
+  }
+
+  /** Returns whether a caller was told of it here, and it is not settled. */
+  boolean isOpen(String id) {
+    return own.find(id) != null;
+  }
+
+  // ---- asking
+
+  /** Answers a request that Redis was not asked about, or did not answer. */
+  Optional<Outcome> ask(TokenRequest request, boolean now, boolean mayBeLocal) {
+    Optional<Outcome> before = findHere(request);
+    if (before.isPresent()) {
+      return before;
+    }
+    if (fleet.config().policy() == OutagePolicy.OPEN) {
+      return Optional.of(grantedFreely(request));
+    }
+    Outcome refused = tooLarge(request);
+    if (refused == null && mayBeLocal && local.hasTenant(request.tenant())) {
+      Optional<Optional<Outcome>> here =
+          local.decide(
+              store ->
+                  now ? store.tryNow(request) : store.request(request).thenApply(Optional::of));
+      if (here.isPresent() && !here.get().filter(Outage::exceedsTheShare).isPresent()) {
+        return here.get();
+      }
+    }
+    if (refused == null) {
+      refused =
+          replies.unavailable(
+              request, 0, "Redis does not answer, and this node cannot grant it by itself");
+    }
+    listener.asked(request, refused, fleet.serverNanos());
+    return Optional.of(refused);
+  }
+
+  private static boolean exceedsTheShare(Outcome outcome) {
+    return outcome instanceof Outcome.Refused refused
+        && refused.reason() == Outcome.Reason.EXCEEDS_CAPACITY;
+  }
+
+  /** Returns the refusal of what the whole budget can never grant; null if it can. */
+  private @Nullable Outcome tooLarge(TokenRequest request) {
+    ModelLimits limits = StoreTerms.limits(books.terms().budget());
+    long most =
+        limits.classes().stream()
+            .filter(each -> each.name().equals(request.priority()))
+            .mapToLong(ModelLimits.ClassLimit::ceiling)
+            .findFirst()
+            .orElse(0);
+    ModelLimits.Rate tenant =
+        limits.tenants().getOrDefault(request.tenant(), limits.otherTenants());
+    long largest = tenant == null ? most : Math.min(most, tenant.capacity());
+    long tokens = StoreTerms.reserved(books.terms().budget(), request);
+    return tokens <= largest
+        ? null
+        : new Outcome.Refused(
+            model,
+            request.priority(),
+            request.tokens(),
+            0,
+            Outcome.Reason.EXCEEDS_CAPACITY,
+            StoreTerms.tooMany(largest, request.priority(), tokens));
+  }
+
+  private Outcome grantedFreely(TokenRequest request) {
+    Outcome.Granted answer =
+        new Outcome.Granted(
+            model,
+            request.priority(),
+            StoreTerms.reserved(books.terms().budget(), request),
+            request.tokens(),
+            0,
+            replies.reservation(RedisDesk.newId()));
+    own.add(new OpenGrants.Grant(answer, request.tenant(), request.idempotencyKey(), true));
+    listener.asked(request, answer, fleet.serverNanos());
+    return answer;
+  }
+
+  /**
+   * Redis has not said what became of it, so nobody uses what it may have granted; under a key, a
+   * retry finds it.
+   */
+  void unanswered(String id, TokenRequest request) {
+    if (request.idempotencyKey() == null || fleet.config().policy() == OutagePolicy.OPEN) {
+      outbox.undo(id);
+    }
+  }
+
+  /** Returns what was granted under the same key without Redis, of which Redis is not told. */
+  Optional<Outcome> findFree(TokenRequest request) {
+    return request.idempotencyKey() == null ? Optional.empty() : own.findFree(request);
+  }
+
+  /** Returns what this node knows under the same key while Redis is away. */
+  Optional<Outcome> findHere(TokenRequest request) {
+    if (request.idempotencyKey() == null) {
+      return Optional.empty();
+    }
+    return local
+        .decide(store -> store.find(request))
+        .flatMap(found -> found)
+        .or(() -> fleet.isOut() ? own.find(request) : findFree(request));
+  }
+
+  // ---- reservations
+
+  /** Returns whose it is, as far as it is known here. */
+  Optional<TokenOwner> owner(String id) {
+    return Optional.ofNullable(own.find(id))
+        .map(OpenGrants.Grant::owner)
+        .or(() -> local.decide(store -> store.owner(replies.reservation(id))).flatMap(each -> each))
+        .or(() -> local.decide(store -> store.owner(replies.ticket(id))).flatMap(each -> each));
+  }
+
+  /** Settles by this node alone what it granted alone. */
+  Optional<Settlement> settle(String id, long actual) {
+    OpenGrants.Grant grant = own.find(id);
+    if (grant == null) {
+      return settleLocally(id, actual);
+    }
+    if (grant.free()) {
+      own.remove(id);
+      return Optional.of(grant.settled(actual, books.terms().budget().mostCharged()));
+    }
+    return Optional.empty();
+  }
+
+  /** A grant of Redis is over: the share has not charged it, but counts its slot. */
+  private void freeSlot(String id) {
+    settleLocally(id, 0);
+  }
+
+  private Optional<Settlement> settleLocally(String id, long actual) {
+    return local
+        .decide(store -> store.settle(replies.reservation(id), actual))
+        .flatMap(settled -> settled);
+  }
+
+  /** Redis does not answer: it is told later. */
+  CompletableFuture<Optional<Settlement>> keepSettled(String id, long actual) {
+    OpenGrants.Grant grant = own.remove(id);
+    if (grant != null) {
+      freeSlot(id);
+    }
+    if (!outbox.settle(id, actual, grant == null)) {
+      return CompletableFuture.completedFuture(Optional.empty());
+    }
+    return grant == null
+        ? CompletableFuture.failedFuture(
+            BudgetUnavailableException.kept("settlement of " + replies.reservation(id)))
+        : CompletableFuture.completedFuture(
+            Optional.of(grant.settled(actual, books.terms().budget().mostCharged())));
+  }
+
+  /** Extends by this node alone what it granted alone. */
+  boolean extend(String id) {
+    OpenGrants.Grant grant = own.find(id);
+    if (grant != null && grant.free()) {
+      own.extend(id);
+      return true;
+    }
+    boolean extended = local.decide(store -> store.extend(replies.reservation(id))).orElse(false);
+    return extended && grant == null;
+  }
+
+  /** Redis does not answer: it is told later of what is known here. */
+  CompletableFuture<Boolean> keepExtended(String id, Throwable failure) {
+    OpenGrants.Grant grant = own.extend(id);
+    if (grant == null) {
+      return CompletableFuture.failedFuture(failure);
+    }
+    outbox.extend(grant);
+    return CompletableFuture.completedFuture(true);
+  }
+
+  /** Cancels by this node alone what it knows. */
+  boolean cancel(String id) {
+    return own.find(id) == null
+        && local.decide(store -> store.cancel(replies.ticket(id))).orElse(false);
+  }
+
+  /** Redis does not answer: it is told later. */
+  CompletableFuture<Boolean> keepCancelled(String id, boolean awaited) {
+    boolean granted = own.remove(id) != null;
+    if (granted) {
+      freeSlot(id);
+    }
+    outbox.cancel(id, granted);
+    return granted || awaited
+        ? CompletableFuture.completedFuture(true)
+        : CompletableFuture.failedFuture(
+            BudgetUnavailableException.kept("cancellation of " + replies.ticket(id)));
+  }
+
+  // ---- rules
+
+  /** Redis does not answer: it is told later. */
+  void keepAdjusted(Adjustment adjustment) {
+    adjustments.missed();
+    local.adjust(adjustment);
+  }
+
+  void reload() {
+    own.shorten();
+    local.reload();
+  }
+
+  // ---- how it stands
+
+  /** For when Redis does not answer. */
+  void stands(GovernorStatus.Model status) {
+    lastStatus = status;
+  }
+
+  /** Returns the status of the share, or what Redis said last, or that there is nothing. */
+  GovernorStatus.Model status() {
+    return local
+        .decide(store -> store.status())
+        .flatMap(status -> Optional.ofNullable(status.buckets().get(model)))
+        .map(status -> replies.ofShare(status, books.terms()))
+        .or(() -> Optional.ofNullable(lastStatus))
+        .orElseGet(() -> replies.nothingLeft(books.terms()));
+  }
+
+  // ---- the beginning and the end
+
+  /** Redis has reserved this node's share. */
+  void beAlone() {
+    local.open();
+  }
+
+  /**
+   * Ends local decisions, and tells Redis what became of them.
+   *
+   * @param rules tells Redis the rules first
+   */
+  CompletableFuture<Void> report(CompletableFuture<?> rules) {
+    local
+        .end()
+        .ifPresent(
+            ended -> {
+              fleet.grantedAlone(ended.tokens());
+              ended.granted().forEach(each -> own.add(OpenGrants.Grant.of(each)));
+              room.goOn(ended.waiting());
+              reports.add(ended, room::isAwaited);
+            });
+    return rules.thenCompose(told -> send());
+  }
+
+  /** Sends what Redis has not confirmed. */
+  CompletableFuture<Void> sendAgain() {
+    if (!sending.compareAndSet(false, true)) {
+      return CompletableFuture.allOf();
+    }
+    return send().whenComplete((done, failure) -> sending.set(false));
+  }
+
+  /** Settlements come first: a report may use their idempotency keys again. */
+  private CompletableFuture<Void> send() {
+    return outbox
+        .send(this::isOpen)
+        .thenCompose(sent -> sendAdjustment())
+        .thenCompose(sent -> reports.send());
+  }
+
+  private CompletableFuture<?> sendAdjustment() {
+    Adjustments.Heard missed = adjustments.unconfirmed();
+    return missed == null
+        ? CompletableFuture.allOf()
+        : books.tell(Script.RULES, missed.words()).thenRun(() -> adjustments.confirmed(missed));
+  }
+
+  void close() {
+    var unused = local.end();
+    if (outbox.size() > 0 || !reports.isEmpty()) {
+      LOG.warn(
+          "model {}: closed while Redis is away: {} settlements and what was granted meanwhile are"
+              + " not told",
+          model,
+          outbox.size());
+    }
+  }
+}

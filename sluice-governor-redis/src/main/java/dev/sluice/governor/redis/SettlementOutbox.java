@@ -1,0 +1,206 @@
+package dev.sluice.governor.redis;
+
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.function.ObjLongConsumer;
+import java.util.function.Predicate;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Settlements, extensions and cancellations of one model that Redis has not confirmed. They are
+ * sent again until it has; each can be applied twice and counts once. Bounded: of too many the
+ * oldest are dropped. Thread-safe.
+ */
+final class SettlementOutbox {
+  /** Sent at a time: Redis does them well within the time-out. */
+  private static final int AT_ONCE = 256;
+
+  private static final Logger LOG = LoggerFactory.getLogger(RedisBudgets.class);
+  private static final int MOST = 100_000;
+  private static final int WARN_EVERY = 10_000;
+
+  /** In the words of a grant. */
+  private static final int TOKENS_AT = 1;
+
+  private final String model;
+  private final ModelBooks books;
+  private final ObjLongConsumer<Answer> settled;
+
+  // Guarded by this.
+  private final Map<String, Word> words = new LinkedHashMap<>();
+  private long dropped;
+
+  private enum Kind {
+    SETTLE,
+    /** The same of one that another node told of. */
+    SETTLE_ELSEWHERE,
+    EXTEND,
+    CANCEL,
+    /** It is over, but what was on its way may have had it held again. */
+    RELEASE,
+    /** Nobody was told what became of a request, or it was cancelled: what was granted is free. */
+    UNDO
+  }
+
+  private record Word(String id, Kind kind, long actual, List<String> grant) {
+    Word(String id, Kind kind, long actual) {
+      this(id, kind, actual, List.of());
+    }
+  }
+
+  /** Has {@code settled} told what Redis answers to a settlement, and what was used. */
+  SettlementOutbox(String model, ModelBooks books, ObjLongConsumer<Answer> settled) {
+    this.model = model;
+    this.books = books;
+    this.settled = settled;
+  }
+
+  /** As the script has it; {@code elsewhere} if another node told of it, which hears of this. */
+  static String[] settlement(String id, long actual, boolean elsewhere) {
+    return elsewhere
+        ? new String[] {"settle", id, Long.toString(actual), "elsewhere"}
+        : new String[] {"settle", id, Long.toString(actual)};
+  }
+
+  /** {@link #settlement} of what lives on instead. */
+  static String[] extension(String id, boolean elsewhere) {
+    return elsewhere ? new String[] {"extend", id, "elsewhere"} : new String[] {"extend", id};
+  }
+
+  /** False if it was settled before. */
+  synchronized boolean settle(String id, long actual, boolean elsewhere) {
+    Word before = words.get(id);
+    if (before != null && !isOfSlot(before)) {
+      return false;
+    }
+    keep(new Word(id, elsewhere ? Kind.SETTLE_ELSEWHERE : Kind.SETTLE, actual));
+    return true;
+  }
+
+  synchronized void extend(OpenGrants.Grant grant) {
+    if (!words.containsKey(grant.id())) {
+      keep(new Word(grant.id(), Kind.EXTEND, 0, grant.words()));
+    }
+  }
+
+  /** What was {@code granted} may be held in books that have no ticket for it. */
+  synchronized void cancel(String id, boolean granted) {
+    Word before = words.get(id);
+    if (before == null || isOfSlot(before)) {
+      keep(new Word(id, granted ? Kind.UNDO : Kind.CANCEL, 0));
+    }
+  }
+
+  /** Whether it says nothing that a settlement does not. */
+  private static boolean isOfSlot(Word word) {
+    return switch (word.kind()) {
+      case EXTEND, RELEASE -> true;
+      case SETTLE, SETTLE_ELSEWHERE, CANCEL, UNDO -> false;
+    };
+  }
+
+  /**
+   * Redis has said that it is over. What it is told by now and has not answered comes after that,
+   * but before what is kept here.
+   */
+  synchronized void over(String id) {
+    Word before = words.get(id);
+    if (before != null && before.kind() == Kind.EXTEND) {
+      keep(new Word(id, Kind.RELEASE, Long.parseLong(before.grant().get(TOKENS_AT))));
+    }
+  }
+
+  /** It is over, but what has it held may be on its way. */
+  synchronized void release(OpenGrants.Grant grant) {
+    if (!words.containsKey(grant.id())) {
+      keep(new Word(grant.id(), Kind.RELEASE, grant.answer().tokens()));
+    }
+  }
+
+  synchronized void undo(String id) {
+    keep(new Word(id, Kind.UNDO, 0));
+  }
+
+  private void keep(Word word) {
+    words.put(word.id(), word);
+    if (words.size() > MOST) {
+      words.remove(words.keySet().iterator().next());
+      if (dropped++ % WARN_EVERY == 0) {
+        LOG.warn(
+            "model {}: Redis is away for so long that the oldest of {} settlements is forgotten",
+            model,
+            MOST);
+      }
+    }
+  }
+
+  synchronized int size() {
+    return words.size();
+  }
+
+  private synchronized List<Word> first(int most) {
+    List<Word> some = new ArrayList<>();
+    for (Word each : words.values()) {
+      if (some.size() == most) {
+        break;
+      }
+      some.add(each);
+    }
+    return some;
+  }
+
+  private synchronized void done(Word word) {
+    words.remove(word.id(), word);
+  }
+
+  /**
+   * Sends everything, in portions; fails if one is not answered. An extension is sent only if the
+   * grant is still {@code open}.
+   */
+  CompletableFuture<Void> send(Predicate<String> open) {
+    List<Word> some = first(AT_ONCE);
+    return some.isEmpty()
+        ? CompletableFuture.allOf()
+        : CompletableFuture.allOf(
+                some.stream().map(word -> send(word, open)).toArray(CompletableFuture<?>[]::new))
+            .thenCompose(sent -> send(open));
+  }
+
+  private CompletableFuture<Void> send(Word word, Predicate<String> open) {
+    if (word.kind() == Kind.EXTEND && !open.test(word.id())) {
+      done(word);
+      return CompletableFuture.allOf();
+    }
+    return ask(word)
+        .thenRun(() -> done(word))
+        .exceptionally(
+            failure -> {
+              Refusals.dropOrRethrow("what became of a grant", failure);
+              done(word);
+              return null;
+            });
+  }
+
+  private CompletableFuture<?> ask(Word word) {
+    return switch (word.kind()) {
+      case SETTLE, SETTLE_ELSEWHERE -> settle(word);
+      // By then Redis may have ended it.
+      case EXTEND -> books.tell(Script.HOLD, word.grant().toArray(String[]::new));
+      case CANCEL -> books.tell(Script.TICKET, "cancel", word.id());
+      case RELEASE -> books.tell(Script.SETTLE, settlement(word.id(), word.actual(), false));
+      case UNDO ->
+          CompletableFuture.allOf(settle(word), books.tell(Script.TICKET, "cancel", word.id()));
+    };
+  }
+
+  private CompletableFuture<Void> settle(Word word) {
+    boolean elsewhere = word.kind() == Kind.SETTLE_ELSEWHERE;
+    return books
+        .tell(Script.SETTLE, settlement(word.id(), word.actual(), elsewhere))
+        .thenAccept(answer -> settled.accept(answer, word.actual()));
+  }
+}

@@ -1,0 +1,116 @@
+-- What a node has decided by itself while Redis was away, once. Nothing is charged: its share was reserved (guard.lua).
+-- ARGV: node, number of this report, then four lists, each after its length:
+--   tickets that are over: id
+--   reservations that are open: id, tokens, tokens asked for, class, tenant, idempotency key or '', "ticket" if it was
+--     in line or '', "unclaimed" or ''
+--   tickets that wait, and may not be known here: id, tokens, tokens asked for, class, tenant, idempotency key or '',
+--     microseconds until the deadline or 0, microseconds since it was asked for, "awaited" or ''
+--   tokens that were granted: second of the time of this server, tokens
+-- Answers {1}, or {0} if it was told before.
+local fence = 'f' .. NODE
+if not open(server, { fence }) then
+  return { 0 }
+end
+if tonumber(get(fence) or 0) >= tonumber(ARGV[2]) then
+  return answer({ 0 })
+end
+put(fence, ARGV[2])
+setDue(fence, now + FENCE_LIFE)
+
+local at = 3
+local function word()
+  at = at + 1
+  return ARGV[at - 1]
+end
+
+local function number()
+  return tonumber(word())
+end
+
+-- Its caller has an answer from the node: a place here is left, and what was granted here and nobody claimed goes back.
+local function discard(ticket)
+  if ticket.state == 'w' then
+    leave(ticket)
+    forget(ticket)
+  elseif ticket.claimed == 0 or ticket.state == 'r' then
+    giveBack(ticket)
+  end
+end
+
+local function discardId(id)
+  local ticket = ticketOf(id)
+  if ticket then
+    discard(ticket)
+  end
+end
+
+-- This node has asked for it before, under the same key, and was not answered.
+local function freeKey(id, tenant, key)
+  local other = key ~= '' and get(keyField(tenant, key))
+  local ticket = other and other ~= id and ticketOf(other)
+  if ticket and ticket.asker == NODE then
+    ticket.claimed = 0
+    discard(ticket)
+  end
+end
+
+local function reopen()
+  local grant = {
+    id = word(), tokens = number(), asked = number(), class = word(), tenant = word(), key = word(),
+    ofTicket = word() ~= '', unclaimed = word() ~= ''
+  }
+  discardId(grant.id)
+  freeKey(grant.id, grant.tenant, grant.key)
+  if get('r' .. grant.id) then
+    setDue('r' .. grant.id, now + C.life)
+  else
+    hold(grant)
+  end
+end
+
+local function queue()
+  local ticket = {
+    id = word(), state = 'w', tokens = number(), asked = number(), class = word(), tenant = word(), key = word(),
+    asker = NODE, claimed = 0, unheard = '', reason = '', left = 0, number = 0, tag = 0
+  }
+  local left, waited, awaited = number(), number(), word()
+  ticket.rank = rankOf(ticket.class)
+  if ticketOf(ticket.id) or not ticket.rank then
+    return
+  end
+  ticket.deadline = left > 0 and now + left or 0
+  ticket.since, ticket.node = now - waited, awaited ~= '' and NODE or ''
+  ticket.weight, ticket.changed = weightOf(ticket.tenant), true
+  freeKey(ticket.id, ticket.tenant, ticket.key)
+  if ticket.key ~= '' and get(keyField(ticket.tenant, ticket.key)) then
+    ticket.key = ''
+  elseif ticket.key ~= '' then
+    put(keyField(ticket.tenant, ticket.key), ticket.id)
+  end
+  tickets[ticket.id] = ticket
+  S.total = S.total + 1
+  enter(ticket)
+  if ticket.deadline > 0 then
+    setDue('d' .. ticket.id, ticket.deadline)
+  end
+  watch(ticket)
+end
+
+countRefill()
+for _ = 1, number() do
+  discardId(word())
+end
+for _ = 1, number() do
+  reopen()
+end
+for _ = 1, number() do
+  queue()
+end
+for _ = 1, number() do
+  local second, tokens = number(), number()
+  -- Of this call, if that is later than now.
+  countGranted(tokens, math.min(now, second * 10 ^ 6 + S.shift))
+  S.consumed = S.consumed + tokens
+end
+drain(granted)
+return answer({ 1 })

@@ -1,0 +1,191 @@
+package dev.sluice.governor.redis;
+
+import static dev.sluice.governor.redis.OutageRig.during;
+import static dev.sluice.governor.redis.OutageRig.until;
+import static dev.sluice.governor.redis.RedisBudgetStoreTest.config;
+import static dev.sluice.governor.redis.RedisBudgetStoreTest.get;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.sluice.governor.Allocation;
+import dev.sluice.governor.ModelBudget;
+import dev.sluice.governor.Outcome;
+import dev.sluice.governor.TokenRequest;
+import dev.sluice.testkit.LoadThreads;
+import dev.sluice.testkit.RedisServer;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.Queue;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** Redis is stopped by a signal while callers wait: limits and priorities hold, then and after. */
+@Tag("any-jdk")
+@Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+final class PausedRedisTest {
+  private static final String P0 = "P0_clinical";
+  private static final String P2 = "P2_batch";
+  private static final long BURST = 6_000;
+  private static final long PER_SECOND = 2_000;
+  private static final ModelBudget BUDGET = ModelBudget.of(60 * PER_SECOND, BURST, Allocation.OFF);
+
+  /** A caller that waits learns of its grant so much later, at most. */
+  private static final long NOTICE_NANOS = 150_000_000;
+
+  private final RedisServer redis = RedisServer.builder().data().start();
+  private final GrantLedger ledger = new GrantLedger();
+  private OutageRig rig;
+
+  @AfterEach
+  void close() {
+    if (rig != null) {
+      rig.close();
+    }
+    redis.close();
+  }
+
+  private static TokenRequest request(String priority, long tokens) {
+    return TokenRequest.of("sonnet", tokens, priority);
+  }
+
+  private CompletableFuture<Optional<Outcome>> await(Outcome outcome, Runnable granted) {
+    CompletableFuture<Optional<Outcome>> waiter =
+        rig.store.await(((Outcome.Queued) outcome).ticket());
+    var unused =
+        waiter.thenAccept(
+            said -> {
+              if (said.orElse(null) instanceof Outcome.Granted grant) {
+                long now = System.nanoTime();
+                ledger.granted(now - NOTICE_NANOS, now, grant.tokens());
+                granted.run();
+              }
+            });
+    return waiter;
+  }
+
+  private void askForP2() {
+    long from = System.nanoTime();
+    Optional<Outcome> outcome = get(rig.store.tryNow(request(P2, 100)));
+    if (outcome.orElse(null) instanceof Outcome.Granted granted) {
+      ledger.granted(from, System.nanoTime(), granted.tokens());
+    }
+  }
+
+  /** Drains the budget, queues 60 times 300, and stops Redis for 3 s while P2 asks all the time. */
+  @Test
+  void stoppedWhileManyWait_noWindowHasMoreThanTheLimit() {
+    rig = OutageRig.local(redis.uri(), 1, config(BUDGET));
+    long from = System.nanoTime();
+    rig.granted(BURST);
+    ledger.granted(from, System.nanoTime(), BURST);
+    List<CompletableFuture<Optional<Outcome>>> waiters = new ArrayList<>();
+    for (int i = 0; i < 60; i++) {
+      waiters.add(await(rig.ask(request(OutageRig.P1, 300)), () -> {}));
+    }
+    assertThat(get(rig.store.status()).buckets().get("sonnet").queueLengths())
+        .hasEntrySatisfying(OutageRig.P1, waiting -> assertThat(waiting).isGreaterThan(40));
+    try (LoadThreads threads = new LoadThreads()) {
+      threads.start(1_000_000, this::askForP2);
+      redis.pause();
+      during(Duration.ofSeconds(3));
+      redis.resume();
+      rig.awaitReturned();
+      waiters.forEach(each -> assertThat(get(each)).containsInstanceOf(Outcome.Granted.class));
+      during(Duration.ofSeconds(2));
+    }
+    long excess = ledger.excess(BURST, PER_SECOND);
+    System.out.printf(
+        "stopped Redis: %d tokens, by the share %d, excess %d%n",
+        ledger.tokens(), rig.granted.get(), excess);
+    assertThat(excess).isLessThanOrEqualTo(0);
+    // From 1.5 s after the last heartbeat until Redis is back, by the rate.
+    assertThat(rig.granted.get()).isBetween(600L, 6_000L);
+    assertThat(get(rig.store.status()).buckets().get("sonnet").audit().errorTokens()).isZero();
+  }
+
+  @Test
+  void inAnOutage_requestsAreQueued_andHigherPrioritiesGoFirst() {
+    rig = OutageRig.local(redis.uri(), 1, config(BUDGET));
+    rig.granted(BURST);
+    Queue<String> order = new ConcurrentLinkedQueue<>();
+    List<CompletableFuture<Optional<Outcome>>> waiters = new ArrayList<>();
+    redis.pause();
+    rig.awaitLost();
+    until("the share decides", () -> rig.ask(request(P2, 6_000)) instanceof Outcome.Queued);
+    // The one above holds up its class; these two come one after the other.
+    for (int i = 0; i < 8; i++) {
+      waiters.add(await(rig.ask(request(P2, 500)), () -> order.add(P2)));
+    }
+    for (int i = 0; i < 8; i++) {
+      Outcome outcome = rig.ask(request(P0, 500));
+      assertThat(outcome).isInstanceOf(Outcome.Queued.class);
+      waiters.add(await(outcome, () -> order.add(P0)));
+    }
+    until("all of P0 went", () -> order.stream().filter(P0::equals).count() == 8);
+    assertThat(List.copyOf(order).subList(0, 8)).containsOnly(P0);
+    assertThat(rig.isLast("lost")).isTrue();
+    redis.resume();
+    rig.awaitReturned();
+    // Those that were queued meanwhile go on waiting, in Redis.
+    waiters.forEach(each -> assertThat(get(each)).containsInstanceOf(Outcome.Granted.class));
+    assertThat(rig.running()).isEqualTo(1 + 16 + 1);
+  }
+
+  @Test
+  void ticketsFromBefore_areGrantedByTheShare_inOrder_andOnce() {
+    rig = OutageRig.local(redis.uri(), 1, config(BUDGET));
+    rig.granted(BURST);
+    Queue<Integer> order = new ConcurrentLinkedQueue<>();
+    List<CompletableFuture<Optional<Outcome>>> waiters = new ArrayList<>();
+    for (int i = 0; i < 12; i++) {
+      int number = i;
+      waiters.add(await(rig.ask(request(OutageRig.P1, 1_500)), () -> order.add(number)));
+    }
+    get(rig.store.status());
+    redis.pause();
+    rig.awaitLost();
+    int before = order.size();
+    until("the share grants", () -> order.size() >= before + 2);
+    redis.resume();
+    rig.awaitReturned();
+    waiters.forEach(each -> assertThat(get(each)).containsInstanceOf(Outcome.Granted.class));
+    assertThat(List.copyOf(order)).isSorted().hasSize(12);
+    until("each has one slot", () -> rig.running() == 13);
+    for (CompletableFuture<Optional<Outcome>> each : waiters) {
+      String reservation = ((Outcome.Granted) get(each).orElseThrow()).reservation();
+      assertThat(get(rig.store.settle(reservation, 1_500))).isPresent();
+    }
+    assertThat(rig.running()).isEqualTo(1);
+  }
+
+  @Test
+  void ticketMadeInTheOutage_isPolledAndCancelled_thenAndAfter() {
+    rig = OutageRig.local(redis.uri(), 1, config(ModelBudget.of(60, 1_000, Allocation.OFF)));
+    rig.granted(1_000);
+    redis.pause();
+    rig.awaitLost();
+    Outcome[] asked = new Outcome[1];
+    until(
+        "a place",
+        () -> {
+          asked[0] = rig.ask(request(OutageRig.P1, 900));
+          return asked[0] instanceof Outcome.Queued;
+        });
+    Outcome.Queued first = (Outcome.Queued) asked[0];
+    Outcome.Queued second = (Outcome.Queued) rig.ask(request(OutageRig.P1, 800));
+    assertThat(second.queuePosition()).isEqualTo(2);
+    assertThat(get(rig.store.poll(second.ticket()))).containsInstanceOf(Outcome.Queued.class);
+    assertThat(get(rig.store.cancel(first.ticket()))).isTrue();
+    redis.resume();
+    rig.awaitReturned();
+    Outcome.Queued after = (Outcome.Queued) get(rig.store.poll(second.ticket())).orElseThrow();
+    assertThat(after.queuePosition()).isEqualTo(1);
+    assertThat(get(rig.store.poll(first.ticket()))).isEmpty();
+    assertThat(get(rig.store.cancel(second.ticket()))).isTrue();
+  }
+}

@@ -1,0 +1,129 @@
+package dev.sluice.redis.link;
+
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+
+/** Sends the heartbeats of a member, and checks the layout before the first. Thread-safe. */
+final class Heartbeats {
+  /** Guarded by its own deadline, so it carries no view. */
+  static final LuaScript HEARTBEAT = LuaScript.of(Heartbeats.class, "heartbeat");
+
+  static final LuaScript SCHEMA = LuaScript.of(Heartbeats.class, "schema");
+
+  private static final long OK = 0;
+  private static final long ABSENT = 1;
+  private static final long EXPIRED = 2;
+
+  private final Membership membership;
+  private final String[] keys;
+  private final String presenceMicros;
+  private final String membershipMicros;
+  private final ScriptCalls calls;
+  private final Transport transport;
+  private final FleetTime time;
+  private final ServerClock server;
+
+  /**
+   * What a node says of itself.
+   *
+   * @param share the parts of every limit that it may believe to have
+   * @param claims whether it grants by itself in an outage
+   * @param epoch the data of Redis that it knows; 0 for none
+   * @param aloneSinceMicros since when it has granted by itself without ever being a member, in the
+   *     time of Redis; 0 if it has not
+   */
+  record Self(int share, boolean claims, long epoch, long aloneSinceMicros) {}
+
+  /** What Redis answered to a heartbeat, and when that was sent. */
+  record Heard(List<Object> answer, long sentNanos) {
+    /** Returns whether Redis did what was asked. */
+    boolean isOk() {
+      return Call.number(answer, 0) == OK;
+    }
+
+    /** Returns whether Redis counts this member as absent. */
+    boolean isAbsent() {
+      return Call.number(answer, 0) == ABSENT;
+    }
+
+    /** Returns whether this node was wrong about the time of Redis by too much. */
+    boolean isExpired() {
+      return Call.number(answer, 0) == EXPIRED;
+    }
+
+    FleetView view() {
+      return FleetView.of(answer, sentNanos);
+    }
+  }
+
+  Heartbeats(
+      Membership membership,
+      ScriptCalls calls,
+      Transport transport,
+      FleetTime time,
+      ServerClock server) {
+    this.membership = membership;
+    this.keys = membership.keys().toArray(String[]::new);
+    this.presenceMicros = micros(membership.timing().presence().toNanos());
+    this.membershipMicros = micros(membership.timing().membership().toNanos());
+    this.calls = calls;
+    this.transport = transport;
+    this.time = time;
+    this.server = server;
+  }
+
+  private static String micros(long nanos) {
+    return Long.toString(TimeUnit.NANOSECONDS.toMicros(nanos));
+  }
+
+  /**
+   * Sends one heartbeat.
+   *
+   * @param what {@code stay}, {@code return}, {@code leave} or {@code look}
+   * @param sentNanos now: Redis counts the presence of this node from then
+   */
+  CompletableFuture<Heard> send(String what, long sentNanos, long timeoutNanos, Self self) {
+    String[] arguments = {
+      membership.node(),
+      what,
+      Long.toString(server.microsAt(sentNanos)),
+      presenceMicros,
+      membershipMicros,
+      Integer.toString(self.share()),
+      self.claims() ? "1" : "0",
+      Integer.toString(membership.expectedNodes()),
+      Long.toString(self.epoch()),
+      Long.toString(self.aloneSinceMicros())
+    };
+    Call call = new Call(sentNanos + timeoutNanos);
+    time.watch(call);
+    transport.run(
+        HEARTBEAT,
+        keys,
+        arguments,
+        (answer, failure) -> {
+          if (answer != null) {
+            server.sample(Call.number(answer, FleetView.NOW_AT), sentNanos, time.nanoTime());
+          }
+          calls.end(call, answer, failure, null);
+        });
+    return call.thenApply(answer -> new Heard(answer, sentNanos));
+  }
+
+  /** Completes with whether an earlier layout has left data; fails if there is another layout. */
+  CompletableFuture<Boolean> checkSchema(long timeoutNanos) {
+    Membership.Schema schema = membership.schema();
+    Call call = new Call(time.nanoTime() + timeoutNanos);
+    time.watch(call);
+    calls.run(call, SCHEMA, schema.keys(), new String[] {Integer.toString(schema.number())}, null);
+    return call.thenApply(answer -> Call.number(answer, 0) == 1);
+  }
+
+  /** Returns the sentence of a failure that says that there is another layout; else null. */
+  static @Nullable String otherSchema(Throwable failure) {
+    String text = RedisFailure.messageOf(failure);
+    return text.startsWith("SCHEMA ") ? text : null;
+  }
+}

@@ -1,0 +1,99 @@
+
+-- Every call ends with two arguments more: its deadline in the time of this server, and the absences. A call that
+-- comes later, because it stood in a buffer, does nothing: its sender has given up, and may grant by itself by now.
+local absences = table.remove(ARGV)
+local deadline = table.remove(ARGV) + 0
+if now > deadline then
+  return redis.error_reply(string.format('EXPIRED %.0f microseconds ago', now - deadline))
+end
+
+-- The absences are "time:share time:share …" in ascending order: from each time on, so many parts of every limit
+-- belonged to members that were not heard, and that may have granted them by themselves. '' if there were none.
+local PARTS = 720720
+local NOT_YET = 2 ^ 53
+local periods
+
+local function absencePeriods()
+  if not periods then
+    periods = {}
+    for from, share in string.gmatch(absences, '(%d+):(%d+)') do
+      periods[#periods + 1] = { from = from + 0, share = share / PARTS }
+    end
+  end
+  return periods
+end
+
+-- Since when no member has been absent; NOT_YET if one is.
+local function presentSince()
+  if absences == '' then
+    return 0
+  end
+  local from, share = string.match(absences, '(%d+):(%d+)$')
+  return share == '0' and from + 0 or NOT_YET
+end
+
+-- Whole steps from 1970 to `at`: where tokens come back in periods, these lie on that grid.
+local function steps(at, step)
+  if step == 1 then
+    return at
+  end
+  return (at - math.fmod(at, step)) / step
+end
+
+-- How many whole parts cover an amount.
+local function atLeast(amount, part)
+  local rest = math.fmod(amount, part)
+  return (amount - rest) / part + (rest > 0 and 1 or 0)
+end
+
+-- Returns the debt that is left of `debt` units at `to` if it was so at `from`: time pays it back, down to `floor`.
+--
+-- A part of the limit that belongs to absent members is not paid here: they grant it by themselves. They begin
+-- empty and may have saved up as much as their part has brought since, at most their part of the capacity; the bucket
+-- here holds that much less. So what the bucket and the members hold together never exceeds the capacity and grows by
+-- the rate alone, and no window has more than capacity + rate * length. What they saved and did not use is lost.
+-- Units are rounded against the caller.
+local function repay(limit, debt, floor, from, to)
+  local mint, step, capacity = limit.mint, limit.step, limit.capacity
+  local function credit(starts, ends)
+    return math.max(0, steps(ends, step) - steps(starts, step)) * mint
+  end
+  if mint == 0 then
+    return debt
+  end
+  if from >= presentSince() then
+    return to > from and math.max(math.min(debt, floor), debt - credit(from, to)) or debt
+  end
+  local list = absencePeriods()
+  if from < list[1].from then
+    debt = math.max(math.min(debt, floor), debt - credit(from, math.min(to, list[1].from)))
+  end
+  local saved = 0
+  for i, period in ipairs(list) do
+    local starts, share = period.from, period.share
+    local ends = math.min(to, list[i + 1] and list[i + 1].from or to)
+    if share == 0 then
+      saved = 0
+    elseif ends > starts then
+      saved = math.min(math.ceil(capacity * share), saved + math.ceil(credit(starts, ends) * share)) + 1
+    end
+    if ends > from and ends > starts then
+      local paid = credit(math.max(starts, from), ends)
+      if share > 0 then
+        paid = math.max(0, math.floor(paid * (1 - share)) - 1)
+      end
+      debt = math.max(math.min(debt, floor), debt - paid, share > 0 and floor + saved or 0)
+    end
+  end
+  return debt
+end
+
+-- Returns the debt of a bucket whose key is gone. The key lived as long as time needed to fill the bucket, if no
+-- member was absent; so the bucket has at least what an empty one of that age has.
+local function debtOfMissing(limit)
+  if limit.mint == 0 or absences == '' then
+    return 0
+  end
+  local full = atLeast(limit.capacity, limit.mint) * limit.step
+  return now - full >= presentSince() and 0 or repay(limit, limit.capacity, 0, now - full, now)
+end

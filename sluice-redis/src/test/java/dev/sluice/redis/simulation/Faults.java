@@ -1,0 +1,218 @@
+package dev.sluice.redis.simulation;
+
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Random;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
+
+/** What goes wrong in a simulation, and when. */
+final class Faults {
+  private static final long MILLI = TimeUnit.MILLISECONDS.toNanos(1);
+
+  /** What a simulation may meet besides faults of nodes and of the network. */
+  enum Severity {
+    /** Redis keeps its data and its clock. */
+    DATA_KEPT,
+    DATA_LOST,
+    OLDER_DATA,
+    CLOCK_STEP
+  }
+
+  /**
+   * One fault.
+   *
+   * @param nanos when it happens
+   * @param text what it is called in a report
+   * @param effect what it does
+   */
+  record Fault(long nanos, String text, Consumer<OutageSimulation> effect) {}
+
+  private final Random random;
+  private final List<Fault> faults = new ArrayList<>();
+  private long atNanos;
+
+  private Faults(Random random) {
+    this.random = random;
+  }
+
+  /** Returns the faults between two times, in their order. */
+  static List<Fault> random(Random random, Severity severity, long fromNanos, long toNanos) {
+    Faults faults = new Faults(random);
+    int count = 1 + random.nextInt(6);
+    for (int i = 0; i < count; i++) {
+      faults.atNanos = fromNanos + (long) (random.nextDouble() * (toNanos - fromNanos));
+      faults.addOne();
+    }
+    if (severity != Severity.DATA_KEPT) {
+      faults.atNanos = fromNanos + (long) (random.nextDouble() * (toNanos - fromNanos));
+      faults.addSevere(severity);
+    }
+    faults.faults.sort(Comparator.comparingLong(Fault::nanos));
+    return faults.faults;
+  }
+
+  private void add(String text, Consumer<OutageSimulation> effect) {
+    add(0, text, effect);
+  }
+
+  private void add(long laterNanos, String text, Consumer<OutageSimulation> effect) {
+    faults.add(new Fault(atNanos + laterNanos, text, effect));
+  }
+
+  private long millis(int from, int to) {
+    return (from + random.nextInt(to - from)) * MILLI + random.nextInt((int) MILLI);
+  }
+
+  private long duration() {
+    return switch (random.nextInt(5)) {
+      case 0 -> millis(20, 900);
+      case 1 -> millis(900, 1_800);
+      case 2 -> millis(1_800, 4_000);
+      case 3 -> millis(4_000, 9_000);
+      default -> millis(9_000, 16_000);
+    };
+  }
+
+  private static String text(String what, long nanos) {
+    return "%s for %.3f s".formatted(what, nanos / 1e9);
+  }
+
+  private void addOne() {
+    int node = random.nextInt(8);
+    switch (random.nextInt(15)) {
+      case 0, 1 -> stop(duration());
+      case 2 -> {
+        for (int i = 2 + random.nextInt(4); i > 0; i--) {
+          long stopped = millis(500, 3_200);
+          stop(stopped);
+          atNanos += stopped + millis(50, 2_000);
+        }
+      }
+      case 3 -> kill(millis(20, 4_000), "kill of Redis", simulation -> {});
+      case 4 -> hold(node);
+      case 5 -> {
+        long held = millis(100, 2_500);
+        add(text("requests held on the line of " + node, held), s -> s.wire(node).holdLine(held));
+        add(millis(0, 400), "line of " + node + " breaks", s -> s.wire(node).breakLine());
+      }
+      case 6 -> add("line of " + node + " breaks", s -> s.wire(node).breakLine());
+      case 7 -> {
+        int requests = random.nextInt(60);
+        int answers = random.nextInt(60);
+        onWire(node, "loss", wire -> wire.lose(requests, answers), wire -> wire.lose(0, 0));
+      }
+      case 8 -> {
+        long slow = millis(20, 1_500);
+        onWire(node, "delays", wire -> wire.slow(slow), wire -> wire.slow(0));
+      }
+      case 9 -> onWire(node, "cut", wire -> wire.cut(true), wire -> wire.cut(false));
+      case 10 -> cutAndBreak(node);
+      case 11 -> {
+        cutAndBreak(node);
+        atNanos += millis(0, 1_500);
+        if (random.nextBoolean()) {
+          onWire(node + 1, "cut", wire -> wire.cut(true), wire -> wire.cut(false));
+        } else {
+          long held = millis(1_000, 3_500);
+          add(
+              text("requests held at " + (node + 1), held),
+              s -> s.wire(node + 1).hold(true, false, held));
+        }
+      }
+      case 12 -> {
+        long paused = duration();
+        boolean timersFirst = random.nextBoolean();
+        add(text("pause of " + node, paused), s -> s.node(node).pause(paused, timersFirst));
+      }
+      case 13 -> add("kill of " + node, s -> s.kill(node));
+      default -> {
+        add("join", OutageSimulation::join);
+        if (random.nextBoolean()) {
+          add(duration(), "leave of " + node, s -> s.leave(node));
+        }
+      }
+    }
+  }
+
+  private void during(
+      long nanos, String what, Consumer<OutageSimulation> begin, Consumer<OutageSimulation> end) {
+    add(text(what, nanos), begin.andThen(s -> s.scheduler().after(nanos, () -> end.accept(s))));
+  }
+
+  private void onWire(
+      int node, String what, Consumer<SimulatedWire> begin, Consumer<SimulatedWire> end) {
+    long nanos = duration();
+    add(
+        text(what + " at " + node, nanos),
+        s -> {
+          SimulatedWire wire = s.wire(node);
+          begin.accept(wire);
+          s.scheduler().after(nanos, () -> end.accept(wire));
+        });
+  }
+
+  /** A cut that the node notices. */
+  private void cutAndBreak(int node) {
+    onWire(
+        node,
+        "cut and break",
+        wire -> {
+          wire.cut(true);
+          wire.breakLine();
+        },
+        wire -> wire.cut(false));
+  }
+
+  private void hold(int node) {
+    long held = duration();
+    int which = random.nextInt(3);
+    add(
+        text(List.of("requests", "answers", "both ways").get(which) + " held at " + node, held),
+        s -> s.wire(node).hold(which != 1, which != 0, held));
+  }
+
+  /** Returns a time in which Redis stands still. */
+  static Fault stopOfRedis(long atNanos, long nanos) {
+    return new Fault(
+        atNanos,
+        text("stop of Redis", nanos),
+        s -> {
+          s.server().stop();
+          s.scheduler().after(nanos, () -> s.server().resume());
+        });
+  }
+
+  private void stop(long nanos) {
+    faults.add(stopOfRedis(atNanos, nanos));
+  }
+
+  private void kill(long nanos, String what, Consumer<OutageSimulation> dead) {
+    during(
+        nanos,
+        what,
+        s -> {
+          s.killServer();
+          dead.accept(s);
+        },
+        s -> s.server().start());
+  }
+
+  private void addSevere(Severity severity) {
+    switch (severity) {
+      case DATA_LOST -> kill(millis(20, 4_000), "loss of data", OutageSimulation::loseData);
+      case OLDER_DATA -> {
+        long lag = millis(5, 800);
+        add("copy", OutageSimulation::saveData);
+        atNanos += lag;
+        kill(millis(20, 2_000), "failover to older data", OutageSimulation::restoreData);
+      }
+      default -> {
+        long micros =
+            (random.nextBoolean() ? 1 : -1) * duration() / 1_000 * (random.nextBoolean() ? 100 : 1);
+        add("clock step by %.3f s".formatted(micros / 1e6), s -> s.step(micros));
+      }
+    }
+  }
+}

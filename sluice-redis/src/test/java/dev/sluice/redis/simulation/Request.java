@@ -1,0 +1,64 @@
+package dev.sluice.redis.simulation;
+
+import dev.sluice.redis.link.LuaScript;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/** One call on its way to Redis and back. */
+abstract class Request {
+  private final String node;
+  private final int line;
+  private final int life;
+  private final @Nullable LuaScript script;
+  private final String[] keys;
+  private final String[] arguments;
+
+  /**
+   * Creates a request.
+   *
+   * @param line the number of the connection on which it is sent
+   * @param life the life of the server to which that leads
+   * @param script what runs; null for a mere round trip
+   */
+  Request(
+      String node,
+      int line,
+      int life,
+      @Nullable LuaScript script,
+      String[] keys,
+      String[] arguments) {
+    this.node = node;
+    this.line = line;
+    this.life = life;
+    this.script = script;
+    this.keys = keys;
+    this.arguments = arguments;
+  }
+
+  String node() {
+    return node;
+  }
+
+  int line() {
+    return line;
+  }
+
+  int life() {
+    return life;
+  }
+
+  @Nullable LuaScript script() {
+    return script;
+  }
+
+  String[] keys() {
+    return keys;
+  }
+
+  String[] arguments() {
+    return arguments;
+  }
+
+  /** Redis has answered at a time. */
+  abstract void answered(long nanos, @Nullable List<Object> answer, @Nullable Throwable failure);
+}
