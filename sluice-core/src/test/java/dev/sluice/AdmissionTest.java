@@ -56,6 +56,36 @@ final class AdmissionTest {
     assertThat(bucket.hasArrivals()).isTrue();
   }
 
+  @Test
+  void limitThatChanges_keepsArrivals() {
+    AtomicTokenBucket bucket = manual(ManualClock.create());
+    assertThat(bucket.arrive()).isTrue();
+    assertThat(bucket.change(bucket, Scale.of(new Limit.Manual(20)), 0)).isTrue();
+    assertThat(bucket.latest()).isNotSameAs(bucket);
+    assertThat(bucket.latest().hasArrivals()).isTrue();
+  }
+
+  /** The thread that admits the first of two holds the lock when the second comes. */
+  @Test
+  void callerThatComesWhileTheLibraryHelps_isAdmittedToo() {
+    HoldingClock clock = new HoldingClock();
+    TokenBucket bucket = bucket(new Limit.Balanced(1_000, 1, Duration.ofDays(1)), 0, clock);
+    CompletableFuture<Void> waiting = bucket.consume(10);
+    CompletableFuture<Void> held = clock.hold(bucket);
+    CompletableFuture<Void> first = bucket.consume(1, Duration.ZERO, 0);
+    clock.holdLibraryAfter(1);
+    clock.release.countDown();
+    held.join();
+    clock.awaitHeldLibrary();
+    CompletableFuture<Void> second = bucket.consume(1, Duration.ZERO, 0);
+    assertThat(second).as("the lock is held").isNotDone();
+    clock.releaseLibrary();
+    Awaitility.await().atMost(30, TimeUnit.SECONDS).until(second::isDone);
+    assertThat(ArrivalsTest.refusal(first)).isEqualTo(Reason.DEADLINE);
+    assertThat(ArrivalsTest.refusal(second)).isEqualTo(Reason.DEADLINE);
+    assertThat(waiting).isNotDone();
+  }
+
   /** A caller that joins admits 64 others, who are all refused; the rest must not be forgotten. */
   @Test
   void arrivalsLeftOver_keepTheBucketFromBeingFreed() {

@@ -2,6 +2,7 @@ package dev.sluice;
 
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 
 /** A clock whose readings stop chosen threads, which may hold the lock of a waiting line. */
@@ -15,6 +16,8 @@ final class HoldingClock implements NanoClock {
   private final CountDownLatch libraryReleased = new CountDownLatch(1);
   private volatile Thread holder;
   private volatile boolean holdsLibrary;
+  private final CountDownLatch libraryHeld = new CountDownLatch(1);
+  private final AtomicInteger freeReadings = new AtomicInteger();
 
   @Override
   public long nanoTime() {
@@ -23,7 +26,10 @@ final class HoldingClock implements NanoClock {
       held.countDown();
       awaitQuietly(release);
     }
-    if (holdsLibrary && reader.getName().startsWith("sluice-")) {
+    if (holdsLibrary
+        && reader.getName().startsWith("sluice-")
+        && freeReadings.getAndDecrement() <= 0) {
+      libraryHeld.countDown();
       awaitQuietly(libraryReleased);
     }
     return nanos.get();
@@ -31,7 +37,17 @@ final class HoldingClock implements NanoClock {
 
   /** Stops threads of the library where they read the clock, which they do before they lock. */
   void holdLibrary() {
+    holdLibraryAfter(0);
+  }
+
+  /** As {@link #holdLibrary}, after so many more readings: the second one of a thread is locked. */
+  void holdLibraryAfter(int readings) {
+    freeReadings.set(readings);
     holdsLibrary = true;
+  }
+
+  void awaitHeldLibrary() {
+    awaitQuietly(libraryHeld);
   }
 
   void releaseLibrary() {
