@@ -2,7 +2,9 @@ package dev.sluice.testkit;
 
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.List;
+import java.util.Set;
 
 /**
  * Processes under load on one store, of which some are killed. Not for several threads.
@@ -17,6 +19,7 @@ public final class BudgetFleet implements AutoCloseable {
   private final Class<?> program;
   private final String url;
   private final List<Node> nodes = new ArrayList<>();
+  private final Set<Integer> killed = new HashSet<>();
 
   private record Node(int number, JavaProcess process, boolean victim) {
     String name() {
@@ -39,11 +42,24 @@ public final class BudgetFleet implements AutoCloseable {
 
   /** Starts a node; {@link #go} lets it begin. */
   public void add(double overload, boolean victim) {
+    // Grants that a victim did not hear of come back, and only keys say whose they were.
+    add(url, overload, victim, victim ? 1 : SOME);
+  }
+
+  /**
+   * Starts a node whose calls may fail, at a URL of its own.
+   *
+   * @return its number
+   */
+  public int addFaulty(String itsUrl, double overload) {
+    add(itsUrl, overload, false, 1);
+    return nodes.size() - 1;
+  }
+
+  private void add(String itsUrl, double overload, boolean victim, double keyed) {
     int number = nodes.size();
-    // What a victim never heard of comes back, and only keys say whose it was.
     List<String> arguments =
-        BudgetNode.arguments(
-            url, "p" + number, dir.resolve("p" + number), overload, victim ? 1 : SOME);
+        BudgetNode.arguments(itsUrl, "p" + number, dir.resolve("p" + number), overload, keyed);
     nodes.add(new Node(number, JavaProcess.start(program, arguments), victim));
   }
 
@@ -56,18 +72,24 @@ public final class BudgetFleet implements AutoCloseable {
 
   /** Kills all victims. */
   public void killVictims() {
-    nodes.stream().filter(Node::victim).forEach(node -> node.process().kill());
+    nodes.stream().filter(Node::victim).forEach(node -> kill(node.number()));
+  }
+
+  /** Kills a node. */
+  public void kill(int number) {
+    killed.add(number);
+    nodes.get(number).process().kill();
   }
 
   /** Stops the others, and reads what all have written. */
   public BudgetRecord stop() {
-    List<Node> others = nodes.stream().filter(node -> !node.victim()).toList();
+    List<Node> others = nodes.stream().filter(node -> !killed.contains(node.number())).toList();
     others.forEach(node -> node.process().send("stop"));
     others.forEach(node -> node.process().await(BudgetNode.DONE));
     BudgetRecord record =
         BudgetRecord.read(nodes.stream().map(node -> dir.resolve(node.name())).toList());
     nodes.stream()
-        .filter(Node::victim)
+        .filter(node -> killed.contains(node.number()))
         .forEach(node -> record.mayReturn(node.number(), key -> key.startsWith(node.name() + '-')));
     return record;
   }

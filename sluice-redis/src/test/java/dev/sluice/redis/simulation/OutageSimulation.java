@@ -329,8 +329,8 @@ final class OutageSimulation {
     Target target = targets().get(0);
     double perNano =
         targets().stream()
-            .filter(each -> each == target || each.kind() == Target.Kind.KEY)
-            .filter(each -> target.kind() == Target.Kind.KEY || each == target)
+            .filter(each -> each.equals(target) || each.kind() == Target.Kind.KEY)
+            .filter(each -> target.kind() == Target.Kind.KEY || each.equals(target))
             .mapToDouble(Target::perNano)
             .min()
             .orElseThrow();

@@ -1,0 +1,191 @@
+package dev.sluice.governor.redis;
+
+import static dev.sluice.governor.redis.OutageRig.during;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.sluice.governor.BudgetListener;
+import dev.sluice.governor.BudgetStore;
+import dev.sluice.governor.GovernorStatus;
+import dev.sluice.testkit.BudgetFleet;
+import dev.sluice.testkit.BudgetLoad;
+import dev.sluice.testkit.BudgetRecord;
+import dev.sluice.testkit.RedisServer;
+import dev.sluice.testkit.TcpProxy;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import java.util.Random;
+import java.util.stream.LongStream;
+import org.awaitility.Awaitility;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
+
+/**
+ * Three processes under six times the load that their budgets allow, while Redis, the network and
+ * the processes fail as a seed says. Every fault here has a documented excess of 0.
+ *
+ * <p>{@code -Dsluice.fault.runs=20} runs 20 seeds with stops of up to 20 seconds; {@code
+ * -Dsluice.seed=S} runs that one.
+ */
+@Tag("any-jdk")
+final class FaultRunsTest {
+  private static final int USUAL_RUNS = 2;
+  private static final int RUNS = Integer.getInteger("sluice.fault.runs", USUAL_RUNS);
+  private static final boolean LONG_RUN = RUNS > USUAL_RUNS;
+  private static final int LONGEST_STOP_MILLIS = LONG_RUN ? 20_000 : 3_000;
+  private static final int FAULTS = LONG_RUN ? 6 : 3;
+
+  /** Close seeds of Random begin alike. */
+  private static final long SPREAD = 0x9E3779B97F4A7C15L;
+
+  private static final double OVERLOAD = 6.0 / FaultProcess.NODES;
+  private static final Duration LIMIT = Duration.ofSeconds(30);
+
+  @TempDir private Path dir;
+  private final List<TcpProxy> proxies = new ArrayList<>();
+  private final List<Integer> alive = new ArrayList<>();
+
+  static LongStream seeds() {
+    Long only = Long.getLong("sluice.seed");
+    return only == null ? LongStream.range(0, RUNS) : LongStream.of(only);
+  }
+
+  @ParameterizedTest
+  @MethodSource("seeds")
+  void faults_inAnyOrder_neitherExceedABudget_norHoldASlot(long seed) throws Exception {
+    Random random = new Random(seed * SPREAD);
+    Path records = Files.createDirectory(dir.resolve("seed" + seed));
+    try (RedisServer redis = RedisServer.builder().data().start();
+        BudgetStore watcher = FaultProcess.open(redis.uri(), BudgetListener.NONE);
+        BudgetFleet fleet = new BudgetFleet(records, FaultProcess.class, redis.uri())) {
+      for (int i = 0; i < FaultProcess.NODES; i++) {
+        TcpProxy proxy = TcpProxy.to(redis);
+        proxies.add(proxy);
+        alive.add(fleet.addFaulty(proxy.uri(), OVERLOAD));
+      }
+      fleet.go(0);
+      during(Duration.ofSeconds(1));
+      List<Fault> faults = new ArrayList<>(List.of(Fault.values()));
+      Collections.shuffle(faults, random);
+      for (Fault fault : faults.subList(0, FAULTS)) {
+        System.out.printf("faults, seed %d: %s%n", seed, fault);
+        inject(fault, random, redis, fleet);
+        during(millis(random, 100, 2_500));
+      }
+      awaitGrants(watcher);
+      check(seed, fleet.stop(), watcher);
+    } finally {
+      proxies.forEach(TcpProxy::close);
+    }
+  }
+
+  private enum Fault {
+    REDIS_STOPPED,
+    REDIS_FLAPS,
+    REDIS_KILLED,
+    REDIS_LOSES_ITS_DATA,
+    CONNECTIONS_CUT,
+    NODE_CUT_OFF,
+    NODE_SLOW,
+    NODE_KILLED
+  }
+
+  private static Duration millis(Random random, int least, int most) {
+    return Duration.ofMillis(least + random.nextInt(most - least));
+  }
+
+  private void inject(Fault fault, Random random, RedisServer redis, BudgetFleet fleet) {
+    int index = random.nextInt(proxies.size());
+    TcpProxy proxy = proxies.get(index);
+    switch (fault) {
+      case REDIS_STOPPED -> stop(redis, millis(random, 1_000, LONGEST_STOP_MILLIS));
+      case REDIS_FLAPS -> {
+        for (int i = 0; i < 5; i++) {
+          stop(redis, millis(random, 200, 1_200));
+          during(millis(random, 50, 600));
+        }
+      }
+      case REDIS_KILLED -> {
+        redis.kill();
+        during(millis(random, 1, LONGEST_STOP_MILLIS));
+        redis.restart();
+      }
+      case REDIS_LOSES_ITS_DATA -> {
+        redis.kill();
+        during(millis(random, 1, LONGEST_STOP_MILLIS));
+        redis.restartEmpty();
+      }
+      case CONNECTIONS_CUT -> proxies.forEach(TcpProxy::cut);
+      case NODE_CUT_OFF -> {
+        proxy.blackHole();
+        during(millis(random, 500, LONG_RUN ? 9_000 : 4_000));
+        proxy.heal();
+      }
+      case NODE_SLOW -> {
+        proxy.delay(millis(random, 1, 120), millis(random, 1, 120));
+        during(millis(random, 500, 3_000));
+        proxy.heal();
+      }
+      case NODE_KILLED -> {
+        fleet.kill(alive.get(index));
+        alive.set(index, fleet.addFaulty(proxy.uri(), OVERLOAD));
+        fleet.go(alive.get(index));
+      }
+    }
+  }
+
+  private static void stop(RedisServer redis, Duration time) {
+    redis.pause();
+    during(time);
+    redis.resume();
+  }
+
+  /** Redis grants again. */
+  private static void awaitGrants(BudgetStore watcher) {
+    for (String model : List.of(BudgetLoad.MIXED, BudgetLoad.PLAIN)) {
+      long before = consumed(watcher, model);
+      Awaitility.await(model)
+          .atMost(LIMIT)
+          .until(() -> consumed(watcher, model) > before + BudgetLoad.PER_SECOND);
+    }
+  }
+
+  private static long consumed(BudgetStore watcher, String model) {
+    return watcher.status().join().buckets().get(model).metrics().tokensConsumed();
+  }
+
+  private static void check(long seed, BudgetRecord record, BudgetStore watcher) {
+    System.out.printf(
+        "faults, seed %d: %d grants, failed %s, ended %s, wrong %s%n",
+        seed, record.grants(), record.failures(), record.ends(), record.wrongs());
+    for (String model : List.of(BudgetLoad.MIXED, BudgetLoad.PLAIN)) {
+      long excess = record.excess(model, BudgetLoad.PER_SECOND, BudgetLoad.PER_MINUTE);
+      long audited = watcher.status().join().buckets().get(model).audit().errorTokens();
+      System.out.printf(
+          "faults, seed %d: %s excess %d, audited %d%n", seed, model, excess, audited);
+      assertThat(excess).as("seed %d, %s", seed, model).isLessThanOrEqualTo(0);
+      assertThat(audited).as("seed %d, audit of %s", seed, model).isZero();
+    }
+    assertThat(record.wrongs()).isEmpty();
+    assertThat(record.failures().keySet())
+        .allMatch(failure -> failure.endsWith(" BudgetUnavailableException"));
+    assertThat(record.waitMillis(BudgetLoad.PLAIN, "P0_clinical", 0.5))
+        .isLessThanOrEqualTo(record.waitMillis(BudgetLoad.PLAIN, "P1_user", 0.5));
+    Awaitility.await("no slot is held")
+        .atMost(LIMIT)
+        .untilAsserted(
+            () ->
+                assertThat(watcher.status().join().buckets().values())
+                    .allSatisfy(FaultRunsTest::assertQuiet));
+  }
+
+  private static void assertQuiet(GovernorStatus.Model status) {
+    assertThat(status.running()).isZero();
+    assertThat(status.queueLengths().values()).containsOnly(0);
+  }
+}
