@@ -264,7 +264,7 @@ public final class Consumer implements AutoCloseable {
     long deadline = System.nanoTime() + left;
     for (; ; ) {
       List<Handover> taken = mailbox.take(most, left);
-      List<Delivery> deliveries = machinery.read(broker, taken);
+      List<Delivery> deliveries = read(taken);
       left = deadline - System.nanoTime();
       // What was settled otherwise before it was read is nobody's any more.
       if (!deliveries.isEmpty() || taken.isEmpty()) {
@@ -307,7 +307,24 @@ public final class Consumer implements AutoCloseable {
         !taken.isEmpty();
         taken = mailbox.takeForHandler(room())) {
       List<Handover> batch = taken;
-      Machinery.fenced(() -> handle(machinery.read(broker, batch)));
+      Machinery.fenced(() -> handle(read(batch)));
+    }
+  }
+
+  /**
+   * Reads messages. A consumer that says itself when it wants more does not learn of those that are
+   * gone or cannot be read, so it gets their credit back.
+   */
+  private List<Delivery> read(List<Handover> taken) {
+    List<Delivery> deliveries = List.of();
+    try {
+      deliveries = machinery.read(broker, taken);
+      return deliveries;
+    } finally {
+      int missing = taken.size() - deliveries.size();
+      if (missing > 0 && !Calls.await(subscriber).renewsCredit) {
+        giveCredit(missing);
+      }
     }
   }
 

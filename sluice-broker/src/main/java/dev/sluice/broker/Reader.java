@@ -18,10 +18,16 @@ final class Reader {
   /** Fewer messages are not worth a scan. */
   private static final int MIN_SCAN = 32;
 
+  /** So many unreadable messages are kept without looking whether they are gone. */
+  private static final int MIN_UNREADABLE = 1_000;
+
   private final Store store;
 
   /** Messages whose last reading failed. */
   private final Set<Entry> unreadable = ConcurrentHashMap.newKeySet();
+
+  /** The size at which messages that are gone leave {@link #unreadable}: twice what was left. */
+  private volatile int cleanAt = MIN_UNREADABLE;
 
   Reader(Store store) {
     this.store = store;
@@ -102,9 +108,11 @@ final class Reader {
       unreadable.remove(entry);
       return body;
     } catch (StoreException why) {
-      // Those that are gone meanwhile make room.
-      unreadable.removeIf(each -> each.stage == Entry.Stage.GONE);
       unreadable.add(entry);
+      if (unreadable.size() >= cleanAt) {
+        unreadable.removeIf(each -> each.stage == Entry.Stage.GONE);
+        cleanAt = Math.max(MIN_UNREADABLE, 2 * unreadable.size());
+      }
       throw why;
     }
   }

@@ -10,6 +10,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.UUID;
 import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
@@ -100,6 +101,46 @@ final class UnreadableMessageTest {
       assertThat(consumer.queue()).isEqualTo("q");
     }
     assertThat(broker.view().status()).isEqualTo(BrokerStatus.RUNNING);
+  }
+
+  @ParameterizedTest
+  @ValueSource(ints = {1, 3})
+  void creditOfIt_comesBackToAConsumerThatGivesCreditItself(int credit) throws Exception {
+    create(0);
+    UUID bad = send("bad");
+    UUID good = send("good");
+    damage(bad);
+    BlockingQueue<Delivery> delivered = new LinkedBlockingQueue<>();
+    try (Consumer consumer = broker.consume("q", 0, delivered::addAll)) {
+      consumer.addCredit(credit);
+      Delivery next = delivered.poll(20, TimeUnit.SECONDS);
+      assertThat(next).isNotNull();
+      assertThat(next.id()).isEqualTo(good);
+    }
+  }
+
+  /** As streams of fila do: each message that is sent makes room for another one. */
+  @Test
+  void manyOfThem_doNotStarveAConsumerThatRenewsItsCreditByItself() throws Exception {
+    create(0);
+    for (int i = 0; i < 200; i++) {
+      damage(send("bad"));
+    }
+    UUID good = send("good");
+    BlockingQueue<Delivery> delivered = new LinkedBlockingQueue<>();
+    CompletableFuture<Consumer> opened = new CompletableFuture<>();
+    Consumer.Handler handler =
+        deliveries -> {
+          delivered.addAll(deliveries);
+          opened.join().addCredit(deliveries.size());
+        };
+    try (Consumer consumer = broker.consume("q", 0, handler)) {
+      opened.complete(consumer);
+      consumer.addCredit(64);
+      Delivery next = delivered.poll(20, TimeUnit.SECONDS);
+      assertThat(next).isNotNull();
+      assertThat(next.id()).isEqualTo(good);
+    }
   }
 
   @Test
