@@ -1,18 +1,16 @@
 package dev.sluice.server;
 
-import io.grpc.ForwardingServerCall.SimpleForwardingServerCall;
+import io.grpc.ForwardingServerCallListener.SimpleForwardingServerCallListener;
 import io.grpc.Metadata;
 import io.grpc.ServerCall;
 import io.grpc.ServerCallHandler;
 import io.grpc.ServerInterceptor;
-import io.grpc.Status;
 import io.grpc.netty.shaded.io.netty.channel.Channel;
 import io.grpc.netty.shaded.io.netty.channel.ChannelHandlerContext;
 import io.grpc.netty.shaded.io.netty.channel.ChannelInboundHandlerAdapter;
 import java.net.SocketAddress;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.function.Predicate;
 import java.util.function.Supplier;
 
 /**
@@ -23,7 +21,9 @@ import java.util.function.Supplier;
 final class ConnectionLimit extends ChannelInboundHandlerAdapter {
   private final ConnectionShares places;
   private final Supplier<FrameGuard> guards;
-  private final Map<SocketAddress, Channel> connections = new ConcurrentHashMap<>();
+  private final Map<SocketAddress, Guarded> connections = new ConcurrentHashMap<>();
+
+  private record Guarded(Channel channel, FrameGuard guard) {}
 
   ConnectionLimit(int max, Supplier<FrameGuard> guards) {
     this.places = new ConnectionShares(max);
@@ -40,51 +40,44 @@ final class ConnectionLimit extends ChannelInboundHandlerAdapter {
       @Override
       public <Q, A> ServerCall.Listener<Q> interceptCall(
           ServerCall<Q, A> call, Metadata headers, ServerCallHandler<Q, A> next) {
-        places.show(InboundCalls.connectionOf(call), Access.caller().account());
-        return next.startCall(call, headers);
+        SocketAddress client = InboundCalls.connectionOf(call);
+        places.show(client, Access.caller().account());
+        Guarded connection = connections.get(client);
+        return connection == null
+            ? next.startCall(call, headers)
+            : startCall(call, headers, next, connection.guard());
       }
     };
   }
 
-  /** Returns an interceptor that charges a connection for each call that ends with such a code. */
-  ServerInterceptor charging(Predicate<Status.Code> charged) {
-    return new ServerInterceptor() {
-      @Override
-      public <Q, A> ServerCall.Listener<Q> interceptCall(
-          ServerCall<Q, A> call, Metadata headers, ServerCallHandler<Q, A> next) {
-        return next.startCall(new ChargedCall<>(call, charged), headers);
-      }
-    };
-  }
-
-  /** A call for which its connection may have to pay. */
-  private final class ChargedCall<Q, A> extends SimpleForwardingServerCall<Q, A> {
-    private final Predicate<Status.Code> charged;
-
-    ChargedCall(ServerCall<Q, A> call, Predicate<Status.Code> charged) {
-      super(call);
-      this.charged = charged;
-    }
-
-    @Override
-    public void close(Status status, Metadata trailers) {
-      super.close(status, trailers);
-      if (charged.test(status.getCode())) {
-        Channel connection = connections.get(InboundCalls.connectionOf(delegate()));
-        if (connection != null) {
-          connection
-              .eventLoop()
-              .execute(() -> FrameGuard.chargeCallWithoutKey(connection.pipeline()));
+  private static <Q, A> ServerCall.Listener<Q> startCall(
+      ServerCall<Q, A> call, Metadata headers, ServerCallHandler<Q, A> next, FrameGuard guard) {
+    guard.keyShown();
+    try {
+      return new SimpleForwardingServerCallListener<>(next.startCall(call, headers)) {
+        @Override
+        public void onCancel() {
+          guard.keyEnded();
+          super.onCancel();
         }
-      }
+
+        @Override
+        public void onComplete() {
+          guard.keyEnded();
+          super.onComplete();
+        }
+      };
+    } catch (RuntimeException | Error failure) {
+      guard.keyEnded();
+      throw failure;
     }
   }
 
   /** Closes the connection of the client at {@code address}, if it is open, with a reason. */
   void cut(SocketAddress address, String reason) {
-    Channel connection = connections.get(address);
+    Guarded connection = connections.get(address);
     if (connection != null) {
-      connection.eventLoop().execute(() -> FrameGuard.close(connection.pipeline(), reason));
+      connection.channel().eventLoop().execute(() -> connection.guard().close(reason));
     }
   }
 
@@ -105,15 +98,16 @@ final class ConnectionLimit extends ChannelInboundHandlerAdapter {
       connection.unsafe().closeForcibly();
       return;
     }
-    connections.put(client, connection);
+    Guarded guarded = new Guarded(connection, guards.get());
+    connections.put(client, guarded);
     connection
         .closeFuture()
         .addListener(
             closed -> {
               place.close();
-              connections.remove(client, connection);
+              connections.remove(client, guarded);
             });
-    connection.pipeline().addLast(new GuardedConnection(guards));
+    connection.pipeline().addLast(new GuardedConnection(guarded.guard()));
     context.fireChannelRead(connection);
   }
 

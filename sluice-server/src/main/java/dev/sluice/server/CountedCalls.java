@@ -2,6 +2,7 @@ package dev.sluice.server;
 
 import dev.sluice.server.RequestMeters.Method;
 import dev.sluice.server.RequestMeters.Protocol;
+import io.grpc.Context;
 import io.grpc.Metadata;
 import io.grpc.MethodDescriptor.MethodType;
 import io.grpc.ServerServiceDefinition;
@@ -10,6 +11,7 @@ import io.grpc.Status;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicBoolean;
 
 /** Counts the calls of gRPC at their end, those that are refused and those for nothing too. */
 final class CountedCalls extends ServerStreamTracer.Factory {
@@ -59,11 +61,19 @@ final class CountedCalls extends ServerStreamTracer.Factory {
   }
 
   private static ServerStreamTracer stream(Method method) {
-    method.streamBegan();
+    AtomicBoolean open = new AtomicBoolean();
     return new ServerStreamTracer() {
+      /** Called unless gRPC refuses the call by itself; it may not report the end of that. */
+      @Override
+      public Context filterContext(Context context) {
+        open.set(true);
+        method.streamBegan();
+        return context;
+      }
+
       @Override
       public void streamClosed(Status status) {
-        method.streamEnded(status.getCode().name());
+        method.streamEnded(status.getCode().name(), open.get());
       }
     };
   }

@@ -38,7 +38,7 @@ final class CountedRequests implements HttpHandler {
     void end(int status) {
       String code = Integer.toString(status);
       if (streams) {
-        method.streamEnded(code);
+        method.streamEnded(code, true);
       } else {
         method.answered(code, System.nanoTime() - from);
       }

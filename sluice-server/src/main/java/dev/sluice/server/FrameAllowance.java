@@ -24,9 +24,6 @@ final class FrameAllowance {
   /** The price of a protocol violation that makes the server reset a call. */
   static final int INDUCED = 50;
 
-  /** The price of a call without a valid key; its answer pays for a part. */
-  static final int WITHOUT_KEY = EARNED_BY_END + DEAR;
-
   private static final int MAX = 10_000;
   private static final long NANOS_EACH = 1_000_000_000L / PER_SECOND;
 

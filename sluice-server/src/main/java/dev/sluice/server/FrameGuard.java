@@ -3,28 +3,35 @@ package dev.sluice.server;
 import io.grpc.netty.shaded.io.netty.buffer.ByteBuf;
 import io.grpc.netty.shaded.io.netty.channel.ChannelDuplexHandler;
 import io.grpc.netty.shaded.io.netty.channel.ChannelHandlerContext;
-import io.grpc.netty.shaded.io.netty.channel.ChannelPipeline;
 import io.grpc.netty.shaded.io.netty.channel.ChannelPromise;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayDeque;
 import java.util.Queue;
+import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /*
  * Sits between the socket (or TLS) and gRPC's HTTP/2 handler, and inspects the header of each frame
- * in both directions. Three things are bounded here because gRPC does not bound them:
+ * in both directions. What gRPC does not bound is bounded here:
  *
- *  - control frames, empty frames and resets, in either direction, and calls without a valid key
- *    (FrameAllowance): a connection beyond its allowance is closed before the HTTP/2 handler has
- *    worked for the frame;
+ *  - control frames, empty frames and resets, in either direction (FrameAllowance): a connection
+ *    beyond its allowance is closed before the HTTP/2 handler has worked for the frame;
+ *  - calls that have shown no valid key (CallsWithoutKey): further calls wait here, and the
+ *    connection is closed if that takes too long;
  *  - calls that have begun and that no worker has started (CallGate): further frames are held here
  *    and passed on a few calls at a time, and the socket is not read meanwhile;
  *  - bytes that the service has not read, and streams that the client leaves open (UnreadBytes).
- *    Small frames are copied, because gRPC would keep their whole buffer.
+ *    Small frames are copied, because gRPC would keep their whole buffer;
+ *  - frames that the client does not read. HTTP/2 bounds DATA by its windows, and nothing else.
  *
- * Everything runs on the connection's thread.
+ * A connection that does not read (waiting) stands in line at the gate, or looks again and again
+ * whether what keeps it has gone (look != null).
+ *
+ * Everything runs on the connection's thread, except keyShown and keyEnded.
  */
 
 /** Closes a gRPC connection that floods, and pauses one that sends faster than it is served. */
@@ -37,10 +44,15 @@ final class FrameGuard extends ChannelDuplexHandler {
   /** A frame is copied if it is smaller than one part in this many of its buffer. */
   private static final int SMALL_PART = 4;
 
-  /** How long a connection may hold too many unread bytes before it is closed. */
-  private static final long UNREAD_NANOS = 2_000_000_000L;
+  /** How often a connection looks whether it may go on before it is closed: for 2 s. */
+  private static final int MAX_LOOKS = 100;
 
-  private static final long UNREAD_LOOK_MS = 20;
+  private static final long LOOK_MS = 20;
+
+  /** Bytes that may wait for a client to read, before and after it has shown a key. */
+  private static final long STRANGER_UNSENT_BYTES = 64 << 10;
+
+  private static final long UNSENT_BYTES = 1 << 20;
   private static final String TOO_MANY_FRAMES = "too_many_frames";
   private static final int END_STREAM = 1;
   private static final int ACK = 1;
@@ -62,8 +74,17 @@ final class FrameGuard extends ChannelDuplexHandler {
   private final FrameScanner in = new FrameScanner(FrameScanner.PREFACE_BYTES);
   private final FrameScanner out = new FrameScanner(0);
   private final FrameAllowance allowance = new FrameAllowance(System.nanoTime());
+  private final CallsWithoutKey calls = new CallsWithoutKey(System.nanoTime());
+  private final AtomicBoolean awaitsKey = new AtomicBoolean();
   private final Queue<ByteBuf> held = new ArrayDeque<>();
+  private @Nullable ChannelHandlerContext itself;
   private int callsLeft;
+
+  /** Whether a call whose first frame was scanned has to wait, with all frames behind it. */
+  private boolean unadmitted;
+
+  private @Nullable Future<?> look;
+  private int looks;
   private boolean small;
   private boolean waiting;
   private boolean closed;
@@ -87,14 +108,15 @@ final class FrameGuard extends ChannelDuplexHandler {
     }
   }
 
-  /** Passes on held frames until {@code calls} calls have begun; waits its turn for the rest. */
-  private void pump(ChannelHandlerContext context, int calls) {
+  /** Passes on held frames until {@code most} calls have begun; waits its turn for the rest. */
+  private void pump(ChannelHandlerContext context, int most) {
     long now = System.nanoTime();
     mark(now);
-    callsLeft = calls;
-    while (!held.isEmpty() && !closed && callsLeft > 0) {
+    calls.refill(now);
+    callsLeft = most;
+    while (!held.isEmpty() && !closed && !unadmitted && callsLeft > 0) {
       ByteBuf bytes = held.element();
-      int end = scan(bytes, now);
+      int end = scan(context, bytes, now);
       if (closed) {
         close(context, TOO_MANY_FRAMES);
       } else if (end == bytes.writerIndex()) {
@@ -104,9 +126,13 @@ final class FrameGuard extends ChannelDuplexHandler {
         copyIfSmall(context, bytes);
       }
     }
-    if (!closed && unread.isTooMuch(context)) {
+    if (closed) {
+      return;
+    }
+    if (unread.isTooMuch(context) || unadmitted) {
       stopReading(context);
-      awaitReaders(context, now);
+      looks = 0;
+      lookLater(context);
     } else if (!held.isEmpty()) {
       stopReading(context);
       gate.enter(() -> context.executor().execute(() -> resume(context)));
@@ -122,31 +148,71 @@ final class FrameGuard extends ChannelDuplexHandler {
     context.channel().config().setAutoRead(false);
   }
 
-  /** Waits until the service has read enough; closes the connection if that takes too long. */
-  @SuppressWarnings("FutureReturnValueIgnored") // on the connection's thread, as all of it
-  private void awaitReaders(ChannelHandlerContext context, long since) {
-    Runnable look =
-        () -> {
-          if (closed || !unread.isStillTooMuch(context)) {
-            goOn(context, callsNow());
-          } else if (System.nanoTime() - since > UNREAD_NANOS) {
-            LOG.debug("a connection has too much that nobody has read");
-            close(context, "too_many_unread_bytes");
-          } else {
-            awaitReaders(context, since);
-          }
-        };
-    context.executor().schedule(look, UNREAD_LOOK_MS, TimeUnit.MILLISECONDS);
+  private void lookLater(ChannelHandlerContext context) {
+    look = context.executor().schedule(() -> look(context), LOOK_MS, TimeUnit.MILLISECONDS);
+    awaitsKey.set(unadmitted);
+  }
+
+  /** Goes on if nothing keeps the connection any more; closes it if that takes too long. */
+  private void look(ChannelHandlerContext context) {
+    look = null;
+    String obstacle = closed ? null : obstacle(context);
+    looks++;
+    if (obstacle == null) {
+      goOn(context, callsNow());
+    } else if (looks < MAX_LOOKS) {
+      lookLater(context);
+    } else {
+      LOG.debug("a connection cannot go on: {}", obstacle);
+      close(context, obstacle);
+    }
+  }
+
+  private @Nullable String obstacle(ChannelHandlerContext context) {
+    if (unread.isStillTooMuch(context)) {
+      return "too_many_unread_bytes";
+    }
+    if (calls.isKnown()) {
+      // Else a flood would go on slowly: a stranger has to show a key, or is closed.
+      calls.refill(System.nanoTime());
+    }
+    unadmitted = unadmitted && !calls.begin(unread.openStreams(context));
+    return unadmitted ? "too_many_calls_without_a_key" : null;
+  }
+
+  /** A call of this connection has shown a valid key. Thread-safe. */
+  void keyShown() {
+    calls.shown();
+    ChannelHandlerContext context = itself;
+    if (context != null && awaitsKey.compareAndSet(true, false)) {
+      context.executor().execute(() -> lookNow(context));
+    }
+  }
+
+  /** A key was shown: the connection gets the whole time again. */
+  private void lookNow(ChannelHandlerContext context) {
+    if (look != null && look.cancel(false)) {
+      looks = 0;
+      look(context);
+    }
+  }
+
+  /** A call of this connection that had shown a key has ended. Thread-safe. */
+  void keyEnded() {
+    calls.ended();
   }
 
   private void resume(ChannelHandlerContext context) {
-    goOn(context, CallGate.TURN);
-    gate.turnOver();
+    try {
+      goOn(context, CallGate.TURN);
+    } finally {
+      gate.turnOver();
+    }
   }
 
-  private void goOn(ChannelHandlerContext context, int calls) {
+  private void goOn(ChannelHandlerContext context, int most) {
     waiting = false;
-    pump(context, calls);
+    pump(context, most);
     if (!waiting && !closed) {
       context.fireChannelReadComplete();
       context.channel().config().setAutoRead(true);
@@ -155,7 +221,7 @@ final class FrameGuard extends ChannelDuplexHandler {
 
   /** Copies a small frame out of a large buffer, which gRPC would keep as a whole. */
   private void copyIfSmall(ChannelHandlerContext context, ByteBuf bytes) {
-    if (small) {
+    if (small && !closed) {
       small = false;
       int length = Math.min(in.length(), bytes.readableBytes());
       in.passed(length);
@@ -182,8 +248,9 @@ final class FrameGuard extends ChannelDuplexHandler {
   }
 
   /** Scans up to a small frame, or the last call that may begin now; returns the index there. */
-  private int scan(ByteBuf bytes, long now) {
+  private int scan(ChannelHandlerContext context, ByteBuf bytes, long now) {
     int at = bytes.readerIndex();
+    int open = unread.openStreams(context);
     int callsNow = Math.min(callsLeft, CALLS_AT_ONCE);
     while (callsNow > 0) {
       at = in.next(bytes, at);
@@ -198,6 +265,10 @@ final class FrameGuard extends ChannelDuplexHandler {
       if (in.type() == FrameScanner.HEADERS) {
         callsLeft--;
         callsNow--;
+        unadmitted = isNewest() && !calls.begin(open++);
+        if (unadmitted) {
+          return at;
+        }
       }
       if (isSmall(bytes, at)) {
         small = true;
@@ -207,6 +278,13 @@ final class FrameGuard extends ChannelDuplexHandler {
     return at;
   }
 
+  /** Returns whether the frame opens a stream: numbers of streams only grow. */
+  private boolean isNewest() {
+    boolean opens = in.stream() > newest;
+    newest = Math.max(newest, in.stream());
+    return opens;
+  }
+
   private int price() {
     return switch (in.type()) {
       case FrameScanner.DATA -> {
@@ -214,10 +292,7 @@ final class FrameGuard extends ChannelDuplexHandler {
         boolean empty = in.length() == 0 || in.hasFlag(PADDED);
         yield empty && !in.hasFlag(END_STREAM) ? 1 : 0;
       }
-      case FrameScanner.HEADERS -> {
-        newest = Math.max(newest, in.stream());
-        yield 0;
-      }
+      case FrameScanner.HEADERS -> 0;
       case FrameScanner.RST_STREAM -> in.stream() > settled ? FrameAllowance.DEAR : 1;
       case FrameScanner.PING -> in.hasFlag(ACK) ? 1 : 2;
       case FrameScanner.PRIORITY, FrameScanner.WINDOW_UPDATE, FrameScanner.CONTINUATION -> 1;
@@ -230,22 +305,30 @@ final class FrameGuard extends ChannelDuplexHandler {
   public void write(ChannelHandlerContext context, Object message, ChannelPromise promise) {
     boolean flood = message instanceof ByteBuf bytes && !isAffordable(bytes);
     context.write(message, promise);
-    if (flood && !closed) {
+    if (closed) {
+      return;
+    }
+    if (flood) {
       LOG.debug("a connection has made the server reset too many calls");
       close(context, TOO_MANY_FRAMES);
+    } else if (context.channel().bytesBeforeWritable() > unsentBytes()) {
+      LOG.debug("a connection does not read");
+      close(context, "answers_not_read");
     }
+  }
+
+  private long unsentBytes() {
+    return calls.isKnown() ? UNSENT_BYTES : STRANGER_UNSENT_BYTES;
   }
 
   /** Counts sent frames; returns false after too many resets that the client caused. */
   private boolean isAffordable(ByteBuf bytes) {
     boolean affordable = true;
     for (int at = bytes.readerIndex(); (at = out.next(bytes, at)) >= 0; ) {
-      if (out.type() == FrameScanner.DATA && out.hasFlag(END_STREAM)) {
-        // Only the answer to a request that is no gRPC ends so: gRPC ends answers by headers.
-        affordable &= allowance.spend(FrameAllowance.DEAR, System.nanoTime());
+      if (out.type() == FrameScanner.HEADERS && out.hasFlag(END_STREAM)) {
+        allowance.earn(FrameAllowance.EARNED_BY_END);
       } else if (out.type() == FrameScanner.DATA || out.type() == FrameScanner.HEADERS) {
-        allowance.earn(
-            out.hasFlag(END_STREAM) ? FrameAllowance.EARNED_BY_END : FrameAllowance.EARNED);
+        allowance.earn(FrameAllowance.EARNED);
       } else if (out.type() == FrameScanner.RST_STREAM) {
         affordable &= allowance.spend(resetPrice(bytes, at), System.nanoTime());
       }
@@ -266,23 +349,12 @@ final class FrameGuard extends ChannelDuplexHandler {
     };
   }
 
-  /** Closes the connection of {@code pipeline} at once. Must run on its event loop. */
-  static void close(ChannelPipeline pipeline, String reason) {
-    FrameGuard guard = pipeline.get(FrameGuard.class);
-    if (guard != null && !guard.closed) {
+  /** Closes the connection at once. Must run on its event loop. */
+  void close(String reason) {
+    ChannelHandlerContext context = itself;
+    if (context != null && !closed) {
       LOG.debug("a connection is closed: {}", reason);
-      guard.close(pipeline.context(guard), reason);
-    }
-  }
-
-  /**
-   * Charges the connection of {@code pipeline} for a call without a valid key, and closes it after
-   * too many. Must run on its event loop.
-   */
-  static void chargeCallWithoutKey(ChannelPipeline pipeline) {
-    FrameGuard guard = pipeline.get(FrameGuard.class);
-    if (guard != null && !guard.allowance.spend(FrameAllowance.WITHOUT_KEY, System.nanoTime())) {
-      close(pipeline, "too_many_calls_without_a_key");
+      close(context, reason);
     }
   }
 
@@ -304,6 +376,11 @@ final class FrameGuard extends ChannelDuplexHandler {
     held.forEach(ByteBuf::release);
     held.clear();
     unread.close();
+  }
+
+  @Override
+  public void handlerAdded(ChannelHandlerContext context) {
+    itself = context;
   }
 
   @Override

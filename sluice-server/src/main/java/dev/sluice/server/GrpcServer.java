@@ -6,7 +6,6 @@ import io.grpc.Server;
 import io.grpc.ServerInterceptor;
 import io.grpc.ServerInterceptors;
 import io.grpc.ServerServiceDefinition;
-import io.grpc.Status;
 import io.grpc.netty.shaded.io.grpc.netty.NettyServerBuilder;
 import io.grpc.netty.shaded.io.netty.channel.AdaptiveRecvByteBufAllocator;
 import io.grpc.netty.shaded.io.netty.channel.ChannelOption;
@@ -116,14 +115,12 @@ final class GrpcServer {
         new OutboundCalls(
             listen.memory().answers(), client -> connections.cut(client, "answers_not_read"));
     ServerInterceptor known = connections.ofCallers();
-    ServerInterceptor strangers = connections.charging(Status.Code.UNAUTHENTICATED::equals);
     services.forEach(
         service ->
-            builder.addService(
-                around(service, answers, callers, turns, known, access, strangers, calls)));
+            builder.addService(around(service, answers, callers, turns, calls, known, access)));
     server =
         builder
-            .fallbackHandlerRegistry(new UnknownMethods(connections.charging(any -> true)))
+            .fallbackHandlerRegistry(new UnknownMethods())
             .addService(
                 around(
                     ProtoReflectionServiceV1.newInstance().bindService(),
@@ -131,14 +128,9 @@ final class GrpcServer {
                     callers,
                     turns,
                     known,
-                    access,
-                    strangers))
+                    access))
             .addService(
-                around(
-                    readiness.service().bindService(),
-                    inbound.ofStrangers(),
-                    new HealthCalls(),
-                    connections.charging(any -> true)))
+                around(readiness.service().bindService(), inbound.ofStrangers(), new HealthCalls()))
             .build();
     counted.know(server.getServices());
   }

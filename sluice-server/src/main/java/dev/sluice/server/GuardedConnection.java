@@ -4,7 +4,6 @@ import io.grpc.netty.shaded.io.netty.channel.ChannelHandlerContext;
 import io.grpc.netty.shaded.io.netty.channel.ChannelInboundHandlerAdapter;
 import io.grpc.netty.shaded.io.netty.channel.ChannelPipeline;
 import io.grpc.netty.shaded.io.netty.handler.ssl.SslHandler;
-import java.util.function.Supplier;
 
 /**
  * Inserts a {@link FrameGuard} where a connection carries plain HTTP/2, behind TLS. gRPC offers no
@@ -12,10 +11,10 @@ import java.util.function.Supplier;
  * of gRPC are in place.
  */
 final class GuardedConnection extends ChannelInboundHandlerAdapter {
-  private final Supplier<FrameGuard> guards;
+  private final FrameGuard guard;
 
-  GuardedConnection(Supplier<FrameGuard> guards) {
-    this.guards = guards;
+  GuardedConnection(FrameGuard guard) {
+    this.guard = guard;
   }
 
   @Override
@@ -23,7 +22,7 @@ final class GuardedConnection extends ChannelInboundHandlerAdapter {
     ChannelPipeline pipeline = context.pipeline();
     ChannelHandlerContext tls = pipeline.context(SslHandler.class);
     String before = tls == null ? context.name() : tls.name();
-    pipeline.addAfter(before, null, guards.get());
+    pipeline.addAfter(before, null, guard);
     context.fireChannelRead(bytes);
     pipeline.remove(this);
   }

@@ -112,16 +112,24 @@ final class HttpBody {
     if (readSome()) {
       end();
     } else {
-      checkPaceLater();
       exchange.addExchangeCompleteListener(
           (done, next) -> {
             forgetCheck();
             next.proceed();
           });
-      channel.getReadSetter().set(same -> more());
-      channel.resumeReads();
-      room.evictBy(() -> exchange.getIoThread().execute(this::evict));
+      exchange.dispatch(exchange.getIoThread(), this::await);
     }
+  }
+
+  /**
+   * Waits for the rest. Runs on the connection's thread after the caller's has left the exchange:
+   * the end of the body, a check of the pace and an eviction handle the exchange there.
+   */
+  private void await() {
+    checkPaceLater();
+    channel.getReadSetter().set(same -> more());
+    channel.resumeReads();
+    room.evictBy(() -> exchange.getIoThread().execute(this::evict));
   }
 
   /**

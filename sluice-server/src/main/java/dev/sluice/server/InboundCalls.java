@@ -38,24 +38,13 @@ import org.jspecify.annotations.Nullable;
  * time by {@link RequestPace}. A request beyond either is refused and not executed.
  */
 final class InboundCalls extends ServerStreamTracer.Factory {
-  /** The largest request of a caller who needs no key. */
-  static final int MAX_STRANGER_BYTES = 1_024;
-
-  /** The cost of an open call besides its request: its stream and its headers. */
-  private static final long CALL_BYTES = 4 << 10;
-
-  /** The overhead of each piece in which gRPC buffers an arriving message. */
-  private static final long PIECE_BYTES = 256;
-
   /** The overhead that a message may have beyond its own size: that of 1,000 pieces. */
-  private static final long MAX_PIECES_BYTES = 1_000 * PIECE_BYTES;
+  private static final long MAX_PIECES_BYTES = 1_000 * InboundRoom.PIECE_BYTES;
 
   private static final Status TOO_MANY_PIECES =
       Status.RESOURCE_EXHAUSTED.withDescription(
           "a large request must come in pieces of %d bytes or more on average"
-              .formatted(PIECE_BYTES));
-
-  private static final Status NO_ROOM = ByteBudget.exhausted("requests").toStatus().getStatus();
+              .formatted(InboundRoom.PIECE_BYTES));
 
   private static final Context.Key<Inbound> INBOUND = Context.key("inbound bytes");
 
@@ -72,7 +61,6 @@ final class InboundCalls extends ServerStreamTracer.Factory {
 
   @Override
   public ServerStreamTracer newServerStreamTracer(String fullMethodName, Metadata headers) {
-    gate.begun();
     return new Inbound();
   }
 
@@ -84,8 +72,8 @@ final class InboundCalls extends ServerStreamTracer.Factory {
           ServerCall<Q, A> call, Metadata headers, ServerCallHandler<Q, A> next) {
         Object connection = connectionOf(call);
         Object account = Access.key().account();
-        Room room =
-            new Budgeted(
+        InboundRoom room =
+            new InboundRoom.Budgeted(
                 memory.inbound().part(connection, account),
                 memory.work().part(connection, account));
         return begin(room, call, headers, next);
@@ -99,7 +87,7 @@ final class InboundCalls extends ServerStreamTracer.Factory {
       @Override
       public <Q, A> ServerCall.Listener<Q> interceptCall(
           ServerCall<Q, A> call, Metadata headers, ServerCallHandler<Q, A> next) {
-        return begin(new Small(), call, headers, next);
+        return begin(new InboundRoom.Small(), call, headers, next);
       }
     };
   }
@@ -110,10 +98,10 @@ final class InboundCalls extends ServerStreamTracer.Factory {
   }
 
   private <Q, A> ServerCall.Listener<Q> begin(
-      Room room, ServerCall<Q, A> call, Metadata headers, ServerCallHandler<Q, A> next) {
+      InboundRoom room, ServerCall<Q, A> call, Metadata headers, ServerCallHandler<Q, A> next) {
     Inbound inbound = INBOUND.get();
     InboundCall<Q, A> refusable = new InboundCall<>(call);
-    Status full = room.open(() -> refusable.refuse(NO_ROOM));
+    Status full = room.open(() -> refusable.refuse(InboundRoom.NO_ROOM));
     if (full != null || !inbound.begin(refusable, room)) {
       room.close();
       refusable.refuse(full == null ? Status.CANCELLED : full);
@@ -164,116 +152,14 @@ final class InboundCalls extends ServerStreamTracer.Factory {
     arriving.forEach(each -> each.checkPace(now));
   }
 
-  /** Where the bytes of one call are counted. */
-  private interface Room {
-    /**
-     * Returns why there is no room for one more call; null if there is.
-     *
-     * @param evict ends the call when it has to make room for others
-     */
-    @Nullable Status open(Runnable evict);
-
-    /** Returns why there is no room for {@code bytes} more; null if there is. */
-    @Nullable Status take(long bytes);
-
-    void give(long bytes);
-
-    /** Takes memory for what is made of the request; throws if there is none. */
-    Share.Hold work(long bytes);
-
-    /** Sets whether nothing of the request is arriving now. */
-    void idle(boolean now);
-
-    /** All of the request has arrived. */
-    void complete();
-
-    void close();
-  }
-
-  private record Budgeted(InboundBudget.Part part, InboundBudget.Part work) implements Room {
-    @Override
-    public @Nullable Status open(Runnable evict) {
-      part.evictBy(evict);
-      return take(CALL_BYTES);
-    }
-
-    @Override
-    public @Nullable Status take(long bytes) {
-      return part.take(bytes) ? null : NO_ROOM;
-    }
-
-    @Override
-    public void give(long bytes) {
-      part.give(bytes);
-    }
-
-    @Override
-    public void idle(boolean now) {
-      part.idle(now);
-    }
-
-    @Override
-    public void complete() {
-      part.complete();
-    }
-
-    @Override
-    public Share.Hold work(long bytes) {
-      return work.hold(bytes);
-    }
-
-    @Override
-    public void close() {
-      part.close();
-      work.close();
-    }
-  }
-
-  /** Bounds one small request by itself. Used by the connection's thread alone. */
-  private static final class Small implements Room {
-    private long taken;
-
-    @Override
-    public @Nullable Status open(Runnable evict) {
-      return null;
-    }
-
-    @Override
-    public @Nullable Status take(long bytes) {
-      taken += bytes - PIECE_BYTES;
-      return taken <= MAX_STRANGER_BYTES
-          ? null
-          : Status.RESOURCE_EXHAUSTED.withDescription(
-              "a request without a key must have at most %d bytes".formatted(MAX_STRANGER_BYTES));
-    }
-
-    @Override
-    public void give(long bytes) {}
-
-    /** A small request makes small objects. */
-    @Override
-    public Share.Hold work(long bytes) {
-      return () -> {};
-    }
-
-    @Override
-    public void idle(boolean now) {}
-
-    @Override
-    public void complete() {}
-
-    @Override
-    public void close() {}
-  }
-
   /** The bytes that one call has sent and the server still holds. */
   private final class Inbound extends ServerStreamTracer implements InboundCall.Observer {
     // Guarded by this. The call and its room are known before the first byte is read.
     private final Queue<Long> complete = new ArrayDeque<>();
     private @Nullable InboundCall<?, ?> call;
-    private @Nullable Room room;
+    private @Nullable InboundRoom room;
     private boolean single;
-    private boolean seen;
+    private boolean inGate;
     private boolean listening;
     private boolean over;
 
@@ -287,8 +173,16 @@ final class InboundCalls extends ServerStreamTracer.Factory {
     // What is made of the message that the service gets next.
     private Share.Hold parsed = () -> {};
 
+    /**
+     * Called when gRPC hands the call to a worker. Before, gRPC may refuse the call by itself or
+     * throw, and then reports its end late or never.
+     */
     @Override
     public Context filterContext(Context context) {
+      synchronized (this) {
+        inGate = true;
+      }
+      gate.begun();
       return context.withValue(INBOUND, this);
     }
 
@@ -300,16 +194,16 @@ final class InboundCalls extends ServerStreamTracer.Factory {
 
     private void leaveGate() {
       synchronized (this) {
-        if (seen) {
+        if (!inGate) {
           return;
         }
-        seen = true;
+        inGate = false;
       }
       gate.seen();
     }
 
     /** Returns false if the call is over already. */
-    synchronized boolean begin(InboundCall<?, ?> begun, Room itsRoom) {
+    synchronized boolean begin(InboundCall<?, ?> begun, InboundRoom itsRoom) {
       if (over) {
         return false;
       }
@@ -359,15 +253,15 @@ final class InboundCalls extends ServerStreamTracer.Factory {
     @Override
     public void inboundWireSize(long bytes) {
       boolean tooManyPieces;
-      Room mine;
+      InboundRoom mine;
       synchronized (this) {
         received += bytes;
-        partial += bytes + PIECE_BYTES;
+        partial += bytes + InboundRoom.PIECE_BYTES;
         tooManyPieces = partial > 2 * received + MAX_PIECES_BYTES;
         mine = room;
       }
       // Not under the lock of this: it may end the calls of others.
-      Status full = mine == null ? null : mine.take(bytes + PIECE_BYTES);
+      Status full = mine == null ? null : mine.take(bytes + InboundRoom.PIECE_BYTES);
       if (tooManyPieces) {
         full = TOO_MANY_PIECES;
       }
@@ -395,7 +289,7 @@ final class InboundCalls extends ServerStreamTracer.Factory {
 
     /** Not under the lock of this: it may end the calls of others. */
     Share.Hold hold(long bytes) {
-      Room mine;
+      InboundRoom mine;
       synchronized (this) {
         mine = room;
       }
@@ -428,7 +322,7 @@ final class InboundCalls extends ServerStreamTracer.Factory {
 
     @Override
     public void complete() {
-      Room mine;
+      InboundRoom mine;
       synchronized (this) {
         stopClock();
         mine = room;
@@ -467,7 +361,7 @@ final class InboundCalls extends ServerStreamTracer.Factory {
     public void streamClosed(Status status) {
       leaveGate();
       boolean heard;
-      Room mine;
+      InboundRoom mine;
       synchronized (this) {
         over = true;
         stopClock();

@@ -69,8 +69,11 @@ final class RequestMeters {
       }
     }
 
-    void streamEnded(String code) {
-      open.decrementAndGet();
+    /** Counts the end of a stream; {@code began} says whether it counts as open. */
+    void streamEnded(String code, boolean began) {
+      if (began) {
+        open.decrementAndGet();
+      }
       streams
           .computeIfAbsent(
               code, each -> registry.counter("sluice.streams.ended", tags.and("code", each)))

@@ -6,8 +6,6 @@ import io.grpc.MethodDescriptor;
 import io.grpc.MethodDescriptor.Marshaller;
 import io.grpc.MethodDescriptor.MethodType;
 import io.grpc.ServerCall;
-import io.grpc.ServerCallHandler;
-import io.grpc.ServerInterceptor;
 import io.grpc.ServerMethodDefinition;
 import io.grpc.Status;
 import java.io.ByteArrayInputStream;
@@ -15,8 +13,8 @@ import java.io.InputStream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Answers calls of methods that do not exist, as gRPC would do by itself, but through an
- * interceptor: they have no key, and gRPC tells nobody of them.
+ * Answers calls of methods that do not exist. gRPC would do so by itself, but would repeat the name
+ * in the answer, and callers need no key to send long ones.
  */
 final class UnknownMethods extends HandlerRegistry {
   private static final Marshaller<byte[]> NOTHING =
@@ -32,11 +30,8 @@ final class UnknownMethods extends HandlerRegistry {
         }
       };
 
-  private final ServerInterceptor interceptor;
-
-  UnknownMethods(ServerInterceptor interceptor) {
-    this.interceptor = interceptor;
-  }
+  private static final Status NO_SUCH_METHOD =
+      Status.UNIMPLEMENTED.withDescription("the server has no such method");
 
   @Override
   public ServerMethodDefinition<?, ?> lookupMethod(String name, @Nullable String authority) {
@@ -45,15 +40,12 @@ final class UnknownMethods extends HandlerRegistry {
             .setType(MethodType.UNKNOWN)
             .setFullMethodName(name)
             .build();
-    ServerCallHandler<byte[], byte[]> refusing = UnknownMethods::refuse;
-    return ServerMethodDefinition.create(
-        method, (call, headers) -> interceptor.interceptCall(call, headers, refusing));
+    return ServerMethodDefinition.create(method, UnknownMethods::refuse);
   }
 
   private static ServerCall.Listener<byte[]> refuse(
       ServerCall<byte[], byte[]> call, Metadata headers) {
-    String name = call.getMethodDescriptor().getFullMethodName();
-    call.close(Status.UNIMPLEMENTED.withDescription("Method not found: " + name), new Metadata());
+    call.close(NO_SUCH_METHOD, new Metadata());
     return new ServerCall.Listener<>() {};
   }
 }

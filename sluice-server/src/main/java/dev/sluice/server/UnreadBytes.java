@@ -49,6 +49,12 @@ final class UnreadBytes {
     this.part = budget.part(this, null);
   }
 
+  /** Returns how many streams are open. */
+  int openStreams(ChannelHandlerContext context) {
+    Http2ConnectionHandler handler = handler(context);
+    return handler == null ? 0 : handler.connection().numActiveStreams();
+  }
+
   void received(int bytes) {
     since += bytes;
   }

@@ -21,8 +21,8 @@ final class FrameGuardTest {
   private static final int MANY = 1_000;
 
   private final CallGate gate = new CallGate(MANY);
-  private final EmbeddedChannel channel =
-      new EmbeddedChannel(new FrameGuard(gate, new InboundBudget(1 << 20)));
+  private final FrameGuard guard = new FrameGuard(gate, new InboundBudget(1 << 20));
+  private final EmbeddedChannel channel = new EmbeddedChannel(guard);
 
   private List<ByteBuf> passed() {
     List<ByteBuf> all = new ArrayList<>();
@@ -71,6 +71,10 @@ final class FrameGuardTest {
       chunks.add(chunk);
       channel.writeInbound(chunk);
       passed.addAll(passed());
+      for (int i = 0; i < CallsWithoutKey.MAX; i++) {
+        guard.keyShown();
+        guard.keyEnded();
+      }
       at = to;
     }
     assertThat(bytes(passed)).isEqualTo(all);
@@ -153,5 +157,83 @@ final class FrameGuardTest {
     channel.writeInbound(chunk);
     assertThat(channel.close().isDone()).isTrue();
     assertThat(chunk.refCnt()).isZero();
+  }
+
+  /** Resets a call for each read, as gRPC does after an error. */
+  private static final class Resetting extends ChannelInboundHandlerAdapter {
+    @Override
+    @SuppressWarnings("FutureReturnValueIgnored") // an embedded channel writes at once
+    public void channelRead(ChannelHandlerContext context, Object bytes) {
+      ReferenceCountUtil.release(bytes);
+      byte[] resets = RawHttp2.repeat(frame(RawHttp2.RESET, 0, 1, new byte[] {0, 0, 0, 1}), MANY);
+      context.writeAndFlush(Unpooled.wrappedBuffer(resets));
+    }
+  }
+
+  /** A connection that is closed while its frames are passed on gives back its turn. */
+  @Test
+  void connectionClosedInItsTurn_leavesTheGateToOthers() {
+    channel.writeInbound(Unpooled.wrappedBuffer(RawHttp2.begin()));
+    for (int i = 0; i < MANY; i++) {
+      gate.begun();
+    }
+    passed().forEach(ReferenceCountUtil::release);
+    channel.pipeline().addLast(new Resetting());
+    byte[] small = frame(RawHttp2.DATA, 0, 1, new byte[] {42});
+    ByteBuf chunk = Unpooled.wrappedBuffer(RawHttp2.join(calls(2), small, calls(200)));
+    channel.writeInbound(chunk);
+    assertThat(channel.isOpen()).isTrue();
+    for (int i = 0; i < MANY; i++) {
+      gate.seen();
+    }
+    channel.runPendingTasks();
+    assertThat(channel.isOpen()).isFalse();
+    assertThat(chunk.refCnt()).isZero();
+    channel.checkException();
+    // All turns are there for others.
+    List<Integer> turns = new ArrayList<>();
+    for (int i = 0; i < MANY / CallGate.TURN; i++) {
+      gate.enter(() -> turns.add(1));
+    }
+    assertThat(turns).hasSize(MANY / CallGate.TURN);
+  }
+
+  @Test
+  void callsWithoutAKey_waitUntilOneIsShown() {
+    channel.writeInbound(Unpooled.wrappedBuffer(RawHttp2.begin()));
+    passed().forEach(ReferenceCountUtil::release);
+    byte[] sent = calls(CallsWithoutKey.MAX + 10);
+    channel.writeInbound(Unpooled.wrappedBuffer(sent));
+    List<ByteBuf> passed = passed();
+    // The header of the next call may go with them, but not the call.
+    assertThat(bytes(passed)).hasSize(10 * CallsWithoutKey.MAX_OF_A_STRANGER + 9);
+    assertThat(channel.config().isAutoRead()).isFalse();
+    for (int i = 0; i < 10; i++) {
+      guard.keyShown();
+    }
+    passed.addAll(passed());
+    assertThat(bytes(passed)).isEqualTo(sent);
+    assertThat(channel.config().isAutoRead()).isTrue();
+    passed.forEach(ReferenceCountUtil::release);
+  }
+
+  /** HTTP/2 has windows for DATA alone. */
+  @Test
+  @SuppressWarnings("FutureReturnValueIgnored") // the frames are not flushed
+  void connectionThatDoesNotRead_isClosed_soonerWithoutAKey() {
+    channel.writeInbound(Unpooled.wrappedBuffer(RawHttp2.begin()));
+    passed().forEach(ReferenceCountUtil::release);
+    byte[] answer = frame(RawHttp2.HEADERS, 5, 1, new byte[16_000]);
+    guard.keyShown();
+    for (int i = 0; i < 60; i++) {
+      channel.write(Unpooled.wrappedBuffer(answer));
+    }
+    assertThat(channel.isOpen()).isTrue();
+    EmbeddedChannel stranger =
+        new EmbeddedChannel(new FrameGuard(gate, new InboundBudget(1 << 20)));
+    for (int i = 0; i < 10; i++) {
+      stranger.write(Unpooled.wrappedBuffer(answer));
+    }
+    assertThat(stranger.isOpen()).isFalse();
   }
 }

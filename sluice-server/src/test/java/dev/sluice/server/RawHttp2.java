@@ -147,13 +147,18 @@ final class RawHttp2 implements AutoCloseable {
 
   /** Literal fields without indexing, which need no table. */
   static byte[] headers(String path, String... more) {
+    return headersOf("application/grpc", path, more);
+  }
+
+  /** As {@link #headers}, of a request that may be no gRPC. */
+  static byte[] headersOf(String contentType, String path, String... more) {
     byte[] all =
         join(
             field(":method", "POST"),
             field(":scheme", "http"),
             field(":path", path),
             field(":authority", "x"),
-            field("content-type", "application/grpc"),
+            field("content-type", contentType),
             field("te", "trailers"));
     for (int i = 0; i < more.length; i += 2) {
       all = join(all, field(more[i], more[i + 1]));
@@ -167,7 +172,22 @@ final class RawHttp2 implements AutoCloseable {
 
   static byte[] text(String text) {
     byte[] bytes = text.getBytes(StandardCharsets.US_ASCII);
-    return join(new byte[] {(byte) bytes.length}, bytes);
+    return join(length(bytes.length), bytes);
+  }
+
+  /** A number of 7 bits or more (RFC 7541, section 5.1). */
+  private static byte[] length(int number) {
+    if (number < 127) {
+      return new byte[] {(byte) number};
+    }
+    ByteArrayOutputStream all = new ByteArrayOutputStream();
+    all.write(127);
+    int rest = number - 127;
+    for (; rest >= 128; rest >>>= 7) {
+      all.write((rest & 127) | 128);
+    }
+    all.write(rest);
+    return all.toByteArray();
   }
 
   /** The beginning of a call. */

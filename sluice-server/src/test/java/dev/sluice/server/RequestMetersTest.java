@@ -90,7 +90,7 @@ final class RequestMetersTest {
                   CallOptions.DEFAULT,
                   GetQueueRequest.getDefaultInstance()),
           Status.Code.UNIMPLEMENTED,
-          "MadeUp");
+          "no such method");
       http.get("/MadeUp/" + i);
       http.send(http.request("/v1/queues").method("MADEUP" + i, BodyPublishers.noBody()));
     }
@@ -98,6 +98,19 @@ final class RequestMetersTest {
     awaitValue(requests("404", "other", "http"), 5);
     awaitValue(requests("405", "other", "http"), 5);
     assertThat(Scrape.of(http).series().keySet()).noneMatch(each -> each.matches("(?i).*madeup.*"));
+  }
+
+  /** gRPC refuses these before any interceptor sees them, and reports no end of the first. */
+  @Test
+  void streamsThatGrpcRefuses_areNotOpen() throws Exception {
+    String path = "/sluice.v1.Queues/EnqueueStream";
+    String method = "method=\"sluice.v1.Queues/EnqueueStream\",protocol=\"grpc\"}";
+    try (RawHttp2 connection = new RawHttp2(server.server.grpcPort())) {
+      connection.send(RawHttp2.open(1, path, "grpc-timeout", "x"));
+      connection.send(RawHttp2.open(3, path, "grpc-encoding", "unknown"));
+      awaitValue("sluice_streams_ended_total{code=\"UNIMPLEMENTED\"," + method, 1);
+    }
+    assertThat(Scrape.of(http).value("sluice_streams_open{" + method)).isZero();
   }
 
   @Test

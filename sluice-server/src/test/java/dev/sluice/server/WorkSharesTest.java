@@ -141,4 +141,23 @@ final class WorkSharesTest {
     }
     assertThat(shares.owners()).isZero();
   }
+
+  /** Lists that wait behind other calls of their account do not hold up those of other accounts. */
+  @Test
+  void lists_waitForTheirOwnAccountAlone() {
+    CallShares calls = new CallShares(4);
+    for (String owner : List.of("a", "a", "b", "b")) {
+      calls.of(owner, threads::add, false).execute(() -> done.add(owner + "-call"));
+    }
+    for (String owner : List.of("a", "b", "c", "d", "e")) {
+      calls.of(owner, threads::add, true).execute(() -> done.add(owner + "-list"));
+    }
+    assertThat(threads).hasSize(4);
+    // The threads go to accounts that have none, in the order in which they came.
+    runAll();
+    assertThat(done)
+        .containsExactly(
+            "a-call", "a-call", "b-call", "b-call", "c-list", "d-list", "e-list", "a-list",
+            "b-list");
+  }
 }

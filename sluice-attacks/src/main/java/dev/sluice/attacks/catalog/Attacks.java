@@ -33,6 +33,8 @@ public final class Attacks {
           "rapid-reset",
           "made-you-reset",
           "calls-no-key",
+          "malformed-timeouts",
+          "unknown-encodings",
           "colliding-headers-no-key",
           "colliding-headers",
           "grpc-colliding-headers",
@@ -75,6 +77,8 @@ public final class Attacks {
         new GzipEnqueue("enqueue-gzip-powerless", Access.POWERLESS_KEY),
         new GzipEnqueue("enqueue-gzip", Access.TENANT_KEY),
         new LargeHealthNames(),
+        SelfAnsweredCalls.noGrpcWithoutWindow(),
+        SelfAnsweredCalls.longMethods(),
         CostlyRequest.manyGrpc("grpc-nacks", Grpc.SETTLE, Bodies::protoNacks),
         new AbandonedCalls());
   }
@@ -88,6 +92,8 @@ public final class Attacks {
         new SlowBodies("slow-bodies-no-key", Access.NO_KEY),
         new SlowBodies("slow-bodies-powerless", Access.POWERLESS_KEY),
         new SlowBodies("slow-bodies", Access.TENANT_KEY),
+        SelfAnsweredCalls.malformedTimeouts(),
+        SelfAnsweredCalls.unknownEncodings(),
         new PaddedPolls());
   }
 
@@ -105,6 +111,7 @@ public final class Attacks {
         new ContinuationFlood("empty-continuation-flood", 0),
         new RapidReset("rapid-reset", false),
         new RapidReset("made-you-reset", true),
+        new ResetBurst(),
         new KeylessCalls("calls-no-key", Grpc.ENQUEUE),
         new KeylessCalls("health-calls", Grpc.HEALTH_CHECK));
   }

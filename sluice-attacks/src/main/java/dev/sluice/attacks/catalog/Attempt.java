@@ -161,6 +161,12 @@ public final class Attempt {
     return rawGrpc().greet();
   }
 
+  /** As {@link #grpc}, with a small receive buffer. */
+  Http2 narrowGrpc() throws IOException {
+    Socket socket = connect(target.grpc(), NARROW_BYTES);
+    return new Http2(socket, new Counted(socket.getOutputStream())).greet();
+  }
+
   /** A new connection of HTTP/2 on which nothing was sent. */
   Http2 rawGrpc() throws IOException {
     Socket socket = connect(target.grpc());

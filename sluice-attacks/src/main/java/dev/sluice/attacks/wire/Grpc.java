@@ -34,11 +34,21 @@ public final class Grpc {
     return headers(path, key, List.of("grpc-encoding", "gzip"));
   }
 
-  private static byte[] headers(String path, String key, List<String> more) {
+  /** The headers of a call, with further names and values. */
+  public static byte[] headers(String path, String key, List<String> more) {
+    return headers("application/grpc", path, key, more);
+  }
+
+  /** The headers of a request that is no gRPC. */
+  public static byte[] otherHeaders(String path) {
+    return headers("text/plain", path, "", List.of());
+  }
+
+  private static byte[] headers(String type, String path, String key, List<String> more) {
     List<String> fields = new ArrayList<>();
     fields.addAll(List.of(":method", "POST", ":scheme", "http", ":path", path));
     fields.addAll(List.of(":authority", "localhost", "te", "trailers"));
-    fields.addAll(List.of("content-type", "application/grpc"));
+    fields.addAll(List.of("content-type", type));
     if (!key.isEmpty()) {
       fields.addAll(List.of("authorization", "Bearer " + key));
     }

@@ -1,0 +1,119 @@
+package dev.sluice.server;
+
+import io.grpc.Status;
+import org.jspecify.annotations.Nullable;
+
+/** Counts the bytes of one call. */
+interface InboundRoom {
+  /** The overhead of each piece in which gRPC buffers an arriving message. */
+  long PIECE_BYTES = 256;
+
+  /** Says that a budget is full. */
+  Status NO_ROOM = ByteBudget.exhausted("requests").toStatus().getStatus();
+
+  /**
+   * Returns why there is no room for one more call; null if there is.
+   *
+   * @param evict ends the call when it has to make room for others
+   */
+  @Nullable Status open(Runnable evict);
+
+  /** Returns why there is no room for {@code bytes} more; null if there is. */
+  @Nullable Status take(long bytes);
+
+  void give(long bytes);
+
+  /** Takes memory for what is made of the request; throws if there is none. */
+  Share.Hold work(long bytes);
+
+  /** Sets whether nothing of the request is arriving now. */
+  void idle(boolean now);
+
+  /** All of the request has arrived. */
+  void complete();
+
+  void close();
+
+  /** Counts a call with a key in the budgets of its connection and account. */
+  record Budgeted(InboundBudget.Part part, InboundBudget.Part work) implements InboundRoom {
+    /** The cost of an open call besides its request: its stream and its headers. */
+    private static final long CALL_BYTES = 4 << 10;
+
+    @Override
+    public @Nullable Status open(Runnable evict) {
+      part.evictBy(evict);
+      return take(CALL_BYTES);
+    }
+
+    @Override
+    public @Nullable Status take(long bytes) {
+      return part.take(bytes) ? null : NO_ROOM;
+    }
+
+    @Override
+    public void give(long bytes) {
+      part.give(bytes);
+    }
+
+    @Override
+    public void idle(boolean now) {
+      part.idle(now);
+    }
+
+    @Override
+    public void complete() {
+      part.complete();
+    }
+
+    @Override
+    public Share.Hold work(long bytes) {
+      return work.hold(bytes);
+    }
+
+    @Override
+    public void close() {
+      part.close();
+      work.close();
+    }
+  }
+
+  /** Bounds one small request by itself. Used by the connection's thread alone. */
+  final class Small implements InboundRoom {
+    /** The largest request of a caller who needs no key. */
+    private static final int MAX_BYTES = 1_024;
+
+    private long taken;
+
+    @Override
+    public @Nullable Status open(Runnable evict) {
+      return null;
+    }
+
+    @Override
+    public @Nullable Status take(long bytes) {
+      taken += bytes - PIECE_BYTES;
+      return taken <= MAX_BYTES
+          ? null
+          : Status.RESOURCE_EXHAUSTED.withDescription(
+              "a request without a key must have at most %d bytes".formatted(MAX_BYTES));
+    }
+
+    @Override
+    public void give(long bytes) {}
+
+    /** A small request makes small objects. */
+    @Override
+    public Share.Hold work(long bytes) {
+      return () -> {};
+    }
+
+    @Override
+    public void idle(boolean now) {}
+
+    @Override
+    public void complete() {}
+
+    @Override
+    public void close() {}
+  }
+}

@@ -1,0 +1,103 @@
+package dev.sluice.server;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.undertow.Undertow;
+import io.undertow.server.HttpServerExchange;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.Socket;
+import java.nio.charset.StandardCharsets;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** A request whose body has not arrived is handled by one thread at a time. */
+@Timeout(60)
+final class HttpBodyTest {
+  private static final int MAX_BYTES = 1_000;
+  private static final String BEGIN =
+      "POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\nbegin";
+
+  private final InboundBudget budget = new InboundBudget(4_000);
+  private final CompletableFuture<Boolean> endedInCall = new CompletableFuture<>();
+  private volatile boolean inCall;
+  private Undertow server;
+
+  private final HttpBody.Receiver receiver =
+      new HttpBody.Receiver() {
+        @Override
+        public void received(byte[] body) {
+          end();
+        }
+
+        @Override
+        public void tooLarge(long limit) {
+          end();
+        }
+
+        @Override
+        public void noRoom() {
+          end();
+        }
+
+        @Override
+        public void broken(IOException why) {
+          end();
+        }
+
+        private void end() {
+          endedInCall.complete(inCall);
+        }
+      };
+
+  @BeforeEach
+  void start() {
+    server =
+        Undertow.builder()
+            .addHttpListener(0, "127.0.0.1")
+            .setServerOption(HttpBody.MAX_BYTES, MAX_BYTES)
+            .setHandler(exchange -> exchange.dispatch(this::read))
+            .build();
+    server.start();
+  }
+
+  @AfterEach
+  void stop() {
+    server.stop();
+  }
+
+  /** Others evict the request before the thread that began to read it has left it. */
+  private void read(HttpServerExchange exchange) throws InterruptedException {
+    inCall = true;
+    InboundBudget.Part room = budget.part(exchange.getConnection(), null);
+    assertThat(room.take(MAX_BYTES - 100)).isTrue();
+    HttpBody.read(exchange, room, RequestPace.DEFAULT, receiver);
+    evict();
+    CountDownLatch turned = new CountDownLatch(1);
+    exchange.getIoThread().execute(turned::countDown);
+    turned.await();
+    inCall = false;
+    exchange.getIoThread().executeAfter(this::evict, 100, TimeUnit.MILLISECONDS);
+  }
+
+  private void evict() {
+    for (int i = 0; i < 8; i++) {
+      assertThat(budget.part(new Object(), null).take(500)).isIn(true, false);
+    }
+  }
+
+  @Test
+  void eviction_waitsUntilTheCallHasLeftTheExchange() throws Exception {
+    InetSocketAddress address = (InetSocketAddress) server.getListenerInfo().get(0).getAddress();
+    try (Socket client = new Socket(InetAddress.getLoopbackAddress(), address.getPort())) {
+      client.getOutputStream().write(BEGIN.getBytes(StandardCharsets.US_ASCII));
+      assertThat(endedInCall.get(30, TimeUnit.SECONDS)).isFalse();
+    }
+  }
+}
