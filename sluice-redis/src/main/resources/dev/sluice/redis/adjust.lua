@@ -4,12 +4,11 @@
 -- empty if it was none at all.
 -- Answers {level in units, unit, microseconds to full or -1, time, version of newer rules}.
 local bucket = read(KEYS[1], tonumber(ARGV[2]), 4)
-local leased = bucket.leased * bucket.unit
 local before = bucket.debt
 if ARGV[1] == 'give' then
-  bucket.debt = math.max(math.min(before, leased), before - ARGV[3] * bucket.unit)
+  bucket.debt = math.max(math.min(before, least(bucket)), before - ARGV[3] * bucket.unit)
 elseif ARGV[1] == 'fill' then
-  bucket.debt = leased
+  bucket.debt = least(bucket)
 end
 if ARGV[1] == 'move' and bucket.fresh and ARGV[3] ~= '' then
   limit(bucket, ARGV[3])

@@ -49,6 +49,13 @@ local function limit(bucket, params)
   bucket.capacity, bucket.unit, bucket.mint, bucket.step = capacity + 0, unit + 0, mint + 0, step + 0
 end
 
+-- The debt that is always left: what is out on lease, and what absent members can have saved (guard.lua).
+local function least(bucket)
+  local leased = bucket.leased * bucket.unit
+  local _, _, saved = repay(bucket, 0, 0, now, now)
+  return leased + (saved or 0)
+end
+
 -- When the bucket is full, if nobody takes anything.
 local function fullAt(bucket)
   return bucket.mint == 0 and now + FOREVER_MICROS
@@ -83,7 +90,7 @@ local function change(bucket, params)
   else
     level = -scaled(-level, unit, bucket.unit) - 1
   end
-  bucket.debt = math.max(bucket.capacity - level, bucket.leased * bucket.unit)
+  bucket.debt = math.max(bucket.capacity - level, least(bucket))
   if before > fullAt(bucket) or bucket.mint == 0 then
     keep(bucket, before)
   end

@@ -109,6 +109,40 @@ final class FailureTest {
     }
   }
 
+  /** Redis forgets the members while one of them grants its share by itself. */
+  @Test
+  void restarted_empty_whileANodeIsCutOff_noWindowHasMore() {
+    try (RedisServer server = RedisServer.start();
+        TcpProxy proxy = TcpProxy.to(server);
+        FleetNode alone = FleetNode.local(proxy.uri(), "f:", LIMIT);
+        FleetNode other = FleetNode.local(server.uri(), "f:", LIMIT)) {
+      List<FleetNode> nodes = List.of(alone, other);
+      FleetNode.awaitFleet(nodes);
+      Load load = new Load(nodes, 2, log);
+      try (load) {
+        awaitGrants(load);
+        proxy.blackHole();
+        awaitShare(alone, 1);
+        server.restartEmpty();
+        awaitReturn(other);
+        long before = load.granted(FleetNode.Judge.SHARE);
+        Waiting.until(
+            "grants by share",
+            PATIENCE,
+            () -> load.granted(FleetNode.Judge.SHARE) > before + 2 * RATE);
+        proxy.heal();
+        proxy.cut();
+        awaitReturn(alone);
+        awaitGrants(load);
+      }
+      long excess = log.maxExcess(CAPACITY, RATE);
+      System.out.printf(
+          "restarted empty, one cut off: by Redis %d, by share %d, excess %d%n",
+          load.granted(FleetNode.Judge.REDIS), load.granted(FleetNode.Judge.SHARE), excess);
+      assertThat(excess).isLessThanOrEqualTo(0);
+    }
+  }
+
   @Test
   void delayed_byFiftyMillis_redisDecides() {
     try (RedisServer server = RedisServer.start();

@@ -163,11 +163,24 @@ final class RulesOutageTest {
   void dataOfTheLayoutBefore_limitsStartEmpty() {
     try (RedisServer server = RedisServer.start()) {
       server.command("HSET", "sluice:1:{fleet}:rules", "@version", "1");
-      try (SharedLimits node = patient(server)) {
-        SharedBucket.Blocking bucket =
-            node.bucket("b", new Limit.Balanced(100, 1, Duration.ofSeconds(1))).blocking();
-        assertThat(bucket.available()).isLessThan(50);
-      }
+      assertStartsEmpty(server);
+    }
+  }
+
+  @Test
+  void dataOfTheLayoutBefore_nodeThatDiedBeforeItWasAMember_limitsStartEmpty() {
+    try (RedisServer server = RedisServer.start()) {
+      server.command("HSET", "sluice:1:{fleet}:rules", "@version", "1");
+      server.command("SET", "sluice:{fleet}:schema", "2");
+      assertStartsEmpty(server);
+    }
+  }
+
+  private static void assertStartsEmpty(RedisServer server) {
+    try (SharedLimits node = patient(server)) {
+      SharedBucket.Blocking bucket =
+          node.bucket("b", new Limit.Balanced(100, 1, Duration.ofSeconds(1))).blocking();
+      assertThat(bucket.available()).isLessThan(50);
     }
   }
 

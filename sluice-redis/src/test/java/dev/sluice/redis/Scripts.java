@@ -2,6 +2,7 @@ package dev.sluice.redis;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.sluice.redis.link.Membership;
 import dev.sluice.testkit.RedisServer;
 import io.lettuce.core.RedisClient;
 import io.lettuce.core.ScriptOutputType;
@@ -47,6 +48,7 @@ final class Scripts implements AutoCloseable {
   private final StatefulRedisConnection<String, String> connection;
   private final Map<Script, String> digests = new EnumMap<>(Script.class);
   private @Nullable Long chosenMicros;
+  private List<String> guards = UNGUARDED;
 
   /** What one key is asked for. */
   record Item(String key, long tokens, Quota quota) {}
@@ -82,6 +84,13 @@ final class Scripts implements AutoCloseable {
     chosenMicros = micros() + micros;
   }
 
+  /** Has members be absent from now on, with so much of every limit; as guard.lua has it. */
+  void absent(double share) {
+    String before = guards.get(1);
+    String more = "%d:%d".formatted(micros(), Math.round(share * Membership.PARTS));
+    guards = List.of(guards.get(0), before.isEmpty() ? more : before + " " + more);
+  }
+
   /** Answers outcome, index or remaining, figure, time, version of newer rules. */
   List<Long> decide(String how, long version, List<Item> items) {
     List<String> arguments = new ArrayList<>(List.of(how, Long.toString(version)));
@@ -106,7 +115,7 @@ final class Scripts implements AutoCloseable {
   }
 
   private List<Long> run(Script script, String[] keys, List<String> arguments) {
-    arguments.addAll(UNGUARDED);
+    arguments.addAll(guards);
     if (chosenMicros != null) {
       arguments.add(chosenMicros.toString());
     }

@@ -2,8 +2,6 @@ package dev.sluice.redis.link;
 
 import dev.sluice.redis.link.FleetState.Event;
 import java.time.Duration;
-import java.util.ArrayList;
-import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
@@ -39,7 +37,6 @@ final class FleetLifecycle implements ScriptCalls.Owner, Transport.Owner {
   private static final long OPEN_MILLIS = 3_000;
 
   private final LinkTerms.Failures failures;
-  private final List<LuaScript> scripts;
   private final Membership membership;
   private final FleetConnection.Member member;
   final Transport transport;
@@ -55,6 +52,7 @@ final class FleetLifecycle implements ScriptCalls.Owner, Transport.Owner {
   private final Silence silence;
   final ScriptCalls calls;
   private final Heartbeats heartbeats;
+  private final ReturnSteps steps;
   final MemberRecord record;
   final LocalGate local;
   private final CountDownLatch opened = new CountDownLatch(1);
@@ -72,6 +70,10 @@ final class FleetLifecycle implements ScriptCalls.Owner, Transport.Owner {
 
   // Of the thread of `time`.
   private boolean announced;
+
+  /** Whether a return has begun and not been completed, whatever Redis thinks of it. */
+  private boolean returning;
+
   private long presentNanos;
   private long lostNanos;
   private long dueNanos;
@@ -86,9 +88,6 @@ final class FleetLifecycle implements ScriptCalls.Owner, Transport.Owner {
       Function<Transport.Owner, Transport> transport,
       Function<Consumer<Call>, FleetTime> time) {
     this.failures = terms.failures();
-    this.scripts = new ArrayList<>(terms.scripts());
-    scripts.add(Heartbeats.HEARTBEAT);
-    scripts.add(Heartbeats.SCHEMA);
     this.membership = membership;
     this.member = member;
     this.cluster = cluster;
@@ -105,11 +104,10 @@ final class FleetLifecycle implements ScriptCalls.Owner, Transport.Owner {
     this.silence = new Silence(now);
     this.keeper = new ConnectionKeeper(this.transport, this.time, openMillis);
     this.record = new MemberRecord(membership.expectedNodes());
+    this.steps = new ReturnSteps(this.transport, this.time, terms, heartbeats, record, member);
     this.local = new LocalGate(this.time);
     this.lostNanos = now;
   }
-
-  // ---- how things stand
 
   @Override
   public FleetState state() {
@@ -119,8 +117,6 @@ final class FleetLifecycle implements ScriptCalls.Owner, Transport.Owner {
   boolean isClosed() {
     return closed.get();
   }
-
-  // ---- what calls and the transport tell
 
   private void late(Call call) {
     calls.late(call);
@@ -283,7 +279,16 @@ final class FleetLifecycle implements ScriptCalls.Owner, Transport.Owner {
   /** Asks how the fleet stands, and stays absent. */
   @Override
   public CompletableFuture<Void> look() {
-    return heartbeat("look", time.nanoTime()).thenAccept(heard -> record.probed(heard.view()));
+    int breaks = silence.breaks();
+    return heartbeat("look", time.nanoTime())
+        .thenAccept(
+            heard -> {
+              record.probed(heard.view());
+              if (!state.asksRedis()) {
+                // Calls of a report carry this view. Other calls wait for an admitted heartbeat.
+                silence.confirmed(breaks);
+              }
+            });
   }
 
   /** Asks for a new view; several that ask at once get the same. */
@@ -306,17 +311,19 @@ final class FleetLifecycle implements ScriptCalls.Owner, Transport.Owner {
       done.completeExceptionally(failures.notAsked());
       return;
     }
+    int breaks = silence.breaks();
     beHeard("stay", true)
         .whenCompleteAsync(
             (heard, failure) -> {
               if (failure != null) {
                 failed(failure);
                 done.completeExceptionally(failure);
-              } else if (heard.isAbsent()) {
+              } else if (heard.isAbsent() || returning) {
+                // Redis may have admitted a return whose answer was lost: it is completed first.
                 on(Event.ABSENT);
                 done.completeExceptionally(failures.notAsked());
               } else {
-                take(heard);
+                take(heard, breaks);
                 on(Event.ANSWERED);
                 done.complete(null);
               }
@@ -339,10 +346,11 @@ final class FleetLifecycle implements ScriptCalls.Owner, Transport.Owner {
             time::execute);
   }
 
-  private void take(Heartbeats.Heard heard) {
+  private void take(Heartbeats.Heard heard, int breaks) {
     if (heard.isOk()) {
       FleetView seen = heard.view();
       record.see(seen);
+      silence.confirmed(breaks);
       var unused = member.seen(seen);
     }
   }
@@ -384,6 +392,7 @@ final class FleetLifecycle implements ScriptCalls.Owner, Transport.Owner {
     switch (next) {
       case RETURNING -> {
         returned = new CompletableFuture<>();
+        returning = true;
         local.shut();
         state = next;
         comeBack();
@@ -421,25 +430,29 @@ final class FleetLifecycle implements ScriptCalls.Owner, Transport.Owner {
   @SuppressWarnings("FutureReturnValueIgnored") // what it leads to is the next state
   private void comeBack() {
     CompletableFuture<Void> waiting = returned;
-    transport
-        .load(scripts)
-        .thenComposeAsync(loaded -> checkSchema(), time::execute)
+    int breaks = silence.breaks();
+    steps
+        .loadScripts(patienceNanos())
+        .thenComposeAsync(
+            loaded -> steps.checkSchema(everConnected, patienceNanos()), time::execute)
         .thenComposeAsync(checked -> look(), time::execute)
         .thenComposeAsync(looked -> member.report(), time::execute)
         .thenComposeAsync(
-            reported -> beHeard("return", true).thenApply(this::admittedView), time::execute)
+            reported -> beHeard("return", true).thenApply(steps::admittedView), time::execute)
         .thenComposeAsync(
             seen -> {
-              record.see(seen);
-              return member.seen(seen).thenApply(done -> seen);
+              CompletableFuture<Void> adopted = steps.adopt(seen);
+              silence.confirmed(breaks);
+              return adopted;
             },
             time::execute)
         .whenCompleteAsync(
-            (seen, failure) -> {
+            (done, failure) -> {
               if (failure == null) {
                 admitted();
                 waiting.complete(null);
               } else {
+                silence.broke();
                 on(Event.FAILED);
                 failed(failure);
                 waiting.completeExceptionally(failures.notAsked());
@@ -448,26 +461,12 @@ final class FleetLifecycle implements ScriptCalls.Owner, Transport.Owner {
             time::execute);
   }
 
-  /** Before this node is a member for the first time. */
-  private CompletableFuture<Void> checkSchema() {
-    if (everConnected) {
-      return CompletableFuture.allOf();
-    }
-    return heartbeats.checkSchema(patienceNanos()).thenAccept(record::earlierLayout);
-  }
-
-  private FleetView admittedView(Heartbeats.Heard heard) {
-    if (!heard.isOk()) {
-      throw failures.unanswered("the heartbeat came to Redis too late", null);
-    }
-    return heard.view();
-  }
-
   private void admitted() {
     on(Event.ADMITTED);
     Optional<Duration> outage =
         announced ? Optional.of(Duration.ofNanos(time.nanoTime() - lostNanos)) : Optional.empty();
     announced = false;
+    returning = false;
     everConnected = true;
     member.connected(outage);
     opened.countDown();

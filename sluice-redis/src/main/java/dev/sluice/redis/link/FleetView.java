@@ -17,6 +17,7 @@ import java.util.concurrent.TimeUnit;
  * @param epoch identifies the data of Redis; it changes when Redis loses its data
  * @param rulesVersion the version of the second key, or 0
  * @param rulesLife the life of the second key, or 0
+ * @param sharesOfAll the parts that belong to any member
  * @since 0.1
  */
 public record FleetView(
@@ -29,7 +30,8 @@ public record FleetView(
     String absences,
     long epoch,
     long rulesVersion,
-    long rulesLife) {
+    long rulesLife,
+    int sharesOfAll) {
   static final int NOW_AT = 1;
   private static final int VALID_AT = 2;
   private static final int SHARE_AT = 3;
@@ -40,6 +42,7 @@ public record FleetView(
   private static final int EPOCH_AT = 8;
   private static final int VERSION_AT = 9;
   private static final int LIFE_AT = 10;
+  private static final int SHARES_AT = 11;
   private static final long LONGEST_MICROS = TimeUnit.DAYS.toMicros(1);
 
   /** Clocks differ by far less than this part of the time that they measure. */
@@ -60,7 +63,8 @@ public record FleetView(
             last.absences(),
             epoch,
             rulesVersion,
-            rulesLife)
+            rulesLife,
+            sharesOfAll)
         : this;
   }
 
@@ -80,6 +84,7 @@ public record FleetView(
         String.valueOf(answer.get(ABSENCES_AT)),
         Call.number(answer, EPOCH_AT),
         Call.number(answer, VERSION_AT),
-        Call.number(answer, LIFE_AT));
+        Call.number(answer, LIFE_AT),
+        (int) Call.number(answer, SHARES_AT));
   }
 }

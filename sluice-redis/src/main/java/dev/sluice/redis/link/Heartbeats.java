@@ -1,5 +1,6 @@
 package dev.sluice.redis.link;
 
+import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
@@ -33,8 +34,9 @@ final class Heartbeats {
    * @param epoch the data of Redis that it knows; 0 for none
    * @param aloneSinceMicros since when it has granted by itself without ever being a member, in the
    *     time of Redis; 0 if it has not
+   * @param sharesOfAll the parts of every limit that all members held when it was heard last
    */
-  record Self(int share, boolean claims, long epoch, long aloneSinceMicros) {}
+  record Self(int share, boolean claims, long epoch, long aloneSinceMicros, int sharesOfAll) {}
 
   /** What Redis answered to a heartbeat, and when that was sent. */
   record Heard(List<Object> answer, long sentNanos) {
@@ -95,10 +97,10 @@ final class Heartbeats {
       self.claims() ? "1" : "0",
       Integer.toString(membership.expectedNodes()),
       Long.toString(self.epoch()),
-      Long.toString(self.aloneSinceMicros())
+      Long.toString(self.aloneSinceMicros()),
+      Integer.toString(self.sharesOfAll())
     };
-    Call call = new Call(sentNanos + timeoutNanos);
-    time.watch(call);
+    Call call = calls.expect(sentNanos, timeoutNanos);
     transport.run(
         HEARTBEAT,
         keys,
@@ -115,9 +117,15 @@ final class Heartbeats {
   /** Completes with whether an earlier layout has left data; fails if there is another layout. */
   CompletableFuture<Boolean> checkSchema(long timeoutNanos) {
     Membership.Schema schema = membership.schema();
-    Call call = new Call(time.nanoTime() + timeoutNanos);
-    time.watch(call);
-    calls.run(call, SCHEMA, schema.keys(), new String[] {Integer.toString(schema.number())}, null);
+    List<String> checked = new ArrayList<>(List.of(schema.key(), membership.keys().get(0)));
+    checked.addAll(schema.earlier());
+    Call call = calls.expect(time.nanoTime(), timeoutNanos);
+    calls.run(
+        call,
+        SCHEMA,
+        checked.toArray(String[]::new),
+        new String[] {Integer.toString(schema.number())},
+        null);
     return call.thenApply(answer -> Call.number(answer, 0) == 1);
   }
 

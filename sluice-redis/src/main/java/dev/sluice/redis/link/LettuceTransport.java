@@ -9,8 +9,6 @@ import org.jspecify.annotations.Nullable;
 
 /** Carries scripts over one connection to a server, a sentinel group or a cluster. */
 final class LettuceTransport implements Transport {
-  private static final long LOAD_SECONDS = 10;
-
   private final Connection connection;
   private final Subscriptions subscriptions;
   private volatile Connection.@Nullable Wire wire;
@@ -90,7 +88,6 @@ final class LettuceTransport implements Transport {
             scripts.stream()
                 .map(script -> to.load(script).toCompletableFuture())
                 .toArray(CompletableFuture<?>[]::new))
-        .orTimeout(LOAD_SECONDS, TimeUnit.SECONDS)
         // Not all users that may run scripts may load them.
         .exceptionally(refused -> null);
   }

@@ -61,7 +61,8 @@ final class MemberRecord {
   Heartbeats.Self self(long aloneSinceMicros) {
     FleetView last = view;
     return last != null
-        ? new Heartbeats.Self(last.share(), claims, last.epoch(), 0)
-        : new Heartbeats.Self(aloneSinceMicros > 0 ? share() : 0, claims, epoch, aloneSinceMicros);
+        ? new Heartbeats.Self(last.share(), claims, last.epoch(), 0, last.sharesOfAll())
+        : new Heartbeats.Self(
+            aloneSinceMicros > 0 ? share() : 0, claims, epoch, aloneSinceMicros, 0);
   }
 }

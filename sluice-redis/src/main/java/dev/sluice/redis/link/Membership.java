@@ -1,7 +1,6 @@
 package dev.sluice.redis.link;
 
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.List;
 
 /**
@@ -44,12 +43,6 @@ public record Membership(
     /** Copies the list. */
     public Schema {
       earlier = List.copyOf(earlier);
-    }
-
-    String[] keys() {
-      List<String> all = new ArrayList<>(List.of(key));
-      all.addAll(earlier);
-      return all.toArray(String[]::new);
     }
   }
 

@@ -15,6 +15,8 @@ final class ScriptCalls {
   /** A call that came too late is sent so many times in all, within its time-out. */
   private static final int ATTEMPTS = 3;
 
+  private static final String TOO_LATE = "the call came to Redis after its deadline";
+
   private static final long SLOW_NANOS = TimeUnit.SECONDS.toNanos(10);
 
   /** How long Redis may take for what it is told, which no caller waits for. */
@@ -35,7 +37,7 @@ final class ScriptCalls {
     /** Returns the view under which calls are sent now; null if there is none. */
     @Nullable FleetView viewForCalls();
 
-    /** Returns whether the connection has failed since the last answer. */
+    /** Returns whether the connection has failed since the last confirmed heartbeat. */
     boolean isBroken();
 
     /** Completes when the return that goes on has ended. */
@@ -144,10 +146,19 @@ final class ScriptCalls {
     return call;
   }
 
-  /** The deadlines of calls pass in order, so one with another time-out has a timer of its own. */
   private Call patient(long nanos) {
-    Call call = new Call(time.nanoTime() + nanos);
-    time.after(nanos, () -> late(call));
+    return expect(time.nanoTime(), nanos);
+  }
+
+  /** Creates a call that fails unless it is answered within {@code nanos} of {@code sentNanos}. */
+  Call expect(long sentNanos, long nanos) {
+    Call call = new Call(sentNanos + nanos);
+    if (nanos == timeoutNanos) {
+      time.watch(call);
+    } else {
+      // `watch` passes deadlines in order, so a call with another time-out has a timer of its own.
+      time.after(nanos, () -> late(call));
+    }
     return call;
   }
 
@@ -174,9 +185,9 @@ final class ScriptCalls {
       sendAfter(owner.returned(), request);
     } else if (now == FleetState.OUT || under == null) {
       request.call.completeExceptionally(failures.notAsked());
-    } else if (owner.isBroken() && request.attempt == 1) {
+    } else if (owner.isBroken()) {
       // Another server may answer now, or one that has lost its data.
-      sendAfter(owner.renew(), request.again());
+      sendAgain(request, "the connection to Redis broke");
     } else {
       long deadline =
           Math.min(server.microsAt(request.call.deadlineNanos), under.validUntilMicros());
@@ -190,11 +201,19 @@ final class ScriptCalls {
   }
 
   private void expired(Request request) {
+    if (request.attempt == ATTEMPTS) {
+      // In a cluster, the clock of the part that has the key may be ahead of the members' part.
+      owner.refused(TOO_LATE);
+    }
+    sendAgain(request, TOO_LATE);
+  }
+
+  /** Sends a call once more under a new view, if there is an attempt left. */
+  private void sendAgain(Request request, String failure) {
     if (request.attempt < ATTEMPTS) {
       sendAfter(owner.renew(), request.again());
     } else {
-      request.call.completeExceptionally(
-          failures.unanswered("the call came to Redis too late", null));
+      request.call.completeExceptionally(failures.unanswered(failure, null));
     }
   }
 

@@ -1,18 +1,23 @@
 package dev.sluice.redis.link;
 
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 
 /**
- * Measures how long Redis has been silent, less the time in which this process did not run.
+ * Measures how long Redis has been silent, less the time in which this process did not run, and
+ * knows whether a heartbeat has confirmed the server since the connection last broke.
  *
- * <p>{@link #answered} and {@link #broke} are called on any thread, {@link #nanos} on one.
+ * <p>{@link #nanos} is called on one thread, the other methods on any.
  */
 final class Silence {
   /** A look is late by more than this because the node's own threads did not run. */
   private static final long USUAL_DELAY_NANOS = TimeUnit.MILLISECONDS.toNanos(20);
 
   private volatile long answeredNanos;
-  private volatile boolean broken;
+  private final AtomicInteger breaks = new AtomicInteger();
+
+  /** The breaks that the last confirmed heartbeat was sent after. */
+  private volatile int confirmedBreaks;
 
   // Of the thread that looks.
   private long judgedNanos;
@@ -26,17 +31,29 @@ final class Silence {
   /** Redis answered in time. */
   void answered(long nowNanos) {
     answeredNanos = nowNanos;
-    broken = false;
   }
 
   /** The connection broke, or Redis answered that it cannot serve. */
   void broke() {
-    broken = true;
+    breaks.incrementAndGet();
   }
 
-  /** Returns whether the last that was heard is a failure: then no answer is waited for. */
+  /** Returns how often the connection broke; a heartbeat notes it before it is sent. */
+  int breaks() {
+    return breaks.get();
+  }
+
+  /** Redis answered a heartbeat that was sent after so many breaks. */
+  void confirmed(int breaksBefore) {
+    confirmedBreaks = breaksBefore;
+  }
+
+  /**
+   * Returns whether the connection broke since the last confirmed heartbeat. Another server may
+   * answer now, or one that has lost its data; an answer to anything but a heartbeat does not tell.
+   */
   boolean isBroken() {
-    return broken;
+    return breaks.get() != confirmedBreaks;
   }
 
   /** Returns when Redis answered last. */

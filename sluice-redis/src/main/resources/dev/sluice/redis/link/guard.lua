@@ -53,6 +53,10 @@ end
 -- here holds that much less. So what the bucket and the members hold together never exceeds the capacity and grows by
 -- the rate alone, and no window has more than capacity + rate * length. What they saved and did not use is lost.
 -- Units are rounded against the caller.
+--
+-- Returns also, if a member was absent since `from`: the least by which the debt was above what the members had saved,
+-- and what they have saved at `to`. A charge before `from` must not be taken back by more than the first: of a debt
+-- that is there because the members saved, nothing is the charge's. Debts must not be lowered below the second.
 local function repay(limit, debt, floor, from, to)
   local mint, step, capacity = limit.mint, limit.step, limit.capacity
   local function credit(starts, ends)
@@ -68,7 +72,7 @@ local function repay(limit, debt, floor, from, to)
   if from < list[1].from then
     debt = math.max(math.min(debt, floor), debt - credit(from, math.min(to, list[1].from)))
   end
-  local saved = 0
+  local saved, least = 0, debt
   for i, period in ipairs(list) do
     local starts, share = period.from, period.share
     local ends = math.min(to, list[i + 1] and list[i + 1].from or to)
@@ -83,17 +87,21 @@ local function repay(limit, debt, floor, from, to)
         paid = math.max(0, math.floor(paid * (1 - share)) - 1)
       end
       debt = math.max(math.min(debt, floor), debt - paid, share > 0 and floor + saved or 0)
+      least = math.min(least, debt - saved)
     end
   end
-  return debt
+  return debt, least, saved
 end
 
--- Returns the debt of a bucket whose key is gone. The key lived as long as time needed to fill the bucket, if no
+-- Returns the debt of a bucket whose key is gone, and then as `repay`. The key lived as long as time needed to fill the bucket, if no
 -- member was absent; so the bucket has at least what an empty one of that age has.
 local function debtOfMissing(limit)
   if limit.mint == 0 or absences == '' then
     return 0
   end
   local full = atLeast(limit.capacity, limit.mint) * limit.step
-  return now - full >= presentSince() and 0 or repay(limit, limit.capacity, 0, now - full, now)
+  if now - full >= presentSince() then
+    return 0
+  end
+  return repay(limit, limit.capacity, 0, now - full, now)
 end

@@ -9,27 +9,28 @@
 --   share   how many parts of every limit it may believe to have
 --   absent  1 if it was not heard in time: it may grant its share by itself, until it returns
 --   claims  1 if it grants in an outage at all
--- and '@heard', when anybody was; '@looked', when anybody asked; '@absences', as guard.lua has them; '@epoch', when this hash was made, a number
--- that changes when Redis loses its data.
+-- and '@heard', when anybody was; '@looked', when anybody asked; '@absences', as guard.lua has them; '@epoch', when
+-- this hash was made, a number that changes when Redis loses its data; '@emptied', set once the limits were emptied
+-- for that reason. After such a loss the member UNKNOWN holds the shares of the members that were forgotten.
 -- ARGV: member, what, when it was sent, presence, membership, share that it knows to have, 1 if it claims a share,
 --       members that there are at least, epoch that it knows or 0, since when a new member has granted the share
---       that it expected by itself, or 0
+--       that it expected by itself, or 0, shares that all members held when it was heard last
 --   stay    it is here; refused if it was counted as absent
 --   return  it is here again, or for the first time, and grants nothing by itself from now on
 --   leave   it grants nothing any more
 --   look    only asks, and finds out whether this server can write
 -- Answers {status, now, valid until, share, absent parts, members, live members, absences, epoch, version of the
--- rules, their life}. The answer is valid until another member may become absent.
+-- rules, their life, shares that all members hold}. The answer is valid until another member may become absent.
 local PARTS = 720720
-local FOREVER = 2 ^ 53
 local MOST_PERIODS = 8
 local OK, ABSENT, EXPIRED = 0, 1, 2
+local UNKNOWN = '?'
 
 local MEMBERS = KEYS[1]
 local me, what, sent = ARGV[1], ARGV[2], tonumber(ARGV[3])
 local presence, membership = tonumber(ARGV[4]), tonumber(ARGV[5])
 local held, claims, expected = tonumber(ARGV[6]), tonumber(ARGV[7]), tonumber(ARGV[8])
-local knownEpoch, aloneSince = tonumber(ARGV[9]), tonumber(ARGV[10])
+local knownEpoch, aloneSince, heldByAll = tonumber(ARGV[9]), tonumber(ARGV[10]), tonumber(ARGV[11])
 
 local members, head = {}, {}
 local stored = redis.call('HGETALL', MEMBERS)
@@ -172,15 +173,44 @@ for _, member in pairs(members) do
   end
 end
 
--- Redis has lost its data: what was granted until now is not known, so nothing is left of any limit.
+local function sharesOfAll()
+  local sum = 0
+  for _, member in pairs(members) do
+    sum = sum + member.share
+  end
+  return sum
+end
+
+-- Redis has lost its data: what was granted until now is not known, so nothing is left of any limit. Members that were
+-- forgotten may grant their shares by themselves: these stay reserved until each has returned, or until a membership
+-- would have ended.
 local epoch = tonumber(head['@epoch'] or 0)
 if epoch == 0 then
   epoch = now
 end
+local isForgotten = knownEpoch > 0 and knownEpoch ~= epoch and not members[me]
 if knownEpoch > 0 and knownEpoch ~= epoch and not head['@emptied'] then
   periods = { { from = 0, share = PARTS }, { from = now, share = absentParts() } }
   head['@emptied'] = '1'
   redis.call('HSET', MEMBERS, '@emptied', '1')
+  if heldByAll > 0 then
+    local ends = now + presence + membership
+    members[UNKNOWN] = { name = UNKNOWN, heard = 0, ends = ends, share = heldByAll, absent = 1, claims = 0 }
+    changeAbsence(now, heldByAll)
+  end
+end
+
+-- A member that was forgotten is back with its share.
+local function remember(share)
+  local unknown = members[UNKNOWN]
+  local known = unknown and math.min(share, unknown.share) or 0
+  if known > 0 then
+    changeAbsence(now, -known)
+    unknown.share = unknown.share - known
+    if unknown.share == 0 then
+      remove(unknown)
+    end
+  end
 end
 
 -- ---- this member
@@ -202,6 +232,9 @@ elseif what ~= 'look' then
     if aloneSince > 0 then
       addAbsence(math.min(aloneSince, now - 1), held)
     end
+    if isForgotten then
+      remember(held)
+    end
   elseif mine.absent == 1 then
     mine.absent = 0
     if mine.share > 0 then
@@ -216,9 +249,9 @@ end
 -- A share is as large as its member may believe: one that is told less keeps the larger one here until it says so, and
 -- nobody gets what is not free. So shares never add up to more than the whole.
 local told = 0
-local count, live, others, validUntil = 0, 0, 0, FOREVER
-for _, member in pairs(members) do
-  count = count + 1
+local count, live, others, validUntil = 0, 0, 0, now + presence
+for name, member in pairs(members) do
+  count = count + (name == UNKNOWN and 0 or 1)
   if member.heard + presence > now then
     live = live + 1
   end
@@ -271,5 +304,5 @@ end
 local rules = KEYS[2] and redis.call('HMGET', KEYS[2], '@version', '@life') or {}
 return {
   status, now, validUntil, told, absentParts(), count, live, absences, epoch,
-  tonumber(rules[1] or 0) or 0, tonumber(rules[2] or 0) or 0
+  tonumber(rules[1] or 0) or 0, tonumber(rules[2] or 0) or 0, sharesOfAll()
 }

@@ -74,6 +74,21 @@ final class FleetMemberTest {
     }
   }
 
+  /** Redis has the member again, but the member does not know: as if the answer had been lost. */
+  @Test
+  void return_thatFailsAfterRedisAdmittedIt_isCompletedLater() {
+    try (RedisServer server = RedisServer.builder().data().start();
+        TestMember node = new TestMember(server.uri(), "node", 1, TestMember.TIMEOUT)) {
+      server.pause();
+      TestMember.await("the loss", () -> node.told().contains("lost"));
+      node.failsNextView = true;
+      server.resume();
+      TestMember.await("the return", () -> node.told().contains("returned"));
+      assertThat(node.failsNextView).isFalse();
+      assertThat(node.connection().state()).isEqualTo(FleetState.CONNECTED);
+    }
+  }
+
   @Test
   void close_twice_endsItsThreads_andRunsNothingMore() {
     try (RedisServer server = RedisServer.start()) {

@@ -19,7 +19,7 @@ import org.junit.jupiter.api.Test;
  */
 class ReturnLockTest {
   private static final List<Object> LOOKED =
-      List.of(0L, 1_000_000L, 1L << 53, 0L, 0L, 0L, 0L, "", 0L, 0L, 0L);
+      List.of(0L, 1_000_000L, 1L << 53, 0L, 0L, 0L, 0L, "", 0L, 0L, 0L, 0L);
 
   private final CountDownLatch decides = new CountDownLatch(1);
   private final CountDownLatch decided = new CountDownLatch(1);

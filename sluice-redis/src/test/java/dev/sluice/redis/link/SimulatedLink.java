@@ -37,6 +37,12 @@ public final class SimulatedLink {
         String[] arguments,
         BiConsumer<@Nullable List<Object>, @Nullable Throwable> reply);
 
+    /** Passes messages of a channel on. */
+    default void subscribe(String channel, Consumer<String> message) {}
+
+    /** Opens subscriptions that are lost. */
+    default void tendSubscriptions() {}
+
     /** Has {@code told} run whenever the connection breaks. */
     void onBreak(Runnable told);
 
@@ -95,10 +101,14 @@ public final class SimulatedLink {
     }
 
     @Override
-    public void subscribe(String channel, Consumer<String> message) {}
+    public void subscribe(String channel, Consumer<String> message) {
+      wire.subscribe(channel, message);
+    }
 
     @Override
-    public void tendSubscriptions() {}
+    public void tendSubscriptions() {
+      wire.tendSubscriptions();
+    }
 
     @Override
     public void close() {

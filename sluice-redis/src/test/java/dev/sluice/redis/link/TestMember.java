@@ -19,6 +19,9 @@ final class TestMember implements AutoCloseable, FleetConnection.Member {
   private final List<String> told = new CopyOnWriteArrayList<>();
   private final FleetConnection connection;
 
+  /** Set to have the next view not adopted. */
+  volatile boolean failsNextView;
+
   TestMember(String url) {
     this(url, "node", 1, TIMEOUT);
   }
@@ -44,7 +47,7 @@ final class TestMember implements AutoCloseable, FleetConnection.Member {
     private static final long serialVersionUID = 1;
   }
 
-  private static final class Failures implements LinkTerms.Failures {
+  static final class Failures implements LinkTerms.Failures {
     @Override
     public RuntimeException notAsked() {
       return new NotAskedException();
@@ -83,6 +86,10 @@ final class TestMember implements AutoCloseable, FleetConnection.Member {
 
   @Override
   public CompletableFuture<Void> seen(FleetView view) {
+    if (failsNextView) {
+      failsNextView = false;
+      return CompletableFuture.failedFuture(new IllegalStateException("not adopted"));
+    }
     return CompletableFuture.allOf();
   }
 

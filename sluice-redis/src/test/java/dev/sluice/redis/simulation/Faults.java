@@ -8,15 +8,18 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 
 /** What goes wrong in a simulation, and when. */
-final class Faults {
+public final class Faults {
   private static final long MILLI = TimeUnit.MILLISECONDS.toNanos(1);
 
   /** What a simulation may meet besides faults of nodes and of the network. */
-  enum Severity {
+  public enum Severity {
     /** Redis keeps its data and its clock. */
     DATA_KEPT,
+    /** Redis loses its data once. */
     DATA_LOST,
+    /** Redis goes back to older data once. */
     OLDER_DATA,
+    /** The clock of Redis is set once. */
     CLOCK_STEP
   }
 
@@ -27,7 +30,7 @@ final class Faults {
    * @param text what it is called in a report
    * @param effect what it does
    */
-  record Fault(long nanos, String text, Consumer<OutageSimulation> effect) {}
+  public record Fault(long nanos, String text, Consumer<SimulatedFleet<?>> effect) {}
 
   private final Random random;
   private final List<Fault> faults = new ArrayList<>();
@@ -38,7 +41,7 @@ final class Faults {
   }
 
   /** Returns the faults between two times, in their order. */
-  static List<Fault> random(Random random, Severity severity, long fromNanos, long toNanos) {
+  public static List<Fault> random(Random random, Severity severity, long fromNanos, long toNanos) {
     Faults faults = new Faults(random);
     int count = 1 + random.nextInt(6);
     for (int i = 0; i < count; i++) {
@@ -53,11 +56,11 @@ final class Faults {
     return faults.faults;
   }
 
-  private void add(String text, Consumer<OutageSimulation> effect) {
+  private void add(String text, Consumer<SimulatedFleet<?>> effect) {
     add(0, text, effect);
   }
 
-  private void add(long laterNanos, String text, Consumer<OutageSimulation> effect) {
+  private void add(long laterNanos, String text, Consumer<SimulatedFleet<?>> effect) {
     faults.add(new Fault(atNanos + laterNanos, text, effect));
   }
 
@@ -92,11 +95,7 @@ final class Faults {
       }
       case 3 -> kill(millis(20, 4_000), "kill of Redis", simulation -> {});
       case 4 -> hold(node);
-      case 5 -> {
-        long held = millis(100, 2_500);
-        add(text("requests held on the line of " + node, held), s -> s.wire(node).holdLine(held));
-        add(millis(0, 400), "line of " + node + " breaks", s -> s.wire(node).breakLine());
-      }
+      case 5 -> holdAndBreak(node);
       case 6 -> add("line of " + node + " breaks", s -> s.wire(node).breakLine());
       case 7 -> {
         int requests = random.nextInt(60);
@@ -109,26 +108,20 @@ final class Faults {
       }
       case 9 -> onWire(node, "cut", wire -> wire.cut(true), wire -> wire.cut(false));
       case 10 -> cutAndBreak(node);
-      case 11 -> {
-        cutAndBreak(node);
-        atNanos += millis(0, 1_500);
-        if (random.nextBoolean()) {
-          onWire(node + 1, "cut", wire -> wire.cut(true), wire -> wire.cut(false));
-        } else {
-          long held = millis(1_000, 3_500);
-          add(
-              text("requests held at " + (node + 1), held),
-              s -> s.wire(node + 1).hold(true, false, held));
-        }
-      }
+      case 11 -> cutTwo(node);
       case 12 -> {
         long paused = duration();
         boolean timersFirst = random.nextBoolean();
-        add(text("pause of " + node, paused), s -> s.node(node).pause(paused, timersFirst));
+        add(
+            text("pause of " + node, paused),
+            s -> {
+              s.lasts(paused);
+              s.node(node).pause(paused, timersFirst);
+            });
       }
       case 13 -> add("kill of " + node, s -> s.kill(node));
       default -> {
-        add("join", OutageSimulation::join);
+        add("join", SimulatedFleet::join);
         if (random.nextBoolean()) {
           add(duration(), "leave of " + node, s -> s.leave(node));
         }
@@ -136,9 +129,38 @@ final class Faults {
     }
   }
 
+  /** The connection stands still, and then breaks; the next one overtakes what it holds. */
+  private void holdAndBreak(int node) {
+    long held = millis(100, 2_500);
+    add(
+        text("requests held on the line of " + node, held),
+        s -> {
+          s.lasts(held);
+          s.wire(node).holdLine(held);
+        });
+    add(millis(0, 400), "line of " + node + " breaks", s -> s.wire(node).breakLine());
+  }
+
+  /** One node is cut off, then the next one, or what that sends is held. */
+  private void cutTwo(int node) {
+    cutAndBreak(node);
+    atNanos += millis(0, 1_500);
+    if (random.nextBoolean()) {
+      onWire(node + 1, "cut", wire -> wire.cut(true), wire -> wire.cut(false));
+      return;
+    }
+    long held = millis(1_000, 3_500);
+    add(
+        text("requests held at " + (node + 1), held),
+        s -> {
+          s.lasts(held);
+          s.wire(node + 1).hold(true, false, held);
+        });
+  }
+
   private void during(
-      long nanos, String what, Consumer<OutageSimulation> begin, Consumer<OutageSimulation> end) {
-    add(text(what, nanos), begin.andThen(s -> s.scheduler().after(nanos, () -> end.accept(s))));
+      long nanos, String what, Consumer<SimulatedFleet<?>> begin, Consumer<SimulatedFleet<?>> end) {
+    add(text(what, nanos), begin.andThen(s -> s.endLater(nanos, () -> end.accept(s))));
   }
 
   private void onWire(
@@ -149,7 +171,7 @@ final class Faults {
         s -> {
           SimulatedWire wire = s.wire(node);
           begin.accept(wire);
-          s.scheduler().after(nanos, () -> end.accept(wire));
+          s.endLater(nanos, () -> end.accept(wire));
         });
   }
 
@@ -170,17 +192,32 @@ final class Faults {
     int which = random.nextInt(3);
     add(
         text(List.of("requests", "answers", "both ways").get(which) + " held at " + node, held),
-        s -> s.wire(node).hold(which != 1, which != 0, held));
+        s -> {
+          s.lasts(held);
+          s.wire(node).hold(which != 1, which != 0, held);
+        });
+  }
+
+  /** Returns a time in which all that a node sends and is sent vanishes. */
+  public static Fault cut(long atNanos, int node, long nanos) {
+    return new Fault(
+        atNanos,
+        text("cut at " + node, nanos),
+        s -> {
+          SimulatedWire wire = s.wire(node);
+          wire.cut(true);
+          s.endLater(nanos, () -> wire.cut(false));
+        });
   }
 
   /** Returns a time in which Redis stands still. */
-  static Fault stopOfRedis(long atNanos, long nanos) {
+  public static Fault stopOfRedis(long atNanos, long nanos) {
     return new Fault(
         atNanos,
         text("stop of Redis", nanos),
         s -> {
           s.server().stop();
-          s.scheduler().after(nanos, () -> s.server().resume());
+          s.endLater(nanos, () -> s.server().resume());
         });
   }
 
@@ -188,7 +225,7 @@ final class Faults {
     faults.add(stopOfRedis(atNanos, nanos));
   }
 
-  private void kill(long nanos, String what, Consumer<OutageSimulation> dead) {
+  private void kill(long nanos, String what, Consumer<SimulatedFleet<?>> dead) {
     during(
         nanos,
         what,
@@ -201,12 +238,12 @@ final class Faults {
 
   private void addSevere(Severity severity) {
     switch (severity) {
-      case DATA_LOST -> kill(millis(20, 4_000), "loss of data", OutageSimulation::loseData);
+      case DATA_LOST -> kill(millis(20, 4_000), "loss of data", SimulatedFleet::loseData);
       case OLDER_DATA -> {
         long lag = millis(5, 800);
-        add("copy", OutageSimulation::saveData);
+        add("copy", SimulatedFleet::saveData);
         atNanos += lag;
-        kill(millis(20, 2_000), "failover to older data", OutageSimulation::restoreData);
+        kill(millis(20, 2_000), "failover to older data", SimulatedFleet::restoreData);
       }
       default -> {
         long micros =

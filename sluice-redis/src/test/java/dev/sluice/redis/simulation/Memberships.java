@@ -4,33 +4,48 @@ import dev.sluice.redis.link.FleetConnection;
 import dev.sluice.redis.link.FleetView;
 import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
+import java.util.function.ToIntFunction;
 import org.jspecify.annotations.Nullable;
 
 /**
  * For which nodes Redis cannot be expected to reserve a share, by the documented rule: those that
- * it did not hear for 11.5 s in which it heard others, those that it never heard, and all of them
- * when it lost its data. What these grant by themselves is the documented excess.
+ * it did not hear for 11.5 s in which it heard others, and those that it never heard. When Redis
+ * lost its data, it learns of the shares from the first member that it hears again; until then, and
+ * if that member did not know all, it reserves none. What unreserved nodes grant by themselves is
+ * the documented excess.
  */
-final class Memberships {
+public final class Memberships {
   private static final long PRESENCE_NANOS = 1_500_000_000L;
   private static final long MEMBERSHIP_NANOS = 11_500_000_000L;
   private static final int NAME = 0;
   private static final int WHAT = 1;
+  private static final int EPOCH = 8;
+  private static final int SHARES_OF_ALL = 10;
 
   private final Map<String, Long> heard = new HashMap<>();
 
   /** Nodes without a reserved share, and the answers that end it once one is received. */
   private final Map<String, List<List<Object>>> unreserved = new HashMap<>();
 
+  /** Nodes whose shares Redis forgot, until it hears of them. */
+  private final Set<String> forgotten = new HashSet<>();
+
   private long lastNanos;
 
   /** Time in which Redis heard somebody. */
   private long livelyNanos;
 
-  /** Takes in that a heartbeat ran. */
-  void ran(Request request, @Nullable List<Object> answer, long nanos) {
+  /**
+   * Takes in that a heartbeat ran.
+   *
+   * @param shares of a node that is named
+   */
+  public void ran(
+      Request request, @Nullable List<Object> answer, long nanos, ToIntFunction<String> shares) {
     if (request.script() != FleetConnection.HEARTBEAT || answer == null) {
       return;
     }
@@ -43,24 +58,45 @@ final class Memberships {
             unreserved.computeIfAbsent(node, absent -> new ArrayList<>());
           }
         });
+    hearOfForgotten(request.arguments(), shares);
     String what = request.arguments()[WHAT];
     String node = request.arguments()[NAME];
     if ((what.equals("stay") || what.equals("return")) && number(answer, 0) == 0) {
-      heard.put(node, livelyNanos);
+      boolean isNew = heard.put(node, livelyNanos) == null;
       List<List<Object>> answers = unreserved.get(node);
-      if (answers != null) {
+      if (isNew && !forgotten.isEmpty()) {
+        // Redis does not know yet of whom it has given the share away.
+        unreserved.put(node, new ArrayList<>());
+      } else if (answers != null && forgotten.isEmpty()) {
         answers.add(answer);
       }
     }
   }
 
-  /** Takes in that Redis lost data. */
-  void lost() {
+  private void hearOfForgotten(String[] heartbeat, ToIntFunction<String> shares) {
+    if (!forgotten.isEmpty() && !heartbeat[EPOCH].equals("0")) {
+      if (Long.parseLong(heartbeat[SHARES_OF_ALL]) >= forgotten.stream().mapToInt(shares).sum()) {
+        forgotten.forEach(unreserved::remove);
+      }
+      forgotten.clear();
+    }
+  }
+
+  /** Takes in that Redis went back to earlier data, in which members may be missing. */
+  public void wentBack() {
     heard.keySet().forEach(node -> unreserved.put(node, new ArrayList<>()));
+    forgotten.clear();
+  }
+
+  /** Takes in that Redis lost all data. */
+  public void lost() {
+    heard.keySet().stream()
+        .filter(node -> unreserved.putIfAbsent(node, new ArrayList<>()) == null)
+        .forEach(forgotten::add);
   }
 
   /** Returns whether Redis need not have a share reserved for a node. */
-  boolean isUnreserved(SimulatedNode node) {
+  public boolean isUnreserved(SimulatedMember node) {
     List<List<Object>> answers = unreserved.get(node.name());
     FleetView view = node.connection().view();
     if (answers != null && view != null && answers.stream().anyMatch(each -> isOf(view, each))) {

@@ -6,7 +6,6 @@ import dev.sluice.redis.link.FleetConnection;
 import dev.sluice.redis.link.FleetState;
 import dev.sluice.redis.link.FleetView;
 import dev.sluice.redis.link.Membership;
-import dev.sluice.redis.simulation.Faults.Fault;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -16,7 +15,7 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /** A fleet, its load and its faults, all determined by a seed. */
-final class OutageSimulation {
+final class OutageSimulation extends SimulatedFleet<SimulatedNode> {
   private static final long SECOND = TimeUnit.SECONDS.toNanos(1);
   private static final long AFTERWARDS = 3 * SECOND;
   private static final long QUIET = 20 * SECOND;
@@ -25,29 +24,17 @@ final class OutageSimulation {
   /** How long a member may be wrong about Redis after its clock was set. */
   private static final long STEP_CONFUSION = 2 * SECOND;
 
-  private static final int MOST_NODES = 6;
-
   /** Rounding of times to microseconds, and of doubles. */
   private static final double NEGLIGIBLE_TOKENS = 0.05;
 
   private final Plan plan;
-  private final Scheduler scheduler = new Scheduler();
-  private final SimulatedServer server;
-  private final RedisScripts scripts;
   private final Random random;
-  private final List<SimulatedNode> nodes = new ArrayList<>();
   private final Map<Target, Ledger> ledgers = new LinkedHashMap<>();
-  private final Memberships memberships = new Memberships();
   private final List<Breach> breaches = new ArrayList<>();
-  private final List<String> log = new ArrayList<>();
   private final Load load;
-  private final boolean verbose;
-  private int joined;
 
   /** When the clock of Redis was set, if nothing has run since; else negative. */
   private long steppedNanos = -1;
-
-  private long digest;
 
   /**
    * A fault after which more is granted: one capacity and what comes in a time.
@@ -59,127 +46,53 @@ final class OutageSimulation {
   private record Breach(long nanos, long alsoNanos, long untilNanos) {}
 
   OutageSimulation(long seed, Plan plan, RedisScripts scripts, boolean verbose) {
+    super(scripts, new Random(seed * 7 + 2), plan.faults(), verbose);
     this.plan = plan;
-    this.scripts = scripts;
-    this.verbose = verbose;
     this.random = new Random(seed * 7 + 1);
-    this.server = new SimulatedServer(scheduler, scripts, new Random(seed * 7 + 2), this::ran);
     this.load = new Load(this, plan.lonely(), new Random(seed * 7 + 3));
     targets().forEach(target -> ledgers.put(target, new Ledger()));
   }
 
   // ---- parts
 
-  Scheduler scheduler() {
-    return scheduler;
-  }
-
-  SimulatedServer server() {
-    return server;
-  }
-
-  List<SimulatedNode> nodes() {
-    return nodes;
-  }
-
   List<Target> targets() {
     return plan.settings().targets();
   }
 
-  /** Returns one of the nodes that live, by any number. */
-  SimulatedNode node(int index) {
-    List<SimulatedNode> alive =
-        nodes.stream().filter(node -> node.isAlive() && !node.isLeaving()).toList();
-    return alive.get(index % alive.size());
-  }
-
   /** Returns whether this is the time of the faults. */
   boolean isTroubled() {
-    return scheduler.nanos() > Plan.WARM_UP && scheduler.nanos() < plan.endNanos();
-  }
-
-  SimulatedWire wire(int index) {
-    return node(index).wire();
-  }
-
-  long digest() {
-    return digest;
-  }
-
-  List<String> log() {
-    return log;
-  }
-
-  @Override
-  public String toString() {
-    StringBuilder text = new StringBuilder();
-    for (Fault fault : plan.faults()) {
-      text.append("  %.3f s: %s%n".formatted(fault.nanos() / 1e9, fault.text()));
-    }
-    return text.toString();
+    return scheduler().nanos() > Plan.WARM_UP && scheduler().nanos() < plan.endNanos();
   }
 
   // ---- faults
 
-  void join() {
-    if (nodes.stream().filter(SimulatedNode::isAlive).count() < MOST_NODES) {
-      double speed = 1 + plan.clockError() * (2 * random.nextDouble() - 1);
-      SimulatedNode node =
-          new SimulatedNode(scheduler, server, random, "node" + joined++, speed, plan.settings());
-      nodes.add(node);
-      load.begin(node);
-    }
+  @Override
+  protected SimulatedNode newNode(int number) {
+    double speed = 1 + plan.clockError() * (2 * random.nextDouble() - 1);
+    SimulatedNode node =
+        new SimulatedNode(scheduler(), server(), random, "node" + number, speed, plan.settings());
+    load.begin(node);
+    return node;
   }
 
-  void kill(int index) {
-    if (nodes.stream().filter(node -> node.isAlive() && !node.isLeaving()).count() > 1) {
-      node(index).kill();
-    }
+  @Override
+  protected void step(long micros) {
+    super.step(micros);
+    steppedNanos = scheduler().nanos();
   }
 
-  void leave(int index) {
-    if (nodes.stream().filter(node -> node.isAlive() && !node.isLeaving()).count() > 1) {
-      SimulatedNode node = node(index);
-      scheduler.after(0, node, node::close);
-    }
-  }
-
-  void killServer() {
-    server.kill();
-    nodes.stream().filter(SimulatedNode::isAlive).forEach(node -> node.wire().breakLine());
-  }
-
-  void loseData() {
-    scripts.clear();
-    breach();
-  }
-
-  void saveData() {
-    scripts.save();
-  }
-
-  void restoreData() {
-    scripts.restore();
-    breach();
-  }
-
-  void step(long micros) {
-    server.step(micros);
-    steppedNanos = scheduler.nanos();
-  }
-
-  private void breach() {
-    long now = scheduler.nanos();
+  @Override
+  protected void lostData() {
+    long now = scheduler().nanos();
     breaches.add(new Breach(now, 0, now));
-    memberships.lost();
   }
 
   // ---- what happens
 
-  private void ran(Request request, @Nullable List<Object> answer, @Nullable Throwable failure) {
-    memberships.ran(request, answer, scheduler.nanos());
+  @Override
+  protected void ran(Request request, @Nullable List<Object> answer, @Nullable Throwable failure) {
     if (steppedNanos >= 0) {
-      long until = scheduler.nanos() + STEP_CONFUSION;
+      long until = scheduler().nanos() + STEP_CONFUSION;
       breaches.add(new Breach(steppedNanos, STEP_CONFUSION, until));
       steppedNanos = -1;
     }
@@ -189,27 +102,9 @@ final class OutageSimulation {
     }
   }
 
-  private static String describe(
-      Request request, @Nullable List<Object> answer, @Nullable Throwable failure) {
-    boolean isHeartbeat = request.script() == FleetConnection.HEARTBEAT;
-    return request.node()
-        + (isHeartbeat ? " heartbeat " : " " + request.script() + " ")
-        + String.join(" ", request.arguments())
-        + " -> "
-        + (answer == null ? failure : answer);
-  }
-
-  private void note(java.util.function.Supplier<String> text) {
-    String line = text.get();
-    digest = (digest * 31 + scheduler.nanos()) * 31 + line.hashCode();
-    if (verbose) {
-      log.add("%.6f %s".formatted(scheduler.nanos() / 1e9, line));
-    }
-  }
-
   void granted(SimulatedNode node, Target target, long tokens) {
     boolean isLocal = node.decidesLocally();
-    boolean isUnreserved = isLocal && memberships.isUnreserved(node);
+    boolean isUnreserved = isLocal && memberships().isUnreserved(node);
     note(
         () ->
             node
@@ -221,25 +116,26 @@ final class OutageSimulation {
     if (!isUnreserved) {
       double counted = isLocal ? tokens / Math.max(1, node.speed()) : tokens;
       long slack =
-          isLocal ? Math.abs(node.connection().serverNanos() - server.micros() * 1_000) : 0;
+          isLocal ? Math.abs(node.connection().serverNanos() - server().micros() * 1_000) : 0;
       long at = node.decidedNanos();
       ledgers
           .get(target)
-          .add(new Ledger.Grant(at, server.microsAt(at) * 1_000, counted, slack, node.name()));
+          .add(new Ledger.Grant(at, server().microsAt(at) * 1_000, counted, slack, node.name()));
     }
   }
 
   /** No moment at which nodes believe to have more than the whole. */
   private void checkShares() {
     long sum = 0;
-    for (SimulatedNode node : nodes) {
-      if (node.isAlive() && !node.isLeaving() && !memberships.isUnreserved(node)) {
+    for (SimulatedNode node : nodes()) {
+      if (node.isAlive() && !node.isLeaving() && !memberships().isUnreserved(node)) {
         sum += node.share();
       }
     }
     if (sum > Membership.PARTS) {
       throw new AssertionError(
-          "at %.3f s nodes hold more than the whole: %s".formatted(scheduler.nanos() / 1e9, nodes));
+          "at %.3f s nodes hold more than the whole: %s"
+              .formatted(scheduler().nanos() / 1e9, nodes()));
     }
   }
 
@@ -254,21 +150,11 @@ final class OutageSimulation {
 
   /** Has nodes join, and faults wait for their time. */
   void begin() {
-    for (int i = 0; i < plan.nodes(); i++) {
-      join();
-    }
-    for (Fault fault : plan.faults()) {
-      scheduler.after(
-          fault.nanos(),
-          () -> {
-            note(() -> "FAULT " + fault.text());
-            fault.effect().accept(this);
-          });
-    }
+    begin(plan.nodes());
   }
 
   void runUntil(long nanos) {
-    scheduler.runUntil(nanos);
+    scheduler().runUntil(nanos);
   }
 
   Load load() {
@@ -314,8 +200,8 @@ final class OutageSimulation {
   void checkLiveness() {
     load.rest();
     // A fault may last for a while after it began.
-    scheduler.runUntil(plan.endNanos() + 2 * QUIET);
-    for (SimulatedNode node : nodes) {
+    scheduler().runUntil(plan.endNanos() + 2 * QUIET);
+    for (SimulatedNode node : nodes()) {
       if (node.isAlive() && !node.isLeaving()) {
         FleetView view = node.connection().view();
         assertThat(node.connection().state()).as("%s", node).isEqualTo(FleetState.CONNECTED);
@@ -324,8 +210,8 @@ final class OutageSimulation {
       }
     }
     load.saturate();
-    long from = scheduler.nanos() + SECOND;
-    scheduler.runUntil(from + SATURATED);
+    long from = scheduler().nanos() + SECOND;
+    scheduler().runUntil(from + SATURATED);
     Target target = targets().get(0);
     double perNano =
         targets().stream()

@@ -104,12 +104,12 @@ class OutageSimulationTest {
     for (int i = 1 + random.nextInt(nodes - 1); i > 0; i--) {
       silent.add("node" + random.nextInt(nodes));
     }
-    List<Consumer<SimulatedNode>> ways =
+    List<Consumer<SimulatedMember>> ways =
         List.of(
-            SimulatedNode::kill,
+            SimulatedMember::kill,
             node -> node.wire().cut(true),
             node -> node.pause(60 * SECOND, true));
-    Consumer<SimulatedNode> way = ways.get(random.nextInt(ways.size()));
+    Consumer<SimulatedMember> way = ways.get(random.nextInt(ways.size()));
     Target target = Target.balanced(Target.Kind.BUCKET, "limit", 40, 200);
     OutageSimulation simulation =
         simulation(
@@ -158,7 +158,7 @@ class OutageSimulationTest {
   private static void forEachSeed(
       int usual, LongFunction<Plan> plan, ObjLongConsumer<OutageSimulation> check) {
     Seeds.chosen(usual)
-        .limit(MOST_SEEDS / USUAL_SEEDS * usual)
+        .limit((long) MOST_SEEDS / USUAL_SEEDS * usual)
         .forEach(
             seed -> {
               OutageSimulation simulation = simulation(seed, plan.apply(seed));

@@ -8,24 +8,28 @@ import java.io.DataInputStream;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.io.UncheckedIOException;
+import java.net.InetAddress;
 import java.net.Socket;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 
 /**
  * Runs scripts in a real server at a chosen time: TIME and the expiry of keys are those of the
- * simulation. A socket without a library in between: a simulation has thousands of calls.
+ * simulation, and so are the subscribers of a channel. A socket without a library in between: a
+ * simulation has thousands of calls.
  */
-final class RedisScripts implements AutoCloseable {
+public final class RedisScripts implements AutoCloseable {
   private static final String IN_CHOSEN_TIME =
       """
       local server = redis
       local micros = tonumber(table.remove(ARGV))
       local millis = math.floor(micros / 1000)
-      local redis = {error_reply = server.error_reply, call = function(command, key, ...)
+      local redis = {error_reply = server.error_reply, sha1hex = server.sha1hex}
+      redis.call = function(command, key, ...)
         if command == 'TIME' then
           return {math.floor(micros / 1000000), math.fmod(micros, 1000000)}
         elseif command == 'GET' then
@@ -40,17 +44,43 @@ final class RedisScripts implements AutoCloseable {
           return 1
         end
         return server.call(command, key, ...)
-      end}
+      end
       """;
 
-  private final Map<String, String> digests = new HashMap<>();
+  /** Returns what was published, too; the number of subscribers is the last argument. */
+  private static final String WITH_MESSAGES =
+      """
+      local subscribers, published = table.remove(ARGV), {}
+      local function main()
+      %s
+      end
+      redis.call = (function(call)
+        return function(command, ...)
+          if command == 'PUBLISH' then
+            local channel, message = ...
+            published[#published + 1] = channel
+            published[#published + 1] = message
+            return tonumber(subscribers)
+          end
+          return call(command, ...)
+        end
+      end)(redis.call)
+      local result = main()
+      if type(result) == 'table' and result.err then
+        return result
+      end
+      return {result, published}
+      """;
+
+  private final Map<String, Loaded> scripts = new HashMap<>();
   private final Socket socket;
   private final DataInputStream in;
   private final OutputStream out;
 
-  RedisScripts(int port) {
+  /** Connects to the server at a port of this machine. */
+  public RedisScripts(int port) {
     try {
-      socket = new Socket("127.0.0.1", port);
+      socket = new Socket(InetAddress.getLoopbackAddress(), port);
       socket.setTcpNoDelay(true);
       in = new DataInputStream(new BufferedInputStream(socket.getInputStream()));
       out = new BufferedOutputStream(socket.getOutputStream());
@@ -59,26 +89,51 @@ final class RedisScripts implements AutoCloseable {
     }
   }
 
+  private record Loaded(String digest, boolean publishes) {}
+
+  /**
+   * What a script answers and publishes.
+   *
+   * @param answer what the caller gets
+   * @param published channels and messages, in turns
+   */
+  record Ran(List<Object> answer, List<?> published) {}
+
   /**
    * Runs a script at a time.
    *
+   * @param subscribers how many subscribers a message has
    * @throws RedisCommandExecutionException if it answers with an error
    */
   @SuppressWarnings("unchecked")
-  List<Object> run(LuaScript script, String[] keys, String[] arguments, long micros) {
-    String digest = digests.computeIfAbsent(script.digest(), absent -> load(script));
-    String[] words = new String[keys.length + arguments.length + 4];
-    words[0] = "EVALSHA";
-    words[1] = digest;
-    words[2] = Integer.toString(keys.length);
-    System.arraycopy(keys, 0, words, 3, keys.length);
-    System.arraycopy(arguments, 0, words, 3 + keys.length, arguments.length);
-    words[words.length - 1] = Long.toString(micros);
-    return (List<Object>) command(words);
+  Ran run(LuaScript script, String[] keys, String[] arguments, int subscribers, long micros) {
+    Loaded loaded = scripts.computeIfAbsent(script.digest(), absent -> load(script));
+    List<String> words = new ArrayList<>(keys.length + arguments.length + 5);
+    words.add("EVALSHA");
+    words.add(loaded.digest);
+    words.add(Integer.toString(keys.length));
+    Collections.addAll(words, keys);
+    Collections.addAll(words, arguments);
+    if (loaded.publishes) {
+      words.add(Integer.toString(subscribers));
+    }
+    words.add(Long.toString(micros));
+    List<Object> answer = (List<Object>) command(words.toArray(String[]::new));
+    return loaded.publishes
+        ? new Ran((List<Object>) answer.get(0), (List<?>) answer.get(1))
+        : new Ran(answer, List.of());
   }
 
-  private String load(LuaScript script) {
-    return String.valueOf(command("SCRIPT", "LOAD", IN_CHOSEN_TIME + script.body()));
+  private Loaded load(LuaScript script) {
+    boolean publishes = script.body().contains("'PUBLISH'");
+    String body = publishes ? WITH_MESSAGES.replace("%s", script.body()) : script.body();
+    return new Loaded(String.valueOf(command("SCRIPT", "LOAD", IN_CHOSEN_TIME + body)), publishes);
+  }
+
+  /** Returns the names of the fields of a hash that is there now. */
+  @SuppressWarnings("unchecked")
+  public List<String> fields(String key) {
+    return (List<String>) command("HKEYS", key);
   }
 
   /** Forgets everything, as a server that kept nothing. */
@@ -119,22 +174,21 @@ final class RedisScripts implements AutoCloseable {
   private Object read() throws IOException {
     int type = in.readByte();
     String line = line();
-    switch (type) {
-      case '+':
-        return line;
-      case '-':
-        throw new RedisCommandExecutionException(line);
-      case ':':
-        return Long.parseLong(line);
-      case '$':
-        return bulk(Integer.parseInt(line));
-      default:
-        List<Object> list = new ArrayList<>();
-        for (int left = Integer.parseInt(line); left > 0; left--) {
-          list.add(read());
-        }
-        return list;
+    return switch (type) {
+      case '+' -> line;
+      case '-' -> throw new RedisCommandExecutionException(line);
+      case ':' -> Long.parseLong(line);
+      case '$' -> bulk(Integer.parseInt(line));
+      default -> list(Integer.parseInt(line));
+    };
+  }
+
+  private List<Object> list(int length) throws IOException {
+    List<Object> list = new ArrayList<>();
+    for (int i = 0; i < length; i++) {
+      list.add(read());
     }
+    return list;
   }
 
   private String bulk(int length) throws IOException {

@@ -5,7 +5,7 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /** One call on its way to Redis and back. */
-abstract class Request {
+public abstract class Request {
   private final String node;
   private final int line;
   private final int life;
@@ -35,7 +35,8 @@ abstract class Request {
     this.arguments = arguments;
   }
 
-  String node() {
+  /** Returns the name of the node that sends it. */
+  public String node() {
     return node;
   }
 
@@ -47,7 +48,8 @@ abstract class Request {
     return life;
   }
 
-  @Nullable LuaScript script() {
+  /** Returns what runs; null for a mere round trip. */
+  public @Nullable LuaScript script() {
     return script;
   }
 
@@ -55,7 +57,8 @@ abstract class Request {
     return keys;
   }
 
-  String[] arguments() {
+  /** Returns the arguments of the script. */
+  public String[] arguments() {
     return arguments;
   }
 

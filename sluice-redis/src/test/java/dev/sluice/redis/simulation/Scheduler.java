@@ -4,13 +4,14 @@ import java.util.PriorityQueue;
 import org.jspecify.annotations.Nullable;
 
 /** Virtual time: runs events one after the other, in the order of their times. */
-final class Scheduler {
+public final class Scheduler {
   private final PriorityQueue<Event> events = new PriorityQueue<>();
   private long nowNanos;
   private long numbers;
 
   /** The process in which events happen; while it is paused they wait. */
-  interface Process {
+  public interface SimulatedProcess {
+    /** Returns whether it has not been killed. */
     boolean isAlive();
 
     /** Returns until when the process stands still; a time that has passed if it runs. */
@@ -18,7 +19,7 @@ final class Scheduler {
   }
 
   private record Event(
-      long nanos, long number, @Nullable Process process, boolean isReply, Runnable work)
+      long nanos, long number, @Nullable SimulatedProcess process, boolean isReply, Runnable work)
       implements Comparable<Event> {
     @Override
     public int compareTo(Event other) {
@@ -29,31 +30,31 @@ final class Scheduler {
   }
 
   /** Returns the time that has really passed; no clock of a node. */
-  long nanos() {
+  public long nanos() {
     return nowNanos;
   }
 
   /** Runs {@code work} later, outside of any node. */
-  void after(long nanos, Runnable work) {
+  public void after(long nanos, Runnable work) {
     add(nowNanos + Math.max(0, nanos), null, false, work);
   }
 
   /** Runs {@code work} later in a node. */
-  void after(long nanos, Process process, Runnable work) {
+  public void after(long nanos, SimulatedProcess process, Runnable work) {
     add(nowNanos + Math.max(0, nanos), process, false, work);
   }
 
   /** Has a node receive something later. */
-  void receive(long nanos, Process process, Runnable work) {
+  public void receive(long nanos, SimulatedProcess process, Runnable work) {
     add(nowNanos + Math.max(0, nanos), process, true, work);
   }
 
-  private void add(long nanos, @Nullable Process process, boolean isReply, Runnable work) {
+  private void add(long nanos, @Nullable SimulatedProcess process, boolean isReply, Runnable work) {
     events.add(new Event(nanos, numbers++, process, isReply, work));
   }
 
   /** Runs all events up to a time. */
-  void runUntil(long nanos) {
+  public void runUntil(long nanos) {
     for (Event next = events.peek(); next != null && next.nanos <= nanos; next = events.peek()) {
       events.poll();
       nowNanos = next.nanos;
@@ -63,7 +64,7 @@ final class Scheduler {
   }
 
   private void run(Event event) {
-    Process process = event.process;
+    SimulatedProcess process = event.process;
     if (process == null) {
       event.work.run();
     } else if (process.isAlive()) {

@@ -13,7 +13,7 @@ import org.jspecify.annotations.Nullable;
  * Redis as the nodes meet it: it may stand still, with requests waiting in its sockets, or be
  * killed, and come back with all, older or no data. What runs, runs in the real server.
  */
-final class SimulatedServer {
+public final class SimulatedServer {
   /** The time of Redis when a simulation starts: not at a boundary of any period. */
   private static final long START_MICROS = 1_750_000_000_123_457L;
 
@@ -24,6 +24,7 @@ final class SimulatedServer {
   private final Random random;
   private final Observer observer;
   private final List<Request> waiting = new ArrayList<>();
+  private final List<Subscription> subscriptions = new ArrayList<>();
   private int stops;
   private boolean down;
   private int life;
@@ -32,8 +33,21 @@ final class SimulatedServer {
   /** By how much its clock is off, from real times on. */
   private final TreeMap<Long, Long> offsets = new TreeMap<>(Map.of(0L, 0L));
 
+  /** One connection that is told of messages. */
+  interface Subscription {
+    /** Returns whether the server counts it. */
+    boolean isOpen();
+
+    void send(String channel, String message);
+  }
+
+  void add(Subscription subscription) {
+    subscriptions.add(subscription);
+  }
+
   /** Sees what runs in Redis. */
-  interface Observer {
+  public interface Observer {
+    /** A script has run, and failed or not; whoever sent it does not know yet. */
     void ran(Request request, @Nullable List<Object> answer, @Nullable Throwable failure);
   }
 
@@ -46,7 +60,7 @@ final class SimulatedServer {
   }
 
   /** Returns the time of Redis. */
-  long micros() {
+  public long micros() {
     return microsAt(scheduler.nanos());
   }
 
@@ -56,7 +70,7 @@ final class SimulatedServer {
   }
 
   /** Sets the clock of Redis. */
-  void step(long micros) {
+  public void step(long micros) {
     offsets.put(scheduler.nanos(), offsets.lastEntry().getValue() + micros);
   }
 
@@ -65,7 +79,8 @@ final class SimulatedServer {
     return !down && stops == 0;
   }
 
-  boolean isDown() {
+  /** Returns whether there is no server. */
+  public boolean isDown() {
     return down;
   }
 
@@ -80,12 +95,12 @@ final class SimulatedServer {
   }
 
   /** Stands still, as by SIGSTOP. */
-  void stop() {
+  public void stop() {
     stops++;
   }
 
   /** Goes on: what waits in sockets runs, those of different connections in any order. */
-  void resume() {
+  public void resume() {
     stops--;
     if (stops == 0) {
       List<Request> all = new ArrayList<>(waiting);
@@ -116,7 +131,7 @@ final class SimulatedServer {
   }
 
   /** Starts again. */
-  void start() {
+  public void start() {
     down = false;
   }
 
@@ -132,12 +147,30 @@ final class SimulatedServer {
     }
   }
 
+  private void publish(List<?> published) {
+    for (int i = 0; i < published.size(); i += 2) {
+      String channel = String.valueOf(published.get(i));
+      String message = String.valueOf(published.get(i + 1));
+      subscriptions.stream()
+          .filter(Subscription::isOpen)
+          .forEach(each -> each.send(channel, message));
+    }
+  }
+
   private void run(Request request) {
     List<Object> answer = null;
     RedisCommandExecutionException failure = null;
     if (request.script() != null) {
       try {
-        answer = scripts.run(request.script(), request.keys(), request.arguments(), micros());
+        RedisScripts.Ran ran =
+            scripts.run(
+                request.script(),
+                request.keys(),
+                request.arguments(),
+                (int) subscriptions.stream().filter(Subscription::isOpen).count(),
+                micros());
+        answer = ran.answer();
+        publish(ran.published());
       } catch (RedisCommandExecutionException error) {
         failure = error;
       }

@@ -5,6 +5,7 @@ import dev.sluice.redis.link.SimulatedLink;
 import java.io.IOException;
 import java.net.ConnectException;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -13,6 +14,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.function.BiConsumer;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -20,7 +22,7 @@ import org.jspecify.annotations.Nullable;
  * two connections of a node have no order between them. Broken connections are made anew by
  * themselves, as Lettuce does.
  */
-final class SimulatedWire implements SimulatedLink.Wire {
+public final class SimulatedWire implements SimulatedLink.Wire {
   private static final long MILLI = TimeUnit.MILLISECONDS.toNanos(1);
   private static final long RETRY_NANOS = 30 * MILLI;
   private static final long LOAD_NANOS = TimeUnit.SECONDS.toNanos(10);
@@ -28,10 +30,11 @@ final class SimulatedWire implements SimulatedLink.Wire {
   private final Scheduler scheduler;
   private final SimulatedServer server;
   private final Random random;
-  private final SimulatedNode node;
+  private final SimulatedMember node;
   private @Nullable Line line;
   private boolean wired;
   private Runnable told = () -> {};
+  private final Ear ear = new Ear();
 
   // Faults.
   private long slowNanos;
@@ -90,17 +93,63 @@ final class SimulatedWire implements SimulatedLink.Wire {
           () -> {
             var reply = on.open.remove(this);
             if (reply != null) {
-              node.receive(nanos, this, answer, () -> reply.accept(answer, failure));
+              node.receive(nanos, answer, () -> reply.accept(answer, failure));
             }
           });
     }
   }
 
-  SimulatedWire(Scheduler scheduler, SimulatedServer server, Random random, SimulatedNode node) {
+  SimulatedWire(Scheduler scheduler, SimulatedServer server, Random random, SimulatedMember node) {
     this.scheduler = scheduler;
     this.server = server;
     this.random = random;
     this.node = node;
+    server.add(ear);
+  }
+
+  /** Another connection, on which messages come; one that is cut off or breaks misses some. */
+  private final class Ear implements SimulatedServer.Subscription {
+    private final Map<String, Consumer<String>> channels = new HashMap<>();
+    private int life = -1;
+    private long lastMessage;
+    private boolean opening;
+
+    @Override
+    public boolean isOpen() {
+      return !channels.isEmpty() && life == server.life() && !server.isDown() && node.isAlive();
+    }
+
+    @Override
+    public void send(String channel, String message) {
+      Consumer<String> told = channels.get(channel);
+      if (told == null || cut || loses(lostAnswersInHundred)) {
+        return;
+      }
+      int sent = life;
+      lastMessage =
+          Math.max(lastMessage + 1, Math.max(answersHeldUntil, scheduler.nanos() + delay()));
+      scheduler.receive(
+          lastMessage - scheduler.nanos(),
+          node,
+          () -> {
+            if (life == sent) {
+              told.accept(message);
+            }
+          });
+    }
+
+    void tend() {
+      if (!opening && !channels.isEmpty() && life != server.life()) {
+        opening = true;
+        scheduler.after(
+            2 * delay(),
+            node,
+            () -> {
+              opening = false;
+              life = server.answers() && !cut ? server.life() : life;
+            });
+      }
+    }
   }
 
   private boolean loses(int inHundred) {
@@ -114,29 +163,31 @@ final class SimulatedWire implements SimulatedLink.Wire {
 
   // ---- faults
 
-  void slow(long nanos) {
+  /** Delays what is sent by up to so much; 0 ends that. */
+  public void slow(long nanos) {
     slowNanos = nanos;
   }
 
-  void lose(int requestsInHundred, int answersInHundred) {
+  /** Loses some of what is sent; 0 ends that. */
+  public void lose(int requestsInHundred, int answersInHundred) {
     lostRequestsInHundred = requestsInHundred;
     lostAnswersInHundred = answersInHundred;
   }
 
   /** Everything vanishes, and nobody is told. */
-  void cut(boolean now) {
+  public void cut(boolean now) {
     cut = now;
   }
 
   /** Holds what is sent, on all connections, and lets it go later. */
-  void hold(boolean requests, boolean answers, long nanos) {
+  public void hold(boolean requests, boolean answers, long nanos) {
     long until = scheduler.nanos() + nanos;
     requestsHeldUntil = requests ? Math.max(requestsHeldUntil, until) : requestsHeldUntil;
     answersHeldUntil = answers ? Math.max(answersHeldUntil, until) : answersHeldUntil;
   }
 
   /** Holds the requests of the present connection; one that is made later overtakes it. */
-  void holdLine(long nanos) {
+  public void holdLine(long nanos) {
     Line present = line;
     if (present != null) {
       present.heldUntil = Math.max(present.heldUntil, scheduler.nanos() + nanos);
@@ -144,11 +195,13 @@ final class SimulatedWire implements SimulatedLink.Wire {
   }
 
   /** The connection breaks, and the node notices. */
-  void breakLine() {
+  public void breakLine() {
     Line present = line;
     if (present != null) {
       scheduler.after(0, node, told);
-      end(present, random.nextBoolean());
+      boolean losesRest = random.nextBoolean();
+      ear.life = losesRest ? -1 : ear.life;
+      end(present, losesRest);
       reconnectLater();
     }
   }
@@ -253,6 +306,17 @@ final class SimulatedWire implements SimulatedLink.Wire {
       present.open.put(request, reply);
     }
     request.send();
+  }
+
+  @Override
+  public void subscribe(String channel, Consumer<String> message) {
+    ear.channels.put(channel, message);
+    ear.tend();
+  }
+
+  @Override
+  public void tendSubscriptions() {
+    ear.tend();
   }
 
   @Override
