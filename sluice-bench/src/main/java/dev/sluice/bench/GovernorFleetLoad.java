@@ -62,8 +62,15 @@ final class GovernorFleetLoad {
     double utilization = Double.MAX_VALUE;
     long excess = 0;
     for (Map.Entry<String, GovernorStatus.Model> model : status.entrySet()) {
-      double use = utilization(record, model.getKey(), model.getValue(), end);
-      utilization = Math.min(utilization, use);
+      utilization =
+          Math.min(
+              utilization,
+              record.utilization(
+                  model.getKey(),
+                  model.getValue(),
+                  BudgetLoad.PER_SECOND,
+                  BudgetLoad.PER_MINUTE,
+                  end));
       excess =
           Math.max(
               excess, record.excess(model.getKey(), BudgetLoad.PER_SECOND, BudgetLoad.PER_MINUTE));
@@ -77,18 +84,6 @@ final class GovernorFleetLoad {
           "the fleet was granted more than it may be, or calls failed: excess=%d, failures=%s, wrong=%s"
               .formatted(excess, record.failures(), record.wrongs()));
     }
-  }
-
-  /** Overuse that is still to be paid off is no use of what was allowed. */
-  private double utilization(
-      BudgetRecord record, String model, GovernorStatus.Model status, long end) {
-    double seconds = (end - record.firstMicros(model)) / 1e6;
-    double allowed = BudgetLoad.PER_SECOND * (1 + seconds);
-    double used = status.metrics().tokensConsumed() + Math.min(0, status.available());
-    report.line(
-        "model %-8s asked for %.1f times of what is allowed",
-        model, record.askedTokens(model) / allowed);
-    return used / allowed;
   }
 
   private void waits(BudgetRecord record, String model) {

@@ -333,15 +333,15 @@ final class Clerk {
     if (ticket == null) {
       return;
     }
-    boolean left = ticket.waiters.removeIf(each -> each == waiter);
-    if (left && ticket.decided == null) {
+    if (ticket.waiters.removeIf(each -> each == waiter) && ticket.decided == null) {
       tickets.seen(ticket, now);
     }
   }
 
   /** Those who waited had gone in the same moment: somebody may still come and ask. */
-  void unheard(TicketState ticket) {
-    if (ticket.onlyWaited) {
+  void unheard(String id) {
+    TicketState ticket = tickets.find(id);
+    if (ticket != null && ticket.onlyWaited) {
       ticket.claimed = false;
       tickets.seen(ticket, now);
     }
@@ -457,7 +457,7 @@ final class Clerk {
     }
   }
 
-  /** Nobody may be in line any more; what was granted can still be settled. */
+  /** Refuses all tickets from now on; grants can still be settled. */
   void refuseAll(Outcome.Reason why) {
     for (Waiting waiting : line.inOrder()) {
       TicketState ticket = Objects.requireNonNull(tickets.leave(waiting));

@@ -388,6 +388,11 @@ final class LocalBudgetStore implements StandInStore {
   }
 
   @Override
+  public void unheard(String ticket) {
+    deskOf(ticket).ifPresent(desk -> desk.unheard(ticket));
+  }
+
+  @Override
   public synchronized OpenWork handOver() {
     closed = true;
     List<OpenWork.Held> reservations = new ArrayList<>();

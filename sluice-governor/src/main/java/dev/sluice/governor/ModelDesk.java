@@ -165,7 +165,7 @@ final class ModelDesk {
       heard |= waiter.complete(Optional.of(told.outcome()));
     }
     if (!heard && closed == null) {
-      atDesk(() -> clerk.unheard(told.ticket()));
+      atDesk(() -> clerk.unheard(told.ticket().id));
     }
   }
 
@@ -272,6 +272,11 @@ final class ModelDesk {
   /** Empty if it is closed. */
   Optional<GovernorStatus.Model> status() {
     return closed == null ? Optional.of(atDesk(clerk::status)) : Optional.empty();
+  }
+
+  /** {@link StandInStore#unheard}. */
+  void unheard(String ticket) {
+    atDesk(() -> clerk.unheard(ticket));
   }
 
   /** Decides nothing any more; who waits for a ticket is told elsewhere. */

@@ -5,8 +5,11 @@ import java.util.List;
 
 /** What is watched of one model. For any number of threads; it never waits for long. */
 final class ModelWatch {
-  /** Guarded by this, all three. */
+  /** Guarded by this, all of them. */
   private final Auditor auditor;
+
+  /** With the largest excess that the store ever told: a fleet's store may lose its data. */
+  private AuditReport ofStore = AuditReport.NONE;
 
   private final HealthMonitor health;
   private final RefillLog log;
@@ -49,7 +52,7 @@ final class ModelWatch {
   }
 
   synchronized List<HealthMonitor.Change> check(GovernorStatus.Model status, long now, Instant at) {
-    auditor.goesBy(status.capacity(), status.targetTpm(), now);
+    hear(status, now);
     return health.check(status, now, at);
   }
 
@@ -59,8 +62,12 @@ final class ModelWatch {
 
   /** The same with what is known here. */
   synchronized GovernorStatus.Model watched(GovernorStatus.Model status, long now) {
+    hear(status, now);
+    return status.with(auditor.report(now).orMore(ofStore), status.provider(), health.alerts());
+  }
+
+  private void hear(GovernorStatus.Model status, long now) {
     auditor.goesBy(status.capacity(), status.targetTpm(), now);
-    return status.with(
-        auditor.report(now).orMore(status.audit()), status.provider(), health.alerts());
+    ofStore = ofStore.orMore(status.audit());
   }
 }

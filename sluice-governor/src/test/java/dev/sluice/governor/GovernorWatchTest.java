@@ -56,6 +56,9 @@ class GovernorWatchTest {
   /** What the store goes by. */
   private long burst = 1_000;
 
+  /** What the store says of its excess. */
+  private long excess;
+
   /** Of which the first has waited that long for 10 tokens. */
   private GovernorStatus exhausted(String model, Duration lasts) {
     return status(model, 1, 1, new GovernorStatus.Exhaustion(Dimension.TOKENS, 10, lasts));
@@ -79,7 +82,7 @@ class GovernorWatchTest {
                 Map.of("P1_user", waiting - waiting / 2, "P2_batch", waiting / 2),
                 0,
                 new Counts(0, 0, 0, 0, 0),
-                new AuditReport(0, 0, 0, 0, 0),
+                new AuditReport(0, 0, excess, 0, 0),
                 PROVIDER,
                 Optional.ofNullable(head),
                 List.of())),
@@ -94,6 +97,15 @@ class GovernorWatchTest {
   private void grant(String model, long tokens, long waited) {
     TokenRequest request = TokenRequest.of(model, tokens, "P1_user");
     watch.listener().granted(request, tokens, waited, timer.now());
+  }
+
+  @Test
+  void audit_remembersTheExcessOfAStoreThatLostIt() {
+    excess = 70;
+    watch.check(status("m", 1, 0));
+    excess = 0;
+    assertThat(watched("m").audit().errorTokens()).isEqualTo(70);
+    assertThat(watched("n").audit().errorTokens()).isZero();
   }
 
   @Test

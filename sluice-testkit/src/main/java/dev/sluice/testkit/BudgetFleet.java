@@ -63,6 +63,11 @@ public final class BudgetFleet implements AutoCloseable {
     nodes.add(new Node(number, JavaProcess.start(program, arguments), victim));
   }
 
+  /** Restricts all nodes to one CPU core. */
+  public void pin(int core) {
+    nodes.forEach(node -> CpuCores.pin(node.process().pid(), core));
+  }
+
   /** Waits until the nodes from that number on are ready, and lets them begin. */
   public void go(int from) {
     List<Node> these = nodes.subList(from, nodes.size());

@@ -25,6 +25,9 @@ import org.jspecify.annotations.Nullable;
  * tenants, with deadlines and keys. Some give up while they wait, some ask again; who is granted
  * settles for less or more after a while, now and then after an extension, or never.
  *
+ * <p>Where calls may fail, callers ask again a few times, everybody who is granted settles, and the
+ * log says who does not know what became of a request: no slot may be held then but for those.
+ *
  * @since 0.1
  */
 public final class BudgetLoad implements AutoCloseable {
@@ -46,16 +49,21 @@ public final class BudgetLoad implements AutoCloseable {
   private static final String[] CLASSES = {"P0_clinical", "P1_user", "P2_batch"};
   private static final String[] TENANTS = {"a", "b", "c"};
   private static final long TICK_MILLIS = 10;
+  private static final double PERIOD_SECONDS = 3;
+  private static final double BURST_SPEED = 10;
+  private static final int TRIES = 4;
 
   private final BudgetStore store;
   private final BudgetLog log;
   private final String name;
   private final double perSecond;
+  private final boolean inBursts;
   private final double keyed;
   private final SplittableRandom random;
   private final ScheduledExecutorService timer = Executors.newScheduledThreadPool(1);
   private final AtomicInteger underWay = new AtomicInteger();
   private long began;
+  private double beganInPeriod;
   private long asked;
 
   /**
@@ -64,7 +72,9 @@ public final class BudgetLoad implements AutoCloseable {
    * @param store not closed by it
    * @param log of this node, which also listens to the store
    * @param name what its keys begin with
-   * @param overload of the rate of each model, on average
+   * @param overload of the rate of each model, on average; below 1 callers come in bursts, of all
+   *     nodes at the same time, and hold what they got for up to seconds: so budgets are full in
+   *     between, and grants are repaid before they are settled
    * @param keyed the part of callers who have a key; 1 if calls may fail
    */
   public BudgetLoad(BudgetStore store, BudgetLog log, String name, double overload, double keyed) {
@@ -72,6 +82,7 @@ public final class BudgetLoad implements AutoCloseable {
     this.log = log;
     this.name = name;
     this.perSecond = 2 * overload * PER_SECOND / MEAN;
+    this.inBursts = overload < 1;
     this.keyed = keyed;
     this.random = new SplittableRandom(name.hashCode());
   }
@@ -105,6 +116,7 @@ public final class BudgetLoad implements AutoCloseable {
   /** Callers come from now on. */
   public void start() {
     began = System.nanoTime();
+    beganInPeriod = System.currentTimeMillis() / 1e3 % PERIOD_SECONDS;
     var unused = timer.scheduleAtFixedRate(this::come, 0, TICK_MILLIS, TimeUnit.MILLISECONDS);
   }
 
@@ -124,12 +136,22 @@ public final class BudgetLoad implements AutoCloseable {
     if (began == 0) {
       return;
     }
-    double due = (System.nanoTime() - began) / 1e9 * perSecond;
+    double due = secondsOfLoad((System.nanoTime() - began) / 1e9) * perSecond;
     // After a standstill of the process not all at once.
     asked = Math.max(asked, (long) (due - perSecond));
     while (asked < due) {
       ask(new Caller(asked++));
     }
+  }
+
+  /** In bursts, all of a period come in its first tenth. */
+  private double secondsOfLoad(double passed) {
+    if (!inBursts) {
+      return passed;
+    }
+    double now = beganInPeriod + passed;
+    double period = Math.floor(now / PERIOD_SECONDS) * PERIOD_SECONDS;
+    return period + Math.min(PERIOD_SECONDS, BURST_SPEED * (now - period));
   }
 
   /** One who comes, and what it will do. */
@@ -141,6 +163,7 @@ public final class BudgetLoad implements AutoCloseable {
     final long pauseMillis;
     final double use;
     final boolean extendsIt;
+    int tries;
 
     Caller(long number) {
       int rank = pick(0.05, 0.25);
@@ -156,9 +179,9 @@ public final class BudgetLoad implements AutoCloseable {
       request = key == null ? plain : plain.withIdempotencyKey(key);
       givesUp = key != null && random.nextDouble() < 0.05;
       asksAgain = key != null && !givesUp && random.nextDouble() < 0.1;
-      pauseMillis = random.nextLong(20, 200);
+      pauseMillis = random.nextLong(20, inBursts ? 2_500 : 200);
       extendsIt = random.nextDouble() < 0.1;
-      use = useOf(pick(0.1, 0.1, 0.2));
+      use = useOf(pick(callsMayFail() ? 0 : 0.1, 0.1, 0.2));
     }
 
     private int pick(double... parts) {
@@ -181,19 +204,32 @@ public final class BudgetLoad implements AutoCloseable {
     }
   }
 
+  private boolean callsMayFail() {
+    return keyed == 1;
+  }
+
   private void ask(Caller caller) {
     underWay.incrementAndGet();
-    var unused =
-        store
-            .request(caller.request)
-            .thenCompose(outcome -> follow(caller, outcome))
-            .whenComplete(
-                (done, failure) -> {
-                  if (failure != null) {
-                    failed("request", caller, caller.request.tokens(), failure);
-                  }
-                  underWay.decrementAndGet();
-                });
+    log.asking(caller.request);
+    var unused = tryOnce(caller).whenComplete((done, failure) -> underWay.decrementAndGet());
+  }
+
+  private CompletableFuture<Void> tryOnce(Caller caller) {
+    caller.tries++;
+    return store
+        .request(caller.request)
+        .thenCompose(outcome -> follow(caller, outcome))
+        .exceptionallyCompose(
+            failure -> {
+              failed("request", caller, caller.request.tokens(), failure);
+              return tryAgain(caller);
+            });
+  }
+
+  private CompletableFuture<Void> tryAgain(Caller caller) {
+    return callsMayFail() && caller.tries < TRIES
+        ? after(caller.pauseMillis).thenCompose(then -> tryOnce(caller))
+        : done();
   }
 
   private void failed(String call, Caller caller, long tokens, Throwable failure) {
@@ -211,6 +247,7 @@ public final class BudgetLoad implements AutoCloseable {
 
   private CompletableFuture<Void> follow(Caller caller, Outcome outcome) {
     if (outcome instanceof Outcome.Granted granted) {
+      log.told(caller.key, granted.reservation());
       return hold(caller, granted);
     }
     if (outcome instanceof Outcome.Queued queued) {
@@ -221,7 +258,15 @@ public final class BudgetLoad implements AutoCloseable {
           .thenCombine(CompletableFuture.allOf(again, left), (each, rest) -> each)
           .thenCompose(decided -> decided(caller, decided));
     }
-    log.ended(((Outcome.Refused) outcome).reason().name());
+    Outcome.Reason reason = ((Outcome.Refused) outcome).reason();
+    log.ended(reason.name());
+    if (reason == Outcome.Reason.UNAVAILABLE) {
+      mayReturn(caller, caller.request.tokens());
+      return tryAgain(caller);
+    }
+    if (caller.tries == 1) {
+      log.over(caller.key);
+    }
     return done();
   }
 
@@ -231,8 +276,9 @@ public final class BudgetLoad implements AutoCloseable {
 
   private CompletableFuture<Void> decided(Caller caller, Optional<Outcome> decided) {
     Outcome outcome = decided.orElse(null);
-    if (outcome instanceof Outcome.Granted) {
+    if (outcome instanceof Outcome.Granted granted) {
       log.claimed(caller.key);
+      log.told(caller.key, granted.reservation());
     }
     if (outcome instanceof Outcome.Granted granted && !caller.givesUp) {
       return hold(caller, granted);
@@ -242,6 +288,7 @@ public final class BudgetLoad implements AutoCloseable {
       mayReturn(caller, caller.request.tokens());
     }
     log.ended(endOf(caller, outcome));
+    log.over(caller.key);
     return done();
   }
 
@@ -258,6 +305,9 @@ public final class BudgetLoad implements AutoCloseable {
         .request(caller.request)
         .thenAccept(
             outcome -> {
+              if (outcome instanceof Outcome.Granted granted) {
+                log.told(caller.key, granted.reservation());
+              }
               if (outcome instanceof Outcome.Queued other
                   && !other.ticket().equals(queued.ticket())) {
                 log.wrong("again " + queued.ticket() + ' ' + other.ticket());
@@ -301,6 +351,7 @@ public final class BudgetLoad implements AutoCloseable {
                 mayReturn(caller, unused - settled.orElseThrow().refundedTokens());
               }
               log.settled(caller.key);
+              log.over(caller.key);
               return null;
             });
   }

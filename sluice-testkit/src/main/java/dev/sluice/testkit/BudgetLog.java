@@ -71,13 +71,46 @@ public final class BudgetLog implements BudgetListener, AutoCloseable {
         tokens,
         micros(waitedNanos),
         request.priority(),
-        key == null ? NO_KEY : key);
+        key == null ? NO_KEY : key,
+        request.tenant());
   }
 
   @Override
   public void settled(Settlement settled, long grantedNanos, long nanos) {
     if (settled.refundedTokens() > 0) {
       write("refunded", settled.model(), micros(grantedNanos), settled.refundedTokens());
+    }
+  }
+
+  /** Logs that the node declared an outage of its store. */
+  public void outageDeclared(String cause) {
+    write("outage", cause.replace(' ', '_'));
+  }
+
+  /** Logs that the store decides again. */
+  public void outageEnded() {
+    write("returned", TimeUnit.MILLISECONDS.toMicros(System.currentTimeMillis()));
+  }
+
+  /** Logs a request with a key before it is made for the first time. */
+  void asking(TokenRequest request) {
+    String key = request.idempotencyKey();
+    if (key != null) {
+      write("asking", request.model(), request.tokens(), request.priority(), request.tenant(), key);
+    }
+  }
+
+  /** Logs that nothing is held for a request by the will of its caller. */
+  void over(@Nullable String key) {
+    if (key != null) {
+      write("over", key);
+    }
+  }
+
+  /** Logs that a caller was told of a grant. */
+  void told(@Nullable String key, String reservation) {
+    if (key != null) {
+      write("told", key, reservation);
     }
   }
 

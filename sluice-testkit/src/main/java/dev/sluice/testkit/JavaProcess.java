@@ -90,6 +90,11 @@ public final class JavaProcess implements AutoCloseable {
     }
   }
 
+  /** Returns the number of the process. */
+  public long pid() {
+    return process.pid();
+  }
+
   /** Kills it, as SIGKILL does; returns once it is dead. */
   public void kill() {
     process.destroyForcibly();

@@ -27,8 +27,8 @@ class BudgetRecordTest {
 
   /** The victim was granted 60 and used 20; another node was granted 30 of the refunded 40. */
   private BudgetRecord record(String... more) throws IOException {
-    Files.writeString(survivor, "granted m 1000 40 0 P1 p0-1\ngranted m 2000 30 0 P1 p0-2\n");
-    Files.writeString(victim, "granted m 1000 60 0 P1 p1-1\n" + String.join("\n", more) + "\n");
+    Files.writeString(survivor, "granted m 1000 40 0 P1 p0-1 t\ngranted m 2000 30 0 P1 p0-2 t\n");
+    Files.writeString(victim, "granted m 1000 60 0 P1 p1-1 t\n" + String.join("\n", more) + "\n");
     return BudgetRecord.read(List.of(survivor, victim));
   }
 

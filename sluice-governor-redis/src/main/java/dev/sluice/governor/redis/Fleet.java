@@ -43,14 +43,25 @@ final class Fleet implements AutoCloseable, FleetConnection.Member {
   /** Whether this node began without Redis, and may have granted something. */
   private volatile boolean beganAlone;
 
+  /** Makes the connection of a fleet; simulations put their own in its place. */
+  @FunctionalInterface
+  interface Opening {
+    FleetConnection open(LinkTerms terms, Membership membership, FleetConnection.Member member);
+  }
+
   Fleet(FleetConfig config) {
+    this(
+        config,
+        newNode(),
+        (terms, membership, member) ->
+            new FleetConnection(config.address(), terms, membership, member));
+  }
+
+  Fleet(FleetConfig config, String node, Opening opening) {
     this.config = config;
-    byte[] bytes = new byte[NODE_BYTES];
-    new SecureRandom().nextBytes(bytes);
-    this.node = HexFormat.of().formatHex(bytes);
+    this.node = node;
     this.connection =
-        new FleetConnection(
-            config.address(),
+        opening.open(
             new LinkTerms(
                 config.timeout(),
                 config.trust(),
@@ -69,9 +80,19 @@ final class Fleet implements AutoCloseable, FleetConnection.Member {
     }
   }
 
-  /** Opens the connection; returns when Redis decides, or did not answer. */
-  void start(Supplier<Collection<RedisDesk>> all) {
+  private static String newNode() {
+    byte[] bytes = new byte[NODE_BYTES];
+    new SecureRandom().nextBytes(bytes);
+    return HexFormat.of().formatHex(bytes);
+  }
+
+  /** Leads these desks into outages and back. */
+  void serve(Supplier<Collection<RedisDesk>> all) {
     desks = all;
+  }
+
+  /** Opens the connection; returns when Redis decides, or did not answer. */
+  void start() {
     connection.start();
   }
 

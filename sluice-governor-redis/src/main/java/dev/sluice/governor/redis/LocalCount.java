@@ -8,14 +8,16 @@ import java.util.Map;
 import java.util.TreeMap;
 import java.util.concurrent.TimeUnit;
 import java.util.function.LongSupplier;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Counts what this node grants by itself in one outage, by the second of Redis's time, and passes
- * it on to a listener. Thread-safe.
+ * it on to a listener. What a grant did not use is taken off the second in which it was granted.
+ * Thread-safe.
  */
 final class LocalCount implements BudgetListener {
-  /** Redis counts no longer than this (countedExcess in meters.lua). */
-  private static final int MOST_SECONDS = 128;
+  /** Redis counts no longer than this (COUNTED_SECONDS in clock.lua). */
+  private static final int MOST_SECONDS = 1_024;
 
   private final BudgetListener told;
   private final LongSupplier serverNanos;
@@ -23,13 +25,14 @@ final class LocalCount implements BudgetListener {
   // Guarded by this.
   private final TreeMap<Long, Long> bySecond = new TreeMap<>();
   private long granted;
+  private @Nullable Long difference;
 
   LocalCount(BudgetListener told, LongSupplier serverNanos) {
     this.told = told;
     this.serverNanos = serverNanos;
   }
 
-  /** Returns the tokens granted, less those given back, of the last seconds. */
+  /** Returns the tokens granted in the last seconds, less those of them that were given back. */
   synchronized Map<Long, Long> bySecond() {
     return new TreeMap<>(bySecond);
   }
@@ -40,31 +43,48 @@ final class LocalCount implements BudgetListener {
   }
 
   private synchronized void count(long tokens, long nanos) {
-    granted += Math.max(0, tokens);
+    granted += tokens;
     bySecond.merge(TimeUnit.NANOSECONDS.toSeconds(nanos), tokens, Long::sum);
     if (bySecond.size() > MOST_SECONDS) {
       bySecond.pollFirstEntry();
     }
   }
 
+  private synchronized void takeBack(long tokens, long grantedNanos) {
+    bySecond.computeIfPresent(
+        TimeUnit.NANOSECONDS.toSeconds(grantedNanos),
+        (second, counted) -> Math.max(0, counted - tokens));
+  }
+
+  /**
+   * Converts a time of the store. Always by the same difference, so that a settlement finds the
+   * second in which its grant was counted.
+   */
+  private synchronized long inTimeOfRedis(long nanos) {
+    if (difference == null) {
+      difference = serverNanos.getAsLong() - nanos;
+    }
+    return nanos + difference;
+  }
+
   @Override
   public void asked(TokenRequest request, Outcome outcome, long nanos) {
-    told.asked(request, outcome, serverNanos.getAsLong());
+    told.asked(request, outcome, inTimeOfRedis(nanos));
   }
 
   @Override
   public void granted(TokenRequest request, long tokens, long waitedNanos, long nanos) {
-    long now = serverNanos.getAsLong();
+    long now = inTimeOfRedis(nanos);
     count(tokens, now);
     told.granted(request, tokens, waitedNanos, now);
   }
 
   @Override
   public void settled(Settlement settled, long grantedNanos, long nanos) {
-    long now = serverNanos.getAsLong();
+    long granted = inTimeOfRedis(grantedNanos);
     if (settled.refundedTokens() > 0) {
-      count(-settled.refundedTokens(), now);
+      takeBack(settled.refundedTokens(), granted);
     }
-    told.settled(settled, now - (nanos - grantedNanos), now);
+    told.settled(settled, granted, inTimeOfRedis(nanos));
   }
 }

@@ -51,6 +51,9 @@ final class LocalDesk {
     /** Returns what the provider said and holds; null for nothing. */
     @Nullable Adjustment adjustment();
 
+    /** Returns the budget of the model; null if the model was removed. */
+    @Nullable ModelBudget budget();
+
     /** A ticket that they wait for is decided. */
     void decided(String ticket, Outcome outcome);
   }
@@ -62,7 +65,9 @@ final class LocalDesk {
     final Set<String> before = new HashSet<>();
     final Set<String> tickets = new HashSet<>();
     final Map<String, CompletableFuture<?>> waiters = new HashMap<>();
-    @Nullable StandInStore store;
+
+    /** Null if the share is too small to grant anything. */
+    volatile @Nullable StandInStore store;
 
     Begun(ShareOfBudget share, LocalCount count) {
       this.share = share;
@@ -103,14 +108,24 @@ final class LocalDesk {
 
   /** Decides by this node's share; empty if Redis decides, or if there is no share. */
   <T> Optional<T> decide(Function<StandInStore, CompletableFuture<T>> decision) {
-    return whileOut(
-            now -> {
-              StandInStore store = now.store;
-              return store == null
-                  ? Optional.<T>empty()
-                  : Optional.ofNullable(Fleet.now(decision.apply(store)));
-            })
+    return whileOut(now -> ask(now, store -> Fleet.now(decision.apply(store))))
         .flatMap(decided -> decided);
+  }
+
+  private static <T> Optional<T> ask(Begun now, Function<StandInStore, T> question) {
+    StandInStore store = now.store;
+    if (store == null) {
+      return Optional.empty();
+    }
+    try {
+      return Optional.ofNullable(question.apply(store));
+    } catch (IllegalStateException closed) {
+      if (now.store == store) {
+        throw closed;
+      }
+      // A reload has ended the share meanwhile.
+      return Optional.empty();
+    }
   }
 
   private <T> Optional<T> whileOut(Function<Begun, T> decision) {
@@ -131,21 +146,30 @@ final class LocalDesk {
     }
     synchronized (this) {
       if (begun == null) {
-        ShareOfBudget share = new ShareOfBudget(fleet.connection().share());
-        Begun next = new Begun(share, new LocalCount(listener, fleet::serverNanos));
-        openStore(next, new OpenWork(callers.open(), callers.awaited()));
+        Begun next = new Begun(new ShareOfBudget(fleet.connection().share()), newCount());
+        ModelBudget part = part(next.share);
+        if (part != null) {
+          openStore(next, part);
+        }
         begun = next;
       }
       return begun;
     }
   }
 
-  private void openStore(Begun next, OpenWork open) {
+  private LocalCount newCount() {
+    return new LocalCount(listener, fleet::serverNanos);
+  }
+
+  /** Returns this node's part of the budget; null if it has none. */
+  private @Nullable ModelBudget part(ShareOfBudget share) {
+    ModelBudget whole = callers.budget();
+    return whole == null ? null : share.of(whole);
+  }
+
+  private void openStore(Begun next, ModelBudget part) {
+    OpenWork open = new OpenWork(callers.open(), callers.awaited());
     open.reservations().forEach(each -> next.before.add(each.answer().reservation()));
-    ModelBudget part = next.share.of(books.terms().budget());
-    if (part == null) {
-      return;
-    }
     List<OpenWork.Place> served =
         open.tickets().stream()
             .filter(each -> next.share.hasTenant(books.terms().budget(), each.request().tenant()))
@@ -179,16 +203,36 @@ final class LocalDesk {
   /** Tells the callers what becomes of a ticket; false if it is not known here. */
   boolean await(String ticket) {
     return whileOut(
-            now -> {
-              StandInStore store = now.store;
-              if (store == null || Fleet.now(store.owner(ticket)).isEmpty()) {
-                return false;
-              }
-              synchronized (this) {
-                await(now, store, ticket);
-              }
-              return true;
-            })
+            now ->
+                ask(
+                    now,
+                    store -> {
+                      if (Fleet.now(store.owner(ticket)).isEmpty()) {
+                        return false;
+                      }
+                      synchronized (this) {
+                        await(now, store, ticket);
+                      }
+                      return true;
+                    }))
+        .flatMap(known -> known)
+        .orElse(false);
+  }
+
+  /**
+   * No caller has heard what became of a ticket: it has to be asked for again. False if this node's
+   * share does not decide any more.
+   */
+  boolean unheard(String ticket) {
+    return whileOut(
+            now ->
+                ask(
+                    now,
+                    store -> {
+                      store.unheard(ticket);
+                      return true;
+                    }))
+        .flatMap(done -> done)
         .orElse(false);
   }
 
@@ -236,7 +280,8 @@ final class LocalDesk {
   /** Returns whether this node's share can serve a tenant at all. */
   boolean hasTenant(String tenant) {
     Begun now = begun;
-    return now == null || now.share.hasTenant(books.terms().budget(), tenant);
+    ModelBudget whole = callers.budget();
+    return whole != null && (now == null || now.share.hasTenant(whole, tenant));
   }
 
   void adjust(Adjustment adjustment) {
@@ -250,41 +295,57 @@ final class LocalDesk {
     decide(store -> store.adjust(model, part));
   }
 
-  void reload() {
-    whileOut(
-        now -> {
-          StandInStore store = now.store;
-          ModelBudget part = now.share.of(books.terms().budget());
-          if (store != null && part != null) {
-            Fleet.now(store.reload(config(part)));
-          }
-          return true;
-        });
+  /** Goes by the present rules; returns what became of the share if they leave none. */
+  Optional<Ended> reload() {
+    return whileOut(this::reload).flatMap(ended -> ended);
+  }
+
+  private synchronized Optional<Ended> reload(Begun now) {
+    StandInStore store = now.store;
+    ModelBudget part = part(now.share);
+    if (store == null) {
+      if (part != null) {
+        openStore(now, part);
+      }
+      return Optional.empty();
+    }
+    if (part == null) {
+      begun = new Begun(now.share, newCount());
+      return Optional.of(handOver(now, store));
+    }
+    Fleet.now(store.reload(config(part)));
+    return Optional.empty();
   }
 
   // ---- the end
+
+  /** Returns whether there is an outage that has not ended. */
+  boolean hasBegun() {
+    return begun != null;
+  }
 
   /** Ends the outage: nothing is granted here any more. Empty if nothing was. */
   synchronized Optional<Ended> end() {
     Begun now = begun;
     begun = null;
     StandInStore store = now == null ? null : now.store;
-    if (now == null || store == null) {
-      return Optional.empty();
-    }
+    return now == null || store == null ? Optional.empty() : Optional.of(handOver(now, store));
+  }
+
+  private static Ended handOver(Begun now, StandInStore store) {
+    now.store = null;
     OpenWork left = store.handOver();
     Set<String> over = new HashSet<>(now.tickets);
     left.tickets().forEach(each -> over.remove(each.id()));
     left.reservations().forEach(each -> over.remove(ticketOf(each)));
-    return Optional.of(
-        new Ended(
-            List.copyOf(over),
-            left.reservations().stream()
-                .filter(each -> !now.before.contains(each.answer().reservation()))
-                .toList(),
-            left.tickets().stream().filter(each -> !now.tickets.contains(each.id())).toList(),
-            now.count.bySecond(),
-            now.count.granted()));
+    return new Ended(
+        List.copyOf(over),
+        left.reservations().stream()
+            .filter(each -> !now.before.contains(each.answer().reservation()))
+            .toList(),
+        left.tickets().stream().filter(each -> !now.tickets.contains(each.id())).toList(),
+        now.count.bySecond(),
+        now.count.granted());
   }
 
   private static String ticketOf(OpenWork.Held held) {

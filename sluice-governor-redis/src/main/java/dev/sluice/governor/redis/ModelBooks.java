@@ -1,12 +1,13 @@
 package dev.sluice.governor.redis;
 
+import dev.sluice.governor.GovernorTimer;
 import dev.sluice.redis.link.FleetConnection;
 import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
+import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ThreadLocalRandom;
-import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
@@ -25,14 +26,14 @@ final class ModelBooks {
   /** Counted by a double without a gap. */
   private static final long GENERATIONS = 1L << 52;
 
-  /** How long a call waits until lost books know what they have to, and then for its answer. */
+  /** How long Redis may take for what it is told in books that it has lost; no caller waits. */
   private static final long TIMEOUTS_TO_JOIN = 3;
+
+  /** Until this node has reported, its calls grant nothing from the line (books.lua). */
+  private static final String UNREPORTED = "!";
 
   /** How many grants books are told to hold at once: a script that holds them takes some ms. */
   static final int PORTION = 100;
-
-  /** By then a message about what books were told to hold has come. */
-  private static final long LATELY_NANOS = TimeUnit.SECONDS.toNanos(5);
 
   private final String model;
   private final FleetConnection connection;
@@ -40,7 +41,8 @@ final class ModelBooks {
   private final String[] keys;
   private final Fleet fleet;
   private final Desk desk;
-  private final long patienceNanos;
+  private final GovernorTimer timer;
+  private final long timeoutNanos;
   private final AtomicInteger underWay = new AtomicInteger();
 
   private volatile ModelTerms terms;
@@ -55,7 +57,6 @@ final class ModelBooks {
   private boolean begun;
   private @Nullable CompletableFuture<Void> joining;
   private long missed;
-  private long begunAt;
 
   /** Whose books they are. */
   interface Desk {
@@ -68,6 +69,9 @@ final class ModelBooks {
     /** Whether that is still so. */
     boolean isHeld(String id);
 
+    /** Whether Redis has to be told first what this node decided by itself. */
+    boolean isUnreported();
+
     /** What the provider said and holds, as words for {@link Script#RULES}; null for nothing. */
     String @Nullable [] adjusted();
 
@@ -75,15 +79,16 @@ final class ModelBooks {
     void begun();
   }
 
-  ModelBooks(Fleet fleet, String model, ModelTerms terms, Desk desk) {
+  ModelBooks(Fleet fleet, String model, ModelTerms terms, GovernorTimer timer, Desk desk) {
     this.fleet = fleet;
+    this.timer = timer;
     this.model = model;
     this.connection = fleet.connection();
     this.node = fleet.node();
     this.keys = fleet.keys(model).all();
     this.terms = terms;
     this.desk = desk;
-    this.patienceNanos = TIMEOUTS_TO_JOIN * fleet.config().timeout().toNanos();
+    this.timeoutNanos = fleet.config().timeout().toNanos();
   }
 
   ModelTerms terms() {
@@ -106,12 +111,12 @@ final class ModelBooks {
 
   /** Asks; fails with {@link BudgetUnavailableException} if there is no answer in time. */
   CompletableFuture<Answer> call(Script script, String... words) {
-    return ask(connection::call, script, words);
+    return ask(connection::call, timeoutNanos, script, words);
   }
 
   /** {@link #call} with more time, also while this node returns: for what Redis has to know. */
   CompletableFuture<Answer> tell(Script script, String... words) {
-    return ask(connection::tell, script, words);
+    return ask(connection::tell, TIMEOUTS_TO_JOIN * timeoutNanos, script, words);
   }
 
   /** Whether Redis still has the books that are known here: if not, it is told what is held. */
@@ -128,18 +133,21 @@ final class ModelBooks {
   }
 
   @SuppressWarnings("FutureReturnValueIgnored") // what they lead to is tracked
-  private CompletableFuture<Answer> ask(Way way, Script script, String[] words) {
+  private CompletableFuture<Answer> ask(
+      Way way, long patienceNanos, Script script, String[] words) {
     Tracked tracked = new Tracked();
+    long began = connection.nanoTime();
     long known = generation;
     way.ask(script, keys, arguments(known, words))
         .whenComplete(
             (said, failure) -> {
               if (said != null && Answer.isUnknown(said)) {
-                join(known)
-                    .thenCompose(joined -> askAgain(tracked, way, script, words))
-                    .thenApply(late -> known(late, words))
-                    .orTimeout(patienceNanos, TimeUnit.NANOSECONDS)
-                    .whenComplete((answer, late) -> tracked.end(answer, inTime(late)));
+                inTime(
+                        began + patienceNanos - connection.nanoTime(),
+                        join(known)
+                            .thenCompose(joined -> askAgain(tracked, way, script, words))
+                            .thenApply(late -> known(late, words)))
+                    .whenComplete((answer, late) -> tracked.end(answer, unlessTooLate(late)));
               } else {
                 tracked.end(said, words, failure);
               }
@@ -155,7 +163,16 @@ final class ModelBooks {
         : way.ask(script, keys, arguments(generation, words));
   }
 
-  private @Nullable Throwable inTime(@Nullable Throwable failure) {
+  private <T> CompletableFuture<T> inTime(long nanos, CompletableFuture<T> answer) {
+    try {
+      timer.after(nanos, () -> answer.completeExceptionally(new TimeoutException()));
+    } catch (RejectedExecutionException closed) {
+      answer.completeExceptionally(closed);
+    }
+    return answer;
+  }
+
+  private @Nullable Throwable unlessTooLate(@Nullable Throwable failure) {
     return failure instanceof TimeoutException
         ? new BudgetUnavailableException(
             "Redis has lost the books of model " + model + " and is told what they have to know",
@@ -194,6 +211,11 @@ final class ModelBooks {
               }
             });
     return mine;
+  }
+
+  /** Returns the time of Redis. */
+  long serverNanos() {
+    return connection.serverNanos();
   }
 
   /** Tells Redis the rules. */
@@ -254,16 +276,9 @@ final class ModelBooks {
     return connection.tell(script, keys, arguments(now, words)).thenApply(this::known);
   }
 
-  /** Whether these books are told what is held here, or were a short time ago. */
-  synchronized boolean hasJoinedLately() {
-    return (joining != null && !joining.isDone())
-        || (begun && System.nanoTime() - begunAt < LATELY_NANOS);
-  }
-
   private void begin(long now) {
     boolean first;
     synchronized (this) {
-      begunAt = generation == now ? begunAt : System.nanoTime();
       generation = now;
       first = !begun;
       begun = true;
@@ -275,7 +290,7 @@ final class ModelBooks {
 
   private String[] arguments(long known, String[] words) {
     String[] arguments = new String[words.length + 1];
-    arguments[0] = node + known;
+    arguments[0] = node + known + (desk.isUnreported() ? UNREPORTED : "");
     System.arraycopy(words, 0, arguments, 1, words.length);
     return arguments;
   }

@@ -38,7 +38,7 @@ record ModelKeys(String prefix, String tag) {
 
   /** In the order in which the scripts have them. */
   String[] all() {
-    return Stream.of("books", "due", "line", "heads", "turns", "fifo", "refused")
+    return Stream.of("books", "due", "line", "heads", "turns", "fifo", "refused", "over")
         .map(this::key)
         .toArray(String[]::new);
   }

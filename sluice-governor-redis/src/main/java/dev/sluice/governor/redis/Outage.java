@@ -4,6 +4,7 @@ import dev.sluice.governor.Adjustment;
 import dev.sluice.governor.BudgetListener;
 import dev.sluice.governor.GovernorStatus;
 import dev.sluice.governor.GovernorTimer;
+import dev.sluice.governor.ModelBudget;
 import dev.sluice.governor.ModelLimits;
 import dev.sluice.governor.OpenWork;
 import dev.sluice.governor.Outcome;
@@ -16,6 +17,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -37,11 +39,13 @@ final class Outage {
   private final Adjustments adjustments;
   private final LocalDesk local;
   private final Reports reports;
+  private final WaitingRoom room;
+  private final UnansweredKeys unansweredKeys = new UnansweredKeys();
   private final AtomicBoolean sending = new AtomicBoolean();
   private volatile GovernorStatus.@Nullable Model lastStatus;
 
-  /** What is left of an outage for those who wait. */
-  private final WaitingRoom room;
+  /** Not in this node's file any more. */
+  private volatile boolean removed;
 
   Outage(
       String model,
@@ -58,9 +62,10 @@ final class Outage {
     this.outbox = outbox;
     this.adjustments = new Adjustments(timer);
     this.own = new OpenGrants(timer, () -> books.terms().rules().reservationLife().toNanos());
-    this.reports = new Reports(books, timer);
+    Callers callers = new Callers();
+    this.reports = new Reports(books, timer, callers);
     this.room = new WaitingRoom(books, replies, timer, fleet.config().spreadNanos(), this);
-    this.local = new LocalDesk(model, fleet, books, timer, listener, new Callers());
+    this.local = new LocalDesk(model, fleet, books, timer, listener, callers);
   }
 
   WaitingRoom room() {
@@ -76,7 +81,7 @@ final class Outage {
     return adjustments;
   }
 
-  private final class Callers implements LocalDesk.Callers {
+  private final class Callers implements LocalDesk.Callers, Reports.Callers {
     @Override
     public List<OpenWork.Held> open() {
       return held().stream().map(each -> each.held(replies)).toList();
@@ -84,7 +89,13 @@ final class Outage {
 
     @Override
     public List<OpenWork.Place> awaited() {
-      return room.places();
+      // A poll may have told of a grant that those who wait have not heard of.
+      return room.places().stream().filter(each -> !isOpen(Replies.idIn(each.id()))).toList();
+    }
+
+    @Override
+    public @Nullable ModelBudget budget() {
+      return removed ? null : books.terms().budget();
     }
 
     @Override
@@ -97,6 +108,21 @@ final class Outage {
     public void decided(String ticket, Outcome outcome) {
       room.decidedHere(Replies.idIn(ticket), outcome);
     }
+
+    @Override
+    public boolean isOpen(String id) {
+      return Outage.this.isOpen(id);
+    }
+
+    @Override
+    public boolean isAwaited(String id) {
+      return room.isAwaited(id);
+    }
+
+    @Override
+    public void over(String id) {
+      own.remove(id);
+    }
   }
 
   // ---- what Redis grants
@@ -106,24 +132,28 @@ final class Outage {
     own.add(new OpenGrants.Grant(answer, tenant, key, false));
   }
 
-  /** It is settled, as Redis has said. */
+  /** It is settled, as Redis or another node has said. */
   void over(String id) {
     own.remove(id);
     outbox.over(id);
   }
 
-  /** Another node has settled it: new books may just be told here to hold it. */
-  void overElsewhere(String id) {
-    OpenGrants.Grant grant = own.find(id);
-    over(id);
-    if (grant != null && books.hasJoinedLately()) {
-      outbox.release(grant);
-    }
-  }
-
   /** No caller was told of it. */
   void unheard(String id) {
     own.remove(id);
+  }
+
+  /** No caller was told of what this node has granted: somebody may still come and ask. */
+  void unheardHere(String id) {
+    if (!local.unheard(replies.ticket(id))) {
+      own.remove(id);
+      outbox.cancel(id, true);
+    }
+  }
+
+  /** What Redis is told about tickets. */
+  SettlementOutbox outbox() {
+    return outbox;
   }
 
   void livesOn(String id) {
@@ -158,6 +188,9 @@ final class Outage {
               store ->
                   now ? store.tryNow(request) : store.request(request).thenApply(Optional::of));
       if (here.isPresent() && !here.get().filter(Outage::exceedsTheShare).isPresent()) {
+        here.get()
+            .filter(outcome -> !(outcome instanceof Outcome.Refused))
+            .ifPresent(decided -> unansweredKeys.decidedHere(request));
         return here.get();
       }
     }
@@ -215,11 +248,20 @@ final class Outage {
 
   /**
    * Redis has not said what became of it, so nobody uses what it may have granted; under a key, a
-   * retry finds it.
+   * retry finds it, unless this node decides the retry by itself.
    */
   void unanswered(String id, TokenRequest request) {
     if (request.idempotencyKey() == null || fleet.config().policy() == OutagePolicy.OPEN) {
       outbox.undo(id);
+    } else {
+      unansweredKeys.unanswered(request);
+    }
+  }
+
+  /** Redis has answered it. */
+  void answered(TokenRequest request) {
+    if (request.idempotencyKey() != null) {
+      unansweredKeys.answered(request);
     }
   }
 
@@ -251,6 +293,7 @@ final class Outage {
 
   /** Settles by this node alone what it granted alone. */
   Optional<Settlement> settle(String id, long actual) {
+    endIfShut();
     OpenGrants.Grant grant = own.find(id);
     if (grant == null) {
       return settleLocally(id, actual);
@@ -275,6 +318,7 @@ final class Outage {
 
   /** Redis does not answer: it is told later. */
   CompletableFuture<Optional<Settlement>> keepSettled(String id, long actual) {
+    endIfShut();
     OpenGrants.Grant grant = own.remove(id);
     if (grant != null) {
       freeSlot(id);
@@ -291,6 +335,7 @@ final class Outage {
 
   /** Extends by this node alone what it granted alone. */
   boolean extend(String id) {
+    endIfShut();
     OpenGrants.Grant grant = own.find(id);
     if (grant != null && grant.free()) {
       own.extend(id);
@@ -302,6 +347,7 @@ final class Outage {
 
   /** Redis does not answer: it is told later of what is known here. */
   CompletableFuture<Boolean> keepExtended(String id, Throwable failure) {
+    endIfShut();
     OpenGrants.Grant grant = own.extend(id);
     if (grant == null) {
       return CompletableFuture.failedFuture(failure);
@@ -312,12 +358,14 @@ final class Outage {
 
   /** Cancels by this node alone what it knows. */
   boolean cancel(String id) {
+    endIfShut();
     return own.find(id) == null
         && local.decide(store -> store.cancel(replies.ticket(id))).orElse(false);
   }
 
   /** Redis does not answer: it is told later. */
   CompletableFuture<Boolean> keepCancelled(String id, boolean awaited) {
+    endIfShut();
     boolean granted = own.remove(id) != null;
     if (granted) {
       freeSlot(id);
@@ -338,8 +386,42 @@ final class Outage {
   }
 
   void reload() {
+    removed = false;
     own.shorten();
-    local.reload();
+    local.reload().ifPresent(this::keepEnded);
+  }
+
+  /** Refuses all tickets from now on; grants can still be settled. */
+  void remove() {
+    removed = true;
+    local.reload().ifPresent(this::keepEnded);
+    if (fleet.isLocal()) {
+      room.refuseAll(Outcome.Reason.REMOVED);
+    }
+  }
+
+  boolean isRemoved() {
+    return removed;
+  }
+
+  /** A return has begun: what the share granted is like what Redis has granted, from here on. */
+  private void endIfShut() {
+    if (!fleet.isOut() && local.hasBegun()) {
+      local.end().ifPresent(this::keepEnded);
+    }
+  }
+
+  /** Local decisions have ended: Redis is to be told what became of them. */
+  private void keepEnded(LocalDesk.Ended ended) {
+    fleet.grantedAlone(ended.tokens());
+    ended.granted().forEach(each -> own.add(OpenGrants.Grant.of(each)));
+    room.goOn(ended.waiting());
+    reports.add(ended, unansweredKeys.takeDecided());
+  }
+
+  /** Returns whether Redis is not told yet what this node decided by itself. */
+  boolean isUnreported() {
+    return !reports.isEmpty();
   }
 
   // ---- how it stands
@@ -371,17 +453,10 @@ final class Outage {
    *
    * @param rules tells Redis the rules first
    */
-  CompletableFuture<Void> report(CompletableFuture<?> rules) {
-    local
-        .end()
-        .ifPresent(
-            ended -> {
-              fleet.grantedAlone(ended.tokens());
-              ended.granted().forEach(each -> own.add(OpenGrants.Grant.of(each)));
-              room.goOn(ended.waiting());
-              reports.add(ended, room::isAwaited);
-            });
-    return rules.thenCompose(told -> send());
+  CompletableFuture<Void> report(Supplier<CompletableFuture<?>> rules) {
+    // Before anything is sent: from here on this node's calls grant nothing from the line.
+    local.end().ifPresent(this::keepEnded);
+    return rules.get().thenCompose(told -> send());
   }
 
   /** Sends what Redis has not confirmed. */

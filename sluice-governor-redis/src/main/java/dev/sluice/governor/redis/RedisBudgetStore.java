@@ -52,8 +52,8 @@ final class RedisBudgetStore implements BudgetStore {
   /** By the name of the model, and by the tag of its tickets and reservations. */
   private record Desks(Map<String, RedisDesk> byModel, Map<String, RedisDesk> byTag) {}
 
-  private RedisBudgetStore(FleetConfig config, GovernorTimer timer, BudgetListener listener) {
-    this.fleet = new Fleet(config);
+  private RedisBudgetStore(Fleet fleet, GovernorTimer timer, BudgetListener listener) {
+    this.fleet = fleet;
     this.timer = timer;
     this.listener = listener;
   }
@@ -61,15 +61,23 @@ final class RedisBudgetStore implements BudgetStore {
   static RedisBudgetStore open(
       FleetConfig fleet, GovernorTimer timer, BudgetConfig config, BudgetListener listener) {
     Map<String, ModelTerms> terms = terms(config);
+    RedisBudgetStore store = over(new Fleet(fleet), timer, terms, listener);
+    store.fleet.start();
+    return store;
+  }
+
+  /** Creates a store whose connection is not open yet. */
+  static RedisBudgetStore over(
+      Fleet fleet, GovernorTimer timer, Map<String, ModelTerms> terms, BudgetListener listener) {
     RedisBudgetStore store = new RedisBudgetStore(fleet, timer, listener);
     store.use(terms);
     // Also those of removed models: what they granted is charged, what was settled is sent.
-    store.fleet.start(() -> store.desks.byTag().values());
+    fleet.serve(() -> store.desks.byTag().values());
     return store;
   }
 
   /** Whatever Redis cannot reckon with is found before anything is changed. */
-  private static Map<String, ModelTerms> terms(BudgetConfig config) {
+  static Map<String, ModelTerms> terms(BudgetConfig config) {
     Map<String, ModelTerms> terms = new LinkedHashMap<>();
     config
         .models()

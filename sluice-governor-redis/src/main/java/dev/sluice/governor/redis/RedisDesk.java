@@ -37,9 +37,6 @@ final class RedisDesk {
   private final Outage outage;
   private final InOrder adjusting = new InOrder();
 
-  /** Not in this node's file any more. */
-  private volatile boolean removed;
-
   /** Whether Redis may have somebody in line for it all the same. */
   private volatile boolean lineToEnd;
 
@@ -48,7 +45,7 @@ final class RedisDesk {
     this.model = model;
     this.listener = new OneAtATime(listener);
     this.replies = new Replies(model);
-    this.books = new ModelBooks(fleet, model, terms, new FromBooks(fleet));
+    this.books = new ModelBooks(fleet, model, terms, timer, new FromBooks(fleet));
     this.outage =
         new Outage(
             model,
@@ -84,6 +81,11 @@ final class RedisDesk {
     }
 
     @Override
+    public boolean isUnreported() {
+      return outage.isUnreported();
+    }
+
+    @Override
     public String @Nullable [] adjusted() {
       Adjustments.Heard inForce = outage.adjustments().inForce();
       return inForce == null ? null : inForce.words();
@@ -104,19 +106,19 @@ final class RedisDesk {
   /** Tells Redis the rules if it has not confirmed them, and what else it was not told. */
   CompletableFuture<?> sendAgain() {
     CompletableFuture<?> rules =
-        removed || books.isConfirmed() ? CompletableFuture.allOf() : books.configure();
+        outage.isRemoved() || books.isConfirmed() ? CompletableFuture.allOf() : books.configure();
     return rules.thenCompose(told -> outage.sendAgain()).thenCompose(sent -> endLineIfRemoved());
   }
 
   /** Ends local decisions, and tells Redis what it has to know before it decides again. */
   CompletableFuture<?> report() {
     return outage
-        .report(removed || books.isConfirmed() ? books.check() : books.configure())
+        .report(() -> outage.isRemoved() || books.isConfirmed() ? books.check() : books.configure())
         .thenCompose(sent -> endLineIfRemoved());
   }
 
   private CompletableFuture<Void> endLineIfRemoved() {
-    return removed && lineToEnd ? endLine() : CompletableFuture.allOf();
+    return outage.isRemoved() && lineToEnd ? endLine() : CompletableFuture.allOf();
   }
 
   /** Redis has reserved this node's share. */
@@ -126,16 +128,15 @@ final class RedisDesk {
 
   /** Goes by these from now on; done when Redis does, too. */
   CompletableFuture<?> reload(ModelTerms terms) {
-    removed = false;
     books.use(terms);
     outage.reload();
     return books.configure();
   }
 
-  /** Nobody may be in line any more; what was granted can still be settled. */
+  /** Refuses all tickets from now on; grants can still be settled. */
   CompletableFuture<?> remove() {
-    removed = true;
     lineToEnd = true;
+    outage.remove();
     return endLine();
   }
 
@@ -310,6 +311,7 @@ final class RedisDesk {
       case 'x' -> throw StoreTerms.otherRequest(request, said.number(1), said.text(2));
       default -> {
         Outcome outcome = replies.outcome(request, said, terms);
+        outage.answered(request);
         if (outcome instanceof Outcome.Granted granted) {
           outage.granted(granted, request.tenant(), request.idempotencyKey());
         }

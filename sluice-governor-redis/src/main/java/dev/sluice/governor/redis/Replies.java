@@ -21,6 +21,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
+import org.jspecify.annotations.Nullable;
 
 /** What the scripts say about one model, in the words of the governor. */
 final class Replies {
@@ -63,6 +64,11 @@ final class Replies {
   /** What Redis knows a ticket or a reservation by. */
   static String idIn(String name) {
     return name.substring(name.indexOf('-') + 1);
+  }
+
+  /** Returns an idempotency key that the scripts name; null for none. */
+  static @Nullable String keyOf(String word) {
+    return word.isEmpty() ? null : word;
   }
 
   // ---- outcomes
@@ -140,6 +146,14 @@ final class Replies {
         said.number(12),
         nowNanos - Answer.nanos(said.number(13)),
         left > 0 ? nowNanos + Answer.nanos(left) : Long.MAX_VALUE);
+  }
+
+  /**
+   * Returns when a ticket was asked for, by the clock of the books. The clock of this node is of no
+   * use for the order of tickets: it may have stood still before an answer was read.
+   */
+  static long askedMicros(Reply said, long micros) {
+    return micros - said.number(13);
   }
 
   /** Of a request that nobody could be asked for. */

@@ -2,15 +2,15 @@ package dev.sluice.governor.redis;
 
 import dev.sluice.governor.GovernorTimer;
 import dev.sluice.governor.OpenWork;
-import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
 import java.util.Map;
 import java.util.Queue;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.TimeUnit;
-import java.util.function.Predicate;
+import org.jspecify.annotations.Nullable;
 
 /**
  * What this node has decided about one model in outages and Redis has not confirmed. Sent in order,
@@ -22,35 +22,83 @@ final class Reports {
 
   private final ModelBooks books;
   private final GovernorTimer timer;
+  private final Callers callers;
+
+  /** Changed under the lock of this. Every call to Redis asks whether it is empty. */
+  private final Queue<Report> unconfirmed = new ConcurrentLinkedQueue<>();
 
   // Guarded by this.
-  private final Queue<String[]> unconfirmed = new ArrayDeque<>();
   private long number;
 
-  Reports(ModelBooks books, GovernorTimer timer) {
+  /** What this node knows of its callers, by the short ids of reservations and tickets. */
+  interface Callers {
+    /** Returns whether a reservation is not settled: it may have been since it was reported. */
+    boolean isOpen(String id);
+
+    /** Returns whether a caller of this node waits for a ticket. */
+    boolean isAwaited(String id);
+
+    /** Another node has settled a reservation. */
+    void over(String id);
+  }
+
+  /** One call. */
+  private record Report(
+      long number,
+      List<String> over,
+      List<UnansweredKeys.Key> keys,
+      List<OpenWork.Held> granted,
+      List<OpenWork.Place> waiting,
+      Map<Long, Long> bySecond) {}
+
+  Reports(ModelBooks books, GovernorTimer timer, Callers callers) {
     this.books = books;
     this.timer = timer;
+    this.callers = callers;
   }
 
   /**
    * Adds what became of one outage.
    *
-   * @param isAwaited whether a caller of this node waits for a ticket, by its short id
+   * @param keys those for which Redis may have granted something of which no caller was told
    */
-  synchronized void add(LocalDesk.Ended ended, Predicate<String> isAwaited) {
-    List<String> over = ended.over();
+  synchronized void add(LocalDesk.Ended ended, List<UnansweredKeys.Key> keys) {
     List<OpenWork.Held> granted = ended.granted();
     List<OpenWork.Place> waiting = ended.waiting();
-    int most = Math.max(over.size(), Math.max(granted.size(), waiting.size()));
+    int most =
+        Math.max(
+            Math.max(ended.over().size(), keys.size()), Math.max(granted.size(), waiting.size()));
     for (int from = 0; from == 0 || from < most; from += PORTION) {
-      List<String> words = new ArrayList<>(List.of(Long.toString(++number)));
-      addList(words, portion(over, from).stream().map(id -> List.of(Replies.idIn(id))).toList());
-      addList(words, portion(granted, from).stream().map(Reports::words).toList());
-      addList(
-          words, portion(waiting, from).stream().map(place -> words(place, isAwaited)).toList());
-      addList(words, from == 0 ? words(ended.bySecond()) : List.of());
-      unconfirmed.add(words.toArray(String[]::new));
+      unconfirmed.add(
+          new Report(
+              ++number,
+              portion(ended.over(), from),
+              portion(keys, from),
+              portion(granted, from),
+              portion(waiting, from),
+              from == 0 ? ended.bySecond() : Map.of()));
     }
+  }
+
+  /** As the script has it, at this moment. */
+  private String[] words(Report report) {
+    List<String> words = new ArrayList<>(List.of(Long.toString(report.number())));
+    // A grant that was settled since the outage ended is over, too: its ticket must leave the line.
+    List<String> over = new ArrayList<>(report.over());
+    List<OpenWork.Held> open = new ArrayList<>();
+    for (OpenWork.Held held : report.granted()) {
+      if (callers.isOpen(Replies.idIn(held.answer().reservation()))) {
+        open.add(held);
+      } else {
+        over.add(held.answer().reservation());
+      }
+    }
+    addList(words, over.stream().map(id -> List.of(Replies.idIn(id))).toList());
+    addList(words, report.keys().stream().map(key -> List.of(key.tenant(), key.key())).toList());
+    addList(words, open.stream().map(Reports::words).toList());
+    addList(words, report.waiting().stream().map(this::words).toList());
+    addList(words, words(report.bySecond()));
+    return words.toArray(String[]::new);
   }
 
   private static <T> List<T> portion(List<T> all, int from) {
@@ -75,7 +123,7 @@ final class Reports {
         held.claimed() ? "" : "unclaimed");
   }
 
-  private List<String> words(OpenWork.Place place, Predicate<String> isAwaited) {
+  private List<String> words(OpenWork.Place place) {
     String key = place.request().idempotencyKey();
     long now = timer.now();
     long left = place.deadline() == Long.MAX_VALUE ? 0 : Math.max(1_000, place.deadline() - now);
@@ -89,7 +137,7 @@ final class Reports {
         key == null ? "" : key,
         Long.toString(TimeUnit.NANOSECONDS.toMicros(left)),
         Long.toString(TimeUnit.NANOSECONDS.toMicros(now - place.since())),
-        isAwaited.test(id) ? "awaited" : "");
+        callers.isAwaited(id) ? "awaited" : "");
   }
 
   private static List<List<String>> words(Map<Long, Long> bySecond) {
@@ -99,33 +147,35 @@ final class Reports {
     return all;
   }
 
-  synchronized boolean isEmpty() {
+  boolean isEmpty() {
     return unconfirmed.isEmpty();
   }
 
-  private synchronized String[] first() {
-    String[] first = unconfirmed.peek();
-    return first == null ? new String[0] : first;
+  private synchronized @Nullable Report first() {
+    return unconfirmed.peek();
   }
 
-  private synchronized void confirm(String[] report) {
-    if (first() == report) {
+  private synchronized void confirm(Report report) {
+    Report first = first();
+    if (first != null && first.number() == report.number()) {
       unconfirmed.remove();
     }
   }
 
   /** Sends them one after the other; fails with the first that is not answered. */
   CompletableFuture<Void> send() {
-    String[] next = first();
-    if (next.length == 0) {
+    Report next = first();
+    if (next == null) {
       return CompletableFuture.allOf();
     }
     return books
-        .tell(Script.REPORT, next)
+        .tell(Script.REPORT, words(next))
         .handle(
             (answer, failure) -> {
               if (failure != null) {
                 Refusals.dropOrRethrow("a report of an outage", failure);
+              } else {
+                answer.result().parts().stream().skip(1).forEach(id -> callers.over((String) id));
               }
               confirm(next);
               return true;

@@ -42,6 +42,8 @@ final class SettlementOutbox {
     CANCEL,
     /** It is over, but what was on its way may have had it held again. */
     RELEASE,
+    /** The last caller has stopped waiting for a ticket, and none was told of a grant. */
+    LEAVE,
     /** Nobody was told what became of a request, or it was cancelled: what was granted is free. */
     UNDO
   }
@@ -82,7 +84,8 @@ final class SettlementOutbox {
   }
 
   synchronized void extend(OpenGrants.Grant grant) {
-    if (!words.containsKey(grant.id())) {
+    Word before = words.get(grant.id());
+    if (before == null || before.kind() == Kind.LEAVE) {
       keep(new Word(grant.id(), Kind.EXTEND, 0, grant.words()));
     }
   }
@@ -98,7 +101,7 @@ final class SettlementOutbox {
   /** Whether it says nothing that a settlement does not. */
   private static boolean isOfSlot(Word word) {
     return switch (word.kind()) {
-      case EXTEND, RELEASE -> true;
+      case EXTEND, RELEASE, LEAVE -> true;
       case SETTLE, SETTLE_ELSEWHERE, CANCEL, UNDO -> false;
     };
   }
@@ -114,10 +117,25 @@ final class SettlementOutbox {
     }
   }
 
-  /** It is over, but what has it held may be on its way. */
-  synchronized void release(OpenGrants.Grant grant) {
-    if (!words.containsKey(grant.id())) {
-      keep(new Word(grant.id(), Kind.RELEASE, grant.answer().tokens()));
+  /**
+   * Tells Redis at once that nobody waits for a ticket any longer, and again if that is not
+   * answered: a grant may be claimed for those who have gone.
+   */
+  void leave(String id, String untold) {
+    var unused =
+        books
+            .call(Script.TICKET, "leave", id, untold)
+            .whenComplete(
+                (answer, failure) -> {
+                  if (failure != null) {
+                    keepLeft(id);
+                  }
+                });
+  }
+
+  private synchronized void keepLeft(String id) {
+    if (!words.containsKey(id)) {
+      keep(new Word(id, Kind.LEAVE, 0));
     }
   }
 
@@ -191,6 +209,7 @@ final class SettlementOutbox {
       // By then Redis may have ended it.
       case EXTEND -> books.tell(Script.HOLD, word.grant().toArray(String[]::new));
       case CANCEL -> books.tell(Script.TICKET, "cancel", word.id());
+      case LEAVE -> books.tell(Script.TICKET, "leave", word.id(), "untold");
       case RELEASE -> books.tell(Script.SETTLE, settlement(word.id(), word.actual(), false));
       case UNDO ->
           CompletableFuture.allOf(settle(word), books.tell(Script.TICKET, "cancel", word.id()));

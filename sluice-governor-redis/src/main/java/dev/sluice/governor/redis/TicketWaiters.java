@@ -31,12 +31,30 @@ final class TicketWaiters {
     final List<CompletableFuture<Optional<Outcome>>> futures = new ArrayList<>(1);
     volatile OpenWork.@Nullable Place place;
 
+    /** When it was asked for, in microseconds of the clock of Redis. */
+    private volatile long order;
+
     /** Done when Redis has answered the last who came. */
     volatile CompletableFuture<?> arrival = CompletableFuture.allOf();
 
     private @Nullable Due deadline;
 
     private Waiting() {}
+
+    /** Tells all; false if everyone has gone. */
+    boolean complete(Optional<Outcome> outcome) {
+      boolean heard = false;
+      for (CompletableFuture<Optional<Outcome>> each : futures) {
+        heard |= each.complete(outcome);
+      }
+      return heard;
+    }
+
+    /** Its place is known; {@code number} puts it before those with a higher one. */
+    void stands(OpenWork.Place known, long number) {
+      order = number;
+      place = known;
+    }
   }
 
   synchronized Waiting add(String id, CompletableFuture<Optional<Outcome>> future) {
@@ -100,8 +118,8 @@ final class TicketWaiters {
   /** The places that are known, in the order in which they were asked for. */
   synchronized List<OpenWork.Place> places() {
     return byId.values().stream()
+        .sorted(Comparator.comparingLong(each -> each.order))
         .flatMap(each -> Stream.ofNullable(each.place))
-        .sorted(Comparator.comparingLong(OpenWork.Place::since))
         .toList();
   }
 

@@ -103,14 +103,9 @@ final class WaitingRoom {
     }
     Outcome outcome = replies.outcome(said, books.terms());
     if (outcome instanceof Outcome.Granted granted) {
-      outage.granted(granted, said.text(TENANT_AT), keyOf(said.text(KEY_AT)));
+      outage.granted(granted, said.text(TENANT_AT), Replies.keyOf(said.text(KEY_AT)));
     }
     return Optional.of(outcome);
-  }
-
-  /** As the scripts have it; null for none. */
-  private static @Nullable String keyOf(String word) {
-    return word.isEmpty() ? null : word;
   }
 
   CompletableFuture<Optional<Outcome>> await(String id) {
@@ -144,7 +139,7 @@ final class WaitingRoom {
       @Nullable Answer answer,
       @Nullable Throwable failure) {
     if (answer != null) {
-      stands(id, answer.result());
+      stands(id, answer.result(), answer.micros());
     } else if (failure != null && !BudgetUnavailableException.isCauseOf(failure)) {
       timer.execute(() -> waiter.completeExceptionally(failure));
     } else {
@@ -161,19 +156,19 @@ final class WaitingRoom {
     if (left != null && !closed) {
       outage.local().leave(replies.ticket(id));
       // If it was in line when this came, nobody here was told that it is granted.
-      var unused = books.call(Script.TICKET, "leave", id, left.place == null ? "" : "untold");
+      outage.outbox().leave(id, left.place == null ? "" : "untold");
     }
   }
 
-  /** What Redis says of a ticket that is awaited. */
-  private void stands(String id, Reply said) {
+  /** What Redis says of a ticket that is awaited, at that time of its books. */
+  private void stands(String id, Reply said, long micros) {
     Optional<Outcome> outcome =
         said.kind() == 'n' ? Optional.empty() : Optional.of(replies.outcome(said, books.terms()));
     if (outcome.orElse(null) instanceof Outcome.Queued) {
       TicketWaiters.Waiting waiting = waiters.find(id);
       if (waiting != null) {
         boolean first = waiting.place == null;
-        waiting.place = replies.place(said, timer.now());
+        waiting.stands(replies.place(said, timer.now()), Replies.askedMicros(said, micros));
         if (first) {
           watchDeadline(id, said);
         }
@@ -184,7 +179,7 @@ final class WaitingRoom {
           id,
           outcome,
           granted ? said.text(TENANT_AT) : "",
-          granted ? keyOf(said.text(KEY_AT)) : null);
+          granted ? Replies.keyOf(said.text(KEY_AT)) : null);
     }
   }
 
@@ -196,19 +191,11 @@ final class WaitingRoom {
       }
       timer.execute(
           () -> {
-            if (!complete(waiting, outcome) && outcome.orElse(null) instanceof Outcome.Granted) {
+            if (!waiting.complete(outcome) && outcome.orElse(null) instanceof Outcome.Granted) {
               unheard(id);
             }
           });
     }
-  }
-
-  private static boolean complete(TicketWaiters.Waiting waiting, Optional<Outcome> outcome) {
-    boolean heard = false;
-    for (CompletableFuture<Optional<Outcome>> each : waiting.futures) {
-      heard |= each.complete(outcome);
-    }
-    return heard;
   }
 
   // ---- while Redis is away
@@ -226,7 +213,12 @@ final class WaitingRoom {
   void decidedHere(String id, Outcome outcome) {
     TicketWaiters.Waiting waiting = waiters.take(id);
     if (waiting != null) {
-      timer.execute(() -> complete(waiting, Optional.of(outcome)));
+      timer.execute(
+          () -> {
+            if (!waiting.complete(Optional.of(outcome)) && outcome instanceof Outcome.Granted) {
+              outage.unheardHere(id);
+            }
+          });
     }
   }
 
@@ -235,7 +227,8 @@ final class WaitingRoom {
     for (OpenWork.Place place : made) {
       TicketWaiters.Waiting waiting = waiters.find(Replies.idIn(place.id()));
       if (waiting != null) {
-        waiting.place = place;
+        long asked = books.serverNanos() - (timer.now() - place.since());
+        waiting.stands(place, TimeUnit.NANOSECONDS.toMicros(asked));
       }
     }
   }
@@ -244,7 +237,7 @@ final class WaitingRoom {
   private void unheard(String id) {
     outage.unheard(id);
     if (!closed) {
-      var unused = books.call(Script.TICKET, "unheard", id);
+      outage.outbox().leave(id, "untold");
     }
   }
 
@@ -283,8 +276,10 @@ final class WaitingRoom {
                 (answer, failure) -> {
                   if (answer == null) {
                     refuse(id, Outcome.Reason.DEADLINE);
+                    // It may have been granted there.
+                    outage.outbox().cancel(id, false);
                   } else {
-                    stands(id, answer.result());
+                    stands(id, answer.result(), answer.micros());
                     if (answer.result().kind() == 'q') {
                       watchDeadline(id, answer.result());
                     }
@@ -298,6 +293,11 @@ final class WaitingRoom {
     if (place != null) {
       tell(id, Optional.of(replies.refused(place, reason, books.terms())), "", null);
     }
+  }
+
+  /** Ends the waits for all tickets that are known to be in line. */
+  void refuseAll(Outcome.Reason reason) {
+    waiters.ids().forEach(id -> refuse(id, reason));
   }
 
   /** Without Redis; false if nobody waits for it here. */
@@ -320,13 +320,16 @@ final class WaitingRoom {
 
   private void heard(Answer.Decided news) {
     if (news.claimed() && news.granted() && waiters.find(news.id()) == null) {
-      unheard(news.id());
+      // A caller may have been told of it before, by this node's share.
+      if (!outage.isOpen(news.id())) {
+        unheard(news.id());
+      }
     } else if (news.claimed() || !news.granted()) {
       tell(
           news.id(),
           Optional.of(replies.outcome(news, books.terms())),
           news.tenant(),
-          keyOf(news.key()));
+          Replies.keyOf(news.key()));
     } else {
       claim(news.id());
     }
@@ -345,8 +348,9 @@ final class WaitingRoom {
       } else if (sign < 0) {
         claim(words[i]);
       } else if (sign == words[i].length() - 1) {
-        outage.overElsewhere(words[i].substring(0, sign));
-      } else {
+        outage.over(words[i].substring(0, sign));
+      } else if (!outage.local().await(replies.ticket(words[i].substring(0, sign)))) {
+        // While this node's share decides about a ticket, Redis does not.
         refuse(words[i].substring(0, sign), Outcome.Reason.valueOf(words[i].substring(sign + 1)));
       }
     }
@@ -369,7 +373,7 @@ final class WaitingRoom {
                   if (answer == null) {
                     lookBy(AWAY_NANOS);
                   } else {
-                    stands(id, answer.result());
+                    stands(id, answer.result(), answer.micros());
                   }
                 });
   }
@@ -443,7 +447,12 @@ final class WaitingRoom {
     words.addAll(ids);
     return books
         .call(Script.TICKET, words.toArray(String[]::new))
-        .thenAccept(answer -> answer.result().lists().forEach(each -> stands(each.text(1), each)));
+        .thenAccept(
+            answer ->
+                answer
+                    .result()
+                    .lists()
+                    .forEach(each -> stands(each.text(1), each, answer.micros())));
   }
 
   private void looked(boolean thorough, @Nullable Throwable failure) {

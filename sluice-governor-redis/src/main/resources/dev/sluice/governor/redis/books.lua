@@ -8,17 +8,20 @@
 --           the line, and what that needs, 'l<tenant>' how many places in line a tenant has,
 --           'r<id>' a reservation, 't<id>' a ticket, 'i<length>:<tenant><key>' the id that an
 --           idempotency key stands for, 'f<node>' the number of the last report of a node that was without
---           Redis, 'u<second % 128>' the tokens that were granted in a second, 'w' the largest excess that
+--           Redis, 'u<second % 1024>' the tokens that were granted in a second, 'w' the largest excess that
 --           was found by those
 --   due     what ends when: 'r<id>' a reservation, 'd<id>' a deadline, 's<id>' the patience with a
 --           ticket, 'a<rank>:<tenant>' a tenant that stepped aside comes back, 'm<tenant>' a meter
---           is full and can be forgotten, 'f<node>' so can a report
+--           is full and can be forgotten, 'f<node>' so can a report, 'o' so can `over`
 --   line    everyone who waits, of all classes: the first goes first
 --   heads   the first of each tenant that is not aside
 --   turns   where a tenant's next turn in a class begins
 --   fifo    everyone who waits, by class and tenant: the first came first
 --   refused tickets that were refused and are remembered, by when that was
--- ARGV[1]: the node that asks, 16 characters, and the generation of the books that it knows.
+--   over    ids that were settled or cancelled, by when that was, if these books did not know them or were told to hold
+--           them: a node that was without Redis may tell of them later
+-- ARGV[1]: the node that asks, 16 characters, the generation of the books that it knows, and '!' as long as it has not
+-- reported what it decided by itself.
 --
 -- The life of the books:
 --   They have a generation, a number that nobody guesses, from when they are made until Redis loses them.
@@ -33,8 +36,9 @@
 --
 -- Every number is a whole one below 2^53, except tags, which are tokens by weight. Where one becomes
 -- text it is by %.0f, or by Redis itself: `..` keeps 14 digits. Times are microseconds.
-local BOOKS, DUE, LINE, HEADS, TURNS, FIFO, REFUSED = unpack(KEYS)
-local NODE, KNOWN = string.sub(ARGV[1], 1, 16), tonumber(string.sub(ARGV[1], 17)) or 0
+local BOOKS, DUE, LINE, HEADS, TURNS, FIFO, REFUSED, OVER = unpack(KEYS)
+local NODE, KNOWN = string.sub(ARGV[1], 1, 16), tonumber(string.match(ARGV[1], '^%d+', 17)) or 0
+local UNREPORTED = string.sub(ARGV[1], -1) == '!'
 local NEVER = 2 ^ 53
 -- By then a node does not send a report again: a day.
 local FENCE_LIFE = 24 * 3600 * 10 ^ 6

@@ -330,12 +330,13 @@ local function firstOf(rank)
   end
 end
 
--- While a member is absent nobody knows when tokens are there: what it can have saved is held back, and comes when it
--- returns. So the line is looked at neither all the time nor late.
+-- While a member is absent nobody knows when tokens or slots are there: what it can have saved or may have filled is
+-- held back, and comes when it returns. So the line is looked at neither all the time nor late.
 local function wake(micros)
-  if micros >= 0 then
-    local soon = PRESENT == NOT_YET and math.min(math.max(micros, 50000), 250000) or micros
-    S.wake = math.min(S.wake, now + soon)
+  if PRESENT == NOT_YET then
+    S.wake = math.min(S.wake, now + (micros >= 0 and math.min(math.max(micros, 50000), 250000) or 250000))
+  elseif micros >= 0 then
+    S.wake = math.min(S.wake, now + micros)
   end
 end
 
@@ -448,6 +449,11 @@ end
 -- Grants whatever can go now, but no more than a batch.
 local function drain(granted)
   countRefill()
+  if UNREPORTED then
+    -- Its report may take tickets out of the line. The next call grants.
+    S.wake = now
+    return
+  end
   S.wake = NEVER
   local count = 0
   while S.waiting > 0 and count < C.batch and grantOne(granted) do

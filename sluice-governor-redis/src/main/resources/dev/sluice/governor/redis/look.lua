@@ -22,21 +22,15 @@ if not open(server, fields) then
 end
 
 local MINUTE = 60 * 10 ^ 6
-
-local function worstExcess()
-  local known, found = tonumber(get('w') or 0), countedExcess()
-  if found > known then
-    put('w', string.format('%.0f', found))
-  end
-  return math.max(known, found)
-end
+-- Governors ask for the status more often than that. Reports, which come later, look further back.
+local LOOKED_AT_SECONDS = 128
 
 local function status()
   local head = shortageOf()
   local result = {
     available(M), S.running, S.total, S.accepted, S.consumed, S.refills, now - S.refilled, C.cap,
     C.mint * (MINUTE / C.unit), head and head.by or '', head and head.needed or 0, head and now - head.since or 0,
-    worstExcess()
+    worstExcess(LOOKED_AT_SECONDS)
   }
   for rank = 0, #C.classes - 1 do
     result[#result + 1] = C.classes[rank + 1].name

@@ -1,8 +1,9 @@
 -- Tokens that accrue evenly, kept as what is owed to a full bucket: a token is worth `unit`, and a
 -- microsecond brings `mint`. The history of a meter has what was owed at each charge, so that no
 -- refund is more than what has been owed ever since: pairs of an event and a debt, both rising, for
--- an entry that a later and smaller one makes useless is dropped.
-local ENTRY, LONGEST_HISTORY = 16, 128 * 16
+-- an entry that a later and smaller one makes useless is dropped. Between charges a debt only falls,
+-- unless it is raised by something else than a charge (absent members, lost books): then the history
+-- has how much of it was left that charges had made.
 
 local function floorDiv(amount, part)
   local rest = math.fmod(amount, part)
@@ -17,7 +18,8 @@ local function ceilDiv(amount, part)
 end
 
 -- Returns what a meter owes at `to` that owed so much at `from`, both in the time of the books. What belongs to absent
--- members is not paid here, and what they can have saved is held back: the rule is `repay` in guard.lua.
+-- members is not paid here, and what they can have saved is held back: the rule is `repay` in guard.lua. Returns also,
+-- if a member was absent since, the most that may be refunded of earlier charges.
 local function paid(meter, owed, from, to)
   local mint, capacity = meter.mint, meter.cap * meter.unit
   if from - S.shift >= PRESENT then
@@ -27,14 +29,15 @@ local function paid(meter, owed, from, to)
   if S.shift ~= 0 and PRESENT == NOT_YET then
     -- The clock was set back, so it is not known since when: nothing comes back until they return.
     local all = absencePeriods()
-    return math.max(owed, math.ceil(capacity * all[#all].share))
+    local saved = math.ceil(capacity * all[#all].share)
+    return math.max(owed, saved), owed - saved
   end
   return repay({ mint = mint, step = 1, capacity = capacity }, owed, 0, from - S.shift, to - S.shift)
 end
 
 -- Returns what a meter owes of which the books know nothing.
 local function owedByUnknown(meter)
-  return debtOfMissing({ mint = meter.mint, step = 1, capacity = meter.cap * meter.unit })
+  return (debtOfMissing({ mint = meter.mint, step = 1, capacity = meter.cap * meter.unit }))
 end
 
 local function available(meter)
@@ -51,7 +54,12 @@ local function microsUntil(meter, tokens, floor)
     or math.ceil(missing / (meter.mint * PRESENT_PART)))
 end
 
-local function historyOf(meter)
+-- In a block, for a script may have 200 locals at a time.
+local historyOf, charge, refund, overcharge, pay, raise, rescale
+do
+local ENTRY, LONGEST_HISTORY = 16, 128 * 16
+
+historyOf = function(meter)
   if not meter.history then
     meter.history = get(meter.field) or ''
   end
@@ -69,10 +77,11 @@ local function halved(history)
   return table.concat(entries)
 end
 
-local function record(meter)
+-- Notes that refunds of what was charged until now are no more than `most`; returns the event that follows.
+local function record(meter, most)
   local history = historyOf(meter)
   local size = #history
-  while size > 0 and struct.unpack('>d', history, size - 7) >= meter.owed do
+  while size > 0 and struct.unpack('>d', history, size - 7) >= most do
     size = size - ENTRY
   end
   history = string.sub(history, 1, size)
@@ -81,8 +90,7 @@ local function record(meter)
   end
   local event = S.events
   S.events = event + 1
-  meter.history = history .. struct.pack('>dd', event, meter.owed)
-  meter.changed = true
+  meter.history = history .. struct.pack('>dd', event, most)
   return event + 1
 end
 
@@ -101,9 +109,10 @@ local function indexOf(history, event)
 end
 
 -- Takes them, there or not.
-local function charge(meter, tokens)
-  local event = record(meter)
+charge = function(meter, tokens)
+  local event = record(meter, meter.owed)
   meter.owed = meter.owed + tokens * meter.unit
+  meter.changed = true
   return event
 end
 
@@ -128,7 +137,7 @@ local function correct(meter, event, less)
 end
 
 -- Gives back whole tokens of a charge, and says how many.
-local function refund(meter, tokens, event)
+refund = function(meter, tokens, event)
   local history = historyOf(meter)
   local first = indexOf(history, event)
   local stillOwed = meter.owed
@@ -147,16 +156,32 @@ end
 
 -- Charges what was used beyond an earlier charge, but no more whole tokens than let it owe twice its
 -- capacity, and says how many.
-local function overcharge(meter, tokens)
+overcharge = function(meter, tokens)
   local most = floorDiv(math.max(0, 2 * meter.cap * meter.unit - meter.owed), meter.unit)
   local charged = math.min(most, tokens)
-  record(meter)
+  record(meter, meter.owed)
   meter.owed = meter.owed + charged * meter.unit
+  meter.changed = true
   return charged
 end
 
+-- Has time pay what a meter with a history owes.
+pay = function(meter, from, to)
+  local owed, most = paid(meter, meter.owed, from, to)
+  meter.owed = owed
+  if most then
+    record(meter, math.max(0, most))
+  end
+end
+
+-- Has a meter owe at least so much, of which no refund gives anything back: nobody was granted it.
+raise = function(meter, owed)
+  record(meter, math.max(0, meter.owed - owed))
+  meter.owed = math.max(meter.owed, owed)
+end
+
 -- In other units. Never in favour of those who take: debts are rounded up, what can be refunded down.
-local function rescale(meter, unit)
+rescale = function(meter, unit)
   local old = meter.unit
   if old == unit then
     return
@@ -180,6 +205,8 @@ local function rescale(meter, unit)
   meter.owed = scaled(meter.owed, true)
   meter.unit = unit
   meter.changed = true
+end
+
 end
 
 -- ---- the meters of this model
@@ -208,24 +235,27 @@ local function advance()
   local from = S.at
   S.at = now
   if now > from then
-    M.owed = paid(M, M.owed, from, now)
+    pay(M, from, now)
     for _, each in ipairs(requests) do
       each.owed = paid(each, each.owed, from, now)
     end
     for rank = 0, #C.classes - 1 do
       local meter = R[rank].meter
       if meter then
-        meter.owed = paid(meter, meter.owed, from, now)
+        pay(meter, from, now)
       end
     end
   end
 end
 
 local function writeMeters()
-  S.owed, S.unit, S.cap = M.owed, M.unit, M.cap
-  if M.changed then
-    put('h', M.history)
+  local function writeHistory(meter)
+    if meter.history and meter.history ~= (get(meter.field) or '') then
+      put(meter.field, meter.history)
+    end
   end
+  S.owed, S.unit, S.cap = M.owed, M.unit, M.cap
+  writeHistory(M)
   for _, each in ipairs(requests) do
     S[each.name] = each.owed
   end
@@ -233,9 +263,7 @@ local function writeMeters()
     local meter = R[rank].meter
     if meter then
       R[rank].guaranteed = meter.owed
-      if meter.changed then
-        put(meter.field, meter.history)
-      end
+      writeHistory(meter)
     end
   end
   for tenant, meter in pairs(meters) do
@@ -290,6 +318,8 @@ local function weightOf(tenant)
   return budget and budget.weight or 1
 end
 
+-- Returns the meter of a tenant; none if it has no budget. What time has paid is not written if nothing else changes:
+-- the next call finds the same.
 local function meterOf(tenant)
   local meter = meters[tenant]
   local budget = not meter and budgetOf(tenant)
@@ -304,17 +334,18 @@ local function meterOf(tenant)
       if at < (budget.since or 0) then
         -- Until then it accrued at another rate.
         rescale(meter, budget.before.unit)
-        local before = { cap = meter.cap, unit = meter.unit, mint = budget.before.mint }
-        meter.owed, at = paid(before, meter.owed, at, budget.since), budget.since
+        meter.mint = budget.before.mint
+        pay(meter, at, budget.since)
+        meter.mint, at = budget.mint, budget.since
       end
       rescale(meter, budget.unit)
-      meter.owed = paid(meter, meter.owed, at, now)
+      pay(meter, at, now)
     else
-      meter.owed = owedByUnknown(meter)
+      raise(meter, owedByUnknown(meter))
     end
     if at < S.emptied then
       -- Nobody knows what it had left then.
-      meter.owed = math.max(meter.owed, paid(meter, meter.cap * meter.unit, S.emptied, now))
+      raise(meter, paid(meter, meter.cap * meter.unit, S.emptied, now))
     end
     meters[tenant] = meter
   end
@@ -327,8 +358,10 @@ local function perSecond()
   return C.mint * 10 ^ 6 / C.unit
 end
 
--- Counts tokens that were granted at that time, less those that were given back then; with the limit of that time, so
--- that another one makes no excess of them. Usage beyond a reservation was not granted by anybody, and is not counted.
+-- Counts tokens that were granted at that time; a negative number takes back what was granted then and not used. So a
+-- refund lowers the windows that had the grant, and hides nothing that was granted since. The limit of that time is
+-- kept with it, so that another one makes no excess of it. Usage beyond a reservation was not granted by anybody, and is
+-- not counted.
 local function countGranted(tokens, at)
   local second = math.floor(at / 10 ^ 6)
   local field = countField(second)
@@ -343,32 +376,39 @@ local function countGranted(tokens, at)
       sum, burst, rate = before, math.max(burst, burstThen), math.max(rate, rateThen)
     end
   end
-  put(field, struct.pack('>dddd', second, sum + tokens, burst, rate))
+  if sum + tokens >= 0 then
+    put(field, struct.pack('>dddd', second, sum + tokens, burst, rate))
+  end
 end
 
--- Returns by how many tokens the worst window of whole seconds was above the limit, of those that are counted: burst,
--- and what accrues in the window, by the largest limit that held meanwhile.
-local function countedExcess()
+-- Returns by how many tokens the worst window of whole seconds was above the limit, of the last `seconds`: burst, and
+-- what accrues in the window, by the largest limit that held meanwhile. The worst ever found is remembered, so it is
+-- enough to look at as much as may have changed since the last time.
+local function worstExcess(seconds)
+  local last = math.floor(now / 10 ^ 6)
   local fields = {}
-  for i = 0, COUNTED_SECONDS - 1 do
-    fields[i + 1] = countField(i)
+  for i = 1, seconds do
+    fields[i] = countField(last - seconds + i)
   end
   local stored = redis.call('HMGET', BOOKS, unpack(fields))
-  local last = math.floor(now / 10 ^ 6)
   local sums, burst, rate = {}, C.cap, perSecond()
   for i, field in ipairs(fields) do
     local value = written[field] or stored[i]
     if value then
       local second, tokens, burstThen, rateThen = struct.unpack('>dddd', value)
-      if second > last - COUNTED_SECONDS then
-        sums[second], burst, rate = tokens, math.max(burst, burstThen), math.max(rate, rateThen)
+      if second == last - seconds + i then
+        sums[i], burst, rate = tokens, math.max(burst, burstThen), math.max(rate, rateThen)
       end
     end
   end
   local window, worst = 0, 0
-  for second = last - COUNTED_SECONDS + 1, last do
-    window = math.max(0, window) + (sums[second] or 0) - rate
+  for i = 1, seconds do
+    window = math.max(0, window) + (sums[i] or 0) - rate
     worst = math.max(worst, window)
   end
-  return math.max(0, math.floor(worst - burst))
+  local found, known = math.floor(worst - burst), tonumber(get('w') or 0)
+  if found > known then
+    put('w', string.format('%.0f', found))
+  end
+  return math.max(known, found)
 end

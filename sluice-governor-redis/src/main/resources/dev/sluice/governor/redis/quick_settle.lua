@@ -5,11 +5,10 @@
 -- short: the time, the refill, and what settle.lua says.
 if ARGV[2] == 'settle' and not ARGV[5] then
   local id = 'r' .. ARGV[3]
-  local thisSecond = math.floor(server / 10 ^ 6)
-  local stored = redis.call('HMGET', KEYS[1], 'q', 's', 'h', id, countField(thisSecond))
+  local stored = redis.call('HMGET', KEYS[1], 'q', 's', 'h', id)
   if stored[1] and stored[2] and stored[4] then
-    local mint, conc, life, special, secondCap, secondUnit, secondMint, minuteCap, minuteUnit, minuteMint,
-      burst, rate = struct.unpack('>dddddddddddd', stored[1])
+    local mint, conc, life, special, secondCap, secondUnit, secondMint, minuteCap, minuteUnit, minuteMint =
+      struct.unpack('>dddddddddd', stored[1])
     local at, shift, owed, unit, cap, factor, paused, running, waiting, due, numbers, events, total,
       accepted, consumed, refills, left, refilled, wake, turns, grace, emptied, second, minute, generation =
       struct.unpack('>ddddddddddddddddddddddddd', stored[2])
@@ -59,15 +58,16 @@ if ARGV[2] == 'settle' and not ARGV[5] then
         end
         history = string.sub(history, 1, kept) .. table.concat(later)
       end
-      local counted = -back
-      if stored[5] then
-        local when, before, burstThen, rateThen = struct.unpack('>dddd', stored[5])
-        if when == thisSecond then
-          counted, burst, rate = before - back, math.max(burst, burstThen), math.max(rate, rateThen)
+      if back > 0 then
+        local second = math.floor(granted / 10 ^ 6)
+        local field = countField(second)
+        local count = redis.call('HGET', KEYS[1], field)
+        local when, before = struct.unpack('>dd', count or struct.pack('>dd', 0, 0))
+        if when == second and before >= back then
+          redis.call('HSET', KEYS[1], field, struct.pack('>dd', when, before - back) .. string.sub(count, 17))
         end
       end
       redis.call('HSET', KEYS[1],
-        countField(thisSecond), struct.pack('>dddd', thisSecond, counted, burst, rate),
         's', struct.pack('>ddddddddddddddddddddddddd', now, shift, owed - less, unit, cap, factor, paused,
           running - 1, waiting, due, numbers, events, total, accepted, consumed - back, refills,
           there + back, refilled, wake, turns, grace, emptied, second, minute, generation)

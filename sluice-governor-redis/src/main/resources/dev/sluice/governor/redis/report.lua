@@ -1,12 +1,13 @@
 -- What a node has decided by itself while Redis was away, once. Nothing is charged: its share was reserved (guard.lua).
--- ARGV: node, number of this report, then four lists, each after its length:
+-- ARGV: node, number of this report, then five lists, each after its length:
 --   tickets that are over: id
+--   idempotency keys that it decided, and had asked Redis about before without an answer: tenant, key
 --   reservations that are open: id, tokens, tokens asked for, class, tenant, idempotency key or '', "ticket" if it was
 --     in line or '', "unclaimed" or ''
 --   tickets that wait, and may not be known here: id, tokens, tokens asked for, class, tenant, idempotency key or '',
 --     microseconds until the deadline or 0, microseconds since it was asked for, "awaited" or ''
 --   tokens that were granted: second of the time of this server, tokens
--- Answers {1}, or {0} if it was told before.
+-- Answers {1, ids of reservations that were settled elsewhere meanwhile …}, or {0} if it was told before.
 local fence = 'f' .. NODE
 if not open(server, { fence }) then
   return { 0 }
@@ -27,12 +28,13 @@ local function number()
   return tonumber(word())
 end
 
--- Its caller has an answer from the node: a place here is left, and what was granted here and nobody claimed goes back.
+-- Its caller has an answer from the node: a place here is left, and what was granted here goes back, unless another node
+-- may have told somebody of it.
 local function discard(ticket)
   if ticket.state == 'w' then
     leave(ticket)
     forget(ticket)
-  elseif ticket.claimed == 0 or ticket.state == 'r' then
+  elseif ticket.claimed == 0 or ticket.unheard == NODE or ticket.asker == NODE or ticket.state == 'r' then
     giveBack(ticket)
   end
 end
@@ -49,10 +51,11 @@ local function freeKey(id, tenant, key)
   local other = key ~= '' and get(keyField(tenant, key))
   local ticket = other and other ~= id and ticketOf(other)
   if ticket and ticket.asker == NODE then
-    ticket.claimed = 0
     discard(ticket)
   end
 end
+
+local result = { 1 }
 
 local function reopen()
   local grant = {
@@ -61,10 +64,10 @@ local function reopen()
   }
   discardId(grant.id)
   freeKey(grant.id, grant.tenant, grant.key)
-  if get('r' .. grant.id) then
+  if get('r' .. grant.id) and not grant.unclaimed then
     setDue('r' .. grant.id, now + C.life)
-  else
-    hold(grant)
+  elseif not hold(grant) then
+    result[#result + 1] = grant.id
   end
 end
 
@@ -75,13 +78,19 @@ local function queue()
   }
   local left, waited, awaited = number(), number(), word()
   ticket.rank = rankOf(ticket.class)
-  if ticketOf(ticket.id) or not ticket.rank then
+  if ticketOf(ticket.id) or not ticket.rank or isOver(ticket.id) then
     return
   end
   ticket.deadline = left > 0 and now + left or 0
   ticket.since, ticket.node = now - waited, awaited ~= '' and NODE or ''
   ticket.weight, ticket.changed = weightOf(ticket.tenant), true
   freeKey(ticket.id, ticket.tenant, ticket.key)
+  if S.waiting >= 2 * C.maxLine then
+    -- Every node may have as many in line as Redis.
+    ticket.key, tickets[ticket.id] = '', ticket
+    decide(ticket, 'r', 'LINE_FULL')
+    return
+  end
   if ticket.key ~= '' and get(keyField(ticket.tenant, ticket.key)) then
     ticket.key = ''
   elseif ticket.key ~= '' then
@@ -101,6 +110,10 @@ for _ = 1, number() do
   discardId(word())
 end
 for _ = 1, number() do
+  local tenant, key = word(), word()
+  freeKey('', tenant, key)
+end
+for _ = 1, number() do
   reopen()
 end
 for _ = 1, number() do
@@ -112,5 +125,6 @@ for _ = 1, number() do
   countGranted(tokens, math.min(now, second * 10 ^ 6 + S.shift))
   S.consumed = S.consumed + tokens
 end
+worstExcess(COUNTED_SECONDS)
 drain(granted)
-return answer({ 1 })
+return answer(result)

@@ -10,14 +10,14 @@ local OTHERS_JOIN = 1.5 * 10 ^ 6
 local function empty()
   S.emptied = now
   S.paused = math.max(S.paused, now + OTHERS_JOIN)
-  M.owed = math.max(M.owed, M.cap * M.unit)
+  raise(M, M.cap * M.unit)
   for _, each in ipairs(requests) do
     each.owed = math.max(each.owed, each.cap * each.unit)
   end
   for rank = 0, #C.classes - 1 do
     local meter = R[rank].meter
     if meter then
-      meter.owed = math.max(meter.owed, meter.cap * meter.unit)
+      raise(meter, meter.cap * meter.unit)
     end
   end
   S.left = available(M)

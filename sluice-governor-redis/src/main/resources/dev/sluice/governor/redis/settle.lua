@@ -17,12 +17,19 @@ if stored and ARGV[2] == 'extend' then
 elseif stored then
   local reservation = unpackReservation(stored)
   local back = settle(id, reservation, tonumber(ARGV[4]))
+  if isHeld(reservation) then
+    noteOver(id)
+  end
   local ticket = reservation.ticket == 1 and ticketOf(id)
   if ticket then
     forget(ticket)
   end
   if ARGV[5] or (ticket and isKnownElsewhere(ticket)) then
     tellOver(id)
+    if PRESENT == NOT_YET then
+      -- A member that is absent may have granted the same ticket by itself, and report it as open.
+      noteOver(id)
+    end
   end
   if S.waiting > 0 then
     drain(granted)
@@ -31,8 +38,11 @@ elseif stored then
   end
   result =
     { reservation.tokens, reservation.asked, reservation.tenant, back, reservation.at, reservation.class }
-elseif ARGV[2] == 'settle' and ARGV[5] then
-  -- These books may be new, and whoever told of it about to have it held.
-  tellOver(id)
+elseif ARGV[2] == 'settle' then
+  -- A node may be about to have it held: one that granted it without Redis, or that knows books that are lost.
+  noteOver(id)
+  if ARGV[5] then
+    tellOver(id)
+  end
 end
 return answer(result)

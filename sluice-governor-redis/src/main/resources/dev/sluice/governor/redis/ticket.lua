@@ -2,7 +2,6 @@
 --   poll    how one stands: {'q' …}, {'g' …}, {'r' …} or {'n'}
 --   await   the same, and this node waits for it
 --   claim   the same as poll, for those who wait for it at this node
---   unheard they had gone in the same moment, and nobody else has asked for it: it is unclaimed
 --   leave   this node does not wait for it any longer; with 'untold', and was not told of a grant: what was
 --           claimed for it meanwhile is unclaimed
 --   cancel  it leaves the line, or what was granted is given back: {1} or {0}
@@ -61,9 +60,16 @@ elseif what == 'refuse' then
   result = { S.waiting }
 else
   local ticket = ticketOf(ARGV[3])
-  if not ticket then
-    result = what == 'cancel' and { 0 } or { 'n' }
+  if not ticket and what == 'cancel' then
+    noteOver(ARGV[3])
+    result = { 0 }
+  elseif not ticket then
+    result = { 'n' }
   elseif what == 'cancel' then
+    local stored = get('r' .. ticket.id)
+    if stored and isHeld(unpackReservation(stored)) then
+      noteOver(ticket.id)
+    end
     giveUp(ticket, 'CANCELLED')
     giveBack(ticket)
     drain(granted)
@@ -75,9 +81,8 @@ else
       ticket.changed = true
       watch(ticket)
     end
-  elseif what == 'unheard' or what == 'leave' then
-    if (what == 'unheard' or ARGV[4] == 'untold')
-      and ticket.state == 'g' and ticket.claimed == 1 and ticket.unheard == NODE then
+  elseif what == 'leave' then
+    if ARGV[4] == 'untold' and ticket.state == 'g' and ticket.claimed == 1 and ticket.unheard == NODE then
       ticket.claimed, ticket.unheard = 0, ''
       ticket.changed = true
       watch(ticket)

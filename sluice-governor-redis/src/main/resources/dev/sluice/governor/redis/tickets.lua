@@ -6,6 +6,10 @@
 -- same number.
 local MOST_REFUSED = 10000
 
+-- Ids that are over and that nodes may have held later; beyond that the oldest is forgotten. All are, once the last is as old as a
+-- reservation lives: what was granted before does not live longer.
+local MOST_OVER = 10000
+
 -- In place of the node that waits for a ticket.
 local SEVERAL = '*'
 
@@ -132,7 +136,7 @@ local function settle(id, reservation, actual)
   end
   S.consumed = S.consumed - back
   if back > 0 then
-    countGranted(-back, now)
+    countGranted(-back, reservation.at)
   end
   S.left = available(M)
   if S.waiting > 0 and budgetOf(reservation.tenant) then
@@ -145,9 +149,30 @@ local function settle(id, reservation, actual)
   return back
 end
 
+-- Whether a node has had a reservation held. The same may be on its way once more, and must not come after the end.
+local function isHeld(reservation)
+  return reservation.event < 0
+end
+
+-- Remembers that an id is over which these books do not know, or which a node has had held.
+local function noteOver(id)
+  redis.call('ZADD', OVER, now, id)
+  if redis.call('ZCARD', OVER) > MOST_OVER then
+    redis.call('ZREM', OVER, redis.call('ZRANGE', OVER, 0, 0)[1])
+  end
+  setDue('o', now + C.life)
+end
+
+local function isOver(id)
+  return redis.call('ZRANK', OVER, id)
+end
+
 -- Gives a slot to a grant that these books have not made, or have ended. They have not charged it, and refund nothing.
--- `ofTicket` and `unclaimed` are told by nodes that granted it.
+-- `ofTicket` and `unclaimed` are told by nodes that granted it. Returns false if it is over.
 local function hold(grant)
+  if isOver(grant.id) then
+    return false
+  end
   local each = { at = now, event = -1, mine = -1, guaranteed = 0, theirs = 0, ticket = 0, rank = -1 }
   each.tokens, each.asked, each.class, each.tenant = grant.tokens, grant.asked, grant.class, grant.tenant
   for rank, class in ipairs(C.classes) do
@@ -172,6 +197,7 @@ local function hold(grant)
   S.running = S.running + (get('r' .. grant.id) and 0 or 1)
   put('r' .. grant.id, packReservation(each))
   setDue('r' .. grant.id, now + C.life)
+  return true
 end
 
 -- Nodes that told somebody of it, and have it held if the books are lost, learn that it is over.
@@ -238,7 +264,12 @@ end
 
 -- ---- what is over
 
-local function endReservation(id)
+-- What is done at the end of each kind of thing that is due (books.lua). A table, because a script may have 200 local
+-- names at most.
+local finishers = {}
+
+-- The life of a reservation.
+function finishers.r(id)
   if now < S.grace then
     setDue('r' .. id, S.grace)
   elseif get('r' .. id) then
@@ -250,7 +281,8 @@ local function endReservation(id)
   end
 end
 
-local function endPatience(id)
+-- The patience with a ticket.
+function finishers.s(id)
   local ticket = ticketOf(id)
   if not ticket or (ticket.state == 'g' and ticket.claimed == 1) then
     return
@@ -265,7 +297,8 @@ local function endPatience(id)
   end
 end
 
-local function endMeter(tenant)
+-- The debt of a tenant.
+function finishers.m(tenant)
   local meter = meterOf(tenant)
   if meter and meter.owed > 0 then
     meter.changed = true
@@ -275,26 +308,31 @@ local function endMeter(tenant)
   end
 end
 
-local function endDeadline(id)
+-- A deadline.
+function finishers.d(id)
   local ticket = ticketOf(id)
   if ticket then
     giveUp(ticket, 'DEADLINE')
   end
 end
 
-local function endAside(name)
+-- The time for which a tenant stepped aside.
+function finishers.a(name)
   local rank = tonumber(string.sub(name, 1, 2))
   if R[rank] and R[rank].size > 0 then
     comeBack(rank, string.sub(name, 4))
   end
 end
 
-local function endFence(node)
+-- The memory of a report.
+function finishers.f(node)
   drop('f' .. node)
 end
 
-local finishers =
-  { r = endReservation, d = endDeadline, s = endPatience, a = endAside, m = endMeter, f = endFence }
+-- The memory of ids that are over.
+function finishers.o()
+  redis.call('DEL', OVER)
+end
 
 -- Until something was ended, `due` may be earlier than what is due, and never later.
 local looked = false
@@ -303,7 +341,7 @@ local function endWhatIsOver()
   looked = true
   local over = redis.call('ZRANGEBYSCORE', DUE, '-inf', now, 'LIMIT', 0, ENDED_AT_ONCE)
   S.due = NEVER
-  for kind in string.gmatch('rdsamf', '.') do
+  for kind in string.gmatch('rdsamfo', '.') do
     for _, member in ipairs(over) do
       -- What was seen to meanwhile is due later.
       if string.sub(member, 1, 1) == kind and not dueAt[member] then

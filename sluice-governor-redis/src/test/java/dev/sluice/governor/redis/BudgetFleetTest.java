@@ -90,15 +90,11 @@ final class BudgetFleetTest {
 
   private static void check(
       BudgetRecord record, String model, GovernorStatus.Model status, long end) {
-    double allowed =
-        BudgetLoad.PER_SECOND + BudgetLoad.PER_SECOND * (end - record.firstMicros(model)) / 1e6;
-    // What was used beyond a grant, and is still to be paid off, is no use of what was allowed.
-    long used = status.metrics().tokensConsumed() + Math.min(0, status.available());
-    double utilization = used / allowed;
+    double utilization =
+        record.utilization(model, status, BudgetLoad.PER_SECOND, BudgetLoad.PER_MINUTE, end);
     long excess = record.excess(model, BudgetLoad.PER_SECOND, BudgetLoad.PER_MINUTE);
     System.out.printf(
-        "fleet %s: over_admission %d, utilization %.4f, asked for %.1f times of what is allowed%n",
-        model, Math.max(0, excess), utilization, record.askedTokens(model) / allowed);
+        "fleet %s: over_admission %d, utilization %.4f%n", model, Math.max(0, excess), utilization);
     assertThat(excess).isLessThanOrEqualTo(0);
     assertThat(utilization).isBetween(UTILIZATION, 1.0);
   }

@@ -3,6 +3,7 @@ package dev.sluice.governor.redis;
 import dev.sluice.governor.BudgetListener;
 import dev.sluice.governor.BudgetStore;
 import dev.sluice.testkit.BudgetLoad;
+import dev.sluice.testkit.BudgetLog;
 import dev.sluice.testkit.BudgetNode;
 import java.io.IOException;
 import java.time.Duration;
@@ -13,17 +14,41 @@ final class FaultProcess {
   static final int NODES = 3;
   static final Duration PATIENCE = Duration.ofSeconds(3);
 
+  /** Longer than a run: a slot that nobody frees shows. */
+  static final Duration LIFE = Duration.ofMinutes(10);
+
   private FaultProcess() {}
 
   static BudgetStore open(String url, BudgetListener listener) {
+    return open(url, listener, OutageListener.NONE);
+  }
+
+  private static BudgetStore open(String url, BudgetListener listener, OutageListener outages) {
     return RedisBudgets.builder()
         .url(url)
+        .listener(outages)
         .expectedNodes(NODES + 1)
         .opener()
-        .open(BudgetLoad.config(BudgetNode.LIFE, PATIENCE), listener);
+        .open(BudgetLoad.config(LIFE, PATIENCE), listener);
+  }
+
+  private static BudgetStore openLogged(String url, BudgetLog log) {
+    OutageListener outages =
+        new OutageListener() {
+          @Override
+          public void lost(String cause, double share) {
+            log.outageDeclared(cause);
+          }
+
+          @Override
+          public void returned(Duration away, long granted) {
+            log.outageEnded();
+          }
+        };
+    return open(url, log, outages);
   }
 
   public static void main(String[] args) throws IOException {
-    BudgetNode.run(FaultProcess::open, List.of(args));
+    BudgetNode.run(FaultProcess::openLogged, List.of(args));
   }
 }

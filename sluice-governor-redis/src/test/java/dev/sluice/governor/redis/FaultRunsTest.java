@@ -6,6 +6,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.sluice.governor.BudgetListener;
 import dev.sluice.governor.BudgetStore;
 import dev.sluice.governor.GovernorStatus;
+import dev.sluice.governor.Outcome;
+import dev.sluice.governor.TokenRequest;
 import dev.sluice.testkit.BudgetFleet;
 import dev.sluice.testkit.BudgetLoad;
 import dev.sluice.testkit.BudgetRecord;
@@ -18,6 +20,9 @@ import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
 import java.util.Random;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import java.util.function.Supplier;
 import java.util.stream.LongStream;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.Tag;
@@ -26,8 +31,10 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /**
- * Three processes under six times the load that their budgets allow, while Redis, the network and
- * the processes fail as a seed says. Every fault here has a documented excess of 0.
+ * Three processes under load, while Redis, the network and the processes fail as a seed says. Every
+ * fault here has a documented excess of 0. Even seeds ask for six times what the budgets allow, so
+ * the queue is never empty; odd ones for less, in bursts, so that shares save up and grants are
+ * repaid before they are settled.
  *
  * <p>{@code -Dsluice.fault.runs=20} runs 20 seeds with stops of up to 20 seconds; {@code
  * -Dsluice.seed=S} runs that one.
@@ -37,18 +44,24 @@ final class FaultRunsTest {
   private static final int USUAL_RUNS = 2;
   private static final int RUNS = Integer.getInteger("sluice.fault.runs", USUAL_RUNS);
   private static final boolean LONG_RUN = RUNS > USUAL_RUNS;
-  private static final int LONGEST_STOP_MILLIS = LONG_RUN ? 20_000 : 3_000;
+  private static final int LONGEST_STOP_MILLIS = LONG_RUN ? 20_000 : 5_000;
   private static final int FAULTS = LONG_RUN ? 6 : 3;
 
   /** Close seeds of Random begin alike. */
   private static final long SPREAD = 0x9E3779B97F4A7C15L;
 
   private static final double OVERLOAD = 6.0 / FaultProcess.NODES;
+  private static final double BURSTS = 0.8 / FaultProcess.NODES;
+  private static final int TRIES = 20;
   private static final Duration LIMIT = Duration.ofSeconds(30);
+
+  /** A grant that nobody claims is given back after the patience, and after Redis was away. */
+  private static final Duration SOON = FaultProcess.PATIENCE.multipliedBy(3);
 
   @TempDir private Path dir;
   private final List<TcpProxy> proxies = new ArrayList<>();
   private final List<Integer> alive = new ArrayList<>();
+  private double load;
 
   static LongStream seeds() {
     Long only = Long.getLong("sluice.seed");
@@ -59,6 +72,7 @@ final class FaultRunsTest {
   @MethodSource("seeds")
   void faults_inAnyOrder_neitherExceedABudget_norHoldASlot(long seed) throws Exception {
     Random random = new Random(seed * SPREAD);
+    load = seed % 2 == 0 ? OVERLOAD : BURSTS;
     Path records = Files.createDirectory(dir.resolve("seed" + seed));
     try (RedisServer redis = RedisServer.builder().data().start();
         BudgetStore watcher = FaultProcess.open(redis.uri(), BudgetListener.NONE);
@@ -66,7 +80,7 @@ final class FaultRunsTest {
       for (int i = 0; i < FaultProcess.NODES; i++) {
         TcpProxy proxy = TcpProxy.to(redis);
         proxies.add(proxy);
-        alive.add(fleet.addFaulty(proxy.uri(), OVERLOAD));
+        alive.add(fleet.addFaulty(proxy.uri(), load));
       }
       fleet.go(0);
       during(Duration.ofSeconds(1));
@@ -133,7 +147,7 @@ final class FaultRunsTest {
       }
       case NODE_KILLED -> {
         fleet.kill(alive.get(index));
-        alive.set(index, fleet.addFaulty(proxy.uri(), OVERLOAD));
+        alive.set(index, fleet.addFaulty(proxy.uri(), load));
         fleet.go(alive.get(index));
       }
     }
@@ -172,16 +186,54 @@ final class FaultRunsTest {
       assertThat(audited).as("seed %d, audit of %s", seed, model).isZero();
     }
     assertThat(record.wrongs()).isEmpty();
+    assertThat(record.keysWithSeveralGrants()).as("seed %d", seed).isEmpty();
+    System.out.printf(
+        "faults, seed %d: %d grants by shares, %d unsure%n",
+        seed, record.grantsAlone(), record.unsure().size());
+    assertThat(record.overtakenAlone()).as("seed %d", seed).isEmpty();
+    assertThat(record.invertedAlone(BudgetLoad.PLAIN, "P2_batch", "P0_clinical"))
+        .as("seed %d", seed)
+        .isEmpty();
     assertThat(record.failures().keySet())
         .allMatch(failure -> failure.endsWith(" BudgetUnavailableException"));
-    assertThat(record.waitMillis(BudgetLoad.PLAIN, "P0_clinical", 0.5))
-        .isLessThanOrEqualTo(record.waitMillis(BudgetLoad.PLAIN, "P1_user", 0.5));
+    if (seed % 2 == 0) {
+      // Bursts below the limit rarely wait, so their median says nothing.
+      assertThat(record.waitMillis(BudgetLoad.PLAIN, "P0_clinical", 0.5))
+          .isLessThanOrEqualTo(record.waitMillis(BudgetLoad.PLAIN, "P1_user", 0.5));
+    }
+    giveBack(record.unsure(), watcher);
+    // Whatever was not claimed is given back by then, and nothing ends by its life.
     Awaitility.await("no slot is held")
-        .atMost(LIMIT)
+        .atMost(SOON)
         .untilAsserted(
             () ->
                 assertThat(watcher.status().join().buckets().values())
                     .allSatisfy(FaultRunsTest::assertQuiet));
+  }
+
+  /** Gives back what is held for callers that do not know it. */
+  static void giveBack(List<TokenRequest> unsure, BudgetStore watcher) {
+    for (TokenRequest request : unsure) {
+      Outcome found = untilAnswered(() -> watcher.find(request)).orElse(null);
+      if (found instanceof Outcome.Granted granted) {
+        untilAnswered(() -> watcher.settle(granted.reservation(), granted.tokens()));
+      } else if (found instanceof Outcome.Queued queued) {
+        untilAnswered(() -> watcher.cancel(queued.ticket()));
+      }
+    }
+  }
+
+  /** Asks again if the machine was too busy for the time-out. */
+  private static <T> T untilAnswered(Supplier<CompletableFuture<T>> call) {
+    for (int i = 1; ; i++) {
+      try {
+        return call.get().join();
+      } catch (CompletionException failure) {
+        if (i == TRIES || !(failure.getCause() instanceof BudgetUnavailableException)) {
+          throw failure;
+        }
+      }
+    }
   }
 
   private static void assertQuiet(GovernorStatus.Model status) {

@@ -136,7 +136,8 @@ final class KeyedOutageTest {
   }
 
   private static List<String> granted(String number, String id, String key) {
-    return List.of(number, "0", "1", id, "5", "5", OutageRig.P1, "", key, "ticket", "", "0", "0");
+    return List.of(
+        number, "0", "0", "1", id, "5", "5", OutageRig.P1, "", key, "ticket", "", "0", "0");
   }
 
   private static List<String> ask(String id, String key) {

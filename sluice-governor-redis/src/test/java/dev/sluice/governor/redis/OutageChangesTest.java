@@ -44,7 +44,7 @@ final class OutageChangesTest {
   }
 
   @Test
-  void removedModel_isSettled_andItsLineEnds() {
+  void removedModel_grantsNothing_isSettled_andItsLineEnds() {
     try (OutageRig rig = OutageRig.local(redis.uri(), 1, BOTH)) {
       Outcome.Granted before = rig.granted(1_500);
       Outcome.Queued queued = (Outcome.Queued) rig.ask(100);
@@ -53,19 +53,60 @@ final class OutageChangesTest {
       redis.kill();
       rig.awaitShare();
       get(rig.store.reload(WITHOUT));
+      // At once, though Redis is away.
+      assertThat(((Outcome.Refused) get(waiter).orElseThrow()).reason())
+          .isEqualTo(Outcome.Reason.REMOVED);
       assertThat(get(rig.store.settle(before.reservation(), 100))).isPresent();
       redis.restart();
       rig.awaitReturned();
-      Outcome ended = get(waiter).orElseThrow();
       get(rig.store.reload(BOTH));
-      // The share had it granted as soon as the slot was free, unless Redis was back before.
-      if (ended instanceof Outcome.Granted granted) {
-        assertThat(rig.running()).isEqualTo(1);
-        assertThat(get(rig.store.settle(granted.reservation(), 100))).isPresent();
-      } else {
-        assertThat(((Outcome.Refused) ended).reason()).isEqualTo(Outcome.Reason.REMOVED);
-      }
+      assertThat(rig.granted).hasValue(0);
       until("nothing is held", () -> rig.running() == 0);
+    }
+  }
+
+  @Test
+  void modelRemovedBeforeTheOutage_grantsNothing() {
+    try (OutageRig rig = OutageRig.local(redis.uri(), 1, BOTH)) {
+      Outcome.Granted before = rig.granted(10);
+      get(rig.store.reload(WITHOUT));
+      redis.kill();
+      rig.awaitLost();
+      until(
+          "the share",
+          () -> rig.store.queue("other", 0, 1).handle((said, failure) -> failure == null).join());
+      assertThat(get(rig.store.settle(before.reservation(), 10))).isPresent();
+      redis.restart();
+      rig.awaitReturned();
+      get(rig.store.reload(BOTH));
+      until("nothing is held", () -> rig.running() == 0);
+    }
+  }
+
+  @Test
+  void reloadThatLeavesNoShare_grantsNothing_andWhatIsOpenGoesOn() {
+    ModelBudget thirty = ModelBudget.of(60_000, 3_000, Allocation.OFF).withConcurrency(30);
+    try (OutageRig rig = OutageRig.local(redis.uri(), 3, config(thirty.withConcurrency(3)))) {
+      redis.kill();
+      rig.awaitShare();
+      Outcome.Granted first = rig.grantedSoon(10);
+      Outcome.Queued queued = (Outcome.Queued) rig.ask(10);
+      CompletableFuture<Optional<Outcome>> waiter = rig.store.await(queued.ticket());
+      get(rig.store.reload(config(thirty.withConcurrency(2))));
+      assertThat(rig.refused(10)).isEqualTo(Outcome.Reason.UNAVAILABLE);
+      assertThat(get(rig.store.settle(first.reservation(), 10))).isPresent();
+      OutageRig.during(Duration.ofMillis(200));
+      assertThat(waiter).isNotDone();
+      // A share again, which begins with the ticket that waits.
+      get(rig.store.reload(config(thirty)));
+      Outcome.Granted second = (Outcome.Granted) get(waiter).orElseThrow();
+      get(rig.store.reload(config(thirty.withConcurrency(2))));
+      redis.restart();
+      rig.awaitReturned();
+      assertThat(rig.running()).isEqualTo(1);
+      assertThat(get(rig.store.settle(second.reservation(), 10))).isPresent();
+      assertThat(rig.running()).isZero();
+      assertThat(rig.granted).hasValue(20);
     }
   }
 

@@ -20,7 +20,7 @@ final class OutageRig implements OutageListener, AutoCloseable {
   static final String P1 = "P1_user";
 
   /** Soon enough for tests that wait for a loss, and late enough for a busy machine. */
-  private static final Duration TIMEOUT = Duration.ofMillis(500);
+  static final Duration TIMEOUT = Duration.ofMillis(500);
 
   /** Of stores that do not lose Redis when the machine is slow. */
   static final Duration PATIENCE = Duration.ofSeconds(20);

@@ -18,10 +18,17 @@ public final class TimedScripts {
   private static final String MICROS = "time[1] * 1000000 + time[2]";
 
   private final RedisServer redis;
+  private final String without;
 
   /** On that server, which has nothing else to do. */
   public TimedScripts(RedisServer redis) {
+    this(redis, "");
+  }
+
+  /** The same without those words, to see what they are for. */
+  TimedScripts(RedisServer redis, String without) {
     this.redis = redis;
+    this.without = without;
   }
 
   /** What a script answers, by the name of its last part, to those words. */
@@ -42,9 +49,10 @@ public final class TimedScripts {
   private List<?> run(
       String node, String name, long micros, List<String> arguments, String absences) {
     String body = Script.valueOf(name.toUpperCase(Locale.ROOT)).body();
-    if (!body.contains(TIME) || !body.contains(MICROS)) {
-      throw new IllegalStateException("a script begins otherwise: " + body.substring(0, 200));
+    if (!body.contains(TIME) || !body.contains(MICROS) || !body.contains(without)) {
+      throw new IllegalStateException("a script is another one: " + body.substring(0, 200));
     }
+    body = body.replace(without, "");
     List<String> words = new ArrayList<>();
     words.add("EVAL");
     words.add(body.replace(TIME, "").replace(MICROS, "tonumber(redis.call('GET', 'time'))"));

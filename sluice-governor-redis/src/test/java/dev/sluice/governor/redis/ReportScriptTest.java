@@ -1,0 +1,139 @@
+package dev.sluice.governor.redis;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.sluice.governor.Allocation;
+import dev.sluice.governor.DeskRules;
+import dev.sluice.governor.ModelBudget;
+import dev.sluice.testkit.RedisServer;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+
+/** What a report does to the books, at times of the test's choosing. */
+@Tag("any-jdk")
+final class ReportScriptTest {
+  private static final ModelBudget BUDGET =
+      ModelBudget.of(60_000, 1_000, Allocation.OFF).withConcurrency(1);
+  private static final String ONE = "1".repeat(16);
+  private static final String OTHER = "2".repeat(16);
+  private static final DeskRules RULES =
+      new DeskRules(2, Duration.ofSeconds(30), Duration.ofMinutes(10), 10, Duration.ofSeconds(60));
+
+  private final RedisServer redis = RedisServer.start();
+  private final TimedScripts scripts = new TimedScripts(redis);
+
+  @BeforeEach
+  void configure() {
+    scripts.run("rules", 1, TimedScripts.configuration("sonnet", BUDGET, RULES));
+  }
+
+  @AfterEach
+  void close() {
+    redis.close();
+  }
+
+  private static List<String> ask(String id) {
+    return List.of(id, "queue", "", OutageRig.P1, "5", "5", "0", "", "");
+  }
+
+  /** A report of tickets that are over. */
+  private static List<String> over(String number, String... ids) {
+    List<String> words = new ArrayList<>(List.of(number, Integer.toString(ids.length)));
+    words.addAll(List.of(ids));
+    words.addAll(List.of("0", "0", "0", "0"));
+    return words;
+  }
+
+  /** Has Redis grant T to ONE, which awaits it and does not hear the answer. */
+  private void grantUnheard() {
+    scripts.run(ONE, "ask", 2, ask("g"));
+    scripts.run(ONE, "ask", 3, ask("t"));
+    scripts.run(ONE, "ticket", 4, List.of("await", "t"));
+    scripts.run(ONE, "settle", 5, List.of("settle", "g", "5"));
+    assertThat(running(6)).isEqualTo(1);
+  }
+
+  private long running(long micros) {
+    return (Long) scripts.run(ONE, "look", micros, List.of("status")).get(1);
+  }
+
+  @Test
+  void grantWhoseAnswerWasLost_isTakenBack_ifTheNodeHasDecidedTheTicket() {
+    grantUnheard();
+    assertThat(scripts.run(ONE, "report", 7, over("1", "t"))).isEqualTo(List.of(1L));
+    assertThat(running(8)).isZero();
+  }
+
+  @Test
+  void grantThatWasPolled_andTheAnswerLost_isTakenBack() {
+    grantUnheard();
+    scripts.run(ONE, "ticket", 6, List.of("poll", "t"));
+    scripts.run(ONE, "report", 7, over("1", "t"));
+    assertThat(running(8)).isZero();
+  }
+
+  @Test
+  void grantThatAnotherNodeWasToldOf_stays() {
+    grantUnheard();
+    scripts.run(OTHER, "ticket", 6, List.of("poll", "t"));
+    scripts.run(ONE, "report", 7, over("1", "t"));
+    assertThat(running(8)).isEqualTo(1);
+    assertThat(scripts.run(OTHER, "settle", 9, List.of("settle", "t", "5"))).isNotEmpty();
+  }
+
+  @Test
+  void settledReservation_isNotHeldAgain_byWhatWasOnItsWay() {
+    List<String> held = List.of("t", "5", "5", OutageRig.P1, "", "k");
+    scripts.run(ONE, "hold", 2, held);
+    assertThat(scripts.run(ONE, "settle", 3, List.of("settle", "t", "5"))).isNotEmpty();
+    scripts.run(ONE, "hold", 4, held);
+    scripts.run(ONE, "report", 5, open("1", held));
+    assertThat(running(6)).isZero();
+  }
+
+  @Test
+  void cancelledReservation_isNotHeldAgain_byWhatWasOnItsWay() {
+    List<String> held = List.of("t", "5", "5", OutageRig.P1, "", "k");
+    scripts.run(ONE, "hold", 2, held);
+    assertThat(scripts.run(ONE, "ticket", 3, List.of("cancel", "t"))).isEqualTo(List.of(1L));
+    scripts.run(ONE, "report", 5, open("1", held));
+    assertThat(running(6)).isZero();
+  }
+
+  /** A report of a reservation that is open. */
+  private static List<String> open(String number, List<String> held) {
+    List<String> words = new ArrayList<>(List.of(number, "0", "0", "1"));
+    words.addAll(held);
+    words.addAll(List.of("ticket", "", "0", "0"));
+    return words;
+  }
+
+  @Test
+  void ticketsOfReports_areBounded_andBeyondThatRefused() {
+    scripts.run(ONE, "ask", 2, ask("g"));
+    scripts.run(ONE, "report", 3, waiting("1", "a", "b", "c"));
+    scripts.run(OTHER, "report", 4, waiting("1", "d", "e", "f"));
+    assertThat(scripts.run(ONE, "ticket", 5, List.of("poll", "d")).get(0)).isEqualTo("q");
+    for (String id : List.of("e", "f")) {
+      List<?> said = scripts.run(OTHER, "ticket", 6, List.of("poll", id));
+      assertThat(said.get(0)).isEqualTo("r");
+      assertThat(said.get(5)).isEqualTo("LINE_FULL");
+    }
+  }
+
+  /** A report of tickets that wait. */
+  private static List<String> waiting(String number, String... ids) {
+    List<String> words = new ArrayList<>(List.of(number, "0", "0", "0"));
+    words.add(Integer.toString(ids.length));
+    for (String id : ids) {
+      words.addAll(List.of(id, "5", "5", OutageRig.P1, "", "", "0", "1", ""));
+    }
+    words.add("0");
+    return words;
+  }
+}

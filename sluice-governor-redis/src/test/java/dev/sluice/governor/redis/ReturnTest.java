@@ -1,0 +1,313 @@
+package dev.sluice.governor.redis;
+
+import static dev.sluice.governor.redis.OutageRig.during;
+import static dev.sluice.governor.redis.OutageRig.request;
+import static dev.sluice.governor.redis.OutageRig.until;
+import static dev.sluice.governor.redis.RedisBudgetStoreTest.config;
+import static dev.sluice.governor.redis.RedisBudgetStoreTest.get;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.sluice.governor.Allocation;
+import dev.sluice.governor.ModelBudget;
+import dev.sluice.governor.Outcome;
+import dev.sluice.governor.TokenRequest;
+import dev.sluice.testkit.RedisServer;
+import dev.sluice.testkit.TcpProxy;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/**
+ * What nodes tell Redis after an outage, in whichever order it comes. Reservations live for ten
+ * minutes here, so that a slot that nobody frees shows.
+ */
+@Tag("any-jdk")
+@Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+final class ReturnTest {
+  /** 1,000 tokens a second, in bursts of 1,000. */
+  private static final ModelBudget BUDGET = ModelBudget.of(60_000, 1_000, Allocation.OFF);
+
+  /** 10 tokens a second: an outage takes little of the burst of 1,000 from Redis. */
+  private static final ModelBudget SLOW =
+      ModelBudget.of(600, 1_000, Allocation.OFF).withConcurrency(1);
+
+  private static final Duration PATIENCE = Duration.ofSeconds(1);
+
+  private final RedisServer redis = RedisServer.builder().data().start();
+  private final List<Node> nodes = new ArrayList<>();
+
+  /** A node with a way to Redis of its own. */
+  private record Node(TcpProxy proxy, OutageRig rig) {
+    void cutOff() {
+      proxy.refuse();
+      proxy.cut();
+      rig.awaitShare();
+    }
+
+    void comeBack() {
+      proxy.heal();
+      rig.awaitReturned();
+    }
+  }
+
+  private Node open(int expected, ModelBudget budget) {
+    TcpProxy proxy = TcpProxy.to(redis);
+    Node node = new Node(proxy, OutageRig.local(proxy.uri(), expected, config(budget, PATIENCE)));
+    nodes.add(node);
+    return node;
+  }
+
+  @AfterEach
+  void close() {
+    nodes.forEach(node -> node.rig().close());
+    nodes.forEach(node -> node.proxy().close());
+    redis.close();
+  }
+
+  private static void awaitNothingRuns(OutageRig rig) {
+    // A slot that leaked would be held for much longer.
+    during(Duration.ofMillis(500));
+    assertThat(rig.running()).isZero();
+  }
+
+  // ---- settlements that come before the report
+
+  /** Redis answers, but takes no report. */
+  private void refuseReports(boolean refused) {
+    redis.command("ACL", "SETUSER", "default", refused ? "-zadd" : "+zadd");
+  }
+
+  @Test
+  void settledWhileTheReportIsNotTaken_holdsNoSlot() {
+    Node node = open(1, BUDGET);
+    node.cutOff();
+    Outcome.Granted granted = node.rig().grantedSoon(10);
+    refuseReports(true);
+    node.proxy().heal();
+    until(
+        "the return begins",
+        () ->
+            node.rig().store.explain(request(1)).handle((said, failure) -> failure != null).join());
+    assertThat(get(node.rig().store.settle(granted.reservation(), 10))).isPresent();
+    refuseReports(false);
+    node.rig().awaitReturned();
+    awaitNothingRuns(node.rig());
+  }
+
+  /** Connecting, loading the scripts and looking come before the report, and take a second. */
+  @Test
+  void settledOrCancelledBeforeTheReportIsMade_isOver_alsoIfRedisThenLosesItsData() {
+    Node node = open(1, BUDGET);
+    node.cutOff();
+    Outcome.Granted settled = node.rig().grantedSoon(10);
+    Outcome.Granted cancelled = node.rig().grantedSoon(request(10).withIdempotencyKey("k"));
+    node.proxy().heal();
+    node.proxy().delay(Duration.ofMillis(150), Duration.ofMillis(150));
+    // The share answers at once.
+    until("the return begins", () -> !node.rig().store.explain(request(1)).isDone());
+    assertThat(get(node.rig().store.settle(settled.reservation(), 10))).isPresent();
+    assertThat(get(node.rig().store.cancel(cancelled.reservation().replaceFirst("r", "t"))))
+        .isTrue();
+    node.rig().awaitReturned();
+    node.proxy().delay(Duration.ZERO, Duration.ZERO);
+    awaitNothingRuns(node.rig());
+    redis.command("FLUSHALL");
+    awaitNothingRuns(node.rig());
+  }
+
+  @Test
+  void settledInASecondOutage_beforeTheFirstWasReported_holdsNoSlot() {
+    Node node = open(1, BUDGET);
+    node.cutOff();
+    Outcome.Granted granted = node.rig().grantedSoon(10);
+    refuseReports(true);
+    node.proxy().heal();
+    until(
+        "the return begins",
+        () ->
+            node.rig().store.explain(request(1)).handle((said, failure) -> failure != null).join());
+    node.cutOff();
+    assertThat(get(node.rig().store.settle(granted.reservation(), 10))).isPresent();
+    refuseReports(false);
+    node.comeBack();
+    awaitNothingRuns(node.rig());
+  }
+
+  @Test
+  void settledAtAnotherNodeThatIsOut_andReturnsFirst_holdsNoSlot() {
+    Node one = open(2, BUDGET);
+    Node other = open(2, BUDGET);
+    one.cutOff();
+    other.cutOff();
+    Outcome.Granted granted = other.rig().grantedSoon(10);
+    assertThatThrownBy(() -> get(one.rig().store.settle(granted.reservation(), 10)))
+        .isInstanceOf(BudgetUnavailableException.class)
+        .hasMessageContaining("it is kept");
+    one.comeBack();
+    other.comeBack();
+    awaitNothingRuns(one.rig());
+    // The node that granted it does not count it either.
+    other.cutOff();
+    assertThat(other.rig().running()).isZero();
+  }
+
+  @Test
+  void settledAtAConnectedNode_beforeTheReport_holdsNoSlot() {
+    Node one = open(2, BUDGET);
+    Node other = open(2, BUDGET);
+    other.cutOff();
+    Outcome.Granted granted = other.rig().grantedSoon(10);
+    assertThat(get(one.rig().store.settle(granted.reservation(), 10))).isEmpty();
+    other.comeBack();
+    awaitNothingRuns(one.rig());
+  }
+
+  @Test
+  void cancelledAtAnotherNode_beforeTheReport_isNotQueuedOrHeld() {
+    Node one = open(2, BUDGET.withConcurrency(2));
+    Node other = open(2, BUDGET.withConcurrency(2));
+    other.cutOff();
+    TokenRequest keyed = request(10).withIdempotencyKey("k");
+    Outcome.Granted granted = other.rig().grantedSoon(keyed);
+    Outcome.Queued queued = (Outcome.Queued) other.rig().ask(10);
+    String ticket = granted.reservation().replaceFirst("r", "t");
+    assertThat(get(one.rig().store.cancel(ticket))).isFalse();
+    assertThat(get(one.rig().store.cancel(queued.ticket()))).isFalse();
+    other.comeBack();
+    awaitNothingRuns(one.rig());
+    assertThat(get(one.rig().store.poll(queued.ticket()))).isEmpty();
+  }
+
+  // ---- a ticket that the share has granted
+
+  @Test
+  void ticketGrantedByTheShare_keepsItsSlot_whenASettlementFreesOneInRedis() {
+    Node node = open(1, SLOW);
+    Outcome.Granted running = node.rig().granted(10);
+    CompletableFuture<Optional<Outcome>> waiter = awaited(node, request(10));
+    node.cutOff();
+    assertThat(get(node.rig().store.settle(running.reservation(), 10))).isPresent();
+    Outcome.Granted granted = (Outcome.Granted) get(waiter).orElseThrow();
+    node.comeBack();
+    assertKeepsItsSlot(node, granted);
+  }
+
+  @Test
+  void ticketGrantedByTheShare_keepsItsSlot_whenAReloadFreesOneInRedis() {
+    Node node = open(1, SLOW);
+    Outcome.Granted running = node.rig().granted(10);
+    CompletableFuture<Optional<Outcome>> waiter = awaited(node, request(10));
+    node.cutOff();
+    get(node.rig().store.reload(config(SLOW.withConcurrency(2), PATIENCE)));
+    Outcome.Granted granted = (Outcome.Granted) get(waiter).orElseThrow();
+    node.comeBack();
+    assertThat(get(node.rig().store.settle(running.reservation(), 10))).isPresent();
+    assertKeepsItsSlot(node, granted);
+  }
+
+  private static CompletableFuture<Optional<Outcome>> awaited(Node node, TokenRequest request) {
+    Outcome.Queued queued = (Outcome.Queued) node.rig().ask(request);
+    CompletableFuture<Optional<Outcome>> waiter = node.rig().store.await(queued.ticket());
+    // Answered after the other: its place is known from here on.
+    assertThat(get(node.rig().store.poll(queued.ticket()))).isPresent();
+    return waiter;
+  }
+
+  private static void assertKeepsItsSlot(Node node, Outcome.Granted granted) {
+    assertThat(node.rig().running()).isEqualTo(1);
+    // By then a grant that nobody has claimed is given back.
+    during(PATIENCE.multipliedBy(3));
+    assertThat(node.rig().running()).isEqualTo(1);
+    assertThat(node.rig().consumed()).isEqualTo(20);
+    assertThat(get(node.rig().store.settle(granted.reservation(), 10))).isPresent();
+    awaitNothingRuns(node.rig());
+  }
+
+  // ---- answers that were lost
+
+  @Test
+  void keyedRequestWhoseAnswerWasLost_thenSettledByTheShare_holdsNoSlot() {
+    Node node = open(1, BUDGET);
+    TokenRequest keyed = request(10).withIdempotencyKey("k");
+    loseAnswers(node);
+    assertThat(node.rig().ask(keyed)).isInstanceOf(Outcome.Refused.class);
+    node.rig().awaitLost();
+    Outcome.Granted granted = node.rig().grantedSoon(keyed);
+    assertThat(get(node.rig().store.settle(granted.reservation(), 10))).isPresent();
+    assertThat(redisHolds()).isEqualTo(1);
+    node.proxy().cut();
+    node.comeBack();
+    awaitNothingRuns(node.rig());
+  }
+
+  /** Returns how many reservations there are in Redis. */
+  private long redisHolds() {
+    String books = ModelKeys.of("token-governor:", "sonnet").all()[0];
+    return ((List<?>) redis.command("HKEYS", books))
+        .stream().filter(field -> field.toString().matches("r[0-9a-f]{32}")).count();
+  }
+
+  @Test
+  void ticketWhoseDeadlineCame_beforeTheAnswerThatItWasGranted_holdsNoSlot() {
+    Node one = open(2, BUDGET.withConcurrency(1));
+    Node other = open(2, BUDGET.withConcurrency(1));
+    Outcome.Granted running = one.rig().granted(10);
+    CompletableFuture<Optional<Outcome>> waiter =
+        awaited(one, request(10).withDeadline(Duration.ofSeconds(1)));
+    loseAnswers(one);
+    assertThat(get(other.rig().store.settle(running.reservation(), 10))).isPresent();
+    assertThat(((Outcome.Refused) get(waiter).orElseThrow()).reason())
+        .isEqualTo(Outcome.Reason.DEADLINE);
+    one.rig().awaitLost();
+    one.proxy().cut();
+    one.comeBack();
+    during(PATIENCE.multipliedBy(3));
+    assertThat(other.rig().running()).isZero();
+  }
+
+  @Test
+  void ticketWhoseWaiterLeft_beforeTheAnswerThatItWasGranted_holdsNoSlot() {
+    Node one = open(2, BUDGET.withConcurrency(1));
+    Node other = open(2, BUDGET.withConcurrency(1));
+    Outcome.Granted running = one.rig().granted(10);
+    CompletableFuture<Optional<Outcome>> waiter = awaited(one, request(10));
+    loseAnswers(one);
+    assertThat(get(other.rig().store.settle(running.reservation(), 10))).isPresent();
+    // A look claims the grant.
+    during(Duration.ofMillis(700));
+    one.proxy().blackHole();
+    waiter.cancel(false);
+    one.rig().awaitLost();
+    one.proxy().cut();
+    one.comeBack();
+    during(PATIENCE.multipliedBy(3));
+    assertThat(other.rig().running()).isZero();
+  }
+
+  private static void loseAnswers(Node node) {
+    node.proxy().delay(Duration.ZERO, Duration.ofMinutes(1));
+  }
+
+  @Test
+  void keyedRequestWhoseAnswerWasLost_andThatTheShareDidNotDecide_isFoundAgain() {
+    Node node = open(1, BUDGET);
+    TokenRequest keyed = request(10).withIdempotencyKey("k");
+    loseAnswers(node);
+    assertThat(node.rig().ask(keyed)).isInstanceOf(Outcome.Refused.class);
+    node.rig().awaitShare();
+    node.proxy().cut();
+    node.comeBack();
+    assertThat(redisHolds()).isEqualTo(1);
+    Outcome.Granted granted = (Outcome.Granted) node.rig().ask(keyed);
+    assertThat(redisHolds()).isEqualTo(1);
+    assertThat(get(node.rig().store.settle(granted.reservation(), 10))).isPresent();
+    awaitNothingRuns(node.rig());
+  }
+}

@@ -1,0 +1,38 @@
+package dev.sluice.governor.redis;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.sluice.governor.OpenWork;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import org.junit.jupiter.api.Test;
+
+/** The order in which a node's share begins with the tickets that are awaited there. */
+final class TicketWaitersTest {
+  private final TicketWaiters waiters = new TicketWaiters();
+
+  private void stands(String id, long order) {
+    waiters
+        .add(id, new CompletableFuture<>())
+        .stands(new OpenWork.Place(id, OutageRig.request(1), 1, 0, Long.MAX_VALUE), order);
+  }
+
+  @Test
+  void places_areInTheOrderOfTheBooks_whateverWasReadFirst() {
+    // Asked for at 700 and 900 of the books; the second answer was read after a pause of 1,000.
+    Reply first = reply(300);
+    Reply second = reply(200);
+    stands("second", Replies.askedMicros(second, 1_100));
+    stands("first", Replies.askedMicros(first, 1_000));
+    stands("made here", 950);
+    waiters.add("unknown", new CompletableFuture<>());
+    assertThat(waiters.places())
+        .extracting(OpenWork.Place::id)
+        .containsExactly("first", "second", "made here");
+  }
+
+  private static Reply reply(long waited) {
+    return new Reply(
+        List.of("q", "id", 1L, "P1", 1L, 1L, 1L, 1L, "TOKENS", 0L, "", "", 1L, waited));
+  }
+}

@@ -1,0 +1,123 @@
+package dev.sluice.governor.redis;
+
+import static dev.sluice.governor.redis.OutageRig.request;
+import static dev.sluice.governor.redis.OutageRig.until;
+import static dev.sluice.governor.redis.RedisBudgetStoreTest.config;
+import static dev.sluice.governor.redis.RedisBudgetStoreTest.get;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.sluice.governor.Allocation;
+import dev.sluice.governor.BudgetListener;
+import dev.sluice.governor.BudgetStore;
+import dev.sluice.governor.GovernorTimer;
+import dev.sluice.governor.ModelBudget;
+import dev.sluice.governor.Outcome;
+import dev.sluice.testkit.RedisServer;
+import java.time.Duration;
+import java.util.Optional;
+import java.util.Queue;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.Executors;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** A caller leaves in the moment in which this node's share grants its ticket. */
+@Tag("any-jdk")
+@Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+final class UnheardHereTest {
+  private static final Duration PATIENCE = Duration.ofMillis(500);
+
+  private final RedisServer redis = RedisServer.builder().data().start();
+  private final HoldingTimer timer = new HoldingTimer();
+  private final BudgetStore store =
+      RedisBudgets.builder()
+          .url(redis.uri())
+          .timer(timer)
+          .opener()
+          .open(
+              config(ModelBudget.of(60_000, 1_000, Allocation.OFF).withConcurrency(1), PATIENCE),
+              BudgetListener.NONE);
+
+  @AfterEach
+  void close() {
+    store.close();
+    timer.stop();
+    redis.close();
+  }
+
+  /** Keeps from now on what those who wait are to be told. */
+  private static final class HoldingTimer implements GovernorTimer {
+    private final ScheduledExecutorService thread = Executors.newSingleThreadScheduledExecutor();
+    private final Queue<Runnable> held = new ConcurrentLinkedQueue<>();
+    private volatile boolean holding;
+
+    @Override
+    public long now() {
+      return System.nanoTime();
+    }
+
+    @Override
+    @SuppressWarnings("FutureReturnValueIgnored") // nobody waits for it
+    public void after(long nanos, Runnable action) {
+      if (!thread.isShutdown()) {
+        thread.schedule(action, nanos, TimeUnit.NANOSECONDS);
+      }
+    }
+
+    @Override
+    public void execute(Runnable action) {
+      if (holding) {
+        held.add(action);
+      } else {
+        action.run();
+      }
+    }
+
+    /** Runs the next that is kept, and not what that leads to. */
+    void next() {
+      until("something is kept", () -> !held.isEmpty());
+      held.remove().run();
+    }
+
+    @Override
+    public void close() {}
+
+    void stop() {
+      thread.shutdownNow();
+    }
+  }
+
+  private boolean isGrantedNow() {
+    return get(store.tryNow(request(1))).orElse(null) instanceof Outcome.Granted;
+  }
+
+  @Test
+  void grantThatNobodyHeardOf_isGivenBack() {
+    redis.kill();
+    Outcome.Granted[] running = new Outcome.Granted[1];
+    until(
+        "the share grants",
+        () -> {
+          if (get(store.tryNow(request(1))).orElse(null) instanceof Outcome.Granted granted) {
+            running[0] = granted;
+          }
+          return running[0] != null;
+        });
+    Outcome.Queued queued = (Outcome.Queued) get(store.request(request(1)));
+    CompletableFuture<Optional<Outcome>> waiter = store.await(queued.ticket());
+    timer.holding = true;
+    get(store.settle(running[0].reservation(), 1));
+    // The share has granted it and tells the waiting room, which is about to tell the caller.
+    timer.next();
+    waiter.cancel(false);
+    timer.next();
+    timer.holding = false;
+    assertThat(isGrantedNow()).isFalse();
+    until("its slot is free", this::isGrantedNow);
+  }
+}

@@ -1,0 +1,128 @@
+package dev.sluice.governor.redis.simulation;
+
+import dev.sluice.governor.BudgetListener;
+import dev.sluice.governor.BudgetStore;
+import dev.sluice.governor.TokenRequest;
+import dev.sluice.governor.redis.OutageListener;
+import dev.sluice.governor.redis.SimulatedGovernor;
+import dev.sluice.redis.link.FleetConnection;
+import dev.sluice.redis.link.FleetState;
+import dev.sluice.redis.simulation.Scheduler;
+import dev.sluice.redis.simulation.SimulatedMember;
+import dev.sluice.redis.simulation.SimulatedServer;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Random;
+import java.util.TreeMap;
+
+/** A process with a governor. */
+final class GovernorNode extends SimulatedMember {
+  private static final int SPREAD_NANOS = 3_000_000;
+
+  private final SimulatedGovernor governor;
+  private final int number;
+  private final Scheduler scheduler;
+  private final List<Long> losses = new ArrayList<>();
+
+  /** What its share has granted and no caller was told of yet. */
+  private final List<Decision> decisions = new ArrayList<>();
+
+  /** Whether Redis need not have reserved its share, from times on. */
+  private final TreeMap<Long, Boolean> unreserved = new TreeMap<>();
+
+  GovernorNode(
+      Scheduler scheduler,
+      SimulatedServer server,
+      Random random,
+      int number,
+      double speed,
+      GovernorPlan plan) {
+    super(scheduler, server, random, "node%012d".formatted(number), speed);
+    this.scheduler = scheduler;
+    this.number = number;
+    Random spread = new Random(random.nextLong());
+    this.governor =
+        new SimulatedGovernor(
+            name(),
+            new SimulatedGovernor.Settings(plan.timeout(), plan.expectedNodes(), plan.config()),
+            new OutageListener() {
+              @Override
+              public void lost(String cause, double share) {
+                losses.add(scheduler.nanos());
+              }
+            },
+            new BudgetListener() {
+              @Override
+              public void granted(TokenRequest request, long tokens, long waited, long nanos) {
+                if (isOut()) {
+                  decisions.add(new Decision(nameOf(request), scheduler.nanos()));
+                }
+              }
+            },
+            () -> spread.nextInt(SPREAD_NANOS),
+            this,
+            wire());
+  }
+
+  private record Decision(String request, long nanos) {}
+
+  private static String nameOf(TokenRequest request) {
+    return request.priority() + ' ' + request.tenant() + ' ' + request.tokens();
+  }
+
+  /**
+   * Returns when its share granted what a caller is told of now. Callers that may learn of it later
+   * ask for different numbers of tokens, so that it is clear which one it is.
+   */
+  long decidedNanos(TokenRequest request) {
+    String name = nameOf(request);
+    for (Decision each : decisions) {
+      if (each.request.equals(name)) {
+        decisions.remove(each);
+        return each.nanos;
+      }
+    }
+    return scheduler.nanos();
+  }
+
+  BudgetStore store() {
+    return governor.store();
+  }
+
+  @Override
+  public FleetConnection connection() {
+    return governor.connection();
+  }
+
+  boolean isOut() {
+    return connection().state() == FleetState.OUT;
+  }
+
+  /** Returns when it went into an outage. */
+  List<Long> losses() {
+    return losses;
+  }
+
+  void noteUnreserved(boolean now) {
+    if (unreserved.isEmpty() || unreserved.lastEntry().getValue() != now) {
+      unreserved.put(scheduler.nanos(), now);
+    }
+  }
+
+  /** Returns whether Redis need not have reserved its share at a time. */
+  boolean wasUnreservedAt(long nanos) {
+    Map.Entry<Long, Boolean> last = unreserved.floorEntry(nanos);
+    return last == null || last.getValue();
+  }
+
+  @Override
+  protected void leave() {
+    throw new UnsupportedOperationException("a node waits for answers by real time as it leaves");
+  }
+
+  @Override
+  public String toString() {
+    return "node" + number;
+  }
+}

@@ -1,0 +1,152 @@
+package dev.sluice.governor.redis.simulation;
+
+import dev.sluice.governor.Allocation;
+import dev.sluice.governor.BudgetConfig;
+import dev.sluice.governor.DeskRules;
+import dev.sluice.governor.HealthRules;
+import dev.sluice.governor.ModelBudget;
+import dev.sluice.redis.simulation.Faults;
+import dev.sluice.redis.simulation.Faults.Fault;
+import dev.sluice.redis.simulation.Faults.Severity;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Map;
+import java.util.Random;
+import java.util.concurrent.TimeUnit;
+
+/**
+ * What a simulation begins with, and what happens in it.
+ *
+ * @param nodes nodes at the start
+ * @param clockError by how much the clock of a node runs too fast or too slow at most, as a part
+ * @param timeout how long a node waits for an answer
+ * @param expectedNodes among how many a node divides that begins without Redis
+ * @param perSecond tokens that accrue in a second
+ * @param burst the most tokens there are
+ * @param concurrency the most calls at once
+ * @param kind what callers are short of
+ * @param size tokens of most requests
+ * @param longestCallMillis how long a call lasts at most
+ * @param reloadsTo concurrency that all nodes load in an outage, too little to divide; 0 for none
+ * @param faults in the order of their times
+ * @param endNanos when the last fault may begin
+ */
+record GovernorPlan(
+    int nodes,
+    double clockError,
+    Duration timeout,
+    int expectedNodes,
+    long perSecond,
+    long burst,
+    int concurrency,
+    Kind kind,
+    long size,
+    int longestCallMillis,
+    int reloadsTo,
+    List<Fault> faults,
+    long endNanos) {
+  static final String MODEL = "m";
+  static final Duration PATIENCE = Duration.ofSeconds(5);
+  static final List<String> CLASSES = List.copyOf(ModelBudget.DEFAULT_CLASSES.keySet());
+
+  private static final long SECOND = TimeUnit.SECONDS.toNanos(1);
+  private static final long WARM_UP = 2 * SECOND;
+
+  /** So long that a slot that is leaked is missing until the end. */
+  private static final Duration LIFE = Duration.ofMinutes(30);
+
+  /** What callers are short of. */
+  enum Kind {
+    TOKENS,
+    SLOTS,
+    /** Of tokens, most of which come back: large reservations, of which little is used. */
+    REFUNDS
+  }
+
+  /** Returns the plan of a seed. One of ten loses data. */
+  static GovernorPlan random(long seed) {
+    Random random = new Random(seed * 7 + 4);
+    Kind kind = Kind.values()[random.nextInt(3)];
+    int nodes = 1 + random.nextInt(4);
+    long perSecond = 200L + random.nextInt(1_000);
+    long burst = perSecond * (2 + random.nextInt(kind == Kind.REFUNDS ? 2 : 8));
+    long end = WARM_UP + (5 + random.nextInt(8)) * SECOND;
+    return new GovernorPlan(
+        nodes,
+        List.of(0.0, 1e-4, 1e-2).get(random.nextInt(3)),
+        Duration.ofMillis(List.of(50, 100, 250, 1_000).get(random.nextInt(4))),
+        random.nextBoolean() ? 1 : nodes,
+        perSecond,
+        burst,
+        kind == Kind.SLOTS ? nodes + random.nextInt(10) : 60,
+        kind,
+        kind == Kind.TOKENS ? perSecond / 3 : kind == Kind.SLOTS ? perSecond / 9 : burst / 8,
+        kind == Kind.TOKENS ? 800 : kind == Kind.SLOTS ? 3_000 : 6_000,
+        kind == Kind.SLOTS && random.nextInt(4) == 0 ? nodes - 1 : 0,
+        faults(seed, random, kind, end),
+        end);
+  }
+
+  private static List<Fault> faults(long seed, Random random, Kind kind, long end) {
+    Severity severity = Math.floorMod(seed, 10L) == 7 ? Severity.DATA_LOST : Severity.DATA_KEPT;
+    List<Fault> faults =
+        new ArrayList<>(Faults.random(new Random(seed * 7 + 5), severity, WARM_UP, end));
+    if (kind == Kind.REFUNDS && random.nextBoolean()) {
+      long length = 4 * SECOND + (long) (random.nextDouble() * 7 * SECOND);
+      faults.add(Faults.cut(WARM_UP + random.nextInt(5) * SECOND, random.nextInt(8), length));
+    } else if (random.nextInt(2) == 0) {
+      long length = SECOND + (long) (random.nextDouble() * 19 * SECOND);
+      faults.add(Faults.stopOfRedis(WARM_UP + random.nextInt(5) * SECOND, length));
+    }
+    faults.sort(Comparator.comparingLong(Fault::nanos));
+    return faults;
+  }
+
+  /** Returns how many tokens a request asks for. */
+  long tokens(Random random) {
+    if (kind == Kind.REFUNDS && random.nextInt(3) == 0) {
+      return burst / 2 + (long) (random.nextDouble() * burst / 2);
+    }
+    return random.nextInt(10) < 7 ? size : 1 + (long) (random.nextDouble() * 3 * size);
+  }
+
+  /** Returns about how many tokens the average request uses. */
+  double meanTokens() {
+    return kind == Kind.REFUNDS ? 0.15 * burst : 1.1 * size;
+  }
+
+  /** Returns how many tokens of a grant are used. */
+  long used(Random random, long granted) {
+    if (kind == Kind.REFUNDS && random.nextInt(4) > 0) {
+      return (long) (random.nextDouble() * granted / 8);
+    }
+    return random.nextInt(3) > 0 ? granted : (long) (random.nextDouble() * granted);
+  }
+
+  BudgetConfig config() {
+    return config(concurrency);
+  }
+
+  /** Returns the same with another number of calls at once. */
+  BudgetConfig config(int slots) {
+    ModelBudget budget =
+        new ModelBudget(
+            perSecond * 60,
+            burst,
+            0,
+            0,
+            slots,
+            Allocation.OFF,
+            ModelBudget.DEFAULT_CLASSES,
+            Map.of(),
+            Map.of(),
+            false,
+            0,
+            0);
+    DeskRules rules = new DeskRules(10_000, PATIENCE, LIFE, 10, Duration.ofSeconds(60));
+    return new BudgetConfig(
+        Map.of(MODEL, budget), rules, HealthRules.DEFAULTS, Map.of(), List.of());
+  }
+}

@@ -1,0 +1,368 @@
+package dev.sluice.governor.redis.simulation;
+
+import dev.sluice.governor.GovernorStatus;
+import dev.sluice.governor.Outcome;
+import dev.sluice.governor.TokenRequest;
+import dev.sluice.governor.redis.SimulatedGovernor;
+import dev.sluice.redis.link.FleetConnection;
+import dev.sluice.redis.link.FleetState;
+import dev.sluice.redis.link.Membership;
+import dev.sluice.redis.simulation.RedisScripts;
+import dev.sluice.redis.simulation.Request;
+import dev.sluice.redis.simulation.SimulatedFleet;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Random;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
+
+/** A fleet of governors, their callers and their faults, all determined by a seed. */
+final class GovernorSimulation extends SimulatedFleet<GovernorNode> {
+  private static final long SECOND = TimeUnit.SECONDS.toNanos(1);
+  private static final long RETURN = 6 * SECOND;
+  private static final long LONGEST_DRAIN = 60 * SECOND;
+  private static final long SATURATED = 4 * SECOND;
+
+  /** Rounding of times to microseconds, of tokens to whole ones at a refund, and of doubles. */
+  private static final double NEGLIGIBLE_TOKENS = 1;
+
+  private static final Pattern ID = Pattern.compile("([0-9a-f]{10}-)?([0-9a-f]{32})");
+
+  /** The name of a node, and the generation of the books that it knows, which is random. */
+  private static final Pattern NODE = Pattern.compile("node0{11}(\\d)\\d*");
+
+  private final GovernorPlan plan;
+  private final Random random;
+  private final WireTap tap = new WireTap();
+  private final CallerLedger ledger = new CallerLedger();
+  private final Callers callers;
+  private final List<String> failures = new ArrayList<>();
+  private final List<Long> lostNanos = new ArrayList<>();
+  private final Map<String, String> shortIds = new HashMap<>();
+
+  /** Whether no slot is left at the end. */
+  private boolean full;
+
+  private long reloadedNanos = Long.MAX_VALUE;
+
+  GovernorSimulation(long seed, GovernorPlan plan, RedisScripts scripts, boolean verbose) {
+    super(scripts, new Random(seed * 7 + 2), plan.faults(), verbose);
+    this.plan = plan;
+    this.random = new Random(seed * 7 + 1);
+    this.callers = new Callers(this, plan, ledger, new Random(seed * 7 + 3));
+  }
+
+  @Override
+  protected GovernorNode newNode(int number) {
+    double speed = 1 + plan.clockError() * (2 * random.nextDouble() - 1);
+    GovernorNode node = new GovernorNode(scheduler(), server(), random, number, speed, plan);
+    serveOnceOpen(node, scheduler().nanos() + 3 * SECOND);
+    return node;
+  }
+
+  /** As a process does: it waits for Redis as it starts, but no longer than three seconds. */
+  private void serveOnceOpen(GovernorNode node, long latestNanos) {
+    scheduler()
+        .after(
+            SECOND / 100,
+            node,
+            () -> {
+              if (node.connection().state() == FleetState.CONNECTED
+                  || scheduler().nanos() >= latestNanos) {
+                callers.begin(node);
+              } else {
+                serveOnceOpen(node, latestNanos);
+              }
+            });
+  }
+
+  /** A node that leaves waits by real time; it is killed instead. */
+  @Override
+  protected void leave(int index) {
+    kill(index);
+  }
+
+  @Override
+  protected void lostData() {
+    lostNanos.add(scheduler().nanos());
+  }
+
+  @Override
+  protected void ran(Request request, @Nullable List<Object> answer, @Nullable Throwable failure) {
+    tap.ran(request, answer, scheduler().nanos());
+    note(() -> inShort(request, answer, failure));
+    if (request.script() == FleetConnection.HEARTBEAT) {
+      nodes().forEach(node -> node.noteUnreserved(memberships().isUnreserved(node)));
+    }
+  }
+
+  /** Rules are long, and the generation of the books that they make is random. */
+  private static String inShort(
+      Request request, @Nullable List<Object> answer, @Nullable Throwable failure) {
+    return String.valueOf(request.script()).equals("RULES")
+        ? request.node() + " RULES " + request.arguments()[1]
+        : describe(request, answer, failure);
+  }
+
+  /** Logs something with short names for tickets and reservations. */
+  @Override
+  protected String shortened(String line) {
+    String named = NODE.matcher(line).replaceAll("node$1");
+    return ID.matcher(named)
+        .replaceAll(found -> shortIds.computeIfAbsent(found.group(2), id -> "#" + shortIds.size()));
+  }
+
+  void fail(String text) {
+    String line = shortened(text);
+    failures.add("%.3f s: %s".formatted(scheduler().nanos() / 1e9, line));
+    note(() -> "FAILURE " + line);
+  }
+
+  /** Returns the first word of a failure. */
+  static String kindOf(String failure) {
+    return failure.split(" ", 4)[2];
+  }
+
+  List<String> failures() {
+    return failures;
+  }
+
+  CallerLedger ledger() {
+    return ledger;
+  }
+
+  // ---- grants
+
+  CallerLedger.Grant granted(GovernorNode node, TokenRequest request, Outcome.Granted granted) {
+    long decided = tap.grantedNanos(CallerLedger.idIn(granted.reservation()));
+    // A share may have decided just before the node returned.
+    boolean local = node.isOut() || decided < 0;
+    CallerLedger.Origin origin =
+        !local
+            ? CallerLedger.Origin.REDIS
+            : memberships().isUnreserved(node)
+                ? CallerLedger.Origin.UNRESERVED_SHARE
+                : CallerLedger.Origin.SHARE;
+    CallerLedger.Grant grant =
+        new CallerLedger.Grant(
+            granted.reservation(),
+            node,
+            granted.tokens(),
+            origin,
+            local ? node.decidedNanos(request) : decided,
+            scheduler().nanos());
+    // One of which Redis was told by a report may be of another node's share.
+    grant.slotsOfNode = node.isOut() ? slotsOf(node, grant.decidedNanos) : Integer.MAX_VALUE;
+    note(() -> node + " grants " + granted.tokens() + " by " + origin);
+    return grant;
+  }
+
+  /** Returns whether a ticket that is awaited at two nodes was granted by a share and once more. */
+  boolean isAnother(GovernorNode node, CallerLedger.Grant known) {
+    return node != known.node
+        && (node.isOut() || (known.local && tap.grantedNanos(known.id) >= known.decidedNanos));
+  }
+
+  private int slotsOf(GovernorNode node, long nanos) {
+    int slots = nanos > reloadedNanos ? plan.reloadsTo() : plan.concurrency();
+    return (int) ((long) slots * node.connection().share() / Membership.PARTS);
+  }
+
+  // ---- the run
+
+  /** Runs until all faults are over, everything is settled and nobody waits, and checks it. */
+  void run() {
+    begin(plan.nodes());
+    if (plan.reloadsTo() > 0) {
+      reloadOnceAllAreOut();
+    }
+    scheduler().runUntil(plan.endNanos());
+    while (troubledUntilNanos() > scheduler().nanos()) {
+      scheduler().runUntil(troubledUntilNanos());
+    }
+    scheduler().runUntil(scheduler().nanos() + RETURN);
+    callers.rest();
+    if (reloadedNanos < Long.MAX_VALUE) {
+      reload(plan.concurrency());
+    }
+    long latest = scheduler().nanos() + LONGEST_DRAIN;
+    while (!callers.areTold() && scheduler().nanos() < latest) {
+      callers.settleAll();
+      scheduler().runUntil(scheduler().nanos() + SECOND);
+    }
+    callers.settleAll();
+    scheduler().runUntil(scheduler().nanos() + GovernorPlan.PATIENCE.toNanos() + 3 * SECOND);
+    check();
+  }
+
+  private void reload(int concurrency) {
+    for (GovernorNode node : livingNodes()) {
+      var unused = node.store().reload(plan.config(concurrency));
+    }
+  }
+
+  private void reloadOnceAllAreOut() {
+    if (livingNodes().stream().allMatch(node -> node.isOut() && !node.losses().isEmpty())) {
+      note(() -> "RELOAD to " + plan.reloadsTo() + " calls at once");
+      reloadedNanos = scheduler().nanos();
+      reload(plan.reloadsTo());
+    } else if (scheduler().nanos() < plan.endNanos()) {
+      scheduler().after(SECOND / 4, this::reloadOnceAllAreOut);
+    }
+  }
+
+  private void check() {
+    ledger
+        .all()
+        .forEach(grant -> grant.refunded = Math.max(grant.toldRefund, tap.refunded(grant.id)));
+    checkTokens();
+    checkSlots();
+    checkKeys();
+    if (reloadedNanos == Long.MAX_VALUE) {
+      List<String> inversions = new OrderCheck(callers.calls(), tap, lostNanos).inversions();
+      inversions.stream().limit(1).forEach(this::fail);
+    }
+    checkLeaks();
+  }
+
+  /** One grant for a request that one node was asked for, and none of Redis after its share's. */
+  private void checkKeys() {
+    for (Callers.Call call : callers.calls()) {
+      if (call.nodes.size() == 1 && call.grants.size() > 1) {
+        fail("TWICE " + call + " is granted by " + call.grants);
+      }
+      for (CallerLedger.Grant grant : call.grants) {
+        if (grant.local && tap.grantedNanosBy(grant.node.name(), grant.id) > grant.decidedNanos) {
+          fail("AGAIN " + grant + " is granted again by a call of the same node to Redis");
+        }
+      }
+    }
+  }
+
+  private void checkTokens() {
+    CallerLedger.Worst worst = ledger.worstWindow((double) plan.burst(), plan.perSecond() / 1e9);
+    if (worst.excess() > NEGLIGIBLE_TOKENS) {
+      fail(
+          "TOKENS %.1f more than allowed from %.3f s to %.3f s (burst %d, %d per second): %s"
+              .formatted(
+                  worst.excess(),
+                  worst.fromNanos() / 1e9,
+                  worst.toNanos() / 1e9,
+                  plan.burst(),
+                  plan.perSecond(),
+                  ledger.between(worst)));
+    }
+  }
+
+  private void checkSlots() {
+    List<CallerLedger.Crowd> crowds = ledger.crowds(plan.concurrency(), lostNanos);
+    if (!crowds.isEmpty()) {
+      CallerLedger.Crowd first = crowds.get(0);
+      fail(
+          "SLOTS %d times too many, first at %.3f s: %d open, %d allowed%s, by %s: %s"
+              .formatted(
+                  crowds.size(),
+                  first.last().decidedNanos / 1e9,
+                  first.open().size(),
+                  first.allowed(),
+                  first.last().local ? " at " + first.last().node : "",
+                  first.last().id,
+                  first.open()));
+    }
+  }
+
+  /** Slots that are taken though every caller has settled, and callers that still wait. */
+  private void checkLeaks() {
+    GovernorStatus.@Nullable Model status = status();
+    List<String> left = new ArrayList<>();
+    for (String field : scripts().fields(SimulatedGovernor.books(GovernorPlan.MODEL))) {
+      if (field.startsWith("r")) {
+        left.add(field.substring(1));
+      }
+    }
+    left.sort(Comparator.comparing(tap::grantedNanos).thenComparing(this::shortened));
+    for (String id : left) {
+      CallerLedger.Grant grant = ledger.find(id);
+      if (grant != null && grant.closedAt != null && !grant.closedAt.isAlive()) {
+        // It may have died before it could tell Redis.
+        continue;
+      }
+      if (grant != null) {
+        fail(
+            "LEAK%s a slot is held by %s"
+                .formatted(grant.closedAt == grant.node ? "" : "-ELSEWHERE", grant));
+      } else if (!wasAskedElsewhere(tap.keyOf(id))
+          && nodes().stream()
+              .noneMatch(node -> !node.isAlive() && tap.concerned(id).contains(node.name()))) {
+        fail("LEAK-UNTOLD a slot is held by " + id + ", of which no caller was told");
+      }
+    }
+    if (status == null) {
+      return;
+    }
+    if (status.running() != left.size()) {
+      fail(
+          "COUNT running is %d, but %d reservations are open"
+              .formatted(status.running(), left.size()));
+    }
+    if (status.audit().errorTokens() > 0
+        && ledger.all().stream().noneMatch(grant -> grant.unreserved)
+        && failures.stream().noneMatch(each -> kindOf(each).equals("TOKENS"))) {
+      fail("AUDIT errorTokens is " + status.audit().errorTokens() + ", but no window is exceeded");
+    }
+    if (left.size() >= plan.concurrency()) {
+      // Those of killed nodes hold their slots until their lives end; leaks were told above.
+      full = true;
+      return;
+    }
+    int waiting = status.queueLengths().values().stream().mapToInt(Integer::intValue).sum();
+    if (waiting > 0) {
+      fail("QUEUE %d wait at the end: %s".formatted(waiting, status.queueLengths()));
+    }
+    for (Callers.Call call : callers.calls()) {
+      if (call.node.isAlive() && !call.isOver()) {
+        fail("STUCK " + call + " was told nothing");
+      }
+    }
+  }
+
+  /** Returns whether a caller asked several nodes under a key, which promises nothing. */
+  private boolean wasAskedElsewhere(String key) {
+    return callers.calls().stream()
+        .anyMatch(call -> key.equals(call.request.idempotencyKey()) && call.nodes.size() > 1);
+  }
+
+  private GovernorStatus.@Nullable Model status() {
+    GovernorNode node = node(0);
+    if (node.connection().state() != FleetState.CONNECTED) {
+      fail("AWAY " + node + " is " + node.connection().state() + " at the end");
+      return null;
+    }
+    CompletableFuture<GovernorStatus> status = node.store().status();
+    scheduler().runUntil(scheduler().nanos() + SECOND);
+    return status.join().buckets().get(GovernorPlan.MODEL);
+  }
+
+  /** Checks that the rate is used once there is nothing wrong. */
+  void checkLiveness() {
+    if (full) {
+      return;
+    }
+    // The share of a node that was killed stays reserved for 11.5 s.
+    scheduler().runUntil(scheduler().nanos() + 12 * SECOND);
+    callers.saturate();
+    scheduler().runUntil(scheduler().nanos() + SECOND);
+    long from = scheduler().nanos();
+    scheduler().runUntil(from + SATURATED);
+    double due = plan.perSecond() * (double) SATURATED / SECOND;
+    double granted = ledger.between(from, from + SATURATED);
+    if (granted < 0.9 * due - plan.size()) {
+      fail("RATE %.0f tokens of %.0f were granted in 4 s".formatted(granted, due));
+    }
+  }
+}

@@ -1,0 +1,85 @@
+package dev.sluice.governor.redis.simulation;
+
+import dev.sluice.governor.redis.simulation.Callers.Call;
+import dev.sluice.governor.redis.simulation.Callers.Patience;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+
+/**
+ * Whether a caller was overtaken at its node by one that came after it had its place: of the same
+ * class and tenant, or of a lower class, and that asked for no less.
+ */
+final class OrderCheck {
+  /** A node learns the place of a ticket that it awaits by a call; this long it may take. */
+  private static final long UNTIL_KNOWN = TimeUnit.MILLISECONDS.toNanos(3_500);
+
+  private final List<Call> calls;
+  private final WireTap tap;
+  private final List<Long> lostNanos;
+
+  OrderCheck(List<Call> calls, WireTap tap, List<Long> lostNanos) {
+    this.calls = calls;
+    this.tap = tap;
+    this.lostNanos = lostNanos;
+  }
+
+  /** Returns what is wrong. */
+  List<String> inversions() {
+    List<String> inversions = new ArrayList<>();
+    List<Call> waiters =
+        calls.stream().filter(call -> isPlain(call) && call.queuedNanos > 0).toList();
+    List<Call> granted = calls.stream().filter(call -> isPlain(call) && call.isGranted()).toList();
+    for (Call first : waiters) {
+      for (Call later : granted) {
+        if (later.askedNanos > first.queuedNanos && isAhead(first, later)) {
+          CallerLedger.Grant grant = later.grants.get(0);
+          if (grant.decidedNanos < overNanos(first) && isKnown(first, grant)) {
+            inversions.add(
+                "ORDER %s with %s is overtaken by %s: %s, but %s"
+                    .formatted(
+                        first,
+                        first.ticket,
+                        later,
+                        grant,
+                        first.isGranted() ? first.grants.get(0) : "nothing"));
+          }
+        }
+      }
+    }
+    return inversions;
+  }
+
+  private static boolean isPlain(Call call) {
+    return !call.isKeyed() && call.patience == Patience.AWAITS && call.nodes.size() == 1;
+  }
+
+  private static boolean isAhead(Call first, Call later) {
+    int rank = GovernorPlan.CLASSES.indexOf(first.request.priority());
+    int other = GovernorPlan.CLASSES.indexOf(later.request.priority());
+    return first.node == later.node
+        && first.request.tokens() <= later.request.tokens()
+        && (rank < other
+            || (rank == other && first.request.tenant().equals(later.request.tenant())));
+  }
+
+  private long overNanos(Call call) {
+    long over = call.isGranted() ? call.grants.get(0).decidedNanos : call.endedNanos;
+    String ticket = call.ticket;
+    long inRedis = ticket == null ? -1 : tap.grantedNanos(CallerLedger.idIn(ticket));
+    return inRedis < 0 ? over : Math.min(over, inRedis);
+  }
+
+  /** Returns whether whoever made a grant knew of a place. */
+  private boolean isKnown(Call first, CallerLedger.Grant grant) {
+    if (lostNanos.stream()
+        .anyMatch(lost -> lost >= first.queuedNanos && lost <= grant.decidedNanos)) {
+      return false;
+    }
+    return first.queuedLocally
+        || !grant.local
+        || first.node.losses().stream()
+            .filter(lost -> lost <= grant.decidedNanos && lost >= first.queuedNanos)
+            .allMatch(lost -> first.queuedNanos < lost - UNTIL_KNOWN);
+  }
+}
