@@ -496,7 +496,8 @@ inBrowser("dead letters: large ones are read when they are looked at", { given: 
   assert.match(await payload.textContent(), /^000000 {2}01 01 [^]*\n… 64\.4 KiB more$/);
   await action(message, "close").click();
   const id = await rows.first().getAttribute("data-row");
-  await page.route("**/v1/queues", () => {}); // The list stays as it is.
+  // The next refresh never gets its answer and no other one is under way: the list stays as it is.
+  await new Promise((held) => page.route("**/v1/queues", () => held()));
   await open.post("/v1/queues/large.dlq/purge");
   await action(row(page, "dead-letters", id), "inspect").click();
   await testid(page, "toasts").getByText("The message is not there any more.").waitFor();
