@@ -25,6 +25,7 @@ public final class Memberships {
   private static final int WHAT = 1;
   private static final int EPOCH = 8;
   private static final int SHARES_OF_ALL = 10;
+  private static final int ANSWERED_EPOCH = 8;
 
   private final Map<String, Long> heard = new HashMap<>();
 
@@ -58,7 +59,7 @@ public final class Memberships {
             unreserved.computeIfAbsent(node, absent -> new ArrayList<>());
           }
         });
-    hearOfForgotten(request.arguments(), shares);
+    hearOfForgotten(request.arguments(), number(answer, ANSWERED_EPOCH), shares);
     String what = request.arguments()[WHAT];
     String node = request.arguments()[NAME];
     if ((what.equals("stay") || what.equals("return")) && number(answer, 0) == 0) {
@@ -73,8 +74,10 @@ public final class Memberships {
     }
   }
 
-  private void hearOfForgotten(String[] heartbeat, ToIntFunction<String> shares) {
-    if (!forgotten.isEmpty() && !heartbeat[EPOCH].equals("0")) {
+  /** Only a node that was a member before the loss can tell which shares were held then. */
+  private void hearOfForgotten(String[] heartbeat, long epoch, ToIntFunction<String> shares) {
+    long known = Long.parseLong(heartbeat[EPOCH]);
+    if (!forgotten.isEmpty() && known != 0 && known != epoch) {
       if (Long.parseLong(heartbeat[SHARES_OF_ALL]) >= forgotten.stream().mapToInt(shares).sum()) {
         forgotten.forEach(unreserved::remove);
       }
