@@ -245,6 +245,7 @@ final class Admin {
       for (Entry entry : fitting) {
         state.unschedule(entry);
         entry.stage = Entry.Stage.MOVING;
+        state.batch.probes.add(entry);
       }
       state.batch.whenWritten.answers.add(new Answer<>(future, fitting));
     } catch (BrokerException refused) {
