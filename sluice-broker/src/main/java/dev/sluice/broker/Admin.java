@@ -146,9 +146,13 @@ final class Admin {
   }
 
   /** Deletes a queue with its dead letters and everything in them. */
-  void delete(String name, CompletableFuture<Void> future) {
+  void delete(String name, @Nullable String revision, CompletableFuture<Void> future) {
     try {
-      List<Line> doomed = new ArrayList<>(List.of(state.line(name)));
+      Line line = state.line(name);
+      if (revision != null) {
+        requireRevision(line, revision);
+      }
+      List<Line> doomed = new ArrayList<>(List.of(line));
       Line deadLetters = state.lines.get(DeadLetter.queueOf(name));
       // A dead-letter queue has none of its own, whatever other queues are called.
       if (!DeadLetter.isDeadLetterQueue(name) && deadLetters != null && !deadLetters.deleting) {
@@ -241,6 +245,7 @@ final class Admin {
       for (Entry entry : fitting) {
         state.unschedule(entry);
         entry.stage = Entry.Stage.MOVING;
+        state.batch.probes.add(entry);
       }
       state.batch.whenWritten.answers.add(new Answer<>(future, fitting));
     } catch (BrokerException refused) {

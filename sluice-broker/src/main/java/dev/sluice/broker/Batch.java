@@ -8,7 +8,8 @@ import java.util.Set;
 /**
  * What goes into the store as one, and what may happen once it is there.
  *
- * <p>Grows on the thread of the state machine until it is sealed; then it does not change.
+ * <p>Grows on the thread of the state machine until it is sealed; then only the writer changes it,
+ * which notes what it cannot read.
  */
 final class Batch {
   final int epoch;
@@ -20,6 +21,12 @@ final class Batch {
 
   /** Throttle keys from which tokens were taken. */
   final Set<String> touched = new HashSet<>();
+
+  /** Messages that are about to move, which the writer reads to see whether they can. */
+  final List<Entry> probes = new ArrayList<>();
+
+  /** Those of {@link #probes} that cannot be read; added by the writer. */
+  final List<Entry> unreadable = new ArrayList<>();
 
   final Effects whenWritten = new Effects();
   final Effects whenSynced = new Effects();

@@ -24,6 +24,7 @@ final class BatchRows {
    */
   static long write(Batch batch, Store store) {
     BatchRows result = new BatchRows(batch, store);
+    batch.probes.stream().filter(each -> !result.isReadable(each)).forEach(batch.unreadable::add);
     batch.facts.forEach(result::add);
     result.addLeases(batch);
     for (Batch.Level level : batch.levels) {
@@ -32,6 +33,15 @@ final class BatchRows {
     result.rows.put(Table.META, Schema.META_KEY, Schema.metaRow(batch.meta));
     result.flush();
     return result.bytes;
+  }
+
+  private boolean isReadable(Entry entry) {
+    try {
+      store.get(Table.MESSAGE, Schema.messageKey(entry));
+      return true;
+    } catch (StoreException unreadable) {
+      return false;
+    }
   }
 
   private void flush() {

@@ -132,14 +132,21 @@ public final class Broker implements AutoCloseable {
     return machinery().update(name, change, revision);
   }
 
+  /** Deletes a queue of any revision; see {@link #deleteQueue(String, String)}. */
+  public void deleteQueue(String name) {
+    deleteQueue(name, null);
+  }
+
   /**
    * Deletes a queue, its dead letters, and everything in both; their consumers are closed.
    *
    * @param name the queue
-   * @throws BrokerException if it does not exist
+   * @param revision the revision that the queue must have, from {@link #queue}; null for any
+   * @throws BrokerException if it does not exist, or has another revision
    */
-  public void deleteQueue(String name) {
-    Calls.await(machinery().<Void>call((engine, call) -> engine.admin.delete(name, call)));
+  public void deleteQueue(String name, @Nullable String revision) {
+    Calls.await(
+        machinery().<Void>call((engine, call) -> engine.admin.delete(name, revision, call)));
   }
 
   /**
@@ -450,11 +457,7 @@ public final class Broker implements AutoCloseable {
     return Optional.ofNullable(machinery().scripts.config().get(key));
   }
 
-  /**
-   * The whole configuration.
-   *
-   * @return value by key
-   */
+  /** Returns the whole configuration, as values by key. */
   public SortedMap<String, String> config() {
     return new TreeMap<>(machinery().scripts.config());
   }
@@ -481,11 +484,7 @@ public final class Broker implements AutoCloseable {
     removeConfig(ThrottleRate.configKey(throttleKey));
   }
 
-  /**
-   * How every throttle key with a rate stands.
-   *
-   * @return a snapshot
-   */
+  /** Returns a snapshot of every throttle key with a rate. */
   public List<ThrottleStats> throttles() {
     return machinery().ask(engine -> engine.state.scheduler.throttles(engine.state.now));
   }

@@ -77,9 +77,32 @@ final class Failures {
     FailureQuestion question = new FailureQuestion(entry, lease, entry.attempts + 1, nack, future);
     if (state.outputs.hasFailureHook(entry.line)) {
       state.outputs.askFailureHook(question);
+    } else if (isLast(question) && mayBeUnread(question)) {
+      probe(entry, () -> decide(question, false, backoff(question)));
     } else {
       decide(question, false, backoff(question));
     }
+  }
+
+  private static boolean isLast(FailureQuestion question) {
+    int most = question.entry().line.config.maxAttempts();
+    return most > 0 && question.attempts() >= most;
+  }
+
+  /** Returns whether it is unknown if the message can be read: no consumer has nacked it. */
+  private boolean mayBeUnread(FailureQuestion question) {
+    // A lease without a holder is from before a restart.
+    boolean wasRead = question.future() != null && question.lease().holder != null;
+    return !wasRead && state.outputs.isReadable(question.entry());
+  }
+
+  /**
+   * Runs {@code next} once the writer has tried to read {@code entry}. A move that cannot be read
+   * when it is written would stop the broker, and again after each restart.
+   */
+  private void probe(Entry entry, Runnable next) {
+    state.batch.probes.add(entry);
+    state.batch.whenWritten.actions.add(next);
   }
 
   private static long backoff(FailureQuestion question) {
@@ -109,8 +132,7 @@ final class Failures {
       }
       return;
     }
-    int most = entry.line.config.maxAttempts();
-    boolean last = most > 0 && question.attempts() >= most;
+    boolean last = isLast(question);
     Line deadLetters = deadLettersOf(entry.line);
     Duration named = question.nack().delay();
     long wanted = named == null ? delayNanos : named.toNanos();
@@ -145,12 +167,24 @@ final class Failures {
       state.makeAvailable(entry, alarm.availableAt);
       return;
     }
+    if (deadLettersOf(entry.line) == null || !hasRoom(entry)) {
+      giveUp(entry, alarm.availableAt);
+    } else {
+      probe(entry, () -> giveUp(entry, alarm.availableAt));
+    }
+  }
+
+  /** Ends the time to live of a message; looks at it again later if it cannot be moved. */
+  private void giveUp(Entry entry, long availableAt) {
+    if (entry.stage == Entry.Stage.GONE) {
+      return;
+    }
     Line deadLetters = deadLettersOf(entry.line);
     if (deadLetters == null) {
       state.forget(entry);
       state.batch.facts.add(new Fact.Removed(entry));
     } else if (!canMove(entry)) {
-      state.delay(entry, alarm.availableAt, state.now + NO_ROOM_NANOS);
+      state.delay(entry, availableAt, state.now + NO_ROOM_NANOS);
     } else {
       bury(entry, deadLetters, Reason.TIME_TO_LIVE, "time to live is over");
     }
@@ -166,7 +200,11 @@ final class Failures {
 
   /** Whether {@code entry} can be read, and there is room on the disk for a second copy of it. */
   private boolean canMove(Entry entry) {
-    return entry.bytes < state.diskRoom && state.outputs.isReadable(entry);
+    return hasRoom(entry) && state.outputs.isReadable(entry);
+  }
+
+  private boolean hasRoom(Entry entry) {
+    return entry.bytes < state.diskRoom;
   }
 
   private void bury(Entry entry, Line deadLetters, Reason reason, String error) {

@@ -341,6 +341,7 @@ final class Machinery implements BrokerState.Outputs, Committer.Listener {
 
   @Override
   public void written(Batch batch) {
+    reader.probed(batch);
     // Before the answers: whoever is answered and asks again sees what it was told.
     input(machine -> loop().written(batch));
     answer(batch.whenWritten.answers);

@@ -108,13 +108,25 @@ final class Reader {
       unreadable.remove(entry);
       return body;
     } catch (StoreException why) {
-      unreadable.add(entry);
-      if (unreadable.size() >= cleanAt) {
-        unreadable.removeIf(each -> each.stage == Entry.Stage.GONE);
-        cleanAt = Math.max(MIN_UNREADABLE, 2 * unreadable.size());
-      }
+      failed(entry);
       throw why;
     }
+  }
+
+  private void failed(Entry entry) {
+    unreadable.add(entry);
+    if (unreadable.size() >= cleanAt) {
+      unreadable.removeIf(each -> each.stage == Entry.Stage.GONE);
+      cleanAt = Math.max(MIN_UNREADABLE, 2 * unreadable.size());
+    }
+  }
+
+  /** Notes which of the messages that are about to move can be read. */
+  void probed(Batch batch) {
+    if (!unreadable.isEmpty()) {
+      batch.probes.forEach(unreadable::remove);
+    }
+    batch.unreadable.forEach(this::failed);
   }
 
   /** Whether they lie so close together that going along is quicker than looking each up. */

@@ -56,6 +56,18 @@ final class QueueRevisionTest {
   }
 
   @Test
+  void delete_withAnOldRevision_isRefused_andKeepsTheQueue() {
+    broker.createQueue("q");
+    String first = queue().revision();
+    String second = broker.updateQueue("q", attempts(3), first);
+    assertThatThrownBy(() -> broker.deleteQueue("q", first))
+        .hasMessageContaining("the queue has changed");
+    assertThat(queue().revision()).isEqualTo(second);
+    broker.deleteQueue("q", second);
+    assertThat(broker.queue("q")).isEmpty();
+  }
+
+  @Test
   void revision_survivesARestart() {
     broker.createQueue("q");
     broker.updateQueue("q", attempts(3), null);

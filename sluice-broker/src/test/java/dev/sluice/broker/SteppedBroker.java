@@ -18,7 +18,7 @@ final class SteppedBroker extends EngineFixture {
   }
 
   void delete(String queue) {
-    engine.admin.delete(queue, new CompletableFuture<>());
+    engine.admin.delete(queue, null, new CompletableFuture<>());
     step();
   }
 

@@ -183,6 +183,55 @@ final class UnreadableMessageTest {
     assertThat(broker.peek("q.dlq", 10)).extracting(StoredMessage::id).containsExactly(bad);
   }
 
+  private void assertKept() throws InterruptedException {
+    TimeUnit.MILLISECONDS.sleep(1_500);
+    assertThat(broker.view().status()).isEqualTo(BrokerStatus.RUNNING);
+    assertThat(broker.stats("q").depth()).isEqualTo(1);
+    assertThat(broker.stats("q.dlq").depth()).isZero();
+  }
+
+  @Test
+  void timeToLiveOfIt_waitsUntilItCanBeRead_andDoesNotStopTheBroker() throws Exception {
+    broker.createQueue("q", QueueConfig.builder().timeToLive(Duration.ofSeconds(1)).build());
+    UUID bad = send("bad");
+    damage(bad);
+    assertKept();
+    store.unreadable.clear();
+    patiently().until(() -> broker.stats("q.dlq").depth() == 1);
+    assertThat(broker.peek("q.dlq", 10)).extracting(StoredMessage::id).containsExactly(bad);
+  }
+
+  /** The consumer has not taken it, so it was not read before. */
+  @Test
+  void lastLeaseOfIt_expires_andDoesNotStopTheBroker() throws Exception {
+    QueueConfig.Builder config = QueueConfig.builder().maxAttempts(1);
+    broker.createQueue("q", config.leaseTimeout(Duration.ofSeconds(1)).build());
+    UUID bad = send("bad");
+    damage(bad);
+    try (Consumer consumer = broker.consume("q", 1)) {
+      patiently().until(() -> failures() > 0);
+      assertThat(consumer.queue()).isEqualTo("q");
+    }
+    assertKept();
+    store.unreadable.clear();
+    broker.receive("q", 1, SOON, bytes -> bytes).join().get(0).nack("no").join();
+    assertThat(broker.peek("q.dlq", 10)).extracting(StoredMessage::id).containsExactly(bad);
+  }
+
+  @Test
+  void redriveOfIt_isRefused_andDoesNotStopTheBroker() {
+    create(1);
+    UUID bad = send("bad");
+    broker.receive("q", 1, SOON, bytes -> bytes).join().get(0).nack("no").join();
+    patiently().until(() -> broker.stats("q.dlq").depth() == 1);
+    damage(broker.machinery().ask(engine -> engine.state.index.get(bad).place()));
+    assertThatThrownBy(() -> broker.redrive("q.dlq", 1, false))
+        .hasMessage("the message cannot be read: queue=q.dlq, id=" + bad);
+    assertThat(broker.view().status()).isEqualTo(BrokerStatus.RUNNING);
+    store.unreadable.clear();
+    assertThat(broker.redrive("q.dlq", 1, false)).isEqualTo(1);
+  }
+
   @Test
   void tokensOfIt_comeBack() {
     create(0);

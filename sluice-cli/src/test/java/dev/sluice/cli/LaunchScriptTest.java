@@ -52,6 +52,22 @@ final class LaunchScriptTest {
     return home;
   }
 
+  /** The scripts build with {@code -Dmaven.test.skip}, which makes no jar of tests. */
+  @Test
+  void aNewClone_isBuiltWithoutJarsOfTests() throws IOException {
+    try (Stream<Path> modules = Files.list(Path.of(".."))) {
+      for (Path pom : modules.map(module -> module.resolve("pom.xml")).toList()) {
+        if (Files.exists(pom)) {
+          String model = Files.readString(pom);
+          int profiles = model.indexOf("<profiles>");
+          assertThat(profiles < 0 ? model : model.substring(0, profiles))
+              .as(pom.toString())
+              .doesNotContain("<type>test-jar</type>");
+        }
+      }
+    }
+  }
+
   @Test
   void withoutJava_itSaysWhatIsNeeded() throws Exception {
     Path absent = root.resolve("absent");

@@ -243,6 +243,17 @@ final class ServeFaultsTest {
     }
   }
 
+  @Test
+  void sighup_withoutABudgetFile_isNoError() throws Exception {
+    Path settings = Files.writeString(dir.resolve("sluice.toml"), "");
+    try (ServeProcess server = start(List.of())) {
+      Files.writeString(settings, "log.level = \"debug\"\n");
+      hangUp(server, "reloaded name=\"log\" changed=");
+      hangUp(server, "nothing to reload: neither governor.file nor tls.cert_file is set");
+      assertThat(server.log()).doesNotContain("ERROR", "not reloaded");
+    }
+  }
+
   private static void hangUp(ServeProcess server, String line) throws Exception {
     new ProcessBuilder("kill", "-HUP", String.valueOf(server.process().pid())).start().waitFor();
     awaitLog(server, line);

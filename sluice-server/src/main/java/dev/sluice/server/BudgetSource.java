@@ -36,6 +36,11 @@ final class BudgetSource {
     }
   }
 
+  /** Returns whether {@code governor.file} is set. */
+  boolean hasFile() {
+    return file != null;
+  }
+
   /** What is gone by. */
   BudgetConfig current() {
     return current;

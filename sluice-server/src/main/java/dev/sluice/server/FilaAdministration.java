@@ -63,7 +63,7 @@ final class FilaAdministration extends FilaAdminGrpc.FilaAdminImplBase {
     Calls.answer(
         call,
         caller -> {
-          queues.delete(caller, request.getQueue());
+          queues.delete(caller, request.getQueue(), null);
           return DeleteQueueResponse.getDefaultInstance();
         });
   }

@@ -116,7 +116,7 @@ final class HttpQueues implements HttpRoute.Group {
   }
 
   private HttpReply delete(HttpRequest request) {
-    queues.delete(request.caller(), queue(request));
+    queues.delete(request.caller(), queue(request), ifMatch(request));
     return HttpReply.now(HttpAnswer.nothing());
   }
 

@@ -176,9 +176,9 @@ final class QueueApi {
         caller, Kind.ADMIN, queue, () -> broker.updateQueue(queue, change, revision));
   }
 
-  /** Its dead-letter queue goes with it. */
-  void delete(Caller caller, String queue) {
-    access.run(caller, Kind.ADMIN, queue, () -> broker.deleteQueue(queue));
+  /** Deletes {@code queue} and its dead-letter queue if it has that revision; null for any. */
+  void delete(Caller caller, String queue, @Nullable String revision) {
+    access.run(caller, Kind.ADMIN, queue, () -> broker.deleteQueue(queue, revision));
   }
 
   /** With the text of its scripts, which are no place for secrets. */

@@ -160,7 +160,7 @@ final class QueueService extends QueuesGrpc.QueuesImplBase {
     Calls.answer(
         call,
         caller -> {
-          queues.delete(caller, request.getName());
+          queues.delete(caller, request.getName(), null);
           return DeleteQueueResponse.getDefaultInstance();
         });
   }

@@ -18,8 +18,11 @@ final class Reloads {
     registered.add(file);
   }
 
-  /** Reloads all registered files and logs a line for each. */
+  /** Reloads all registered files and logs a line for each, or one that there is none. */
   synchronized void run() {
+    if (registered.isEmpty()) {
+      ServerLog.nothingToReload();
+    }
     registered.forEach(Reloads::reload);
   }
 

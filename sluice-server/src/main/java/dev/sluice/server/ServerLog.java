@@ -131,6 +131,10 @@ final class ServerLog {
         .log("not reloaded, what was in use stays in use");
   }
 
+  static void nothingToReload() {
+    LOG.info("nothing to reload: neither governor.file nor tls.cert_file is set");
+  }
+
   static void draining() {
     LOG.info("draining: no new calls, those under way may end");
   }

@@ -160,7 +160,9 @@ public final class SluiceServer implements AutoCloseable {
                 new HttpOperations(queues, metrics, readiness),
                 new HttpConsole()));
     tls = listen.tls();
-    reloads.register(new ReloadedBudgets(budgets, governor));
+    if (budgets.hasFile()) {
+      reloads.register(new ReloadedBudgets(budgets, governor));
+    }
     watchFiles(tls);
     watch(metrics, readiness);
   }

@@ -171,6 +171,26 @@ final class QueueUpdateTest {
     assertThat(config().get("max_depth").asInt()).isEqualTo(status == 200 ? 9 : 8);
   }
 
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      quoteCharacter = '`',
+      textBlock =
+          """
+          "old"        | 412
+          W/"now"      | 412
+          now          | 400
+          "old", "now" | 204
+          *            | 204
+          """)
+  void delete_holdsToIfMatch(String field, int status) {
+    String old = http.get(QUEUE).json().get("revision").asText();
+    String present = http.patch(QUEUE, "{\"max_depth\":8}").json().get("revision").asText();
+    Reply reply = send("DELETE", field.replace("old", old).replace("now", present), "");
+    assertThat(reply.status()).isEqualTo(status);
+    assertThat(http.get(QUEUE).status()).isEqualTo(status == 204 ? 404 : 200);
+  }
+
   @Test
   void severalIfMatchFields_areOneList() {
     String present = http.get(QUEUE).header("ETag");

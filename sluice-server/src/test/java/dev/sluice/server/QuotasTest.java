@@ -151,8 +151,8 @@ final class QuotasTest {
       assertExhausted(() -> queues.create(child, "a.b.2", config), rule);
       assertExhausted(() -> queues.create(root, "a.2", config), rule);
       queues.create(Caller.ANYBODY, "a.3", config);
-      queues.delete(root, "a.1");
-      queues.delete(root, "a.3");
+      queues.delete(root, "a.1", null);
+      queues.delete(root, "a.3", null);
       queues.create(child, "a.b.2", config);
       api.revoke(Caller.ANYBODY, made.id());
       assertExhausted(() -> queues.create(child, "a.b.3", config), "at most 4");
