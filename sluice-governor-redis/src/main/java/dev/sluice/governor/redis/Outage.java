@@ -414,7 +414,10 @@ final class Outage {
   /** Local decisions have ended: Redis is to be told what became of them. */
   private void keepEnded(LocalDesk.Ended ended) {
     fleet.grantedAlone(ended.tokens());
-    ended.granted().forEach(each -> own.add(OpenGrants.Grant.of(each)));
+    // No caller was told of the others: Redis gives them back if nobody asks for them.
+    ended.granted().stream()
+        .filter(OpenWork.Held::claimed)
+        .forEach(each -> own.add(OpenGrants.Grant.of(each)));
     room.goOn(ended.waiting());
     reports.add(ended, unansweredKeys.takeDecided());
   }

@@ -87,7 +87,7 @@ final class Reports {
     List<String> over = new ArrayList<>(report.over());
     List<OpenWork.Held> open = new ArrayList<>();
     for (OpenWork.Held held : report.granted()) {
-      if (callers.isOpen(Replies.idIn(held.answer().reservation()))) {
+      if (!held.claimed() || callers.isOpen(Replies.idIn(held.answer().reservation()))) {
         open.add(held);
       } else {
         over.add(held.answer().reservation());

@@ -185,6 +185,22 @@ final class ReturnTest {
     assertThat(get(one.rig().store.poll(queued.ticket()))).isEmpty();
   }
 
+  // ---- grants that nobody has claimed
+
+  @Test
+  void grantThatRedisGaveBackUnclaimed_takesNoSlotOfTheShareInTheNextOutage() {
+    Node node = open(1, BUDGET.withConcurrency(1));
+    node.cutOff();
+    Outcome.Granted running = node.rig().grantedSoon(10);
+    assertThat(node.rig().ask(10)).isInstanceOf(Outcome.Queued.class);
+    assertThat(get(node.rig().store.settle(running.reservation(), 10))).isPresent();
+    until("the share grants the ticket", () -> node.rig().running() == 1);
+    node.comeBack();
+    until("Redis gives it back", () -> node.rig().running() == 0);
+    node.cutOff();
+    assertThat(node.rig().running()).isZero();
+  }
+
   // ---- a ticket that the share has granted
 
   @Test
