@@ -348,11 +348,11 @@ final class Outage {
   /** Redis does not answer: it is told later of what is known here. */
   CompletableFuture<Boolean> keepExtended(String id, Throwable failure) {
     endIfShut();
-    OpenGrants.Grant grant = own.extend(id);
-    if (grant == null) {
+    OpenGrants.Extended extended = own.extend(id);
+    if (extended == null) {
       return CompletableFuture.failedFuture(failure);
     }
-    outbox.extend(grant);
+    outbox.extend(extended);
     return CompletableFuture.completedFuture(true);
   }
 
@@ -473,7 +473,7 @@ final class Outage {
   /** Settlements come first: a report may use their idempotency keys again. */
   private CompletableFuture<Void> send() {
     return outbox
-        .send(this::isOpen)
+        .send(this::isOpen, reports::unknown)
         .thenCompose(sent -> sendAdjustment())
         .thenCompose(sent -> reports.send());
   }

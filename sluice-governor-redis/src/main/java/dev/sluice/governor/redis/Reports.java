@@ -151,6 +151,17 @@ final class Reports {
     return unconfirmed.isEmpty();
   }
 
+  /** Redis does not know a reservation: it was settled elsewhere, unless it is to be reported. */
+  void unknown(String id) {
+    boolean reported =
+        unconfirmed.stream()
+            .flatMap(each -> each.granted().stream())
+            .anyMatch(held -> Replies.idIn(held.answer().reservation()).equals(id));
+    if (!reported) {
+      callers.over(id);
+    }
+  }
+
   private synchronized @Nullable Report first() {
     return unconfirmed.peek();
   }

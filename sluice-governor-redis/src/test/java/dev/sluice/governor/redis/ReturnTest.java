@@ -185,6 +185,22 @@ final class ReturnTest {
     assertThat(get(one.rig().store.poll(queued.ticket()))).isEmpty();
   }
 
+  /** The node does not hear that it is settled, and Redis does not know yet that it is gone. */
+  @Test
+  void extendedAfterItWasSettledAtAnotherNode_holdsNoSlot() {
+    try (OutageRig one = OutageRig.patient(redis.uri(), 2, config(BUDGET, PATIENCE))) {
+      Node other = open(2, BUDGET);
+      Outcome.Granted granted = other.rig().granted(10);
+      loseAnswers(other);
+      assertThat(get(one.store.settle(granted.reservation(), 10))).isPresent();
+      assertThat(get(other.rig().store.extend(granted.reservation()))).isTrue();
+      other.rig().awaitShare();
+      other.proxy().cut();
+      other.comeBack();
+      awaitNothingRuns(one);
+    }
+  }
+
   // ---- grants that nobody has claimed
 
   @Test
