@@ -102,9 +102,12 @@ final class OpenGrants {
     this.lifeNanos = lifeNanos;
   }
 
+  /** A caller was told of it. One that is told of again, as by a poll, lives no longer. */
   synchronized void add(Grant grant) {
     forgetEnded();
-    put(grant);
+    if (!byId.containsKey(grant.id())) {
+      put(grant);
+    }
     if (byId.size() > MOST) {
       drop(byId.keySet().iterator().next());
     }
