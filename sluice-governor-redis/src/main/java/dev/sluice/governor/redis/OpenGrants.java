@@ -88,6 +88,13 @@ final class OpenGrants {
 
   private record Held(Grant grant, long endsAt) {}
 
+  /**
+   * A grant that lives as long again.
+   *
+   * @param before when it would have ended otherwise, by the timer
+   */
+  record Extended(Grant grant, long before) {}
+
   private record Key(String tenant, String key) {}
 
   OpenGrants(GovernorTimer timer, LongSupplier lifeNanos) {
@@ -95,9 +102,12 @@ final class OpenGrants {
     this.lifeNanos = lifeNanos;
   }
 
+  /** A caller was told of it. One that is told of again, as by a poll, lives no longer. */
   synchronized void add(Grant grant) {
     forgetEnded();
-    put(grant);
+    if (!byId.containsKey(grant.id())) {
+      put(grant);
+    }
     if (byId.size() > MOST) {
       drop(byId.keySet().iterator().next());
     }
@@ -179,12 +189,15 @@ final class OpenGrants {
   }
 
   /** It lives as long again; null if it is not known. */
-  synchronized @Nullable Grant extend(String id) {
-    Grant grant = remove(id);
-    if (grant != null) {
-      put(grant);
+  synchronized @Nullable Extended extend(String id) {
+    forgetEnded();
+    Held held = byId.get(id);
+    if (held == null) {
+      return null;
     }
-    return grant;
+    drop(id);
+    put(held.grant());
+    return new Extended(held.grant(), held.endsAt());
   }
 
   /** Lives are shorter now: none ends later than one that begins. */

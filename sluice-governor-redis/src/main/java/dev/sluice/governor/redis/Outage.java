@@ -348,11 +348,11 @@ final class Outage {
   /** Redis does not answer: it is told later of what is known here. */
   CompletableFuture<Boolean> keepExtended(String id, Throwable failure) {
     endIfShut();
-    OpenGrants.Grant grant = own.extend(id);
-    if (grant == null) {
+    OpenGrants.Extended extended = own.extend(id);
+    if (extended == null) {
       return CompletableFuture.failedFuture(failure);
     }
-    outbox.extend(grant);
+    outbox.extend(extended);
     return CompletableFuture.completedFuture(true);
   }
 
@@ -414,7 +414,10 @@ final class Outage {
   /** Local decisions have ended: Redis is to be told what became of them. */
   private void keepEnded(LocalDesk.Ended ended) {
     fleet.grantedAlone(ended.tokens());
-    ended.granted().forEach(each -> own.add(OpenGrants.Grant.of(each)));
+    // No caller was told of the others: Redis gives them back if nobody asks for them.
+    ended.granted().stream()
+        .filter(OpenWork.Held::claimed)
+        .forEach(each -> own.add(OpenGrants.Grant.of(each)));
     room.goOn(ended.waiting());
     reports.add(ended, unansweredKeys.takeDecided());
   }
@@ -470,7 +473,7 @@ final class Outage {
   /** Settlements come first: a report may use their idempotency keys again. */
   private CompletableFuture<Void> send() {
     return outbox
-        .send(this::isOpen)
+        .send(this::isOpen, reports::unknown)
         .thenCompose(sent -> sendAdjustment())
         .thenCompose(sent -> reports.send());
   }

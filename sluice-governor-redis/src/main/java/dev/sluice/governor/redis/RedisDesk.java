@@ -53,7 +53,8 @@ final class RedisDesk {
             books,
             timer,
             this.listener,
-            new SettlementOutbox(model, books, (answer, actual) -> settled(answer, actual)));
+            new SettlementOutbox(
+                model, books, timer, (answer, actual) -> settled(answer, actual)));
     this.room = outage.room();
   }
 

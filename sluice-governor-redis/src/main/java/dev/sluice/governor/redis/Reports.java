@@ -87,7 +87,7 @@ final class Reports {
     List<String> over = new ArrayList<>(report.over());
     List<OpenWork.Held> open = new ArrayList<>();
     for (OpenWork.Held held : report.granted()) {
-      if (callers.isOpen(Replies.idIn(held.answer().reservation()))) {
+      if (!held.claimed() || callers.isOpen(Replies.idIn(held.answer().reservation()))) {
         open.add(held);
       } else {
         over.add(held.answer().reservation());
@@ -149,6 +149,17 @@ final class Reports {
 
   boolean isEmpty() {
     return unconfirmed.isEmpty();
+  }
+
+  /** Redis does not know a reservation: it was settled elsewhere, unless it is to be reported. */
+  void unknown(String id) {
+    boolean reported =
+        unconfirmed.stream()
+            .flatMap(each -> each.granted().stream())
+            .anyMatch(held -> Replies.idIn(held.answer().reservation()).equals(id));
+    if (!reported) {
+      callers.over(id);
+    }
   }
 
   private synchronized @Nullable Report first() {

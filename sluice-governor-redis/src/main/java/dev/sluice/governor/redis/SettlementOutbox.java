@@ -1,10 +1,13 @@
 package dev.sluice.governor.redis;
 
+import dev.sluice.governor.GovernorTimer;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
 import java.util.function.ObjLongConsumer;
 import java.util.function.Predicate;
 import org.slf4j.Logger;
@@ -23,11 +26,15 @@ final class SettlementOutbox {
   private static final int MOST = 100_000;
   private static final int WARN_EVERY = 10_000;
 
+  /** Redis and this node agree by far less than this on when a grant ends. */
+  private static final long AGREEMENT_NANOS = TimeUnit.SECONDS.toNanos(10);
+
   /** In the words of a grant. */
   private static final int TOKENS_AT = 1;
 
   private final String model;
   private final ModelBooks books;
+  private final GovernorTimer timer;
   private final ObjLongConsumer<Answer> settled;
 
   // Guarded by this.
@@ -48,6 +55,11 @@ final class SettlementOutbox {
     UNDO
   }
 
+  /**
+   * One of them.
+   *
+   * @param actual the tokens used; of an extension, when Redis ends the grant without it
+   */
   private record Word(String id, Kind kind, long actual, List<String> grant) {
     Word(String id, Kind kind, long actual) {
       this(id, kind, actual, List.of());
@@ -55,9 +67,11 @@ final class SettlementOutbox {
   }
 
   /** Has {@code settled} told what Redis answers to a settlement, and what was used. */
-  SettlementOutbox(String model, ModelBooks books, ObjLongConsumer<Answer> settled) {
+  SettlementOutbox(
+      String model, ModelBooks books, GovernorTimer timer, ObjLongConsumer<Answer> settled) {
     this.model = model;
     this.books = books;
+    this.timer = timer;
     this.settled = settled;
   }
 
@@ -83,10 +97,11 @@ final class SettlementOutbox {
     return true;
   }
 
-  synchronized void extend(OpenGrants.Grant grant) {
+  synchronized void extend(OpenGrants.Extended extended) {
+    OpenGrants.Grant grant = extended.grant();
     Word before = words.get(grant.id());
     if (before == null || before.kind() == Kind.LEAVE) {
-      keep(new Word(grant.id(), Kind.EXTEND, 0, grant.words()));
+      keep(new Word(grant.id(), Kind.EXTEND, extended.before(), grant.words()));
     }
   }
 
@@ -176,24 +191,29 @@ final class SettlementOutbox {
   }
 
   /**
-   * Sends everything, in portions; fails if one is not answered. An extension is sent only if the
-   * grant is still {@code open}.
+   * Sends everything, in portions; fails if one is not answered.
+   *
+   * @param open whether a grant is open: else its extension is not sent
+   * @param unknown is told of a grant that was extended, and that Redis does not know
    */
-  CompletableFuture<Void> send(Predicate<String> open) {
+  CompletableFuture<Void> send(Predicate<String> open, Consumer<String> unknown) {
     List<Word> some = first(AT_ONCE);
     return some.isEmpty()
         ? CompletableFuture.allOf()
         : CompletableFuture.allOf(
-                some.stream().map(word -> send(word, open)).toArray(CompletableFuture<?>[]::new))
-            .thenCompose(sent -> send(open));
+                some.stream()
+                    .map(word -> send(word, open, unknown))
+                    .toArray(CompletableFuture<?>[]::new))
+            .thenCompose(sent -> send(open, unknown));
   }
 
-  private CompletableFuture<Void> send(Word word, Predicate<String> open) {
+  private CompletableFuture<Void> send(
+      Word word, Predicate<String> open, Consumer<String> unknown) {
     if (word.kind() == Kind.EXTEND && !open.test(word.id())) {
       done(word);
       return CompletableFuture.allOf();
     }
-    return ask(word)
+    return ask(word, unknown)
         .thenRun(() -> done(word))
         .exceptionally(
             failure -> {
@@ -203,17 +223,34 @@ final class SettlementOutbox {
             });
   }
 
-  private CompletableFuture<?> ask(Word word) {
+  private CompletableFuture<?> ask(Word word, Consumer<String> unknown) {
     return switch (word.kind()) {
       case SETTLE, SETTLE_ELSEWHERE -> settle(word);
-      // By then Redis may have ended it.
-      case EXTEND -> books.tell(Script.HOLD, word.grant().toArray(String[]::new));
+      case EXTEND -> extend(word, unknown);
       case CANCEL -> books.tell(Script.TICKET, "cancel", word.id());
       case LEAVE -> books.tell(Script.TICKET, "leave", word.id(), "untold");
       case RELEASE -> books.tell(Script.SETTLE, settlement(word.id(), word.actual(), false));
       case UNDO ->
           CompletableFuture.allOf(settle(word), books.tell(Script.TICKET, "cancel", word.id()));
     };
+  }
+
+  /**
+   * Has Redis hold a grant again that it may have ended by now. Until then, one that it does not
+   * know was settled or cancelled at another node, and must not take a slot again.
+   */
+  private CompletableFuture<?> extend(Word word, Consumer<String> unknown) {
+    if (timer.now() - word.actual() > -AGREEMENT_NANOS) {
+      return books.tell(Script.HOLD, word.grant().toArray(String[]::new));
+    }
+    return books
+        .tell(Script.SETTLE, extension(word.id(), false))
+        .thenAccept(
+            answer -> {
+              if (answer.result().size() == 0) {
+                unknown.accept(word.id());
+              }
+            });
   }
 
   private CompletableFuture<Void> settle(Word word) {

@@ -185,6 +185,38 @@ final class ReturnTest {
     assertThat(get(one.rig().store.poll(queued.ticket()))).isEmpty();
   }
 
+  /** The node does not hear that it is settled, and Redis does not know yet that it is gone. */
+  @Test
+  void extendedAfterItWasSettledAtAnotherNode_holdsNoSlot() {
+    try (OutageRig one = OutageRig.patient(redis.uri(), 2, config(BUDGET, PATIENCE))) {
+      Node other = open(2, BUDGET);
+      Outcome.Granted granted = other.rig().granted(10);
+      loseAnswers(other);
+      assertThat(get(one.store.settle(granted.reservation(), 10))).isPresent();
+      assertThat(get(other.rig().store.extend(granted.reservation()))).isTrue();
+      other.rig().awaitShare();
+      other.proxy().cut();
+      other.comeBack();
+      awaitNothingRuns(one);
+    }
+  }
+
+  // ---- grants that nobody has claimed
+
+  @Test
+  void grantThatRedisGaveBackUnclaimed_takesNoSlotOfTheShareInTheNextOutage() {
+    Node node = open(1, BUDGET.withConcurrency(1));
+    node.cutOff();
+    Outcome.Granted running = node.rig().grantedSoon(10);
+    assertThat(node.rig().ask(10)).isInstanceOf(Outcome.Queued.class);
+    assertThat(get(node.rig().store.settle(running.reservation(), 10))).isPresent();
+    until("the share grants the ticket", () -> node.rig().running() == 1);
+    node.comeBack();
+    until("Redis gives it back", () -> node.rig().running() == 0);
+    node.cutOff();
+    assertThat(node.rig().running()).isZero();
+  }
+
   // ---- a ticket that the share has granted
 
   @Test

@@ -2,6 +2,7 @@ package dev.sluice.redis.link;
 
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicIntegerFieldUpdater;
 
 /**
  * A question to Redis that is answered, or fails, before its deadline.
@@ -9,11 +10,39 @@ import java.util.concurrent.CompletableFuture;
  * @since 0.1
  */
 public final class Call extends CompletableFuture<List<Object>> {
+  private static final int UNSENT = 0;
+  private static final int SENT = 1;
+  private static final int GIVEN_UP = 2;
+  private static final AtomicIntegerFieldUpdater<Call> STATE =
+      AtomicIntegerFieldUpdater.newUpdater(Call.class, "state");
+
   final long deadlineNanos;
 
-  /** A call that ends by {@code deadlineNanos} at the latest. */
-  Call(long deadlineNanos) {
+  private volatile int state;
+
+  private Call(long deadlineNanos, int state) {
     this.deadlineNanos = deadlineNanos;
+    this.state = state;
+  }
+
+  /** Creates a call that ends by {@code deadlineNanos} and may have been sent at any time. */
+  Call(long deadlineNanos) {
+    this(deadlineNanos, SENT);
+  }
+
+  /** Creates a call that {@link #trySend} sends, unless it was given up before. */
+  static Call unsent(long deadlineNanos) {
+    return new Call(deadlineNanos, UNSENT);
+  }
+
+  /** Returns whether the call may be sent: it was not given up. */
+  boolean trySend() {
+    return STATE.compareAndSet(this, UNSENT, SENT) || state == SENT;
+  }
+
+  /** Returns whether the call was never sent; it never is from then on. */
+  boolean giveUpUnsent() {
+    return STATE.compareAndSet(this, UNSENT, GIVEN_UP);
   }
 
   /** The number at a place of an answer. */

@@ -115,7 +115,7 @@ final class ScriptCalls {
     if (owner.state() == FleetState.OUT || !transport.isConnected()) {
       return CompletableFuture.failedFuture(failures.notAsked());
     }
-    Call call = expect();
+    Call call = Call.unsent(time.nanoTime() + timeoutNanos);
     time.watch(call);
     send(new Request(call, script, keys, arguments, false));
     return call;
@@ -188,7 +188,7 @@ final class ScriptCalls {
     } else if (owner.isBroken()) {
       // Another server may answer now, or one that has lost its data.
       sendAgain(request, "the connection to Redis broke");
-    } else {
+    } else if (request.call.trySend()) {
       long deadline =
           Math.min(server.microsAt(request.call.deadlineNanos), under.validUntilMicros());
       run(
@@ -267,9 +267,13 @@ final class ScriptCalls {
         failures.unanswered("Redis: " + RedisFailure.messageOf(failure), failure));
   }
 
-  /** The deadline of a call has passed. */
+  /** The deadline of a call has passed. Redis has not done what it was never sent. */
   void late(Call call) {
-    if (call.completeExceptionally(failures.unanswered("Redis did not answer in time", null))) {
+    RuntimeException failure =
+        call.giveUpUnsent()
+            ? failures.notAsked()
+            : failures.unanswered("Redis did not answer in time", null);
+    if (call.completeExceptionally(failure)) {
       timeouts.increment();
     }
   }

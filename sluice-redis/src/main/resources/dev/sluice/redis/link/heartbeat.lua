@@ -200,7 +200,7 @@ if knownEpoch > 0 and knownEpoch ~= epoch and not head['@emptied'] then
   end
 end
 
--- A member that was forgotten is back with its share.
+-- A member that was forgotten is back with its share. Returns how much of that was reserved.
 local function remember(share)
   local unknown = members[UNKNOWN]
   local known = unknown and math.min(share, unknown.share) or 0
@@ -211,12 +211,15 @@ local function remember(share)
       remove(unknown)
     end
   end
+  return known
 end
 
 -- ---- this member
 
 local status = OK
 local mine = members[me]
+-- A later heartbeat came first, over another connection: what this one says of its member's share is out of date.
+local isOvertaken = mine and sent < mine.heard
 if what == 'leave' then
   if mine then
     remove(mine)
@@ -227,13 +230,10 @@ elseif what == 'stay' and (not mine or mine.absent == 1) then
   status = ABSENT
 elseif what ~= 'look' then
   if not mine then
-    mine = { name = me, heard = 0, share = 0, absent = 0 }
+    mine = { name = me, heard = 0, share = isForgotten and remember(held) or 0, absent = 0 }
     members[me] = mine
     if aloneSince > 0 then
       addAbsence(math.min(aloneSince, now - 1), held)
-    end
-    if isForgotten then
-      remember(held)
     end
   elseif mine.absent == 1 then
     mine.absent = 0
@@ -267,7 +267,7 @@ if mine and status == OK and (what == 'stay' or what == 'return') then
   if claims == 1 then
     told = math.max(0, math.min(math.floor(PARTS / math.max(claimants, expected)), PARTS - others))
   end
-  mine.share = math.max(told, math.min(held, mine.share))
+  mine.share = math.max(told, isOvertaken and mine.share or math.min(held, mine.share))
 end
 for _, member in pairs(members) do
   if member.absent == 0 and member.share > 0 then

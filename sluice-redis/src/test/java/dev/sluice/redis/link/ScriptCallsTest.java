@@ -1,6 +1,7 @@
 package dev.sluice.redis.link;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import java.time.Duration;
 import java.util.ArrayDeque;
@@ -63,6 +64,26 @@ final class ScriptCallsTest {
     assertThat(owner.silence.isBroken()).isTrue();
   }
 
+  @Test
+  void callThatWaitedForTheReturnUntilItsDeadline_wasNotAsked_andIsNeverSent() {
+    owner.state = FleetState.RETURNING;
+    CompletableFuture<List<Object>> call = call();
+    calls.late(timers.watched.get(0));
+    assertThatThrownBy(call::join).hasCauseInstanceOf(TestMember.NotAskedException.class);
+    owner.state = FleetState.CONNECTED;
+    owner.returned.complete(null);
+    assertThat(wire.sent).isZero();
+    assertThat(calls.timeouts()).isEqualTo(1);
+  }
+
+  @Test
+  void callThatWasSentBeforeItsDeadline_mayHaveBeenDone() {
+    CompletableFuture<List<Object>> call = call();
+    assertThat(wire.sent).isEqualTo(1);
+    calls.late(timers.watched.get(0));
+    assertThatThrownBy(call::join).hasCauseInstanceOf(IllegalStateException.class);
+  }
+
   /** The deadlines of other calls pass in order, so a longer one would hold them up. */
   @Test
   void callWithAnotherTimeout_hasATimerOfItsOwn() {
@@ -76,11 +97,13 @@ final class ScriptCallsTest {
 
   private static final class Owner implements ScriptCalls.Owner {
     final Silence silence = new Silence(0);
+    final CompletableFuture<Void> returned = new CompletableFuture<>();
+    FleetState state = FleetState.CONNECTED;
     final Queue<CompletableFuture<Void>> renewals = new ArrayDeque<>();
 
     @Override
     public FleetState state() {
-      return FleetState.CONNECTED;
+      return state;
     }
 
     @Override
@@ -95,7 +118,7 @@ final class ScriptCallsTest {
 
     @Override
     public CompletableFuture<Void> returned() {
-      return CompletableFuture.allOf();
+      return returned;
     }
 
     @Override

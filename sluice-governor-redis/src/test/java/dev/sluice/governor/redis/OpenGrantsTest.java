@@ -1,0 +1,51 @@
+package dev.sluice.governor.redis;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.sluice.governor.GovernorTimer;
+import dev.sluice.governor.Outcome;
+import org.junit.jupiter.api.Test;
+
+/** How long a node counts a grant as open. */
+final class OpenGrantsTest {
+  private static final long LIFE_NANOS = 1_000;
+
+  private final StandingTimer timer = new StandingTimer();
+  private final OpenGrants grants = new OpenGrants(timer, () -> LIFE_NANOS);
+
+  private static OpenGrants.Grant grant(String id) {
+    return new OpenGrants.Grant(
+        new Outcome.Granted("model", "P1_user", 1, 1, 0, "r0123456789-" + id), "", null, false);
+  }
+
+  /** A poll of a ticket that was granted tells of the same grant again. */
+  @Test
+  void grantThatIsToldAgain_livesNoLonger() {
+    grants.add(grant("one"));
+    timer.nanos = LIFE_NANOS / 2;
+    grants.add(grant("two"));
+    grants.add(grant("one"));
+    timer.nanos = LIFE_NANOS;
+    assertThat(grants.all()).containsExactly(grant("two"));
+    timer.nanos += LIFE_NANOS;
+    assertThat(grants.all()).isEmpty();
+  }
+
+  private static final class StandingTimer implements GovernorTimer {
+    private long nanos;
+
+    @Override
+    public long now() {
+      return nanos;
+    }
+
+    @Override
+    public void after(long delay, Runnable action) {}
+
+    @Override
+    public void execute(Runnable action) {}
+
+    @Override
+    public void close() {}
+  }
+}
