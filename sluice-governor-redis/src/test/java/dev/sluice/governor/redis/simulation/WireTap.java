@@ -23,6 +23,7 @@ final class WireTap {
   private final Map<String, List<Grant>> grants = new HashMap<>();
   private final Map<String, Set<String>> concerned = new HashMap<>();
   private final Map<String, Long> refunds = new HashMap<>();
+  private final Map<String, Long> settledNanos = new HashMap<>();
   private final Map<String, String> keys = new HashMap<>();
 
   /**
@@ -58,6 +59,7 @@ final class WireTap {
         List<?> result = quick ? answer.subList(3, answer.size()) : list(answer.get(RESULT));
         if (words[1].equals("settle") && result.size() > NEWS) {
           refunds.merge(words[2], (Long) result.get(NEWS), Math::max);
+          settledNanos.putIfAbsent(words[2], nanos);
         }
         if (!quick) {
           news(answer, nanos, request.node());
@@ -111,6 +113,11 @@ final class WireTap {
         .mapToLong(Grant::nanos)
         .max()
         .orElse(-1);
+  }
+
+  /** Returns when Redis settled it first; later than any time if it did not. */
+  long settledNanos(String id) {
+    return settledNanos.getOrDefault(id, Long.MAX_VALUE);
   }
 
   /** Returns the idempotency key under which it was asked for, or an empty text. */
