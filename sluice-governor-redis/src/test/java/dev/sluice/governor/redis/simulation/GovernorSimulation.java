@@ -48,7 +48,7 @@ final class GovernorSimulation extends SimulatedFleet<GovernorNode> {
   /** Whether no slot is left at the end. */
   private boolean full;
 
-  private long reloadedNanos = Long.MAX_VALUE;
+  private boolean reloaded;
 
   GovernorSimulation(long seed, GovernorPlan plan, RedisScripts scripts, boolean verbose) {
     super(scripts, new Random(seed * 7 + 2), plan.faults(), verbose);
@@ -169,8 +169,8 @@ final class GovernorSimulation extends SimulatedFleet<GovernorNode> {
   }
 
   private int slotsOf(GovernorNode node, long nanos) {
-    int slots = nanos > reloadedNanos ? plan.reloadsTo() : plan.concurrency();
-    return (int) ((long) slots * node.connection().share() / Membership.PARTS);
+    return (int)
+        ((long) node.concurrencyAt(nanos) * node.connection().share() / Membership.PARTS);
   }
 
   // ---- the run
@@ -187,7 +187,7 @@ final class GovernorSimulation extends SimulatedFleet<GovernorNode> {
     }
     scheduler().runUntil(scheduler().nanos() + RETURN);
     callers.rest();
-    if (reloadedNanos < Long.MAX_VALUE) {
+    if (reloaded) {
       reload(plan.concurrency());
     }
     long latest = scheduler().nanos() + LONGEST_DRAIN;
@@ -201,15 +201,13 @@ final class GovernorSimulation extends SimulatedFleet<GovernorNode> {
   }
 
   private void reload(int concurrency) {
-    for (GovernorNode node : livingNodes()) {
-      var unused = node.store().reload(plan.config(concurrency));
-    }
+    livingNodes().forEach(node -> node.reload(concurrency));
   }
 
   private void reloadOnceAllAreOut() {
     if (livingNodes().stream().allMatch(node -> node.isOut() && !node.losses().isEmpty())) {
       note(() -> "RELOAD to " + plan.reloadsTo() + " calls at once");
-      reloadedNanos = scheduler().nanos();
+      reloaded = true;
       reload(plan.reloadsTo());
     } else if (scheduler().nanos() < plan.endNanos()) {
       scheduler().after(SECOND / 4, this::reloadOnceAllAreOut);
@@ -223,7 +221,7 @@ final class GovernorSimulation extends SimulatedFleet<GovernorNode> {
     checkTokens();
     checkSlots();
     checkKeys();
-    if (reloadedNanos == Long.MAX_VALUE) {
+    if (!reloaded) {
       List<String> inversions = new OrderCheck(callers.calls(), tap, lostNanos).inversions();
       inversions.stream().limit(1).forEach(this::fail);
     }
