@@ -215,9 +215,7 @@ final class GovernorSimulation extends SimulatedFleet<GovernorNode> {
   }
 
   private void check() {
-    ledger
-        .all()
-        .forEach(grant -> grant.refunded = Math.max(grant.toldRefund, tap.refunded(grant.id)));
+    ledger.all().forEach(grant -> grant.refunded = refunded(grant));
     checkTokens();
     checkSlots();
     checkKeys();
@@ -226,6 +224,13 @@ final class GovernorSimulation extends SimulatedFleet<GovernorNode> {
       inversions.stream().limit(1).forEach(this::fail);
     }
     checkLeaks();
+  }
+
+  /** A caller that cancelled before it was told of the grant uses nothing of it. */
+  private long refunded(CallerLedger.Grant grant) {
+    return !grant.local && tap.isGivenBack(grant.id)
+        ? grant.tokens
+        : Math.max(grant.toldRefund, tap.refunded(grant.id));
   }
 
   /** One grant for a request that one node was asked for, and none of Redis after its share's. */

@@ -24,6 +24,7 @@ final class WireTap {
   private final Map<String, Set<String>> concerned = new HashMap<>();
   private final Map<String, Long> refunds = new HashMap<>();
   private final Map<String, Long> settledNanos = new HashMap<>();
+  private final Set<String> givenBack = new HashSet<>();
   private final Map<String, String> keys = new HashMap<>();
 
   /**
@@ -70,6 +71,11 @@ final class WireTap {
           concerned.computeIfAbsent(words[i], id -> new HashSet<>()).add(request.node());
         }
         news(answer, nanos, request.node());
+        if (words[1].equals("cancel")
+            && grants.containsKey(words[2])
+            && list(answer.get(RESULT)).get(0).equals(1L)) {
+          givenBack.add(words[2]);
+        }
       }
       case "RULES", "REPORT", "LOOK", "HOLD" -> news(answer, nanos, request.node());
       default -> {
@@ -130,7 +136,12 @@ final class WireTap {
     return concerned.getOrDefault(id, Set.of());
   }
 
-  /** Returns how many tokens Redis gave back. */
+  /** Returns whether Redis took back what it had granted, because the caller had cancelled. */
+  boolean isGivenBack(String id) {
+    return givenBack.contains(id);
+  }
+
+  /** Returns how many tokens Redis gave back at a settlement. */
   long refunded(String id) {
     return Math.max(0, refunds.getOrDefault(id, 0L));
   }
