@@ -7,8 +7,6 @@ import dev.sluice.governor.TokenRequest;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.concurrent.TimeUnit;
-import java.util.function.LongSupplier;
-import org.jspecify.annotations.Nullable;
 
 /**
  * Counts what this node grants by itself in one outage, by the second of Redis's time, and passes
@@ -20,16 +18,22 @@ final class LocalCount implements BudgetListener {
   private static final int MOST_SECONDS = 1_024;
 
   private final BudgetListener told;
-  private final LongSupplier serverNanos;
+
+  /** One difference for the whole outage: a settlement finds the second of its grant by it. */
+  private final long aheadNanos;
 
   // Guarded by this.
   private final TreeMap<Long, Long> bySecond = new TreeMap<>();
   private long granted;
-  private @Nullable Long difference;
 
-  LocalCount(BudgetListener told, LongSupplier serverNanos) {
+  /**
+   * Creates a count of nothing.
+   *
+   * @param aheadNanos how far the clock of Redis is ahead of the timer of the store
+   */
+  LocalCount(BudgetListener told, long aheadNanos) {
     this.told = told;
-    this.serverNanos = serverNanos;
+    this.aheadNanos = aheadNanos;
   }
 
   /** Returns the tokens granted in the last seconds, less those of them that were given back. */
@@ -56,15 +60,8 @@ final class LocalCount implements BudgetListener {
         (second, counted) -> Math.max(0, counted - tokens));
   }
 
-  /**
-   * Converts a time of the store. Always by the same difference, so that a settlement finds the
-   * second in which its grant was counted.
-   */
-  private synchronized long inTimeOfRedis(long nanos) {
-    if (difference == null) {
-      difference = serverNanos.getAsLong() - nanos;
-    }
-    return nanos + difference;
+  private long inTimeOfRedis(long nanos) {
+    return nanos + aheadNanos;
   }
 
   @Override

@@ -158,7 +158,7 @@ final class LocalDesk {
   }
 
   private LocalCount newCount() {
-    return new LocalCount(listener, fleet::serverNanos);
+    return new LocalCount(listener, fleet.serverNanos() - timer.now());
   }
 
   /** Returns this node's part of the budget; null if it has none. */

@@ -213,6 +213,16 @@ final class ModelBooks {
     return mine;
   }
 
+  /** Returns the clock of this node. */
+  long nanoTime() {
+    return connection.nanoTime();
+  }
+
+  /** Returns how long after it was sent Redis runs a {@link #call} at the latest. */
+  long timeoutNanos() {
+    return timeoutNanos;
+  }
+
   /** Returns the time of Redis. */
   long serverNanos() {
     return connection.serverNanos();

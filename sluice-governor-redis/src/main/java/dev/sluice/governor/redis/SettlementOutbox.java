@@ -2,6 +2,7 @@ package dev.sluice.governor.redis;
 
 import dev.sluice.governor.GovernorTimer;
 import java.util.ArrayList;
+import java.util.Iterator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -39,6 +40,10 @@ final class SettlementOutbox {
 
   // Guarded by this.
   private final Map<String, Word> words = new LinkedHashMap<>();
+
+  /** Requests to undo once Redis cannot run them any more, by that time, the earliest first. */
+  private final Map<String, Long> expiring = new LinkedHashMap<>();
+
   private long dropped;
 
   private enum Kind {
@@ -154,8 +159,26 @@ final class SettlementOutbox {
     }
   }
 
+  /**
+   * Undoes a request that Redis has not answered. Not before its deadline: on a connection that
+   * broke it may be under way still, and be overtaken by what is sent now.
+   */
   synchronized void undo(String id) {
-    keep(new Word(id, Kind.UNDO, 0));
+    keepExpired();
+    expiring.put(id, books.nanoTime() + books.timeoutNanos());
+  }
+
+  private void keepExpired() {
+    long now = books.nanoTime();
+    Iterator<Map.Entry<String, Long>> each = expiring.entrySet().iterator();
+    while (each.hasNext()) {
+      Map.Entry<String, Long> next = each.next();
+      if (next.getValue() - now > 0) {
+        return;
+      }
+      each.remove();
+      keep(new Word(next.getKey(), Kind.UNDO, 0));
+    }
   }
 
   private void keep(Word word) {
@@ -172,10 +195,11 @@ final class SettlementOutbox {
   }
 
   synchronized int size() {
-    return words.size();
+    return words.size() + expiring.size();
   }
 
   private synchronized List<Word> first(int most) {
+    keepExpired();
     List<Word> some = new ArrayList<>();
     for (Word each : words.values()) {
       if (some.size() == most) {

@@ -14,8 +14,7 @@ final class LocalCountTest {
   /** The clock of Redis is so far ahead of the timer of the store. */
   private static final long AHEAD = 5_000 * SECOND;
 
-  private long serverNanos = 10 * SECOND + AHEAD;
-  private final LocalCount count = new LocalCount(BudgetListener.NONE, () -> serverNanos);
+  private final LocalCount count = new LocalCount(BudgetListener.NONE, AHEAD);
 
   private void grant(long tokens, long nanos) {
     count.granted(OutageRig.request(tokens), tokens, 0, nanos);
@@ -29,12 +28,17 @@ final class LocalCountTest {
   void refund_isTakenOffTheSecondOfItsGrant() {
     grant(100, 10 * SECOND);
     grant(50, 11 * SECOND);
-    // Asked for late; the grant was in the second before all the same.
-    serverNanos = 16 * SECOND + AHEAD + SECOND / 2;
     giveBack(70, 11 * SECOND - 1, 15 * SECOND);
     giveBack(20, 11 * SECOND, 15 * SECOND);
     assertThat(count.bySecond()).isEqualTo(Map.of(5_010L, 30L, 5_011L, 30L));
     assertThat(count.granted()).isEqualTo(150);
+  }
+
+  @Test
+  void grant_afterTheSettlementOfAnOlderOne_countsInItsOwnSecond() {
+    giveBack(0, 8 * SECOND, 10 * SECOND);
+    grant(100, 10 * SECOND);
+    assertThat(count.bySecond()).isEqualTo(Map.of(5_010L, 100L));
   }
 
   @Test

@@ -110,6 +110,7 @@ public final class SimulatedWire implements SimulatedLink.Wire {
   /** Another connection, on which messages come; one that is cut off or breaks misses some. */
   private final class Ear implements SimulatedServer.Subscription {
     private final Map<String, Consumer<String>> channels = new HashMap<>();
+    private final List<String> received = new ArrayList<>();
     private int life = -1;
     private long lastMessage;
     private boolean opening;
@@ -133,6 +134,7 @@ public final class SimulatedWire implements SimulatedLink.Wire {
           node,
           () -> {
             if (life == sent) {
+              received.add(message);
               told.accept(message);
             }
           });
@@ -150,6 +152,11 @@ public final class SimulatedWire implements SimulatedLink.Wire {
             });
       }
     }
+  }
+
+  /** Returns whether the node has received a message with a word. */
+  public boolean hasReceived(String word) {
+    return ear.received.stream().anyMatch(each -> List.of(each.split(" ")).contains(word));
   }
 
   private boolean loses(int inHundred) {

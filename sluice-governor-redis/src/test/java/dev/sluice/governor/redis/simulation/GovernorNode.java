@@ -23,6 +23,7 @@ final class GovernorNode extends SimulatedMember {
   private final SimulatedGovernor governor;
   private final int number;
   private final Scheduler scheduler;
+  private final GovernorPlan plan;
   private final List<Long> losses = new ArrayList<>();
 
   /** What its share has granted and no caller was told of yet. */
@@ -30,6 +31,9 @@ final class GovernorNode extends SimulatedMember {
 
   /** Whether Redis need not have reserved its share, from times on. */
   private final TreeMap<Long, Boolean> unreserved = new TreeMap<>();
+
+  /** The most calls at once by the configuration that it loaded, from times on. */
+  private final TreeMap<Long, Integer> concurrency = new TreeMap<>();
 
   GovernorNode(
       Scheduler scheduler,
@@ -41,6 +45,8 @@ final class GovernorNode extends SimulatedMember {
     super(scheduler, server, random, "node%012d".formatted(number), speed);
     this.scheduler = scheduler;
     this.number = number;
+    this.plan = plan;
+    concurrency.put(scheduler.nanos(), plan.concurrency());
     Random spread = new Random(random.nextLong());
     this.governor =
         new SimulatedGovernor(
@@ -93,6 +99,19 @@ final class GovernorNode extends SimulatedMember {
   @Override
   public FleetConnection connection() {
     return governor.connection();
+  }
+
+  /** Loads another configuration. */
+  void reload(int calls) {
+    concurrency.put(scheduler.nanos(), calls);
+    var unused = store().reload(plan.config(calls));
+  }
+
+  /** Returns how many calls at once it has shared out; at a reload, the larger number. */
+  int concurrencyAt(long nanos) {
+    Map.Entry<Long, Integer> before = concurrency.lowerEntry(nanos);
+    int now = concurrency.floorEntry(nanos).getValue();
+    return before == null ? now : Math.max(now, before.getValue());
   }
 
   boolean isOut() {

@@ -21,8 +21,8 @@ import org.junit.jupiter.api.Test;
 /**
  * Governors of a fleet under faults of Redis, of the network and of nodes, in virtual time.
  *
- * <p>{@code -Dsluice.seeds=N} runs N seeds, at most 2,000; {@code -Dsluice.seed=S} runs that one
- * and prints what happened.
+ * <p>{@code -Dsluice.seeds=N} runs N seeds, at most 2,000, and {@code -Dsluice.seeds.first=S}
+ * begins at that one; {@code -Dsluice.seed=S} runs that one and prints what happened.
  */
 class GovernorOutageSimulationTest {
   private static final int USUAL_SEEDS = 200;
@@ -73,6 +73,15 @@ class GovernorOutageSimulationTest {
       throw new AssertionError(
           "%d seeds fail: %s%n%s".formatted(failing.size(), seedsByKind, report(failing.get(0))));
     }
+  }
+
+  /**
+   * Requests are held on a connection that breaks, and come after what the node sends on the next
+   * one to undo them.
+   */
+  @Test
+  void requestThatIsOvertakenByItsUndo_holdsNoSlot() {
+    assertThat(run(728, false).failures()).isEmpty();
   }
 
   private static GovernorSimulation run(long seed, boolean verbose) {

@@ -31,7 +31,7 @@ import java.util.concurrent.TimeUnit;
  * @param longestCallMillis how long a call lasts at most
  * @param reloadsTo concurrency that all nodes load in an outage, too little to divide; 0 for none
  * @param faults in the order of their times
- * @param endNanos when the last fault may begin
+ * @param endNanos when all faults have begun
  */
 record GovernorPlan(
     int nodes,
@@ -47,6 +47,11 @@ record GovernorPlan(
     int reloadsTo,
     List<Fault> faults,
     long endNanos) {
+  GovernorPlan {
+    // Faults that consist of several may end later than planned.
+    endNanos = Math.max(endNanos, faults.get(faults.size() - 1).nanos());
+  }
+
   static final String MODEL = "m";
   static final Duration PATIENCE = Duration.ofSeconds(5);
   static final List<String> CLASSES = List.copyOf(ModelBudget.DEFAULT_CLASSES.keySet());

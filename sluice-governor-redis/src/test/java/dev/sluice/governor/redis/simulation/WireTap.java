@@ -23,6 +23,8 @@ final class WireTap {
   private final Map<String, List<Grant>> grants = new HashMap<>();
   private final Map<String, Set<String>> concerned = new HashMap<>();
   private final Map<String, Long> refunds = new HashMap<>();
+  private final Map<String, Long> settledNanos = new HashMap<>();
+  private final Set<String> givenBack = new HashSet<>();
   private final Map<String, String> keys = new HashMap<>();
 
   /**
@@ -58,6 +60,7 @@ final class WireTap {
         List<?> result = quick ? answer.subList(3, answer.size()) : list(answer.get(RESULT));
         if (words[1].equals("settle") && result.size() > NEWS) {
           refunds.merge(words[2], (Long) result.get(NEWS), Math::max);
+          settledNanos.putIfAbsent(words[2], nanos);
         }
         if (!quick) {
           news(answer, nanos, request.node());
@@ -68,6 +71,11 @@ final class WireTap {
           concerned.computeIfAbsent(words[i], id -> new HashSet<>()).add(request.node());
         }
         news(answer, nanos, request.node());
+        if (words[1].equals("cancel")
+            && grants.containsKey(words[2])
+            && list(answer.get(RESULT)).get(0).equals(1L)) {
+          givenBack.add(words[2]);
+        }
       }
       case "RULES", "REPORT", "LOOK", "HOLD" -> news(answer, nanos, request.node());
       default -> {
@@ -113,6 +121,11 @@ final class WireTap {
         .orElse(-1);
   }
 
+  /** Returns when Redis settled it first; later than any time if it did not. */
+  long settledNanos(String id) {
+    return settledNanos.getOrDefault(id, Long.MAX_VALUE);
+  }
+
   /** Returns the idempotency key under which it was asked for, or an empty text. */
   String keyOf(String id) {
     return keys.getOrDefault(id, "");
@@ -123,7 +136,12 @@ final class WireTap {
     return concerned.getOrDefault(id, Set.of());
   }
 
-  /** Returns how many tokens Redis gave back. */
+  /** Returns whether Redis took back what it had granted, because the caller had cancelled. */
+  boolean isGivenBack(String id) {
+    return givenBack.contains(id);
+  }
+
+  /** Returns how many tokens Redis gave back at a settlement. */
   long refunded(String id) {
     return Math.max(0, refunds.getOrDefault(id, 0L));
   }
