@@ -129,6 +129,7 @@ final class FrameGuard extends ChannelDuplexHandler {
     if (closed) {
       return;
     }
+    unread.boundHeaderTable(context);
     if (unread.isTooMuch(context) || unadmitted) {
       stopReading(context);
       looks = 0;

@@ -99,7 +99,7 @@ final class GrpcServer {
     CallGate gate = new CallGate(MAX_UNSEEN_CALLS);
     this.connections =
         new ConnectionLimit(
-            ServerMemory.connections(listen.limits().maxConnections()),
+            ServerMemory.connections(listen.limits()),
             () -> new FrameGuard(gate, listen.memory().unread()));
     this.inbound = new InboundCalls(listen.memory(), listen.pace(), gate);
     CountedCalls counted = new CountedCalls(meters);

@@ -4,12 +4,14 @@ import io.undertow.server.HttpServerExchange;
 import io.undertow.server.handlers.sse.ServerSentEventConnection;
 import io.undertow.server.handlers.sse.ServerSentEventHandler;
 import io.undertow.util.AttachmentKey;
+import io.undertow.util.HeaderMap;
 import io.undertow.util.Headers;
 import io.undertow.util.HttpString;
 import io.undertow.util.SameThreadExecutor;
 import java.io.IOException;
 import java.net.SocketAddress;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CancellationException;
@@ -25,6 +27,9 @@ import org.xnio.IoUtils;
  */
 final class HttpCall {
   private static final int TOO_LARGE = 413;
+
+  /** Longer names and values of headers are dropped with the answer. */
+  private static final int MAX_KEPT = 64;
 
   /** The memory of the answer; absent on open routes, whose answers are kept in memory anyway. */
   private static final AttachmentKey<ByteBudget.Part> ROOM =
@@ -308,6 +313,7 @@ final class HttpCall {
       return false;
     }
     HttpBody.giveUp(exchange);
+    forgetRequest(exchange);
     exchange.setStatusCode(answer.status());
     put(exchange, HttpAnswer.GUARDS);
     put(exchange, answer.headers());
@@ -318,6 +324,26 @@ final class HttpCall {
     exchange.getResponseHeaders().put(Headers.CONTENT_TYPE, answer.type());
     HttpSending.send(exchange, answer.body(), exchange.getAttachment(ROOM));
     return true;
+  }
+
+  /**
+   * Drops the texts of an answered request, which may be large: the exchange lasts until the client
+   * has read the answer. Undertow needs headers on the way to its end, but no long ones.
+   */
+  private static void forgetRequest(HttpServerExchange exchange) {
+    exchange.getQueryParameters().clear();
+    exchange.getPathParameters().clear();
+    exchange.setQueryString("");
+    exchange.setRequestURI("");
+    exchange.setRequestPath("");
+    exchange.setRelativePath("");
+    HeaderMap headers = exchange.getRequestHeaders();
+    for (HttpString name : List.copyOf(headers.getHeaderNames())) {
+      if (name.length() > MAX_KEPT
+          || headers.get(name).stream().mapToInt(String::length).sum() > MAX_KEPT) {
+        headers.remove(name);
+      }
+    }
   }
 
   private static void put(HttpServerExchange exchange, Map<String, String> headers) {

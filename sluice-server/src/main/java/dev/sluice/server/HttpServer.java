@@ -39,7 +39,7 @@ final class HttpServer {
       RequestMeters meters,
       List<? extends HttpRoute.Group> groups) {
     this.listen = listen;
-    this.places = new ConnectionShares(ServerMemory.connections(listen.limits().maxConnections()));
+    this.places = new ConnectionShares(ServerMemory.connections(listen.limits()));
     this.keys = keys;
     this.hosts = hosts;
     this.routes = groups.stream().flatMap(group -> group.routes().stream()).toList();

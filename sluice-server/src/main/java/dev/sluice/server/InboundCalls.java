@@ -46,6 +46,9 @@ final class InboundCalls extends ServerStreamTracer.Factory {
           "a large request must come in pieces of %d bytes or more on average"
               .formatted(InboundRoom.PIECE_BYTES));
 
+  private static final Metadata.Key<String> ACCEPT_ENCODING =
+      Metadata.Key.of("grpc-accept-encoding", Metadata.ASCII_STRING_MARSHALLER);
+
   private static final Context.Key<Inbound> INBOUND = Context.key("inbound bytes");
 
   private final ServerMemory memory;
@@ -101,7 +104,8 @@ final class InboundCalls extends ServerStreamTracer.Factory {
       InboundRoom room, ServerCall<Q, A> call, Metadata headers, ServerCallHandler<Q, A> next) {
     Inbound inbound = INBOUND.get();
     InboundCall<Q, A> refusable = new InboundCall<>(call);
-    Status full = room.open(() -> refusable.refuse(InboundRoom.NO_ROOM));
+    Status full =
+        room.open(headerBytes(call, headers), () -> refusable.refuse(InboundRoom.NO_ROOM));
     if (full != null || !inbound.begin(refusable, room)) {
       room.close();
       refusable.refuse(full == null ? Status.CANCELLED : full);
@@ -110,6 +114,15 @@ final class InboundCalls extends ServerStreamTracer.Factory {
     ServerCall.Listener<Q> service = next.startCall(refusable, headers);
     inbound.listen();
     return refusable.listener(service, inbound);
+  }
+
+  /** Returns the size of the headers that gRPC keeps as long as the call is open. */
+  private static long headerBytes(ServerCall<?, ?> call, Metadata headers) {
+    return length(call.getAuthority()) + length(headers.get(ACCEPT_ENCODING));
+  }
+
+  private static long length(@Nullable String text) {
+    return text == null ? 0 : text.length();
   }
 
   /**

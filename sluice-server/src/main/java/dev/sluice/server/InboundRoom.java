@@ -14,9 +14,10 @@ interface InboundRoom {
   /**
    * Returns why there is no room for one more call; null if there is.
    *
+   * @param headerBytes the headers that gRPC keeps as long as the call is open
    * @param evict ends the call when it has to make room for others
    */
-  @Nullable Status open(Runnable evict);
+  @Nullable Status open(long headerBytes, Runnable evict);
 
   /** Returns why there is no room for {@code bytes} more; null if there is. */
   @Nullable Status take(long bytes);
@@ -36,13 +37,13 @@ interface InboundRoom {
 
   /** Counts a call with a key in the budgets of its connection and account. */
   record Budgeted(InboundBudget.Part part, InboundBudget.Part work) implements InboundRoom {
-    /** The cost of an open call besides its request: its stream and its headers. */
+    /** The cost of an open call besides its request and its headers. */
     private static final long CALL_BYTES = 4 << 10;
 
     @Override
-    public @Nullable Status open(Runnable evict) {
+    public @Nullable Status open(long headerBytes, Runnable evict) {
       part.evictBy(evict);
-      return take(CALL_BYTES);
+      return take(CALL_BYTES + headerBytes);
     }
 
     @Override
@@ -82,11 +83,17 @@ interface InboundRoom {
     /** The largest request of a caller who needs no key. */
     private static final int MAX_BYTES = 1_024;
 
+    private static final int MAX_HEADER_BYTES = 1_024;
+    private static final Status TOO_LARGE_HEADERS =
+        Status.RESOURCE_EXHAUSTED.withDescription(
+            ":authority and grpc-accept-encoding of a call without a key must have at most %d bytes"
+                .formatted(MAX_HEADER_BYTES));
+
     private long taken;
 
     @Override
-    public @Nullable Status open(Runnable evict) {
-      return null;
+    public @Nullable Status open(long headerBytes, Runnable evict) {
+      return headerBytes <= MAX_HEADER_BYTES ? null : TOO_LARGE_HEADERS;
     }
 
     @Override

@@ -5,8 +5,8 @@ import java.time.Duration;
 /**
  * How much callers may take up.
  *
- * @param maxConnections open connections, of gRPC and of HTTP each; at most one for each 128 KiB of
- *     the largest heap
+ * @param maxConnections open connections, of gRPC and of HTTP each; at most one for each 128 KiB
+ *     and four times {@code maxHeaderBytes} of the largest heap
  * @param maxStreamsPerConnection calls that are open at once on one connection of gRPC
  * @param maxRequestBytes the largest request, on either wire
  * @param maxHeaderBytes the headers of a request together

@@ -24,12 +24,16 @@ record ServerMemory(
   /** The heap of the messages of a request besides its bytes. */
   private static final int MESSAGES_BYTES = RequestBounds.MAX_MESSAGES * 200;
 
-  /** The memory of a connection at worst, before its client has shown a key. */
+  /** The memory of a connection besides its headers, at worst, before its client shows a key. */
   private static final long CONNECTION_BYTES = 128 << 10;
 
-  /** Returns {@code wanted}, or as many connections as the heap has room for. */
-  static int connections(int wanted) {
-    return (int) Math.min(wanted, Runtime.getRuntime().maxMemory() / CONNECTION_BYTES);
+  /** How often Undertow has the head of a request in memory: as it came, and in its parts. */
+  private static final int HEADER_COPIES = 4;
+
+  /** Returns the limit on connections of one wire, or as many as the heap has room for. */
+  static int connections(ServerLimits limits) {
+    long bytes = CONNECTION_BYTES + (long) HEADER_COPIES * limits.maxHeaderBytes();
+    return (int) Math.min(limits.maxConnections(), Runtime.getRuntime().maxMemory() / bytes);
   }
 
   /**

@@ -111,7 +111,7 @@ final class SettingsTable {
               null,
               SettingKind.integer(1, MILLION),
               "10000",
-              "Open connections, of gRPC and of HTTP each; at most one for each 128 KiB of heap.",
+              "Open connections, of gRPC and of HTTP each; at most one for each 256 KiB of heap.",
               (draft, value) -> draft.maxConnections = value),
           new Setting<>(
               "limits.max_streams_per_connection",

@@ -1,10 +1,12 @@
 package dev.sluice.server;
 
 import io.grpc.netty.shaded.io.netty.channel.ChannelHandlerContext;
+import io.grpc.netty.shaded.io.netty.handler.codec.http2.Http2CodecUtil;
 import io.grpc.netty.shaded.io.netty.handler.codec.http2.Http2ConnectionAdapter;
 import io.grpc.netty.shaded.io.netty.handler.codec.http2.Http2ConnectionHandler;
 import io.grpc.netty.shaded.io.netty.handler.codec.http2.Http2Error;
 import io.grpc.netty.shaded.io.netty.handler.codec.http2.Http2Exception;
+import io.grpc.netty.shaded.io.netty.handler.codec.http2.Http2HeadersEncoder;
 import io.grpc.netty.shaded.io.netty.handler.codec.http2.Http2LocalFlowController;
 import io.grpc.netty.shaded.io.netty.handler.codec.http2.Http2Stream;
 import java.util.concurrent.TimeUnit;
@@ -127,6 +129,26 @@ final class UnreadBytes {
       }
     }
     return http2;
+  }
+
+  /**
+   * Keeps the table of headers that the server has sent at its default size. A client may ask for 4
+   * GiB, and answers with ever new messages would fill it.
+   */
+  void boundHeaderTable(ChannelHandlerContext context) {
+    Http2ConnectionHandler handler = handler(context);
+    if (handler == null) {
+      return;
+    }
+    Http2HeadersEncoder.Configuration headers =
+        handler.encoder().configuration().headersConfiguration();
+    try {
+      if (headers.maxHeaderTableSize() > Http2CodecUtil.DEFAULT_HEADER_TABLE_SIZE) {
+        headers.maxHeaderTableSize(Http2CodecUtil.DEFAULT_HEADER_TABLE_SIZE);
+      }
+    } catch (Http2Exception impossible) {
+      LOG.debug("the table of headers could not be bounded", impossible);
+    }
   }
 
   void close() {

@@ -4,7 +4,7 @@ import java.io.IOException;
 
 /** Opens more connections than the server may have, on both wires, and says nothing. */
 final class IdleConnections extends Attack {
-  /** On each wire; a server with 256 MB of heap has 2,048. */
+  /** On each wire; a server with 256 MB of heap has 1,024. */
   private static final int CONNECTIONS = 2_200;
 
   IdleConnections() {
