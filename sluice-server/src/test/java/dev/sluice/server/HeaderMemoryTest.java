@@ -22,7 +22,7 @@ final class HeaderMemoryTest {
   private static final int HEADER_TABLE_SIZE = 1;
 
   /** A size of the table of 4,096 bytes (RFC 7541, section 6.3). */
-  private static final String DEFAULT_TABLE_SIZE = "\u003f\u00e1\u001f";
+  private static final String DEFAULT_TABLE_SIZE = "?\u00e1\u001f";
 
   @TempDir private Path dir;
   @AutoClose private KeyedServer server;
