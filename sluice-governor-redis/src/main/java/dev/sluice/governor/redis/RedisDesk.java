@@ -53,8 +53,7 @@ final class RedisDesk {
             books,
             timer,
             this.listener,
-            new SettlementOutbox(
-                model, books, timer, (answer, actual) -> settled(answer, actual)));
+            new SettlementOutbox(model, books, timer, (answer, actual) -> settled(answer, actual)));
     this.room = outage.room();
   }
 

@@ -169,8 +169,7 @@ final class GovernorSimulation extends SimulatedFleet<GovernorNode> {
   }
 
   private int slotsOf(GovernorNode node, long nanos) {
-    return (int)
-        ((long) node.concurrencyAt(nanos) * node.connection().share() / Membership.PARTS);
+    return (int) ((long) node.concurrencyAt(nanos) * node.connection().share() / Membership.PARTS);
   }
 
   // ---- the run
