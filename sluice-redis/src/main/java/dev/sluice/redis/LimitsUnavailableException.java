@@ -13,18 +13,18 @@ import org.jspecify.annotations.Nullable;
 public final class LimitsUnavailableException extends RuntimeException {
   private static final long serialVersionUID = 1;
 
-  /** Whether Redis was asked at all. */
-  private final boolean asked;
-
   LimitsUnavailableException(String message, @Nullable Throwable cause) {
     super(message, cause);
-    this.asked = true;
   }
 
-  /** Without a stack trace: many calls fail at once, on a thread that says nothing about them. */
-  private LimitsUnavailableException(String message, @Nullable Throwable cause, boolean asked) {
-    super(message, cause, false, false);
-    this.asked = asked;
+  private LimitsUnavailableException(
+      String message, @Nullable Throwable cause, boolean writableStackTrace) {
+    super(message, cause, false, writableStackTrace);
+  }
+
+  /** Has no stack trace: many calls fail at once, on a thread that has nothing to do with them. */
+  private static LimitsUnavailableException ofMany(String message, @Nullable Throwable cause) {
+    return new LimitsUnavailableException(message, cause, false);
   }
 
   /** What calls to Redis fail with. */
@@ -32,18 +32,13 @@ public final class LimitsUnavailableException extends RuntimeException {
     return new LinkTerms.Failures() {
       @Override
       public RuntimeException notAsked() {
-        return new LimitsUnavailableException(
-            "Redis does not answer; it is tried again", null, false);
+        return ofMany("Redis does not answer; it is tried again", null);
       }
 
       @Override
       public RuntimeException unanswered(String message, @Nullable Throwable cause) {
-        return new LimitsUnavailableException(message, cause, true);
+        return ofMany(message, cause);
       }
     };
-  }
-
-  static boolean isBeforeAsking(@Nullable Throwable failure) {
-    return failure instanceof LimitsUnavailableException unavailable && !unavailable.asked;
   }
 }

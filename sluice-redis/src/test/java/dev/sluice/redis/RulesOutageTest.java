@@ -95,7 +95,8 @@ final class RulesOutageTest {
             .failsWithin(PATIENCE)
             .withThrowableThat()
             .withCauseInstanceOf(LimitsUnavailableException.class)
-            .withMessageContaining("OOM");
+            // On a busy machine the time-out may come first.
+            .withMessageMatching("(?s).*(OOM|in time).*");
       }
       Waiting.until("the event", PATIENCE, () -> !told.events.isEmpty());
       assertThat(told.events.get(0)).isInstanceOf(LimitsEvent.Lost.class);

@@ -40,11 +40,6 @@ final class ServerClock {
     offsetMicros = best;
   }
 
-  /** Returns whether the time of the server is known at all. */
-  synchronized boolean isSet() {
-    return count > 0;
-  }
-
   /** Returns the server's time at a moment of this node's clock, in microseconds. */
   long microsAt(long nanos) {
     return Math.floorDiv(nanos, NANOS_PER_MICRO) + offsetMicros;
