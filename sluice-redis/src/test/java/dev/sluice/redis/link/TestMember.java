@@ -13,7 +13,7 @@ import org.jspecify.annotations.Nullable;
 final class TestMember implements AutoCloseable, FleetConnection.Member {
   static final Duration PATIENCE = Duration.ofSeconds(20);
 
-  static final String MEMBERS = "test:members";
+  static final String MEMBERS = "{test}:members";
   static final Duration TIMEOUT = Duration.ofMillis(200);
 
   private final List<String> told = new CopyOnWriteArrayList<>();
@@ -35,7 +35,7 @@ final class TestMember implements AutoCloseable, FleetConnection.Member {
                 node,
                 List.of(MEMBERS),
                 expectedNodes,
-                new Membership.Schema("test:schema", 1, List.of()),
+                new Membership.Schema("{test}:schema", 1, List.of()),
                 Membership.Timing.DEFAULTS),
             this);
     connection.claimShare();
