@@ -1,7 +1,8 @@
 package dev.sluice;
 
-import static dev.sluice.Preconditions.requirePositive;
+import static dev.sluice.internal.util.Preconditions.requirePositive;
 
+import dev.sluice.internal.bucket.CellDecisions;
 import java.time.Duration;
 
 /**
@@ -24,7 +25,7 @@ public sealed interface Decision {
   }
 
   /** The tokens were there and have been taken. */
-  sealed interface Granted extends Decision permits Decisions.Grant {
+  sealed interface Granted extends Decision permits CellDecisions.Grant {
     /**
      * Whole tokens left after this grant.
      *
@@ -34,7 +35,7 @@ public sealed interface Decision {
   }
 
   /** Not now; time alone will bring the tokens. */
-  sealed interface Denied extends Decision permits Decisions.Denial {
+  sealed interface Denied extends Decision permits CellDecisions.Denial {
     /**
      * How long until the same request can be granted, if nobody else consumes meanwhile.
      *
@@ -56,7 +57,7 @@ public sealed interface Decision {
   }
 
   /** Not now, and time will not help: only {@link TokenBucket#replenish} adds tokens. */
-  sealed interface Depleted extends Decision permits Decisions.Depletion {
+  sealed interface Depleted extends Decision permits CellDecisions.Depletion {
     /**
      * Tokens missing for this request.
      *
@@ -66,7 +67,7 @@ public sealed interface Decision {
   }
 
   /** Never, under this limit: more was asked for than the bucket can hold. */
-  sealed interface Impossible extends Decision permits Decisions.Impossibility {
+  sealed interface Impossible extends Decision permits CellDecisions.Impossibility {
     /**
      * The most that can be granted at once.
      *
@@ -82,7 +83,7 @@ public sealed interface Decision {
    * @return the decision
    */
   static Granted granted(long remaining) {
-    return new Decisions.Grant(remaining);
+    return new CellDecisions.Grant(remaining);
   }
 
   /**
@@ -92,7 +93,7 @@ public sealed interface Decision {
    * @return the decision
    */
   static Denied denied(long retryAfterNanos) {
-    return new Decisions.Denial(requirePositive("retryAfterNanos", retryAfterNanos));
+    return new CellDecisions.Denial(requirePositive("retryAfterNanos", retryAfterNanos));
   }
 
   /**
@@ -102,7 +103,7 @@ public sealed interface Decision {
    * @return the decision
    */
   static Depleted depleted(long missing) {
-    return new Decisions.Depletion(missing);
+    return new CellDecisions.Depletion(missing);
   }
 
   /**
@@ -112,6 +113,6 @@ public sealed interface Decision {
    * @return the decision
    */
   static Impossible impossible(long capacity) {
-    return new Decisions.Impossibility(capacity);
+    return new CellDecisions.Impossibility(capacity);
   }
 }

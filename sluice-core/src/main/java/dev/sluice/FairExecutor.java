@@ -1,9 +1,11 @@
 package dev.sluice;
 
 import static dev.sluice.Placement.requireName;
-import static dev.sluice.Preconditions.requireAtMost;
-import static dev.sluice.Preconditions.requirePositive;
+import static dev.sluice.internal.util.Preconditions.requireAtMost;
+import static dev.sluice.internal.util.Preconditions.requirePositive;
 
+import dev.sluice.internal.executor.DispatchingExecutor;
+import dev.sluice.internal.executor.WorkerThreadFactory;
 import java.time.Duration;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -241,14 +243,14 @@ public sealed interface FairExecutor extends Executor, AutoCloseable permits Dis
    * @param tenant the tenant
    * @return empty if nothing of it waits
    */
-  Optional<KeyStats> stats(String tenant);
+  Optional<FairnessKeyStats> stats(String tenant);
 
   /**
    * How every throttle key with a rate stands, by name.
    *
    * @return a snapshot
    */
-  List<ThrottleStats> throttles();
+  List<LimitStats> throttles();
 
   /**
    * Returns how many tasks named a throttle key without a rate, often a misspelt one. Such a key
@@ -312,17 +314,17 @@ public sealed interface FairExecutor extends Executor, AutoCloseable permits Dis
   final class Builder {
     private static final int DEFAULT_MAX_QUEUED = 10_000;
 
-    int parallelism = Runtime.getRuntime().availableProcessors();
-    int maxQueued = DEFAULT_MAX_QUEUED;
-    int maxQueuedPerTenant = Integer.MAX_VALUE;
-    long maxCost = 1;
-    NanoClock clock = NanoClock.system();
-    boolean strictThrottleKeys;
+    public int parallelism = Runtime.getRuntime().availableProcessors();
+    public int maxQueued = DEFAULT_MAX_QUEUED;
+    public int maxQueuedPerTenant = Integer.MAX_VALUE;
+    public long maxCost = 1;
+    public NanoClock clock = NanoClock.system();
+    public boolean strictThrottleKeys;
 
     /** Null for threads of its own. */
-    @Nullable Executor delegate;
+    public @Nullable Executor delegate;
 
-    final Map<String, Limit.Rate> rates = new LinkedHashMap<>();
+    public final Map<String, Limit.Rate> rates = new LinkedHashMap<>();
     private @Nullable ThreadFactory factory;
 
     private Builder() {}
@@ -454,7 +456,7 @@ public sealed interface FairExecutor extends Executor, AutoCloseable permits Dis
     }
 
     private Executor ownThreads() {
-      ThreadFactory threads = factory == null ? new WorkerThreads() : factory;
+      ThreadFactory threads = factory == null ? new WorkerThreadFactory() : factory;
       return new ThreadPoolExecutor(
           parallelism,
           parallelism,

@@ -2,10 +2,16 @@ package dev.sluice;
 
 import static dev.sluice.Placement.requireBetween;
 import static dev.sluice.Placement.requireName;
-import static dev.sluice.Preconditions.requireAtMost;
-import static dev.sluice.Preconditions.requireNonNegative;
-import static dev.sluice.Preconditions.requirePositive;
+import static dev.sluice.internal.util.Preconditions.requireAtMost;
+import static dev.sluice.internal.util.Preconditions.requireNonNegative;
+import static dev.sluice.internal.util.Preconditions.requirePositive;
 
+import dev.sluice.internal.scheduler.KeyFlow;
+import dev.sluice.internal.scheduler.LimitGate;
+import dev.sluice.internal.scheduler.QueueState;
+import dev.sluice.internal.scheduler.SchedulerCore;
+import dev.sluice.internal.scheduler.SubQueue;
+import dev.sluice.internal.scheduler.ThrottleKeySet;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
@@ -53,7 +59,7 @@ public final class FairQueue<T> {
     Objects.requireNonNull(item, "item");
     core.requireNoOffer();
     requireAtMost("cost", placement.cost(), core.unit);
-    ThrottleSet set = core.enter(placement.throttles());
+    ThrottleKeySet set = core.enter(placement.throttles());
     ScheduledItem<T> scheduled =
         new ScheduledItem<>(
             item, placement.key(), core.nextSequence(), placement.cost(), set, placement.tokens());
@@ -75,7 +81,7 @@ public final class FairQueue<T> {
   public ScheduledItem<T> putBack(ScheduledItem<T> delivered, Placement placement) {
     core.requireNoOffer();
     delivered.complete();
-    ThrottleSet set = core.enter(placement.throttles());
+    ThrottleKeySet set = core.enter(placement.throttles());
     ScheduledItem<T> again = delivered.again(set);
     state.enqueue(again, placement.weight(), placement.priority());
     return again;
@@ -220,24 +226,25 @@ public final class FairQueue<T> {
    * @param key the fairness key
    * @return empty if nothing of it waits
    */
-  public Optional<KeyStats> stats(String key) {
-    List<Flow> flows = state.flowsOf(key);
+  public Optional<FairnessKeyStats> stats(String key) {
+    List<KeyFlow> flows = state.flowsOf(key);
     int pending = flows.stream().mapToInt(flow -> flow.pending).sum();
     if (pending == 0) {
       return Optional.empty();
     }
     long deficit = flows.stream().mapToLong(flow -> flow.deficit).sum();
-    List<KeyStats.Parked> parked = new ArrayList<>();
-    for (Flow flow : flows) {
+    List<FairnessKeyStats.Throttled> parked = new ArrayList<>();
+    for (KeyFlow flow : flows) {
       for (SubQueue sub : flow.subQueues()) {
-        Gate gate = sub.parkedAt;
+        LimitGate gate = sub.parkedAt;
         if (gate != null) {
-          parked.add(new KeyStats.Parked(gate.name, sub.items.size(), core.wakeUpOf(gate)));
+          parked.add(
+              new FairnessKeyStats.Throttled(gate.name, sub.items.size(), core.wakeUpOf(gate)));
         }
       }
     }
     return Optional.of(
-        new KeyStats(
+        new FairnessKeyStats(
             key, pending, state.inFlight(key), flows.get(0).weight, deficit, List.copyOf(parked)));
   }
 
@@ -249,7 +256,7 @@ public final class FairQueue<T> {
    */
   public boolean isHeld(String key) {
     boolean waits = false;
-    for (Flow flow : state.flowsOf(key)) {
+    for (KeyFlow flow : state.flowsOf(key)) {
       if (flow.oldestReady() != null) {
         return false;
       }
@@ -266,7 +273,7 @@ public final class FairQueue<T> {
    * @return 0 if nobody waits for it
    */
   public long weightAt(String throttleKey) {
-    Gate gate = core.gates.get(throttleKey);
+    LimitGate gate = core.gates.get(throttleKey);
     return gate == null ? 0 : gate.weightOf(state);
   }
 
@@ -275,7 +282,7 @@ public final class FairQueue<T> {
    *
    * @return a snapshot
    */
-  public List<KeyStats> stats() {
+  public List<FairnessKeyStats> stats() {
     return state.flows().stream()
         .map(flow -> flow.key)
         .sorted()

@@ -1,9 +1,13 @@
 package dev.sluice;
 
 import static dev.sluice.Placement.requireName;
-import static dev.sluice.Preconditions.requireAtMost;
-import static dev.sluice.Preconditions.requirePositive;
+import static dev.sluice.internal.util.Preconditions.requireAtMost;
+import static dev.sluice.internal.util.Preconditions.requirePositive;
 
+import dev.sluice.internal.bucket.ConfinedTokenBucket;
+import dev.sluice.internal.scheduler.LimitGate;
+import dev.sluice.internal.scheduler.SchedulerCore;
+import dev.sluice.internal.scheduler.SubQueue;
 import java.util.Comparator;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -134,7 +138,7 @@ public final class FairScheduler<T> {
     if (!(tokens >= 0)) {
       throw new IllegalArgumentException("tokens must not be negative: tokens=" + tokens);
     }
-    Gate gate = core.gates.get(throttleKey);
+    LimitGate gate = core.gates.get(throttleKey);
     if (gate == null || gate.bucket == null) {
       throw new IllegalArgumentException("throttle key has no rate: throttleKey=" + throttleKey);
     }
@@ -177,7 +181,7 @@ public final class FairScheduler<T> {
    * @return true if it has a rate
    */
   public boolean hasRate(String throttleKey) {
-    Gate gate = core.gates.get(throttleKey);
+    LimitGate gate = core.gates.get(throttleKey);
     return gate != null && gate.bucket != null;
   }
 
@@ -199,11 +203,13 @@ public final class FairScheduler<T> {
       return offer;
     }
     long waitNanos = core.nanosUntilWakeUp(now);
-    return waitNanos == PlainBucket.NEVER ? new Next.Idle<>() : new Next.Wait<>(now + waitNanos);
+    return waitNanos == ConfinedTokenBucket.NEVER
+        ? new Next.Idle<>()
+        : new Next.Wait<>(now + waitNanos);
   }
 
   /** Returns the first throttle key of {@code placement} without a rate; empty if all have one. */
-  Optional<String> unknownKey(Placement placement) {
+  public Optional<String> unknownKey(Placement placement) {
     return placement.throttles().keySet().stream().filter(key -> !hasRate(key)).findFirst();
   }
 
@@ -211,10 +217,10 @@ public final class FairScheduler<T> {
    * Returns why an item of {@code placement} can never go under the present rates; empty if it can.
    * A key of rate 0 is paused: an item waits until the key has another rate or none.
    */
-  Optional<String> whyImpossible(Placement placement) {
+  public Optional<String> whyImpossible(Placement placement) {
     for (Map.Entry<String, Long> throttle : placement.throttles().entrySet()) {
-      Gate gate = core.gates.get(throttle.getKey());
-      PlainBucket bucket = gate == null ? null : gate.bucket;
+      LimitGate gate = core.gates.get(throttle.getKey());
+      ConfinedTokenBucket bucket = gate == null ? null : gate.bucket;
       if (bucket != null && bucket.neverHolds(throttle.getValue())) {
         return Optional.of(
             "throttle key never holds that many tokens: throttleKey=%s, tokens=%d, burst=%s"
@@ -250,16 +256,16 @@ public final class FairScheduler<T> {
    * @param nowNanos the present
    * @return empty if it has no rate
    */
-  public Optional<ThrottleStats> throttle(String throttleKey, long nowNanos) {
-    Gate gate = core.gates.get(throttleKey);
-    PlainBucket bucket = gate == null ? null : gate.bucket;
+  public Optional<LimitStats> throttle(String throttleKey, long nowNanos) {
+    LimitGate gate = core.gates.get(throttleKey);
+    ConfinedTokenBucket bucket = gate == null ? null : gate.bucket;
     if (gate == null || bucket == null) {
       return Optional.empty();
     }
     Limit.Rate rate = bucket.rate();
     double level = bucket.level(core.present(nowNanos));
     return Optional.of(
-        new ThrottleStats(
+        new LimitStats(
             throttleKey,
             level,
             rate.perSecond(),
@@ -278,8 +284,8 @@ public final class FairScheduler<T> {
    * @param limit how many at the most
    * @return a snapshot
    */
-  public List<ThrottleStats.Waiter> waiters(String throttleKey, int limit) {
-    Gate gate = core.gates.get(throttleKey);
+  public List<LimitStats.Waiter> waiters(String throttleKey, int limit) {
+    LimitGate gate = core.gates.get(throttleKey);
     return gate == null ? List.of() : gate.waiters(limit);
   }
 
@@ -289,10 +295,10 @@ public final class FairScheduler<T> {
    * @param nowNanos the present
    * @return a snapshot
    */
-  public List<ThrottleStats> throttles(long nowNanos) {
+  public List<LimitStats> throttles(long nowNanos) {
     return core.gates.keySet().stream()
         .flatMap(key -> throttle(key, nowNanos).stream())
-        .sorted(Comparator.comparing(ThrottleStats::key))
+        .sorted(Comparator.comparing(LimitStats::key))
         .toList();
   }
 

@@ -1,8 +1,8 @@
 package dev.sluice;
 
-import static dev.sluice.Preconditions.requireAtMost;
-import static dev.sluice.Preconditions.requireNonNegative;
-import static dev.sluice.Preconditions.requirePositive;
+import static dev.sluice.internal.util.Preconditions.requireAtMost;
+import static dev.sluice.internal.util.Preconditions.requireNonNegative;
+import static dev.sluice.internal.util.Preconditions.requirePositive;
 
 import java.time.Duration;
 import java.util.Objects;

@@ -1,7 +1,8 @@
 package dev.sluice;
 
-import static dev.sluice.Preconditions.requireNonNegative;
+import static dev.sluice.internal.util.Preconditions.requireNonNegative;
 
+import dev.sluice.internal.time.ClockTimer;
 import java.time.Duration;
 import java.util.PriorityQueue;
 import org.jspecify.annotations.Nullable;
@@ -104,7 +105,7 @@ public final class ManualClock implements NanoClock {
     }
   }
 
-  Alarms.Alarm alarmAt(long dueNanos, Runnable action) {
+  public ClockTimer.Timeout alarmAt(long dueNanos, Runnable action) {
     synchronized (lock) {
       ManualAlarm alarm = new ManualAlarm(dueNanos, sequence++, action);
       alarms.add(alarm);
@@ -119,7 +120,7 @@ public final class ManualClock implements NanoClock {
     }
   }
 
-  private final class ManualAlarm implements Alarms.Alarm, Comparable<ManualAlarm> {
+  private final class ManualAlarm implements ClockTimer.Timeout, Comparable<ManualAlarm> {
     final long dueNanos;
     final long sequence;
     final Runnable action;

@@ -1,5 +1,7 @@
 package dev.sluice;
 
+import dev.sluice.internal.time.CoarseClock;
+import dev.sluice.internal.time.SystemClock;
 import java.time.Duration;
 
 /**

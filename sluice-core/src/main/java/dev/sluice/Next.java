@@ -1,5 +1,7 @@
 package dev.sluice;
 
+import dev.sluice.internal.scheduler.SubQueue;
+
 /**
  * What a {@link FairScheduler} says when it is asked who goes next.
  *

@@ -1,7 +1,8 @@
 package dev.sluice;
 
-import static dev.sluice.Preconditions.requirePositive;
+import static dev.sluice.internal.util.Preconditions.requirePositive;
 
+import dev.sluice.internal.scheduler.QueueState;
 import java.util.Collection;
 import java.util.Collections;
 import java.util.SortedMap;

@@ -1,5 +1,10 @@
 package dev.sluice;
 
+import dev.sluice.internal.scheduler.ConcurrencySlots;
+import dev.sluice.internal.scheduler.LimitGate;
+import dev.sluice.internal.scheduler.SubQueue;
+import dev.sluice.internal.scheduler.ThrottleKeySet;
+import dev.sluice.internal.util.IntrusiveList;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
@@ -11,32 +16,32 @@ import org.jspecify.annotations.Nullable;
  * @param <T> what is scheduled
  * @since 0.1
  */
-public final class ScheduledItem<T> extends Ring.Link<ScheduledItem<?>> {
+public final class ScheduledItem<T> extends IntrusiveList.Link<ScheduledItem<?>> {
   private final T item;
   private final String key;
 
   /** Order of arrival. */
-  final long sequence;
+  public final long sequence;
 
   /** What it costs its fairness key. */
-  final long cost;
+  public final long cost;
 
-  final ThrottleSet set;
+  public final ThrottleKeySet set;
 
   /** Tokens at each gate of the set; null where it is one at each. */
   private final long @Nullable [] tokens;
 
   /** Where it waits; null once it has been delivered or removed. */
-  @Nullable SubQueue queued;
+  public @Nullable SubQueue queued;
 
   /** The slot it occupies while it is in flight, if its key has a concurrency limit. */
-  @Nullable Slots slots;
+  public @Nullable ConcurrencySlots slots;
 
   /** The number under which it took its tokens; 0 if it took none that it could give back. */
-  long charge;
+  public long charge;
 
   ScheduledItem(
-      T item, String key, long sequence, long cost, ThrottleSet set, long @Nullable [] tokens) {
+      T item, String key, long sequence, long cost, ThrottleKeySet set, long @Nullable [] tokens) {
     this.item = item;
     this.key = key;
     this.sequence = sequence;
@@ -97,7 +102,7 @@ public final class ScheduledItem<T> extends Ring.Link<ScheduledItem<?>> {
     if (queued != null) {
       throw new IllegalStateException("item has not been delivered: " + this);
     }
-    Slots held = slots;
+    ConcurrencySlots held = slots;
     if (held == null) {
       return false;
     }
@@ -115,16 +120,16 @@ public final class ScheduledItem<T> extends Ring.Link<ScheduledItem<?>> {
   }
 
   /** The same, to wait at the same place again. */
-  ScheduledItem<T> again(ThrottleSet entered) {
+  ScheduledItem<T> again(ThrottleKeySet entered) {
     return new ScheduledItem<>(item, key, sequence, cost, entered, tokens);
   }
 
   /** What it takes from the gate at {@code index} of its set. */
-  long tokensAt(int index) {
+  public long tokensAt(int index) {
     return tokens == null ? 1 : tokens[index];
   }
 
-  long tokensAt(Gate gate) {
+  public long tokensAt(LimitGate gate) {
     if (tokens != null) {
       for (int i = 0; i < tokens.length; i++) {
         if (set.gates[i] == gate) {

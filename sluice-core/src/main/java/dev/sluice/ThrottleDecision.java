@@ -1,6 +1,6 @@
 package dev.sluice;
 
-import static dev.sluice.Preconditions.requirePositive;
+import static dev.sluice.internal.util.Preconditions.requirePositive;
 
 import java.time.Duration;
 

@@ -1,8 +1,10 @@
 package dev.sluice;
 
-import static dev.sluice.Preconditions.requireAtMost;
-import static dev.sluice.Preconditions.requireNonNegative;
+import static dev.sluice.internal.util.Preconditions.requireAtMost;
+import static dev.sluice.internal.util.Preconditions.requireNonNegative;
 
+import dev.sluice.internal.bucket.AtomicTokenBucket;
+import dev.sluice.internal.bucket.UnitScale;
 import java.time.Duration;
 import java.util.Objects;
 import java.util.Optional;
@@ -161,9 +163,9 @@ public sealed interface TokenBucket permits AtomicTokenBucket {
    * <p>The future completes when they are taken. Cancelling it, or completing it in any other way,
    * leaves the line and returns exactly what was promised; if the tokens are due already, the
    * caller has them and {@code cancel} returns false. The future fails with {@link
-   * ConsumeRefusedException} if the line is full. Its dependents run on a thread of the library, or
-   * on the thread whose call made the tokens available; those that block belong on an executor of
-   * their own ({@code thenRunAsync}).
+   * AcquireRejectedException} if the line is full. Its dependents run on a thread of the library,
+   * or on the thread whose call made the tokens available; those that block belong on an executor
+   * of their own ({@code thenRunAsync}).
    *
    * @param tokens how many, possibly more than the capacity: then what is minted goes to this
    *     caller until all are there
@@ -190,7 +192,7 @@ public sealed interface TokenBucket permits AtomicTokenBucket {
    *
    * @param tokens how many
    * @param maxWait the longest wait, not negative
-   * @return a future that completes with the grant, or fails with {@link ConsumeRefusedException}
+   * @return a future that completes with the grant, or fails with {@link AcquireRejectedException}
    * @throws IllegalArgumentException if an argument is negative
    */
   CompletableFuture<Void> consume(long tokens, Duration maxWait);
@@ -201,7 +203,7 @@ public sealed interface TokenBucket permits AtomicTokenBucket {
    * @param tokens how many
    * @param maxWait the longest wait, not negative
    * @param nowNanos a reading of the bucket's clock
-   * @return a future that completes with the grant, or fails with {@link ConsumeRefusedException}
+   * @return a future that completes with the grant, or fails with {@link AcquireRejectedException}
    * @throws IllegalArgumentException if an argument is negative
    */
   CompletableFuture<Void> consume(long tokens, Duration maxWait, long nowNanos);
@@ -211,7 +213,7 @@ public sealed interface TokenBucket permits AtomicTokenBucket {
    *
    * @param tokens how many, possibly more than the capacity
    * @throws InterruptedException if interrupted before the tokens were there; nothing is taken then
-   * @throws ConsumeRefusedException if the line is full or the bucket denies everything
+   * @throws AcquireRejectedException if the line is full or the bucket denies everything
    * @throws IllegalArgumentException if {@code tokens} is negative
    */
   void consumeBlocking(long tokens) throws InterruptedException;
@@ -225,7 +227,7 @@ public sealed interface TokenBucket permits AtomicTokenBucket {
    * @param maxWait the longest wait, not negative
    * @return whether they were taken; if not, nothing was
    * @throws InterruptedException if interrupted before the tokens were there; nothing is taken then
-   * @throws ConsumeRefusedException if the line is full or the bucket denies everything
+   * @throws AcquireRejectedException if the line is full or the bucket denies everything
    * @throws IllegalArgumentException if an argument is negative
    */
   boolean consumeBlocking(long tokens, Duration maxWait) throws InterruptedException;
@@ -476,7 +478,7 @@ public sealed interface TokenBucket permits AtomicTokenBucket {
       long initial = initialTokens == null ? chosen.capacity() : initialTokens;
       requireNonNegative("initialTokens", initial);
       requireAtMost("initialTokens", initial, chosen.capacity());
-      return new AtomicTokenBucket(Scale.of(chosen), initial, clock, maxWaiters);
+      return new AtomicTokenBucket(UnitScale.of(chosen), initial, clock, maxWaiters);
     }
 
     private Limit chosenLimit() {

@@ -1,7 +1,7 @@
 /**
  * Decides who may go now, who waits, and for how long.
  *
- * <p>Start at {@link dev.sluice.TokenBucket}, or at {@link dev.sluice.Throttle} for many by key;
+ * <p>Start at {@link dev.sluice.TokenBucket}, or at {@link dev.sluice.Limits} for many by key;
  * {@link dev.sluice.Limit} says what it allows, {@link dev.sluice.Decision} what it answered,
  * {@link dev.sluice.NanoClock} where its time comes from. {@link dev.sluice.FairScheduler} decides
  * whose item goes next, and {@link dev.sluice.FairExecutor} runs tasks by it.

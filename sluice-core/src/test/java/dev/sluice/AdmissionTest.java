@@ -3,7 +3,10 @@ package dev.sluice;
 import static dev.sluice.ExtremesTest.bucket;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.sluice.ConsumeRefusedException.Reason;
+import dev.sluice.AcquireRejectedException.Reason;
+import dev.sluice.internal.bucket.AtomicTokenBucket;
+import dev.sluice.internal.bucket.Cell;
+import dev.sluice.internal.bucket.UnitScale;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -60,7 +63,7 @@ final class AdmissionTest {
   void limitThatChanges_keepsArrivals() {
     AtomicTokenBucket bucket = manual(ManualClock.create());
     assertThat(bucket.arrive()).isTrue();
-    assertThat(bucket.change(bucket, Scale.of(new Limit.Manual(20)), 0)).isTrue();
+    assertThat(bucket.change(bucket, UnitScale.of(new Limit.Manual(20)), 0)).isTrue();
     assertThat(bucket.latest()).isNotSameAs(bucket);
     assertThat(bucket.latest().hasArrivals()).isTrue();
   }

@@ -60,7 +60,7 @@ final class AllocationTest {
 
   @Test
   void throttle_oneKey() {
-    Throttle throttle = Throttle.create();
+    Limits throttle = Limits.create();
     throttle.setRate("granting", 1e9, 1e9);
     throttle.setRate("denying", 0, 0);
     throttle.setTemplate("template:*", 1e9, 1e9);

@@ -4,7 +4,7 @@ import static dev.sluice.ExtremesTest.bucket;
 import static dev.sluice.Threads.sumOver;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.sluice.ConsumeRefusedException.Reason;
+import dev.sluice.AcquireRejectedException.Reason;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -32,7 +32,7 @@ final class ArrivalsTest {
       future.join();
       throw new AssertionError("granted");
     } catch (CompletionException e) {
-      return ((ConsumeRefusedException) e.getCause()).reason();
+      return ((AcquireRejectedException) e.getCause()).reason();
     }
   }
 

@@ -3,6 +3,7 @@ package dev.sluice;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
+import dev.sluice.internal.time.CoarseClock;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;

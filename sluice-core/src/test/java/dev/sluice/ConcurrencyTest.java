@@ -5,6 +5,7 @@ import static dev.sluice.Threads.sumOver;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.sluice.ModelPropertyTest.Grant;
+import dev.sluice.internal.bucket.UnitScale;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;
@@ -138,7 +139,7 @@ final class ConcurrencyTest {
               }
               return count;
             });
-    assertThat(clock.get()).isGreaterThan(1_000 * Scale.of(limit).horizonNanos());
+    assertThat(clock.get()).isGreaterThan(1_000 * UnitScale.of(limit).horizonNanos());
     long minted = clock.get() / 1_000_000_000 * 999_999_937;
     assertThat(granted + bucket.available()).isEqualTo(minted);
   }

@@ -5,7 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import dev.sluice.ConsumeRefusedException.Reason;
+import dev.sluice.AcquireRejectedException.Reason;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -401,10 +401,10 @@ final class ConsumeTest {
     TokenBucket bucket =
         TokenBucket.builder().capacity(1).manual().initialTokens(0).maxWaiters(0).build();
     assertThatThrownBy(() -> bucket.consumeBlocking(1))
-        .isInstanceOf(ConsumeRefusedException.class)
+        .isInstanceOf(AcquireRejectedException.class)
         .hasMessageContaining("maxWaiters=0");
     assertThatThrownBy(() -> bucket.consumeBlocking(1, SECOND))
-        .isInstanceOf(ConsumeRefusedException.class);
+        .isInstanceOf(AcquireRejectedException.class);
   }
 
   @Test
@@ -435,7 +435,7 @@ final class ConsumeTest {
     assertThatThrownBy(future::get)
         .cause()
         .isInstanceOfSatisfying(
-            ConsumeRefusedException.class, e -> assertThat(e.reason()).isEqualTo(reason))
+            AcquireRejectedException.class, e -> assertThat(e.reason()).isEqualTo(reason))
         .hasMessageContaining(message);
   }
 }

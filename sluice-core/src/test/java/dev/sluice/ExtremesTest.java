@@ -2,6 +2,7 @@ package dev.sluice;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.sluice.internal.bucket.UnitScale;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicLong;
@@ -204,7 +205,7 @@ final class ExtremesTest {
       assertThat(bucket.tryConsume(want)).isEqualTo(model.tryConsume(want, clock.nanoTime()));
       assertThat(bucket.available()).isEqualTo(model.available(clock.nanoTime()));
     }
-    assertThat(clock.nanoTime()).isGreaterThan(10 * Scale.of(COPRIME).horizonNanos());
+    assertThat(clock.nanoTime()).isGreaterThan(10 * UnitScale.of(COPRIME).horizonNanos());
   }
 
   @Test

@@ -3,6 +3,7 @@ package dev.sluice;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.sluice.internal.util.DaemonThreads;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -181,7 +182,7 @@ final class FairExecutorShutdownTest {
         FairExecutor.builder().threads(1).rate("provider", 100, 1).build()) {
       executor.setRate("provider", 0, 0);
       CompletableFuture<Thread> future = executor.submit(CALL, Thread::currentThread);
-      Thread starter = DaemonThread.of(() -> executor.removeRate("provider"), "starter");
+      Thread starter = DaemonThreads.of(() -> executor.removeRate("provider"), "starter");
       starter.start();
       Thread thread = future.join();
       assertThat(thread.getName()).isEqualTo("sluice-executor-1");

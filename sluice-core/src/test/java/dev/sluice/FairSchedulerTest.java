@@ -164,7 +164,7 @@ class FairSchedulerTest {
     assertThat(serveAll(scheduler, 0)).containsExactly("other");
     assertThat(scheduler.next(0)).isEqualTo(new Next.Idle<>());
     assertThat(queue.stats("a").orElseThrow().parked())
-        .containsExactly(new KeyStats.Parked("tokens", 2, OptionalLong.empty()));
+        .containsExactly(new FairnessKeyStats.Throttled("tokens", 2, OptionalLong.empty()));
     assertThat(queue.isHeld("a")).isTrue();
     assertThat(queue.isHeld("b")).isFalse();
     queue.enqueue("free", Placement.of("a").withPriority(1));
@@ -184,7 +184,7 @@ class FairSchedulerTest {
     assertThat(serveAll(scheduler, SECOND)).containsExactly("a1");
     assertThat(scheduler.next(SECOND)).isEqualTo(new Next.Idle<>());
     assertThat(scheduler.waiters("x", 1))
-        .containsExactly(new ThrottleStats.Waiter("q", "b", 1, Long.MAX_VALUE, Long.MAX_VALUE));
+        .containsExactly(new LimitStats.Waiter("q", "b", 1, Long.MAX_VALUE, Long.MAX_VALUE));
   }
 
   @Test

@@ -2,6 +2,8 @@ package dev.sluice;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.sluice.internal.limits.BucketTable;
+import dev.sluice.internal.limits.KeyedBucket;
 import java.util.Objects;
 import org.junit.jupiter.api.Test;
 
@@ -9,7 +11,7 @@ import org.junit.jupiter.api.Test;
 final class KeyedBucketsTest {
   private static final long SECOND = 1_000_000_000;
 
-  private final KeyedBuckets buckets = new KeyedBuckets(() -> 0);
+  private final BucketTable buckets = new BucketTable(() -> 0);
 
   @Test
   void aStalledEviction_isFinishedByWhoeverMeetsIt() {

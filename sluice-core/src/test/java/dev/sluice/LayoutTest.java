@@ -2,6 +2,8 @@ package dev.sluice;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.sluice.internal.bucket.AtomicTokenBucket;
+import dev.sluice.internal.bucket.Cell;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.openjdk.jol.info.ClassLayout;

@@ -3,6 +3,7 @@ package dev.sluice;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.sluice.internal.bucket.LimitUnits;
 import java.math.BigDecimal;
 import java.math.BigInteger;
 import java.time.Duration;

@@ -2,6 +2,7 @@ package dev.sluice;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.sluice.internal.bucket.UnitScale;
 import dev.sluice.properties.Generator;
 import dev.sluice.properties.Property;
 import java.math.BigInteger;
@@ -216,7 +217,7 @@ final class ModelPropertyTest {
 
   static boolean isExact(Limit.Balanced limit) {
     try {
-      Scale scale = Scale.of(limit);
+      UnitScale scale = UnitScale.of(limit);
       BigInteger mintedPerPeriod =
           BigInteger.valueOf(scale.unitsPerStep())
               .multiply(BigInteger.valueOf(limit.refillPeriod().toNanos()));

@@ -3,6 +3,8 @@ package dev.sluice;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
+import dev.sluice.internal.bucket.BucketMath;
+import dev.sluice.internal.bucket.UnitScale;
 import dev.sluice.properties.Property;
 import java.math.BigInteger;
 import java.time.Duration;
@@ -78,9 +80,10 @@ final class RateTest {
           long capacity = generator.longBetween(1, Limit.MAX_CAPACITY);
           long tokens = generator.longBetween(1, Long.MAX_VALUE);
           long periodNanos = generator.longBetween(1, 1L << 62);
-          Scale scale;
+          UnitScale scale;
           try {
-            scale = Scale.of(new Limit.Balanced(capacity, tokens, Duration.ofNanos(periodNanos)));
+            scale =
+                UnitScale.of(new Limit.Balanced(capacity, tokens, Duration.ofNanos(periodNanos)));
           } catch (IllegalArgumentException refused) {
             assertThat(refused).hasMessageContaining("out of range");
             return;

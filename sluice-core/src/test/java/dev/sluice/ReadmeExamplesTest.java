@@ -68,7 +68,7 @@ final class ReadmeExamplesTest {
   @Test
   void throttling() {
     Reply reply = new Reply();
-    Throttle throttle = Throttle.create();
+    Limits throttle = Limits.create();
     throttle.setTemplate("tenant:*", 10, 20); // 10 a second each, in bursts of 20
     throttle.setRate("provider:aws", 0.5, 1);
     ThrottleDecision decision = throttle.consume(List.of("tenant:acme", "provider:aws"));

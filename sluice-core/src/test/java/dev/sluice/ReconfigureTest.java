@@ -6,6 +6,11 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 
+import dev.sluice.internal.bucket.AtomicTokenBucket;
+import dev.sluice.internal.bucket.BucketMath;
+import dev.sluice.internal.bucket.Cell;
+import dev.sluice.internal.bucket.CellSuccessor;
+import dev.sluice.internal.bucket.UnitScale;
 import dev.sluice.properties.Generator;
 import dev.sluice.properties.Property;
 import java.lang.ref.WeakReference;
@@ -190,8 +195,8 @@ final class ReconfigureTest {
         (AtomicTokenBucket) bucket(Limit.perSecond(10), 0, ManualClock.create());
     long wished = Duration.ofSeconds(60).toNanos();
     assertThat(bucket.tryConsume(10, wished)).isTrue();
-    Scale faster = Scale.of(Limit.perSecond(1_000_000));
-    assertThat(bucket.ask(new Successor.Change(faster, wished))).isTrue();
+    UnitScale faster = UnitScale.of(Limit.perSecond(1_000_000));
+    assertThat(bucket.ask(new CellSuccessor.Change(faster, wished))).isTrue();
     assertThat(bucket.seal(false)).isTrue();
     Cell next = bucket.successor(0, 5, () -> 7);
     assertThat(next.axis.bornNanos()).isEqualTo(wished);
@@ -329,7 +334,7 @@ final class ReconfigureTest {
     AtomicTokenBucket bucket =
         (AtomicTokenBucket) bucket(Limit.perSecond(10), 6, ManualClock.create());
     // What a writer has done when it stalls before sealing: published its wish, no more.
-    bucket.successor = new Successor.Change(Scale.of(Limit.perSecond(20)), 0);
+    bucket.successor = new CellSuccessor.Change(UnitScale.of(Limit.perSecond(20)), 0);
     assertThat(bucket.tryConsume(1)).as("not sealed yet: the old cell serves").isTrue();
     bucket.reconfigure(Limit.perSecond(30));
     assertThat(bucket.limit()).isEqualTo(Limit.perSecond(30));

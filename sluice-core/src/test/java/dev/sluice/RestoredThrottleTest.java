@@ -20,7 +20,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 @Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 final class RestoredThrottleTest {
   private final ManualClock clock = ManualClock.create();
-  private final Throttle throttle = Throttle.create(clock);
+  private final Limits throttle = Limits.create(clock);
 
   private double level(String key) {
     return throttle.snapshot(key).orElseThrow().level();
@@ -140,9 +140,9 @@ final class RestoredThrottleTest {
   @ParameterizedTest
   @ValueSource(longs = {1, 2, 3, 4, 5, 6, 7, 8})
   void eviction_showsInMemoryOnly(long seed) {
-    Throttle kept = Throttle.create(clock);
+    Limits kept = Limits.create(clock);
     SplittableRandom random = new SplittableRandom(seed);
-    for (Throttle each : List.of(throttle, kept)) {
+    for (Limits each : List.of(throttle, kept)) {
       each.restoreTemplate("tenant:*", 2, 5);
     }
     for (int step = 0; step < 2_000; step++) {
@@ -169,7 +169,7 @@ final class RestoredThrottleTest {
   void extremes_startEmptyAndFillUp(double rate, double burst) {
     for (long start : new long[] {0, -1, Long.MAX_VALUE - 5, Long.MIN_VALUE, Long.MAX_VALUE / 2}) {
       ManualClock time = ManualClock.startingAt(start);
-      Throttle extreme = Throttle.create(time);
+      Limits extreme = Limits.create(time);
       extreme.restoreRate("key", rate, burst);
       extreme.restoreTemplate("t:*", rate, burst);
       assertThat(extreme.snapshot("key").orElseThrow().level()).isZero();

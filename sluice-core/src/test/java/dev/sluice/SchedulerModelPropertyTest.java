@@ -301,7 +301,7 @@ class SchedulerModelPropertyTest {
     private void levelsAgree() {
       for (String name : THROTTLES) {
         @Nullable Double level =
-            scheduler.throttle(name, model.nowNanos()).map(ThrottleStats::level).orElse(null);
+            scheduler.throttle(name, model.nowNanos()).map(LimitStats::level).orElse(null);
         assertThat(level == null).isEqualTo(!model.hasRate(name));
         if (level != null) {
           assertThat(level).isEqualTo(model.level(name));

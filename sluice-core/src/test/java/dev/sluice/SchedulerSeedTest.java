@@ -68,11 +68,11 @@ class SchedulerSeedTest {
     both.setRate("slow", 1, 1, 0);
     enqueue(both.queue("q"), 3, Placement.of("a").withWeight(3).withThrottles("slow"));
     assertThat(serve(both, 9, 0)).hasSize(1);
-    KeyStats stats = both.queue("q").stats("a").orElseThrow();
+    FairnessKeyStats stats = both.queue("q").stats("a").orElseThrow();
     assertThat(stats.pending()).isEqualTo(2);
     assertThat(stats.deficit()).isEqualTo(2);
     assertThat(stats.parked())
-        .containsExactly(new KeyStats.Parked("slow", 2, OptionalLong.of(SECOND)));
+        .containsExactly(new FairnessKeyStats.Throttled("slow", 2, OptionalLong.of(SECOND)));
     assertThat(both.throttle("slow", 0).orElseThrow().waiters()).isEqualTo(1);
   }
 

@@ -21,15 +21,15 @@ class SchedulerStatsTest {
     enqueue(scheduler.queue("other"), 2, Placement.of("b").withThrottles("x"));
     queue.enqueue("never", Placement.of("c").withThrottle("x", 2));
     assertThat(serveAll(scheduler, 0)).hasSize(1);
-    ThrottleStats stats = scheduler.throttle("x", 0).orElseThrow();
+    LimitStats stats = scheduler.throttle("x", 0).orElseThrow();
     assertThat(stats.taken()).isEqualTo(1);
     assertThat(stats.untilNanos()).isEqualTo(OptionalLong.of(SECOND / 2));
     assertThat(stats.neverAsks()).isEqualTo(OptionalLong.of(2));
     assertThat(scheduler.waiters("x", 10))
         .containsExactlyInAnyOrder(
-            new ThrottleStats.Waiter("q", "a", 2, 2, 1),
-            new ThrottleStats.Waiter("other", "b", 2, 2, 1),
-            new ThrottleStats.Waiter("q", "c", 1, 2, 2));
+            new LimitStats.Waiter("q", "a", 2, 2, 1),
+            new LimitStats.Waiter("other", "b", 2, 2, 1),
+            new LimitStats.Waiter("q", "c", 1, 2, 2));
     assertThat(scheduler.waiters("x", 1)).hasSize(1);
     assertThat(scheduler.waiters("x", 2)).hasSize(2);
     assertThat(scheduler.waiters("unknown", 9)).isEmpty();
@@ -48,13 +48,13 @@ class SchedulerStatsTest {
     queue.enqueue("last", Placement.of("a").withThrottle("x", 3));
     assertThat(serveAll(scheduler, 0)).containsExactly("first");
     assertThat(scheduler.waiters("x", 10))
-        .containsExactly(new ThrottleStats.Waiter("q", "a", 41, 163, 4));
+        .containsExactly(new LimitStats.Waiter("q", "a", 41, 163, 4));
     assertThat(scheduler.throttle("x", 0).orElseThrow().neverAsks()).isEmpty();
     enqueue(queue, 20_000, Placement.of("b").withThrottle("x", 2));
     queue.enqueue("other", Placement.of("b").withThrottle("x", 5));
     assertThat(serveAll(scheduler, 0)).isEmpty();
     assertThat(scheduler.waiters("x", 10))
-        .contains(new ThrottleStats.Waiter("q", "b", 20_001, 40_002, 2));
+        .contains(new LimitStats.Waiter("q", "b", 20_001, 40_002, 2));
   }
 
   @Test

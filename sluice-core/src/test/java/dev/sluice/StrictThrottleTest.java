@@ -15,7 +15,7 @@ final class StrictThrottleTest {
 
   private final ManualClock clock = ManualClock.create();
 
-  private static void addRates(Throttle throttle) {
+  private static void addRates(Limits throttle) {
     throttle.setRate("provider", 1, 5);
     throttle.setTemplate("tenant:*", 1, 5);
   }
@@ -28,7 +28,7 @@ final class StrictThrottleTest {
 
   @Test
   void unknownKey_passesAndCounts() {
-    Throttle throttle = Throttle.create(clock);
+    Limits throttle = Limits.create(clock);
     addRates(throttle);
     assertThat(throttle.tryConsume("provide")).isTrue();
     assertThat(throttle.tryConsume(BOTH)).isTrue();
@@ -43,7 +43,7 @@ final class StrictThrottleTest {
 
   @Test
   void strict_unknownKey_isRefusedAndChangesNothing() {
-    Throttle throttle = Throttle.createStrict(clock);
+    Limits throttle = Limits.createStrict(clock);
     addRates(throttle);
     int size = throttle.size();
     assertRefused(() -> throttle.tryConsume("provide"));
@@ -62,7 +62,7 @@ final class StrictThrottleTest {
 
   @Test
   void strict_knownKeys_passUntilTheirRateIsRemoved() {
-    Throttle throttle = Throttle.createStrict(clock);
+    Limits throttle = Limits.createStrict(clock);
     addRates(throttle);
     assertThat(throttle.tryConsume(List.of("tenant:a", "provider"))).isTrue();
     assertThat(throttle.tryConsume("tenant:b")).isTrue();

@@ -31,8 +31,8 @@ final class ThrottleConcurrencyTest {
   void aWriterWithAnOldReading_doesNotBackdateAFasterRate() {
     AtomicLong time = new AtomicLong();
     AtomicReference<Runnable> betweenReadingAndUse = new AtomicReference<>(() -> {});
-    Throttle throttle =
-        Throttle.create(
+    Limits throttle =
+        Limits.create(
             () -> {
               long reading = time.get();
               betweenReadingAndUse.getAndSet(() -> {}).run();
@@ -51,7 +51,7 @@ final class ThrottleConcurrencyTest {
   @Test
   void eightThreadsWithoutRefill_getExactlyTheBurst() {
     for (int round = 0; round < 10; round++) {
-      Throttle throttle = Throttle.create();
+      Limits throttle = Limits.create();
       throttle.setRate("key", 0, 50_000);
       long granted =
           sumOver(
@@ -69,7 +69,7 @@ final class ThrottleConcurrencyTest {
 
   @Test
   void restoredWhileItIsRemoved_beginsEmpty() {
-    Throttle throttle = Throttle.create();
+    Limits throttle = Limits.create();
     AtomicBoolean restoring = new AtomicBoolean(true);
     AtomicInteger turns = new AtomicInteger();
     long full =
@@ -96,7 +96,7 @@ final class ThrottleConcurrencyTest {
 
   @Test
   void severalKeysWithoutRefill_getExactlyTheSmallestBurst() {
-    Throttle throttle = Throttle.create();
+    Limits throttle = Limits.create();
     throttle.setRate("a", 0, 60_000);
     throttle.setRate("b", 0, 50_000);
     throttle.setRate("c", 0, 70_000);
@@ -119,7 +119,7 @@ final class ThrottleConcurrencyTest {
   @ParameterizedTest
   @ValueSource(booleans = {false, true})
   void overlappingKeysInAnyOrder_someRefused_conserveEveryLevel(boolean rulesChange) {
-    Throttle throttle = Throttle.create();
+    Limits throttle = Limits.create();
     for (int i = 0; i < KEYS; i++) {
       throttle.setRate("key" + i, 0, BURST);
     }
@@ -154,7 +154,7 @@ final class ThrottleConcurrencyTest {
   }
 
   private static long consumeAtRandom(
-      Throttle throttle, SplittableRandom random, AtomicLongArray taken) {
+      Limits throttle, SplittableRandom random, AtomicLongArray taken) {
     long refused = 0;
     for (int i = 0; i < 30_000; i++) {
       List<Integer> chosen = new ArrayList<>();
@@ -178,7 +178,7 @@ final class ThrottleConcurrencyTest {
 
   @Test
   void twoKeysTakenTogether_areNeverSeenApart() {
-    Throttle throttle = Throttle.create();
+    Limits throttle = Limits.create();
     throttle.setRate("a", 0, BURST);
     throttle.setRate("b", 0, BURST);
     AtomicBoolean done = new AtomicBoolean();
@@ -203,7 +203,7 @@ final class ThrottleConcurrencyTest {
   void shortEpochs_crossedByThreads_loseAndMintNothing() {
     // Never full, so that every token minted must be granted once; an epoch lasts about a second.
     AtomicLong clock = new AtomicLong();
-    Throttle throttle = Throttle.create(clock::get);
+    Limits throttle = Limits.create(clock::get);
     double burst = 3_000_000_000.0;
     throttle.setRate("a", 999_999_937, burst);
     throttle.setRate("b", 999_999_937, burst);
@@ -231,7 +231,7 @@ final class ThrottleConcurrencyTest {
   @Test
   void realClock_everyWindowHolds_whileBucketsAreEvicted() {
     Limit.Balanced limit = new Limit.Balanced(3, 100_000, Duration.ofSeconds(1));
-    Throttle throttle = Throttle.create();
+    Limits throttle = Limits.create();
     throttle.setTemplate("t:*", 100_000, 3);
     long start = System.nanoTime();
     List<Grant> log = Collections.synchronizedList(new ArrayList<>());
@@ -265,7 +265,7 @@ final class ThrottleConcurrencyTest {
   @Test
   void templatesChangingUnderLoad_giveNoKeyATokenMore() {
     // Without refill a key must not gain by moving between rules, whoever finishes the move.
-    Throttle throttle = Throttle.create();
+    Limits throttle = Limits.create();
     throttle.setTemplate("t:*", 0, 10_000);
     assertThat(throttle.tryConsume("t:x:1")).isTrue();
     AtomicBoolean done = new AtomicBoolean();
@@ -299,7 +299,7 @@ final class ThrottleConcurrencyTest {
   @Test
   void aDecision_findsAllKeysAtOneInstant() {
     // Key a is always as far behind as b or further, so b alone can never be the binding one.
-    Throttle throttle = Throttle.create(ManualClock.create());
+    Limits throttle = Limits.create(ManualClock.create());
     List<String> keys = new ArrayList<>(List.of("a"));
     for (int i = 0; i < 200; i++) {
       keys.add("full" + i);
@@ -324,7 +324,7 @@ final class ThrottleConcurrencyTest {
     taker.join();
   }
 
-  private static double level(Throttle throttle, String key) {
+  private static double level(Limits throttle, String key) {
     return throttle.snapshot(key).orElseThrow().level();
   }
 }

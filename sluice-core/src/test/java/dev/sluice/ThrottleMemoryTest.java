@@ -2,6 +2,8 @@ package dev.sluice;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.sluice.internal.limits.AtomicLimits;
+import dev.sluice.internal.limits.KeyedBucket;
 import java.lang.ref.WeakReference;
 import java.util.List;
 import org.junit.jupiter.api.Test;
@@ -10,7 +12,7 @@ import org.openjdk.jol.info.ClassLayout;
 /** What a throttle keeps in memory, and for how long. */
 final class ThrottleMemoryTest {
   private final ManualClock clock = ManualClock.create();
-  private final Throttle throttle = Throttle.create(clock);
+  private final Limits throttle = Limits.create(clock);
 
   @Test
   void aBucket_isFortyBytes() {
@@ -23,7 +25,7 @@ final class ThrottleMemoryTest {
       throttle.setRate("key" + i, i % 2 + 1, 10);
       clock.advanceNanos(1_000_000);
     }
-    assertThat(((AtomicThrottle) throttle).axes()).isEqualTo(2);
+    assertThat(((AtomicLimits) throttle).axes()).isEqualTo(2);
   }
 
   @Test
@@ -57,14 +59,14 @@ final class ThrottleMemoryTest {
       throttle.setRate("key", i, 10);
     }
     System.gc();
-    for (int tries = 0; tries < 50 && ((AtomicThrottle) throttle).axes() > 200; tries++) {
+    for (int tries = 0; tries < 50 && ((AtomicLimits) throttle).axes() > 200; tries++) {
       System.gc();
       for (int i = 1; i <= 200; i++) {
         throttle.setRate("key", 2_000 + 200 * tries + i, 10);
       }
       Thread.onSpinWait();
     }
-    assertThat(((AtomicThrottle) throttle).axes()).isLessThan(1_000);
+    assertThat(((AtomicLimits) throttle).axes()).isLessThan(1_000);
   }
 
   private static void assertCollected(WeakReference<?> reference) {

@@ -43,7 +43,7 @@ final class ThrottlePropertyTest {
           Rule template = rule(generator);
           List<Step> steps = steps(generator);
           ManualClock clock = ManualClock.create();
-          Throttle throttle = Throttle.create(clock);
+          Limits throttle = Limits.create(clock);
           throttle.setRate("a", a.rate(), a.burst());
           throttle.setRate("b", b.rate(), b.burst());
           throttle.setTemplate("t:*", template.rate(), template.burst());
@@ -65,7 +65,7 @@ final class ThrottlePropertyTest {
   }
 
   private static void assertSameAnswer(
-      Throttle throttle, ThrottleModel model, Map<String, Long> costs, long nowNanos) {
+      Limits throttle, ThrottleModel model, Map<String, Long> costs, long nowNanos) {
     String binding =
         costs.keySet().stream()
             .max(Comparator.comparing(key -> model.wait(key, costs)))
@@ -102,7 +102,7 @@ final class ThrottlePropertyTest {
           List<Step> steps = steps(generator);
           double rate = limit.refillTokens() * 1e9 / limit.refillPeriod().toNanos();
           long fillNanos = (long) (limit.capacity() * 1e9 / rate);
-          Throttle throttle = Throttle.create(ManualClock.create());
+          Limits throttle = Limits.create(ManualClock.create());
           throttle.setTemplate("t:*", rate, (double) limit.capacity());
           List<Grant> grants = new ArrayList<>();
           long latest = 0;
@@ -136,7 +136,7 @@ final class ThrottlePropertyTest {
           Rule after = rule(generator);
           List<Step> steps = steps(generator);
           ManualClock clock = ManualClock.create();
-          Throttle throttle = Throttle.create(clock);
+          Limits throttle = Limits.create(clock);
           throttle.setRate("a", before.rate(), before.burst());
           for (Step step : steps) {
             clock.advanceNanos(step.advance * step.advance);

@@ -9,7 +9,7 @@ import org.junit.jupiter.api.Test;
 /** The acceptance criteria of the source document, one test each, in its order. */
 final class ThrottleSeedTest {
   private final ManualClock clock = ManualClock.create();
-  private final Throttle throttle = Throttle.create(clock);
+  private final Limits throttle = Limits.create(clock);
 
   @Test
   void criterion1_tokensAreRefilledByElapsedTime() {
@@ -52,12 +52,12 @@ final class ThrottleSeedTest {
   @Test
   void criterion6_bucketsAreCreatedUpdatedAndRemovedByKey() {
     throttle.setRate("key", 1, 10);
-    assertThat(throttle.snapshot("key")).contains(new Throttle.Snapshot("key", 10, 1, 10));
+    assertThat(throttle.snapshot("key")).contains(new Limits.Snapshot("key", 10, 1, 10));
     throttle.tryConsume("key", 4);
     throttle.setRate("key", 2, 20);
-    assertThat(throttle.snapshot("key")).contains(new Throttle.Snapshot("key", 6, 2, 20));
+    assertThat(throttle.snapshot("key")).contains(new Limits.Snapshot("key", 6, 2, 20));
     throttle.setRate("key", 2, 5);
-    assertThat(throttle.snapshot("key")).contains(new Throttle.Snapshot("key", 5, 2, 5));
+    assertThat(throttle.snapshot("key")).contains(new Limits.Snapshot("key", 5, 2, 5));
     assertThat(throttle.removeRate("key")).isTrue();
     assertThat(throttle.removeRate("key")).isFalse();
     assertThat(throttle.snapshot("key")).isEmpty();

@@ -23,7 +23,7 @@ final class ThrottleTest {
   private static final long SECOND = 1_000_000_000;
 
   private final ManualClock clock = ManualClock.create();
-  private final Throttle throttle = Throttle.create(clock);
+  private final Limits throttle = Limits.create(clock);
 
   @Test
   void emptyCollection_passes() {
@@ -106,7 +106,7 @@ final class ThrottleTest {
     throttle.setRate("a", 1, 5);
     assertThat(throttle.peek(List.of("a", "t:1", "t:1"), 5).isGranted()).isTrue();
     assertThat(throttle.peek("t:1", 6)).isInstanceOf(Impossible.class);
-    assertThat(throttle.snapshot("t:1")).contains(new Throttle.Snapshot("t:1", 5, 1, 5));
+    assertThat(throttle.snapshot("t:1")).contains(new Limits.Snapshot("t:1", 5, 1, 5));
     assertThat(throttle.size()).isEqualTo(1);
     assertThat(level("a")).isEqualTo(5);
   }
@@ -204,7 +204,7 @@ final class ThrottleTest {
 
   @Test
   void everythingAtGivenInstants_needsNoClock() {
-    Throttle simulated = Throttle.create(() -> 0);
+    Limits simulated = Limits.create(() -> 0);
     long start = 1_000_000 * SECOND;
     simulated.setRate("a", 1, 10, start);
     simulated.setTemplate("t:*", 1, 10);
@@ -212,7 +212,7 @@ final class ThrottleTest {
     assertThat(simulated.tryConsume(keys, 10, start)).isTrue();
     simulated.setRate("a", 2, 10, start + SECOND);
     assertThat(simulated.snapshot("a", start + 2 * SECOND))
-        .contains(new Throttle.Snapshot("a", 3, 2, 10));
+        .contains(new Limits.Snapshot("a", 3, 2, 10));
     assertThat(simulated.consume(keys, 3, start + 2 * SECOND))
         .isEqualTo(new ThrottleDecisions.Denial("t:1", SECOND));
     assertThat(simulated.evictIdle(start + 10 * SECOND)).isEqualTo(1);
@@ -239,7 +239,7 @@ final class ThrottleTest {
     assertThat(throttle.tryConsume("other:a", 9)).isTrue();
     assertThat(throttle.size()).isEqualTo(2);
     assertThat(throttle.snapshots())
-        .extracting(Throttle.Snapshot::key)
+        .extracting(Limits.Snapshot::key)
         .containsExactlyInAnyOrder("tenant:a", "tenant:b");
   }
 
@@ -260,10 +260,10 @@ final class ThrottleTest {
     throttle.setTemplate("t:*", 1, 10);
     throttle.tryConsume(List.of("t:vip:1", "t:2"), 8);
     throttle.setTemplate("t:vip:*", 5, 100);
-    assertThat(throttle.snapshot("t:vip:1")).contains(new Throttle.Snapshot("t:vip:1", 2, 5, 100));
-    assertThat(throttle.snapshot("t:2")).contains(new Throttle.Snapshot("t:2", 2, 1, 10));
+    assertThat(throttle.snapshot("t:vip:1")).contains(new Limits.Snapshot("t:vip:1", 2, 5, 100));
+    assertThat(throttle.snapshot("t:2")).contains(new Limits.Snapshot("t:2", 2, 1, 10));
     assertThat(throttle.removeTemplate("t:vip:*")).isTrue();
-    assertThat(throttle.snapshot("t:vip:1")).contains(new Throttle.Snapshot("t:vip:1", 2, 1, 10));
+    assertThat(throttle.snapshot("t:vip:1")).contains(new Limits.Snapshot("t:vip:1", 2, 1, 10));
   }
 
   @Test
@@ -284,9 +284,9 @@ final class ThrottleTest {
     throttle.setTemplate("t:*", 0, 10);
     throttle.tryConsume("t:1", 7);
     throttle.setRate("t:1", 0, 20);
-    assertThat(throttle.snapshot("t:1")).contains(new Throttle.Snapshot("t:1", 3, 0, 20));
+    assertThat(throttle.snapshot("t:1")).contains(new Limits.Snapshot("t:1", 3, 0, 20));
     assertThat(throttle.removeRate("t:1")).isTrue();
-    assertThat(throttle.snapshot("t:1")).contains(new Throttle.Snapshot("t:1", 3, 0, 10));
+    assertThat(throttle.snapshot("t:1")).contains(new Limits.Snapshot("t:1", 3, 0, 10));
     assertThat(throttle.removeRate("t:1")).as("it is the template's").isFalse();
   }
 
@@ -304,7 +304,7 @@ final class ThrottleTest {
     clock.advanceNanos(SECOND);
     assertThat(throttle.evictIdle()).isEqualTo(1);
     assertThat(throttle.snapshots())
-        .extracting(Throttle.Snapshot::key)
+        .extracting(Limits.Snapshot::key)
         .containsExactlyInAnyOrder("z:1", "a");
     assertThat(throttle.tryConsume("t:1", 2)).isTrue();
     assertThat(throttle.tryConsume("t:1")).isFalse();
@@ -330,7 +330,7 @@ final class ThrottleTest {
         throttle.tryConsume("t:new" + round + ":" + i);
         clock.advanceNanos(200_000);
       }
-      assertThat(throttle.snapshots()).extracting(Throttle.Snapshot::key).contains("t:0", "t:999");
+      assertThat(throttle.snapshots()).extracting(Limits.Snapshot::key).contains("t:0", "t:999");
     }
     assertThat(throttle.size()).as("of 21,000").isBetween(5_000, 12_000);
   }
@@ -360,8 +360,8 @@ final class ThrottleTest {
   @Test
   void aClockThatThrows_leavesNoLockBehind() {
     boolean[] broken = {false};
-    Throttle fragile =
-        Throttle.create(
+    Limits fragile =
+        Limits.create(
             () -> {
               if (broken[0]) {
                 throw new IllegalStateException("no time");
@@ -406,7 +406,7 @@ final class ThrottleTest {
     assertThatThrownBy(() -> throttle.tryConsume(costs))
         .isInstanceOf(NullPointerException.class)
         .hasMessage("cost");
-    assertThat(throttle.snapshots()).containsExactly(new Throttle.Snapshot("a", 5, 1, 5));
+    assertThat(throttle.snapshots()).containsExactly(new Limits.Snapshot("a", 5, 1, 5));
   }
 
   private static void assertRefused(ThrowingCallable call, String... parts) {

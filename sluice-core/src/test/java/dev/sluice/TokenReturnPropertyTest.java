@@ -2,6 +2,9 @@ package dev.sluice;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.sluice.internal.bucket.ConfinedTokenBucket;
+import dev.sluice.internal.bucket.DebtHistory;
+import dev.sluice.internal.bucket.UnitScale;
 import dev.sluice.properties.Generator;
 import dev.sluice.properties.Property;
 import java.time.Duration;
@@ -123,7 +126,7 @@ class TokenReturnPropertyTest {
     private final List<Event> charges = new ArrayList<>();
     private final Limit first;
     private Limit limit;
-    private final PlainBucket bucket;
+    private final ConfinedTokenBucket bucket;
     private long nowNanos;
     private long number;
 
@@ -136,7 +139,7 @@ class TokenReturnPropertyTest {
       this.first = limit;
       this.limit = limit;
       this.tolerance = tolerance;
-      this.bucket = new PlainBucket(Scale.of(limit), 0, 0);
+      this.bucket = new ConfinedTokenBucket(UnitScale.of(limit), 0, 0);
     }
 
     void go(List<Step> steps) {
@@ -178,7 +181,7 @@ class TokenReturnPropertyTest {
       if (tolerance > 0) {
         limit = rate(a, b, bursts);
         events.add(new Event(nowNanos, 0, limit, ++number));
-        bucket.configure(Scale.of(limit), number, nowNanos);
+        bucket.configure(UnitScale.of(limit), number, nowNanos);
       }
     }
 
@@ -221,7 +224,8 @@ class TokenReturnPropertyTest {
   @Test
   void historyThatOverflows_givesBackLess_neverMore() {
     int burst = 20 * DebtHistory.MAX_ENTRIES;
-    PlainBucket bucket = new PlainBucket(Scale.of(new Limit.Rate(0, burst)), 0, 0);
+    ConfinedTokenBucket bucket =
+        new ConfinedTokenBucket(UnitScale.of(new Limit.Rate(0, burst)), 0, 0);
     for (int i = 1; i <= burst; i++) {
       bucket.take(1, i, 0);
     }
@@ -235,7 +239,8 @@ class TokenReturnPropertyTest {
   void historyThatFits_givesBackAll_inAnyOrder() {
     int burst = DebtHistory.MAX_ENTRIES;
     for (int step : new int[] {1, 7, 1_023}) {
-      PlainBucket bucket = new PlainBucket(Scale.of(new Limit.Rate(0, burst)), 0, 0);
+      ConfinedTokenBucket bucket =
+          new ConfinedTokenBucket(UnitScale.of(new Limit.Rate(0, burst)), 0, 0);
       for (int i = 1; i <= burst; i++) {
         bucket.take(1, i, 0);
       }
@@ -250,7 +255,8 @@ class TokenReturnPropertyTest {
   @Test
   void historyThatOverflows_keepsTheLowestDebtOfAnEarlyCharge() {
     int many = 4 * DebtHistory.MAX_ENTRIES;
-    PlainBucket bucket = new PlainBucket(Scale.of(new Limit.Rate(1, 2 * many)), 0, 0);
+    ConfinedTokenBucket bucket =
+        new ConfinedTokenBucket(UnitScale.of(new Limit.Rate(1, 2 * many)), 0, 0);
     bucket.take(4, 1, 0);
     long nowNanos = 3 * PERIOD_NANOS;
     for (int i = 1; i <= many; i++) {

@@ -1,9 +1,9 @@
 package dev.sluice.bench;
 
 import dev.sluice.broker.Broker;
-import dev.sluice.broker.Consumer;
 import dev.sluice.broker.Delivery;
 import dev.sluice.broker.Message;
+import dev.sluice.broker.MessageConsumer;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -124,7 +124,7 @@ final class BrokerLoad {
     long before = depth();
     gate.drainPermits();
     Speed speed;
-    try (Consumer consumer = broker.consume(BrokerRig.QUEUE, shape.prefetch())) {
+    try (MessageConsumer consumer = broker.consume(BrokerRig.QUEUE, shape.prefetch())) {
       Worker consuming =
           new Worker("consumer", before == 0 ? () -> consume(consumer) : () -> exchange(consumer));
       Worker producing = new Worker("producer", () -> produce(true));
@@ -152,7 +152,7 @@ final class BrokerLoad {
   Speed drain() throws InterruptedException {
     long messages = depth();
     Speed speed;
-    try (Consumer consumer = broker.consume(BrokerRig.QUEUE, shape.prefetch())) {
+    try (MessageConsumer consumer = broker.consume(BrokerRig.QUEUE, shape.prefetch())) {
       Meter meter = new Meter();
       Worker consuming = new Worker("consumer", () -> consume(consumer));
       await(() -> depth() == 0);
@@ -199,12 +199,12 @@ final class BrokerLoad {
                 });
   }
 
-  private void consume(Consumer consumer) throws InterruptedException {
+  private void consume(MessageConsumer consumer) throws InterruptedException {
     take(consumer, shape.poll());
   }
 
   /** Takes no more than producers have enqueued meanwhile. */
-  private void exchange(Consumer consumer) throws InterruptedException {
+  private void exchange(MessageConsumer consumer) throws InterruptedException {
     int half = shape.poll() / 2;
     int most = gate.tryAcquire(half, POLL.toMillis(), TimeUnit.MILLISECONDS) ? half : 0;
     while (most < shape.poll() && gate.tryAcquire()) {
@@ -215,7 +215,7 @@ final class BrokerLoad {
     }
   }
 
-  private int take(Consumer consumer, int most) throws InterruptedException {
+  private int take(MessageConsumer consumer, int most) throws InterruptedException {
     List<Delivery> deliveries = consumer.poll(most, POLL);
     if (!deliveries.isEmpty()) {
       unanswered.incrementAndGet();

@@ -1,14 +1,14 @@
 package dev.sluice.bench;
 
 import com.google.common.util.concurrent.RateLimiter;
+import dev.sluice.governor.AlertConfig;
 import dev.sluice.governor.Allocation;
 import dev.sluice.governor.BudgetConfig;
-import dev.sluice.governor.DeskRules;
 import dev.sluice.governor.Governor;
-import dev.sluice.governor.HealthRules;
 import dev.sluice.governor.ModelBudget;
-import dev.sluice.governor.Outcome;
+import dev.sluice.governor.TokenDecision;
 import dev.sluice.governor.TokenRequest;
+import dev.sluice.governor.WaitingListConfig;
 import io.github.bucket4j.Bucket;
 import java.time.Duration;
 import java.util.LinkedHashMap;
@@ -79,15 +79,15 @@ public class GovernorBenchmark {
             "model-" + i,
             ModelBudget.of(60 * TOKENS * each, TOKENS * (1 + each / 100), Allocation.OFF));
       }
-      DeskRules usual = DeskRules.DEFAULTS;
-      DeskRules rules =
-          new DeskRules(
+      WaitingListConfig usual = WaitingListConfig.DEFAULTS;
+      WaitingListConfig rules =
+          new WaitingListConfig(
               LINE,
               usual.ticketPatience(),
               usual.reservationLife(),
               usual.drainBatch(),
               usual.refillInterval());
-      return new BudgetConfig(budgets, rules, HealthRules.DEFAULTS, Map.of(), List.of());
+      return new BudgetConfig(budgets, rules, AlertConfig.DEFAULTS, Map.of(), List.of());
     }
 
     private long asked() {
@@ -163,15 +163,15 @@ public class GovernorBenchmark {
   @SuppressWarnings("FutureReturnValueIgnored") // it is settled in the callback
   public Object decide(Models models, Caller caller) {
     Governor governor = models.governor;
-    Outcome outcome = governor.request(caller.next(models));
-    if (outcome instanceof Outcome.Granted granted) {
+    TokenDecision outcome = governor.request(caller.next(models));
+    if (outcome instanceof TokenDecision.Granted granted) {
       return governor.settle(granted.reservation(), USED);
-    } else if (outcome instanceof Outcome.Queued queued) {
+    } else if (outcome instanceof TokenDecision.Queued queued) {
       return governor
           .await(queued.ticket())
           .thenAccept(
               turn -> {
-                if (turn.orElseThrow() instanceof Outcome.Granted granted) {
+                if (turn.orElseThrow() instanceof TokenDecision.Granted granted) {
                   governor.settle(granted.reservation(), USED);
                 }
               });

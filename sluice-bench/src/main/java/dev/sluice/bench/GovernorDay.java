@@ -4,10 +4,10 @@ import dev.sluice.governor.Allocation;
 import dev.sluice.governor.BudgetConfig;
 import dev.sluice.governor.Governor;
 import dev.sluice.governor.ModelBudget;
-import dev.sluice.governor.Outcome;
-import dev.sluice.governor.Settlement;
+import dev.sluice.governor.TokenDecision;
 import dev.sluice.governor.TokenRequest;
-import dev.sluice.testkit.ManualTimer;
+import dev.sluice.governor.TokenSettlement;
+import dev.sluice.testkit.ManualStoreTimer;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -36,7 +36,7 @@ final class GovernorDay {
 
   private final Random random;
   private final double share;
-  private final ManualTimer time = new ManualTimer();
+  private final ManualStoreTimer time = new ManualStoreTimer();
   private final Governor governor;
   private final List<Call> grants = new ArrayList<>();
   private final Map<String, Long> inLine = new HashMap<>();
@@ -102,8 +102,8 @@ final class GovernorDay {
   private void arrive(TokenRequest request) {
     Call call = new Call(request, time.now(), inLine.getOrDefault(request.priority(), 0L));
     inLine.merge(request.priority(), request.tokens(), Long::sum);
-    Outcome outcome = governor.request(request);
-    if (outcome instanceof Outcome.Queued queued) {
+    TokenDecision outcome = governor.request(request);
+    if (outcome instanceof TokenDecision.Queued queued) {
       governor
           .await(queued.ticket())
           .whenComplete((turn, failure) -> turn.ifPresent(each -> decided(call, each)));
@@ -112,9 +112,9 @@ final class GovernorDay {
     }
   }
 
-  private void decided(Call call, Outcome outcome) {
+  private void decided(Call call, TokenDecision outcome) {
     inLine.merge(call.request.priority(), -call.request.tokens(), Long::sum);
-    if (outcome instanceof Outcome.Granted granted) {
+    if (outcome instanceof TokenDecision.Granted granted) {
       call.grantedAt = time.now();
       call.net = granted.tokens();
       grants.add(call);
@@ -129,9 +129,9 @@ final class GovernorDay {
     }
   }
 
-  private void settle(Call call, Outcome.Granted granted) {
+  private void settle(Call call, TokenDecision.Granted granted) {
     long used = random.nextInt((int) granted.tokens() + 1);
-    Settlement settlement = governor.settle(granted.reservation(), used).orElseThrow();
+    TokenSettlement settlement = governor.settle(granted.reservation(), used).orElseThrow();
     call.net -= settlement.refundedTokens();
   }
 

@@ -1,8 +1,8 @@
 package dev.sluice.bench;
 
-import dev.sluice.broker.Consumer;
 import dev.sluice.broker.Durability;
 import dev.sluice.broker.Message;
+import dev.sluice.broker.MessageConsumer;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
@@ -35,7 +35,7 @@ final class IdleCost {
       BrokerLoad load =
           new BrokerLoad(rig, BrokerRig.batches(KEYS, shape.batch(), messages::get), shape);
       load.fill(KEYS);
-      try (Consumer consumer = rig.broker.consume(BrokerRig.QUEUE, 2 * KEYS)) {
+      try (MessageConsumer consumer = rig.broker.consume(BrokerRig.QUEUE, 2 * KEYS)) {
         takeBursts(rig, consumer);
         HeapProbe.usedBytes();
         Thread.sleep(CALM.toMillis());
@@ -56,7 +56,7 @@ final class IdleCost {
   }
 
   /** A rate starts with its burst: one message each. */
-  private static void takeBursts(BrokerRig rig, Consumer consumer) throws Exception {
+  private static void takeBursts(BrokerRig rig, MessageConsumer consumer) throws Exception {
     for (int taken = 0; taken < RATES; ) {
       var deliveries = consumer.poll(RATES, Duration.ofSeconds(10));
       if (deliveries.isEmpty()) {

@@ -1,7 +1,7 @@
 package dev.sluice.bench;
 
 import com.github.benmanes.caffeine.cache.Caffeine;
-import dev.sluice.Throttle;
+import dev.sluice.Limits;
 import io.github.bucket4j.Bandwidth;
 import io.github.bucket4j.Bucket;
 import io.github.bucket4j.BucketConfiguration;
@@ -16,7 +16,7 @@ public enum KeyedKind {
   SLUICE {
     @Override
     Predicate<String> create(long tokens, Duration period) {
-      Throttle throttle = Throttle.create();
+      Limits throttle = Limits.create();
       throttle.setTemplate("tenant:*", perSecond(tokens, period), (double) tokens);
       return throttle::tryConsume;
     }
@@ -24,7 +24,7 @@ public enum KeyedKind {
   SLUICE_SET_RATE {
     @Override
     Predicate<String> create(long tokens, Duration period) {
-      Throttle throttle = Throttle.create();
+      Limits throttle = Limits.create();
       return key -> {
         throttle.setRate(key, perSecond(tokens, period), (double) tokens);
         return throttle.tryConsume(key);

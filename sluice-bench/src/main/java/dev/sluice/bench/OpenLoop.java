@@ -1,9 +1,9 @@
 package dev.sluice.bench;
 
 import dev.sluice.broker.Broker;
-import dev.sluice.broker.Consumer;
 import dev.sluice.broker.Delivery;
 import dev.sluice.broker.Message;
+import dev.sluice.broker.MessageConsumer;
 import java.nio.ByteBuffer;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -43,7 +43,7 @@ final class OpenLoop {
     long start = System.nanoTime();
     long from = start + warmUp.toNanos();
     long messages = (long) (perSecond * (warmUp.toNanos() + measured.toNanos()) / 1e9);
-    try (Consumer consumer = broker.consume(BrokerRig.QUEUE, 100_000)) {
+    try (MessageConsumer consumer = broker.consume(BrokerRig.QUEUE, 100_000)) {
       CompletableFuture<Void> received = new CompletableFuture<>();
       Thread receiver = new Thread(() -> receive(consumer, messages, from, received), "consumer");
       receiver.setDaemon(true);
@@ -87,7 +87,7 @@ final class OpenLoop {
   }
 
   private void receive(
-      Consumer consumer, long messages, long from, CompletableFuture<Void> received) {
+      MessageConsumer consumer, long messages, long from, CompletableFuture<Void> received) {
     try {
       for (long taken = 0; taken < messages; ) {
         List<Delivery> deliveries = consumer.poll(1_000, Duration.ofSeconds(30));

@@ -1,9 +1,9 @@
 package dev.sluice.bench;
 
 import dev.sluice.broker.Broker;
-import dev.sluice.broker.Consumer;
 import dev.sluice.broker.Delivery;
 import dev.sluice.broker.Durability;
+import dev.sluice.broker.MessageConsumer;
 import dev.sluice.broker.QueueConfig;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -47,7 +47,7 @@ final class RateAccuracy {
 
   private static List<Long> deliver(Broker broker, Duration time) throws InterruptedException {
     List<Long> moments = new ArrayList<>();
-    try (Consumer consumer = broker.consume(BrokerRig.QUEUE, 10_000)) {
+    try (MessageConsumer consumer = broker.consume(BrokerRig.QUEUE, 10_000)) {
       do {
         List<Delivery> deliveries = consumer.poll(1_000, Duration.ofSeconds(5));
         if (deliveries.isEmpty()) {

@@ -1,6 +1,6 @@
 package dev.sluice.bench;
 
-import dev.sluice.client.QueueSettings;
+import dev.sluice.client.QueueConfig;
 import dev.sluice.client.SluiceClient;
 import io.nats.client.Connection;
 import java.io.IOException;
@@ -68,11 +68,11 @@ final class ServerSuite {
         SluiceClient client = SluiceClient.connect("127.0.0.1", server.grpcPort)) {
       rounds.record("start_ms", server.startMillis);
       // The compilers of both sides: the first figure would pay for them otherwise.
-      lifecycle(server, client, QueueSettings.Durability.OS);
-      double perSecond = lifecycle(server, client, QueueSettings.Durability.ALWAYS);
+      lifecycle(server, client, QueueConfig.Durability.OS);
+      double perSecond = lifecycle(server, client, QueueConfig.Durability.ALWAYS);
       rounds.record("lifecycle_per_s", perSecond);
       latency(server, client, perSecond / 2);
-      rounds.record("lifecycle_os_per_s", lifecycle(server, client, QueueSettings.Durability.OS));
+      rounds.record("lifecycle_os_per_s", lifecycle(server, client, QueueConfig.Durability.OS));
       rounds.record("rss_mb", server.residentMegabytes());
       client.setLimit(LimitLoad.limit());
       rounds.record(
@@ -85,7 +85,7 @@ final class ServerSuite {
   }
 
   private double lifecycle(
-      ServerProcess server, SluiceClient client, QueueSettings.Durability durability)
+      ServerProcess server, SluiceClient client, QueueConfig.Durability durability)
       throws InterruptedException {
     String queue = queue(client, durability);
     List<Wire> wires = new ArrayList<>();
@@ -101,7 +101,7 @@ final class ServerSuite {
 
   private void latency(ServerProcess server, SluiceClient client, double perSecond)
       throws Exception {
-    String queue = queue(client, QueueSettings.Durability.ALWAYS);
+    String queue = queue(client, QueueConfig.Durability.ALWAYS);
     try (Wire wire = new SluiceWire(server.grpcPort, queue, PREFETCH)) {
       OpenLoop.Latency latency =
           new WireOpenLoop(wire, perSecond).measure(Duration.ofSeconds(1), effort.measured());
@@ -111,9 +111,9 @@ final class ServerSuite {
     requireEmpty(client, queue);
   }
 
-  private static String queue(SluiceClient client, QueueSettings.Durability durability) {
+  private static String queue(SluiceClient client, QueueConfig.Durability durability) {
     String name = "bench-" + System.nanoTime();
-    client.createQueue(name, QueueSettings.defaults().withDurability(durability));
+    client.createQueue(name, QueueConfig.defaults().withDurability(durability));
     return name;
   }
 

@@ -5,10 +5,10 @@ import dev.sluice.governor.BudgetConfig;
 import dev.sluice.governor.BudgetListener;
 import dev.sluice.governor.BudgetStore;
 import dev.sluice.governor.ModelBudget;
-import dev.sluice.governor.Outcome;
+import dev.sluice.governor.TokenDecision;
 import dev.sluice.governor.TokenRequest;
 import dev.sluice.governor.redis.RedisBudgets;
-import dev.sluice.redis.OutagePolicy;
+import dev.sluice.redis.OutageMode;
 import java.util.Map;
 
 /** A model in Redis whose limit nobody reaches. */
@@ -28,19 +28,19 @@ final class SharedGovernor implements AutoCloseable {
             .url(url)
             .prefix(prefix)
             // What Redis does not answer is no grant of it.
-            .onOutage(OutagePolicy.CLOSED)
+            .onOutage(OutageMode.CLOSED)
             .opener()
             .open(BudgetConfig.of(Map.of(MODEL, FAR)), listener);
   }
 
   /** Whether a request was granted; it is never settled. */
   boolean grant() {
-    return store.request(REQUEST).join() instanceof Outcome.Granted;
+    return store.request(REQUEST).join() instanceof TokenDecision.Granted;
   }
 
   /** Whether a request was granted, and settled for half of it. */
   boolean grantAndSettle() {
-    return store.request(REQUEST).join() instanceof Outcome.Granted granted
+    return store.request(REQUEST).join() instanceof TokenDecision.Granted granted
         && store.settle(granted.reservation(), granted.tokens() / 2).join().isPresent();
   }
 

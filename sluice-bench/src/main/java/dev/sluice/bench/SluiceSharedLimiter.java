@@ -1,12 +1,12 @@
 package dev.sluice.bench;
 
 import dev.sluice.Limit;
-import dev.sluice.redis.LimiterOptions;
-import dev.sluice.redis.LimitsStatus;
-import dev.sluice.redis.OutagePolicy;
-import dev.sluice.redis.SharedBucket;
+import dev.sluice.redis.OutageMode;
+import dev.sluice.redis.SharedLimitOptions;
 import dev.sluice.redis.SharedLimits;
+import dev.sluice.redis.SharedLimitsStatus;
 import dev.sluice.redis.SharedThrottle;
+import dev.sluice.redis.SharedTokenBucket;
 import java.util.concurrent.CompletionStage;
 
 /**
@@ -15,12 +15,12 @@ import java.util.concurrent.CompletionStage;
  */
 final class SluiceSharedLimiter implements SharedLimiter {
   private final SharedLimits limits;
-  private final SharedBucket bucket;
-  private final SharedBucket.Blocking blocking;
+  private final SharedTokenBucket bucket;
+  private final SharedTokenBucket.Blocking blocking;
   private final SharedThrottle.Blocking throttle;
 
-  private SluiceSharedLimiter(String url, String prefix, long perSecond, LimiterOptions options) {
-    limits = SharedLimits.builder().url(url).prefix(prefix).onOutage(OutagePolicy.CLOSED).open();
+  private SluiceSharedLimiter(String url, String prefix, long perSecond, SharedLimitOptions options) {
+    limits = SharedLimits.builder().url(url).prefix(prefix).onOutage(OutageMode.CLOSED).open();
     if (!limits.status().available()) {
       throw new IllegalStateException("Redis does not answer: " + limits.status());
     }
@@ -31,11 +31,11 @@ final class SluiceSharedLimiter implements SharedLimiter {
   }
 
   static SharedLimiter exact(String url, long perSecond) {
-    return new SluiceSharedLimiter(url, "exact:", perSecond, LimiterOptions.defaults());
+    return new SluiceSharedLimiter(url, "exact:", perSecond, SharedLimitOptions.defaults());
   }
 
   static SharedLimiter leased(String url, long perSecond) {
-    return new SluiceSharedLimiter(url, "leased:", perSecond, LimiterOptions.defaults().leased());
+    return new SluiceSharedLimiter(url, "leased:", perSecond, SharedLimitOptions.defaults().leased());
   }
 
   @Override
@@ -55,7 +55,7 @@ final class SluiceSharedLimiter implements SharedLimiter {
 
   @Override
   public String notes() {
-    LimitsStatus status = limits.status();
+    SharedLimitsStatus status = limits.status();
     return "%,d decided in Redis, %,d by lease, %,d timed out, %,d outages"
         .formatted(status.exact(), status.leased(), status.timeouts(), status.outages());
   }

@@ -1,10 +1,10 @@
 package dev.sluice.bench;
 
-import dev.sluice.client.OutgoingMessage;
+import dev.sluice.client.Delivery;
+import dev.sluice.client.Message;
 import dev.sluice.client.Producer;
-import dev.sluice.client.ReceivedMessage;
 import dev.sluice.client.SluiceClient;
-import dev.sluice.client.Subscription;
+import dev.sluice.client.MessageConsumer;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
@@ -13,7 +13,7 @@ import java.util.concurrent.CompletableFuture;
 final class SluiceWire implements Wire {
   private final SluiceClient client;
   private final Producer producer;
-  private final Subscription subscription;
+  private final MessageConsumer subscription;
 
   SluiceWire(int port, String queue, int prefetch) {
     client = SluiceClient.connect("127.0.0.1", port);
@@ -21,7 +21,7 @@ final class SluiceWire implements Wire {
     subscription = client.subscribe(queue, prefetch);
   }
 
-  private record Received(ReceivedMessage message) implements Taken {
+  private record Received(Delivery message) implements Taken {
     @Override
     public byte[] payload() {
       return message.payload();
@@ -35,7 +35,7 @@ final class SluiceWire implements Wire {
 
   @Override
   public CompletableFuture<?> send(byte[] payload) {
-    return producer.send(OutgoingMessage.of(payload));
+    return producer.send(Message.of(payload));
   }
 
   @Override

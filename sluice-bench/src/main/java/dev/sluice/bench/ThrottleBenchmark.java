@@ -1,6 +1,6 @@
 package dev.sluice.bench;
 
-import dev.sluice.Throttle;
+import dev.sluice.Limits;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -81,13 +81,13 @@ public class ThrottleBenchmark {
     int keys;
 
     List<List<String>> requests;
-    Throttle throttle;
+    Limits throttle;
     int next;
     int mask;
 
     @Setup
     public void create() {
-      throttle = Throttle.create();
+      throttle = Limits.create();
       String[] all = keys(keys);
       for (String key : all) {
         throttle.setRate(key, (double) PLENTY, (double) PLENTY);

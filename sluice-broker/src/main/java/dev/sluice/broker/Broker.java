@@ -1,12 +1,20 @@
 package dev.sluice.broker;
 
-import static dev.sluice.broker.Checks.requireBetween;
-import static dev.sluice.broker.Checks.requireDuration;
-import static dev.sluice.broker.Checks.requireKey;
-import static dev.sluice.broker.Checks.requireQueueName;
+import dev.sluice.broker.engine.Dispatcher;
+import dev.sluice.broker.engine.FailureHandler;
+import static dev.sluice.broker.QueueNames.requireBetween;
+import static dev.sluice.broker.QueueNames.requireDuration;
+import static dev.sluice.broker.QueueNames.requireKey;
+import static dev.sluice.broker.QueueNames.requireQueueName;
 
+import dev.sluice.LimitStats;
 import dev.sluice.NanoClock;
-import dev.sluice.ThrottleStats;
+import dev.sluice.broker.engine.LimitConfigEntry;
+import dev.sluice.broker.runtime.BrokerLifecycle;
+import dev.sluice.broker.runtime.BrokerRuntime;
+import dev.sluice.broker.runtime.PendingCalls;
+import dev.sluice.broker.runtime.Redrive;
+import dev.sluice.broker.store.Schema;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Collection;
@@ -47,15 +55,15 @@ public final class Broker implements AutoCloseable {
   /** The longest value of the configuration, in bytes of UTF-8. */
   public static final int MAX_CONFIG_BYTES = 1_024;
 
-  private final Lifecycle life;
+  private final BrokerLifecycle life;
   private final BrokerView view;
 
-  Broker(Lifecycle life) {
+  Broker(BrokerLifecycle life) {
     this.life = life;
     this.view = view(NanoClock.system());
   }
 
-  Machinery machinery() {
+  BrokerRuntime machinery() {
     return life.machinery();
   }
 
@@ -79,7 +87,7 @@ public final class Broker implements AutoCloseable {
    * @throws BrokerException if the directory cannot be used, or what it holds is damaged
    */
   public static Broker open(Path directory, BrokerConfig config) {
-    return new Broker(Lifecycle.open(directory, config));
+    return new Broker(BrokerLifecycle.open(directory, config));
   }
 
   /**
@@ -145,7 +153,7 @@ public final class Broker implements AutoCloseable {
    * @throws BrokerException if it does not exist, or has another revision
    */
   public void deleteQueue(String name, @Nullable String revision) {
-    Calls.await(
+    PendingCalls.await(
         machinery().<Void>call((engine, call) -> engine.admin.delete(name, revision, call)));
   }
 
@@ -191,7 +199,8 @@ public final class Broker implements AutoCloseable {
    * @throws BrokerException if it does not exist
    */
   public long purge(String name) {
-    return Calls.await(machinery().<Long>call((engine, call) -> engine.admin.purge(name, call)));
+    return PendingCalls.await(
+        machinery().<Long>call((engine, call) -> engine.admin.purge(name, call)));
   }
 
   /**
@@ -203,7 +212,7 @@ public final class Broker implements AutoCloseable {
    * @throws BrokerException if the queue does not exist
    */
   public List<StoredMessage> peek(String name, int limit) {
-    return view.messages(name, null, limit, BrokerView.Size.ALL);
+    return view.messages(name, null, limit, BrokerView.PreviewSize.ALL);
   }
 
   /**
@@ -256,7 +265,7 @@ public final class Broker implements AutoCloseable {
    * @return the consumer
    * @throws BrokerException if the queue does not exist
    */
-  public Consumer consume(String queue, int prefetch) {
+  public MessageConsumer consume(String queue, int prefetch) {
     requireBetween("prefetch", prefetch, 1, 1_000_000);
     return machinery().consume(this, queue, prefetch, null);
   }
@@ -266,12 +275,12 @@ public final class Broker implements AutoCloseable {
    *
    * @param queue the queue
    * @param prefetch how many messages the consumer may have that are not settled, from 1 to
-   *     1,000,000; 0 if it says so itself by {@link Consumer#addCredit}
+   *     1,000,000; 0 if it says so itself by {@link MessageConsumer#addCredit}
    * @param handler called with messages, one call at a time
    * @return the consumer
    * @throws BrokerException if the queue does not exist
    */
-  public Consumer consume(String queue, int prefetch, Consumer.Handler handler) {
+  public MessageConsumer consume(String queue, int prefetch, MessageConsumer.Handler handler) {
     requireBetween("prefetch", prefetch, 0, 1_000_000);
     return machinery().consume(this, queue, prefetch, Objects.requireNonNull(handler, "handler"));
   }
@@ -320,7 +329,7 @@ public final class Broker implements AutoCloseable {
    */
   public CompletableFuture<List<UUID>> ackAll(String queue, Map<UUID, LeaseToken> leases) {
     Objects.requireNonNull(queue, "queue");
-    return machinery().ackAll(queue, Dispatch.Claim.all(leases));
+    return machinery().ackAll(queue, Dispatcher.LeaseRef.all(leases));
   }
 
   /**
@@ -332,13 +341,13 @@ public final class Broker implements AutoCloseable {
    * @return completed once it is stored as done
    */
   public CompletableFuture<Void> ack(String queue, UUID id, @Nullable LeaseToken token) {
-    Dispatch.Claim claim = new Dispatch.Claim(id, token);
+    Dispatcher.LeaseRef claim = new Dispatcher.LeaseRef(id, token);
     return machinery()
         .ackAll(queue, List.of(claim))
         .thenAccept(
             refused -> {
               if (!refused.isEmpty()) {
-                throw Dispatch.notLeased(queue, claim);
+                throw Dispatcher.notLeased(queue, claim);
               }
             });
   }
@@ -355,8 +364,8 @@ public final class Broker implements AutoCloseable {
    */
   public CompletableFuture<Void> nack(
       String queue, UUID id, @Nullable LeaseToken token, String error, @Nullable Duration delay) {
-    Failures.Nack nack = Failures.Nack.of(error, delay);
-    Dispatch.Claim claim = new Dispatch.Claim(id, token);
+    FailureHandler.Nack nack = FailureHandler.Nack.of(error, delay);
+    Dispatcher.LeaseRef claim = new Dispatcher.LeaseRef(id, token);
     return machinery().call((engine, call) -> engine.failures.nack(queue, claim, nack, call));
   }
 
@@ -372,7 +381,7 @@ public final class Broker implements AutoCloseable {
   public CompletableFuture<Void> extend(
       String queue, UUID id, @Nullable LeaseToken token, Duration time) {
     requireDuration("time", time, Duration.ofMillis(1), QueueConfig.MAX_LEASE);
-    Dispatch.Claim claim = new Dispatch.Claim(id, token);
+    Dispatcher.LeaseRef claim = new Dispatcher.LeaseRef(id, token);
     return machinery()
         .call((engine, call) -> engine.dispatch.extend(queue, claim, time.toNanos(), call));
   }
@@ -386,7 +395,7 @@ public final class Broker implements AutoCloseable {
    * @return completed once others can have it
    */
   public CompletableFuture<Void> release(String queue, UUID id, @Nullable LeaseToken token) {
-    Dispatch.Claim claim = new Dispatch.Claim(id, token);
+    Dispatcher.LeaseRef claim = new Dispatcher.LeaseRef(id, token);
     return machinery().call((engine, call) -> engine.dispatch.release(queue, claim, call));
   }
 
@@ -401,7 +410,7 @@ public final class Broker implements AutoCloseable {
    * @throws BrokerException if there is no such queue or the one they came from is gone or full
    */
   public long redrive(String deadLetterQueue, long count, boolean runScript) {
-    return Calls.await(redriveAsync(deadLetterQueue, count, runScript));
+    return PendingCalls.await(redriveAsync(deadLetterQueue, count, runScript));
   }
 
   /**
@@ -431,9 +440,9 @@ public final class Broker implements AutoCloseable {
    *     be one
    */
   public void setConfig(String key, String value) {
-    Machinery.requireConfigKey(key);
+    BrokerRuntime.requireConfigKey(key);
     requireBetween("bytes of value", Schema.utf8(value).length, 0, MAX_CONFIG_BYTES);
-    ThrottleRate.requireConfig(key, value);
+    LimitConfigEntry.requireConfig(key, value);
     machinery().changeConfig(key, value);
   }
 
@@ -443,7 +452,7 @@ public final class Broker implements AutoCloseable {
    * @param key the key
    */
   public void removeConfig(String key) {
-    Machinery.requireConfigKey(key);
+    BrokerRuntime.requireConfigKey(key);
     machinery().changeConfig(key, null);
   }
 
@@ -471,7 +480,8 @@ public final class Broker implements AutoCloseable {
    */
   public void setThrottle(String throttleKey, double perSecond, double burst) {
     requireKey("throttle key", throttleKey);
-    setConfig(ThrottleRate.configKey(throttleKey), new ThrottleRate(perSecond, burst).format());
+    setConfig(
+        LimitConfigEntry.configKey(throttleKey), new LimitConfigEntry(perSecond, burst).format());
   }
 
   /**
@@ -481,11 +491,11 @@ public final class Broker implements AutoCloseable {
    */
   public void removeThrottle(String throttleKey) {
     requireKey("throttle key", throttleKey);
-    removeConfig(ThrottleRate.configKey(throttleKey));
+    removeConfig(LimitConfigEntry.configKey(throttleKey));
   }
 
   /** Returns a snapshot of every throttle key with a rate. */
-  public List<ThrottleStats> throttles() {
+  public List<LimitStats> throttles() {
     return machinery().ask(engine -> engine.state.scheduler.throttles(engine.state.now));
   }
 

@@ -1,7 +1,7 @@
 package dev.sluice.broker;
 
-import static dev.sluice.broker.Checks.requireBetween;
-import static dev.sluice.broker.Checks.requireDuration;
+import static dev.sluice.broker.QueueNames.requireBetween;
+import static dev.sluice.broker.QueueNames.requireDuration;
 
 import java.time.Duration;
 import java.util.Objects;

@@ -80,11 +80,11 @@ public final class BrokerException extends RuntimeException {
   /** What is wrong. */
   private final Code code;
 
-  BrokerException(Code code, @Nullable String message) {
+  public BrokerException(Code code, @Nullable String message) {
     this(code, message, null);
   }
 
-  BrokerException(Code code, @Nullable String message, @Nullable Throwable cause) {
+  public BrokerException(Code code, @Nullable String message, @Nullable Throwable cause) {
     super(message, cause, false, code == Code.STORE || code == Code.STOPPED);
     this.code = Objects.requireNonNull(code);
   }

@@ -1,11 +1,20 @@
 package dev.sluice.broker;
 
-import static dev.sluice.broker.Checks.requireBetween;
+import dev.sluice.broker.runtime.QueueRegistry;
+import dev.sluice.broker.runtime.QueryCache;
+import static dev.sluice.broker.QueueNames.requireBetween;
 
-import dev.sluice.KeyStats;
+import dev.sluice.FairnessKeyStats;
+import dev.sluice.LimitStats;
 import dev.sluice.NanoClock;
-import dev.sluice.ThrottleStats;
-import dev.sluice.broker.SharedLooks.Found;
+import dev.sluice.broker.engine.BrokerQueue;
+import dev.sluice.broker.engine.EngineState;
+import dev.sluice.broker.engine.MessageEntry;
+import dev.sluice.broker.runtime.BrokerLifecycle;
+import dev.sluice.broker.runtime.BrokerRuntime;
+import dev.sluice.broker.runtime.FairnessKeyScan;
+import dev.sluice.broker.runtime.PendingCalls;
+import dev.sluice.broker.store.MessageId;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Comparator;
@@ -41,15 +50,15 @@ public final class BrokerView {
   /** Messages are delivered in between. */
   private static final int PIECE = 500;
 
-  private final Lifecycle life;
+  private final BrokerLifecycle life;
 
-  private final SharedLooks<Queue> queueLooks;
-  private final SharedLooks<QueueKeys> keyLooks;
+  private final QueryCache<BrokerView.QueueSnapshot> queueLooks;
+  private final QueryCache<FairnessKeyPage> keyLooks;
 
-  BrokerView(Lifecycle life, NanoClock clock) {
+  BrokerView(BrokerLifecycle life, NanoClock clock) {
     this.life = life;
-    this.queueLooks = new SharedLooks<>(clock);
-    this.keyLooks = new SharedLooks<>(clock);
+    this.queueLooks = new QueryCache<>(clock);
+    this.keyLooks = new QueryCache<>(clock);
   }
 
   /**
@@ -90,7 +99,7 @@ public final class BrokerView {
         .ask(
             engine -> {
               SortedMap<String, QueueStats> all = new TreeMap<>();
-              for (Line line : engine.state.lines.values()) {
+              for (BrokerQueue line : engine.state.lines.values()) {
                 if (!line.deleting) {
                   all.put(line.name, line.stats(List.of(), engine.state.now));
                 }
@@ -110,8 +119,8 @@ public final class BrokerView {
    * @return the messages
    * @throws BrokerException if the queue does not exist
    */
-  public List<StoredMessage> messages(String queue, @Nullable UUID from, int limit, Size size) {
-    return messages(queue, from, limit, size, Room.ENDLESS);
+  public List<StoredMessage> messages(String queue, @Nullable UUID from, int limit, BrokerView.PreviewSize size) {
+    return messages(queue, from, limit, size, BrokerView.MemoryBudget.ENDLESS);
   }
 
   /**
@@ -127,13 +136,13 @@ public final class BrokerView {
    * @throws BrokerException if the queue does not exist
    */
   public List<StoredMessage> messages(
-      String queue, @Nullable UUID from, int limit, Size size, Room room) {
+      String queue, @Nullable UUID from, int limit, BrokerView.PreviewSize size, BrokerView.MemoryBudget room) {
     requireBetween("limit", limit, 1, MAX_MESSAGES);
-    Machinery machinery = life.machinery();
+    BrokerRuntime machinery = life.machinery();
     OptionalLong place = from == null ? OptionalLong.empty() : placeOf(queue, from);
     return machinery.reading(
         () -> {
-          Scripts.View view = machinery.scripts.view(queue);
+          QueueRegistry.QueueHandle view = machinery.scripts.view(queue);
           long first = place.orElseGet(() -> formerPlaceOf(machinery.scripts, view, from));
           return machinery.reader.peek(view, first, limit, size, room);
         });
@@ -145,22 +154,22 @@ public final class BrokerView {
    * @param payloadBytes how much of each payload, at the most; text ends with a whole character
    * @param allBytes how much all may have together, cut as they are; the first one may have more
    */
-  public record Size(int payloadBytes, long allBytes) {
+  public record PreviewSize(int payloadBytes, long allBytes) {
     /** All there is. */
-    public static final Size ALL = new Size(Integer.MAX_VALUE, Long.MAX_VALUE);
+    public static final BrokerView.PreviewSize ALL = new BrokerView.PreviewSize(Integer.MAX_VALUE, Long.MAX_VALUE);
 
     /** Checks that it is not negative. */
-    public Size {
+    public PreviewSize {
       requireBetween("payloadBytes", payloadBytes, 0, Integer.MAX_VALUE);
       requireBetween("allBytes", allBytes, 0, Long.MAX_VALUE);
     }
   }
 
   /** Accounts for the memory that messages are read into. */
-  public interface Room {
+  public interface MemoryBudget {
     /** Has no bound. */
-    Room ENDLESS =
-        new Room() {
+    BrokerView.MemoryBudget ENDLESS =
+        new BrokerView.MemoryBudget() {
           @Override
           public boolean take(long bytes) {
             return true;
@@ -191,7 +200,7 @@ public final class BrokerView {
     return life.machinery()
         .ask(
             engine -> {
-              Entry entry = engine.state.index.get(id);
+              MessageEntry entry = engine.state.index.get(id);
               return entry == null || !entry.line.name.equals(queue)
                   ? OptionalLong.empty()
                   : OptionalLong.of(entry.sequence);
@@ -201,14 +210,14 @@ public final class BrokerView {
   /**
    * Where the message of that id was when it was enqueued; 0 without one, or if it was not here.
    */
-  private static long formerPlaceOf(Scripts scripts, Scripts.View view, @Nullable UUID from) {
+  private static long formerPlaceOf(QueueRegistry scripts, QueueRegistry.QueueHandle view, @Nullable UUID from) {
     if (from == null) {
       return 0;
     }
     if (MessageId.isValid(from) && MessageId.queueId(from) == view.id()) {
       return MessageId.sequence(from);
     }
-    Scripts.View other = scripts.find(DeadLetter.counterpartOf(view.name()));
+    QueueRegistry.QueueHandle other = scripts.find(DeadLetter.counterpartOf(view.name()));
     if (MessageId.isValid(from) && other != null && MessageId.queueId(from) == other.id()) {
       return 0;
     }
@@ -225,31 +234,31 @@ public final class BrokerView {
    *     be a second old
    * @throws BrokerException if the queue does not exist
    */
-  public Queue queue(String name, int limit) {
+  public BrokerView.QueueSnapshot queue(String name, int limit) {
     requireBetween("limit", limit, 1, MAX_KEYS);
-    return queueLooks.ask(new QueueQuestion(idOf(name), limit), () -> look(name, limit));
+    return queueLooks.ask(new BrokerView.QueueQuery(idOf(name), limit), () -> look(name, limit));
   }
 
-  private record QueueQuestion(int queue, int limit) {}
+  private record QueueQuery(int queue, int limit) {}
 
   /** A queue that is made again has another, and shares nothing with the one before. */
   private int idOf(String queue) {
-    Calls.requireMayWait();
+    PendingCalls.requireMayWait();
     life.machinery().calls.requireOpen();
     return life.machinery().scripts.view(queue).id();
   }
 
-  private Found<Queue> look(String name, int limit) {
-    KeyWalk walk = KeyWalk.over(life.machinery(), name);
+  private QueryCache.CachedResult<BrokerView.QueueSnapshot> look(String name, int limit) {
+    FairnessKeyScan walk = FairnessKeyScan.over(life.machinery(), name);
     List<String> first =
         walk.keys.stream()
             .filter(each -> each.pending() > 0)
-            .map(QueueKeys.Key::key)
+            .map(FairnessKeyPage.Row::key)
             .sorted()
             .limit(limit)
             .toList();
-    List<KeyStats> keys = inPieces(first, (state, piece) -> stats(state.line(name), piece));
-    return new Found<>(new Queue(walk.stats.withKeys(keys), walk.waiting), walk.isDear());
+    List<FairnessKeyStats> keys = inPieces(first, (state, piece) -> stats(state.line(name), piece));
+    return new QueryCache.CachedResult<>(new BrokerView.QueueSnapshot(walk.stats.withKeys(keys), walk.waiting), walk.isDear());
   }
 
   /**
@@ -258,14 +267,14 @@ public final class BrokerView {
    * @param stats with some of its keys
    * @param waitingKeys of how many keys something waits
    */
-  public record Queue(QueueStats stats, long waitingKeys) {}
+  public record QueueSnapshot(QueueStats stats, long waitingKeys) {}
 
-  private static List<KeyStats> stats(Line line, List<String> keys) {
+  private static List<FairnessKeyStats> stats(BrokerQueue line, List<String> keys) {
     return keys.stream().flatMap(key -> line.queue.stats(key).stream()).toList();
   }
 
   private <T, R> List<R> inPieces(
-      List<T> whole, BiFunction<BrokerState, List<T>, List<R>> question) {
+      List<T> whole, BiFunction<EngineState, List<T>, List<R>> question) {
     List<R> all = new ArrayList<>(whole.size());
     for (int from = 0; from < whole.size(); from += PIECE) {
       List<T> piece = whole.subList(from, Math.min(from + PIECE, whole.size()));
@@ -284,35 +293,35 @@ public final class BrokerView {
    * @return the first ones; of more than 5,000, they may be a second old
    * @throws BrokerException if the queue does not exist
    */
-  public QueueKeys keys(String queue, QueueKeys.Order order, int limit, String prefix) {
+  public FairnessKeyPage keys(String queue, FairnessKeyPage.Order order, int limit, String prefix) {
     requireBetween("limit", limit, 1, MAX_KEYS);
     Objects.requireNonNull(prefix, "prefix");
     return keyLooks.ask(
-        new KeysQuestion(idOf(queue), order, limit, prefix),
+        new BrokerView.FairnessKeysQuery(idOf(queue), order, limit, prefix),
         () -> look(queue, order, limit, prefix));
   }
 
-  private record KeysQuestion(int queue, QueueKeys.Order order, int limit, String prefix) {}
+  private record FairnessKeysQuery(int queue, FairnessKeyPage.Order order, int limit, String prefix) {}
 
-  private Found<QueueKeys> look(String queue, QueueKeys.Order order, int limit, String prefix) {
-    KeyWalk walk = KeyWalk.over(life.machinery(), queue);
-    List<QueueKeys.Key> matching =
+  private QueryCache.CachedResult<FairnessKeyPage> look(String queue, FairnessKeyPage.Order order, int limit, String prefix) {
+    FairnessKeyScan walk = FairnessKeyScan.over(life.machinery(), queue);
+    List<FairnessKeyPage.Row> matching =
         walk.keys.stream().filter(each -> each.key().startsWith(prefix)).toList();
     Map<String, Long> weights = new HashMap<>();
-    List<QueueKeys.Key> keys =
+    List<FairnessKeyPage.Row> keys =
         inPieces(
             first(matching, least(order), limit),
             (state, piece) -> withParked(state, queue, piece, weights));
-    return new Found<>(
-        new QueueKeys(walk.active, walk.waiting, walk.readyWeight, matching.size(), keys),
+    return new QueryCache.CachedResult<>(
+        new FairnessKeyPage(walk.active, walk.waiting, walk.readyWeight, matching.size(), keys),
         walk.isDear());
   }
 
   /** The greatest come first. */
-  private static List<QueueKeys.Key> first(
-      List<QueueKeys.Key> keys, Comparator<QueueKeys.Key> least, int limit) {
-    PriorityQueue<QueueKeys.Key> first = new PriorityQueue<>(least);
-    for (QueueKeys.Key each : keys) {
+  private static List<FairnessKeyPage.Row> first(
+      List<FairnessKeyPage.Row> keys, Comparator<FairnessKeyPage.Row> least, int limit) {
+    PriorityQueue<FairnessKeyPage.Row> first = new PriorityQueue<>(least);
+    for (FairnessKeyPage.Row each : keys) {
       if (first.size() < limit) {
         first.add(each);
       } else if (least.compare(first.element(), each) < 0) {
@@ -324,22 +333,22 @@ public final class BrokerView {
   }
 
   /** Whoever is to come last comes first. */
-  private static Comparator<QueueKeys.Key> least(QueueKeys.Order order) {
-    Comparator<QueueKeys.Key> by =
+  private static Comparator<FairnessKeyPage.Row> least(FairnessKeyPage.Order order) {
+    Comparator<FairnessKeyPage.Row> by =
         switch (order) {
-          case DEPTH -> Comparator.comparingLong(QueueKeys.Key::depth);
+          case DEPTH -> Comparator.comparingLong(FairnessKeyPage.Row::depth);
           case WAIT ->
-              Comparator.<QueueKeys.Key>comparingInt(each -> each.pending() > 0 ? 1 : 0)
-                  .thenComparing(QueueKeys.Key::waited);
-          case DELIVERED -> Comparator.comparingLong(QueueKeys.Key::delivered);
+              Comparator.<FairnessKeyPage.Row>comparingInt(each -> each.pending() > 0 ? 1 : 0)
+                  .thenComparing(FairnessKeyPage.Row::waited);
+          case DELIVERED -> Comparator.comparingLong(FairnessKeyPage.Row::delivered);
         };
-    return by.thenComparing(QueueKeys.Key::key, Comparator.reverseOrder());
+    return by.thenComparing(FairnessKeyPage.Row::key, Comparator.reverseOrder());
   }
 
   /** {@code weights}, by throttle key, are those known so far: each is summed up once. */
-  private static List<QueueKeys.Key> withParked(
-      BrokerState state, String queue, List<QueueKeys.Key> keys, Map<String, Long> weights) {
-    Line line = state.line(queue);
+  private static List<FairnessKeyPage.Row> withParked(
+      EngineState state, String queue, List<FairnessKeyPage.Row> keys, Map<String, Long> weights) {
+    BrokerQueue line = state.line(queue);
     ToLongFunction<String> weightAt =
         throttleKey -> weights.computeIfAbsent(throttleKey, line.queue::weightAt);
     return keys.stream()
@@ -354,8 +363,8 @@ public final class BrokerView {
         .toList();
   }
 
-  private static QueueKeys.Key with(QueueKeys.Key key, List<QueueKeys.Parked> parked) {
-    return new QueueKeys.Key(
+  private static FairnessKeyPage.Row with(FairnessKeyPage.Row key, List<FairnessKeyPage.Throttled> parked) {
+    return new FairnessKeyPage.Row(
         key.key(),
         key.depth(),
         key.pending(),
@@ -368,26 +377,26 @@ public final class BrokerView {
   }
 
   /** One for each throttle key, though messages that wait for it may name others, too. */
-  private static List<QueueKeys.Parked> parked(
-      KeyStats stats, long now, ToLongFunction<String> weightAt) {
-    Map<String, List<KeyStats.Parked>> byKey =
+  private static List<FairnessKeyPage.Throttled> parked(
+      FairnessKeyStats stats, long now, ToLongFunction<String> weightAt) {
+    Map<String, List<FairnessKeyStats.Throttled>> byKey =
         stats.parked().stream()
             .collect(
                 Collectors.groupingBy(
-                    KeyStats.Parked::throttleKey, TreeMap::new, Collectors.toList()));
-    List<QueueKeys.Parked> all = new ArrayList<>(byKey.size());
+                    FairnessKeyStats.Throttled::throttleKey, TreeMap::new, Collectors.toList()));
+    List<FairnessKeyPage.Throttled> all = new ArrayList<>(byKey.size());
     byKey.forEach(
         (throttleKey, each) ->
             all.add(
-                new QueueKeys.Parked(
+                new FairnessKeyPage.Throttled(
                     throttleKey,
-                    each.stream().mapToInt(KeyStats.Parked::items).sum(),
+                    each.stream().mapToInt(FairnessKeyStats.Throttled::items).sum(),
                     weightAt.applyAsLong(throttleKey),
                     from(now, each.get(0)))));
     return all;
   }
 
-  private static Optional<Duration> from(long now, KeyStats.Parked parked) {
+  private static Optional<Duration> from(long now, FairnessKeyStats.Throttled parked) {
     return parked.untilNanos().isEmpty()
         ? Optional.empty()
         : Optional.of(Duration.ofNanos(Math.max(0, parked.untilNanos().getAsLong() - now)));
@@ -398,12 +407,12 @@ public final class BrokerView {
    *
    * @return all of them
    */
-  public Throttles throttles() {
+  public BrokerView.LimitsSnapshot throttles() {
     return life.machinery()
         .ask(
             engine -> {
               long now = engine.state.now;
-              return new Throttles(
+              return new BrokerView.LimitsSnapshot(
                   now,
                   engine.state.scheduler.throttles(now).stream()
                       .map(each -> throttle(each, now))
@@ -417,9 +426,9 @@ public final class BrokerView {
    * @param atNanos when: between two looks no more is taken than burst + rate · time
    * @param all each of them
    */
-  public record Throttles(long atNanos, List<Throttle> all) {}
+  public record LimitsSnapshot(long atNanos, List<Throttle> all) {}
 
-  private static Throttle throttle(ThrottleStats stats, long now) {
+  private static Throttle throttle(LimitStats stats, long now) {
     return new Throttle(
         stats,
         stats.untilNanos().isEmpty()
@@ -434,7 +443,7 @@ public final class BrokerView {
    * @param until how long until it lets somebody go; empty if time alone does not do it, or nobody
    *     waits
    */
-  public record Throttle(ThrottleStats stats, Optional<Duration> until) {}
+  public record Throttle(LimitStats stats, Optional<Duration> until) {}
 
   /**
    * Who waits for a throttle key, about in the order in which they go; without fairness keys that
@@ -444,7 +453,7 @@ public final class BrokerView {
    * @param limit how many, from 1 to {@link #MAX_KEYS}
    * @return the first ones
    */
-  public List<ThrottleStats.Waiter> waiters(String throttleKey, int limit) {
+  public List<LimitStats.Waiter> waiters(String throttleKey, int limit) {
     requireBetween("limit", limit, 1, MAX_KEYS);
     return life.machinery().ask(engine -> engine.state.scheduler.waiters(throttleKey, limit));
   }

@@ -30,7 +30,7 @@ public record DeadLetter(
   }
 
   /** The queue whose dead letters {@code name} holds; {@code name} itself if it holds none. */
-  static String sourceOf(String name) {
+  public static String sourceOf(String name) {
     return isDeadLetterQueue(name) ? name.substring(0, name.length() - SUFFIX.length()) : name;
   }
 
@@ -39,11 +39,11 @@ public record DeadLetter(
     return isDeadLetterQueue(name) ? sourceOf(name) : queueOf(name);
   }
 
-  static boolean isDeadLetterQueue(String name) {
+  public static boolean isDeadLetterQueue(String name) {
     return name.endsWith(SUFFIX);
   }
 
-  static String queueOf(String source) {
+  public static String queueOf(String source) {
     return source + SUFFIX;
   }
 }

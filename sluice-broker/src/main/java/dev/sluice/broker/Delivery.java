@@ -1,5 +1,8 @@
 package dev.sluice.broker;
 
+import dev.sluice.broker.engine.Dispatcher;
+import dev.sluice.broker.engine.PendingDelivery;
+import dev.sluice.broker.store.MessageEnvelope;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
@@ -19,10 +22,10 @@ import java.util.concurrent.CompletableFuture;
  */
 public final class Delivery {
   private final Broker broker;
-  private final Handover handover;
-  private final Envelope envelope;
+  private final PendingDelivery handover;
+  private final MessageEnvelope envelope;
 
-  Delivery(Broker broker, Handover handover, Envelope envelope) {
+  public Delivery(Broker broker, PendingDelivery handover, MessageEnvelope envelope) {
     this.broker = broker;
     this.handover = handover;
     this.envelope = envelope;
@@ -188,7 +191,7 @@ public final class Delivery {
 
   /**
    * Marks the message as sent, right before it goes to its receiver; for a handler that {@linkplain
-   * Consumer.Handler#forwards forwards}. From then on its throttle tokens are spent, unless its
+   * MessageConsumer.Handler#forwards forwards}. From then on its throttle tokens are spent, unless its
    * receiver releases it.
    *
    * @return false if its lease has ended, or this was called before: it must not be sent then
@@ -207,9 +210,9 @@ public final class Delivery {
     return broker.release(queue(), id(), token());
   }
 
-  static List<Dispatch.Claim> claims(Iterable<Delivery> deliveries) {
-    List<Dispatch.Claim> claims = new java.util.ArrayList<>();
-    deliveries.forEach(each -> claims.add(new Dispatch.Claim(each.id(), each.token())));
+  static List<Dispatcher.LeaseRef> claims(Iterable<Delivery> deliveries) {
+    List<Dispatcher.LeaseRef> claims = new java.util.ArrayList<>();
+    deliveries.forEach(each -> claims.add(new Dispatcher.LeaseRef(each.id(), each.token())));
     return claims;
   }
 

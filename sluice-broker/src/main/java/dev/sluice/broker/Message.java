@@ -1,8 +1,8 @@
 package dev.sluice.broker;
 
-import static dev.sluice.broker.Checks.requireBetween;
-import static dev.sluice.broker.Checks.requireDuration;
-import static dev.sluice.broker.Checks.requireKey;
+import static dev.sluice.broker.QueueNames.requireBetween;
+import static dev.sluice.broker.QueueNames.requireDuration;
+import static dev.sluice.broker.QueueNames.requireKey;
 
 import dev.sluice.Placement;
 import java.nio.charset.StandardCharsets;
@@ -40,15 +40,15 @@ public final class Message {
   /** The longest delay. */
   public static final Duration MAX_DELAY = QueueConfig.MAX_DURATION;
 
-  final byte[] payload;
-  final Map<String, String> headers;
-  final String key;
-  final int weight;
-  final int priority;
-  final SortedMap<String, Long> throttles;
-  final Duration delay;
-  final Duration timeToLive;
-  final @Nullable String dedupeId;
+  public final byte[] payload;
+  public final Map<String, String> headers;
+  public final String key;
+  public final int weight;
+  public final int priority;
+  public final SortedMap<String, Long> throttles;
+  public final Duration delay;
+  public final Duration timeToLive;
+  public final @Nullable String dedupeId;
 
   private Message(Draft draft) {
     this.payload = draft.payload;

@@ -1,6 +1,6 @@
 package dev.sluice.broker;
 
-import dev.sluice.KeyStats;
+import dev.sluice.FairnessKeyStats;
 import java.time.Duration;
 import java.util.List;
 
@@ -28,11 +28,11 @@ public record QueueStats(
     long delayed,
     Duration oldestReady,
     int consumers,
-    List<KeyStats> keys,
+    List<FairnessKeyStats> keys,
     QueueTotals totals,
     long unknownThrottles,
     String unknownThrottleKey) {
-  QueueStats withKeys(List<KeyStats> other) {
+  QueueStats withKeys(List<FairnessKeyStats> other) {
     return new QueueStats(
         queue,
         depth,

@@ -1,5 +1,6 @@
 package dev.sluice.broker;
 
+import dev.sluice.broker.runtime.PendingCalls;
 import java.util.Optional;
 import java.util.function.Supplier;
 
@@ -28,6 +29,6 @@ final class AnswerThreads {
   }
 
   private static boolean onAnswerThread() {
-    return Thread.currentThread() instanceof Calls.AnswerThread;
+    return Thread.currentThread() instanceof PendingCalls.CallbackThread;
   }
 }

@@ -4,6 +4,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.sluice.broker.BrokerException.Code;
+import dev.sluice.broker.runtime.PendingCalls;
+import dev.sluice.broker.store.Store;
+import dev.sluice.broker.store.StoreException;
+import dev.sluice.broker.store.rocks.RocksStore;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Proxy;
 import java.nio.file.Path;
@@ -34,7 +38,7 @@ final class BrokerAnswersTest {
     public void enqueued(String queue, String key) {
       if (queue.equals("gate")) {
         reached.countDown();
-        Calls.await(CompletableFuture.runAsync(this::pass));
+        PendingCalls.await(CompletableFuture.runAsync(this::pass));
       }
     }
 
@@ -114,7 +118,7 @@ final class BrokerAnswersTest {
     AtomicBoolean fails = new AtomicBoolean();
     try (Broker broker = KillMain.over(failing(RocksStore.open(dir), fails))) {
       broker.createQueue("q");
-      Consumer consumer = broker.consume("q.dlq", 1);
+      MessageConsumer consumer = broker.consume("q.dlq", 1);
       CompletableFuture<Void> waiting = async(() -> take(consumer));
       fails.set(true);
       assertThatThrownBy(() -> broker.enqueue("q", Message.of("m")).join())
@@ -126,7 +130,7 @@ final class BrokerAnswersTest {
     }
   }
 
-  private static void take(Consumer consumer) {
+  private static void take(MessageConsumer consumer) {
     try {
       consumer.take();
     } catch (InterruptedException e) {

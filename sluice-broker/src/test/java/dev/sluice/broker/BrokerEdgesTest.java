@@ -5,9 +5,16 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 import static org.assertj.core.api.Assertions.assertThatNullPointerException;
 
-import dev.sluice.KeyStats;
-import dev.sluice.ThrottleStats;
+import dev.sluice.FairnessKeyStats;
+import dev.sluice.LimitStats;
 import dev.sluice.broker.BrokerException.Code;
+import dev.sluice.broker.engine.CommitBatch;
+import dev.sluice.broker.store.MessageId;
+import dev.sluice.broker.store.RowBatch;
+import dev.sluice.broker.store.Schema;
+import dev.sluice.broker.store.Store;
+import dev.sluice.broker.store.StoreTable;
+import dev.sluice.broker.store.rocks.RocksStore;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -62,7 +69,7 @@ class BrokerEdgesTest {
     }
   }
 
-  private static Delivery one(Consumer consumer) throws InterruptedException {
+  private static Delivery one(MessageConsumer consumer) throws InterruptedException {
     List<Delivery> taken = consumer.poll(1, SOON);
     assertThat(taken).hasSize(1);
     return taken.get(0);
@@ -70,7 +77,7 @@ class BrokerEdgesTest {
 
   private List<String> receive(String queue, int messages) throws InterruptedException {
     List<String> got = new ArrayList<>();
-    try (Consumer consumer = broker.consume(queue, 100)) {
+    try (MessageConsumer consumer = broker.consume(queue, 100)) {
       while (got.size() < messages) {
         List<Delivery> taken = consumer.poll(100, SOON);
         assertThat(taken).as("after %s", got).isNotEmpty();
@@ -87,7 +94,7 @@ class BrokerEdgesTest {
         "function on_enqueue(msg) return { fairness_key = msg.headers.t, throttle_keys = {''} } end";
     broker.createQueue("q", QueueConfig.builder().onEnqueue(script).build());
     broker.enqueue("q", Message.of("m").withHeader("t", "")).join();
-    assertThat(broker.stats("q").keys()).extracting(KeyStats::key).containsExactly("default");
+    assertThat(broker.stats("q").keys()).extracting(FairnessKeyStats::key).containsExactly("default");
   }
 
   @Test
@@ -109,14 +116,14 @@ class BrokerEdgesTest {
     broker.close();
     QueueConfig broken = QueueConfig.builder().onEnqueue("error('not today')").build();
     try (RocksStore store = RocksStore.open(dir)) {
-      Rows rows = new Rows();
-      rows.put(Table.CONFIG, Schema.queueKey(id), Schema.queueRow("q", broken, 1));
+      RowBatch rows = new RowBatch();
+      rows.put(StoreTable.CONFIG, Schema.queueKey(id), Schema.queueRow("q", broken, 1));
       store.write(rows);
     }
     broker = Broker.open(dir);
     broker.enqueue("q", Message.of("after").withKey("mine")).join();
     assertThat(broker.stats("q").keys())
-        .extracting(KeyStats::key)
+        .extracting(FairnessKeyStats::key)
         .containsExactly("default", "script");
     broker.updateQueue("q", before -> QueueConfig.defaults(), null);
     assertThat(receive("q", 2)).containsExactlyInAnyOrder("before", "after");
@@ -151,7 +158,7 @@ class BrokerEdgesTest {
     String script = "function on_failure(msg) return { action = 'dlq' } end";
     broker.createQueue("q", QueueConfig.builder().onFailure(script).build());
     send("q", 50);
-    try (Consumer consumer =
+    try (MessageConsumer consumer =
         broker.consume("q", 50, taken -> taken.forEach(each -> each.nack("no").join()))) {
       Awaitility.await()
           .atMost(SOON)
@@ -167,14 +174,14 @@ class BrokerEdgesTest {
     send("q", 3);
     UUID id;
     LeaseToken token;
-    try (Consumer consumer = broker.consume("q", 1)) {
+    try (MessageConsumer consumer = broker.consume("q", 1)) {
       Delivery first = one(consumer);
       id = first.id();
       token = first.token();
       broker.close();
     }
     broker = Broker.open(dir);
-    try (Consumer consumer = broker.consume("q", 10)) {
+    try (MessageConsumer consumer = broker.consume("q", 10)) {
       assertThat(consumer.poll(1, NOW)).isEmpty();
       broker.release("q", id, token).join();
       assertThat(one(consumer).id()).isEqualTo(id);
@@ -197,7 +204,7 @@ class BrokerEdgesTest {
         QueueConfig.builder().maxAttempts(1).leaseTimeout(Duration.ofSeconds(1)).build();
     broker.createQueue("q", config);
     send("q", 5);
-    try (Consumer consumer = broker.consume("q", 5)) {
+    try (MessageConsumer consumer = broker.consume("q", 5)) {
       Awaitility.await()
           .atMost(SOON)
           .untilAsserted(() -> assertThat(broker.stats("q").inFlight()).isEqualTo(5));
@@ -212,7 +219,7 @@ class BrokerEdgesTest {
   void aConsumerThatStalls_hasNoMoreThanItsPrefetch_andRecovers() throws Exception {
     broker.createQueue("q", QueueConfig.builder().leaseTimeout(Duration.ofSeconds(1)).build());
     send("q", 20);
-    try (Consumer consumer = broker.consume("q", 3)) {
+    try (MessageConsumer consumer = broker.consume("q", 3)) {
       // Its leases end unseen; others are not given to it until it takes its mail.
       Awaitility.await()
           .atMost(SOON)
@@ -236,7 +243,7 @@ class BrokerEdgesTest {
       }
     }
     reopen();
-    try (Consumer consumer = broker.consume("q", 400)) {
+    try (MessageConsumer consumer = broker.consume("q", 400)) {
       List<Delivery> all = new ArrayList<>();
       while (all.size() < 320) {
         all.addAll(consumer.poll(150, SOON));
@@ -260,7 +267,7 @@ class BrokerEdgesTest {
       send("q", 1);
       broker.close();
       try (RocksStore store = RocksStore.open(dir)) {
-        Batch.Meta meta = Schema.metaRow(store.get(Table.META, Schema.META_KEY));
+        CommitBatch.Meta meta = Schema.metaRow(store.get(StoreTable.META, Schema.META_KEY));
         distances.add(meta.brokerTime() - meta.bootNanos());
       }
       broker = Broker.open(dir);
@@ -272,7 +279,7 @@ class BrokerEdgesTest {
   void aConsumerThatDetaches_leavesLeased_whatItHasSeen() throws InterruptedException {
     broker.createQueue("q");
     send("q", 3);
-    Consumer consumer = broker.consume("q", 3);
+    MessageConsumer consumer = broker.consume("q", 3);
     Delivery seen = one(consumer);
     consumer.detach();
     assertThat(broker.stats("q").consumers()).isZero();
@@ -289,7 +296,7 @@ class BrokerEdgesTest {
     broker.createQueue("q");
     broker.setThrottle("t", 0, 10);
     broker.enqueueAll("q", Collections.nCopies(5, Message.of("m").withThrottles("t"))).join();
-    try (Consumer consumer = broker.consume("q", 3)) {
+    try (MessageConsumer consumer = broker.consume("q", 3)) {
       Delivery acked = one(consumer);
       Delivery released = one(consumer);
       consumer.drain().join();
@@ -324,7 +331,7 @@ class BrokerEdgesTest {
   }
 
   /** Notes its end. */
-  private record Told(String name, Map<String, BrokerException> ends) implements Consumer.Handler {
+  private record Told(String name, Map<String, BrokerException> ends) implements MessageConsumer.Handler {
     @Override
     public void handle(List<Delivery> deliveries) {
       throw new AssertionError(deliveries);
@@ -341,7 +348,7 @@ class BrokerEdgesTest {
     broker.createQueue("q", QueueConfig.builder().leaseTimeout(Duration.ofSeconds(1)).build());
     CountDownLatch expired = new CountDownLatch(1);
     Queue<Future<?>> acks = new ConcurrentLinkedQueue<>();
-    try (Consumer consumer =
+    try (MessageConsumer consumer =
         broker.consume(
             "q",
             3,
@@ -407,15 +414,15 @@ class BrokerEdgesTest {
   void dots_thatAreStored_areReadAndGoAway() {
     broker.close();
     try (Store store = RocksStore.open(dir)) {
-      Rows rows = new Rows();
-      rows.put(Table.CONFIG, Schema.queueKey(1), Schema.queueRow(".", QueueConfig.defaults(), 1));
-      rows.put(Table.CONFIG, Schema.configKey("throttle..."), Schema.utf8("1,1"));
+      RowBatch rows = new RowBatch();
+      rows.put(StoreTable.CONFIG, Schema.queueKey(1), Schema.queueRow(".", QueueConfig.defaults(), 1));
+      rows.put(StoreTable.CONFIG, Schema.configKey("throttle..."), Schema.utf8("1,1"));
       store.write(rows);
     }
     broker = Broker.open(dir);
     send(".", 1);
     assertThat(broker.stats(".").depth()).isEqualTo(1);
-    assertThat(broker.throttles()).extracting(ThrottleStats::key).containsExactly("..");
+    assertThat(broker.throttles()).extracting(LimitStats::key).containsExactly("..");
     broker.deleteQueue(".");
     broker.removeThrottle("..");
     assertThat(broker.queues()).isEmpty();

@@ -127,11 +127,11 @@ final class BrokerFullDiskMain {
   private void meetEnd() throws Exception {
     Broker broker = Broker.open(dir, config);
     broker.createQueue("q", QUEUE);
-    Consumer idle = broker.consume("q.dlq", 1);
+    MessageConsumer idle = broker.consume("q.dlq", 1);
     CompletableFuture<Void> waiting =
         CompletableFuture.runAsync(() -> poll(idle), task -> new Thread(task).start());
     enqueue(broker);
-    Consumer busy = broker.consume("q", 1);
+    MessageConsumer busy = broker.consume("q", 1);
     List<Delivery> taken = busy.poll(1, Duration.ofSeconds(20));
     print("enqueue: " + told(fill(broker)));
     print("enqueue again: " + told(enqueue(broker)));
@@ -159,7 +159,7 @@ final class BrokerFullDiskMain {
         for (int i = 0; i < 100; i++) {
           enqueue(broker);
         }
-        Consumer waiting = broker.consume("q.dlq", 1);
+        MessageConsumer waiting = broker.consume("q.dlq", 1);
         takeAll(taken);
         print("settle " + round + ": " + told(settleUntilRefused(broker)));
         print("status " + round + ": " + broker.view().status());
@@ -197,7 +197,7 @@ final class BrokerFullDiskMain {
   /** Receives and acks; returns why that was refused. Acks without an answer count as doubtful. */
   private Throwable settleUntilRefused(Broker broker) throws Exception {
     UUID underWay = null;
-    try (Consumer consumer = broker.consume("q", 1)) {
+    try (MessageConsumer consumer = broker.consume("q", 1)) {
       while (true) {
         List<Delivery> taken = consumer.poll(1, Duration.ofSeconds(20));
         underWay = taken.get(0).id();
@@ -213,7 +213,7 @@ final class BrokerFullDiskMain {
     }
   }
 
-  private static void poll(Consumer consumer) {
+  private static void poll(MessageConsumer consumer) {
     try {
       consumer.take();
     } catch (InterruptedException e) {
@@ -244,7 +244,7 @@ final class BrokerFullDiskMain {
   /** Acknowledges up to {@code count} of the confirmed messages; returns how many there were. */
   private int acked(Broker broker, int count) throws Exception {
     int acked = 0;
-    try (Consumer consumer = broker.consume("q", 1)) {
+    try (MessageConsumer consumer = broker.consume("q", 1)) {
       while (acked < count) {
         List<Delivery> taken = consumer.poll(1, Duration.ofSeconds(5));
         if (taken.isEmpty()) {

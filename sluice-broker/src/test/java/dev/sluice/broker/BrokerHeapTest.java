@@ -5,6 +5,13 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
 import dev.sluice.broker.BrokerException.Code;
+import dev.sluice.broker.accounting.ConfigHeapUsage;
+import dev.sluice.broker.accounting.FairnessKeyTable;
+import dev.sluice.broker.accounting.IdleKeyLru;
+import dev.sluice.broker.engine.EngineState;
+import dev.sluice.broker.engine.InternedPlacement;
+import dev.sluice.broker.engine.MessageEntry;
+import dev.sluice.broker.runtime.BrokerRuntime;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -37,7 +44,7 @@ final class BrokerHeapTest {
     broker.close();
   }
 
-  private <T> T ask(Function<BrokerState, T> question) {
+  private <T> T ask(Function<EngineState, T> question) {
     CompletableFuture<T> answer = new CompletableFuture<>();
     broker.machinery().input(engine -> answer.complete(question.apply(engine.state)));
     return answer.join();
@@ -103,7 +110,7 @@ final class BrokerHeapTest {
     broker.createQueue("a", script(1));
     long first = setup();
     broker.createQueue("b", script(1));
-    assertThat(setup() - first).isEqualTo(2 * Setup.QUEUE_BYTES);
+    assertThat(setup() - first).isEqualTo(2 * ConfigHeapUsage.QUEUE_BYTES);
     assertThat(broker.queues().get("a").onEnqueue()).isSameAs(broker.queues().get("b").onEnqueue());
     broker.close();
     broker = Broker.open(dir);
@@ -118,7 +125,7 @@ final class BrokerHeapTest {
       assertThatExceptionOfType(BrokerException.class)
           .isThrownBy(() -> broker.createQueue("a", other));
     }
-    int kept = ask(state -> ((Machinery) state.outputs).scripts.compiled());
+    int kept = ask(state -> ((BrokerRuntime) state.outputs).scripts.compiled());
     assertThat(kept).isEqualTo(1);
   }
 
@@ -144,7 +151,7 @@ final class BrokerHeapTest {
     assertFull(
         () -> await(broker.enqueue("q", Message.of("second"))), "messages and remembered ids");
     assertThat(messages()).isEqualTo(one);
-    try (Consumer consumer = broker.consume("q", 1)) {
+    try (MessageConsumer consumer = broker.consume("q", 1)) {
       consumer.poll(1, Duration.ofSeconds(20)).get(0).ack().join();
     }
     assertThat(messages()).isZero();
@@ -173,9 +180,9 @@ final class BrokerHeapTest {
     assertRefusedUnchanged(batch(2, i -> Message.of("m").withThrottles("a" + i, "b", "c", "d")));
     broker.enqueueAll("q", batch(10, i -> Message.of("m").withKey("key"))).join();
     long same = messages();
-    boundMessages(same + 10 * Entry.HEAP_BYTES);
+    boundMessages(same + 10 * MessageEntry.HEAP_BYTES);
     broker.enqueueAll("q", batch(10, i -> Message.of("m").withKey("key"))).join();
-    assertThat(messages()).isEqualTo(same + 10 * Entry.HEAP_BYTES);
+    assertThat(messages()).isEqualTo(same + 10 * MessageEntry.HEAP_BYTES);
   }
 
   @Test
@@ -190,20 +197,20 @@ final class BrokerHeapTest {
   /** Each queue remembers a thousand; without a bound in all, many queues would fill the heap. */
   @Test
   void keysWithoutMessages_areBoundedInAllQueuesTogether() {
-    int queues = IdleKeys.MAX / KeyCounts.MAX_IDLE + 2;
+    int queues = IdleKeyLru.MAX / FairnessKeyTable.MAX_IDLE + 2;
     for (int i = 0; i < queues; i++) {
       String queue = "q" + i;
       broker.createQueue(queue);
-      List<Message> once = batch(KeyCounts.MAX_IDLE, key -> Message.of("").withKey("k" + key));
+      List<Message> once = batch(FairnessKeyTable.MAX_IDLE, key -> Message.of("").withKey("k" + key));
       broker.enqueueAll(queue, once).join();
       broker.purge(queue);
     }
-    assertThat(idleKeys()).isEqualTo(IdleKeys.MAX);
-    assertThat(keysOfAll()).isEqualTo(IdleKeys.MAX);
+    assertThat(idleKeys()).isEqualTo(IdleKeyLru.MAX);
+    assertThat(keysOfAll()).isEqualTo(IdleKeyLru.MAX);
     assertThat(keysOf("q0")).isZero();
-    assertThat(keysOf("q" + (queues - 1))).isEqualTo(KeyCounts.MAX_IDLE);
+    assertThat(keysOf("q" + (queues - 1))).isEqualTo(FairnessKeyTable.MAX_IDLE);
     broker.deleteQueue("q" + (queues - 1));
-    assertThat(idleKeys()).isEqualTo(IdleKeys.MAX - KeyCounts.MAX_IDLE);
+    assertThat(idleKeys()).isEqualTo(IdleKeyLru.MAX - FairnessKeyTable.MAX_IDLE);
   }
 
   private int idleKeys() {
@@ -280,22 +287,22 @@ final class BrokerHeapTest {
   /** Else a hash map looks at all whose hashes collide, one by one. */
   @Test
   void routes_haveAnOrder() {
-    List<Route.Spec> specs = new ArrayList<>();
+    List<InternedPlacement.Spec> specs = new ArrayList<>();
     for (String key : List.of("Aa", "BB")) {
       for (int number = 0; number < 2; number++) {
-        specs.add(new Route.Spec(key, 1 + number, 0, new TreeMap<>()));
-        specs.add(new Route.Spec(key, 1, 1 + number, new TreeMap<>()));
-        specs.add(new Route.Spec(key, 1, 0, new TreeMap<>(Map.of("t" + number, 1L))));
-        specs.add(new Route.Spec(key, 1, 0, new TreeMap<>(Map.of("u", 1L + number))));
+        specs.add(new InternedPlacement.Spec(key, 1 + number, 0, new TreeMap<>()));
+        specs.add(new InternedPlacement.Spec(key, 1, 1 + number, new TreeMap<>()));
+        specs.add(new InternedPlacement.Spec(key, 1, 0, new TreeMap<>(Map.of("t" + number, 1L))));
+        specs.add(new InternedPlacement.Spec(key, 1, 0, new TreeMap<>(Map.of("u", 1L + number))));
       }
     }
-    for (Route.Spec one : specs) {
-      for (Route.Spec other : specs) {
+    for (InternedPlacement.Spec one : specs) {
+      for (InternedPlacement.Spec other : specs) {
         int order = one.compareTo(other);
         assertThat(order == 0).isEqualTo(one.equals(other));
         assertThat(Integer.signum(other.compareTo(one))).isEqualTo(-Integer.signum(order));
       }
     }
-    assertThat(Comparable.class).isAssignableFrom(Route.Spec.class);
+    assertThat(Comparable.class).isAssignableFrom(InternedPlacement.Spec.class);
   }
 }

@@ -4,6 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.sluice.broker.BrokerException.Code;
+import dev.sluice.broker.hooks.HookCircuitBreaker;
+import dev.sluice.broker.hooks.HookExecutor;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -122,7 +124,7 @@ class BrokerHooksTest {
     for (int i = 0; i < 100; i++) {
       get(broker.enqueue(PLAIN, Message.of("x")));
     }
-    try (Consumer consumer = broker.consume(PLAIN, 1)) {
+    try (MessageConsumer consumer = broker.consume(PLAIN, 1)) {
       Delivery delivery = consumer.poll(1, SOON).get(0);
       get(delivery.ack());
     }
@@ -161,7 +163,7 @@ class BrokerHooksTest {
     open(1);
     broker.createQueue("bad", os().onEnqueue("function on_enqueue(msg) error('no') end").build());
     assertThat(get(broker.enqueueAll("bad", batch(1_000)))).hasSize(1_000);
-    assertThat(gate.ran).filteredOn("bad ENQUEUE FAILED"::equals).hasSize(HookBreaker.FAILURES);
+    assertThat(gate.ran).filteredOn("bad ENQUEUE FAILED"::equals).hasSize(HookCircuitBreaker.FAILURES);
     assertThat(gate.ran).filteredOn("bad ENQUEUE BYPASSED"::equals).hasSize(997);
   }
 
@@ -208,7 +210,7 @@ class BrokerHooksTest {
     broker.createQueue("full", os().onEnqueue(SCRIPT).build());
     broker.createQueue("other", os().onEnqueue(SCRIPT).build());
     List<CompletableFuture<UUID>> calls = new ArrayList<>();
-    for (int i = 0; i < HookPool.MAX_CALLS; i++) {
+    for (int i = 0; i < HookExecutor.MAX_CALLS; i++) {
       calls.add(broker.enqueue("full", Message.of("x")));
     }
     assertRefused(broker.enqueue("full", Message.of("x")), Code.BUSY, "queue=full");
@@ -218,7 +220,7 @@ class BrokerHooksTest {
     for (CompletableFuture<UUID> call : calls) {
       get(call);
     }
-    assertThat(broker.stats("full").depth()).isEqualTo(HookPool.MAX_CALLS);
+    assertThat(broker.stats("full").depth()).isEqualTo(HookExecutor.MAX_CALLS);
   }
 
   @Test
@@ -271,7 +273,7 @@ class BrokerHooksTest {
     }
     List<CompletableFuture<Void>> nacks = new ArrayList<>();
     for (String queue : List.of("many", "few")) {
-      try (Consumer consumer = broker.consume(queue, 50)) {
+      try (MessageConsumer consumer = broker.consume(queue, 50)) {
         while (nacks.size() < (queue.equals("many") ? 50 : 51)) {
           nacks.add(consumer.poll(1, SOON).get(0).nack("no"));
         }
@@ -295,7 +297,7 @@ class BrokerHooksTest {
     open(1);
     broker.createQueue("q", os().onFailure(GIVE_UP).build());
     get(broker.enqueueAll("q", batch(600)));
-    try (Consumer consumer = broker.consume("q", 600)) {
+    try (MessageConsumer consumer = broker.consume("q", 600)) {
       List<CompletableFuture<Void>> nacks = new ArrayList<>();
       while (nacks.size() < 600) {
         consumer.poll(600, SOON).forEach(delivery -> nacks.add(delivery.nack("no")));

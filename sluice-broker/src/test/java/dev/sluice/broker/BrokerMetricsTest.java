@@ -100,7 +100,7 @@ class BrokerMetricsTest {
       broker.enqueue("q", message).join();
       assertThatThrownBy(() -> broker.enqueue("q", message).join())
           .hasCauseInstanceOf(BrokerException.class);
-      try (Consumer consumer = broker.consume("q", 1)) {
+      try (MessageConsumer consumer = broker.consume("q", 1)) {
         consumer.poll(1, SOON).get(0).ack().join();
         consumer.poll(1, SOON).get(0).nack("no").join();
         assertThat(broker.redrive("q.dlq", 1, true)).isEqualTo(1);

@@ -24,7 +24,7 @@ class BrokerReadmeTest {
       Message mail = Message.of("hello").withKey("tenant-a").withThrottles("provider:aws");
       UUID id = broker.enqueue("mail", mail).join(); // now it is on the disk
 
-      try (Consumer consumer = broker.consume("mail", 100)) { // at most 100 unsettled
+      try (MessageConsumer consumer = broker.consume("mail", 100)) { // at most 100 unsettled
         Delivery delivery = consumer.take();
         assertThat(delivery.id()).isEqualTo(id);
         send(delivery.payload());
@@ -69,7 +69,7 @@ class BrokerReadmeTest {
               .build());
       Message call = Message.of("m").withHeader("tenant", "acme").withHeader("provider", "aws");
       broker.enqueue("calls", call).join();
-      try (Consumer consumer = broker.consume("calls", 1)) {
+      try (MessageConsumer consumer = broker.consume("calls", 1)) {
         Delivery delivery = consumer.take();
         assertThat(delivery.key()).isEqualTo("acme");
         assertThat(delivery.weight()).isEqualTo(7);

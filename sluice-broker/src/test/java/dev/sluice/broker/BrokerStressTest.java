@@ -190,7 +190,7 @@ final class BrokerStressTest {
         "puller",
         () -> {
           String queue = random.nextInt(5) == 0 ? PASSING : STAYING.get(random.nextInt(2));
-          try (Consumer consumer = broker.consume(queue, random.nextInt(1, 100))) {
+          try (MessageConsumer consumer = broker.consume(queue, random.nextInt(1, 100))) {
             for (int i = random.nextInt(1, 30); i > 0; i--) {
               consumer.poll(20, Duration.ofMillis(5)).forEach(each -> settle(each, random));
             }
@@ -204,7 +204,7 @@ final class BrokerStressTest {
         "pusher",
         () -> {
           Semaphore handled = new Semaphore(0);
-          try (Consumer consumer =
+          try (MessageConsumer consumer =
               broker.consume(
                   "s1",
                   20,
@@ -280,7 +280,7 @@ final class BrokerStressTest {
     try (Broker again = Broker.open(dir)) {
       again.removeThrottle("t1");
       for (String queue : List.of("s0", "s1", "s0.dlq", "s1.dlq")) {
-        try (Consumer consumer = again.consume(queue, 100)) {
+        try (MessageConsumer consumer = again.consume(queue, 100)) {
           while (again.stats(queue).depth() > 0) {
             for (Delivery delivery : consumer.poll(100, Duration.ofMillis(100))) {
               assertThat(left.add(KillLoad.number(delivery.payload()))).as("one copy").isTrue();

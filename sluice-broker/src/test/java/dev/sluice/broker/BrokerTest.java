@@ -54,7 +54,7 @@ class BrokerTest {
     return new String(delivery.payload(), UTF_8);
   }
 
-  private static Delivery one(Consumer consumer) throws InterruptedException {
+  private static Delivery one(MessageConsumer consumer) throws InterruptedException {
     List<Delivery> taken = consumer.poll(1, SOON);
     assertThat(taken).hasSize(1);
     return taken.get(0);
@@ -83,7 +83,7 @@ class BrokerTest {
                     .withWeight(3)
                     .withThrottles("t"))
             .join();
-    try (Consumer consumer = broker.consume("q", 10)) {
+    try (MessageConsumer consumer = broker.consume("q", 10)) {
       Delivery delivery = one(consumer);
       assertThat(text(delivery)).isEqualTo("hello");
       assertThat(delivery.id()).isEqualTo(id);
@@ -110,7 +110,7 @@ class BrokerTest {
       send("q", "m" + i);
     }
     reopen();
-    try (Consumer consumer = broker.consume("q", 100)) {
+    try (MessageConsumer consumer = broker.consume("q", 100)) {
       List<String> got = new ArrayList<>();
       while (got.size() < 20) {
         consumer.poll(7, SOON).forEach(delivery -> got.add(text(delivery)));
@@ -124,10 +124,10 @@ class BrokerTest {
   void aLease_outlivesARestart_andItsTokenStillCounts() throws Exception {
     broker.createQueue("q");
     send("q", "m");
-    Consumer consumer = broker.consume("q", 1);
+    MessageConsumer consumer = broker.consume("q", 1);
     Delivery delivery = one(consumer);
     reopen();
-    try (Consumer other = broker.consume("q", 1)) {
+    try (MessageConsumer other = broker.consume("q", 1)) {
       assertThat(other.poll(1, NOW)).isEmpty();
       broker.ack("q", delivery.id(), delivery.token()).join();
       assertThat(broker.stats("q").depth()).isZero();
@@ -140,11 +140,11 @@ class BrokerTest {
     for (int i = 0; i < 4; i++) {
       send("q", "m" + i);
     }
-    Consumer first = broker.consume("q", 3);
+    MessageConsumer first = broker.consume("q", 3);
     assertThat(first.poll(3, SOON)).isNotEmpty();
     first.close();
     refused(Code.CONSUMER_CLOSED, () -> poll(first));
-    try (Consumer second = broker.consume("q", 10)) {
+    try (MessageConsumer second = broker.consume("q", 10)) {
       List<String> got = new ArrayList<>();
       while (got.size() < 4) {
         for (Delivery delivery : second.poll(4, SOON)) {
@@ -156,7 +156,7 @@ class BrokerTest {
     }
   }
 
-  private static List<Delivery> poll(Consumer consumer) {
+  private static List<Delivery> poll(MessageConsumer consumer) {
     try {
       return consumer.poll(1, SOON);
     } catch (InterruptedException stopped) {
@@ -169,8 +169,8 @@ class BrokerTest {
       throws Exception {
     broker.createQueue("q", QueueConfig.builder().maxAttempts(2).build());
     UUID id = send("q", "m");
-    try (Consumer consumer = broker.consume("q", 1);
-        Consumer graveyard = broker.consume("q.dlq", 1)) {
+    try (MessageConsumer consumer = broker.consume("q", 1);
+        MessageConsumer graveyard = broker.consume("q.dlq", 1)) {
       one(consumer).nack("first").join();
       Delivery again = one(consumer);
       assertThat(again.attempts()).isEqualTo(1);
@@ -203,8 +203,8 @@ class BrokerTest {
     broker.createQueue(
         "q", QueueConfig.builder().leaseTimeout(Duration.ofSeconds(1)).onFailure(script).build());
     send("q", "m");
-    try (Consumer consumer = broker.consume("q", 1);
-        Consumer graveyard = broker.consume("q.dlq", 1)) {
+    try (MessageConsumer consumer = broker.consume("q", 1);
+        MessageConsumer graveyard = broker.consume("q.dlq", 1)) {
       Delivery stalled = one(consumer);
       Delivery dead = one(graveyard);
       assertThat(dead.deadLetter().orElseThrow().reason()).isEqualTo(DeadLetter.Reason.SCRIPT);
@@ -218,7 +218,7 @@ class BrokerTest {
     String script = "function on_failure(msg) return { action='retry', delay_ms=300 } end";
     broker.createQueue("q", QueueConfig.builder().onFailure(script).build());
     send("q", "m");
-    try (Consumer consumer = broker.consume("q", 1)) {
+    try (MessageConsumer consumer = broker.consume("q", 1)) {
       one(consumer).nack("no").join();
       long from = System.nanoTime();
       assertThat(broker.stats("q").delayed()).isEqualTo(1);
@@ -231,7 +231,7 @@ class BrokerTest {
   void extend_keepsAMessage_beyondItsTimeout() throws Exception {
     broker.createQueue("q", QueueConfig.builder().leaseTimeout(Duration.ofSeconds(1)).build());
     send("q", "m");
-    try (Consumer consumer = broker.consume("q", 5)) {
+    try (MessageConsumer consumer = broker.consume("q", 5)) {
       Delivery delivery = one(consumer);
       delivery.extend(Duration.ofSeconds(30)).join();
       assertThat(consumer.poll(1, Duration.ofMillis(1_500))).isEmpty();
@@ -244,11 +244,11 @@ class BrokerTest {
     broker.createQueue("q");
     broker.enqueue("q", Message.of("late").withDelay(Duration.ofMillis(300))).join();
     broker.enqueue("q", Message.of("old").withTimeToLive(Duration.ofMillis(1))).join();
-    try (Consumer graveyard = broker.consume("q.dlq", 1)) {
+    try (MessageConsumer graveyard = broker.consume("q.dlq", 1)) {
       assertThat(one(graveyard).deadLetter().orElseThrow().reason())
           .isEqualTo(DeadLetter.Reason.TIME_TO_LIVE);
     }
-    try (Consumer consumer = broker.consume("q", 1)) {
+    try (MessageConsumer consumer = broker.consume("q", 1)) {
       assertThat(text(one(consumer))).isEqualTo("late");
     }
   }
@@ -293,7 +293,7 @@ class BrokerTest {
     broker.updateQueue("q", before -> config, null);
     List<Message> many = java.util.Collections.nCopies(2_500, Message.of("m"));
     broker.enqueueAll("q", many).join();
-    try (Consumer consumer = broker.consume("q", 1)) {
+    try (MessageConsumer consumer = broker.consume("q", 1)) {
       one(consumer);
       assertThat(broker.purge("q")).isEqualTo(2_499);
       assertThat(broker.stats("q").depth()).isEqualTo(1);
@@ -328,7 +328,7 @@ class BrokerTest {
     broker
         .enqueue("q", Message.of("m").withHeader("tenant", "acme").withHeader("tier", "gold"))
         .join();
-    try (Consumer consumer = broker.consume("q", 1)) {
+    try (MessageConsumer consumer = broker.consume("q", 1)) {
       Delivery delivery = one(consumer);
       assertThat(delivery.key()).isEqualTo("acme");
       assertThat(delivery.weight()).isEqualTo(5);
@@ -343,7 +343,7 @@ class BrokerTest {
     CountDownLatch blocked = new CountDownLatch(1);
     List<String> got = new CopyOnWriteArrayList<>();
     CountDownLatch all = new CountDownLatch(50);
-    try (Consumer slow =
+    try (MessageConsumer slow =
             broker.consume(
                 "q",
                 1,
@@ -351,7 +351,7 @@ class BrokerTest {
                   blocked.countDown();
                   await(release);
                 });
-        Consumer fast =
+        MessageConsumer fast =
             broker.consume(
                 "q",
                 10,
@@ -412,7 +412,7 @@ class BrokerTest {
   @Test
   void aClosedBroker_answersEverybody() throws Exception {
     broker.createQueue("q");
-    Consumer consumer = broker.consume("q", 1);
+    MessageConsumer consumer = broker.consume("q", 1);
     broker.close();
     broker.close();
     refused(Code.STOPPED, () -> send("q", "m"));

@@ -3,7 +3,7 @@ package dev.sluice.broker;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-import dev.sluice.ThrottleStats;
+import dev.sluice.LimitStats;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
@@ -62,7 +62,7 @@ class BrokerThrottleTest {
   }
 
   /** When each of so many messages was let go; they are acknowledged. */
-  private List<Instant> receive(Consumer consumer, int messages) throws InterruptedException {
+  private List<Instant> receive(MessageConsumer consumer, int messages) throws InterruptedException {
     List<Instant> times = new ArrayList<>();
     while (times.size() < messages) {
       List<Delivery> taken = consumer.poll(100, SOON);
@@ -88,7 +88,7 @@ class BrokerThrottleTest {
   void twoKeysOfAScript_ratesByCommand_holdInEveryWindow() throws Exception {
     broker.setThrottle("provider:aws", 100, 5);
     broker.setThrottle("tenant:acme", 50, 2);
-    try (Consumer consumer = broker.consume("q", 100)) {
+    try (MessageConsumer consumer = broker.consume("q", 100)) {
       send(60, "acme", "aws");
       send(60, "other", "aws");
       List<Instant> all = receive(consumer, 120);
@@ -100,7 +100,7 @@ class BrokerThrottleTest {
   void theStricterOfTwoKeys_decides() throws Exception {
     broker.setThrottle("provider:aws", 1_000, 100);
     broker.setThrottle("tenant:acme", 50, 2);
-    try (Consumer consumer = broker.consume("q", 100)) {
+    try (MessageConsumer consumer = broker.consume("q", 100)) {
       send(40, "acme", "aws");
       holds(receive(consumer, 40), 50, 2);
     }
@@ -109,7 +109,7 @@ class BrokerThrottleTest {
   @Test
   void aThrottledTenant_holdsUpNoOther() throws Exception {
     broker.setThrottle("tenant:slow", 0, 1);
-    try (Consumer consumer = broker.consume("q", 100)) {
+    try (MessageConsumer consumer = broker.consume("q", 100)) {
       send(10, "slow", "aws");
       send(50, "free", "aws");
       assertThat(receive(consumer, 51)).hasSize(51);
@@ -121,7 +121,7 @@ class BrokerThrottleTest {
   @Test
   void aRate_isChangedAndRemoved_whileMessagesWait() throws Exception {
     broker.setThrottle("provider:aws", 0, 1);
-    try (Consumer consumer = broker.consume("q", 100)) {
+    try (MessageConsumer consumer = broker.consume("q", 100)) {
       send(1_000, "acme", "aws");
       assertThat(receive(consumer, 1)).hasSize(1);
       assertThat(consumer.poll(1, NOW)).isEmpty();
@@ -143,7 +143,7 @@ class BrokerThrottleTest {
     broker.setThrottle("provider:aws", 0, 5);
     send(3, "acme", "aws");
     assertThat(consumed()).isZero();
-    try (Consumer consumer = broker.consume("q", 2)) {
+    try (MessageConsumer consumer = broker.consume("q", 2)) {
       assertThat(consumer.poll(1, SOON)).hasSize(1);
       await().atMost(SOON).until(() -> consumed() == 2);
     }
@@ -179,7 +179,7 @@ class BrokerThrottleTest {
   }
 
   private List<Double> levels() {
-    return broker.throttles().stream().map(ThrottleStats::level).toList();
+    return broker.throttles().stream().map(LimitStats::level).toList();
   }
 
   /** Fifty tokens, four callers and other traffic: fifty messages in all. */
@@ -191,7 +191,7 @@ class BrokerThrottleTest {
     AtomicInteger got = new AtomicInteger();
     AtomicInteger empty = new AtomicInteger();
     ExecutorService callers = Executors.newFixedThreadPool(5);
-    try (Consumer consumer = broker.consume("other", 100)) {
+    try (MessageConsumer consumer = broker.consume("other", 100)) {
       AtomicBoolean over = new AtomicBoolean();
       Future<?> load = callers.submit(() -> load(consumer, over));
       List<Future<?>> all = new ArrayList<>();
@@ -223,7 +223,7 @@ class BrokerThrottleTest {
     }
   }
 
-  private void load(Consumer consumer, AtomicBoolean over) {
+  private void load(MessageConsumer consumer, AtomicBoolean over) {
     try {
       while (!over.get()) {
         broker.enqueueAll("other", Collections.nCopies(50, Message.of("m"))).join();
@@ -280,13 +280,13 @@ class BrokerThrottleTest {
   void aRestart_givesNoFreshBurst() throws Exception {
     broker.setThrottle("provider:aws", 0.001, 10);
     send(30, "acme", "aws");
-    try (Consumer consumer = broker.consume("q", 100)) {
+    try (MessageConsumer consumer = broker.consume("q", 100)) {
       receive(consumer, 10);
     }
     broker.close();
     broker = Broker.open(dir);
     assertThat(broker.throttles().get(0).level()).isLessThan(1);
-    try (Consumer consumer = broker.consume("q", 100)) {
+    try (MessageConsumer consumer = broker.consume("q", 100)) {
       assertThat(consumer.poll(1, NOW)).isEmpty();
     }
     assertThat(broker.config("throttle.provider:aws")).contains("0.001,10.0");
@@ -300,8 +300,8 @@ class BrokerThrottleTest {
     for (int i = 0; i < 10; i++) {
       broker.enqueue("r", Message.of("m").withThrottles("provider:aws")).join();
     }
-    try (Consumer one = broker.consume("q", 100);
-        Consumer two = broker.consume("r", 100)) {
+    try (MessageConsumer one = broker.consume("q", 100);
+        MessageConsumer two = broker.consume("r", 100)) {
       int got = 0;
       for (int i = 0; i < 10 && got < 4; i++) {
         got += one.poll(10, NOW).size() + two.poll(10, NOW).size();

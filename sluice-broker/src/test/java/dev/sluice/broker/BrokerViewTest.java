@@ -4,9 +4,12 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.sluice.LimitStats;
 import dev.sluice.ManualClock;
-import dev.sluice.ThrottleStats;
-import dev.sluice.broker.QueueKeys.Order;
+import dev.sluice.broker.FairnessKeyPage.Order;
+import dev.sluice.broker.accounting.FairnessKeyTable;
+import dev.sluice.broker.runtime.FairnessKeyScan;
+import dev.sluice.broker.runtime.QueryCache;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -46,15 +49,15 @@ class BrokerViewTest {
     return Message.of("m").withKey(key);
   }
 
-  private QueueKeys keys(Order order, int limit) {
+  private FairnessKeyPage keys(Order order, int limit) {
     return broker.view().keys("q", order, limit, "");
   }
 
-  private QueueKeys.Key key(String name) {
+  private FairnessKeyPage.Row key(String name) {
     return broker.view().keys("q", Order.DEPTH, 1, name).keys().get(0);
   }
 
-  private static List<Delivery> take(Consumer consumer, int messages) throws InterruptedException {
+  private static List<Delivery> take(MessageConsumer consumer, int messages) throws InterruptedException {
     List<Delivery> taken = new ArrayList<>();
     while (taken.size() < messages) {
       taken.addAll(consumer.poll(messages - taken.size(), SOON));
@@ -68,23 +71,23 @@ class BrokerViewTest {
     send(5, of("b"));
     send(1, of("c").withDelay(Duration.ofHours(1)));
     send(1, of("bb"));
-    QueueKeys all = keys(Order.DEPTH, 10);
+    FairnessKeyPage all = keys(Order.DEPTH, 10);
     assertThat(all.active()).isEqualTo(4);
     assertThat(all.waiting()).isEqualTo(3);
     assertThat(all.readyWeight()).isEqualTo(4);
     assertThat(all.matching()).isEqualTo(4);
-    assertThat(all.keys()).extracting(QueueKeys.Key::key).containsExactly("b", "a", "bb", "c");
+    assertThat(all.keys()).extracting(FairnessKeyPage.Row::key).containsExactly("b", "a", "bb", "c");
     assertThat(keys(Order.DEPTH, 2).keys())
-        .extracting(QueueKeys.Key::key)
+        .extracting(FairnessKeyPage.Row::key)
         .containsExactly("b", "a");
     assertThat(keys(Order.DEPTH, 2).waiting()).isEqualTo(3);
-    QueueKeys some = broker.view().keys("q", Order.DEPTH, 1, "b");
-    assertThat(some.keys()).extracting(QueueKeys.Key::key).containsExactly("b");
+    FairnessKeyPage some = broker.view().keys("q", Order.DEPTH, 1, "b");
+    assertThat(some.keys()).extracting(FairnessKeyPage.Row::key).containsExactly("b");
     assertThat(some.matching()).isEqualTo(2);
     assertThat(some.readyWeight()).isEqualTo(4);
     assertThat(key("c").delayed()).isEqualTo(1);
     assertThat(key("c").pending()).isZero();
-    assertThat(keys(Order.WAIT, 10).keys()).extracting(QueueKeys.Key::key).endsWith("c");
+    assertThat(keys(Order.WAIT, 10).keys()).extracting(FairnessKeyPage.Row::key).endsWith("c");
   }
 
   @Test
@@ -93,14 +96,14 @@ class BrokerViewTest {
         .enqueueAll("q", IntStream.range(0, 1_200).mapToObj(i -> of("k" + (9_999 - i))).toList())
         .join();
     send(1, of("a").withDelay(Duration.ofHours(1)));
-    BrokerView.Queue all = broker.view().queue("q", BrokerView.MAX_KEYS);
+    BrokerView.QueueSnapshot all = broker.view().queue("q", BrokerView.MAX_KEYS);
     assertThat(all.stats())
         .usingRecursiveComparison()
         .ignoringFields("oldestReady") // time passes
         .isEqualTo(broker.stats("q"));
     assertThat(all.waitingKeys()).isEqualTo(1_200);
     assertThat(all.stats().depth()).isEqualTo(1_201);
-    BrokerView.Queue some = broker.view().queue("q", 600);
+    BrokerView.QueueSnapshot some = broker.view().queue("q", 600);
     assertThat(some.stats().keys()).isEqualTo(all.stats().keys().subList(0, 600));
     assertThat(some.waitingKeys()).isEqualTo(1_200);
     assertThatIllegalArgumentException().isThrownBy(() -> broker.view().queue("q", 0));
@@ -109,20 +112,20 @@ class BrokerViewTest {
 
   @Test
   void lookers_shareTheWalkOverManyKeys_forASecond() {
-    int many = KeyWalk.DEAR + 1;
+    int many = FairnessKeyScan.DEAR + 1;
     broker
         .enqueueAll("q", IntStream.range(0, many).mapToObj(i -> of("k" + (i + many))).toList())
         .join();
     ManualClock clock = ManualClock.create();
     BrokerView view = broker.view(clock);
-    QueueKeys keys = view.keys("q", Order.DEPTH, BrokerView.MAX_KEYS, "");
-    BrokerView.Queue queue = view.queue("q", 1);
-    assertThat(keys.keys()).extracting(QueueKeys.Key::key).hasSize(many).isSorted();
+    FairnessKeyPage keys = view.keys("q", Order.DEPTH, BrokerView.MAX_KEYS, "");
+    BrokerView.QueueSnapshot queue = view.queue("q", 1);
+    assertThat(keys.keys()).extracting(FairnessKeyPage.Row::key).hasSize(many).isSorted();
     assertThat(keys.waiting()).isEqualTo(many);
     assertThat(keys.readyWeight()).isEqualTo(many);
     assertThat(queue.waitingKeys()).isEqualTo(many);
     send(1, of("a"));
-    clock.advance(Duration.ofNanos(SharedLooks.AGE_NANOS - 1));
+    clock.advance(Duration.ofNanos(QueryCache.AGE_NANOS - 1));
     for (int i = 0; i < 20; i++) {
       assertThat(view.keys("q", Order.DEPTH, BrokerView.MAX_KEYS, "")).isSameAs(keys);
       assertThat(view.queue("q", 1)).isSameAs(queue);
@@ -159,17 +162,17 @@ class BrokerViewTest {
   @Test
   void aKey_countsWhatItWasGivenAndWhatConsumersHave() throws InterruptedException {
     send(3, of("a"));
-    try (Consumer consumer = broker.consume("q", 2)) {
+    try (MessageConsumer consumer = broker.consume("q", 2)) {
       List<Delivery> taken = take(consumer, 2);
       assertThat(key("a").inFlight()).isEqualTo(2);
       assertThat(key("a").pending()).isEqualTo(1);
       assertThat(key("a").delivered()).isEqualTo(2);
       assertThat(broker.ackAll(taken).join()).isEmpty();
       assertThat(broker.ackAll(take(consumer, 1)).join()).isEmpty();
-      QueueKeys after = keys(Order.DELIVERED, 10);
+      FairnessKeyPage after = keys(Order.DELIVERED, 10);
       assertThat(after.active()).isZero();
       assertThat(after.keys())
-          .containsExactly(new QueueKeys.Key("a", 0, 0, 0, 0, 1, 3, Duration.ZERO, List.of()));
+          .containsExactly(new FairnessKeyPage.Row("a", 0, 0, 0, 0, 1, 3, Duration.ZERO, List.of()));
       send(1, of("a"));
       take(consumer, 1);
       assertThat(key("a").delivered()).isEqualTo(4);
@@ -181,7 +184,7 @@ class BrokerViewTest {
   @Test
   void whatConsumersHad_countsAfterARestart() throws InterruptedException {
     send(2, of("a"));
-    try (Consumer consumer = broker.consume("q", 1)) {
+    try (MessageConsumer consumer = broker.consume("q", 1)) {
       take(consumer, 1);
       broker.close();
       broker = Broker.open(dir);
@@ -192,11 +195,11 @@ class BrokerViewTest {
 
   @Test
   void keysWithNothing_areForgottenInTime() throws InterruptedException {
-    int most = KeyCounts.MAX_IDLE;
+    int most = FairnessKeyTable.MAX_IDLE;
     List<Message> all = new ArrayList<>();
     IntStream.range(0, most + 10).forEach(i -> all.add(of("k" + i)));
     broker.enqueueAll("q", all).join();
-    try (Consumer consumer = broker.consume("q", most + 10)) {
+    try (MessageConsumer consumer = broker.consume("q", most + 10)) {
       assertThat(broker.ackAll(take(consumer, most + 10)).join()).isEmpty();
     }
     assertThat(keys(Order.DEPTH, BrokerView.MAX_KEYS).keys()).hasSize(most);
@@ -209,9 +212,9 @@ class BrokerViewTest {
     broker.setThrottle("shut", 0, 0);
     send(3, of("a").withThrottle("slow", 1));
     send(2, of("b").withThrottle("shut", 1));
-    try (Consumer consumer = broker.consume("q", 10)) {
+    try (MessageConsumer consumer = broker.consume("q", 10)) {
       take(consumer, 1);
-      QueueKeys.Parked slow = key("a").parked().get(0);
+      FairnessKeyPage.Throttled slow = key("a").parked().get(0);
       assertThat(slow.throttleKey()).isEqualTo("slow");
       assertThat(slow.messages()).isEqualTo(2);
       assertThat(slow.until().orElseThrow())
@@ -225,9 +228,9 @@ class BrokerViewTest {
       assertThat(throttle.stats().taken()).isEqualTo(1);
       assertThat(throttle.until().orElseThrow()).isGreaterThan(Duration.ofMinutes(15));
       assertThat(broker.view().waiters("slow", 10))
-          .containsExactly(new ThrottleStats.Waiter("q", "a", 2, 2, 1));
+          .containsExactly(new LimitStats.Waiter("q", "a", 2, 2, 1));
       assertThat(broker.view().waiters("shut", 10))
-          .containsExactly(new ThrottleStats.Waiter("q", "b", 2, 2, 1));
+          .containsExactly(new LimitStats.Waiter("q", "b", 2, 2, 1));
     }
   }
 
@@ -238,9 +241,9 @@ class BrokerViewTest {
     send(1, of("urgent").withWeight(4).withThrottle("shut", 1).withPriority(1));
     send(3, of("urgent").withWeight(4));
     send(3, of("free").withWeight(8));
-    try (Consumer consumer = broker.consume("q", 1)) {
+    try (MessageConsumer consumer = broker.consume("q", 1)) {
       take(consumer, 1);
-      QueueKeys found = keys(Order.DEPTH, 1);
+      FairnessKeyPage found = keys(Order.DEPTH, 1);
       assertThat(found.waiting()).isEqualTo(3);
       assertThat(found.readyWeight()).isEqualTo(12);
     }
@@ -260,19 +263,19 @@ class BrokerViewTest {
     send(1, of("elsewhere").withWeight(7).withThrottle("small", 2));
     send(1, of("free").withWeight(9));
     Message sibling = of("c").withWeight(20).withThrottle("slow", 1);
-    try (Consumer consumer = broker.consume("q", 10);
-        Consumer others = broker.consume("other", 10)) {
+    try (MessageConsumer consumer = broker.consume("q", 10);
+        MessageConsumer others = broker.consume("other", 10)) {
       take(consumer, 2);
       broker.enqueue("other", sibling).join();
       assertThat(others.poll(1, Duration.ofMillis(50))).isEmpty();
       assertThat(keys(Order.DEPTH, 10).keys())
           .filteredOn(each -> each.pending() > 0)
-          .flatExtracting(QueueKeys.Key::parked)
+          .flatExtracting(FairnessKeyPage.Row::parked)
           .extracting(each -> each.throttleKey() + "=" + each.weight())
           .containsExactlyInAnyOrder("slow=9", "slow=9", "slow=9", "small=7");
       assertThat(broker.view().keys("other", Order.DEPTH, 1, "").keys().get(0).parked())
           .singleElement()
-          .extracting(QueueKeys.Parked::weight)
+          .extracting(FairnessKeyPage.Throttled::weight)
           .isEqualTo(20L);
     }
   }
@@ -281,20 +284,20 @@ class BrokerViewTest {
   void messages_beginWhereTheyAreToldTo() {
     broker.createQueue("other");
     send(3, of("a"));
-    List<StoredMessage> all = broker.view().messages("q", null, 10, BrokerView.Size.ALL);
+    List<StoredMessage> all = broker.view().messages("q", null, 10, BrokerView.PreviewSize.ALL);
     assertThat(all).hasSize(3);
     UUID second = all.get(1).id();
-    assertThat(broker.view().messages("q", second, 10, BrokerView.Size.ALL))
+    assertThat(broker.view().messages("q", second, 10, BrokerView.PreviewSize.ALL))
         .extracting(StoredMessage::id)
         .containsExactly(second, all.get(2).id());
     broker.purge("q");
     send(1, of("b"));
-    assertThat(broker.view().messages("q", second, 1, BrokerView.Size.ALL))
+    assertThat(broker.view().messages("q", second, 1, BrokerView.PreviewSize.ALL))
         .singleElement()
         .extracting(StoredMessage::key)
         .isEqualTo("b");
     assertThatIllegalArgumentException()
-        .isThrownBy(() -> broker.view().messages("other", second, 1, BrokerView.Size.ALL))
+        .isThrownBy(() -> broker.view().messages("other", second, 1, BrokerView.PreviewSize.ALL))
         .withMessage("from must be the id of a message of the queue other: from=" + second);
   }
 

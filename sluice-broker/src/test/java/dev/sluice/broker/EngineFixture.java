@@ -1,5 +1,18 @@
 package dev.sluice.broker;
 
+import dev.sluice.broker.engine.Dispatcher;
+import dev.sluice.broker.engine.EngineState;
+import dev.sluice.broker.engine.ConsumerState;
+import dev.sluice.broker.engine.BatchEncoder;
+import dev.sluice.broker.engine.BrokerEngine;
+import dev.sluice.broker.engine.BrokerQueue;
+import dev.sluice.broker.engine.CommitBatch;
+import dev.sluice.broker.engine.Completion;
+import dev.sluice.broker.engine.InternedPlacement;
+import dev.sluice.broker.engine.PendingDelivery;
+import dev.sluice.broker.engine.PreparedMessage;
+import dev.sluice.broker.engine.Recovery;
+import dev.sluice.broker.store.MessageEnvelope;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
@@ -8,16 +21,16 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 
 /** Runs the state machine of a broker over a store in memory, on one thread and a manual clock. */
-abstract class EngineFixture implements BrokerState.Outputs {
+abstract class EngineFixture implements EngineState.EngineCallbacks {
   static final long SECOND = TimeUnit.SECONDS.toNanos(1);
 
   SimStore store = new SimStore();
-  final List<Handover> delivered = new ArrayList<>();
+  final List<PendingDelivery> delivered = new ArrayList<>();
   boolean hasHook;
   long now = 1_000 * SECOND;
-  Engine engine = recover();
+  BrokerEngine engine = recover();
 
-  private Engine recover() {
+  private BrokerEngine recover() {
     return Recovery.recover(store, new Recovery.Start(now, now, "boot"), this, BrokerMetrics.NONE);
   }
 
@@ -36,16 +49,16 @@ abstract class EngineFixture implements BrokerState.Outputs {
   }
 
   /** Returns messages of one byte each. */
-  static List<Submission> submissions(int messages, long delayNanos) {
-    Route.Spec route = new Route.Spec("k", 1, 0, Collections.emptySortedMap());
-    byte[] body = Envelope.encode(Map.of(), new byte[1]);
-    return Collections.nCopies(messages, new Submission(route, body, delayNanos, 0, null, false));
+  static List<PreparedMessage> submissions(int messages, long delayNanos) {
+    InternedPlacement.Spec route = new InternedPlacement.Spec("k", 1, 0, Collections.emptySortedMap());
+    byte[] body = MessageEnvelope.encode(Map.of(), new byte[1]);
+    return Collections.nCopies(messages, new PreparedMessage(route, body, delayNanos, 0, null, false));
   }
 
   /** Adds what it gets to {@link #delivered}. */
-  class Receiver implements Subscriber.Outlet {
+  class Receiver implements ConsumerState.DeliveryTarget {
     @Override
-    public void deliver(List<Handover> batch) {
+    public void deliver(List<PendingDelivery> batch) {
       delivered.addAll(batch);
     }
 
@@ -55,7 +68,7 @@ abstract class EngineFixture implements BrokerState.Outputs {
 
   void consume(int credit) {
     engine.dispatch.open(
-        "q", new Dispatch.Subscription(credit, false, new Receiver(), new CompletableFuture<>()));
+        "q", new Dispatcher.ConsumerRegistration(credit, false, new Receiver(), new CompletableFuture<>()));
     for (int i = 0; i < 20; i++) {
       step();
     }
@@ -69,14 +82,14 @@ abstract class EngineFixture implements BrokerState.Outputs {
   }
 
   void commit() {
-    Batch batch = engine.seal(now);
+    CommitBatch batch = engine.seal(now);
     if (batch != null) {
-      BatchRows.write(batch, store);
+      BatchEncoder.write(batch, store);
       store.sync();
       batch.handovers.forEach(handover -> handover.to().outlet.deliver(List.of(handover)));
-      batch.whenWritten.answers.forEach(Answer::give);
+      batch.whenWritten.answers.forEach(Completion::give);
       engine.apply(batch.whenWritten);
-      batch.whenSynced.answers.forEach(Answer::give);
+      batch.whenSynced.answers.forEach(Completion::give);
       engine.apply(batch.whenSynced);
     }
   }
@@ -88,10 +101,10 @@ abstract class EngineFixture implements BrokerState.Outputs {
 
   /** Its answer takes longer than the broker lives. */
   @Override
-  public void askFailureHook(BrokerState.FailureQuestion question) {}
+  public void askFailureHook(EngineState.FailureHookRequest question) {}
 
   @Override
-  public boolean hasFailureHook(Line line) {
+  public boolean hasFailureHook(BrokerQueue line) {
     return hasHook;
   }
 

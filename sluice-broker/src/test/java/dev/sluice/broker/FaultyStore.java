@@ -1,5 +1,9 @@
 package dev.sluice.broker;
 
+import dev.sluice.broker.store.RowBatch;
+import dev.sluice.broker.store.Store;
+import dev.sluice.broker.store.StoreException;
+import dev.sluice.broker.store.StoreTable;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.util.List;
@@ -39,7 +43,7 @@ final class FaultyStore extends ForwardingStore {
   }
 
   @Override
-  public void write(Rows rows) {
+  public void write(RowBatch rows) {
     check(failWrite);
     super.write(rows);
   }
@@ -51,19 +55,19 @@ final class FaultyStore extends ForwardingStore {
   }
 
   @Override
-  public byte @Nullable [] get(Table table, byte[] key) {
+  public byte @Nullable [] get(StoreTable table, byte[] key) {
     requireReadable(table, key);
     return super.get(table, key);
   }
 
   @Override
-  public List<byte @Nullable []> getAll(Table table, List<byte[]> keys) {
+  public List<byte @Nullable []> getAll(StoreTable table, List<byte[]> keys) {
     keys.forEach(key -> requireReadable(table, key));
     return super.getAll(table, keys);
   }
 
   @Override
-  public void scan(Table table, byte[] from, byte[] to, RowVisitor visitor) {
+  public void scan(StoreTable table, byte[] from, byte[] to, RowVisitor visitor) {
     StoreException why = failScan.getAndSet(null);
     if (why != null) {
       throw why;
@@ -78,8 +82,8 @@ final class FaultyStore extends ForwardingStore {
         });
   }
 
-  private void requireReadable(Table table, byte[] key) {
-    if (table == Table.MESSAGE && unreadable.contains(ByteBuffer.wrap(key))) {
+  private void requireReadable(StoreTable table, byte[] key) {
+    if (table == StoreTable.MESSAGE && unreadable.contains(ByteBuffer.wrap(key))) {
       throw new StoreException("get: Input/output error", new IOException("EIO"), false);
     }
   }

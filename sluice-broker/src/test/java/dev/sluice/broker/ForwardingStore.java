@@ -1,5 +1,8 @@
 package dev.sluice.broker;
 
+import dev.sluice.broker.store.RowBatch;
+import dev.sluice.broker.store.Store;
+import dev.sluice.broker.store.StoreTable;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
@@ -12,7 +15,7 @@ abstract class ForwardingStore implements Store {
   }
 
   @Override
-  public void write(Rows rows) {
+  public void write(RowBatch rows) {
     delegate.write(rows);
   }
 
@@ -22,17 +25,17 @@ abstract class ForwardingStore implements Store {
   }
 
   @Override
-  public byte @Nullable [] get(Table table, byte[] key) {
+  public byte @Nullable [] get(StoreTable table, byte[] key) {
     return delegate.get(table, key);
   }
 
   @Override
-  public List<byte @Nullable []> getAll(Table table, List<byte[]> keys) {
+  public List<byte @Nullable []> getAll(StoreTable table, List<byte[]> keys) {
     return delegate.getAll(table, keys);
   }
 
   @Override
-  public void scan(Table table, byte[] from, byte[] to, RowVisitor visitor) {
+  public void scan(StoreTable table, byte[] from, byte[] to, RowVisitor visitor) {
     delegate.scan(table, from, to, visitor);
   }
 

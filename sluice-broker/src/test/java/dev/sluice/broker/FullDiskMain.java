@@ -1,5 +1,11 @@
 package dev.sluice.broker;
 
+import dev.sluice.broker.store.RowBatch;
+import dev.sluice.broker.store.Store;
+import dev.sluice.broker.store.StoreException;
+import dev.sluice.broker.store.StoreTable;
+import dev.sluice.broker.store.rocks.RocksSettings;
+import dev.sluice.broker.store.rocks.RocksStore;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.file.Files;
@@ -81,7 +87,7 @@ final class FullDiskMain {
   private static int count(Store store) {
     int[] count = {0};
     store.scan(
-        Table.MESSAGE,
+        StoreTable.MESSAGE,
         key(0),
         key(Integer.MAX_VALUE),
         (key, value) -> {
@@ -94,10 +100,10 @@ final class FullDiskMain {
     return count[0];
   }
 
-  private static Rows batch(int number) {
-    Rows rows = new Rows();
-    rows.put(Table.MESSAGE, key(number), value(number));
-    rows.put(Table.STATE, key(number), new byte[10]);
+  private static RowBatch batch(int number) {
+    RowBatch rows = new RowBatch();
+    rows.put(StoreTable.MESSAGE, key(number), value(number));
+    rows.put(StoreTable.STATE, key(number), new byte[10]);
     return rows;
   }
 

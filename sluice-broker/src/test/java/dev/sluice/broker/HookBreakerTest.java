@@ -2,6 +2,7 @@ package dev.sluice.broker;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.sluice.broker.hooks.HookCircuitBreaker;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.ExecutorService;
@@ -12,9 +13,9 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 class HookBreakerTest {
-  private static final long BYPASS = HookBreaker.BYPASS_NANOS;
+  private static final long BYPASS = HookCircuitBreaker.BYPASS_NANOS;
 
-  private final HookBreaker breaker = new HookBreaker();
+  private final HookCircuitBreaker breaker = new HookCircuitBreaker();
 
   /** The clock may wrap at any time. */
   @ParameterizedTest
@@ -97,7 +98,7 @@ class HookBreakerTest {
   }
 
   private void trip(long now) {
-    for (int i = 0; i < HookBreaker.FAILURES; i++) {
+    for (int i = 0; i < HookCircuitBreaker.FAILURES; i++) {
       breaker.failed(now);
     }
   }

@@ -1,13 +1,11 @@
 package dev.sluice.broker;
 
+import dev.sluice.broker.hooks.HookEngine;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.sluice.broker.HookEngine.Arrival;
-import dev.sluice.broker.HookEngine.Assignment;
-import dev.sluice.broker.HookEngine.Failure;
-import dev.sluice.broker.HookEngine.GiveUp;
-import dev.sluice.broker.HookEngine.Retry;
-import dev.sluice.broker.HookEngine.Verdict;
+import dev.sluice.broker.hooks.HookEngine.Retry;
+import dev.sluice.broker.hooks.HookLimits;
+import dev.sluice.broker.lua.LuaHookEngine;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -53,15 +51,15 @@ class HookDocTest {
   @Test
   void tenantFairness() throws IOException {
     assertThat(assign("Tenant fairness", Map.of("tenant", "acme")))
-        .isEqualTo(new Assignment("acme", 1, List.of()));
+        .isEqualTo(new HookEngine.EnqueueResult("acme", 1, List.of()));
     assertThat(assign("Tenant fairness", Map.of()))
-        .isEqualTo(new Assignment("unknown", 1, List.of()));
+        .isEqualTo(new HookEngine.EnqueueResult("unknown", 1, List.of()));
   }
 
   @Test
   void weightedTiers() throws IOException {
     assertThat(assign("Weighted tiers", Map.of("tenant", "acme", "tier", "pro")))
-        .isEqualTo(new Assignment("acme", 3, List.of()));
+        .isEqualTo(new HookEngine.EnqueueResult("acme", 3, List.of()));
     assertThat(assign("Weighted tiers", Map.of("tenant", "acme")).weight()).isEqualTo(1);
   }
 
@@ -71,15 +69,15 @@ class HookDocTest {
     Map<String, String> config = Map.of("weight.acme", "7", "throttle.tenant:acme", "10,20");
     Map<String, String> headers = Map.of("tenant", "acme");
     assertThat(assign(title, headers, config))
-        .isEqualTo(new Assignment("acme", 7, List.of("tenant:acme")));
-    assertThat(assign(title, headers)).isEqualTo(new Assignment("acme", 1, List.of()));
+        .isEqualTo(new HookEngine.EnqueueResult("acme", 7, List.of("tenant:acme")));
+    assertThat(assign(title, headers)).isEqualTo(new HookEngine.EnqueueResult("acme", 1, List.of()));
   }
 
   @Test
   void providerAndTenantProviderThrottles() throws IOException {
     String title = "Provider and tenant-provider throttles";
     assertThat(assign(title, Map.of("tenant", "acme", "provider", "mail")))
-        .isEqualTo(new Assignment("acme", 1, List.of("provider:mail", "tenant:acme:mail")));
+        .isEqualTo(new HookEngine.EnqueueResult("acme", 1, List.of("provider:mail", "tenant:acme:mail")));
     assertThat(assign(title, Map.of("tenant", "acme")).throttleKeys()).isEmpty();
   }
 
@@ -92,31 +90,31 @@ class HookDocTest {
           .isInstanceOfSatisfying(
               Retry.class, r -> assertThat(r.delayMillis()).isBetween(delay, delay * 6 / 5));
     }
-    assertThat(judge(title, 8, "boom")).isEqualTo(new GiveUp());
+    assertThat(judge(title, 8, "boom")).isEqualTo(new HookEngine.MoveToDeadLetters());
   }
 
   @Test
   void deadLetterByError() throws IOException {
     String title = "Dead letter by error";
-    assertThat(judge(title, 1, "404 no such user")).isEqualTo(new GiveUp());
-    assertThat(judge(title, 1, "Invalid address")).isEqualTo(new GiveUp());
+    assertThat(judge(title, 1, "404 no such user")).isEqualTo(new HookEngine.MoveToDeadLetters());
+    assertThat(judge(title, 1, "Invalid address")).isEqualTo(new HookEngine.MoveToDeadLetters());
     assertThat(judge(title, 3, "429 slow down")).isEqualTo(new Retry(1500));
     assertThat(judge(title, 2, "timeout")).isEqualTo(new Retry(1000));
   }
 
-  private Assignment assign(String title, Map<String, String> headers) throws IOException {
+  private HookEngine.EnqueueResult assign(String title, Map<String, String> headers) throws IOException {
     return assign(title, headers, Map.of());
   }
 
-  private Assignment assign(String title, Map<String, String> headers, Map<String, String> config)
+  private HookEngine.EnqueueResult assign(String title, Map<String, String> headers, Map<String, String> config)
       throws IOException {
     String script = examples().getOrDefault(title, "");
-    return engine.compileEnqueue(script).run(new Arrival("orders", headers, 100), config);
+    return engine.compileEnqueue(script).run(new HookEngine.EnqueueContext("orders", headers, 100), config);
   }
 
-  private Verdict judge(String title, int attempts, String error) throws IOException {
+  private HookEngine.FailureResult judge(String title, int attempts, String error) throws IOException {
     String script = examples().getOrDefault(title, "");
-    Failure failure = new Failure("orders", new UUID(1, 2), Map.of(), attempts, error);
+    HookEngine.FailureContext failure = new HookEngine.FailureContext("orders", new UUID(1, 2), Map.of(), attempts, error);
     return engine.compileFailure(script).run(failure, Map.of());
   }
 }

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.sluice.broker.BrokerException.Code;
+import dev.sluice.broker.hooks.HookExecutor;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -27,10 +28,10 @@ class HookPoolTest {
 
   private final CountDownLatch gate = new CountDownLatch(1);
   private final Queue<String> ran = new ConcurrentLinkedQueue<>();
-  private HookPool pool = pool(1);
+  private HookExecutor pool = pool(1);
 
-  private static HookPool pool(int threads) {
-    return new HookPool(
+  private static HookExecutor pool(int threads) {
+    return new HookExecutor(
         threads,
         MAX_BYTES,
         task -> {
@@ -92,7 +93,7 @@ class HookPoolTest {
     occupy("other");
     for (int i = 0; i < 10; i++) {
       pool.call("large", 1_000, 1, note("large"));
-      pool.run(HookPool.Work.FAILURE, "small", 1, note("small"));
+      pool.run(HookExecutor.Work.FAILURE, "small", 1, note("small"));
     }
     // All ten small ones cost less than a hundredth of one large call.
     List<String> order = openGateAndAwait(20);
@@ -118,12 +119,12 @@ class HookPoolTest {
   @Test
   void callBeyondTheBoundOfItsQueue_isRefused_othersAreNot() {
     occupy("full");
-    for (int i = 1; i < HookPool.MAX_CALLS; i++) {
+    for (int i = 1; i < HookExecutor.MAX_CALLS; i++) {
       pool.call("full", 1, 0, note("full"));
     }
     assertRefused(() -> pool.call("full", 1, 0, note("full")), Code.BUSY, "queue=full", "1000");
     pool.call("other", 1, 0, note("other"));
-    pool.run(HookPool.Work.FAILURE, "full", 1, note("failure"));
+    pool.run(HookExecutor.Work.FAILURE, "full", 1, note("failure"));
     assertThat(openGateAndAwait(1_001)).contains("other", "failure");
     Awaitility.await().atMost(SOON).until(() -> !pool.isBusy("full"));
     pool.call("full", 1, 0, note("again"));
@@ -167,7 +168,7 @@ class HookPoolTest {
     pool.call("q", 1, 1, note("never"));
     pool.drain(Duration.ofMillis(10));
     pool.stop();
-    pool.run(HookPool.Work.FAILURE, "q", 1, note("never"));
+    pool.run(HookExecutor.Work.FAILURE, "q", 1, note("never"));
     assertRefused(() -> pool.call("q", 1, 1, note("never")), Code.STOPPED, "closed");
     assertThat(ran).isEmpty();
   }

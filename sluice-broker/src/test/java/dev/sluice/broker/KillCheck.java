@@ -1,5 +1,7 @@
 package dev.sluice.broker;
 
+import dev.sluice.broker.engine.LimitConfigEntry;
+import dev.sluice.broker.store.MessageId;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Comparator;
@@ -192,7 +194,7 @@ final class KillCheck {
    * goes on from the wall clock, so that at a restart it may pass over some of the time that went
    * by.
    */
-  private void rate(String throttle, ThrottleRate rate) {
+  private void rate(String throttle, LimitConfigEntry rate) {
     List<KillHistory.Lease> taken =
         history.leases.values().stream()
             .filter(lease -> !lease.free && !lease.released)

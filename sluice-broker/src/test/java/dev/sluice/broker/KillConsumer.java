@@ -54,7 +54,7 @@ final class KillConsumer implements Runnable {
   @Override
   public void run() {
     try {
-      Consumer consumer = broker.consume(queue, PREFETCH);
+      MessageConsumer consumer = broker.consume(queue, PREFETCH);
       while (!Thread.currentThread().isInterrupted()) {
         for (Delivery delivery : consumer.poll(10, Duration.ofMillis(20))) {
           got(delivery);

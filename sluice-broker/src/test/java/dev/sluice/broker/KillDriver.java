@@ -3,6 +3,10 @@ package dev.sluice.broker;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
+import dev.sluice.broker.store.Schema;
+import dev.sluice.broker.store.Store;
+import dev.sluice.broker.store.StoreTable;
+import dev.sluice.broker.store.rocks.RocksStore;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -131,7 +135,7 @@ final class KillDriver {
   private static int rows(Path dir) {
     int[] rows = {0};
     try (Store store = RocksStore.open(dir)) {
-      for (Table table : List.of(Table.MESSAGE, Table.STATE)) {
+      for (StoreTable table : List.of(StoreTable.MESSAGE, StoreTable.STATE)) {
         store.scan(table, new byte[0], Schema.END, (key, value) -> ++rows[0] > 0);
       }
     }

@@ -2,6 +2,7 @@ package dev.sluice.broker;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
+import dev.sluice.broker.engine.LimitConfigEntry;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.Map;
@@ -16,11 +17,11 @@ final class KillLoad {
   static final String SLOW = "c";
 
   static final Duration LEASE = Duration.ofSeconds(1);
-  static final Map<String, ThrottleRate> RATES =
+  static final Map<String, LimitConfigEntry> RATES =
       Map.of(
-          "t1", new ThrottleRate(300, 10),
-          "t2", new ThrottleRate(200, 5),
-          "t3", new ThrottleRate(2, 8));
+          "t1", new LimitConfigEntry(300, 10),
+          "t2", new LimitConfigEntry(200, 5),
+          "t3", new LimitConfigEntry(2, 8));
 
   private static final String ON_FAILURE =
       """
@@ -58,7 +59,7 @@ final class KillLoad {
     broker.queues().forEach((name, is) -> lease(broker, name, is));
     RATES.forEach(
         (key, rate) -> {
-          if (broker.config(ThrottleRate.configKey(key)).isEmpty()) {
+          if (broker.config(LimitConfigEntry.configKey(key)).isEmpty()) {
             broker.setThrottle(key, rate.perSecond(), rate.burst());
           }
         });

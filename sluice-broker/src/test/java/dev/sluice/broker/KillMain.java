@@ -1,6 +1,9 @@
 package dev.sluice.broker;
 
 import dev.sluice.broker.BrokerException.Code;
+import dev.sluice.broker.runtime.BrokerLifecycle;
+import dev.sluice.broker.store.Store;
+import dev.sluice.broker.store.rocks.RocksStore;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.List;
@@ -60,7 +63,7 @@ final class KillMain {
 
   /** A broker on any store. */
   static Broker over(Store store) {
-    return new Broker(Lifecycle.open(() -> store, BrokerConfig.defaults()));
+    return new Broker(BrokerLifecycle.open(() -> store, BrokerConfig.defaults()));
   }
 
   /** Clients of the last process: some still have leases, others do not know what was enqueued. */

@@ -3,6 +3,7 @@ package dev.sluice.broker;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
+import dev.sluice.broker.engine.PrefetchBudget;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Collections;
@@ -47,7 +48,7 @@ class LargeMessagesTest {
   @Test
   void poll_ofLargeMessages_comesInParts() throws InterruptedException {
     fill();
-    try (Consumer consumer = broker.consume("q", 1_000)) {
+    try (MessageConsumer consumer = broker.consume("q", 1_000)) {
       Awaitility.await().until(() -> broker.stats("q").inFlight() == MESSAGES);
       assertThat(consumer.poll(MESSAGES, Duration.ofSeconds(20))).hasSize(2);
       assertThat(consumer.poll(MESSAGES, Duration.ofSeconds(20))).hasSize(2);
@@ -60,8 +61,8 @@ class LargeMessagesTest {
     fill();
     BlockingQueue<Integer> calls = new LinkedBlockingQueue<>();
     CountDownLatch allWait = new CountDownLatch(1);
-    Consumer.Handler handler =
-        new Consumer.Handler() {
+    MessageConsumer.Handler handler =
+        new MessageConsumer.Handler() {
           private long room = 10 * MEBIBYTE;
 
           @Override
@@ -81,7 +82,7 @@ class LargeMessagesTest {
             calls.add(deliveries.size());
           }
         };
-    try (Consumer consumer = broker.consume("q", 1_000, handler)) {
+    try (MessageConsumer consumer = broker.consume("q", 1_000, handler)) {
       assertThat(consumer.queue()).isEqualTo("q");
       Awaitility.await().until(() -> broker.stats("q").inFlight() == MESSAGES);
       allWait.countDown();
@@ -116,13 +117,13 @@ class LargeMessagesTest {
   }
 
   private List<StoredMessage> peek(int payloadBytes, long allBytes) {
-    BrokerView.Size size = new BrokerView.Size(payloadBytes, allBytes);
+    BrokerView.PreviewSize size = new BrokerView.PreviewSize(payloadBytes, allBytes);
     return broker.view().messages("q", null, MESSAGES, size);
   }
 
   @Test
   void bodyRoom_isForAllConsumersTogether() {
-    BodyRoom room = new BodyRoom();
+    PrefetchBudget room = new PrefetchBudget();
     assertThat(room.take(10 * MEBIBYTE)).isTrue();
     assertThat(room.take(10 * MEBIBYTE)).isFalse();
     room.give(10 * MEBIBYTE);

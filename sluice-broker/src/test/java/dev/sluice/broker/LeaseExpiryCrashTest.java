@@ -2,6 +2,7 @@ package dev.sluice.broker;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.sluice.broker.engine.PendingDelivery;
 import java.time.Duration;
 import java.util.Comparator;
 import java.util.List;
@@ -65,7 +66,7 @@ final class LeaseExpiryCrashTest extends EngineFixture {
     return delivered.stream()
         .sorted(Comparator.comparingLong(handover -> handover.entry().sequence))
         .limit(messages)
-        .map(Handover::attempts)
+        .map(PendingDelivery::attempts)
         .distinct()
         .toList();
   }

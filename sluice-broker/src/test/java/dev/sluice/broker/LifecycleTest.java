@@ -1,9 +1,13 @@
 package dev.sluice.broker;
 
+import dev.sluice.broker.runtime.BrokerLifecycle;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.sluice.broker.BrokerException.Code;
+import dev.sluice.broker.store.Store;
+import dev.sluice.broker.store.StoreException;
+import dev.sluice.broker.store.rocks.RocksStore;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -31,7 +35,7 @@ final class LifecycleTest {
   private volatile boolean space = true;
   private final List<UUID> confirmed = new ArrayList<>();
 
-  private final class FaultyOpener implements Lifecycle.Opener {
+  private final class FaultyOpener implements BrokerLifecycle.Opener {
     @Override
     public Store open() {
       StoreException refusal = refusals.poll();
@@ -55,7 +59,7 @@ final class LifecycleTest {
   private Broker open() {
     Broker broker =
         new Broker(
-            Lifecycle.open(new FaultyOpener(), BrokerConfig.defaults().withDiskReserveBytes(0)));
+            BrokerLifecycle.open(new FaultyOpener(), BrokerConfig.defaults().withDiskReserveBytes(0)));
     if (broker.queue("q").isEmpty()) {
       broker.createQueue("q");
     }
@@ -92,7 +96,7 @@ final class LifecycleTest {
   /** Every confirmed message is in {@code broker}. */
   private void assertNothingLost(Broker broker) throws Exception {
     List<UUID> there = new ArrayList<>();
-    try (Consumer consumer = broker.consume("q", 1_000)) {
+    try (MessageConsumer consumer = broker.consume("q", 1_000)) {
       while (!there.containsAll(confirmed)) {
         List<Delivery> taken = consumer.poll(1_000, Duration.ofSeconds(20));
         assertThat(taken).as("missing of %s: %s", confirmed, there).isNotEmpty();
@@ -105,7 +109,7 @@ final class LifecycleTest {
   void failedSync_stopsTheBrokerForGood_andIsNeverRetried() throws Exception {
     try (Broker broker = open()) {
       confirm(broker);
-      Consumer consumer = broker.consume("q.dlq", 1);
+      MessageConsumer consumer = broker.consume("q.dlq", 1);
       last().failSync.set(fault());
       assertThat(refusal(broker)).isEqualTo(Code.STOPPED);
       assertThat(broker.view().failure().get(20, TimeUnit.SECONDS))

@@ -1,5 +1,10 @@
 package dev.sluice.broker;
 
+import dev.sluice.broker.store.RowBatch;
+import dev.sluice.broker.engine.CommitBatch;
+import dev.sluice.broker.store.Schema;
+import dev.sluice.broker.store.StoreTable;
+import dev.sluice.broker.store.rocks.RocksStore;
 import java.util.Arrays;
 
 /**
@@ -42,7 +47,7 @@ final class LoggedStore extends ForwardingStore {
   }
 
   @Override
-  public void write(Rows rows) {
+  public void write(RowBatch rows) {
     if (!knowsClock) {
       rows.forEach(new Clock());
     }
@@ -50,17 +55,17 @@ final class LoggedStore extends ForwardingStore {
   }
 
   /** The first batch says when and where the broker starts. */
-  private final class Clock implements Rows.Visitor {
+  private final class Clock implements RowBatch.Visitor {
     @Override
-    public void put(Table table, byte[] key, byte[] value) {
-      if (table == Table.META && Arrays.equals(key, Schema.META_KEY)) {
-        Batch.Meta meta = Schema.metaRow(value);
+    public void put(StoreTable table, byte[] key, byte[] value) {
+      if (table == StoreTable.META && Arrays.equals(key, Schema.META_KEY)) {
+        CommitBatch.Meta meta = Schema.metaRow(value);
         log.add("clock", meta.brokerTime(), meta.bootNanos());
         knowsClock = true;
       }
     }
 
     @Override
-    public void delete(Table table, byte[] key) {}
+    public void delete(StoreTable table, byte[] key) {}
   }
 }

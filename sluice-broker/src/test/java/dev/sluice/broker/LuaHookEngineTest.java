@@ -3,14 +3,13 @@ package dev.sluice.broker;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import dev.sluice.broker.HookEngine.Arrival;
-import dev.sluice.broker.HookEngine.Assignment;
-import dev.sluice.broker.HookEngine.EnqueueHook;
-import dev.sluice.broker.HookEngine.Failure;
-import dev.sluice.broker.HookEngine.FailureHook;
-import dev.sluice.broker.HookEngine.GiveUp;
-import dev.sluice.broker.HookEngine.Retry;
-import dev.sluice.broker.HookEngine.Verdict;
+import dev.sluice.broker.hooks.HookEngine;
+import dev.sluice.broker.hooks.HookEngine.EnqueueHook;
+import dev.sluice.broker.hooks.HookEngine.FailureHook;
+import dev.sluice.broker.hooks.HookEngine.Retry;
+import dev.sluice.broker.hooks.HookException;
+import dev.sluice.broker.hooks.HookLimits;
+import dev.sluice.broker.lua.LuaHookEngine;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -41,9 +40,9 @@ class LuaHookEngineTest {
               }
             end
             """);
-    Arrival arrival = new Arrival("orders", Map.of("tenant", "acme"), 512);
+    HookEngine.EnqueueContext arrival = new HookEngine.EnqueueContext("orders", Map.of("tenant", "acme"), 512);
     assertThat(hook.run(arrival, Map.of("a", "b")))
-        .isEqualTo(new Assignment("orders:acme:512", 3, List.of("b", "b", "nil")));
+        .isEqualTo(new HookEngine.EnqueueResult("orders:acme:512", 3, List.of("b", "b", "nil")));
   }
 
   @Test
@@ -57,7 +56,7 @@ class LuaHookEngineTest {
               return { action = "retry", delay_ms = 100 * msg.attempts }
             end
             """);
-    Failure failure = new Failure("orders", new UUID(1, 2), Map.of("a", "b"), 4, "boom");
+    HookEngine.FailureContext failure = new HookEngine.FailureContext("orders", new UUID(1, 2), Map.of("a", "b"), 4, "boom");
     assertThat(hook.run(failure, Map.of())).isEqualTo(new Retry(400));
   }
 
@@ -65,7 +64,7 @@ class LuaHookEngineTest {
   void failure_seesTheBeginningOfALongError() {
     FailureHook hook =
         engine.compileFailure("function on_failure(msg) return { delay_ms = #msg.error } end");
-    Failure failure = new Failure("q", new UUID(0, 0), Map.of(), 1, "e".repeat(10_000_000));
+    HookEngine.FailureContext failure = new HookEngine.FailureContext("q", new UUID(0, 0), Map.of(), 1, "e".repeat(10_000_000));
     assertThat(hook.run(failure, Map.of())).isEqualTo(new Retry(16_384));
   }
 
@@ -111,8 +110,8 @@ class LuaHookEngineTest {
   void enqueue_answerIsRead(String answer, String key, int weight, String throttles) {
     EnqueueHook hook = engine.compileEnqueue("function on_enqueue(msg) return " + answer + " end");
     List<String> keys = throttles.isEmpty() ? List.of() : List.of(throttles.split(" "));
-    assertThat(hook.run(new Arrival("q", Map.of(), 0), Map.of()))
-        .isEqualTo(new Assignment(key, weight, keys));
+    assertThat(hook.run(new HookEngine.EnqueueContext("q", Map.of(), 0), Map.of()))
+        .isEqualTo(new HookEngine.EnqueueResult(key, weight, keys));
   }
 
   @ParameterizedTest
@@ -137,8 +136,8 @@ class LuaHookEngineTest {
           """)
   void failure_answerIsRead(String answer, long delay) {
     FailureHook hook = engine.compileFailure("function on_failure(msg) return " + answer + " end");
-    Verdict expected = delay < 0 ? new GiveUp() : new Retry(delay);
-    assertThat(hook.run(new Failure("q", new UUID(0, 0), Map.of(), 1, ""), Map.of()))
+    HookEngine.FailureResult expected = delay < 0 ? new HookEngine.MoveToDeadLetters() : new Retry(delay);
+    assertThat(hook.run(new HookEngine.FailureContext("q", new UUID(0, 0), Map.of(), 1, ""), Map.of()))
         .isEqualTo(expected);
   }
 
@@ -165,7 +164,7 @@ class LuaHookEngineTest {
           """)
   void enqueue_errorIsReported(String body, String message) {
     EnqueueHook hook = engine.compileEnqueue("function on_enqueue(msg) " + body + " end");
-    assertThatThrownBy(() -> hook.run(new Arrival("q", Map.of(), 0), Map.of()))
+    assertThatThrownBy(() -> hook.run(new HookEngine.EnqueueContext("q", Map.of(), 0), Map.of()))
         .isInstanceOf(HookException.class)
         .hasMessageContaining(message);
   }
@@ -173,7 +172,7 @@ class LuaHookEngineTest {
   @Test
   void enqueue_errorIsNeverLong() {
     EnqueueHook hook = engine.compileEnqueue("function on_enqueue() error(('x'):rep(60000)) end");
-    assertThatThrownBy(() -> hook.run(new Arrival("q", Map.of(), 0), Map.of()))
+    assertThatThrownBy(() -> hook.run(new HookEngine.EnqueueContext("q", Map.of(), 0), Map.of()))
         .isInstanceOf(HookException.class)
         .satisfies(e -> assertThat(e.getMessage()).startsWith("on_enqueue:1: xxx").hasSize(503));
   }
@@ -249,7 +248,7 @@ class LuaHookEngineTest {
     EnqueueHook two =
         engine.compileEnqueue(
             "function on_enqueue() return { fairness_key = tostring(other) } end");
-    Arrival arrival = new Arrival("q", Map.of(), 0);
+    HookEngine.EnqueueContext arrival = new HookEngine.EnqueueContext("q", Map.of(), 0);
     for (int i = 0; i < 5; i++) {
       assertThat(one.run(arrival, Map.of()).weight()).isEqualTo(2);
       assertThat(two.run(arrival, Map.of()).fairnessKey()).isEqualTo("nil");
@@ -287,9 +286,9 @@ class LuaHookEngineTest {
   private static void callOften(EnqueueHook good, EnqueueHook bad, String name) {
     for (int i = 0; i < 300; i++) {
       String id = name + "-" + i;
-      Arrival arrival = new Arrival("q", Map.of("id", id), 0);
+      HookEngine.EnqueueContext arrival = new HookEngine.EnqueueContext("q", Map.of("id", id), 0);
       assertThat(good.run(arrival, Map.of("id", name)))
-          .isEqualTo(new Assignment(id, id.length(), List.of(name + id)));
+          .isEqualTo(new HookEngine.EnqueueResult(id, id.length(), List.of(name + id)));
       if (i % 100 == 0) {
         assertThatThrownBy(() -> bad.run(arrival, Map.of())).isInstanceOf(HookException.class);
       }

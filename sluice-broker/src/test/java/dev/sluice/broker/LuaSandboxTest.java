@@ -2,6 +2,8 @@ package dev.sluice.broker;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.sluice.broker.hooks.HookLimits;
+import dev.sluice.broker.lua.LuaSandbox;
 import java.util.Map;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
@@ -189,7 +191,7 @@ class LuaSandboxTest {
   }
 
   private static ScriptRunner runner(HookLimits limits) {
-    return new ScriptRunner(limits, ScriptRunner.STANDING_CLOCK, Sandbox.allocatedBytes());
+    return new ScriptRunner(limits, ScriptRunner.STANDING_CLOCK, LuaSandbox.allocatedBytes());
   }
 
   @ParameterizedTest
@@ -205,7 +207,7 @@ class LuaSandboxTest {
   void time_runsOutThoughFewInstructionsDo() {
     long[] now = {0};
     HookLimits limits = new HookLimits(Integer.MAX_VALUE, 10_000_000, 1 << 20);
-    ScriptRunner slow = new ScriptRunner(limits, () -> now[0] += 100_000, Sandbox.allocatedBytes());
+    ScriptRunner slow = new ScriptRunner(limits, () -> now[0] += 100_000, LuaSandbox.allocatedBytes());
     assertThat(slow.failure("while true do end")).contains("ran for more than 10000000 ns");
     assertThat(slow.spent()).isLessThan(10_000);
   }
@@ -220,7 +222,7 @@ class LuaSandboxTest {
               now[0] += now[0] == 0 ? 1 : now[0] == 1 ? 1_000_000_000 : 1;
               return now[0];
             },
-            Sandbox.allocatedBytes());
+            LuaSandbox.allocatedBytes());
     assertThat(paused.text("for i = 1, 1000 do end return 'done'")).isEqualTo("done");
   }
 

@@ -2,6 +2,10 @@ package dev.sluice.broker;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.sluice.broker.hooks.HookLimits;
+import dev.sluice.broker.lua.LuaSandbox;
+import dev.sluice.broker.lua.ResourceGuard;
+import dev.sluice.broker.lua.StringLibrary;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
@@ -33,10 +37,10 @@ class LuaStringLibraryTest {
   private static final String[] REPLACEMENTS = {"", "x", "<%0>", "%%", "%1", "%2%1"};
 
   private final LuaTable theirs = JsePlatform.standardGlobals().get("string").checktable();
-  private final ScriptGuard guard =
-      new ScriptGuard(
-          new HookLimits(1 << 30, Long.MAX_VALUE, 1 << 30), () -> 0, Sandbox.allocatedBytes());
-  private final LuaTable ours = StringFunctions.table(guard);
+  private final ResourceGuard guard =
+      new ResourceGuard(
+          new HookLimits(1 << 30, Long.MAX_VALUE, 1 << 30), () -> 0, LuaSandbox.allocatedBytes());
+  private final LuaTable ours = StringLibrary.table(guard);
   private final Random random = new Random(SEED);
 
   @Test

@@ -3,6 +3,15 @@ package dev.sluice.broker;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 
+import dev.sluice.broker.accounting.HeapBudget;
+import dev.sluice.broker.engine.BrokerEngine;
+import dev.sluice.broker.engine.BrokerQueue;
+import dev.sluice.broker.engine.InternedPlacement;
+import dev.sluice.broker.engine.MovedMessageEntry;
+import dev.sluice.broker.engine.MovedMessageIndex;
+import dev.sluice.broker.engine.Recovery;
+import dev.sluice.broker.runtime.BrokerRuntime;
+import dev.sluice.broker.store.MessageId;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.Collections;
@@ -20,10 +29,10 @@ final class MovedEntriesTest {
 
   private final SteppedBroker broker = new SteppedBroker();
 
-  private MovedEntry entry(long firstSequence, long sequence) {
-    Line line = broker.line("q");
-    Route route = line.enter(new Route.Spec("k", 1, 0, Collections.emptySortedMap()), 0);
-    return new MovedEntry(line, sequence, route, 1, 0, MessageId.of(7, firstSequence));
+  private MovedMessageEntry entry(long firstSequence, long sequence) {
+    BrokerQueue line = broker.line("q");
+    InternedPlacement route = line.enter(new InternedPlacement.Spec("k", 1, 0, Collections.emptySortedMap()), 0);
+    return new MovedMessageEntry(line, sequence, route, 1, 0, MessageId.of(7, firstSequence));
   }
 
   /** Numbers lie close together, and each opening of a store begins far away from the others. */
@@ -32,13 +41,13 @@ final class MovedEntriesTest {
   void messagesThatMoveAgainAndAgain_areFoundByTheirFirstNumber(long seed) {
     broker.create("q", QueueConfig.defaults());
     Random random = new Random(seed);
-    MovedEntries entries = new MovedEntries();
-    Map<Long, MovedEntry> model = new HashMap<>();
+    MovedMessageIndex entries = new MovedMessageIndex();
+    Map<Long, MovedMessageEntry> model = new HashMap<>();
     for (int i = 0; i < 20_000; i++) {
       long number = ((long) random.nextInt(3) << 40) + random.nextInt(i < 10_000 ? 3_000 : 50);
-      MovedEntry before = model.get(number);
+      MovedMessageEntry before = model.get(number);
       if (before == null || random.nextBoolean()) {
-        MovedEntry next = entry(number, i);
+        MovedMessageEntry next = entry(number, i);
         entries.add(next);
         model.put(number, next);
         assertThat(entries.get(number)).isSameAs(next);
@@ -51,9 +60,9 @@ final class MovedEntriesTest {
       assertThat(entries.get(number)).isSameAs(model.get(number));
     }
     model.forEach((number, entry) -> assertThat(entries.get(number)).isSameAs(entry));
-    Deque<MovedEntry> left = new ArrayDeque<>(model.values());
+    Deque<MovedMessageEntry> left = new ArrayDeque<>(model.values());
     while (!left.isEmpty()) {
-      MovedEntry next = left.remove();
+      MovedMessageEntry next = left.remove();
       entries.remove(next);
       assertThat(entries.get(next.firstSequence())).isNull();
       left.forEach(each -> assertThat(entries.get(each.firstSequence())).isSameAs(each));
@@ -62,7 +71,7 @@ final class MovedEntriesTest {
   }
 
   /** Removes most of {@code left}, so that the test does not compare each with each. */
-  private static Deque<MovedEntry> shortened(Deque<MovedEntry> left, MovedEntries entries) {
+  private static Deque<MovedMessageEntry> shortened(Deque<MovedMessageEntry> left, MovedMessageIndex entries) {
     while (left.size() > 200) {
       entries.remove(left.remove());
     }
@@ -72,9 +81,9 @@ final class MovedEntriesTest {
   @Test
   void entryThatIsNotThere_isNotRemoved() {
     broker.create("q", QueueConfig.defaults());
-    MovedEntries entries = new MovedEntries();
+    MovedMessageIndex entries = new MovedMessageIndex();
     entries.add(entry(5, 6));
-    MovedEntry other = entry(5, 7);
+    MovedMessageEntry other = entry(5, 7);
     assertThatIllegalStateException().isThrownBy(() -> entries.remove(other));
   }
 
@@ -83,8 +92,8 @@ final class MovedEntriesTest {
   void storeFullOfDeadLetters_isOpenedWithTheHeapThatItHad() {
     long heap = 128 << 10;
     broker.create("q", QueueConfig.builder().timeToLive(Duration.ofSeconds(1)).build());
-    HeapRoom room = broker.engine.state.messageRoom;
-    room.bound(heap / Machinery.MESSAGES_SHARE);
+    HeapBudget room = broker.engine.state.messageRoom;
+    room.bound(heap / BrokerRuntime.MESSAGES_SHARE);
     int accepted = 0;
     try {
       for (; accepted < 10_000; accepted++) {
@@ -96,8 +105,8 @@ final class MovedEntriesTest {
     broker.now += 2 * SECOND;
     broker.step();
     assertThat(broker.line("q.dlq").depth).isEqualTo(accepted).isPositive();
-    assertThat(room.used()).isGreaterThan(heap / Machinery.MESSAGES_SHARE);
-    Engine again =
+    assertThat(room.used()).isGreaterThan(heap / BrokerRuntime.MESSAGES_SHARE);
+    BrokerEngine again =
         Recovery.recover(
             broker.store.reopen(),
             new Recovery.Start(broker.now, broker.now, "boot"),

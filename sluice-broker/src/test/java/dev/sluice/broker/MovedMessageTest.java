@@ -5,6 +5,14 @@ import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.sluice.broker.BrokerException.Code;
+import dev.sluice.broker.engine.InternedPlacement;
+import dev.sluice.broker.store.ByteReader;
+import dev.sluice.broker.store.ByteWriter;
+import dev.sluice.broker.store.MessageId;
+import dev.sluice.broker.store.RowBatch;
+import dev.sluice.broker.store.Schema;
+import dev.sluice.broker.store.StoreTable;
+import dev.sluice.broker.store.rocks.RocksStore;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -186,7 +194,7 @@ final class MovedMessageTest {
   }
 
   private List<UUID> browse(String queue, UUID from) {
-    return broker.view().messages(queue, from, 100, BrokerView.Size.ALL).stream()
+    return broker.view().messages(queue, from, 100, BrokerView.PreviewSize.ALL).stream()
         .map(StoredMessage::id)
         .toList();
   }
@@ -266,17 +274,17 @@ final class MovedMessageTest {
   private UUID forgetKeptIds() {
     List<UUID> ids = new ArrayList<>();
     try (RocksStore store = RocksStore.open(dir)) {
-      Rows rows = new Rows();
+      RowBatch rows = new RowBatch();
       store.scan(
-          Table.STATE,
+          StoreTable.STATE,
           new byte[0],
           Schema.END,
           (key, value) -> {
             ids.add(MessageId.of(new ByteReader(key).int32(), Schema.sequence(key)));
-            rows.put(Table.STATE, key, withoutId(value));
+            rows.put(StoreTable.STATE, key, withoutId(value));
             return true;
           });
-      rows.put(Table.META, Schema.VERSION_KEY, new ByteWriter(4).int32(2).toBytes());
+      rows.put(StoreTable.META, Schema.VERSION_KEY, new ByteWriter(4).int32(2).toBytes());
       store.write(rows);
       store.sync();
     }
@@ -288,8 +296,8 @@ final class MovedMessageTest {
     ByteReader in = new ByteReader(stateRow);
     ByteWriter out = new ByteWriter(stateRow.length);
     out.varint(in.varint32()).int64(in.int64()).int64(in.int64()).varint(in.varint32());
-    Route.Spec route = Route.decode(in);
-    assertThat(route).isEqualTo(new Route.Spec("default", 1, 0, new java.util.TreeMap<>()));
+    InternedPlacement.Spec route = InternedPlacement.decode(in);
+    assertThat(route).isEqualTo(new InternedPlacement.Spec("default", 1, 0, new java.util.TreeMap<>()));
     return out.text("default").varint(1).varint(0).varint(0).toBytes();
   }
 

@@ -34,7 +34,7 @@ final class PendingHeapMain {
       }
       String queue = dead ? "q.dlq" : "q";
       int taken = 0;
-      try (Consumer consumer = broker.consume(queue, 100)) {
+      try (MessageConsumer consumer = broker.consume(queue, 100)) {
         taken = consumer.poll(1, Duration.ofSeconds(20)).size();
       }
       System.out.println("opened: " + broker.stats(queue).depth() + " " + (taken > 0));
@@ -62,7 +62,7 @@ final class PendingHeapMain {
   }
 
   private static void buryAll(Broker broker, long count) throws InterruptedException {
-    try (Consumer consumer = broker.consume("q", AT_ONCE)) {
+    try (MessageConsumer consumer = broker.consume("q", AT_ONCE)) {
       for (long done = 0; done < count; ) {
         List<CompletableFuture<?>> failed = new ArrayList<>();
         for (Delivery each : consumer.poll(AT_ONCE, Duration.ofSeconds(20))) {

@@ -1,7 +1,14 @@
 package dev.sluice.broker;
 
+import dev.sluice.broker.engine.Dispatcher;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.sluice.broker.engine.InternedPlacement;
+import dev.sluice.broker.engine.PendingDelivery;
+import dev.sluice.broker.engine.PendingReceive;
+import dev.sluice.broker.engine.PrefetchBudget;
+import dev.sluice.broker.engine.PreparedMessage;
+import dev.sluice.broker.store.MessageEnvelope;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -21,23 +28,23 @@ final class PollsTest {
 
   private void enqueue(String queue, int messages, String throttleKey) {
     SortedMap<String, Long> throttles = new TreeMap<>(Map.of(throttleKey, 1L));
-    List<Submission> all = new ArrayList<>();
+    List<PreparedMessage> all = new ArrayList<>();
     for (int i = 0; i < messages; i++) {
-      Route.Spec route = new Route.Spec("k" + i % 10, 1, 0, throttles);
-      all.add(new Submission(route, Envelope.encode(Map.of(), new byte[1]), 0, 0, null, false));
+      InternedPlacement.Spec route = new InternedPlacement.Spec("k" + i % 10, 1, 0, throttles);
+      all.add(new PreparedMessage(route, MessageEnvelope.encode(Map.of(), new byte[1]), 0, 0, null, false));
     }
     broker.engine.intake.enqueue(queue, all, new CompletableFuture<>());
     broker.step();
   }
 
-  private Poll poll(String queue, long waitNanos) {
-    Poll poll = new Poll(new CompletableFuture<>(), new BodyRoom());
+  private PendingReceive poll(String queue, long waitNanos) {
+    PendingReceive poll = new PendingReceive(new CompletableFuture<>(), new PrefetchBudget());
     broker.engine.dispatch.polls.open(queue, 2, waitNanos, poll);
     return poll;
   }
 
   /** How many rounds of the scheduler it takes to answer {@code poll}. */
-  private int rounds(Poll poll) {
+  private int rounds(PendingReceive poll) {
     int rounds = 0;
     while (!poll.future.isDone() && rounds < 1_000) {
       broker.engine.tick();
@@ -52,9 +59,9 @@ final class PollsTest {
     broker.create("busy", QueueConfig.defaults());
     throttle("fast", "1,1");
     enqueue("busy", 50_000, "fast");
-    Poll outlet = new Poll(new CompletableFuture<>(), new BodyRoom());
+    PendingReceive outlet = new PendingReceive(new CompletableFuture<>(), new PrefetchBudget());
     broker.engine.dispatch.open(
-        "busy", new Dispatch.Subscription(1_000_000, false, outlet, new CompletableFuture<>()));
+        "busy", new Dispatcher.ConsumerRegistration(1_000_000, false, outlet, new CompletableFuture<>()));
     broker.step();
     throttle("fast", "1000000,1000000");
     broker.now += EngineFixture.SECOND;
@@ -79,7 +86,7 @@ final class PollsTest {
     broker.create("quiet", QueueConfig.defaults());
     enqueue("quiet", 2, "fast");
     beginBacklog();
-    Poll poll = poll("quiet", 0);
+    PendingReceive poll = poll("quiet", 0);
     assertThat(rounds(poll)).isLessThan(5);
     assertThat(poll.take()).hasSize(2);
     assertThat(broker.line("busy").leased).isLessThan(40_000);
@@ -91,9 +98,9 @@ final class PollsTest {
     broker.create("q", QueueConfig.defaults());
     throttle("key", "0.0001,5");
     enqueue("q", 2, "key");
-    Poll poll = poll("q", 0);
+    PendingReceive poll = poll("q", 0);
     assertThat(rounds(poll)).isEqualTo(1);
-    List<Handover> received = poll.take();
+    List<PendingDelivery> received = poll.take();
     assertThat(received).hasSize(2);
     assertThat(received.get(0).lease().send()).isTrue();
     broker.engine.dispatch.stop();

@@ -2,6 +2,9 @@ package dev.sluice.broker;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
+import dev.sluice.broker.store.rocks.SyncMarkerFile;
+import dev.sluice.broker.store.rocks.WalFiles;
+import dev.sluice.broker.store.rocks.WalPosition;
 import java.io.IOException;
 import java.io.RandomAccessFile;
 import java.nio.ByteBuffer;
@@ -54,7 +57,7 @@ final class PowerLoss {
     WalPosition durable = acknowledged;
     if (cut == Cut.EARLIEST) {
       // Never synced, it may not have reached the disk.
-      Files.delete(to.resolve(SyncMark.FILE));
+      Files.delete(to.resolve(SyncMarkerFile.FILE));
     } else {
       durable = later(acknowledged, marked(to));
     }
@@ -71,7 +74,7 @@ final class PowerLoss {
   }
 
   private static @Nullable WalPosition marked(Path dir) throws IOException {
-    try (SyncMark mark = SyncMark.open(dir)) {
+    try (SyncMarkerFile mark = SyncMarkerFile.open(dir)) {
       return mark.synced();
     }
   }

@@ -2,6 +2,10 @@ package dev.sluice.broker;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
+import dev.sluice.broker.store.RowBatch;
+import dev.sluice.broker.store.StoreTable;
+import dev.sluice.broker.store.rocks.RocksSettings;
+import dev.sluice.broker.store.rocks.RocksStore;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayDeque;
@@ -54,18 +58,18 @@ final class PowerLossMain {
   }
 
   private void writeBatch() throws IOException {
-    Rows rows = new Rows();
+    RowBatch rows = new RowBatch();
     List<String> changes = new ArrayList<>();
     for (int i = random.nextInt(1, 20); i > 0; i--) {
       String id = String.valueOf(nextId++);
-      rows.put(Table.MESSAGE, id.getBytes(UTF_8), new byte[random.nextInt(2000)]);
+      rows.put(StoreTable.MESSAGE, id.getBytes(UTF_8), new byte[random.nextInt(2000)]);
       changes.add("+" + id);
     }
     List<String> deletions = new ArrayList<>();
     synchronized (this) {
       for (int i = random.nextInt(20); i > 0 && !stored.isEmpty(); i--) {
         String id = stored.remove();
-        rows.delete(Table.MESSAGE, id.getBytes(UTF_8));
+        rows.delete(StoreTable.MESSAGE, id.getBytes(UTF_8));
         deletions.add("-" + id);
       }
     }

@@ -3,6 +3,9 @@ package dev.sluice.broker;
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.sluice.broker.store.Store;
+import dev.sluice.broker.store.StoreTable;
+import dev.sluice.broker.store.rocks.RocksStore;
 import java.nio.file.Path;
 import java.util.HashSet;
 import java.util.List;
@@ -77,7 +80,7 @@ final class PowerLossTest {
     Set<String> ids = new HashSet<>();
     try (Store store = RocksStore.open(dir)) {
       store.scan(
-          Table.MESSAGE,
+          StoreTable.MESSAGE,
           new byte[0],
           new byte[] {-1},
           (key, value) -> {

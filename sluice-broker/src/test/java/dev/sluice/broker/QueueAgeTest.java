@@ -1,7 +1,9 @@
 package dev.sluice.broker;
 
+import dev.sluice.broker.engine.Dispatcher;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.sluice.broker.engine.PendingDelivery;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.BeforeEach;
@@ -50,9 +52,9 @@ final class QueueAgeTest extends EngineFixture {
     pass(10);
     consume(1);
     pass(10);
-    Handover taken = delivered.get(0);
+    PendingDelivery taken = delivered.get(0);
     engine.dispatch.release(
-        "q", new Dispatch.Claim(taken.entry().id(), null), new CompletableFuture<>());
+        "q", new Dispatcher.LeaseRef(taken.entry().id(), null), new CompletableFuture<>());
     step();
     assertThat(age()).isEqualTo(Duration.ofSeconds(20));
   }

@@ -2,7 +2,7 @@ package dev.sluice.broker;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.sluice.ThrottleStats;
+import dev.sluice.LimitStats;
 import java.lang.ref.WeakReference;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -46,7 +46,7 @@ final class ReceiveCallTest {
   }
 
   private double level() {
-    return broker.throttles().stream().mapToDouble(ThrottleStats::level).sum();
+    return broker.throttles().stream().mapToDouble(LimitStats::level).sum();
   }
 
   private static void await(Callable<Boolean> condition) {

@@ -87,7 +87,7 @@ final class RedriveStressTest {
 
   private Void consume(Broker broker, int least, AtomicBoolean done) throws Exception {
     SplittableRandom random = new SplittableRandom(least);
-    try (Consumer consumer = broker.consume("q", 10)) {
+    try (MessageConsumer consumer = broker.consume("q", 10)) {
       while (!done.get()) {
         for (Delivery each : consumer.poll(10, Duration.ofMillis(20))) {
           if (random.nextInt(3) == 0) {
@@ -121,7 +121,7 @@ final class RedriveStressTest {
       assertThat(dead).doesNotHaveDuplicates();
       if (!dead.isEmpty()) {
         UUID from = dead.get(dead.size() / 2);
-        assertThat(broker.view().messages("q.dlq", from, 100, BrokerView.Size.ALL))
+        assertThat(broker.view().messages("q.dlq", from, 100, BrokerView.PreviewSize.ALL))
             .extracting(StoredMessage::id)
             .doesNotHaveDuplicates();
       }

@@ -1,9 +1,15 @@
 package dev.sluice.broker;
 
+import dev.sluice.broker.engine.FailureHandler;
 import static dev.sluice.broker.EngineFixture.SECOND;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
+import dev.sluice.broker.engine.ConsumerState;
+import dev.sluice.broker.engine.PendingDelivery;
+import dev.sluice.broker.engine.RetryBackoff;
+import dev.sluice.broker.store.ByteWriter;
+import dev.sluice.broker.store.Schema;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -15,7 +21,7 @@ import org.junit.jupiter.api.Test;
 
 /** Retries and dead letters of messages that fail, on a manual clock. */
 final class RetryTest {
-  private static final Failures.Nack NO = new Failures.Nack("no", null);
+  private static final FailureHandler.Nack NO = new FailureHandler.Nack("no", null);
   private static final String SCRIPT = "function on_failure(msg) end";
 
   private final SteppedBroker broker = new SteppedBroker();
@@ -26,7 +32,7 @@ final class RetryTest {
     long failedAt = -1;
     boolean more = true;
     while (more && delays.size() < most) {
-      for (Handover handover : broker.taken()) {
+      for (PendingDelivery handover : broker.taken()) {
         if (!handover.entry().id().equals(poison)) {
           assertThat(broker.now).as("good ones do not wait").isEqualTo(1_000 * SECOND);
           broker.ack(handover);
@@ -57,7 +63,7 @@ final class RetryTest {
     assertThat(broker.line("q").stats(List.of(), 0).totals().delivered()).isEqualTo(30);
     assertThat(broker.line("q").depth).isZero();
     broker.consume("q.dlq", 1);
-    List<Handover> dead = broker.taken();
+    List<PendingDelivery> dead = broker.taken();
     assertThat(dead).hasSize(1);
     assertThat(dead.get(0).attempts()).isEqualTo(QueueConfig.DEFAULT_MAX_ATTEMPTS);
   }
@@ -66,8 +72,8 @@ final class RetryTest {
   void sameInputs_giveTheSameDelays_andMessagesThatFailTogetherComeBackApart() {
     Set<Long> delays = new HashSet<>();
     for (long sequence = 0; sequence < 1_000; sequence++) {
-      long delay = Backoff.delayNanos(QueueConfig.defaults(), sequence, 1);
-      assertThat(Backoff.delayNanos(QueueConfig.defaults(), sequence, 1)).isEqualTo(delay);
+      long delay = RetryBackoff.delayNanos(QueueConfig.defaults(), sequence, 1);
+      assertThat(RetryBackoff.delayNanos(QueueConfig.defaults(), sequence, 1)).isEqualTo(delay);
       delays.add(delay / 1_000_000);
     }
     // Of the 500 milliseconds between half a second and a second, most are used.
@@ -96,7 +102,7 @@ final class RetryTest {
     double most = config.maxRetryDelay().toNanos();
     long before = 0;
     for (int attempts = 1; attempts < 100; attempts++) {
-      long delay = Backoff.delayNanos(config, sequence, attempts);
+      long delay = RetryBackoff.delayNanos(config, sequence, attempts);
       assertThat((double) delay).isBetween(Math.floor(bound / 2), bound);
       if (bound < most) {
         assertThat(delay).isGreaterThanOrEqualTo(before);
@@ -104,7 +110,7 @@ final class RetryTest {
       before = delay;
       bound = Math.min(2 * bound, most);
     }
-    assertThat(Backoff.delayNanos(config, sequence, Integer.MAX_VALUE))
+    assertThat(RetryBackoff.delayNanos(config, sequence, Integer.MAX_VALUE))
         .isLessThanOrEqualTo(config.maxRetryDelay().toNanos());
   }
 
@@ -124,8 +130,8 @@ final class RetryTest {
     broker.create("q", QueueConfig.builder().maxAttempts(2).build());
     broker.enqueue("q", 1);
     for (int i = 0; i < 20; i++) {
-      Subscriber subscriber = broker.consume("q", 1);
-      Handover first = broker.taken().get(0);
+      ConsumerState subscriber = broker.consume("q", 1);
+      PendingDelivery first = broker.taken().get(0);
       assertThat(first.attempts()).isZero();
       broker.release(first);
       assertThat(broker.taken()).hasSize(1);
@@ -145,7 +151,7 @@ final class RetryTest {
     assertThat(broker.taken()).isEmpty();
     assertThat(broker.line("q").delayed).isEqualTo(1);
     assertThat(broker.toNextTimer()).isTrue();
-    assertThat(broker.taken()).extracting(Handover::attempts).containsExactly(1);
+    assertThat(broker.taken()).extracting(PendingDelivery::attempts).containsExactly(1);
     assertThat(broker.toNextTimer()).isTrue();
     assertThat(broker.line("q.dlq").depth).isEqualTo(1);
   }
@@ -158,8 +164,8 @@ final class RetryTest {
       broker.enqueue(queue, 1);
       broker.consume(queue, 1);
       for (long seconds : new long[] {40, 0, 3}) {
-        Handover handover = broker.taken().get(0);
-        broker.nack(handover, new Failures.Nack("no", Duration.ofSeconds(seconds)));
+        PendingDelivery handover = broker.taken().get(0);
+        broker.nack(handover, new FailureHandler.Nack("no", Duration.ofSeconds(seconds)));
         long from = broker.now;
         if (seconds > 0) {
           assertThat(broker.taken()).isEmpty();
@@ -176,17 +182,17 @@ final class RetryTest {
     broker.create("q", QueueConfig.builder().maxAttempts(1).build());
     broker.enqueue("q", 1);
     broker.consume("q", 1);
-    broker.nack(broker.taken().get(0), new Failures.Nack("no", Duration.ofHours(1)));
+    broker.nack(broker.taken().get(0), new FailureHandler.Nack("no", Duration.ofHours(1)));
     assertThat(broker.line("q.dlq").depth).isEqualTo(1);
   }
 
   @Test
   void nackOutOfRange_isRefused() {
     assertThatIllegalArgumentException()
-        .isThrownBy(() -> Failures.Nack.of("no", Duration.ofDays(8)))
+        .isThrownBy(() -> FailureHandler.Nack.of("no", Duration.ofDays(8)))
         .withMessage("delay must be from PT0S to PT168H: delay=PT192H");
     assertThatIllegalArgumentException()
-        .isThrownBy(() -> Failures.Nack.of("no", Duration.ofMillis(-1)));
+        .isThrownBy(() -> FailureHandler.Nack.of("no", Duration.ofMillis(-1)));
     assertThatIllegalArgumentException()
         .isThrownBy(
             () ->
@@ -210,7 +216,7 @@ final class RetryTest {
     for (int i = 0; i < 30; i++) {
       broker.nack(broker.taken().get(0), NO);
     }
-    assertThat(broker.taken()).extracting(Handover::attempts).containsExactly(30);
+    assertThat(broker.taken()).extracting(PendingDelivery::attempts).containsExactly(30);
     assertThat(broker.now).isEqualTo(1_000 * SECOND);
   }
 
@@ -237,7 +243,7 @@ final class RetryTest {
     broker.nack(broker.taken().get(0), NO);
     assertThat(broker.taken()).isEmpty();
     assertThat(broker.toNextTimer()).isTrue();
-    assertThat(broker.taken()).extracting(Handover::attempts).containsExactly(2);
+    assertThat(broker.taken()).extracting(PendingDelivery::attempts).containsExactly(2);
     assertThat(broker.line("q.dlq").config.maxAttempts()).isZero();
     assertThat(broker.line("q.dlq").config.retryDelay()).isEqualTo(Duration.ofSeconds(1));
   }
@@ -247,7 +253,7 @@ final class RetryTest {
     broker.create("q", QueueConfig.defaults());
     broker.enqueue("q", 1);
     broker.consume("q", 1);
-    broker.nack(broker.taken().get(0), new Failures.Nack("no", Duration.ofMinutes(1)));
+    broker.nack(broker.taken().get(0), new FailureHandler.Nack("no", Duration.ofMinutes(1)));
     long from = broker.now;
     broker.now += SECOND;
     broker.kill();
@@ -255,7 +261,7 @@ final class RetryTest {
     assertThat(broker.taken()).isEmpty();
     broker.toNextTimer();
     assertThat(broker.now - from).isEqualTo(60 * SECOND);
-    assertThat(broker.taken()).extracting(Handover::attempts).containsExactly(1);
+    assertThat(broker.taken()).extracting(PendingDelivery::attempts).containsExactly(1);
   }
 
   @Test

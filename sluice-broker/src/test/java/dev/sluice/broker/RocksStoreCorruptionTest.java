@@ -3,6 +3,15 @@ package dev.sluice.broker;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.sluice.broker.store.RowBatch;
+import dev.sluice.broker.store.Store;
+import dev.sluice.broker.store.StoreException;
+import dev.sluice.broker.store.StoreTable;
+import dev.sluice.broker.store.rocks.RocksSettings;
+import dev.sluice.broker.store.rocks.RocksStore;
+import dev.sluice.broker.store.rocks.SyncMarkerFile;
+import dev.sluice.broker.store.rocks.WalPosition;
+import dev.sluice.broker.store.rocks.WalVerifier;
 import java.io.IOException;
 import java.io.RandomAccessFile;
 import java.nio.ByteBuffer;
@@ -51,7 +60,7 @@ final class RocksStoreCorruptionTest {
   @Test
   void logWithoutAMark_isCheckedRecordByRecord() throws IOException {
     Path dir = closedStore(1000);
-    Files.delete(dir.resolve(SyncMark.FILE));
+    Files.delete(dir.resolve(SyncMarkerFile.FILE));
     Path log = StoreImage.newestLog(dir);
     long middle = StoreImage.bits(log) / 2;
     for (long bit = middle; bit < middle + 800; bit++) {
@@ -68,7 +77,7 @@ final class RocksStoreCorruptionTest {
     Path log = StoreImage.newestLog(dir);
     cut(log, Files.size(log) - 1);
     assertOpenFails(dir, "synced data is missing");
-    Files.delete(dir.resolve(SyncMark.FILE));
+    Files.delete(dir.resolve(SyncMarkerFile.FILE));
     assertHolds(dir, 999);
   }
 
@@ -112,7 +121,7 @@ final class RocksStoreCorruptionTest {
   void missingLogBetweenTwo_isReported_withoutTracking() throws IOException {
     Path dir = storeOfManyLogs("many");
     Files.delete(StoreImage.files(dir, ".log").get(1));
-    assertThatThrownBy(() -> WalCheck.check(dir, null))
+    assertThatThrownBy(() -> WalVerifier.check(dir, null))
         .isInstanceOf(StoreException.class)
         .hasMessageContaining("batches are missing");
   }
@@ -182,10 +191,10 @@ final class RocksStoreCorruptionTest {
       assertThatThrownBy(() -> count(store))
           .isInstanceOf(StoreException.class)
           .hasMessageContaining("scan: ");
-      assertThatThrownBy(() -> store.get(Table.MESSAGE, key(0)))
+      assertThatThrownBy(() -> store.get(StoreTable.MESSAGE, key(0)))
           .isInstanceOf(StoreException.class)
           .hasMessageContaining("get: ");
-      assertThatThrownBy(() -> store.getAll(Table.MESSAGE, List.of(key(0))))
+      assertThatThrownBy(() -> store.getAll(StoreTable.MESSAGE, List.of(key(0))))
           .isInstanceOf(StoreException.class)
           .hasMessageContaining("getAll: ");
     }
@@ -241,7 +250,7 @@ final class RocksStoreCorruptionTest {
   @Test
   void mark_thatIsDamaged_isNoDamageToTheStore() throws IOException {
     Path dir = closedStore(10);
-    Files.write(dir.resolve(SyncMark.FILE), new byte[2000]);
+    Files.write(dir.resolve(SyncMarkerFile.FILE), new byte[2000]);
     assertHolds(dir, 10);
   }
 
@@ -268,8 +277,8 @@ final class RocksStoreCorruptionTest {
   private Path storeOfManyLogs(String name) {
     Path dir = temp.resolve(name);
     try (Store store = RocksStore.open(dir, SMALL)) {
-      Rows rows = new Rows();
-      rows.put(Table.STATE, key(0), new byte[10]);
+      RowBatch rows = new RowBatch();
+      rows.put(StoreTable.STATE, key(0), new byte[10]);
       store.write(rows);
       for (int i = 0; i < 500; i += 10) {
         put(store, i, i + 10, 2000);
@@ -313,7 +322,7 @@ final class RocksStoreCorruptionTest {
   private static int count(Store store) {
     int[] count = {0};
     store.scan(
-        Table.MESSAGE,
+        StoreTable.MESSAGE,
         key(0),
         key(Integer.MAX_VALUE),
         (key, value) -> {
@@ -330,8 +339,8 @@ final class RocksStoreCorruptionTest {
 
   private static void put(Store store, int from, int to, int bytes) {
     for (int i = from; i < to; i++) {
-      Rows rows = new Rows();
-      rows.put(Table.MESSAGE, key(i), value(i, bytes));
+      RowBatch rows = new RowBatch();
+      rows.put(StoreTable.MESSAGE, key(i), value(i, bytes));
       store.write(rows);
     }
   }

@@ -4,6 +4,12 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
+import dev.sluice.broker.store.RowBatch;
+import dev.sluice.broker.store.Store;
+import dev.sluice.broker.store.StoreException;
+import dev.sluice.broker.store.StoreTable;
+import dev.sluice.broker.store.rocks.RocksSettings;
+import dev.sluice.broker.store.rocks.RocksStore;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.file.Files;
@@ -96,13 +102,13 @@ final class RocksStoreTest extends StoreContractTest {
   @Test
   void visitor_mustNotClose() {
     Store store = RocksStore.open(dir.resolve("visited"));
-    Rows rows = new Rows();
-    rows.put(Table.STATE, key("k"), key("v"));
+    RowBatch rows = new RowBatch();
+    rows.put(StoreTable.STATE, key("k"), key("v"));
     store.write(rows);
     assertThatThrownBy(
             () ->
                 store.scan(
-                    Table.STATE,
+                    StoreTable.STATE,
                     key("a"),
                     key("z"),
                     (key, value) -> {
@@ -110,7 +116,7 @@ final class RocksStoreTest extends StoreContractTest {
                       return true;
                     }))
         .isInstanceOf(IllegalStateException.class);
-    assertThat(store.get(Table.STATE, key("k"))).isEqualTo(key("v"));
+    assertThat(store.get(StoreTable.STATE, key("k"))).isEqualTo(key("v"));
     store.close();
   }
 
@@ -194,8 +200,8 @@ final class RocksStoreTest extends StoreContractTest {
           .untilAsserted(() -> assertThat(tableBytes(drained)).isGreaterThan(5 << 20));
       store.write(deletions(0, 900));
       await().atMost(SOON).untilAsserted(() -> assertThat(tableBytes(drained)).isLessThan(2 << 20));
-      assertThat(store.get(Table.MESSAGE, number(899))).isNull();
-      assertThat(store.get(Table.MESSAGE, number(900))).isNotNull();
+      assertThat(store.get(StoreTable.MESSAGE, number(899))).isNull();
+      assertThat(store.get(StoreTable.MESSAGE, number(900))).isNotNull();
     }
   }
 
@@ -209,7 +215,7 @@ final class RocksStoreTest extends StoreContractTest {
       }
       // Twenty times a thousand messages went through; not even three times as much stays.
       await().atMost(SOON).untilAsserted(() -> assertThat(tableBytes(busy)).isLessThan(24 << 20));
-      assertThat(store.get(Table.MESSAGE, number(0))).isNull();
+      assertThat(store.get(StoreTable.MESSAGE, number(0))).isNull();
     }
   }
 
@@ -222,20 +228,20 @@ final class RocksStoreTest extends StoreContractTest {
   }
 
   /** Messages of 10 kB that cannot be compressed. */
-  private static Rows messages(int from, int to) {
-    Rows rows = new Rows();
+  private static RowBatch messages(int from, int to) {
+    RowBatch rows = new RowBatch();
     for (int i = from; i < to; i++) {
       byte[] message = new byte[10_000];
       new Random(i).nextBytes(message);
-      rows.put(Table.MESSAGE, number(i), message);
+      rows.put(StoreTable.MESSAGE, number(i), message);
     }
     return rows;
   }
 
-  private static Rows deletions(int from, int to) {
-    Rows rows = new Rows();
+  private static RowBatch deletions(int from, int to) {
+    RowBatch rows = new RowBatch();
     for (int i = from; i < to; i++) {
-      rows.delete(Table.MESSAGE, number(i));
+      rows.delete(StoreTable.MESSAGE, number(i));
     }
     return rows;
   }
@@ -245,15 +251,15 @@ final class RocksStoreTest extends StoreContractTest {
   }
 
   private static List<Runnable> calls(Store store) {
-    Rows rows = new Rows();
+    RowBatch rows = new RowBatch();
     for (int i = 0; i < 100; i++) {
-      rows.put(Table.STATE, key("k" + i), new byte[100]);
+      rows.put(StoreTable.STATE, key("k" + i), new byte[100]);
     }
     return List.of(
         () -> store.write(rows),
         store::sync,
-        () -> store.scan(Table.STATE, key("a"), key("z"), (key, value) -> true),
-        () -> store.getAll(Table.STATE, List.of(key("k1"), key("k2"))));
+        () -> store.scan(StoreTable.STATE, key("a"), key("z"), (key, value) -> true),
+        () -> store.getAll(StoreTable.STATE, List.of(key("k1"), key("k2"))));
   }
 
   private static void assertOpenFails(Path dir, String message) {

@@ -2,6 +2,14 @@ package dev.sluice.broker;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
+import dev.sluice.broker.hooks.HookException;
+import dev.sluice.broker.hooks.HookLimits;
+import dev.sluice.broker.lua.BaseLibrary;
+import dev.sluice.broker.lua.HeaderTable;
+import dev.sluice.broker.lua.LuaSandbox;
+import dev.sluice.broker.lua.LuaStrings;
+import dev.sluice.broker.lua.ScriptSource;
+import dev.sluice.broker.lua.ScriptWarmup;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.util.Map;
@@ -19,16 +27,16 @@ final class ScriptRunner {
     ScriptWarmup.run();
   }
 
-  private final Sandbox sandbox;
+  private final LuaSandbox sandbox;
   private int spent;
   private long usedBytes;
 
   ScriptRunner(HookLimits limits, LongSupplier clock, LongSupplier allocated) {
-    sandbox = new Sandbox(limits, clock, allocated);
+    sandbox = new LuaSandbox(limits, clock, allocated);
   }
 
   ScriptRunner() {
-    this(HookLimits.DEFAULT, STANDING_CLOCK, Sandbox.allocatedBytes());
+    this(HookLimits.DEFAULT, STANDING_CLOCK, LuaSandbox.allocatedBytes());
   }
 
   /** Instructions of the last script that failed. */
@@ -68,7 +76,7 @@ final class ScriptRunner {
   }
 
   String text(String body) {
-    return LuaText.toJava(BaseFunctions.text(sandbox.guard(), run(body)));
+    return LuaStrings.toJava(BaseLibrary.text(sandbox.guard(), run(body)));
   }
 
   private static Prototype compile(String script) {

@@ -1,10 +1,10 @@
 package dev.sluice.broker;
 
+import dev.sluice.broker.runtime.QueryCache;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.sluice.ManualClock;
-import dev.sluice.broker.SharedLooks.Found;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
@@ -20,11 +20,11 @@ import org.junit.jupiter.api.Timeout;
 @Timeout(60)
 class SharedLooksTest {
   private final ManualClock clock = ManualClock.create();
-  private final SharedLooks<Integer> looks = new SharedLooks<>(clock);
+  private final QueryCache<Integer> looks = new QueryCache<>(clock);
   private final AtomicInteger looked = new AtomicInteger();
 
   private int ask(Object question) {
-    return looks.ask(question, () -> new Found<>(looked.incrementAndGet(), true));
+    return looks.ask(question, () -> new QueryCache.CachedResult<>(looked.incrementAndGet(), true));
   }
 
   @Test
@@ -47,13 +47,13 @@ class SharedLooksTest {
     lookers.shutdown();
   }
 
-  private Found<Integer> slowly(CountDownLatch all) {
+  private QueryCache.CachedResult<Integer> slowly(CountDownLatch all) {
     try {
       all.await();
     } catch (InterruptedException e) {
       throw new IllegalStateException(e);
     }
-    return new Found<>(looked.incrementAndGet(), true);
+    return new QueryCache.CachedResult<>(looked.incrementAndGet(), true);
   }
 
   @Test
@@ -83,14 +83,14 @@ class SharedLooksTest {
   @Test
   void whatIsCheap_isNotShared() {
     for (int i = 1; i < 4; i++) {
-      assertThat(looks.ask("q", () -> new Found<>(looked.incrementAndGet(), false))).isEqualTo(i);
+      assertThat(looks.ask("q", () -> new QueryCache.CachedResult<>(looked.incrementAndGet(), false))).isEqualTo(i);
     }
   }
 
   @Test
   void ofTooManyQuestions_theFirstIsForgotten() {
-    IntStream.rangeClosed(0, SharedLooks.MAX_QUESTIONS).forEach(this::ask);
-    assertThat(ask(SharedLooks.MAX_QUESTIONS)).isEqualTo(SharedLooks.MAX_QUESTIONS + 1);
-    assertThat(ask(0)).isEqualTo(SharedLooks.MAX_QUESTIONS + 2);
+    IntStream.rangeClosed(0, QueryCache.MAX_QUESTIONS).forEach(this::ask);
+    assertThat(ask(QueryCache.MAX_QUESTIONS)).isEqualTo(QueryCache.MAX_QUESTIONS + 1);
+    assertThat(ask(0)).isEqualTo(QueryCache.MAX_QUESTIONS + 2);
   }
 }

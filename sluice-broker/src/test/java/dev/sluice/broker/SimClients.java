@@ -1,8 +1,17 @@
 package dev.sluice.broker;
 
+import dev.sluice.broker.engine.ConsumerState;
+import dev.sluice.broker.engine.Dispatcher;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.sluice.broker.SimLedger.Sent;
+import dev.sluice.broker.engine.BrokerEngine;
+import dev.sluice.broker.engine.FailureHandler;
+import dev.sluice.broker.engine.Lease;
+import dev.sluice.broker.engine.PendingDelivery;
+import dev.sluice.broker.engine.PendingReceive;
+import dev.sluice.broker.engine.PrefetchBudget;
+import dev.sluice.broker.store.MessageEnvelope;
 import java.nio.ByteBuffer;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -25,27 +34,27 @@ final class SimClients {
   /** Callers that received messages by a poll. */
   private final List<Client> callers = new ArrayList<>();
 
-  private final List<Poll> polls = new ArrayList<>();
+  private final List<PendingReceive> polls = new ArrayList<>();
 
   /** Everything that was ever delivered. */
   private final List<Past> all = new ArrayList<>();
 
-  private record Past(String queue, Handover handover) {}
+  private record Past(String queue, PendingDelivery handover) {}
 
   private final SimAnswers answers;
 
   /** A consumer and the messages it has. */
-  private final class Client implements Subscriber.Outlet {
+  private final class Client implements ConsumerState.DeliveryTarget {
     final String queue;
-    @Nullable Subscriber subscriber;
+    @Nullable ConsumerState subscriber;
 
     /** Whether a connection forwards the messages from the broker to the consumer. */
     final boolean remote = chance(50);
 
     /** Messages that the connection has not sent to the consumer. */
-    final List<Handover> unsent = new ArrayList<>();
+    final List<PendingDelivery> unsent = new ArrayList<>();
 
-    final List<Handover> held = new ArrayList<>();
+    final List<PendingDelivery> held = new ArrayList<>();
 
     /** Whether the broker has said that it delivers nothing more. */
     boolean drained;
@@ -55,8 +64,8 @@ final class SimClients {
     }
 
     @Override
-    public void deliver(List<Handover> batch) {
-      for (Handover handover : batch) {
+    public void deliver(List<PendingDelivery> batch) {
+      for (PendingDelivery handover : batch) {
         received(this, handover);
       }
     }
@@ -82,7 +91,7 @@ final class SimClients {
     return from.get(random.nextInt(from.size()));
   }
 
-  private Engine engine() {
+  private BrokerEngine engine() {
     return simulation.engine();
   }
 
@@ -131,7 +140,7 @@ final class SimClients {
   void consume(String queue, int credit) {
     Client client = new Client(queue);
     clients.add(client);
-    CompletableFuture<Subscriber> future = new CompletableFuture<>();
+    CompletableFuture<ConsumerState> future = new CompletableFuture<>();
     answers.then(
         future,
         subscriber -> {
@@ -140,10 +149,10 @@ final class SimClients {
             engine().dispatch.close(subscriber, null);
           }
         });
-    engine().dispatch.open(queue, new Dispatch.Subscription(credit, true, client, future));
+    engine().dispatch.open(queue, new Dispatcher.ConsumerRegistration(credit, true, client, future));
   }
 
-  private void received(Client client, Handover handover) {
+  private void received(Client client, PendingDelivery handover) {
     if (!clients.contains(client) || simulation.body(handover) == null) {
       return;
     }
@@ -168,13 +177,13 @@ final class SimClients {
     }
   }
 
-  private void send(Client client, Handover handover) {
+  private void send(Client client, PendingDelivery handover) {
     if (simulation.body(handover) != null && handover.lease().send()) {
       delivered(client, handover);
     }
   }
 
-  private void delivered(Client client, Handover handover) {
+  private void delivered(Client client, PendingDelivery handover) {
     int number = number(Objects.requireNonNull(simulation.body(handover)));
     tell("deliver " + number + ": " + handover);
     ledger.delivered(number, handover, simulation.now());
@@ -189,7 +198,7 @@ final class SimClients {
   void poll() {
     String queue = pick(Simulation.QUEUES);
     CompletableFuture<Void> future = new CompletableFuture<>();
-    Poll poll = new Poll(future, new BodyRoom());
+    PendingReceive poll = new PendingReceive(future, new PrefetchBudget());
     polls.add(poll);
     Client caller = new Client(queue);
     callers.add(caller);
@@ -204,9 +213,9 @@ final class SimClients {
   }
 
   /** Sends all messages to the caller, or some of them and then cancels the poll. */
-  private void answered(Poll poll, Client caller) {
+  private void answered(PendingReceive poll, Client caller) {
     int most = chance(70) ? Integer.MAX_VALUE : random.nextInt(3);
-    List<Handover> taken = poll.take();
+    List<PendingDelivery> taken = poll.take();
     taken.stream().limit(most).forEach(handover -> send(caller, handover));
     if (taken.size() > most) {
       cancel(poll);
@@ -214,23 +223,23 @@ final class SimClients {
     polls.remove(poll);
   }
 
-  private void cancel(Poll poll) {
+  private void cancel(PendingReceive poll) {
     poll.take();
     engine().dispatch.polls.cancel(poll);
     polls.remove(poll);
   }
 
   /** An untouched message is back where it was. */
-  private void isBack(Handover handover) {
+  private void isBack(PendingDelivery handover) {
     if (mayHold(handover) && handover.until() > engine().state.now) {
-      Envelope envelope = simulation.body(handover);
+      MessageEnvelope envelope = simulation.body(handover);
       if (envelope != null) {
         ledger.givenBack(ledger.message(number(envelope)), handover);
       }
     }
   }
 
-  static int number(Envelope envelope) {
+  static int number(MessageEnvelope envelope) {
     return ByteBuffer.wrap(envelope.payload()).getInt();
   }
 
@@ -243,7 +252,7 @@ final class SimClients {
       return;
     }
     Client client = pick(busy);
-    Handover handover = pick(client.held);
+    PendingDelivery handover = pick(client.held);
     engine().advanceTo(simulation.now());
     switch (random.nextInt(10)) {
       case 0, 1, 2, 3, 4 -> ack(client, handover);
@@ -263,13 +272,13 @@ final class SimClients {
   }
 
   /** One who may hold the lease may name the message alone, as clients of fila do. */
-  private Dispatch.Claim claim(Handover handover) {
+  private Dispatcher.LeaseRef claim(PendingDelivery handover) {
     boolean byId = mayHold(handover) && chance(20);
-    return new Dispatch.Claim(handover.entry().id(), byId ? null : handover.token());
+    return new Dispatcher.LeaseRef(handover.entry().id(), byId ? null : handover.token());
   }
 
   /** Whether the broker may accept something under this lease. */
-  private boolean mayHold(Handover handover) {
+  private boolean mayHold(PendingDelivery handover) {
     SimLedger.Held newest = ledger.lease(handover.entry().id());
     return newest == null
         || (newest.token().equals(handover.token())
@@ -277,7 +286,7 @@ final class SimClients {
             && !ledger.isEnded(handover.token()));
   }
 
-  private void ack(Client client, Handover handover) {
+  private void ack(Client client, PendingDelivery handover) {
     tell("ack " + handover.token());
     boolean mayHold = mayHold(handover);
     // By its id: it may have moved since, and an ack that names the id alone ends it all the same.
@@ -301,12 +310,12 @@ final class SimClients {
     }
   }
 
-  private void nack(Client client, Handover handover) {
+  private void nack(Client client, PendingDelivery handover) {
     tell("nack " + handover.token());
     boolean mayHold = mayHold(handover);
     CompletableFuture<Void> future = new CompletableFuture<>();
     Duration delay = chance(70) ? null : Duration.ofMillis(random.nextInt(500));
-    engine().failures.nack(client.queue, claim(handover), new Failures.Nack("no", delay), future);
+    engine().failures.nack(client.queue, claim(handover), new FailureHandler.Nack("no", delay), future);
     if (!future.isCompletedExceptionally() && !simulation.hasFailureHook(handover.entry().line)) {
       long least = delay == null ? leastDelay(handover) : delay.toNanos();
       ledger.notBefore(handover.entry(), engine().state.now + least);
@@ -318,13 +327,13 @@ final class SimClients {
   }
 
   /** Half of the first delay, doubled with each failure, and at most half of the longest one. */
-  private static long leastDelay(Handover handover) {
+  private static long leastDelay(PendingDelivery handover) {
     QueueConfig config = handover.entry().line.config;
     double doubled = config.retryDelay().toNanos() * Math.pow(2, handover.attempts());
     return (long) Math.min(doubled, (double) config.maxRetryDelay().toNanos()) / 2;
   }
 
-  private void extend(Client client, Handover handover) {
+  private void extend(Client client, PendingDelivery handover) {
     boolean mayHold = mayHold(handover);
     long until = simulation.now() + Simulation.LEASE;
     CompletableFuture<Void> future = new CompletableFuture<>();
@@ -337,7 +346,7 @@ final class SimClients {
         });
   }
 
-  private void release(Client client, Handover handover) {
+  private void release(Client client, PendingDelivery handover) {
     tell("release " + handover.token());
     isBack(handover);
     CompletableFuture<Void> future = new CompletableFuture<>();
@@ -373,7 +382,7 @@ final class SimClients {
     }
   }
 
-  private void drain(Client client, Subscriber subscriber) {
+  private void drain(Client client, ConsumerState subscriber) {
     tell("drain " + subscriber);
     client.unsent.forEach(this::isBack);
     CompletableFuture<Void> future = new CompletableFuture<>();
@@ -386,7 +395,7 @@ final class SimClients {
   }
 
   /** What was sent to the consumer it can settle by calls, until its time is over. */
-  private void detach(Client client, Subscriber subscriber) {
+  private void detach(Client client, ConsumerState subscriber) {
     tell("detach " + subscriber);
     Client caller = new Client(client.queue);
     caller.held.addAll(client.held);
@@ -397,14 +406,14 @@ final class SimClients {
     onlySentStayLeased(subscriber);
   }
 
-  private void noneIsSent(List<Handover> unsent) {
-    for (Handover handover : unsent) {
+  private void noneIsSent(List<PendingDelivery> unsent) {
+    for (PendingDelivery handover : unsent) {
       assertThat(handover.lease().send()).as("sent after all: %s", handover).isFalse();
       ledger.ended(handover.token());
     }
   }
 
-  private void onlySentStayLeased(Subscriber subscriber) {
+  private void onlySentStayLeased(ConsumerState subscriber) {
     Set<LeaseToken> sent = new HashSet<>();
     all.forEach(past -> sent.add(past.handover.token()));
     for (Lease lease : subscriber.leases()) {

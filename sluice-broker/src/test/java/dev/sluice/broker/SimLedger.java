@@ -1,8 +1,15 @@
 package dev.sluice.broker;
 
+import dev.sluice.broker.engine.InternedPlacement;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
 
+import dev.sluice.broker.engine.BrokerQueue;
+import dev.sluice.broker.engine.LimitConfigEntry;
+import dev.sluice.broker.engine.MessageEntry;
+import dev.sluice.broker.engine.MessageIndex;
+import dev.sluice.broker.engine.MovedMessageEntry;
+import dev.sluice.broker.engine.PendingDelivery;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.HashMap;
@@ -22,7 +29,7 @@ final class SimLedger {
   static final class Sent {
     final int number;
     final String queue;
-    final Route.Spec route;
+    final InternedPlacement.Spec route;
     final Group group;
 
     /** Whether its place among others is promised: not delayed, not a duplicate. */
@@ -46,7 +53,7 @@ final class SimLedger {
     /** It waits where it was put: not leased, and never failed. */
     boolean inLine = true;
 
-    Sent(int number, String queue, Route.Spec route, Group group, boolean ordered) {
+    Sent(int number, String queue, InternedPlacement.Spec route, Group group, boolean ordered) {
       this.number = number;
       this.queue = queue;
       this.route = route;
@@ -70,7 +77,7 @@ final class SimLedger {
 
   /** Messages that keep their order. */
   private record Group(String queue, String key, int priority, String throttles) {
-    static Group of(String queue, Route.Spec route, boolean strict) {
+    static Group of(String queue, InternedPlacement.Spec route, boolean strict) {
       String throttles = strict ? "" : route.throttles().toString();
       return new Group(queue, route.key(), route.priority(), throttles);
     }
@@ -94,7 +101,7 @@ final class SimLedger {
 
   int deliveries;
 
-  Sent send(String queue, Route.Spec route, boolean strict, boolean ordered) {
+  Sent send(String queue, InternedPlacement.Spec route, boolean strict, boolean ordered) {
     Group group = Group.of(queue, route, strict);
     Sent message = new Sent(sent.size(), queue, route, group, ordered);
     sent.put(message.number, message);
@@ -131,7 +138,7 @@ final class SimLedger {
   }
 
   /** A consumer gets a message. */
-  void delivered(int number, Handover handover, long now) {
+  void delivered(int number, PendingDelivery handover, long now) {
     deliveries++;
     Sent message = sent.get(number);
     assertThat(message).as("phantom: message %d", number).isNotNull();
@@ -150,8 +157,8 @@ final class SimLedger {
   }
 
   /** The broker decides that a message goes. */
-  void leased(Sent message, Handover handover) {
-    Line line = handover.entry().line;
+  void leased(Sent message, PendingDelivery handover) {
+    BrokerQueue line = handover.entry().line;
     Long earliest = notBefore.remove(handover.entry().place());
     long now = handover.until() - line.config.leaseTimeout().toNanos();
     assertThat(earliest == null || earliest <= now).as("too early: %s", handover).isTrue();
@@ -164,9 +171,9 @@ final class SimLedger {
   }
 
   /** A consumer gives a message that it holds back untouched. */
-  void givenBack(Sent message, Handover handover) {
+  void givenBack(Sent message, PendingDelivery handover) {
     // A message that failed, or was redriven after that, has a place behind others that waited.
-    message.inLine |= handover.attempts() == 0 && !(handover.entry() instanceof MovedEntry);
+    message.inLine |= handover.attempts() == 0 && !(handover.entry() instanceof MovedMessageEntry);
   }
 
   private void inOrder(Sent message) {
@@ -179,7 +186,7 @@ final class SimLedger {
   }
 
   /** Notes that a message reached its consumer: its tokens, taken at {@code at}, are spent. */
-  void took(Handover handover, long at) {
+  void took(PendingDelivery handover, long at) {
     SortedMap<String, Long> throttles = handover.entry().route.spec.throttles();
     for (Map.Entry<String, Long> each : throttles.entrySet()) {
       List<Taken> all = throttled.computeIfAbsent(each.getKey(), absent -> new ArrayList<>());
@@ -190,7 +197,7 @@ final class SimLedger {
   }
 
   /** Notes that the consumer released the message, in the run of the broker that leased it. */
-  void released(Handover handover) {
+  void released(PendingDelivery handover) {
     throttled.values().forEach(all -> all.removeIf(taken -> taken.lease.equals(handover.token())));
   }
 
@@ -203,7 +210,7 @@ final class SimLedger {
    * Checks, while no message is on its way to a consumer, that the broker has charged exactly the
    * messages that reached a consumer and were not released since it was opened.
    */
-  void noTokenIsLost(String key, ThrottleRate rate, double level, long now, int epoch) {
+  void noTokenIsLost(String key, LimitConfigEntry rate, double level, long now, int epoch) {
     Level from = opened.get(key);
     double expected = from.tokens;
     long at = from.at;
@@ -241,17 +248,17 @@ final class SimLedger {
   }
 
   /** A message that failed is not to be tried again before that. */
-  void notBefore(Entry entry, long brokerTime) {
+  void notBefore(MessageEntry entry, long brokerTime) {
     notBefore.put(entry.place(), brokerTime);
   }
 
   /** Whether the broker has decided to give the message to somebody else. */
-  boolean isOutdated(Handover handover) {
+  boolean isOutdated(PendingDelivery handover) {
     LeaseToken token = newest.get(handover.entry().id());
     return token != null && !token.equals(handover.token());
   }
 
-  void extended(Handover handover, long until) {
+  void extended(PendingDelivery handover, long until) {
     UUID id = handover.entry().id();
     Held held = leases.get(id);
     if (held != null && held.token.equals(handover.token())) {
@@ -278,8 +285,8 @@ final class SimLedger {
   }
 
   private static boolean waits(Sent message, MessageIndex index) {
-    Entry entry = message.id == null ? null : index.get(message.id);
-    return entry != null && entry.stage == Entry.Stage.PENDING;
+    MessageEntry entry = message.id == null ? null : index.get(message.id);
+    return entry != null && entry.stage == MessageEntry.Stage.PENDING;
   }
 
   /** The machine stopped, and these queues do not wait for the disk. */
@@ -309,10 +316,10 @@ final class SimLedger {
   }
 
   /** In no window did a throttle key give more than it may. */
-  void ratesHold(Map<String, ThrottleRate> rates) {
+  void ratesHold(Map<String, LimitConfigEntry> rates) {
     throttled.forEach(
         (key, times) -> {
-          ThrottleRate rate = rates.get(key);
+          LimitConfigEntry rate = rates.get(key);
           if (rate == null) {
             return;
           }

@@ -1,9 +1,14 @@
 package dev.sluice.broker;
 
+import dev.sluice.broker.engine.InternedPlacement;
 import static org.assertj.core.api.Assertions.assertThatCode;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.sluice.broker.SimLedger.Sent;
+import dev.sluice.broker.engine.FailureHandler;
+import dev.sluice.broker.engine.MessageEntry;
+import dev.sluice.broker.engine.PendingDelivery;
+import dev.sluice.broker.engine.QueueAdmin;
 import java.util.Collections;
 import java.util.List;
 import java.util.UUID;
@@ -14,7 +19,7 @@ import org.junit.jupiter.api.Test;
 
 /** The ledger of the simulation notices messages out of order, and expects no more than that. */
 final class SimLedgerTest {
-  private static final Route.Spec ROUTE = new Route.Spec("k", 1, 0, Collections.emptySortedMap());
+  private static final InternedPlacement.Spec ROUTE = new InternedPlacement.Spec("k", 1, 0, Collections.emptySortedMap());
 
   private final SteppedBroker broker = new SteppedBroker();
   private final SimLedger ledger = new SimLedger();
@@ -30,7 +35,7 @@ final class SimLedgerTest {
   }
 
   /** Returns what a new consumer gets. */
-  private List<Handover> lease(int messages) {
+  private List<PendingDelivery> lease(int messages) {
     broker.consume("q", messages);
     return broker.taken();
   }
@@ -49,20 +54,20 @@ final class SimLedgerTest {
 
   @Test
   void messagesInOrder_areAccepted() {
-    List<Handover> both = lease(2);
+    List<PendingDelivery> both = lease(2);
     ledger.leased(first, both.get(0));
     assertThatCode(() -> ledger.leased(second, both.get(1))).doesNotThrowAnyException();
   }
 
   @Test
   void messageBeforeAnEarlierOne_isNoticed() {
-    List<Handover> both = lease(2);
+    List<PendingDelivery> both = lease(2);
     assertInverted(() -> ledger.leased(second, both.get(1)));
   }
 
   @Test
   void messageBeforeOneThatWasGivenBack_isNoticed() {
-    List<Handover> both = lease(2);
+    List<PendingDelivery> both = lease(2);
     ledger.leased(first, both.get(0));
     ledger.givenBack(first, both.get(0));
     assertInverted(() -> ledger.leased(second, both.get(1)));
@@ -70,48 +75,48 @@ final class SimLedgerTest {
 
   @Test
   void messageBeforeOneThatWasGivenBack_isNoticedAfterAKill() {
-    Handover given = lease(1).get(0);
+    PendingDelivery given = lease(1).get(0);
     ledger.leased(first, given);
     ledger.givenBack(first, given);
     broker.close(given.to());
     killBroker();
-    List<Handover> both = lease(2);
+    List<PendingDelivery> both = lease(2);
     assertInverted(() -> ledger.leased(second, both.get(1)));
   }
 
   @Test
   void messageWhoseLeaseSurvivesAKill_holdsUpNothing() {
-    Handover given = lease(1).get(0);
+    PendingDelivery given = lease(1).get(0);
     ledger.leased(first, given);
     // The broker is killed before it stores that.
     ledger.givenBack(first, given);
     killBroker();
-    Handover next = lease(1).get(0);
+    PendingDelivery next = lease(1).get(0);
     assertThatCode(() -> ledger.leased(second, next)).doesNotThrowAnyException();
   }
 
   @Test
   void redrivenMessage_isBehindThoseThatWaited() {
-    Handover failing = lease(1).get(0);
+    PendingDelivery failing = lease(1).get(0);
     ledger.leased(first, failing);
-    broker.nack(failing, new Failures.Nack("no", null));
+    broker.nack(failing, new FailureHandler.Nack("no", null));
     broker.close(failing.to());
     redrive();
     broker.taken();
-    List<Handover> both = lease(2);
+    List<PendingDelivery> both = lease(2);
     ledger.leased(second, both.get(0));
     ledger.leased(first, both.get(1));
     ledger.givenBack(first, both.get(1));
     ledger.givenBack(second, both.get(0));
     broker.close(both.get(0).to());
-    Handover next = lease(1).get(0);
+    PendingDelivery next = lease(1).get(0);
     assertThatCode(() -> ledger.leased(second, next)).doesNotThrowAnyException();
   }
 
   private void redrive() {
-    Admin admin = broker.engine.admin;
-    CompletableFuture<List<Entry>> claimed = new CompletableFuture<>();
-    admin.claimDeadLetters("q.dlq", 1, new Admin.Range(0, Long.MAX_VALUE), claimed);
+    QueueAdmin admin = broker.engine.admin;
+    CompletableFuture<List<MessageEntry>> claimed = new CompletableFuture<>();
+    admin.claimDeadLetters("q.dlq", 1, new QueueAdmin.Range(0, Long.MAX_VALUE), claimed);
     broker.step();
     admin.redrive(claimed.join(), List.of(ROUTE), new CompletableFuture<>());
     broker.step();

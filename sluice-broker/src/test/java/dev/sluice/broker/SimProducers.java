@@ -3,6 +3,10 @@ package dev.sluice.broker;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.sluice.broker.SimLedger.Sent;
+import dev.sluice.broker.engine.BrokerQueue;
+import dev.sluice.broker.engine.InternedPlacement;
+import dev.sluice.broker.engine.PreparedMessage;
+import dev.sluice.broker.store.MessageEnvelope;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.Collections;
@@ -26,7 +30,7 @@ final class SimProducers {
   /** Messages with an id by which they are known again. */
   private final List<Repeatable> repeatable = new ArrayList<>();
 
-  private record Repeatable(Sent sent, Submission submission, long at) {}
+  private record Repeatable(Sent sent, PreparedMessage submission, long at) {}
 
   SimProducers(Simulation simulation, Random random, SimLedger ledger, SimAnswers answers) {
     this.simulation = simulation;
@@ -41,7 +45,7 @@ final class SimProducers {
 
   void enqueue() {
     String queue = pick(Simulation.QUEUES);
-    List<Submission> submissions = new ArrayList<>();
+    List<PreparedMessage> submissions = new ArrayList<>();
     List<Sent> messages = new ArrayList<>();
     for (int i = simulation.chance(80) ? 1 : random.nextInt(5); i > 0; i--) {
       SortedMap<String, Long> throttles = new TreeMap<>();
@@ -50,8 +54,8 @@ final class SimProducers {
           throttles.put(throttle, 1L);
         }
       }
-      Route.Spec route =
-          new Route.Spec(
+      InternedPlacement.Spec route =
+          new InternedPlacement.Spec(
               pick(KEYS),
               1 + random.nextInt(3),
               simulation.chance(90) ? 0 : 1,
@@ -63,8 +67,8 @@ final class SimProducers {
       byte[] payload = ByteBuffer.allocate(4).putInt(sent.number).array();
       String dedupeId = simulation.chance(90) ? null : "d" + sent.number;
       submissions.add(
-          new Submission(
-              route, Envelope.encode(Map.of(), payload), delay, timeToLive, dedupeId, false));
+          new PreparedMessage(
+              route, MessageEnvelope.encode(Map.of(), payload), delay, timeToLive, dedupeId, false));
       messages.add(sent);
       simulation.tell("enqueue " + sent + ", delay " + delay + ", lives " + timeToLive);
     }
@@ -94,7 +98,7 @@ final class SimProducers {
       return;
     }
     Repeatable chosen = pick(repeatable);
-    Line line = simulation.engine().state.lines.get(chosen.sent.queue);
+    BrokerQueue line = simulation.engine().state.lines.get(chosen.sent.queue);
     boolean remembered =
         line.syncs()
             && chosen.sent.confirmed

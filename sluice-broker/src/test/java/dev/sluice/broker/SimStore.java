@@ -1,5 +1,9 @@
 package dev.sluice.broker;
 
+import dev.sluice.broker.store.RowBatch;
+import dev.sluice.broker.store.Store;
+import dev.sluice.broker.store.StoreException;
+import dev.sluice.broker.store.StoreTable;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.EnumMap;
@@ -25,7 +29,7 @@ final class SimStore implements Store {
   private final Tables visible;
 
   /** Batches not yet durable, oldest first. */
-  private final List<Rows> unsynced = new ArrayList<>();
+  private final List<RowBatch> unsynced = new ArrayList<>();
 
   private int syncing;
   private boolean failNextWrite;
@@ -78,9 +82,9 @@ final class SimStore implements Store {
   }
 
   @Override
-  public void write(Rows rows) {
+  public void write(RowBatch rows) {
     requireIntact("write");
-    Rows batch = copy(rows);
+    RowBatch batch = copy(rows);
     unsynced.add(batch);
     if (failNextWrite) {
       failed = true;
@@ -107,21 +111,21 @@ final class SimStore implements Store {
       failed = true;
       throw new StoreException("sync: told to fail");
     }
-    List<Rows> synced = unsynced.subList(0, syncing);
+    List<RowBatch> synced = unsynced.subList(0, syncing);
     synced.forEach(durable::apply);
     synced.clear();
     syncing = 0;
   }
 
   @Override
-  public byte @Nullable [] get(Table table, byte[] key) {
+  public byte @Nullable [] get(StoreTable table, byte[] key) {
     requireOpen("get");
     byte[] value = visible.of(table).get(key);
     return value == null ? null : value.clone();
   }
 
   @Override
-  public List<byte @Nullable []> getAll(Table table, List<byte[]> keys) {
+  public List<byte @Nullable []> getAll(StoreTable table, List<byte[]> keys) {
     requireOpen("getAll");
     List<byte @Nullable []> values = new ArrayList<>();
     keys.forEach(key -> values.add(get(table, key)));
@@ -129,7 +133,7 @@ final class SimStore implements Store {
   }
 
   @Override
-  public void scan(Table table, byte[] from, byte[] to, RowVisitor visitor) {
+  public void scan(StoreTable table, byte[] from, byte[] to, RowVisitor visitor) {
     requireOpen("scan");
     if (Arrays.compareUnsigned(from, to) >= 0) {
       return;
@@ -165,17 +169,17 @@ final class SimStore implements Store {
     }
   }
 
-  private static Rows copy(Rows rows) {
-    Rows copy = new Rows();
+  private static RowBatch copy(RowBatch rows) {
+    RowBatch copy = new RowBatch();
     rows.forEach(
-        new Rows.Visitor() {
+        new RowBatch.Visitor() {
           @Override
-          public void put(Table table, byte[] key, byte[] value) {
+          public void put(StoreTable table, byte[] key, byte[] value) {
             copy.put(table, key, value);
           }
 
           @Override
-          public void delete(Table table, byte[] key) {
+          public void delete(StoreTable table, byte[] key) {
             copy.delete(table, key);
           }
         });
@@ -183,12 +187,12 @@ final class SimStore implements Store {
   }
 
   /** The rows of all tables, which hold callers to the rule of write-once tables. */
-  private static final class Tables implements Rows.Visitor {
-    private final Map<Table, NavigableMap<byte[], byte[]>> rows = new EnumMap<>(Table.class);
-    private final Map<Table, TreeSet<byte[]>> everPut = new EnumMap<>(Table.class);
+  private static final class Tables implements RowBatch.Visitor {
+    private final Map<StoreTable, NavigableMap<byte[], byte[]>> rows = new EnumMap<>(StoreTable.class);
+    private final Map<StoreTable, TreeSet<byte[]>> everPut = new EnumMap<>(StoreTable.class);
 
     Tables() {
-      for (Table table : Table.values()) {
+      for (StoreTable table : StoreTable.values()) {
         rows.put(table, new TreeMap<>(Arrays::compareUnsigned));
         everPut.put(table, new TreeSet<>(Arrays::compareUnsigned));
       }
@@ -199,16 +203,16 @@ final class SimStore implements Store {
       other.everPut.forEach((table, keys) -> everPut.put(table, new TreeSet<>(keys)));
     }
 
-    NavigableMap<byte[], byte[]> of(Table table) {
+    NavigableMap<byte[], byte[]> of(StoreTable table) {
       return rows.get(table);
     }
 
-    void apply(Rows batch) {
+    void apply(RowBatch batch) {
       batch.forEach(this);
     }
 
     @Override
-    public void put(Table table, byte[] key, byte[] value) {
+    public void put(StoreTable table, byte[] key, byte[] value) {
       if (table.writeOnce && !everPut.get(table).add(key)) {
         throw new AssertionError(table + ": put twice: " + Arrays.toString(key));
       }
@@ -216,7 +220,7 @@ final class SimStore implements Store {
     }
 
     @Override
-    public void delete(Table table, byte[] key) {
+    public void delete(StoreTable table, byte[] key) {
       byte[] removed = of(table).remove(key);
       if (table.writeOnce && removed == null) {
         throw new AssertionError(table + ": deleted without a row: " + Arrays.toString(key));

@@ -3,6 +3,10 @@ package dev.sluice.broker;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.sluice.broker.store.RowBatch;
+import dev.sluice.broker.store.Store;
+import dev.sluice.broker.store.StoreException;
+import dev.sluice.broker.store.StoreTable;
 import java.util.HashSet;
 import java.util.Random;
 import java.util.Set;
@@ -140,7 +144,7 @@ final class SimStoreTest extends StoreContractTest {
       SimStore crashed = store.crash(random);
       int count = count(crashed);
       for (int message = 0; message < count; message++) {
-        assertThat(crashed.get(Table.MESSAGE, key(message))).isNotNull();
+        assertThat(crashed.get(StoreTable.MESSAGE, key(message))).isNotNull();
       }
       survivors.add(count);
     }
@@ -149,22 +153,22 @@ final class SimStoreTest extends StoreContractTest {
 
   private static int count(Store store) {
     int[] count = {0};
-    store.scan(Table.MESSAGE, new byte[0], new byte[] {-1}, (key, value) -> ++count[0] > 0);
+    store.scan(StoreTable.MESSAGE, new byte[0], new byte[] {-1}, (key, value) -> ++count[0] > 0);
     return count[0];
   }
 
   /** Messages from one number up to another, each by a batch. */
   private static void put(Store store, int from, int to) {
     for (int message = from; message < to; message++) {
-      Rows rows = new Rows();
-      rows.put(Table.MESSAGE, key(message), new byte[0]);
+      RowBatch rows = new RowBatch();
+      rows.put(StoreTable.MESSAGE, key(message), new byte[0]);
       store.write(rows);
     }
   }
 
   private static void delete(Store store, int message) {
-    Rows rows = new Rows();
-    rows.delete(Table.MESSAGE, key(message));
+    RowBatch rows = new RowBatch();
+    rows.delete(StoreTable.MESSAGE, key(message));
     store.write(rows);
   }
 

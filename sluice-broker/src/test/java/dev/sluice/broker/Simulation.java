@@ -1,7 +1,25 @@
 package dev.sluice.broker;
 
+import dev.sluice.broker.engine.EngineState;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.sluice.broker.accounting.ReadyAgeHistogram;
+import dev.sluice.broker.engine.BatchEncoder;
+import dev.sluice.broker.engine.BrokerEngine;
+import dev.sluice.broker.engine.BrokerQueue;
+import dev.sluice.broker.engine.CommitBatch;
+import dev.sluice.broker.engine.Completion;
+import dev.sluice.broker.engine.InternedPlacement;
+import dev.sluice.broker.engine.LimitConfigEntry;
+import dev.sluice.broker.engine.MessageEntry;
+import dev.sluice.broker.engine.PendingDelivery;
+import dev.sluice.broker.engine.QueueAdmin;
+import dev.sluice.broker.engine.Recovery;
+import dev.sluice.broker.hooks.HookEngine;
+import dev.sluice.broker.store.MessageEnvelope;
+import dev.sluice.broker.store.Schema;
+import dev.sluice.broker.store.StoreException;
+import dev.sluice.broker.store.StoreTable;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
@@ -20,11 +38,11 @@ import org.jspecify.annotations.Nullable;
  * The whole broker but its threads: clients, state machine and a store that fails, on one thread
  * and one clock, decided by one random number.
  */
-final class Simulation implements BrokerState.Outputs {
+final class Simulation implements EngineState.EngineCallbacks {
   static final List<String> QUEUES = List.of("a", "b");
   static final List<String> THROTTLES = List.of("t1", "t2");
-  private static final Map<String, ThrottleRate> RATES =
-      Map.of("t1", new ThrottleRate(20, 3), "t2", new ThrottleRate(5, 1));
+  private static final Map<String, LimitConfigEntry> RATES =
+      Map.of("t1", new LimitConfigEntry(20, 3), "t2", new LimitConfigEntry(5, 1));
   private static final long BEGIN = 1_700_000_000_000_000_000L;
   static final long MILLI = 1_000_000;
   static final long LEASE = 2_000 * MILLI;
@@ -40,11 +58,11 @@ final class Simulation implements BrokerState.Outputs {
   private SimStore store = new SimStore();
 
   // The process.
-  private Engine engine;
-  private final Deque<Batch> sealed = new ArrayDeque<>();
-  private final Deque<Batch> written = new ArrayDeque<>();
-  private final List<BrokerState.FailureQuestion> questions = new ArrayList<>();
-  private final List<CompletableFuture<List<Entry>>> redrives = new ArrayList<>();
+  private BrokerEngine engine;
+  private final Deque<CommitBatch> sealed = new ArrayDeque<>();
+  private final Deque<CommitBatch> written = new ArrayDeque<>();
+  private final List<EngineState.FailureHookRequest> questions = new ArrayList<>();
+  private final List<CompletableFuture<List<MessageEntry>>> redrives = new ArrayList<>();
   private int syncing;
   private boolean draining;
   private boolean diskWasFull;
@@ -75,7 +93,7 @@ final class Simulation implements BrokerState.Outputs {
     RATES.forEach(
         (key, rate) ->
             engine.admin.setConfig(
-                ThrottleRate.configKey(key), rate.format(), new CompletableFuture<>()));
+                LimitConfigEntry.configKey(key), rate.format(), new CompletableFuture<>()));
     settle();
     RATES.keySet().forEach(key -> ledger.opened(key, level(key), engine.state.now));
   }
@@ -102,7 +120,7 @@ final class Simulation implements BrokerState.Outputs {
     story.add((now - BEGIN) / MILLI + " ms: " + what);
   }
 
-  Engine engine() {
+  BrokerEngine engine() {
     return engine;
   }
 
@@ -114,7 +132,7 @@ final class Simulation implements BrokerState.Outputs {
     return random.nextInt(100) < percent;
   }
 
-  private Engine recover() {
+  private BrokerEngine recover() {
     return Recovery.recover(
         store, new Recovery.Start(now, bootNanos, "boot" + boots), this, BrokerMetrics.NONE);
   }
@@ -168,9 +186,9 @@ final class Simulation implements BrokerState.Outputs {
   private void tick() {
     int before = engine.state.batch.handovers.size();
     long next = engine.tick();
-    List<Handover> all = engine.state.batch.handovers;
-    for (Handover handover : all.subList(before, all.size())) {
-      Envelope envelope = Objects.requireNonNull(body(handover), "its payload is stored");
+    List<PendingDelivery> all = engine.state.batch.handovers;
+    for (PendingDelivery handover : all.subList(before, all.size())) {
+      MessageEnvelope envelope = Objects.requireNonNull(body(handover), "its payload is stored");
       withinLimit(handover.entry());
       withinAttempts(handover);
       tell("lease " + SimClients.number(envelope) + ": " + handover.lease());
@@ -181,15 +199,15 @@ final class Simulation implements BrokerState.Outputs {
     }
   }
 
-  @Nullable Envelope body(Handover handover) {
-    byte[] body = store.get(Table.MESSAGE, Schema.messageKey(handover.entry()));
-    return body == null ? null : Envelope.decode(body);
+  @Nullable MessageEnvelope body(PendingDelivery handover) {
+    byte[] body = store.get(StoreTable.MESSAGE, Schema.messageKey(handover.entry()));
+    return body == null ? null : MessageEnvelope.decode(body);
   }
 
   /** What names no throttle key, and whose consumers have credit, does not wait. */
   private void nobodyIsHeldUp() {
-    List<Entry> pending = engine.state.index.find(entry -> entry.stage == Entry.Stage.PENDING);
-    for (Entry entry : pending) {
+    List<MessageEntry> pending = engine.state.index.find(entry -> entry.stage == MessageEntry.Stage.PENDING);
+    for (MessageEntry entry : pending) {
       boolean free =
           entry.route.spec.throttles().isEmpty()
               && !entry.line.config.strictOrder()
@@ -199,21 +217,21 @@ final class Simulation implements BrokerState.Outputs {
   }
 
   private void seal() {
-    Batch batch = engine.seal(bootNanos);
+    CommitBatch batch = engine.seal(bootNanos);
     if (batch != null) {
       sealed.add(batch);
     }
   }
 
   private void write() {
-    Batch batch = sealed.poll();
+    CommitBatch batch = sealed.poll();
     if (batch != null) {
-      BatchRows.write(batch, store);
+      BatchEncoder.write(batch, store);
       written.add(batch);
-      for (Handover handover : batch.handovers) {
+      for (PendingDelivery handover : batch.handovers) {
         handover.to().outlet.deliver(List.of(handover));
       }
-      batch.whenWritten.answers.forEach(Answer::give);
+      batch.whenWritten.answers.forEach(Completion::give);
       engine.apply(batch.whenWritten);
     }
   }
@@ -229,8 +247,8 @@ final class Simulation implements BrokerState.Outputs {
     if (syncing > 0) {
       store.endSync();
       for (; syncing > 0; syncing--) {
-        Batch batch = written.remove();
-        batch.whenSynced.answers.forEach(Answer::give);
+        CommitBatch batch = written.remove();
+        batch.whenSynced.answers.forEach(Completion::give);
         engine.apply(batch.whenSynced);
       }
     }
@@ -263,12 +281,12 @@ final class Simulation implements BrokerState.Outputs {
   }
 
   @Override
-  public void askFailureHook(BrokerState.FailureQuestion question) {
+  public void askFailureHook(EngineState.FailureHookRequest question) {
     questions.add(question);
   }
 
   @Override
-  public boolean hasFailureHook(Line line) {
+  public boolean hasFailureHook(BrokerQueue line) {
     return !draining && line.name.equals("a");
   }
 
@@ -280,10 +298,10 @@ final class Simulation implements BrokerState.Outputs {
 
   private void verdict() {
     if (!questions.isEmpty()) {
-      BrokerState.FailureQuestion question = questions.remove(random.nextInt(questions.size()));
-      HookEngine.Verdict verdict =
+      EngineState.FailureHookRequest question = questions.remove(random.nextInt(questions.size()));
+      HookEngine.FailureResult verdict =
           chance(20) && !draining
-              ? new HookEngine.GiveUp()
+              ? new HookEngine.MoveToDeadLetters()
               : new HookEngine.Retry(chance(50) ? 0 : random.nextInt(500));
       engine.failures.verdict(question, verdict);
       if (verdict instanceof HookEngine.Retry retry) {
@@ -388,8 +406,8 @@ final class Simulation implements BrokerState.Outputs {
 
   private SortedMap<String, String> contents() {
     SortedMap<String, String> all = new TreeMap<>();
-    for (Entry entry : engine.state.index.find(any -> true)) {
-      String leased = entry.stage == Entry.Stage.LEASED ? "leased" : "";
+    for (MessageEntry entry : engine.state.index.find(any -> true)) {
+      String leased = entry.stage == MessageEntry.Stage.LEASED ? "leased" : "";
       String what =
           "%s %s %d %d %s"
               .formatted(entry.id(), entry.route.spec, entry.attempts, entry.expiresAt, leased);
@@ -400,51 +418,51 @@ final class Simulation implements BrokerState.Outputs {
 
   private void redrive() {
     String deadLetters = QUEUES.get(random.nextInt(QUEUES.size())) + DeadLetter.SUFFIX;
-    CompletableFuture<List<Entry>> claimed = new CompletableFuture<>();
+    CompletableFuture<List<MessageEntry>> claimed = new CompletableFuture<>();
     engine.admin.claimDeadLetters(
-        deadLetters, 1 + random.nextInt(3), new Admin.Range(0, Long.MAX_VALUE), claimed);
+        deadLetters, 1 + random.nextInt(3), new QueueAdmin.Range(0, Long.MAX_VALUE), claimed);
     redrives.add(claimed);
   }
 
   /** An operator goes on with what it has claimed. */
   private void finishRedrives() {
-    for (CompletableFuture<List<Entry>> claimed : redrives) {
+    for (CompletableFuture<List<MessageEntry>> claimed : redrives) {
       if (claimed.isDone() && !claimed.isCompletedExceptionally()) {
-        List<Entry> entries = claimed.join();
-        List<Route.Spec> routes = entries.stream().map(entry -> entry.route.spec).toList();
+        List<MessageEntry> entries = claimed.join();
+        List<InternedPlacement.Spec> routes = entries.stream().map(entry -> entry.route.spec).toList();
         engine.admin.redrive(entries, routes, new CompletableFuture<>());
       }
     }
     redrives.removeIf(CompletableFuture::isDone);
   }
 
-  private void consistent(Line line) {
-    Map<Entry.Stage, Long> stages = new HashMap<>();
+  private void consistent(BrokerQueue line) {
+    Map<MessageEntry.Stage, Long> stages = new HashMap<>();
     long depth = 0;
-    int now = ReadyAges.second(engine.state.now);
+    int now = ReadyAgeHistogram.second(engine.state.now);
     int oldest = now;
-    for (Entry entry : engine.state.index.find(each -> each.line == line)) {
+    for (MessageEntry entry : engine.state.index.find(each -> each.line == line)) {
       stages.merge(entry.stage, 1L, Long::sum);
-      oldest = entry.stage == Entry.Stage.PENDING ? Math.min(oldest, entry.readySince) : oldest;
+      oldest = entry.stage == MessageEntry.Stage.PENDING ? Math.min(oldest, entry.readySince) : oldest;
       assertThat(engine.state.index.get(entry.id())).as("found by its id").isSameAs(entry);
       depth++;
     }
     assertThat(line.depth).isEqualTo(depth);
-    assertThat(line.leased).isEqualTo(stages.getOrDefault(Entry.Stage.LEASED, 0L));
-    assertThat(line.delayed).isEqualTo(stages.getOrDefault(Entry.Stage.DELAYED, 0L));
-    assertThat(stages).doesNotContainKey(Entry.Stage.GONE);
+    assertThat(line.leased).isEqualTo(stages.getOrDefault(MessageEntry.Stage.LEASED, 0L));
+    assertThat(line.delayed).isEqualTo(stages.getOrDefault(MessageEntry.Stage.DELAYED, 0L));
+    assertThat(stages).doesNotContainKey(MessageEntry.Stage.GONE);
     assertThat(line.stats(List.of(), engine.state.now).oldestReady()).hasSeconds(now - oldest);
   }
 
   /** Checks that no message is delivered beyond its attempts, unless the disk was full. */
-  private void withinAttempts(Handover handover) {
+  private void withinAttempts(PendingDelivery handover) {
     int most = handover.entry().line.config.maxAttempts();
     boolean tooMany = most > 0 && handover.attempts() >= most && !diskWasFull;
     assertThat(tooMany).as("too many attempts: %s", handover).isFalse();
   }
 
   /** After a crash there may be more, if acknowledgements were lost; but no new ones. */
-  private void withinLimit(Entry leased) {
+  private void withinLimit(MessageEntry leased) {
     int most = leased.line.config.maxInFlightPerKey();
     String key = leased.route.spec.key();
     int inFlight =
@@ -481,7 +499,7 @@ final class Simulation implements BrokerState.Outputs {
     settle();
     pass(20 * LEASE);
     settle();
-    for (Table table : List.of(Table.MESSAGE, Table.STATE, Table.LEASE, Table.DEDUPE)) {
+    for (StoreTable table : List.of(StoreTable.MESSAGE, StoreTable.STATE, StoreTable.LEASE, StoreTable.DEDUPE)) {
       store.scan(
           table,
           new byte[0],

@@ -1,5 +1,12 @@
 package dev.sluice.broker;
 
+import dev.sluice.broker.engine.Dispatcher;
+import dev.sluice.broker.engine.FailureHandler;
+import dev.sluice.broker.engine.EngineState;
+import dev.sluice.broker.engine.BrokerQueue;
+import dev.sluice.broker.engine.ConsumerState;
+import dev.sluice.broker.engine.PendingDelivery;
+import dev.sluice.broker.hooks.HookEngine;
 import java.util.List;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
@@ -22,7 +29,7 @@ final class SteppedBroker extends EngineFixture {
     step();
   }
 
-  Line line(String queue) {
+  BrokerQueue line(String queue) {
     return engine.state.line(queue);
   }
 
@@ -34,50 +41,50 @@ final class SteppedBroker extends EngineFixture {
     return stored.join();
   }
 
-  Subscriber consume(String queue, int credit) {
-    Subscriber.Outlet outlet =
+  ConsumerState consume(String queue, int credit) {
+    ConsumerState.DeliveryTarget outlet =
         new Receiver() {
           @Override
-          public void deliver(List<Handover> batch) {
+          public void deliver(List<PendingDelivery> batch) {
             batch.forEach(handover -> handover.lease().claim());
             super.deliver(batch);
           }
         };
-    CompletableFuture<Subscriber> opened = new CompletableFuture<>();
-    engine.dispatch.open(queue, new Dispatch.Subscription(credit, true, outlet, opened));
+    CompletableFuture<ConsumerState> opened = new CompletableFuture<>();
+    engine.dispatch.open(queue, new Dispatcher.ConsumerRegistration(credit, true, outlet, opened));
     step();
     return opened.join();
   }
 
-  void close(Subscriber subscriber) {
+  void close(ConsumerState subscriber) {
     engine.dispatch.close(subscriber, null);
     step();
   }
 
   /** Returns the deliveries since the last call. */
-  List<Handover> taken() {
-    List<Handover> all = List.copyOf(delivered);
+  List<PendingDelivery> taken() {
+    List<PendingDelivery> all = List.copyOf(delivered);
     delivered.clear();
     return all;
   }
 
-  private static Dispatch.Claim claim(Handover handover) {
-    return new Dispatch.Claim(handover.entry().id(), handover.token());
+  private static Dispatcher.LeaseRef claim(PendingDelivery handover) {
+    return new Dispatcher.LeaseRef(handover.entry().id(), handover.token());
   }
 
-  void ack(Handover handover) {
+  void ack(PendingDelivery handover) {
     engine.dispatch.ackAll(
         handover.entry().line.name, List.of(claim(handover)), new CompletableFuture<>());
     step();
   }
 
-  void nack(Handover handover, Failures.Nack nack) {
+  void nack(PendingDelivery handover, FailureHandler.Nack nack) {
     engine.failures.nack(
         handover.entry().line.name, claim(handover), nack, new CompletableFuture<>());
     step();
   }
 
-  void release(Handover handover) {
+  void release(PendingDelivery handover) {
     engine.dispatch.release(handover.entry().line.name, claim(handover), new CompletableFuture<>());
     step();
   }
@@ -104,12 +111,12 @@ final class SteppedBroker extends EngineFixture {
 
   /** Answers for every script: retry without a delay. */
   @Override
-  public void askFailureHook(BrokerState.FailureQuestion question) {
+  public void askFailureHook(EngineState.FailureHookRequest question) {
     engine.failures.verdict(question, HookEngine.Retry.AT_ONCE);
   }
 
   @Override
-  public boolean hasFailureHook(Line line) {
+  public boolean hasFailureHook(BrokerQueue line) {
     return line.config.onFailure() != null;
   }
 }

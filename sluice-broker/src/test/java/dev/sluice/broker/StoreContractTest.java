@@ -5,6 +5,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatCode;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.sluice.broker.store.RowBatch;
+import dev.sluice.broker.store.Store;
+import dev.sluice.broker.store.StoreException;
+import dev.sluice.broker.store.StoreTable;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.EnumMap;
@@ -42,131 +46,131 @@ abstract class StoreContractTest {
 
   @Test
   void write_isRead_inEveryTable() {
-    Rows rows = new Rows();
-    for (Table table : Table.values()) {
+    RowBatch rows = new RowBatch();
+    for (StoreTable table : StoreTable.values()) {
       rows.put(table, key("k"), key(table.name()));
     }
     store.write(rows);
-    for (Table table : Table.values()) {
+    for (StoreTable table : StoreTable.values()) {
       assertThat(store.get(table, key("k"))).isEqualTo(key(table.name()));
     }
   }
 
   @Test
   void get_ofNoRow_isNull() {
-    assertThat(store.get(Table.STATE, key("absent"))).isNull();
+    assertThat(store.get(StoreTable.STATE, key("absent"))).isNull();
   }
 
   @Test
   void put_replaces_andDeleteRemoves() {
-    put(Table.STATE, "k", "1");
-    put(Table.STATE, "k", "2");
-    assertThat(store.get(Table.STATE, key("k"))).isEqualTo(key("2"));
-    delete(Table.STATE, "k");
-    assertThat(store.get(Table.STATE, key("k"))).isNull();
+    put(StoreTable.STATE, "k", "1");
+    put(StoreTable.STATE, "k", "2");
+    assertThat(store.get(StoreTable.STATE, key("k"))).isEqualTo(key("2"));
+    delete(StoreTable.STATE, "k");
+    assertThat(store.get(StoreTable.STATE, key("k"))).isNull();
   }
 
   @Test
   void delete_ofNoRow_isNoError() {
-    assertThatCode(() -> delete(Table.STATE, "absent")).doesNotThrowAnyException();
+    assertThatCode(() -> delete(StoreTable.STATE, "absent")).doesNotThrowAnyException();
   }
 
   @Test
   void write_appliesChangesInTheirOrder() {
-    Rows rows = new Rows();
-    rows.put(Table.STATE, key("gone"), key("1"));
-    rows.delete(Table.STATE, key("gone"));
-    rows.delete(Table.STATE, key("there"));
-    rows.put(Table.STATE, key("there"), key("2"));
-    rows.put(Table.MESSAGE, key("m"), key("3"));
-    rows.delete(Table.MESSAGE, key("m"));
+    RowBatch rows = new RowBatch();
+    rows.put(StoreTable.STATE, key("gone"), key("1"));
+    rows.delete(StoreTable.STATE, key("gone"));
+    rows.delete(StoreTable.STATE, key("there"));
+    rows.put(StoreTable.STATE, key("there"), key("2"));
+    rows.put(StoreTable.MESSAGE, key("m"), key("3"));
+    rows.delete(StoreTable.MESSAGE, key("m"));
     store.write(rows);
-    assertThat(scan(Table.STATE, new byte[0], END)).containsExactly("there=2");
-    assertThat(scan(Table.MESSAGE, new byte[0], END)).isEmpty();
+    assertThat(scan(StoreTable.STATE, new byte[0], END)).containsExactly("there=2");
+    assertThat(scan(StoreTable.MESSAGE, new byte[0], END)).isEmpty();
   }
 
   @Test
   void write_ofNothing_isNoError() {
-    store.write(new Rows());
+    store.write(new RowBatch());
     store.sync();
-    assertThat(scan(Table.STATE, new byte[0], END)).isEmpty();
+    assertThat(scan(StoreTable.STATE, new byte[0], END)).isEmpty();
   }
 
   @Test
   void write_leavesItsRowsToTheCaller() {
-    Rows rows = new Rows();
-    rows.put(Table.STATE, key("a"), key("1"));
+    RowBatch rows = new RowBatch();
+    rows.put(StoreTable.STATE, key("a"), key("1"));
     store.write(rows);
-    rows.put(Table.STATE, key("b"), key("2"));
-    assertThat(scan(Table.STATE, new byte[0], END)).containsExactly("a=1");
+    rows.put(StoreTable.STATE, key("b"), key("2"));
+    assertThat(scan(StoreTable.STATE, new byte[0], END)).containsExactly("a=1");
     store.write(rows);
-    assertThat(scan(Table.STATE, new byte[0], END)).containsExactly("a=1", "b=2");
+    assertThat(scan(StoreTable.STATE, new byte[0], END)).containsExactly("a=1", "b=2");
   }
 
   @Test
   void rows_ofAnySize_comeBackWhole() {
     byte[] large = new byte[3 << 20];
     new Random(1).nextBytes(large);
-    Rows rows = new Rows();
-    rows.put(Table.MESSAGE, key("large"), large);
-    rows.put(Table.MESSAGE, key("empty"), new byte[0]);
-    rows.put(Table.STATE, new byte[0], key("empty key"));
+    RowBatch rows = new RowBatch();
+    rows.put(StoreTable.MESSAGE, key("large"), large);
+    rows.put(StoreTable.MESSAGE, key("empty"), new byte[0]);
+    rows.put(StoreTable.STATE, new byte[0], key("empty key"));
     store.write(rows);
     store = reopen(store);
-    assertThat(store.get(Table.MESSAGE, key("large"))).isEqualTo(large);
-    assertThat(store.get(Table.MESSAGE, key("empty"))).isEmpty();
-    assertThat(store.get(Table.STATE, new byte[0])).isEqualTo(key("empty key"));
+    assertThat(store.get(StoreTable.MESSAGE, key("large"))).isEqualTo(large);
+    assertThat(store.get(StoreTable.MESSAGE, key("empty"))).isEmpty();
+    assertThat(store.get(StoreTable.STATE, new byte[0])).isEqualTo(key("empty key"));
   }
 
   @Test
   void getAll_answersInTheOrderOfKeys_withNullForNoRow() {
-    put(Table.MESSAGE, "a", "1");
-    put(Table.MESSAGE, "b", "2");
-    put(Table.STATE, "c", "3");
+    put(StoreTable.MESSAGE, "a", "1");
+    put(StoreTable.MESSAGE, "b", "2");
+    put(StoreTable.STATE, "c", "3");
     List<byte[]> values =
-        store.getAll(Table.MESSAGE, List.of(key("b"), key("c"), key("a"), key("b")));
+        store.getAll(StoreTable.MESSAGE, List.of(key("b"), key("c"), key("a"), key("b")));
     assertThat(values).containsExactly(key("2"), null, key("1"), key("2"));
   }
 
   @Test
   void getAll_ofNoKeys_isEmpty() {
-    assertThat(store.getAll(Table.MESSAGE, List.of())).isEmpty();
+    assertThat(store.getAll(StoreTable.MESSAGE, List.of())).isEmpty();
   }
 
   @Test
   void scan_includesFrom_andExcludesTo() {
     for (String key : List.of("a", "b", "c", "d")) {
-      put(Table.STATE, key, key);
+      put(StoreTable.STATE, key, key);
     }
-    put(Table.LEASE, "b1", "of another table");
-    assertThat(scan(Table.STATE, key("b"), key("d"))).containsExactly("b=b", "c=c");
-    assertThat(scan(Table.STATE, key("a1"), key("b1"))).containsExactly("b=b");
-    assertThat(scan(Table.STATE, key("e"), key("f"))).isEmpty();
-    assertThat(scan(Table.STATE, key("b"), key("b"))).isEmpty();
-    assertThat(scan(Table.STATE, key("d"), key("a"))).isEmpty();
+    put(StoreTable.LEASE, "b1", "of another table");
+    assertThat(scan(StoreTable.STATE, key("b"), key("d"))).containsExactly("b=b", "c=c");
+    assertThat(scan(StoreTable.STATE, key("a1"), key("b1"))).containsExactly("b=b");
+    assertThat(scan(StoreTable.STATE, key("e"), key("f"))).isEmpty();
+    assertThat(scan(StoreTable.STATE, key("b"), key("b"))).isEmpty();
+    assertThat(scan(StoreTable.STATE, key("d"), key("a"))).isEmpty();
   }
 
   @Test
   void scan_isInTheOrderOfUnsignedBytes() {
     byte[][] ordered = {{0}, {0, 0}, {1}, {127}, {-128}, {-1}, {-1, 5}};
-    Rows rows = new Rows();
+    RowBatch rows = new RowBatch();
     for (int i = ordered.length - 1; i >= 0; i--) {
-      rows.put(Table.STATE, ordered[i], new byte[0]);
+      rows.put(StoreTable.STATE, ordered[i], new byte[0]);
     }
     store.write(rows);
     List<byte[]> seen = new ArrayList<>();
-    store.scan(Table.STATE, new byte[0], END, (key, value) -> seen.add(key));
+    store.scan(StoreTable.STATE, new byte[0], END, (key, value) -> seen.add(key));
     assertThat(seen).containsExactly(ordered);
   }
 
   @Test
   void scan_endsWhenTheVisitorHasEnough() {
     for (String key : List.of("a", "b", "c")) {
-      put(Table.STATE, key, key);
+      put(StoreTable.STATE, key, key);
     }
     List<String> seen = new ArrayList<>();
     store.scan(
-        Table.STATE,
+        StoreTable.STATE,
         new byte[0],
         END,
         (key, value) -> {
@@ -178,49 +182,49 @@ abstract class StoreContractTest {
 
   @Test
   void scan_doesNotSeeWhatItsVisitorWrites() {
-    put(Table.STATE, "a", "1");
-    put(Table.STATE, "b", "1");
+    put(StoreTable.STATE, "a", "1");
+    put(StoreTable.STATE, "b", "1");
     List<String> seen = new ArrayList<>();
     store.scan(
-        Table.STATE,
+        StoreTable.STATE,
         new byte[0],
         END,
         (key, value) -> {
           seen.add(text(key));
-          delete(Table.STATE, "b");
-          put(Table.STATE, "c", "1");
+          delete(StoreTable.STATE, "b");
+          put(StoreTable.STATE, "c", "1");
           return true;
         });
     assertThat(seen).containsExactly("a", "b");
-    assertThat(scan(Table.STATE, new byte[0], END)).containsExactly("a=1", "c=1");
+    assertThat(scan(StoreTable.STATE, new byte[0], END)).containsExactly("a=1", "c=1");
   }
 
   @Test
   void scan_whoseVisitorThrows_leavesTheStoreUsable() {
-    put(Table.STATE, "a", "1");
+    put(StoreTable.STATE, "a", "1");
     IllegalStateException thrown = new IllegalStateException("of the visitor");
     assertThatThrownBy(
             () ->
                 store.scan(
-                    Table.STATE,
+                    StoreTable.STATE,
                     new byte[0],
                     END,
                     (key, value) -> {
                       throw thrown;
                     }))
         .isSameAs(thrown);
-    assertThat(scan(Table.STATE, new byte[0], END)).containsExactly("a=1");
+    assertThat(scan(StoreTable.STATE, new byte[0], END)).containsExactly("a=1");
   }
 
   @Test
   void reopen_keepsWhatWasWritten() {
-    put(Table.MESSAGE, "a", "1");
-    put(Table.MESSAGE, "b", "2");
+    put(StoreTable.MESSAGE, "a", "1");
+    put(StoreTable.MESSAGE, "b", "2");
     store.sync();
-    put(Table.MESSAGE, "c", "3");
-    delete(Table.MESSAGE, "a");
+    put(StoreTable.MESSAGE, "c", "3");
+    delete(StoreTable.MESSAGE, "a");
     store = reopen(store);
-    assertThat(scan(Table.MESSAGE, new byte[0], END)).containsExactly("b=2", "c=3");
+    assertThat(scan(StoreTable.MESSAGE, new byte[0], END)).containsExactly("b=2", "c=3");
   }
 
   @Test
@@ -237,25 +241,25 @@ abstract class StoreContractTest {
   @Test
   void everyOperation_afterClose_isRefusedByName() {
     store.close();
-    assertRefused("write", () -> store.write(new Rows()));
+    assertRefused("write", () -> store.write(new RowBatch()));
     assertRefused("sync", store::sync);
-    assertRefused("get", () -> store.get(Table.STATE, key("k")));
-    assertRefused("getAll", () -> store.getAll(Table.STATE, List.of(key("k"))));
-    assertRefused("scan", () -> scan(Table.STATE, new byte[0], END));
+    assertRefused("get", () -> store.get(StoreTable.STATE, key("k")));
+    assertRefused("getAll", () -> store.getAll(StoreTable.STATE, List.of(key("k"))));
+    assertRefused("scan", () -> scan(StoreTable.STATE, new byte[0], END));
   }
 
   @Test
   void randomBatches_giveWhatAModelGives() {
     Random random = new Random(42);
-    Map<Table, NavigableMap<byte[], byte[]>> model = new EnumMap<>(Table.class);
-    for (Table table : Table.values()) {
+    Map<StoreTable, NavigableMap<byte[], byte[]>> model = new EnumMap<>(StoreTable.class);
+    for (StoreTable table : StoreTable.values()) {
       model.put(table, new TreeMap<>(Arrays::compareUnsigned));
     }
     int nextMessage = 0;
     for (int round = 0; round < 300; round++) {
-      Rows rows = new Rows();
+      RowBatch rows = new RowBatch();
       for (int i = random.nextInt(20); i > 0; i--) {
-        Table table = Table.ofColumnFamily(1 + random.nextInt(Table.values().length));
+        StoreTable table = StoreTable.ofColumnFamily(1 + random.nextInt(StoreTable.values().length));
         nextMessage = change(rows, model.get(table), table, nextMessage, random);
       }
       store.write(rows);
@@ -266,7 +270,7 @@ abstract class StoreContractTest {
         store = reopen(store);
       }
     }
-    for (Table table : Table.values()) {
+    for (StoreTable table : StoreTable.values()) {
       List<String> expected = new ArrayList<>();
       model.get(table).forEach((key, value) -> expected.add(text(key) + "=" + text(value)));
       assertThat(scan(table, new byte[0], END)).as(table.name()).isEqualTo(expected);
@@ -275,7 +279,7 @@ abstract class StoreContractTest {
 
   /** One random change to both; returns the next key for a table where none comes twice. */
   private static int change(
-      Rows rows, NavigableMap<byte[], byte[]> model, Table table, int next, Random random) {
+      RowBatch rows, NavigableMap<byte[], byte[]> model, StoreTable table, int next, Random random) {
     boolean delete = random.nextInt(3) == 0;
     if (delete && table.writeOnce) {
       if (!model.isEmpty()) {
@@ -295,19 +299,19 @@ abstract class StoreContractTest {
     return table.writeOnce ? next + 1 : next;
   }
 
-  private void put(Table table, String key, String value) {
-    Rows rows = new Rows();
+  private void put(StoreTable table, String key, String value) {
+    RowBatch rows = new RowBatch();
     rows.put(table, key(key), key(value));
     store.write(rows);
   }
 
-  private void delete(Table table, String key) {
-    Rows rows = new Rows();
+  private void delete(StoreTable table, String key) {
+    RowBatch rows = new RowBatch();
     rows.delete(table, key(key));
     store.write(rows);
   }
 
-  private List<String> scan(Table table, byte[] from, byte[] to) {
+  private List<String> scan(StoreTable table, byte[] from, byte[] to) {
     List<String> seen = new ArrayList<>();
     store.scan(table, from, to, (key, value) -> seen.add(text(key) + "=" + text(value)));
     return seen;

@@ -92,12 +92,12 @@ class StrictThrottleKeysTest {
     broker.setThrottle("provider", 0, 0);
     broker.enqueueAll("q", List.of(CORRECT, CORRECT)).join();
     broker.removeThrottle("provider");
-    try (Consumer consumer = broker.consume("q", 1)) {
+    try (MessageConsumer consumer = broker.consume("q", 1)) {
       broker.ackAll(consumer.poll(1, Duration.ofSeconds(30))).join();
     }
     broker.close();
     open();
-    try (Consumer consumer = broker.consume("q", 10)) {
+    try (MessageConsumer consumer = broker.consume("q", 10)) {
       assertThat(consumer.poll(10, Duration.ofSeconds(30))).isNotEmpty();
     }
     assertThatThrownBy(() -> broker.enqueue("q", CORRECT).join())

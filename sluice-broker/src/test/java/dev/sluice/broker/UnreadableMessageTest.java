@@ -4,6 +4,12 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.sluice.broker.BrokerException.Code;
+import dev.sluice.broker.engine.LimitConfigEntry;
+import dev.sluice.broker.engine.MessageEntry;
+import dev.sluice.broker.runtime.BrokerLifecycle;
+import dev.sluice.broker.store.MessageId;
+import dev.sluice.broker.store.Schema;
+import dev.sluice.broker.store.rocks.RocksStore;
 import java.nio.ByteBuffer;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -37,7 +43,7 @@ final class UnreadableMessageTest {
   void open() {
     store = new FaultyStore(RocksStore.open(dir));
     broker =
-        new Broker(Lifecycle.open(() -> store, BrokerConfig.defaults().withDiskReserveBytes(0)));
+        new Broker(BrokerLifecycle.open(() -> store, BrokerConfig.defaults().withDiskReserveBytes(0)));
   }
 
   @AfterEach
@@ -57,7 +63,7 @@ final class UnreadableMessageTest {
         .machinery()
         .ask(
             engine -> {
-              Entry entry = engine.state.index.get(id);
+              MessageEntry entry = engine.state.index.get(id);
               return entry == null ? null : engine.state.takeBody(entry);
             });
     return id;
@@ -86,7 +92,7 @@ final class UnreadableMessageTest {
     }
     damage(bad);
     BlockingQueue<Delivery> delivered = new LinkedBlockingQueue<>();
-    try (Consumer consumer = broker.consume("q", 1_000, delivered::addAll)) {
+    try (MessageConsumer consumer = broker.consume("q", 1_000, delivered::addAll)) {
       for (int i = 1; i < count; i++) {
         Delivery next = delivered.poll(20, TimeUnit.SECONDS);
         assertThat(next).isNotNull();
@@ -111,7 +117,7 @@ final class UnreadableMessageTest {
     UUID good = send("good");
     damage(bad);
     BlockingQueue<Delivery> delivered = new LinkedBlockingQueue<>();
-    try (Consumer consumer = broker.consume("q", 0, delivered::addAll)) {
+    try (MessageConsumer consumer = broker.consume("q", 0, delivered::addAll)) {
       consumer.addCredit(credit);
       Delivery next = delivered.poll(20, TimeUnit.SECONDS);
       assertThat(next).isNotNull();
@@ -128,13 +134,13 @@ final class UnreadableMessageTest {
     }
     UUID good = send("good");
     BlockingQueue<Delivery> delivered = new LinkedBlockingQueue<>();
-    CompletableFuture<Consumer> opened = new CompletableFuture<>();
-    Consumer.Handler handler =
+    CompletableFuture<MessageConsumer> opened = new CompletableFuture<>();
+    MessageConsumer.Handler handler =
         deliveries -> {
           delivered.addAll(deliveries);
           opened.join().addCredit(deliveries.size());
         };
-    try (Consumer consumer = broker.consume("q", 0, handler)) {
+    try (MessageConsumer consumer = broker.consume("q", 0, handler)) {
       opened.complete(consumer);
       consumer.addCredit(64);
       Delivery next = delivered.poll(20, TimeUnit.SECONDS);
@@ -170,7 +176,7 @@ final class UnreadableMessageTest {
     create(1);
     UUID bad = send("bad");
     damage(bad);
-    try (Consumer consumer = broker.consume("q", 10, ignored -> {})) {
+    try (MessageConsumer consumer = broker.consume("q", 10, ignored -> {})) {
       patiently().until(() -> failures() >= 2);
       assertThat(consumer.queue()).isEqualTo("q");
     }
@@ -208,7 +214,7 @@ final class UnreadableMessageTest {
     broker.createQueue("q", config.leaseTimeout(Duration.ofSeconds(1)).build());
     UUID bad = send("bad");
     damage(bad);
-    try (Consumer consumer = broker.consume("q", 1)) {
+    try (MessageConsumer consumer = broker.consume("q", 1)) {
       patiently().until(() -> failures() > 0);
       assertThat(consumer.queue()).isEqualTo("q");
     }
@@ -235,7 +241,7 @@ final class UnreadableMessageTest {
   @Test
   void tokensOfIt_comeBack() {
     create(0);
-    broker.setConfig(ThrottleRate.configKey("t"), new ThrottleRate(0.001, 1).format());
+    broker.setConfig(LimitConfigEntry.configKey("t"), new LimitConfigEntry(0.001, 1).format());
     UUID bad = broker.enqueue("q", Message.of("bad").withThrottles("t")).join();
     broker.machinery().ask(engine -> engine.state.takeBody(engine.state.index.get(bad)));
     damage(bad);

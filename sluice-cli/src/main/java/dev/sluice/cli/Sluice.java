@@ -1,5 +1,23 @@
 package dev.sluice.cli;
 
+import dev.sluice.cli.commands.ApiKeyCommands;
+import dev.sluice.cli.commands.CompletionCommand;
+import dev.sluice.cli.commands.ConfigCommands;
+import dev.sluice.cli.commands.GovernorCommands;
+import dev.sluice.cli.commands.LimitCommands;
+import dev.sluice.cli.commands.MessageCommands;
+import dev.sluice.cli.commands.QueueCommands;
+import dev.sluice.cli.commands.RedriveCommand;
+import dev.sluice.cli.commands.ServeCommand;
+import dev.sluice.cli.commands.ThrottleCommands;
+import dev.sluice.cli.commands.TopCommand;
+import dev.sluice.cli.commands.VersionCommand;
+import dev.sluice.cli.demo.DemoCommand;
+import dev.sluice.cli.runtime.BaseCommand;
+import dev.sluice.cli.runtime.BuildVersion;
+import dev.sluice.cli.runtime.CommandContext;
+import dev.sluice.cli.runtime.ErrorReporter;
+import dev.sluice.cli.simulate.SimulateCommand;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Set;
@@ -26,7 +44,7 @@ import picocli.CommandLine.Option;
       "4:the server cannot be reached or does not answer"
     },
     footer = {"", "Try 'sluice demo', or 'sluice COMMAND --help'."})
-public final class Sluice extends Action {
+public final class Sluice extends BaseCommand {
   private static final String SERVE = "serve";
 
   /** Commands that speak of all others. */
@@ -44,7 +62,7 @@ public final class Sluice extends Action {
     if (args.length > 0 && !args[0].equals(SERVE)) {
       silenceLibraries();
     }
-    System.exit(commandLine(Surroundings.ofProcess(), args).execute(args));
+    System.exit(commandLine(CommandContext.ofProcess(), args).execute(args));
   }
 
   /** A client says what there is to say itself, and starts sooner without a logging system. */
@@ -56,7 +74,7 @@ public final class Sluice extends Action {
   }
 
   /** A new command is a class, and a line here. */
-  private static Map<String, Supplier<Object>> commands(Surroundings surroundings) {
+  private static Map<String, Supplier<Object>> commands(CommandContext surroundings) {
     Map<String, Supplier<Object>> commands = new LinkedHashMap<>();
     commands.put(SERVE, () -> new ServeCommand());
     commands.put("queue", () -> QueueCommands.of(surroundings));
@@ -66,7 +84,7 @@ public final class Sluice extends Action {
     commands.put("throttle", () -> ThrottleCommands.of(surroundings));
     commands.put("limit", () -> LimitCommands.of(surroundings));
     commands.put("governor", () -> GovernorCommands.of(surroundings));
-    commands.put("key", () -> KeyCommands.of(surroundings));
+    commands.put("key", () -> ApiKeyCommands.of(surroundings));
     commands.put("top", () -> new TopCommand(surroundings));
     commands.put("demo", () -> new DemoCommand(surroundings));
     commands.put("simulate", () -> new SimulateCommand(surroundings));
@@ -77,14 +95,14 @@ public final class Sluice extends Action {
   }
 
   /** The whole command line. */
-  static CommandLine commandLine(Surroundings surroundings) {
+  static CommandLine commandLine(CommandContext surroundings) {
     CommandLine sluice = new CommandLine(new Sluice());
     commands(surroundings).values().forEach(command -> sluice.addSubcommand(command.get()));
     return handling(sluice);
   }
 
   /** As much of it as {@code args} need: to look at every command and its options takes time. */
-  static CommandLine commandLine(Surroundings surroundings, String[] args) {
+  static CommandLine commandLine(CommandContext surroundings, String[] args) {
     Supplier<Object> only =
         args.length == 0 || WANT_ALL.contains(args[0]) ? null : commands(surroundings).get(args[0]);
     return only == null
@@ -95,8 +113,8 @@ public final class Sluice extends Action {
   private static CommandLine handling(CommandLine sluice) {
     return sluice
         .setExpandAtFiles(false)
-        .setParameterExceptionHandler(Failures::onUsage)
-        .setExecutionExceptionHandler(Failures::onExecution);
+        .setParameterExceptionHandler(ErrorReporter::onUsage)
+        .setExecutionExceptionHandler(ErrorReporter::onExecution);
   }
 
   /** Without a command there is nothing to do but to say which ones there are. */

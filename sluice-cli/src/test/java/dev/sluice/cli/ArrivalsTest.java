@@ -1,8 +1,13 @@
 package dev.sluice.cli;
 
+import dev.sluice.cli.simulate.scenario.Scenario;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
 
+import dev.sluice.cli.simulate.scenario.ArrivalProcess;
+import dev.sluice.cli.simulate.scenario.Distribution;
+import dev.sluice.cli.simulate.scenario.ScenarioFile;
+import dev.sluice.cli.text.Durations;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -27,9 +32,9 @@ class ArrivalsTest {
   }
 
   private List<Long> times(String arrivals) throws IOException {
-    Arrivals.Times times = tenant(arrivals).arrivals().times(new SplittableRandom(1));
+    ArrivalProcess.Times times = tenant(arrivals).arrivals().times(new SplittableRandom(1));
     List<Long> all = new ArrayList<>();
-    for (long next = times.next(); next != Arrivals.NEVER; next = times.next()) {
+    for (long next = times.next(); next != ArrivalProcess.NEVER; next = times.next()) {
       all.add(next);
     }
     assertThat(all).isSorted().allMatch(each -> each >= 0 && each < 24 * HOUR);

@@ -4,7 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.sluice.governor.Allocation;
 import dev.sluice.governor.BudgetConfig;
-import dev.sluice.governor.BudgetFile;
+import dev.sluice.governor.BudgetConfigReader;
 import dev.sluice.governor.ModelBudget;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -32,7 +32,7 @@ final class BudgetInitCommandTest {
     assertThat(cli.out()).contains("SLUICE_GOVERNOR_FILE=" + file);
     String written = Files.readString(file);
     assertThat(documentedKeys()).hasSizeGreaterThan(20).allMatch(key -> written.contains(key));
-    BudgetConfig config = BudgetFile.read(file);
+    BudgetConfig config = BudgetConfigReader.read(file);
     assertThat(config.withoutEffect()).isEmpty();
     ModelBudget plain = ModelBudget.of(100_000, 100_000, Allocation.CEILING);
     assertThat(config)
@@ -57,7 +57,7 @@ final class BudgetInitCommandTest {
     assertThat(refused.err()).contains("budget.json", "exists; --force replaces it");
     assertThat(file).hasContent("mine");
     assertThat(Cli.run("governor", "init", "--force", file.toString()).exitCode()).isZero();
-    assertThat(BudgetFile.read(file).models()).containsOnlyKeys("my-model");
+    assertThat(BudgetConfigReader.read(file).models()).containsOnlyKeys("my-model");
   }
 
   @Test

@@ -1,5 +1,8 @@
 package dev.sluice.cli;
 
+import dev.sluice.cli.runtime.CommandContext;
+import dev.sluice.cli.runtime.CommandTimer;
+import dev.sluice.cli.runtime.TerminalInfo;
 import java.io.ByteArrayInputStream;
 import java.io.InputStream;
 import java.io.PrintWriter;
@@ -22,9 +25,9 @@ record Cli(int exitCode, String out, String err) {
     StringWriter err = new StringWriter();
     CommandLine sluice =
         Sluice.commandLine(
-                new Surroundings(
+                new CommandContext(
                     setting.input,
-                    new Terminals(
+                    new TerminalInfo(
                         setting.answering, setting.terminal, setting.answering, setting.terminal),
                     setting.environment,
                     setting.pacers))
@@ -52,7 +55,7 @@ record Cli(int exitCode, String out, String err) {
     private boolean terminal;
     private boolean answering;
     private Map<String, String> environment = Map.of();
-    private Supplier<Pacer> pacers = ManualPacer::new;
+    private Supplier<CommandTimer> pacers = ManualPacer::new;
 
     Setting input(String text) {
       input = new ByteArrayInputStream(text.getBytes(StandardCharsets.UTF_8));
@@ -75,7 +78,7 @@ record Cli(int exitCode, String out, String err) {
       return this;
     }
 
-    Setting pacer(Supplier<Pacer> pacer) {
+    Setting pacer(Supplier<CommandTimer> pacer) {
       pacers = pacer;
       return this;
     }

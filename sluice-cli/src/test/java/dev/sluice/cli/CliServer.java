@@ -2,9 +2,10 @@ package dev.sluice.cli;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.sluice.server.Listen;
+import dev.sluice.cli.runtime.ConnectionOptions;
+import dev.sluice.server.ListenConfig;
+import dev.sluice.server.RedisConfig;
 import dev.sluice.server.ServerConfig;
-import dev.sluice.server.ServerRedis;
 import dev.sluice.server.SluiceServer;
 import java.io.IOException;
 import java.nio.file.Path;
@@ -24,7 +25,7 @@ final class CliServer implements AutoCloseable {
   }
 
   private CliServer(ServerConfig config, @Nullable String key) throws IOException {
-    ServerConfig anywhere = config.withListen(Listen.ANYWHERE);
+    ServerConfig anywhere = config.withListen(ListenConfig.ANYWHERE);
     this.server = SluiceServer.start(key == null ? anywhere : anywhere.withBootstrapKey(key));
     this.key = key;
   }
@@ -35,7 +36,7 @@ final class CliServer implements AutoCloseable {
   }
 
   /** With the budgets of a file, kept in Redis. */
-  static CliServer governed(Path dir, Path budgets, ServerRedis redis) throws IOException {
+  static CliServer governed(Path dir, Path budgets, RedisConfig redis) throws IOException {
     return new CliServer(
         ServerConfig.defaults(dir).withGovernorFile(budgets).withRedis(redis), null);
   }
@@ -50,9 +51,9 @@ final class CliServer implements AutoCloseable {
 
   Map<String, String> environment() {
     Map<String, String> environment = new HashMap<>();
-    environment.put(ServerOptions.ADDRESS_VARIABLE, address());
+    environment.put(ConnectionOptions.ADDRESS_VARIABLE, address());
     if (key != null) {
-      environment.put(ServerOptions.KEY_VARIABLE, key);
+      environment.put(ConnectionOptions.KEY_VARIABLE, key);
     }
     return environment;
   }

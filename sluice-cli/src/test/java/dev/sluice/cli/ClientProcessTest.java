@@ -2,6 +2,7 @@ package dev.sluice.cli;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.sluice.cli.runtime.ExitCodes;
 import java.io.BufferedReader;
 import java.nio.file.Path;
 import java.util.ArrayList;

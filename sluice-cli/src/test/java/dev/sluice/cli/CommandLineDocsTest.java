@@ -2,6 +2,8 @@ package dev.sluice.cli;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.sluice.cli.runtime.CommandContext;
+import dev.sluice.cli.runtime.TerminalInfo;
 import dev.sluice.testkit.SeedBudget;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -48,8 +50,8 @@ final class CommandLineDocsTest {
   private static Map<String, CommandLine> commands() {
     CommandLine root =
         Sluice.commandLine(
-            new Surroundings(
-                System.in, new Terminals(false, false, false, false), Map.of(), ManualPacer::new));
+            new CommandContext(
+                System.in, new TerminalInfo(false, false, false, false), Map.of(), ManualPacer::new));
     return root.getSubcommands();
   }
 

@@ -4,6 +4,16 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.sluice.NanoClock;
+import dev.sluice.cli.demo.DemoModelCallers;
+import dev.sluice.cli.demo.DemoRunner;
+import dev.sluice.cli.demo.DemoScenario;
+import dev.sluice.cli.demo.DemoServer;
+import dev.sluice.cli.demo.DemoTenants;
+import dev.sluice.cli.demo.DemoTraffic;
+import dev.sluice.cli.demo.MessageLog;
+import dev.sluice.cli.runtime.CommandFailedException;
+import dev.sluice.cli.runtime.CommandTimer;
+import dev.sluice.cli.runtime.SystemCommandTimer;
 import dev.sluice.client.SluiceClient;
 import java.io.BufferedReader;
 import java.net.InetAddress;
@@ -51,7 +61,7 @@ final class DemoCommandTest {
   @Test
   @SuppressWarnings("unchecked")
   void quick_keepsEveryPromise() {
-    Cli cli = Cli.run(new Cli.Setting().pacer(SystemPacer::new), "demo", "--quick", "--json");
+    Cli cli = Cli.run(new Cli.Setting().pacer(SystemCommandTimer::new), "demo", "--quick", "--json");
     assertThat(cli.err()).isEmpty();
     Map<String, Object> figures = cli.json();
     assertThat(figures.get("problems")).isEqualTo(List.of());
@@ -191,11 +201,11 @@ final class DemoCommandTest {
   @Tag("long") // looks at a demo for seconds
   void background_isSomethingToLookAt() throws Exception {
     DemoServer.Ports ports = new DemoServer.Ports(anyPort(), anyPort());
-    try (DemoServer server = DemoServer.create(ports, DemoCalls.BUDGETS);
+    try (DemoServer server = DemoServer.create(ports, DemoModelCallers.BUDGETS);
         SluiceClient client = startedWithQueue(server)) {
-      DemoBackground.play(
+      DemoTraffic.play(
           server,
-          new Pacer() {
+          new CommandTimer() {
             @Override
             public NanoClock clock() {
               return NanoClock.system();
@@ -210,7 +220,7 @@ final class DemoCommandTest {
               }
               return client.queue(DemoScenario.QUEUE).totals().acked() < 30
                   || client.queue(DemoScenario.QUEUE + ".dlq").depth() == 0
-                  || batchInLine(client) < DemoBackground.MOST_IN_LINE;
+                  || batchInLine(client) < DemoTraffic.MOST_IN_LINE;
             }
 
             @Override
@@ -225,13 +235,13 @@ final class DemoCommandTest {
   private static int batchInLine(SluiceClient client) {
     int inLine =
         client.governor().status().models().get(0).queueLengths().getOrDefault("P2_batch", 0);
-    assertThat(inLine).isLessThanOrEqualTo(DemoBackground.MOST_IN_LINE);
+    assertThat(inLine).isLessThanOrEqualTo(DemoTraffic.MOST_IN_LINE);
     return inLine;
   }
 
   private static SluiceClient startedWithQueue(DemoServer server) {
     assertThat(server.start()).isTrue();
-    SluiceClient client = Demo.connect(server);
+    SluiceClient client = DemoRunner.connect(server);
     new DemoTenants(client, new MessageLog(), unexpected -> {}).close();
     return client;
   }

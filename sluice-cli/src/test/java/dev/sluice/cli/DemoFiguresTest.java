@@ -1,13 +1,24 @@
 package dev.sluice.cli;
 
+import dev.sluice.cli.demo.MessageLog;
 import static org.assertj.core.api.Assertions.assertThat;
-
-import dev.sluice.cli.DemoFigures.Crash;
-import dev.sluice.cli.DemoFigures.ModelFigures;
-import dev.sluice.cli.MessageLog.Balance;
-import dev.sluice.cli.MessageLog.Count;
-import dev.sluice.cli.MessageLog.Passage;
-import dev.sluice.cli.RateFigures.Window;
+import dev.sluice.cli.demo.Downtime;
+import dev.sluice.cli.demo.MessageLog.Count;
+import dev.sluice.cli.demo.RateStats;
+import dev.sluice.cli.demo.RateStats.Window;
+import dev.sluice.cli.demo.TenantStats;
+import dev.sluice.cli.demo.WaitStats;
+import dev.sluice.cli.runtime.CommandContext;
+import dev.sluice.cli.runtime.TerminalInfo;
+import dev.sluice.cli.demo.DemoJsonReport;
+import dev.sluice.cli.demo.DemoLineView;
+import dev.sluice.cli.demo.DemoResult;
+import dev.sluice.cli.demo.DemoScenario;
+import dev.sluice.cli.demo.DemoScreenView;
+import dev.sluice.cli.demo.DemoStatus;
+import dev.sluice.cli.demo.DemoTextReport;
+import dev.sluice.cli.demo.DemoView;
+import dev.sluice.cli.demo.ModelCallLog;
 import java.io.PrintWriter;
 import java.io.StringWriter;
 import java.util.List;
@@ -19,50 +30,50 @@ import org.junit.jupiter.api.Test;
 
 /** What the demo says of a log, on logs made by hand. */
 final class DemoFiguresTest {
-  private static final WaitFigures NO_WAIT = new WaitFigures(1, 0, 0, 0);
+  private static final WaitStats NO_WAIT = new WaitStats(1, 0, 0, 0);
 
-  private static TenantFigures tenant(String name, long p99, long fifoP99) {
-    return new TenantFigures(
+  private static TenantStats tenant(String name, long p99, long fifoP99) {
+    return new TenantStats(
         name,
         new Count(1_000, 1_000, 1_000, 5),
         3,
-        new WaitFigures(1_000, 4, p99, p99),
-        new WaitFigures(1_000, 7_000, fifoP99, fifoP99));
+        new WaitStats(1_000, 4, p99, p99),
+        new WaitStats(1_000, 7_000, fifoP99, fifoP99));
   }
 
-  private static DemoFigures figures(
-      long quietP99, Window worst, Balance balance, long left, long chargedTokens) {
-    return new DemoFigures(
+  private static DemoResult figures(
+      long quietP99, Window worst, MessageLog.MessageTotals balance, long left, long chargedTokens) {
+    return new DemoResult(
         20_000,
-        new Crash(6_000, 8_000, 12, 3),
-        new Outage(5_990, 8_500),
-        new RateFigures(2_000, 15_000, worst, worst),
+        new DemoResult.CrashStats(6_000, 8_000, 12, 3),
+        new Downtime(5_990, 8_500),
+        new RateStats(2_000, 15_000, worst, worst),
         tenant(DemoScenario.NOISY, 10_000, 10_500),
         tenant(DemoScenario.QUIET, quietP99, 10_000),
         balance,
         left,
-        new ModelFigures(
+        new DemoResult.ModelStats(
             chargedTokens,
             1_000,
-            List.of(new CallLog.ClassFigures("P0_clinical", 30, 29, NO_WAIT))));
+            List.of(new ModelCallLog.PriorityClassStats("P0_clinical", 30, 29, NO_WAIT))));
   }
 
-  private static DemoFigures good() {
-    return figures(500, new Window(220, 1_000, 220), new Balance(2_000, 0, 3, 0), 0, 1_000);
+  private static DemoResult good() {
+    return figures(500, new Window(220, 1_000, 220), new MessageLog.MessageTotals(2_000, 0, 3, 0), 0, 1_000);
   }
 
   @Test
   void waits_areRankedByTheNearest() {
-    assertThat(WaitFigures.of(LongStream.rangeClosed(1, 200)))
-        .isEqualTo(new WaitFigures(200, 100, 198, 200));
-    assertThat(WaitFigures.of(LongStream.of(7))).isEqualTo(new WaitFigures(1, 7, 7, 7));
-    assertThat(WaitFigures.of(LongStream.empty())).isEqualTo(new WaitFigures(0, 0, 0, 0));
+    assertThat(WaitStats.of(LongStream.rangeClosed(1, 200)))
+        .isEqualTo(new WaitStats(200, 100, 198, 200));
+    assertThat(WaitStats.of(LongStream.of(7))).isEqualTo(new WaitStats(1, 7, 7, 7));
+    assertThat(WaitStats.of(LongStream.empty())).isEqualTo(new WaitStats(0, 0, 0, 0));
   }
 
   @Test
   void outage_isThePauseAroundTheRestart_andCountsForNobody() {
-    Outage outage = Outage.around(250, new long[] {100, 200, 900, 1_000});
-    assertThat(outage).isEqualTo(new Outage(200, 900));
+    Downtime outage = Downtime.around(250, new long[] {100, 200, 900, 1_000});
+    assertThat(outage).isEqualTo(new Downtime(200, 900));
     assertThat(outage.millis()).isEqualTo(700);
     assertThat(outage.waited(0, 150)).isEqualTo(150);
     assertThat(outage.waited(150, 950)).isEqualTo(100);
@@ -70,24 +81,24 @@ final class DemoFiguresTest {
     assertThat(outage.waited(300, 910)).isEqualTo(10);
     assertThat(outage.waited(950, 960)).isEqualTo(10);
     assertThat(outage.waited(961, 960)).isZero();
-    assertThat(Outage.around(1_000, new long[] {100, 1_000})).isEqualTo(Outage.NONE);
-    assertThat(Outage.NONE.waited(3, 10)).isEqualTo(7);
+    assertThat(Downtime.around(1_000, new long[] {100, 1_000})).isEqualTo(Downtime.NONE);
+    assertThat(Downtime.NONE.waited(3, 10)).isEqualTo(7);
   }
 
   @Test
   void fifo_handsTheSameGrantsOutInTheOrderOfArrival() {
-    List<Passage> fair =
+    List<MessageLog.DeliveryRecord> fair =
         List.of(
-            new Passage("noisy", 0, 10),
-            new Passage("noisy", 1, 30),
-            new Passage("noisy", 2, 40),
-            new Passage("quiet", 5, 20));
-    assertThat(TenantFigures.inOneFifo(fair))
+            new MessageLog.DeliveryRecord("noisy", 0, 10),
+            new MessageLog.DeliveryRecord("noisy", 1, 30),
+            new MessageLog.DeliveryRecord("noisy", 2, 40),
+            new MessageLog.DeliveryRecord("quiet", 5, 20));
+    assertThat(TenantStats.inOneFifo(fair))
         .containsExactly(
-            new Passage("noisy", 0, 10),
-            new Passage("noisy", 1, 20),
-            new Passage("noisy", 2, 30),
-            new Passage("quiet", 5, 40));
+            new MessageLog.DeliveryRecord("noisy", 0, 10),
+            new MessageLog.DeliveryRecord("noisy", 1, 20),
+            new MessageLog.DeliveryRecord("noisy", 2, 30),
+            new MessageLog.DeliveryRecord("quiet", 5, 40));
   }
 
   @Test
@@ -103,10 +114,10 @@ final class DemoFiguresTest {
     log.delivered("n1", 0, 1_030);
     log.delivered("n2", 0, 1_040);
     log.delivered("n3", 0, 1_050);
-    TenantFigures quiet = TenantFigures.of("quiet", log, new Outage(20, 1_030));
+    TenantStats quiet = TenantStats.of("quiet", log, new Downtime(20, 1_030));
     assertThat(quiet.count()).isEqualTo(new Count(1, 0, 1, 15));
-    assertThat(quiet.waits()).isEqualTo(new WaitFigures(1, 15, 15, 15));
-    assertThat(quiet.fifo()).isEqualTo(new WaitFigures(1, 35, 35, 35));
+    assertThat(quiet.waits()).isEqualTo(new WaitStats(1, 15, 15, 15));
+    assertThat(quiet.fifo()).isEqualTo(new WaitStats(1, 35, 35, 35));
     assertThat(quiet.timesShorter()).isEqualTo(35 / 15.0);
   }
 
@@ -126,24 +137,24 @@ final class DemoFiguresTest {
     log.acked("b");
     log.delivered("a", 1, 5);
     log.delivered("b", 1, 4);
-    assertThat(log.balance()).isEqualTo(new Balance(3, 1, 2, 1));
+    assertThat(log.balance()).isEqualTo(new MessageLog.MessageTotals(3, 1, 2, 1));
     assertThat(log.again("noisy")).isEqualTo(2);
     assertThat(log.unsettled()).isEqualTo(1);
     assertThat(log.grants()).containsExactly(2, 3, 4, 5);
     assertThat(log.passages())
-        .containsExactly(new Passage("noisy", 1, 2), new Passage("noisy", 1, 3));
+        .containsExactly(new MessageLog.DeliveryRecord("noisy", 1, 2), new MessageLog.DeliveryRecord("noisy", 1, 3));
   }
 
   @Test
   void calls_areThoseGrantedAndThoseStillInLine() {
-    CallLog log = new CallLog();
-    CallLog.Call first = log.asked("P0", 100);
+    ModelCallLog log = new ModelCallLog();
+    ModelCallLog.Call first = log.asked("P0", 100);
     log.asked("P0", 200);
     log.asked("P1", 200);
     log.granted(first, 110);
-    CallLog.ClassFigures p0 = log.of("P0", new Outage(300, 400), 600);
+    ModelCallLog.PriorityClassStats p0 = log.of("P0", new Downtime(300, 400), 600);
     assertThat(p0)
-        .isEqualTo(new CallLog.ClassFigures("P0", 2, 1, new WaitFigures(2, 10, 300, 300)));
+        .isEqualTo(new ModelCallLog.PriorityClassStats("P0", 2, 1, new WaitStats(2, 10, 300, 300)));
     assertThat(p0.inLine()).isEqualTo(1);
     assertThat(log.grants()).containsExactly(110);
   }
@@ -152,7 +163,7 @@ final class DemoFiguresTest {
   void rate_findsTheWindowThatIsFullest() {
     // A burst of 3 at 10 a second, then on the dot.
     long[] legal = {1_000, 1_000, 1_000, 1_100, 1_200, 1_300};
-    RateFigures kept = RateFigures.of(legal, 10, 3);
+    RateStats kept = RateStats.of(legal, 10, 3);
     assertThat(kept.granted()).isEqualTo(6);
     assertThat(kept.millis()).isEqualTo(300);
     assertThat(kept.worst()).isEqualTo(new Window(3, 0, 3));
@@ -160,9 +171,9 @@ final class DemoFiguresTest {
     assertThat(kept.worstSecond()).isEqualTo(Window.NONE);
 
     long[] early = {1_000, 1_000, 1_000, 1_100, 1_190, 1_190};
-    assertThat(RateFigures.of(early, 10, 3).worst()).isEqualTo(new Window(6, 190, 4));
-    assertThat(RateFigures.of(early, 10, 3).worst().isLegal()).isFalse();
-    assertThat(RateFigures.of(new long[0], 10, 3).worst()).isEqualTo(Window.NONE);
+    assertThat(RateStats.of(early, 10, 3).worst()).isEqualTo(new Window(6, 190, 4));
+    assertThat(RateStats.of(early, 10, 3).worst().isLegal()).isFalse();
+    assertThat(RateStats.of(new long[0], 10, 3).worst()).isEqualTo(Window.NONE);
   }
 
   @Test
@@ -183,7 +194,7 @@ final class DemoFiguresTest {
                                     (end - begin + 1) * 1_000L - (sorted[end] - sorted[begin]) * 7))
                 .max()
                 .orElse(0);
-        RateFigures figures = RateFigures.of(sorted, 7, 2);
+        RateStats figures = RateStats.of(sorted, 7, 2);
         Window worst = least == 0 ? figures.worst() : figures.worstSecond();
         assertThat(worst.granted() * 1_000 - worst.millis() * 7).isEqualTo(most);
         assertThat(worst.millis()).isGreaterThanOrEqualTo(worst.granted() == 0 ? 0 : least);
@@ -193,8 +204,8 @@ final class DemoFiguresTest {
 
   @Test
   void unanswered_isCounted() {
-    assertThat(DemoText.unanswered(1, 2)).isEqualTo("1 send and 2 acks unanswered");
-    assertThat(DemoText.unanswered(0, 1)).isEqualTo("0 sends and 1 ack unanswered");
+    assertThat(DemoTextReport.unanswered(1, 2)).isEqualTo("1 send and 2 acks unanswered");
+    assertThat(DemoTextReport.unanswered(0, 1)).isEqualTo("0 sends and 1 ack unanswered");
   }
 
   @Test
@@ -216,8 +227,8 @@ final class DemoFiguresTest {
 
   @Test
   void everyBrokenPromise_isAProblem() {
-    DemoFigures bad =
-        figures(501, new Window(222, 1_001, 221), new Balance(2_000, 1, 3, 2), 4, 1_001);
+    DemoResult bad =
+        figures(501, new Window(222, 1_001, 221), new MessageLog.MessageTotals(2_000, 1, 3, 2), 4, 1_001);
     assertThat(bad.problems())
         .containsExactly(
             "1 acknowledged messages were lost",
@@ -229,7 +240,7 @@ final class DemoFiguresTest {
     assertThat(text(bad))
         .contains("\nFAILED: 1 acknowledged messages were lost\n")
         .doesNotContain("All of it held");
-    Map<String, Object> json = JsonReader.readObject(DemoJson.of(bad, true).toString());
+    Map<String, Object> json = JsonReader.readObject(DemoJsonReport.of(bad, true).toString());
     assertThat(json).containsEntry("passed", false).containsEntry("quick", true);
     assertThat(json.get("problems")).asString().contains("were lost", "FIFO");
   }
@@ -239,9 +250,9 @@ final class DemoFiguresTest {
     assertThat(tenant("quiet", 0, 100).timesShorter()).isEqualTo(100);
   }
 
-  private static String text(DemoFigures figures) {
+  private static String text(DemoResult figures) {
     StringWriter out = new StringWriter();
-    DemoText.print(figures, new PrintWriter(out));
+    DemoTextReport.print(figures, new PrintWriter(out));
     return out.toString();
   }
 
@@ -252,13 +263,13 @@ final class DemoFiguresTest {
         granted,
         new Count(2_600, 2_600, 300, 1_500),
         new Count(40, 40, 40, 7),
-        List.of(new CallLog.ClassFigures("P0_clinical", 30, 29, NO_WAIT)));
+        List.of(new ModelCallLog.PriorityClassStats("P0_clinical", 30, 29, NO_WAIT)));
   }
 
   @Test
   void lines_areEventsAndNowAndThenHowItStands() {
     StringWriter out = new StringWriter();
-    try (DemoView view = new DemoLines(new PrintWriter(out))) {
+    try (DemoView view = new DemoLineView(new PrintWriter(out))) {
       view.event(600, "noisy sends");
       view.tick(status(700, 0));
       view.tick(status(800, 20));
@@ -274,7 +285,7 @@ final class DemoFiguresTest {
   @Test
   void screen_fitsATerminal() {
     List<String> lines =
-        DemoScreen.lines("http://localhost:8080/", 100, status(5_000, 800), List.of("an event"));
+        DemoScreenView.lines("http://localhost:8080/", 100, status(5_000, 800), List.of("an event"));
     assertThat(lines)
         .contains("provider [" + "#".repeat(20) + ".".repeat(20) + "] 100/s of 200/s, burst 20")
         .contains("noisy              2600        300      2300     1.50 s")
@@ -286,10 +297,10 @@ final class DemoFiguresTest {
   @Test
   void screen_isLeftAsItWas() {
     StringWriter out = new StringWriter();
-    Surroundings surroundings =
-        new Surroundings(
-            System.in, new Terminals(false, true, true, true), Map.of(), ManualPacer::new);
-    try (DemoView view = new DemoScreen(new PrintWriter(out), surroundings, "console")) {
+    CommandContext surroundings =
+        new CommandContext(
+            System.in, new TerminalInfo(false, true, true, true), Map.of(), ManualPacer::new);
+    try (DemoView view = new DemoScreenView(new PrintWriter(out), surroundings, "console")) {
       view.event(0, "noisy sends");
       view.tick(status(1_000, 0));
       view.tick(status(2_000, 200));

@@ -2,6 +2,7 @@ package dev.sluice.cli;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.sluice.cli.text.FileErrors;
 import java.io.IOException;
 import java.nio.charset.MalformedInputException;
 import java.nio.file.AccessDeniedException;
@@ -13,8 +14,8 @@ import org.junit.jupiter.api.Test;
 /** What the operating system says of a file, whoever runs the tests. */
 final class FileFailuresTest {
   private static void assertReason(IOException failure, String reason) {
-    assertThat(FileFailures.cannotRead("f", failure)).hasMessage("cannot read 'f': " + reason);
-    assertThat(FileFailures.cannotWrite(Path.of("f"), failure))
+    assertThat(FileErrors.cannotRead("f", failure)).hasMessage("cannot read 'f': " + reason);
+    assertThat(FileErrors.cannotWrite(Path.of("f"), failure))
         .hasMessage("cannot write 'f': " + reason);
   }
 

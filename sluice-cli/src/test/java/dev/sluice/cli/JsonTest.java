@@ -2,6 +2,7 @@ package dev.sluice.cli;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.sluice.cli.text.JsonWriter;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
 
@@ -9,12 +10,12 @@ class JsonTest {
 
   @Test
   void object_holdsAllKinds() {
-    Json json =
-        Json.object()
+    JsonWriter json =
+        JsonWriter.object()
             .put("text", "a")
             .put("number", Long.MIN_VALUE)
             .put("yes", true)
-            .put("inner", Json.object());
+            .put("inner", JsonWriter.object());
     assertThat(json)
         .hasToString("{\"text\":\"a\",\"number\":-9223372036854775808,\"yes\":true,\"inner\":{}}");
   }
@@ -22,8 +23,8 @@ class JsonTest {
   @Test
   void quote_escapes() {
     String nasty = "\"quoted\" back\\slash\nline\ttab\0zero \u00e9\ud83d\ude00";
-    assertThat(Json.quote("a\"\n")).isEqualTo("\"a\\\"\\u000a\"");
-    assertThat(JsonReader.readObject(Json.object().put(nasty, nasty).toString()))
+    assertThat(JsonWriter.quote("a\"\n")).isEqualTo("\"a\\\"\\u000a\"");
+    assertThat(JsonReader.readObject(JsonWriter.object().put(nasty, nasty).toString()))
         .isEqualTo(Map.of(nasty, nasty));
   }
 }

@@ -2,10 +2,11 @@ package dev.sluice.cli;
 
 import dev.sluice.ManualClock;
 import dev.sluice.NanoClock;
+import dev.sluice.cli.runtime.CommandTimer;
 import java.time.Duration;
 
 /** Simulated time: nobody waits, and every run is the same. */
-final class ManualPacer implements Pacer {
+final class ManualPacer implements CommandTimer {
   private final ManualClock clock = ManualClock.create();
   private final long stopNanos;
 

@@ -2,7 +2,9 @@ package dev.sluice.cli;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.sluice.client.ReceivedMessage;
+import dev.sluice.cli.runtime.ConnectionOptions;
+import dev.sluice.cli.runtime.ServerCommand;
+import dev.sluice.client.Delivery;
 import dev.sluice.client.SluiceClient;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -152,10 +154,10 @@ final class MessageCommandsTest {
     empty();
     String lines = "x\n".repeat(1_200);
     server.run(new Cli.Setting().input(lines), "message", "send", "q", "--lines");
-    try (SluiceClient client = new ServerOptions().connect(server.environment())) {
+    try (SluiceClient client = new ConnectionOptions().connect(server.environment())) {
       for (int failed = 0; failed < 1_200; ) {
-        List<ReceivedMessage> batch = client.receive("q", 1_000, Duration.ofSeconds(20));
-        batch.stream().map(each -> each.nack("no")).toList().forEach(ServerAction::await);
+        List<Delivery> batch = client.receive("q", 1_000, Duration.ofSeconds(20));
+        batch.stream().map(each -> each.nack("no")).toList().forEach(ServerCommand::await);
         failed += batch.size();
       }
     }

@@ -2,6 +2,11 @@ package dev.sluice.cli;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.sluice.cli.commands.TopSample;
+import dev.sluice.cli.commands.TopView;
+import dev.sluice.cli.text.JsonWriter;
+import dev.sluice.cli.text.Quoting;
+import dev.sluice.cli.text.TerminalText;
 import dev.sluice.client.ThrottleRate;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -35,27 +40,27 @@ final class PrintableTest {
 
   @Test
   void line_replacesWhatIsNotDrawn() {
-    assertThat(Printable.line(HOSTILE)).isEqualTo(SHOWN);
-    assertThat(Printable.lines(HOSTILE)).isEqualTo("a?[31m?]0;t?\nb?c\td??2J?e?f??g");
-    assertThat(Printable.line("\ud800x\udc00 \ufeff\u00ad \udb40\udc01"))
+    assertThat(TerminalText.line(HOSTILE)).isEqualTo(SHOWN);
+    assertThat(TerminalText.lines(HOSTILE)).isEqualTo("a?[31m?]0;t?\nb?c\td??2J?e?f??g");
+    assertThat(TerminalText.line("\ud800x\udc00 \ufeff\u00ad \udb40\udc01"))
         .as("halves of characters, and what is not seen")
         .isEqualTo("?x? ?? ?");
     String drawn = "plain \u00e9 \u6f22 \ud83d\ude00 \ue000 \u05d0 e\u0301 ~";
-    assertThat(Printable.line(drawn)).isSameAs(drawn);
+    assertThat(TerminalText.line(drawn)).isSameAs(drawn);
   }
 
   @Test
   void quote_escapesItExactly() {
     String all = HOSTILE + "\ud800 \udb40\udc01 \"\\ \ud83d\ude00";
-    String quoted = Json.quote(all);
-    assertThat(Printable.line(quoted)).isEqualTo(quoted).contains("\\u009b2J\\u202ee\\u2028");
-    assertThat(JsonReader.readObject(Json.object().put("k", all).toString()))
+    String quoted = JsonWriter.quote(all);
+    assertThat(TerminalText.line(quoted)).isEqualTo(quoted).contains("\\u009b2J\\u202ee\\u2028");
+    assertThat(JsonReader.readObject(JsonWriter.object().put("k", all).toString()))
         .isEqualTo(Map.of("k", all));
   }
 
   @Test
   void quoted_replacesIt() {
-    assertThat(Quoted.of("x\u009b\u202e")).isEqualTo("'x??'");
+    assertThat(Quoting.of("x\u009b\u202e")).isEqualTo("'x??'");
   }
 
   @Test
@@ -68,7 +73,7 @@ final class PrintableTest {
     assertThat(cli.exitCode()).as(cli.err()).isEqualTo(exitCode);
     String all = cli.out() + cli.err();
     assertThat(all).contains(expected);
-    assertThat(all.lines()).allSatisfy(line -> assertThat(line).isEqualTo(Printable.line(line)));
+    assertThat(all.lines()).allSatisfy(line -> assertThat(line).isEqualTo(TerminalText.line(line)));
   }
 
   @Test
@@ -111,7 +116,7 @@ final class PrintableTest {
     server.ok("queue", "create", "q");
     server.ok("config", "set", "k", HOSTILE);
     server.ok("message", "send", "q", HOSTILE);
-    String lines = Printable.lines(HOSTILE);
+    String lines = TerminalText.lines(HOSTILE);
     assertThat(onScreen("config", "get", "k")).isEqualTo(lines + "\n");
     assertThat(onScreen("message", "peek", "q")).endsWith("  " + lines + "\n");
     assertThat(server.ok("config", "get", "k")).isEqualTo(HOSTILE + "\n");

@@ -1,6 +1,6 @@
 package dev.sluice.cli;
 
-import dev.sluice.server.ServerRedis;
+import dev.sluice.server.RedisConfig;
 import dev.sluice.testkit.RedisServer;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -14,6 +14,6 @@ final class RedisGovernorCommandsTest extends GovernorCommandsTest {
   @Override
   CliServer started(Path data, Path file) throws Exception {
     redis.command("FLUSHALL");
-    return CliServer.governed(data, file, ServerRedis.at(redis.uri()).withTimeout(PATIENCE));
+    return CliServer.governed(data, file, RedisConfig.at(redis.uri()).withTimeout(PATIENCE));
   }
 }

@@ -2,6 +2,7 @@ package dev.sluice.cli;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.sluice.cli.simulate.scenario.ScenarioKeys;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;

@@ -3,6 +3,7 @@ package dev.sluice.cli;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.params.provider.Arguments.arguments;
 
+import dev.sluice.cli.text.Quoting;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -184,8 +185,8 @@ class ScenarioErrorsTest {
     assertNotWritten(file, folder, "Is a directory");
     Path absent = folder.resolve("absent");
     assertNotWritten(
-        file, absent.resolve("x.html"), "no such directory: " + Quoted.of("" + absent));
-    assertNotWritten(file, file.resolve("x.html"), "no such directory: " + Quoted.of("" + file));
+        file, absent.resolve("x.html"), "no such directory: " + Quoting.of("" + absent));
+    assertNotWritten(file, file.resolve("x.html"), "no such directory: " + Quoting.of("" + file));
     assertRefused("cannot write '/proc/x.html': ", file.toString(), "--report", "/proc/x.html");
   }
 
@@ -211,7 +212,7 @@ class ScenarioErrorsTest {
 
   private static void assertNotWritten(Path file, Path page, String cause) {
     assertRefused(
-        "cannot write %s: %s\n".formatted(Quoted.of(page.toString()), cause),
+        "cannot write %s: %s\n".formatted(Quoting.of(page.toString()), cause),
         file.toString(),
         "--report",
         page.toString());

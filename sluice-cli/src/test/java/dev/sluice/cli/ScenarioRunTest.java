@@ -3,6 +3,14 @@ package dev.sluice.cli;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
 
+import dev.sluice.cli.simulate.scenario.LimitMeter;
+import dev.sluice.cli.simulate.scenario.ModelUsageMeter;
+import dev.sluice.cli.simulate.scenario.QueueMeter;
+import dev.sluice.cli.simulate.scenario.ScenarioFile;
+import dev.sluice.cli.simulate.scenario.ScenarioResult;
+import dev.sluice.cli.simulate.scenario.ScenarioRunner;
+import dev.sluice.cli.simulate.scenario.TrafficMeter;
+import dev.sluice.cli.simulate.scenario.TrafficResult;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -63,15 +71,15 @@ class ScenarioRunTest {
   private ScenarioResult run(String scenario, String... changes) throws IOException {
     Path file = folder.resolve("scenario.toml");
     Files.writeString(file, scenario);
-    return ScenarioRun.run(ScenarioFile.read(file, List.of(changes)), step -> {});
+    return ScenarioRunner.run(ScenarioFile.read(file, List.of(changes)), step -> {});
   }
 
-  private static FlowMeter tenant(ScenarioResult result, int index) {
+  private static TrafficMeter tenant(ScenarioResult result, int index) {
     return result.queues().get(0).tenants.get(index);
   }
 
-  private static void assertAllAccountedFor(FlowMeter flow) {
-    for (Passage way : List.of(flow.fair, flow.fifo)) {
+  private static void assertAllAccountedFor(TrafficMeter flow) {
+    for (TrafficResult way : List.of(flow.fair, flow.fifo)) {
       assertThat(way.served() + way.left() + way.refused()).isEqualTo(flow.count());
       assertThat(way.waiting()).isZero();
     }
@@ -91,9 +99,9 @@ class ScenarioRunTest {
           .isCloseTo(due[i], within(0.01));
     }
     // All that came back was used, and never more in a window than is legal.
-    ThrottleMeter provider = result.throttles().get(0);
+    LimitMeter provider = result.throttles().get(0);
     assertThat(provider.total()).isBetween(5L * 1_200, 5L * 1_200 + 10);
-    for (ThrottleMeter each : result.throttles()) {
+    for (LimitMeter each : result.throttles()) {
       assertThat((double) each.worst().worst()).isLessThanOrEqualTo(each.worst().legal());
     }
   }
@@ -108,7 +116,7 @@ class ScenarioRunTest {
             "throttles.\"account:quiet-2\"={rate=1, burst=1}",
             "queues.mail.tenants.quiet.count=3",
             "queues.mail.tenants.quiet.arrivals={pattern='bursts', size=5000, every='1h'}");
-    assertThat(result.throttles()).extracting(ThrottleMeter::keys).containsExactly(1, 2, 1);
+    assertThat(result.throttles()).extracting(LimitMeter::keys).containsExactly(1, 2, 1);
     // 3 a second each, and 1 a second.
     assertThat(result.throttles().get(1).total()).isBetween(2L * 3_600, 2L * 3_603);
     assertThat(result.throttles().get(2).total()).isBetween(1_200L, 1_201L);
@@ -116,7 +124,7 @@ class ScenarioRunTest {
 
   @Test
   void quietTenant_doesNotWaitBehindNoisyOnes_asInFifo() throws IOException {
-    FlowMeter quiet = tenant(run(BUSY), 2);
+    TrafficMeter quiet = tenant(run(BUSY), 2);
     assertThat(quiet.fair.waitSeconds(99)).isLessThan(5);
     assertThat(quiet.fair.left()).isZero();
     // 40,000 came before it, at 5 a second.
@@ -143,8 +151,8 @@ class ScenarioRunTest {
 
   @Test
   void change_leavesArrivalsOfOthersAlone() throws IOException {
-    FlowMeter before = tenant(run(BUSY), 2);
-    FlowMeter after =
+    TrafficMeter before = tenant(run(BUSY), 2);
+    TrafficMeter after =
         tenant(run(BUSY, "queues.mail.workers=1", "queues.mail.tenants.noisy.count=3"), 2);
     assertThat(after.arrivedByStep()).isEqualTo(before.arrivedByStep());
     assertThat(tenant(run(BUSY, "seed=2"), 2).arrivedByStep()).isNotEqualTo(before.arrivedByStep());
@@ -152,7 +160,7 @@ class ScenarioRunTest {
 
   @Test
   void maxDepth_refuses() throws IOException {
-    FlowMeter noisy = tenant(run(BUSY, "queues.mail.max_depth=100"), 0);
+    TrafficMeter noisy = tenant(run(BUSY, "queues.mail.max_depth=100"), 0);
     assertAllAccountedFor(noisy);
     assertThat(noisy.fair.refusals()).containsOnlyKeys("max_depth");
     assertThat(noisy.fair.refused()).isGreaterThan(19_000);
@@ -162,13 +170,13 @@ class ScenarioRunTest {
   void model_servesUrgentFirst_andKeepsItsBudget() throws IOException {
     ScenarioResult result = run(CALLS);
     result.callers().forEach(each -> assertAllAccountedFor(each.flow()));
-    FlowMeter urgent = result.classes().get(0).flow();
-    FlowMeter batch = result.classes().get(1).flow();
+    TrafficMeter urgent = result.classes().get(0).flow();
+    TrafficMeter batch = result.classes().get(1).flow();
     assertThat(urgent.name).isEqualTo("P0_clinical");
     assertThat(urgent.fair.waitSeconds(99)).isLessThan(10);
     assertThat(urgent.fifo.waitSeconds(99)).isGreaterThan(60);
     assertThat(batch.fair.refusals()).containsOnlyKeys("deadline");
-    ModelMeter model = result.models().get(0);
+    ModelUsageMeter model = result.models().get(0);
     assertThat(model.used(result.scenario().durationNanos())).isBetween(0.95, 1.04);
     assertThat(model.audit().errorTokens()).isZero();
     assertThat(model.audit().worstTokens())

@@ -186,7 +186,7 @@ final class ServeCommandTest {
     endByTerm(server);
     assertThat(dir.resolve("elsewhere").resolve("CURRENT")).exists();
     assertThat(Files.readString(log()))
-        .contains(" WARN  ServerSettings - fila.toml: without effect here: scheduler.quantum\n")
+        .contains(" WARN  ServerConfigLoader - fila.toml: without effect here: scheduler.quantum\n")
         .contains("data_dir=\"elsewhere\" auth=\"on\"")
         .doesNotContain("secret-of-fila");
   }
@@ -210,7 +210,7 @@ final class ServeCommandTest {
     endByTerm(server);
     assertThat(Files.readString(log()))
         .contains(
-            " WARN  ServerSettings - fila.toml: unknown keys, without effect: 'gui.listen_addr';"
+            " WARN  ServerConfigLoader - fila.toml: unknown keys, without effect: 'gui.listen_addr';"
                 + " keys of Sluice belong in a sluice.toml\n")
         .contains("http_port=\"off\"");
   }

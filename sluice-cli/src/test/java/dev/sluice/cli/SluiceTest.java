@@ -2,6 +2,8 @@ package dev.sluice.cli;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.sluice.cli.runtime.BuildVersion;
+import dev.sluice.cli.runtime.CommandContext;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -49,7 +51,7 @@ class SluiceTest {
   /** The list has the first line of each command's description. */
   @Test
   void help_listsCommandsInWholeSentences() {
-    assertThat(Sluice.commandLine(Surroundings.ofProcess()).getSubcommands().values())
+    assertThat(Sluice.commandLine(CommandContext.ofProcess()).getSubcommands().values())
         .allSatisfy(
             command ->
                 assertThat(command.getCommandSpec().usageMessage().description()[0]).endsWith("."));

@@ -2,6 +2,8 @@ package dev.sluice.cli;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.sluice.cli.runtime.ProgressLine;
+import dev.sluice.cli.text.Suggestions;
 import java.io.PrintWriter;
 import java.io.StringWriter;
 import java.util.List;
@@ -12,16 +14,16 @@ final class SupportTest {
   @Test
   void nearby_isNearestFirst() {
     List<String> names = List.of("mail", "mails", "calls", "mail.dlq");
-    assertThat(Nearby.of("mali", names)).containsExactly("mail", "mails");
-    assertThat(Nearby.of("mailz", names)).containsExactly("mail", "mails");
-    assertThat(Nearby.of("q", List.of("a", "bcd"))).containsExactly("a");
-    assertThat(Nearby.distance("kitten", "sitting")).isEqualTo(3);
+    assertThat(Suggestions.of("mali", names)).containsExactly("mail", "mails");
+    assertThat(Suggestions.of("mailz", names)).containsExactly("mail", "mails");
+    assertThat(Suggestions.of("q", List.of("a", "bcd"))).containsExactly("a");
+    assertThat(Suggestions.distance("kitten", "sitting")).isEqualTo(3);
   }
 
   @Test
   void progress_rewritesOneLineAndTakesItAway() {
     StringWriter err = new StringWriter();
-    try (Progress progress = new Progress(new PrintWriter(err), true, 200)) {
+    try (ProgressLine progress = new ProgressLine(new PrintWriter(err), true, 200)) {
       progress.show(0, 0);
       progress.show(100, 50);
       progress.show(100, 50);
@@ -39,7 +41,7 @@ final class SupportTest {
   @Test
   void progress_elsewhere_isSilent() {
     StringWriter err = new StringWriter();
-    try (Progress progress = new Progress(new PrintWriter(err), false, 0)) {
+    try (ProgressLine progress = new ProgressLine(new PrintWriter(err), false, 0)) {
       progress.show(100, 100);
     }
     assertThat(err.toString()).isEmpty();

@@ -2,10 +2,11 @@ package dev.sluice.cli;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.sluice.server.Listen;
+import dev.sluice.cli.runtime.ExitCodes;
+import dev.sluice.server.ListenConfig;
 import dev.sluice.server.ServerConfig;
-import dev.sluice.server.ServerTls;
 import dev.sluice.server.SluiceServer;
+import dev.sluice.server.TlsConfig;
 import java.io.IOException;
 import java.io.InputStream;
 import java.nio.charset.StandardCharsets;
@@ -74,8 +75,8 @@ final class TlsOptionsTest {
   private SluiceServer start(@Nullable Path clientCa) throws IOException {
     return SluiceServer.start(
         ServerConfig.defaults(dir)
-            .withListen(Listen.ANYWHERE)
-            .withTls(new ServerTls(certificate("server"), key("server"), clientCa)));
+            .withListen(ListenConfig.ANYWHERE)
+            .withTls(new TlsConfig(certificate("server"), key("server"), clientCa)));
   }
 
   /** {@code queue list} with these options. */

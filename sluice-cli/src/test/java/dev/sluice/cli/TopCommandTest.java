@@ -2,6 +2,9 @@ package dev.sluice.cli;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.sluice.cli.commands.TopSample;
+import dev.sluice.cli.commands.TopView;
+import dev.sluice.cli.runtime.AlternateScreen;
 import dev.sluice.client.QueueSummary;
 import dev.sluice.client.QueueTotals;
 import dev.sluice.client.ThrottleRate;
@@ -81,9 +84,9 @@ final class TopCommandTest {
 
   @Test
   void size_isWhatSttySays() {
-    assertThat(LiveScreen.parse("50 132")).isEqualTo(new LiveScreen.Size(132, 50));
-    assertThat(LiveScreen.parse("0 0")).isEqualTo(new LiveScreen.Size(80, 24));
-    assertThat(LiveScreen.parse("what")).isEqualTo(new LiveScreen.Size(80, 24));
+    assertThat(AlternateScreen.parse("50 132")).isEqualTo(new AlternateScreen.Size(132, 50));
+    assertThat(AlternateScreen.parse("0 0")).isEqualTo(new AlternateScreen.Size(80, 24));
+    assertThat(AlternateScreen.parse("what")).isEqualTo(new AlternateScreen.Size(80, 24));
   }
 
   @Test

@@ -22,7 +22,7 @@ public record ApiKey(
     Instant createdAt,
     Optional<Instant> expiresAt,
     boolean superadmin,
-    List<KeyPermission> permissions) {
+    List<Permission> permissions) {
   /** Makes the list immutable. */
   public ApiKey {
     permissions = List.copyOf(permissions);
@@ -37,6 +37,6 @@ public record ApiKey(
             ? Optional.empty()
             : Optional.of(Instant.ofEpochMilli(wire.getExpiresAtMs())),
         wire.getSuperadmin(),
-        wire.getPermissionsList().stream().map(KeyPermission::of).toList());
+        wire.getPermissionsList().stream().map(Permission::of).toList());
   }
 }

@@ -1,6 +1,8 @@
 package dev.sluice.client;
 
 import dev.sluice.client.SluiceClientException.Code;
+import dev.sluice.client.internal.GrpcConnection;
+import dev.sluice.client.internal.ReconnectBackoff;
 import dev.sluice.proto.v1.EnqueueStreamRequest;
 import dev.sluice.proto.v1.EnqueueStreamResponse;
 import dev.sluice.proto.v1.NewMessage;
@@ -22,7 +24,7 @@ import org.jspecify.annotations.Nullable;
  * <p>What one thread sends is stored in that order, but for messages that the server refused and
  * their neighbours. After a lost connection the producer connects again by itself and sends again
  * whatever was not answered. <strong>Such messages may be stored twice</strong>, unless they have a
- * {@linkplain OutgoingMessage#withDedupeId dedupe id} and the queue has a window for it.
+ * {@linkplain Message#withDedupeId dedupe id} and the queue has a window for it.
  *
  * <p>Futures complete on a thread of the client: whatever depends on them must not block, least of
  * all in {@link #send}.
@@ -48,21 +50,21 @@ public final class Producer implements AutoCloseable {
   /** How often in a row a stream may break by a defect before it is held to be the messages'. */
   private static final int MAX_DEFECTS = 5;
 
-  private final Connection connection;
+  private final GrpcConnection connection;
   private final String queue;
-  private final ProducerSettings settings;
+  private final ProducerConfig settings;
   private final ReentrantLock lock = new ReentrantLock();
   private final Condition changed = lock.newCondition();
 
   // Guarded by lock.
-  private final Backoff backoff = new Backoff();
+  private final ReconnectBackoff backoff = new ReconnectBackoff();
   private final Deque<Pending> waiting = new ArrayDeque<>();
   private final Deque<List<Pending>> again = new ArrayDeque<>();
   private final Deque<Batch> unanswered = new ArrayDeque<>();
   private int heldMessages;
   private long heldBytes;
   private long batches;
-  private @Nullable Answers current;
+  private @Nullable Producer.ResponseObserver current;
   private @Nullable SluiceClientException ended;
   private boolean closing;
 
@@ -72,7 +74,7 @@ public final class Producer implements AutoCloseable {
   /** Messages that went out together. */
   private record Batch(long number, List<Pending> parts) {}
 
-  Producer(Connection connection, String queue, ProducerSettings settings) {
+  Producer(GrpcConnection connection, String queue, ProducerConfig settings) {
     this.connection = connection;
     this.queue = queue;
     this.settings = settings;
@@ -86,7 +88,7 @@ public final class Producer implements AutoCloseable {
    *     SluiceClientException}
    * @throws SluiceClientException {@code INTERRUPTED} while it waited
    */
-  public CompletableFuture<String> send(OutgoingMessage message) {
+  public CompletableFuture<String> send(Message message) {
     return send(message, true);
   }
 
@@ -96,11 +98,11 @@ public final class Producer implements AutoCloseable {
    * @param message the message
    * @return as {@link #send}
    */
-  public CompletableFuture<String> trySend(OutgoingMessage message) {
+  public CompletableFuture<String> trySend(Message message) {
     return send(message, false);
   }
 
-  private CompletableFuture<String> send(OutgoingMessage message, boolean wait) {
+  private CompletableFuture<String> send(Message message, boolean wait) {
     NewMessage wire = message.toWire();
     int bytes = wire.getSerializedSize();
     if (bytes > connection.maxMessageBytes()) {
@@ -157,7 +159,7 @@ public final class Producer implements AutoCloseable {
     lock.lock();
     try {
       if (ended == null && current == null) {
-        Answers answers = new Answers();
+        Producer.ResponseObserver answers = new Producer.ResponseObserver();
         current = answers;
         answers.requests = connection.stream(QueuesGrpc.getEnqueueStreamMethod(), answers);
         pump();
@@ -195,7 +197,7 @@ public final class Producer implements AutoCloseable {
     return parts;
   }
 
-  private void answered(Answers from, EnqueueStreamResponse response) {
+  private void answered(Producer.ResponseObserver from, EnqueueStreamResponse response) {
     Batch batch;
     SluiceClientException refusal = null;
     lock.lock();
@@ -271,7 +273,7 @@ public final class Producer implements AutoCloseable {
     parts.forEach(part -> part.answer.completeExceptionally(why));
   }
 
-  private void lost(Answers from, SluiceClientException why) {
+  private void lost(Producer.ResponseObserver from, SluiceClientException why) {
     List<Pending> failed;
     lock.lock();
     try {
@@ -283,7 +285,7 @@ public final class Producer implements AutoCloseable {
   }
 
   /** What has failed, for the caller to say so outside of the lock. */
-  private List<Pending> lostLocked(Answers from, SluiceClientException why) {
+  private List<Pending> lostLocked(Producer.ResponseObserver from, SluiceClientException why) {
     if (from != current) {
       return List.of();
     }
@@ -371,7 +373,7 @@ public final class Producer implements AutoCloseable {
   }
 
   /** The answers of one stream. */
-  private final class Answers implements StreamObserver<EnqueueStreamResponse> {
+  private final class ResponseObserver implements StreamObserver<EnqueueStreamResponse> {
     // Guarded by lock; null until the stream is begun.
     private @Nullable ClientCallStreamObserver<EnqueueStreamRequest> requests;
 

@@ -22,13 +22,13 @@ import java.util.List;
  */
 public record QueueStatus(
     String name,
-    QueueSettings settings,
+    QueueConfig settings,
     String revision,
     long depth,
     long inFlight,
     long delayed,
     int consumers,
-    List<Key> keys,
+    List<QueueStatus.FairnessKeyStats> keys,
     QueueTotals totals,
     long unknownThrottles,
     String unknownThrottleKey) {
@@ -45,20 +45,20 @@ public record QueueStatus(
    * @param weight how many turns it has for one of weight 1
    * @param deficit what is left of its turn
    */
-  public record Key(String key, long pending, int weight, long deficit) {}
+  public record FairnessKeyStats(String key, long pending, int weight, long deficit) {}
 
   static QueueStatus of(String name, GetQueueResponse wire) {
     QueueStats stats = wire.getStats();
     return new QueueStatus(
         name,
-        new QueueSettings(wire.getConfig()),
+        new QueueConfig(wire.getConfig()),
         wire.getRevision(),
         stats.getDepth(),
         stats.getInFlight(),
         stats.getDelayed(),
         stats.getConsumers(),
         stats.getKeysList().stream()
-            .map(key -> new Key(key.getKey(), key.getPending(), key.getWeight(), key.getDeficit()))
+            .map(key -> new QueueStatus.FairnessKeyStats(key.getKey(), key.getPending(), key.getWeight(), key.getDeficit()))
             .toList(),
         QueueTotals.of(stats.getTotals()),
         stats.getUnknownThrottles(),

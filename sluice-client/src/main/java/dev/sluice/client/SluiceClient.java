@@ -1,5 +1,7 @@
 package dev.sluice.client;
 
+import dev.sluice.client.internal.DecisionStream;
+import dev.sluice.client.internal.GrpcConnection;
 import dev.sluice.proto.v1.CreateQueueRequest;
 import dev.sluice.proto.v1.DeleteQueueRequest;
 import dev.sluice.proto.v1.EnqueueRequest;
@@ -32,12 +34,12 @@ import java.util.concurrent.CompletableFuture;
 public final class SluiceClient implements AutoCloseable {
   private static final int DEFAULT_PREFETCH = 256;
 
-  private final Connection connection;
-  private final Decisions decisions;
+  private final GrpcConnection connection;
+  private final DecisionStream decisions;
 
-  SluiceClient(Connection connection) {
+  SluiceClient(GrpcConnection connection) {
     this.connection = connection;
-    this.decisions = new Decisions(connection);
+    this.decisions = new DecisionStream(connection);
   }
 
   /**
@@ -68,7 +70,7 @@ public final class SluiceClient implements AutoCloseable {
    * @param name its name
    * @param settings how it behaves
    */
-  public void createQueue(String name, QueueSettings settings) {
+  public void createQueue(String name, QueueConfig settings) {
     connection.await(
         QueuesGrpc.getCreateQueueMethod(),
         CreateQueueRequest.newBuilder().setName(name).setConfig(settings.toWire()).build());
@@ -81,7 +83,7 @@ public final class SluiceClient implements AutoCloseable {
    * @param settings all of them; what was not given gets the server's default
    * @return the new revision
    */
-  public String updateQueue(String name, QueueSettings settings) {
+  public String updateQueue(String name, QueueConfig settings) {
     return update(
         UpdateQueueRequest.newBuilder().setName(name).setConfig(settings.toWire()).build());
   }
@@ -90,10 +92,10 @@ public final class SluiceClient implements AutoCloseable {
    * Changes the settings that were given by {@code with…}, and leaves the others as they are.
    *
    * @param name its name
-   * @param changes such as {@code QueueSettings.defaults().withMaxAttempts(5)}
+   * @param changes such as {@code QueueConfig.defaults().withMaxAttempts(5)}
    * @return the new revision
    */
-  public String changeQueue(String name, QueueSettings changes) {
+  public String changeQueue(String name, QueueConfig changes) {
     return changeQueue(name, changes, "");
   }
 
@@ -101,12 +103,12 @@ public final class SluiceClient implements AutoCloseable {
    * Changes settings as above, unless the queue has been changed since it was read.
    *
    * @param name its name
-   * @param changes such as {@code QueueSettings.defaults().withMaxAttempts(5)}
+   * @param changes such as {@code QueueConfig.defaults().withMaxAttempts(5)}
    * @param revision the one from {@link QueueStatus}: if the queue has another, the call fails with
    *     {@code FAILED_PRECONDITION}; empty for any
    * @return the new revision
    */
-  public String changeQueue(String name, QueueSettings changes, String revision) {
+  public String changeQueue(String name, QueueConfig changes, String revision) {
     if (!changes.hasChanges()) {
       throw new IllegalArgumentException("changes must name at least one setting: " + changes);
     }
@@ -187,7 +189,7 @@ public final class SluiceClient implements AutoCloseable {
    * @param maxMessages 1 to 1,000
    * @return oldest first
    */
-  public List<PeekedMessage> peek(String queue, int maxMessages) {
+  public List<StoredMessage> peek(String queue, int maxMessages) {
     requirePositive("maxMessages", maxMessages);
     return connection
         .await(
@@ -195,7 +197,7 @@ public final class SluiceClient implements AutoCloseable {
             PeekMessagesRequest.newBuilder().setQueue(queue).setMaxMessages(maxMessages).build())
         .getMessagesList()
         .stream()
-        .map(PeekedMessage::new)
+        .map(StoredMessage::new)
         .toList();
   }
 
@@ -226,7 +228,7 @@ public final class SluiceClient implements AutoCloseable {
    * @param message the message
    * @return its id; the message is as durable as the queue asks for
    */
-  public String enqueue(String queue, OutgoingMessage message) {
+  public String enqueue(String queue, Message message) {
     return connection.await(enqueueAsync(queue, List.of(message))).get(0);
   }
 
@@ -238,7 +240,7 @@ public final class SluiceClient implements AutoCloseable {
    * @return their ids, in order
    */
   public CompletableFuture<List<String>> enqueueAsync(
-      String queue, List<OutgoingMessage> messages) {
+      String queue, List<Message> messages) {
     EnqueueRequest.Builder request = EnqueueRequest.newBuilder().setQueue(queue);
     messages.forEach(message -> request.addMessages(message.toWire()));
     return connection
@@ -256,10 +258,10 @@ public final class SluiceClient implements AutoCloseable {
    * @param wait how long to wait for the first one, at most 30 seconds; zero does not wait
    * @return none if none came in time
    */
-  public CompletableFuture<List<ReceivedMessage>> receiveAsync(
+  public CompletableFuture<List<Delivery>> receiveAsync(
       String queue, int maxMessages, Duration wait) {
     requirePositive("maxMessages", maxMessages);
-    ReceivedMessage.Settlements settlements = Lease.byCalls(connection, queue);
+    Delivery.Settlements settlements = LeaseHandle.byCalls(connection, queue);
     return connection
         .call(
             QueuesGrpc.getReceiveMethod(),
@@ -272,7 +274,7 @@ public final class SluiceClient implements AutoCloseable {
         .thenApply(
             answer ->
                 answer.getDeliveriesList().stream()
-                    .map(delivery -> new ReceivedMessage(delivery, settlements))
+                    .map(delivery -> new Delivery(delivery, settlements))
                     .toList());
   }
 
@@ -284,7 +286,7 @@ public final class SluiceClient implements AutoCloseable {
    * @param wait how long to wait for the first one, at most 30 seconds; zero does not wait
    * @return none if none came in time
    */
-  public List<ReceivedMessage> receive(String queue, int maxMessages, Duration wait) {
+  public List<Delivery> receive(String queue, int maxMessages, Duration wait) {
     return connection.await(
         receiveAsync(queue, maxMessages, wait), connection.callTimeout().plus(wait.abs()));
   }
@@ -297,8 +299,8 @@ public final class SluiceClient implements AutoCloseable {
    * @param lease as it was delivered; empty: whichever lease there is
    * @return settles it
    */
-  public Lease lease(String queue, String id, String lease) {
-    return new Lease(Lease.byCalls(connection, queue), id, lease);
+  public LeaseHandle lease(String queue, String id, String lease) {
+    return new LeaseHandle(LeaseHandle.byCalls(connection, queue), id, lease);
   }
 
   /**
@@ -306,8 +308,8 @@ public final class SluiceClient implements AutoCloseable {
    *
    * @return of this client's server, by its connection
    */
-  public Administration administration() {
-    return new Administration(connection);
+  public AdminClient administration() {
+    return new AdminClient(connection);
   }
 
   /**
@@ -315,8 +317,8 @@ public final class SluiceClient implements AutoCloseable {
    *
    * @return of this client's server, by its connection
    */
-  public Governor governor() {
-    return new Governor(connection);
+  public GovernorClient governor() {
+    return new GovernorClient(connection);
   }
 
   /**
@@ -326,7 +328,7 @@ public final class SluiceClient implements AutoCloseable {
    * @return to be closed, at the latest with this client
    */
   public Producer producer(String queue) {
-    return producer(queue, ProducerSettings.defaults());
+    return producer(queue, ProducerConfig.defaults());
   }
 
   /**
@@ -336,7 +338,7 @@ public final class SluiceClient implements AutoCloseable {
    * @param settings how much it may hold
    * @return to be closed, at the latest with this client
    */
-  public Producer producer(String queue, ProducerSettings settings) {
+  public Producer producer(String queue, ProducerConfig settings) {
     Producer producer = new Producer(connection, queue, settings);
     connection.opened(producer);
     producer.connect();
@@ -344,24 +346,24 @@ public final class SluiceClient implements AutoCloseable {
   }
 
   /**
-   * Takes messages of a queue by {@link Subscription#poll}, with up to 256 not settled.
+   * Takes messages of a queue by {@link MessageConsumer#poll}, with up to 256 not settled.
    *
    * @param queue the queue
    * @return to be closed, at the latest with this client
    */
-  public Subscription subscribe(String queue) {
+  public MessageConsumer subscribe(String queue) {
     return subscribe(queue, DEFAULT_PREFETCH);
   }
 
   /**
-   * Takes messages of a queue by {@link Subscription#poll}.
+   * Takes messages of a queue by {@link MessageConsumer#poll}.
    *
    * @param queue the queue
    * @param prefetch how many may be delivered and not settled; they are held in memory
    * @return to be closed, at the latest with this client
    */
-  public Subscription subscribe(String queue, int prefetch) {
-    Subscription subscription = new Subscription(connection, queue, prefetch);
+  public MessageConsumer subscribe(String queue, int prefetch) {
+    MessageConsumer subscription = new MessageConsumer(connection, queue, prefetch);
     connection.opened(subscription);
     subscription.connect();
     return subscription;
@@ -376,10 +378,10 @@ public final class SluiceClient implements AutoCloseable {
    * @param handler takes messages and settles them
    * @return to be closed, at the latest with this client
    */
-  public Subscription subscribe(
-      String queue, int prefetch, int threads, Subscription.Handler handler) {
+  public MessageConsumer subscribe(
+      String queue, int prefetch, int threads, MessageConsumer.Handler handler) {
     requirePositive("threads", threads);
-    Subscription subscription = subscribe(queue, prefetch);
+    MessageConsumer subscription = subscribe(queue, prefetch);
     subscription.handle(handler, threads);
     return subscription;
   }

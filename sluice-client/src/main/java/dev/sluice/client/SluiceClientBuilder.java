@@ -1,5 +1,6 @@
 package dev.sluice.client;
 
+import dev.sluice.client.internal.GrpcConnection;
 import dev.sluice.proto.internal.PemFile;
 import io.grpc.ChannelCredentials;
 import io.grpc.Grpc;
@@ -157,7 +158,7 @@ public final class SluiceClientBuilder {
       headers.put(AUTHORIZATION, "Bearer " + apiKey);
       channel.intercept(MetadataUtils.newAttachHeadersInterceptor(headers));
     }
-    return new SluiceClient(new Connection(channel.build(), callTimeout, maxMessageBytes));
+    return new SluiceClient(new GrpcConnection(channel.build(), callTimeout, maxMessageBytes));
   }
 
   private ChannelCredentials credentials() {

@@ -43,11 +43,11 @@ public final class SluiceClientException extends RuntimeException {
     INTERNAL
   }
 
-  SluiceClientException(Code code, String message) {
+  public SluiceClientException(Code code, String message) {
     this(code, message, null);
   }
 
-  SluiceClientException(Code code, String message, @Nullable Throwable cause) {
+  public SluiceClientException(Code code, String message, @Nullable Throwable cause) {
     super(message, cause);
     this.code = code;
   }
@@ -61,18 +61,18 @@ public final class SluiceClientException extends RuntimeException {
     return code;
   }
 
-  static SluiceClientException closed(String what) {
+  public static SluiceClientException closed(String what) {
     return new SluiceClientException(Code.CLOSED, what + " is closed");
   }
 
-  static SluiceClientException interrupted(InterruptedException cause) {
+  public static SluiceClientException interrupted(InterruptedException cause) {
     Thread.currentThread().interrupt();
     return new SluiceClientException(
         Code.INTERRUPTED, "the thread was interrupted while it waited", cause);
   }
 
   /** What to tell of {@code failure}. */
-  static SluiceClientException of(Throwable failure) {
+  public static SluiceClientException of(Throwable failure) {
     Throwable cause = failure;
     while ((cause instanceof CompletionException || cause instanceof ExecutionException)
         && cause.getCause() != null) {
@@ -90,7 +90,7 @@ public final class SluiceClientException extends RuntimeException {
         cause);
   }
 
-  static SluiceClientException of(dev.sluice.proto.v1.Error error) {
+  public static SluiceClientException of(dev.sluice.proto.v1.Error error) {
     Code code =
         switch (error.getCode()) {
           case INVALID_ARGUMENT -> Code.INVALID_ARGUMENT;

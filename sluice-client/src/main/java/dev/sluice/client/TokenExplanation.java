@@ -25,20 +25,20 @@ public record TokenExplanation(
     String model,
     String priority,
     long tokens,
-    Verdict verdict,
-    TokenDimension binding,
+    TokenExplanation.Outcome verdict,
+    BudgetDimension binding,
     int position,
     Optional<Duration> retryAfter,
     Optional<Duration> eta,
     String message,
-    List<Part> parts) {
+    List<TokenExplanation.DimensionStatus> parts) {
   /** Makes the list immutable. */
   public TokenExplanation {
     parts = List.copyOf(parts);
   }
 
   /** What would become of it. */
-  public enum Verdict {
+  public enum Outcome {
     /** It would go now. */
     GRANTED,
     /** It would be in line. */
@@ -56,8 +56,8 @@ public record TokenExplanation(
    * @param needed what the request takes
    * @param retryAfter until it is there if nobody else takes any; empty if time alone does not help
    */
-  public record Part(
-      TokenDimension dimension,
+  public record DimensionStatus(
+      BudgetDimension dimension,
       long capacity,
       long available,
       long needed,

@@ -3,7 +3,7 @@ package dev.sluice.client;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * Tokens that are reserved for a call of a model, while it is made; from {@link Governor#call}. For
+ * Tokens that are reserved for a call of a model, while it is made; from {@link GovernorClient#call}. For
  * any number of threads.
  *
  * @since 0.1
@@ -11,11 +11,11 @@ import java.util.concurrent.atomic.AtomicLong;
 public final class TokenGrant {
   private static final long UNKNOWN = -1;
 
-  private final Governor governor;
-  private final TokenOutcome.Granted granted;
+  private final GovernorClient governor;
+  private final TokenDecision.Granted granted;
   private final AtomicLong used = new AtomicLong(UNKNOWN);
 
-  TokenGrant(Governor governor, TokenOutcome.Granted granted) {
+  TokenGrant(GovernorClient governor, TokenDecision.Granted granted) {
     this.governor = governor;
     this.granted = granted;
   }

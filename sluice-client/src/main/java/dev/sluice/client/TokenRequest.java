@@ -86,7 +86,7 @@ public final class TokenRequest {
     }
   }
 
-  dev.sluice.proto.v1.TokenRequest toWire() {
+  public dev.sluice.proto.v1.TokenRequest toWire() {
     return wire;
   }
 }

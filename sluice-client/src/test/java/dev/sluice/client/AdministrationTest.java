@@ -4,7 +4,7 @@ import static dev.sluice.client.Failures.assertFails;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.sluice.client.SluiceClientException.Code;
-import dev.sluice.server.Listen;
+import dev.sluice.server.ListenConfig;
 import dev.sluice.server.ServerConfig;
 import dev.sluice.server.SluiceServer;
 import java.nio.file.Path;
@@ -25,13 +25,13 @@ final class AdministrationTest {
   @TempDir Path dir;
   private SluiceServer server;
   private SluiceClient client;
-  private Administration admin;
+  private AdminClient admin;
 
   @BeforeEach
   void start() throws Exception {
     server =
         SluiceServer.start(
-            ServerConfig.defaults(dir).withListen(Listen.ANYWHERE).withBootstrapKey(BOOTSTRAP));
+            ServerConfig.defaults(dir).withListen(ListenConfig.ANYWHERE).withBootstrapKey(BOOTSTRAP));
     client = with(BOOTSTRAP);
     admin = client.administration();
   }
@@ -71,10 +71,10 @@ final class AdministrationTest {
 
   @Test
   void keys_allowWhatTheySayUntilRevoked() {
-    client.createQueue("mail", QueueSettings.defaults());
+    client.createQueue("mail", QueueConfig.defaults());
     Instant end = Instant.ofEpochMilli(System.currentTimeMillis()).plus(Duration.ofHours(1));
-    KeyPermission produce = new KeyPermission("produce", "mail");
-    CreatedKey created = admin.createKey(NewKey.of("billing", List.of(produce)).withExpiry(end));
+    Permission produce = new Permission("produce", "mail");
+    CreatedApiKey created = admin.createKey(NewApiKey.of("billing", List.of(produce)).withExpiry(end));
     ApiKey known = admin.key(created.id());
     assertThat(known.name()).isEqualTo("billing");
     assertThat(known.permissions()).containsExactly(produce);
@@ -83,12 +83,12 @@ final class AdministrationTest {
     assertThat(created.toString()).doesNotContain(created.key());
 
     try (SluiceClient producer = with(created.key())) {
-      assertThat(producer.enqueue("mail", OutgoingMessage.of("x"))).isNotEmpty();
+      assertThat(producer.enqueue("mail", Message.of("x"))).isNotEmpty();
       assertFails(Code.PERMISSION_DENIED, () -> producer.receive("mail", 1, Duration.ZERO));
       assertFails(Code.PERMISSION_DENIED, () -> producer.administration().keys());
       assertFails(Code.PERMISSION_DENIED, () -> producer.administration().listConfig(""));
-      admin.setPermissions(created.id(), List.of(new KeyPermission("consume", "*")));
-      assertFails(Code.PERMISSION_DENIED, () -> producer.enqueue("mail", OutgoingMessage.of("y")));
+      admin.setPermissions(created.id(), List.of(new Permission("consume", "*")));
+      assertFails(Code.PERMISSION_DENIED, () -> producer.enqueue("mail", Message.of("y")));
       assertThat(producer.receive("mail", 1, Duration.ofSeconds(20))).hasSize(1);
       admin.revokeKey(created.id());
       assertFails(Code.UNAUTHENTICATED, () -> producer.receive("mail", 1, Duration.ZERO));
@@ -99,19 +99,19 @@ final class AdministrationTest {
 
   @Test
   void keys_superadmin_allowsEverything() {
-    CreatedKey created = admin.createKey(NewKey.of("root", List.of()).asSuperadmin());
+    CreatedApiKey created = admin.createKey(NewApiKey.of("root", List.of()).asSuperadmin());
     try (SluiceClient root = with(created.key())) {
-      root.createQueue("q", QueueSettings.defaults());
+      root.createQueue("q", QueueConfig.defaults());
       assertThat(root.administration().key(created.id()).superadmin()).isTrue();
     }
     assertFails(
         Code.INVALID_ARGUMENT,
-        () -> admin.createKey(NewKey.of("k", List.of(new KeyPermission("fly", "*")))));
+        () -> admin.createKey(NewApiKey.of("k", List.of(new Permission("fly", "*")))));
   }
 
   @Test
   void serverInfo_needsAKeyAndNoPermission() {
-    CreatedKey none = admin.createKey(NewKey.of("none", List.of()));
+    CreatedApiKey none = admin.createKey(NewApiKey.of("none", List.of()));
     try (SluiceClient nobody = with(none.key())) {
       ServerInfo info = nobody.administration().serverInfo();
       assertThat(info.version()).matches("\\d+\\.\\d+\\..*");
@@ -124,20 +124,20 @@ final class AdministrationTest {
 
   @Test
   void receive_holdsUntilSettledByItsLease() {
-    client.createQueue("q", QueueSettings.defaults().withMaxAttempts(1));
+    client.createQueue("q", QueueConfig.defaults().withMaxAttempts(1));
     assertThat(client.receive("q", 1, Duration.ofMillis(1))).isEmpty();
-    client.enqueue("q", OutgoingMessage.of("one"));
-    client.enqueue("q", OutgoingMessage.of("two"));
-    List<ReceivedMessage> held = new ArrayList<>(client.receive("q", 1, Duration.ofSeconds(20)));
+    client.enqueue("q", Message.of("one"));
+    client.enqueue("q", Message.of("two"));
+    List<Delivery> held = new ArrayList<>(client.receive("q", 1, Duration.ofSeconds(20)));
     held.addAll(client.receiveAsync("q", 1, Duration.ofSeconds(20)).join());
-    assertThat(held).extracting(ReceivedMessage::text).containsExactly("one", "two");
-    ReceivedMessage one = held.get(0);
+    assertThat(held).extracting(Delivery::text).containsExactly("one", "two");
+    Delivery one = held.get(0);
     client.lease("q", one.id(), one.lease()).extend(Duration.ofMinutes(5)).join();
     assertFails(Code.NOT_FOUND, client.lease("q", one.id(), held.get(1).lease()).ack());
     client.lease("q", one.id(), "").ack().join();
     assertFails(Code.NOT_FOUND, one.ack());
     held.get(1).release().join();
-    ReceivedMessage again = client.receive("q", 1, Duration.ofSeconds(20)).get(0);
+    Delivery again = client.receive("q", 1, Duration.ofSeconds(20)).get(0);
     assertThat(again.attempts()).isZero();
     client.lease("q", again.id(), again.lease()).nack("no").join();
     assertThat(client.peek("q.dlq", 1).get(0).text()).isEqualTo("two");

@@ -3,7 +3,7 @@ package dev.sluice.client;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-import dev.sluice.server.Listen;
+import dev.sluice.server.ListenConfig;
 import dev.sluice.server.ServerConfig;
 import dev.sluice.server.SluiceServer;
 import java.nio.file.Path;
@@ -20,7 +20,7 @@ class ClientReadmeTest {
 
   @Test
   void aClient() throws Exception {
-    ServerConfig config = ServerConfig.defaults(directory).withListen(Listen.ANYWHERE);
+    ServerConfig config = ServerConfig.defaults(directory).withListen(ListenConfig.ANYWHERE);
     try (SluiceServer server = SluiceServer.start(config)) {
       aClient(server.grpcPort());
     }
@@ -29,11 +29,11 @@ class ClientReadmeTest {
 
   private void aClient(int port) {
     try (SluiceClient client = SluiceClient.connect("localhost", port)) {
-      client.createQueue("mail", QueueSettings.defaults());
+      client.createQueue("mail", QueueConfig.defaults());
       Producer producer = client.producer("mail"); // sends in batches, reconnects, sends again
-      CompletableFuture<String> id = producer.send(OutgoingMessage.of("hello").withKey("tenant-a"));
+      CompletableFuture<String> id = producer.send(Message.of("hello").withKey("tenant-a"));
 
-      Subscription mail =
+      MessageConsumer mail =
           client.subscribe(
               "mail",
               100,

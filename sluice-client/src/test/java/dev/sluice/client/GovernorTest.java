@@ -5,10 +5,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.sluice.client.SluiceClientException.Code;
-import dev.sluice.client.TokenOutcome.Granted;
-import dev.sluice.client.TokenOutcome.Queued;
-import dev.sluice.client.TokenOutcome.Reason;
-import dev.sluice.client.TokenOutcome.Refused;
+import dev.sluice.client.TokenDecision.Granted;
+import dev.sluice.client.TokenDecision.Queued;
+import dev.sluice.client.TokenDecision.Reason;
 import dev.sluice.server.SluiceServer;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -38,7 +37,7 @@ final class GovernorTest {
   @TempDir Path dir;
   private SluiceServer server;
   private SluiceClient client;
-  private Governor governor;
+  private GovernorClient governor;
 
   @BeforeEach
   void start() throws Exception {
@@ -54,7 +53,7 @@ final class GovernorTest {
   }
 
   private Granted granted(TokenRequest request) {
-    TokenOutcome outcome = governor.request(request);
+    TokenDecision outcome = governor.request(request);
     assertThat(outcome.granted()).as("%s", outcome).isTrue();
     return (Granted) outcome;
   }
@@ -120,7 +119,7 @@ final class GovernorTest {
     assertThat(queued.granted()).isFalse();
     assertThat(queued.position()).isEqualTo(1);
     assertThat(queued.tokens()).isEqualTo(120);
-    assertThat(queued.binding()).isEqualTo(TokenDimension.TOKENS);
+    assertThat(queued.binding()).isEqualTo(BudgetDimension.TOKENS);
     assertThat(queued.retryAfter()).isEqualTo(queued.eta());
     assertThat(queued.eta().orElseThrow())
         .isBetween(Duration.ofSeconds(60), Duration.ofSeconds(120));
@@ -139,7 +138,7 @@ final class GovernorTest {
 
   @Test
   void refused_saysWhy() {
-    Refused never = (Refused) governor.request(TokenRequest.of("slow", 1_001));
+    TokenDecision.Denied never = (TokenDecision.Denied) governor.request(TokenRequest.of("slow", 1_001));
     assertThat(never.reason()).isEqualTo(Reason.EXCEEDS_CAPACITY);
     assertThat(never.message()).contains("1001", "1000");
     assertThat(never.remaining()).isEqualTo(1_000);
@@ -147,7 +146,7 @@ final class GovernorTest {
     for (int i = 0; i < 3; i++) {
       assertThat(governor.request(TokenRequest.of("one", 1))).isInstanceOf(Queued.class);
     }
-    Refused full = (Refused) governor.request(TokenRequest.of("one", 1));
+    TokenDecision.Denied full = (TokenDecision.Denied) governor.request(TokenRequest.of("one", 1));
     assertThat(full.reason()).isEqualTo(Reason.LINE_FULL);
   }
 
@@ -171,20 +170,20 @@ final class GovernorTest {
   @Test
   void explain_saysWhatWouldHappenAndTakesNothing() {
     TokenExplanation now = governor.explain(TokenRequest.of("slow", 600));
-    assertThat(now.verdict()).isEqualTo(TokenExplanation.Verdict.GRANTED);
+    assertThat(now.verdict()).isEqualTo(TokenExplanation.Outcome.GRANTED);
     assertThat(now.position()).isZero();
     assertThat(model("slow").available()).isEqualTo(1_000);
     granted(TokenRequest.of("slow", 600));
     TokenExplanation later = governor.explain(TokenRequest.of("slow", 600));
-    assertThat(later.verdict()).isEqualTo(TokenExplanation.Verdict.QUEUED);
-    assertThat(later.binding()).isEqualTo(TokenDimension.TOKENS);
+    assertThat(later.verdict()).isEqualTo(TokenExplanation.Outcome.QUEUED);
+    assertThat(later.binding()).isEqualTo(BudgetDimension.TOKENS);
     assertThat(later.position()).isEqualTo(1);
     assertThat(later.eta().orElseThrow())
         .isBetween(Duration.ofSeconds(100), Duration.ofSeconds(200));
     assertThat(later.message()).isNotBlank();
-    TokenExplanation.Part tokens =
+    TokenExplanation.DimensionStatus tokens =
         later.parts().stream()
-            .filter(part -> part.dimension() == TokenDimension.TOKENS)
+            .filter(part -> part.dimension() == BudgetDimension.TOKENS)
             .findAny()
             .orElseThrow();
     assertThat(tokens.capacity()).isEqualTo(1_000);
@@ -193,15 +192,15 @@ final class GovernorTest {
     assertThat(tokens.retryAfter()).isPresent();
     granted(TokenRequest.of("one", 1));
     TokenExplanation unknown = governor.explain(TokenRequest.of("one", 1));
-    assertThat(unknown.binding()).isEqualTo(TokenDimension.CONCURRENCY);
+    assertThat(unknown.binding()).isEqualTo(BudgetDimension.CONCURRENCY);
     assertThat(unknown.retryAfter()).isEmpty();
     assertThat(unknown.eta()).isEmpty();
     assertThat(unknown.parts())
-        .filteredOn(part -> part.dimension() == TokenDimension.CONCURRENCY)
+        .filteredOn(part -> part.dimension() == BudgetDimension.CONCURRENCY)
         .singleElement()
         .satisfies(part -> assertThat(part.retryAfter()).isEmpty());
     TokenExplanation never = governor.explain(TokenRequest.of("slow", 2_000));
-    assertThat(never.verdict()).isEqualTo(TokenExplanation.Verdict.REFUSED);
+    assertThat(never.verdict()).isEqualTo(TokenExplanation.Outcome.REFUSED);
     assertThat(never.eta()).isEmpty();
   }
 
@@ -209,7 +208,7 @@ final class GovernorTest {
   void withoutAFreeSlot_theForecastIsUnknown() {
     granted(TokenRequest.of("one", 1));
     Queued queued = (Queued) governor.request(TokenRequest.of("one", 1));
-    assertThat(queued.binding()).isEqualTo(TokenDimension.CONCURRENCY);
+    assertThat(queued.binding()).isEqualTo(BudgetDimension.CONCURRENCY);
     assertThat(queued.retryAfter()).isEmpty();
     assertThat(queued.eta()).isEmpty();
   }
@@ -243,7 +242,7 @@ final class GovernorTest {
   void feedback_holdsTheNextRequestsUp() {
     governor.feedback("scaled", 429, Map.of("Retry-After", "30"));
     Queued queued = (Queued) governor.request(TokenRequest.of("scaled", 100));
-    assertThat(queued.binding()).isEqualTo(TokenDimension.PROVIDER);
+    assertThat(queued.binding()).isEqualTo(BudgetDimension.PROVIDER);
     assertThat(model("scaled").provider().throttled()).isEqualTo(1);
     assertFails(Code.INVALID_ARGUMENT, () -> governor.feedback("scaled", 99, Map.of()))
         .contains("99");

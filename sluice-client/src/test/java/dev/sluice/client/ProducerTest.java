@@ -32,7 +32,7 @@ final class ProducerTest {
   @BeforeEach
   void start() throws Exception {
     at = new TestServer(dir);
-    at.client.createQueue("q", QueueSettings.defaults().withDedupeWindow(Duration.ofMinutes(10)));
+    at.client.createQueue("q", QueueConfig.defaults().withDedupeWindow(Duration.ofMinutes(10)));
   }
 
   @AfterEach
@@ -53,7 +53,7 @@ final class ProducerTest {
                       new Thread(
                           () -> {
                             for (int i = 0; i < each; i++) {
-                              var answer = producer.send(OutgoingMessage.of(thread + ":" + i));
+                              var answer = producer.send(Message.of(thread + ":" + i));
                               synchronized (answers) {
                                 answers.add(answer);
                               }
@@ -73,7 +73,7 @@ final class ProducerTest {
     assertThat(ids).hasSize(threads * each);
     assertThat(at.client.queue("q").depth()).isEqualTo(ids.size());
     Map<String, Integer> next = new HashMap<>();
-    for (ReceivedMessage message : takeAll(threads * each)) {
+    for (Delivery message : takeAll(threads * each)) {
       String text = message.text();
       int colon = text.indexOf(':');
       assertThat(Integer.parseInt(text.substring(colon + 1)))
@@ -81,11 +81,11 @@ final class ProducerTest {
     }
   }
 
-  private List<ReceivedMessage> takeAll(int count) {
-    List<ReceivedMessage> all = new ArrayList<>();
-    try (Subscription subscription = at.client.subscribe("q", count)) {
+  private List<Delivery> takeAll(int count) {
+    List<Delivery> all = new ArrayList<>();
+    try (MessageConsumer subscription = at.client.subscribe("q", count)) {
       while (all.size() < count) {
-        List<ReceivedMessage> some = subscription.poll(1_000, Duration.ofSeconds(20));
+        List<Delivery> some = subscription.poll(1_000, Duration.ofSeconds(20));
         assertThat(some).as("after %d", all.size()).isNotEmpty();
         all.addAll(some);
       }
@@ -99,7 +99,7 @@ final class ProducerTest {
     List<CompletableFuture<String>> bad = new ArrayList<>();
     try (Producer producer = at.client.producer("q")) {
       for (int i = 0; i < 2_000; i++) {
-        OutgoingMessage message = OutgoingMessage.of("m" + i);
+        Message message = Message.of("m" + i);
         if (i % 500 == 250) {
           bad.add(producer.send(message.withDelay(Duration.ofMillis(-1))));
         } else {
@@ -115,9 +115,9 @@ final class ProducerTest {
   @Test
   void send_tooLarge_isRefusedAndNamesTheLimit() {
     try (Producer producer = at.client.producer("q")) {
-      assertFails(Code.INVALID_ARGUMENT, producer.send(OutgoingMessage.of(new byte[16 << 20])))
+      assertFails(Code.INVALID_ARGUMENT, producer.send(Message.of(new byte[16 << 20])))
           .contains("at most 16777216 bytes");
-      assertThat(producer.send(OutgoingMessage.of(new byte[16_000_000])))
+      assertThat(producer.send(Message.of(new byte[16_000_000])))
           .succeedsWithin(Duration.ofSeconds(20));
     }
   }
@@ -129,25 +129,25 @@ final class ProducerTest {
                 .maxMessageBytes(64 << 20)
                 .build();
         Producer producer = client.producer("q")) {
-      assertFails(Code.RESOURCE_EXHAUSTED, producer.send(OutgoingMessage.of(new byte[32 << 20])));
-      assertThat(producer.send(OutgoingMessage.of("small"))).succeedsWithin(Duration.ofSeconds(20));
+      assertFails(Code.RESOURCE_EXHAUSTED, producer.send(Message.of(new byte[32 << 20])));
+      assertThat(producer.send(Message.of("small"))).succeedsWithin(Duration.ofSeconds(20));
     }
   }
 
   @Test
   void send_unknownQueue_fails() {
     try (Producer producer = at.client.producer("missing")) {
-      assertFails(Code.NOT_FOUND, producer.send(OutgoingMessage.of("x"))).contains("missing");
+      assertFails(Code.NOT_FOUND, producer.send(Message.of("x"))).contains("missing");
     }
   }
 
   @Test
   void send_queueFull_failsForThoseThatDoNotFit() {
-    at.client.createQueue("small", QueueSettings.defaults().withMaxDepth(10));
+    at.client.createQueue("small", QueueConfig.defaults().withMaxDepth(10));
     List<CompletableFuture<String>> answers = new ArrayList<>();
     try (Producer producer = at.client.producer("small")) {
       for (int i = 0; i < 100; i++) {
-        answers.add(producer.send(OutgoingMessage.of("x")));
+        answers.add(producer.send(Message.of("x")));
       }
     }
     assertThat(answers.stream().filter(each -> !each.isCompletedExceptionally())).hasSize(10);
@@ -159,15 +159,15 @@ final class ProducerTest {
     try (Wire wire = new Wire(at.server.grpcPort());
         SluiceClient client = SluiceClient.connect("127.0.0.1", wire.port())) {
       wire.takeDown();
-      Producer producer = client.producer("q", new ProducerSettings(2, 1_000));
+      Producer producer = client.producer("q", new ProducerConfig(2, 1_000));
       List<CompletableFuture<String>> held = new ArrayList<>();
-      held.add(producer.trySend(OutgoingMessage.of("1")));
-      held.add(producer.trySend(OutgoingMessage.of("2")));
-      assertFails(Code.RESOURCE_EXHAUSTED, producer.trySend(OutgoingMessage.of("3")))
+      held.add(producer.trySend(Message.of("1")));
+      held.add(producer.trySend(Message.of("2")));
+      assertFails(Code.RESOURCE_EXHAUSTED, producer.trySend(Message.of("3")))
           .contains("at most 2 messages");
       CompletableFuture<String> blocked = new CompletableFuture<>();
       Thread sender =
-          new Thread(() -> blocked.complete(producer.send(OutgoingMessage.of("4")).join()));
+          new Thread(() -> blocked.complete(producer.send(Message.of("4")).join()));
       sender.start();
       await().until(() -> sender.getState() == Thread.State.WAITING);
       assertThat(held).noneMatch(CompletableFuture::isDone);
@@ -185,10 +185,10 @@ final class ProducerTest {
     try (Wire wire = new Wire(at.server.grpcPort());
         SluiceClient client = brief(wire.port())) {
       wire.takeDown();
-      Producer producer = client.producer("q", new ProducerSettings(100, 1_000));
-      var held = producer.trySend(OutgoingMessage.of(new byte[5_000]));
+      Producer producer = client.producer("q", new ProducerConfig(100, 1_000));
+      var held = producer.trySend(Message.of(new byte[5_000]));
       assertThat(held).isNotDone();
-      assertFails(Code.RESOURCE_EXHAUSTED, producer.trySend(OutgoingMessage.of("more")));
+      assertFails(Code.RESOURCE_EXHAUSTED, producer.trySend(Message.of("more")));
     }
   }
 
@@ -201,10 +201,10 @@ final class ProducerTest {
     try (Wire wire = new Wire(at.server.grpcPort());
         SluiceClient client = brief(wire.port())) {
       wire.takeDown();
-      Producer producer = client.producer("q", new ProducerSettings(1, 1_000));
-      var held = producer.send(OutgoingMessage.of("1"));
+      Producer producer = client.producer("q", new ProducerConfig(1, 1_000));
+      var held = producer.send(Message.of("1"));
       Thread.currentThread().interrupt();
-      assertFails(Code.INTERRUPTED, () -> producer.send(OutgoingMessage.of("2")));
+      assertFails(Code.INTERRUPTED, () -> producer.send(Message.of("2")));
       assertThat(Thread.interrupted()).isTrue();
       assertThat(held).isNotDone();
     }
@@ -216,11 +216,11 @@ final class ProducerTest {
         SluiceClient client = brief(wire.port())) {
       wire.takeDown();
       Producer producer = client.producer("q");
-      var held = producer.send(OutgoingMessage.of("1"));
+      var held = producer.send(Message.of("1"));
       producer.close();
       producer.close();
       assertFails(Code.CLOSED, held);
-      assertFails(Code.CLOSED, producer.send(OutgoingMessage.of("2")));
+      assertFails(Code.CLOSED, producer.send(Message.of("2")));
     }
   }
 
@@ -230,10 +230,10 @@ final class ProducerTest {
     Map<String, CompletableFuture<String>> answers = new HashMap<>();
     try (Wire wire = new Wire(at.server.grpcPort());
         SluiceClient client = SluiceClient.connect("127.0.0.1", wire.port());
-        Producer producer = client.producer("q", new ProducerSettings(200, 1 << 20))) {
+        Producer producer = client.producer("q", new ProducerConfig(200, 1 << 20))) {
       for (int i = 0; i < count; i++) {
         String name = "m" + i;
-        answers.put(name, producer.send(OutgoingMessage.of(name).withDedupeId(name)));
+        answers.put(name, producer.send(Message.of(name).withDedupeId(name)));
         if (i % 500 == 499) {
           wire.cut();
         }
@@ -243,7 +243,7 @@ final class ProducerTest {
       }
     }
     assertThat(at.client.queue("q").depth()).isEqualTo(count);
-    for (ReceivedMessage message : takeAll(count)) {
+    for (Delivery message : takeAll(count)) {
       assertThat(answers.remove(message.text()).join()).isEqualTo(message.id());
     }
     assertThat(answers).isEmpty();

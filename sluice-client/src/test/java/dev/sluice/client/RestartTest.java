@@ -34,7 +34,7 @@ final class RestartTest {
     int port = first.grpcPort();
     SluiceServer second = null;
     try (SluiceClient client = SluiceClient.connect("127.0.0.1", port)) {
-      client.createQueue("q", QueueSettings.defaults().withLease(Duration.ofSeconds(2)));
+      client.createQueue("q", QueueConfig.defaults().withLease(Duration.ofSeconds(2)));
       client.setLimit(new Limit("k", 1, 1_000));
       assertThat(client.tryAcquire("k").granted()).isTrue();
       client.subscribe("q", 50, 2, this::take);
@@ -59,7 +59,7 @@ final class RestartTest {
     }
   }
 
-  private void take(ReceivedMessage message) {
+  private void take(Delivery message) {
     delivered.add(message.text());
     var unused = message.ack();
   }
@@ -74,7 +74,7 @@ final class RestartTest {
               () -> {
                 for (int i = 0; !enough; i++) {
                   String text = name + i;
-                  confirmed.put(text, producer.send(OutgoingMessage.of(text)).join());
+                  confirmed.put(text, producer.send(Message.of(text)).join());
                 }
               });
       senders.add(thread);

@@ -1,6 +1,6 @@
 package dev.sluice.client;
 
-import dev.sluice.server.Listen;
+import dev.sluice.server.ListenConfig;
 import dev.sluice.server.ServerConfig;
 import dev.sluice.server.SluiceServer;
 import java.io.IOException;
@@ -41,7 +41,7 @@ final class ServerProcess implements AutoCloseable {
     SluiceServer server =
         SluiceServer.start(
             ServerConfig.defaults(Path.of(arguments[0]))
-                .withListen(Listen.ANYWHERE)
+                .withListen(ListenConfig.ANYWHERE)
                 .withGovernorFile(Path.of("..", "examples", "governor", "token-budget.json")));
     Runtime.getRuntime().addShutdownHook(new Thread(server::close));
     System.out.println(server.grpcPort() + " " + server.httpPort());

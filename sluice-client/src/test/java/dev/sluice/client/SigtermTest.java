@@ -47,7 +47,7 @@ final class SigtermTest {
             SluiceClient.builder("127.0.0.1", server.port)
                 .callTimeout(Duration.ofSeconds(20))
                 .build()) {
-      client.createQueue("q", QueueSettings.defaults().withLease(Duration.ofSeconds(5)));
+      client.createQueue("q", QueueConfig.defaults().withLease(Duration.ofSeconds(5)));
       client.subscribe("q", 20, 2, this::take);
       senders = send(client.producer("q"));
       await()
@@ -84,7 +84,7 @@ final class SigtermTest {
     assertThat(back).isEmpty();
   }
 
-  private void take(ReceivedMessage message) {
+  private void take(Delivery message) {
     String text = message.text();
     try {
       message.ack().join();
@@ -109,7 +109,7 @@ final class SigtermTest {
     for (int i = 0; !over; i++) {
       String text = name + i;
       try {
-        producer.send(OutgoingMessage.of(text)).thenRun(() -> confirmed.add(text)).join();
+        producer.send(Message.of(text)).thenRun(() -> confirmed.add(text)).join();
       } catch (RuntimeException ended) {
         return;
       }

@@ -42,10 +42,10 @@ final class SluiceClientTest {
 
   @Test
   void queues_createUpdateListDelete() {
-    QueueSettings settings =
-        QueueSettings.defaults()
+    QueueConfig settings =
+        QueueConfig.defaults()
             .withLease(Duration.ofSeconds(7))
-            .withDurability(QueueSettings.Durability.OS)
+            .withDurability(QueueConfig.Durability.OS)
             .withMaxAttempts(4)
             .withRetryDelay(Duration.ofMillis(20))
             .withMaxRetryDelay(Duration.ofMillis(50))
@@ -59,7 +59,7 @@ final class SluiceClientTest {
     at.client.createQueue("q", settings);
     assertThat(at.client.queue("q").settings()).isEqualTo(settings);
     assertFails(Code.ALREADY_EXISTS, () -> at.client.createQueue("q", settings)).contains("q");
-    QueueSettings other = settings.withLease(Duration.ofSeconds(9)).withOnEnqueue("");
+    QueueConfig other = settings.withLease(Duration.ofSeconds(9)).withOnEnqueue("");
     at.client.updateQueue("q", other);
     assertThat(at.client.queue("q").settings()).isEqualTo(other);
     assertThat(at.client.queues()).extracting(QueueSummary::name).containsExactly("q", "q.dlq");
@@ -69,34 +69,34 @@ final class SluiceClientTest {
 
   @Test
   void changeQueue_changesWhatIsGiven_andNothingOfWhatOthersHaveChanged() {
-    at.client.createQueue("q", QueueSettings.defaults().withMaxDepth(100).withStrictOrder(true));
+    at.client.createQueue("q", QueueConfig.defaults().withMaxDepth(100).withStrictOrder(true));
     QueueStatus before = at.client.queue("q");
     assertThat(before.settings().maxAttempts()).hasValue(10);
     assertThat(before.settings().retryDelay()).contains(Duration.ofSeconds(1));
     String revision =
         at.client.changeQueue(
             "q",
-            QueueSettings.defaults().withMaxAttempts(0).withStrictOrder(false),
+            QueueConfig.defaults().withMaxAttempts(0).withStrictOrder(false),
             before.revision());
     QueueStatus after = at.client.queue("q");
     assertThat(after.revision()).isEqualTo(revision).isNotEqualTo(before.revision());
     assertThat(after.settings())
         .isEqualTo(before.settings().withMaxAttempts(0).withStrictOrder(false));
-    QueueSettings late = QueueSettings.defaults().withMaxDepth(1);
+    QueueConfig late = QueueConfig.defaults().withMaxDepth(1);
     assertFails(Code.FAILED_PRECONDITION, () -> at.client.changeQueue("q", late, before.revision()))
         .contains("revision=" + revision, "expected=" + before.revision());
     assertThat(at.client.queue("q")).isEqualTo(after);
     at.client.changeQueue("q", late);
     assertThat(at.client.queue("q").settings().maxDepth()).isEqualTo(1);
-    assertThatThrownBy(() -> at.client.changeQueue("q", QueueSettings.defaults()))
+    assertThatThrownBy(() -> at.client.changeQueue("q", QueueConfig.defaults()))
         .isInstanceOf(IllegalArgumentException.class)
         .hasMessageStartingWith("changes must name at least one setting");
   }
 
   @Test
   void nack_withADelay_waitsForIt() {
-    at.client.createQueue("q", QueueSettings.defaults());
-    at.client.enqueue("q", OutgoingMessage.of("x"));
+    at.client.createQueue("q", QueueConfig.defaults());
+    at.client.enqueue("q", Message.of("x"));
     at.client.receive("q", 1, Duration.ofSeconds(20)).get(0).nack("no", Duration.ofHours(1)).join();
     assertThat(at.client.queue("q").delayed()).isEqualTo(1);
   }
@@ -107,36 +107,36 @@ final class SluiceClientTest {
             Code.INVALID_ARGUMENT,
             () ->
                 at.client.createQueue(
-                    "q", QueueSettings.defaults().withLease(Duration.ofMillis(5))))
+                    "q", QueueConfig.defaults().withLease(Duration.ofMillis(5))))
         .contains("lease");
-    assertFails(Code.INVALID_ARGUMENT, () -> at.client.createQueue("", QueueSettings.defaults()));
+    assertFails(Code.INVALID_ARGUMENT, () -> at.client.createQueue("", QueueConfig.defaults()));
     assertFails(
         Code.INVALID_ARGUMENT,
-        () -> at.client.createQueue("q", QueueSettings.defaults().withOnEnqueue("not lua")));
+        () -> at.client.createQueue("q", QueueConfig.defaults().withOnEnqueue("not lua")));
     assertThatThrownBy(() -> at.client.peek("q", 0))
         .isInstanceOf(IllegalArgumentException.class)
         .hasMessage("maxMessages must be positive: maxMessages=0");
-    assertThatThrownBy(() -> OutgoingMessage.of("x").withWeight(0))
+    assertThatThrownBy(() -> Message.of("x").withWeight(0))
         .isInstanceOf(IllegalArgumentException.class)
         .hasMessage("weight must be positive: 0");
   }
 
   @Test
   void enqueue_peekPurge() {
-    at.client.createQueue("q", QueueSettings.defaults());
-    String id = at.client.enqueue("q", OutgoingMessage.of("one").withKey("k").withHeader("a", "b"));
+    at.client.createQueue("q", QueueConfig.defaults());
+    String id = at.client.enqueue("q", Message.of("one").withKey("k").withHeader("a", "b"));
     List<String> more =
         at.client
-            .enqueueAsync("q", List.of(OutgoingMessage.of("two"), OutgoingMessage.of("three")))
+            .enqueueAsync("q", List.of(Message.of("two"), Message.of("three")))
             .join();
     assertThat(more).hasSize(2).doesNotContain(id);
     assertThat(at.client.queue("q").keys())
-        .extracting(QueueStatus.Key::key)
+        .extracting(QueueStatus.FairnessKeyStats::key)
         .containsExactlyInAnyOrder("k", "default");
     QueueTotals totals = new QueueTotals(3, 0, 0, 0, 0);
     assertThat(at.client.queue("q").totals()).isEqualTo(totals);
     assertThat(at.client.queues().get(0).totals()).isEqualTo(totals);
-    PeekedMessage first = at.client.peek("q", 1).get(0);
+    StoredMessage first = at.client.peek("q", 1).get(0);
     assertThat(first.id()).isEqualTo(id);
     assertThat(first.text()).isEqualTo("one");
     assertThat(first.key()).isEqualTo("k");
@@ -162,26 +162,26 @@ final class SluiceClientTest {
 
   @Test
   void enqueueAsync_oneIsBad_storesNone() {
-    at.client.createQueue("q", QueueSettings.defaults());
+    at.client.createQueue("q", QueueConfig.defaults());
     assertFails(
         Code.INVALID_ARGUMENT,
         at.client.enqueueAsync(
             "q",
             List.of(
-                OutgoingMessage.of("good"),
-                OutgoingMessage.of("bad").withDelay(Duration.ofMillis(-1)))));
+                Message.of("good"),
+                Message.of("bad").withDelay(Duration.ofMillis(-1)))));
     assertThat(at.client.queue("q").depth()).isZero();
-    assertFails(Code.NOT_FOUND, () -> at.client.enqueue("none", OutgoingMessage.of("x")));
+    assertFails(Code.NOT_FOUND, () -> at.client.enqueue("none", Message.of("x")));
   }
 
   @Test
   void redrive_movesDeadLettersBack() {
-    at.client.createQueue("q", QueueSettings.defaults().withMaxAttempts(1));
-    at.client.enqueue("q", OutgoingMessage.of("x"));
-    try (Subscription subscription = at.client.subscribe("q")) {
+    at.client.createQueue("q", QueueConfig.defaults().withMaxAttempts(1));
+    at.client.enqueue("q", Message.of("x"));
+    try (MessageConsumer subscription = at.client.subscribe("q")) {
       subscription.poll(1, Duration.ofSeconds(20)).get(0).nack("no").join();
     }
-    PeekedMessage dead = at.client.peek("q.dlq", 1).get(0);
+    StoredMessage dead = at.client.peek("q.dlq", 1).get(0);
     assertThat(dead.deadLetter().orElseThrow().error()).isEqualTo("no");
     assertThat(at.client.redrive("q.dlq", 0, false)).isEqualTo(1);
     assertThat(at.client.queue("q").depth()).isEqualTo(1);
@@ -220,9 +220,9 @@ final class SluiceClientTest {
       assertFails(Code.UNAUTHENTICATED, client::queues).isEqualTo("no such key");
       assertThat(seen.join()).isEqualTo("Bearer secret");
       Producer producer = client.producer("q");
-      assertFails(Code.UNAUTHENTICATED, producer.send(OutgoingMessage.of("x")));
-      assertFails(Code.UNAUTHENTICATED, producer.send(OutgoingMessage.of("y")));
-      Subscription subscription = client.subscribe("q");
+      assertFails(Code.UNAUTHENTICATED, producer.send(Message.of("x")));
+      assertFails(Code.UNAUTHENTICATED, producer.send(Message.of("y")));
+      MessageConsumer subscription = client.subscribe("q");
       assertFails(Code.UNAUTHENTICATED, subscription.ended());
     } finally {
       keeper.shutdownNow();
@@ -271,16 +271,16 @@ final class SluiceClientTest {
 
   @Test
   void close_endsProducersAndSubscriptions() {
-    at.client.createQueue("q", QueueSettings.defaults());
+    at.client.createQueue("q", QueueConfig.defaults());
     SluiceClient client = SluiceClient.connect("127.0.0.1", at.server.grpcPort());
     Producer producer = client.producer("q");
-    Subscription subscription = client.subscribe("q");
-    CompletableFuture<String> sent = producer.send(OutgoingMessage.of("x"));
+    MessageConsumer subscription = client.subscribe("q");
+    CompletableFuture<String> sent = producer.send(Message.of("x"));
     client.close();
     client.close();
     assertThat(sent).isCompleted();
     assertThat(subscription.ended()).isCompleted();
-    assertFails(Code.CLOSED, producer.send(OutgoingMessage.of("y")));
+    assertFails(Code.CLOSED, producer.send(Message.of("y")));
     assertFails(Code.UNAVAILABLE, client::queues);
   }
 }

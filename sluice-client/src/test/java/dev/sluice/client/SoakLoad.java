@@ -49,7 +49,7 @@ final class SoakLoad implements AutoCloseable {
     client = SluiceClient.connect("127.0.0.1", server.port);
     client.setLimit(new Limit("rate", 1_000_000, 1_000_000));
     client.setLimit(new Limit("each:*", 1_000, 1_000));
-    client.createQueue(QUEUE, QueueSettings.defaults().withMaxAttempts(3));
+    client.createQueue(QUEUE, QueueConfig.defaults().withMaxAttempts(3));
     client.subscribe(QUEUE, 200, 4, this::handle);
     producer = client.producer(QUEUE);
   }
@@ -121,8 +121,8 @@ final class SoakLoad implements AutoCloseable {
 
   private void send() {
     int number = next.getAndIncrement();
-    OutgoingMessage message =
-        OutgoingMessage.of(number + ":" + "x".repeat(number % 1_000))
+    Message message =
+        Message.of(number + ":" + "x".repeat(number % 1_000))
             .withKey("key" + number % 97)
             .withThrottle("rate", 1);
     if (number % 20 == 0) {
@@ -141,7 +141,7 @@ final class SoakLoad implements AutoCloseable {
     }
   }
 
-  private void handle(ReceivedMessage message) {
+  private void handle(Delivery message) {
     int number = Integer.parseInt(message.text().split(":", 2)[0]);
     boolean fails =
         number % FAILS_ALWAYS == 0 ? !healed : number % FAILS_ONCE == 0 && message.attempts() == 0;
@@ -160,13 +160,13 @@ final class SoakLoad implements AutoCloseable {
   }
 
   private void reserve() {
-    TokenOutcome outcome =
+    TokenDecision outcome =
         client
             .governor()
             .request(TokenRequest.of("deepseek-r1", 100).withTenant("t" + next.get() % 100));
-    if (outcome instanceof TokenOutcome.Granted granted) {
+    if (outcome instanceof TokenDecision.Granted granted) {
       client.governor().settle(granted.reservation(), 50);
-    } else if (outcome instanceof TokenOutcome.Queued queued) {
+    } else if (outcome instanceof TokenDecision.Queued queued) {
       client.governor().cancel(queued.ticket());
     }
   }
@@ -174,8 +174,8 @@ final class SoakLoad implements AutoCloseable {
   private void comeAndGo() throws IOException {
     String queue = "visit" + next.get();
     try (SluiceClient visitor = SluiceClient.connect("127.0.0.1", server.port)) {
-      visitor.createQueue(queue, QueueSettings.defaults());
-      visitor.enqueue(queue, OutgoingMessage.of("hello"));
+      visitor.createQueue(queue, QueueConfig.defaults());
+      visitor.enqueue(queue, Message.of("hello"));
       visitor.receive(queue, 1, Duration.ofSeconds(10)).forEach(each -> each.ack().join());
       visitor.deleteQueue(queue);
     }

@@ -37,7 +37,7 @@ final class SubscriptionTest {
   void start() throws Exception {
     at = new TestServer(dir);
     at.client.createQueue(
-        "q", QueueSettings.defaults().withMaxAttempts(3).withRetryDelay(Duration.ofMillis(10)));
+        "q", QueueConfig.defaults().withMaxAttempts(3).withRetryDelay(Duration.ofMillis(10)));
   }
 
   @AfterEach
@@ -48,12 +48,12 @@ final class SubscriptionTest {
   private void enqueue(int count) {
     at.client
         .enqueueAsync(
-            "q", IntStream.range(0, count).mapToObj(i -> OutgoingMessage.of("m" + i)).toList())
+            "q", IntStream.range(0, count).mapToObj(i -> Message.of("m" + i)).toList())
         .join();
   }
 
-  private static ReceivedMessage next(Subscription subscription) {
-    List<ReceivedMessage> one = subscription.poll(1, LONG);
+  private static Delivery next(MessageConsumer subscription) {
+    List<Delivery> one = subscription.poll(1, LONG);
     assertThat(one).hasSize(1);
     return one.get(0);
   }
@@ -62,9 +62,9 @@ final class SubscriptionTest {
   void poll_hasWhatWasSent() {
     String id =
         at.client.enqueue(
-            "q", OutgoingMessage.of("hello").withKey("tenant").withWeight(3).withHeader("h", "v"));
-    try (Subscription subscription = at.client.subscribe("q")) {
-      ReceivedMessage message = next(subscription);
+            "q", Message.of("hello").withKey("tenant").withWeight(3).withHeader("h", "v"));
+    try (MessageConsumer subscription = at.client.subscribe("q")) {
+      Delivery message = next(subscription);
       assertThat(message.id()).isEqualTo(id);
       assertThat(message.text()).isEqualTo("hello");
       assertThat(message.payload()).isEqualTo("hello".getBytes(StandardCharsets.UTF_8));
@@ -82,22 +82,22 @@ final class SubscriptionTest {
 
   @Test
   void poll_nothingThere_isEmptyInTime() {
-    try (Subscription subscription = at.client.subscribe("q")) {
+    try (MessageConsumer subscription = at.client.subscribe("q")) {
       assertThat(subscription.poll(10, Duration.ofMillis(20))).isEmpty();
     }
   }
 
   @Test
   void nack_comesAgainAndBecomesADeadLetter() {
-    at.client.enqueue("q", OutgoingMessage.of("x"));
-    try (Subscription subscription = at.client.subscribe("q");
-        Subscription dead = at.client.subscribe("q.dlq")) {
+    at.client.enqueue("q", Message.of("x"));
+    try (MessageConsumer subscription = at.client.subscribe("q");
+        MessageConsumer dead = at.client.subscribe("q.dlq")) {
       for (int attempt = 0; attempt < 3; attempt++) {
-        ReceivedMessage message = next(subscription);
+        Delivery message = next(subscription);
         assertThat(message.attempts()).isEqualTo(attempt);
         assertThat(message.nack("broken")).succeedsWithin(LONG);
       }
-      DeadLetterCause cause = next(dead).deadLetter().orElseThrow();
+      DeadLetter cause = next(dead).deadLetter().orElseThrow();
       assertThat(cause.queue()).isEqualTo("q");
       assertThat(cause.reason()).isEqualTo("MAX_ATTEMPTS");
       assertThat(cause.error()).isEqualTo("broken");
@@ -106,8 +106,8 @@ final class SubscriptionTest {
 
   @Test
   void release_comesAgainWithoutAnAttempt() {
-    at.client.enqueue("q", OutgoingMessage.of("x"));
-    try (Subscription subscription = at.client.subscribe("q")) {
+    at.client.enqueue("q", Message.of("x"));
+    try (MessageConsumer subscription = at.client.subscribe("q")) {
       assertThat(next(subscription).release()).succeedsWithin(LONG);
       assertThat(next(subscription).attempts()).isZero();
     }
@@ -115,9 +115,9 @@ final class SubscriptionTest {
 
   @Test
   void extend_badTime_isRefusedAndTheLeaseStays() {
-    at.client.enqueue("q", OutgoingMessage.of("x"));
-    try (Subscription subscription = at.client.subscribe("q")) {
-      ReceivedMessage message = next(subscription);
+    at.client.enqueue("q", Message.of("x"));
+    try (MessageConsumer subscription = at.client.subscribe("q")) {
+      Delivery message = next(subscription);
       assertThat(message.extend(Duration.ofMinutes(1))).succeedsWithin(LONG);
       assertFails(Code.INVALID_ARGUMENT, message.extend(Duration.ofMillis(-5))).contains("-");
       assertThat(message.ack()).succeedsWithin(LONG);
@@ -128,9 +128,9 @@ final class SubscriptionTest {
   void settle_many_areAllAnswered() {
     enqueue(5_000);
     List<CompletableFuture<Void>> answers = new ArrayList<>();
-    try (Subscription subscription = at.client.subscribe("q", 300)) {
+    try (MessageConsumer subscription = at.client.subscribe("q", 300)) {
       while (answers.size() < 5_000) {
-        for (ReceivedMessage message : subscription.poll(100, LONG)) {
+        for (Delivery message : subscription.poll(100, LONG)) {
           answers.add(message.ack());
         }
       }
@@ -143,9 +143,9 @@ final class SubscriptionTest {
 
   @Test
   void handler_throws_messageIsNacked() throws Exception {
-    at.client.enqueue("q", OutgoingMessage.of("x"));
+    at.client.enqueue("q", Message.of("x"));
     CountDownLatch acked = new CountDownLatch(1);
-    try (Subscription subscription =
+    try (MessageConsumer subscription =
         at.client.subscribe(
             "q",
             10,
@@ -166,7 +166,7 @@ final class SubscriptionTest {
     enqueue(100);
     CountDownLatch goOn = new CountDownLatch(1);
     AtomicInteger slow = new AtomicInteger();
-    Subscription held =
+    MessageConsumer held =
         at.client.subscribe(
             "q",
             3,
@@ -177,10 +177,10 @@ final class SubscriptionTest {
               var unused = message.ack();
             });
     await().untilAsserted(() -> assertThat(at.client.queue("q").inFlight()).isEqualTo(3));
-    try (Subscription quick = at.client.subscribe("q", 50)) {
+    try (MessageConsumer quick = at.client.subscribe("q", 50)) {
       int got = 0;
       while (got < 97) {
-        for (ReceivedMessage message : quick.poll(50, LONG)) {
+        for (Delivery message : quick.poll(50, LONG)) {
           assertThat(message.ack()).succeedsWithin(LONG);
           got++;
         }
@@ -196,9 +196,9 @@ final class SubscriptionTest {
   @Test
   void close_givesBackWhatIsNotSettledAndKeepsWhatIs() {
     enqueue(10);
-    Subscription subscription = at.client.subscribe("q", 10);
+    MessageConsumer subscription = at.client.subscribe("q", 10);
     CompletableFuture<Void> acked = next(subscription).ack();
-    ReceivedMessage unsettled = next(subscription);
+    Delivery unsettled = next(subscription);
     subscription.close();
     assertThat(acked).isCompleted();
     assertThat(at.client.queue("q").inFlight()).isZero();
@@ -207,16 +207,16 @@ final class SubscriptionTest {
     assertFails(Code.CLOSED, () -> subscription.poll(1, LONG));
     assertThat(subscription.ended()).isCompleted();
     subscription.close();
-    try (Subscription other = at.client.subscribe("q")) {
+    try (MessageConsumer other = at.client.subscribe("q")) {
       assertThat(next(other).text()).isEqualTo("m1");
     }
   }
 
   @Test
   void close_byItsHandler_ends() {
-    at.client.enqueue("q", OutgoingMessage.of("x"));
-    CompletableFuture<Subscription> self = new CompletableFuture<>();
-    Subscription subscription =
+    at.client.enqueue("q", Message.of("x"));
+    CompletableFuture<MessageConsumer> self = new CompletableFuture<>();
+    MessageConsumer subscription =
         at.client.subscribe(
             "q",
             1,
@@ -232,7 +232,7 @@ final class SubscriptionTest {
 
   @Test
   void subscribe_unknownQueue_failsForGood() {
-    try (Subscription subscription = at.client.subscribe("missing")) {
+    try (MessageConsumer subscription = at.client.subscribe("missing")) {
       assertFails(Code.NOT_FOUND, () -> subscription.poll(1, LONG)).contains("missing");
       assertFails(Code.NOT_FOUND, subscription.ended());
     }
@@ -241,8 +241,8 @@ final class SubscriptionTest {
   @Test
   void subscribe_queueIsDeleted_failsForGood() {
     enqueue(1);
-    try (Subscription subscription = at.client.subscribe("q")) {
-      ReceivedMessage message = next(subscription);
+    try (MessageConsumer subscription = at.client.subscribe("q")) {
+      Delivery message = next(subscription);
       at.client.deleteQueue("q");
       assertFails(Code.NOT_FOUND, subscription.ended());
       assertFails(Code.NOT_FOUND, message.ack());
@@ -257,10 +257,10 @@ final class SubscriptionTest {
     assertThatThrownBy(() -> at.client.subscribe("q", 1, 0, message -> {}))
         .isInstanceOf(IllegalArgumentException.class)
         .hasMessageContaining("threads=0");
-    try (Subscription subscription = at.client.subscribe("q", 1_000_000)) {
+    try (MessageConsumer subscription = at.client.subscribe("q", 1_000_000)) {
       assertFails(Code.INVALID_ARGUMENT, () -> subscription.poll(1, LONG)).contains("prefetch");
     }
-    try (Subscription subscription = at.client.subscribe("q")) {
+    try (MessageConsumer subscription = at.client.subscribe("q")) {
       assertThatThrownBy(() -> subscription.poll(0, LONG))
           .isInstanceOf(IllegalArgumentException.class);
     }
@@ -273,7 +273,7 @@ final class SubscriptionTest {
     Set<String> seen = ConcurrentHashMap.newKeySet();
     try (Wire wire = new Wire(at.server.grpcPort());
         SluiceClient client = SluiceClient.connect("127.0.0.1", wire.port());
-        Subscription subscription =
+        MessageConsumer subscription =
             client.subscribe(
                 "q",
                 100,
@@ -299,7 +299,7 @@ final class SubscriptionTest {
     try (Wire wire = new Wire(at.server.grpcPort());
         SluiceClient client = SluiceClient.connect("127.0.0.1", wire.port())) {
       wire.takeDown();
-      Subscription subscription = client.subscribe("q");
+      MessageConsumer subscription = client.subscribe("q");
       assertThat(subscription.poll(1, Duration.ofMillis(100))).isEmpty();
       wire.mend();
       assertThat(next(subscription).ack()).succeedsWithin(LONG);

@@ -29,11 +29,11 @@ final class SubscriptionTokensTest {
   @BeforeEach
   void start() throws Exception {
     at = new TestServer(dir);
-    at.client.createQueue("q", QueueSettings.defaults());
+    at.client.createQueue("q", QueueConfig.defaults());
     at.client.administration().setThrottle("t", 0, MESSAGES);
     at.client
         .enqueueAsync(
-            "q", Collections.nCopies(MESSAGES, OutgoingMessage.of("m").withThrottle("t", 1)))
+            "q", Collections.nCopies(MESSAGES, Message.of("m").withThrottle("t", 1)))
         .join();
   }
 
@@ -48,8 +48,8 @@ final class SubscriptionTokensTest {
 
   @Test
   void close_givesBackTokensOfMessagesThatWereNeverPolled() {
-    Subscription subscription = at.client.subscribe("q", 100);
-    List<ReceivedMessage> polled = subscription.poll(1, LONG);
+    MessageConsumer subscription = at.client.subscribe("q", 100);
+    List<Delivery> polled = subscription.poll(1, LONG);
     await().atMost(LONG).until(() -> tokens() == MESSAGES - 100);
     assertThat(polled).hasSize(1);
     subscription.close();
@@ -65,7 +65,7 @@ final class SubscriptionTokensTest {
     AtomicInteger handled = new AtomicInteger();
     for (int i = 1; i <= 10; i++) {
       int enough = i * MESSAGES / 20;
-      try (Subscription subscription =
+      try (MessageConsumer subscription =
           at.client.subscribe(
               "q",
               50,
@@ -84,8 +84,8 @@ final class SubscriptionTokensTest {
 
   @Test
   void close_twiceAndWhileAnotherThreadSettles_endsOnce() {
-    Subscription subscription = at.client.subscribe("q", 100);
-    List<ReceivedMessage> polled = subscription.poll(10, LONG);
+    MessageConsumer subscription = at.client.subscribe("q", 100);
+    List<Delivery> polled = subscription.poll(10, LONG);
     CompletableFuture<Void> other = CompletableFuture.runAsync(subscription::close);
     polled.forEach(
         message -> {

@@ -1,6 +1,6 @@
 package dev.sluice.client;
 
-import dev.sluice.server.Listen;
+import dev.sluice.server.ListenConfig;
 import dev.sluice.server.ServerConfig;
 import dev.sluice.server.SluiceServer;
 import java.io.IOException;
@@ -19,7 +19,7 @@ final class TestServer implements AutoCloseable {
 
   static SluiceServer start(Path dir, int port) throws IOException {
     return SluiceServer.start(
-        ServerConfig.defaults(dir).withListen(Listen.ANYWHERE.withGrpcPort(port)));
+        ServerConfig.defaults(dir).withListen(ListenConfig.ANYWHERE.withGrpcPort(port)));
   }
 
   /** With budgets of models, as {@code token-budget.json} has them. */
@@ -28,7 +28,7 @@ final class TestServer implements AutoCloseable {
     Files.writeString(file, budgets);
     return SluiceServer.start(
         ServerConfig.defaults(dir.resolve("data"))
-            .withListen(Listen.ANYWHERE.withGrpcPort(port))
+            .withListen(ListenConfig.ANYWHERE.withGrpcPort(port))
             .withGovernorFile(file));
   }
 

@@ -7,10 +7,10 @@ import dev.sluice.client.SluiceClientException.Code;
 import dev.sluice.proto.v1.ListQueuesRequest;
 import dev.sluice.proto.v1.ListQueuesResponse;
 import dev.sluice.proto.v1.QueuesGrpc;
-import dev.sluice.server.Listen;
+import dev.sluice.server.ListenConfig;
 import dev.sluice.server.ServerConfig;
-import dev.sluice.server.ServerTls;
 import dev.sluice.server.SluiceServer;
+import dev.sluice.server.TlsConfig;
 import io.grpc.Grpc;
 import io.grpc.Server;
 import io.grpc.TlsServerCredentials;
@@ -81,9 +81,9 @@ final class TlsTest {
     for (Path clientCa : Arrays.asList(null, certificate("client"))) {
       ServerConfig config =
           ServerConfig.defaults(dir.resolve("data" + (clientCa == null ? "" : "-mutual")))
-              .withListen(Listen.ANYWHERE)
+              .withListen(ListenConfig.ANYWHERE)
               .withBootstrapKey("key")
-              .withTls(new ServerTls(certificate("server"), key("server"), clientCa));
+              .withTls(new TlsConfig(certificate("server"), key("server"), clientCa));
       try (SluiceServer server = SluiceServer.start(config);
           SluiceClient known = known(server).apiKey("key").build();
           SluiceClient wrongKey = known(server).apiKey("wrong").build();
@@ -95,10 +95,10 @@ final class TlsTest {
                   .build();
           SluiceClient plain =
               SluiceClient.builder("127.0.0.1", server.grpcPort()).apiKey("key").build()) {
-        known.createQueue("q", QueueSettings.defaults());
+        known.createQueue("q", QueueConfig.defaults());
         try (Producer producer = known.producer("q");
-            Subscription received = known.subscribe("q")) {
-          assertThat(producer.send(OutgoingMessage.of("x")).join()).isNotEmpty();
+            MessageConsumer received = known.subscribe("q")) {
+          assertThat(producer.send(Message.of("x")).join()).isNotEmpty();
           received.poll(1, Duration.ofSeconds(10)).get(0).ack().join();
         }
         assertThat(known.queue("q").depth()).isZero();

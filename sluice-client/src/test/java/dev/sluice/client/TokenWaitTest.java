@@ -5,10 +5,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import dev.sluice.client.SluiceClientException.Code;
-import dev.sluice.client.TokenOutcome.Granted;
-import dev.sluice.client.TokenOutcome.Queued;
-import dev.sluice.client.TokenOutcome.Reason;
-import dev.sluice.client.TokenOutcome.Refused;
+import dev.sluice.client.TokenDecision.Granted;
+import dev.sluice.client.TokenDecision.Queued;
+import dev.sluice.client.TokenDecision.Reason;
 import dev.sluice.server.SluiceServer;
 import java.net.ServerSocket;
 import java.nio.file.Path;
@@ -35,7 +34,7 @@ final class TokenWaitTest {
   @TempDir Path dir;
   private SluiceServer server;
   private SluiceClient client;
-  private Governor governor;
+  private GovernorClient governor;
 
   @BeforeEach
   void start() throws Exception {
@@ -50,7 +49,7 @@ final class TokenWaitTest {
     server.close();
   }
 
-  private static Granted granted(CompletableFuture<TokenOutcome> outcome) throws Exception {
+  private static Granted granted(CompletableFuture<TokenDecision> outcome) throws Exception {
     return (Granted) outcome.get(20, TimeUnit.SECONDS);
   }
 
@@ -70,14 +69,14 @@ final class TokenWaitTest {
   void acquire_whenItIsItsTurn_isGranted() throws Exception {
     Granted first = (Granted) governor.acquire(ONE);
     List<Queued> progress = new CopyOnWriteArrayList<>();
-    CompletableFuture<TokenOutcome> second = governor.acquireAsync(ONE, progress::add);
+    CompletableFuture<TokenDecision> second = governor.acquireAsync(ONE, progress::add);
     awaitInLine(1);
-    CompletableFuture<TokenOutcome> third = governor.acquireAsync(ONE);
+    CompletableFuture<TokenDecision> third = governor.acquireAsync(ONE);
     awaitInLine(2);
     // From the answer, and from a poll at least.
     await().until(() -> progress.size() >= 2);
     assertThat(progress.get(0).position()).isEqualTo(1);
-    assertThat(progress.get(0).binding()).isEqualTo(TokenDimension.CONCURRENCY);
+    assertThat(progress.get(0).binding()).isEqualTo(BudgetDimension.CONCURRENCY);
     assertThat(progress.get(1).ticket()).isEqualTo(progress.get(0).ticket());
     assertThat(second).isNotDone();
     governor.settle(first.reservation(), 100);
@@ -93,8 +92,8 @@ final class TokenWaitTest {
   void await_ofATicket() throws Exception {
     Granted first = (Granted) governor.request(ONE);
     Queued queued = (Queued) governor.request(ONE);
-    CompletableFuture<TokenOutcome> given = governor.awaitAsync(queued.ticket());
-    CompletableFuture<TokenOutcome> other = governor.awaitAsync(queued.ticket());
+    CompletableFuture<TokenDecision> given = governor.awaitAsync(queued.ticket());
+    CompletableFuture<TokenDecision> other = governor.awaitAsync(queued.ticket());
     given.cancel(false);
     governor.settle(first.reservation(), 0);
     assertThat(governor.await(queued.ticket())).isEqualTo(granted(other));
@@ -104,28 +103,28 @@ final class TokenWaitTest {
 
   @Test
   void acquire_refusedInLine_saysWhy() throws Exception {
-    assertThat(((Refused) governor.acquire(TokenRequest.of("slow", 1_001))).reason())
+    assertThat(((TokenDecision.Denied) governor.acquire(TokenRequest.of("slow", 1_001))).reason())
         .isEqualTo(Reason.EXCEEDS_CAPACITY);
     governor.acquire(ONE);
-    Refused late = (Refused) governor.acquire(ONE.withDeadline(Duration.ofMillis(20)));
+    TokenDecision.Denied late = (TokenDecision.Denied) governor.acquire(ONE.withDeadline(Duration.ofMillis(20)));
     assertThat(late.reason()).isEqualTo(Reason.DEADLINE);
     AtomicReference<Queued> queued = new AtomicReference<>();
-    CompletableFuture<TokenOutcome> told = governor.acquireAsync(ONE, queued::set);
+    CompletableFuture<TokenDecision> told = governor.acquireAsync(ONE, queued::set);
     await().until(() -> queued.get() != null);
     governor.cancel(queued.get().ticket());
-    assertThat(((Refused) told.get(20, TimeUnit.SECONDS)).reason()).isEqualTo(Reason.CANCELLED);
+    assertThat(((TokenDecision.Denied) told.get(20, TimeUnit.SECONDS)).reason()).isEqualTo(Reason.CANCELLED);
   }
 
   @Test
   void acquire_cancelled_leavesTheLine() throws Exception {
     Granted first = (Granted) governor.acquire(ONE);
-    CompletableFuture<TokenOutcome> cancelled = governor.acquireAsync(ONE);
+    CompletableFuture<TokenDecision> cancelled = governor.acquireAsync(ONE);
     awaitInLine(1);
     assertThat(cancelled.cancel(false)).isTrue();
     awaitInLine(0);
     // Before its place, or what was granted, is known.
     governor.acquireAsync(ONE).cancel(false);
-    CompletableFuture<TokenOutcome> timedOut =
+    CompletableFuture<TokenDecision> timedOut =
         governor.acquireAsync(ONE).orTimeout(1, TimeUnit.MILLISECONDS);
     await().until(timedOut::isDone);
     awaitInLine(0);
@@ -151,7 +150,7 @@ final class TokenWaitTest {
   @Test
   void acquire_whoseProgressThrows_leavesTheLine() {
     governor.acquire(ONE);
-    CompletableFuture<TokenOutcome> broken =
+    CompletableFuture<TokenDecision> broken =
         governor.acquireAsync(
             ONE,
             queued -> {
@@ -167,7 +166,7 @@ final class TokenWaitTest {
   @Test
   void acquire_clientClosed_fails() throws Exception {
     governor.acquire(ONE);
-    CompletableFuture<TokenOutcome> waiting;
+    CompletableFuture<TokenDecision> waiting;
     try (SluiceClient other = SluiceClient.connect("127.0.0.1", server.grpcPort())) {
       waiting = other.governor().acquireAsync(ONE);
       awaitInLine(1);
@@ -193,9 +192,9 @@ final class TokenWaitTest {
     try (Wire wire = new Wire(server.grpcPort());
         SluiceClient other = SluiceClient.connect("127.0.0.1", wire.port())) {
       List<Queued> progress = new CopyOnWriteArrayList<>();
-      CompletableFuture<TokenOutcome> waiting = other.governor().acquireAsync(ONE, progress::add);
+      CompletableFuture<TokenDecision> waiting = other.governor().acquireAsync(ONE, progress::add);
       awaitInLine(1);
-      CompletableFuture<TokenOutcome> quiet = other.governor().acquireAsync(ONE);
+      CompletableFuture<TokenDecision> quiet = other.governor().acquireAsync(ONE);
       awaitInLine(2);
       wire.takeDown();
       int before = progress.size();
@@ -215,13 +214,13 @@ final class TokenWaitTest {
   @Test
   void acquire_serverRestarted_isInLineAgain() throws Exception {
     Granted first = (Granted) governor.acquire(ONE);
-    CompletableFuture<TokenOutcome> waiting = governor.acquireAsync(ONE);
+    CompletableFuture<TokenDecision> waiting = governor.acquireAsync(ONE);
     awaitInLine(1);
-    CompletableFuture<TokenOutcome> late =
+    CompletableFuture<TokenDecision> late =
         governor.acquireAsync(ONE.withDeadline(Duration.ofSeconds(3)));
     Queued queued = (Queued) governor.request(ONE);
     CompletableFuture<Queued> known = new CompletableFuture<>();
-    CompletableFuture<TokenOutcome> ticket = governor.awaitAsync(queued.ticket(), known::complete);
+    CompletableFuture<TokenDecision> ticket = governor.awaitAsync(queued.ticket(), known::complete);
     known.join();
     awaitInLine(3);
     int port = server.grpcPort();
@@ -229,7 +228,7 @@ final class TokenWaitTest {
     server = TestServer.start(dir, port, GovernorTest.BUDGETS);
     // A ticket alone does not say what for.
     assertFails(Code.NOT_FOUND, ticket);
-    assertThat(((Refused) late.get(20, TimeUnit.SECONDS)).reason()).isEqualTo(Reason.DEADLINE);
+    assertThat(((TokenDecision.Denied) late.get(20, TimeUnit.SECONDS)).reason()).isEqualTo(Reason.DEADLINE);
     awaitInLine(1);
     assertThat(waiting).isNotDone();
     // The reservation has survived as well.
@@ -242,11 +241,11 @@ final class TokenWaitTest {
   void acquire_deadlineWhileTheServerIsAway_isRefused() throws Exception {
     governor.acquire(ONE);
     CompletableFuture<Queued> known = new CompletableFuture<>();
-    CompletableFuture<TokenOutcome> waiting =
+    CompletableFuture<TokenDecision> waiting =
         governor.acquireAsync(ONE.withDeadline(Duration.ofSeconds(3)), known::complete);
     known.join();
     server.close();
-    Refused refused = (Refused) waiting.get(20, TimeUnit.SECONDS);
+    TokenDecision.Denied refused = (TokenDecision.Denied) waiting.get(20, TimeUnit.SECONDS);
     assertThat(refused.reason()).isEqualTo(Reason.DEADLINE);
     assertThat(refused.message()).contains("could not be reached");
   }
@@ -291,7 +290,7 @@ final class TokenWaitTest {
 
   @Test
   void call_refused_isNotMade() {
-    Governor.Call<String> never =
+    GovernorClient.ModelCall<String> never =
         grant -> {
           throw new AssertionError("must not be called");
         };

@@ -3,7 +3,7 @@ package dev.sluice.examples;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.sluice.Decision;
-import dev.sluice.Throttle;
+import dev.sluice.Limits;
 import dev.sluice.ThrottleDecision;
 import dev.sluice.TokenBucket;
 import io.github.bucket4j.Bucket;
@@ -79,7 +79,7 @@ final class FromBucket4jTest {
   }
 
   private static int grantedAfter(int requests) {
-    Throttle throttle = Throttle.create();
+    Limits throttle = Limits.create();
     throttle.setTemplate("minute:*", 1 / 60.0, 10); // what is full again is forgotten
     throttle.setTemplate("day:*", 100 / 86_400.0, 100);
     int granted = 0;

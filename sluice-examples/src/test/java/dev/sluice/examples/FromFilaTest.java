@@ -3,18 +3,18 @@ package dev.sluice.examples;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.google.protobuf.ByteString;
-import dev.sluice.client.OutgoingMessage;
-import dev.sluice.client.QueueSettings;
-import dev.sluice.client.ReceivedMessage;
+import dev.sluice.client.Delivery;
+import dev.sluice.client.Message;
+import dev.sluice.client.QueueConfig;
 import dev.sluice.client.SluiceClient;
-import dev.sluice.server.Listen;
+import dev.sluice.server.ListenConfig;
 import dev.sluice.server.ServerConfig;
 import dev.sluice.server.SluiceServer;
-import dev.sluice.server.fila.AckRequest;
-import dev.sluice.server.fila.ConsumeRequest;
-import dev.sluice.server.fila.ConsumeResponse;
-import dev.sluice.server.fila.EnqueueRequest;
-import dev.sluice.server.fila.FilaServiceGrpc;
+import dev.sluice.server.fila.v1.AckRequest;
+import dev.sluice.server.fila.v1.ConsumeRequest;
+import dev.sluice.server.fila.v1.ConsumeResponse;
+import dev.sluice.server.fila.v1.EnqueueRequest;
+import dev.sluice.server.fila.v1.FilaServiceGrpc;
 import io.grpc.ManagedChannel;
 import io.grpc.ManagedChannelBuilder;
 import java.nio.file.Path;
@@ -44,10 +44,10 @@ final class FromFilaTest {
 
   @BeforeEach
   void start() throws Exception {
-    server = SluiceServer.start(ServerConfig.defaults(directory).withListen(Listen.ANYWHERE));
+    server = SluiceServer.start(ServerConfig.defaults(directory).withListen(ListenConfig.ANYWHERE));
     try (SluiceClient client = SluiceClient.connect("localhost", server.grpcPort())) {
-      client.createQueue("receipts", QueueSettings.defaults().withOnEnqueue(SCRIPT));
-      client.createQueue("letters", QueueSettings.defaults());
+      client.createQueue("receipts", QueueConfig.defaults().withOnEnqueue(SCRIPT));
+      client.createQueue("letters", QueueConfig.defaults());
     }
   }
 
@@ -95,12 +95,12 @@ final class FromFilaTest {
   private void after(SluiceClient client) {
     client.enqueue(
         "letters",
-        OutgoingMessage.of("hello")
+        Message.of("hello")
             .withKey("acme") // no script needed; one still decides where there is one
             .withThrottle("provider:sendgrid", 1)
             .withDedupeId("order-7"));
 
-    for (ReceivedMessage message : client.receive("letters", 10, Duration.ofSeconds(5))) {
+    for (Delivery message : client.receive("letters", 10, Duration.ofSeconds(5))) {
       send(message.key(), message.text());
       message.ack().join(); // by its lease: never somebody else's delivery
     }

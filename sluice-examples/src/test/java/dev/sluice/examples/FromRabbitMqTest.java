@@ -5,12 +5,12 @@ import static org.awaitility.Awaitility.await;
 
 import com.rabbitmq.client.Channel;
 import com.rabbitmq.client.MessageProperties;
-import dev.sluice.client.OutgoingMessage;
+import dev.sluice.client.Message;
 import dev.sluice.client.Producer;
-import dev.sluice.client.QueueSettings;
+import dev.sluice.client.QueueConfig;
 import dev.sluice.client.SluiceClient;
-import dev.sluice.client.Subscription;
-import dev.sluice.server.Listen;
+import dev.sluice.client.MessageConsumer;
+import dev.sluice.server.ListenConfig;
 import dev.sluice.server.ServerConfig;
 import dev.sluice.server.SluiceServer;
 import java.io.IOException;
@@ -67,10 +67,10 @@ final class FromRabbitMqTest {
 
   @Test
   void oneQueueForAllTenants() throws Exception {
-    ServerConfig config = ServerConfig.defaults(directory).withListen(Listen.ANYWHERE);
+    ServerConfig config = ServerConfig.defaults(directory).withListen(ListenConfig.ANYWHERE);
     try (SluiceServer server = SluiceServer.start(config);
         SluiceClient client = SluiceClient.connect("localhost", server.grpcPort())) {
-      client.createQueue("all-mail", QueueSettings.defaults().withMaxAttempts(5));
+      client.createQueue("all-mail", QueueConfig.defaults().withMaxAttempts(5));
       client.administration().setThrottle("provider:smtp", 100, 100);
       Producer producer = client.producer("all-mail");
       List<CompletableFuture<String>> stored = new ArrayList<>();
@@ -79,7 +79,7 @@ final class FromRabbitMqTest {
       }
       stored.add(publish(producer, "quiet", "password reset"));
       CompletableFuture.allOf(stored.toArray(CompletableFuture[]::new)).join();
-      try (Subscription mails = consume(client, sent::add)) {
+      try (MessageConsumer mails = consume(client, sent::add)) {
         await().until(() -> client.queue("all-mail").depth() == 0);
         assertThat(mails.ended()).isNotDone();
       }
@@ -90,10 +90,10 @@ final class FromRabbitMqTest {
 
   private static CompletableFuture<String> publish(Producer producer, String tenant, String mail) {
     return producer.send( // done when it is on the disk
-        OutgoingMessage.of(mail).withKey(tenant).withThrottle("provider:smtp", 1));
+        Message.of(mail).withKey(tenant).withThrottle("provider:smtp", 1));
   }
 
-  private static Subscription consume(SluiceClient client, Mailer mailer) {
+  private static MessageConsumer consume(SluiceClient client, Mailer mailer) {
     return client.subscribe(
         "all-mail",
         10, // unsettled, of all tenants together

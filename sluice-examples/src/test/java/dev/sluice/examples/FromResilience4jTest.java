@@ -3,8 +3,8 @@ package dev.sluice.examples;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.sluice.FairExecutor;
+import dev.sluice.Limits;
 import dev.sluice.Placement;
-import dev.sluice.Throttle;
 import dev.sluice.TokenBucket;
 import io.github.resilience4j.ratelimiter.RateLimiter;
 import io.github.resilience4j.ratelimiter.RateLimiterConfig;
@@ -78,7 +78,7 @@ final class FromResilience4jTest {
     RateLimiterRegistry registry = RateLimiterRegistry.of(config);
     boolean before = registry.rateLimiter("tenant:acme").acquirePermission(2);
 
-    Throttle throttle = Throttle.create();
+    Limits throttle = Limits.create();
     throttle.setTemplate("tenant:*", 2 / 3_600.0, 2);
     boolean after = throttle.tryConsume("tenant:acme", 2);
 

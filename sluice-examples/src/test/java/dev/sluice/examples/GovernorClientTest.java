@@ -2,11 +2,11 @@ package dev.sluice.examples;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.sluice.client.Governor;
+import dev.sluice.client.GovernorClient;
 import dev.sluice.client.SluiceClient;
-import dev.sluice.client.TokenOutcome;
+import dev.sluice.client.TokenDecision;
 import dev.sluice.client.TokenRequest;
-import dev.sluice.server.Listen;
+import dev.sluice.server.ListenConfig;
 import dev.sluice.server.ServerConfig;
 import dev.sluice.server.SluiceServer;
 import java.nio.file.Path;
@@ -27,7 +27,7 @@ final class GovernorClientTest {
   void callsUnderABudget() throws Exception {
     ServerConfig config =
         ServerConfig.defaults(directory)
-            .withListen(Listen.ANYWHERE)
+            .withListen(ListenConfig.ANYWHERE)
             .withGovernorFile(Pages.ROOT.resolve("examples/governor/token-budget.json"));
     try (SluiceServer server = SluiceServer.start(config)) {
       callsUnderABudget(server.grpcPort());
@@ -36,7 +36,7 @@ final class GovernorClientTest {
 
   private void callsUnderABudget(int port) throws Exception {
     try (SluiceClient client = SluiceClient.connect("localhost", port)) {
-      Governor governor = client.governor();
+      GovernorClient governor = client.governor();
       TokenRequest request = TokenRequest.of("deepseek-r1", 5_000).withTenant("acme");
       String answer =
           governor.call( // waits in line, calls, settles
@@ -48,11 +48,11 @@ final class GovernorClientTest {
               });
       assertThat(answer).isEqualTo("hello");
 
-      TokenOutcome outcome = governor.request(request); // granted, queued or refused, at once
-      CompletableFuture<TokenOutcome> turn =
+      TokenDecision outcome = governor.request(request); // granted, queued or refused, at once
+      CompletableFuture<TokenDecision> turn =
           governor.acquireAsync(request, place -> show(place.eta()));
       turn.cancel(false); // leaves the line, or gives back what was granted
-      assertThat(outcome).isInstanceOf(TokenOutcome.Granted.class);
+      assertThat(outcome).isInstanceOf(TokenDecision.Granted.class);
     }
   }
 

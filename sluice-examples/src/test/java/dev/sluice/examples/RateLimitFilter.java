@@ -1,6 +1,6 @@
 package dev.sluice.examples;
 
-import dev.sluice.Throttle;
+import dev.sluice.Limits;
 import dev.sluice.ThrottleDecision;
 import jakarta.servlet.FilterChain;
 import jakarta.servlet.ServletException;
@@ -13,9 +13,9 @@ import org.springframework.web.filter.OncePerRequestFilter;
 
 /** docs/recipes/spring-mvc.md: a limit for every caller, and answers that say when to come back. */
 public final class RateLimitFilter extends OncePerRequestFilter {
-  private final Throttle throttle;
+  private final Limits throttle;
 
-  public RateLimitFilter(Throttle throttle) {
+  public RateLimitFilter(Limits throttle) {
     this.throttle = throttle;
   }
 
@@ -43,7 +43,7 @@ public final class RateLimitFilter extends OncePerRequestFilter {
     return user != null ? user : request.getRemoteAddr();
   }
 
-  private static void describe(Throttle.Snapshot standing, HttpServletResponse response) {
+  private static void describe(Limits.Snapshot standing, HttpServletResponse response) {
     long window = (long) Math.ceil(standing.burst() / standing.ratePerSecond());
     double missing = standing.burst() - standing.level();
     long untilFull = (long) Math.ceil(missing / standing.ratePerSecond());

@@ -3,8 +3,8 @@ package dev.sluice.examples;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.json.JsonMapper;
 import dev.sluice.governor.Governor;
-import dev.sluice.governor.Outcome;
-import dev.sluice.governor.ProviderAnswer;
+import dev.sluice.governor.ProviderResponse;
+import dev.sluice.governor.TokenDecision;
 import dev.sluice.governor.TokenRequest;
 import java.io.IOException;
 import java.net.URI;
@@ -37,7 +37,7 @@ public final class StreamingModel {
   public long ask(String tenant, String prompt, int maxOutput, Consumer<String> reader)
       throws IOException, InterruptedException {
     while (true) {
-      Outcome.Granted grant = reserve(tenant, promptTokens(prompt) + maxOutput);
+      TokenDecision.Granted grant = reserve(tenant, promptTokens(prompt) + maxOutput);
       Usage usage = new Usage();
       try {
         HttpResponse<Stream<String>> response = call(prompt, maxOutput);
@@ -59,23 +59,23 @@ public final class StreamingModel {
   }
 
   /** Input and output together, at the most; waits in line, and says so if it is in vain. */
-  private Outcome.Granted reserve(String tenant, long tokens) throws IOException {
-    Outcome outcome =
+  private TokenDecision.Granted reserve(String tenant, long tokens) throws IOException {
+    TokenDecision outcome =
         governor.request(
             TokenRequest.of(model, tokens, "P1_user")
                 .withTenant(tenant)
                 .withDeadline(Duration.ofMinutes(1)));
-    if (outcome instanceof Outcome.Queued queued) {
+    if (outcome instanceof TokenDecision.Queued queued) {
       outcome = governor.await(queued.ticket()).join().orElseThrow();
     }
-    if (outcome instanceof Outcome.Granted granted) {
+    if (outcome instanceof TokenDecision.Granted granted) {
       return granted;
     }
     throw new IOException("no tokens: " + outcome);
   }
 
   private void read(
-      Stream<String> lines, Outcome.Granted grant, Usage usage, Consumer<String> reader)
+      Stream<String> lines, TokenDecision.Granted grant, Usage usage, Consumer<String> reader)
       throws IOException {
     for (Iterator<String> each = lines.iterator(); each.hasNext(); ) {
       String line = each.next();
@@ -104,11 +104,11 @@ public final class StreamingModel {
     return http.send(request, HttpResponse.BodyHandlers.ofLines());
   }
 
-  private static ProviderAnswer told(HttpResponse<?> response) {
+  private static ProviderResponse told(HttpResponse<?> response) {
     Map<String, String> headers =
         response.headers().map().entrySet().stream()
             .collect(Collectors.toMap(Map.Entry::getKey, each -> each.getValue().get(0)));
-    return new ProviderAnswer(response.statusCode(), headers);
+    return new ProviderResponse(response.statusCode(), headers);
   }
 
   /** About four letters a token: a real one counts by the provider's rules. */

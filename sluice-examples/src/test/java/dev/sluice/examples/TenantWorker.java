@@ -1,9 +1,9 @@
 package dev.sluice.examples;
 
 import dev.sluice.broker.Broker;
-import dev.sluice.broker.Consumer;
 import dev.sluice.broker.Delivery;
 import dev.sluice.broker.Message;
+import dev.sluice.broker.MessageConsumer;
 import dev.sluice.broker.QueueConfig;
 import java.nio.charset.StandardCharsets;
 import java.util.UUID;
@@ -36,7 +36,7 @@ public final class TenantWorker {
 
   /** Run it on as many threads as there are workers; an interrupt ends it. */
   public void work(Mailer mailer) throws InterruptedException {
-    try (Consumer consumer = broker.consume("outbox", 1)) { // one at a time: turns stay fair
+    try (MessageConsumer consumer = broker.consume("outbox", 1)) { // one at a time: turns stay fair
       while (true) {
         Delivery delivery = consumer.take();
         try {

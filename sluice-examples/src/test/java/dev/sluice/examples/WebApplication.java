@@ -1,6 +1,6 @@
 package dev.sluice.examples;
 
-import dev.sluice.Throttle;
+import dev.sluice.Limits;
 import jakarta.servlet.Filter;
 import org.springframework.web.bind.annotation.GetMapping;
 import org.springframework.web.bind.annotation.RestController;
@@ -11,7 +11,7 @@ import org.springframework.web.servlet.support.AbstractAnnotationConfigDispatche
 public final class WebApplication extends AbstractAnnotationConfigDispatcherServletInitializer {
   @Override
   protected Filter[] getServletFilters() {
-    Throttle throttle = Throttle.create();
+    Limits throttle = Limits.create();
     throttle.setTemplate("caller:*", 1 / 60.0, 3); // 3 at once, then one a minute, for each caller
     return new Filter[] {new RateLimitFilter(throttle)};
   }

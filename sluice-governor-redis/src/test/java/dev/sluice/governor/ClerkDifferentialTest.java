@@ -2,6 +2,7 @@ package dev.sluice.governor;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.sluice.governor.engine.BudgetEngine;
 import dev.sluice.governor.redis.TimedScripts;
 import dev.sluice.testkit.RedisServer;
 import dev.sluice.testkit.SeedBudget;
@@ -53,9 +54,9 @@ class ClerkDifferentialTest {
   }
 
   private Random random;
-  private Clerk clerk;
+  private BudgetEngine clerk;
   private ModelBudget budget;
-  private DeskRules rules;
+  private WaitingListConfig rules;
   private long micros;
   private int numbers;
   private double factor = 1;
@@ -74,7 +75,7 @@ class ClerkDifferentialTest {
     micros = 1_000_000_000_000L + seed;
     budget = budget();
     rules =
-        new DeskRules(
+        new WaitingListConfig(
             5 + random.nextInt(40),
             Duration.ofSeconds(4),
             Duration.ofSeconds(9),
@@ -82,7 +83,7 @@ class ClerkDifferentialTest {
             1_000,
             Duration.ofSeconds(60));
     redis.command("FLUSHALL");
-    clerk = new Clerk(MODEL, budget, rules, listener(), micros * 1_000);
+    clerk = new BudgetEngine(MODEL, budget, rules, listener(), micros * 1_000);
     run("rules", configuration());
     for (int step = 0; step < STEPS; step++) {
       micros += random.nextInt(10) == 0 ? random.nextInt(1_500_000) : random.nextInt(60_000);
@@ -111,7 +112,7 @@ class ClerkDifferentialTest {
       }
 
       @Override
-      public void settled(Settlement settled, long grantedNanos, long nanos) {
+      public void settled(TokenSettlement settled, long grantedNanos, long nanos) {
         note("    the clerk settles %s", settled);
       }
     };
@@ -225,7 +226,7 @@ class ClerkDifferentialTest {
                 deadline == null ? "0" : Long.toString(deadline.toNanos() / 1_000),
                 key == null ? "" : key,
                 key == null && numbers % 4 != 0 ? "quick" : ""));
-    Optional<Outcome> local;
+    Optional<TokenDecision> local;
     try {
       local = what.equals("now") ? clerk.tryNow(request) : Optional.of(clerk.request(request));
     } catch (IllegalArgumentException other) {
@@ -258,7 +259,7 @@ class ClerkDifferentialTest {
       long actual = reported();
       note("settle %s by %d", name(reservation), actual);
       List<?> result = run("settle", List.of("settle", name(reservation), Long.toString(actual)));
-      Optional<Settlement> local = clerk.settle(reservation, actual);
+      Optional<TokenSettlement> local = clerk.settle(reservation, actual);
       assertThat(result.isEmpty()).isEqualTo(local.isEmpty());
       local.ifPresent(
           each -> {
@@ -297,19 +298,19 @@ class ClerkDifferentialTest {
             "look",
             List.of(
                 "explain", request.tenant(), request.priority(), Long.toString(request.tokens())));
-    Explanation local = clerk.explain(request);
+    TokenExplanation local = clerk.explain(request);
     String verdict = Map.of("g", "GRANTED", "q", "QUEUED", "r", "REFUSED").get(text(result, 0));
     assertThat(verdict).isEqualTo(local.verdict().name());
     assertThat(text(result, 1)).isEqualTo(local.binding().name());
     assertThat(known(number(result, 3))).isEqualTo(local.waitMs());
     assertThat(number(result, 4)).isEqualTo(local.queuePosition());
     assertThat(known(number(result, 5))).isEqualTo(local.etaMs());
-    List<Explanation.Part> parts = new ArrayList<>();
+    List<TokenExplanation.DimensionStatus> parts = new ArrayList<>();
     for (Object part : result.subList(6, result.size())) {
       List<?> each = (List<?>) part;
       parts.add(
-          new Explanation.Part(
-              Dimension.valueOf(text(each, 0)),
+          new TokenExplanation.DimensionStatus(
+              BudgetDimension.valueOf(text(each, 0)),
               number(each, 1),
               number(each, 2),
               number(each, 3),
@@ -321,15 +322,15 @@ class ClerkDifferentialTest {
   private void line() {
     note("line");
     List<?> result = run("look", List.of("line", "0", "100"));
-    ModelQueue local = clerk.queue(0, 100);
+    WaitingListStatus local = clerk.queue(0, 100);
     assertThat(number(result, 0)).isEqualTo(local.total());
     List<?> classes = (List<?>) result.get(1);
     Map<String, Long> etas = new LinkedHashMap<>();
-    Map<String, Dimension> bindings = new LinkedHashMap<>();
+    Map<String, BudgetDimension> bindings = new LinkedHashMap<>();
     for (int i = 0; i < classes.size(); i += 3) {
       String name = text(classes, i);
       known(number(classes, i + 1)).ifPresent(eta -> etas.put(name, eta));
-      bindings.put(name, Dimension.valueOf(text(classes, i + 2)));
+      bindings.put(name, BudgetDimension.valueOf(text(classes, i + 2)));
     }
     assertThat(etas).isEqualTo(local.etaMs());
     assertThat(bindings).isEqualTo(local.binding());
@@ -341,12 +342,12 @@ class ClerkDifferentialTest {
   }
 
   private static List<Object> place(List<?> said) {
-    Dimension binding = Dimension.valueOf(text(said, 6));
+    BudgetDimension binding = BudgetDimension.valueOf(text(said, 6));
     long waited = millis(number(said, 7));
     return List.of(text(said, 0), number(said, 4), known(number(said, 5)), binding, waited);
   }
 
-  private List<Object> place(ModelQueue.Place local) {
+  private List<Object> place(WaitingListStatus.QueuedTicket local) {
     long position = local.queuePosition();
     return List.of(
         name(local.ticket()), position, local.etaMs(), local.binding(), local.waitedMs());
@@ -367,7 +368,7 @@ class ClerkDifferentialTest {
             most == null ? "" : Long.toString(most),
             Long.toString(pause.toNanos() / 1_000),
             Integer.toString(numbers)));
-    clerk.adjust(new Adjustment(factor, most, pause));
+    clerk.adjust(new ProviderAdjustment(factor, most, pause));
   }
 
   /**
@@ -386,33 +387,33 @@ class ClerkDifferentialTest {
 
   // ---- what is said
 
-  private void compare(List<?> result, Optional<Outcome> local) {
+  private void compare(List<?> result, Optional<TokenDecision> local) {
     note("  = %s, the clerk %s", result, local);
     if (local.isEmpty()) {
       assertThat(text(result, 0)).isEqualTo("n");
       return;
     }
-    Outcome expected = local.get();
+    TokenDecision expected = local.get();
     // Of several who are missed at the same moment, one or the other may be the first to go.
     boolean oneOfSeveral =
-        expected instanceof Outcome.Refused refused && refused.reason() == Outcome.Reason.ABANDONED;
+        expected instanceof TokenDecision.Denied refused && refused.reason() == TokenDecision.Reason.ABANDONED;
     if (!oneOfSeveral) {
       assertThat(number(result, 4)).isEqualTo(expected.remaining());
     }
     assertThat(text(result, 3)).isEqualTo(expected.priority());
-    if (expected instanceof Outcome.Granted granted) {
+    if (expected instanceof TokenDecision.Granted granted) {
       assertThat(text(result, 0)).isEqualTo("g");
       assertThat(number(result, 5)).isEqualTo(granted.tokens());
       assertThat(number(result, 2)).isEqualTo(granted.requestedTokens());
       remember(granted.reservation(), text(result, 1), reservations);
-    } else if (expected instanceof Outcome.Queued queued) {
+    } else if (expected instanceof TokenDecision.Queued queued) {
       assertThat(text(result, 0)).isEqualTo("q");
       assertThat(text(result, 8)).isEqualTo(queued.binding().name());
       assertThat(known(number(result, 5))).isEqualTo(queued.waitMs());
       assertThat(number(result, 6)).isEqualTo(queued.queuePosition());
       assertThat(known(number(result, 7))).isEqualTo(queued.etaMs());
       remember(queued.ticket(), text(result, 1), tickets);
-    } else if (expected instanceof Outcome.Refused refused) {
+    } else if (expected instanceof TokenDecision.Denied refused) {
       assertThat(text(result, 0)).isEqualTo("r");
       assertThat(text(result, 5)).isEqualTo(refused.reason().name());
     }

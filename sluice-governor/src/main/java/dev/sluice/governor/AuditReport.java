@@ -17,7 +17,7 @@ public record AuditReport(
   public static final AuditReport NONE = new AuditReport(0, 0, 0, 0, 0);
 
   /** Returns this with the larger excess: that of a fleet counts what one process cannot see. */
-  AuditReport orMore(AuditReport ofStore) {
+  public AuditReport orMore(AuditReport ofStore) {
     return new AuditReport(
         admittedTokens,
         limitTokens,

@@ -20,8 +20,8 @@ import java.util.Set;
  */
 public record BudgetConfig(
     Map<String, ModelBudget> models,
-    DeskRules rules,
-    HealthRules health,
+    WaitingListConfig rules,
+    AlertConfig health,
     Map<String, List<String>> routes,
     List<String> withoutEffect) {
   /** No model has a budget. */
@@ -47,7 +47,7 @@ public record BudgetConfig(
    * @return the configuration
    */
   public static BudgetConfig of(Map<String, ModelBudget> models) {
-    return new BudgetConfig(models, DeskRules.DEFAULTS, HealthRules.DEFAULTS, Map.of(), List.of());
+    return new BudgetConfig(models, WaitingListConfig.DEFAULTS, AlertConfig.DEFAULTS, Map.of(), List.of());
   }
 
   /** A model has paths at a server, from which browsers and proxies take dots. */

@@ -17,7 +17,7 @@ public interface BudgetListener {
    * @param outcome what became of it
    * @param nanos of the store's clock
    */
-  default void asked(TokenRequest request, Outcome outcome, long nanos) {}
+  default void asked(TokenRequest request, TokenDecision outcome, long nanos) {}
 
   /**
    * Tokens were granted, at once or from the line.
@@ -36,7 +36,7 @@ public interface BudgetListener {
    * @param grantedNanos when it had been granted
    * @param nanos of the store's clock
    */
-  default void settled(Settlement settled, long grantedNanos, long nanos) {}
+  default void settled(TokenSettlement settled, long grantedNanos, long nanos) {}
 
   /**
    * New tokens were found by a decision.

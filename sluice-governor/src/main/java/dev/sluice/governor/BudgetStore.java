@@ -1,5 +1,7 @@
 package dev.sluice.governor;
 
+import dev.sluice.governor.local.LocalBudgetStore;
+import dev.sluice.governor.spi.StoreTimer;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
@@ -17,7 +19,7 @@ import java.util.concurrent.CompletableFuture;
 public interface BudgetStore extends AutoCloseable {
   /** Makes a store. */
   @FunctionalInterface
-  interface Opener {
+  interface Factory {
     /**
      * Opens it.
      *
@@ -33,8 +35,8 @@ public interface BudgetStore extends AutoCloseable {
    *
    * @return makes one that is apart from all others
    */
-  static Opener inMemory() {
-    return (config, listener) -> inMemory(GovernorTimer.system()).open(config, listener);
+  static BudgetStore.Factory inMemory() {
+    return (config, listener) -> inMemory(StoreTimer.system()).open(config, listener);
   }
 
   /**
@@ -43,7 +45,7 @@ public interface BudgetStore extends AutoCloseable {
    * @param timer closed with the store
    * @return makes one that is apart from all others
    */
-  static Opener inMemory(GovernorTimer timer) {
+  static BudgetStore.Factory inMemory(StoreTimer timer) {
     return LocalBudgetStore.inMemory(timer);
   }
 
@@ -53,7 +55,7 @@ public interface BudgetStore extends AutoCloseable {
    * @param request what for
    * @return what became of it
    */
-  CompletableFuture<Outcome> request(TokenRequest request);
+  CompletableFuture<TokenDecision> request(TokenRequest request);
 
   /**
    * Granted if it can go at once; else nothing happens, and nothing is counted.
@@ -61,7 +63,7 @@ public interface BudgetStore extends AutoCloseable {
    * @param request what for
    * @return empty if it would have to wait; refused only if the budget cannot be asked for now
    */
-  CompletableFuture<Optional<Outcome>> tryNow(TokenRequest request);
+  CompletableFuture<Optional<TokenDecision>> tryNow(TokenRequest request);
 
   /**
    * What became of a request with this idempotency key.
@@ -69,29 +71,29 @@ public interface BudgetStore extends AutoCloseable {
    * @param request with a key
    * @return empty if there is none in line and none that is not settled
    */
-  CompletableFuture<Optional<Outcome>> find(TokenRequest request);
+  CompletableFuture<Optional<TokenDecision>> find(TokenRequest request);
 
   /**
    * How a ticket stands. Until its grant is settled, the answer stays the same.
    *
-   * @param ticket of {@link Outcome.Queued}
+   * @param ticket of {@link TokenDecision.Queued}
    * @return empty if there is no such ticket any more
    */
-  CompletableFuture<Optional<Outcome>> poll(String ticket);
+  CompletableFuture<Optional<TokenDecision>> poll(String ticket);
 
   /**
    * What comes of a ticket. Whoever does not want to wait any longer cancels the future; the ticket
    * stays in line as if it had been polled then.
    *
-   * @param ticket of {@link Outcome.Queued}
+   * @param ticket of {@link TokenDecision.Queued}
    * @return completes when it is decided; with nothing if there is no such ticket any more
    */
-  CompletableFuture<Optional<Outcome>> await(String ticket);
+  CompletableFuture<Optional<TokenDecision>> await(String ticket);
 
   /**
    * Leaves the line, or gives back what was granted.
    *
-   * @param ticket of {@link Outcome.Queued}
+   * @param ticket of {@link TokenDecision.Queued}
    * @return false if there is no such ticket any more
    */
   CompletableFuture<Boolean> cancel(String ticket);
@@ -99,16 +101,16 @@ public interface BudgetStore extends AutoCloseable {
   /**
    * Says what was used of a grant.
    *
-   * @param reservation of {@link Outcome.Granted}
+   * @param reservation of {@link TokenDecision.Granted}
    * @param actualTokens not less than 0
    * @return empty if it was settled before or has ended
    */
-  CompletableFuture<Optional<Settlement>> settle(String reservation, long actualTokens);
+  CompletableFuture<Optional<TokenSettlement>> settle(String reservation, long actualTokens);
 
   /**
    * The reservation lives as long again from now.
    *
-   * @param reservation of {@link Outcome.Granted}
+   * @param reservation of {@link TokenDecision.Granted}
    * @return false if it has ended
    */
   CompletableFuture<Boolean> extend(String reservation);
@@ -116,7 +118,7 @@ public interface BudgetStore extends AutoCloseable {
   /**
    * Returns whose a ticket or a reservation is; its idle timer is not refreshed by this.
    *
-   * @param id of {@link Outcome.Queued} or {@link Outcome.Granted}
+   * @param id of {@link TokenDecision.Queued} or {@link TokenDecision.Granted}
    * @return empty if there is no such ticket or reservation any more
    */
   CompletableFuture<Optional<TokenOwner>> owner(String id);
@@ -127,7 +129,7 @@ public interface BudgetStore extends AutoCloseable {
    * @param request what for
    * @return what would happen now
    */
-  CompletableFuture<Explanation> explain(TokenRequest request);
+  CompletableFuture<TokenExplanation> explain(TokenRequest request);
 
   /**
    * Goes by what the provider said.
@@ -137,7 +139,7 @@ public interface BudgetStore extends AutoCloseable {
    *     smallest factor holds
    * @return when it is so
    */
-  CompletableFuture<Void> adjust(String model, Adjustment adjustment);
+  CompletableFuture<Void> adjust(String model, ProviderAdjustment adjustment);
 
   /**
    * Goes by another configuration from now on. Levels stay: a model that is there before and after
@@ -153,10 +155,10 @@ public interface BudgetStore extends AutoCloseable {
    *
    * @param model which
    * @param offset how many to leave out, from the first on
-   * @param limit how many to tell of, from 1 to {@link ModelQueue#MAX_TICKETS}
+   * @param limit how many to tell of, from 1 to {@link WaitingListStatus#MAX_TICKETS}
    * @return a part of the line
    */
-  CompletableFuture<ModelQueue> queue(String model, int offset, int limit);
+  CompletableFuture<WaitingListStatus> queue(String model, int offset, int limit);
 
   /**
    * How all models stand.

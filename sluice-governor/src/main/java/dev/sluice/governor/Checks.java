@@ -3,17 +3,17 @@ package dev.sluice.governor;
 import java.time.Duration;
 
 /** Rules for values, whose breach names the rule and the value. */
-final class Checks {
+public final class Checks {
   private Checks() {}
 
-  static void between(String name, long value, long least, long most) {
+  public static void between(String name, long value, long least, long most) {
     if (value < least || value > most) {
       throw new IllegalArgumentException(
           "%s must be from %d to %d: %d".formatted(name, least, most, value));
     }
   }
 
-  static void between(String name, Duration value, Duration least, Duration most) {
+  public static void between(String name, Duration value, Duration least, Duration most) {
     if (value.compareTo(least) < 0 || value.compareTo(most) > 0) {
       throw new IllegalArgumentException(
           "%s must be from %s to %s: %s".formatted(name, least, most, value));

@@ -1,5 +1,11 @@
 package dev.sluice.governor;
 
+import dev.sluice.governor.local.LocalBudgetStore;
+import dev.sluice.governor.monitor.GovernorMonitor;
+import dev.sluice.governor.monitor.OutputEstimator;
+import dev.sluice.governor.monitor.ProviderFeedback;
+import dev.sluice.governor.spi.BudgetStoreSupport;
+import dev.sluice.governor.spi.StoreTimer;
 import java.nio.file.Path;
 import java.time.Instant;
 import java.util.LinkedHashMap;
@@ -21,19 +27,19 @@ import org.jspecify.annotations.Nullable;
  */
 public final class Governor implements AutoCloseable {
   private final BudgetStore store;
-  private final Router router;
-  private final GovernorTimer timer;
-  private final GovernorWatch watch;
+  private final ModelRouter router;
+  private final StoreTimer timer;
+  private final GovernorMonitor watch;
   private final OutputEstimator estimator = new OutputEstimator();
   private final Map<String, ProviderFeedback> providers = new ConcurrentHashMap<>();
   private volatile BudgetConfig config;
 
-  private Governor(BudgetConfig config, BudgetStore.Opener opener, GovernorTimer timer) {
+  private Governor(BudgetConfig config, BudgetStore.Factory opener, StoreTimer timer) {
     this.config = config;
     this.timer = timer;
-    this.watch = new GovernorWatch(config, timer);
+    this.watch = new GovernorMonitor(config, timer);
     this.store = opener.open(config, watch.listener());
-    this.router = new Router(store);
+    this.router = new ModelRouter(store);
     watch.start(store::status);
   }
 
@@ -44,7 +50,7 @@ public final class Governor implements AutoCloseable {
    * @return to be closed
    */
   public static Governor create(BudgetConfig config) {
-    return create(config, GovernorTimer.system());
+    return create(config, StoreTimer.system());
   }
 
   /**
@@ -57,7 +63,7 @@ public final class Governor implements AutoCloseable {
    * @throws java.io.UncheckedIOException if it cannot be used
    */
   public static Governor open(BudgetConfig config, Path directory) {
-    GovernorTimer timer = GovernorTimer.system();
+    StoreTimer timer = StoreTimer.system();
     return new Governor(config, LocalBudgetStore.inDirectory(directory, timer), timer);
   }
 
@@ -68,8 +74,8 @@ public final class Governor implements AutoCloseable {
    * @param opener of the store
    * @return to be closed
    */
-  public static Governor over(BudgetConfig config, BudgetStore.Opener opener) {
-    return new Governor(config, opener, GovernorTimer.system());
+  public static Governor over(BudgetConfig config, BudgetStore.Factory opener) {
+    return new Governor(config, opener, StoreTimer.system());
   }
 
   /**
@@ -79,7 +85,7 @@ public final class Governor implements AutoCloseable {
    * @param timer closed with the governor
    * @return to be closed
    */
-  public static Governor create(BudgetConfig config, GovernorTimer timer) {
+  public static Governor create(BudgetConfig config, StoreTimer timer) {
     return new Governor(config, LocalBudgetStore.inMemory(timer), timer);
   }
 
@@ -92,7 +98,7 @@ public final class Governor implements AutoCloseable {
    * @return what became of it
    * @throws IllegalArgumentException if there is no such model or class, or no tokens
    */
-  public Outcome request(String model, long tokens, String priority) {
+  public TokenDecision request(String model, long tokens, String priority) {
     return request(TokenRequest.of(model, tokens, priority));
   }
 
@@ -103,7 +109,7 @@ public final class Governor implements AutoCloseable {
    * @return what became of it
    * @throws IllegalArgumentException if there is no such model or class, or no tokens
    */
-  public Outcome request(TokenRequest request) {
+  public TokenDecision request(TokenRequest request) {
     List<String> route = route(request.model());
     return route == null
         ? Waits.get(store.request(estimated(request)))
@@ -117,7 +123,7 @@ public final class Governor implements AutoCloseable {
     if (route == null && !current.models().containsKey(name)) {
       Set<String> names = new LinkedHashSet<>(current.models().keySet());
       names.addAll(current.routes().keySet());
-      throw StoreTerms.unknownModel(names, name);
+      throw BudgetStoreSupport.unknownModel(names, name);
     }
     return route;
   }
@@ -151,7 +157,7 @@ public final class Governor implements AutoCloseable {
    * @return what would happen now, and why
    * @throws IllegalArgumentException if there is no such model or class, or no tokens
    */
-  public Explanation explain(TokenRequest request) {
+  public TokenExplanation explain(TokenRequest request) {
     List<String> route = route(request.model());
     return route == null
         ? Waits.get(store.explain(estimated(request)))
@@ -161,10 +167,10 @@ public final class Governor implements AutoCloseable {
   /**
    * How a ticket stands. Until its grant is settled, the answer stays the same.
    *
-   * @param ticket of {@link Outcome.Queued}
+   * @param ticket of {@link TokenDecision.Queued}
    * @return empty if there is no such ticket any more
    */
-  public Optional<Outcome> poll(String ticket) {
+  public Optional<TokenDecision> poll(String ticket) {
     return Waits.get(store.poll(ticket));
   }
 
@@ -172,18 +178,18 @@ public final class Governor implements AutoCloseable {
    * What comes of a ticket. Whoever does not want to wait any longer cancels the future; the ticket
    * stays in line as if it had been polled then.
    *
-   * @param ticket of {@link Outcome.Queued}
+   * @param ticket of {@link TokenDecision.Queued}
    * @return completes when it is granted or refused; with nothing if there is no such ticket any
    *     more
    */
-  public CompletableFuture<Optional<Outcome>> await(String ticket) {
+  public CompletableFuture<Optional<TokenDecision>> await(String ticket) {
     return store.await(ticket);
   }
 
   /**
    * Leaves the line, or gives back what was granted.
    *
-   * @param ticket of {@link Outcome.Queued}
+   * @param ticket of {@link TokenDecision.Queued}
    * @return false if there is no such ticket any more
    */
   public boolean cancel(String ticket) {
@@ -193,13 +199,13 @@ public final class Governor implements AutoCloseable {
   /**
    * Says what was used of a grant.
    *
-   * @param reservation of {@link Outcome.Granted}
+   * @param reservation of {@link TokenDecision.Granted}
    * @param actualTokens what was used; 0 if nothing was
    * @return what became of the rest; empty if it was settled before or has ended
    * @throws IllegalArgumentException if it is less than 0
    */
-  public Optional<Settlement> settle(String reservation, long actualTokens) {
-    Optional<Settlement> settled = Waits.get(store.settle(reservation, actualTokens));
+  public Optional<TokenSettlement> settle(String reservation, long actualTokens) {
+    Optional<TokenSettlement> settled = Waits.get(store.settle(reservation, actualTokens));
     settled.ifPresent(estimator::learn);
     return settled;
   }
@@ -207,7 +213,7 @@ public final class Governor implements AutoCloseable {
   /**
    * Returns whose a ticket or a reservation is; its idle timer is not refreshed by this.
    *
-   * @param id of {@link Outcome.Queued} or {@link Outcome.Granted}
+   * @param id of {@link TokenDecision.Queued} or {@link TokenDecision.Granted}
    * @return empty if there is no such ticket or reservation any more
    */
   public Optional<TokenOwner> owner(String id) {
@@ -217,7 +223,7 @@ public final class Governor implements AutoCloseable {
   /**
    * The call goes on: the reservation lives as long again from now.
    *
-   * @param reservation of {@link Outcome.Granted}
+   * @param reservation of {@link TokenDecision.Granted}
    * @return false if it has ended
    */
   public boolean extend(String reservation) {
@@ -232,7 +238,7 @@ public final class Governor implements AutoCloseable {
    * @param answer of any call
    * @throws IllegalArgumentException if there is no such model
    */
-  public void feedback(String model, ProviderAnswer answer) {
+  public void feedback(String model, ProviderResponse answer) {
     Map<String, GovernorStatus.Model> models = Waits.get(store.status()).buckets();
     GovernorStatus.Model here = models.get(model);
     if (here == null) {
@@ -240,7 +246,7 @@ public final class Governor implements AutoCloseable {
           "model must be one of %s: %s".formatted(models.keySet(), model));
     }
     ProviderFeedback provider = providers.computeIfAbsent(model, unused -> new ProviderFeedback());
-    Adjustment adjustment =
+    ProviderAdjustment adjustment =
         provider.answer(answer, here.targetTpm(), here.available(), timer.now(), Instant.now());
     Waits.get(store.adjust(model, adjustment));
   }
@@ -268,11 +274,11 @@ public final class Governor implements AutoCloseable {
    *
    * @param model which
    * @param offset how many to leave out, from the first on
-   * @param limit how many to tell of, from 1 to {@link ModelQueue#MAX_TICKETS}
+   * @param limit how many to tell of, from 1 to {@link WaitingListStatus#MAX_TICKETS}
    * @return a part of the line
    * @throws IllegalArgumentException if there is no such model, or such part
    */
-  public ModelQueue queue(String model, int offset, int limit) {
+  public WaitingListStatus queue(String model, int offset, int limit) {
     return Waits.get(store.queue(model, offset, limit));
   }
 

@@ -80,7 +80,7 @@ public record GovernorStatus(
       return targetTpm / MINUTE_SECONDS;
     }
 
-    Model with(AuditReport count, ProviderStanding standing, List<Alert> present) {
+    public Model with(AuditReport count, ProviderStanding standing, List<Alert> present) {
       return new Model(
           model,
           capacity,
@@ -100,9 +100,9 @@ public record GovernorStatus(
   /**
    * The model's own budget cannot serve the head of its line.
    *
-   * @param dimension {@link Dimension#TOKENS} or {@link Dimension#REQUESTS}
+   * @param dimension {@link BudgetDimension#TOKENS} or {@link BudgetDimension#REQUESTS}
    * @param needed what the head takes of it
    * @param lasts for how long there was such a head without a break, whichever it was
    */
-  public record Exhaustion(Dimension dimension, long needed, Duration lasts) {}
+  public record Exhaustion(BudgetDimension dimension, long needed, Duration lasts) {}
 }

@@ -1,5 +1,7 @@
 package dev.sluice.governor;
 
+import dev.sluice.governor.monitor.OutputEstimator;
+import dev.sluice.governor.spi.ModelLimits;
 import java.math.BigDecimal;
 import java.util.ArrayList;
 import java.util.Collections;
@@ -271,7 +273,7 @@ public record ModelBudget(
   }
 
   /** Turns of a tenant for one of weight 1. */
-  int weight(String tenant) {
+  public int weight(String tenant) {
     TenantBudget own = tenants.getOrDefault(tenant, tenants.get(OTHER_TENANTS));
     return own == null ? 1 : own.weight();
   }
@@ -286,7 +288,7 @@ public record ModelBudget(
    * half at most, so calls that stay within their requested tokens use at most twice what was
    * granted, even if callers lie.
    */
-  long reserved(TokenRequest request) {
+  public long reserved(TokenRequest request) {
     Long expected = request.expectedTokens();
     long wanted =
         expected == null
@@ -296,7 +298,7 @@ public record ModelBudget(
   }
 
   /** What its line has to keep. */
-  ModelLimits limits() {
+  public ModelLimits limits() {
     Map<String, ModelLimits.Rate> budgets = new LinkedHashMap<>();
     tenants.forEach(
         (name, each) -> budgets.put(name, perMinute(each.burstTpm(), each.targetTpm())));

@@ -5,6 +5,9 @@ import static dev.sluice.governor.Desk.MS;
 import static dev.sluice.governor.Desk.SECOND;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.sluice.governor.engine.TokenWaiter;
+import dev.sluice.governor.monitor.Auditor;
+import dev.sluice.governor.spi.ModelLimits;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -240,13 +243,13 @@ class AuditorTest {
                 1,
                 1));
     Auditor audit = new Auditor(budget, 0);
-    Map<Waiting, Long> open = new HashMap<>();
+    Map<TokenWaiter, Long> open = new HashMap<>();
     int told = 0;
     for (int step = 0; step < 2_000; step++) {
       if (random.nextInt(3) > 0) {
         desk.ask(random.nextInt(3), 1 + random.nextInt(3_000));
       } else if (!open.isEmpty() && random.nextBoolean()) {
-        Waiting some = open.keySet().iterator().next();
+        TokenWaiter some = open.keySet().iterator().next();
         long at = open.remove(some);
         desk.line.advance(desk.now);
         long back =
@@ -257,7 +260,7 @@ class AuditorTest {
       } else {
         desk.advanceTo(desk.now + (long) (random.nextDouble() * 4 * SECOND));
       }
-      List<Waiting> granted = new ArrayList<>(desk.granted.keySet());
+      List<TokenWaiter> granted = new ArrayList<>(desk.granted.keySet());
       for (; told < granted.size(); told++) {
         audit.granted(granted.get(told).demand.tokens(), desk.grantTimes.get(told));
         open.put(granted.get(told), desk.grantTimes.get(told));

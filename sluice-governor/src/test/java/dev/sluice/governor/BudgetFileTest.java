@@ -3,6 +3,7 @@ package dev.sluice.governor;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.sluice.governor.spi.ModelLimits;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -31,7 +32,7 @@ class BudgetFileTest {
   }
 
   private static ModelBudget of(String body) {
-    return Objects.requireNonNull(BudgetFile.parse(model(body)).models().get("m"));
+    return Objects.requireNonNull(BudgetConfigReader.parse(model(body)).models().get("m"));
   }
 
   @Test
@@ -52,14 +53,14 @@ class BudgetFileTest {
             "models.GE6D8A4F.provider",
             "models.deepseek-r1.provider");
     assertThat(sonnet.mostCharged()).isEqualTo(204_096);
-    assertThat(SeedBudget.read().health()).isEqualTo(HealthRules.DEFAULTS);
-    assertThat(SeedBudget.read().rules()).isEqualTo(DeskRules.DEFAULTS);
+    assertThat(SeedBudget.read().health()).isEqualTo(AlertConfig.DEFAULTS);
+    assertThat(SeedBudget.read().rules()).isEqualTo(WaitingListConfig.DEFAULTS);
   }
 
   @Test
   void everything_isRead() {
     BudgetConfig config =
-        BudgetFile.parse(
+        BudgetConfigReader.parse(
             """
             {"models": {"m": {
                "target_tpm": 1000, "burst_tpm": 2000, "provider_tpm": 3000, "rpm": 60, "qps": 2,
@@ -99,10 +100,10 @@ class BudgetFileTest {
     assertThat(model.classes().keySet()).containsExactly("urgent", "rest");
     assertThat(config.rules())
         .isEqualTo(
-            new DeskRules(
+            new WaitingListConfig(
                 7, Duration.ofMillis(1_500), Duration.ofMinutes(10), 3, Duration.ofSeconds(2)));
     assertThat(config.health())
-        .isEqualTo(new HealthRules(Duration.ofSeconds(1), Duration.ofSeconds(30), 0.1, 5, 9));
+        .isEqualTo(new AlertConfig(Duration.ofSeconds(1), Duration.ofSeconds(30), 0.1, 5, 9));
     assertThat(config.routes()).isEqualTo(Map.of("any", List.of("m", "n")));
     assertThat(model.limits().requests())
         .containsExactly(
@@ -126,7 +127,7 @@ class BudgetFileTest {
         "{\"model\":{}}|model is unknown",
       })
   void badFile_isRefused_byName(String json, String words) {
-    assertThatThrownBy(() -> BudgetFile.parse(json))
+    assertThatThrownBy(() -> BudgetConfigReader.parse(json))
         .isInstanceOf(IllegalArgumentException.class)
         .hasMessageContaining(words);
   }
@@ -157,7 +158,7 @@ class BudgetFileTest {
         "\"target_tpm\":1,\"concurrency\":-1|concurrency must be from 0",
       })
   void badModel_isRefused_byName(String body, String words) {
-    assertThatThrownBy(() -> BudgetFile.parse(model(body)))
+    assertThatThrownBy(() -> BudgetConfigReader.parse(model(body)))
         .isInstanceOf(IllegalArgumentException.class)
         .hasMessageContaining("models.m")
         .hasMessageContaining(words);
@@ -184,7 +185,7 @@ class BudgetFileTest {
   void badRule_isRefused_byName(String body, String words) {
     assertThatThrownBy(
             () ->
-                BudgetFile.parse(
+                BudgetConfigReader.parse(
                     "{\"models\":{\"m\":{\"target_tpm\":1}},\"governor\":{" + body + "}}"))
         .isInstanceOf(IllegalArgumentException.class)
         .hasMessageStartingWith("governor")
@@ -209,7 +210,7 @@ class BudgetFileTest {
     String models =
         "{\"models\":{\"a\":{\"target_tpm\":1},\"b\":{\"target_tpm\":1},"
             + "\"c\":{\"target_tpm\":1,\"priority_classes\":{\"x\":1}}},\"routes\":";
-    assertThatThrownBy(() -> BudgetFile.parse(models + routes + "}"))
+    assertThatThrownBy(() -> BudgetConfigReader.parse(models + routes + "}"))
         .isInstanceOf(IllegalArgumentException.class)
         .hasMessageContaining(words);
   }
@@ -226,7 +227,7 @@ class BudgetFileTest {
   })
   void shares_loseNoToken_toBinaryFractions(double share, long burst, long tokens) {
     BudgetConfig config =
-        BudgetFile.parse(
+        BudgetConfigReader.parse(
             model(
                 "\"target_tpm\":%d,\"priority_classes\":{\"a\":%s},\"minimum_shares\":{\"a\":%s}"
                     .formatted(burst, share, share)));
@@ -239,7 +240,7 @@ class BudgetFileTest {
   void minimumShares_mayBeAllThereIs() {
     String shares = "{\"a\":0.7,\"b\":0.2,\"c\":0.1}";
     BudgetConfig config =
-        BudgetFile.parse(
+        BudgetConfigReader.parse(
             model(
                 "\"target_tpm\":10,\"priority_classes\":%s,\"minimum_shares\":%s"
                     .formatted(shares, shares)));
@@ -249,7 +250,7 @@ class BudgetFileTest {
   @Test
   void badFile_namesTheFile() throws Exception {
     Path file = Files.writeString(dir.resolve("token-budget.json"), "{}");
-    assertThatThrownBy(() -> BudgetFile.read(file))
+    assertThatThrownBy(() -> BudgetConfigReader.read(file))
         .isInstanceOf(IllegalArgumentException.class)
         .hasMessageStartingWith(file.toString());
   }

@@ -79,7 +79,7 @@ class BudgetKeysTest {
     if (!path.equals("models.X.tenants")) {
       model += ",\"tenants\":{\"X\":{" + tenant + "}}";
     }
-    return BudgetFile.parse(
+    return BudgetConfigReader.parse(
         "{\"models\":{\"X\":{" + model + "}},\"governor\":{" + rules + "}" + root + "}");
   }
 

@@ -3,6 +3,8 @@ package dev.sluice.governor;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.sluice.governor.local.LocalBudgetStore;
+import dev.sluice.governor.spi.TicketIds;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Map;
@@ -28,7 +30,7 @@ final class DamagedJournalTest {
     return LocalBudgetStore.inDirectory(dir, timer).open(CONFIG, BudgetListener.NONE);
   }
 
-  private static Outcome ask(BudgetStore store, String model, long tokens) {
+  private static TokenDecision ask(BudgetStore store, String model, long tokens) {
     return store.request(TokenRequest.of(model, tokens, P0)).join();
   }
 
@@ -38,7 +40,7 @@ final class DamagedJournalTest {
       ask(store, "good", 90_000);
       ask(store, "bad", 90_000);
     }
-    journal = dir.resolve(Ids.tagOf("bad") + ".journal");
+    journal = dir.resolve(TicketIds.tagOf("bad") + ".journal");
     byte[] content = Files.readAllBytes(journal);
     content[9] ^= 1;
     Files.write(journal, content);
@@ -47,7 +49,7 @@ final class DamagedJournalTest {
   @Test
   void damagedJournal_closesItsModel_namesTheFileAndTheRepair_andOthersWork() {
     try (BudgetStore store = open()) {
-      assertThat(ask(store, "good", 10_000)).isInstanceOf(Outcome.Granted.class);
+      assertThat(ask(store, "good", 10_000)).isInstanceOf(TokenDecision.Granted.class);
       assertThatThrownBy(() -> ask(store, "bad", 1))
           .hasCauseInstanceOf(IllegalStateException.class)
           .hasMessageContaining("model bad is closed: " + journal + " is damaged at byte 0")
@@ -59,7 +61,7 @@ final class DamagedJournalTest {
       store.reopen();
       store.reload(CONFIG).join();
       assertThat(store.closedModels()).containsOnlyKeys("bad");
-      assertThat(ask(store, "good", 1)).isInstanceOf(Outcome.Queued.class);
+      assertThat(ask(store, "good", 1)).isInstanceOf(TokenDecision.Queued.class);
     }
   }
 
@@ -72,7 +74,7 @@ final class DamagedJournalTest {
       // The remaining 10,000 may have been granted as well; the damaged journal cannot tell.
       assertThat(store.status().join().buckets().get("bad").available()).isZero();
       timer.advance(Desk.SECOND);
-      assertThat(ask(store, "bad", 1_000)).isInstanceOf(Outcome.Granted.class);
+      assertThat(ask(store, "bad", 1_000)).isInstanceOf(TokenDecision.Granted.class);
     }
     try (BudgetStore store = open()) {
       assertThat(store.status().join().buckets().get("bad").available()).isZero();

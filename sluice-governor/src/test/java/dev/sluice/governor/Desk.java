@@ -2,6 +2,12 @@ package dev.sluice.governor;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.sluice.governor.engine.Forecaster;
+import dev.sluice.governor.engine.ModelWaitingList;
+import dev.sluice.governor.engine.Reservation;
+import dev.sluice.governor.engine.TokenDemand;
+import dev.sluice.governor.engine.TokenWaiter;
+import dev.sluice.governor.spi.ModelLimits;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -17,13 +23,13 @@ final class Desk {
   /** The seed's first model. */
   static final ModelLimits.Rate SONNET = new ModelLimits.Rate(300_000, 240_000, MINUTE);
 
-  ModelLine line;
-  final Map<Waiting, Reservation> granted = new LinkedHashMap<>();
+  ModelWaitingList line;
+  final Map<TokenWaiter, Reservation> granted = new LinkedHashMap<>();
   final List<Long> grantTimes = new ArrayList<>();
   long now;
 
   Desk(ModelLimits limits) {
-    line = new ModelLine(limits, 0);
+    line = new ModelWaitingList(limits, 0);
   }
 
   /** Three classes that may use so much of the capacity, without tenants. */
@@ -41,16 +47,16 @@ final class Desk {
     return classes;
   }
 
-  Waiting ask(int rank, long tokens) {
+  TokenWaiter ask(int rank, long tokens) {
     return ask("tenant", rank, tokens);
   }
 
-  Waiting ask(String tenant, int rank, long tokens) {
-    Demand demand = new Demand(tenant, 1, rank, tokens);
+  TokenWaiter ask(String tenant, int rank, long tokens) {
+    TokenDemand demand = new TokenDemand(tenant, 1, rank, tokens);
     drain();
     boolean foretold = line.wouldHold(demand, now) == null;
     int position = new Forecaster(line, now).imagine(demand).position();
-    Waiting waiting = line.enter(demand, now);
+    TokenWaiter waiting = line.enter(demand, now);
     assertThat(new Forecaster(line, now).of(waiting).position()).isEqualTo(position);
     drain();
     assertThat(isGranted(waiting)).as("granted at once, as foretold").isEqualTo(foretold);
@@ -58,8 +64,8 @@ final class Desk {
   }
 
   /** Goes by other limits; those in line come again in the same order. */
-  void reload(ModelLimits limits, Map<Waiting, Waiting> renewed) {
-    ModelLine before = line;
+  void reload(ModelLimits limits, Map<TokenWaiter, TokenWaiter> renewed) {
+    ModelWaitingList before = line;
     line = before.successor(limits, now);
     before.inOrder().forEach(each -> renewed.put(each, line.enter(each.demand, each.since)));
     drain();
@@ -85,15 +91,15 @@ final class Desk {
     drain();
   }
 
-  boolean isGranted(Waiting waiting) {
+  boolean isGranted(TokenWaiter waiting) {
     return granted.containsKey(waiting);
   }
 
-  @Nullable Reservation reservation(Waiting waiting) {
+  @Nullable Reservation reservation(TokenWaiter waiting) {
     return granted.get(waiting);
   }
 
-  long settle(Waiting waiting, long actual) {
+  long settle(TokenWaiter waiting, long actual) {
     line.advance(now);
     long back = line.settle(granted.get(waiting), actual);
     drain();

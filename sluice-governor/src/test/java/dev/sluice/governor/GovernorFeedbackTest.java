@@ -30,7 +30,7 @@ class GovernorFeedbackTest {
     for (int i = 0; i < headers.length; i += 2) {
       map.put(headers[i], headers[i + 1]);
     }
-    governor.feedback("m", new ProviderAnswer(status, map));
+    governor.feedback("m", new ProviderResponse(status, map));
   }
 
   private GovernorStatus.Model model(String name) {
@@ -40,13 +40,13 @@ class GovernorFeedbackTest {
   @Test
   void refusal_holdsAllGrants_untilItIsOver() {
     answer(429, "Retry-After", "30");
-    Outcome.Queued queued = (Outcome.Queued) governor.request("m", 10, CLASS);
-    assertThat(queued.binding()).isEqualTo(Dimension.PROVIDER);
-    assertThat(governor.request("n", 10, CLASS)).isInstanceOf(Outcome.Granted.class);
+    TokenDecision.Queued queued = (TokenDecision.Queued) governor.request("m", 10, CLASS);
+    assertThat(queued.binding()).isEqualTo(BudgetDimension.PROVIDER);
+    assertThat(governor.request("n", 10, CLASS)).isInstanceOf(TokenDecision.Granted.class);
     timer.advance(Duration.ofSeconds(30).toNanos() - 1);
-    assertThat(governor.poll(queued.ticket()).orElseThrow()).isInstanceOf(Outcome.Queued.class);
+    assertThat(governor.poll(queued.ticket()).orElseThrow()).isInstanceOf(TokenDecision.Queued.class);
     timer.advance(1);
-    assertThat(governor.poll(queued.ticket()).orElseThrow()).isInstanceOf(Outcome.Granted.class);
+    assertThat(governor.poll(queued.ticket()).orElseThrow()).isInstanceOf(TokenDecision.Granted.class);
   }
 
   @Test
@@ -70,7 +70,7 @@ class GovernorFeedbackTest {
 
   @Test
   void unknownModel_isRefused() {
-    assertThatThrownBy(() -> governor.feedback("x", new ProviderAnswer(200, Map.of())))
+    assertThatThrownBy(() -> governor.feedback("x", new ProviderResponse(200, Map.of())))
         .isInstanceOf(IllegalArgumentException.class)
         .hasMessageContaining("model must be one of")
         .hasMessageContaining("x");

@@ -32,19 +32,19 @@ final class GovernorKillMain {
     Random random = new Random();
     while (true) {
       long before = System.nanoTime();
-      Outcome outcome = governor.request("m", 1 + random.nextInt(500), "P0_clinical");
+      TokenDecision outcome = governor.request("m", 1 + random.nextInt(500), "P0_clinical");
       long after = System.nanoTime();
-      if (outcome instanceof Outcome.Granted granted) {
+      if (outcome instanceof TokenDecision.Granted granted) {
         say(
             ledger,
             "got %s %d %d %d".formatted(granted.reservation(), granted.tokens(), before, after));
         if (random.nextInt(3) > 0) {
           say(ledger, "settling " + granted.reservation());
           long actual = random.nextInt((int) granted.tokens() + 1);
-          Settlement settled = governor.settle(granted.reservation(), actual).orElseThrow();
+          TokenSettlement settled = governor.settle(granted.reservation(), actual).orElseThrow();
           say(ledger, "settled %s %d".formatted(granted.reservation(), settled.refundedTokens()));
         }
-      } else if (outcome instanceof Outcome.Queued queued) {
+      } else if (outcome instanceof TokenDecision.Queued queued) {
         governor.cancel(queued.ticket());
       }
     }

@@ -28,11 +28,11 @@ class GovernorReadmeTest {
   }
 
   private void callOnce() throws IOException {
-    try (Governor governor = Governor.open(BudgetFile.read(file), directory)) {
+    try (Governor governor = Governor.open(BudgetConfigReader.read(file), directory)) {
       TokenRequest request =
           TokenRequest.of("AX9F7E2B-sonnet-4-5", 5_000, "P1_user").withTenant("acme");
-      Outcome outcome = governor.request(request);
-      if (outcome instanceof Outcome.Queued queued) { // somebody is before you, and you can see it
+      TokenDecision outcome = governor.request(request);
+      if (outcome instanceof TokenDecision.Queued queued) { // somebody is before you, and you can see it
         int number = queued.queuePosition();
         queued
             .etaMs()
@@ -41,7 +41,7 @@ class GovernorReadmeTest {
                 () -> tell("number %d, time unknown: %s".formatted(number, queued.binding())));
         outcome = governor.await(queued.ticket()).join().orElseThrow(); // or poll, or cancel
       }
-      if (outcome instanceof Outcome.Granted granted) { // 5,000 tokens are reserved
+      if (outcome instanceof TokenDecision.Granted granted) { // 5,000 tokens are reserved
         long used = callTheModel(granted.requestedTokens());
         governor.settle(granted.reservation(), used); // the rest is for the next in line
       }
@@ -50,8 +50,8 @@ class GovernorReadmeTest {
 
   /** So that the example has to wait, for a moment. */
   private void exhaust() throws IOException {
-    try (Governor governor = Governor.open(BudgetFile.read(file), directory)) {
-      while (governor.request("AX9F7E2B-sonnet-4-5", 5_000, "P1_user") instanceof Outcome.Granted) {
+    try (Governor governor = Governor.open(BudgetConfigReader.read(file), directory)) {
+      while (governor.request("AX9F7E2B-sonnet-4-5", 5_000, "P1_user") instanceof TokenDecision.Granted) {
         // until fewer tokens are left than the example asks for
       }
     }

@@ -5,6 +5,7 @@ import static dev.sluice.governor.Rig.P1;
 import static dev.sluice.governor.Rig.P2;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.sluice.governor.spi.StoreTimer;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -132,8 +133,8 @@ final class GovernorSimulation {
   }
 
   /** The same time, that counts what the governor wants of it. */
-  private GovernorTimer countedTimer() {
-    return new GovernorTimer() {
+  private StoreTimer countedTimer() {
+    return new StoreTimer() {
       @Override
       public long now() {
         return timer.now();
@@ -236,8 +237,8 @@ final class GovernorSimulation {
     Call call = new Call(calls.size(), request, timer.now(), manner, ahead);
     calls.add(call);
     waitingTokens.merge(line, tokens, Long::sum);
-    Outcome outcome = governor.request(request);
-    if (outcome instanceof Outcome.Queued queued) {
+    TokenDecision outcome = governor.request(request);
+    if (outcome instanceof TokenDecision.Queued queued) {
       call.ticket = queued.ticket();
       waitInLine(call);
     } else {
@@ -282,11 +283,11 @@ final class GovernorSimulation {
   }
 
   private void lookAgain(Call call) {
-    Outcome outcome =
+    TokenDecision outcome =
         call.manner == Manner.RETRIES && !isOver()
             ? governor.request(call.request)
             : governor.poll(call.ticket).orElse(null);
-    if (outcome instanceof Outcome.Queued queued) {
+    if (outcome instanceof TokenDecision.Queued queued) {
       assertThat(queued.ticket()).isEqualTo(call.ticket);
       timer.after((5 + random.nextInt(20)) * Desk.SECOND, () -> lookAgain(call));
     } else if (outcome != null) {
@@ -301,9 +302,9 @@ final class GovernorSimulation {
         call.request.model() + call.request.priority(), -call.request.tokens(), Long::sum);
   }
 
-  private void decided(Call call, Outcome outcome) {
+  private void decided(Call call, TokenDecision outcome) {
     left(call);
-    if (outcome instanceof Outcome.Granted granted) {
+    if (outcome instanceof TokenDecision.Granted granted) {
       assertThat(call.grantedAt).isNegative();
       call.grantedAt = timer.now();
       call.charged = granted.tokens();
@@ -317,12 +318,12 @@ final class GovernorSimulation {
     }
   }
 
-  private void settle(Call call, Outcome.Granted granted) {
+  private void settle(Call call, TokenDecision.Granted granted) {
     long actual = (long) (random.nextDouble() * (granted.tokens() + 1));
     if (call.request.model().equals(STRICT) && random.nextInt(10) == 0) {
       actual += granted.tokens() / 4;
     }
-    Settlement settlement =
+    TokenSettlement settlement =
         governor
             .settle(granted.reservation(), actual)
             .orElseThrow(() -> new AssertionError("it was claimed, and is gone: " + call));

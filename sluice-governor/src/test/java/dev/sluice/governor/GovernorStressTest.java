@@ -38,7 +38,7 @@ class GovernorStressTest {
     final AtomicInteger open = new AtomicInteger();
     final AtomicInteger mostOpen = new AtomicInteger();
     final AtomicLong waited = new AtomicLong();
-    final ConcurrentLinkedQueue<CompletableFuture<Optional<Outcome>>> awaited =
+    final ConcurrentLinkedQueue<CompletableFuture<Optional<TokenDecision>>> awaited =
         new ConcurrentLinkedQueue<>();
   }
 
@@ -53,22 +53,22 @@ class GovernorStressTest {
       TokenRequest request =
           TokenRequest.of(model, 1 + random.nextInt(20_000), priority)
               .withTenant("tenant" + random.nextInt(3));
-      Outcome outcome = governor.request(request);
-      if (outcome instanceof Outcome.Granted granted) {
+      TokenDecision outcome = governor.request(request);
+      if (outcome instanceof TokenDecision.Granted granted) {
         use(governor, granted, random.nextInt(20_000));
-      } else if (outcome instanceof Outcome.Queued queued) {
+      } else if (outcome instanceof TokenDecision.Queued queued) {
         stand(governor, queued, random);
       }
     }
   }
 
-  private void stand(Governor governor, Outcome.Queued queued, Random random) {
+  private void stand(Governor governor, TokenDecision.Queued queued, Random random) {
     int actual = random.nextInt(20_000);
     switch (random.nextInt(4)) {
       case 0 -> governor.cancel(queued.ticket());
       case 1 -> {
-        Outcome now = governor.poll(queued.ticket()).orElseThrow();
-        if (now instanceof Outcome.Granted granted) {
+        TokenDecision now = governor.poll(queued.ticket()).orElseThrow();
+        if (now instanceof TokenDecision.Granted granted) {
           use(governor, granted, actual);
         } else {
           governor.cancel(queued.ticket());
@@ -81,7 +81,7 @@ class GovernorStressTest {
                 .await(queued.ticket())
                 .whenComplete(
                     (outcome, failure) -> {
-                      if (outcome.orElseThrow() instanceof Outcome.Granted granted) {
+                      if (outcome.orElseThrow() instanceof TokenDecision.Granted granted) {
                         use(governor, granted, actual);
                       }
                     }));
@@ -89,7 +89,7 @@ class GovernorStressTest {
     }
   }
 
-  private void use(Governor governor, Outcome.Granted granted, long actual) {
+  private void use(Governor governor, TokenDecision.Granted granted, long actual) {
     boolean narrow = granted.model().equals(NARROW);
     if (narrow) {
       ledger.mostOpen.accumulateAndGet(ledger.open.incrementAndGet(), Math::max);
@@ -99,7 +99,7 @@ class GovernorStressTest {
       ledger.open.decrementAndGet();
     }
     long used = Math.min(actual, granted.tokens());
-    Settlement settled = governor.settle(granted.reservation(), used).orElseThrow();
+    TokenSettlement settled = governor.settle(granted.reservation(), used).orElseThrow();
     ledger.charged.get(granted.model()).addAndGet(granted.tokens() - settled.refundedTokens());
   }
 
@@ -124,8 +124,8 @@ class GovernorStressTest {
       for (Future<?> each : clients) {
         each.get(60, TimeUnit.SECONDS);
       }
-      for (CompletableFuture<Optional<Outcome>> each : ledger.awaited) {
-        assertThat(each.get(60, TimeUnit.SECONDS)).containsInstanceOf(Outcome.Granted.class);
+      for (CompletableFuture<Optional<TokenDecision>> each : ledger.awaited) {
+        assertThat(each.get(60, TimeUnit.SECONDS)).containsInstanceOf(TokenDecision.Granted.class);
       }
       long nanos = System.nanoTime() - start;
       assertThat(ledger.waited.get()).isPositive();

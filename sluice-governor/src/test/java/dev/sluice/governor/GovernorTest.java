@@ -24,9 +24,9 @@ class GovernorTest {
   void models_areApart_andUnknownOnesRefused() {
     try (Governor governor = Governor.create(SeedBudget.read())) {
       assertThat(governor.request("GE6D8A4F", 400_000, "P0_clinical"))
-          .isInstanceOf(Outcome.Granted.class);
+          .isInstanceOf(TokenDecision.Granted.class);
       assertThat(governor.request("deepseek-r1", 1_000, "P2_batch"))
-          .isInstanceOf(Outcome.Granted.class);
+          .isInstanceOf(TokenDecision.Granted.class);
       assertThatThrownBy(() -> governor.request("gpt", 1, "P1_user"))
           .isInstanceOf(IllegalArgumentException.class)
           .hasMessageContaining("deepseek-r1")
@@ -38,9 +38,9 @@ class GovernorTest {
   void realTime_servesTheLine() throws Exception {
     try (Governor governor = Governor.create(config(Map.of("m", off(60_000, 1_000))))) {
       governor.request("m", 1_000, "P0_clinical");
-      Outcome.Queued queued = (Outcome.Queued) governor.request("m", 100, "P1_user");
-      CompletableFuture<Optional<Outcome>> outcome = governor.await(queued.ticket());
-      Outcome.Granted granted = (Outcome.Granted) outcome.get(20, TimeUnit.SECONDS).orElseThrow();
+      TokenDecision.Queued queued = (TokenDecision.Queued) governor.request("m", 100, "P1_user");
+      CompletableFuture<Optional<TokenDecision>> outcome = governor.await(queued.ticket());
+      TokenDecision.Granted granted = (TokenDecision.Granted) outcome.get(20, TimeUnit.SECONDS).orElseThrow();
       assertThat(governor.settle(granted.reservation(), 50)).isPresent();
       assertThat(governor.settle(granted.reservation(), 50)).isEmpty();
       assertThat(governor.extend(granted.reservation())).isFalse();
@@ -52,9 +52,9 @@ class GovernorTest {
     CountDownLatch free = new CountDownLatch(1);
     ModelBudget slow = off(60, 1_000);
     try (Governor governor = Governor.create(config(Map.of("m", slow)))) {
-      Outcome.Granted first = (Outcome.Granted) governor.request("m", 1_000, "P0_clinical");
-      CompletableFuture<Optional<Outcome>> blocks = await(governor, 100);
-      CompletableFuture<Optional<Outcome>> next = await(governor, 100);
+      TokenDecision.Granted first = (TokenDecision.Granted) governor.request("m", 1_000, "P0_clinical");
+      CompletableFuture<Optional<TokenDecision>> blocks = await(governor, 100);
+      CompletableFuture<Optional<TokenDecision>> next = await(governor, 100);
       CompletableFuture<Void> blocked =
           blocks.thenAccept(
               outcome -> {
@@ -65,15 +65,15 @@ class GovernorTest {
                 }
               });
       governor.settle(first.reservation(), 0);
-      assertThat(next.get(20, TimeUnit.SECONDS)).containsInstanceOf(Outcome.Granted.class);
+      assertThat(next.get(20, TimeUnit.SECONDS)).containsInstanceOf(TokenDecision.Granted.class);
       assertThat(blocked).isNotDone();
       free.countDown();
       blocked.get(20, TimeUnit.SECONDS);
     }
   }
 
-  private static CompletableFuture<Optional<Outcome>> await(Governor governor, long tokens) {
-    Outcome.Queued queued = (Outcome.Queued) governor.request("m", tokens, "P1_user");
+  private static CompletableFuture<Optional<TokenDecision>> await(Governor governor, long tokens) {
+    TokenDecision.Queued queued = (TokenDecision.Queued) governor.request("m", tokens, "P1_user");
     return governor.await(queued.ticket());
   }
 
@@ -83,14 +83,14 @@ class GovernorTest {
     CountDownLatch left = new CountDownLatch(turns);
     ModelBudget oneAtATime = off(1_000_000_000, 1_000_000_000).withConcurrency(1);
     try (Governor governor = Governor.create(config(Map.of("m", oneAtATime)))) {
-      Outcome.Granted first = (Outcome.Granted) governor.request("m", 1, "P0_clinical");
+      TokenDecision.Granted first = (TokenDecision.Granted) governor.request("m", 1, "P0_clinical");
       for (int i = 0; i < turns; i++) {
         var unused =
             await(governor, 1)
                 .thenAccept(
                     turn -> {
                       // Which is the turn of the next.
-                      governor.settle(((Outcome.Granted) turn.orElseThrow()).reservation(), 0);
+                      governor.settle(((TokenDecision.Granted) turn.orElseThrow()).reservation(), 0);
                       left.countDown();
                     });
       }

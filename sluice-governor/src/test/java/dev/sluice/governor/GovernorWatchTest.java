@@ -8,6 +8,7 @@ import ch.qos.logback.classic.Level;
 import ch.qos.logback.classic.Logger;
 import ch.qos.logback.classic.spi.ILoggingEvent;
 import ch.qos.logback.core.read.ListAppender;
+import dev.sluice.governor.monitor.GovernorMonitor;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
@@ -26,11 +27,11 @@ class GovernorWatchTest {
   private static final ModelBudget BUDGET = ModelBudget.of(600, 1_000, Allocation.OFF);
   private static final ProviderStanding PROVIDER = new ProviderStanding(0.8, 3, 2);
 
-  private final Logger logger = (Logger) LoggerFactory.getLogger(GovernorWatch.class);
+  private final Logger logger = (Logger) LoggerFactory.getLogger(GovernorMonitor.class);
   private final ListAppender<ILoggingEvent> logged = new ListAppender<>();
   private final VirtualTimer timer = new VirtualTimer();
-  private final GovernorWatch watch =
-      new GovernorWatch(BudgetConfig.of(Map.of("m", BUDGET, "n", BUDGET)), timer);
+  private final GovernorMonitor watch =
+      new GovernorMonitor(BudgetConfig.of(Map.of("m", BUDGET, "n", BUDGET)), timer);
 
   @BeforeEach
   void listen() {
@@ -61,7 +62,7 @@ class GovernorWatchTest {
 
   /** Of which the first has waited that long for 10 tokens. */
   private GovernorStatus exhausted(String model, Duration lasts) {
-    return status(model, 1, 1, new GovernorStatus.Exhaustion(Dimension.TOKENS, 10, lasts));
+    return status(model, 1, 1, new GovernorStatus.Exhaustion(BudgetDimension.TOKENS, 10, lasts));
   }
 
   private GovernorStatus status(String model, long available, int waiting) {
@@ -115,10 +116,10 @@ class GovernorWatchTest {
     grant("unknown", 5, 0);
     watch
         .listener()
-        .settled(new Settlement("m", "", 700, 700, 500, 200, 0, 0), timer.now(), timer.now());
+        .settled(new TokenSettlement("m", "", 700, 700, 500, 200, 0, 0), timer.now(), timer.now());
     watch
         .listener()
-        .settled(new Settlement("m", "", 700, 700, 900, 0, 200, 0), timer.now(), timer.now());
+        .settled(new TokenSettlement("m", "", 700, 700, 900, 0, 200, 0), timer.now(), timer.now());
     assertThat(watched("m").audit()).isEqualTo(new AuditReport(500, 1_600, 0, 500, 0));
     assertThat(watched("n").audit()).isEqualTo(new AuditReport(1_100, 1_600, 100, 1_100, 0));
     assertThat(watched("m").provider()).isEqualTo(PROVIDER);
@@ -145,10 +146,10 @@ class GovernorWatchTest {
   @Test
   void everybodyWhoIsNotGrantedAtOnce_isARejection() {
     TokenRequest request = TokenRequest.of("m", 1, "P1_user");
-    Outcome granted = new Outcome.Granted("m", "P1_user", 1, 1, 1, "r");
+    TokenDecision granted = new TokenDecision.Granted("m", "P1_user", 1, 1, 1, "r");
     OptionalLong soon = OptionalLong.of(1);
-    Outcome queued = new Outcome.Queued("m", "P1_user", 1, 0, soon, 1, soon, Dimension.TOKENS, "t");
-    Outcome refused = new Outcome.Refused("m", "P1_user", 1, 0, Outcome.Reason.LINE_FULL, "full");
+    TokenDecision queued = new TokenDecision.Queued("m", "P1_user", 1, 0, soon, 1, soon, BudgetDimension.TOKENS, "t");
+    TokenDecision refused = new TokenDecision.Denied("m", "P1_user", 1, 0, TokenDecision.Reason.LINE_FULL, "full");
     for (int i = 0; i < 18; i++) {
       watch.listener().asked(request, granted, 0);
     }
@@ -208,11 +209,11 @@ class GovernorWatchTest {
   void reload_goesByTheOtherConfiguration() {
     grant("m", 1_000, 0);
     grant("n", 1_000, 0);
-    HealthRules rules = new HealthRules(Duration.ofSeconds(1), Duration.ofSeconds(9), 0, 1, 0);
+    AlertConfig rules = new AlertConfig(Duration.ofSeconds(1), Duration.ofSeconds(9), 0, 1, 0);
     ModelBudget larger = ModelBudget.of(600, 2_000, Allocation.OFF);
     watch.reload(
         new BudgetConfig(
-            Map.of("m", larger, "o", BUDGET), DeskRules.DEFAULTS, rules, Map.of(), List.of()));
+            Map.of("m", larger, "o", BUDGET), WaitingListConfig.DEFAULTS, rules, Map.of(), List.of()));
     grant("m", 1_000, 0);
     grant("o", 1_000, 0);
     burst = 2_000;

@@ -1,5 +1,6 @@
 package dev.sluice.governor;
 
+import dev.sluice.governor.monitor.AlertMonitor;
 import static dev.sluice.governor.Desk.SECOND;
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -13,7 +14,7 @@ import org.junit.jupiter.api.Test;
 class HealthMonitorTest {
   private static final Instant AT = Instant.parse("2026-01-02T03:04:05Z");
 
-  private final HealthMonitor monitor = new HealthMonitor("m", HealthRules.DEFAULTS, 0);
+  private final AlertMonitor monitor = new AlertMonitor("m", AlertConfig.DEFAULTS, 0);
 
   private void asked(int requests, int rejected, long now) {
     for (int i = 0; i < requests; i++) {
@@ -38,7 +39,7 @@ class HealthMonitorTest {
         List.of());
   }
 
-  private List<HealthMonitor.Change> check(int waiting, long available, long now, Instant at) {
+  private List<AlertMonitor.Change> check(int waiting, long available, long now, Instant at) {
     return monitor.check(status(waiting, available, Optional.empty()), now, at);
   }
 
@@ -52,8 +53,8 @@ class HealthMonitorTest {
   }
 
   /** One is in line, and has waited for more than there is. */
-  private List<HealthMonitor.Change> exhausted(
-      Dimension dimension, long available, long needed, Duration lasts) {
+  private List<AlertMonitor.Change> exhausted(
+      BudgetDimension dimension, long available, long needed, Duration lasts) {
     GovernorStatus.Exhaustion head = new GovernorStatus.Exhaustion(dimension, needed, lasts);
     return monitor.check(status(1, available, Optional.of(head)), 0, AT);
   }
@@ -85,18 +86,18 @@ class HealthMonitorTest {
 
   @Test
   void headThatTheModelCannotServe_raises_onceThatLastsAnInterval() {
-    Duration interval = HealthRules.DEFAULTS.interval();
+    Duration interval = AlertConfig.DEFAULTS.interval();
     // Half of the burst is left.
-    exhausted(Dimension.TOKENS, 150_000, 270_000, interval.minusNanos(1));
+    exhausted(BudgetDimension.TOKENS, 150_000, 270_000, interval.minusNanos(1));
     assertThat(kinds()).isEmpty();
-    exhausted(Dimension.TOKENS, 150_000, 270_000, interval);
+    exhausted(BudgetDimension.TOKENS, 150_000, 270_000, interval);
     assertThat(kinds()).containsExactly(Alert.Kind.BUCKET_EXHAUSTED);
     assertThat(monitor.alerts().get(0).value()).isEqualTo(150_000);
     assertThat(monitor.alerts().get(0).threshold()).isEqualTo(270_000);
     // Another is the head, and has only begun to wait.
-    exhausted(Dimension.TOKENS, -5, 10, interval.multipliedBy(2));
+    exhausted(BudgetDimension.TOKENS, -5, 10, interval.multipliedBy(2));
     assertThat(monitor.alerts().get(0).value()).isEqualTo(-5);
-    exhausted(Dimension.TOKENS, 5, 10, Duration.ZERO);
+    exhausted(BudgetDimension.TOKENS, 5, 10, Duration.ZERO);
     assertThat(kinds()).isEmpty();
   }
 
@@ -110,13 +111,13 @@ class HealthMonitorTest {
 
   @Test
   void requestsOfTheModel_raise_withTheirFigures() {
-    List<HealthMonitor.Change> raised =
-        exhausted(Dimension.REQUESTS, 150_000, 1, Duration.ofSeconds(7));
+    List<AlertMonitor.Change> raised =
+        exhausted(BudgetDimension.REQUESTS, 150_000, 1, Duration.ofSeconds(7));
     assertThat(monitor.alerts().get(0).value()).isZero();
     assertThat(monitor.alerts().get(0).threshold()).isEqualTo(1);
     assertThat(raised)
         .singleElement()
-        .extracting(HealthMonitor.Change::line)
+        .extracting(AlertMonitor.Change::line)
         .asString()
         .startsWith(
             "Bucket exhausted of m: 0 requests left, the first in line needs 1: too few for"
@@ -141,8 +142,8 @@ class HealthMonitorTest {
   void alert_keepsWhenItCame_whileItLasts_andIsToldTwice() {
     asked(40, 3, 0);
     GovernorStatus.Exhaustion head =
-        new GovernorStatus.Exhaustion(Dimension.TOKENS, 40, Duration.ofSeconds(9));
-    List<HealthMonitor.Change> raised = monitor.check(status(250, 0, Optional.of(head)), 0, AT);
+        new GovernorStatus.Exhaustion(BudgetDimension.TOKENS, 40, Duration.ofSeconds(9));
+    List<AlertMonitor.Change> raised = monitor.check(status(250, 0, Optional.of(head)), 0, AT);
     Alert rejections =
         new Alert("m", Alert.Kind.HIGH_REJECTION_RATE, 0.075, 0.05, "Scale model capacity", AT);
     Alert line = new Alert("m", Alert.Kind.QUEUE_BUILDUP, 250, 100, "Increase refill rate", AT);
@@ -157,14 +158,14 @@ class HealthMonitorTest {
     assertThat(monitor.alerts()).containsExactly(rejections, line, exhausted);
     assertThat(raised)
         .containsExactly(
-            new HealthMonitor.Change(
+            new AlertMonitor.Change(
                 rejections,
                 true,
                 "High rejection rate of m: 7.50% of 40 requests in 60000 ms, threshold 5.00%:"
                     + " Scale model capacity"),
-            new HealthMonitor.Change(
+            new AlertMonitor.Change(
                 line, true, "Queue buildup of m: 250 jobs, threshold 100: Increase refill rate"),
-            new HealthMonitor.Change(
+            new AlertMonitor.Change(
                 exhausted,
                 true,
                 "Bucket exhausted of m: 0 tokens left, the first in line needs 40: too few for"
@@ -172,7 +173,7 @@ class HealthMonitorTest {
                     + " budget"));
     assertThat(check(120, 7, 5 * SECOND, AT.plusSeconds(5)))
         .containsExactly(
-            new HealthMonitor.Change(
+            new AlertMonitor.Change(
                 exhausted,
                 false,
                 "Bucket exhausted of m is over, it began at 2026-01-02T03:04:05Z: 7 tokens left"));
@@ -189,10 +190,10 @@ class HealthMonitorTest {
   @Test
   void reload_goesByOtherRules() {
     asked(10, 1, 0);
-    monitor.reload(new HealthRules(Duration.ofSeconds(5), Duration.ofSeconds(60), 0.05, 10, 9), 0);
+    monitor.reload(new AlertConfig(Duration.ofSeconds(5), Duration.ofSeconds(60), 0.05, 10, 9), 0);
     assertThat(kinds(10, 1, 0))
         .containsExactly(Alert.Kind.HIGH_REJECTION_RATE, Alert.Kind.QUEUE_BUILDUP);
-    monitor.reload(new HealthRules(Duration.ofSeconds(5), Duration.ofSeconds(30), 0.05, 10, 9), 0);
+    monitor.reload(new AlertConfig(Duration.ofSeconds(5), Duration.ofSeconds(30), 0.05, 10, 9), 0);
     assertThat(kinds(0, 1, 0)).isEmpty();
     asked(10, 1, 0);
     assertThat(kinds(0, 1, 29 * SECOND)).containsExactly(Alert.Kind.HIGH_REJECTION_RATE);

@@ -2,6 +2,8 @@ package dev.sluice.governor;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.sluice.governor.engine.ModelBuckets;
+import dev.sluice.governor.spi.ModelLimits;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
@@ -19,13 +21,13 @@ class LevelsTest {
         FAST, List.of(), 0, List.of(), Map.of("named", named), others, FAST.capacity());
   }
 
-  private static long available(Levels levels, String tenant, long now) {
+  private static long available(ModelBuckets levels, String tenant, long now) {
     return Objects.requireNonNull(levels.tenant(tenant, now)).available();
   }
 
   @Test
   void retune_ofWhatBeganEmpty_paysTheTimeBefore_atTheRateOfThen() {
-    Levels levels = new Levels(limits(SLOW, SLOW), 0);
+    ModelBuckets levels = new ModelBuckets(limits(SLOW, SLOW), 0);
     levels.restart(0);
     levels.retune(limits(FAST, FAST), 5 * SECOND);
     assertThat(available(levels, "named", 5 * SECOND)).isEqualTo(5);

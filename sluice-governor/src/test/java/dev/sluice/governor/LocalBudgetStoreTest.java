@@ -5,6 +5,7 @@ import static dev.sluice.governor.Desk.SECOND;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.sluice.governor.local.LocalBudgetStore;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -24,8 +25,8 @@ import org.junit.jupiter.api.io.TempDir;
 class LocalBudgetStoreTest {
   private static final String P0 = "P0_clinical";
   private static final String P1 = "P1_user";
-  private static final DeskRules RULES =
-      new DeskRules(20, Duration.ofSeconds(30), Duration.ofMinutes(10), 2, Duration.ofMinutes(1));
+  private static final WaitingListConfig RULES =
+      new WaitingListConfig(20, Duration.ofSeconds(30), Duration.ofMinutes(10), 2, Duration.ofMinutes(1));
 
   private final VirtualTimer timer = new VirtualTimer();
   private final ModelBudget budget = ModelBudget.of(240_000, 300_000, Allocation.OFF);
@@ -33,7 +34,7 @@ class LocalBudgetStoreTest {
       LocalBudgetStore.inMemory(timer).open(config(Map.of("m", budget)), BudgetListener.NONE);
 
   private static BudgetConfig config(Map<String, ModelBudget> models) {
-    return new BudgetConfig(models, RULES, HealthRules.DEFAULTS, Map.of(), List.of());
+    return new BudgetConfig(models, RULES, AlertConfig.DEFAULTS, Map.of(), List.of());
   }
 
   @AfterEach
@@ -45,7 +46,7 @@ class LocalBudgetStoreTest {
     return TokenRequest.of("m", tokens, priority);
   }
 
-  private Outcome request(TokenRequest request) {
+  private TokenDecision request(TokenRequest request) {
     return store.request(request).join();
   }
 
@@ -59,8 +60,8 @@ class LocalBudgetStoreTest {
         .isEqualTo("rwx------");
   }
 
-  private Outcome.Queued queued(TokenRequest request) {
-    return (Outcome.Queued) request(request);
+  private TokenDecision.Queued queued(TokenRequest request) {
+    return (TokenDecision.Queued) request(request);
   }
 
   private GovernorStatus.Model status() {
@@ -71,7 +72,7 @@ class LocalBudgetStoreTest {
   void grantToAWaiterThatHasJustGone_goesBack() {
     request(of(300_000, P0));
     String ticket = queued(of(4_000, P1)).ticket();
-    CompletableFuture<Optional<Outcome>> gone = store.await(ticket);
+    CompletableFuture<Optional<TokenDecision>> gone = store.await(ticket);
     // Completed behind the desk's back, as if both happened in the same moment.
     gone.obtrudeValue(Optional.empty());
     timer.advance(SECOND);
@@ -89,12 +90,12 @@ class LocalBudgetStoreTest {
     try (BudgetStore slow =
         LocalBudgetStore.inMemory(late).open(config(Map.of("m", budget)), BudgetListener.NONE)) {
       slow.request(of(300_000, P0)).join();
-      String ticket = ((Outcome.Queued) slow.request(of(4_000, P1)).join()).ticket();
-      CompletableFuture<Optional<Outcome>> waiter = slow.await(ticket);
+      String ticket = ((TokenDecision.Queued) slow.request(of(4_000, P1)).join()).ticket();
+      CompletableFuture<Optional<TokenDecision>> waiter = slow.await(ticket);
       late.advance(SECOND);
       // It is granted, and nobody was told yet.
       waiter.cancel(false);
-      Outcome.Granted claimed = (Outcome.Granted) slow.poll(ticket).join().orElseThrow();
+      TokenDecision.Granted claimed = (TokenDecision.Granted) slow.poll(ticket).join().orElseThrow();
       untold.forEach(Runnable::run);
       late.advance(MINUTE);
       assertThat(slow.settle(claimed.reservation(), 4_000).join()).isPresent();
@@ -105,7 +106,7 @@ class LocalBudgetStoreTest {
   void requestThatIsRefused_doesNotKeepWhatHasHappenedMeanwhile() {
     request(of(300_000, P0));
     TokenRequest late = of(8_000, P1).withDeadline(Duration.ofSeconds(1));
-    CompletableFuture<Optional<Outcome>> waiter = store.await(queued(late).ticket());
+    CompletableFuture<Optional<TokenDecision>> waiter = store.await(queued(late).ticket());
     timer.skip(SECOND);
     assertThatThrownBy(() -> request(of(1, "P9"))).hasMessageContaining("P9");
     assertThat(waiter).isDone();

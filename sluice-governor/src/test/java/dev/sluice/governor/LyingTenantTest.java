@@ -2,6 +2,8 @@ package dev.sluice.governor;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.sluice.governor.engine.ModelBuckets;
+import dev.sluice.governor.spi.ModelLimits;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -28,7 +30,7 @@ class LyingTenantTest {
     final TokenRequest request;
     long at;
     long used;
-    Outcome.Granted granted;
+    TokenDecision.Granted granted;
 
     Call(TokenRequest request) {
       this.request = request;
@@ -42,7 +44,7 @@ class LyingTenantTest {
   }
 
   private void call(TokenRequest request, long used) {
-    Outcome.Granted granted = Rig.granted(rig.governor.request(request));
+    TokenDecision.Granted granted = Rig.granted(rig.governor.request(request));
     rig.governor.settle(granted.reservation(), used);
     rig.timer.advance(Duration.ofSeconds(1).toNanos());
   }
@@ -51,7 +53,7 @@ class LyingTenantTest {
     int admitted = 0;
     for (int i = 0; i < 50; i++) {
       TokenRequest lie = of(tenant, BURST).withExpectedTokens(1);
-      admitted += rig.governor.request(lie) instanceof Outcome.Granted ? 1 : 0;
+      admitted += rig.governor.request(lie) instanceof TokenDecision.Granted ? 1 : 0;
     }
     return admitted;
   }
@@ -117,15 +119,15 @@ class LyingTenantTest {
       request = request.withExpectedTokens(1);
     }
     Call call = new Call(request);
-    Outcome outcome = rig.governor.request(request);
-    if (outcome instanceof Outcome.Granted granted) {
+    TokenDecision outcome = rig.governor.request(request);
+    if (outcome instanceof TokenDecision.Granted granted) {
       call.at = rig.timer.now();
       call.granted = granted;
       all.add(call);
       open.add(call);
       boolean lies = tenant.equals("liar") && all.size() > 100;
       call.used = lies ? tokens : 1 + (long) (tokens * random.nextDouble() / 5);
-    } else if (outcome instanceof Outcome.Queued queued) {
+    } else if (outcome instanceof TokenDecision.Queued queued) {
       rig.governor.cancel(queued.ticket());
     }
   }
@@ -155,17 +157,17 @@ class LyingTenantTest {
   /** With reservations of one token it held the model at a burst below empty for ever. */
   @Test
   void reservationsOfOneToken_cannotKeepTheModelFromOthers() {
-    List<Outcome.Granted> held = new ArrayList<>();
+    List<TokenDecision.Granted> held = new ArrayList<>();
     for (int i = 0; i < 600; i++) {
       held.add(Rig.granted(rig.governor.request(of("liar", 1))));
     }
     long served = 0;
-    for (Outcome.Granted each : held) {
+    for (TokenDecision.Granted each : held) {
       rig.governor.settle(each.reservation(), TokenRequest.MOST_TOKENS);
       rig.timer.advance(SECOND);
       TokenRequest other = of("other", 500).withDeadline(Duration.ofMillis(1));
-      Outcome outcome = rig.governor.request(other);
-      if (outcome instanceof Outcome.Granted granted) {
+      TokenDecision outcome = rig.governor.request(other);
+      if (outcome instanceof TokenDecision.Granted granted) {
         served += granted.tokens();
         rig.governor.settle(granted.reservation(), granted.tokens());
       }
@@ -177,7 +179,7 @@ class LyingTenantTest {
 
   @Test
   void excess_isAnAlertThatNamesIt() {
-    Outcome.Granted one = Rig.granted(rig.governor.request(of("liar\n", 1)));
+    TokenDecision.Granted one = Rig.granted(rig.governor.request(of("liar\n", 1)));
     rig.governor.settle(one.reservation(), TokenRequest.MOST_TOKENS);
     rig.timer.advance(Duration.ofSeconds(5).toNanos());
     assertThat(rig.governor.alerts())
@@ -200,12 +202,12 @@ class LyingTenantTest {
   @Test
   void allowance_isKeptOverARestart() {
     ModelLimits limits = BUDGET.limits();
-    Levels before = new Levels(limits, 0);
+    ModelBuckets before = new ModelBuckets(limits, 0);
     assertThat(before.overruns().charge(1, BURST, BURST)).isEqualTo(BURST);
-    Levels after = new Levels(limits, 0);
+    ModelBuckets after = new ModelBuckets(limits, 0);
     after.restore(before.save(0), 0);
     assertThat(after.overruns().charge(1, BURST, BURST)).isEqualTo(2);
-    Levels old = new Levels(limits, 0);
+    ModelBuckets old = new ModelBuckets(limits, 0);
     old.restore(Map.of("tokens", before.tokens().save()), 0);
     assertThat(old.overruns().charge(1, BURST, BURST)).isEqualTo(BURST);
   }

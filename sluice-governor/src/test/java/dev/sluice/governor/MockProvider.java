@@ -35,7 +35,7 @@ final class MockProvider {
   }
 
   /** Status 200 or 429; the headers are of this moment, however long the call takes. */
-  ProviderAnswer call(long tokens, long now) {
+  ProviderResponse call(long tokens, long now) {
     refill(now);
     boolean taken = level >= tokens;
     if (taken) {
@@ -65,7 +65,7 @@ final class MockProvider {
       double wait = (tokens - level) / tokensPerMinute * 60;
       said.put("retry-after", Long.toString((long) Math.ceil(wait)));
     }
-    return new ProviderAnswer(taken ? 200 : 429, said);
+    return new ProviderResponse(taken ? 200 : 429, said);
   }
 
   void ended(long unused, long now) {

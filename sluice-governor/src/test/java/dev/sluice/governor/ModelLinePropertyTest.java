@@ -2,6 +2,10 @@ package dev.sluice.governor;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.sluice.governor.engine.Reservation;
+import dev.sluice.governor.engine.TokenDemand;
+import dev.sluice.governor.engine.TokenWaiter;
+import dev.sluice.governor.spi.ModelLimits;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -19,11 +23,11 @@ class ModelLinePropertyTest {
 
   /** What was granted, and what of it was charged in the end. */
   private static final class Charge {
-    final Waiting waiting;
+    final TokenWaiter waiting;
     final long at;
     long net;
 
-    Charge(Waiting waiting, long at) {
+    Charge(TokenWaiter waiting, long at) {
       this.waiting = waiting;
       this.at = at;
       this.net = waiting.demand.tokens();
@@ -35,7 +39,7 @@ class ModelLinePropertyTest {
     final Random random;
     final Desk desk;
     final ModelLimits.Rate rate;
-    final List<Waiting> asked = new ArrayList<>();
+    final List<TokenWaiter> asked = new ArrayList<>();
     final List<Charge> charges = new ArrayList<>();
     final List<Charge> open = new ArrayList<>();
 
@@ -88,7 +92,7 @@ class ModelLinePropertyTest {
     private void ask() {
       String tenant = String.valueOf("abc".charAt(random.nextInt(3)));
       int rank = random.nextInt(3);
-      long most = desk.line.largest(new Demand(tenant, 1, rank, 1));
+      long most = desk.line.largest(new TokenDemand(tenant, 1, rank, 1));
       asked.add(desk.ask(tenant, rank, 1 + random.nextInt((int) most)));
     }
 
@@ -120,9 +124,9 @@ class ModelLinePropertyTest {
     }
 
     private void cancel() {
-      List<Waiting> waiting = asked.stream().filter(each -> each.inLine).toList();
+      List<TokenWaiter> waiting = asked.stream().filter(each -> each.inLine).toList();
       if (!waiting.isEmpty()) {
-        Waiting who = waiting.get(random.nextInt(waiting.size()));
+        TokenWaiter who = waiting.get(random.nextInt(waiting.size()));
         assertThat(desk.line.leave(who)).isTrue();
         assertThat(desk.line.leave(who)).isFalse();
         desk.drain();
@@ -130,7 +134,7 @@ class ModelLinePropertyTest {
     }
 
     private void collect() {
-      List<Waiting> granted = new ArrayList<>(desk.granted.keySet());
+      List<TokenWaiter> granted = new ArrayList<>(desk.granted.keySet());
       for (int i = charges.size(); i < granted.size(); i++) {
         Charge charge = new Charge(granted.get(i), desk.grantTimes.get(i));
         charges.add(charge);
@@ -155,10 +159,10 @@ class ModelLinePropertyTest {
 
     /** First come, first served for each tenant and class. */
     void requireOrder() {
-      Map<String, Waiting> last = new HashMap<>();
+      Map<String, TokenWaiter> last = new HashMap<>();
       for (Charge charge : charges) {
-        Demand demand = charge.waiting.demand;
-        Waiting before = last.put(demand.tenant() + demand.rank(), charge.waiting);
+        TokenDemand demand = charge.waiting.demand;
+        TokenWaiter before = last.put(demand.tenant() + demand.rank(), charge.waiting);
         if (before != null) {
           assertThat(asked.indexOf(before)).isLessThan(asked.indexOf(charge.waiting));
         }

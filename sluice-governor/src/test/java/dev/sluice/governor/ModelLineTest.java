@@ -7,6 +7,12 @@ import static dev.sluice.governor.Desk.SONNET;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.sluice.governor.engine.ClassWaitingList;
+import dev.sluice.governor.engine.Forecaster;
+import dev.sluice.governor.engine.TokenDemand;
+import dev.sluice.governor.engine.TokenWaiter;
+import dev.sluice.governor.engine.WaitReason;
+import dev.sluice.governor.spi.ModelLimits;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -20,9 +26,9 @@ class ModelLineTest {
   void smallRequest_doesNotOvertakeOneOfItsClassOrAbove() {
     Desk desk = new Desk(Desk.limits(SONNET, OFF));
     desk.ask(0, 299_000);
-    Waiting large = desk.ask(0, 200_000);
-    Waiting small = desk.ask(0, 1);
-    Waiting lower = desk.ask(2, 1);
+    TokenWaiter large = desk.ask(0, 200_000);
+    TokenWaiter small = desk.ask(0, 1);
+    TokenWaiter lower = desk.ask(2, 1);
     assertThat(desk.isGranted(small)).isFalse();
     assertThat(desk.isGranted(lower)).isFalse();
     desk.advanceTo(MINUTE);
@@ -33,9 +39,9 @@ class ModelLineTest {
   void heldByItsCeilingOnly_holdsUpNobodyAbove() {
     Desk desk = new Desk(Desk.limits(SONNET, CEILINGS));
     desk.ask(1, 200_000);
-    Waiting batch = desk.ask(2, 50_000);
+    TokenWaiter batch = desk.ask(2, 50_000);
     assertThat(desk.isGranted(batch)).isFalse();
-    assertThat(new Forecaster(desk.line, 0).alone(batch.demand).by()).isEqualTo(Dimension.CLASS);
+    assertThat(new Forecaster(desk.line, 0).alone(batch.demand).by()).isEqualTo(BudgetDimension.CLASS);
     assertThat(desk.isGranted(desk.ask(1, 10_000))).isTrue();
     assertThat(desk.isGranted(desk.ask(0, 90_000))).isTrue();
   }
@@ -43,9 +49,9 @@ class ModelLineTest {
   @Test
   void lateRefund_admitsNotOneTokenBeyondTheLimit() {
     Desk desk = new Desk(Desk.limits(SONNET, OFF));
-    Waiting first = desk.ask(0, 240_000);
+    TokenWaiter first = desk.ask(0, 240_000);
     desk.advanceTo(MINUTE);
-    Waiting second = desk.ask(0, 300_000);
+    TokenWaiter second = desk.ask(0, 300_000);
     assertThat(desk.isGranted(second)).isTrue();
     assertThat(desk.settle(first, 0)).isZero();
     assertThat(desk.line.available()).isZero();
@@ -54,14 +60,14 @@ class ModelLineTest {
   @Test
   void refund_isWholeWhileTheBucketStillOwesIt() {
     Desk desk = new Desk(Desk.limits(SONNET, OFF));
-    Waiting first = desk.ask(0, 10_000);
-    Waiting second = desk.ask(0, 20_000);
+    TokenWaiter first = desk.ask(0, 10_000);
+    TokenWaiter second = desk.ask(0, 20_000);
     assertThat(desk.settle(first, 4_000)).isEqualTo(6_000);
     assertThat(desk.line.available()).isEqualTo(276_000);
     assertThat(desk.settle(second, 0)).isEqualTo(20_000);
     assertThat(desk.line.available()).isEqualTo(296_000);
     // Half of what is unused has come back by itself.
-    Waiting third = desk.ask(0, 8_000);
+    TokenWaiter third = desk.ask(0, 8_000);
     desk.advanceTo(2 * SECOND);
     assertThat(desk.settle(third, 0)).isEqualTo(4_000);
     assertThat(desk.line.available()).isEqualTo(300_000);
@@ -74,10 +80,10 @@ class ModelLineTest {
         new Desk(
             new ModelLimits(
                 small, List.of(), 0, Desk.classes(small, OFF), Map.of(), null, 204_000));
-    Waiting first = desk.ask(0, 200_000);
+    TokenWaiter first = desk.ask(0, 200_000);
     assertThat(desk.settle(first, 300_000)).isEqualTo(-4_000);
     assertThat(desk.line.available()).isEqualTo(-4_000);
-    Waiting next = desk.ask(0, 4_000);
+    TokenWaiter next = desk.ask(0, 4_000);
     desk.advanceTo(2 * SECOND - 1);
     assertThat(desk.isGranted(next)).isFalse();
     desk.advanceTo(2 * SECOND);
@@ -87,7 +93,7 @@ class ModelLineTest {
   @Test
   void settledTwice_isRefused() {
     Desk desk = new Desk(Desk.limits(SONNET, OFF));
-    Waiting first = desk.ask(0, 1_000);
+    TokenWaiter first = desk.ask(0, 1_000);
     desk.settle(first, 500);
     assertThatThrownBy(() -> desk.settle(first, 0)).isInstanceOf(IllegalStateException.class);
     assertThat(desk.line.running()).isZero();
@@ -98,11 +104,11 @@ class ModelLineTest {
   void tenants_takeTurnsByTokens_eachFirstComeFirstServed() {
     Desk desk = new Desk(Desk.limits(SONNET, OFF));
     desk.ask("noisy", 1, 300_000);
-    List<Waiting> noisy = new ArrayList<>();
+    List<TokenWaiter> noisy = new ArrayList<>();
     for (int i = 0; i < 100; i++) {
       noisy.add(desk.ask("noisy", 1, 4_000));
     }
-    Waiting quiet = desk.ask("quiet", 1, 4_000);
+    TokenWaiter quiet = desk.ask("quiet", 1, 4_000);
     assertThat(new Forecaster(desk.line, desk.now).of(quiet).position()).isLessThanOrEqualTo(2);
     desk.advanceTo(2 * SECOND);
     assertThat(desk.isGranted(quiet)).isTrue();
@@ -123,9 +129,9 @@ class ModelLineTest {
             SONNET.capacity());
     Desk desk = new Desk(limits);
     assertThat(desk.isGranted(desk.ask("small", 0, 1_000))).isTrue();
-    Waiting held = desk.ask("small", 0, 100);
+    TokenWaiter held = desk.ask("small", 0, 100);
     assertThat(desk.isGranted(held)).isFalse();
-    assertThat(new Forecaster(desk.line, 0).alone(held.demand).by()).isEqualTo(Dimension.TENANT);
+    assertThat(new Forecaster(desk.line, 0).alone(held.demand).by()).isEqualTo(BudgetDimension.TENANT);
     assertThat(desk.isGranted(desk.ask("large", 2, 200_000))).isTrue();
     desk.advanceTo(10 * SECOND - 1);
     assertThat(desk.isGranted(held)).isFalse();
@@ -146,19 +152,19 @@ class ModelLineTest {
             null,
             SONNET.capacity());
     Desk desk = new Desk(limits);
-    Waiting first = desk.ask(0, 1);
+    TokenWaiter first = desk.ask(0, 1);
     desk.ask(0, 1);
-    Waiting third = desk.ask(0, 1);
+    TokenWaiter third = desk.ask(0, 1);
     assertThat(desk.isGranted(third)).isFalse();
     assertThat(new Forecaster(desk.line, 0).alone(third.demand))
-        .isEqualTo(new Held(Dimension.REQUESTS, SECOND));
+        .isEqualTo(new WaitReason(BudgetDimension.REQUESTS, SECOND));
     desk.advanceTo(SECOND);
     assertThat(desk.isGranted(third)).isTrue();
     desk.advanceTo(10 * SECOND);
-    Waiting fourth = desk.ask(0, 1);
+    TokenWaiter fourth = desk.ask(0, 1);
     assertThat(desk.isGranted(fourth)).isFalse();
     assertThat(new Forecaster(desk.line, desk.now).alone(fourth.demand).by())
-        .isEqualTo(Dimension.CONCURRENCY);
+        .isEqualTo(BudgetDimension.CONCURRENCY);
     desk.settle(first, 1);
     assertThat(desk.isGranted(fourth)).isTrue();
   }
@@ -170,11 +176,11 @@ class ModelLineTest {
     classes.add(new ModelLimits.ClassLimit("P2", 120_000, tenth));
     Desk desk =
         new Desk(new ModelLimits(SONNET, List.of(), 0, classes, Map.of(), null, SONNET.capacity()));
-    Waiting batch = desk.ask(2, 20_000);
+    TokenWaiter batch = desk.ask(2, 20_000);
     long longestBatch = 0;
     long longestGap = 0;
     long lastEmergency = 0;
-    List<Waiting> emergencies = new ArrayList<>();
+    List<TokenWaiter> emergencies = new ArrayList<>();
     for (long time = 0; time < 20 * MINUTE; time += 50 * MS) {
       desk.advanceTo(time);
       if (emergencies.removeIf(each -> !each.inLine)) {
@@ -206,17 +212,17 @@ class ModelLineTest {
         new Desk(new ModelLimits(SONNET, List.of(), 0, classes, Map.of(), null, SONNET.capacity()));
     desk.ask(2, 30_000); // what was guaranteed is used up
     desk.ask(0, 270_000);
-    Waiting last = desk.ask(2, 4_000);
+    TokenWaiter last = desk.ask(2, 4_000);
     desk.advanceTo(10 * SECOND);
     assertThat(desk.isGranted(last)).isTrue();
   }
 
   @Test
   void tenantsThatStepAsideAgainAndAgain_areNotRemembered() {
-    ClassLine line = new ClassLine();
-    line.add(new Demand("other", 1, 0, 1), 0);
+    ClassWaitingList line = new ClassWaitingList();
+    line.add(new TokenDemand("other", 1, 0, 1), 0);
     for (int i = 0; i < 100_000; i++) {
-      Waiting waiting = line.add(new Demand("t", 1, 0, 1), 0);
+      TokenWaiter waiting = line.add(new TokenDemand("t", 1, 0, 1), 0);
       line.stepAside(waiting, 1_000_000 + i / 2);
       assertThat(line.leave(waiting)).isTrue();
     }

@@ -2,14 +2,15 @@ package dev.sluice.governor;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.sluice.governor.monitor.OutputEstimator;
 import java.util.Random;
 import org.junit.jupiter.api.Test;
 
 class OutputEstimatorTest {
   private final OutputEstimator estimator = new OutputEstimator();
 
-  private static Settlement used(String tenant, long requested, long actual) {
-    return new Settlement("m", tenant, requested, requested, actual, 0, 0, 0);
+  private static TokenSettlement used(String tenant, long requested, long actual) {
+    return new TokenSettlement("m", tenant, requested, requested, actual, 0, 0, 0);
   }
 
   private void learn(int times, long requested, long actual) {

@@ -3,6 +3,7 @@ package dev.sluice.governor;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
 
+import dev.sluice.governor.monitor.ProviderFeedback;
 import dev.sluice.properties.Generator;
 import dev.sluice.properties.Property;
 import java.time.Duration;
@@ -23,12 +24,12 @@ class ProviderFeedbackTest {
   private long available = 100_000;
   private long now = Long.MAX_VALUE - 5 * SECOND;
 
-  private Adjustment answer(int status, String... headers) {
+  private ProviderAdjustment answer(int status, String... headers) {
     Map<String, String> map = new HashMap<>();
     for (int i = 0; i < headers.length; i += 2) {
       map.put(headers[i], headers[i + 1]);
     }
-    return feedback.answer(new ProviderAnswer(status, map), TARGET_TPM, available, now, WALL);
+    return feedback.answer(new ProviderResponse(status, map), TARGET_TPM, available, now, WALL);
   }
 
   private void clean(int answers, long nanosApart) {
@@ -44,14 +45,14 @@ class ProviderFeedbackTest {
 
   @Test
   void cleanAnswers_changeNothing() {
-    assertThat(answer(200)).isEqualTo(new Adjustment(1, null, Duration.ZERO));
+    assertThat(answer(200)).isEqualTo(new ProviderAdjustment(1, null, Duration.ZERO));
     clean(100, SECOND);
     assertThat(feedback.standing()).isEqualTo(ProviderStanding.UNHEARD);
   }
 
   @Test
   void refusal_withoutHeaders_lowersPausesAndEmpties() {
-    assertThat(answer(429)).isEqualTo(new Adjustment(0.9, 0L, Duration.ofSeconds(2)));
+    assertThat(answer(429)).isEqualTo(new ProviderAdjustment(0.9, 0L, Duration.ofSeconds(2)));
     assertThat(feedback.standing()).isEqualTo(new ProviderStanding(0.9, 0, 1));
   }
 
@@ -141,9 +142,9 @@ class ProviderFeedbackTest {
   @ParameterizedTest
   @ValueSource(ints = {503, 529})
   void overload_isNoQuota(int status) {
-    assertThat(answer(status)).isEqualTo(new Adjustment(1, null, Duration.ZERO));
+    assertThat(answer(status)).isEqualTo(new ProviderAdjustment(1, null, Duration.ZERO));
     assertThat(answer(status, "retry-after", "7"))
-        .isEqualTo(new Adjustment(1, null, Duration.ofSeconds(7)));
+        .isEqualTo(new ProviderAdjustment(1, null, Duration.ofSeconds(7)));
     assertThat(feedback.standing()).isEqualTo(ProviderStanding.UNHEARD);
   }
 
@@ -174,7 +175,7 @@ class ProviderFeedbackTest {
   void refusal_thatTheLimitExplains_lowersNoFurther() {
     String[] headers = {"x-ratelimit-limit-tokens", "192000", "x-ratelimit-remaining-tokens", "9"};
     assertThat(answer(429, headers).factor()).isEqualTo(0.8);
-    assertThat(answer(429, headers)).isEqualTo(new Adjustment(0.8, 9L, Duration.ofSeconds(2)));
+    assertThat(answer(429, headers)).isEqualTo(new ProviderAdjustment(0.8, 9L, Duration.ofSeconds(2)));
     assertThat(answer(200, "x-ratelimit-limit-tokens", "240000").factor()).isEqualTo(1);
   }
 
@@ -190,7 +191,7 @@ class ProviderFeedbackTest {
 
   @Test
   void requestsUsedUp_waitForTheNext_andKeepTheTokens() {
-    Adjustment adjustment =
+    ProviderAdjustment adjustment =
         answer(
             429,
             "x-ratelimit-limit-requests",
@@ -201,7 +202,7 @@ class ProviderFeedbackTest {
             "6m0s",
             "x-ratelimit-remaining-tokens",
             "50000");
-    assertThat(adjustment).isEqualTo(new Adjustment(1, 50_000L, Duration.ofSeconds(6)));
+    assertThat(adjustment).isEqualTo(new ProviderAdjustment(1, 50_000L, Duration.ofSeconds(6)));
     now += 60 * SECOND;
     assertThat(
             answer(
@@ -232,7 +233,7 @@ class ProviderFeedbackTest {
   private void requireNothingIsAdded(List<Answer> answers) {
     for (Answer each : answers) {
       now += each.advanceNanos;
-      Adjustment adjustment = answer(each.status, each.headers.toArray(String[]::new));
+      ProviderAdjustment adjustment = answer(each.status, each.headers.toArray(String[]::new));
       assertThat(adjustment.factor()).isBetween(0.05, 1.0);
       assertThat(adjustment.pause()).isBetween(Duration.ZERO, Duration.ofMinutes(5));
       Long atMost = adjustment.tokensAtMost();

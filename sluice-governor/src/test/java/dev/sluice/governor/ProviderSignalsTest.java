@@ -2,6 +2,7 @@ package dev.sluice.governor;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.sluice.governor.monitor.ProviderRateLimitHeaders;
 import dev.sluice.properties.Property;
 import java.time.Duration;
 import java.time.Instant;
@@ -17,12 +18,12 @@ class ProviderSignalsTest {
   private static final String FIGURES = "0123456789-.:hmsTZ+";
   private static final Instant NOW = Instant.parse("2026-11-16T10:00:00Z");
 
-  private static ProviderSignals signals(String... headers) {
+  private static ProviderRateLimitHeaders signals(String... headers) {
     Map<String, String> map = new HashMap<>();
     for (int i = 0; i < headers.length; i += 2) {
       map.put(headers[i], headers[i + 1]);
     }
-    return ProviderSignals.of(new ProviderAnswer(200, map), NOW);
+    return ProviderRateLimitHeaders.of(new ProviderResponse(200, map), NOW);
   }
 
   @ParameterizedTest
@@ -42,7 +43,7 @@ class ProviderSignalsTest {
     "24h0m0s, PT24H",
   })
   void goDuration_asPrintedByGo(String text, Duration expected) {
-    assertThat(ProviderSignals.goDuration(text)).contains(expected);
+    assertThat(ProviderRateLimitHeaders.goDuration(text)).contains(expected);
   }
 
   @ParameterizedTest
@@ -69,18 +70,18 @@ class ProviderSignalsTest {
         "1s1"
       })
   void goDuration_thatIsNone(String text) {
-    assertThat(ProviderSignals.goDuration(text)).isEmpty();
+    assertThat(ProviderRateLimitHeaders.goDuration(text)).isEmpty();
   }
 
   @Test
   void goDuration_thatIsTooLong_isNotRead() {
-    assertThat(ProviderSignals.goDuration("1s".repeat(32))).contains(Duration.ofSeconds(32));
-    assertThat(ProviderSignals.goDuration("1s".repeat(33))).isEmpty();
+    assertThat(ProviderRateLimitHeaders.goDuration("1s".repeat(32))).contains(Duration.ofSeconds(32));
+    assertThat(ProviderRateLimitHeaders.goDuration("1s".repeat(33))).isEmpty();
   }
 
   @Test
   void openAi_saysLimitsAndWhatIsLeft() {
-    ProviderSignals signals =
+    ProviderRateLimitHeaders signals =
         signals(
             "X-RateLimit-Limit-Requests", "60",
             "x-ratelimit-limit-tokens", "150000",
@@ -89,15 +90,15 @@ class ProviderSignalsTest {
             "x-ratelimit-reset-requests", "1s",
             "x-ratelimit-reset-tokens", "6m0s");
     assertThat(signals.tokens())
-        .isEqualTo(new ProviderSignals.Quota(150_000L, 149_984L, Duration.ofMinutes(6)));
+        .isEqualTo(new ProviderRateLimitHeaders.HeaderQuota(150_000L, 149_984L, Duration.ofMinutes(6)));
     assertThat(signals.requests())
-        .isEqualTo(new ProviderSignals.Quota(60L, 59L, Duration.ofSeconds(1)));
+        .isEqualTo(new ProviderRateLimitHeaders.HeaderQuota(60L, 59L, Duration.ofSeconds(1)));
     assertThat(signals.retryAfter()).isNull();
   }
 
   @Test
   void anthropic_saysLimitsAndWhatIsLeft_ofAllTokensFirst() {
-    ProviderSignals signals =
+    ProviderRateLimitHeaders signals =
         signals(
             "anthropic-ratelimit-requests-limit", "4000",
             "anthropic-ratelimit-requests-remaining", "3999",
@@ -110,9 +111,9 @@ class ProviderSignalsTest {
             "anthropic-ratelimit-output-tokens-limit", "80000",
             "anthropic-ratelimit-output-tokens-remaining", "80000");
     assertThat(signals.requests())
-        .isEqualTo(new ProviderSignals.Quota(4_000L, 3_999L, Duration.ofSeconds(1)));
+        .isEqualTo(new ProviderRateLimitHeaders.HeaderQuota(4_000L, 3_999L, Duration.ofSeconds(1)));
     assertThat(signals.tokens())
-        .isEqualTo(new ProviderSignals.Quota(480_000L, 476_000L, Duration.ofMillis(500)));
+        .isEqualTo(new ProviderRateLimitHeaders.HeaderQuota(480_000L, 476_000L, Duration.ofMillis(500)));
   }
 
   @Test
@@ -124,7 +125,7 @@ class ProviderSignalsTest {
                     "anthropic-ratelimit-output-tokens-limit", "80000",
                     "anthropic-ratelimit-output-tokens-remaining", "70000")
                 .tokens())
-        .isEqualTo(new ProviderSignals.Quota(480_000L, 370_000L, null));
+        .isEqualTo(new ProviderRateLimitHeaders.HeaderQuota(480_000L, 370_000L, null));
   }
 
   @Test
@@ -137,7 +138,7 @@ class ProviderSignalsTest {
                     "anthropic-ratelimit-output-tokens-remaining", "0",
                     "anthropic-ratelimit-output-tokens-reset", "2026-11-16T10:00:30Z")
                 .tokens())
-        .isEqualTo(new ProviderSignals.Quota(480_000L, 0L, Duration.ofSeconds(30)));
+        .isEqualTo(new ProviderRateLimitHeaders.HeaderQuota(480_000L, 0L, Duration.ofSeconds(30)));
   }
 
   @Test
@@ -147,7 +148,7 @@ class ProviderSignalsTest {
                     "anthropic-ratelimit-input-tokens-limit", "400000",
                     "anthropic-ratelimit-input-tokens-remaining", "300000")
                 .tokens())
-        .isEqualTo(ProviderSignals.Quota.UNSAID);
+        .isEqualTo(ProviderRateLimitHeaders.HeaderQuota.UNSAID);
   }
 
   @ParameterizedTest
@@ -156,16 +157,16 @@ class ProviderSignalsTest {
     assertThat(
             signals("x-ratelimit-limit-tokens", limit, "x-ratelimit-remaining-tokens", "0")
                 .tokens())
-        .isEqualTo(ProviderSignals.Quota.UNSAID);
+        .isEqualTo(ProviderRateLimitHeaders.HeaderQuota.UNSAID);
   }
 
   @ParameterizedTest
   @ValueSource(strings = {"-1", "", "1.5", "1e3", "0x10", "100, 100;w=60", "99999999999999999999"})
   void remainingThatCannotBeMeant_isNotSaid(String remaining) {
-    ProviderSignals.Quota tokens =
+    ProviderRateLimitHeaders.HeaderQuota tokens =
         signals("x-ratelimit-limit-tokens", "1000", "x-ratelimit-remaining-tokens", remaining)
             .tokens();
-    assertThat(tokens).isEqualTo(new ProviderSignals.Quota(1_000L, null, null));
+    assertThat(tokens).isEqualTo(new ProviderRateLimitHeaders.HeaderQuota(1_000L, null, null));
   }
 
   @ParameterizedTest
@@ -214,12 +215,12 @@ class ProviderSignalsTest {
 
   @Test
   void reset_ofThePastOrFarAway() {
-    assertThat(ProviderSignals.timeUntil("2020-01-01T00:00:00Z", NOW)).contains(Duration.ZERO);
-    assertThat(ProviderSignals.timeUntil("2099-01-01T00:00:00Z", NOW)).isEmpty();
-    assertThat(ProviderSignals.timeUntil("+999999999-12-31T23:59:59-18:00", NOW)).isEmpty();
-    assertThat(ProviderSignals.timeUntil("-999999999-01-01T00:00:00+18:00", NOW))
+    assertThat(ProviderRateLimitHeaders.timeUntil("2020-01-01T00:00:00Z", NOW)).contains(Duration.ZERO);
+    assertThat(ProviderRateLimitHeaders.timeUntil("2099-01-01T00:00:00Z", NOW)).isEmpty();
+    assertThat(ProviderRateLimitHeaders.timeUntil("+999999999-12-31T23:59:59-18:00", NOW)).isEmpty();
+    assertThat(ProviderRateLimitHeaders.timeUntil("-999999999-01-01T00:00:00+18:00", NOW))
         .contains(Duration.ZERO);
-    assertThat(ProviderSignals.timeUntil("2026-11-16 10:00:00", NOW)).isEqualTo(Optional.empty());
+    assertThat(ProviderRateLimitHeaders.timeUntil("2026-11-16 10:00:00", NOW)).isEqualTo(Optional.empty());
   }
 
   @Test
@@ -230,7 +231,7 @@ class ProviderSignalsTest {
           String one = generator.string(100);
           String two = generator.string(30, FIGURES);
           String three = generator.string(30, FIGURES);
-          ProviderSignals signals =
+          ProviderRateLimitHeaders signals =
               signals(
                   "x-ratelimit-limit-tokens", three,
                   "x-ratelimit-remaining-tokens", two,

@@ -102,10 +102,10 @@ final class ProviderSimulation {
   private void ask() {
     while (inLine < ALWAYS_IN_LINE) {
       long tokens = random.nextLong(setting.leastTokens(), setting.mostTokens() + 1);
-      Outcome outcome = governor.request(MODEL, tokens, "P0_clinical");
-      if (outcome instanceof Outcome.Granted granted) {
+      TokenDecision outcome = governor.request(MODEL, tokens, "P0_clinical");
+      if (outcome instanceof TokenDecision.Granted granted) {
         go(granted);
-      } else if (outcome instanceof Outcome.Queued queued) {
+      } else if (outcome instanceof TokenDecision.Queued queued) {
         inLine++;
         followUps.add(
             governor
@@ -113,7 +113,7 @@ final class ProviderSimulation {
                 .thenAccept(
                     decided -> {
                       inLine--;
-                      go((Outcome.Granted) decided.orElseThrow());
+                      go((TokenDecision.Granted) decided.orElseThrow());
                       ask();
                     }));
       } else {
@@ -122,12 +122,12 @@ final class ProviderSimulation {
     }
   }
 
-  private void go(Outcome.Granted granted) {
+  private void go(TokenDecision.Granted granted) {
     timer.after(millis(20, 80), () -> arrive(granted));
   }
 
-  private void arrive(Outcome.Granted granted) {
-    ProviderAnswer answer = provider.call(granted.tokens(), timer.now());
+  private void arrive(TokenDecision.Granted granted) {
+    ProviderResponse answer = provider.call(granted.tokens(), timer.now());
     boolean taken = answer.status() == 200;
     long actual = taken ? (long) (granted.tokens() * random.nextDouble(0.3, 1)) : 0;
     if (timer.now() >= countFrom) {
@@ -139,7 +139,7 @@ final class ProviderSimulation {
     timer.after(callNanos, () -> end(granted, answer, actual));
   }
 
-  private void end(Outcome.Granted granted, ProviderAnswer answer, long actual) {
+  private void end(TokenDecision.Granted granted, ProviderResponse answer, long actual) {
     if (answer.status() == 200) {
       provider.ended(granted.tokens() - actual, timer.now());
     }

@@ -5,6 +5,7 @@ import static dev.sluice.governor.Desk.SECOND;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.sluice.governor.local.LocalBudgetStore;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.ByteBuffer;
@@ -48,7 +49,7 @@ class RestartTest {
     return LocalBudgetStore.inDirectory(directory, timer).open(config, BudgetListener.NONE);
   }
 
-  private static Outcome ask(BudgetStore store, long tokens, String priority) {
+  private static TokenDecision ask(BudgetStore store, long tokens, String priority) {
     return store.request(TokenRequest.of("m", tokens, priority)).join();
   }
 
@@ -75,12 +76,12 @@ class RestartTest {
     Path directory = temp.resolve("governor");
     VirtualTimer timer = new VirtualTimer(77 * SECOND);
     BudgetStore store = open(directory, timer);
-    Outcome.Granted first = (Outcome.Granted) ask(store, 200_000, P0);
+    TokenDecision.Granted first = (TokenDecision.Granted) ask(store, 200_000, P0);
     TokenRequest keyed = TokenRequest.of("m", 90_000, P1).withTenant("t").withIdempotencyKey("k");
-    Outcome.Granted second = (Outcome.Granted) store.request(keyed).join();
+    TokenDecision.Granted second = (TokenDecision.Granted) store.request(keyed).join();
     timer.advance(SECOND);
     assertThat(store.extend(second.reservation()).join()).isTrue();
-    Outcome.Queued waits = (Outcome.Queued) ask(store, 50_000, P1);
+    TokenDecision.Queued waits = (TokenDecision.Queued) ask(store, 50_000, P1);
 
     VirtualTimer later = new VirtualTimer(timer.now() + SECOND);
     try (BudgetStore again = open(crash(directory), later)) {
@@ -88,13 +89,13 @@ class RestartTest {
       assertThat(status(again).running()).isEqualTo(2);
       assertThat(again.explain(keyed.withIdempotencyKey("other")).join().dimensions())
           .contains(
-              new Explanation.Part(
-                  Dimension.TENANT, 100_000, 12_000, 90_000, OptionalLong.of(78_000)));
+              new TokenExplanation.DimensionStatus(
+                  BudgetDimension.TENANT, 100_000, 12_000, 90_000, OptionalLong.of(78_000)));
       // The place in line is gone; the grants are not.
       assertThat(again.poll(waits.ticket()).join()).isEmpty();
       assertThat(again.request(keyed).join()).isEqualTo(second);
-      assertThat(ask(again, 50_000, P1)).isInstanceOf(Outcome.Queued.class);
-      Settlement settled = again.settle(first.reservation(), 150_000).join().orElseThrow();
+      assertThat(ask(again, 50_000, P1)).isInstanceOf(TokenDecision.Queued.class);
+      TokenSettlement settled = again.settle(first.reservation(), 150_000).join().orElseThrow();
       assertThat(settled.refundedTokens()).isEqualTo(50_000);
       assertThat(again.settle(first.reservation(), 150_000).join()).isEmpty();
       // The slot of the other comes back when its life is over, counted from when it was extended.
@@ -109,7 +110,7 @@ class RestartTest {
     VirtualTimer timer = new VirtualTimer(1_000 * SECOND);
     String reservation;
     try (BudgetStore store = open(directory, timer)) {
-      reservation = ((Outcome.Granted) ask(store, 1_000, P0)).reservation();
+      reservation = ((TokenDecision.Granted) ask(store, 1_000, P0)).reservation();
     }
     // Its clock begins again.
     VirtualTimer early = new VirtualTimer(10 * SECOND);
@@ -120,8 +121,8 @@ class RestartTest {
       assertThat(store.settle(reservation, 0).join()).isPresent();
       assertThat(store.explain(TokenRequest.of("m", 2_000, P1).withTenant("t")).join().dimensions())
           .contains(
-              new Explanation.Part(
-                  Dimension.TENANT, 100_000, 1_000, 2_000, OptionalLong.of(1_000)));
+              new TokenExplanation.DimensionStatus(
+                  BudgetDimension.TENANT, 100_000, 1_000, 2_000, OptionalLong.of(1_000)));
     }
   }
 
@@ -185,7 +186,7 @@ class RestartTest {
     BudgetConfig lower = BudgetConfig.of(Map.of("m", less));
     try (BudgetStore store = open(directory, timer)) {
       for (int i = 0; i < 600; i++) {
-        Outcome.Granted granted = (Outcome.Granted) ask(store, 20_000, P0);
+        TokenDecision.Granted granted = (TokenDecision.Granted) ask(store, 20_000, P0);
         store.settle(granted.reservation(), 20_000).join();
         timer.advance(5 * SECOND);
       }
@@ -206,16 +207,16 @@ class RestartTest {
   void reloadToAShorterLife_holdsAfterARestart() {
     Path directory = temp.resolve("governor");
     VirtualTimer timer = new VirtualTimer();
-    DeskRules usual = DeskRules.DEFAULTS;
-    DeskRules brief =
-        new DeskRules(
+    WaitingListConfig usual = WaitingListConfig.DEFAULTS;
+    WaitingListConfig brief =
+        new WaitingListConfig(
             usual.maxLine(),
             usual.ticketPatience(),
             Duration.ofSeconds(10),
             usual.drainBatch(),
             usual.refillInterval());
     BudgetConfig shorter =
-        new BudgetConfig(Map.of("m", BUDGET), brief, HealthRules.DEFAULTS, Map.of(), List.of());
+        new BudgetConfig(Map.of("m", BUDGET), brief, AlertConfig.DEFAULTS, Map.of(), List.of());
     try (BudgetStore store = open(directory, timer)) {
       ask(store, 1, P0);
       store.reload(shorter).join();
@@ -235,7 +236,7 @@ class RestartTest {
     VirtualTimer timer = new VirtualTimer();
     String reservation;
     try (BudgetStore store = open(directory, timer)) {
-      reservation = ((Outcome.Granted) ask(store, 300_000, P0)).reservation();
+      reservation = ((TokenDecision.Granted) ask(store, 300_000, P0)).reservation();
       Path image = crash(directory);
       timer.advance(75 * SECOND);
       ask(store, 300_000, P0); // of which nothing reached the disk
@@ -254,20 +255,20 @@ class RestartTest {
     BudgetConfig other = BudgetConfig.of(Map.of("m", BUDGET.withConcurrency(5)));
     VirtualTimer timer = new VirtualTimer();
     try (BudgetStore store = open(directory, timer)) {
-      assertThat(store.request(all).join()).isInstanceOf(Outcome.Granted.class);
+      assertThat(store.request(all).join()).isInstanceOf(TokenDecision.Granted.class);
     }
     open(directory, timer, other).close();
     String reservation;
     try (BudgetStore again = open(directory, timer, other)) {
-      assertThat(again.explain(all).join().verdict()).isEqualTo(Explanation.Verdict.QUEUED);
+      assertThat(again.explain(all).join().verdict()).isEqualTo(TokenExplanation.Outcome.QUEUED);
       timer.advance(100 * SECOND);
-      Outcome.Granted granted = (Outcome.Granted) again.request(all).join();
+      TokenDecision.Granted granted = (TokenDecision.Granted) again.request(all).join();
       reservation = granted.reservation();
     }
     try (BudgetStore again = open(directory, timer, other)) {
-      assertThat(again.explain(all).join().verdict()).isEqualTo(Explanation.Verdict.QUEUED);
+      assertThat(again.explain(all).join().verdict()).isEqualTo(TokenExplanation.Outcome.QUEUED);
       again.settle(reservation, 0).join();
-      assertThat(again.explain(all).join().verdict()).isEqualTo(Explanation.Verdict.GRANTED);
+      assertThat(again.explain(all).join().verdict()).isEqualTo(TokenExplanation.Outcome.GRANTED);
     }
   }
 
@@ -279,7 +280,7 @@ class RestartTest {
     VirtualTimer timer = new VirtualTimer();
     String old;
     try (BudgetStore store = open(directory, timer)) {
-      old = ((Outcome.Granted) store.request(half).join()).reservation();
+      old = ((TokenDecision.Granted) store.request(half).join()).reservation();
     }
     try (BudgetStore again = open(directory, timer, other)) {
       timer.advance(100 * SECOND);
@@ -288,7 +289,7 @@ class RestartTest {
     }
     try (BudgetStore again = open(directory, timer, other)) {
       again.settle(old, 0).join();
-      assertThat(again.explain(half).join().verdict()).isEqualTo(Explanation.Verdict.QUEUED);
+      assertThat(again.explain(half).join().verdict()).isEqualTo(TokenExplanation.Outcome.QUEUED);
     }
   }
 
@@ -339,7 +340,7 @@ class RestartTest {
     long largest = 0;
     try (BudgetStore store = open(directory, timer)) {
       for (int i = 0; i < 60_000; i++) {
-        Outcome.Granted granted = (Outcome.Granted) ask(store, 1, P0);
+        TokenDecision.Granted granted = (TokenDecision.Granted) ask(store, 1, P0);
         store.settle(granted.reservation(), 1).join();
         largest = Math.max(largest, i % 1_000 == 0 ? Files.size(journalIn(directory)) : 0);
         timer.advance(SECOND / 1_000);
@@ -359,9 +360,9 @@ class RestartTest {
     ask(store, 1_000, P0);
     store.request(TokenRequest.of("m", 100_000, P0).withTenant("t")).join();
     String ticket =
-        ((Outcome.Queued) store.request(TokenRequest.of("m", 100_000, P0).withTenant("t")).join())
+        ((TokenDecision.Queued) store.request(TokenRequest.of("m", 100_000, P0).withTenant("t")).join())
             .ticket();
-    CompletableFuture<Optional<Outcome>> waiter = store.await(ticket);
+    CompletableFuture<Optional<TokenDecision>> waiter = store.await(ticket);
     // Nothing can replace a file that is a directory with something in it.
     Path next = Path.of(journalIn(directory) + ".new");
     Files.createDirectory(next);
@@ -369,7 +370,7 @@ class RestartTest {
     assertThatThrownBy(
             () -> {
               for (int i = 0; i < 60_000; i++) {
-                Outcome.Granted granted = (Outcome.Granted) ask(store, 1, P0);
+                TokenDecision.Granted granted = (TokenDecision.Granted) ask(store, 1, P0);
                 store.settle(granted.reservation(), 1).join();
               }
             })
@@ -425,7 +426,7 @@ class RestartTest {
       TokenRequest request =
           TokenRequest.of("m", 1 + random.nextInt(99_999), random.nextBoolean() ? P0 : P1)
               .withTenant(random.nextBoolean() ? "t" : "other");
-      if (store.tryNow(request).join().orElse(null) instanceof Outcome.Granted granted) {
+      if (store.tryNow(request).join().orElse(null) instanceof TokenDecision.Granted granted) {
         open.put(granted.reservation(), times.size());
         times.add(timer.now());
         nets.add(granted.tokens());
@@ -436,7 +437,7 @@ class RestartTest {
       if (!open.isEmpty()) {
         String id = open.keySet().iterator().next();
         int index = open.remove(id);
-        Settlement settled =
+        TokenSettlement settled =
             store.settle(id, random.nextInt(nets.get(index).intValue() + 1)).join().orElseThrow();
         nets.set(index, nets.get(index) - settled.refundedTokens());
       }

@@ -14,7 +14,7 @@ final class Rig implements AutoCloseable {
   static final String MODEL = "AX9F7E2B-sonnet-4-5";
 
   /** Tickets stay in line for an hour though nobody polls them. */
-  static final DeskRules PATIENT = rules(10_000, Duration.ofHours(1));
+  static final WaitingListConfig PATIENT = rules(10_000, Duration.ofHours(1));
 
   final VirtualTimer timer = new VirtualTimer();
   final Governor governor;
@@ -44,27 +44,27 @@ final class Rig implements AutoCloseable {
     return config(models, PATIENT);
   }
 
-  static BudgetConfig config(Map<String, ModelBudget> models, DeskRules rules) {
-    return new BudgetConfig(models, rules, HealthRules.DEFAULTS, Map.of(), List.of());
+  static BudgetConfig config(Map<String, ModelBudget> models, WaitingListConfig rules) {
+    return new BudgetConfig(models, rules, AlertConfig.DEFAULTS, Map.of(), List.of());
   }
 
-  static DeskRules rules(int maxLine, Duration patience) {
-    DeskRules usual = DeskRules.DEFAULTS;
-    return new DeskRules(
+  static WaitingListConfig rules(int maxLine, Duration patience) {
+    WaitingListConfig usual = WaitingListConfig.DEFAULTS;
+    return new WaitingListConfig(
         maxLine, patience, usual.reservationLife(), usual.drainBatch(), usual.refillInterval());
   }
 
-  Outcome ask(long tokens, String priority) {
+  TokenDecision ask(long tokens, String priority) {
     return governor.request(MODEL, tokens, priority);
   }
 
-  Outcome.Granted granted(long tokens, String priority) {
+  TokenDecision.Granted granted(long tokens, String priority) {
     return granted(ask(tokens, priority));
   }
 
-  static Outcome.Granted granted(Outcome outcome) {
-    assertThat(outcome).isInstanceOf(Outcome.Granted.class);
-    return (Outcome.Granted) outcome;
+  static TokenDecision.Granted granted(TokenDecision outcome) {
+    assertThat(outcome).isInstanceOf(TokenDecision.Granted.class);
+    return (TokenDecision.Granted) outcome;
   }
 
   GovernorStatus.Model status() {

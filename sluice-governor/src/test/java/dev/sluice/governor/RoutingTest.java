@@ -26,19 +26,19 @@ class RoutingTest {
     Map<String, List<String>> route = Map.of("any", List.of("learns", "plain"));
     try (Governor other =
         Governor.create(
-            new BudgetConfig(models, DeskRules.DEFAULTS, HealthRules.DEFAULTS, route, List.of()),
+            new BudgetConfig(models, WaitingListConfig.DEFAULTS, AlertConfig.DEFAULTS, route, List.of()),
             timer)) {
       for (int i = 0; i < 30; i++) {
-        Outcome.Granted granted = (Outcome.Granted) other.request("learns", 1_000, P1);
+        TokenDecision.Granted granted = (TokenDecision.Granted) other.request("learns", 1_000, P1);
         other.settle(granted.reservation(), 100);
         timer.advance(200 * Desk.SECOND);
       }
       other.request("learns", 10_000, P1);
-      while (other.request("learns", 1_000, P1) instanceof Outcome.Granted) {
+      while (other.request("learns", 1_000, P1) instanceof TokenDecision.Granted) {
         // Until nothing is left.
       }
       other.request("plain", 10_000, P1);
-      Outcome.Queued queued = (Outcome.Queued) other.request(any(1_000));
+      TokenDecision.Queued queued = (TokenDecision.Queued) other.request(any(1_000));
       assertThat(queued.model()).isEqualTo("plain");
       assertThat(queued.waitMs()).hasValue(1_000);
     }
@@ -49,8 +49,8 @@ class RoutingTest {
     BudgetConfig config =
         new BudgetConfig(
             Map.of("one", ModelBudget.of(60, 10_000, Allocation.OFF)),
-            DeskRules.DEFAULTS,
-            HealthRules.DEFAULTS,
+            WaitingListConfig.DEFAULTS,
+            AlertConfig.DEFAULTS,
             Map.of("any", List.of("one")),
             List.of());
     try (Governor governor = Governor.create(config, timer)) {

@@ -21,7 +21,7 @@ final class SeedBudget {
 
   static BudgetConfig read() {
     try {
-      return BudgetFile.read(FILE);
+      return BudgetConfigReader.read(FILE);
     } catch (IOException missing) {
       throw new UncheckedIOException(missing);
     }

@@ -3,6 +3,10 @@ package dev.sluice.governor;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.sluice.governor.spi.BudgetStoreSupport;
+import dev.sluice.governor.spi.OutageBudgetStore;
+import dev.sluice.governor.spi.StoreSnapshot;
+import dev.sluice.governor.spi.StoreTimer;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -13,7 +17,7 @@ import org.junit.jupiter.api.Test;
 
 /** A store that goes on with the work of another, and hands over its own. */
 final class StandInStoreTest {
-  private static final String TAG = StoreTerms.tagOf("m");
+  private static final String TAG = BudgetStoreSupport.tagOf("m");
 
   /** 1,000 tokens a second, in bursts of 1,000, two at a time. */
   private static final BudgetConfig CONFIG =
@@ -23,7 +27,7 @@ final class StandInStoreTest {
   private final HandTimer timer = new HandTimer();
 
   /** Time that goes on only when told to. */
-  private static final class HandTimer implements GovernorTimer {
+  private static final class HandTimer implements StoreTimer {
     private final List<Runnable> due = new ArrayList<>();
     private long now = 1_000_000_000L;
 
@@ -61,72 +65,72 @@ final class StandInStoreTest {
     return TokenRequest.of("m", tokens, priority);
   }
 
-  private OpenWork.Place place(int number, String priority, long tokens) {
+  private StoreSnapshot.OpenTicket place(int number, String priority, long tokens) {
     TokenRequest request = request(priority, tokens);
-    return new OpenWork.Place(id('t', number), request, tokens, timer.now(), Long.MAX_VALUE);
+    return new StoreSnapshot.OpenTicket(id('t', number), request, tokens, timer.now(), Long.MAX_VALUE);
   }
 
-  private static OpenWork.Held held(int number, String key) {
+  private static StoreSnapshot.OpenReservation held(int number, String key) {
     TokenRequest request = request("P1_user", 10);
-    return new OpenWork.Held(
-        new Outcome.Granted("m", "P1_user", 10, 10, 0, id('r', number)),
+    return new StoreSnapshot.OpenReservation(
+        new TokenDecision.Granted("m", "P1_user", 10, 10, 0, id('r', number)),
         key.isEmpty() ? request : request.withIdempotencyKey(key),
         key.isEmpty() ? null : id('t', number),
         true);
   }
 
-  private StandInStore open(List<OpenWork.Held> held, List<OpenWork.Place> places) {
-    return StoreTerms.standIn(timer, CONFIG, BudgetListener.NONE, new OpenWork(held, places));
+  private OutageBudgetStore open(List<StoreSnapshot.OpenReservation> held, List<StoreSnapshot.OpenTicket> places) {
+    return BudgetStoreSupport.standIn(timer, CONFIG, BudgetListener.NONE, new StoreSnapshot(held, places));
   }
 
   @Test
   void begins_empty_andGrantsItsTickets_byPriority_underTheirIds() {
-    StandInStore store =
+    OutageBudgetStore store =
         open(List.of(), List.of(place(1, "P2_batch", 500), place(2, "P0_clinical", 500)));
-    CompletableFuture<Optional<Outcome>> batch = store.await(id('t', 1));
-    CompletableFuture<Optional<Outcome>> clinical = store.await(id('t', 2));
+    CompletableFuture<Optional<TokenDecision>> batch = store.await(id('t', 1));
+    CompletableFuture<Optional<TokenDecision>> clinical = store.await(id('t', 2));
     timer.advance(Duration.ofMillis(499));
     assertThat(clinical).isNotDone();
     timer.advance(Duration.ofMillis(1));
     assertThat(clinical.join())
         .get()
-        .extracting(each -> ((Outcome.Granted) each).reservation())
+        .extracting(each -> ((TokenDecision.Granted) each).reservation())
         .isEqualTo(id('r', 2));
     assertThat(batch).isNotDone();
   }
 
   @Test
   void reservations_takeSlots_areFoundByKey_andRefundNothing() {
-    StandInStore store = open(List.of(held(1, ""), held(2, "k")), List.of());
+    OutageBudgetStore store = open(List.of(held(1, ""), held(2, "k")), List.of());
     timer.advance(Duration.ofSeconds(1));
     assertThat(store.tryNow(request("P1_user", 1)).join()).isEmpty();
     assertThat(store.find(request("P1_user", 10).withIdempotencyKey("k")).join())
         .get()
-        .extracting(each -> ((Outcome.Granted) each).reservation())
+        .extracting(each -> ((TokenDecision.Granted) each).reservation())
         .isEqualTo(id('r', 2));
-    Settlement settled = store.settle(id('r', 1), 0).join().orElseThrow();
+    TokenSettlement settled = store.settle(id('r', 1), 0).join().orElseThrow();
     assertThat(settled.refundedTokens()).isZero();
     assertThat(store.tryNow(request("P1_user", 1)).join()).isPresent();
   }
 
   @Test
   void ticketThatIsTooLarge_isLeftOut() {
-    StandInStore store = open(List.of(), List.of(place(1, "P1_user", 1_001)));
+    OutageBudgetStore store = open(List.of(), List.of(place(1, "P1_user", 1_001)));
     assertThat(store.owner(id('t', 1)).join()).isEmpty();
   }
 
   @Test
   void handOver_tellsWhatIsOpen_andEndsAllDecisions() {
-    StandInStore store = open(List.of(held(1, "")), List.of(place(2, "P1_user", 900)));
-    CompletableFuture<Optional<Outcome>> waiter = store.await(id('t', 2));
-    Outcome.Queued queued = (Outcome.Queued) store.request(request("P0_clinical", 100)).join();
+    OutageBudgetStore store = open(List.of(held(1, "")), List.of(place(2, "P1_user", 900)));
+    CompletableFuture<Optional<TokenDecision>> waiter = store.await(id('t', 2));
+    TokenDecision.Queued queued = (TokenDecision.Queued) store.request(request("P0_clinical", 100)).join();
     timer.advance(Duration.ofMillis(100));
-    OpenWork left = store.handOver();
+    StoreSnapshot left = store.handOver();
     assertThat(left.reservations())
         .extracting(each -> each.answer().reservation())
         .containsExactly(id('r', 1), queued.ticket().replaceFirst("t", "r"));
     assertThat(left.reservations().get(1).claimed()).isFalse();
-    assertThat(left.tickets()).extracting(OpenWork.Place::id).containsExactly(id('t', 2));
+    assertThat(left.tickets()).extracting(StoreSnapshot.OpenTicket::id).containsExactly(id('t', 2));
     timer.advance(Duration.ofSeconds(10));
     assertThat(waiter).isNotDone();
     assertThatThrownBy(() -> store.tryNow(request("P1_user", 1)).join())

@@ -2,6 +2,8 @@ package dev.sluice.governor;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.sluice.governor.monitor.StoreClock;
+import dev.sluice.governor.spi.StoreTimer;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 
@@ -10,9 +12,9 @@ class StoreTimeTest {
 
   private long here = 7 * SECOND;
 
-  private final StoreTime time =
-      new StoreTime(
-          new GovernorTimer() {
+  private final StoreClock time =
+      new StoreClock(
+          new StoreTimer() {
             @Override
             public long now() {
               return here;

@@ -1,5 +1,6 @@
 package dev.sluice.governor;
 
+import dev.sluice.governor.spi.StoreTimer;
 import java.util.ArrayDeque;
 import java.util.Comparator;
 import java.util.Deque;
@@ -7,7 +8,7 @@ import java.util.PriorityQueue;
 import java.util.concurrent.Executor;
 
 /** Time that goes on when told to, with all that is due meanwhile, in order, on this thread. */
-final class VirtualTimer implements GovernorTimer {
+final class VirtualTimer implements StoreTimer {
   private final PriorityQueue<Due> due =
       new PriorityQueue<>(Comparator.comparingLong(Due::at).thenComparingLong(Due::number));
   private final Deque<Runnable> untold = new ArrayDeque<>();

@@ -4,6 +4,8 @@ import static dev.sluice.governor.Desk.MINUTE;
 import static dev.sluice.governor.Desk.SECOND;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.sluice.governor.local.LocalBudgetStore;
+import dev.sluice.governor.monitor.GovernorMonitor;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -24,7 +26,7 @@ class WatchedStoreTest {
   private static final class Day implements AutoCloseable {
     final Random random;
     final VirtualTimer timer = new VirtualTimer();
-    final GovernorWatch watch;
+    final GovernorMonitor watch;
     final BudgetStore store;
     final List<String> reservations = new ArrayList<>();
     final List<String> tickets = new ArrayList<>();
@@ -32,7 +34,7 @@ class WatchedStoreTest {
     Day(long seed) {
       random = new Random(seed);
       BudgetConfig config = config();
-      watch = new GovernorWatch(config, timer);
+      watch = new GovernorMonitor(config, timer);
       store = LocalBudgetStore.inMemory(timer).open(config, watch.listener());
       watch.start(store::status);
     }
@@ -67,10 +69,10 @@ class WatchedStoreTest {
       keep(store.request(TokenRequest.of(MODEL, tokens, priority)).join());
     }
 
-    private void keep(Outcome outcome) {
-      if (outcome instanceof Outcome.Granted granted) {
+    private void keep(TokenDecision outcome) {
+      if (outcome instanceof TokenDecision.Granted granted) {
         reservations.add(granted.reservation());
-      } else if (outcome instanceof Outcome.Queued queued) {
+      } else if (outcome instanceof TokenDecision.Queued queued) {
         tickets.add(queued.ticket());
       }
     }
@@ -101,7 +103,7 @@ class WatchedStoreTest {
         store.reload(changed).join();
       } else if (random.nextInt(20) == 0) {
         double factor = 0.5 + random.nextInt(6) / 10.0;
-        store.adjust(MODEL, new Adjustment(factor, null, Duration.ZERO)).join();
+        store.adjust(MODEL, new ProviderAdjustment(factor, null, Duration.ZERO)).join();
       }
     }
 
@@ -134,14 +136,14 @@ class WatchedStoreTest {
       day.watch.reload(BudgetConfig.of(Map.of(MODEL, budget(60_000, 10_000))));
       day.store.reload(BudgetConfig.of(Map.of(MODEL, budget(60_000, 10_000)))).join();
       day.timer.advance(10 * MINUTE);
-      String first = ((Outcome.Granted) day.store.request(of(6_000)).join()).reservation();
+      String first = ((TokenDecision.Granted) day.store.request(of(6_000)).join()).reservation();
       day.store.request(of(4_000)).join();
-      Outcome third = day.store.request(of(2_000)).join();
-      assertThat(third).isInstanceOf(Outcome.Queued.class);
+      TokenDecision third = day.store.request(of(2_000)).join();
+      assertThat(third).isInstanceOf(TokenDecision.Queued.class);
       assertThat(day.status().audit()).isEqualTo(new AuditReport(10_000, 70_000, 0, 10_000, 0));
       day.store.settle(first, 1_000).join();
-      assertThat(day.store.poll(((Outcome.Queued) third).ticket()).join().orElseThrow())
-          .isInstanceOf(Outcome.Granted.class);
+      assertThat(day.store.poll(((TokenDecision.Queued) third).ticket()).join().orElseThrow())
+          .isInstanceOf(TokenDecision.Granted.class);
       assertThat(day.status().audit()).isEqualTo(new AuditReport(7_000, 70_000, 0, 10_000, 0));
     }
   }
@@ -154,7 +156,7 @@ class WatchedStoreTest {
       day.timer.advance(300 * MINUTE);
       day.store.request(of(50_000)).join();
       // Half of the burst is left, and the first in line needs nine tenths: 40 s.
-      Outcome.Queued head = (Outcome.Queued) day.store.request(of(90_000)).join();
+      TokenDecision.Queued head = (TokenDecision.Queued) day.store.request(of(90_000)).join();
       day.timer.advance(5 * SECOND - 1);
       assertThat(day.status().alerts()).isEmpty();
       day.timer.advance(5 * SECOND + 1);
@@ -167,7 +169,7 @@ class WatchedStoreTest {
       assertThat(day.status().alerts()).hasSize(1);
       day.timer.advance(7 * SECOND);
       assertThat(day.store.poll(head.ticket()).join().orElseThrow())
-          .isInstanceOf(Outcome.Granted.class);
+          .isInstanceOf(TokenDecision.Granted.class);
       assertThat(day.status().alerts()).isEmpty();
     }
   }
@@ -181,7 +183,7 @@ class WatchedStoreTest {
       day.store.request(of(10_000)).join();
       day.timer.advance(20 * SECOND);
       assertThat(day.status().alerts()).isEmpty();
-      Outcome.Queued only = (Outcome.Queued) day.store.request(of(5_000)).join();
+      TokenDecision.Queued only = (TokenDecision.Queued) day.store.request(of(5_000)).join();
       day.timer.advance(10 * SECOND);
       assertThat(day.status().alerts()).hasSize(1);
       day.store.cancel(only.ticket()).join();

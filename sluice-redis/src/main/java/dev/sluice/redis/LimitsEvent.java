@@ -15,7 +15,7 @@ public sealed interface LimitsEvent {
    * Redis does not answer; from now on outage policies decide.
    *
    * @param cause what went wrong
-   * @param share the part of each limit that a {@link OutagePolicy#LOCAL} limiter of this node may
+   * @param share the part of each limit that a {@link OutageMode#LOCAL} limiter of this node may
    *     grant meanwhile, from 0 to 1
    */
   record Lost(String cause, double share) implements LimitsEvent {}

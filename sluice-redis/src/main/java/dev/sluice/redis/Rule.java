@@ -1,5 +1,7 @@
 package dev.sluice.redis;
 
+import dev.sluice.redis.limits.CostChecks;
+
 /**
  * A rate that is set for one key, or for all keys that begin alike.
  *
@@ -9,7 +11,7 @@ package dev.sluice.redis;
  * @since 0.1
  */
 public record Rule(String key, double ratePerSecond, double burst) {
-  static final String TEMPLATE_END = "*";
+  public static final String TEMPLATE_END = "*";
 
   /**
    * Whether this is a template.
@@ -21,8 +23,8 @@ public record Rule(String key, double ratePerSecond, double burst) {
   }
 
   /** A key that no template could be mistaken for. */
-  static String requireKey(String key) {
-    if (Costs.requireKey(key).endsWith(TEMPLATE_END)) {
+  public static String requireKey(String key) {
+    if (CostChecks.requireKey(key).endsWith(TEMPLATE_END)) {
       throw new IllegalArgumentException(
           "a key must not end with an asterisk, which means a template: key=" + key);
     }
@@ -30,7 +32,7 @@ public record Rule(String key, double ratePerSecond, double burst) {
   }
 
   /** A prefix and an asterisk. */
-  static String requirePattern(String pattern) {
+  public static String requirePattern(String pattern) {
     if (!pattern.endsWith(TEMPLATE_END) || pattern.indexOf('*') != pattern.length() - 1) {
       throw new IllegalArgumentException(
           "pattern must have one asterisk, at its end: pattern=" + pattern);

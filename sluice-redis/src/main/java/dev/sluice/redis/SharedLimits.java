@@ -2,8 +2,12 @@ package dev.sluice.redis;
 
 import dev.sluice.Limit;
 import dev.sluice.NanoClock;
-import dev.sluice.redis.link.LinkTerms;
-import dev.sluice.redis.link.RedisAddress;
+import dev.sluice.redis.connection.ConnectionConfig;
+import dev.sluice.redis.connection.RedisAddress;
+import dev.sluice.redis.limits.CachedLimits;
+import dev.sluice.redis.limits.InMemoryLimits;
+import dev.sluice.redis.limits.RedisLimits;
+import dev.sluice.redis.limits.SharedLimitsConfig;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
@@ -15,11 +19,11 @@ import org.jspecify.annotations.Nullable;
  * is configured.
  *
  * <p>While Redis does not answer, at the start or later, every limiter follows its {@link
- * OutagePolicy}, and goes over to Redis by itself as soon as that answers.
+ * OutageMode}, and goes over to Redis by itself as soon as that answers.
  *
  * <pre>{@code
  * try (SharedLimits limits = SharedLimits.connect("redis://localhost:6379")) {
- *   SharedBucket mails = limits.bucket("mails", Limit.perMinute(600));
+ *   SharedTokenBucket mails = limits.bucket("mails", Limit.perMinute(600));
  *   if (mails.blocking().tryConsume()) {
  *     send(mail);
  *   }
@@ -28,7 +32,7 @@ import org.jspecify.annotations.Nullable;
  *
  * @since 0.1
  */
-public sealed interface SharedLimits extends AutoCloseable permits MemoryLimits, RedisLimits {
+public interface SharedLimits extends AutoCloseable {
 
   /**
    * Limits in the Redis at {@code url}, with the defaults of the {@link Builder}.
@@ -77,8 +81,8 @@ public sealed interface SharedLimits extends AutoCloseable permits MemoryLimits,
    * @return the bucket
    * @throws IllegalArgumentException if no exact units fit the limit
    */
-  default SharedBucket bucket(String name, Limit limit) {
-    return bucket(name, limit, LimiterOptions.defaults());
+  default SharedTokenBucket bucket(String name, Limit limit) {
+    return bucket(name, limit, SharedLimitOptions.defaults());
   }
 
   /**
@@ -90,7 +94,7 @@ public sealed interface SharedLimits extends AutoCloseable permits MemoryLimits,
    * @return the bucket
    * @throws IllegalArgumentException if no exact units fit the limit
    */
-  SharedBucket bucket(String name, Limit limit, LimiterOptions options);
+  SharedTokenBucket bucket(String name, Limit limit, SharedLimitOptions options);
 
   /**
    * The fleet's throttle, exact and with the usual outage policy.
@@ -98,7 +102,7 @@ public sealed interface SharedLimits extends AutoCloseable permits MemoryLimits,
    * @return the throttle
    */
   default SharedThrottle throttle() {
-    return throttle(LimiterOptions.defaults());
+    return throttle(SharedLimitOptions.defaults());
   }
 
   /**
@@ -107,14 +111,14 @@ public sealed interface SharedLimits extends AutoCloseable permits MemoryLimits,
    * @param options how this view of it behaves
    * @return the throttle
    */
-  SharedThrottle throttle(LimiterOptions options);
+  SharedThrottle throttle(SharedLimitOptions options);
 
   /**
    * How things stand.
    *
    * @return counts since the start
    */
-  LimitsStatus status();
+  SharedLimitsStatus status();
 
   /** Returns what is out on lease and closes the connection. Does nothing the second time. */
   @Override
@@ -127,10 +131,10 @@ public sealed interface SharedLimits extends AutoCloseable permits MemoryLimits,
     private @Nullable String url;
     private String prefix = "sluice:";
     private Duration timeout = Duration.ofMillis(100);
-    private OutagePolicy outage = OutagePolicy.LOCAL;
+    private OutageMode outage = OutageMode.LOCAL;
     private int expectedNodes = 1;
     private LimitsListener listener = event -> {};
-    private RememberedRules remembered = RememberedRules.NONE;
+    private CachedLimits remembered = CachedLimits.NONE;
     private @Nullable Path trust;
 
     Builder() {}
@@ -171,30 +175,30 @@ public sealed interface SharedLimits extends AutoCloseable permits MemoryLimits,
      * @return this
      */
     public Builder timeout(Duration timeout) {
-      this.timeout = LinkTerms.requireTimeout(timeout);
+      this.timeout = ConnectionConfig.requireTimeout(timeout);
       return this;
     }
 
     /**
-     * What limiters do while Redis does not answer. Default: {@link OutagePolicy#LOCAL}.
+     * What limiters do while Redis does not answer. Default: {@link OutageMode#LOCAL}.
      *
      * @param policy for limiters whose options say nothing else
      * @return this
      */
-    public Builder onOutage(OutagePolicy policy) {
+    public Builder onOutage(OutageMode policy) {
       this.outage = Objects.requireNonNull(policy, "policy");
       return this;
     }
 
     /**
-     * Nodes among which a {@link OutagePolicy#LOCAL} limit is divided at least; what counts until
+     * Nodes among which a {@link OutageMode#LOCAL} limit is divided at least; what counts until
      * Redis has told how many there are. Default: 1.
      *
      * @param nodes at least 1
      * @return this
      */
     public Builder expectedNodes(int nodes) {
-      this.expectedNodes = LinkTerms.requireNodes(nodes);
+      this.expectedNodes = ConnectionConfig.requireNodes(nodes);
       return this;
     }
 
@@ -218,7 +222,7 @@ public sealed interface SharedLimits extends AutoCloseable permits MemoryLimits,
      * @return this
      */
     public Builder rememberedRules(List<Rule> rules, long version) {
-      this.remembered = new RememberedRules(List.copyOf(rules), version);
+      this.remembered = new CachedLimits(List.copyOf(rules), version);
       return this;
     }
 
@@ -231,7 +235,7 @@ public sealed interface SharedLimits extends AutoCloseable permits MemoryLimits,
      * @throws IllegalArgumentException if it cannot be read
      */
     public Builder trust(Path certificates) {
-      this.trust = LinkTerms.requireReadable(certificates);
+      this.trust = ConnectionConfig.requireReadable(certificates);
       return this;
     }
 
@@ -242,10 +246,10 @@ public sealed interface SharedLimits extends AutoCloseable permits MemoryLimits,
      */
     public SharedLimits open() {
       return url == null
-          ? new MemoryLimits(remembered, NanoClock.system())
+          ? new InMemoryLimits(remembered, NanoClock.system())
           : RedisLimits.open(
               RedisAddress.parse(url),
-              new LimitsConfig(
+              new SharedLimitsConfig(
                   prefix, timeout, outage, expectedNodes, listener, remembered, trust));
     }
   }

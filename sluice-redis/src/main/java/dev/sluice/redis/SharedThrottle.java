@@ -1,7 +1,11 @@
 package dev.sluice.redis;
 
-import dev.sluice.Throttle;
+import dev.sluice.Limits;
 import dev.sluice.ThrottleDecision;
+import dev.sluice.redis.limits.CostChecks;
+import dev.sluice.redis.limits.Futures;
+import dev.sluice.redis.limits.InMemoryKeyedLimits;
+import dev.sluice.redis.limits.RedisKeyedLimits;
 import java.util.Collection;
 import java.util.List;
 import java.util.Map;
@@ -9,23 +13,23 @@ import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 
 /**
- * Keyed buckets that a fleet shares; what {@link Throttle} promises, over all its nodes.
+ * Keyed buckets that a fleet shares; what {@link Limits} promises, over all its nodes.
  *
  * <p>Rates and templates belong to the fleet: one that is set at a node holds there at once and
  * everywhere within about a second, and outlasts the node. While two nodes know different rates the
  * newer one counts. A request over several keys takes all or nothing, in one round trip. In a
  * cluster the keys of one request must lie in one slot, which a hash tag brings about ({@code
  * {acme}:requests} and {@code {acme}:bytes}); other requests are refused with {@link
- * IllegalArgumentException}, or done slot by slot by {@link LimiterOptions#reserveAcrossSlots}.
+ * IllegalArgumentException}, or done slot by slot by {@link SharedLimitOptions#reserveAcrossSlots}.
  *
- * <p>Thread-safe; futures are as those of {@link SharedBucket}.
+ * <p>Thread-safe; futures are as those of {@link SharedTokenBucket}.
  *
  * @since 0.1
  */
-public sealed interface SharedThrottle permits MemoryThrottle, RedisThrottle {
+public interface SharedThrottle {
 
   /**
-   * Sets the rate of one key, whatever the templates say; see {@link Throttle#setRate}.
+   * Sets the rate of one key, whatever the templates say; see {@link Limits#setRate}.
    *
    * <p>In an outage it holds at this node at once, and for the fleet when Redis is back.
    *
@@ -33,7 +37,7 @@ public sealed interface SharedThrottle permits MemoryThrottle, RedisThrottle {
    * @param ratePerSecond tokens that accrue in one second; 0 means that none ever do
    * @param burst the most tokens held; less than 1 means that none is ever granted
    * @return completes when it holds here and is stored, or noted to be stored in an outage; fails
-   *     with {@link LimitsUnavailableException} if Redis was asked and did not confirm it: then it
+   *     with {@link RedisUnavailableException} if Redis was asked and did not confirm it: then it
    *     holds here, and is tried again
    * @throws IllegalStateException if the fleet has 10,000 rules already
    * @throws IllegalArgumentException if an argument is negative, not a number or out of range
@@ -41,7 +45,7 @@ public sealed interface SharedThrottle permits MemoryThrottle, RedisThrottle {
   CompletableFuture<Void> setRate(String key, double ratePerSecond, double burst);
 
   /**
-   * Removes a rate that was set for one key; see {@link Throttle#removeRate}.
+   * Removes a rate that was set for one key; see {@link Limits#removeRate}.
    *
    * @param key not empty
    * @return whether there was such a rate
@@ -49,7 +53,7 @@ public sealed interface SharedThrottle permits MemoryThrottle, RedisThrottle {
   CompletableFuture<Boolean> removeRate(String key);
 
   /**
-   * Gives every key that begins alike a bucket of its own; see {@link Throttle#setTemplate}.
+   * Gives every key that begins alike a bucket of its own; see {@link Limits#setTemplate}.
    *
    * @param pattern a prefix and an asterisk, such as {@code tenant:*}
    * @param ratePerSecond as for {@link #setRate}
@@ -92,7 +96,7 @@ public sealed interface SharedThrottle permits MemoryThrottle, RedisThrottle {
    * @return whether they were
    */
   default CompletableFuture<Boolean> tryConsume(Collection<String> keys) {
-    return tryConsume(Costs.ofOne(keys));
+    return tryConsume(CostChecks.ofOne(keys));
   }
 
   /**
@@ -121,7 +125,7 @@ public sealed interface SharedThrottle permits MemoryThrottle, RedisThrottle {
    * @return the decision
    */
   default CompletableFuture<ThrottleDecision> consume(Collection<String> keys) {
-    return consume(Costs.ofOne(keys));
+    return consume(CostChecks.ofOne(keys));
   }
 
   /**
@@ -148,7 +152,7 @@ public sealed interface SharedThrottle permits MemoryThrottle, RedisThrottle {
    * @param key not empty
    * @return empty if the key has no rate
    */
-  CompletableFuture<Optional<Throttle.Snapshot>> snapshot(String key);
+  CompletableFuture<Optional<Limits.Snapshot>> snapshot(String key);
 
   /**
    * The same throttle for callers that wait for each answer.
@@ -175,7 +179,7 @@ public sealed interface SharedThrottle permits MemoryThrottle, RedisThrottle {
      * @param burst the most tokens held
      */
     public void setRate(String key, double ratePerSecond, double burst) {
-      Answers.done(throttle.setRate(key, ratePerSecond, burst));
+      Futures.done(throttle.setRate(key, ratePerSecond, burst));
     }
 
     /**
@@ -185,7 +189,7 @@ public sealed interface SharedThrottle permits MemoryThrottle, RedisThrottle {
      * @return whether there was such a rate
      */
     public boolean removeRate(String key) {
-      return Answers.await(throttle.removeRate(key));
+      return Futures.await(throttle.removeRate(key));
     }
 
     /**
@@ -196,7 +200,7 @@ public sealed interface SharedThrottle permits MemoryThrottle, RedisThrottle {
      * @param burst the most tokens held
      */
     public void setTemplate(String pattern, double ratePerSecond, double burst) {
-      Answers.done(throttle.setTemplate(pattern, ratePerSecond, burst));
+      Futures.done(throttle.setTemplate(pattern, ratePerSecond, burst));
     }
 
     /**
@@ -206,7 +210,7 @@ public sealed interface SharedThrottle permits MemoryThrottle, RedisThrottle {
      * @return whether there was such a template
      */
     public boolean removeTemplate(String pattern) {
-      return Answers.await(throttle.removeTemplate(pattern));
+      return Futures.await(throttle.removeTemplate(pattern));
     }
 
     /**
@@ -216,7 +220,7 @@ public sealed interface SharedThrottle permits MemoryThrottle, RedisThrottle {
      * @return whether the token was there
      */
     public boolean tryConsume(String key) {
-      return Answers.await(throttle.tryConsume(key));
+      return Futures.await(throttle.tryConsume(key));
     }
 
     /**
@@ -226,7 +230,7 @@ public sealed interface SharedThrottle permits MemoryThrottle, RedisThrottle {
      * @return whether all tokens were there
      */
     public boolean tryConsume(Collection<String> keys) {
-      return Answers.await(throttle.tryConsume(keys));
+      return Futures.await(throttle.tryConsume(keys));
     }
 
     /**
@@ -236,7 +240,7 @@ public sealed interface SharedThrottle permits MemoryThrottle, RedisThrottle {
      * @return whether all tokens were there
      */
     public boolean tryConsume(Map<String, Long> costs) {
-      return Answers.await(throttle.tryConsume(costs));
+      return Futures.await(throttle.tryConsume(costs));
     }
 
     /**
@@ -246,7 +250,7 @@ public sealed interface SharedThrottle permits MemoryThrottle, RedisThrottle {
      * @return the decision
      */
     public ThrottleDecision consume(String key) {
-      return Answers.await(throttle.consume(key));
+      return Futures.await(throttle.consume(key));
     }
 
     /**
@@ -256,7 +260,7 @@ public sealed interface SharedThrottle permits MemoryThrottle, RedisThrottle {
      * @return the decision
      */
     public ThrottleDecision consume(Collection<String> keys) {
-      return Answers.await(throttle.consume(keys));
+      return Futures.await(throttle.consume(keys));
     }
 
     /**
@@ -266,7 +270,7 @@ public sealed interface SharedThrottle permits MemoryThrottle, RedisThrottle {
      * @return the decision
      */
     public ThrottleDecision consume(Map<String, Long> costs) {
-      return Answers.await(throttle.consume(costs));
+      return Futures.await(throttle.consume(costs));
     }
 
     /**
@@ -276,7 +280,7 @@ public sealed interface SharedThrottle permits MemoryThrottle, RedisThrottle {
      * @return the decision
      */
     public ThrottleDecision peek(Map<String, Long> costs) {
-      return Answers.await(throttle.peek(costs));
+      return Futures.await(throttle.peek(costs));
     }
 
     /**
@@ -284,10 +288,10 @@ public sealed interface SharedThrottle permits MemoryThrottle, RedisThrottle {
      *
      * @param key not empty
      * @return empty if the key has no rate
-     * @throws LimitsUnavailableException if Redis does not answer
+     * @throws RedisUnavailableException if Redis does not answer
      */
-    public Optional<Throttle.Snapshot> snapshot(String key) {
-      return Answers.await(throttle.snapshot(key));
+    public Optional<Limits.Snapshot> snapshot(String key) {
+      return Futures.await(throttle.snapshot(key));
     }
   }
 }

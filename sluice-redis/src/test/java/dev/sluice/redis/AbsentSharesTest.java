@@ -3,6 +3,7 @@ package dev.sluice.redis;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.sluice.Limit;
+import dev.sluice.redis.limits.ScriptLimit;
 import dev.sluice.testkit.RedisServer;
 import java.time.Duration;
 import java.util.List;
@@ -13,16 +14,16 @@ import org.junit.jupiter.api.Test;
 final class AbsentSharesTest {
   private static final long SECOND = 1_000_000;
   private static final String KEY = "bucket";
-  private static final Quota QUOTA =
-      Quota.of(new Limit.Balanced(1_000, 1_000, Duration.ofSeconds(1)));
-  private static final Quota SMALLER =
-      Quota.of(new Limit.Balanced(100, 100, Duration.ofSeconds(1)));
+  private static final ScriptLimit QUOTA =
+      ScriptLimit.of(new Limit.Balanced(1_000, 1_000, Duration.ofSeconds(1)));
+  private static final ScriptLimit SMALLER =
+      ScriptLimit.of(new Limit.Balanced(100, 100, Duration.ofSeconds(1)));
 
   @AutoClose private final RedisServer redis = RedisServer.start();
 
   @AutoClose private final Scripts scripts = Scripts.inChosenTime(redis, 1_000_000 * SECOND);
 
-  private long take(Quota quota, long tokens) {
+  private long take(ScriptLimit quota, long tokens) {
     return scripts.decide("take", 0, List.of(new Scripts.Item(KEY, tokens, quota))).get(0);
   }
 

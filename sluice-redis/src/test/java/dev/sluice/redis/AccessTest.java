@@ -23,7 +23,7 @@ final class AccessTest {
   private static final Limit LIMIT = Limit.perSecond(100);
 
   private static void assertDecidedByRedis(SharedLimits.Builder settings) {
-    try (FleetNode node = new FleetNode(settings, LIMIT, OutagePolicy.LOCAL)) {
+    try (FleetNode node = new FleetNode(settings, LIMIT, OutageMode.LOCAL)) {
       Waiting.until("Redis", PATIENCE, () -> node.status().available());
       assertThat(node.take().judge()).isEqualTo(FleetNode.Judge.REDIS);
     }
@@ -31,7 +31,7 @@ final class AccessTest {
 
   /** It opens, says what is wrong, and grants by share. */
   private static void assertDegraded(SharedLimits.Builder settings, String cause) {
-    try (FleetNode node = new FleetNode(settings, LIMIT, OutagePolicy.LOCAL)) {
+    try (FleetNode node = new FleetNode(settings, LIMIT, OutageMode.LOCAL)) {
       Waiting.until(
           "the loss",
           PATIENCE,
@@ -99,14 +99,14 @@ final class AccessTest {
         TcpProxy proxy = TcpProxy.to(server)) {
       server.command("ACL", "SETUSER", "reader", "on", ">secret", "~*", "+@all", "-hdel");
       String url = "redis://reader:secret@127.0.0.1:" + proxy.port();
-      try (FleetNode node = new FleetNode(to(url), LIMIT, OutagePolicy.LOCAL)) {
+      try (FleetNode node = new FleetNode(to(url), LIMIT, OutageMode.LOCAL)) {
         Waiting.until("Redis", PATIENCE, () -> node.status().available());
         String connection = connectionOf(server, "reader");
         node.limits().throttle().blocking().setRate("key", 1, 1);
         assertThat(node.limits().throttle().removeRate("key"))
             .failsWithin(PATIENCE)
             .withThrowableThat()
-            .withCauseInstanceOf(LimitsUnavailableException.class)
+            .withCauseInstanceOf(RedisUnavailableException.class)
             .withMessageContaining("script");
         Waiting.during(Duration.ofMillis(2_300));
         assertThat(node.take().judge()).isEqualTo(FleetNode.Judge.REDIS);

@@ -6,6 +6,8 @@ import static org.awaitility.Awaitility.await;
 import dev.sluice.Decision;
 import dev.sluice.Limit;
 import dev.sluice.TokenBucket;
+import dev.sluice.redis.limits.LimitScript;
+import dev.sluice.redis.limits.ScriptLimit;
 import dev.sluice.testkit.RedisServer;
 import dev.sluice.testkit.TcpProxy;
 import java.time.Duration;
@@ -60,12 +62,12 @@ class BatchesTest {
   @ValueSource(ints = {0, 1, 2, 3, 4})
   void script_isTheCore(int kind) {
     Limit limit = limits().get(kind);
-    String params = Quota.of(limit).params();
+    String params = ScriptLimit.of(limit).params();
     Random random = new Random(kind);
     TokenBucket core = null;
     for (int round = 0; round < 100; round++) {
       List<String> words =
-          new ArrayList<>(List.of("EVAL", Script.MANY.body(), "1", "many:" + kind));
+          new ArrayList<>(List.of("EVAL", LimitScript.MANY.body(), "1", "many:" + kind));
       words.addAll(List.of("0", params));
       List<Long> tokens = random.longs(1 + random.nextInt(20), 1, 12).boxed().toList();
       tokens.forEach(count -> words.add(Long.toString(count)));
@@ -108,7 +110,7 @@ class BatchesTest {
   @Test
   void manyAtOnce_getWhatIsThere_inFewCalls() {
     try (SharedLimits limits = patient(redis.uri())) {
-      SharedBucket bucket = limits.bucket("crowd", new Limit.Manual(5_000));
+      SharedTokenBucket bucket = limits.bucket("crowd", new Limit.Manual(5_000));
       redis.command("CONFIG", "RESETSTAT");
       List<CompletableFuture<Boolean>> all = new ArrayList<>();
       for (int round = 0; round < 10; round++) {
@@ -134,8 +136,8 @@ class BatchesTest {
   @Test
   void differentLimitsAndCosts_ofOneBucket_areNotMixed() {
     try (SharedLimits limits = patient(redis.uri())) {
-      SharedBucket some = limits.bucket("mixed", new Limit.Manual(100));
-      SharedBucket more = limits.bucket("mixed", new Limit.Manual(200));
+      SharedTokenBucket some = limits.bucket("mixed", new Limit.Manual(100));
+      SharedTokenBucket more = limits.bucket("mixed", new Limit.Manual(200));
       List<CompletableFuture<Decision>> decisions = new ArrayList<>();
       for (int i = 0; i < 50; i++) {
         decisions.add(some.decide(1 + i % 3));
@@ -159,8 +161,8 @@ class BatchesTest {
     int calls = 20_000;
     try (TcpProxy proxy = TcpProxy.to(redis);
         SharedLimits limits =
-            SharedLimits.builder().url(proxy.uri()).onOutage(OutagePolicy.CLOSED).open()) {
-      List<SharedBucket> buckets = new ArrayList<>();
+            SharedLimits.builder().url(proxy.uri()).onOutage(OutageMode.CLOSED).open()) {
+      List<SharedTokenBucket> buckets = new ArrayList<>();
       for (int i = 0; i < limitsOnOneName; i++) {
         buckets.add(limits.bucket("silent" + limitsOnOneName, Limit.perSecond(1_000_000 + i)));
       }
@@ -200,7 +202,7 @@ class BatchesTest {
   void crowdOverASlowWire_isNoOutage() {
     try (TcpProxy proxy = TcpProxy.to(redis);
         SharedLimits limits = patient(proxy.uri(), Duration.ofSeconds(2))) {
-      SharedBucket bucket = limits.bucket("far", Limit.perSecond(1_000_000));
+      SharedTokenBucket bucket = limits.bucket("far", Limit.perSecond(1_000_000));
       for (int i = 0; i < WARM_UP; i++) {
         bucket.blocking().tryConsume();
       }
@@ -222,14 +224,14 @@ class BatchesTest {
     try (TcpProxy proxy = TcpProxy.to(redis);
         SharedLimits near = patient(redis.uri());
         SharedLimits limits = patient(proxy.uri())) {
-      SharedBucket bucket = limits.bucket("full", new Limit.Manual(10_000));
+      SharedTokenBucket bucket = limits.bucket("full", new Limit.Manual(10_000));
       bucket.blocking().tryConsume();
       proxy.delay(Duration.ZERO, Duration.ofSeconds(5));
       List<CompletableFuture<Boolean>> all = new ArrayList<>();
       for (int i = 0; i < 3_000; i++) {
         all.add(bucket.tryConsume());
       }
-      SharedBucket.Blocking seen = near.bucket("full", new Limit.Manual(10_000)).blocking();
+      SharedTokenBucket.Blocking seen = near.bucket("full", new Limit.Manual(10_000)).blocking();
       await().atMost(Duration.ofSeconds(60)).until(() -> seen.available() < 10_000 - 23 * 128);
       assertThat(all).noneMatch(CompletableFuture::isDone);
       proxy.delay(Duration.ZERO, Duration.ZERO);
@@ -241,7 +243,7 @@ class BatchesTest {
   void changedLimit_isNotTakenBackByThoseWhoCameBefore() {
     try (TcpProxy proxy = TcpProxy.to(redis);
         SharedLimits limits = patient(proxy.uri())) {
-      SharedBucket bucket = limits.bucket("changing", new Limit.Manual(10));
+      SharedTokenBucket bucket = limits.bucket("changing", new Limit.Manual(10));
       for (int i = 0; i < 10; i++) {
         bucket.blocking().tryConsume();
       }

@@ -1,5 +1,6 @@
 package dev.sluice.redis;
 
+import dev.sluice.redis.limits.ScriptLimit;
 import dev.sluice.testkit.RedisServer;
 import java.util.List;
 
@@ -10,7 +11,7 @@ import java.util.List;
  * @param at the microsecond of that
  * @param quota its limit
  */
-record Books(long debt, long at, Quota quota) {
+record Books(long debt, long at, ScriptLimit quota) {
   private static final String READ =
       "local debt, at = struct.unpack('>dd', redis.call('GET', KEYS[1]))"
           + " return {string.format('%.0f', debt), string.format('%.0f', at)}";

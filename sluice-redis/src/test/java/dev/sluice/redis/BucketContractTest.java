@@ -4,6 +4,8 @@ import dev.sluice.Decision;
 import dev.sluice.Limit;
 import dev.sluice.ManualClock;
 import dev.sluice.TokenBucket;
+import dev.sluice.redis.limits.CachedLimits;
+import dev.sluice.redis.limits.InMemoryLimits;
 import dev.sluice.testkit.BucketContract;
 import dev.sluice.testkit.ContractClock;
 import java.time.Duration;
@@ -68,7 +70,7 @@ final class BucketContractTest {
   }
 
   /** A bucket of shared limits. */
-  private record AnyShared(SharedBucket bucket) implements BucketContract.Bucket {
+  private record AnyShared(SharedTokenBucket bucket) implements BucketContract.Bucket {
     @Override
     public boolean tryConsume(long tokens) {
       return bucket.blocking().tryConsume(tokens);
@@ -153,7 +155,7 @@ final class BucketContractTest {
   @Nested
   final class InMemory extends BucketContract {
     private final HandClock clock = new HandClock(ManualClock.create());
-    private final SharedLimits memory = new MemoryLimits(RememberedRules.NONE, clock.clock());
+    private final SharedLimits memory = new InMemoryLimits(CachedLimits.NONE, clock.clock());
 
     @Override
     protected Bucket bucket(Limit limit) {

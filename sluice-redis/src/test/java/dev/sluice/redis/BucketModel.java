@@ -1,6 +1,6 @@
 package dev.sluice.redis;
 
-import dev.sluice.LimitUnits;
+import dev.sluice.internal.bucket.LimitUnits;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;

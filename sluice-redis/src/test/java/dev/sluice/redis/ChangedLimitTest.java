@@ -3,6 +3,7 @@ package dev.sluice.redis;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.sluice.Limit;
+import dev.sluice.redis.limits.ScriptLimit;
 import dev.sluice.testkit.RedisServer;
 import java.time.Duration;
 import java.util.List;
@@ -27,7 +28,7 @@ final class ChangedLimitTest {
             .url(server.uri())
             .prefix(prefix)
             .timeout(PATIENCE)
-            .onOutage(OutagePolicy.CLOSED)
+            .onOutage(OutageMode.CLOSED)
             .open());
   }
 
@@ -56,19 +57,19 @@ final class ChangedLimitTest {
       Limit daily = new Limit.Balanced(5, 5, Duration.ofDays(1));
       assertThat(limits.bucket("x", daily).blocking().tryConsume(5)).isTrue();
       assertThat(limits.bucket("x", daily).blocking().tryConsume()).isFalse();
-      SharedBucket.Blocking quick = limits.bucket("x", Limit.perSecond(5)).blocking();
+      SharedTokenBucket.Blocking quick = limits.bucket("x", Limit.perSecond(5)).blocking();
       assertRefills(quick::tryConsume);
     }
   }
 
-  private List<Long> take(Scripts scripts, long tokens, Quota quota) {
+  private List<Long> take(Scripts scripts, long tokens, ScriptLimit quota) {
     return scripts.decide("take", 1, List.of(new Scripts.Item(prefix, tokens, quota)));
   }
 
   @Test
   void lowered_afterDraining_denialsDoNotRefillAtTheOldRate() {
-    Quota high = Quota.of(new Limit.Balanced(1_000, 1_000, Duration.ofSeconds(1)));
-    Quota low = Quota.of(new Limit.Balanced(100, 1, Duration.ofSeconds(1)));
+    ScriptLimit high = ScriptLimit.of(new Limit.Balanced(1_000, 1_000, Duration.ofSeconds(1)));
+    ScriptLimit low = ScriptLimit.of(new Limit.Balanced(100, 1, Duration.ofSeconds(1)));
     try (Scripts scripts = Scripts.inChosenTime(server, START_MICROS)) {
       assertThat(take(scripts, 1_000, high)).startsWith(1L, 0L);
       for (int i = 0; i < 10; i++) {
@@ -82,8 +83,8 @@ final class ChangedLimitTest {
 
   @Test
   void twoNodes_withDifferentBursts_theKeyOutlivesTheSmallerOne() {
-    Quota small = Quota.of(new Limit.Rate(10, 10));
-    Quota large = Quota.of(new Limit.Rate(10, 1_000));
+    ScriptLimit small = ScriptLimit.of(new Limit.Rate(10, 10));
+    ScriptLimit large = ScriptLimit.of(new Limit.Rate(10, 1_000));
     try (Scripts scripts = Scripts.inChosenTime(server, START_MICROS)) {
       assertThat(take(scripts, 1_000, large)).startsWith(1L, 0L);
       scripts.advance(100_000);

@@ -51,7 +51,7 @@ final class ClusterLimitsTest {
 
   @Test
   void keys_overAllNodes_eachHaveTheirLimit() {
-    LimitsStatus before = limits.status();
+    SharedLimitsStatus before = limits.status();
     SharedThrottle.Blocking throttle = limits.throttle().blocking();
     throttle.setTemplate("spread:*", 0, 3);
     for (int i = 0; i < 60; i++) {
@@ -95,7 +95,7 @@ final class ClusterLimitsTest {
     assertThat(left("many")).isEqualTo(5);
 
     SharedThrottle.Blocking across =
-        limits.throttle(LimiterOptions.defaults().reserveAcrossSlots()).blocking();
+        limits.throttle(SharedLimitOptions.defaults().reserveAcrossSlots()).blocking();
     assertThat(across.tryConsume(both)).isTrue();
     assertThat(across.tryConsume(both)).isTrue();
     assertThat(across.consume(both)).isEqualTo(ThrottleDecision.depleted("few"));

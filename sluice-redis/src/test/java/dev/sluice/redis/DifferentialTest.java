@@ -3,10 +3,11 @@ package dev.sluice.redis;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.sluice.Limit;
-import dev.sluice.LimitUnits;
+import dev.sluice.Limits;
 import dev.sluice.ManualClock;
-import dev.sluice.Throttle;
 import dev.sluice.ThrottleDecision;
+import dev.sluice.internal.bucket.LimitUnits;
+import dev.sluice.redis.limits.ScriptLimit;
 import dev.sluice.testkit.RedisServer;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -175,7 +176,7 @@ final class DifferentialTest {
       Random random = new Random(seed);
       String prefix = StandingRedis.newName();
       long start = chosen.micros() * 1_000;
-      Throttle core = Throttle.create(ManualClock.startingAt(start));
+      Limits core = Limits.create(ManualClock.startingAt(start));
       Map<String, Limit> limits = new LinkedHashMap<>();
       for (int i = 0; i < 4; i++) {
         Limit.Rate limit = (Limit.Rate) rate(random.nextInt(5) / 2.0, random);
@@ -189,7 +190,7 @@ final class DifferentialTest {
     }
   }
 
-  private static void askSome(Random random, Throttle core, Map<String, Limit> limits) {
+  private static void askSome(Random random, Limits core, Map<String, Limit> limits) {
     Map<String, Long> costs = new LinkedHashMap<>();
     List<Scripts.Item> items = new ArrayList<>();
     limits.forEach(
@@ -197,7 +198,7 @@ final class DifferentialTest {
           if (random.nextInt(3) != 0) {
             long cost = 1L + random.nextInt(4);
             costs.put(key, cost);
-            items.add(new Scripts.Item(key, cost, Quota.of(limit)));
+            items.add(new Scripts.Item(key, cost, ScriptLimit.of(limit)));
           }
         });
     if (items.isEmpty()) {

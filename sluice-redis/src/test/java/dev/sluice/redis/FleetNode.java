@@ -1,6 +1,12 @@
 package dev.sluice.redis;
 
+import dev.sluice.redis.limits.RedisDecider;
 import dev.sluice.Limit;
+import dev.sluice.redis.limits.BucketDemand;
+import dev.sluice.redis.limits.LimitsFleetMember;
+import dev.sluice.redis.limits.OutageLimits;
+import dev.sluice.redis.limits.RedisLimits;
+import dev.sluice.redis.limits.ScriptLimit;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
@@ -15,10 +21,10 @@ final class FleetNode implements AutoCloseable {
   private static final long CLOCK_OFF = TimeUnit.SECONDS.toMicros(60);
 
   private final SharedLimits limits;
-  private final Quota quota;
-  private final OutagePolicy policy;
+  private final ScriptLimit quota;
+  private final OutageMode policy;
   private final List<LimitsEvent> events = new CopyOnWriteArrayList<>();
-  private final Decider decider;
+  private final RedisDecider decider;
   private final String place;
 
   /** Who decided. */
@@ -38,17 +44,17 @@ final class FleetNode implements AutoCloseable {
    */
   record Answer(boolean granted, Judge judge, long earliest, long latest) {}
 
-  FleetNode(SharedLimits.Builder settings, Limit limit, OutagePolicy policy) {
+  FleetNode(SharedLimits.Builder settings, Limit limit, OutageMode policy) {
     this.limits = settings.listener(events::add).onOutage(policy).open();
-    this.quota = Quota.of(limit);
+    this.quota = ScriptLimit.of(limit);
     this.policy = policy;
-    Fleet fleet = ((RedisLimits) limits).fleet();
-    this.decider = new Decider(fleet);
+    LimitsFleetMember fleet = ((RedisLimits) limits).fleet();
+    this.decider = new RedisDecider(fleet);
     this.place = fleet.space().bucket(BUCKET);
   }
 
   static FleetNode local(String url, String prefix, Limit limit) {
-    return new FleetNode(SharedLimits.builder().url(url).prefix(prefix), limit, OutagePolicy.LOCAL);
+    return new FleetNode(SharedLimits.builder().url(url).prefix(prefix), limit, OutageMode.LOCAL);
   }
 
   /** A node that is lost only where its connection is: for tests that are not about time-outs. */
@@ -56,14 +62,14 @@ final class FleetNode implements AutoCloseable {
     return new FleetNode(
         SharedLimits.builder().url(url).prefix(prefix).timeout(Duration.ofMinutes(1)),
         limit,
-        OutagePolicy.LOCAL);
+        OutageMode.LOCAL);
   }
 
   SharedLimits limits() {
     return limits;
   }
 
-  LimitsStatus status() {
+  SharedLimitsStatus status() {
     return limits.status();
   }
 
@@ -71,7 +77,7 @@ final class FleetNode implements AutoCloseable {
     return events;
   }
 
-  Quota quota() {
+  ScriptLimit quota() {
     return quota;
   }
 
@@ -100,7 +106,7 @@ final class FleetNode implements AutoCloseable {
   Answer take(long tokens) {
     long before = micros();
     Answer answer =
-        decider.answer(new Ask(new Demand(BUCKET, place, quota, 0, tokens), policy)).join();
+        decider.answer(new Ask(new BucketDemand(BUCKET, place, quota, 0, tokens), policy)).join();
     long after = micros();
     boolean told = answer.judge() == Judge.REDIS && Math.abs(answer.latest() - after) < CLOCK_OFF;
     return told ? answer : new Answer(answer.granted(), answer.judge(), before, after);
@@ -112,9 +118,9 @@ final class FleetNode implements AutoCloseable {
   }
 
   /** The question of a bucket, with an answer that says more. */
-  private record Ask(Demand demand, OutagePolicy policy) implements Decider.Question<Answer> {
+  private record Ask(BucketDemand demand, OutageMode policy) implements RedisDecider.BucketRequest<Answer> {
     @Override
-    public List<Demand> demands() {
+    public List<BucketDemand> demands() {
       return List.of(demand);
     }
 
@@ -124,13 +130,13 @@ final class FleetNode implements AutoCloseable {
     }
 
     @Override
-    public Answer read(Decider.Verdict verdict) {
-      boolean granted = verdict.outcome() == Decider.Outcome.GRANTED;
+    public Answer read(RedisDecider.ScriptDecision verdict) {
+      boolean granted = verdict.outcome() == RedisDecider.ScriptOutcome.GRANTED;
       return new Answer(granted, Judge.REDIS, verdict.micros(), verdict.micros());
     }
 
     @Override
-    public Answer local(LocalLimits limits) {
+    public Answer local(OutageLimits limits) {
       return new Answer(limits.decide(demand, true).isGranted(), Judge.SHARE, 0, 0);
     }
 

@@ -53,7 +53,7 @@ final class FleetProcess {
     BufferedReader orders =
         new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
     // Without grants of its own: what is asked here is whether those of Redis are too many.
-    try (FleetNode node = new FleetNode(settings, LIMIT, OutagePolicy.CLOSED)) {
+    try (FleetNode node = new FleetNode(settings, LIMIT, OutageMode.CLOSED)) {
       Waiting.until("Redis", Duration.ofSeconds(30), () -> node.status().available());
       for (String mode : List.of(args).subList(3, args.length)) {
         System.out.println(READY);
@@ -98,8 +98,8 @@ final class FleetProcess {
     if (mode == Mode.EXACT) {
       return node::take;
     }
-    SharedBucket.Blocking bucket =
-        node.limits().bucket("leased", LIMIT, LimiterOptions.defaults().leased()).blocking();
+    SharedTokenBucket.Blocking bucket =
+        node.limits().bucket("leased", LIMIT, SharedLimitOptions.defaults().leased()).blocking();
     return () -> {
       long before = FleetNode.micros();
       boolean granted = bucket.tryConsume();

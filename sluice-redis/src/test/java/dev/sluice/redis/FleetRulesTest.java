@@ -6,6 +6,8 @@ import static org.awaitility.Awaitility.await;
 
 import dev.sluice.Limit;
 import dev.sluice.ThrottleDecision;
+import dev.sluice.redis.limits.RedisKeys;
+import dev.sluice.redis.limits.ScriptLimit;
 import dev.sluice.testkit.RedisServer;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -42,7 +44,7 @@ final class FleetRulesTest {
             .url(server.uri())
             .prefix(prefix)
             .timeout(PATIENCE)
-            .onOutage(OutagePolicy.CLOSED)
+            .onOutage(OutageMode.CLOSED)
             .open();
     opened.add(limits);
     return StandingRedis.awaitConnected(limits);
@@ -50,7 +52,7 @@ final class FleetRulesTest {
 
   private long version() {
     return Long.parseLong(
-        String.valueOf(server.command("HGET", new KeySpace(prefix).rules(), "@version")));
+        String.valueOf(server.command("HGET", new RedisKeys(prefix).rules(), "@version")));
   }
 
   private static void awaitRules(SharedLimits node, Rule... rules) {
@@ -78,15 +80,15 @@ final class FleetRulesTest {
 
   @Test
   void reconfigure_atOneNode_holdsAtAnother() {
-    SharedBucket one = node().bucket("mails", new Limit.Manual(10));
-    SharedBucket other = node().bucket("mails", new Limit.Manual(10));
+    SharedTokenBucket one = node().bucket("mails", new Limit.Manual(10));
+    SharedTokenBucket other = node().bucket("mails", new Limit.Manual(10));
     assertThat(other.blocking().tryConsume(4)).isTrue();
     one.blocking().reconfigure(new Limit.Manual(100));
     assertThat(other.blocking().available()).as("the newer counts at once").isEqualTo(6);
     await()
         .atMost(PATIENCE)
         .untilAsserted(() -> assertThat(other.limit()).isEqualTo(new Limit.Manual(100)));
-    SharedBucket late = node().bucket("mails", new Limit.Manual(10));
+    SharedTokenBucket late = node().bucket("mails", new Limit.Manual(10));
     assertThat(late.limit()).as("outlasts the code").isEqualTo(new Limit.Manual(100));
     assertThat(late.blocking().tryConsume(6)).isTrue();
     assertThat(one.blocking().available()).isZero();
@@ -137,7 +139,7 @@ final class FleetRulesTest {
     one.bucket("mails", new Limit.Manual(1)).blocking().reconfigure(new Limit.Manual(7));
     awaitRules(other, new Rule("key", 1, 2), new Rule("t:*", 1, 2));
     server.command("FLUSHALL");
-    String rules = new KeySpace(prefix).rules();
+    String rules = new RedisKeys(prefix).rules();
     await()
         .atMost(PATIENCE)
         .untilAsserted(
@@ -174,13 +176,13 @@ final class FleetRulesTest {
       one.put("kkey", "rate 1.0 2.0");
       other.sync();
       one.put("kkey", "rate 1.0 3.0");
-      server.command("DEL", new KeySpace(prefix).rules());
+      server.command("DEL", new RedisKeys(prefix).rules());
       other.sync();
-      assertThat(server.command("HGET", new KeySpace(prefix).rules(), "kkey"))
+      assertThat(server.command("HGET", new RedisKeys(prefix).rules(), "kkey"))
           .isEqualTo("rate 1.0 2.0");
       one.sync();
       other.sync();
-      assertThat(server.command("HGET", new KeySpace(prefix).rules(), "kkey"))
+      assertThat(server.command("HGET", new RedisKeys(prefix).rules(), "kkey"))
           .isEqualTo("rate 1.0 3.0");
       assertThat(other.rules()).isEqualTo(one.rules());
       assertThat(other.rules()).containsEntry("kkey", "rate 1.0 3.0");
@@ -191,8 +193,8 @@ final class FleetRulesTest {
   void twoNodesWithDifferentKnowledge_theNewerCounts() {
     try (Scripts scripts = Scripts.inServerTime(server)) {
       String key = prefix + "bucket";
-      Quota old = Quota.of(new Limit.Manual(10));
-      Quota recent = Quota.of(new Limit.Manual(5));
+      ScriptLimit old = ScriptLimit.of(new Limit.Manual(10));
+      ScriptLimit recent = ScriptLimit.of(new Limit.Manual(5));
       scripts.decide("take", 7, List.of(new Scripts.Item(key, 3, recent)));
       List<Long> behind = scripts.decide("take", 6, List.of(new Scripts.Item(key, 2, old)));
       assertThat(behind.subList(0, 2)).as("of 5, not of 10").containsExactly(1L, 0L);
@@ -214,8 +216,8 @@ final class FleetRulesTest {
     changes.forEach(CompletableFuture::join);
     SharedLimits other = node();
     await().atMost(PATIENCE).until(() -> other.throttle().rules().size() == 5_000);
-    server.command("DEL", new KeySpace(prefix).rules());
-    String rules = new KeySpace(prefix).rules();
+    server.command("DEL", new RedisKeys(prefix).rules());
+    String rules = new RedisKeys(prefix).rules();
     await().atMost(PATIENCE).until(() -> server.command("HLEN", rules).equals(5_003L));
     assertThat(node().throttle().blocking().consume(Map.of("key-0", 11L)))
         .isEqualTo(ThrottleDecision.impossible("key-0", 10));
@@ -246,7 +248,7 @@ final class FleetRulesTest {
     }
     assertThat(one.throttle().blocking().tryConsume("x")).isTrue();
     one.close();
-    server.command("DEL", new KeySpace(prefix).rules());
+    server.command("DEL", new RedisKeys(prefix).rules());
     SharedThrottle.Blocking late = node().throttle().blocking();
     late.setRate("x", 0, 10);
     int granted = 0;

@@ -7,6 +7,8 @@ import static org.awaitility.Awaitility.await;
 import dev.sluice.Decision;
 import dev.sluice.Limit;
 import dev.sluice.ThrottleDecision;
+import dev.sluice.redis.limits.OutageDecisions;
+import dev.sluice.redis.limits.RedisKeys;
 import dev.sluice.testkit.RedisServer;
 import java.time.Duration;
 import java.util.List;
@@ -50,29 +52,29 @@ final class HostileContentTest {
             .open());
   }
 
-  private static SharedBucket.Blocking bucket(String name, OutagePolicy policy) {
-    return limits.bucket(name, FIVE, LimiterOptions.defaults().onOutage(policy)).blocking();
+  private static SharedTokenBucket.Blocking bucket(String name, OutageMode policy) {
+    return limits.bucket(name, FIVE, SharedLimitOptions.defaults().onOutage(policy)).blocking();
   }
 
   private static void assertRefused(String name, String message) {
     EVENTS.clear();
-    assertThat(bucket(name, OutagePolicy.OPEN).decide(5)).isEqualTo(Outage.GRANTED);
-    assertThat(bucket(name, OutagePolicy.CLOSED).decide(5)).isEqualTo(Outage.DENIED);
-    assertThat(bucket(name, OutagePolicy.LOCAL).tryConsume()).isFalse();
-    assertThatThrownBy(() -> bucket(name, OutagePolicy.OPEN).available())
-        .isInstanceOf(LimitsUnavailableException.class)
+    assertThat(bucket(name, OutageMode.OPEN).decide(5)).isEqualTo(OutageDecisions.GRANTED);
+    assertThat(bucket(name, OutageMode.CLOSED).decide(5)).isEqualTo(OutageDecisions.DENIED);
+    assertThat(bucket(name, OutageMode.LOCAL).tryConsume()).isFalse();
+    assertThatThrownBy(() -> bucket(name, OutageMode.OPEN).available())
+        .isInstanceOf(RedisUnavailableException.class)
         .hasMessageContaining(message);
     // Events of refusals come once a second at most.
     await()
         .atMost(PATIENCE)
         .untilAsserted(
             () -> {
-              bucket(name, OutagePolicy.CLOSED).peek(1);
+              bucket(name, OutageMode.CLOSED).peek(1);
               assertThat(EVENTS)
                   .anySatisfy(event -> assertThat(event.toString()).contains("Refused", message));
             });
     assertThat(limits.status().available()).as("not taken for an outage").isTrue();
-    assertThat(bucket("other " + name, OutagePolicy.CLOSED).tryConsume()).isTrue();
+    assertThat(bucket("other " + name, OutageMode.CLOSED).tryConsume()).isTrue();
   }
 
   @Test
@@ -86,8 +88,8 @@ final class HostileContentTest {
   void foreignContent_isRefusedByNameAndThePolicyDecides() {
     for (String content : List.of("", "hello", "1 2", "1 2 3 x", "-1 2 3 5:1:0:1", "1 2 3 5:1")) {
       server.command("SET", "sluice:2:b:foreign", content);
-      assertThat(bucket("foreign", OutagePolicy.OPEN).decide(5)).isEqualTo(Outage.GRANTED);
-      assertThat(bucket("foreign", OutagePolicy.CLOSED).decide(5)).isEqualTo(Outage.DENIED);
+      assertThat(bucket("foreign", OutageMode.OPEN).decide(5)).isEqualTo(OutageDecisions.GRANTED);
+      assertThat(bucket("foreign", OutageMode.CLOSED).decide(5)).isEqualTo(OutageDecisions.DENIED);
       assertThat(server.command("GET", "sluice:2:b:foreign")).isEqualTo(content);
     }
     assertRefused("foreign", "not a bucket of Sluice: sluice:2:b:foreign");
@@ -96,7 +98,7 @@ final class HostileContentTest {
   @Test
   void foreignRules_areLeftOut() {
     String prefix = StandingRedis.newName();
-    String rules = new KeySpace(prefix).rules();
+    String rules = new RedisKeys(prefix).rules();
     server.command("HSET", rules, "kgood", "rate 0 2", "kbad", "what", "kworse", "rate NaN 1");
     server.command("HSET", rules, "", "x", "k", "rate 1 1", "zzz", "rate 1 1", "kx", "strict 1");
     server.command("HSET", rules, "@version", "9", "bmails", "balanced 1 1 -1");
@@ -156,7 +158,7 @@ final class HostileContentTest {
       assertThat(throttle.consume(Map.of("huge", cost)))
           .isEqualTo(ThrottleDecision.impossible("huge", 1e9));
     }
-    SharedBucket.Blocking bucket =
+    SharedTokenBucket.Blocking bucket =
         limits.bucket("huge", new Limit.Manual((1L << 53) - 1)).blocking();
     assertThat(bucket.decide(Long.MAX_VALUE)).isEqualTo(Decision.impossible((1L << 53) - 1));
     assertThat(bucket.decide((1L << 53) - 2)).isEqualTo(Decision.granted(1));
@@ -167,7 +169,7 @@ final class HostileContentTest {
 
   @Test
   void scriptFlush_underLoad_isNotNoticed() {
-    SharedBucket.Blocking bucket = limits.bucket("flushed", new Limit.Manual(1_000)).blocking();
+    SharedTokenBucket.Blocking bucket = limits.bucket("flushed", new Limit.Manual(1_000)).blocking();
     for (int i = 0; i < 1_000; i++) {
       if (i % 50 == 0) {
         server.command("SCRIPT", "FLUSH");

@@ -16,11 +16,11 @@ import org.junit.jupiter.api.Timeout;
 final class LeaseOutageTest {
   private static final Duration PATIENCE = Duration.ofSeconds(10);
   private static final Limit LIMIT = new Limit.Rate(100, 200);
-  private static final Lease WHOLE = new Lease(Duration.ofMinutes(1), 1, Duration.ofMinutes(1), 0);
+  private static final TokenBlockConfig WHOLE = new TokenBlockConfig(Duration.ofMinutes(1), 1, Duration.ofMinutes(1), 0);
 
   private final SureGrants grants = new SureGrants();
 
-  private boolean take(SharedBucket.Blocking bucket) {
+  private boolean take(SharedTokenBucket.Blocking bucket) {
     long from = FleetNode.micros();
     boolean granted = bucket.tryConsume();
     if (granted) {
@@ -29,7 +29,7 @@ final class LeaseOutageTest {
     return granted;
   }
 
-  private void drain(SharedBucket.Blocking bucket) {
+  private void drain(SharedTokenBucket.Blocking bucket) {
     while (take(bucket)) {
       assertThat(grants.total()).isLessThan(10_000);
     }
@@ -40,8 +40,8 @@ final class LeaseOutageTest {
     try (RedisServer server = RedisServer.start();
         TcpProxy proxy = TcpProxy.to(server);
         SharedLimits node = SharedLimits.connect(proxy.uri())) {
-      SharedBucket.Blocking bucket =
-          node.bucket("b", LIMIT, LimiterOptions.defaults().leased(WHOLE)).blocking();
+      SharedTokenBucket.Blocking bucket =
+          node.bucket("b", LIMIT, SharedLimitOptions.defaults().leased(WHOLE)).blocking();
       assertThat(take(bucket)).isTrue();
       assertThat(take(bucket)).isTrue();
       assertThat(node.status().leased()).as("from a block").isPositive();

@@ -3,6 +3,8 @@ package dev.sluice.redis;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.sluice.Limit;
+import dev.sluice.redis.limits.LimitScript;
+import dev.sluice.redis.limits.ScriptLimit;
 import dev.sluice.testkit.GrantLog;
 import dev.sluice.testkit.RedisServer;
 import java.time.Duration;
@@ -59,10 +61,10 @@ class LeaseScriptTest {
 
   @Test
   void lend_underOlderRules_lendsNothing() {
-    String large = Quota.of(new Limit.Manual(1_000)).params();
-    String small = Quota.of(new Limit.Manual(100)).params();
-    run(Script.DECIDE, "take", "5", "1", small);
-    assertThat(run(Script.LEASE, "", "0", "1", "50", "0", "1000000", "n.1", "4", large))
+    String large = ScriptLimit.of(new Limit.Manual(1_000)).params();
+    String small = ScriptLimit.of(new Limit.Manual(100)).params();
+    run(LimitScript.DECIDE, "take", "5", "1", small);
+    assertThat(run(LimitScript.LEASE, "", "0", "1", "50", "0", "1000000", "n.1", "4", large))
         .startsWith(1L, 98L)
         .endsWith(5L);
   }
@@ -70,18 +72,18 @@ class LeaseScriptTest {
   @Test
   void close_afterItsTime_changesNothing() {
     // The block lasts one microsecond: it is over before the next command.
-    String params = Quota.of(new Limit.Manual(100)).params();
-    assertThat(run(Script.LEASE, "", "0", "0", "50", "0", "1", "n.1", "0", params)).startsWith(4L);
-    assertThat(run(Script.LEASE, "n.1", "50", "0", "0", "0", "0", "", "0", params))
+    String params = ScriptLimit.of(new Limit.Manual(100)).params();
+    assertThat(run(LimitScript.LEASE, "", "0", "0", "50", "0", "1", "n.1", "0", params)).startsWith(4L);
+    assertThat(run(LimitScript.LEASE, "n.1", "50", "0", "0", "0", "0", "", "0", params))
         .startsWith(1L, 50L);
   }
 
   /** On a bucket of this test alone. */
-  private List<Long> run(Script script, String... arguments) {
+  private List<Long> run(LimitScript script, String... arguments) {
     return eval(script, "test:" + System.identityHashCode(this), List.of(arguments));
   }
 
-  private static List<Long> eval(Script script, String key, List<String> arguments) {
+  private static List<Long> eval(LimitScript script, String key, List<String> arguments) {
     List<String> words = new ArrayList<>(List.of("EVAL", script.body(), "1", key));
     words.addAll(arguments);
     words.addAll(Scripts.UNGUARDED);
@@ -92,7 +94,7 @@ class LeaseScriptTest {
   /** One bucket, what was done to it, and what its model says. */
   private static final class Run {
     private final String key;
-    private final Quota quota;
+    private final ScriptLimit quota;
     private final BucketModel model;
     private final Random random;
     private final List<String> ids = new ArrayList<>();
@@ -103,7 +105,7 @@ class LeaseScriptTest {
 
     Run(Limit limit, long seed) {
       key = "run:" + seed;
-      quota = Quota.of(limit);
+      quota = ScriptLimit.of(limit);
       model = new BucketModel(quota.units());
       random = new Random(seed);
     }
@@ -135,7 +137,7 @@ class LeaseScriptTest {
           : ids.get(ids.size() - 1 - random.nextInt(Math.min(8, ids.size())));
     }
 
-    private List<Long> eval(Script script, String... own) {
+    private List<Long> eval(LimitScript script, String... own) {
       List<String> arguments = new ArrayList<>(List.of(own));
       arguments.add(quota.params());
       return LeaseScriptTest.eval(script, key, arguments);
@@ -157,7 +159,7 @@ class LeaseScriptTest {
       String id = "n." + ids.size();
       List<Long> reply =
           eval(
-              Script.LEASE,
+              LimitScript.LEASE,
               closing,
               Long.toString(unused),
               Long.toString(asked),
@@ -182,7 +184,7 @@ class LeaseScriptTest {
 
     private void take(long tokens) {
       String[] own = {"take", "0", Long.toString(tokens)};
-      List<Long> reply = eval(Script.DECIDE, own);
+      List<Long> reply = eval(LimitScript.DECIDE, own);
       advance(reply.get(3));
       checkTaken(reply, tokens);
     }
@@ -197,14 +199,14 @@ class LeaseScriptTest {
     }
 
     private void give(long tokens) {
-      List<Long> reply = eval(Script.ADJUST, "give", "0", Long.toString(tokens));
+      List<Long> reply = eval(LimitScript.ADJUST, "give", "0", Long.toString(tokens));
       advance(reply.get(3));
       model.give(tokens);
       given += tokens;
     }
 
     private void look() {
-      List<Long> reply = eval(Script.ADJUST, "look", "0", "0");
+      List<Long> reply = eval(LimitScript.ADJUST, "look", "0", "0");
       advance(reply.get(3));
       assertThat(reply.get(0)).isEqualTo(model.level());
       assertThat(model.level() + model.leasedUnits())

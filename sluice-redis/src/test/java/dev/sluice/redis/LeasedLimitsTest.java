@@ -27,12 +27,12 @@ import org.junit.jupiter.api.Test;
 /** Leases of two nodes on one Redis. */
 @Tag("any-jdk")
 class LeasedLimitsTest {
-  private static final LimiterOptions LEASED =
-      LimiterOptions.defaults().onOutage(OutagePolicy.CLOSED).leased();
+  private static final SharedLimitOptions LEASED =
+      SharedLimitOptions.defaults().onOutage(OutageMode.CLOSED).leased();
 
   /** Blocks that nobody returns while a test looks at them. */
-  private static final LimiterOptions LONG_LEASED =
-      LEASED.leased(new Lease(Duration.ofMinutes(1), 0.05, Duration.ofMillis(100), 0.2));
+  private static final SharedLimitOptions LONG_LEASED =
+      LEASED.leased(new TokenBlockConfig(Duration.ofMinutes(1), 0.05, Duration.ofMillis(100), 0.2));
 
   /** A block in the value of a bucket. */
   private static final Pattern ENTRY = Pattern.compile(" \\w+\\.\\d+:\\d+:\\d+");
@@ -66,16 +66,16 @@ class LeasedLimitsTest {
   private static SharedLimits open(String uri) {
     return SharedLimits.builder()
         .url(uri)
-        .onOutage(OutagePolicy.CLOSED)
+        .onOutage(OutageMode.CLOSED)
         .timeout(Duration.ofSeconds(2))
         .open();
   }
 
-  private SharedBucket.Blocking at(SharedLimits node, Limit limit) {
+  private SharedTokenBucket.Blocking at(SharedLimits node, Limit limit) {
     return node.bucket(name, limit, LEASED).blocking();
   }
 
-  private SharedBucket.Blocking longAt(SharedLimits node, Limit limit) {
+  private SharedTokenBucket.Blocking longAt(SharedLimits node, Limit limit) {
     return node.bucket(name, limit, LONG_LEASED).blocking();
   }
 
@@ -152,7 +152,7 @@ class LeasedLimitsTest {
 
   @Test
   void decide_afterTheFirst_isMadeHere() {
-    SharedBucket.Blocking bucket = longAt(one, new Limit.Manual(1_000));
+    SharedTokenBucket.Blocking bucket = longAt(one, new Limit.Manual(1_000));
     long exact = one.status().exact();
     long leased = one.status().leased();
     assertThat(bucket.decide(1)).isEqualTo(Decision.granted(49));
@@ -169,7 +169,7 @@ class LeasedLimitsTest {
 
   @Test
   void consume_byManyThreads_rarelyAsksRedis() throws InterruptedException {
-    SharedBucket.Blocking bucket = at(one, Limit.perSecond(10_000_000));
+    SharedTokenBucket.Blocking bucket = at(one, Limit.perSecond(10_000_000));
     long exact = one.status().exact();
     long leased = one.status().leased();
     List<Thread> threads = new ArrayList<>();
@@ -196,8 +196,8 @@ class LeasedLimitsTest {
     Limit limit = new Limit.Balanced(500, 500, Duration.ofSeconds(1));
     Duration length = Duration.ofSeconds(3);
     SureGrants grants = new SureGrants();
-    SharedBucket.Blocking here = at(one, limit);
-    SharedBucket.Blocking there = at(other, limit);
+    SharedTokenBucket.Blocking here = at(one, limit);
+    SharedTokenBucket.Blocking there = at(other, limit);
     long leased = one.status().leased();
     Runnable[] work = {logging(grants, here::tryConsume), logging(grants, there::tryConsume)};
     long enough = (long) (0.9 * 500 * length.toSeconds());
@@ -210,12 +210,12 @@ class LeasedLimitsTest {
   @Test
   void burst_whileBlocksWereOut_isExactInEveryWindow() {
     Limit limit = new Limit.Balanced(400, 400, Duration.ofSeconds(1));
-    Lease large = new Lease(Duration.ofSeconds(5), 0.3, Duration.ofSeconds(1), 0.1);
+    TokenBlockConfig large = new TokenBlockConfig(Duration.ofSeconds(5), 0.3, Duration.ofSeconds(1), 0.1);
     SureGrants grants = new SureGrants();
-    SharedBucket.Blocking here =
-        one.bucket(name, limit, LimiterOptions.defaults().leased(large)).blocking();
-    SharedBucket.Blocking there =
-        other.bucket(name, limit, LimiterOptions.defaults().leased(large)).blocking();
+    SharedTokenBucket.Blocking here =
+        one.bucket(name, limit, SharedLimitOptions.defaults().leased(large)).blocking();
+    SharedTokenBucket.Blocking there =
+        other.bucket(name, limit, SharedLimitOptions.defaults().leased(large)).blocking();
     Runnable useHere = logging(grants, here::tryConsume);
     Runnable useThere = logging(grants, there::tryConsume);
     for (int round = 0; round < 2; round++) {
@@ -239,8 +239,8 @@ class LeasedLimitsTest {
   void strict_byTwoNodes_isExactInEveryPeriod() {
     Limit limit = new Limit.Strict(100, Duration.ofMillis(200));
     SureGrants grants = new SureGrants();
-    SharedBucket.Blocking here = at(one, limit);
-    SharedBucket.Blocking there = at(other, limit);
+    SharedTokenBucket.Blocking here = at(one, limit);
+    SharedTokenBucket.Blocking there = at(other, limit);
     long leased = one.status().leased() + other.status().leased();
     Runnable[] work = {logging(grants, here::tryConsume), logging(grants, there::tryConsume)};
     long most = grantsOfARound(grants, 600, () -> hammer(1, Duration.ofMillis(1_500), work));
@@ -252,9 +252,9 @@ class LeasedLimitsTest {
   @Test
   void manual_isUsedUpExactly_andInRedisBelowTheReserve() {
     Limit limit = new Limit.Manual(100);
-    Lease half = new Lease(Duration.ofSeconds(2), 0.2, Duration.ofSeconds(1), 0.5);
-    SharedBucket.Blocking bucket =
-        one.bucket(name, limit, LimiterOptions.defaults().leased(half)).blocking();
+    TokenBlockConfig half = new TokenBlockConfig(Duration.ofSeconds(2), 0.2, Duration.ofSeconds(1), 0.5);
+    SharedTokenBucket.Blocking bucket =
+        one.bucket(name, limit, SharedLimitOptions.defaults().leased(half)).blocking();
     long leased = one.status().leased();
     for (int i = 0; i < 100; i++) {
       assertThat(bucket.tryConsume()).isTrue();
@@ -272,7 +272,7 @@ class LeasedLimitsTest {
 
   @Test
   void idleBlock_goesBack() {
-    SharedBucket.Blocking bucket = at(one, new Limit.Manual(1_000));
+    SharedTokenBucket.Blocking bucket = at(one, new Limit.Manual(1_000));
     assertThat(bucket.tryConsume()).isTrue();
     assertThat(bucket.available()).isEqualTo(950);
     await().untilAsserted(() -> assertThat(bucket.available()).isEqualTo(999));
@@ -281,7 +281,7 @@ class LeasedLimitsTest {
   @Test
   void close_returnsBlocksAtOnce() {
     Limit limit = new Limit.Manual(1_000);
-    SharedBucket.Blocking watching = at(other, limit);
+    SharedTokenBucket.Blocking watching = at(other, limit);
     try (SharedLimits third = open(redis.uri())) {
       assertThat(longAt(third, limit).tryConsume()).isTrue();
       assertThat(watching.available()).isEqualTo(950);
@@ -292,7 +292,7 @@ class LeasedLimitsTest {
   @Test
   void deadNode_losesItsBlock_untilTimeBringsItAgain() {
     Limit limit = new Limit.Balanced(1_000, 1_000, Duration.ofSeconds(1));
-    SharedBucket.Blocking watching = at(other, limit);
+    SharedTokenBucket.Blocking watching = at(other, limit);
     try (TcpProxy proxy = TcpProxy.to(redis);
         SharedLimits dead = open(proxy.uri())) {
       long sent = System.nanoTime();
@@ -302,7 +302,7 @@ class LeasedLimitsTest {
       await()
           .pollInterval(Duration.ofMillis(10))
           .untilAsserted(() -> assertThat(watching.available()).isGreaterThan(950));
-      assertThat(System.nanoTime() - sent).isGreaterThanOrEqualTo(nanos(Lease.DEFAULTS.ttl()));
+      assertThat(System.nanoTime() - sent).isGreaterThanOrEqualTo(nanos(TokenBlockConfig.DEFAULTS.ttl()));
       await().untilAsserted(() -> assertThat(watching.available()).isEqualTo(1_000));
     }
   }
@@ -310,12 +310,12 @@ class LeasedLimitsTest {
   @Test
   void lostAnswer_costsTokensUntilItsTimeIsOver() {
     Limit limit = new Limit.Balanced(1_000, 1_000, Duration.ofSeconds(1));
-    SharedBucket.Blocking watching = at(other, limit);
+    SharedTokenBucket.Blocking watching = at(other, limit);
     try (TcpProxy proxy = TcpProxy.to(redis);
         SharedLimits deaf =
             SharedLimits.builder()
                 .url(proxy.uri())
-                .onOutage(OutagePolicy.CLOSED)
+                .onOutage(OutageMode.CLOSED)
                 .timeout(Duration.ofMillis(100))
                 .open()) {
       long sent = System.nanoTime();
@@ -324,7 +324,7 @@ class LeasedLimitsTest {
       assertThat(watching.available()).isEqualTo(950);
       assertThat(deaf.status().leased()).isZero();
       await().untilAsserted(() -> assertThat(watching.available()).isEqualTo(1_000));
-      assertThat(System.nanoTime() - sent).isGreaterThanOrEqualTo(nanos(Lease.DEFAULTS.ttl()));
+      assertThat(System.nanoTime() - sent).isGreaterThanOrEqualTo(nanos(TokenBlockConfig.DEFAULTS.ttl()));
     }
   }
 
@@ -333,7 +333,7 @@ class LeasedLimitsTest {
     Limit limit = new Limit.Manual(1_000_000);
     try (TcpProxy proxy = TcpProxy.to(redis);
         SharedLimits node = open(proxy.uri())) {
-      SharedBucket.Blocking bucket = node.bucket(name, limit, LEASED).blocking();
+      SharedTokenBucket.Blocking bucket = node.bucket(name, limit, LEASED).blocking();
       assertThat(bucket.tryConsume()).isTrue();
       assertThat(bucket.tryConsume()).isTrue();
       long leased = node.status().leased();
@@ -348,8 +348,8 @@ class LeasedLimitsTest {
 
   @Test
   void reconfigure_withBlocksOut_keepsTheNewLimit() {
-    SharedBucket.Blocking here = at(one, new Limit.Manual(1_000));
-    SharedBucket.Blocking there = at(other, new Limit.Manual(1_000));
+    SharedTokenBucket.Blocking here = at(one, new Limit.Manual(1_000));
+    SharedTokenBucket.Blocking there = at(other, new Limit.Manual(1_000));
     assertThat(here.tryConsume()).isTrue();
     assertThat(there.tryConsume()).isTrue();
     assertThat(here.available()).isEqualTo(900);
@@ -368,7 +368,7 @@ class LeasedLimitsTest {
 
   @Test
   void reconfigure_nextCall_returnsTheBlockOfTheOldLimit() {
-    SharedBucket.Blocking bucket = longAt(one, new Limit.Manual(1_000));
+    SharedTokenBucket.Blocking bucket = longAt(one, new Limit.Manual(1_000));
     assertThat(bucket.tryConsume()).isTrue();
     bucket.reconfigure(new Limit.Manual(2_000));
     // Blocks are of 100 now; of the one before 49 tokens came back with the request.
@@ -403,7 +403,7 @@ class LeasedLimitsTest {
     assertThat(blocks()).isEqualTo(2);
     assertThat(Objects.requireNonNull(redis.command("PTTL", "sluice:2:b:" + name))).isEqualTo(-1L);
     await()
-        .atMost(Lease.DEFAULTS.ttl().toMillis(), TimeUnit.MILLISECONDS)
+        .atMost(TokenBlockConfig.DEFAULTS.ttl().toMillis(), TimeUnit.MILLISECONDS)
         .untilAsserted(() -> assertThat(blocks()).isZero());
   }
 }

@@ -1,8 +1,12 @@
 package dev.sluice.redis;
 
+import dev.sluice.redis.limits.BucketTokenBlocks;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.sluice.Limit;
+import dev.sluice.redis.limits.ScriptLimit;
+import dev.sluice.redis.limits.TokenBlock;
+import dev.sluice.redis.limits.TokenBlockSize;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -24,17 +28,17 @@ class LeaseholderTest {
 
   private final AtomicLong time = new AtomicLong(-5 * SECOND);
   private final AtomicLong numbers = new AtomicLong();
-  private final LeaseTerms terms = terms(1_000);
-  private final Leaseholder holder =
-      new Leaseholder(Lease.DEFAULTS, terms, time::get, () -> "id" + numbers.incrementAndGet());
+  private final TokenBlockSize terms = terms(1_000);
+  private final BucketTokenBlocks holder =
+      new BucketTokenBlocks(TokenBlockConfig.DEFAULTS, terms, time::get, () -> "id" + numbers.incrementAndGet());
 
-  private static LeaseTerms terms(long capacity) {
-    return LeaseTerms.of(Lease.DEFAULTS, RULES, 0, Quota.of(new Limit.Manual(capacity)));
+  private static TokenBlockSize terms(long capacity) {
+    return TokenBlockSize.of(TokenBlockConfig.DEFAULTS, RULES, 0, ScriptLimit.of(new Limit.Manual(capacity)));
   }
 
   private static final String TIME = "";
 
-  private Leaseholder.Request begin(long tokens) {
+  private BucketTokenBlocks.BlockRequest begin(long tokens) {
     return Objects.requireNonNull(holder.begin(tokens, TIME), "no request");
   }
 
@@ -51,18 +55,18 @@ class LeaseholderTest {
     // The second look at the clock comes a second later.
     AtomicLong looks = new AtomicLong();
     LongSupplier paused = () -> looks.getAndIncrement() * SECOND;
-    Block block = new Block("a", TIME, 10, 10, 0, SECOND);
-    assertThat(block.take(1, paused)).isEqualTo(Block.NOTHING);
+    TokenBlock block = new TokenBlock("a", TIME, 10, 10, 0, SECOND);
+    assertThat(block.take(1, paused)).isEqualTo(TokenBlock.NOTHING);
     assertThat(looks).hasValue(2);
     assertThat(block.close()).isEqualTo(9);
   }
 
   @Test
   void take_atTheDeadline_grantsNothing() {
-    Block block = new Block("a", TIME, 10, 10, 0, SECOND);
+    TokenBlock block = new TokenBlock("a", TIME, 10, 10, 0, SECOND);
     assertThat(block.take(1, () -> SECOND - 1)).isEqualTo(9);
-    assertThat(block.take(1, () -> SECOND)).isEqualTo(Block.NOTHING);
-    assertThat(block.take(1, () -> SECOND + 1)).isEqualTo(Block.NOTHING);
+    assertThat(block.take(1, () -> SECOND)).isEqualTo(TokenBlock.NOTHING);
+    assertThat(block.take(1, () -> SECOND + 1)).isEqualTo(TokenBlock.NOTHING);
   }
 
   @Test
@@ -70,7 +74,7 @@ class LeaseholderTest {
     ExecutorService threads = Executors.newFixedThreadPool(4);
     try {
       for (int round = 0; round < 200; round++) {
-        Block block = new Block("a", TIME, 500, 500, 0, SECOND);
+        TokenBlock block = new TokenBlock("a", TIME, 500, 500, 0, SECOND);
         List<Future<Long>> takers = new ArrayList<>();
         Callable<Long> taking = () -> takeAll(block);
         for (int i = 0; i < 3; i++) {
@@ -87,7 +91,7 @@ class LeaseholderTest {
     }
   }
 
-  private static long takeAll(Block block) {
+  private static long takeAll(TokenBlock block) {
     long taken = 0;
     while (block.take(3, () -> 0) >= 0) {
       taken += 3;
@@ -100,7 +104,7 @@ class LeaseholderTest {
 
   @Test
   void deadline_countsFromBeforeTheRequest() {
-    Leaseholder.Request request = begin(1);
+    BucketTokenBlocks.BlockRequest request = begin(1);
     time.addAndGet(900 * MILLI);
     holder.settle(request, lent(50));
     assertThat(holder.take(RULES, TIME, 1)).isEqualTo(48);
@@ -108,8 +112,8 @@ class LeaseholderTest {
     assertThat(holder.take(RULES, TIME, 1)).isEqualTo(47);
     // Two of a hundred parts are for clocks that differ.
     time.addAndGet(MILLI);
-    assertThat(holder.take(RULES, TIME, 1)).isEqualTo(Block.NOTHING);
-    assertThat(holder.takeNext(1)).isEqualTo(Block.NOTHING);
+    assertThat(holder.take(RULES, TIME, 1)).isEqualTo(TokenBlock.NOTHING);
+    assertThat(holder.takeNext(1)).isEqualTo(TokenBlock.NOTHING);
   }
 
   @Test
@@ -132,7 +136,7 @@ class LeaseholderTest {
 
   @Test
   void begin_whileOneIsOnItsWay_isNoTime() {
-    Leaseholder.Request first = begin(1);
+    BucketTokenBlocks.BlockRequest first = begin(1);
     assertThat(holder.begin(1, TIME)).isNull();
     holder.settle(first, lent(50));
     assertThat(holder.begin(1, TIME)).as("there is a block").isNull();
@@ -161,10 +165,10 @@ class LeaseholderTest {
     lend(0, 50);
     assertThat(holder.isLow(24)).as("the next one is there").isFalse();
     assertThat(holder.take(RULES, TIME, 20)).isEqualTo(4);
-    assertThat(holder.take(RULES, TIME, 10)).isEqualTo(Block.NOTHING);
+    assertThat(holder.take(RULES, TIME, 10)).isEqualTo(TokenBlock.NOTHING);
     assertThat(holder.takeNext(10)).isEqualTo(40);
     holder.take(RULES, TIME, 20);
-    assertThat(begin(0).closing()).isEqualTo(new Leaseholder.Closing("id1", 4));
+    assertThat(begin(0).closing()).isEqualTo(new BucketTokenBlocks.BlockReturn("id1", 4));
   }
 
   @Test
@@ -172,7 +176,7 @@ class LeaseholderTest {
     lend(1, 50);
     holder.take(RULES, TIME, 25);
     lend(0, 50);
-    assertThat(holder.takeNext(51)).isEqualTo(Block.NOTHING);
+    assertThat(holder.takeNext(51)).isEqualTo(TokenBlock.NOTHING);
     assertThat(holder.begin(51, TIME)).isNull();
     assertThat(holder.take(RULES, TIME, 1)).isEqualTo(23);
     assertThat(holder.sweep()).isEmpty();
@@ -188,8 +192,8 @@ class LeaseholderTest {
     }
     time.addAndGet(120 * MILLI);
     holder.take(RULES, TIME, 1);
-    assertThat(holder.sweep()).containsExactly(new Leaseholder.Closing("id1", 45));
-    assertThat(holder.take(RULES, TIME, 1)).isEqualTo(Block.NOTHING);
+    assertThat(holder.sweep()).containsExactly(new BucketTokenBlocks.BlockReturn("id1", 45));
+    assertThat(holder.take(RULES, TIME, 1)).isEqualTo(TokenBlock.NOTHING);
   }
 
   @Test
@@ -198,7 +202,7 @@ class LeaseholderTest {
     time.addAndGet(249 * MILLI);
     assertThat(holder.sweep()).isEmpty();
     time.addAndGet(MILLI);
-    assertThat(holder.sweep()).containsExactly(new Leaseholder.Closing("id1", 49));
+    assertThat(holder.sweep()).containsExactly(new BucketTokenBlocks.BlockReturn("id1", 49));
   }
 
   @Test
@@ -219,50 +223,50 @@ class LeaseholderTest {
     holder.follow(terms(1_000));
     assertThat(holder.sweep()).isEmpty();
     holder.follow(terms(2_000));
-    assertThat(holder.take(RULES, TIME, 1)).isEqualTo(Block.NOTHING);
-    assertThat(holder.sweep()).containsExactly(new Leaseholder.Closing("id1", 49));
+    assertThat(holder.take(RULES, TIME, 1)).isEqualTo(TokenBlock.NOTHING);
+    assertThat(holder.sweep()).containsExactly(new BucketTokenBlocks.BlockReturn("id1", 49));
   }
 
   @Test
   void settle_afterAnotherLimit_returnsTheBlock() {
-    Leaseholder.Request request = begin(1);
+    BucketTokenBlocks.BlockRequest request = begin(1);
     holder.follow(terms(2_000));
     holder.settle(request, lent(50));
-    assertThat(holder.take(RULES, TIME, 1)).isEqualTo(Block.NOTHING);
-    assertThat(holder.sweep()).containsExactly(new Leaseholder.Closing("id1", 49));
+    assertThat(holder.take(RULES, TIME, 1)).isEqualTo(TokenBlock.NOTHING);
+    assertThat(holder.sweep()).containsExactly(new BucketTokenBlocks.BlockReturn("id1", 49));
   }
 
   @Test
   void leave_whileOneIsOnItsWay_returnsItWhenItComes() {
-    Leaseholder.Request request = begin(1);
+    BucketTokenBlocks.BlockRequest request = begin(1);
     assertThat(holder.leave()).isEmpty();
     holder.settle(request, lent(50));
-    assertThat(holder.take(RULES, TIME, 1)).isEqualTo(Block.NOTHING);
-    assertThat(holder.lastClosings()).containsExactly(new Leaseholder.Closing("id1", 49));
+    assertThat(holder.take(RULES, TIME, 1)).isEqualTo(TokenBlock.NOTHING);
+    assertThat(holder.lastClosings()).containsExactly(new BucketTokenBlocks.BlockReturn("id1", 49));
   }
 
   @Test
   void block_lentBeforeAnAbsence_isNeverUsedAgainAndCountsAsUsed() {
     lend(1, 50);
-    assertThat(holder.take(RULES, "5:0", 1)).isEqualTo(Block.NOTHING);
+    assertThat(holder.take(RULES, "5:0", 1)).isEqualTo(TokenBlock.NOTHING);
     holder.forgetOthers("5:0");
-    assertThat(holder.take(RULES, TIME, 1)).isEqualTo(Block.NOTHING);
-    assertThat(holder.sweep()).containsExactly(new Leaseholder.Closing("id1", 0));
+    assertThat(holder.take(RULES, TIME, 1)).isEqualTo(TokenBlock.NOTHING);
+    assertThat(holder.sweep()).containsExactly(new BucketTokenBlocks.BlockReturn("id1", 0));
   }
 
   @Test
   void terms_blockIsTheSmallerOfShareAndWorth() {
-    Lease lease = new Lease(Duration.ofSeconds(1), 0.5, Duration.ofMillis(100), 0.25);
+    TokenBlockConfig lease = new TokenBlockConfig(Duration.ofSeconds(1), 0.5, Duration.ofMillis(100), 0.25);
     assertThat(block(lease, new Limit.Manual(1_000))).isEqualTo(500);
     assertThat(block(lease, Limit.perSecond(1_000))).isEqualTo(100);
     assertThat(block(lease, new Limit.Strict(1_000, Duration.ofSeconds(1)))).isEqualTo(100);
     assertThat(block(lease, new Limit.Rate(1e6, 40))).isEqualTo(20);
     assertThat(block(lease, new Limit.DenyAll())).isZero();
-    Quota quota = Quota.of(new Limit.Manual(1_001));
-    assertThat(LeaseTerms.of(lease, RULES, 0, quota).reserveUnits()).isEqualTo(251);
+    ScriptLimit quota = ScriptLimit.of(new Limit.Manual(1_001));
+    assertThat(TokenBlockSize.of(lease, RULES, 0, quota).reserveUnits()).isEqualTo(251);
   }
 
-  private static long block(Lease lease, Limit limit) {
-    return LeaseTerms.of(lease, RULES, 0, Quota.of(limit)).block();
+  private static long block(TokenBlockConfig lease, Limit limit) {
+    return TokenBlockSize.of(lease, RULES, 0, ScriptLimit.of(limit)).block();
   }
 }

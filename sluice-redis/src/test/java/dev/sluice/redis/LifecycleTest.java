@@ -55,10 +55,10 @@ final class LifecycleTest {
     Set<Thread> before = threads();
     try (RedisServer server = RedisServer.start()) {
       SharedLimits limits = open(server);
-      SharedBucket.Blocking exact = limits.bucket("b", LIMIT).blocking();
-      SharedBucket.Blocking open =
+      SharedTokenBucket.Blocking exact = limits.bucket("b", LIMIT).blocking();
+      SharedTokenBucket.Blocking open =
           limits
-              .bucket("b", LIMIT, LimiterOptions.defaults().onOutage(OutagePolicy.OPEN))
+              .bucket("b", LIMIT, SharedLimitOptions.defaults().onOutage(OutageMode.OPEN))
               .blocking();
       assertThat(exact.tryConsume()).isTrue();
       assertClosesQuickly(limits);
@@ -66,7 +66,7 @@ final class LifecycleTest {
       assertGone(before);
       assertThat(exact.decide(1)).isInstanceOf(Decision.Denied.class);
       assertThat(open.tryConsume()).isTrue();
-      assertThatThrownBy(exact::available).isInstanceOf(LimitsUnavailableException.class);
+      assertThatThrownBy(exact::available).isInstanceOf(RedisUnavailableException.class);
       assertThat(limits.status().available()).isFalse();
       assertThat(limits.status().outages()).isZero();
     }
@@ -95,7 +95,7 @@ final class LifecycleTest {
     Set<Thread> before = threads();
     try (RedisServer server = RedisServer.start()) {
       SharedLimits limits = open(server);
-      SharedBucket bucket = limits.bucket("b", LIMIT);
+      SharedTokenBucket bucket = limits.bucket("b", LIMIT);
       assertThat(bucket.blocking().tryConsume()).isTrue();
       server.pause();
       List<CompletableFuture<?>> calls = new ArrayList<>();
@@ -127,7 +127,7 @@ final class LifecycleTest {
         assertThat(node.events().get(i))
             .isInstanceOf(i % 2 == 0 ? LimitsEvent.Lost.class : LimitsEvent.Returned.class);
       }
-      LimitsStatus status = node.status();
+      SharedLimitsStatus status = node.status();
       assertThat(status.outages()).isEqualTo(3);
       // Before the node grants by itself, calls that Redis misses are denied.
       assertThat(status.exact() + status.local() + status.closed()).isEqualTo(calls);

@@ -2,6 +2,7 @@ package dev.sluice.redis;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.sluice.redis.limits.RedisKeys;
 import dev.sluice.testkit.RedisServer;
 import java.time.Duration;
 import java.util.List;
@@ -21,7 +22,7 @@ final class LostRulesTest {
   @AutoClose private static final RedisServer server = RedisServer.start();
 
   private final String prefix = StandingRedis.newName();
-  private final String rules = new KeySpace(prefix).rules();
+  private final String rules = new RedisKeys(prefix).rules();
 
   private SharedLimits node() {
     SharedLimits limits =

@@ -29,8 +29,8 @@ final class OutageTest {
   private static final Limit LARGE = new Limit.Balanced(1_000_000, 1_000, Duration.ofSeconds(1));
 
   @ParameterizedTest
-  @EnumSource(OutagePolicy.class)
-  void killed_underLoad_noCallIsSlowAndThePolicyHolds(OutagePolicy policy) {
+  @EnumSource(OutageMode.class)
+  void killed_underLoad_noCallIsSlowAndThePolicyHolds(OutageMode policy) {
     try (RedisServer server = RedisServer.builder().data().start();
         Hiccups hiccups = new Hiccups();
         FleetNode node = new FleetNode(SharedLimits.builder().url(server.uri()), LARGE, policy)) {
@@ -64,7 +64,7 @@ final class OutageTest {
           load.slowestMillis(),
           load.slowestMillis(hiccups),
           hiccups.longestMillis());
-      if (policy == OutagePolicy.LOCAL) {
+      if (policy == OutageMode.LOCAL) {
         // Time has brought nothing to Redis while the node granted by itself.
         assertThat(difference).isGreaterThanOrEqualTo(load.granted(FleetNode.Judge.SHARE));
         assertThat(node.grantedByShare()).isEqualTo(load.granted(FleetNode.Judge.SHARE));
@@ -78,7 +78,7 @@ final class OutageTest {
     }
   }
 
-  private static long withoutRedis(OutagePolicy policy, Load load) {
+  private static long withoutRedis(OutageMode policy, Load load) {
     return switch (policy) {
       case OPEN -> load.granted(FleetNode.Judge.POLICY);
       case CLOSED -> load.denied(FleetNode.Judge.POLICY);
@@ -86,7 +86,7 @@ final class OutageTest {
     };
   }
 
-  private static void assertPolicy(OutagePolicy policy, Load load) {
+  private static void assertPolicy(OutageMode policy, Load load) {
     long open = load.granted(FleetNode.Judge.POLICY);
     long share = load.granted(FleetNode.Judge.SHARE);
     switch (policy) {

@@ -2,6 +2,7 @@ package dev.sluice.redis;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.sluice.redis.limits.RedisKeys;
 import dev.sluice.testkit.RedisCluster;
 import dev.sluice.testkit.RedisServer;
 import java.time.Duration;
@@ -50,8 +51,8 @@ final class PartOutageTest {
         .mapToObj(i -> "part" + number + "-" + i + ":")
         .filter(
             prefix ->
-                cluster.nodeOf(new KeySpace(prefix).bucket(FleetNode.BUCKET))
-                    != cluster.nodeOf(new KeySpace(prefix).members()))
+                cluster.nodeOf(new RedisKeys(prefix).bucket(FleetNode.BUCKET))
+                    != cluster.nodeOf(new RedisKeys(prefix).members()))
         .findFirst()
         .orElseThrow();
   }
@@ -59,7 +60,7 @@ final class PartOutageTest {
   private static String key(String prefix, IntPredicate port) {
     return IntStream.range(0, 1_000)
         .mapToObj(i -> "key:" + i)
-        .filter(key -> port.test(cluster.nodeOf(new KeySpace(prefix).key(key)).port()))
+        .filter(key -> port.test(cluster.nodeOf(new RedisKeys(prefix).key(key)).port()))
         .findFirst()
         .orElseThrow();
   }
@@ -68,9 +69,9 @@ final class PartOutageTest {
   @Test
   void partThatIsSilent_keepsNobodyFromTheOthers() {
     String prefix = prefixOf(3);
-    RedisServer fleetPart = cluster.nodeOf(new KeySpace(prefix).members());
+    RedisServer fleetPart = cluster.nodeOf(new RedisKeys(prefix).members());
     String dead = key(prefix, port -> port != fleetPart.port());
-    RedisServer victim = cluster.nodeOf(new KeySpace(prefix).key(dead));
+    RedisServer victim = cluster.nodeOf(new RedisKeys(prefix).key(dead));
     String alive = key(prefix, port -> port != victim.port());
     try (SharedLimits node =
         SharedLimits.builder().url(url()).prefix(prefix).listener(events::add).open()) {

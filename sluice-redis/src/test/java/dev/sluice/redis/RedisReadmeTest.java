@@ -19,7 +19,7 @@ class RedisReadmeTest {
     try (RedisServer redis = RedisServer.start()) {
       String url = redis.uri();
       try (SharedLimits limits = SharedLimits.connect(url)) { // redis://localhost:6379
-        SharedBucket mails = limits.bucket("mails", Limit.perMinute(600)); // for all nodes together
+        SharedTokenBucket mails = limits.bucket("mails", Limit.perMinute(600)); // for all nodes together
         if (mails.blocking().tryConsume()) { // or tryConsume(), a future
           send(mail);
         }
@@ -37,8 +37,8 @@ class RedisReadmeTest {
   void leasedLimit() {
     try (RedisServer redis = RedisServer.start();
         SharedLimits limits = SharedLimits.connect(redis.uri())) {
-      SharedBucket calls =
-          limits.bucket("calls", Limit.perSecond(100_000), LimiterOptions.defaults().leased());
+      SharedTokenBucket calls =
+          limits.bucket("calls", Limit.perSecond(100_000), SharedLimitOptions.defaults().leased());
       assertThat(calls.blocking().tryConsume()).isTrue();
     }
   }

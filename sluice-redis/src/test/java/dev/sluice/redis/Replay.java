@@ -6,6 +6,7 @@ import dev.sluice.Decision;
 import dev.sluice.Limit;
 import dev.sluice.ManualClock;
 import dev.sluice.TokenBucket;
+import dev.sluice.redis.limits.ScriptLimit;
 import java.math.BigDecimal;
 import java.math.RoundingMode;
 import java.util.ArrayList;
@@ -25,7 +26,7 @@ final class Replay {
   private final String key = StandingRedis.newName();
   private final List<String> story = new ArrayList<>();
   private Limit limit;
-  private Quota quota;
+  private ScriptLimit quota;
   private long version = 1;
   private @Nullable TokenBucket core;
   private BigDecimal lost = BigDecimal.ZERO;
@@ -33,7 +34,7 @@ final class Replay {
   Replay(Scripts scripts, Limit limit) {
     this.scripts = scripts;
     this.limit = limit;
-    this.quota = Quota.of(limit);
+    this.quota = ScriptLimit.of(limit);
   }
 
   Limit limit() {
@@ -121,9 +122,9 @@ final class Replay {
   }
 
   void change(Limit next) {
-    Quota from = quota;
+    ScriptLimit from = quota;
     limit = next;
-    quota = Quota.of(next);
+    quota = ScriptLimit.of(next);
     version++;
     List<Long> reply = adjust("move", from.params());
     core(reply.get(3)).reconfigure(next, reply.get(3) * 1_000);

@@ -1,11 +1,15 @@
 package dev.sluice.redis;
 
-import dev.sluice.redis.link.Call;
-import dev.sluice.redis.link.FleetConnection;
-import dev.sluice.redis.link.FleetView;
-import dev.sluice.redis.link.LinkTerms;
-import dev.sluice.redis.link.Membership;
-import dev.sluice.redis.link.RedisAddress;
+import dev.sluice.redis.connection.ConnectionConfig;
+import dev.sluice.redis.connection.FleetConnection;
+import dev.sluice.redis.connection.MembersView;
+import dev.sluice.redis.connection.MembershipConfig;
+import dev.sluice.redis.connection.RedisAddress;
+import dev.sluice.redis.connection.ScriptCall;
+import dev.sluice.redis.limits.LimitDefinitions;
+import dev.sluice.redis.limits.LimitScript;
+import dev.sluice.redis.limits.LimitTable;
+import dev.sluice.redis.limits.RedisKeys;
 import dev.sluice.testkit.RedisServer;
 import java.time.Duration;
 import java.util.List;
@@ -19,25 +23,25 @@ import org.jspecify.annotations.Nullable;
 final class RuleBookProbe implements AutoCloseable, FleetConnection.Member {
   private static final long MILLIS = 10_000;
 
-  private final KeySpace space;
+  private final RedisKeys space;
   private final FleetConnection connection;
-  private final RuleBook book;
+  private final LimitDefinitions book;
 
   RuleBookProbe(RedisServer server, String prefix) {
-    space = new KeySpace(prefix);
+    space = new RedisKeys(prefix);
     connection =
         new FleetConnection(
             RedisAddress.parse(server.uri()),
-            new LinkTerms(
+            new ConnectionConfig(
                 Duration.ofMillis(MILLIS),
                 null,
-                List.of(Script.values()),
+                List.of(LimitScript.values()),
                 "sluice-redis",
-                LimitsUnavailableException.failures()),
-            new Membership(
-                "probe", List.of(space.members()), 1, space.schema(), Membership.Timing.DEFAULTS),
+                RedisUnavailableException.failures()),
+            new MembershipConfig(
+                "probe", List.of(space.members()), 1, space.schema(), MembershipConfig.Timing.DEFAULTS),
             this);
-    book = new RuleBook(connection, space, Rules.NONE, rules -> {});
+    book = new LimitDefinitions(connection, space, LimitTable.NONE, rules -> {});
     connection.start();
     sync();
   }
@@ -50,8 +54,8 @@ final class RuleBookProbe implements AutoCloseable, FleetConnection.Member {
   /** Does what a heartbeat does. */
   void sync() {
     connection
-        .probe(Script.RULES, new String[] {space.rules(), space.told()}, new String[] {"read"})
-        .thenCompose(answer -> book.sync(Call.number(answer, 0), Call.number(answer, 3)))
+        .probe(LimitScript.RULES, new String[] {space.rules(), space.told()}, new String[] {"read"})
+        .thenCompose(answer -> book.sync(ScriptCall.number(answer, 0), ScriptCall.number(answer, 3)))
         .orTimeout(MILLIS, TimeUnit.MILLISECONDS)
         .join();
   }
@@ -61,7 +65,7 @@ final class RuleBookProbe implements AutoCloseable, FleetConnection.Member {
   }
 
   @Override
-  public CompletableFuture<Void> seen(FleetView view) {
+  public CompletableFuture<Void> seen(MembersView view) {
     return CompletableFuture.allOf();
   }
 

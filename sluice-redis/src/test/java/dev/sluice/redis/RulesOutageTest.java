@@ -4,8 +4,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.sluice.Limit;
-import dev.sluice.redis.link.FleetConnection;
-import dev.sluice.redis.link.Membership;
+import dev.sluice.redis.connection.FleetConnection;
+import dev.sluice.redis.connection.MembershipConfig;
+import dev.sluice.redis.limits.RedisKeys;
+import dev.sluice.redis.limits.RedisLimits;
 import dev.sluice.testkit.RedisServer;
 import java.time.Duration;
 import java.util.List;
@@ -22,7 +24,7 @@ import org.junit.jupiter.api.Timeout;
 @Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 final class RulesOutageTest {
   private static final Duration PATIENCE = Duration.ofSeconds(10);
-  private static final String RULES = new KeySpace("sluice:").rules();
+  private static final String RULES = new RedisKeys("sluice:").rules();
 
   /** What a listener is told. */
   private static final class Told implements LimitsListener {
@@ -51,8 +53,8 @@ final class RulesOutageTest {
     return SharedLimits.builder().url(server.uri()).timeout(Duration.ofSeconds(20)).open();
   }
 
-  private static boolean passes(SharedLimits node, OutagePolicy policy) {
-    LimiterOptions options = LimiterOptions.defaults().onOutage(policy);
+  private static boolean passes(SharedLimits node, OutageMode policy) {
+    SharedLimitOptions options = SharedLimitOptions.defaults().onOutage(policy);
     return node.throttle(options).blocking().tryConsume("unknown");
   }
 
@@ -66,12 +68,12 @@ final class RulesOutageTest {
     try (RedisServer server = RedisServer.start()) {
       server.kill();
       try (SharedLimits node = open(server)) {
-        assertThat(passes(node, OutagePolicy.CLOSED)).isFalse();
-        assertThat(passes(node, OutagePolicy.LOCAL)).isFalse();
-        assertThat(passes(node, OutagePolicy.OPEN)).isTrue();
+        assertThat(passes(node, OutageMode.CLOSED)).isFalse();
+        assertThat(passes(node, OutageMode.LOCAL)).isFalse();
+        assertThat(passes(node, OutageMode.OPEN)).isTrue();
         server.restart();
         Waiting.until("the return", PATIENCE, () -> node.status().available());
-        for (OutagePolicy policy : OutagePolicy.values()) {
+        for (OutageMode policy : OutageMode.values()) {
           assertThat(passes(node, policy)).as(policy.name()).isTrue();
         }
       }
@@ -94,7 +96,7 @@ final class RulesOutageTest {
         assertThat(set)
             .failsWithin(PATIENCE)
             .withThrowableThat()
-            .withCauseInstanceOf(LimitsUnavailableException.class)
+            .withCauseInstanceOf(RedisUnavailableException.class)
             // On a busy machine the time-out may come first.
             .withMessageMatching("(?s).*(OOM|in time).*");
       }
@@ -122,7 +124,7 @@ final class RulesOutageTest {
       assertThat(node.throttle().setRate("change", 1, 1))
           .failsWithin(PATIENCE)
           .withThrowableThat()
-          .withCauseInstanceOf(LimitsUnavailableException.class);
+          .withCauseInstanceOf(RedisUnavailableException.class);
       assertThat(node.throttle().rules()).as("holds here").containsExactly(change);
       Waiting.during(Duration.ofMillis(50));
       assertThat(told.rules).isEmpty();
@@ -179,7 +181,7 @@ final class RulesOutageTest {
 
   private static void assertStartsEmpty(RedisServer server) {
     try (SharedLimits node = patient(server)) {
-      SharedBucket.Blocking bucket =
+      SharedTokenBucket.Blocking bucket =
           node.bucket("b", new Limit.Balanced(100, 1, Duration.ofSeconds(1))).blocking();
       assertThat(bucket.available()).isLessThan(50);
     }
@@ -191,11 +193,11 @@ final class RulesOutageTest {
         SharedLimits node = open(server)) {
       FleetConnection connection = ((RedisLimits) node).fleet().connection();
       SharedLimits other = open(server);
-      Waiting.until("shares", PATIENCE, () -> connection.share() == Membership.PARTS / 2);
+      Waiting.until("shares", PATIENCE, () -> connection.share() == MembershipConfig.PARTS / 2);
       // As if it had been killed: it does not say that it leaves.
       ((RedisLimits) other).fleet().connection().abandon();
       Waiting.until(
-          "its share", Duration.ofSeconds(30), () -> connection.share() == Membership.PARTS);
+          "its share", Duration.ofSeconds(30), () -> connection.share() == MembershipConfig.PARTS);
     }
   }
 }

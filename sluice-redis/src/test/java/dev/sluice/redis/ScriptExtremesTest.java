@@ -3,6 +3,8 @@ package dev.sluice.redis;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.sluice.Limit;
+import dev.sluice.redis.limits.LimitScript;
+import dev.sluice.redis.limits.ScriptLimit;
 import dev.sluice.testkit.RedisServer;
 import java.math.BigInteger;
 import java.time.Duration;
@@ -69,7 +71,7 @@ final class ScriptExtremesTest {
 
   @Test
   void aClockThatGoesBack_bringsNothing_andTimeGoesOn() {
-    Quota quota = Quota.of(new Limit.Balanced(10, 10, Duration.ofSeconds(1)));
+    ScriptLimit quota = ScriptLimit.of(new Limit.Balanced(10, 10, Duration.ofSeconds(1)));
     String key = StandingRedis.newName();
     assertThat(take(key, 10, quota)).startsWith(1L, 0L);
     scripts.advance(-HOUR_MICROS);
@@ -83,17 +85,17 @@ final class ScriptExtremesTest {
 
   @Test
   void aClockThatGoesBack_endsBlocksOfADeadNode() {
-    Quota quota = Quota.of(new Limit.Balanced(10, 10, Duration.ofSeconds(1)));
+    ScriptLimit quota = ScriptLimit.of(new Limit.Balanced(10, 10, Duration.ofSeconds(1)));
     String key = StandingRedis.newName();
     String[] lend = {"", "0", "0", "5", "0", "60000000", "dead.1", "1", quota.params()};
-    assertThat(scripts.run(Script.LEASE, key, lend)).startsWith(4L, 5L);
+    assertThat(scripts.run(LimitScript.LEASE, key, lend)).startsWith(4L, 5L);
     scripts.advance(-HOUR_MICROS);
     assertThat(take(key, 5, quota)).startsWith(1L, 0L);
     scripts.advance(1_000_000);
     assertThat(take(key, 10, quota)).as("nothing is out").startsWith(1L, 0L);
   }
 
-  private static List<Long> take(String key, long tokens, Quota quota) {
+  private static List<Long> take(String key, long tokens, ScriptLimit quota) {
     return scripts.decide("take", 1, List.of(new Scripts.Item(key, tokens, quota)));
   }
 
@@ -101,8 +103,8 @@ final class ScriptExtremesTest {
   void conversion_neverGainsAndLosesLittle() {
     Random random = new Random(5);
     for (int i = 0; i < SEEDS / 3; i++) {
-      Quota from = Quota.of(randomLimit(random));
-      Quota to = Quota.of(randomLimit(random));
+      ScriptLimit from = ScriptLimit.of(randomLimit(random));
+      ScriptLimit to = ScriptLimit.of(randomLimit(random));
       String key = StandingRedis.newName();
       long capacity = from.limit().capacity();
       take(key, Math.max(1, (long) (random.nextDouble() * capacity)), from);

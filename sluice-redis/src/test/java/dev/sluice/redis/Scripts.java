@@ -2,7 +2,9 @@ package dev.sluice.redis;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.sluice.redis.link.Membership;
+import dev.sluice.redis.connection.MembershipConfig;
+import dev.sluice.redis.limits.LimitScript;
+import dev.sluice.redis.limits.ScriptLimit;
 import dev.sluice.testkit.RedisServer;
 import io.lettuce.core.RedisClient;
 import io.lettuce.core.ScriptOutputType;
@@ -46,24 +48,24 @@ final class Scripts implements AutoCloseable {
 
   private final RedisClient client;
   private final StatefulRedisConnection<String, String> connection;
-  private final Map<Script, String> digests = new EnumMap<>(Script.class);
+  private final Map<LimitScript, String> digests = new EnumMap<>(LimitScript.class);
   private @Nullable Long chosenMicros;
   private List<String> guards = UNGUARDED;
 
   /** What one key is asked for. */
-  record Item(String key, long tokens, Quota quota) {}
+  record Item(String key, long tokens, ScriptLimit quota) {}
 
   private Scripts(RedisServer server, String before) {
     client = RedisClient.create(server.uri());
     connection = client.connect();
-    for (Script script : Script.values()) {
+    for (LimitScript script : LimitScript.values()) {
       digests.put(script, connection.sync().scriptLoad(before + script.body()));
     }
   }
 
   static Scripts inServerTime(RedisServer server) {
     Scripts scripts = new Scripts(server, "");
-    for (Script script : Script.values()) {
+    for (LimitScript script : LimitScript.values()) {
       assertThat(scripts.digests.get(script)).isEqualTo(script.digest());
     }
     return scripts;
@@ -87,7 +89,7 @@ final class Scripts implements AutoCloseable {
   /** Has members be absent from now on, with so much of every limit; as guard.lua has it. */
   void absent(double share) {
     String before = guards.get(1);
-    String more = "%d:%d".formatted(micros(), Math.round(share * Membership.PARTS));
+    String more = "%d:%d".formatted(micros(), Math.round(share * MembershipConfig.PARTS));
     guards = List.of(guards.get(0), before.isEmpty() ? more : before + " " + more);
   }
 
@@ -99,22 +101,22 @@ final class Scripts implements AutoCloseable {
       arguments.add(item.quota.params());
     }
     String[] keys = items.stream().map(Item::key).toArray(String[]::new);
-    return run(Script.DECIDE, keys, arguments);
+    return run(LimitScript.DECIDE, keys, arguments);
   }
 
   /** Answers level, unit, microseconds to full, time, version of newer rules. */
-  List<Long> adjust(String how, long version, String amount, String key, Quota quota) {
+  List<Long> adjust(String how, long version, String amount, String key, ScriptLimit quota) {
     List<String> arguments = new ArrayList<>(List.of(how, Long.toString(version), amount));
     arguments.add(quota.params());
-    return run(Script.ADJUST, new String[] {key}, arguments);
+    return run(LimitScript.ADJUST, new String[] {key}, arguments);
   }
 
   /** Answers what the script does to one key. */
-  List<Long> run(Script script, String key, String... arguments) {
+  List<Long> run(LimitScript script, String key, String... arguments) {
     return run(script, new String[] {key}, new ArrayList<>(List.of(arguments)));
   }
 
-  private List<Long> run(Script script, String[] keys, List<String> arguments) {
+  private List<Long> run(LimitScript script, String[] keys, List<String> arguments) {
     arguments.addAll(guards);
     if (chosenMicros != null) {
       arguments.add(chosenMicros.toString());

@@ -1,16 +1,24 @@
 package dev.sluice.redis;
 
 import dev.sluice.Limit;
-import dev.sluice.redis.link.FleetConnection;
-import dev.sluice.redis.link.SimulatedLink;
+import dev.sluice.redis.connection.FleetConnection;
+import dev.sluice.redis.limits.CachedLimits;
+import dev.sluice.redis.limits.LimitsFleetMember;
+import dev.sluice.redis.limits.RedisKeyedLimits;
+import dev.sluice.redis.limits.RedisTokenBucket;
+import dev.sluice.redis.limits.ScriptLimit;
+import dev.sluice.redis.limits.SharedLimitsConfig;
+import dev.sluice.redis.limits.TokenBlockDecider;
+import dev.sluice.redis.limits.TokenBlocks;
+import dev.sluice.redis.connection.SimulatedLink;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicLong;
 
 /** The limits of one node of a simulation: the classes of production on a simulated link. */
 public final class SimulatedLimits {
-  private final Fleet fleet;
-  private final Leaseholders leases;
+  private final LimitsFleetMember fleet;
+  private final TokenBlockDecider leases;
 
   /**
    * Creates limits with the policy {@code LOCAL}.
@@ -24,27 +32,27 @@ public final class SimulatedLimits {
       Duration timeout,
       int expectedNodes,
       List<Rule> rules,
-      Lease lease,
+      TokenBlockConfig lease,
       SimulatedLink.Clock clock,
       SimulatedLink.Wire wire) {
-    LimitsConfig config =
-        new LimitsConfig(
+    SharedLimitsConfig config =
+        new SharedLimitsConfig(
             "",
             timeout,
-            OutagePolicy.LOCAL,
+            OutageMode.LOCAL,
             expectedNodes,
             event -> {},
-            new RememberedRules(rules, 1),
+            new CachedLimits(rules, 1),
             null);
     this.fleet =
-        new Fleet(
+        new LimitsFleetMember(
             config,
             node,
             false,
             (terms, membership, member) ->
                 SimulatedLink.create(terms, membership, member, clock, wire));
     AtomicLong numbers = new AtomicLong();
-    this.leases = new Leaseholders(fleet, lease, () -> node + '.' + numbers.incrementAndGet());
+    this.leases = new TokenBlockDecider(fleet, lease, () -> node + '.' + numbers.incrementAndGet());
   }
 
   /** Returns the connection, to look at its state and view. */
@@ -53,21 +61,21 @@ public final class SimulatedLimits {
   }
 
   /** Returns a bucket that decides in Redis. */
-  public SharedBucket bucket(String name, Limit limit) {
-    return new RedisBucket(fleet, name, Quota.of(limit), OutagePolicy.LOCAL, null);
+  public SharedTokenBucket bucket(String name, Limit limit) {
+    return new RedisTokenBucket(fleet, name, ScriptLimit.of(limit), OutageMode.LOCAL, null);
   }
 
   /** Returns a bucket that decides from blocks where it can. */
-  public SharedBucket leased(String name, Limit limit) {
-    return new RedisBucket(fleet, name, Quota.of(limit), OutagePolicy.LOCAL, leases);
+  public SharedTokenBucket leased(String name, Limit limit) {
+    return new RedisTokenBucket(fleet, name, ScriptLimit.of(limit), OutageMode.LOCAL, leases);
   }
 
   /** Returns the throttle. */
   public SharedThrottle throttle() {
-    return new RedisThrottle(fleet, OutagePolicy.LOCAL, false, null);
+    return new RedisKeyedLimits(fleet, OutageMode.LOCAL, false, null);
   }
 
-  /** Returns blocks that are not used; {@link Leases} does so by a timer. */
+  /** Returns blocks that are not used; {@link TokenBlocks} does so by a timer. */
   public void sweep() {
     leases.sweep();
   }

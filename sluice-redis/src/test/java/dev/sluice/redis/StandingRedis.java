@@ -40,7 +40,7 @@ final class StandingRedis implements AutoCloseable, ContractClock {
             .url(server.uri())
             .prefix(newName())
             .timeout(PATIENCE)
-            .onOutage(OutagePolicy.CLOSED)
+            .onOutage(OutageMode.CLOSED)
             .open());
   }
 

@@ -1,10 +1,12 @@
 package dev.sluice.redis;
 
+import dev.sluice.Limits;
 import dev.sluice.ManualClock;
-import dev.sluice.Throttle;
 import dev.sluice.ThrottleDecision;
+import dev.sluice.redis.limits.CachedLimits;
+import dev.sluice.redis.limits.InMemoryLimits;
 import dev.sluice.testkit.ContractClock;
-import dev.sluice.testkit.ThrottleContract;
+import dev.sluice.testkit.LimitsContract;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -15,7 +17,7 @@ import org.junit.jupiter.api.Nested;
 /** The contract of throttles, kept in the core, in memory and in Redis. */
 final class ThrottleContractTest {
   /** A throttle of the core. */
-  private record CoreKeys(Throttle throttle) implements ThrottleContract.Keys {
+  private record CoreKeys(Limits throttle) implements LimitsContract.Keys {
     @Override
     public void setRate(String key, double ratePerSecond, double burst) {
       throttle.setRate(key, ratePerSecond, burst);
@@ -52,13 +54,13 @@ final class ThrottleContractTest {
     }
 
     @Override
-    public Optional<Throttle.Snapshot> snapshot(String key) {
+    public Optional<Limits.Snapshot> snapshot(String key) {
       return throttle.snapshot(key);
     }
   }
 
   /** A throttle of shared limits. */
-  private record AnyShared(SharedThrottle throttle) implements ThrottleContract.Keys {
+  private record AnyShared(SharedThrottle throttle) implements LimitsContract.Keys {
     @Override
     public void setRate(String key, double ratePerSecond, double burst) {
       throttle.blocking().setRate(key, ratePerSecond, burst);
@@ -95,7 +97,7 @@ final class ThrottleContractTest {
     }
 
     @Override
-    public Optional<Throttle.Snapshot> snapshot(String key) {
+    public Optional<Limits.Snapshot> snapshot(String key) {
       return throttle.blocking().snapshot(key);
     }
   }
@@ -103,12 +105,12 @@ final class ThrottleContractTest {
   @AutoClose private static final StandingRedis redis = StandingRedis.start();
 
   @Nested
-  final class InCore extends ThrottleContract {
+  final class InCore extends LimitsContract {
     private final HandClock clock = new HandClock(ManualClock.create());
 
     @Override
     protected Keys throttle() {
-      return new CoreKeys(Throttle.create(clock.clock()));
+      return new CoreKeys(Limits.create(clock.clock()));
     }
 
     @Override
@@ -118,12 +120,12 @@ final class ThrottleContractTest {
   }
 
   @Nested
-  final class InMemory extends ThrottleContract {
+  final class InMemory extends LimitsContract {
     private final HandClock clock = new HandClock(ManualClock.create());
 
     @Override
     protected Keys throttle() {
-      return new AnyShared(new MemoryLimits(RememberedRules.NONE, clock.clock()).throttle());
+      return new AnyShared(new InMemoryLimits(CachedLimits.NONE, clock.clock()).throttle());
     }
 
     @Override
@@ -133,7 +135,7 @@ final class ThrottleContractTest {
   }
 
   @Nested
-  final class InRedis extends ThrottleContract {
+  final class InRedis extends LimitsContract {
     private final SharedLimits limits = redis.open();
 
     @AfterEach

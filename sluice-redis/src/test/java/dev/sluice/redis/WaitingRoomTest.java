@@ -6,6 +6,9 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.sluice.Decision;
 import dev.sluice.Limit;
+import dev.sluice.redis.limits.BucketWaiters;
+import dev.sluice.redis.limits.OutageDecisions;
+import dev.sluice.redis.limits.RedisTokenBucket;
 import dev.sluice.testkit.RedisServer;
 import java.time.Duration;
 import java.time.temporal.ChronoUnit;
@@ -50,11 +53,11 @@ class WaitingRoomTest {
     return SharedLimits.builder().url(server.uri()).timeout(LONG).open();
   }
 
-  private static SharedBucket slow(SharedLimits limits) {
+  private static SharedTokenBucket slow(SharedLimits limits) {
     return limits.bucket("slow" + NAMES.incrementAndGet(), TEN_SLOW);
   }
 
-  private static List<CompletableFuture<Boolean>> enter(SharedBucket bucket, int count) {
+  private static List<CompletableFuture<Boolean>> enter(SharedTokenBucket bucket, int count) {
     List<CompletableFuture<Boolean>> turns = new ArrayList<>(count);
     for (int i = 0; i < count; i++) {
       turns.add(bucket.consume(1, LONG));
@@ -70,10 +73,10 @@ class WaitingRoomTest {
 
   /** Waits until the first in line has been denied; what it asks in memory is answered at once. */
   private static CompletableFuture<Boolean> denied(
-      SharedLimits limits, SharedBucket bucket, long tokens, Duration maxWait) {
+      SharedLimits limits, SharedTokenBucket bucket, long tokens, Duration maxWait) {
     long before = limits.status().exact();
     CompletableFuture<Boolean> turn = bucket.consume(tokens, maxWait);
-    if (bucket instanceof RedisBucket) {
+    if (bucket instanceof RedisTokenBucket) {
       Waiting.until("the denial", LONG, () -> limits.status().exact() > before);
     }
     assertThat(turn).isNotDone();
@@ -81,10 +84,10 @@ class WaitingRoomTest {
   }
 
   /** At least one try of three is that quick: any of them may be held up by the machine. */
-  private static void assertAtOnce(SharedLimits limits, Consumer<SharedBucket> scene) {
+  private static void assertAtOnce(SharedLimits limits, Consumer<SharedTokenBucket> scene) {
     Duration fastest = LONG;
     for (int i = 0; i < 3 && fastest.compareTo(AT_ONCE) >= 0; i++) {
-      SharedBucket bucket = slow(limits);
+      SharedTokenBucket bucket = slow(limits);
       bucket.blocking().tryConsume(5);
       long start = System.nanoTime();
       scene.accept(bucket);
@@ -98,16 +101,16 @@ class WaitingRoomTest {
   void consume_ofBlocks_servesAllWhoWait() {
     try (RedisServer server = RedisServer.start();
         SharedLimits limits = patient(server)) {
-      SharedBucket bucket =
+      SharedTokenBucket bucket =
           limits.bucket(
-              "leased", new Limit.Rate(20_000, 100_000), LimiterOptions.defaults().leased());
+              "leased", new Limit.Rate(20_000, 100_000), SharedLimitOptions.defaults().leased());
       server.pause();
       List<CompletableFuture<Boolean>> turns = enter(bucket, 9_000);
-      assertThat(((RedisBucket) bucket).waiting()).isEqualTo(9_000);
+      assertThat(((RedisTokenBucket) bucket).waiting()).isEqualTo(9_000);
       server.resume();
       assertAllServed(turns);
       assertThat(limits.status().leased()).isPositive();
-      assertThat(((RedisBucket) bucket).waiting()).isZero();
+      assertThat(((RedisTokenBucket) bucket).waiting()).isZero();
     }
   }
 
@@ -115,8 +118,8 @@ class WaitingRoomTest {
   void consume_whenRedisDies_servesAllUnderOpen() {
     try (RedisServer server = RedisServer.start();
         SharedLimits limits = patient(server)) {
-      SharedBucket bucket =
-          limits.bucket("open", TEN_SLOW, LimiterOptions.defaults().onOutage(OutagePolicy.OPEN));
+      SharedTokenBucket bucket =
+          limits.bucket("open", TEN_SLOW, SharedLimitOptions.defaults().onOutage(OutageMode.OPEN));
       assertThat(bucket.blocking().tryConsume(10)).isTrue();
       CompletableFuture<Boolean> head = denied(limits, bucket, 1, LONG);
       List<CompletableFuture<Boolean>> turns = enter(bucket, 5_000);
@@ -134,7 +137,7 @@ class WaitingRoomTest {
     RESET,
     RECONFIGURE;
 
-    void give(SharedBucket.Blocking bucket) {
+    void give(SharedTokenBucket.Blocking bucket) {
       switch (this) {
         case REPLENISH -> bucket.replenish(3);
         case REFUND -> bucket.refund(3);
@@ -182,7 +185,7 @@ class WaitingRoomTest {
   void tokensOfAnotherNode_areNoticed() {
     try (SharedLimits limits = open(true);
         SharedLimits other = open(true)) {
-      SharedBucket bucket = slow(limits);
+      SharedTokenBucket bucket = slow(limits);
       bucket.blocking().tryConsume(10);
       CompletableFuture<Boolean> first = denied(limits, bucket, 1, LONG);
       other.bucket(bucket.name(), TEN_SLOW).blocking().replenish(1);
@@ -222,7 +225,7 @@ class WaitingRoomTest {
   @Test
   void cancelledWaiters_areForgotten() {
     try (SharedLimits limits = open(true)) {
-      RedisBucket bucket = (RedisBucket) slow(limits);
+      RedisTokenBucket bucket = (RedisTokenBucket) slow(limits);
       bucket.blocking().tryConsume(10);
       CompletableFuture<Boolean> first = denied(limits, bucket, 1, FOREVER);
       long asked = limits.status().exact();
@@ -252,7 +255,7 @@ class WaitingRoomTest {
   @ValueSource(booleans = {false, true})
   void consume_forEver_waits(boolean inRedis) throws InterruptedException {
     try (SharedLimits limits = open(inRedis)) {
-      SharedBucket bucket = limits.bucket("forever", TWO_FAST);
+      SharedTokenBucket bucket = limits.bucket("forever", TWO_FAST);
       for (int i = 0; i < 5; i++) {
         assertThat(bucket.blocking().consume(1, FOREVER)).isTrue();
       }
@@ -263,7 +266,7 @@ class WaitingRoomTest {
   void grantForOneWhoLeft_isRefunded() throws Exception {
     try (RedisServer server = RedisServer.start();
         SharedLimits limits = patient(server)) {
-      SharedBucket bucket = limits.bucket("left", new Limit.Manual(5));
+      SharedTokenBucket bucket = limits.bucket("left", new Limit.Manual(5));
       assertThat(bucket.blocking().available()).isEqualTo(5);
       server.pause();
       CompletableFuture<Boolean> gone = bucket.consume(3, LONG);
@@ -281,10 +284,10 @@ class WaitingRoomTest {
   void grantForOneWhoLeft_isRefundedIfItTookTokens(boolean tookTokens) {
     CompletableFuture<Decision> answer = new CompletableFuture<>();
     AtomicLong refunds = new AtomicLong();
-    WaitingRoom room = new WaitingRoom(tokens -> answer, refunds::addAndGet, () -> false);
+    BucketWaiters room = new BucketWaiters(tokens -> answer, refunds::addAndGet, () -> false);
     assertThat(room.enter(3, LONG).cancel(true)).isTrue();
     CompletableFuture<Boolean> next = room.enter(1, LONG);
-    answer.complete(tookTokens ? Decision.granted(0) : Outage.GRANTED);
+    answer.complete(tookTokens ? Decision.granted(0) : OutageDecisions.GRANTED);
     assertThat(next).as("comes after the refund").succeedsWithin(LONG).isEqualTo(true);
     assertThat(refunds).hasValue(tookTokens ? 3 : 0);
   }
@@ -292,12 +295,12 @@ class WaitingRoomTest {
   @Test
   void consume_ofWhatTimeDoesNotBring_isRefusedAtOnce() {
     try (SharedLimits limits = open(true)) {
-      SharedBucket bucket = slow(limits);
+      SharedTokenBucket bucket = slow(limits);
       bucket.blocking().tryConsume(10);
       CompletableFuture<Boolean> first = denied(limits, bucket, 1, FOREVER);
       assertThat(bucket.consume(11, FOREVER)).isCompletedWithValue(false);
       assertThat(first).isNotDone();
-      SharedBucket manual = limits.bucket("manual", new Limit.Manual(2));
+      SharedTokenBucket manual = limits.bucket("manual", new Limit.Manual(2));
       assertThat(manual.consume(2, FOREVER)).succeedsWithin(LONG).isEqualTo(true);
       assertThat(manual.consume(1, FOREVER)).succeedsWithin(LONG).isEqualTo(false);
     }
@@ -306,7 +309,7 @@ class WaitingRoomTest {
   @Test
   void consume_thatIsRefused_countsNobody() {
     try (SharedLimits limits = open(true)) {
-      RedisBucket bucket = (RedisBucket) slow(limits);
+      RedisTokenBucket bucket = (RedisTokenBucket) slow(limits);
       for (int i = 0; i < 100; i++) {
         assertThatIllegalArgumentException().isThrownBy(() -> bucket.consume(-1, LONG));
         assertThatIllegalArgumentException().isThrownBy(() -> bucket.consume(1, FOREVER.negated()));
@@ -320,7 +323,7 @@ class WaitingRoomTest {
   @ValueSource(booleans = {false, true})
   void consume_servesInOrder(boolean inRedis) {
     try (SharedLimits limits = open(inRedis)) {
-      SharedBucket bucket = limits.bucket("order", TWO_FAST);
+      SharedTokenBucket bucket = limits.bucket("order", TWO_FAST);
       List<Integer> served = Collections.synchronizedList(new ArrayList<>());
       List<CompletableFuture<Void>> all = new ArrayList<>();
       for (int i = 0; i < 20; i++) {
@@ -343,7 +346,7 @@ class WaitingRoomTest {
   @ValueSource(booleans = {false, true})
   void consume_tooLate_takesNothing(boolean inRedis) throws InterruptedException {
     try (SharedLimits limits = open(inRedis)) {
-      SharedBucket bucket = limits.bucket("late", Limit.per(1, Duration.ofHours(1)));
+      SharedTokenBucket bucket = limits.bucket("late", Limit.per(1, Duration.ofHours(1)));
       assertThat(bucket.blocking().consume(1, Duration.ZERO.plusMillis(500))).isTrue();
       assertThat(bucket.blocking().consume(1, Duration.ofMillis(20))).isFalse();
       assertThat(bucket.blocking().consume(2, LONG)).isFalse();
@@ -355,7 +358,7 @@ class WaitingRoomTest {
   @ValueSource(booleans = {false, true})
   void cancelledWaiter_letsTheNextGo(boolean inRedis) {
     try (SharedLimits limits = open(inRedis)) {
-      SharedBucket bucket = limits.bucket("cancel", TWO_FAST);
+      SharedTokenBucket bucket = limits.bucket("cancel", TWO_FAST);
       CompletableFuture<Boolean> both = bucket.consume(2, LONG);
       CompletableFuture<Boolean> gone = bucket.consume(2, LONG);
       CompletableFuture<Boolean> next = bucket.consume(2, LONG);
@@ -370,7 +373,7 @@ class WaitingRoomTest {
   @ValueSource(booleans = {false, true})
   void interruptedWaiter_takesNothing(boolean inRedis) {
     try (SharedLimits limits = open(inRedis)) {
-      SharedBucket bucket = limits.bucket("interrupt", Limit.per(1, Duration.ofSeconds(20)));
+      SharedTokenBucket bucket = limits.bucket("interrupt", Limit.per(1, Duration.ofSeconds(20)));
       assertThat(bucket.blocking().tryConsume()).isTrue();
       Thread.currentThread().interrupt();
       assertThatThrownBy(() -> bucket.blocking().consume(1, LONG))
@@ -382,7 +385,7 @@ class WaitingRoomTest {
   @ValueSource(booleans = {false, true})
   void negativeArguments_areRefused(boolean inRedis) {
     try (SharedLimits limits = open(inRedis)) {
-      SharedBucket bucket = limits.bucket("negative", TWO_FAST);
+      SharedTokenBucket bucket = limits.bucket("negative", TWO_FAST);
       assertThatIllegalArgumentException().isThrownBy(() -> bucket.consume(-1, LONG));
       assertThatIllegalArgumentException()
           .isThrownBy(() -> bucket.consume(1, Duration.ofMillis(-1)));
@@ -392,7 +395,7 @@ class WaitingRoomTest {
   @Test
   void close_endsThoseWhoWait() {
     SharedLimits limits = open(true);
-    SharedBucket bucket = limits.bucket("closing", Limit.per(1, Duration.ofHours(1)));
+    SharedTokenBucket bucket = limits.bucket("closing", Limit.per(1, Duration.ofHours(1)));
     assertThat(bucket.blocking().tryConsume()).isTrue();
     CompletableFuture<Boolean> waiter = bucket.consume(1, ChronoUnit.FOREVER.getDuration());
     limits.close();
@@ -400,6 +403,6 @@ class WaitingRoomTest {
         .failsWithin(LONG)
         .withThrowableThat()
         .havingRootCause()
-        .isInstanceOf(LimitsUnavailableException.class);
+        .isInstanceOf(RedisUnavailableException.class);
   }
 }

@@ -1,5 +1,7 @@
 package dev.sluice.server;
 
+import dev.sluice.server.support.ApiException;
+import dev.sluice.server.support.ErrorKind;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
 import java.util.concurrent.ExecutorService;
@@ -13,7 +15,7 @@ import org.jspecify.annotations.Nullable;
  * one that has them in Redis may take as long as the time-out, which must not hold up queues and
  * limits: it is asked on threads of its own.
  */
-final class GovernorThreads implements AutoCloseable {
+public final class GovernorThreads implements AutoCloseable {
   /** So many calls may wait for Redis at once. */
   private static final int THREADS = 32;
 
@@ -40,7 +42,7 @@ final class GovernorThreads implements AutoCloseable {
   }
 
   /** What it says or throws; whoever has left before its turn has not asked. */
-  <T> CompletableFuture<T> ask(Supplier<T> question) {
+  public <T> CompletableFuture<T> ask(Supplier<T> question) {
     CompletableFuture<T> answer = new CompletableFuture<>();
     if (own == null) {
       answer(question, answer);
@@ -72,7 +74,7 @@ final class GovernorThreads implements AutoCloseable {
   }
 
   /** Never on the thread of the caller. */
-  void execute(Runnable work) {
+  public void execute(Runnable work) {
     background.execute(work);
   }
 

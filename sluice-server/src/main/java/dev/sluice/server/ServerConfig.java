@@ -21,14 +21,14 @@ import org.jspecify.annotations.Nullable;
  */
 public record ServerConfig(
     Path dataDirectory,
-    Listen listen,
+    ListenConfig listen,
     @Nullable Secret bootstrapKey,
-    @Nullable ServerTls tls,
-    ServerLimits limits,
-    Telemetry telemetry,
+    @Nullable TlsConfig tls,
+    TransportConfig limits,
+    TelemetryConfig telemetry,
     BrokerConfig broker,
     @Nullable Path governorFile,
-    @Nullable ServerRedis redis) {
+    @Nullable RedisConfig redis) {
   /**
    * On loopback, with the usual ports.
    *
@@ -38,11 +38,11 @@ public record ServerConfig(
   public static ServerConfig defaults(Path dataDirectory) {
     return new ServerConfig(
         dataDirectory,
-        Listen.DEFAULTS,
+        ListenConfig.DEFAULTS,
         null,
         null,
-        ServerLimits.DEFAULTS,
-        Telemetry.NONE,
+        TransportConfig.DEFAULTS,
+        TelemetryConfig.NONE,
         BrokerConfig.defaults(),
         null,
         null);
@@ -54,7 +54,7 @@ public record ServerConfig(
    * @param where address and ports; other than loopback only with a bootstrap key
    * @return the configuration
    */
-  public ServerConfig withListen(Listen where) {
+  public ServerConfig withListen(ListenConfig where) {
     return new ServerConfig(
         dataDirectory, where, bootstrapKey, tls, limits, telemetry, broker, governorFile, redis);
   }
@@ -77,7 +77,7 @@ public record ServerConfig(
    * @param with what it shows, and whether callers must show one too
    * @return the configuration
    */
-  public ServerConfig withTls(ServerTls with) {
+  public ServerConfig withTls(TlsConfig with) {
     return new ServerConfig(
         dataDirectory, listen, bootstrapKey, with, limits, telemetry, broker, governorFile, redis);
   }
@@ -88,7 +88,7 @@ public record ServerConfig(
    * @param with how much callers may take up
    * @return the configuration
    */
-  public ServerConfig withLimits(ServerLimits with) {
+  public ServerConfig withLimits(TransportConfig with) {
     return new ServerConfig(
         dataDirectory, listen, bootstrapKey, tls, with, telemetry, broker, governorFile, redis);
   }
@@ -99,7 +99,7 @@ public record ServerConfig(
    * @param with where they go
    * @return the configuration
    */
-  public ServerConfig withTelemetry(Telemetry with) {
+  public ServerConfig withTelemetry(TelemetryConfig with) {
     return new ServerConfig(
         dataDirectory, listen, bootstrapKey, tls, limits, with, broker, governorFile, redis);
   }
@@ -132,7 +132,7 @@ public record ServerConfig(
    * @param with the Redis through which it does
    * @return the configuration
    */
-  public ServerConfig withRedis(ServerRedis with) {
+  public ServerConfig withRedis(RedisConfig with) {
     return new ServerConfig(
         dataDirectory, listen, bootstrapKey, tls, limits, telemetry, broker, governorFile, with);
   }

@@ -1,10 +1,61 @@
 package dev.sluice.server;
 
+import dev.sluice.server.operations.AdminOperations;
 import dev.sluice.broker.Broker;
 import dev.sluice.broker.BrokerConfig;
 import dev.sluice.governor.BudgetConfig;
 import dev.sluice.governor.Governor;
-import dev.sluice.server.RequestMeters.Protocol;
+import dev.sluice.server.telemetry.RequestMetrics.Protocol;
+import dev.sluice.server.telemetry.ServerMetrics;
+import dev.sluice.server.telemetry.Tracing;
+import dev.sluice.server.auth.AccountQuotas;
+import dev.sluice.server.auth.ApiKeyAuthenticator;
+import dev.sluice.server.auth.ApiKeyOperations;
+import dev.sluice.server.auth.ApiKeyStore;
+import dev.sluice.server.auth.ConcurrencyQuota;
+import dev.sluice.server.auth.QueueAuthorization;
+import dev.sluice.server.auth.RevocationWatcher;
+import dev.sluice.server.fila.FilaAdminService;
+import dev.sluice.server.fila.FilaConfigOperations;
+import dev.sluice.server.fila.FilaMessageService;
+import dev.sluice.server.grpc.AccountCallExecutor;
+import dev.sluice.server.grpc.AuthenticationInterceptor;
+import dev.sluice.server.grpc.EarlyHeadersInterceptor;
+import dev.sluice.server.grpc.GrpcServer;
+import dev.sluice.server.grpc.OpenStreams;
+import dev.sluice.server.grpc.services.AdminGrpcService;
+import dev.sluice.server.grpc.services.GovernorGrpcService;
+import dev.sluice.server.grpc.services.LimitGrpcService;
+import dev.sluice.server.grpc.services.QueueGrpcService;
+import dev.sluice.server.http.HostHeaderPolicy;
+import dev.sluice.server.http.HttpRoute;
+import dev.sluice.server.http.HttpServer;
+import dev.sluice.server.http.routes.AdminRoutes;
+import dev.sluice.server.http.routes.ApiKeyRoutes;
+import dev.sluice.server.http.routes.ConsoleRoutes;
+import dev.sluice.server.http.routes.GovernorRoutes;
+import dev.sluice.server.http.routes.LimitRoutes;
+import dev.sluice.server.http.routes.MonitoringRoutes;
+import dev.sluice.server.http.routes.QueueEventRoutes;
+import dev.sluice.server.http.routes.QueueRoutes;
+import dev.sluice.server.operations.BudgetFileSource;
+import dev.sluice.server.operations.GovernorOperations;
+import dev.sluice.server.operations.GovernorOutageMonitor;
+import dev.sluice.server.operations.LimitOperations;
+import dev.sluice.server.operations.QueueOperations;
+import dev.sluice.server.operations.ReloadableBudgets;
+import dev.sluice.server.operations.SharedLimitBackend;
+import dev.sluice.server.operations.TicketWaiters;
+import dev.sluice.server.support.BuildVersion;
+import dev.sluice.server.support.FileReloader;
+import dev.sluice.server.support.LifecycleLog;
+import dev.sluice.server.telemetry.DataDirectoryUsage;
+import dev.sluice.server.transport.AccountExecutors;
+import dev.sluice.server.transport.BindAddress;
+import dev.sluice.server.transport.ProtocolListenerConfig;
+import dev.sluice.server.transport.MemoryBudgets;
+import dev.sluice.server.transport.Readiness;
+import dev.sluice.server.transport.ReloadableTls;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.net.InetSocketAddress;
@@ -34,31 +85,32 @@ public final class SluiceServer implements AutoCloseable {
 
   private final Broker broker;
   private final Governor governor;
-  private final LimitApi limits;
+  private final LimitOperations limits;
   private final GovernorThreads governorThreads;
-  private final TicketWaits tickets;
-  private final KeyWatches watches;
-  private final Reloads reloads = new Reloads();
+  private final TicketWaiters tickets;
+  private final RevocationWatcher watches;
+  private final FileReloader reloads = new FileReloader();
   private final OpenStreams streams = new OpenStreams();
   private final ScheduledExecutorService timer = Executors.newSingleThreadScheduledExecutor();
   private final ExecutorService workers = Executors.newFixedThreadPool(WORKERS);
   private final Tracing tracing;
-  private final @Nullable LiveTls tls;
+  private final @Nullable ReloadableTls tls;
   private final GrpcServer grpc;
   private final HttpServer http;
   private final Duration drain;
   private final AtomicBoolean closed = new AtomicBoolean();
 
   /** What is in the data directory, or in Redis. */
-  private record Stored(Broker broker, KeyStore keys, LimitApi limits, Governor governor) {
+  private record Stored(
+      Broker broker, ApiKeyStore keys, LimitOperations limits, Governor governor) {
     static Stored open(ServerConfig config, BudgetConfig budgets, ServerMetrics metrics)
         throws IOException {
       BrokerConfig bounded =
-          ServerMemory.broker(config.broker(), config.limits().maxRequestBytes());
+          MemoryBudgets.broker(config.broker(), config.limits().maxRequestBytes());
       Broker broker = Broker.open(config.dataDirectory(), bounded.withMetrics(metrics));
       try {
-        KeyStore keys = KeyStore.open(config.dataDirectory());
-        LimitApi limits = limits(config, metrics, new Quotas(keys));
+        ApiKeyStore keys = ApiKeyStore.open(config.dataDirectory());
+        LimitOperations limits = limits(config, metrics, new AccountQuotas(keys));
         try {
           return new Stored(broker, keys, limits, governor(config, budgets, metrics));
         } catch (RuntimeException failure) {
@@ -74,24 +126,24 @@ public final class SluiceServer implements AutoCloseable {
       }
     }
 
-    private static LimitApi limits(ServerConfig config, ServerMetrics metrics, Quotas quotas)
-        throws IOException {
-      ServerRedis redis = config.redis();
+    private static LimitOperations limits(
+        ServerConfig config, ServerMetrics metrics, AccountQuotas quotas) throws IOException {
+      RedisConfig redis = config.redis();
       if (redis == null) {
-        return LimitApi.open(config.dataDirectory(), quotas);
+        return LimitOperations.open(config.dataDirectory(), quotas);
       }
-      FleetLimits limits = FleetLimits.open(config.dataDirectory(), redis);
+      SharedLimitBackend limits = SharedLimitBackend.open(config.dataDirectory(), redis);
       metrics.watch(limits);
-      return new LimitApi(limits, quotas);
+      return new LimitOperations(limits, quotas);
     }
 
     private static Governor governor(
         ServerConfig config, BudgetConfig budgets, ServerMetrics metrics) {
-      ServerRedis redis = config.redis();
+      RedisConfig redis = config.redis();
       if (redis == null) {
         return Governor.open(budgets, config.dataDirectory().resolve("governor"));
       }
-      GovernorOutages outages = new GovernorOutages(redis.outage());
+      GovernorOutageMonitor outages = new GovernorOutageMonitor(redis.outage());
       metrics.watch(outages);
       return Governor.over(budgets, redis.budgets(outages));
     }
@@ -107,72 +159,75 @@ public final class SluiceServer implements AutoCloseable {
       ServerConfig config,
       InstantSource clock,
       Stored stored,
-      BudgetSource budgets,
+      BudgetFileSource budgets,
       ServerMetrics metrics,
-      ListenOptions listen) {
+      ProtocolListenerConfig listen) {
     broker = stored.broker();
     governor = stored.governor();
     limits = stored.limits();
     governorThreads =
         config.redis() == null ? GovernorThreads.ofCallers(workers) : GovernorThreads.ofItsOwn();
-    tickets = new TicketWaits(governor, timer, workers, governorThreads);
+    tickets = new TicketWaiters(governor, timer, workers, governorThreads);
     drain = config.limits().drain();
     tracing = Tracing.of(config.telemetry());
-    GovernorApi models = new GovernorApi(governor, budgets, tickets, governorThreads);
-    Share openCalls = Quotas.openCalls();
-    QueueApi queues = queues(stored, openCalls);
-    AdminApi admin =
-        new AdminApi(broker, new AdminApi.ServerInfo(BuildVersion.number(), clock.millis()));
-    KeyApi keys = new KeyApi(stored.keys(), clock);
+    GovernorOperations models = new GovernorOperations(governor, budgets, tickets, governorThreads);
+    ConcurrencyQuota openCalls = AccountQuotas.openCalls();
+    QueueOperations queues = queues(stored, openCalls);
+    AdminOperations admin =
+        new AdminOperations(
+            broker, new AdminOperations.ServerInfo(BuildVersion.number(), clock.millis()));
+    ApiKeyOperations keys = new ApiKeyOperations(stored.keys(), clock);
     watches =
-        new KeyWatches(new KeyAuthenticator(stored.keys(), clock, config.bootstrapKey()), clock);
+        new RevocationWatcher(
+            new ApiKeyAuthenticator(stored.keys(), clock, config.bootstrapKey()), clock);
     stored.keys().onChange(watches::check);
-    Readiness readiness = new Readiness(new ServerWork(broker, governor));
+    Readiness readiness = new Readiness(new ServerHealth(broker, governor));
     grpc =
         new GrpcServer(
             listen,
-            new CallTurns(new CallShares(WORKERS), workers),
-            tracing.around(new Access(watches, openCalls)),
+            new AccountCallExecutor(new AccountExecutors(WORKERS), workers),
+            tracing.around(new AuthenticationInterceptor(watches, openCalls)),
             readiness,
             metrics.requests(),
             List.of(
-                new QueueService(queues, streams).bindService(),
-                new LimitService(limits, streams).bindService(),
-                new GovernorService(models, streams).bindService(),
-                new AdminService(admin, keys).bindService(),
-                EarlyHeaders.before(new FilaMessages(queues, streams)),
-                new FilaAdministration(queues, new ConfigApi(broker, admin), admin, keys)
+                new QueueGrpcService(queues, streams).bindService(),
+                new LimitGrpcService(limits, streams).bindService(),
+                new GovernorGrpcService(models, streams).bindService(),
+                new AdminGrpcService(admin, keys).bindService(),
+                EarlyHeadersInterceptor.before(new FilaMessageService(queues, streams)),
+                new FilaAdminService(queues, new FilaConfigOperations(broker, admin), admin, keys)
                     .bindService()));
     http =
         new HttpServer(
             listen.withHttpPort(config.listen()),
             watches,
-            HostRule.of(config),
+            HostHeaderPolicy.of(config),
             tracing,
             metrics.requests(),
             List.of(
-                new HttpQueues(queues),
-                new HttpLimits(limits),
-                new HttpGovernor(models),
-                new HttpAdmin(admin),
-                new HttpKeys(keys),
-                new HttpEvents(queues, timer, workers),
-                new HttpOperations(queues, metrics, readiness),
-                new HttpConsole()));
+                new QueueRoutes(queues),
+                new LimitRoutes(limits),
+                new GovernorRoutes(models),
+                new AdminRoutes(admin),
+                new ApiKeyRoutes(keys),
+                new QueueEventRoutes(queues, timer, workers),
+                new MonitoringRoutes(queues, metrics, readiness),
+                new ConsoleRoutes()));
     tls = listen.tls();
     if (budgets.hasFile()) {
-      reloads.register(new ReloadedBudgets(budgets, governor));
+      reloads.register(new ReloadableBudgets(budgets, governor));
     }
     watchFiles(tls);
     watch(metrics, readiness);
   }
 
-  private static QueueApi queues(Stored stored, Share openCalls) {
-    QueueAccess access = new QueueAccess(stored.broker());
-    return new QueueApi(stored.broker(), access, new Quotas(stored.keys()), openCalls);
+  private static QueueOperations queues(Stored stored, ConcurrencyQuota openCalls) {
+    QueueAuthorization access = new QueueAuthorization(stored.broker());
+    return new QueueOperations(
+        stored.broker(), access, new AccountQuotas(stored.keys()), openCalls);
   }
 
-  private void watchFiles(@Nullable LiveTls files) {
+  private void watchFiles(@Nullable ReloadableTls files) {
     if (files != null) {
       reloads.register(files);
       files.watch().start(() -> reloads.run(files));
@@ -202,13 +257,13 @@ public final class SluiceServer implements AutoCloseable {
    *     or of budgets does not hold what it should
    */
   public static SluiceServer start(ServerConfig config) throws IOException {
-    ServerLog.starting(config);
+    LifecycleLog.starting(config);
     try {
       SluiceServer server = start(config, InstantSource.system());
-      ServerLog.ready(server);
+      LifecycleLog.ready(server);
       return server;
     } catch (IOException | RuntimeException refused) {
-      ServerLog.refused(refused);
+      LifecycleLog.refused(refused);
       throw refused;
     }
   }
@@ -220,24 +275,25 @@ public final class SluiceServer implements AutoCloseable {
 
   /** Tests listen with less memory or patience. */
   static SluiceServer start(
-      ServerConfig config, InstantSource clock, UnaryOperator<ListenOptions> tuned)
+      ServerConfig config, InstantSource clock, UnaryOperator<ProtocolListenerConfig> tuned)
       throws IOException {
     InetSocketAddress address = BindAddress.of(config);
-    @Nullable LiveTls tls = config.tls() == null ? null : LiveTls.read(config.tls(), clock);
+    @Nullable ReloadableTls tls =
+        config.tls() == null ? null : ReloadableTls.read(config.tls(), clock);
     BindAddress.requireFree(
         address,
         config.listen().hasHttp()
             ? new InetSocketAddress(address.getAddress(), config.listen().httpPort())
             : null);
-    BudgetSource budgets = BudgetSource.open(config.governorFile());
+    BudgetFileSource budgets = BudgetFileSource.open(config.governorFile());
     if (config.governorFile() != null) {
-      ServerLog.withoutEffect(budgets.current().withoutEffect());
+      LifecycleLog.withoutEffect(budgets.current().withoutEffect());
     }
     ServerMetrics metrics = new ServerMetrics();
     Stored stored = Stored.open(config, budgets.current(), metrics);
-    metrics.watch(new DataDirectorySpace(config.dataDirectory()));
-    ServerLog.unsafeSettings(config, address);
-    ServerLog.closedModels(stored.governor().closedModels());
+    metrics.watch(new DataDirectoryUsage(config.dataDirectory()));
+    LifecycleLog.unsafeSettings(config, address);
+    LifecycleLog.closedModels(stored.governor().closedModels());
     SluiceServer server;
     try {
       server =
@@ -247,7 +303,7 @@ public final class SluiceServer implements AutoCloseable {
               stored,
               budgets,
               metrics,
-              tuned.apply(new ListenOptions(address, config.limits(), tls)));
+              tuned.apply(new ProtocolListenerConfig(address, config.limits(), tls)));
     } catch (RuntimeException failure) {
       stored.close();
       throw failure;
@@ -272,7 +328,7 @@ public final class SluiceServer implements AutoCloseable {
           try {
             work.run();
           } catch (RuntimeException failure) {
-            ServerLog.failed(failure);
+            LifecycleLog.failed(failure);
           }
         };
     timer.scheduleWithFixedDelay(safely, CHECK_SECONDS, CHECK_SECONDS, TimeUnit.SECONDS);
@@ -290,7 +346,7 @@ public final class SluiceServer implements AutoCloseable {
   /**
    * Where HTTP listens.
    *
-   * @return the port; {@link Listen#OFF} if HTTP is off
+   * @return the port; {@link ListenConfig#OFF} if HTTP is off
    */
   public int httpPort() {
     return http.port();
@@ -361,9 +417,9 @@ public final class SluiceServer implements AutoCloseable {
     if (!closed.compareAndSet(false, true)) {
       return;
     }
-    ServerLog.draining();
+    LifecycleLog.draining();
     end();
-    ServerLog.closed();
+    LifecycleLog.closed();
   }
 
   private void end() {

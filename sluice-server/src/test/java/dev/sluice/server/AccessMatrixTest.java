@@ -7,7 +7,8 @@ import dev.sluice.proto.v1.CreateKeyResponse;
 import dev.sluice.proto.v1.CreateQueueRequest;
 import dev.sluice.server.AccessCalls.Got;
 import dev.sluice.server.AccessTable.Row;
-import dev.sluice.server.fila.FilaAdminGrpc;
+import dev.sluice.server.auth.ApiKeyTokens;
+import dev.sluice.server.fila.v1.FilaAdminGrpc;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStream;
@@ -145,7 +146,7 @@ final class AccessMatrixTest {
   void configurationOverHttpAndFila_neitherMakesNorShowsKeys() {
     CreateKeyResponse key = server.create("admin:*");
     String forged = "f".repeat(64);
-    String hash = KeyTokens.hash(forged);
+    String hash = ApiKeyTokens.hash(forged);
     var fila = FilaAdminGrpc.newBlockingStub(server.with("Bearer " + key.getKey()));
     for (String name : List.of("auth:key:" + key.getId(), "auth:key:" + hash, "keys.json", hash)) {
       String path = "/v1/config/" + name;
@@ -153,7 +154,7 @@ final class AccessMatrixTest {
       String value = "{\"value\":\"{\\\"superadmin\\\":true,\\\"tokenHash\\\":\\\"%s\\\"}\"}";
       assertThat(as(key.getKey(), "PUT", path, value.formatted(hash)).status()).isEqualTo(200);
       fila.setConfig(
-          dev.sluice.server.fila.SetConfigRequest.newBuilder().setKey(name).setValue(hash).build());
+          dev.sluice.server.fila.v1.SetConfigRequest.newBuilder().setKey(name).setValue(hash).build());
       assertThat(as(forged, "GET", "/v1/info", "").status()).isEqualTo(401);
       assertThat(as(key.getKey(), "DELETE", path, "").status()).isEqualTo(204);
     }
@@ -162,7 +163,7 @@ final class AccessMatrixTest {
     String shown =
         as(BOOTSTRAP, "GET", "/v1/config", "").response().body()
             + as(BOOTSTRAP, "GET", "/v1/keys", "").response().body();
-    assertThat(shown).doesNotContain(key.getKey(), KeyTokens.hash(key.getKey()));
+    assertThat(shown).doesNotContain(key.getKey(), ApiKeyTokens.hash(key.getKey()));
   }
 
   // ---- events

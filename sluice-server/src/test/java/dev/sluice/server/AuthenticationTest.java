@@ -9,8 +9,10 @@ import dev.sluice.proto.v1.GetServerInfoRequest;
 import dev.sluice.proto.v1.LimitsGrpc;
 import dev.sluice.proto.v1.ListKeysRequest;
 import dev.sluice.proto.v1.QueuesGrpc;
-import dev.sluice.server.fila.FilaAdminGrpc;
-import dev.sluice.server.fila.FilaServiceGrpc;
+import dev.sluice.server.auth.ApiKeyStore;
+import dev.sluice.server.auth.ApiKeyTokens;
+import dev.sluice.server.fila.v1.FilaAdminGrpc;
+import dev.sluice.server.fila.v1.FilaServiceGrpc;
 import io.grpc.CallOptions;
 import io.grpc.Channel;
 import io.grpc.ClientCall;
@@ -132,7 +134,7 @@ final class AuthenticationTest {
             "Bearer " + valid + "0",
             "Bearer " + valid.substring(1),
             "Bearer " + valid.toUpperCase(Locale.ROOT),
-            "Bearer " + KeyTokens.hash(valid),
+            "Bearer " + ApiKeyTokens.hash(valid),
             "Bearer " + KeyedServer.BOOTSTRAP + "x",
             "Bearer " + revoked.getKey(),
             "Bearer " + revoked.getId(),
@@ -206,25 +208,25 @@ final class AuthenticationTest {
 
   @Test
   void otherThanLoopback_needsABootstrapKey() throws Exception {
-    ServerConfig open = ServerConfig.defaults(dir).withListen(Listen.ANYWHERE.withHost("0.0.0.0"));
+    ServerConfig open = ServerConfig.defaults(dir).withListen(ListenConfig.ANYWHERE.withHost("0.0.0.0"));
     assertThatThrownBy(() -> SluiceServer.start(open))
         .isInstanceOf(IllegalArgumentException.class)
         .hasMessageContaining("loopback")
         .hasMessageContaining("0.0.0.0");
     SluiceServer.start(open.withBootstrapKey("secret")).close();
-    SluiceServer.start(open.withListen(Listen.ANYWHERE.withHost("localhost"))).close();
-    SluiceServer.start(open.withListen(Listen.ANYWHERE.withHost("127.0.0.2"))).close();
+    SluiceServer.start(open.withListen(ListenConfig.ANYWHERE.withHost("localhost"))).close();
+    SluiceServer.start(open.withListen(ListenConfig.ANYWHERE.withHost("127.0.0.2"))).close();
   }
 
   @Test
   void start_whenTheKeyFileIsDamaged_saysSoAndLetsGoOfTheDirectory() throws Exception {
     new KeyedServer(dir).close();
-    Files.writeString(dir.resolve(KeyStore.FILE), "{");
+    Files.writeString(dir.resolve(ApiKeyStore.FILE), "{");
     assertThatThrownBy(() -> new KeyedServer(dir))
         .isInstanceOf(IOException.class)
         .hasMessageContaining("damaged")
-        .hasMessageContaining(KeyStore.FILE);
-    Files.delete(dir.resolve(KeyStore.FILE));
+        .hasMessageContaining(ApiKeyStore.FILE);
+    Files.delete(dir.resolve(ApiKeyStore.FILE));
     new KeyedServer(dir).close();
   }
 

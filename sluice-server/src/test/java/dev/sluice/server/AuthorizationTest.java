@@ -30,6 +30,8 @@ import dev.sluice.proto.v1.SetConfigRequest;
 import dev.sluice.proto.v1.SetLimitRequest;
 import dev.sluice.proto.v1.SetPermissionsRequest;
 import dev.sluice.proto.v1.SetThrottleRequest;
+import dev.sluice.server.auth.ApiKeyStore;
+import dev.sluice.server.auth.ApiKeyTokens;
 import io.grpc.Status.Code;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -374,15 +376,15 @@ final class AuthorizationTest {
   @Test
   void configuration_neitherMakesNorShowsKeys() throws Exception {
     CreateKeyResponse key = server.create("admin:*");
-    String stored = Files.readString(dir.resolve(KeyStore.FILE));
+    String stored = Files.readString(dir.resolve(ApiKeyStore.FILE));
     assertThat(stored).contains(key.getId()).doesNotContain(key.getKey(), BOOTSTRAP);
     String forged = "f".repeat(64);
     String record =
         stored
-            .replace(KeyTokens.hash(key.getKey()), KeyTokens.hash(forged))
+            .replace(ApiKeyTokens.hash(key.getKey()), ApiKeyTokens.hash(forged))
             .replace("false", "true");
     for (String name :
-        List.of("auth:key:" + key.getId(), KeyStore.FILE, "keys", KeyTokens.hash(forged))) {
+        List.of("auth:key:" + key.getId(), ApiKeyStore.FILE, "keys", ApiKeyTokens.hash(forged))) {
       var set =
           server
               .admin(key.getKey())
@@ -397,7 +399,7 @@ final class AuthorizationTest {
     assertThat(codeOf(() -> listBy(forged))).isEqualTo(Code.UNAUTHENTICATED);
     assertThat(listBy(key.getKey())).containsExactly(key.getId());
     var config = server.admin(BOOTSTRAP).listConfig(ListConfigRequest.getDefaultInstance());
-    assertThat(config.toString()).doesNotContain(key.getId(), KeyTokens.hash(key.getKey()));
+    assertThat(config.toString()).doesNotContain(key.getId(), ApiKeyTokens.hash(key.getKey()));
   }
 
   @Test

@@ -21,8 +21,8 @@ final class BadSettingsTest {
   @TempDir private Path dir;
 
   private void assertRefused(Map<String, String> environment, String message) {
-    assertThatThrownBy(() -> ServerSettings.read(dir, null, environment, Map.of()))
-        .isInstanceOf(SettingsException.class)
+    assertThatThrownBy(() -> ServerConfigLoader.read(dir, null, environment, Map.of()))
+        .isInstanceOf(InvalidSettingsException.class)
         .satisfies(
             refused ->
                 assertThat(String.valueOf(refused.getMessage()).replace(dir + "/", ""))
@@ -153,8 +153,8 @@ final class BadSettingsTest {
   @Test
   void aBadFlag_isRefused() {
     assertThatThrownBy(
-            () -> ServerSettings.read(dir, null, Map.of(), Map.of("--grpc-port", "70000")))
-        .isInstanceOf(SettingsException.class)
+            () -> ServerConfigLoader.read(dir, null, Map.of(), Map.of("--grpc-port", "70000")))
+        .isInstanceOf(InvalidSettingsException.class)
         .hasMessage("--grpc-port must be a whole number from 0 to 65535: '70000'");
   }
 }

@@ -3,6 +3,18 @@ package dev.sluice.server;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.sluice.server.auth.AccountQuotas;
+import dev.sluice.server.grpc.AccountCallExecutor;
+import dev.sluice.server.grpc.AuthenticationInterceptor;
+import dev.sluice.server.grpc.GrpcServer;
+import dev.sluice.server.http.HostHeaderPolicy;
+import dev.sluice.server.http.HttpServer;
+import dev.sluice.server.telemetry.ServerMetrics;
+import dev.sluice.server.telemetry.Tracing;
+import dev.sluice.server.transport.AccountExecutors;
+import dev.sluice.server.transport.BindAddress;
+import dev.sluice.server.transport.ProtocolListenerConfig;
+import dev.sluice.server.transport.Readiness;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
@@ -19,13 +31,13 @@ final class BindAddressTest {
   private static final InetAddress LOOPBACK = InetAddress.getLoopbackAddress();
   private final ServerMetrics metrics = new ServerMetrics();
   private ServerSocket taken;
-  private ListenOptions there;
+  private ProtocolListenerConfig there;
 
   @BeforeEach
   void take() throws IOException {
     taken = new ServerSocket(0, 1, LOOPBACK);
     InetSocketAddress address = new InetSocketAddress(LOOPBACK, taken.getLocalPort());
-    there = new ListenOptions(address, ServerLimits.DEFAULTS, null);
+    there = new ProtocolListenerConfig(address, TransportConfig.DEFAULTS, null);
   }
 
   @AfterEach
@@ -64,8 +76,8 @@ final class BindAddressTest {
     GrpcServer grpc =
         new GrpcServer(
             there,
-            new CallTurns(new CallShares(2), Runnable::run),
-            new Access(KeyedServer.open(), Quotas.openCalls()),
+            new AccountCallExecutor(new AccountExecutors(2), Runnable::run),
+            new AuthenticationInterceptor(KeyedServer.open(), AccountQuotas.openCalls()),
             new Readiness(() -> {}),
             metrics.requests(),
             List.of());
@@ -79,7 +91,7 @@ final class BindAddressTest {
         new HttpServer(
             there,
             KeyedServer.open(),
-            HostRule.of(ServerConfig.defaults(Path.of("none"))),
+            HostHeaderPolicy.of(ServerConfig.defaults(Path.of("none"))),
             Tracing.OFF,
             metrics.requests(),
             List.of());

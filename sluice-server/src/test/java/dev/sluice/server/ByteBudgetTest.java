@@ -1,5 +1,6 @@
 package dev.sluice.server;
 
+import dev.sluice.server.transport.ResponseMemoryBudget;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import java.time.Duration;
@@ -20,11 +21,11 @@ final class ByteBudgetTest {
   private static final long LONG_NANOS = Duration.ofSeconds(30).toNanos();
 
   private final AtomicLong now = new AtomicLong();
-  private final ByteBudget budget = new ByteBudget(MAX, now::get);
+  private final ResponseMemoryBudget budget = new ResponseMemoryBudget(MAX, now::get);
   private final List<String> cut = new ArrayList<>();
 
-  private ByteBudget.Part unread(String account, int kib) {
-    ByteBudget.Part part = budget.part(account);
+  private ResponseMemoryBudget.Reservation unread(String account, int kib) {
+    ResponseMemoryBudget.Reservation part = budget.part(account);
     part.hold((long) kib * KIB, () -> cut.add(account));
     return part;
   }
@@ -34,7 +35,7 @@ final class ByteBudgetTest {
   }
 
   private void pass() {
-    now.addAndGet(ByteBudget.PATIENCE_NANOS);
+    now.addAndGet(ResponseMemoryBudget.PATIENCE_NANOS);
   }
 
   @Test
@@ -48,7 +49,7 @@ final class ByteBudgetTest {
 
   @Test
   void firstAnswer_mayExceedTheShare_andTheTotal() {
-    ByteBudget.Part large = budget.part("a");
+    ResponseMemoryBudget.Reservation large = budget.part("a");
     assertThat(large.take(2L * MAX)).isTrue();
     assertThat(large.take(5 * KIB)).isFalse();
     assertThat(take("b", 5)).isFalse();
@@ -138,7 +139,7 @@ final class ByteBudgetTest {
 
   @Test
   void cutAnswer_holdsNothing() {
-    ByteBudget.Part slow = unread("a", 800);
+    ResponseMemoryBudget.Reservation slow = unread("a", 800);
     pass();
     assertThat(take("b", 100)).isTrue();
     slow.hold(500 * KIB, () -> cut.add("again"));
@@ -151,7 +152,7 @@ final class ByteBudgetTest {
 
   @Test
   void stream_thatIsReadAgain_isNotOverdue() {
-    ByteBudget.Part stream = unread("a", 400);
+    ResponseMemoryBudget.Reservation stream = unread("a", 400);
     pass();
     stream.read();
     assertThat(budget.used()).isZero();
@@ -163,7 +164,7 @@ final class ByteBudgetTest {
 
   @Test
   void await_getsRoomWhenItIsGivenBack() {
-    ByteBudget.Part full = unread("a", 800);
+    ResponseMemoryBudget.Reservation full = unread("a", 800);
     CompletableFuture<Boolean> waiting =
         CompletableFuture.supplyAsync(() -> budget.part("b").await(100 * KIB, LONG_NANOS));
     full.close();

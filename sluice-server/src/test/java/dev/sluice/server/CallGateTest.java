@@ -2,15 +2,16 @@ package dev.sluice.server;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.sluice.server.grpc.PendingCallLimiter;
 import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
 /** Connections take turns while calls wait for threads. */
 final class CallGateTest {
-  private static final int MAX = 2 * CallGate.TURN;
+  private static final int MAX = 2 * PendingCallLimiter.TURN;
 
-  private final CallGate gate = new CallGate(MAX);
+  private final PendingCallLimiter gate = new PendingCallLimiter(MAX);
   private final List<String> turns = new ArrayList<>();
 
   private void begin(int calls) {
@@ -41,13 +42,13 @@ final class CallGateTest {
     gate.enter(() -> turns.add("a"));
     gate.enter(() -> turns.add("b"));
     gate.enter(() -> turns.add("c"));
-    see(CallGate.TURN - 1);
+    see(PendingCallLimiter.TURN - 1);
     assertThat(turns).isEmpty();
     see(1);
     assertThat(turns).containsExactly("a");
     // There is room, but a newcomer does not overtake those in line.
     assertThat(gate.isOpen()).isFalse();
-    begin(CallGate.TURN);
+    begin(PendingCallLimiter.TURN);
     gate.turnOver();
     assertThat(turns).containsExactly("a");
     see(MAX);

@@ -12,6 +12,18 @@ import dev.sluice.proto.v1.ListQueuesRequest;
 import dev.sluice.proto.v1.ListQueuesResponse;
 import dev.sluice.proto.v1.NewMessage;
 import dev.sluice.proto.v1.QueuesGrpc;
+import dev.sluice.server.auth.AccountQuotas;
+import dev.sluice.server.auth.ApiKey;
+import dev.sluice.server.auth.Caller;
+import dev.sluice.server.auth.RevocationWatcher;
+import dev.sluice.server.grpc.AccountCallExecutor;
+import dev.sluice.server.grpc.AuthenticationInterceptor;
+import dev.sluice.server.grpc.GrpcServer;
+import dev.sluice.server.telemetry.ServerMetrics;
+import dev.sluice.server.transport.AccountExecutors;
+import dev.sluice.server.transport.ProtocolListenerConfig;
+import dev.sluice.server.transport.MemoryBudgets;
+import dev.sluice.server.transport.Readiness;
 import io.grpc.ManagedChannel;
 import io.grpc.Metadata;
 import io.grpc.netty.shaded.io.grpc.netty.NettyChannelBuilder;
@@ -47,7 +59,7 @@ final class CallTurnsTest {
   private static final String HASTY = "hasty";
   private static final int LARGE = 100 << 10;
 
-  private final ServerMemory memory = ServerMemory.ofHeap();
+  private final MemoryBudgets memory = MemoryBudgets.ofHeap();
   private final ExecutorService workers = Executors.newFixedThreadPool(THREADS);
   private final CountDownLatch end = new CountDownLatch(1);
   private final Semaphore blocked = new Semaphore(0);
@@ -61,7 +73,7 @@ final class CallTurnsTest {
   /** Keeps the threads of the evil account until the end. */
   private final class Blocking extends QueuesGrpc.QueuesImplBase {
     private void block() {
-      if (Access.caller().account().equals(EVIL)) {
+      if (AuthenticationInterceptor.caller().account().equals(EVIL)) {
         most.accumulateAndGet(running.incrementAndGet(), Math::max);
         blocked.release();
         try {
@@ -85,7 +97,7 @@ final class CallTurnsTest {
 
     @Override
     public void listQueues(ListQueuesRequest request, StreamObserver<ListQueuesResponse> call) {
-      listing.addAndGet(Access.caller().account().equals(EVIL) ? 1 : 0);
+      listing.addAndGet(AuthenticationInterceptor.caller().account().equals(EVIL) ? 1 : 0);
       block();
       call.onNext(ListQueuesResponse.getDefaultInstance());
       call.onCompleted();
@@ -101,7 +113,7 @@ final class CallTurnsTest {
     @Override
     public StreamObserver<EnqueueStreamRequest> enqueueStream(
         StreamObserver<EnqueueStreamResponse> call) {
-      if (Access.caller().account().equals(HASTY)) {
+      if (AuthenticationInterceptor.caller().account().equals(HASTY)) {
         askAtOnce((ServerCallStreamObserver<EnqueueStreamResponse>) call);
       }
       return new StreamObserver<>() {
@@ -124,19 +136,19 @@ final class CallTurnsTest {
 
   @BeforeEach
   void start() throws Exception {
-    KeyWatches keys =
-        new KeyWatches(
-            account -> new Caller(String.valueOf(account), true, List.of(), Key.NEVER),
+    RevocationWatcher keys =
+        new RevocationWatcher(
+            account -> new Caller(String.valueOf(account), true, List.of(), ApiKey.NEVER),
             InstantSource.system());
     server =
         new GrpcServer(
-            new ListenOptions(
+            new ProtocolListenerConfig(
                     new InetSocketAddress(InetAddress.getLoopbackAddress(), 0),
-                    ServerLimits.DEFAULTS,
+                    TransportConfig.DEFAULTS,
                     null)
                 .withMemory(memory),
-            new CallTurns(new CallShares(THREADS), workers),
-            new Access(keys, Quotas.openCalls()),
+            new AccountCallExecutor(new AccountExecutors(THREADS), workers),
+            new AuthenticationInterceptor(keys, AccountQuotas.openCalls()),
             new Readiness(() -> {}),
             new ServerMetrics().requests(),
             List.of(new Blocking().bindService()));

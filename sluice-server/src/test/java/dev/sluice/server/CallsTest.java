@@ -3,6 +3,9 @@ package dev.sluice.server;
 import dev.sluice.proto.v1.PurgeQueueRequest;
 import dev.sluice.proto.v1.PurgeQueueResponse;
 import dev.sluice.proto.v1.QueuesGrpc;
+import dev.sluice.server.auth.AccountQuotas;
+import dev.sluice.server.grpc.AuthenticationInterceptor;
+import dev.sluice.server.grpc.UnaryCalls;
 import io.grpc.ManagedChannel;
 import io.grpc.Server;
 import io.grpc.Status;
@@ -20,7 +23,7 @@ final class CallsTest {
   private static final class Broken extends QueuesGrpc.QueuesImplBase {
     @Override
     public void purgeQueue(PurgeQueueRequest request, StreamObserver<PurgeQueueResponse> call) {
-      Calls.<String, PurgeQueueResponse>answerLater(
+      UnaryCalls.<String, PurgeQueueResponse>answerLater(
           call,
           caller -> CompletableFuture.completedFuture("done"),
           done -> {
@@ -34,7 +37,7 @@ final class CallsTest {
     Server server =
         NettyServerBuilder.forPort(0)
             .addService(new Broken())
-            .intercept(new Access(KeyedServer.open(), Quotas.openCalls()))
+            .intercept(new AuthenticationInterceptor(KeyedServer.open(), AccountQuotas.openCalls()))
             .build()
             .start();
     ManagedChannel channel =

@@ -1,5 +1,6 @@
 package dev.sluice.server;
 
+import dev.sluice.server.grpc.UnauthenticatedCallLimiter;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import java.util.concurrent.TimeUnit;
@@ -7,7 +8,7 @@ import org.junit.jupiter.api.Test;
 
 /** How many calls of one connection begin, and are open, without a key. */
 final class CallsWithoutKeyTest {
-  private final CallsWithoutKey calls = new CallsWithoutKey(0);
+  private final UnauthenticatedCallLimiter calls = new UnauthenticatedCallLimiter(0);
 
   private int begin(int count) {
     int begun = 0;
@@ -19,11 +20,11 @@ final class CallsWithoutKeyTest {
 
   @Test
   void calls_beginUntilTheAllowanceIsUsedUp_andLaterAsItGrows() {
-    assertThat(begin(1_000)).isEqualTo(CallsWithoutKey.MAX);
+    assertThat(begin(1_000)).isEqualTo(UnauthenticatedCallLimiter.MAX);
     calls.refill(TimeUnit.SECONDS.toNanos(1));
     assertThat(begin(1_000)).isEqualTo(10);
     calls.refill(TimeUnit.HOURS.toNanos(1));
-    assertThat(begin(1_000)).isEqualTo(CallsWithoutKey.MAX);
+    assertThat(begin(1_000)).isEqualTo(UnauthenticatedCallLimiter.MAX);
   }
 
   @Test
@@ -32,17 +33,17 @@ final class CallsWithoutKeyTest {
       assertThat(calls.begin(open)).isTrue();
       calls.shown();
     }
-    assertThat(begin(1_000)).isEqualTo(CallsWithoutKey.MAX);
+    assertThat(begin(1_000)).isEqualTo(UnauthenticatedCallLimiter.MAX);
   }
 
   @Test
   void openCalls_areFewerUntilAKeyIsShown() {
-    assertThat(calls.begin(CallsWithoutKey.MAX_OF_A_STRANGER - 1)).isTrue();
-    assertThat(calls.begin(CallsWithoutKey.MAX_OF_A_STRANGER)).isFalse();
+    assertThat(calls.begin(UnauthenticatedCallLimiter.MAX_OF_A_STRANGER - 1)).isTrue();
+    assertThat(calls.begin(UnauthenticatedCallLimiter.MAX_OF_A_STRANGER)).isFalse();
     calls.shown();
-    assertThat(calls.begin(CallsWithoutKey.MAX)).isTrue();
-    assertThat(calls.begin(CallsWithoutKey.MAX + 1)).isFalse();
+    assertThat(calls.begin(UnauthenticatedCallLimiter.MAX)).isTrue();
+    assertThat(calls.begin(UnauthenticatedCallLimiter.MAX + 1)).isFalse();
     calls.ended();
-    assertThat(calls.begin(CallsWithoutKey.MAX)).isFalse();
+    assertThat(calls.begin(UnauthenticatedCallLimiter.MAX)).isFalse();
   }
 }

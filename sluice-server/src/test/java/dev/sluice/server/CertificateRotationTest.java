@@ -89,8 +89,8 @@ final class CertificateRotationTest {
     SluiceServer started =
         SluiceServer.start(
             ServerConfig.defaults(dir.resolve("data"))
-                .withListen(Listen.ANYWHERE)
-                .withTls(new ServerTls(certificate, key, authority)));
+                .withListen(ListenConfig.ANYWHERE)
+                .withTls(new TlsConfig(certificate, key, authority)));
     server = started;
     return started;
   }

@@ -1,5 +1,6 @@
 package dev.sluice.server;
 
+import dev.sluice.server.transport.ConnectionLimiter;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import java.net.InetSocketAddress;
@@ -14,14 +15,14 @@ final class ConnectionSharesTest {
   private static final int MAX = 32;
   private static final int WITH_KEYS = 30;
 
-  private final ConnectionShares shares = new ConnectionShares(MAX);
+  private final ConnectionLimiter shares = new ConnectionLimiter(MAX);
   private final List<Integer> ended = new ArrayList<>();
 
   private static SocketAddress client(int number) {
     return InetSocketAddress.createUnresolved("client", number);
   }
 
-  private ConnectionShares.Place open(int number) {
+  private ConnectionLimiter.Slot open(int number) {
     return shares.open(client(number), () -> ended.add(number));
   }
 
@@ -66,12 +67,12 @@ final class ConnectionSharesTest {
   /** A client may connect from the same port before the server hears that it has left. */
   @Test
   void addressThatComesAgain_hasOnePlace() {
-    List<ConnectionShares.Place> former = new ArrayList<>();
+    List<ConnectionLimiter.Slot> former = new ArrayList<>();
     for (int i = 0; i < 2 * MAX; i++) {
       former.add(open(1));
       shares.show(client(1), "evil");
     }
-    former.forEach(ConnectionShares.Place::close);
+    former.forEach(ConnectionLimiter.Slot::close);
     assertThat(shares.open()).isZero();
     for (int i = 1; i <= WITH_KEYS; i++) {
       openWithKey(i, "good");
@@ -103,7 +104,7 @@ final class ConnectionSharesTest {
 
   @Test
   void closedConnection_freesItsPlaceOnce() {
-    ConnectionShares.Place first = open(1);
+    ConnectionLimiter.Slot first = open(1);
     shares.show(client(1), "one");
     first.close();
     first.close();
@@ -115,7 +116,7 @@ final class ConnectionSharesTest {
 
   @Test
   void withoutRoomForStrangers_newConnectionsAreRefused() {
-    ConnectionShares few = new ConnectionShares(2);
+    ConnectionLimiter few = new ConnectionLimiter(2);
     for (int i = 1; i <= 2; i++) {
       assertThat(few.open(client(i), () -> {})).isNotNull();
       few.show(client(i), "one");

@@ -59,7 +59,7 @@ final class DashboardTest {
         TestServer.start(
             ServerConfig.defaults(dir)
                 .withGovernorFile(SeedBudget.FILE)
-                .withRedis(ServerRedis.at(redis.uri()).withTimeout(RedisLimitsTest.PATIENCE)));
+                .withRedis(RedisConfig.at(redis.uri()).withTimeout(RedisLimitsTest.PATIENCE)));
     server.awaitRedis();
     http = new HttpProbe(server.server.httpPort());
     messages();

@@ -19,7 +19,12 @@ import dev.sluice.proto.v1.ListQueuesResponse;
 import dev.sluice.proto.v1.NewMessage;
 import dev.sluice.proto.v1.QueuesGrpc;
 import dev.sluice.proto.v1.RedriveRequest;
-import dev.sluice.server.Permission.Kind;
+import dev.sluice.server.auth.Permission;
+import dev.sluice.server.auth.Permission.Kind;
+import dev.sluice.server.auth.QueueAuthorization;
+import dev.sluice.server.auth.ApiKey;
+import dev.sluice.server.auth.Caller;
+import dev.sluice.server.support.ApiException;
 import io.grpc.Status;
 import io.grpc.Status.Code;
 import java.nio.file.Path;
@@ -122,8 +127,8 @@ final class DeadLetterAccessTest {
   void creationWithoutPermission_isRefusedWithoutWaiting() throws Exception {
     try (Broker broker = Broker.open(dir)) {
       broker.createQueue("x");
-      QueueAccess access = new QueueAccess(broker);
-      Caller powerless = new Caller("p", false, List.of(), Key.NEVER);
+      QueueAuthorization access = new QueueAuthorization(broker);
+      Caller powerless = new Caller("p", false, List.of(), ApiKey.NEVER);
       FutureTask<Throwable> refused =
           new FutureTask<>(
               () ->
@@ -145,7 +150,7 @@ final class DeadLetterAccessTest {
   private static Caller admin(String... queues) {
     List<Permission> permissions =
         Arrays.stream(queues).map(each -> new Permission(Kind.ADMIN, each)).toList();
-    return new Caller("a", false, permissions, Key.NEVER);
+    return new Caller("a", false, permissions, ApiKey.NEVER);
   }
 
   private static <T> T soon(FutureTask<T> task) {
@@ -163,7 +168,7 @@ final class DeadLetterAccessTest {
       broker.createQueue("x");
       String other = sharingItsLock("x");
       broker.createQueue(other);
-      QueueAccess access = new QueueAccess(broker);
+      QueueAuthorization access = new QueueAuthorization(broker);
       Thread creation =
           new Thread(
               () ->
@@ -258,14 +263,14 @@ final class DeadLetterAccessTest {
             .map(each -> each.split(":", 2))
             .map(each -> new Permission(Kind.of(each[0]), each[1]))
             .toList(),
-        Key.NEVER);
+        ApiKey.NEVER);
   }
 
   /** The queue is deleted, and another key makes one of the name, while a call is on its way. */
   @Test
   void callAllowedByTheSource_neverReachesAQueueThatOthersMadeMeanwhile() throws Exception {
     try (Broker broker = Broker.open(dir)) {
-      QueueAccess access = new QueueAccess(broker);
+      QueueAuthorization access = new QueueAuthorization(broker);
       broker.createQueue("x");
       FutureTask<Void> others =
           new FutureTask<>(
@@ -295,7 +300,7 @@ final class DeadLetterAccessTest {
   void adoptionOfADeadLetterQueue_isDecidedWhenTheQueueIsMade() {
     try (Broker broker = Broker.open(dir)) {
       broker.createQueue("x.dlq");
-      QueueAccess access = new QueueAccess(broker);
+      QueueAuthorization access = new QueueAuthorization(broker);
       QueueConfig config = QueueConfig.defaults();
       assertThat(catchThrowable(() -> access.create(with("admin:x"), "x", config, () -> () -> {})))
           .hasMessageContaining("admin on x.dlq");

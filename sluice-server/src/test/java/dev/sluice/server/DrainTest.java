@@ -50,13 +50,13 @@ final class DrainTest {
   private ManagedChannel channel;
 
   private void start(Duration drain) throws IOException {
-    ServerLimits all = ServerLimits.DEFAULTS;
+    TransportConfig all = TransportConfig.DEFAULTS;
     server =
         SluiceServer.start(
             ServerConfig.defaults(dir)
-                .withListen(Listen.ANYWHERE)
+                .withListen(ListenConfig.ANYWHERE)
                 .withLimits(
-                    new ServerLimits(
+                    new TransportConfig(
                         all.maxConnections(),
                         all.maxStreamsPerConnection(),
                         all.maxRequestBytes(),
@@ -197,14 +197,14 @@ final class DrainTest {
 
   @Test
   void startThatFails_leavesNoThreadAndNoLock() throws Exception {
-    ServerConfig config = ServerConfig.defaults(dir).withListen(Listen.ANYWHERE);
+    ServerConfig config = ServerConfig.defaults(dir).withListen(ListenConfig.ANYWHERE);
     SluiceServer.start(config).close();
     try (ServerSocket taken = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
       Set<Thread> before = threads();
       assertThatThrownBy(
               () ->
                   SluiceServer.start(
-                      config.withListen(Listen.ANYWHERE.withHttpPort(taken.getLocalPort()))))
+                      config.withListen(ListenConfig.ANYWHERE.withHttpPort(taken.getLocalPort()))))
           .isInstanceOf(IOException.class);
       await()
           .atMost(Duration.ofSeconds(10))

@@ -5,12 +5,12 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import dev.sluice.server.FilaClient.Stream;
-import dev.sluice.server.fila.CreateQueueRequest;
-import dev.sluice.server.fila.DeleteQueueRequest;
-import dev.sluice.server.fila.Message;
-import dev.sluice.server.fila.QueueConfig;
-import dev.sluice.server.fila.RedriveRequest;
-import dev.sluice.server.fila.SetConfigRequest;
+import dev.sluice.server.fila.v1.CreateQueueRequest;
+import dev.sluice.server.fila.v1.DeleteQueueRequest;
+import dev.sluice.server.fila.v1.Message;
+import dev.sluice.server.fila.v1.QueueConfig;
+import dev.sluice.server.fila.v1.RedriveRequest;
+import dev.sluice.server.fila.v1.SetConfigRequest;
 import io.grpc.Status;
 import java.nio.file.Path;
 import java.time.Duration;

@@ -5,11 +5,11 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import dev.sluice.server.FilaClient.Stream;
-import dev.sluice.server.fila.ConsumeRequest;
-import dev.sluice.server.fila.ConsumeResponse;
-import dev.sluice.server.fila.DeleteQueueRequest;
-import dev.sluice.server.fila.FilaServiceGrpc;
-import dev.sluice.server.fila.Message;
+import dev.sluice.server.fila.v1.ConsumeRequest;
+import dev.sluice.server.fila.v1.ConsumeResponse;
+import dev.sluice.server.fila.v1.DeleteQueueRequest;
+import dev.sluice.server.fila.v1.FilaServiceGrpc;
+import dev.sluice.server.fila.v1.Message;
 import io.grpc.CallOptions;
 import io.grpc.ClientCall;
 import io.grpc.Metadata;

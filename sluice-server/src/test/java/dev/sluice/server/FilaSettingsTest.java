@@ -17,14 +17,14 @@ import org.junit.jupiter.params.provider.CsvSource;
 final class FilaSettingsTest {
   @TempDir private Path dir;
 
-  private ServerSettings read(Map<String, String> environment) {
-    return ServerSettings.read(dir, null, environment, Map.of());
+  private ServerConfigLoader read(Map<String, String> environment) {
+    return ServerConfigLoader.read(dir, null, environment, Map.of());
   }
 
   /** The defaults with fila's settings: HTTP is off. */
   private ServerConfig defaults() {
     return ServerConfig.defaults(dir.resolve("data"))
-        .withListen(Listen.DEFAULTS.withHttpPort(Listen.OFF));
+        .withListen(ListenConfig.DEFAULTS.withHttpPort(ListenConfig.OFF));
   }
 
   private void writeFile(String toml) throws IOException {
@@ -67,16 +67,16 @@ final class FilaSettingsTest {
         node_id = 1
         peers = []
         """);
-    ServerSettings settings = read(Map.of());
+    ServerConfigLoader settings = read(Map.of());
     assertThat(settings.config())
         .isEqualTo(
             ServerConfig.defaults(dir.resolve("data"))
-                .withListen(new Listen("0.0.0.0", 5556, Listen.OFF))
+                .withListen(new ListenConfig("0.0.0.0", 5556, ListenConfig.OFF))
                 .withBootstrapKey("from-file")
                 .withTls(
-                    new ServerTls(
+                    new TlsConfig(
                         dir.resolve("c.pem"), dir.resolve("k.pem"), dir.resolve("ca.pem")))
-                .withTelemetry(new Telemetry(URI.create("http://localhost:4317"), "mine")));
+                .withTelemetry(new TelemetryConfig(URI.create("http://localhost:4317"), "mine")));
     assertThat(settings.warnings()).hasSize(2);
     assertThat(settings.warnings().get(0))
         .contains(
@@ -90,7 +90,7 @@ final class FilaSettingsTest {
   @Test
   void withoutAnAddress_itIsLoopback() throws IOException {
     writeFile("");
-    ServerSettings settings = read(Map.of());
+    ServerConfigLoader settings = read(Map.of());
     assertThat(settings.config()).isEqualTo(defaults());
     assertThat(settings.warnings())
         .singleElement()
@@ -104,7 +104,7 @@ final class FilaSettingsTest {
     Map<String, String> fila = Map.of("FILA_DATA_DIR", "there", "FILA_BOOTSTRAP_APIKEY", "two");
     ServerConfig config = read(fila).config();
     assertThat(config.dataDirectory()).isEqualTo(dir.resolve("there"));
-    assertThat(config.listen()).isEqualTo(new Listen("::1", 7, Listen.OFF));
+    assertThat(config.listen()).isEqualTo(new ListenConfig("::1", 7, ListenConfig.OFF));
     assertThat(config.bootstrapKey()).isEqualTo(new Secret("two"));
     Map<String, String> both =
         Map.of(
@@ -129,7 +129,7 @@ final class FilaSettingsTest {
     assertThat(read(Map.of("SLUICE_SERVER_HTTP_PORT", "81")).config().listen().httpPort())
         .isEqualTo(81);
     assertThat(
-            ServerSettings.read(dir, null, Map.of(), Map.of("--http-port", "82"))
+            ServerConfigLoader.read(dir, null, Map.of(), Map.of("--http-port", "82"))
                 .config()
                 .listen()
                 .httpPort())
@@ -150,9 +150,9 @@ final class FilaSettingsTest {
         [tls.later]
         x = 1
         """);
-    ServerSettings settings = read(Map.of());
+    ServerConfigLoader settings = read(Map.of());
     assertThat(settings.config())
-        .isEqualTo(defaults().withListen(new Listen("127.0.0.1", 7, Listen.OFF)));
+        .isEqualTo(defaults().withListen(new ListenConfig("127.0.0.1", 7, ListenConfig.OFF)));
     assertThat(settings.warnings())
         .containsExactly(
             dir.resolve("fila.toml")
@@ -179,7 +179,7 @@ final class FilaSettingsTest {
   void besideASluiceToml_filaHasNoEffect() throws IOException {
     writeFile("not even TOML");
     Files.writeString(dir.resolve("sluice.toml"), "");
-    ServerSettings settings = read(Map.of("FILA_DATA_DIR", "there"));
+    ServerConfigLoader settings = read(Map.of("FILA_DATA_DIR", "there"));
     assertThat(settings.config()).isEqualTo(ServerConfig.defaults(dir.resolve("sluice-data")));
     assertThat(settings.warnings())
         .containsExactly("FILA_DATA_DIR is without effect beside " + dir.resolve("sluice.toml"));
@@ -188,7 +188,7 @@ final class FilaSettingsTest {
   @Test
   void theSystemsFile_isReadIfThereIsNoOther() throws IOException {
     Path system = Files.writeString(dir.resolve("system"), "[server]\nlisten_addr = '127.0.0.1:9'");
-    ServerConfig config = ServerSettings.read(dir, null, system, Map.of(), Map.of()).config();
+    ServerConfig config = ServerConfigLoader.read(dir, null, system, Map.of(), Map.of()).config();
     assertThat(config.listen().grpcPort()).isEqualTo(9);
     assertThat(config.dataDirectory()).isEqualTo(dir.resolve("data"));
   }
@@ -212,7 +212,7 @@ final class FilaSettingsTest {
   void whatWouldMislead_isRefused(String toml, String message) throws IOException {
     writeFile(toml);
     assertThatThrownBy(() -> read(Map.of()))
-        .isInstanceOf(SettingsException.class)
+        .isInstanceOf(InvalidSettingsException.class)
         .satisfies(
             refused ->
                 assertThat(String.valueOf(refused.getMessage()).replace(dir + "/", ""))

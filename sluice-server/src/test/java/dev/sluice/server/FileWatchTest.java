@@ -2,6 +2,7 @@ package dev.sluice.server;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.sluice.server.support.FileWatcher;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -18,13 +19,13 @@ final class FileWatchTest {
   @TempDir private Path dir;
   private Path certificate;
   private Path key;
-  private FileWatch watch;
+  private FileWatcher watch;
 
   @BeforeEach
   void write() throws IOException {
     certificate = Files.writeString(dir.resolve("certificate"), "one");
     key = Files.writeString(dir.resolve("key"), "one");
-    watch = new FileWatch(List.of(certificate, key));
+    watch = new FileWatcher(List.of(certificate, key));
   }
 
   @AfterEach
@@ -65,7 +66,7 @@ final class FileWatchTest {
   void check_linkToAnotherFile_isAChange() throws IOException {
     Path other = Files.writeString(dir.resolve("other"), "two");
     Path link = Files.createSymbolicLink(dir.resolve("link"), key);
-    try (FileWatch linked = new FileWatch(List.of(link))) {
+    try (FileWatcher linked = new FileWatcher(List.of(link))) {
       Files.delete(link);
       Files.createSymbolicLink(link, other);
       assertThat(linked.check()).isFalse();
@@ -86,7 +87,7 @@ final class FileWatchTest {
   void check_pipe_isNotRead() throws Exception {
     Path pipe = dir.resolve("pipe");
     assertThat(new ProcessBuilder("mkfifo", pipe.toString()).start().waitFor()).isZero();
-    try (FileWatch piped = new FileWatch(List.of(pipe))) {
+    try (FileWatcher piped = new FileWatcher(List.of(pipe))) {
       assertThat(piped.check()).isFalse();
     }
   }

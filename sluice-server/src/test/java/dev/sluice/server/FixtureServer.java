@@ -27,7 +27,7 @@ final class FixtureServer {
   static SluiceServer start(Path folder, String redis) throws IOException {
     ServerConfig config =
         ServerConfig.defaults(folder.resolve("data"))
-            .withListen(Listen.ANYWHERE)
+            .withListen(ListenConfig.ANYWHERE)
             .withBootstrapKey(BOOTSTRAP)
             .withGovernorFile(folder.resolve(BUDGETS));
     if (redis.isEmpty()) {
@@ -35,7 +35,7 @@ final class FixtureServer {
     }
     return SluiceServer.start(
         config.withRedis(
-            ServerRedis.at(redis).withTimeout(RedisLimitsTest.PATIENCE).withLeases(true)));
+            RedisConfig.at(redis).withTimeout(RedisLimitsTest.PATIENCE).withLeases(true)));
   }
 
   /** Starts it without Redis in a process whose clock is so far ahead. */

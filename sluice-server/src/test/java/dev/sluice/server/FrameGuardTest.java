@@ -1,8 +1,12 @@
 package dev.sluice.server;
 
+import dev.sluice.server.grpc.UnauthenticatedCallLimiter;
 import static dev.sluice.server.RawHttp2.frame;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.sluice.server.grpc.Http2FloodGuard;
+import dev.sluice.server.grpc.PendingCallLimiter;
+import dev.sluice.server.transport.RequestMemoryBudget;
 import io.grpc.netty.shaded.io.netty.buffer.ByteBuf;
 import io.grpc.netty.shaded.io.netty.buffer.Unpooled;
 import io.grpc.netty.shaded.io.netty.channel.ChannelHandlerContext;
@@ -20,8 +24,8 @@ import org.junit.jupiter.api.Test;
 final class FrameGuardTest {
   private static final int MANY = 1_000;
 
-  private final CallGate gate = new CallGate(MANY);
-  private final FrameGuard guard = new FrameGuard(gate, new InboundBudget(1 << 20));
+  private final PendingCallLimiter gate = new PendingCallLimiter(MANY);
+  private final Http2FloodGuard guard = new Http2FloodGuard(gate, new RequestMemoryBudget(1 << 20));
   private final EmbeddedChannel channel = new EmbeddedChannel(guard);
 
   private List<ByteBuf> passed() {
@@ -71,7 +75,7 @@ final class FrameGuardTest {
       chunks.add(chunk);
       channel.writeInbound(chunk);
       passed.addAll(passed());
-      for (int i = 0; i < CallsWithoutKey.MAX; i++) {
+      for (int i = 0; i < UnauthenticatedCallLimiter.MAX; i++) {
         guard.keyShown();
         guard.keyEnded();
       }
@@ -104,9 +108,9 @@ final class FrameGuardTest {
   }
 
   private static final class Beginning extends ChannelInboundHandlerAdapter {
-    private final CallGate gate;
+    private final PendingCallLimiter gate;
 
-    Beginning(CallGate gate) {
+    Beginning(PendingCallLimiter gate) {
       this.gate = gate;
     }
 
@@ -129,17 +133,17 @@ final class FrameGuardTest {
     assertThat(passed()).hasSize(1);
     // Each call has ten bytes, and begins when it passes.
     channel.pipeline().addLast(new Beginning(gate));
-    byte[] sent = calls(2 * CallGate.TURN);
+    byte[] sent = calls(2 * PendingCallLimiter.TURN);
     channel.writeInbound(Unpooled.wrappedBuffer(sent));
     assertThat(passed()).isEmpty();
     assertThat(channel.config().isAutoRead()).isFalse();
-    for (int i = 0; i < CallGate.TURN; i++) {
+    for (int i = 0; i < PendingCallLimiter.TURN; i++) {
       gate.seen();
     }
     List<ByteBuf> first = passed();
     // The header of the next call may go with them, but not the call.
-    assertThat(bytes(first)).hasSizeBetween(10 * CallGate.TURN - 1, 10 * CallGate.TURN);
-    for (int i = 0; i < 4 * CallGate.TURN; i++) {
+    assertThat(bytes(first)).hasSizeBetween(10 * PendingCallLimiter.TURN - 1, 10 * PendingCallLimiter.TURN);
+    for (int i = 0; i < 4 * PendingCallLimiter.TURN; i++) {
       gate.seen();
     }
     List<ByteBuf> rest = passed();
@@ -192,21 +196,21 @@ final class FrameGuardTest {
     channel.checkException();
     // All turns are there for others.
     List<Integer> turns = new ArrayList<>();
-    for (int i = 0; i < MANY / CallGate.TURN; i++) {
+    for (int i = 0; i < MANY / PendingCallLimiter.TURN; i++) {
       gate.enter(() -> turns.add(1));
     }
-    assertThat(turns).hasSize(MANY / CallGate.TURN);
+    assertThat(turns).hasSize(MANY / PendingCallLimiter.TURN);
   }
 
   @Test
   void callsWithoutAKey_waitUntilOneIsShown() {
     channel.writeInbound(Unpooled.wrappedBuffer(RawHttp2.begin()));
     passed().forEach(ReferenceCountUtil::release);
-    byte[] sent = calls(CallsWithoutKey.MAX + 10);
+    byte[] sent = calls(UnauthenticatedCallLimiter.MAX + 10);
     channel.writeInbound(Unpooled.wrappedBuffer(sent));
     List<ByteBuf> passed = passed();
     // The header of the next call may go with them, but not the call.
-    assertThat(bytes(passed)).hasSize(10 * CallsWithoutKey.MAX_OF_A_STRANGER + 9);
+    assertThat(bytes(passed)).hasSize(10 * UnauthenticatedCallLimiter.MAX_OF_A_STRANGER + 9);
     assertThat(channel.config().isAutoRead()).isFalse();
     for (int i = 0; i < 10; i++) {
       guard.keyShown();
@@ -230,7 +234,7 @@ final class FrameGuardTest {
     }
     assertThat(channel.isOpen()).isTrue();
     EmbeddedChannel stranger =
-        new EmbeddedChannel(new FrameGuard(gate, new InboundBudget(1 << 20)));
+        new EmbeddedChannel(new Http2FloodGuard(gate, new RequestMemoryBudget(1 << 20)));
     for (int i = 0; i < 10; i++) {
       stranger.write(Unpooled.wrappedBuffer(answer));
     }

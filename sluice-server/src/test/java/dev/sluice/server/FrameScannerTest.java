@@ -4,6 +4,7 @@ import static dev.sluice.server.RawHttp2.frame;
 import static dev.sluice.server.RawHttp2.join;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.sluice.server.grpc.Http2FrameScanner;
 import io.grpc.netty.shaded.io.netty.buffer.ByteBuf;
 import io.grpc.netty.shaded.io.netty.buffer.Unpooled;
 import java.util.ArrayList;
@@ -25,7 +26,7 @@ final class FrameScannerTest {
       List.of("4 0 0", "1 300 7", "0 70000 2147483647", "6 8 0");
 
   private static List<String> scan(int... cuts) {
-    FrameScanner scanner = new FrameScanner(FrameScanner.PREFACE_BYTES);
+    Http2FrameScanner scanner = new Http2FrameScanner(Http2FrameScanner.PREFACE_BYTES);
     List<String> found = new ArrayList<>();
     int from = 0;
     for (int i = 0; i <= cuts.length; i++) {

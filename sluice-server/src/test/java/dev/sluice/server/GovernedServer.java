@@ -47,16 +47,16 @@ final class GovernedServer implements AutoCloseable {
   static GovernedServer onEmpty(RedisServer redis, Path dir, long patienceMs) throws IOException {
     redis.command("FLUSHALL");
     return new GovernedServer(
-        dir, patienceMs, ServerRedis.at(redis.uri()).withTimeout(RedisLimitsTest.PATIENCE));
+        dir, patienceMs, RedisConfig.at(redis.uri()).withTimeout(RedisLimitsTest.PATIENCE));
   }
 
   /** With budgets in Redis, if there is one. */
-  GovernedServer(Path dir, long patienceMs, @Nullable ServerRedis redis) throws IOException {
+  GovernedServer(Path dir, long patienceMs, @Nullable RedisConfig redis) throws IOException {
     file = dir.resolve("token-budget.json");
     Files.writeString(file, BUDGETS.formatted(patienceMs));
     ServerConfig config =
         ServerConfig.defaults(dir.resolve("data"))
-            .withListen(Listen.ANYWHERE)
+            .withListen(ListenConfig.ANYWHERE)
             .withGovernorFile(file);
     server = SluiceServer.start(redis == null ? config : config.withRedis(redis));
     http = new HttpProbe(server.httpPort());

@@ -4,6 +4,7 @@ import static dev.sluice.server.TestServer.assertRefused;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.google.protobuf.DescriptorProtos.FileDescriptorProto;
+import dev.sluice.server.grpc.HealthCallLimiter;
 import io.grpc.ManagedChannel;
 import io.grpc.Status;
 import io.grpc.health.v1.HealthCheckRequest;
@@ -115,7 +116,7 @@ final class HealthTest {
   @Test
   void watches_areBoundedByConnection() throws Exception {
     try (TestServer server = TestServer.start(dir)) {
-      for (int i = 0; i < HealthCalls.MAX_OF_A_CONNECTION; i++) {
+      for (int i = 0; i < HealthCallLimiter.MAX_OF_A_CONNECTION; i++) {
         Recorded<HealthCheckResponse> watched = new Recorded<>();
         HealthGrpc.newStub(server.channel).watch(of(""), watched);
         assertThat(watched.next().getStatus()).isEqualTo(ServingStatus.SERVING);

@@ -2,6 +2,7 @@ package dev.sluice.server;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.sluice.server.http.HostHeaderPolicy;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.Socket;
@@ -33,7 +34,7 @@ final class HostRuleTest {
 
   private SluiceServer start(String host) throws IOException {
     return SluiceServer.start(
-        ServerConfig.defaults(dir).withListen(Listen.ANYWHERE.withHost(host)));
+        ServerConfig.defaults(dir).withListen(ListenConfig.ANYWHERE.withHost(host)));
   }
 
   @Test
@@ -91,8 +92,8 @@ final class HostRuleTest {
             .startsWith("HTTP/1.1 200 ");
       }
     }
-    HostRule rule =
-        HostRule.of(ServerConfig.defaults(dir).withListen(Listen.ANYWHERE.withHost("My-Machine")));
+    HostHeaderPolicy rule =
+        HostHeaderPolicy.of(ServerConfig.defaults(dir).withListen(ListenConfig.ANYWHERE.withHost("My-Machine")));
     rule.require(List.of("my-machine:8080"));
   }
 

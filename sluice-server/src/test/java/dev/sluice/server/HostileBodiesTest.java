@@ -10,6 +10,9 @@ import dev.sluice.proto.v1.EnqueueResponse;
 import dev.sluice.proto.v1.QueuesGrpc;
 import dev.sluice.proto.v1.SettleRequest;
 import dev.sluice.proto.v1.Settlement;
+import dev.sluice.server.http.HttpRoute;
+import dev.sluice.server.http.JsonCodec;
+import dev.sluice.server.transport.RequestSizeLimits;
 import io.grpc.CallOptions;
 import io.grpc.MethodDescriptor;
 import io.grpc.Status;
@@ -43,7 +46,7 @@ final class HostileBodiesTest {
   /** What 1.2 MB have room for. */
   private static final int NAMES = 24_000;
 
-  private static final int PARTS = RequestBounds.MAX_PARTS;
+  private static final int PARTS = RequestSizeLimits.MAX_PARTS;
 
   @TempDir private static Path dir;
   private static TestServer server;
@@ -85,7 +88,7 @@ final class HostileBodiesTest {
   /** Else they are kept in one table for all requests, in which hashes can be made to collide. */
   @Test
   void namesOfFields_areNotCanonicalized() {
-    for (JsonMapper mapper : List.of(Json.MAPPER, Json.CAMEL)) {
+    for (JsonMapper mapper : List.of(JsonCodec.MAPPER, JsonCodec.CAMEL)) {
       assertThat(mapper.getFactory().isEnabled(JsonFactory.Feature.CANONICALIZE_FIELD_NAMES))
           .isFalse();
       assertThat(mapper.getFactory().isEnabled(JsonFactory.Feature.INTERN_FIELD_NAMES)).isFalse();
@@ -97,7 +100,7 @@ final class HostileBodiesTest {
     String body = "{\"costs\":%s}".formatted(object(Collisions.names(500_000), "1"));
     HttpProbe.Reply reply = http.post("/v1/decide", body);
     assertThat(reply.status()).isEqualTo(400);
-    assertThat(reply.message()).isEqualTo(RequestBounds.rule("costs"));
+    assertThat(reply.message()).isEqualTo(RequestSizeLimits.rule("costs"));
   }
 
   /** Each list and map is within its bound; all of them together are too much. */
@@ -127,7 +130,7 @@ final class HostileBodiesTest {
   @Test
   void settlementsWhoseIdsCollide_areAnswered() {
     SettleRequest.Builder request = SettleRequest.newBuilder().setQueue("q");
-    for (int i = 0; i < RequestBounds.MAX_SETTLEMENTS; i++) {
+    for (int i = 0; i < RequestSizeLimits.MAX_SETTLEMENTS; i++) {
       request.addSettlements(
           Settlement.newBuilder()
               .setId(new UUID(i, i).toString())
@@ -135,7 +138,7 @@ final class HostileBodiesTest {
               .setAck(Settlement.Ack.getDefaultInstance()));
     }
     assertThat(server.queues().settle(request.build()).getResultsList())
-        .hasSize(RequestBounds.MAX_SETTLEMENTS)
+        .hasSize(RequestSizeLimits.MAX_SETTLEMENTS)
         .allSatisfy(each -> assertThat(each.getError().getMessage()).contains("not leased"));
   }
 

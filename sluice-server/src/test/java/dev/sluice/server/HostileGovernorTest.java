@@ -9,6 +9,7 @@ import dev.sluice.proto.v1.TokenRequest;
 import dev.sluice.proto.v1.WatchTicketRequest;
 import dev.sluice.proto.v1.WatchTicketResponse;
 import dev.sluice.server.HttpProbe.Reply;
+import dev.sluice.server.operations.TicketWaiters;
 import io.grpc.Status;
 import java.io.IOException;
 import java.nio.file.Path;
@@ -193,14 +194,14 @@ final class HostileGovernorTest {
     String ticket = server.request("one", 1).json().get("ticket").asText();
     WatchTicketRequest watch = WatchTicketRequest.newBuilder().setTicket(ticket).build();
     List<Recorded<WatchTicketResponse>> watches = new ArrayList<>();
-    for (int i = 0; i < TicketWaits.MAX_WATCHES; i++) {
+    for (int i = 0; i < TicketWaiters.MAX_WATCHES; i++) {
       watches.add(new Recorded<>());
       server.streams().watchTicket(watch, watches.get(i));
     }
     for (Recorded<WatchTicketResponse> each : watches) {
       assertThat(each.next().getOutcome().hasQueued()).isTrue();
     }
-    assertThat(server.server.ticketWaits()).isEqualTo(TicketWaits.MAX_WATCHES);
+    assertThat(server.server.ticketWaits()).isEqualTo(TicketWaiters.MAX_WATCHES);
     Recorded<WatchTicketResponse> late = new Recorded<>();
     server.streams().watchTicket(watch, late);
     assertThat(late.end().getCode()).isEqualTo(Status.Code.RESOURCE_EXHAUSTED);

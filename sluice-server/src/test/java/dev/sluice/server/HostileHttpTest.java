@@ -3,6 +3,7 @@ package dev.sluice.server;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
+import dev.sluice.server.auth.AccountQuotas;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.OutputStream;
@@ -45,11 +46,11 @@ final class HostileHttpTest {
 
   @BeforeAll
   static void start() throws IOException {
-    ServerLimits limits =
-        new ServerLimits(MAX_CONNECTIONS, 100, MAX_BODY, 8_192, Duration.ofSeconds(5));
+    TransportConfig limits =
+        new TransportConfig(MAX_CONNECTIONS, 100, MAX_BODY, 8_192, Duration.ofSeconds(5));
     server =
         SluiceServer.start(
-            ServerConfig.defaults(dir).withListen(Listen.ANYWHERE).withLimits(limits));
+            ServerConfig.defaults(dir).withListen(ListenConfig.ANYWHERE).withLimits(limits));
     assertThat(ask("POST", "/v1/queues", "{\"name\":\"q\"}")).startsWith("HTTP/1.1 2");
     usedBefore = usedHeap();
   }
@@ -203,7 +204,7 @@ final class HostileHttpTest {
   @Test
   void listeners_beyondTheLimitAreRefused_andOthersLeave() throws IOException {
     int refused = 0;
-    for (int i = 0; i < Quotas.MAX_EVENT_STREAMS + 100; i++) {
+    for (int i = 0; i < AccountQuotas.MAX_EVENT_STREAMS + 100; i++) {
       Socket socket = connect();
       send(socket, "GET /v1/events HTTP/1.1\r\nHost: localhost\r\n\r\n");
       refused += firstLine(socket).startsWith("HTTP/1.1 429") ? 1 : 0;

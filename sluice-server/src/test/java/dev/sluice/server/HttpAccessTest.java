@@ -1,10 +1,32 @@
 package dev.sluice.server;
 
+import dev.sluice.server.transport.Readiness;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.sluice.broker.Broker;
 import dev.sluice.server.HttpProbe.Reply;
-import dev.sluice.server.Permission.Kind;
+import dev.sluice.server.auth.AccountQuotas;
+import dev.sluice.server.auth.Permission;
+import dev.sluice.server.auth.Permission.Kind;
+import dev.sluice.server.auth.QueueAuthorization;
+import dev.sluice.server.auth.ApiKey;
+import dev.sluice.server.auth.ApiKeyStore;
+import dev.sluice.server.auth.Caller;
+import dev.sluice.server.auth.RevocationWatcher;
+import dev.sluice.server.http.HostHeaderPolicy;
+import dev.sluice.server.http.HttpRoute;
+import dev.sluice.server.http.HttpServer;
+import dev.sluice.server.http.routes.LimitRoutes;
+import dev.sluice.server.http.routes.MonitoringRoutes;
+import dev.sluice.server.http.routes.QueueEventRoutes;
+import dev.sluice.server.http.routes.QueueRoutes;
+import dev.sluice.server.operations.LimitOperations;
+import dev.sluice.server.operations.QueueOperations;
+import dev.sluice.server.support.ApiException;
+import dev.sluice.server.support.ErrorKind;
+import dev.sluice.server.telemetry.ServerMetrics;
+import dev.sluice.server.telemetry.Tracing;
+import dev.sluice.server.transport.ProtocolListenerConfig;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
@@ -32,24 +54,24 @@ final class HttpAccessTest {
   @BeforeEach
   void start() throws IOException {
     broker = Broker.open(dir);
-    Quotas quotas = new Quotas(KeyStore.open(dir));
-    QueueApi queues = new QueueApi(broker, new QueueAccess(broker), quotas, Quotas.openCalls());
+    AccountQuotas quotas = new AccountQuotas(ApiKeyStore.open(dir));
+    QueueOperations queues = new QueueOperations(broker, new QueueAuthorization(broker), quotas, AccountQuotas.openCalls());
     ServerMetrics metrics = new ServerMetrics();
     server =
         new HttpServer(
-            new ListenOptions(
+            new ProtocolListenerConfig(
                 new InetSocketAddress(InetAddress.getLoopbackAddress(), 0),
-                ServerLimits.DEFAULTS,
+                TransportConfig.DEFAULTS,
                 null),
-            new KeyWatches(HttpAccessTest::authenticate, InstantSource.system()),
-            HostRule.of(ServerConfig.defaults(dir)),
+            new RevocationWatcher(HttpAccessTest::authenticate, InstantSource.system()),
+            HostHeaderPolicy.of(ServerConfig.defaults(dir)),
             Tracing.OFF,
             metrics.requests(),
             List.of(
-                new HttpQueues(queues),
-                new HttpLimits(LimitApi.open(dir, quotas)),
-                new HttpEvents(queues, timer, timer),
-                new HttpOperations(queues, metrics, new Readiness(new Work()))));
+                new QueueRoutes(queues),
+                new LimitRoutes(LimitOperations.open(dir, quotas)),
+                new QueueEventRoutes(queues, timer, timer),
+                new MonitoringRoutes(queues, metrics, new Readiness(new Work()))));
     server.start();
     http = new HttpProbe(server.port());
   }
@@ -62,7 +84,7 @@ final class HttpAccessTest {
   }
 
   /** The checks of a server, whose store has failed if {@link #storeFailed} is set. */
-  private final class Work implements Readiness.Work {
+  private final class Work implements Readiness.HealthSource {
     @Override
     public void requireReady() {
       broker.view().requireAnswer();
@@ -78,10 +100,10 @@ final class HttpAccessTest {
 
   private static Caller authenticate(@Nullable String authorization) {
     if ("Bearer root".equals(authorization)) {
-      return new Caller("root", true, List.of(), Key.NEVER);
+      return new Caller("root", true, List.of(), ApiKey.NEVER);
     }
     if ("Bearer producer".equals(authorization)) {
-      return new Caller("producer", false, List.of(new Permission(Kind.PRODUCE, "q")), Key.NEVER);
+      return new Caller("producer", false, List.of(new Permission(Kind.PRODUCE, "q")), ApiKey.NEVER);
     }
     throw new ApiException(ErrorKind.UNAUTHENTICATED, "a key is needed");
   }

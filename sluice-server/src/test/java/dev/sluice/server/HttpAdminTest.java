@@ -4,6 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import dev.sluice.server.HttpProbe.Reply;
+import dev.sluice.server.auth.ApiKeyTokens;
+import dev.sluice.server.support.BuildVersion;
 import java.io.IOException;
 import java.net.http.HttpRequest.BodyPublishers;
 import java.nio.file.Path;
@@ -101,7 +103,7 @@ final class HttpAdminTest {
     assertThat(as(key, "GET", path, "").status()).isEqualTo(403);
     Reply shown = get(path);
     assertThat(shown.json().at("/permissions/0/kind").asText()).isEqualTo("produce");
-    assertThat(shown.response().body()).doesNotContain(key, KeyTokens.hash(key));
+    assertThat(shown.response().body()).doesNotContain(key, ApiKeyTokens.hash(key));
     assertThat(get("/v1/keys").json().get("keys")).hasSize(1);
     assertThat(get("/v1/keys").json().at("/keys/0")).isEqualTo(shown.json());
     Reply changed =

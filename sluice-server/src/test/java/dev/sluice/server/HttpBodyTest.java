@@ -1,7 +1,10 @@
 package dev.sluice.server;
 
+import dev.sluice.server.http.RequestBodyReader;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.sluice.server.transport.MinimumTransferRate;
+import dev.sluice.server.transport.RequestMemoryBudget;
 import io.undertow.Undertow;
 import io.undertow.server.HttpServerExchange;
 import java.io.IOException;
@@ -24,13 +27,13 @@ final class HttpBodyTest {
   private static final String BEGIN =
       "POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\nbegin";
 
-  private final InboundBudget budget = new InboundBudget(4_000);
+  private final RequestMemoryBudget budget = new RequestMemoryBudget(4_000);
   private final CompletableFuture<Boolean> endedInCall = new CompletableFuture<>();
   private volatile boolean inCall;
   private Undertow server;
 
-  private final HttpBody.Receiver receiver =
-      new HttpBody.Receiver() {
+  private final RequestBodyReader.Receiver receiver =
+      new RequestBodyReader.Receiver() {
         @Override
         public void received(byte[] body) {
           end();
@@ -61,7 +64,7 @@ final class HttpBodyTest {
     server =
         Undertow.builder()
             .addHttpListener(0, "127.0.0.1")
-            .setServerOption(HttpBody.MAX_BYTES, MAX_BYTES)
+            .setServerOption(RequestBodyReader.MAX_BYTES, MAX_BYTES)
             .setHandler(exchange -> exchange.dispatch(this::read))
             .build();
     server.start();
@@ -75,9 +78,9 @@ final class HttpBodyTest {
   /** Others evict the request before the thread that began to read it has left it. */
   private void read(HttpServerExchange exchange) throws InterruptedException {
     inCall = true;
-    InboundBudget.Part room = budget.part(exchange.getConnection(), null);
+    RequestMemoryBudget.Reservation room = budget.part(exchange.getConnection(), null);
     assertThat(room.take(MAX_BYTES - 100)).isTrue();
-    HttpBody.read(exchange, room, RequestPace.DEFAULT, receiver);
+    RequestBodyReader.read(exchange, room, MinimumTransferRate.DEFAULT, receiver);
     evict();
     CountDownLatch turned = new CountDownLatch(1);
     exchange.getIoThread().execute(turned::countDown);

@@ -18,8 +18,8 @@ import org.junit.jupiter.api.io.TempDir;
 
 /** Whatever comes over a socket, the answer is clean or none, and the server goes on. */
 final class HttpBrokenRequestsTest {
-  private static final int MAX_BODY = ServerLimits.DEFAULTS.maxRequestBytes();
-  private static final int MAX_HEADER = ServerLimits.DEFAULTS.maxHeaderBytes();
+  private static final int MAX_BODY = TransportConfig.DEFAULTS.maxRequestBytes();
+  private static final int MAX_HEADER = TransportConfig.DEFAULTS.maxHeaderBytes();
 
   @TempDir static Path dir;
   private static SluiceServer server;
@@ -27,7 +27,7 @@ final class HttpBrokenRequestsTest {
 
   @BeforeAll
   static void start() throws IOException {
-    server = SluiceServer.start(ServerConfig.defaults(dir).withListen(Listen.ANYWHERE));
+    server = SluiceServer.start(ServerConfig.defaults(dir).withListen(ListenConfig.ANYWHERE));
     http = new HttpProbe(server.httpPort());
     http.post("/v1/queues", "{\"name\":\"q\"}");
   }

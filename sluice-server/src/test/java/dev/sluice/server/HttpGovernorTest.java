@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import dev.sluice.server.HttpProbe.Reply;
+import dev.sluice.server.transport.RequestSizeLimits;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -249,7 +250,7 @@ final class HttpGovernorTest {
     assertThat(feedback("slow", "{\"status\":200,\"headers\":{\"a\":null}}").message())
         .contains("headers");
     StringBuilder many = new StringBuilder("\"a\":\"b\"");
-    for (int i = 0; i < RequestBounds.MAX_HEADERS; i++) {
+    for (int i = 0; i < RequestSizeLimits.MAX_HEADERS; i++) {
       many.append(",\"h%d\":\"x\"".formatted(i));
     }
     assertThat(feedback("slow", "{\"status\":200,\"headers\":{%s}}".formatted(many)).message())
@@ -363,7 +364,7 @@ final class HttpGovernorTest {
   void serverWithoutABudgetFile_hasNoModels() throws IOException {
     try (SluiceServer plain =
         SluiceServer.start(
-            ServerConfig.defaults(dir.resolve("plain")).withListen(Listen.ANYWHERE))) {
+            ServerConfig.defaults(dir.resolve("plain")).withListen(ListenConfig.ANYWHERE))) {
       HttpProbe http = new HttpProbe(plain.httpPort());
       assertThat(http.get("/v1/governor/status").json().get("buckets").fieldNames())
           .toIterable()
@@ -409,7 +410,7 @@ final class HttpGovernorTest {
     for (Path file : new Path[] {bad, dir.resolve("absent.json")}) {
       Path data = dir.resolve("never");
       ServerConfig config =
-          ServerConfig.defaults(data).withListen(Listen.ANYWHERE).withGovernorFile(file);
+          ServerConfig.defaults(data).withListen(ListenConfig.ANYWHERE).withGovernorFile(file);
       assertThat(org.assertj.core.api.Assertions.catchThrowable(() -> SluiceServer.start(config)))
           .hasMessageContaining(file.toString());
       assertThat(data).doesNotExist();

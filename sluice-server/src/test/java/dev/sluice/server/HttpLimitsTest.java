@@ -3,6 +3,7 @@ package dev.sluice.server;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.sluice.server.HttpProbe.Reply;
+import dev.sluice.server.http.routes.LimitRoutes;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.List;
@@ -20,7 +21,7 @@ final class HttpLimitsTest {
 
   @BeforeAll
   static void start() throws IOException {
-    server = SluiceServer.start(ServerConfig.defaults(dir).withListen(Listen.ANYWHERE));
+    server = SluiceServer.start(ServerConfig.defaults(dir).withListen(ListenConfig.ANYWHERE));
     http = new HttpProbe(server.httpPort());
   }
 
@@ -129,10 +130,10 @@ final class HttpLimitsTest {
 
   @Test
   void seconds_areRoundedUp() {
-    assertThat(HttpLimits.seconds(1)).isEqualTo(1);
-    assertThat(HttpLimits.seconds(1_000_000_000)).isEqualTo(1);
-    assertThat(HttpLimits.seconds(1_000_000_001)).isEqualTo(2);
-    assertThat(HttpLimits.seconds(Long.MAX_VALUE)).isEqualTo(9_223_372_037L);
+    assertThat(LimitRoutes.seconds(1)).isEqualTo(1);
+    assertThat(LimitRoutes.seconds(1_000_000_000)).isEqualTo(1);
+    assertThat(LimitRoutes.seconds(1_000_000_001)).isEqualTo(2);
+    assertThat(LimitRoutes.seconds(Long.MAX_VALUE)).isEqualTo(9_223_372_037L);
   }
 
   @Test
@@ -159,8 +160,8 @@ final class HttpLimitsTest {
 
   @Test
   void quoted_isAStructuredFieldWhateverTheKey() {
-    assertThat(HttpLimits.quoted("a\"b\\c")).isEqualTo("\"a\\\"b\\\\c\"");
-    assertThat(HttpLimits.quoted("ü\r\n")).isEqualTo("\"%C3%BC%0D%0A\"");
+    assertThat(LimitRoutes.quoted("a\"b\\c")).isEqualTo("\"a\\\"b\\\\c\"");
+    assertThat(LimitRoutes.quoted("ü\r\n")).isEqualTo("\"%C3%BC%0D%0A\"");
   }
 
   @ParameterizedTest

@@ -38,10 +38,10 @@ final class HttpMalformedTest {
 
   @BeforeAll
   static void start() throws IOException {
-    ServerLimits limits = new ServerLimits(1_000, 100, MAX_BODY, 8_192, Duration.ofSeconds(5));
+    TransportConfig limits = new TransportConfig(1_000, 100, MAX_BODY, 8_192, Duration.ofSeconds(5));
     server =
         SluiceServer.start(
-            ServerConfig.defaults(dir).withListen(Listen.ANYWHERE).withLimits(limits));
+            ServerConfig.defaults(dir).withListen(ListenConfig.ANYWHERE).withLimits(limits));
     http = new HttpProbe(server.httpPort());
     http.post("/v1/queues", "{\"name\":\"q\"}");
   }

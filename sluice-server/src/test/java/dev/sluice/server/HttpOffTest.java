@@ -23,7 +23,7 @@ final class HttpOffTest {
 
   private SluiceServer start(String name, int httpPort) throws IOException {
     return SluiceServer.start(
-        ServerConfig.defaults(dir.resolve(name)).withListen(new Listen("127.0.0.1", 0, httpPort)));
+        ServerConfig.defaults(dir.resolve(name)).withListen(new ListenConfig("127.0.0.1", 0, httpPort)));
   }
 
   private static void assertServes(SluiceServer server) {
@@ -54,8 +54,8 @@ final class HttpOffTest {
                       .formatted(port)
                   + " (--http-port) to another port, or to off to serve gRPC alone");
       assertThat(dir.resolve("second")).doesNotExist();
-      try (SluiceServer second = start("second", Listen.OFF)) {
-        assertThat(second.httpPort()).isEqualTo(Listen.OFF);
+      try (SluiceServer second = start("second", ListenConfig.OFF)) {
+        assertThat(second.httpPort()).isEqualTo(ListenConfig.OFF);
         assertServes(second);
         assertServes(first);
       }
@@ -64,8 +64,8 @@ final class HttpOffTest {
 
   @Test
   void off_hasNoConnections() throws Exception {
-    try (SluiceServer server = start("data", Listen.OFF)) {
-      assertThat(server.httpPort()).isEqualTo(Listen.OFF);
+    try (SluiceServer server = start("data", ListenConfig.OFF)) {
+      assertThat(server.httpPort()).isEqualTo(ListenConfig.OFF);
       assertThat(server.httpConnections()).isZero();
       assertThat(server.httpRequests()).isZero();
     }
@@ -73,9 +73,9 @@ final class HttpOffTest {
 
   @Test
   void listen_otherNegativePort_isRefused() {
-    assertThatThrownBy(() -> new Listen("127.0.0.1", 0, -2))
+    assertThatThrownBy(() -> new ListenConfig("127.0.0.1", 0, -2))
         .hasMessage("the port of HTTP must be from 0 to 65535: -2");
-    assertThatThrownBy(() -> new Listen("127.0.0.1", Listen.OFF, 0))
+    assertThatThrownBy(() -> new ListenConfig("127.0.0.1", ListenConfig.OFF, 0))
         .hasMessage("the port of gRPC must be from 0 to 65535: -1");
   }
 }

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
 import dev.sluice.server.HttpProbe.Reply;
+import dev.sluice.server.auth.AccountQuotas;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStream;
@@ -34,7 +35,7 @@ final class HttpOperationsTest {
 
   @BeforeEach
   void start() throws IOException {
-    server = SluiceServer.start(ServerConfig.defaults(dir).withListen(Listen.ANYWHERE));
+    server = SluiceServer.start(ServerConfig.defaults(dir).withListen(ListenConfig.ANYWHERE));
     http = new HttpProbe(server.httpPort());
   }
 
@@ -140,7 +141,7 @@ final class HttpOperationsTest {
 
   @Test
   void events_listenersAreFewAndMakeRoomWhenTheyLeave() throws IOException {
-    Socket[] listeners = new Socket[Quotas.MAX_EVENT_STREAMS];
+    Socket[] listeners = new Socket[AccountQuotas.MAX_EVENT_STREAMS];
     for (int i = 0; i < listeners.length; i++) {
       listeners[i] = new Socket(InetAddress.getLoopbackAddress(), server.httpPort());
       listeners[i]
@@ -195,13 +196,13 @@ final class HttpOperationsTest {
   void start_onAPortInUseSaysSoAndTouchesNothing() throws IOException {
     Path other = dir.resolve("other");
     int free = freePort();
-    Map<Listen, String> taken =
+    Map<ListenConfig, String> taken =
         Map.of(
-            Listen.ANYWHERE.withHttpPort(server.httpPort()),
+            ListenConfig.ANYWHERE.withHttpPort(server.httpPort()),
             "HTTP on 127.0.0.1:" + server.httpPort(),
-            Listen.ANYWHERE.withGrpcPort(server.grpcPort()),
+            ListenConfig.ANYWHERE.withGrpcPort(server.grpcPort()),
             "gRPC on 127.0.0.1:" + server.grpcPort(),
-            Listen.ANYWHERE.withGrpcPort(free).withHttpPort(free),
+            ListenConfig.ANYWHERE.withGrpcPort(free).withHttpPort(free),
             "HTTP on 127.0.0.1:" + free);
     taken.forEach(
         (listen, where) ->
@@ -211,7 +212,7 @@ final class HttpOperationsTest {
                 .hasMessageStartingWith(
                     "cannot listen for " + where + ": address already in use; "));
     assertThat(other).doesNotExist();
-    SluiceServer.start(ServerConfig.defaults(other).withListen(Listen.ANYWHERE)).close();
+    SluiceServer.start(ServerConfig.defaults(other).withListen(ListenConfig.ANYWHERE)).close();
   }
 
   private static int freePort() throws IOException {

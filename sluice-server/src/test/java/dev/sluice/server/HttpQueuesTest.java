@@ -28,7 +28,7 @@ final class HttpQueuesTest {
 
   @BeforeAll
   static void start() throws IOException {
-    server = SluiceServer.start(ServerConfig.defaults(dir).withListen(Listen.ANYWHERE));
+    server = SluiceServer.start(ServerConfig.defaults(dir).withListen(ListenConfig.ANYWHERE));
     http = new HttpProbe(server.httpPort());
   }
 

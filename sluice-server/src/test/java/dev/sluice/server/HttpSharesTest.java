@@ -3,6 +3,18 @@ package dev.sluice.server;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
+import dev.sluice.server.auth.ApiKey;
+import dev.sluice.server.auth.Caller;
+import dev.sluice.server.auth.RevocationWatcher;
+import dev.sluice.server.http.HandlerResult;
+import dev.sluice.server.http.HostHeaderPolicy;
+import dev.sluice.server.http.HttpListener;
+import dev.sluice.server.http.HttpRequest;
+import dev.sluice.server.http.HttpRoute;
+import dev.sluice.server.http.HttpServer;
+import dev.sluice.server.telemetry.ServerMetrics;
+import dev.sluice.server.telemetry.Tracing;
+import dev.sluice.server.transport.ProtocolListenerConfig;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.URI;
@@ -38,7 +50,7 @@ final class HttpSharesTest {
   private HttpServer server;
 
   /** Keeps the threads of the evil account until the end. */
-  private HttpReply block(HttpRequest request, AtomicInteger count) {
+  private HandlerResult block(HttpRequest request, AtomicInteger count) {
     if (request.caller().account().equals(EVIL)) {
       count.incrementAndGet();
       try {
@@ -47,14 +59,14 @@ final class HttpSharesTest {
         Thread.currentThread().interrupt();
       }
     }
-    return HttpReply.now(HttpAnswer.ok(Map.of()));
+    return HandlerResult.now(dev.sluice.server.http.HttpResponse.ok(Map.of()));
   }
 
   @BeforeEach
   void start() throws Exception {
-    KeyWatches keys =
-        new KeyWatches(
-            account -> new Caller(String.valueOf(account), true, List.of(), Key.NEVER),
+    RevocationWatcher keys =
+        new RevocationWatcher(
+            account -> new Caller(String.valueOf(account), true, List.of(), ApiKey.NEVER),
             InstantSource.system());
     List<HttpRoute> routes =
         List.of(
@@ -62,12 +74,12 @@ final class HttpSharesTest {
             HttpRoute.of("GET", "/one", request -> block(request, handling)));
     server =
         new HttpServer(
-            new ListenOptions(
+            new ProtocolListenerConfig(
                 new InetSocketAddress(InetAddress.getLoopbackAddress(), 0),
-                ServerLimits.DEFAULTS,
+                TransportConfig.DEFAULTS,
                 null),
             keys,
-            HostRule.of(ServerConfig.defaults(Path.of("none"))),
+            HostHeaderPolicy.of(ServerConfig.defaults(Path.of("none"))),
             Tracing.OFF,
             new ServerMetrics().requests(),
             List.of(() -> routes));

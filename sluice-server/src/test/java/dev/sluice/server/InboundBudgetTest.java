@@ -1,7 +1,9 @@
 package dev.sluice.server;
 
+import dev.sluice.server.transport.RequestMemoryBudget;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.sluice.server.auth.ConcurrencyQuota;
 import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;
@@ -10,13 +12,13 @@ import org.junit.jupiter.api.Test;
 final class InboundBudgetTest {
   private static final int MAX = 800;
 
-  private final InboundBudget budget = new InboundBudget(MAX);
+  private final RequestMemoryBudget budget = new RequestMemoryBudget(MAX);
   private final List<String> evicted = new ArrayList<>();
 
   @Test
   void connection_getsAQuarter() {
     assertThat(budget.part("c1", "k1").take(100)).isTrue();
-    InboundBudget.Part second = budget.part("c1", "k1");
+    RequestMemoryBudget.Reservation second = budget.part("c1", "k1");
     assertThat(second.take(100)).isTrue();
     assertThat(second.take(1)).isFalse();
     assertThat(budget.part("c2", "k1").take(1)).isTrue();
@@ -26,9 +28,9 @@ final class InboundBudgetTest {
   /** The operation goes on although its call is over. */
   @Test
   void hold_outlivesItsPart() {
-    InboundBudget.Part part = budget.part("c1", "k1");
+    RequestMemoryBudget.Reservation part = budget.part("c1", "k1");
     assertThat(part.take(50)).isTrue();
-    Share.Hold hold = part.hold(100);
+    ConcurrencyQuota.Hold hold = part.hold(100);
     part.close();
     assertThat(budget.used()).isEqualTo(100);
     assertThat(budget.part("c2", "k1").take(350)).isFalse();
@@ -41,7 +43,7 @@ final class InboundBudgetTest {
 
   @Test
   void holdOfAClosedPart_takesNothing() {
-    InboundBudget.Part part = budget.part("c1", "k1");
+    RequestMemoryBudget.Reservation part = budget.part("c1", "k1");
     part.close();
     part.hold(100).close();
     assertThat(budget.used()).isZero();
@@ -58,9 +60,9 @@ final class InboundBudgetTest {
 
   @Test
   void singleRequest_mayExceedItsShares_butNotTheTotal() {
-    InboundBudget.Part other = budget.part("c0", "k0");
+    RequestMemoryBudget.Reservation other = budget.part("c0", "k0");
     assertThat(other.take(50)).isTrue();
-    InboundBudget.Part large = budget.part("c1", "k1");
+    RequestMemoryBudget.Reservation large = budget.part("c1", "k1");
     assertThat(large.take(700)).isTrue();
     assertThat(large.take(51)).isFalse();
     assertThat(budget.part("c1", "k1").take(1)).isFalse();
@@ -70,15 +72,15 @@ final class InboundBudgetTest {
 
   @Test
   void requestAlone_mayExceedTheTotal() {
-    InboundBudget.Part alone = budget.part("c1", null);
+    RequestMemoryBudget.Reservation alone = budget.part("c1", null);
     assertThat(alone.take(MAX)).isTrue();
     assertThat(alone.take(MAX)).isTrue();
     assertThat(budget.part("c2", null).take(1)).isFalse();
   }
 
   /** A part of a key of its own that notes in {@link #evicted} when it has to go. */
-  private InboundBudget.Part evictable(String key, long bytes) {
-    InboundBudget.Part part = budget.part("connection of " + key + evicted.size(), key);
+  private RequestMemoryBudget.Reservation evictable(String key, long bytes) {
+    RequestMemoryBudget.Reservation part = budget.part("connection of " + key + evicted.size(), key);
     part.evictBy(() -> evicted.add(key));
     assertThat(part.take(bytes)).isTrue();
     return part;
@@ -89,7 +91,7 @@ final class InboundBudgetTest {
     evictable("k1", 300);
     evictable("k2", 400);
     evictable("k3", 100);
-    InboundBudget.Part small = budget.part("c4", "k4");
+    RequestMemoryBudget.Reservation small = budget.part("c4", "k4");
     assertThat(small.take(50)).isTrue();
     assertThat(evicted).containsExactly("k2");
     assertThat(budget.used()).isEqualTo(450);
@@ -111,7 +113,7 @@ final class InboundBudgetTest {
     evictable("k1", 200);
     evictable("k2", 200);
     evictable("k3", 200);
-    InboundBudget.Part own = budget.part("c4", "k1");
+    RequestMemoryBudget.Reservation own = budget.part("c4", "k1");
     assertThat(own.take(200)).isTrue();
     assertThat(budget.part("c5", "k1").take(1)).isFalse();
     assertThat(evicted).isEmpty();
@@ -120,7 +122,7 @@ final class InboundBudgetTest {
   @Test
   void completeRequest_makesRoomForNobody() {
     evictable("k1", 400).complete();
-    InboundBudget.Part late = evictable("k2", 400);
+    RequestMemoryBudget.Reservation late = evictable("k2", 400);
     late.complete();
     late.evictBy(() -> evicted.add("k2"));
     assertThat(budget.part("c3", "k3").take(1)).isFalse();
@@ -155,7 +157,7 @@ final class InboundBudgetTest {
 
   @Test
   void withoutKeys_theLargestConnectionMakesRoom() {
-    InboundBudget.Part large = budget.part("c1", null);
+    RequestMemoryBudget.Reservation large = budget.part("c1", null);
     large.evictBy(() -> evicted.add("c1"));
     assertThat(large.take(MAX)).isTrue();
     assertThat(budget.part("c2", null).take(1)).isTrue();
@@ -166,7 +168,7 @@ final class InboundBudgetTest {
 
   @Test
   void closedPart_givesEverythingBackOnce() {
-    InboundBudget.Part part = budget.part("c1", "k1");
+    RequestMemoryBudget.Reservation part = budget.part("c1", "k1");
     assertThat(part.take(300)).isTrue();
     part.give(100);
     part.close();
@@ -178,9 +180,9 @@ final class InboundBudgetTest {
 
   @Test
   void hold_setsWhatIsHeld() {
-    InboundBudget.Part part = budget.part("c1", null);
+    RequestMemoryBudget.Reservation part = budget.part("c1", null);
     assertThat(part.set(500)).isTrue();
-    InboundBudget.Part other = budget.part("c2", null);
+    RequestMemoryBudget.Reservation other = budget.part("c2", null);
     assertThat(other.set(400)).isFalse();
     assertThat(budget.used()).isEqualTo(900);
     assertThat(other.set(100)).isTrue();

@@ -4,6 +4,13 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.sluice.proto.v1.ConsumeRequest;
 import dev.sluice.proto.v1.ConsumeResponse;
+import dev.sluice.server.auth.Caller;
+import dev.sluice.server.auth.ConcurrencyQuota;
+import dev.sluice.server.auth.RevocationWatcher;
+import dev.sluice.server.grpc.AuthenticationInterceptor;
+import dev.sluice.server.grpc.EndableCall;
+import dev.sluice.server.support.ApiException;
+import dev.sluice.server.support.ErrorKind;
 import io.grpc.Metadata;
 import io.grpc.ServerCall;
 import io.grpc.Status;
@@ -21,9 +28,9 @@ final class InboundCallTest {
   private static final long EXPIRY_MS = 1_000;
 
   private final Caller caller = new Caller("c", false, List.of(), EXPIRY_MS);
-  private final KeyWatches keys =
-      new KeyWatches(authorization -> authenticated(), () -> Instant.ofEpochMilli(this.nowMs));
-  private final Share open = new Share("streams", 10, 1);
+  private final RevocationWatcher keys =
+      new RevocationWatcher(authorization -> authenticated(), () -> Instant.ofEpochMilli(this.nowMs));
+  private final ConcurrencyQuota open = new ConcurrencyQuota("streams", 10, 1);
   private final RecordingCall wire = new RecordingCall();
   private final Service service = new Service();
   private long nowMs;
@@ -74,7 +81,7 @@ final class InboundCallTest {
 
   private ServerCall.Listener<ConsumeRequest> begin() {
     ServerCall.Listener<ConsumeRequest> client =
-        new Access(keys, open).interceptCall(wire, new Metadata(), service::begin);
+        new AuthenticationInterceptor(keys, open).interceptCall(wire, new Metadata(), service::begin);
     client.onMessage(ConsumeRequest.getDefaultInstance());
     service.send();
     assertThat(service.received).hasSize(1);
@@ -112,7 +119,7 @@ final class InboundCallTest {
   /** The last byte arrives after the refusal, but before the client learns of it. */
   @Test
   void refusedRequest_isNotCompleted() {
-    InboundCall<ConsumeRequest, ConsumeResponse> call = new InboundCall<>(wire);
+    EndableCall<ConsumeRequest, ConsumeResponse> call = new EndableCall<>(wire);
     ServerCall.Listener<ConsumeRequest> client = listen(call);
     call.refuse(Status.RESOURCE_EXHAUSTED);
     client.onHalfClose();
@@ -122,7 +129,7 @@ final class InboundCallTest {
 
   @Test
   void completeRequest_isNotRefused() {
-    InboundCall<ConsumeRequest, ConsumeResponse> call = new InboundCall<>(wire);
+    EndableCall<ConsumeRequest, ConsumeResponse> call = new EndableCall<>(wire);
     listen(call).onHalfClose();
     call.refuse(Status.RESOURCE_EXHAUSTED);
     assertThat(service.complete).isTrue();
@@ -132,9 +139,9 @@ final class InboundCallTest {
   }
 
   private ServerCall.Listener<ConsumeRequest> listen(
-      InboundCall<ConsumeRequest, ConsumeResponse> call) {
+      EndableCall<ConsumeRequest, ConsumeResponse> call) {
     ServerCall.Listener<ConsumeRequest> client =
-        call.listener(service.begin(call, new Metadata()), new InboundCall.Observer() {});
+        call.listener(service.begin(call, new Metadata()), new EndableCall.CallObserver() {});
     client.onMessage(ConsumeRequest.getDefaultInstance());
     return client;
   }

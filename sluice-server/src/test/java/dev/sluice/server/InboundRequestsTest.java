@@ -17,6 +17,9 @@ import dev.sluice.proto.v1.NewMessage;
 import dev.sluice.proto.v1.QueuesGrpc;
 import dev.sluice.proto.v1.ReceiveRequest;
 import dev.sluice.proto.v1.ReceiveResponse;
+import dev.sluice.server.transport.MemoryBudgets;
+import dev.sluice.server.transport.MinimumTransferRate;
+import dev.sluice.server.transport.RequestMemoryBudget;
 import io.grpc.CallOptions;
 import io.grpc.ClientCall;
 import io.grpc.ManagedChannel;
@@ -50,12 +53,12 @@ import org.junit.jupiter.params.provider.ValueSource;
 final class InboundRequestsTest {
   private static final String ENQUEUE = "/sluice.v1.Queues/Enqueue";
   private static final int MEBIBYTE = 1 << 20;
-  private static final RequestPace PATIENT = new RequestPace(Duration.ofSeconds(60), 1_024);
-  private static final RequestPace HASTY = new RequestPace(Duration.ofMillis(500), 1_024);
+  private static final MinimumTransferRate PATIENT = new MinimumTransferRate(Duration.ofSeconds(60), 1_024);
+  private static final MinimumTransferRate HASTY = new MinimumTransferRate(Duration.ofMillis(500), 1_024);
 
   @TempDir private Path dir;
-  private final InboundBudget inbound = new InboundBudget(4 * MEBIBYTE);
-  private final InboundBudget unread = new InboundBudget(8 * MEBIBYTE);
+  private final RequestMemoryBudget inbound = new RequestMemoryBudget(4 * MEBIBYTE);
+  private final RequestMemoryBudget unread = new RequestMemoryBudget(8 * MEBIBYTE);
   private final List<AutoCloseable> connections = new ArrayList<>();
   private KeyedServer server;
 
@@ -64,10 +67,10 @@ final class InboundRequestsTest {
     startWith(PATIENT);
   }
 
-  private void startWith(RequestPace pace) throws IOException {
-    ServerMemory memory =
-        new ServerMemory(
-            inbound, ServerMemory.ofHeap().work(), unread, ServerMemory.ofHeap().answers());
+  private void startWith(MinimumTransferRate pace) throws IOException {
+    MemoryBudgets memory =
+        new MemoryBudgets(
+            inbound, MemoryBudgets.ofHeap().work(), unread, MemoryBudgets.ofHeap().answers());
     server = new KeyedServer(dir, listen -> listen.withMemory(memory).withPace(pace));
     if (pace.equals(PATIENT)) {
       assertThat(queues().createQueue(CreateQueueRequest.newBuilder().setName("q").build()))
@@ -75,7 +78,7 @@ final class InboundRequestsTest {
     }
   }
 
-  private void restartWith(RequestPace pace) throws IOException {
+  private void restartWith(MinimumTransferRate pace) throws IOException {
     server.close();
     startWith(pace);
   }

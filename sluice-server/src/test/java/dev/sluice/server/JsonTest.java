@@ -3,6 +3,10 @@ package dev.sluice.server;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
+import dev.sluice.server.http.BoundedJsonParser;
+import dev.sluice.server.http.JsonCodec;
+import dev.sluice.server.http.routes.MessageJson;
+import dev.sluice.server.support.ApiException;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import org.junit.jupiter.api.Tag;
@@ -17,8 +21,8 @@ final class JsonTest {
     return json.getBytes(StandardCharsets.UTF_8);
   }
 
-  private static JsonBounds parser(String json) throws IOException {
-    return new JsonBounds(Json.MAPPER.createParser(bytes(json)), bytes -> true);
+  private static BoundedJsonParser parser(String json) throws IOException {
+    return new BoundedJsonParser(JsonCodec.MAPPER.createParser(bytes(json)), bytes -> true);
   }
 
   @ParameterizedTest
@@ -32,16 +36,16 @@ final class JsonTest {
         "{\"payload\":\"m\"} {}"
       })
   void bodyThatIsRefused_closesTheParser(String body) throws IOException {
-    JsonBounds parser = parser(body);
+    BoundedJsonParser parser = parser(body);
     assertThatExceptionOfType(ApiException.class)
-        .isThrownBy(() -> Json.read(Json.MAPPER, parser, JsonMessages.NewMessage.class));
+        .isThrownBy(() -> JsonCodec.read(JsonCodec.MAPPER, parser, MessageJson.NewMessage.class));
     assertThat(parser.isClosed()).isTrue();
   }
 
   @Test
   void bodyThatIsRead_closesTheParser() throws IOException {
-    JsonBounds parser = parser("{\"payload\":\"m\"}");
-    assertThat(Json.read(Json.MAPPER, parser, JsonMessages.NewMessage.class).payload())
+    BoundedJsonParser parser = parser("{\"payload\":\"m\"}");
+    assertThat(JsonCodec.read(JsonCodec.MAPPER, parser, MessageJson.NewMessage.class).payload())
         .isEqualTo("m");
     assertThat(parser.isClosed()).isTrue();
   }
@@ -49,11 +53,11 @@ final class JsonTest {
   /** The text after the first name is not JSON, and must not be read. */
   @Test
   void startsWithField_readsOnlyTheFirstName() {
-    assertThat(Json.startsWithField(bytes(" {\"messages\": [%"), "messages")).isTrue();
-    assertThat(Json.startsWithField(bytes("{\"payload\":\"\",\"messages\":[]}"), "messages"))
+    assertThat(JsonCodec.startsWithField(bytes(" {\"messages\": [%"), "messages")).isTrue();
+    assertThat(JsonCodec.startsWithField(bytes("{\"payload\":\"\",\"messages\":[]}"), "messages"))
         .isFalse();
     for (String other : new String[] {"", "{}", "[]", "\"messages\"", "[{\"messages\":[]}]", "%"}) {
-      assertThat(Json.startsWithField(bytes(other), "messages")).as(other).isFalse();
+      assertThat(JsonCodec.startsWithField(bytes(other), "messages")).as(other).isFalse();
     }
   }
 }

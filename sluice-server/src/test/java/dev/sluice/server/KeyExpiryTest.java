@@ -10,10 +10,11 @@ import dev.sluice.proto.v1.CreateKeyRequest;
 import dev.sluice.proto.v1.CreateKeyResponse;
 import dev.sluice.proto.v1.SetPermissionsRequest;
 import dev.sluice.server.HttpProbe.Reply;
-import dev.sluice.server.fila.AclPermission;
-import dev.sluice.server.fila.CreateApiKeyRequest;
-import dev.sluice.server.fila.FilaAdminGrpc;
-import dev.sluice.server.fila.SetAclRequest;
+import dev.sluice.server.auth.ApiKey;
+import dev.sluice.server.fila.v1.AclPermission;
+import dev.sluice.server.fila.v1.CreateApiKeyRequest;
+import dev.sluice.server.fila.v1.FilaAdminGrpc;
+import dev.sluice.server.fila.v1.SetAclRequest;
 import io.grpc.Status;
 import io.grpc.Status.Code;
 import java.io.IOException;
@@ -63,11 +64,11 @@ final class KeyExpiryTest {
   @Test
   void create_noLongerThanTheCreator() {
     String key = ending("admin:mail");
-    for (long later : List.of(Key.NEVER, endsAtMs + 1, Long.MAX_VALUE)) {
+    for (long later : List.of(ApiKey.NEVER, endsAtMs + 1, Long.MAX_VALUE)) {
       Status refused = statusOf(() -> createBy(key, request("admin:mail").setExpiresAtMs(later)));
       assertThat(refused.getCode()).as("%d", later).isEqualTo(Code.PERMISSION_DENIED);
       assertThat(refused.getDescription())
-          .contains("at most " + endsAtMs, later == Key.NEVER ? "0 (never)" : ": " + later);
+          .contains("at most " + endsAtMs, later == ApiKey.NEVER ? "0 (never)" : ": " + later);
     }
     for (long inTime : List.of(endsAtMs, endsAtMs - 1)) {
       CreateKeyResponse made = createBy(key, request("admin:mail").setExpiresAtMs(inTime));
@@ -126,7 +127,7 @@ final class KeyExpiryTest {
     var admin = FilaAdminGrpc.newBlockingStub(server.with("Bearer " + ending("admin:*")));
     CreateApiKeyRequest.Builder request =
         CreateApiKeyRequest.newBuilder().setName(UUID.randomUUID().toString());
-    for (long later : List.of(Key.NEVER, endsAtMs + 1)) {
+    for (long later : List.of(ApiKey.NEVER, endsAtMs + 1)) {
       assertRefused(
           () -> admin.createApiKey(request.setExpiresAtMs(later).build()),
           Code.PERMISSION_DENIED,

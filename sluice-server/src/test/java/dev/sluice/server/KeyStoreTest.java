@@ -2,10 +2,14 @@ package dev.sluice.server;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
-
-import dev.sluice.server.KeyApi.Created;
-import dev.sluice.server.KeyApi.NewKey;
-import dev.sluice.server.Permission.Kind;
+import dev.sluice.server.auth.ApiKeyOperations;
+import dev.sluice.server.auth.ApiKeyOperations.Created;
+import dev.sluice.server.auth.ApiKeyOperations.NewKey;
+import dev.sluice.server.auth.ApiKeyStore;
+import dev.sluice.server.auth.Permission;
+import dev.sluice.server.auth.Permission.Kind;
+import dev.sluice.server.auth.ApiKey;
+import dev.sluice.server.auth.Caller;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -30,17 +34,17 @@ final class KeyStoreTest {
 
   @TempDir Path dir;
 
-  private static KeyApi api(KeyStore store) {
-    return new KeyApi(store, () -> Instant.ofEpochMilli(NOW_MS));
+  private static ApiKeyOperations api(ApiKeyStore store) {
+    return new ApiKeyOperations(store, () -> Instant.ofEpochMilli(NOW_MS));
   }
 
   private Path file() {
-    return dir.resolve(KeyStore.FILE);
+    return dir.resolve(ApiKeyStore.FILE);
   }
 
   @Test
   void file_isForItsOwnerAloneAndHoldsNoToken() throws Exception {
-    Created created = api(KeyStore.open(dir)).create(Caller.ANYBODY, WANTED);
+    Created created = api(ApiKeyStore.open(dir)).create(Caller.ANYBODY, WANTED);
     assertThat(PosixFilePermissions.toString(Files.getPosixFilePermissions(file())))
         .isEqualTo("rw-------");
     assertThat(Files.readString(file())).contains(created.id()).doesNotContain(created.token());
@@ -50,14 +54,14 @@ final class KeyStoreTest {
   @Test
   void open_whenTheFileIsALinkThatLeadsNowhere_fails() throws Exception {
     Files.createSymbolicLink(file(), dir.resolve("unmounted").resolve("keys.json"));
-    assertThatThrownBy(() -> KeyStore.open(dir)).isInstanceOf(IOException.class);
+    assertThatThrownBy(() -> ApiKeyStore.open(dir)).isInstanceOf(IOException.class);
   }
 
   @Test
   void open_findsWhatWasStored() throws Exception {
-    KeyStore store = KeyStore.open(dir);
+    ApiKeyStore store = ApiKeyStore.open(dir);
     Created created = api(store).create(Caller.ANYBODY, WANTED);
-    KeyStore again = KeyStore.open(dir);
+    ApiKeyStore again = ApiKeyStore.open(dir);
     assertThat(again.list()).isEqualTo(store.list()).hasSize(1);
     assertThat(again.find(created.token(), NOW_MS)).contains(again.get(created.id()));
     assertThat(api(again).get(Caller.ANYBODY, created.id()).name()).isEqualTo("n\u00e4me");
@@ -65,17 +69,17 @@ final class KeyStoreTest {
 
   @Test
   void open_afterACrashInTheMiddleOfAWrite_hasTheOldKeys() throws Exception {
-    Created created = api(KeyStore.open(dir)).create(Caller.ANYBODY, WANTED);
-    Files.writeString(dir.resolve(KeyStore.FILE + ".tmp"), "{\"format\":1,");
-    KeyStore again = KeyStore.open(dir);
+    Created created = api(ApiKeyStore.open(dir)).create(Caller.ANYBODY, WANTED);
+    Files.writeString(dir.resolve(ApiKeyStore.FILE + ".tmp"), "{\"format\":1,");
+    ApiKeyStore again = ApiKeyStore.open(dir);
     assertThat(again.find(created.token(), NOW_MS)).isPresent();
     api(again).create(Caller.ANYBODY, WANTED);
-    assertThat(KeyStore.open(dir).list()).hasSize(2);
+    assertThat(ApiKeyStore.open(dir).list()).hasSize(2);
   }
 
   @Test
   void open_whenAnyBitIsFlipped_fails() throws Exception {
-    api(KeyStore.open(dir)).create(Caller.ANYBODY, WANTED);
+    api(ApiKeyStore.open(dir)).create(Caller.ANYBODY, WANTED);
     byte[] good = Files.readAllBytes(file());
     for (int i = 0; i < good.length; i++) {
       for (int bit = 0; bit < 8; bit++) {
@@ -88,7 +92,7 @@ final class KeyStoreTest {
 
   @Test
   void open_whenTheFileIsCutOrHasMore_fails() throws Exception {
-    api(KeyStore.open(dir)).create(Caller.ANYBODY, WANTED);
+    api(ApiKeyStore.open(dir)).create(Caller.ANYBODY, WANTED);
     String good = Files.readString(file());
     for (int length = 0; length < good.length(); length++) {
       requireDamaged(
@@ -101,7 +105,7 @@ final class KeyStoreTest {
 
   private void requireDamaged(byte[] content, String how) throws IOException {
     Files.write(file(), content);
-    assertThatThrownBy(() -> KeyStore.open(dir))
+    assertThatThrownBy(() -> ApiKeyStore.open(dir))
         .as(how)
         .isInstanceOf(IOException.class)
         .hasMessageContaining("file of keys")
@@ -111,24 +115,24 @@ final class KeyStoreTest {
 
   @Test
   void create_whenItCannotBeStored_makesNoKey() throws Exception {
-    KeyStore store = KeyStore.open(dir);
+    ApiKeyStore store = ApiKeyStore.open(dir);
     Created kept = api(store).create(Caller.ANYBODY, WANTED);
     // Nothing can be written where a directory is in the way.
-    Path obstacle = Files.createDirectories(dir.resolve(KeyStore.FILE + ".tmp").resolve("x"));
+    Path obstacle = Files.createDirectories(dir.resolve(ApiKeyStore.FILE + ".tmp").resolve("x"));
     assertThatThrownBy(() -> api(store).create(Caller.ANYBODY, WANTED))
         .hasMessageContaining("could not be stored");
     assertThatThrownBy(() -> api(store).revoke(Caller.ANYBODY, kept.id()))
         .hasMessageContaining("could not be stored");
-    assertThat(store.list()).extracting(Key::id).containsExactly(kept.id());
+    assertThat(store.list()).extracting(ApiKey::id).containsExactly(kept.id());
     Files.delete(obstacle);
     Files.delete(obstacle.getParent());
     api(store).revoke(Caller.ANYBODY, kept.id());
-    assertThat(KeyStore.open(dir).list()).isEmpty();
+    assertThat(ApiKeyStore.open(dir).list()).isEmpty();
   }
 
   @Test
   void create_byManyAtOnce_losesNone() throws Exception {
-    KeyStore store = KeyStore.open(dir);
+    ApiKeyStore store = ApiKeyStore.open(dir);
     List<Callable<Created>> calls = new ArrayList<>();
     for (int i = 0; i < 80; i++) {
       calls.add(() -> api(store).create(Caller.ANYBODY, WANTED));
@@ -140,14 +144,14 @@ final class KeyStoreTest {
     } finally {
       threads.shutdownNow();
     }
-    KeyStore again = KeyStore.open(dir);
+    ApiKeyStore again = ApiKeyStore.open(dir);
     for (Future<Created> each : made) {
       Created created = each.get();
       assertThat(store.find(created.token(), NOW_MS)).isPresent();
       assertThat(again.find(created.token(), NOW_MS))
           .isEqualTo(store.find(created.token(), NOW_MS));
     }
-    Set<String> ids = again.list().stream().map(Key::id).collect(Collectors.toSet());
+    Set<String> ids = again.list().stream().map(ApiKey::id).collect(Collectors.toSet());
     assertThat(ids).hasSize(80);
   }
 }

@@ -9,6 +9,10 @@ import dev.sluice.proto.v1.LimitsGrpc;
 import dev.sluice.proto.v1.Permission;
 import dev.sluice.proto.v1.QueuesGrpc;
 import dev.sluice.proto.v1.RevokeKeyRequest;
+import dev.sluice.server.auth.Caller;
+import dev.sluice.server.auth.RevocationWatcher;
+import dev.sluice.server.http.HttpRoute;
+import dev.sluice.server.transport.ProtocolListenerConfig;
 import io.grpc.Channel;
 import io.grpc.ClientInterceptors;
 import io.grpc.ManagedChannel;
@@ -45,19 +49,19 @@ final class KeyedServer implements AutoCloseable {
     this(given, listen -> listen);
   }
 
-  KeyedServer(Path dir, UnaryOperator<ListenOptions> tuned) throws IOException {
+  KeyedServer(Path dir, UnaryOperator<ProtocolListenerConfig> tuned) throws IOException {
     this(ServerConfig.defaults(dir), tuned);
   }
 
-  private KeyedServer(ServerConfig given, UnaryOperator<ListenOptions> tuned) throws IOException {
-    ServerConfig config = given.withListen(Listen.ANYWHERE).withBootstrapKey(BOOTSTRAP);
+  private KeyedServer(ServerConfig given, UnaryOperator<ProtocolListenerConfig> tuned) throws IOException {
+    ServerConfig config = given.withListen(ListenConfig.ANYWHERE).withBootstrapKey(BOOTSTRAP);
     server = SluiceServer.start(config, () -> Instant.ofEpochMilli(nowMs.get()), tuned);
     channel = NettyChannelBuilder.forAddress("127.0.0.1", server.grpcPort()).usePlaintext().build();
   }
 
   /** Asks for no key. */
-  static KeyWatches open() {
-    return new KeyWatches(authorization -> Caller.ANYBODY, InstantSource.system());
+  static RevocationWatcher open() {
+    return new RevocationWatcher(authorization -> Caller.ANYBODY, InstantSource.system());
   }
 
   int grpcPort() {

@@ -2,6 +2,7 @@ package dev.sluice.server;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.sluice.server.support.Futures;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
@@ -16,7 +17,7 @@ final class LaterTest {
 
   @Test
   void longAnswer_isMadeOnItsOwnThreads() {
-    Later.make(Collections.nCopies(Later.LONG + 1, ""), threads::add, () -> made.add("long"));
+    Futures.make(Collections.nCopies(Futures.LONG + 1, ""), threads::add, () -> made.add("long"));
     assertThat(made).isEmpty();
     threads.forEach(Runnable::run);
     assertThat(made).containsExactly("long");
@@ -24,8 +25,8 @@ final class LaterTest {
 
   @Test
   void shortAnswer_isMadeAtOnce() {
-    Later.make(Collections.nCopies(Later.LONG, ""), threads::add, () -> made.add("short"));
-    Later.make("text", threads::add, () -> made.add("text"));
+    Futures.make(Collections.nCopies(Futures.LONG, ""), threads::add, () -> made.add("short"));
+    Futures.make("text", threads::add, () -> made.add("text"));
     assertThat(made).containsExactly("short", "text");
     assertThat(threads).isEmpty();
   }

@@ -3,9 +3,17 @@ package dev.sluice.server;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.sluice.Limits;
 import dev.sluice.ManualClock;
-import dev.sluice.Throttle;
-import dev.sluice.server.LimitApi.Rate;
+import dev.sluice.server.auth.AccountQuotas;
+import dev.sluice.server.operations.LimitOperations;
+import dev.sluice.server.operations.LimitOperations.Rate;
+import dev.sluice.server.operations.LocalLimitBackend;
+import dev.sluice.server.auth.ApiKeyStore;
+import dev.sluice.server.auth.Caller;
+import dev.sluice.server.support.ApiException;
+import dev.sluice.server.support.ErrorKind;
+import dev.sluice.server.support.JsonListFile;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -126,7 +134,7 @@ final class LimitRestartTest {
 
   @Test
   void aDamagedFile_keepsTheServerFromStarting() throws IOException {
-    Path file = dir.resolve(LocalLimits.FILE);
+    Path file = dir.resolve(LocalLimitBackend.FILE);
     try (TestServer server = TestServer.start(dir)) {
       setLimits(new HttpProbe(server.server.httpPort()));
     }
@@ -148,11 +156,11 @@ final class LimitRestartTest {
   @Test
   void whatCannotBeStored_doesNotCount() throws IOException {
     ManualClock clock = ManualClock.create();
-    Throttle throttle = Throttle.create(clock);
-    LimitApi limits = LimitApi.open(dir, throttle, 100, quotas());
+    Limits throttle = Limits.create(clock);
+    LimitOperations limits = LimitOperations.open(dir, throttle, 100, quotas());
     limits.set(Caller.ANYBODY, "key", new Rate(1, 1)).join();
     // Nothing can be written where a directory is in the way.
-    Path obstacle = Files.createDirectories(dir.resolve(LocalLimits.FILE + ".tmp").resolve("x"));
+    Path obstacle = Files.createDirectories(dir.resolve(LocalLimitBackend.FILE + ".tmp").resolve("x"));
     assertThatThrownBy(() -> limits.set(Caller.ANYBODY, "key", new Rate(9, 9)).join())
         .hasMessageContaining("could not be stored");
     assertThatThrownBy(() -> limits.set(Caller.ANYBODY, "other", new Rate(9, 9)).join())
@@ -170,8 +178,8 @@ final class LimitRestartTest {
 
   @Test
   void whatTheThrottleRefuses_isNotStored() throws IOException {
-    Throttle throttle = Throttle.create();
-    LimitApi limits = LimitApi.open(dir, throttle, 100, quotas());
+    Limits throttle = Limits.create();
+    LimitOperations limits = LimitOperations.open(dir, throttle, 100, quotas());
     for (Rate bad : List.of(new Rate(-1, 1), new Rate(1, Double.NaN), new Rate(1e-300, 1))) {
       assertThatThrownBy(() -> limits.set(Caller.ANYBODY, "key", bad).join())
           .isInstanceOf(IllegalArgumentException.class);
@@ -182,12 +190,12 @@ final class LimitRestartTest {
 
   @Test
   void limits_areBounded() throws IOException {
-    List<LocalLimits.Stored> most = new ArrayList<>();
-    for (int i = 0; i < LimitApi.MAX_TEMPLATES; i++) {
-      most.add(new LocalLimits.Stored("t" + i + ":*", 1, 1));
+    List<LocalLimitBackend.StoredLimit> most = new ArrayList<>();
+    for (int i = 0; i < LimitOperations.MAX_TEMPLATES; i++) {
+      most.add(new LocalLimitBackend.StoredLimit("t" + i + ":*", 1, 1));
     }
-    new ListFile<>(dir, "limits", LocalLimits.Stored.class).write(most);
-    LimitApi limits = LimitApi.open(dir, quotas());
+    new JsonListFile<>(dir, "limits", LocalLimitBackend.StoredLimit.class).write(most);
+    LimitOperations limits = LimitOperations.open(dir, quotas());
     assertThatThrownBy(() -> limits.set(Caller.ANYBODY, "one:*", new Rate(1, 1)).join())
         .hasMessageContaining("1000 templates")
         .isInstanceOfSatisfying(
@@ -196,15 +204,15 @@ final class LimitRestartTest {
     limits.set(Caller.ANYBODY, "no template", new Rate(2, 2)).join();
     limits.remove(Caller.ANYBODY, "t0:*").join();
     limits.set(Caller.ANYBODY, "one:*", new Rate(1, 1)).join();
-    assertThat(LimitApi.open(dir, quotas()).list(Caller.ANYBODY))
+    assertThat(LimitOperations.open(dir, quotas()).list(Caller.ANYBODY))
         .isEqualTo(limits.list(Caller.ANYBODY));
   }
 
   @Test
   void keysInUse_areBounded_andMakeRoomWhenFullAgain() throws IOException {
     ManualClock clock = ManualClock.create();
-    Throttle throttle = Throttle.create(clock);
-    LimitApi limits = LimitApi.open(dir, throttle, 1_000, quotas());
+    Limits throttle = Limits.create(clock);
+    LimitOperations limits = LimitOperations.open(dir, throttle, 1_000, quotas());
     limits.set(Caller.ANYBODY, "t:*", new Rate(1, 2)).join();
     for (int i = 0; i < 1_000; i++) {
       assertThat(limits.decide(Caller.ANYBODY, Map.of("t:" + i, 1L), false).join().isGranted())
@@ -222,7 +230,7 @@ final class LimitRestartTest {
     assertThat(limits.decide(Caller.ANYBODY, Map.of("t:x", 1L), false).join().isGranted()).isTrue();
   }
 
-  private Quotas quotas() throws IOException {
-    return new Quotas(KeyStore.open(dir));
+  private AccountQuotas quotas() throws IOException {
+    return new AccountQuotas(ApiKeyStore.open(dir));
   }
 }

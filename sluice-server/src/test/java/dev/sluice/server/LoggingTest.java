@@ -6,6 +6,7 @@ import ch.qos.logback.classic.LoggerContext;
 import ch.qos.logback.classic.util.ContextInitializer;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import dev.sluice.server.telemetry.LogConfig;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.PrintStream;
@@ -53,7 +54,7 @@ final class LoggingTest {
 
   @Test
   void text_isALineAnEvent_ofWhatMatters() {
-    new Logging("info", "text").start();
+    new LogConfig("info", "text").start();
     logSome();
     assertThat(lines())
         .extracting(line -> line.replaceFirst("^[0-9T:.+Z-]+ ", ""))
@@ -65,25 +66,25 @@ final class LoggingTest {
 
   @Test
   void text_hasNamesAndValues() {
-    new Logging("info", "text").start();
+    new LogConfig("info", "text").start();
     LoggerFactory.getLogger("dev.sluice.Own").atInfo().addKeyValue("a", 1).log("said");
     assertThat(lines()).singleElement().asString().endsWith("INFO  Own - said a=\"1\"");
   }
 
   @Test
   void levels_areOfOwnLoggers_andOthersNeverTellMore() {
-    new Logging("debug", "text").start();
+    new LogConfig("debug", "text").start();
     logSome();
     assertThat(lines()).hasSize(4).anyMatch(line -> line.endsWith("own debug"));
     written.reset();
-    new Logging("error", "text").start();
+    new LogConfig("error", "text").start();
     logSome();
     assertThat(lines()).isEmpty();
   }
 
   @Test
   void json_isAnObjectALine_withFailuresInIt() throws IOException {
-    new Logging("info", "json").start();
+    new LogConfig("info", "json").start();
     logSome();
     LoggerFactory.getLogger("dev.sluice.Own")
         .atError()

@@ -1,5 +1,6 @@
 package dev.sluice.server;
 
+import dev.sluice.server.http.HttpResponse;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
@@ -9,12 +10,21 @@ import dev.sluice.broker.Durability;
 import dev.sluice.broker.QueueTotals;
 import dev.sluice.governor.Alert;
 import dev.sluice.governor.AuditReport;
+import dev.sluice.governor.BudgetDimension;
 import dev.sluice.governor.Counts;
-import dev.sluice.governor.Dimension;
-import dev.sluice.governor.Explanation;
-import dev.sluice.governor.Outcome;
+import dev.sluice.governor.TokenDecision;
+import dev.sluice.governor.TokenExplanation.Outcome;
+import dev.sluice.governor.TokenSettlement;
+import dev.sluice.server.http.HttpRoute;
+import dev.sluice.server.http.routes.AdminRoutes;
+import dev.sluice.server.http.routes.ApiKeyRoutes;
+import dev.sluice.server.http.routes.GovernorJson;
+import dev.sluice.server.http.routes.SchedulingStatsJson;
+import dev.sluice.server.http.routes.LimitRoutes;
+import dev.sluice.server.http.routes.MessageJson;
+import dev.sluice.server.http.routes.QueueJson;
+import dev.sluice.server.support.ErrorKind;
 import dev.sluice.governor.ProviderStanding;
-import dev.sluice.governor.Settlement;
 import java.io.IOException;
 import java.lang.reflect.RecordComponent;
 import java.nio.file.Path;
@@ -36,71 +46,71 @@ final class OpenApiTest {
   /** Every record that is read or written, by the name of its schema. */
   private static final Map<String, Class<? extends Record>> SCHEMAS =
       Map.ofEntries(
-          Map.entry("Error", HttpAnswer.Failure.class),
-          Map.entry("Problem", HttpAnswer.Problem.class),
-          Map.entry("NewQueue", JsonQueues.NewQueue.class),
-          Map.entry("QueueConfig", JsonQueues.Config.class),
-          Map.entry("Queue", JsonQueues.Queue.class),
-          Map.entry("QueueStats", JsonQueues.Stats.class),
+          Map.entry("Error", HttpResponse.ErrorBody.class),
+          Map.entry("Problem", HttpResponse.ErrorDetail.class),
+          Map.entry("NewQueue", QueueJson.NewQueue.class),
+          Map.entry("QueueConfig", QueueJson.Config.class),
+          Map.entry("Queue", QueueJson.QueueDetailsJson.class),
+          Map.entry("QueueStats", QueueJson.Stats.class),
           Map.entry("QueueTotals", QueueTotals.class),
-          Map.entry("KeyStats", JsonQueues.KeyStats.class),
-          Map.entry("QueueList", JsonQueues.Summaries.class),
-          Map.entry("QueueSummary", JsonQueues.Summary.class),
-          Map.entry("NewMessage", JsonMessages.NewMessage.class),
-          Map.entry("NewMessages", JsonMessages.Batch.class),
-          Map.entry("Receive", JsonQueues.Receive.class),
-          Map.entry("Deliveries", JsonMessages.Deliveries.class),
-          Map.entry("Delivery", JsonMessages.Delivered.class),
-          Map.entry("DeadLetter", JsonMessages.Dead.class),
-          Map.entry("Settle", JsonQueues.Settle.class),
-          Map.entry("Settlement", JsonQueues.Verdict.class),
-          Map.entry("Settled", JsonQueues.Settled.class),
-          Map.entry("SettleResult", JsonQueues.Result.class),
-          Map.entry("Messages", JsonMessages.Peeked.class),
-          Map.entry("StoredMessage", JsonMessages.Stored.class),
-          Map.entry("Redrive", JsonQueues.Redrive.class),
-          Map.entry("Rate", HttpLimits.Rate.class),
-          Map.entry("Limit", HttpLimits.Limit.class),
-          Map.entry("Decide", HttpLimits.Decide.class),
-          Map.entry("Decision", HttpLimits.Decision.class),
-          Map.entry("ConfigEntry", HttpAdmin.Entry.class),
-          Map.entry("ConfigValue", HttpAdmin.Value.class),
-          Map.entry("Throttle", JsonKeys.Throttle.class),
-          Map.entry("Throttles", JsonKeys.Throttles.class),
-          Map.entry("Waiter", JsonKeys.Waiter.class),
-          Map.entry("QueueKeys", JsonKeys.Keys.class),
-          Map.entry("QueueKey", JsonKeys.Key.class),
-          Map.entry("ParkedMessages", JsonKeys.Parked.class),
-          Map.entry("LimitStanding", HttpLimits.Standing.class),
-          Map.entry("ServerInfo", HttpAdmin.Info.class),
-          Map.entry("NewKey", HttpKeys.NewKey.class),
-          Map.entry("CreatedKey", HttpKeys.Created.class),
-          Map.entry("Permission", HttpKeys.Allowed.class),
-          Map.entry("Permissions", HttpKeys.Permissions.class),
-          Map.entry("OwnKey", HttpKeys.Own.class),
-          Map.entry("Key", HttpKeys.Known.class));
+          Map.entry("KeyStats", QueueJson.KeyStats.class),
+          Map.entry("QueueList", QueueJson.Summaries.class),
+          Map.entry("QueueSummary", QueueJson.Summary.class),
+          Map.entry("NewMessage", MessageJson.NewMessage.class),
+          Map.entry("NewMessages", MessageJson.Batch.class),
+          Map.entry("Receive", QueueJson.Receive.class),
+          Map.entry("Deliveries", MessageJson.Deliveries.class),
+          Map.entry("Delivery", MessageJson.Delivered.class),
+          Map.entry("DeadLetter", MessageJson.DeadLetterJson.class),
+          Map.entry("Settle", QueueJson.Settle.class),
+          Map.entry("Settlement", QueueJson.SettlementJson.class),
+          Map.entry("Settled", QueueJson.Settled.class),
+          Map.entry("SettleResult", QueueJson.Result.class),
+          Map.entry("Messages", MessageJson.StoredMessagesJson.class),
+          Map.entry("StoredMessage", MessageJson.Stored.class),
+          Map.entry("Redrive", QueueJson.Redrive.class),
+          Map.entry("Rate", LimitRoutes.LimitJson.class),
+          Map.entry("Limit", LimitRoutes.NamedLimitJson.class),
+          Map.entry("Decide", LimitRoutes.Decide.class),
+          Map.entry("Decision", LimitRoutes.Decision.class),
+          Map.entry("ConfigEntry", AdminRoutes.ConfigEntryJson.class),
+          Map.entry("ConfigValue", AdminRoutes.Value.class),
+          Map.entry("Throttle", SchedulingStatsJson.LimitStatsJson.class),
+          Map.entry("Throttles", SchedulingStatsJson.LimitsSnapshotJson.class),
+          Map.entry("Waiter", SchedulingStatsJson.Waiter.class),
+          Map.entry("QueueKeys", SchedulingStatsJson.FairnessKeyPageJson.class),
+          Map.entry("QueueKey", SchedulingStatsJson.FairnessKeyJson.class),
+          Map.entry("ParkedMessages", SchedulingStatsJson.ThrottledJson.class),
+          Map.entry("LimitStanding", LimitRoutes.LimitStatsJson.class),
+          Map.entry("ServerInfo", AdminRoutes.Info.class),
+          Map.entry("NewKey", ApiKeyRoutes.NewKey.class),
+          Map.entry("CreatedKey", ApiKeyRoutes.Created.class),
+          Map.entry("Permission", ApiKeyRoutes.PermissionJson.class),
+          Map.entry("Permissions", ApiKeyRoutes.Permissions.class),
+          Map.entry("OwnKey", ApiKeyRoutes.CurrentApiKeyJson.class),
+          Map.entry("Key", ApiKeyRoutes.ApiKeyJson.class));
 
   /** Those of the governor, whose fields are named as in Java, but for two. */
   private static final Map<String, Class<? extends Record>> CAMEL_SCHEMAS =
       Map.ofEntries(
-          Map.entry("TokenRequest", JsonGovernor.Ask.class),
-          Map.entry("TokenGrant", JsonGovernor.Grant.class),
-          Map.entry("TokenPlace", JsonGovernor.Place.class),
-          Map.entry("TokenRefusal", JsonGovernor.Refusal.class),
-          Map.entry("TokenUsage", JsonGovernor.Usage.class),
-          Map.entry("TokenSettlement", Settlement.class),
-          Map.entry("TokenExplanation", JsonGovernor.Foretold.class),
-          Map.entry("TokenExplanationPart", JsonGovernor.Part.class),
-          Map.entry("ProviderAnswer", JsonGovernor.Answer.class),
-          Map.entry("BudgetsReloaded", JsonGovernor.Reloaded.class),
-          Map.entry("ModelQueue", JsonGovernor.Line.class),
-          Map.entry("TicketPlace", JsonGovernor.InLine.class),
-          Map.entry("GovernorStatus", JsonGovernor.Status.class),
-          Map.entry("GovernorModel", JsonGovernor.Bucket.class),
+          Map.entry("TokenRequest", GovernorJson.TokenRequestJson.class),
+          Map.entry("TokenGrant", GovernorJson.GrantedJson.class),
+          Map.entry("TokenPlace", GovernorJson.QueuedJson.class),
+          Map.entry("TokenRefusal", GovernorJson.DeniedJson.class),
+          Map.entry("TokenUsage", GovernorJson.UsageJson.class),
+          Map.entry("TokenSettlement", TokenSettlement.class),
+          Map.entry("TokenExplanation", GovernorJson.ExplanationJson.class),
+          Map.entry("TokenExplanationPart", GovernorJson.DimensionJson.class),
+          Map.entry("ProviderAnswer", GovernorJson.ProviderResponseJson.class),
+          Map.entry("BudgetsReloaded", GovernorJson.Reloaded.class),
+          Map.entry("ModelQueue", GovernorJson.WaitingListJson.class),
+          Map.entry("TicketPlace", GovernorJson.QueuedTicketJson.class),
+          Map.entry("GovernorStatus", GovernorJson.Status.class),
+          Map.entry("GovernorModel", GovernorJson.Bucket.class),
           Map.entry("GovernorCounts", Counts.class),
           Map.entry("GovernorAudit", AuditReport.class),
           Map.entry("GovernorProvider", ProviderStanding.class),
-          Map.entry("GovernorAlert", JsonGovernor.Warning.class));
+          Map.entry("GovernorAlert", GovernorJson.AlertJson.class));
 
   /** Fields with values of an enum. */
   private static final Map<String, Class<? extends Enum<?>>> ENUMS =
@@ -108,13 +118,13 @@ final class OpenApiTest {
           Map.entry("Problem.code", ErrorKind.class),
           Map.entry("QueueConfig.durability", Durability.class),
           Map.entry("DeadLetter.reason", DeadLetter.Reason.class),
-          Map.entry("TokenPlace.binding", Dimension.class),
-          Map.entry("TokenRefusal.reason", Outcome.Reason.class),
-          Map.entry("TokenExplanation.verdict", Explanation.Verdict.class),
-          Map.entry("TokenExplanation.binding", Dimension.class),
-          Map.entry("TokenExplanationPart.dimension", Dimension.class),
-          Map.entry("ModelQueue.binding/additionalProperties", Dimension.class),
-          Map.entry("TicketPlace.binding", Dimension.class),
+          Map.entry("TokenPlace.binding", BudgetDimension.class),
+          Map.entry("TokenRefusal.reason", TokenDecision.Reason.class),
+          Map.entry("TokenExplanation.verdict", Outcome.class),
+          Map.entry("TokenExplanation.binding", BudgetDimension.class),
+          Map.entry("TokenExplanationPart.dimension", BudgetDimension.class),
+          Map.entry("ModelQueue.binding/additionalProperties", BudgetDimension.class),
+          Map.entry("TicketPlace.binding", BudgetDimension.class),
           Map.entry("GovernorAlert.kind", Alert.Kind.class));
 
   /** Schemas of answers with one field, which are no records. */
@@ -126,7 +136,7 @@ final class OpenApiTest {
   @Test
   void document_namesExactlyTheRoutesThereAre() throws IOException {
     try (SluiceServer server =
-        SluiceServer.start(ServerConfig.defaults(dir).withListen(Listen.ANYWHERE))) {
+        SluiceServer.start(ServerConfig.defaults(dir).withListen(ListenConfig.ANYWHERE))) {
       JsonNode document = new HttpProbe(server.httpPort()).get("/openapi.json").json();
       assertThat(documented(document)).isEqualTo(registered(server.httpRoutes()));
       for (HttpRoute route : server.httpRoutes()) {
@@ -183,7 +193,7 @@ final class OpenApiTest {
   @Test
   void schemas_haveExactlyTheFieldsThereAre() throws IOException {
     try (SluiceServer server =
-        SluiceServer.start(ServerConfig.defaults(dir).withListen(Listen.ANYWHERE))) {
+        SluiceServer.start(ServerConfig.defaults(dir).withListen(ListenConfig.ANYWHERE))) {
       JsonNode schemas =
           new HttpProbe(server.httpPort()).get("/openapi.json").json().at("/components/schemas");
       Set<String> known = new TreeSet<>(SCHEMAS.keySet());
@@ -220,7 +230,7 @@ final class OpenApiTest {
   @Test
   void enums_haveExactlyTheValuesThereAre() throws IOException {
     try (SluiceServer server =
-        SluiceServer.start(ServerConfig.defaults(dir).withListen(Listen.ANYWHERE))) {
+        SluiceServer.start(ServerConfig.defaults(dir).withListen(ListenConfig.ANYWHERE))) {
       JsonNode schemas =
           new HttpProbe(server.httpPort()).get("/openapi.json").json().at("/components/schemas");
       ENUMS.forEach(
@@ -242,7 +252,7 @@ final class OpenApiTest {
   @Test
   void references_leadSomewhere() throws IOException {
     try (SluiceServer server =
-        SluiceServer.start(ServerConfig.defaults(dir).withListen(Listen.ANYWHERE))) {
+        SluiceServer.start(ServerConfig.defaults(dir).withListen(ListenConfig.ANYWHERE))) {
       JsonNode document = new HttpProbe(server.httpPort()).get("/openapi.json").json();
       List<String> references = document.findValuesAsText("$ref");
       assertThat(references).isNotEmpty();

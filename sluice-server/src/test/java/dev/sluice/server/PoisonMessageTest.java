@@ -4,6 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import dev.sluice.broker.QueueConfig;
+import dev.sluice.server.http.JsonCodec;
+import dev.sluice.server.http.routes.QueueJson;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
@@ -116,7 +118,7 @@ final class PoisonMessageTest {
     assertThat(config.toString())
         .isEqualTo(
             new String(
-                Json.write(JsonQueues.Config.of(QueueConfig.defaults())), StandardCharsets.UTF_8));
+                JsonCodec.write(QueueJson.Config.of(QueueConfig.defaults())), StandardCharsets.UTF_8));
     assertThat(config.get("max_attempts").asInt()).isEqualTo(QueueConfig.DEFAULT_MAX_ATTEMPTS);
     JsonNode described =
         http.get("/openapi.json").json().at("/components/schemas/QueueConfig/properties");

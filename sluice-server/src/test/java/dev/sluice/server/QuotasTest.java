@@ -1,24 +1,45 @@
 package dev.sluice.server;
 
+import dev.sluice.server.transport.ResponseMemoryBudget;
+import dev.sluice.server.auth.ApiKeyOperations;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
 import dev.sluice.broker.Broker;
 import dev.sluice.broker.QueueConfig;
+import dev.sluice.governor.AlertConfig;
 import dev.sluice.governor.Allocation;
 import dev.sluice.governor.BudgetConfig;
-import dev.sluice.governor.DeskRules;
 import dev.sluice.governor.Governor;
-import dev.sluice.governor.HealthRules;
 import dev.sluice.governor.ModelBudget;
-import dev.sluice.governor.Outcome;
+import dev.sluice.governor.TokenDecision;
 import dev.sluice.governor.TokenRequest;
+import dev.sluice.governor.WaitingListConfig;
 import dev.sluice.proto.v1.ConsumeRequest;
 import dev.sluice.proto.v1.ConsumeResponse;
 import dev.sluice.proto.v1.CreateKeyResponse;
-import dev.sluice.server.KeyApi.NewKey;
-import dev.sluice.server.Permission.Kind;
+import dev.sluice.server.auth.AccountQuotas;
+import dev.sluice.server.auth.ApiKeyAuthenticator;
+import dev.sluice.server.auth.ApiKeyOperations.NewKey;
+import dev.sluice.server.auth.ApiKeyStore;
+import dev.sluice.server.auth.Permission;
+import dev.sluice.server.auth.Permission.Kind;
+import dev.sluice.server.auth.QueueAuthorization;
+import dev.sluice.server.auth.ApiKey;
+import dev.sluice.server.auth.Caller;
+import dev.sluice.server.auth.ConcurrencyQuota;
+import dev.sluice.server.auth.Credential;
+import dev.sluice.server.auth.RevocationWatcher;
+import dev.sluice.server.grpc.AuthenticationInterceptor;
+import dev.sluice.server.operations.LimitOperations;
+import dev.sluice.server.operations.QueueOperations;
+import dev.sluice.server.operations.TicketWaiters;
+import dev.sluice.server.operations.TicketWatch;
+import dev.sluice.server.support.ApiException;
+import dev.sluice.server.support.ErrorKind;
+import dev.sluice.server.support.JsonListFile;
+import dev.sluice.server.transport.MemoryBudgets;
 import io.grpc.Metadata;
 import io.grpc.ServerCall;
 import io.grpc.Status;
@@ -57,15 +78,15 @@ final class QuotasTest {
   }
 
   private static NewKey wanted(String pattern) {
-    return new NewKey("key", Key.NEVER, false, List.of(new Permission(Kind.ADMIN, pattern)));
+    return new NewKey("key", ApiKey.NEVER, false, List.of(new Permission(Kind.ADMIN, pattern)));
   }
 
-  private static KeyApi api(KeyStore keys) {
-    return new KeyApi(keys, () -> Instant.ofEpochMilli(1_000));
+  private static ApiKeyOperations api(ApiKeyStore keys) {
+    return new ApiKeyOperations(keys, () -> Instant.ofEpochMilli(1_000));
   }
 
-  private static Caller caller(KeyStore keys, KeyApi.Created created) {
-    return new KeyAuthenticator(keys, () -> Instant.ofEpochMilli(1_000), new Secret("bootstrap"))
+  private static Caller caller(ApiKeyStore keys, ApiKeyOperations.Created created) {
+    return new ApiKeyAuthenticator(keys, () -> Instant.ofEpochMilli(1_000), new Secret("bootstrap"))
         .authenticate("Bearer " + created.token());
   }
 
@@ -73,13 +94,13 @@ final class QuotasTest {
 
   @Test
   void keysOfATenant_areFew_howeverLongTheChainIs() throws IOException {
-    KeyStore keys = KeyStore.open(dir);
-    KeyApi api = api(keys);
+    ApiKeyStore keys = ApiKeyStore.open(dir);
+    ApiKeyOperations api = api(keys);
     Caller root = caller(keys, api.create(Caller.ANYBODY, wanted("a.*")));
     Caller other = caller(keys, api.create(Caller.ANYBODY, wanted("b.*")));
-    KeyApi.Created last = api.create(root, wanted("a.*"));
+    ApiKeyOperations.Created last = api.create(root, wanted("a.*"));
     Caller child = caller(keys, last);
-    for (int i = 1; i < Quotas.MAX_KEYS; i++) {
+    for (int i = 1; i < AccountQuotas.MAX_KEYS; i++) {
       last = api.create(i % 2 == 0 ? root : child, wanted("a.b"));
     }
     String rule = "keys of one account must be at most 100, but are 100";
@@ -90,24 +111,24 @@ final class QuotasTest {
     api.create(first, wanted("a.x"));
     api.revoke(root, last.id());
     api.create(child, wanted("a.b"));
-    KeyStore again = KeyStore.open(dir);
+    ApiKeyStore again = ApiKeyStore.open(dir);
     assertExhausted(() -> api(again).create(child, wanted("a.b")), rule);
   }
 
-  private static Key key(int number) {
+  private static ApiKey key(int number) {
     String id = "id-" + number;
-    return new Key(id, "old", "hash-" + number, 0, Key.NEVER, false, List.of(), id, List.of());
+    return new ApiKey(id, "old", "hash-" + number, 0, ApiKey.NEVER, false, List.of(), id, List.of());
   }
 
   @Test
   void theLastKeys_areForSuperadmins() throws IOException {
-    List<Key> many = new ArrayList<>();
-    for (int i = 0; i < KeyStore.MAX_KEYS - Quotas.RESERVED_KEYS - 1; i++) {
+    List<ApiKey> many = new ArrayList<>();
+    for (int i = 0; i < ApiKeyStore.MAX_KEYS - AccountQuotas.RESERVED_KEYS - 1; i++) {
       many.add(key(i));
     }
-    new ListFile<>(dir, "keys", Key.class).write(many);
-    KeyStore keys = KeyStore.open(dir);
-    KeyApi api = api(keys);
+    new JsonListFile<>(dir, "keys", ApiKey.class).write(many);
+    ApiKeyStore keys = ApiKeyStore.open(dir);
+    ApiKeyOperations api = api(keys);
     Caller tenant = caller(keys, api.create(Caller.ANYBODY, wanted("a.*")));
     assertExhausted(() -> api.create(tenant, wanted("a.b")), "at most 9000 keys");
     api.create(Caller.ANYBODY, wanted("a.b"));
@@ -116,12 +137,12 @@ final class QuotasTest {
   /** Written by the version before keys had owners. */
   @Test
   void keysWithoutOwner_areReadAndStandForThemselves() throws IOException {
-    Files.writeString(dir.resolve(KeyStore.FILE), OLD_KEYS);
-    KeyStore keys = KeyStore.open(dir);
-    assertThat(keys.list()).extracting(Key::owner).containsExactly("one", "two");
+    Files.writeString(dir.resolve(ApiKeyStore.FILE), OLD_KEYS);
+    ApiKeyStore keys = ApiKeyStore.open(dir);
+    assertThat(keys.list()).extracting(ApiKey::owner).containsExactly("one", "two");
     assertThat(keys.get("two").permissions()).containsExactly(new Permission(Kind.ADMIN, "a.*"));
     api(keys).create(Caller.ANYBODY, wanted("x"));
-    assertThat(KeyStore.open(dir).list()).extracting(Key::owner).startsWith("one", "two");
+    assertThat(ApiKeyStore.open(dir).list()).extracting(ApiKey::owner).startsWith("one", "two");
   }
 
   private static final String OLD_KEYS =
@@ -136,14 +157,14 @@ final class QuotasTest {
 
   @Test
   void queuesUnderTheNamesOfATenant_areFew() throws IOException {
-    KeyStore keys = KeyStore.open(dir);
-    KeyApi api = api(keys);
-    KeyApi.Created made = api.create(Caller.ANYBODY, wanted("a.*"));
+    ApiKeyStore keys = ApiKeyStore.open(dir);
+    ApiKeyOperations api = api(keys);
+    ApiKeyOperations.Created made = api.create(Caller.ANYBODY, wanted("a.*"));
     Caller root = caller(keys, made);
     Caller child = caller(keys, api.create(root, wanted("a.b.*")));
-    Quotas quotas = new Quotas(keys, new Quotas.Names(4, 2, 1));
+    AccountQuotas quotas = new AccountQuotas(keys, new AccountQuotas.QuotaConfig(4, 2, 1));
     try (Broker broker = Broker.open(dir.resolve("broker"))) {
-      QueueApi queues = new QueueApi(broker, new QueueAccess(broker), quotas, Quotas.openCalls());
+      QueueOperations queues = new QueueOperations(broker, new QueueAuthorization(broker), quotas, AccountQuotas.openCalls());
       QueueConfig config = QueueConfig.defaults();
       queues.create(root, "a.1", config);
       queues.create(child, "a.b.1", config);
@@ -162,11 +183,11 @@ final class QuotasTest {
   /** Concurrent creations, each of which alone would be within the quota. */
   @Test
   void namesThatAreBeingCreated_count() throws IOException {
-    KeyStore keys = KeyStore.open(dir);
+    ApiKeyStore keys = ApiKeyStore.open(dir);
     Caller root = caller(keys, api(keys).create(Caller.ANYBODY, wanted("a.*")));
-    Quotas quotas = new Quotas(keys, new Quotas.Names(4, 2, 1));
-    Share.Hold first = quotas.queue(root, "a.1", () -> Set.of("b.1"));
-    Share.Hold again = quotas.queue(root, "a.1", () -> Set.of("b.1"));
+    AccountQuotas quotas = new AccountQuotas(keys, new AccountQuotas.QuotaConfig(4, 2, 1));
+    ConcurrencyQuota.Hold first = quotas.queue(root, "a.1", () -> Set.of("b.1"));
+    ConcurrencyQuota.Hold again = quotas.queue(root, "a.1", () -> Set.of("b.1"));
     quotas.queue(root, "a.2", Set::of);
     assertExhausted(() -> quotas.queue(root, "a.3", Set::of), "but are 4; remove some");
     first.close();
@@ -175,7 +196,7 @@ final class QuotasTest {
     again.close();
     quotas.queue(root, "a.3", Set::of);
 
-    Quotas limits = new Quotas(keys, new Quotas.Names(4, 2, 1));
+    AccountQuotas limits = new AccountQuotas(keys, new AccountQuotas.QuotaConfig(4, 2, 1));
     limits.limit(root, "a.1", Set::of);
     limits.limit(root, "a.2", () -> Set.of("a.1"));
     limits.limit(root, "a.2", () -> Set.of("a.1"));
@@ -184,13 +205,13 @@ final class QuotasTest {
 
   @Test
   void namesOfAnAccount_count_afterItsFirstKeyWasNarrowedOrRevoked() throws IOException {
-    KeyStore keys = KeyStore.open(dir);
-    KeyApi api = api(keys);
-    KeyApi.Created first = api.create(Caller.ANYBODY, wanted("a:*"));
-    KeyApi.Created second = api.create(caller(keys, first), wanted("a:*"));
-    KeyApi.Created narrow = api.create(caller(keys, second), wanted("a:b:*"));
-    LimitApi limits = LimitApi.open(dir, new Quotas(keys, new Quotas.Names(4, 2, 1)));
-    LimitApi.Rate rate = new LimitApi.Rate(1, 1);
+    ApiKeyStore keys = ApiKeyStore.open(dir);
+    ApiKeyOperations api = api(keys);
+    ApiKeyOperations.Created first = api.create(Caller.ANYBODY, wanted("a:*"));
+    ApiKeyOperations.Created second = api.create(caller(keys, first), wanted("a:*"));
+    ApiKeyOperations.Created narrow = api.create(caller(keys, second), wanted("a:b:*"));
+    LimitOperations limits = LimitOperations.open(dir, new AccountQuotas(keys, new AccountQuotas.QuotaConfig(4, 2, 1)));
+    LimitOperations.Rate rate = new LimitOperations.Rate(1, 1);
     limits.set(caller(keys, second), "a:1", rate).join();
     limits.set(caller(keys, second), "a:2", rate).join();
     String rule = "limits of one account must be at most 2, but are 2";
@@ -201,22 +222,22 @@ final class QuotasTest {
     api.revoke(caller(keys, second), first.id());
     assertExhausted(() -> limits.set(caller(keys, second), "a:3", rate), rule);
     assertExhausted(() -> limits.set(caller(keys, narrow), "a:b:1", rate), rule);
-    KeyStore again = KeyStore.open(dir);
+    ApiKeyStore again = ApiKeyStore.open(dir);
     assertThat(again.scopeOf(first.id())).containsExactly(new Permission(Kind.ADMIN, "a:*"));
   }
 
   @Test
   void limitsUnderTheNamesOfATenant_areFew() throws IOException {
-    KeyStore keys = KeyStore.open(dir);
+    ApiKeyStore keys = ApiKeyStore.open(dir);
     Caller root = caller(keys, api(keys).create(Caller.ANYBODY, wanted("a:*")));
-    Quotas quotas = new Quotas(keys, new Quotas.Names(4, 2, 1));
-    LimitApi limits = LimitApi.open(dir, quotas);
-    LimitApi.Rate rate = new LimitApi.Rate(1, 1);
+    AccountQuotas quotas = new AccountQuotas(keys, new AccountQuotas.QuotaConfig(4, 2, 1));
+    LimitOperations limits = LimitOperations.open(dir, quotas);
+    LimitOperations.Rate rate = new LimitOperations.Rate(1, 1);
     limits.set(root, "a:1*", rate).join();
     assertExhausted(() -> limits.set(root, "a:2*", rate), "templates of one account");
     limits.set(root, "a:2", rate).join();
     assertExhausted(() -> limits.set(root, "a:3", rate), "limits of one account");
-    limits.set(root, "a:2", new LimitApi.Rate(2, 2)).join();
+    limits.set(root, "a:2", new LimitOperations.Rate(2, 2)).join();
     limits.set(Caller.ANYBODY, "b:1", rate).join();
     limits.remove(root, "a:2").join();
     limits.set(root, "a:3", rate).join();
@@ -226,10 +247,10 @@ final class QuotasTest {
 
   @Test
   void share_isOfTheAccount_andGivenBackOnce() {
-    Share share = new Share("things", 4, 2);
-    Caller one = new Caller("one", false, List.of(), Key.NEVER);
-    Caller two = new Caller("two", false, List.of(), Key.NEVER);
-    Share.Hold first = share.take(one);
+    ConcurrencyQuota share = new ConcurrencyQuota("things", 4, 2);
+    Caller one = new Caller("one", false, List.of(), ApiKey.NEVER);
+    Caller two = new Caller("two", false, List.of(), ApiKey.NEVER);
+    ConcurrencyQuota.Hold first = share.take(one);
     share.take(one);
     assertExhausted(() -> share.take(one), "things of one account must be at most 2 at once");
     share.take(two);
@@ -243,15 +264,15 @@ final class QuotasTest {
 
   @Test
   void callsThatWaitForMessages_haveAShare() throws IOException {
-    Caller caller = new Caller("c", false, List.of(new Permission(Kind.CONSUME, "q")), Key.NEVER);
+    Caller caller = new Caller("c", false, List.of(new Permission(Kind.CONSUME, "q")), ApiKey.NEVER);
     try (Broker broker = Broker.open(dir.resolve("broker"))) {
       broker.createQueue("q");
-      Share open = new Share("calls", 10, 1);
-      QueueApi queues =
-          new QueueApi(broker, new QueueAccess(broker), new Quotas(KeyStore.open(dir)), open);
-      KeyInUse key = watches(caller).authenticate(null);
+      ConcurrencyQuota open = new ConcurrencyQuota("calls", 10, 1);
+      QueueOperations queues =
+          new QueueOperations(broker, new QueueAuthorization(broker), new AccountQuotas(ApiKeyStore.open(dir)), open);
+      Credential key = watches(caller).authenticate(null);
       Duration wait = Duration.ofSeconds(30);
-      ByteBudget.Part room = ServerMemory.ofHeap().answers().part("c");
+      ResponseMemoryBudget.Reservation room = MemoryBudgets.ofHeap().answers().part("c");
       var first = queues.receive(key, "q", 1, wait, room);
       assertExhausted(() -> queues.receive(key, "q", 1, wait, room), "calls of one account");
       assertThat(queues.receive(key, "q", 1, Duration.ZERO, room).join()).isEmpty();
@@ -264,8 +285,8 @@ final class QuotasTest {
   /** Returns the ticket of a second request to model {@code one}, which allows one at a time. */
   private static String ticket(Governor governor) {
     TokenRequest request = TokenRequest.of("one", 1, "P1_user");
-    assertThat(governor.request(request)).isInstanceOf(Outcome.Granted.class);
-    return ((Outcome.Queued) governor.request(request)).ticket();
+    assertThat(governor.request(request)).isInstanceOf(TokenDecision.Granted.class);
+    return ((TokenDecision.Queued) governor.request(request)).ticket();
   }
 
   @Test
@@ -273,15 +294,15 @@ final class QuotasTest {
     ModelBudget one = ModelBudget.of(60_000, 60_000, Allocation.OFF).withConcurrency(1);
     BudgetConfig config =
         new BudgetConfig(
-            Map.of("one", one), DeskRules.DEFAULTS, HealthRules.DEFAULTS, Map.of(), List.of());
+            Map.of("one", one), WaitingListConfig.DEFAULTS, AlertConfig.DEFAULTS, Map.of(), List.of());
     ScheduledExecutorService timer = Executors.newSingleThreadScheduledExecutor();
     try (Governor governor = Governor.create(config)) {
-      TicketWaits waits =
-          new TicketWaits(governor, timer, timer, GovernorThreads.ofCallers(Runnable::run));
+      TicketWaiters waits =
+          new TicketWaiters(governor, timer, timer, GovernorThreads.ofCallers(Runnable::run));
       String ticket = ticket(governor);
-      Caller caller = new Caller("one", false, List.of(), Key.NEVER);
+      Caller caller = new Caller("one", false, List.of(), ApiKey.NEVER);
       List<TicketWatch> open = new ArrayList<>();
-      for (int i = 0; i < TicketWaits.MAX_WATCHES / 4; i++) {
+      for (int i = 0; i < TicketWaiters.MAX_WATCHES / 4; i++) {
         open.add(waits.watch(caller, ticket).join());
       }
       assertExhausted(
@@ -292,7 +313,7 @@ final class QuotasTest {
       assertThat(waits.watch(caller, "no-such-ticket")).isCompletedExceptionally();
       open.set(0, waits.watch(caller, ticket).join());
       assertExhausted(() -> waits.watch(caller, ticket), "tickets that are watched");
-      while (open.size() < TicketWaits.MAX_WATCHES) {
+      while (open.size() < TicketWaiters.MAX_WATCHES) {
         open.add(waits.watch(Caller.ANYBODY, ticket).join());
       }
       assertExhausted(() -> waits.watch(Caller.ANYBODY, ticket), "must be at most 256 at once");
@@ -303,8 +324,8 @@ final class QuotasTest {
     }
   }
 
-  private static KeyWatches watches(Caller caller) {
-    return new KeyWatches(authorization -> caller, InstantSource.system());
+  private static RevocationWatcher watches(Caller caller) {
+    return new RevocationWatcher(authorization -> caller, InstantSource.system());
   }
 
   private static ServerCall.Listener<ConsumeRequest> ignoring(
@@ -314,9 +335,9 @@ final class QuotasTest {
 
   @Test
   void streams_haveAShare_untilTheyEnd() {
-    Caller caller = new Caller("c", false, List.of(), Key.NEVER);
-    Share open = new Share("streams", 10, 1);
-    Access access = new Access(watches(caller), open);
+    Caller caller = new Caller("c", false, List.of(), ApiKey.NEVER);
+    ConcurrencyQuota open = new ConcurrencyQuota("streams", 10, 1);
+    AuthenticationInterceptor access = new AuthenticationInterceptor(watches(caller), open);
     RecordingCall first = new RecordingCall();
     var stream = access.interceptCall(first, new Metadata(), QuotasTest::ignoring);
     RecordingCall second = new RecordingCall();
@@ -337,7 +358,7 @@ final class QuotasTest {
           server.admin(admin.getKey()).createKey(KeyedServer.request("admin:a.*").build()).getKey();
       assertThat(statusOf(listen(server, server.create().getKey()))).contains(" 403 ");
       List<Socket> open = new ArrayList<>();
-      for (int i = 0; i < Quotas.MAX_EVENT_STREAMS_OF_ACCOUNT; i++) {
+      for (int i = 0; i < AccountQuotas.MAX_EVENT_STREAMS_OF_ACCOUNT; i++) {
         open.add(listen(server, i % 2 == 0 ? admin.getKey() : child));
         assertThat(statusOf(open.get(i))).contains(" 200 ");
       }

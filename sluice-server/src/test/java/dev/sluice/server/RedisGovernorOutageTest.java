@@ -5,7 +5,7 @@ import static org.awaitility.Awaitility.await;
 
 import dev.sluice.proto.v1.WatchTicketRequest;
 import dev.sluice.proto.v1.WatchTicketResponse;
-import dev.sluice.redis.OutagePolicy;
+import dev.sluice.redis.OutageMode;
 import dev.sluice.server.HttpProbe.Reply;
 import dev.sluice.testkit.RedisServer;
 import io.grpc.Status;
@@ -39,7 +39,7 @@ final class RedisGovernorOutageTest {
     return new GovernedServer(
         Files.createDirectories(dir.resolve(name)),
         PATIENCE_MS,
-        ServerRedis.at(redis.uri()).withTimeout(TIMEOUT).onOutage(OutagePolicy.CLOSED));
+        RedisConfig.at(redis.uri()).withTimeout(TIMEOUT).onOutage(OutageMode.CLOSED));
   }
 
   private static void awaitAvailable(GovernedServer server, double value) {

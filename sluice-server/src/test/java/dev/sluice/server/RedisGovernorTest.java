@@ -42,11 +42,11 @@ final class RedisGovernorTest {
   private GovernedServer here;
   private GovernedServer there;
 
-  private static ServerRedis patient() {
-    return ServerRedis.at(redis.uri()).withTimeout(RedisLimitsTest.PATIENCE);
+  private static RedisConfig patient() {
+    return RedisConfig.at(redis.uri()).withTimeout(RedisLimitsTest.PATIENCE);
   }
 
-  private GovernedServer start(String name, ServerRedis with) throws IOException {
+  private GovernedServer start(String name, RedisConfig with) throws IOException {
     return new GovernedServer(Files.createDirectories(dir.resolve(name)), PATIENCE_MS, with);
   }
 

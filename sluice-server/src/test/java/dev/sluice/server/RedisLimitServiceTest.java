@@ -15,7 +15,7 @@ final class RedisLimitServiceTest extends LimitServiceTest {
   @Override
   ServerConfig config(ServerConfig defaults) {
     return defaults.withRedis(
-        ServerRedis.at(redis.uri())
+        RedisConfig.at(redis.uri())
             .withTimeout(RedisLimitsTest.PATIENCE)
             .withPrefix("run" + RUNS.incrementAndGet() + ":"));
   }

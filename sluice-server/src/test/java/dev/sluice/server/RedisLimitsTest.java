@@ -7,6 +7,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import dev.sluice.proto.v1.ListLimitsRequest;
 import dev.sluice.proto.v1.RemoveLimitRequest;
 import dev.sluice.server.HttpProbe.Reply;
+import dev.sluice.server.operations.SharedLimitsMonitor;
 import dev.sluice.testkit.RedisServer;
 import io.grpc.Status;
 import java.io.IOException;
@@ -47,11 +48,11 @@ final class RedisLimitsTest {
   private HttpProbe here = new HttpProbe(0);
   private HttpProbe there = here;
 
-  private static ServerRedis patient() {
-    return ServerRedis.at(redis.uri()).withTimeout(PATIENCE);
+  private static RedisConfig patient() {
+    return RedisConfig.at(redis.uri()).withTimeout(PATIENCE);
   }
 
-  private TestServer start(String name, ServerRedis with) throws IOException {
+  private TestServer start(String name, RedisConfig with) throws IOException {
     Path data = Files.createDirectories(dir.resolve(name));
     TestServer server = TestServer.start(ServerConfig.defaults(data).withRedis(with));
     servers.add(server);
@@ -59,7 +60,7 @@ final class RedisLimitsTest {
   }
 
   /** Both with nothing to begin with. */
-  private TestServer startTwo(ServerRedis with) throws IOException {
+  private TestServer startTwo(RedisConfig with) throws IOException {
     redis.command("FLUSHALL");
     TestServer one = start("one", with);
     TestServer other = start("other", with);
@@ -183,7 +184,7 @@ final class RedisLimitsTest {
   void rules_areKept_forAStartWithoutRedis_andADamagedFileIsRefused() throws IOException {
     TestServer one = startTwo(patient());
     set(here, "k", 1, 1);
-    Path file = dir.resolve("one").resolve(FleetWatch.FILE);
+    Path file = dir.resolve("one").resolve(SharedLimitsMonitor.FILE);
     Awaitility.await().until(() -> Files.exists(file) && Files.readString(file).contains("\"k\""));
     one.close();
     String good = Files.readString(file);
@@ -215,7 +216,7 @@ final class RedisLimitsTest {
   void passwordAndTls_areThoseOfTheUrl() throws IOException {
     try (RedisServer closed = RedisServer.builder().password("me", PASSWORD).tls().start();
         TestServer server =
-            start("tls", ServerRedis.at(closed.uri()).withAuthorities(closed.certificate()))) {
+            start("tls", RedisConfig.at(closed.uri()).withAuthorities(closed.certificate()))) {
       server.awaitRedis();
       HttpProbe http = new HttpProbe(server.server.httpPort());
       set(http, "k", 0, 1);
@@ -229,7 +230,7 @@ final class RedisLimitsTest {
     try (RedisServer closed = RedisServer.builder().password("right").start();
         CapturedLog log = new CapturedLog()) {
       String url = "redis://:" + PASSWORD + "@127.0.0.1:" + closed.port();
-      try (TestServer server = start("wrong", ServerRedis.at(url))) {
+      try (TestServer server = start("wrong", RedisConfig.at(url))) {
         HttpProbe http = new HttpProbe(server.server.httpPort());
         Reply refused = http.put("/v1/limits/k", "{\"rate_per_second\":1,\"burst\":1}");
         assertThat(refused.status()).isEqualTo(503);
@@ -238,9 +239,9 @@ final class RedisLimitsTest {
       }
       assertThat(log.text()).doesNotContain(PASSWORD);
     }
-    assertThat(ServerRedis.at("redis://me:" + PASSWORD + "@host").toString())
+    assertThat(RedisConfig.at("redis://me:" + PASSWORD + "@host").toString())
         .doesNotContain(PASSWORD);
-    assertThatThrownBy(() -> ServerRedis.at("http://me:" + PASSWORD + "@host"))
+    assertThatThrownBy(() -> RedisConfig.at("http://me:" + PASSWORD + "@host"))
         .isInstanceOf(IllegalArgumentException.class)
         .hasMessageContaining("URL of Redis must be")
         .message()

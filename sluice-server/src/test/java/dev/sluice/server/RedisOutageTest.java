@@ -11,7 +11,8 @@ import dev.sluice.proto.v1.Limit;
 import dev.sluice.proto.v1.LimitsGrpc;
 import dev.sluice.proto.v1.Outcome;
 import dev.sluice.proto.v1.SetLimitRequest;
-import dev.sluice.redis.OutagePolicy;
+import dev.sluice.redis.OutageMode;
+import dev.sluice.server.operations.SharedLimitsMonitor;
 import dev.sluice.testkit.RedisServer;
 import dev.sluice.testkit.TcpProxy;
 import io.grpc.Status;
@@ -48,9 +49,9 @@ final class RedisOutageTest {
 
   @TempDir private Path dir;
 
-  private TestServer start(String url, OutagePolicy policy) throws IOException {
+  private TestServer start(String url, OutageMode policy) throws IOException {
     return TestServer.start(
-        ServerConfig.defaults(dir).withRedis(ServerRedis.at(url).onOutage(policy)));
+        ServerConfig.defaults(dir).withRedis(RedisConfig.at(url).onOutage(policy)));
   }
 
   private static void set(TestServer server, double rate, double burst) {
@@ -126,7 +127,7 @@ final class RedisOutageTest {
   @Test
   void killedUnderLoad_thePolicyHolds_nothingHangs_andItComesBack() throws IOException {
     try (RedisServer redis = RedisServer.start();
-        TestServer server = start(redis.uri(), OutagePolicy.CLOSED)) {
+        TestServer server = start(redis.uri(), OutageMode.CLOSED)) {
       server.awaitRedis();
       set(server, 1e6, 1e6);
       HttpProbe http = new HttpProbe(server.server.httpPort());
@@ -154,8 +155,8 @@ final class RedisOutageTest {
   }
 
   @ParameterizedTest
-  @EnumSource(OutagePolicy.class)
-  void paused_everyWireAnswersByThePolicy(OutagePolicy policy) throws Exception {
+  @EnumSource(OutageMode.class)
+  void paused_everyWireAnswersByThePolicy(OutageMode policy) throws Exception {
     try (RedisServer redis = RedisServer.start();
         TestServer server = start(redis.uri(), policy)) {
       server.awaitRedis();
@@ -175,7 +176,7 @@ final class RedisOutageTest {
           // A share begins empty, and nothing accrues at this rate.
           assertThat(answer.getResultsList())
               .hasSize(100)
-              .allMatch(each -> isGranted(each.getDecision()) == (policy == OutagePolicy.OPEN));
+              .allMatch(each -> isGranted(each.getDecision()) == (policy == OutageMode.OPEN));
         }
         assertThat(answers.end().isOk()).isTrue();
         HttpProbe.Reply reply = decideByHttp(http);
@@ -202,7 +203,7 @@ final class RedisOutageTest {
             TestServer.start(
                 ServerConfig.defaults(dir)
                     .withRedis(
-                        ServerRedis.at(proxy.uri()).withTimeout(RedisLimitsTest.PATIENCE)))) {
+                        RedisConfig.at(proxy.uri()).withTimeout(RedisLimitsTest.PATIENCE)))) {
       server.awaitRedis();
       set(server, 0, 250);
       proxy.delay(Duration.ofMillis(100), Duration.ZERO);
@@ -239,13 +240,13 @@ final class RedisOutageTest {
   @Test
   void started_whileRedisIsDown_itHasItsLimits_andChangesWait() throws IOException {
     try (RedisServer redis = RedisServer.builder().data().start()) {
-      try (TestServer server = start(redis.uri(), OutagePolicy.LOCAL)) {
+      try (TestServer server = start(redis.uri(), OutageMode.LOCAL)) {
         server.awaitRedis();
         set(server, 1000, 1000);
       }
-      assertThat(Files.readString(dir.resolve(FleetWatch.FILE))).contains("\"k\"");
+      assertThat(Files.readString(dir.resolve(SharedLimitsMonitor.FILE))).contains("\"k\"");
       redis.kill();
-      try (TestServer server = start(redis.uri(), OutagePolicy.LOCAL)) {
+      try (TestServer server = start(redis.uri(), OutageMode.LOCAL)) {
         HttpProbe http = new HttpProbe(server.server.httpPort());
         assertThat(http.get("/readyz").status()).isEqualTo(200);
         await(server, RedisOutageTest::isGranted);

@@ -10,6 +10,6 @@ final class RedisReservationAccessTest extends ReservationAccessTest {
   @Override
   ServerConfig configured(ServerConfig config) {
     redis.command("FLUSHALL");
-    return config.withRedis(ServerRedis.at(redis.uri()).withTimeout(RedisLimitsTest.PATIENCE));
+    return config.withRedis(RedisConfig.at(redis.uri()).withTimeout(RedisLimitsTest.PATIENCE));
   }
 }

@@ -17,8 +17,10 @@ import dev.sluice.proto.v1.ConsumeRequest;
 import dev.sluice.proto.v1.GovernorGrpc;
 import dev.sluice.proto.v1.LimitsGrpc;
 import dev.sluice.proto.v1.QueuesGrpc;
-import dev.sluice.server.fila.FilaAdminGrpc;
-import dev.sluice.server.fila.FilaServiceGrpc;
+import dev.sluice.server.fila.v1.FilaAdminGrpc;
+import dev.sluice.server.fila.v1.FilaServiceGrpc;
+import dev.sluice.server.grpc.ProtobufSizeChecker;
+import dev.sluice.server.transport.RequestSizeLimits;
 import dev.sluice.testkit.SeedBudget;
 import io.grpc.CallOptions;
 import io.grpc.ClientCall;
@@ -47,7 +49,7 @@ import org.junit.jupiter.params.provider.MethodSource;
 
 /**
  * Every list and map that a request can fill, on every wire: one entry more than {@link
- * RequestBounds} allows is refused, with the rule and the number; as many as it allows, with names
+ * RequestSizeLimits} allows is refused, with the rule and the number; as many as it allows, with names
  * whose hashes collide, are answered. The fields are found in the protocols and in {@code
  * openapi.json}, so that a new one without a bound fails here.
  */
@@ -92,7 +94,7 @@ final class RequestBoundsTest {
   }
 
   private static String rule(String field) {
-    int most = RequestBounds.of(field);
+    int most = RequestSizeLimits.of(field);
     return "%s must have at most %d entries, but has %d or more".formatted(field, most, most + 1);
   }
 
@@ -243,14 +245,14 @@ final class RequestBoundsTest {
   @MethodSource("grpcFields")
   void grpc_oneEntryTooMany_isRefusedWithTheRule(GrpcField field) throws IOException {
     String name = field.list().getName();
-    assertThat(ask(field, RequestBounds.of(name) + 1)).contains(rule(name));
+    assertThat(ask(field, RequestSizeLimits.of(name) + 1)).contains(rule(name));
   }
 
   @ParameterizedTest
   @MethodSource("grpcFields")
   void grpc_asManyEntriesAsMayBe_areLookedAt(GrpcField field) throws IOException {
     String name = field.list().getName();
-    assertThat(ask(field, RequestBounds.of(name)))
+    assertThat(ask(field, RequestSizeLimits.of(name)))
         .doesNotContain("must have at most")
         .doesNotContain("INTERNAL", "UNKNOWN", "RESOURCE_EXHAUSTED");
   }
@@ -267,7 +269,7 @@ final class RequestBoundsTest {
     byte[] twice = new byte[2 * settle.length];
     System.arraycopy(settle, 0, twice, 0, settle.length);
     System.arraycopy(settle, 0, twice, settle.length, settle.length);
-    GrpcBounds bounds = GrpcBounds.of(consume);
+    ProtobufSizeChecker bounds = ProtobufSizeChecker.of(consume);
     bounds.check(CodedInputStream.newInstance(settle));
     assertThatThrownBy(() -> bounds.check(CodedInputStream.newInstance(twice)))
         .hasMessage("settle must occur once in its message, but occurs again");
@@ -371,7 +373,7 @@ final class RequestBoundsTest {
   @ParameterizedTest
   @MethodSource("httpFields")
   void http_oneEntryTooMany_isRefusedWithTheRule(HttpField field) throws IOException {
-    HttpProbe.Reply reply = ask(field, RequestBounds.of(field.list()) + 1);
+    HttpProbe.Reply reply = ask(field, RequestSizeLimits.of(field.list()) + 1);
     assertThat(reply.status()).isEqualTo(400);
     assertThat(reply.message()).contains(rule(field.list()));
   }
@@ -379,7 +381,7 @@ final class RequestBoundsTest {
   @ParameterizedTest
   @MethodSource("httpFields")
   void http_asManyEntriesAsMayBe_areLookedAt(HttpField field) throws IOException {
-    HttpProbe.Reply reply = ask(field, RequestBounds.of(field.list()));
+    HttpProbe.Reply reply = ask(field, RequestSizeLimits.of(field.list()));
     assertThat(reply.response().body()).doesNotContain("must have at most");
     assertThat(reply.status()).isLessThan(500);
   }
@@ -390,13 +392,13 @@ final class RequestBoundsTest {
     String owner = field.fields().size() > 1 ? "NewMessage" : field.schema();
     JsonNode rules = property(owner, field.list());
     String word = rules.path("type").asText().equals("array") ? "maxItems" : "maxProperties";
-    assertThat(rules.path(word).asInt()).isEqualTo(RequestBounds.of(field.list()));
+    assertThat(rules.path(word).asInt()).isEqualTo(RequestSizeLimits.of(field.list()));
   }
 
   @Test
   void documentation_hasEveryBound() throws IOException {
     String page = Files.readString(Path.of("..", "docs", "server.md"));
-    RequestBounds.BY_FIELD.forEach(
+    RequestSizeLimits.BY_FIELD.forEach(
         (field, most) ->
             assertThat(page).containsPattern("\\| `%s`[^|]*\\| %d \\|".formatted(field, most)));
   }
@@ -406,6 +408,6 @@ final class RequestBoundsTest {
     TreeSet<String> onTheWires = new TreeSet<>();
     grpcFields().forEach(each -> onTheWires.add(each.list().getName()));
     httpFields().forEach(each -> onTheWires.add(each.list()));
-    assertThat(onTheWires).isEqualTo(new TreeSet<>(RequestBounds.BY_FIELD.keySet()));
+    assertThat(onTheWires).isEqualTo(new TreeSet<>(RequestSizeLimits.BY_FIELD.keySet()));
   }
 }

@@ -12,6 +12,8 @@ import dev.sluice.proto.v1.QueuesGrpc;
 import dev.sluice.proto.v1.ReceiveRequest;
 import dev.sluice.proto.v1.SettleRequest;
 import dev.sluice.proto.v1.Settlement;
+import dev.sluice.server.transport.MemoryBudgets;
+import dev.sluice.server.transport.RequestMemoryBudget;
 import io.grpc.Status;
 import java.io.IOException;
 import java.nio.file.Path;
@@ -34,14 +36,14 @@ final class RequestWorkTest {
   private static final int SETTLEMENTS = 20;
 
   @TempDir private Path dir;
-  private final InboundBudget work = new InboundBudget(MAX);
+  private final RequestMemoryBudget work = new RequestMemoryBudget(MAX);
   private KeyedServer server;
   private HttpProbe http;
 
   @BeforeEach
   void start() throws IOException {
-    ServerMemory usual = ServerMemory.ofHeap();
-    ServerMemory memory = new ServerMemory(usual.inbound(), work, usual.unread(), usual.answers());
+    MemoryBudgets usual = MemoryBudgets.ofHeap();
+    MemoryBudgets memory = new MemoryBudgets(usual.inbound(), work, usual.unread(), usual.answers());
     server = new KeyedServer(dir, listen -> listen.withMemory(memory));
     http = new HttpProbe(server.httpPort());
     var made = queues().createQueue(CreateQueueRequest.newBuilder().setName("q").build());
@@ -101,7 +103,7 @@ final class RequestWorkTest {
         queues()
             .receive(ReceiveRequest.newBuilder().setQueue("q").setMaxMessages(SETTLEMENTS).build())
             .getDeliveriesList();
-    try (InboundBudget.Part others = work.part("other", "other")) {
+    try (RequestMemoryBudget.Reservation others = work.part("other", "other")) {
       assertThat(others.take(MAX)).isTrue();
       assertThat(KeyedServer.codeOf(() -> queues().settle(nacks(leased))))
           .isEqualTo(Status.Code.UNAVAILABLE);
@@ -122,7 +124,7 @@ final class RequestWorkTest {
     String json =
         "{\"messages\":[%s]}"
             .formatted(String.join(",", Collections.nCopies(MANY_MESSAGES, "{\"payload\":\"\"}")));
-    try (InboundBudget.Part others = work.part("other", "other")) {
+    try (RequestMemoryBudget.Reservation others = work.part("other", "other")) {
       assertThat(others.take(MAX)).isTrue();
       assertThat(KeyedServer.codeOf(() -> queues().enqueue(messages(MANY_MESSAGES))))
           .isEqualTo(Status.Code.UNAVAILABLE);

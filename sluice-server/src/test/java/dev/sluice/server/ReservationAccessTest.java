@@ -61,7 +61,7 @@ class ReservationAccessTest {
         SluiceServer.start(
             configured(
                 ServerConfig.defaults(dir.resolve("data"))
-                    .withListen(Listen.ANYWHERE)
+                    .withListen(ListenConfig.ANYWHERE)
                     .withBootstrapKey(BOOTSTRAP)
                     .withGovernorFile(file)));
     channel = NettyChannelBuilder.forAddress("127.0.0.1", server.grpcPort()).usePlaintext().build();

@@ -3,6 +3,7 @@ package dev.sluice.server;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.sluice.broker.BrokerConfig;
+import dev.sluice.server.transport.MemoryBudgets;
 import org.junit.jupiter.api.Test;
 
 class ServerMemoryTest {
@@ -12,19 +13,19 @@ class ServerMemoryTest {
   void bytesOnTheirWayIntoTheBroker_areAShareOfTheHeap() {
     BrokerConfig all = BrokerConfig.defaults().withMaxInboundBytes(1L << 40);
     long heap = Runtime.getRuntime().maxMemory();
-    assertThat(ServerMemory.broker(all, MEBIBYTE).maxInboundBytes())
+    assertThat(MemoryBudgets.broker(all, MEBIBYTE).maxInboundBytes())
         .isEqualTo(Math.max(all.maxMessageBytes(), heap / 16));
   }
 
   @Test
   void settings_mayAskForLess() {
     BrokerConfig little = BrokerConfig.defaults().withMaxInboundBytes(16 * MEBIBYTE);
-    assertThat(ServerMemory.broker(little, MEBIBYTE)).isEqualTo(little);
+    assertThat(MemoryBudgets.broker(little, MEBIBYTE)).isEqualTo(little);
   }
 
   @Test
   void oneRequestOfTheLargestSize_fits() {
     BrokerConfig all = BrokerConfig.defaults().withMaxInboundBytes(1L << 40);
-    assertThat(ServerMemory.broker(all, 1 << 30).maxInboundBytes()).isGreaterThan(1 << 30);
+    assertThat(MemoryBudgets.broker(all, 1 << 30).maxInboundBytes()).isGreaterThan(1 << 30);
   }
 }

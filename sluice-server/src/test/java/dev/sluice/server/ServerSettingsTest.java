@@ -4,7 +4,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.sluice.broker.BrokerConfig;
-import dev.sluice.redis.OutagePolicy;
+import dev.sluice.redis.OutageMode;
+import dev.sluice.server.config.Setting;
+import dev.sluice.server.config.SettingsCatalog;
 import java.io.IOException;
 import java.net.URI;
 import java.nio.file.Files;
@@ -65,27 +67,27 @@ final class ServerSettingsTest {
   private ServerConfig expected() {
     return new ServerConfig(
         dir.resolve("some where"),
-        new Listen("127.0.0.2", 1, 65_535),
+        new ListenConfig("127.0.0.2", 1, 65_535),
         new Secret(SECRET),
-        new ServerTls(dir.resolve("cert.pem"), dir.resolve("key.pem"), dir.resolve("ca.pem")),
-        new ServerLimits(3, 4, 5000, 6000, Duration.ofMinutes(2)),
-        new Telemetry(URI.create("http://127.0.0.1:4318"), "a \"name\" \\ 1"),
+        new TlsConfig(dir.resolve("cert.pem"), dir.resolve("key.pem"), dir.resolve("ca.pem")),
+        new TransportConfig(3, 4, 5000, 6000, Duration.ofMinutes(2)),
+        new TelemetryConfig(URI.create("http://127.0.0.1:4318"), "a \"name\" \\ 1"),
         new BrokerConfig(
             7000, 1L << 40, 0, Duration.ofMillis(1), 9, BrokerConfig.defaults().metrics()),
         dir.resolve("token-budget.json"),
-        new ServerRedis(
+        new RedisConfig(
             REDIS,
             dir.resolve("redis.pem"),
             "other:",
             Duration.ofMillis(50),
-            OutagePolicy.CLOSED,
+            OutageMode.CLOSED,
             true,
             3));
   }
 
-  private ServerSettings read(Map<String, String> environment, Map<String, String> flags) {
+  private ServerConfigLoader read(Map<String, String> environment, Map<String, String> flags) {
     Path file = dir.resolve("sluice.toml");
-    return ServerSettings.read(dir, Files.exists(file) ? file : null, null, environment, flags);
+    return ServerConfigLoader.read(dir, Files.exists(file) ? file : null, null, environment, flags);
   }
 
   private void writeFile(String toml) throws IOException {
@@ -94,7 +96,7 @@ final class ServerSettingsTest {
 
   /** Without one of the two ways to give the bootstrap key. */
   private static List<Setting<?>> allBut(Setting<?> other) {
-    return SettingsTable.ALL.stream().filter(each -> !each.equals(other)).toList();
+    return SettingsCatalog.ALL.stream().filter(each -> !each.equals(other)).toList();
   }
 
   private static String sample(Setting<?> setting) {
@@ -116,7 +118,7 @@ final class ServerSettingsTest {
 
   @Test
   void defaults_areThoseOfTheServer() {
-    ServerSettings settings = read(Map.of(), Map.of());
+    ServerConfigLoader settings = read(Map.of(), Map.of());
     assertThat(settings.config()).isEqualTo(ServerConfig.defaults(dir.resolve("sluice-data")));
     assertThat(settings.warnings()).isEmpty();
     assertThat(dir).isEmptyDirectory();
@@ -124,9 +126,9 @@ final class ServerSettingsTest {
 
   @Test
   void everyKey_canBeSetByTheFile() throws IOException {
-    writeFile(toml(allBut(SettingsTable.BOOTSTRAP_KEY_FILE)));
+    writeFile(toml(allBut(SettingsCatalog.BOOTSTRAP_KEY_FILE)));
     assertThat(read(Map.of(), Map.of()).config()).isEqualTo(expected());
-    writeFile(toml(allBut(SettingsTable.BOOTSTRAP_KEY)));
+    writeFile(toml(allBut(SettingsCatalog.BOOTSTRAP_KEY)));
     Files.writeString(dir.resolve("key.txt"), SECRET + "\n");
     assertThat(read(Map.of(), Map.of()).config()).isEqualTo(expected());
     assertThat(read(Map.of(), Map.of()).toToml()).contains("level = \"error\"", "= \"json\"");
@@ -135,7 +137,7 @@ final class ServerSettingsTest {
   @Test
   void everyKey_canBeSetByTheEnvironment() throws IOException {
     Map<String, String> environment =
-        allBut(SettingsTable.BOOTSTRAP_KEY_FILE).stream()
+        allBut(SettingsCatalog.BOOTSTRAP_KEY_FILE).stream()
             .collect(Collectors.toMap(Setting::variable, ServerSettingsTest::sample));
     assertThat(environment).containsKeys("SLUICE_SERVER_GRPC_PORT", "SLUICE_AUTH_BOOTSTRAP_KEY");
     assertThat(read(environment, Map.of()).config()).isEqualTo(expected());
@@ -149,7 +151,7 @@ final class ServerSettingsTest {
   @Test
   void flags_setTheirKeys() {
     Map<String, String> flags = new LinkedHashMap<>();
-    for (Setting<?> setting : SettingsTable.ALL) {
+    for (Setting<?> setting : SettingsCatalog.ALL) {
       String flag = setting.flag();
       if (flag != null) {
         flags.put(flag, sample(setting));
@@ -160,17 +162,17 @@ final class ServerSettingsTest {
     assertThat(config)
         .isEqualTo(
             ServerConfig.defaults(dir.resolve("some where"))
-                .withListen(new Listen("127.0.0.2", 1, 65_535)));
+                .withListen(new ListenConfig("127.0.0.2", 1, 65_535)));
   }
 
   @Test
   void httpPort_off_isNoHttp() throws IOException {
     assertThat(read(Map.of(), Map.of("--http-port", "off")).config().listen())
-        .isEqualTo(new Listen("127.0.0.1", 5555, Listen.OFF));
+        .isEqualTo(new ListenConfig("127.0.0.1", 5555, ListenConfig.OFF));
     assertThat(read(Map.of("SLUICE_SERVER_HTTP_PORT", "OFF"), Map.of()).config().listen().hasHttp())
         .isFalse();
     writeFile("server.http_port = 'off'");
-    ServerSettings settings = read(Map.of(), Map.of());
+    ServerConfigLoader settings = read(Map.of(), Map.of());
     assertThat(settings.config().listen().hasHttp()).isFalse();
     assertThat(settings.toToml()).contains("\nhttp_port = \"off\"\n");
     writeFile(settings.toToml());
@@ -178,7 +180,7 @@ final class ServerSettingsTest {
     for (String wrong : new String[] {"false", "'none'", "'80'", "8080.5"}) {
       writeFile("server.http_port = " + wrong);
       assertThatThrownBy(() -> read(Map.of(), Map.of()))
-          .isInstanceOf(SettingsException.class)
+          .isInstanceOf(InvalidSettingsException.class)
           .hasMessageContaining("server.http_port must be a whole number, or \"off\" in quotes");
     }
     writeFile("");
@@ -189,13 +191,13 @@ final class ServerSettingsTest {
   @Test
   void flags_countBeforeTheEnvironment_andThatBeforeTheFile() throws IOException {
     writeFile("[server]\ngrpc_port = 1\nhttp_port = 2\ndata_dir = 'd'\n");
-    Listen listen =
+    ListenConfig listen =
         read(
                 Map.of("SLUICE_SERVER_GRPC_PORT", "11", "SLUICE_SERVER_HTTP_PORT", "12"),
                 Map.of("--grpc-port", "21"))
             .config()
             .listen();
-    assertThat(listen).isEqualTo(new Listen("127.0.0.1", 21, 12));
+    assertThat(listen).isEqualTo(new ListenConfig("127.0.0.1", 21, 12));
   }
 
   @Test
@@ -204,7 +206,7 @@ final class ServerSettingsTest {
     ServerConfig config = read(Map.of("SLUICE_BOOTSTRAP_KEY", SECRET), Map.of()).config();
     assertThat(config.bootstrapKey()).isEqualTo(new Secret(SECRET));
     assertThatThrownBy(() -> read(Map.of(), Map.of()))
-        .isInstanceOf(SettingsException.class)
+        .isInstanceOf(InvalidSettingsException.class)
         .hasMessage("auth.bootstrap_key_file not-there does not exist");
   }
 
@@ -212,12 +214,12 @@ final class ServerSettingsTest {
   void theFileInTheWorkingDirectory_isFound_unlessAnotherIsNamed() throws IOException {
     writeFile("[server]\ngrpc_port = 1\n");
     Path other = Files.writeString(dir.resolve("other.toml"), "[server]\ngrpc_port = 2\n");
-    assertThat(ServerSettings.read(dir, null, Map.of(), Map.of()).config().listen().grpcPort())
+    assertThat(ServerConfigLoader.read(dir, null, Map.of(), Map.of()).config().listen().grpcPort())
         .isEqualTo(1);
-    assertThat(ServerSettings.read(dir, other, Map.of(), Map.of()).config().listen().grpcPort())
+    assertThat(ServerConfigLoader.read(dir, other, Map.of(), Map.of()).config().listen().grpcPort())
         .isEqualTo(2);
-    assertThatThrownBy(() -> ServerSettings.read(dir, Path.of("no.toml"), Map.of(), Map.of()))
-        .isInstanceOf(SettingsException.class)
+    assertThatThrownBy(() -> ServerConfigLoader.read(dir, Path.of("no.toml"), Map.of(), Map.of()))
+        .isInstanceOf(InvalidSettingsException.class)
         .hasMessage("no.toml does not exist");
   }
 
@@ -226,7 +228,7 @@ final class ServerSettingsTest {
     String defaults = read(Map.of(), Map.of()).toToml();
     writeFile(defaults);
     assertThat(read(Map.of(), Map.of()).toToml()).isEqualTo(defaults);
-    writeFile(toml(allBut(SettingsTable.BOOTSTRAP_KEY_FILE)));
+    writeFile(toml(allBut(SettingsCatalog.BOOTSTRAP_KEY_FILE)));
     String printed = read(Map.of(), Map.of()).toToml();
     writeFile(printed);
     Map<String, String> secrets = Map.of("SLUICE_BOOTSTRAP_KEY", SECRET, "REDIS_URL", REDIS);
@@ -240,14 +242,14 @@ final class ServerSettingsTest {
     assertThat(read(Map.of(), Map.of()).toToml()).contains("# bootstrap_key is set, and not shown");
     writeFile(defaults.replace("# bootstrap_key = ", "bootstrap_key = "));
     assertThatThrownBy(() -> read(Map.of(), Map.of()))
-        .isInstanceOf(SettingsException.class)
+        .isInstanceOf(InvalidSettingsException.class)
         .hasMessageContaining("bootstrap_key");
   }
 
   @Test
   void secrets_areNotPrinted() throws IOException {
-    writeFile(toml(allBut(SettingsTable.BOOTSTRAP_KEY_FILE)));
-    ServerSettings settings = read(Map.of(), Map.of());
+    writeFile(toml(allBut(SettingsCatalog.BOOTSTRAP_KEY_FILE)));
+    ServerConfigLoader settings = read(Map.of(), Map.of());
     assertThat(settings.toToml())
         .contains("# bootstrap_key is set, and not shown", "# url is set, and not shown")
         .doesNotContain(SECRET);
@@ -258,15 +260,15 @@ final class ServerSettingsTest {
   @ValueSource(strings = {"REDIS_URL", "SLUICE_REDIS_URL"})
   void redis_isThere_ifItsVariableNamesOne(String variable) throws IOException {
     assertThat(read(Map.of(variable, REDIS), Map.of()).config().redis())
-        .isEqualTo(ServerRedis.at(REDIS));
+        .isEqualTo(RedisConfig.at(REDIS));
     writeFile("[redis]\nurl = 'redis://elsewhere'\n");
     for (String none : List.of("", " ", "${REDIS_URL}")) {
-      ServerSettings settings = read(Map.of(variable, none), Map.of());
+      ServerConfigLoader settings = read(Map.of(variable, none), Map.of());
       assertThat(settings.config().redis()).as(none).isNull();
       assertThat(settings.toToml()).contains("# url = \"\"");
     }
     assertThat(read(Map.of(), Map.of()).config().redis())
-        .isEqualTo(ServerRedis.at("redis://elsewhere"));
+        .isEqualTo(RedisConfig.at("redis://elsewhere"));
   }
 
   @Test
@@ -296,7 +298,7 @@ final class ServerSettingsTest {
             .toList();
     assertThat(documented)
         .containsExactlyElementsOf(
-            SettingsTable.ALL.stream().map(ServerSettingsTest::row).toList());
+            SettingsCatalog.ALL.stream().map(ServerSettingsTest::row).toList());
   }
 
   private static String row(Setting<?> setting) {

@@ -8,8 +8,11 @@ import dev.sluice.broker.Broker;
 import dev.sluice.broker.Delivery;
 import dev.sluice.broker.Message;
 import dev.sluice.broker.QueueConfig;
-import dev.sluice.server.QueueApi.Action;
-import dev.sluice.server.QueueApi.Settlement;
+import dev.sluice.server.operations.QueueOperations.Action;
+import dev.sluice.server.operations.QueueOperations.Settlement;
+import dev.sluice.server.operations.SettleCall;
+import dev.sluice.server.support.ApiException;
+import dev.sluice.server.support.Futures;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Collections;
@@ -97,7 +100,7 @@ final class SettleCallTest {
     Thread test = Thread.currentThread();
     do {
       var stored = broker.enqueue("q", Message.of(new byte[0]));
-      Later.whenOver(
+      Futures.whenOver(
           stored,
           () -> {
             if (!Thread.currentThread().equals(test)) {

@@ -7,6 +7,13 @@ import dev.sluice.broker.Broker;
 import dev.sluice.broker.Message;
 import dev.sluice.proto.v1.ConsumeRequest;
 import dev.sluice.proto.v1.ConsumeResponse;
+import dev.sluice.server.auth.AccountQuotas;
+import dev.sluice.server.auth.ApiKeyStore;
+import dev.sluice.server.auth.Caller;
+import dev.sluice.server.auth.QueueAuthorization;
+import dev.sluice.server.grpc.OpenStreams;
+import dev.sluice.server.grpc.services.ConsumeStream;
+import dev.sluice.server.operations.QueueOperations;
 import io.grpc.stub.ServerCallStreamObserver;
 import java.io.IOException;
 import java.nio.file.Path;
@@ -26,14 +33,14 @@ final class StreamTokensTest {
 
   @TempDir private Path dir;
   private Broker broker;
-  private QueueApi queues;
+  private QueueOperations queues;
 
   @BeforeEach
   void open() throws IOException {
     broker = Broker.open(dir.resolve("broker"));
     queues =
-        new QueueApi(
-            broker, new QueueAccess(broker), new Quotas(KeyStore.open(dir)), Quotas.openCalls());
+        new QueueOperations(
+            broker, new QueueAuthorization(broker), new AccountQuotas(ApiKeyStore.open(dir)), AccountQuotas.openCalls());
     broker.createQueue("q");
     broker.setThrottle("t", 0, MESSAGES);
     Message message = Message.of(new byte[10_000]).withThrottles("t");

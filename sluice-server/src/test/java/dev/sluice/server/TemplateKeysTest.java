@@ -3,10 +3,22 @@ package dev.sluice.server;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.sluice.Limits;
 import dev.sluice.ManualClock;
-import dev.sluice.Throttle;
-import dev.sluice.server.LimitApi.Rate;
-import dev.sluice.server.Permission.Kind;
+import dev.sluice.server.auth.AccountQuotas;
+import dev.sluice.server.operations.LimitBackend;
+import dev.sluice.server.operations.LimitOperations;
+import dev.sluice.server.operations.LimitOperations.Rate;
+import dev.sluice.server.operations.LocalLimitBackend;
+import dev.sluice.server.auth.Permission;
+import dev.sluice.server.auth.Permission.Kind;
+import dev.sluice.server.auth.ApiKey;
+import dev.sluice.server.auth.ApiKeyStore;
+import dev.sluice.server.auth.Caller;
+import dev.sluice.server.operations.SharedLimitBackend;
+import dev.sluice.server.operations.TemplateKeyQuota;
+import dev.sluice.server.support.ApiException;
+import dev.sluice.server.support.ErrorKind;
 import dev.sluice.testkit.RedisServer;
 import java.io.IOException;
 import java.nio.file.Path;
@@ -29,12 +41,12 @@ final class TemplateKeysTest {
 
   @TempDir private Path dir;
   private final ManualClock clock = ManualClock.create();
-  private final TemplateKeys keys = new TemplateKeys(MOST, clock);
+  private final TemplateKeyQuota keys = new TemplateKeyQuota(MOST, clock);
   private final Caller one = account("one");
   private final Caller other = account("other");
 
   private static Caller account(String name) {
-    return new Caller(name, false, List.of(new Permission(Kind.LIMIT, "*")), Key.NEVER);
+    return new Caller(name, false, List.of(new Permission(Kind.LIMIT, "*")), ApiKey.NEVER);
   }
 
   private static void assertExhausted(Runnable call, String rule) {
@@ -130,7 +142,7 @@ final class TemplateKeysTest {
 
   // ---- both stores
 
-  private void fill(LimitApi limits) {
+  private void fill(LimitOperations limits) {
     limits.set(Caller.ANYBODY, "t:*", SLOW).join();
     limits.set(Caller.ANYBODY, "t:own", SLOW).join();
     decide(limits, one, "t:own");
@@ -145,18 +157,18 @@ final class TemplateKeysTest {
     decide(limits, other, "t:3");
   }
 
-  private static void decide(LimitApi limits, Caller caller, String key) {
+  private static void decide(LimitOperations limits, Caller caller, String key) {
     assertThat(limits.decide(caller, Map.of(key, 1L), false).join().isGranted()).isTrue();
   }
 
-  private LimitApi api(LimitStore store) throws IOException {
-    return new LimitApi(store, new Quotas(KeyStore.open(dir)), keys);
+  private LimitOperations api(LimitBackend store) throws IOException {
+    return new LimitOperations(store, new AccountQuotas(ApiKeyStore.open(dir)), keys);
   }
 
   @Test
   void keysInMemory_areBoundedForEachAccount() throws IOException {
-    Throttle throttle = Throttle.create(clock);
-    LimitApi limits = api(LocalLimits.open(dir, throttle, 1_000));
+    Limits throttle = Limits.create(clock);
+    LimitOperations limits = api(LocalLimitBackend.open(dir, throttle, 1_000));
     fill(limits);
     assertThat(throttle.size()).as("three keys and a limit").isEqualTo(4);
     limits.remove(Caller.ANYBODY, "t:*").join();
@@ -167,8 +179,8 @@ final class TemplateKeysTest {
   @Test
   void keysInRedis_areBoundedForEachAccount() throws IOException {
     try (RedisServer redis = RedisServer.start()) {
-      FleetLimits fleet =
-          FleetLimits.open(dir, ServerRedis.at(redis.uri()).withTimeout(RedisLimitsTest.PATIENCE));
+      SharedLimitBackend fleet =
+          SharedLimitBackend.open(dir, RedisConfig.at(redis.uri()).withTimeout(RedisLimitsTest.PATIENCE));
       try {
         Awaitility.await().atMost(RedisLimitsTest.PATIENCE).until(() -> fleet.status().available());
         fill(api(fleet));

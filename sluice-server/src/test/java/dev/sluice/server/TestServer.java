@@ -33,7 +33,7 @@ final class TestServer implements AutoCloseable {
 
   /** On any port. */
   static TestServer start(ServerConfig config) throws IOException {
-    return new TestServer(SluiceServer.start(config.withListen(Listen.ANYWHERE)));
+    return new TestServer(SluiceServer.start(config.withListen(ListenConfig.ANYWHERE)));
   }
 
   /** Returns when limits are decided in Redis. */

@@ -39,8 +39,8 @@ final class TlsHandshakeTest {
     server =
         SluiceServer.start(
             ServerConfig.defaults(dir.resolve("data"))
-                .withListen(Listen.ANYWHERE)
-                .withTls(new ServerTls(shown.certificate(), shown.key(), null)),
+                .withListen(ListenConfig.ANYWHERE)
+                .withTls(new TlsConfig(shown.certificate(), shown.key(), null)),
             InstantSource.system(),
             listen -> listen.withHandshake(Duration.ofSeconds(4)));
   }

@@ -50,8 +50,8 @@ final class TlsKeysTest {
   private SluiceServer start(Path certificate, Path key) throws IOException {
     return SluiceServer.start(
         ServerConfig.defaults(dir.resolve("data"))
-            .withListen(Listen.ANYWHERE)
-            .withTls(new ServerTls(certificate, key, null)));
+            .withListen(ListenConfig.ANYWHERE)
+            .withTls(new TlsConfig(certificate, key, null)));
   }
 
   private void assertServes(Path key) throws Exception {

@@ -95,7 +95,7 @@ final class TlsTest {
   }
 
   private ServerConfig config() {
-    return ServerConfig.defaults(dir.resolve("data")).withListen(Listen.ANYWHERE);
+    return ServerConfig.defaults(dir.resolve("data")).withListen(ListenConfig.ANYWHERE);
   }
 
   private SluiceServer start(ServerConfig config) throws IOException {
@@ -107,8 +107,8 @@ final class TlsTest {
     return start(config().withTls(tls(shown, clientCa)));
   }
 
-  private static ServerTls tls(Issued shown, @Nullable Issued clientCa) {
-    return new ServerTls(
+  private static TlsConfig tls(Issued shown, @Nullable Issued clientCa) {
+    return new TlsConfig(
         shown.certificate(), shown.key(), clientCa == null ? null : clientCa.certificate());
   }
 
@@ -322,7 +322,7 @@ final class TlsTest {
     running().close();
     server =
         SluiceServer.start(
-            config().withTls(tls(good, ca)).withListen(Listen.ANYWHERE).withBootstrapKey(KEY));
+            config().withTls(tls(good, ca)).withListen(ListenConfig.ANYWHERE).withBootstrapKey(KEY));
     FilaClient keyless = new FilaClient(managed(new Client(ca, client)));
     assertRefused(() -> keyless.create("q"), Status.Code.UNAUTHENTICATED, "key");
     Metadata headers = new Metadata();
@@ -405,7 +405,7 @@ final class TlsTest {
 
   @Test
   void bind_elsewhereNeedsKeysOrVerifiedCertificates() throws Exception {
-    Listen everywhere = new Listen("0.0.0.0", 0, 0);
+    ListenConfig everywhere = new ListenConfig("0.0.0.0", 0, 0);
     assertThatThrownBy(() -> SluiceServer.start(config().withListen(everywhere)))
         .hasMessageContaining("loopback");
     assertThatThrownBy(
@@ -431,23 +431,23 @@ final class TlsTest {
             dir.resolve("pkcs1.key"),
             "-----BEGIN RSA PRIVATE KEY-----\nAAAA\n-----END RSA PRIVATE KEY-----\n");
     Path missing = dir.resolve("missing.pem");
-    assertNotStarted(new ServerTls(missing, good.key(), null), "does not exist", missing);
-    assertNotStarted(new ServerTls(good.certificate(), missing, null), "does not exist", missing);
+    assertNotStarted(new TlsConfig(missing, good.key(), null), "does not exist", missing);
+    assertNotStarted(new TlsConfig(good.certificate(), missing, null), "does not exist", missing);
     assertNotStarted(
-        new ServerTls(good.certificate(), good.key(), missing), "does not exist", missing);
-    assertNotStarted(new ServerTls(dir, good.key(), null), "cannot be read", dir);
-    assertNotStarted(new ServerTls(garbage, good.key(), null), "PEM certificates", garbage);
-    assertNotStarted(new ServerTls(broken, good.key(), null), "PEM certificates", broken);
+        new TlsConfig(good.certificate(), good.key(), missing), "does not exist", missing);
+    assertNotStarted(new TlsConfig(dir, good.key(), null), "cannot be read", dir);
+    assertNotStarted(new TlsConfig(garbage, good.key(), null), "PEM certificates", garbage);
+    assertNotStarted(new TlsConfig(broken, good.key(), null), "PEM certificates", broken);
     assertNotStarted(
-        new ServerTls(good.certificate(), good.key(), garbage), "PEM certificates", garbage);
-    assertNotStarted(new ServerTls(good.certificate(), pkcs1, null), "PKCS #1", pkcs1);
-    assertNotStarted(new ServerTls(good.certificate(), badKey, null), "RSA or EC", badKey);
+        new TlsConfig(good.certificate(), good.key(), garbage), "PEM certificates", garbage);
+    assertNotStarted(new TlsConfig(good.certificate(), pkcs1, null), "PKCS #1", pkcs1);
+    assertNotStarted(new TlsConfig(good.certificate(), badKey, null), "RSA or EC", badKey);
     assertNotStarted(
-        new ServerTls(good.certificate(), client.key(), null), "must be that of", client.key());
+        new TlsConfig(good.certificate(), client.key(), null), "must be that of", client.key());
     assertThat(dir.resolve("data")).doesNotExist();
   }
 
-  private void assertNotStarted(ServerTls tls, String words, Path file) {
+  private void assertNotStarted(TlsConfig tls, String words, Path file) {
     assertThatThrownBy(() -> SluiceServer.start(config().withTls(tls)))
         .isInstanceOfAny(IOException.class, IllegalArgumentException.class)
         .hasMessageContaining(words)

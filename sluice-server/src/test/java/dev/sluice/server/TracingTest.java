@@ -9,6 +9,9 @@ import dev.sluice.proto.v1.GetQueueRequest;
 import dev.sluice.proto.v1.GetServerInfoRequest;
 import dev.sluice.proto.v1.QueuesGrpc;
 import dev.sluice.server.TraceCollector.Span;
+import dev.sluice.server.auth.AccountQuotas;
+import dev.sluice.server.grpc.AuthenticationInterceptor;
+import dev.sluice.server.telemetry.Tracing;
 import io.grpc.Channel;
 import io.grpc.ClientInterceptors;
 import io.grpc.ManagedChannel;
@@ -41,8 +44,8 @@ final class TracingTest {
 
   private ServerConfig config(URI endpoint) {
     return ServerConfig.defaults(dir)
-        .withListen(Listen.ANYWHERE)
-        .withTelemetry(new Telemetry(endpoint, "test"));
+        .withListen(ListenConfig.ANYWHERE)
+        .withTelemetry(new TelemetryConfig(endpoint, "test"));
   }
 
   /** What a collector has when the server is closed after {@code calls}. */
@@ -209,8 +212,8 @@ final class TracingTest {
 
   @Test
   void off_putsNothingInTheWay() {
-    assertThat(Tracing.of(Telemetry.NONE)).isSameAs(Tracing.OFF);
-    Access access = new Access(KeyedServer.open(), Quotas.openCalls());
+    assertThat(Tracing.of(TelemetryConfig.NONE)).isSameAs(Tracing.OFF);
+    AuthenticationInterceptor access = new AuthenticationInterceptor(KeyedServer.open(), AccountQuotas.openCalls());
     assertThat(Tracing.OFF.around(access)).isSameAs(access);
   }
 }

@@ -10,7 +10,7 @@ import dev.sluice.proto.v1.EnqueueRequest;
 import dev.sluice.proto.v1.ListQueuesRequest;
 import dev.sluice.proto.v1.NewMessage;
 import dev.sluice.proto.v1.QueuesGrpc;
-import dev.sluice.server.fila.ConsumeRequest;
+import dev.sluice.server.fila.v1.ConsumeRequest;
 import io.grpc.ManagedChannel;
 import io.grpc.Metadata;
 import io.grpc.Status;
@@ -50,9 +50,9 @@ final class TransportLimitsTest {
     server =
         SluiceServer.start(
             ServerConfig.defaults(dir)
-                .withListen(Listen.ANYWHERE)
+                .withListen(ListenConfig.ANYWHERE)
                 .withLimits(
-                    new ServerLimits(
+                    new TransportConfig(
                         MAX_CONNECTIONS,
                         MAX_STREAMS,
                         MAX_REQUEST,

@@ -17,6 +17,8 @@ import dev.sluice.proto.v1.NewMessage;
 import dev.sluice.proto.v1.PeekMessagesRequest;
 import dev.sluice.proto.v1.QueuesGrpc;
 import dev.sluice.proto.v1.ReceiveRequest;
+import dev.sluice.server.transport.MemoryBudgets;
+import dev.sluice.server.transport.ResponseMemoryBudget;
 import io.grpc.Status;
 import java.io.IOException;
 import java.io.OutputStream;
@@ -53,14 +55,14 @@ final class UnreadAnswersTest {
   /** A manual clock: no answer is overdue before a test advances it. */
   private final AtomicLong now = new AtomicLong();
 
-  private final ByteBudget answers = new ByteBudget(MAX, now::get);
+  private final ResponseMemoryBudget answers = new ResponseMemoryBudget(MAX, now::get);
   private final List<Socket> sockets = new ArrayList<>();
   private KeyedServer server;
 
   @BeforeEach
   void start() throws IOException {
-    ServerMemory usual = ServerMemory.ofHeap();
-    ServerMemory memory = new ServerMemory(usual.inbound(), usual.work(), usual.unread(), answers);
+    MemoryBudgets usual = MemoryBudgets.ofHeap();
+    MemoryBudgets memory = new MemoryBudgets(usual.inbound(), usual.work(), usual.unread(), answers);
     server = new KeyedServer(dir, listen -> listen.withMemory(memory));
     // More than the system buffers for a client that does not read.
     fill("a.q", 8);
@@ -233,7 +235,7 @@ final class UnreadAnswersTest {
     String consumer = server.create("consume:good").getKey();
     assertThat(KeyedServer.codeOf(() -> receive(consumer, "good")))
         .isEqualTo(Status.Code.UNAVAILABLE);
-    now.addAndGet(ByteBudget.PATIENCE_NANOS);
+    now.addAndGet(ResponseMemoryBudget.PATIENCE_NANOS);
     List<Delivery> received = receive(consumer, "good");
     assertThat(received).hasSize(1);
     // The refused call has changed nothing.

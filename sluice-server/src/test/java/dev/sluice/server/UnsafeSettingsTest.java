@@ -2,6 +2,7 @@ package dev.sluice.server;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.sluice.server.support.LifecycleLog;
 import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.nio.file.Files;
@@ -25,7 +26,7 @@ class UnsafeSettingsTest {
   }
 
   private static List<String> found(ServerConfig config, boolean loopback) {
-    return ServerLog.unsafeSettings(config, loopback);
+    return LifecycleLog.unsafeSettings(config, loopback);
   }
 
   @Test
@@ -39,13 +40,13 @@ class UnsafeSettingsTest {
     assertThat(found(keyed, true)).isEmpty();
     assertThat(found(config(), false)).as("no keys").isEmpty();
     assertThat(found(keyed, false)).singleElement().asString().contains("plaintext", "tls.cert");
-    assertThat(found(keyed.withTls(new ServerTls(data, data, null)), false)).isEmpty();
+    assertThat(found(keyed.withTls(new TlsConfig(data, data, null)), false)).isEmpty();
   }
 
   @Test
   void redisWithoutPassword_isWarnedOf() {
     for (String open : List.of("redis://r:6379", "redis-cluster://a,b", "redis-sentinel://s/0#m")) {
-      assertThat(found(config().withRedis(ServerRedis.at(open)), true))
+      assertThat(found(config().withRedis(RedisConfig.at(open)), true))
           .as(open)
           .singleElement()
           .asString()
@@ -59,7 +60,7 @@ class UnsafeSettingsTest {
             "redis-cluster://u:p@127.0.0.1:1,127.0.0.2:1",
             "rediss://u:pw@r",
             "rediss-cluster://u:p@a,b")) {
-      assertThat(found(config().withRedis(ServerRedis.at(closed)), true)).as(closed).isEmpty();
+      assertThat(found(config().withRedis(RedisConfig.at(closed)), true)).as(closed).isEmpty();
     }
   }
 
@@ -71,7 +72,7 @@ class UnsafeSettingsTest {
             "redis://:pw@localhost.example:6379",
             "redis-cluster://u:p@127.0.0.1,b",
             "redis-sentinel://p@s/0#m")) {
-      assertThat(found(config().withRedis(ServerRedis.at(plain)), true))
+      assertThat(found(config().withRedis(RedisConfig.at(plain)), true))
           .as(plain)
           .singleElement()
           .asString()
@@ -90,10 +91,10 @@ class UnsafeSettingsTest {
   void address_decidesWhetherKeysTravelBeyondLoopback() throws IOException {
     ServerConfig keyed = config().withBootstrapKey("secret");
     try (CapturedLog log = new CapturedLog()) {
-      ServerLog.unsafeSettings(keyed, new InetSocketAddress("127.0.0.2", 1));
+      LifecycleLog.unsafeSettings(keyed, new InetSocketAddress("127.0.0.2", 1));
       assertThat(log.text()).doesNotContain("unsafe");
       for (String address : List.of("0.0.0.0", "192.0.2.1", "::")) {
-        ServerLog.unsafeSettings(keyed, new InetSocketAddress(address, 1));
+        LifecycleLog.unsafeSettings(keyed, new InetSocketAddress(address, 1));
       }
       assertThat(log.text().lines().filter(line -> line.contains("WARN"))).hasSize(3);
       assertThat(log.text()).contains("unsafe: API keys travel in plaintext");
@@ -103,7 +104,7 @@ class UnsafeSettingsTest {
   @Test
   void serverThatStarts_warns() throws IOException {
     // No Redis listens there, which is an outage and not an error.
-    ServerConfig config = config().withRedis(ServerRedis.at("redis://127.0.0.1:1"));
+    ServerConfig config = config().withRedis(RedisConfig.at("redis://127.0.0.1:1"));
     try (CapturedLog log = new CapturedLog();
         TestServer server = TestServer.start(config)) {
       assertThat(server).isNotNull();

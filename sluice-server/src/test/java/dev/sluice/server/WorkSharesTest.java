@@ -3,6 +3,8 @@ package dev.sluice.server;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.sluice.server.transport.AccountExecutors;
+import dev.sluice.server.transport.OwnerFairExecutor;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
@@ -19,7 +21,7 @@ import org.junit.jupiter.api.Timeout;
 
 @Tag("any-jdk")
 final class WorkSharesTest {
-  private final WorkShares shares = new WorkShares(4, 2);
+  private final OwnerFairExecutor shares = new OwnerFairExecutor(4, 2);
   private final List<Runnable> threads = new ArrayList<>();
   private final List<String> done = new ArrayList<>();
 
@@ -61,7 +63,7 @@ final class WorkSharesTest {
 
   @Test
   void waitingOwners_takeTurns() {
-    WorkShares one = new WorkShares(1, 1);
+    OwnerFairExecutor one = new OwnerFairExecutor(1, 1);
     for (String work : List.of("a-0", "a-1", "a-2", "b-0", "b-1", "c-0")) {
       one.of(work.substring(0, 1), threads::add).execute(() -> done.add(work));
     }
@@ -71,7 +73,7 @@ final class WorkSharesTest {
 
   @Test
   void endsOfRequests_comeBeforeTheirBeginnings() {
-    WorkShares one = new WorkShares(1, 1);
+    OwnerFairExecutor one = new OwnerFairExecutor(1, 1);
     one.of("a", threads::add).execute(() -> done.add("begin-0"));
     one.of("a", threads::add).execute(() -> done.add("begin-1"));
     one.endingOf("a", threads::add).execute(() -> done.add("end"));
@@ -145,7 +147,7 @@ final class WorkSharesTest {
   /** Lists that wait behind other calls of their account do not hold up those of other accounts. */
   @Test
   void lists_waitForTheirOwnAccountAlone() {
-    CallShares calls = new CallShares(4);
+    AccountExecutors calls = new AccountExecutors(4);
     for (String owner : List.of("a", "a", "b", "b")) {
       calls.of(owner, threads::add, false).execute(() -> done.add(owner + "-call"));
     }

@@ -4,15 +4,16 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.sluice.governor.Allocation;
+import dev.sluice.governor.BudgetDimension;
 import dev.sluice.governor.BudgetListener;
 import dev.sluice.governor.Counts;
-import dev.sluice.governor.Dimension;
-import dev.sluice.governor.Explanation;
+import dev.sluice.governor.TokenDecision;
+import dev.sluice.governor.TokenExplanation;
+import dev.sluice.governor.TokenExplanation.Outcome;
 import dev.sluice.governor.GovernorStatus;
 import dev.sluice.governor.ModelBudget;
-import dev.sluice.governor.Outcome;
-import dev.sluice.governor.Settlement;
 import dev.sluice.governor.TokenRequest;
+import dev.sluice.governor.TokenSettlement;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
@@ -35,7 +36,7 @@ public abstract class BudgetContract extends BudgetSuite {
 
   @Test
   void model_startsFull_andFillsAtItsRate() {
-    BudgetRig rig = open(ModelBudget.of(60_000, 5_000, Allocation.OFF));
+    BudgetHarness rig = open(ModelBudget.of(60_000, 5_000, Allocation.OFF));
     assertThat(rig.available()).isEqualTo(5_000);
     assertThat(rig.granted(5_000, P1).remaining()).isZero();
     advance(Duration.ofMillis(1).minus(TICK));
@@ -50,22 +51,22 @@ public abstract class BudgetContract extends BudgetSuite {
 
   @Test
   void request_isGranted() {
-    BudgetRig rig = open(Allocation.OFF);
-    Outcome.Granted granted = rig.granted(1_000, P1);
+    BudgetHarness rig = open(Allocation.OFF);
+    dev.sluice.governor.TokenDecision.Granted granted = rig.granted(1_000, P1);
     assertThat(granted)
-        .isEqualTo(new Outcome.Granted(MODEL, P1, 1_000, 1_000, 299_000, granted.reservation()));
+        .isEqualTo(new dev.sluice.governor.TokenDecision.Granted(MODEL, P1, 1_000, 1_000, 299_000, granted.reservation()));
     assertThat(rig.granted(1_000, P1).reservation()).isNotEqualTo(granted.reservation());
     assertThat(rig.status().running()).isEqualTo(2);
   }
 
   @Test
   void request_isPutInLine() {
-    BudgetRig rig = open(Allocation.OFF);
+    BudgetHarness rig = open(Allocation.OFF);
     rig.granted(299_000, P1);
-    Outcome.Queued queued = rig.queued(3_000, P1);
+    dev.sluice.governor.TokenDecision.Queued queued = rig.queued(3_000, P1);
     assertThat(queued)
         .isEqualTo(
-            new Outcome.Queued(
+            new dev.sluice.governor.TokenDecision.Queued(
                 MODEL,
                 P1,
                 3_000,
@@ -73,7 +74,7 @@ public abstract class BudgetContract extends BudgetSuite {
                 OptionalLong.of(500),
                 1,
                 OptionalLong.of(500),
-                Dimension.TOKENS,
+                BudgetDimension.TOKENS,
                 queued.ticket()));
     assertThat(rig.queued(3_000, P1).ticket()).isNotEqualTo(queued.ticket());
     assertThat(rig.status().running()).isEqualTo(1);
@@ -81,29 +82,29 @@ public abstract class BudgetContract extends BudgetSuite {
 
   @Test
   void request_isRefused() {
-    BudgetRig rig = open(Allocation.OFF);
+    BudgetHarness rig = open(Allocation.OFF);
     rig.granted(1_000, P1);
-    Outcome.Refused refused = refused(rig.ask(300_001, P1));
+    TokenDecision.Denied refused = refused(rig.ask(300_001, P1));
     assertThat(refused.model()).isEqualTo(MODEL);
     assertThat(refused.priority()).isEqualTo(P1);
     assertThat(refused.tokens()).isEqualTo(300_001);
     assertThat(refused.remaining()).isEqualTo(299_000);
-    assertThat(refused.reason()).isEqualTo(Outcome.Reason.EXCEEDS_CAPACITY);
+    assertThat(refused.reason()).isEqualTo(dev.sluice.governor.TokenDecision.Reason.EXCEEDS_CAPACITY);
     assertThat(refused.message()).contains("300000").contains("300001");
   }
 
   @Test
   void placeAndForecast_areOverAllClasses_andChangeWithTheLine() {
-    BudgetRig rig = open(Allocation.OFF);
+    BudgetHarness rig = open(Allocation.OFF);
     rig.granted(300_000, P0);
-    Outcome.Queued batch = rig.queued(4_000, P2);
-    Outcome.Queued user = rig.queued(2_000, P1);
-    Outcome.Queued urgent = rig.queued(8_000, P0);
+    dev.sluice.governor.TokenDecision.Queued batch = rig.queued(4_000, P2);
+    dev.sluice.governor.TokenDecision.Queued user = rig.queued(2_000, P1);
+    dev.sluice.governor.TokenDecision.Queued urgent = rig.queued(8_000, P0);
     assertThat(List.of(batch, user, urgent))
-        .extracting(Outcome.Queued::queuePosition)
+        .extracting(dev.sluice.governor.TokenDecision.Queued::queuePosition)
         .containsExactly(1, 1, 1);
     assertThat(List.of(rig.standing(urgent), rig.standing(user), rig.standing(batch)))
-        .extracting(Outcome.Queued::queuePosition)
+        .extracting(dev.sluice.governor.TokenDecision.Queued::queuePosition)
         .containsExactly(1, 2, 3);
     assertThat(List.of(rig.standing(urgent), rig.standing(user), rig.standing(batch)))
         .extracting(each -> each.waitMs().orElseThrow())
@@ -121,12 +122,12 @@ public abstract class BudgetContract extends BudgetSuite {
 
   @Test
   void expectedTokens_areReservedInstead() {
-    BudgetRig rig = open(Allocation.OFF);
-    Outcome.Granted granted = rig.granted(request(10_000, P1).withExpectedTokens(7_500));
+    BudgetHarness rig = open(Allocation.OFF);
+    dev.sluice.governor.TokenDecision.Granted granted = rig.granted(request(10_000, P1).withExpectedTokens(7_500));
     assertThat(granted.tokens()).isEqualTo(7_500);
     assertThat(granted.requestedTokens()).isEqualTo(10_000);
     assertThat(rig.settle(granted, 8_000))
-        .contains(Settlement.of(MODEL, "", 10_000, 7_500, 8_000, -500));
+        .contains(TokenSettlement.of(MODEL, "", 10_000, 7_500, 8_000, -500));
     // It is what is reserved that must be there in the end.
     rig.granted(request(400_000, P1).withExpectedTokens(250_000));
     assertThat(rig.available()).isEqualTo(42_000);
@@ -134,7 +135,7 @@ public abstract class BudgetContract extends BudgetSuite {
 
   @Test
   void expectedTokens_lowerAReservationToHalfAtMost() {
-    BudgetRig rig = open(ModelBudget.of(60_000, 60_000, Allocation.OFF));
+    BudgetHarness rig = open(ModelBudget.of(60_000, 60_000, Allocation.OFF));
     assertThat(rig.granted(request(9, P1).withExpectedTokens(1)).tokens()).isEqualTo(5);
     assertThat(rig.granted(request(20_000, P1).withExpectedTokens(1)).tokens()).isEqualTo(10_000);
     // 50 of these were admitted at once.
@@ -146,22 +147,22 @@ public abstract class BudgetContract extends BudgetSuite {
 
   @Test
   void ceiling_keepsTheRestForTheClassesAbove() {
-    BudgetRig rig = open(Allocation.CEILING);
+    BudgetHarness rig = open(Allocation.CEILING);
     rig.granted(120_000, P2);
-    Outcome.Queued batch = rig.queued(4_000, P2);
-    assertThat(batch.binding()).isEqualTo(Dimension.CLASS);
+    dev.sluice.governor.TokenDecision.Queued batch = rig.queued(4_000, P2);
+    assertThat(batch.binding()).isEqualTo(BudgetDimension.CLASS);
     assertThat(batch.waitMs()).hasValue(1_000);
     rig.granted(90_000, P1);
-    assertThat(rig.queued(4_000, P1).binding()).isEqualTo(Dimension.CLASS);
+    assertThat(rig.queued(4_000, P1).binding()).isEqualTo(BudgetDimension.CLASS);
     assertThat(rig.granted(90_000, P0).remaining()).isZero();
-    assertThat(rig.queued(4_000, P0).binding()).isEqualTo(Dimension.TOKENS);
+    assertThat(rig.queued(4_000, P0).binding()).isEqualTo(BudgetDimension.TOKENS);
   }
 
   @Test
   void ceiling_letsAClassGo_onceUsageIsBelowItsShare() {
-    BudgetRig rig = open(Allocation.CEILING);
+    BudgetHarness rig = open(Allocation.CEILING);
     rig.granted(200_000, P1);
-    Outcome.Queued batch = rig.queued(50_000, P2);
+    dev.sluice.governor.TokenDecision.Queued batch = rig.queued(50_000, P2);
     assertThat(batch.waitMs()).hasValue(32_500);
     assertThat(batch.etaMs()).hasValue(32_500);
     advance(Duration.ofMillis(32_500).minus(TICK));
@@ -173,22 +174,22 @@ public abstract class BudgetContract extends BudgetSuite {
 
   @Test
   void scale_reservesTheShareOfWhatIsAskedFor_alsoFromTheLine() {
-    BudgetRig rig = open(Allocation.SCALE);
+    BudgetHarness rig = open(Allocation.SCALE);
     // The whole of its share of what is asked for must fit.
     assertThat(rig.granted(750_000, P2).tokens()).isEqualTo(300_000);
-    Outcome.Queued queued = rig.queued(10_000, P1);
+    dev.sluice.governor.TokenDecision.Queued queued = rig.queued(10_000, P1);
     assertThat(queued.tokens()).isEqualTo(10_000);
     assertThat(queued.waitMs()).hasValue(1_750);
     advanceMillis(1_750);
-    Outcome.Granted granted = granted(rig.poll(queued).orElseThrow());
+    dev.sluice.governor.TokenDecision.Granted granted = granted(rig.poll(queued).orElseThrow());
     assertThat(granted.tokens()).isEqualTo(7_000);
     assertThat(granted.requestedTokens()).isEqualTo(10_000);
-    assertThat(refused(rig.ask(750_003, P2)).reason()).isEqualTo(Outcome.Reason.EXCEEDS_CAPACITY);
+    assertThat(refused(rig.ask(750_003, P2)).reason()).isEqualTo(dev.sluice.governor.TokenDecision.Reason.EXCEEDS_CAPACITY);
   }
 
   @Test
   void off_onlyOrdersTheLine() {
-    BudgetRig rig = open(Allocation.OFF);
+    BudgetHarness rig = open(Allocation.OFF);
     assertThat(rig.granted(300_000, P2).remaining()).isZero();
   }
 
@@ -196,12 +197,12 @@ public abstract class BudgetContract extends BudgetSuite {
 
   @Test
   void requestsInASecond_bind() {
-    BudgetRig rig = open(sonnet(Allocation.OFF).withRequests(2, 0));
+    BudgetHarness rig = open(sonnet(Allocation.OFF).withRequests(2, 0));
     rig.granted(1, P0);
     rig.granted(1, P0);
-    Outcome.Queued third = rig.queued(1, P0);
-    Outcome.Queued fourth = rig.queued(1, P0);
-    assertThat(third.binding()).isEqualTo(Dimension.REQUESTS);
+    dev.sluice.governor.TokenDecision.Queued third = rig.queued(1, P0);
+    dev.sluice.governor.TokenDecision.Queued fourth = rig.queued(1, P0);
+    assertThat(third.binding()).isEqualTo(BudgetDimension.REQUESTS);
     assertThat(third.waitMs()).hasValue(500);
     assertThat(fourth.waitMs()).hasValue(500);
     assertThat(fourth.etaMs()).hasValue(1_000);
@@ -216,13 +217,13 @@ public abstract class BudgetContract extends BudgetSuite {
 
   @Test
   void requestsInAMinute_bindToo() {
-    BudgetRig rig = open(sonnet(Allocation.OFF).withRequests(2, 3));
+    BudgetHarness rig = open(sonnet(Allocation.OFF).withRequests(2, 3));
     rig.granted(1, P0);
     rig.granted(1, P0);
     advance(SECOND);
     rig.granted(1, P0);
-    Outcome.Queued queued = rig.queued(1, P0);
-    assertThat(queued.binding()).isEqualTo(Dimension.REQUESTS);
+    dev.sluice.governor.TokenDecision.Queued queued = rig.queued(1, P0);
+    assertThat(queued.binding()).isEqualTo(BudgetDimension.REQUESTS);
     assertThat(queued.waitMs()).hasValue(19_000);
     advanceMillis(19_000);
     assertThat(rig.isGranted(queued)).isTrue();
@@ -230,11 +231,11 @@ public abstract class BudgetContract extends BudgetSuite {
 
   @Test
   void requestsAtOnce_bind_untilOneIsSettled() {
-    BudgetRig rig = open(sonnet(Allocation.OFF).withConcurrency(2));
-    Outcome.Granted first = rig.granted(1_000, P0);
+    BudgetHarness rig = open(sonnet(Allocation.OFF).withConcurrency(2));
+    dev.sluice.governor.TokenDecision.Granted first = rig.granted(1_000, P0);
     rig.granted(1_000, P0);
-    Outcome.Queued third = rig.queued(1_000, P0);
-    assertThat(third.binding()).isEqualTo(Dimension.CONCURRENCY);
+    dev.sluice.governor.TokenDecision.Queued third = rig.queued(1_000, P0);
+    assertThat(third.binding()).isEqualTo(BudgetDimension.CONCURRENCY);
     advance(MINUTE);
     assertThat(rig.isWaiting(third)).isTrue();
     rig.settle(first, 1_000);
@@ -244,36 +245,36 @@ public abstract class BudgetContract extends BudgetSuite {
 
   @Test
   void whatIsShortInOneDimension_takesNothingOfTheOthers() {
-    BudgetRig rig =
+    BudgetHarness rig =
         open(
             sonnet(Allocation.OFF)
                 .withConcurrency(1)
                 .withRequests(0, 3)
                 .withTenants(Map.of("t", new ModelBudget.TenantBudget(600, 1_000, 1))));
-    Outcome.Granted running = rig.granted(1, P0);
-    Outcome.Queued held = rig.queued(request(1_000, P0).withTenant("t"));
+    dev.sluice.governor.TokenDecision.Granted running = rig.granted(1, P0);
+    dev.sluice.governor.TokenDecision.Queued held = rig.queued(request(1_000, P0).withTenant("t"));
     assertThat(rig.available()).isEqualTo(299_999);
     assertThat(rig.cancel(held)).isTrue();
     rig.settle(running, 1);
     for (int i = 0; i < 2; i++) {
       rig.settle(rig.granted(request(500, P0).withTenant("t")), 500);
     }
-    assertThat(rig.queued(1, P0).binding()).isEqualTo(Dimension.REQUESTS);
+    assertThat(rig.queued(1, P0).binding()).isEqualTo(BudgetDimension.REQUESTS);
   }
 
   @Test
   void tenant_hasABudgetInside() {
-    BudgetRig rig =
+    BudgetHarness rig =
         open(
             sonnet(Allocation.OFF)
                 .withTenants(
                     Map.of("t", new ModelBudget.TenantBudget(6_000, 10_000, 1), "*", SMALL)));
     rig.granted(request(10_000, P0).withTenant("t"));
-    Outcome.Queued held = rig.queued(request(100, P0).withTenant("t"));
-    assertThat(held.binding()).isEqualTo(Dimension.TENANT);
+    dev.sluice.governor.TokenDecision.Queued held = rig.queued(request(100, P0).withTenant("t"));
+    assertThat(held.binding()).isEqualTo(BudgetDimension.TENANT);
     assertThat(held.waitMs()).hasValue(1_000);
     assertThat(refused(rig.ask(request(10_001, P0).withTenant("t"))).reason())
-        .isEqualTo(Outcome.Reason.EXCEEDS_CAPACITY);
+        .isEqualTo(dev.sluice.governor.TokenDecision.Reason.EXCEEDS_CAPACITY);
     // Each of the others has the same, and for itself.
     rig.granted(request(1_000, P0).withTenant("one"));
     rig.granted(request(1_000, P0).withTenant("other"));
@@ -287,13 +288,13 @@ public abstract class BudgetContract extends BudgetSuite {
   @Test
   void models_areApart() {
     ModelBudget budget = sonnet(Allocation.OFF);
-    BudgetRig rig =
+    BudgetHarness rig =
         open(config(models(MODEL, budget.withConcurrency(1), "other", budget), PATIENT));
     rig.granted(300_000, P0);
     rig.queued(1, P0);
     assertThat(rig.granted(request(300_000, P1).withModel("other")).model()).isEqualTo("other");
     assertThat(rig.queued(request(1, P1).withModel("other")).queuePosition()).isEqualTo(1);
-    assertThat(BudgetRig.get(rig.store.status()).buckets().keySet())
+    assertThat(BudgetHarness.get(rig.store.status()).buckets().keySet())
         .containsExactly(MODEL, "other");
   }
 
@@ -301,7 +302,7 @@ public abstract class BudgetContract extends BudgetSuite {
 
   @Test
   void unknownModelOrClass_isAnError_andChangesNothing() {
-    BudgetRig rig = open(Allocation.OFF);
+    BudgetHarness rig = open(Allocation.OFF);
     requireUnknown(rig, request(1, P1).withModel("gpt"), MODEL, "gpt");
     requireUnknown(rig, request(1, "P9"), P0, "P9");
     requireUnknown(rig, request(1, "p0_clinical"), P0, "p0_clinical");
@@ -310,11 +311,11 @@ public abstract class BudgetContract extends BudgetSuite {
   }
 
   /** The error says what there is, and what was asked for. */
-  private static void requireUnknown(BudgetRig rig, TokenRequest bad, String known, String name) {
+  private static void requireUnknown(BudgetHarness rig, TokenRequest bad, String known, String name) {
     List<CompletableFuture<?>> answers =
         List.of(rig.store.request(bad), rig.store.tryNow(bad), rig.store.explain(bad));
     for (CompletableFuture<?> answer : answers) {
-      assertThatThrownBy(() -> BudgetRig.get(answer))
+      assertThatThrownBy(() -> BudgetHarness.get(answer))
           .isInstanceOf(IllegalArgumentException.class)
           .hasMessageContaining(known)
           .hasMessageContaining(name);
@@ -323,9 +324,9 @@ public abstract class BudgetContract extends BudgetSuite {
 
   @Test
   void hugeRequest_isRefused_andChangesNothing() {
-    BudgetRig rig = open(Allocation.CEILING);
+    BudgetHarness rig = open(Allocation.CEILING);
     for (long huge : new long[] {210_001, TokenRequest.MOST_TOKENS}) {
-      assertThat(refused(rig.ask(huge, P1)).reason()).isEqualTo(Outcome.Reason.EXCEEDS_CAPACITY);
+      assertThat(refused(rig.ask(huge, P1)).reason()).isEqualTo(dev.sluice.governor.TokenDecision.Reason.EXCEEDS_CAPACITY);
     }
     for (long more : new long[] {TokenRequest.MOST_TOKENS + 1, 1L << 53, Long.MAX_VALUE}) {
       assertThatThrownBy(() -> request(more, P1).withExpectedTokens(1))
@@ -340,32 +341,32 @@ public abstract class BudgetContract extends BudgetSuite {
 
   @Test
   void explain_saysWhatWouldHappen_andChangesNothing() {
-    BudgetRig rig = open(Allocation.OFF);
-    Explanation free = rig.explain(request(1_000, P1));
-    assertThat(free.verdict()).isEqualTo(Explanation.Verdict.GRANTED);
-    assertThat(free.binding()).isEqualTo(Dimension.NONE);
+    BudgetHarness rig = open(Allocation.OFF);
+    TokenExplanation free = rig.explain(request(1_000, P1));
+    assertThat(free.verdict()).isEqualTo(Outcome.GRANTED);
+    assertThat(free.binding()).isEqualTo(BudgetDimension.NONE);
     rig.granted(298_000, P0);
     rig.queued(10_000, P0);
     GovernorStatus.Model before = rig.status();
-    Explanation waits = rig.explain(request(4_000, P2));
-    assertThat(waits.verdict()).isEqualTo(Explanation.Verdict.QUEUED);
-    assertThat(waits.binding()).isEqualTo(Dimension.TOKENS);
+    TokenExplanation waits = rig.explain(request(4_000, P2));
+    assertThat(waits.verdict()).isEqualTo(Outcome.QUEUED);
+    assertThat(waits.binding()).isEqualTo(BudgetDimension.TOKENS);
     assertThat(waits.queuePosition()).isEqualTo(2);
     assertThat(waits.waitMs()).hasValue(500);
     assertThat(waits.etaMs()).hasValue(3_000);
     assertThat(waits.dimensions())
-        .containsExactly(part(Dimension.TOKENS, 300_000, 2_000, 4_000, 500));
-    Explanation behind = rig.explain(request(1_000, P1));
-    assertThat(behind.binding()).isEqualTo(Dimension.LINE);
+        .containsExactly(part(BudgetDimension.TOKENS, 300_000, 2_000, 4_000, 500));
+    TokenExplanation behind = rig.explain(request(1_000, P1));
+    assertThat(behind.binding()).isEqualTo(BudgetDimension.LINE);
     assertThat(behind.waitMs()).hasValue(0);
-    assertThat(rig.explain(request(300_001, P1)).verdict()).isEqualTo(Explanation.Verdict.REFUSED);
+    assertThat(rig.explain(request(300_001, P1)).verdict()).isEqualTo(Outcome.REFUSED);
     assertThat(rig.status().metrics()).isEqualTo(before.metrics());
     assertThat(rig.line()).isEqualTo(before.queueLengths());
   }
 
   @Test
   void explain_namesEveryDimension() {
-    BudgetRig rig =
+    BudgetHarness rig =
         open(
             ModelBudget.of(60_000, 10_000, Allocation.CEILING)
                 .withClasses(SeedBudget.CLASSES, Map.of())
@@ -373,41 +374,41 @@ public abstract class BudgetContract extends BudgetSuite {
                 .withConcurrency(1)
                 .withTenants(Map.of("t", new ModelBudget.TenantBudget(600, 500, 1))));
     rig.granted(request(400, P1).withTenant("t"));
-    Explanation explained = rig.explain(request(400, P2).withTenant("t"));
+    TokenExplanation explained = rig.explain(request(400, P2).withTenant("t"));
     // A slot does not come with time, so nobody knows when.
     assertThat(explained.dimensions())
         .containsExactly(
-            part(Dimension.TOKENS, 10_000, 9_600, 400, 0),
-            part(Dimension.CLASS, 4_000, 3_600, 400, 0),
-            part(Dimension.TENANT, 500, 100, 400, 30_000),
-            part(Dimension.REQUESTS, 1, 0, 1, 1_000),
-            part(Dimension.REQUESTS, 10, 9, 1, 0),
-            new Explanation.Part(Dimension.CONCURRENCY, 1, 0, 1, OptionalLong.empty()));
-    assertThat(explained.binding()).isEqualTo(Dimension.CONCURRENCY);
+            part(BudgetDimension.TOKENS, 10_000, 9_600, 400, 0),
+            part(BudgetDimension.CLASS, 4_000, 3_600, 400, 0),
+            part(BudgetDimension.TENANT, 500, 100, 400, 30_000),
+            part(BudgetDimension.REQUESTS, 1, 0, 1, 1_000),
+            part(BudgetDimension.REQUESTS, 10, 9, 1, 0),
+            new TokenExplanation.DimensionStatus(BudgetDimension.CONCURRENCY, 1, 0, 1, OptionalLong.empty()));
+    assertThat(explained.binding()).isEqualTo(BudgetDimension.CONCURRENCY);
   }
 
   @Test
   void tryNow_isGranted_orNothingHappened() {
-    BudgetRig rig = open(Allocation.OFF);
-    assertThat(BudgetRig.get(rig.store.tryNow(request(300_000, P1))))
-        .containsInstanceOf(Outcome.Granted.class);
-    assertThat(BudgetRig.get(rig.store.tryNow(request(1, P1)))).isEmpty();
-    assertThat(BudgetRig.get(rig.store.tryNow(request(300_001, P1)))).isEmpty();
+    BudgetHarness rig = open(Allocation.OFF);
+    assertThat(BudgetHarness.get(rig.store.tryNow(request(300_000, P1))))
+        .containsInstanceOf(dev.sluice.governor.TokenDecision.Granted.class);
+    assertThat(BudgetHarness.get(rig.store.tryNow(request(1, P1)))).isEmpty();
+    assertThat(BudgetHarness.get(rig.store.tryNow(request(300_001, P1)))).isEmpty();
     assertThat(rig.status().metrics().totalRequests()).isEqualTo(1);
     assertThat(rig.line()).isEqualTo(Map.of(P0, 0, P1, 0, P2, 0));
   }
 
   @Test
   void find_leavesNoTrace() {
-    BudgetRig rig = open(Allocation.OFF);
+    BudgetHarness rig = open(Allocation.OFF);
     TokenRequest keyed = request(1_000, P1).withIdempotencyKey("k");
-    assertThat(BudgetRig.get(rig.store.find(keyed))).isEmpty();
-    assertThat(BudgetRig.get(rig.store.find(request(1_000, P1)))).isEmpty();
+    assertThat(BudgetHarness.get(rig.store.find(keyed))).isEmpty();
+    assertThat(BudgetHarness.get(rig.store.find(request(1_000, P1)))).isEmpty();
     assertThat(rig.status().metrics().totalRequests()).isZero();
-    Optional<Outcome> granted = Optional.of(rig.granted(keyed));
-    assertThat(BudgetRig.get(rig.store.find(keyed))).isEqualTo(granted);
-    assertThat(BudgetRig.get(rig.store.tryNow(keyed))).isEqualTo(granted);
-    assertThat(BudgetRig.get(rig.store.find(keyed.withTenant("other")))).isEmpty();
+    Optional<dev.sluice.governor.TokenDecision> granted = Optional.of(rig.granted(keyed));
+    assertThat(BudgetHarness.get(rig.store.find(keyed))).isEqualTo(granted);
+    assertThat(BudgetHarness.get(rig.store.tryNow(keyed))).isEqualTo(granted);
+    assertThat(BudgetHarness.get(rig.store.find(keyed.withTenant("other")))).isEmpty();
     assertThat(rig.status().metrics().totalRequests()).isEqualTo(1);
   }
 
@@ -415,7 +416,7 @@ public abstract class BudgetContract extends BudgetSuite {
 
   @Test
   void status_hasTheFiguresOfTheModel() {
-    BudgetRig rig = open(Allocation.CEILING);
+    BudgetHarness rig = open(Allocation.CEILING);
     rig.granted(100_000, P1);
     rig.granted(50_000, P1);
     rig.queued(100_000, P1);
@@ -433,13 +434,13 @@ public abstract class BudgetContract extends BudgetSuite {
 
   @Test
   void counts_areOfWhoAsked_andOfWhatWasCharged() {
-    BudgetRig rig = open(Allocation.OFF);
-    Outcome.Granted first = rig.granted(300_000, P0);
-    CompletableFuture<Optional<Outcome>> waited = rig.waiter(request(100_000, P1));
+    BudgetHarness rig = open(Allocation.OFF);
+    dev.sluice.governor.TokenDecision.Granted first = rig.granted(300_000, P0);
+    CompletableFuture<Optional<dev.sluice.governor.TokenDecision>> waited = rig.waiter(request(100_000, P1));
     advanceMillis(10_000);
     refused(rig.ask(400_000, P1));
     advanceMillis(15_000);
-    BudgetRig.grantOf(waited);
+    BudgetHarness.grantOf(waited);
     Counts counts = rig.status().metrics();
     assertThat(counts.totalRequests()).isEqualTo(3);
     assertThat(counts.acceptedRequests()).isEqualTo(1);
@@ -453,12 +454,12 @@ public abstract class BudgetContract extends BudgetSuite {
   @Test
   void listener_isTold_whatIsAskedGrantedAndSettled() {
     List<String> told = new CopyOnWriteArrayList<>();
-    BudgetRig rig = open(config(sonnet(Allocation.OFF)), new Told(told));
+    BudgetHarness rig = open(config(sonnet(Allocation.OFF)), new Told(told));
     long start = fixture().nanos();
-    Outcome.Granted first = rig.granted(300_000, P0);
-    CompletableFuture<Optional<Outcome>> waiter = rig.waiter(request(4_000, P1));
+    dev.sluice.governor.TokenDecision.Granted first = rig.granted(300_000, P0);
+    CompletableFuture<Optional<dev.sluice.governor.TokenDecision>> waiter = rig.waiter(request(4_000, P1));
     advance(SECOND);
-    BudgetRig.grantOf(waiter);
+    BudgetHarness.grantOf(waiter);
     rig.settle(first, 299_000);
     long end = fixture().nanos();
     assertThat(end - start).isEqualTo(SECOND.toNanos());
@@ -474,7 +475,7 @@ public abstract class BudgetContract extends BudgetSuite {
   /** What was told, in words; not of refills, which any look may find. */
   private record Told(List<String> words) implements BudgetListener {
     @Override
-    public void asked(TokenRequest request, Outcome outcome, long nanos) {
+    public void asked(TokenRequest request, dev.sluice.governor.TokenDecision outcome, long nanos) {
       words.add(
           "asked %d %s %d".formatted(request.tokens(), outcome.getClass().getSimpleName(), nanos));
     }
@@ -485,7 +486,7 @@ public abstract class BudgetContract extends BudgetSuite {
     }
 
     @Override
-    public void settled(Settlement settled, long grantedNanos, long nanos) {
+    public void settled(TokenSettlement settled, long grantedNanos, long nanos) {
       words.add("settled %d %d %d".formatted(settled.refundedTokens(), grantedNanos, nanos));
     }
   }

@@ -1,13 +1,13 @@
 package dev.sluice.testkit;
 
+import dev.sluice.governor.AlertConfig;
 import dev.sluice.governor.Allocation;
 import dev.sluice.governor.BudgetConfig;
 import dev.sluice.governor.BudgetStore;
-import dev.sluice.governor.DeskRules;
-import dev.sluice.governor.HealthRules;
 import dev.sluice.governor.ModelBudget;
-import dev.sluice.governor.Outcome;
+import dev.sluice.governor.TokenDecision;
 import dev.sluice.governor.TokenRequest;
+import dev.sluice.governor.WaitingListConfig;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
@@ -107,8 +107,8 @@ public final class BudgetLoad implements AutoCloseable {
             .withConcurrency(200);
     return new BudgetConfig(
         Map.of(MIXED, mixed, PLAIN, plain),
-        new DeskRules(2_000, patience, life, 10, Duration.ofSeconds(60)),
-        HealthRules.DEFAULTS,
+        new WaitingListConfig(2_000, patience, life, 10, Duration.ofSeconds(60)),
+        AlertConfig.DEFAULTS,
         Map.of(),
         List.of());
   }
@@ -245,12 +245,12 @@ public final class BudgetLoad implements AutoCloseable {
     }
   }
 
-  private CompletableFuture<Void> follow(Caller caller, Outcome outcome) {
-    if (outcome instanceof Outcome.Granted granted) {
+  private CompletableFuture<Void> follow(Caller caller, TokenDecision outcome) {
+    if (outcome instanceof TokenDecision.Granted granted) {
       log.told(caller.key, granted.reservation());
       return hold(caller, granted);
     }
-    if (outcome instanceof Outcome.Queued queued) {
+    if (outcome instanceof TokenDecision.Queued queued) {
       CompletableFuture<Void> again = caller.asksAgain ? askAgain(caller, queued) : done();
       CompletableFuture<Void> left = caller.givesUp ? giveUp(caller, queued) : done();
       return store
@@ -258,9 +258,9 @@ public final class BudgetLoad implements AutoCloseable {
           .thenCombine(CompletableFuture.allOf(again, left), (each, rest) -> each)
           .thenCompose(decided -> decided(caller, decided));
     }
-    Outcome.Reason reason = ((Outcome.Refused) outcome).reason();
+    TokenDecision.Reason reason = ((TokenDecision.Denied) outcome).reason();
     log.ended(reason.name());
-    if (reason == Outcome.Reason.UNAVAILABLE) {
+    if (reason == TokenDecision.Reason.UNAVAILABLE) {
       mayReturn(caller, caller.request.tokens());
       return tryAgain(caller);
     }
@@ -274,13 +274,13 @@ public final class BudgetLoad implements AutoCloseable {
     return CompletableFuture.completedFuture(null);
   }
 
-  private CompletableFuture<Void> decided(Caller caller, Optional<Outcome> decided) {
-    Outcome outcome = decided.orElse(null);
-    if (outcome instanceof Outcome.Granted granted) {
+  private CompletableFuture<Void> decided(Caller caller, Optional<TokenDecision> decided) {
+    TokenDecision outcome = decided.orElse(null);
+    if (outcome instanceof TokenDecision.Granted granted) {
       log.claimed(caller.key);
       log.told(caller.key, granted.reservation());
     }
-    if (outcome instanceof Outcome.Granted granted && !caller.givesUp) {
+    if (outcome instanceof TokenDecision.Granted granted && !caller.givesUp) {
       return hold(caller, granted);
     }
     if (outcome == null) {
@@ -292,30 +292,30 @@ public final class BudgetLoad implements AutoCloseable {
     return done();
   }
 
-  private static String endOf(Caller caller, @Nullable Outcome outcome) {
-    if (outcome instanceof Outcome.Refused refused) {
+  private static String endOf(Caller caller, @Nullable TokenDecision outcome) {
+    if (outcome instanceof TokenDecision.Denied refused) {
       return refused.reason().name();
     }
     return caller.givesUp ? "GIVEN_BACK" : "GONE";
   }
 
   /** The same request finds its place, or what became of it. */
-  private CompletableFuture<Void> askAgain(Caller caller, Outcome.Queued queued) {
+  private CompletableFuture<Void> askAgain(Caller caller, TokenDecision.Queued queued) {
     return store
         .request(caller.request)
         .thenAccept(
             outcome -> {
-              if (outcome instanceof Outcome.Granted granted) {
+              if (outcome instanceof TokenDecision.Granted granted) {
                 log.told(caller.key, granted.reservation());
               }
-              if (outcome instanceof Outcome.Queued other
+              if (outcome instanceof TokenDecision.Queued other
                   && !other.ticket().equals(queued.ticket())) {
                 log.wrong("again " + queued.ticket() + ' ' + other.ticket());
               }
             });
   }
 
-  private CompletableFuture<Void> giveUp(Caller caller, Outcome.Queued queued) {
+  private CompletableFuture<Void> giveUp(Caller caller, TokenDecision.Queued queued) {
     return after(caller.pauseMillis)
         .thenCompose(
             then -> {
@@ -324,7 +324,7 @@ public final class BudgetLoad implements AutoCloseable {
             });
   }
 
-  private CompletableFuture<Void> hold(Caller caller, Outcome.Granted granted) {
+  private CompletableFuture<Void> hold(Caller caller, TokenDecision.Granted granted) {
     return after(caller.pauseMillis)
         .thenCompose(
             then ->
@@ -334,7 +334,7 @@ public final class BudgetLoad implements AutoCloseable {
         .thenCompose(then -> caller.use < 0 ? done() : settle(caller, granted));
   }
 
-  private CompletableFuture<Void> settle(Caller caller, Outcome.Granted granted) {
+  private CompletableFuture<Void> settle(Caller caller, TokenDecision.Granted granted) {
     long used = (long) (caller.use * granted.tokens());
     log.settling(caller.key, Math.max(0, granted.tokens() - used));
     return store

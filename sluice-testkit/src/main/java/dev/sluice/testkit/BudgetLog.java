@@ -1,9 +1,9 @@
 package dev.sluice.testkit;
 
 import dev.sluice.governor.BudgetListener;
-import dev.sluice.governor.Outcome;
-import dev.sluice.governor.Settlement;
+import dev.sluice.governor.TokenDecision;
 import dev.sluice.governor.TokenRequest;
+import dev.sluice.governor.TokenSettlement;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.io.UncheckedIOException;
@@ -57,7 +57,7 @@ public final class BudgetLog implements BudgetListener, AutoCloseable {
   }
 
   @Override
-  public void asked(TokenRequest request, Outcome outcome, long nanos) {
+  public void asked(TokenRequest request, TokenDecision outcome, long nanos) {
     write("asked", request.model(), request.tokens(), outcome.getClass().getSimpleName());
   }
 
@@ -76,7 +76,7 @@ public final class BudgetLog implements BudgetListener, AutoCloseable {
   }
 
   @Override
-  public void settled(Settlement settled, long grantedNanos, long nanos) {
+  public void settled(TokenSettlement settled, long grantedNanos, long nanos) {
     if (settled.refundedTokens() > 0) {
       write("refunded", settled.model(), micros(grantedNanos), settled.refundedTokens());
     }

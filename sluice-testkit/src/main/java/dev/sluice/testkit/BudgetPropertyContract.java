@@ -4,11 +4,12 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.sluice.governor.Allocation;
 import dev.sluice.governor.BudgetListener;
-import dev.sluice.governor.DeskRules;
-import dev.sluice.governor.Explanation;
+import dev.sluice.governor.TokenDecision;
+import dev.sluice.governor.TokenExplanation;
+import dev.sluice.governor.TokenExplanation.Outcome;
 import dev.sluice.governor.ModelBudget;
-import dev.sluice.governor.Outcome;
 import dev.sluice.governor.TokenRequest;
+import dev.sluice.governor.WaitingListConfig;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.EnumSet;
@@ -31,8 +32,8 @@ import org.junit.jupiter.api.Test;
 public abstract class BudgetPropertyContract extends BudgetSuite {
   private static final int STEPS = 80;
   private static final long MINUTE_NANOS = MINUTE.toNanos();
-  private static final DeskRules RULES =
-      new DeskRules(1_000, Duration.ofHours(20), Duration.ofSeconds(20), 1_000, MINUTE);
+  private static final WaitingListConfig RULES =
+      new WaitingListConfig(1_000, Duration.ofHours(20), Duration.ofSeconds(20), 1_000, MINUTE);
 
   /**
    * How many days to try.
@@ -82,10 +83,10 @@ public abstract class BudgetPropertyContract extends BudgetSuite {
     final Random random;
     final ModelBudget budget;
     final Book book = new Book();
-    final BudgetRig rig;
+    final BudgetHarness rig;
     final Map<String, TokenRequest> asked = new LinkedHashMap<>();
-    final Map<String, Outcome.Queued> waiting = new LinkedHashMap<>();
-    final Map<String, Outcome.Granted> open = new LinkedHashMap<>();
+    final Map<String, TokenDecision.Queued> waiting = new LinkedHashMap<>();
+    final Map<String, TokenDecision.Granted> open = new LinkedHashMap<>();
 
     Day(long seed) {
       random = new Random(seed);
@@ -131,21 +132,21 @@ public abstract class BudgetPropertyContract extends BudgetSuite {
           request(1 + random.nextInt((int) budget.burstTpm() / 2), priority)
               .withTenant(tenant)
               .withIdempotencyKey(key);
-      Explanation foretold = rig.explain(request);
-      Outcome outcome = rig.ask(request);
+      TokenExplanation foretold = rig.explain(request);
+      TokenDecision outcome = rig.ask(request);
       requireForetold(foretold, outcome);
-      if (outcome instanceof Outcome.Queued queued) {
+      if (outcome instanceof TokenDecision.Queued queued) {
         waiting.put(key, queued);
       }
-      if (outcome instanceof Outcome.Granted granted) {
+      if (outcome instanceof TokenDecision.Granted granted) {
         open.put(key, granted);
       }
       asked.put(key, request);
     }
 
-    private void requireForetold(Explanation foretold, Outcome outcome) {
-      if (outcome instanceof Outcome.Queued queued) {
-        assertThat(foretold.verdict()).isEqualTo(Explanation.Verdict.QUEUED);
+    private void requireForetold(TokenExplanation foretold, TokenDecision outcome) {
+      if (outcome instanceof TokenDecision.Queued queued) {
+        assertThat(foretold.verdict()).isEqualTo(Outcome.QUEUED);
         assertThat(queued.queuePosition()).isEqualTo(foretold.queuePosition());
         assertThat(queued.waitMs()).isEqualTo(foretold.waitMs());
         assertThat(queued.etaMs()).isEqualTo(foretold.etaMs());
@@ -153,20 +154,20 @@ public abstract class BudgetPropertyContract extends BudgetSuite {
       } else {
         assertThat(foretold.verdict())
             .isEqualTo(
-                outcome instanceof Outcome.Granted
-                    ? Explanation.Verdict.GRANTED
-                    : Explanation.Verdict.REFUSED);
+                outcome instanceof TokenDecision.Granted
+                    ? Outcome.GRANTED
+                    : Outcome.REFUSED);
       }
     }
 
     /** Who was granted meanwhile is known by its ticket. */
     private void claim() {
-      for (Map.Entry<String, Outcome.Queued> each : List.copyOf(waiting.entrySet())) {
-        Optional<Outcome> outcome = rig.poll(each.getValue());
+      for (Map.Entry<String, TokenDecision.Queued> each : List.copyOf(waiting.entrySet())) {
+        Optional<TokenDecision> outcome = rig.poll(each.getValue());
         if (outcome.isEmpty()) {
           // Granted, and its life was over before anybody asked.
           waiting.remove(each.getKey());
-        } else if (outcome.get() instanceof Outcome.Granted granted) {
+        } else if (outcome.get() instanceof TokenDecision.Granted granted) {
           waiting.remove(each.getKey());
           open.put(each.getKey(), granted);
         }
@@ -177,7 +178,7 @@ public abstract class BudgetPropertyContract extends BudgetSuite {
       claim();
       if (!open.isEmpty()) {
         String key = List.copyOf(open.keySet()).get(random.nextInt(open.size()));
-        Outcome.Granted granted = Objects.requireNonNull(open.remove(key));
+        TokenDecision.Granted granted = Objects.requireNonNull(open.remove(key));
         int most = (int) Math.min(Integer.MAX_VALUE, granted.tokens() * 5 / 4);
         rig.settle(granted, random.nextInt(most + 1))
             .ifPresent(settled -> book.net.merge(key, -settled.refundedTokens(), Long::sum));
@@ -188,7 +189,7 @@ public abstract class BudgetPropertyContract extends BudgetSuite {
       claim();
       if (!waiting.isEmpty()) {
         String key = List.copyOf(waiting.keySet()).get(random.nextInt(waiting.size()));
-        Outcome.Queued left = Objects.requireNonNull(waiting.remove(key));
+        TokenDecision.Queued left = Objects.requireNonNull(waiting.remove(key));
         assertThat(rig.cancel(left)).isTrue();
         assertThat(rig.cancel(left)).isFalse();
       }

@@ -2,18 +2,19 @@ package dev.sluice.testkit;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.sluice.governor.AlertConfig;
 import dev.sluice.governor.Allocation;
 import dev.sluice.governor.BudgetConfig;
+import dev.sluice.governor.BudgetDimension;
 import dev.sluice.governor.BudgetListener;
 import dev.sluice.governor.BudgetStore;
-import dev.sluice.governor.DeskRules;
-import dev.sluice.governor.Dimension;
-import dev.sluice.governor.Explanation;
 import dev.sluice.governor.Governor;
-import dev.sluice.governor.HealthRules;
 import dev.sluice.governor.ModelBudget;
-import dev.sluice.governor.Outcome;
+import dev.sluice.governor.TokenDecision;
+import dev.sluice.governor.TokenExplanation;
+import dev.sluice.governor.TokenDecision.Denied;
 import dev.sluice.governor.TokenRequest;
+import dev.sluice.governor.WaitingListConfig;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.Deque;
@@ -42,7 +43,7 @@ public abstract class BudgetSuite {
   static final Duration MINUTE = Duration.ofMinutes(1);
 
   /** Tickets stay in line for an hour though nobody polls them. */
-  static final DeskRules PATIENT = rules(10_000, Duration.ofHours(1));
+  static final WaitingListConfig PATIENT = rules(10_000, Duration.ofHours(1));
 
   private final Deque<AutoCloseable> opened = new ArrayDeque<>();
 
@@ -70,9 +71,9 @@ public abstract class BudgetSuite {
     return ModelBudget.of(240_000, 300_000, allocation).withClasses(SeedBudget.CLASSES, Map.of());
   }
 
-  static DeskRules rules(int maxLine, Duration patience) {
-    DeskRules usual = DeskRules.DEFAULTS;
-    return new DeskRules(
+  static WaitingListConfig rules(int maxLine, Duration patience) {
+    WaitingListConfig usual = WaitingListConfig.DEFAULTS;
+    return new WaitingListConfig(
         maxLine, patience, usual.reservationLife(), usual.drainBatch(), usual.refillInterval());
   }
 
@@ -80,8 +81,8 @@ public abstract class BudgetSuite {
     return config(Map.of(MODEL, budget), PATIENT);
   }
 
-  static BudgetConfig config(Map<String, ModelBudget> models, DeskRules rules) {
-    return new BudgetConfig(models, rules, HealthRules.DEFAULTS, Map.of(), List.of());
+  static BudgetConfig config(Map<String, ModelBudget> models, WaitingListConfig rules) {
+    return new BudgetConfig(models, rules, AlertConfig.DEFAULTS, Map.of(), List.of());
   }
 
   /** In that order. */
@@ -93,30 +94,30 @@ public abstract class BudgetSuite {
     return models;
   }
 
-  BudgetRig open(BudgetConfig config, BudgetListener listener) {
+  BudgetHarness open(BudgetConfig config, BudgetListener listener) {
     BudgetStore store = fixture().open(config, listener);
     opened.push(store);
-    return new BudgetRig(store);
+    return new BudgetHarness(store);
   }
 
-  BudgetRig open(BudgetConfig config) {
+  BudgetHarness open(BudgetConfig config) {
     return open(config, BudgetListener.NONE);
   }
 
-  BudgetRig open(ModelBudget budget) {
+  BudgetHarness open(ModelBudget budget) {
     return open(config(budget));
   }
 
   /** The seed's first model. */
-  BudgetRig open(Allocation allocation) {
+  BudgetHarness open(Allocation allocation) {
     return open(sonnet(allocation));
   }
 
   /** As another process has it. */
-  BudgetRig join(BudgetRig first, BudgetConfig config) {
+  BudgetHarness join(BudgetHarness first, BudgetConfig config) {
     BudgetStore store = fixture().join(first.store, config);
     opened.push(store);
-    return new BudgetRig(store);
+    return new BudgetHarness(store);
   }
 
   Governor governor(BudgetConfig config) {
@@ -141,23 +142,23 @@ public abstract class BudgetSuite {
     return TokenRequest.of(MODEL, tokens, priority);
   }
 
-  static Explanation.Part part(
-      Dimension dimension, long capacity, long available, long needed, long waitMs) {
-    return new Explanation.Part(dimension, capacity, available, needed, OptionalLong.of(waitMs));
+  static TokenExplanation.DimensionStatus part(
+      BudgetDimension dimension, long capacity, long available, long needed, long waitMs) {
+    return new TokenExplanation.DimensionStatus(dimension, capacity, available, needed, OptionalLong.of(waitMs));
   }
 
-  static Outcome.Granted granted(Outcome outcome) {
-    assertThat(outcome).isInstanceOf(Outcome.Granted.class);
-    return (Outcome.Granted) outcome;
+  static TokenDecision.Granted granted(TokenDecision outcome) {
+    assertThat(outcome).isInstanceOf(TokenDecision.Granted.class);
+    return (TokenDecision.Granted) outcome;
   }
 
-  static Outcome.Queued queued(Outcome outcome) {
-    assertThat(outcome).isInstanceOf(Outcome.Queued.class);
-    return (Outcome.Queued) outcome;
+  static TokenDecision.Queued queued(TokenDecision outcome) {
+    assertThat(outcome).isInstanceOf(TokenDecision.Queued.class);
+    return (TokenDecision.Queued) outcome;
   }
 
-  static Outcome.Refused refused(Outcome outcome) {
-    assertThat(outcome).isInstanceOf(Outcome.Refused.class);
-    return (Outcome.Refused) outcome;
+  static Denied refused(TokenDecision outcome) {
+    assertThat(outcome).isInstanceOf(Denied.class);
+    return (Denied) outcome;
   }
 }

@@ -3,12 +3,13 @@ package dev.sluice.testkit;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.sluice.governor.Allocation;
-import dev.sluice.governor.Dimension;
-import dev.sluice.governor.Explanation;
+import dev.sluice.governor.BudgetDimension;
+import dev.sluice.governor.TokenDecision;
+import dev.sluice.governor.TokenExplanation;
+import dev.sluice.governor.TokenExplanation.Outcome;
+import dev.sluice.governor.WaitingListStatus;
 import dev.sluice.governor.GovernorStatus;
 import dev.sluice.governor.ModelBudget;
-import dev.sluice.governor.ModelQueue;
-import dev.sluice.governor.Outcome;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Comparator;
@@ -36,7 +37,7 @@ public abstract class ForecastContract extends BudgetSuite {
   }
 
   /** Waits until just before the moment foretold, and goes then. */
-  private void requireGoesAt(BudgetRig rig, Outcome.Queued queued, long millis, Dimension by) {
+  private void requireGoesAt(BudgetHarness rig, TokenDecision.Queued queued, long millis, BudgetDimension by) {
     assertThat(queued.etaMs()).hasValue(millis);
     assertThat(queued.binding()).isEqualTo(by);
     advance(Duration.ofMillis(millis).minus(TICK));
@@ -45,39 +46,39 @@ public abstract class ForecastContract extends BudgetSuite {
     assertThat(rig.isGranted(queued)).isTrue();
   }
 
-  private static void requireUnknown(Outcome.Queued queued, Dimension by) {
+  private static void requireUnknown(TokenDecision.Queued queued, BudgetDimension by) {
     assertThat(queued.etaMs()).isEmpty();
     assertThat(queued.binding()).isEqualTo(by);
   }
 
-  private static ModelQueue line(BudgetRig rig) {
-    return BudgetRig.get(rig.store.queue(MODEL, 0, 100));
+  private static WaitingListStatus line(BudgetHarness rig) {
+    return BudgetHarness.get(rig.store.queue(MODEL, 0, 100));
   }
 
   // ---- slots
 
   @Test
   void withoutAFreeSlot_theForecastIsUnknown() {
-    BudgetRig rig = open(sonnet(Allocation.OFF).withConcurrency(1));
-    Outcome.Granted running = rig.granted(1_000, P1);
-    Explanation foretold = rig.explain(request(1_000, P1));
-    assertThat(foretold.verdict()).isEqualTo(Explanation.Verdict.QUEUED);
+    BudgetHarness rig = open(sonnet(Allocation.OFF).withConcurrency(1));
+    TokenDecision.Granted running = rig.granted(1_000, P1);
+    TokenExplanation foretold = rig.explain(request(1_000, P1));
+    assertThat(foretold.verdict()).isEqualTo(Outcome.QUEUED);
     assertThat(foretold.waitMs()).isEmpty();
     assertThat(foretold.etaMs()).isEmpty();
-    assertThat(foretold.binding()).isEqualTo(Dimension.CONCURRENCY);
-    Outcome.Queued queued = rig.queued(1_000, P1);
+    assertThat(foretold.binding()).isEqualTo(BudgetDimension.CONCURRENCY);
+    TokenDecision.Queued queued = rig.queued(1_000, P1);
     assertThat(queued.waitMs()).isEmpty();
-    requireUnknown(queued, Dimension.CONCURRENCY);
-    requireUnknown(rig.standing(queued), Dimension.CONCURRENCY);
-    ModelQueue line = line(rig);
+    requireUnknown(queued, BudgetDimension.CONCURRENCY);
+    requireUnknown(rig.standing(queued), BudgetDimension.CONCURRENCY);
+    WaitingListStatus line = line(rig);
     assertThat(line.etaMs()).containsExactly(Map.entry(P0, 0L), Map.entry(P2, 0L));
     assertThat(line.binding())
         .containsExactly(
-            Map.entry(P0, Dimension.NONE),
-            Map.entry(P1, Dimension.CONCURRENCY),
-            Map.entry(P2, Dimension.NONE));
+            Map.entry(P0, BudgetDimension.NONE),
+            Map.entry(P1, BudgetDimension.CONCURRENCY),
+            Map.entry(P2, BudgetDimension.NONE));
     assertThat(line.tickets().get(0).etaMs()).isEmpty();
-    assertThat(line.tickets().get(0).binding()).isEqualTo(Dimension.CONCURRENCY);
+    assertThat(line.tickets().get(0).binding()).isEqualTo(BudgetDimension.CONCURRENCY);
     advance(Duration.ofMillis(14_600));
     assertThat(rig.isWaiting(queued)).isTrue();
     rig.settle(running, 1_000);
@@ -86,15 +87,15 @@ public abstract class ForecastContract extends BudgetSuite {
 
   @Test
   void slotsThatThoseBeforeItTake_areNotFreeForIt() {
-    BudgetRig rig = open(sonnet(Allocation.OFF).withConcurrency(2));
-    Outcome.Granted running = rig.granted(300_000, P1);
-    Outcome.Queued first = rig.queued(4_000, P1);
-    Outcome.Queued second = rig.queued(4_000, P1);
+    BudgetHarness rig = open(sonnet(Allocation.OFF).withConcurrency(2));
+    TokenDecision.Granted running = rig.granted(300_000, P1);
+    TokenDecision.Queued first = rig.queued(4_000, P1);
+    TokenDecision.Queued second = rig.queued(4_000, P1);
     // It is short of tokens, too, and of these it is known when they are there.
     assertThat(second.waitMs()).hasValue(1_000);
-    requireUnknown(second, Dimension.CONCURRENCY);
-    requireUnknown(rig.queued(4_000, P2), Dimension.CONCURRENCY);
-    requireGoesAt(rig, first, 1_000, Dimension.TOKENS);
+    requireUnknown(second, BudgetDimension.CONCURRENCY);
+    requireUnknown(rig.queued(4_000, P2), BudgetDimension.CONCURRENCY);
+    requireGoesAt(rig, first, 1_000, BudgetDimension.TOKENS);
     advance(MINUTE);
     assertThat(rig.isWaiting(second)).isTrue();
     rig.settle(running, 300_000);
@@ -103,151 +104,151 @@ public abstract class ForecastContract extends BudgetSuite {
 
   @Test
   void unknown_winsOverWhatIsKnown() {
-    BudgetRig rig = open(sonnet(Allocation.CEILING).withConcurrency(1).withRequests(1, 1));
+    BudgetHarness rig = open(sonnet(Allocation.CEILING).withConcurrency(1).withRequests(1, 1));
     rig.granted(300_000, P0);
     rig.adjust(1, null, Duration.ofSeconds(20));
-    Outcome.Queued queued = rig.queued(1_000, P2);
+    TokenDecision.Queued queued = rig.queued(1_000, P2);
     assertThat(queued.waitMs()).isEmpty();
-    requireUnknown(queued, Dimension.CONCURRENCY);
+    requireUnknown(queued, BudgetDimension.CONCURRENCY);
   }
 
   // ---- what time brings
 
   @Test
   void tokens_bind_withThoseOfEverybodyBefore() {
-    BudgetRig rig = open(Allocation.OFF);
+    BudgetHarness rig = open(Allocation.OFF);
     rig.granted(300_000, P0);
     rig.queued(4_000, P0);
     rig.queued(4_000, P1);
-    Outcome.Queued last = rig.queued(8_000, P1);
+    TokenDecision.Queued last = rig.queued(8_000, P1);
     rig.queued(4_000, P2);
     assertThat(last.waitMs()).hasValue(2_000);
-    requireGoesAt(rig, last, 4_000, Dimension.TOKENS);
+    requireGoesAt(rig, last, 4_000, BudgetDimension.TOKENS);
   }
 
   @Test
   void shareOfTheClass_binds_thoughTokensAreShortAsWell() {
-    BudgetRig rig = open(Allocation.CEILING);
+    BudgetHarness rig = open(Allocation.CEILING);
     rig.granted(300_000, P0);
     // There are 12,000 tokens in 3 s, and 180,000 are kept for the classes above.
-    Outcome.Queued batch = rig.queued(12_000, P2);
+    TokenDecision.Queued batch = rig.queued(12_000, P2);
     assertThat(batch.waitMs()).hasValue(48_000);
     assertThat(rig.explain(request(12_000, P2)).etaMs()).hasValue(51_000);
-    requireGoesAt(rig, batch, 48_000, Dimension.CLASS);
+    requireGoesAt(rig, batch, 48_000, BudgetDimension.CLASS);
   }
 
   @Test
   void shareOfTheClass_binds_withThoseBeforeInTheClassAndAbove() {
-    BudgetRig rig = open(Allocation.CEILING);
+    BudgetHarness rig = open(Allocation.CEILING);
     rig.granted(300_000, P0);
     rig.queued(8_000, P0);
     rig.queued(8_000, P1);
     rig.queued(12_000, P2);
-    Outcome.Queued last = rig.queued(12_000, P2);
+    TokenDecision.Queued last = rig.queued(12_000, P2);
     assertThat(last.waitMs()).hasValue(48_000);
-    requireGoesAt(rig, last, 55_000, Dimension.CLASS);
+    requireGoesAt(rig, last, 55_000, BudgetDimension.CLASS);
   }
 
   @Test
   void guaranteeOfTheClass_comesBeforeItsShare() {
-    BudgetRig rig =
+    BudgetHarness rig =
         open(sonnet(Allocation.CEILING).withClasses(SeedBudget.CLASSES, Map.of(P2, 0.1)));
     rig.granted(30_000, P2);
     rig.granted(270_000, P0);
     // 400 a second are its own; more than 30,000 at once never are.
-    Outcome.Queued batch = rig.queued(4_000, P2);
+    TokenDecision.Queued batch = rig.queued(4_000, P2);
     assertThat(batch.waitMs()).hasValue(10_000);
     assertThat(rig.explain(request(30_001, P2)).waitMs()).hasValue(52_501);
-    requireGoesAt(rig, batch, 10_000, Dimension.CLASS);
+    requireGoesAt(rig, batch, 10_000, BudgetDimension.CLASS);
   }
 
   @Test
   void guaranteeOfTheClass_doesNotWaitForTheClassesAbove() {
-    BudgetRig rig =
+    BudgetHarness rig =
         open(sonnet(Allocation.CEILING).withClasses(SeedBudget.CLASSES, Map.of(P2, 0.1)));
     rig.granted(30_000, P2);
     rig.granted(270_000, P0);
     rig.queued(200_000, P0);
     rig.queued(4_000, P2);
-    requireGoesAt(rig, rig.queued(4_000, P2), 20_000, Dimension.CLASS);
+    requireGoesAt(rig, rig.queued(4_000, P2), 20_000, BudgetDimension.CLASS);
   }
 
   @Test
   void requests_bind_withThoseBefore() {
-    BudgetRig rig = open(sonnet(Allocation.OFF).withRequests(2, 0));
+    BudgetHarness rig = open(sonnet(Allocation.OFF).withRequests(2, 0));
     rig.granted(1, P1);
     rig.granted(1, P1);
     rig.queued(1, P1);
-    Outcome.Queued second = rig.queued(1, P1);
+    TokenDecision.Queued second = rig.queued(1, P1);
     assertThat(line(rig).etaMs()).containsEntry(P1, 1_000L);
     assertThat(second.waitMs()).hasValue(500);
-    requireGoesAt(rig, second, 1_000, Dimension.REQUESTS);
+    requireGoesAt(rig, second, 1_000, BudgetDimension.REQUESTS);
   }
 
   @Test
   void budgetOfTheTenant_binds_withItsOwnBefore_ofAllClasses() {
     ModelBudget.TenantBudget small = new ModelBudget.TenantBudget(6_000, 1_000, 1);
-    BudgetRig rig = open(sonnet(Allocation.OFF).withTenants(Map.of("t", small)));
+    BudgetHarness rig = open(sonnet(Allocation.OFF).withTenants(Map.of("t", small)));
     rig.granted(request(1_000, P1).withTenant("t"));
     rig.queued(request(500, P0).withTenant("t"));
     rig.queued(request(500, P1).withTenant("t"));
     assertThat(rig.explain(request(500, P1).withTenant("t")).etaMs()).hasValue(15_000);
-    Outcome.Queued third = rig.queued(request(500, P1).withTenant("t"));
+    TokenDecision.Queued third = rig.queued(request(500, P1).withTenant("t"));
     rig.granted(request(1_000, P1).withTenant("other"));
     assertThat(third.waitMs()).hasValue(5_000);
-    requireGoesAt(rig, third, 15_000, Dimension.TENANT);
+    requireGoesAt(rig, third, 15_000, BudgetDimension.TENANT);
   }
 
   @Test
   void pauseOfTheProvider_binds_untilSomethingElseIsLater() {
-    BudgetRig rig = open(Allocation.OFF);
+    BudgetHarness rig = open(Allocation.OFF);
     rig.granted(300_000, P0);
     rig.adjust(1, null, Duration.ofSeconds(5));
-    Outcome.Queued first = rig.queued(4_000, P1);
-    Outcome.Queued later = rig.queued(20_000, P1);
+    TokenDecision.Queued first = rig.queued(4_000, P1);
+    TokenDecision.Queued later = rig.queued(20_000, P1);
     assertThat(first.waitMs()).hasValue(5_000);
-    assertThat(rig.explain(request(24_000, P0)).binding()).isEqualTo(Dimension.TOKENS);
-    requireGoesAt(rig, first, 5_000, Dimension.PROVIDER);
-    requireGoesAt(rig, rig.standing(later), 1_000, Dimension.TOKENS);
+    assertThat(rig.explain(request(24_000, P0)).binding()).isEqualTo(BudgetDimension.TOKENS);
+    requireGoesAt(rig, first, 5_000, BudgetDimension.PROVIDER);
+    requireGoesAt(rig, rig.standing(later), 1_000, BudgetDimension.TOKENS);
   }
 
   @Test
   void latestOfSeveral_counts() {
-    BudgetRig rig = open(sonnet(Allocation.CEILING).withRequests(0, 1));
+    BudgetHarness rig = open(sonnet(Allocation.CEILING).withRequests(0, 1));
     rig.granted(300_000, P0);
     // Tokens in 3 s, its share in 48 s, a request in 60 s.
-    requireGoesAt(rig, rig.queued(12_000, P2), 60_000, Dimension.REQUESTS);
+    requireGoesAt(rig, rig.queued(12_000, P2), 60_000, BudgetDimension.REQUESTS);
   }
 
   @Test
   void whoWaitsOnlyForOthers_isToldWhen() {
-    BudgetRig rig = open(Allocation.OFF);
+    BudgetHarness rig = open(Allocation.OFF);
     rig.granted(298_000, P0);
     rig.queued(10_000, P0);
-    Outcome.Queued behind = rig.queued(1_000, P1);
+    TokenDecision.Queued behind = rig.queued(1_000, P1);
     assertThat(behind.waitMs()).hasValue(0);
-    requireGoesAt(rig, behind, 2_250, Dimension.LINE);
+    requireGoesAt(rig, behind, 2_250, BudgetDimension.LINE);
   }
 
   @Test
   void moreThanASlowedModelEverHas_goesWhenThatIsFull() {
-    BudgetRig rig = open(Allocation.OFF);
+    BudgetHarness rig = open(Allocation.OFF);
     rig.adjust(0.5, 0L, Duration.ZERO);
-    Outcome.Queued large = rig.queued(200_000, P1);
+    TokenDecision.Queued large = rig.queued(200_000, P1);
     assertThat(large.waitMs()).hasValue(75_000);
-    requireGoesAt(rig, large, 75_000, Dimension.TOKENS);
+    requireGoesAt(rig, large, 75_000, BudgetDimension.TOKENS);
   }
 
   @Test
   void lineThatTokensHold_goesWhenForetold() {
-    BudgetRig rig = open(Allocation.OFF);
+    BudgetHarness rig = open(Allocation.OFF);
     rig.granted(300_000, P0);
     requireAllGoWhenForetold(rig, 8_000);
   }
 
   @Test
   void lineThatRequestsHold_goesWhenForetold() {
-    BudgetRig rig = open(sonnet(Allocation.OFF).withRequests(3, 0));
+    BudgetHarness rig = open(sonnet(Allocation.OFF).withRequests(3, 0));
     for (int i = 0; i < 3; i++) {
       rig.granted(1, P0);
     }
@@ -255,18 +256,18 @@ public abstract class ForecastContract extends BudgetSuite {
   }
 
   /** Requests of any size, class and tenant: each goes at the moment foretold. */
-  private void requireAllGoWhenForetold(BudgetRig rig, int largest) {
+  private void requireAllGoWhenForetold(BudgetHarness rig, int largest) {
     Random random = new Random(largest);
-    List<Outcome.Queued> all = new ArrayList<>();
+    List<TokenDecision.Queued> all = new ArrayList<>();
     for (int i = 0; i < 20; i++) {
       String priority = List.of(P0, P1, P2).get(random.nextInt(3));
       String tenant = String.valueOf("abc".charAt(random.nextInt(3)));
       all.add(rig.queued(request(1 + random.nextInt(largest), priority).withTenant(tenant)));
     }
     all.replaceAll(rig::standing);
-    all.sort(Comparator.comparingInt(Outcome.Queued::queuePosition));
+    all.sort(Comparator.comparingInt(TokenDecision.Queued::queuePosition));
     long passed = 0;
-    for (Outcome.Queued each : all) {
+    for (TokenDecision.Queued each : all) {
       long eta = each.etaMs().orElseThrow();
       if (eta > passed) {
         advanceMillis(eta - 1 - passed);
@@ -283,23 +284,23 @@ public abstract class ForecastContract extends BudgetSuite {
   @Test
   void whatIsRefused_hasNoForecast() {
     ModelBudget.TenantBudget small = new ModelBudget.TenantBudget(6_000, 1_000, 1);
-    BudgetRig rig =
+    BudgetHarness rig =
         open(
             config(
                 Map.of(MODEL, sonnet(Allocation.CEILING).withTenants(Map.of("t", small))),
                 rules(1, Duration.ofHours(1))));
-    Explanation tooLarge = rig.explain(request(400_000, P1).withTenant("t"));
-    assertThat(tooLarge.verdict()).isEqualTo(Explanation.Verdict.REFUSED);
+    TokenExplanation tooLarge = rig.explain(request(400_000, P1).withTenant("t"));
+    assertThat(tooLarge.verdict()).isEqualTo(Outcome.REFUSED);
     assertThat(tooLarge.waitMs()).isEmpty();
     assertThat(tooLarge.etaMs()).isEmpty();
     assertThat(tooLarge.dimensions())
-        .extracting(Explanation.Part::dimension)
-        .containsExactly(Dimension.TOKENS, Dimension.CLASS, Dimension.TENANT);
+        .extracting(TokenExplanation.DimensionStatus::dimension)
+        .containsExactly(BudgetDimension.TOKENS, BudgetDimension.CLASS, BudgetDimension.TENANT);
     assertThat(tooLarge.dimensions()).allMatch(part -> part.waitMs().isEmpty());
     rig.granted(300_000, P0);
     rig.queued(1_000, P0);
-    Explanation lineFull = rig.explain(request(1_000, P0));
-    assertThat(lineFull.binding()).isEqualTo(Dimension.LINE);
+    TokenExplanation lineFull = rig.explain(request(1_000, P0));
+    assertThat(lineFull.binding()).isEqualTo(BudgetDimension.LINE);
     assertThat(lineFull.etaMs()).isEmpty();
   }
 
@@ -322,9 +323,9 @@ public abstract class ForecastContract extends BudgetSuite {
   }
 
   private boolean goesWhenForetold(Random random) {
-    BudgetRig rig = open(anyModel(random));
-    Outcome outcome = rig.ask(1, P0);
-    for (int i = 0; i < 50 && !(outcome instanceof Outcome.Queued); i++) {
+    BudgetHarness rig = open(anyModel(random));
+    TokenDecision outcome = rig.ask(1, P0);
+    for (int i = 0; i < 50 && !(outcome instanceof TokenDecision.Queued); i++) {
       if (random.nextInt(10) == 0) {
         rig.adjust(0.5 + 0.5 * random.nextDouble(), null, Duration.ofMillis(random.nextInt(9_000)));
       }
@@ -332,12 +333,12 @@ public abstract class ForecastContract extends BudgetSuite {
       String tenant = random.nextBoolean() ? "t" : "other";
       outcome = rig.ask(request(1 + random.nextInt(6_000), priority).withTenant(tenant));
     }
-    if (!(outcome instanceof Outcome.Queued queued)) {
+    if (!(outcome instanceof TokenDecision.Queued queued)) {
       return false;
     }
     assertThat(queued.etaMs()).isEqualTo(queued.waitMs());
     if (queued.etaMs().isEmpty()) {
-      requireUnknown(queued, Dimension.CONCURRENCY);
+      requireUnknown(queued, BudgetDimension.CONCURRENCY);
       advance(Duration.ofMinutes(5));
       assertThat(rig.isWaiting(queued)).isTrue();
       return false;
@@ -371,63 +372,63 @@ public abstract class ForecastContract extends BudgetSuite {
 
   @Test
   void headThatIsTooLargeForTheLevel_exhaustsTheModel_untilItGoes() {
-    BudgetRig rig = open(Allocation.OFF);
+    BudgetHarness rig = open(Allocation.OFF);
     rig.granted(150_000, P1);
     assertThat(rig.status().exhaustion()).isEmpty();
-    Outcome.Queued head = rig.queued(270_000, P1);
+    TokenDecision.Queued head = rig.queued(270_000, P1);
     rig.queued(1_000, P1);
-    requireExhausted(rig, Dimension.TOKENS, 270_000, Duration.ZERO);
+    requireExhausted(rig, BudgetDimension.TOKENS, 270_000, Duration.ZERO);
     advance(SECOND);
-    requireExhausted(rig, Dimension.TOKENS, 270_000, SECOND);
+    requireExhausted(rig, BudgetDimension.TOKENS, 270_000, SECOND);
     advance(Duration.ofSeconds(29));
     assertThat(rig.isGranted(head)).isTrue();
     // The next is the head, and the model has been short without a break.
-    requireExhausted(rig, Dimension.TOKENS, 1_000, Duration.ofSeconds(30));
+    requireExhausted(rig, BudgetDimension.TOKENS, 1_000, Duration.ofSeconds(30));
     advance(SECOND);
     assertThat(rig.status().exhaustion()).isEmpty();
     rig.queued(10_000, P1);
-    requireExhausted(rig, Dimension.TOKENS, 10_000, Duration.ZERO);
+    requireExhausted(rig, BudgetDimension.TOKENS, 10_000, Duration.ZERO);
   }
 
   @Test
   void emptyBucket_withNobodyInLine_isNotExhausted() {
-    BudgetRig rig = open(Allocation.OFF);
+    BudgetHarness rig = open(Allocation.OFF);
     rig.granted(300_000, P1);
     assertThat(rig.status().exhaustion()).isEmpty();
-    Outcome.Queued only = rig.queued(1, P1);
-    requireExhausted(rig, Dimension.TOKENS, 1, Duration.ZERO);
+    TokenDecision.Queued only = rig.queued(1, P1);
+    requireExhausted(rig, BudgetDimension.TOKENS, 1, Duration.ZERO);
     assertThat(rig.cancel(only)).isTrue();
     assertThat(rig.status().exhaustion()).isEmpty();
   }
 
   @Test
   void requestsOfTheModel_canBeExhausted_too() {
-    BudgetRig rig = open(sonnet(Allocation.OFF).withRequests(0, 1));
+    BudgetHarness rig = open(sonnet(Allocation.OFF).withRequests(0, 1));
     rig.granted(1, P1);
     rig.queued(1, P1);
     advance(SECOND);
-    requireExhausted(rig, Dimension.REQUESTS, 1, SECOND);
+    requireExhausted(rig, BudgetDimension.REQUESTS, 1, SECOND);
   }
 
   @Test
   void modelThatHasTheTokens_isNotExhausted_whateverElseHolds() {
     ModelBudget.TenantBudget small = new ModelBudget.TenantBudget(6_000, 1_000, 1);
-    BudgetRig rig =
+    BudgetHarness rig =
         open(sonnet(Allocation.CEILING).withConcurrency(4).withTenants(Map.of("t", small)));
     rig.granted(request(1_000, P1).withTenant("t"));
     rig.queued(request(1_000, P1).withTenant("t"));
     assertThat(rig.status().exhaustion()).isEmpty();
     rig.granted(119_000, P2);
-    assertThat(rig.queued(100_000, P2).binding()).isEqualTo(Dimension.CLASS);
+    assertThat(rig.queued(100_000, P2).binding()).isEqualTo(BudgetDimension.CLASS);
     assertThat(rig.status().exhaustion()).isEmpty();
     rig.granted(1, P0);
     rig.granted(1, P0);
-    assertThat(rig.queued(1, P0).binding()).isEqualTo(Dimension.CONCURRENCY);
+    assertThat(rig.queued(1, P0).binding()).isEqualTo(BudgetDimension.CONCURRENCY);
     assertThat(rig.status().exhaustion()).isEmpty();
   }
 
   private static void requireExhausted(
-      BudgetRig rig, Dimension dimension, long needed, Duration lasts) {
+      BudgetHarness rig, BudgetDimension dimension, long needed, Duration lasts) {
     Optional<GovernorStatus.Exhaustion> head = rig.status().exhaustion();
     assertThat(head).contains(new GovernorStatus.Exhaustion(dimension, needed, lasts));
   }

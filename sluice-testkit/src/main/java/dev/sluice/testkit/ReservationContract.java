@@ -3,15 +3,15 @@ package dev.sluice.testkit;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import dev.sluice.governor.Adjustment;
 import dev.sluice.governor.Allocation;
 import dev.sluice.governor.BudgetConfig;
-import dev.sluice.governor.Dimension;
-import dev.sluice.governor.Explanation;
+import dev.sluice.governor.BudgetDimension;
 import dev.sluice.governor.ModelBudget;
-import dev.sluice.governor.Outcome;
-import dev.sluice.governor.Settlement;
+import dev.sluice.governor.ProviderAdjustment;
+import dev.sluice.governor.TokenDecision;
+import dev.sluice.governor.TokenExplanation;
 import dev.sluice.governor.TokenRequest;
+import dev.sluice.governor.TokenSettlement;
 import java.time.Duration;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -40,10 +40,10 @@ public abstract class ReservationContract extends BudgetSuite {
 
   @Test
   void settle_refundsWhatWasNotUsed_once() {
-    BudgetRig rig = open(Allocation.OFF);
-    Outcome.Granted granted = rig.granted(request(10_000, P1).withTenant("t"));
+    BudgetHarness rig = open(Allocation.OFF);
+    TokenDecision.Granted granted = rig.granted(request(10_000, P1).withTenant("t"));
     assertThat(rig.settle(granted, 4_000))
-        .contains(Settlement.of(MODEL, "t", 10_000, 10_000, 4_000, 6_000));
+        .contains(TokenSettlement.of(MODEL, "t", 10_000, 10_000, 4_000, 6_000));
     assertThat(rig.settle(granted, 4_000)).isEmpty();
     assertThat(rig.available()).isEqualTo(296_000);
     assertThat(rig.status().running()).isZero();
@@ -52,18 +52,18 @@ public abstract class ReservationContract extends BudgetSuite {
 
   @Test
   void settle_chargesWhatWasUsedBeyond() {
-    BudgetRig rig = open(Allocation.OFF);
-    Outcome.Granted granted = rig.granted(1_000, P1);
+    BudgetHarness rig = open(Allocation.OFF);
+    TokenDecision.Granted granted = rig.granted(1_000, P1);
     assertThat(rig.settle(granted, 1_500))
-        .contains(Settlement.of(MODEL, "", 1_000, 1_000, 1_500, -500));
+        .contains(TokenSettlement.of(MODEL, "", 1_000, 1_000, 1_500, -500));
     assertThat(rig.available()).isEqualTo(298_500);
     assertThat(rig.status().metrics().tokensConsumed()).isEqualTo(1_500);
   }
 
   @Test
   void settle_ofWhatNobodyUses_isRefused() {
-    BudgetRig rig = open(Allocation.OFF);
-    Outcome.Granted granted = rig.granted(1_000, P1);
+    BudgetHarness rig = open(Allocation.OFF);
+    TokenDecision.Granted granted = rig.granted(1_000, P1);
     for (long bad : new long[] {-1, Long.MIN_VALUE, 1_000_000_000_001L, Long.MAX_VALUE}) {
       assertThatThrownBy(() -> rig.settle(granted, bad))
           .isInstanceOf(IllegalArgumentException.class)
@@ -74,10 +74,10 @@ public abstract class ReservationContract extends BudgetSuite {
 
   @Test
   void overuse_isDebtThatTimePays() {
-    BudgetRig rig = open(sonnet(Allocation.OFF).withCallLimits(304_000, 0));
+    BudgetHarness rig = open(sonnet(Allocation.OFF).withCallLimits(304_000, 0));
     rig.settle(rig.granted(300_000, P0), 304_000);
     assertThat(rig.available()).isEqualTo(-4_000);
-    Outcome.Queued next = rig.queued(4_000, P0);
+    TokenDecision.Queued next = rig.queued(4_000, P0);
     assertThat(next.remaining()).isEqualTo(-4_000);
     assertThat(next.waitMs()).hasValue(2_000);
     advance(Duration.ofSeconds(2).minus(TICK));
@@ -91,8 +91,8 @@ public abstract class ReservationContract extends BudgetSuite {
   /** A plain refund let 540,000 through in one second, where 304,000 are legal. */
   @Test
   void lateRefund_admitsNotOneTokenBeyondTheLimit() {
-    BudgetRig rig = open(Allocation.OFF);
-    Outcome.Granted first = rig.granted(240_000, P0);
+    BudgetHarness rig = open(Allocation.OFF);
+    TokenDecision.Granted first = rig.granted(240_000, P0);
     advance(MINUTE);
     rig.granted(300_000, P0);
     assertThat(rig.settle(first, 0).orElseThrow().refundedTokens()).isZero();
@@ -103,15 +103,15 @@ public abstract class ReservationContract extends BudgetSuite {
 
   @Test
   void refund_isWholeWhileTheBucketStillOwesIt() {
-    BudgetRig rig = open(Allocation.OFF);
-    Outcome.Granted first = rig.granted(10_000, P0);
-    Outcome.Granted second = rig.granted(20_000, P0);
+    BudgetHarness rig = open(Allocation.OFF);
+    TokenDecision.Granted first = rig.granted(10_000, P0);
+    TokenDecision.Granted second = rig.granted(20_000, P0);
     assertThat(rig.settle(first, 4_000).orElseThrow().refundedTokens()).isEqualTo(6_000);
     assertThat(rig.available()).isEqualTo(276_000);
     assertThat(rig.settle(second, 0).orElseThrow().refundedTokens()).isEqualTo(20_000);
     assertThat(rig.available()).isEqualTo(296_000);
     // Of 12,000 that are owed, all but 4,000 have come back by themselves.
-    Outcome.Granted third = rig.granted(8_000, P0);
+    TokenDecision.Granted third = rig.granted(8_000, P0);
     advanceMillis(2_000);
     assertThat(rig.settle(third, 0).orElseThrow().refundedTokens()).isEqualTo(4_000);
     assertThat(rig.available()).isEqualTo(300_000);
@@ -119,8 +119,8 @@ public abstract class ReservationContract extends BudgetSuite {
 
   @Test
   void refund_isNoMoreThanTheLeastDebtAtAnyGrantSince() {
-    BudgetRig rig = open(Allocation.OFF);
-    Outcome.Granted first = rig.granted(40_000, P0);
+    BudgetHarness rig = open(Allocation.OFF);
+    TokenDecision.Granted first = rig.granted(40_000, P0);
     advanceMillis(9_000);
     // 4,000 are owed when others are granted theirs: the rest was theirs to take.
     rig.granted(100_000, P0);
@@ -131,11 +131,11 @@ public abstract class ReservationContract extends BudgetSuite {
   /** A store may shorten the history of its debt; a refund must not become larger by that. */
   @Test
   void refund_afterManyGrants_isNoMoreThanTheLeastDebtSince() {
-    BudgetRig rig = open(Allocation.OFF);
+    BudgetHarness rig = open(Allocation.OFF);
     rig.granted(100_000, P0);
     advance(Duration.ofSeconds(24));
     // 4,000 are owed.
-    Outcome.Granted second = rig.granted(50_000, P0);
+    TokenDecision.Granted second = rig.granted(50_000, P0);
     advance(Duration.ofSeconds(12));
     // 6,000 are owed.
     for (int i = 0; i < 130; i++) {
@@ -146,9 +146,9 @@ public abstract class ReservationContract extends BudgetSuite {
 
   @Test
   void twoLateRefunds_doNotGiveTheSameBackTwice() {
-    BudgetRig rig = open(Allocation.OFF);
-    Outcome.Granted first = rig.granted(40_000, P0);
-    Outcome.Granted second = rig.granted(40_000, P0);
+    BudgetHarness rig = open(Allocation.OFF);
+    TokenDecision.Granted first = rig.granted(40_000, P0);
+    TokenDecision.Granted second = rig.granted(40_000, P0);
     advanceMillis(15_000);
     // 20,000 are still owed.
     rig.granted(280_000, P0);
@@ -162,13 +162,13 @@ public abstract class ReservationContract extends BudgetSuite {
   /** A store may have a faster path for models without tenant budgets. */
   @Test
   void twoLateRefunds_underABudgetOfATenant_doNotGiveTheSameBackTwice() {
-    BudgetRig rig =
+    BudgetHarness rig =
         open(
             sonnet(Allocation.OFF)
                 .withTenants(Map.of("*", new ModelBudget.TenantBudget(240_000, 300_000, 1))));
     TokenRequest request = request(40_000, P0).withTenant("t");
-    Outcome.Granted first = rig.granted(request);
-    Outcome.Granted second = rig.granted(request);
+    TokenDecision.Granted first = rig.granted(request);
+    TokenDecision.Granted second = rig.granted(request);
     advanceMillis(15_000);
     // The model and the tenant still owe 20,000.
     rig.granted(request(280_000, P0).withTenant("t"));
@@ -182,7 +182,7 @@ public abstract class ReservationContract extends BudgetSuite {
   /** A store may forget a tenant only once its budget is full again. */
   @Test
   void debtOfATenant_isKnownUntilItIsPaid() {
-    BudgetRig rig =
+    BudgetHarness rig =
         open(
             sonnet(Allocation.OFF)
                 .withTenants(Map.of("*", new ModelBudget.TenantBudget(60, 10_000, 1))));
@@ -197,15 +197,15 @@ public abstract class ReservationContract extends BudgetSuite {
 
   @Test
   void refund_goesBackToTheTenantToo_andLetsThoseInLineGo() {
-    BudgetRig rig =
+    BudgetHarness rig =
         open(
             sonnet(Allocation.OFF)
                 .withTenants(Map.of("t", new ModelBudget.TenantBudget(60, 10_000, 1))));
-    Outcome.Granted first = rig.granted(request(10_000, P1).withTenant("t"));
-    CompletableFuture<Optional<Outcome>> next = rig.waiter(request(5_000, P1).withTenant("t"));
+    TokenDecision.Granted first = rig.granted(request(10_000, P1).withTenant("t"));
+    CompletableFuture<Optional<TokenDecision>> next = rig.waiter(request(5_000, P1).withTenant("t"));
     assertThat(next).isNotDone();
     rig.settle(first, 5_000);
-    assertThat(BudgetRig.grantOf(next).tokens()).isEqualTo(5_000);
+    assertThat(BudgetHarness.grantOf(next).tokens()).isEqualTo(5_000);
     assertThat(rig.available()).isEqualTo(290_000);
   }
 
@@ -213,9 +213,9 @@ public abstract class ReservationContract extends BudgetSuite {
 
   @Test
   void reservationOfACrashedCaller_freesItsSlot_keepsItsTokens() {
-    BudgetRig rig = open(ModelBudget.of(60, 10_000, Allocation.OFF).withConcurrency(1));
-    Outcome.Granted first = rig.granted(9_000, P1);
-    Outcome.Queued next = rig.queued(1_000, P1);
+    BudgetHarness rig = open(ModelBudget.of(60, 10_000, Allocation.OFF).withConcurrency(1));
+    TokenDecision.Granted first = rig.granted(9_000, P1);
+    TokenDecision.Queued next = rig.queued(1_000, P1);
     advance(LIFE.minus(TICK));
     assertThat(rig.isWaiting(next)).isTrue();
     advance(TICK);
@@ -231,10 +231,10 @@ public abstract class ReservationContract extends BudgetSuite {
   /** Callers who never settle must not fill the memory of a store. */
   @Test
   void reservationsWithoutConcurrency_areBounded() {
-    BudgetRig rig = open(Allocation.OFF);
-    Outcome.Granted last = openAll(rig, MOST_OPEN);
-    Outcome.Queued next = rig.queued(1, P0);
-    assertThat(next.binding()).isEqualTo(Dimension.CONCURRENCY);
+    BudgetHarness rig = open(Allocation.OFF);
+    TokenDecision.Granted last = openAll(rig, MOST_OPEN);
+    TokenDecision.Queued next = rig.queued(1, P0);
+    assertThat(next.binding()).isEqualTo(BudgetDimension.CONCURRENCY);
     assertThat(rig.status().running()).isEqualTo(MOST_OPEN);
     assertThat(rig.isWaiting(next)).isTrue();
     assertThat(rig.settle(last, 1)).isPresent();
@@ -243,13 +243,13 @@ public abstract class ReservationContract extends BudgetSuite {
   }
 
   /** Opens {@code count} reservations of one token, in portions that a store answers in time. */
-  private static Outcome.Granted openAll(BudgetRig rig, int count) {
-    Outcome.Granted last = null;
+  private static TokenDecision.Granted openAll(BudgetHarness rig, int count) {
+    TokenDecision.Granted last = null;
     for (int opened = 0; opened < count; opened += PORTION) {
-      List<CompletableFuture<Outcome>> portion =
+      List<CompletableFuture<TokenDecision>> portion =
           Stream.generate(() -> rig.store.request(request(1, P0))).limit(PORTION).toList();
-      for (CompletableFuture<Outcome> each : portion) {
-        last = granted(BudgetRig.get(each));
+      for (CompletableFuture<TokenDecision> each : portion) {
+        last = granted(BudgetHarness.get(each));
       }
     }
     return Objects.requireNonNull(last);
@@ -257,21 +257,21 @@ public abstract class ReservationContract extends BudgetSuite {
 
   @Test
   void extendedReservation_livesAsLongAgain() {
-    BudgetRig rig = open(sonnet(Allocation.OFF).withConcurrency(1));
-    Outcome.Granted first = rig.granted(1_000, P1);
-    CompletableFuture<Optional<Outcome>> next = rig.waiter(request(1_000, P1));
+    BudgetHarness rig = open(sonnet(Allocation.OFF).withConcurrency(1));
+    TokenDecision.Granted first = rig.granted(1_000, P1);
+    CompletableFuture<Optional<TokenDecision>> next = rig.waiter(request(1_000, P1));
     advance(LIFE.minus(MINUTE));
     assertThat(rig.extend(first)).isTrue();
     advance(LIFE.minus(TICK));
     assertThat(next).isNotDone();
     advance(TICK);
-    assertThat(BudgetRig.grantOf(next).tokens()).isEqualTo(1_000);
+    assertThat(BudgetHarness.grantOf(next).tokens()).isEqualTo(1_000);
   }
 
   @Test
   void reservationThatEnds_takesItsKeyAndTicketWithIt() {
-    BudgetRig rig = open(Allocation.OFF);
-    Outcome.Granted first = rig.granted(request(1_000, P1).withIdempotencyKey("k"));
+    BudgetHarness rig = open(Allocation.OFF);
+    TokenDecision.Granted first = rig.granted(request(1_000, P1).withIdempotencyKey("k"));
     advance(LIFE);
     assertThat(rig.granted(request(1_000, P1).withIdempotencyKey("k")).reservation())
         .isNotEqualTo(first.reservation());
@@ -281,26 +281,26 @@ public abstract class ReservationContract extends BudgetSuite {
 
   @Test
   void pause_holdsEverybody_andEnds() {
-    BudgetRig rig = open(Allocation.OFF);
+    BudgetHarness rig = open(Allocation.OFF);
     rig.adjust(1, null, Duration.ofSeconds(2));
-    Outcome.Queued queued = rig.queued(1_000, P0);
-    assertThat(queued.binding()).isEqualTo(Dimension.PROVIDER);
+    TokenDecision.Queued queued = rig.queued(1_000, P0);
+    assertThat(queued.binding()).isEqualTo(BudgetDimension.PROVIDER);
     assertThat(queued.waitMs()).hasValue(2_000);
     assertThat(queued.etaMs()).hasValue(2_000);
     assertThat(rig.explain(request(1, P0)).dimensions())
-        .contains(part(Dimension.PROVIDER, 1, 0, 1, 2_000));
-    CompletableFuture<Optional<Outcome>> outcome = rig.store.await(queued.ticket());
+        .contains(part(BudgetDimension.PROVIDER, 1, 0, 1, 2_000));
+    CompletableFuture<Optional<TokenDecision>> outcome = rig.store.await(queued.ticket());
     // A shorter one does not end it.
     rig.adjust(1, null, SECOND);
     advance(Duration.ofSeconds(2).minus(TICK));
     assertThat(outcome).isNotDone();
     advance(TICK);
-    BudgetRig.grantOf(outcome);
+    BudgetHarness.grantOf(outcome);
   }
 
   @Test
   void factor_slowsTheModel_andGoesBack() {
-    BudgetRig rig = open(Allocation.OFF);
+    BudgetHarness rig = open(Allocation.OFF);
     rig.granted(300_000, P0);
     rig.adjust(0.5, null, Duration.ZERO);
     advanceMillis(10_000);
@@ -313,21 +313,21 @@ public abstract class ReservationContract extends BudgetSuite {
 
   @Test
   void whatIsMoreThanASlowedModelHas_goesWhenThatIsFull() {
-    BudgetRig rig = open(Allocation.OFF);
+    BudgetHarness rig = open(Allocation.OFF);
     rig.adjust(0.1, null, Duration.ZERO);
     rig.granted(200_000, P1);
-    Outcome.Queued next = rig.queued(200_000, P1);
+    TokenDecision.Queued next = rig.queued(200_000, P1);
     assertThat(next.waitMs()).hasValue(500_000);
-    CompletableFuture<Optional<Outcome>> outcome = rig.store.await(next.ticket());
+    CompletableFuture<Optional<TokenDecision>> outcome = rig.store.await(next.ticket());
     advance(Duration.ofSeconds(500).minus(TICK));
     assertThat(outcome).isNotDone();
     advance(TICK);
-    BudgetRig.grantOf(outcome);
+    BudgetHarness.grantOf(outcome);
   }
 
   @Test
   void tokensAtMost_onlyEverTakesAway() {
-    BudgetRig rig = open(Allocation.OFF);
+    BudgetHarness rig = open(Allocation.OFF);
     rig.granted(100_000, P1);
     rig.adjust(1, 250_000L, Duration.ZERO);
     assertThat(rig.available()).isEqualTo(200_000);
@@ -336,7 +336,7 @@ public abstract class ReservationContract extends BudgetSuite {
     rig.adjust(1, 0L, Duration.ZERO);
     assertThat(rig.queued(4_000, P1).waitMs()).hasValue(1_000);
     assertThatThrownBy(
-            () -> BudgetRig.get(rig.store.adjust("gpt", new Adjustment(1, null, Duration.ZERO))))
+            () -> BudgetHarness.get(rig.store.adjust("gpt", new ProviderAdjustment(1, null, Duration.ZERO))))
         .isInstanceOf(IllegalArgumentException.class)
         .hasMessageContaining("gpt");
   }
@@ -345,13 +345,13 @@ public abstract class ReservationContract extends BudgetSuite {
 
   @Test
   void reloadToMore_keepsLevels_lines_andReservations() {
-    BudgetRig rig = open(Allocation.OFF);
-    Outcome.Granted open = rig.granted(300_000, P0);
-    Outcome.Queued first = rig.queued(8_000, P1);
-    CompletableFuture<Optional<Outcome>> second = rig.waiter(request(8_000, P1));
+    BudgetHarness rig = open(Allocation.OFF);
+    TokenDecision.Granted open = rig.granted(300_000, P0);
+    TokenDecision.Queued first = rig.queued(8_000, P1);
+    CompletableFuture<Optional<TokenDecision>> second = rig.waiter(request(8_000, P1));
     rig.reload(config(ModelBudget.of(480_000, 400_000, Allocation.OFF)));
     // 100,000 more at once by the larger burst; not one that is not configured.
-    BudgetRig.grantOf(second);
+    BudgetHarness.grantOf(second);
     assertThat(rig.isGranted(first)).isTrue();
     assertThat(rig.available()).isEqualTo(84_000);
     assertThat(rig.status().capacity()).isEqualTo(400_000);
@@ -363,12 +363,12 @@ public abstract class ReservationContract extends BudgetSuite {
 
   @Test
   void reloadToLess_isDebt_andTheLineStays() {
-    BudgetRig rig = open(Allocation.OFF);
+    BudgetHarness rig = open(Allocation.OFF);
     rig.granted(200_000, P0);
     rig.reload(config(ModelBudget.of(120_000, 100_000, Allocation.OFF)));
     assertThat(rig.available()).isEqualTo(-100_000);
-    Outcome.Queued first = rig.queued(1_000, P1);
-    Outcome.Queued second = rig.queued(1_000, P0);
+    TokenDecision.Queued first = rig.queued(1_000, P1);
+    TokenDecision.Queued second = rig.queued(1_000, P0);
     rig.reload(config(ModelBudget.of(240_000, 100_000, Allocation.OFF)));
     assertThat(rig.standing(second).queuePosition()).isEqualTo(1);
     assertThat(rig.standing(first).queuePosition()).isEqualTo(2);
@@ -380,7 +380,7 @@ public abstract class ReservationContract extends BudgetSuite {
   @Test
   void reload_isNoRefill() {
     BudgetConfig config = config(sonnet(Allocation.OFF));
-    BudgetRig rig = open(config);
+    BudgetHarness rig = open(config);
     rig.granted(300_000, P0);
     for (int i = 0; i < 5; i++) {
       rig.reload(config);
@@ -393,12 +393,12 @@ public abstract class ReservationContract extends BudgetSuite {
   @Test
   void reload_isNoRefillOfRequests() {
     ModelBudget budget = sonnet(Allocation.OFF);
-    BudgetRig rig = open(budget.withRequests(0, 10));
+    BudgetHarness rig = open(budget.withRequests(0, 10));
     for (int i = 0; i < 10; i++) {
       rig.granted(1, P1);
     }
     rig.reload(config(budget.withRequests(20, 10)));
-    assertThat(rig.queued(1, P1).binding()).isEqualTo(Dimension.REQUESTS);
+    assertThat(rig.queued(1, P1).binding()).isEqualTo(BudgetDimension.REQUESTS);
   }
 
   /**
@@ -410,7 +410,7 @@ public abstract class ReservationContract extends BudgetSuite {
     ModelBudget.TenantBudget fast = new ModelBudget.TenantBudget(60_000, 1_000, 1);
     ModelBudget.TenantBudget other = new ModelBudget.TenantBudget(60_000, 2_000, 1);
     ModelBudget budget = sonnet(Allocation.OFF);
-    BudgetRig rig =
+    BudgetHarness rig =
         open(budget.withTenants(Map.of("named", slow, "dropped", slow, "same", slow, "*", slow)));
     for (String each : List.of("named", "dropped", "same", "taken up", "any")) {
       rig.granted(request(1_000, P1).withTenant(each));
@@ -438,31 +438,31 @@ public abstract class ReservationContract extends BudgetSuite {
     assertThat(ofTenant(rig, "any")).isEqualTo(6);
   }
 
-  private static long ofTenant(BudgetRig rig, String tenant) {
+  private static long ofTenant(BudgetHarness rig, String tenant) {
     return rig.explain(request(1, P1).withTenant(tenant)).dimensions().stream()
-        .filter(part -> part.dimension() == Dimension.TENANT)
-        .mapToLong(Explanation.Part::available)
+        .filter(part -> part.dimension() == BudgetDimension.TENANT)
+        .mapToLong(TokenExplanation.DimensionStatus::available)
         .findFirst()
         .orElseThrow();
   }
 
   @Test
   void reload_refusesWhoeverCannotBeInLine() {
-    BudgetRig rig = open(Allocation.OFF);
-    Outcome.Granted open = rig.granted(300_000, P0);
-    CompletableFuture<Optional<Outcome>> large = rig.waiter(request(200_000, P1));
-    CompletableFuture<Optional<Outcome>> batch = rig.waiter(request(1_000, P2));
+    BudgetHarness rig = open(Allocation.OFF);
+    TokenDecision.Granted open = rig.granted(300_000, P0);
+    CompletableFuture<Optional<TokenDecision>> large = rig.waiter(request(200_000, P1));
+    CompletableFuture<Optional<TokenDecision>> batch = rig.waiter(request(1_000, P2));
     Map<String, Double> classes = new LinkedHashMap<>();
     classes.put(P0, 1.0);
     classes.put(P1, 1.0);
     ModelBudget smaller = ModelBudget.of(240_000, 100_000, Allocation.OFF);
     rig.reload(config(smaller.withClasses(classes, Map.of())));
-    assertThat(BudgetRig.refusalOf(large)).isEqualTo(Outcome.Reason.EXCEEDS_CAPACITY);
-    assertThat(BudgetRig.refusalOf(batch)).isEqualTo(Outcome.Reason.REMOVED);
+    assertThat(BudgetHarness.refusalOf(large)).isEqualTo(TokenDecision.Reason.EXCEEDS_CAPACITY);
+    assertThat(BudgetHarness.refusalOf(batch)).isEqualTo(TokenDecision.Reason.REMOVED);
     assertThat(rig.line()).isEqualTo(Map.of(P0, 0, P1, 0));
-    CompletableFuture<Optional<Outcome>> last = rig.waiter(request(1_000, P1));
+    CompletableFuture<Optional<TokenDecision>> last = rig.waiter(request(1_000, P1));
     rig.reload(config(Map.of("other", smaller), PATIENT));
-    assertThat(BudgetRig.refusalOf(last)).isEqualTo(Outcome.Reason.REMOVED);
+    assertThat(BudgetHarness.refusalOf(last)).isEqualTo(TokenDecision.Reason.REMOVED);
     assertThatThrownBy(() -> rig.ask(1, P1))
         .isInstanceOf(IllegalArgumentException.class)
         .hasMessageContaining("other")
@@ -473,7 +473,7 @@ public abstract class ReservationContract extends BudgetSuite {
 
   @Test
   void reload_ofWhatCannotBeKept_changesNothing() {
-    BudgetRig rig = open(Allocation.OFF);
+    BudgetHarness rig = open(Allocation.OFF);
     // No exact units for so many tokens at such a rate.
     ModelBudget huge = ModelBudget.of(999_999_999_989L, 1_000_000_000_000L, Allocation.OFF);
     Map<String, ModelBudget> bad =
@@ -488,11 +488,11 @@ public abstract class ReservationContract extends BudgetSuite {
     ModelBudget without = sonnet(Allocation.OFF);
     ModelBudget with =
         without.withTenants(Map.of("t", new ModelBudget.TenantBudget(600, 1_000, 1)));
-    BudgetRig rig = open(with);
+    BudgetHarness rig = open(with);
     rig.granted(request(1_000, P1).withTenant("t"));
     rig.reload(config(without));
     rig.granted(request(2_000, P1).withTenant("t"));
     rig.reload(config(with));
-    assertThat(rig.queued(request(1, P1).withTenant("t")).binding()).isEqualTo(Dimension.TENANT);
+    assertThat(rig.queued(request(1, P1).withTenant("t")).binding()).isEqualTo(BudgetDimension.TENANT);
   }
 }

@@ -3,15 +3,15 @@ package dev.sluice.testkit;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.sluice.governor.AlertConfig;
 import dev.sluice.governor.Allocation;
 import dev.sluice.governor.BudgetConfig;
-import dev.sluice.governor.DeskRules;
-import dev.sluice.governor.Explanation;
+import dev.sluice.governor.TokenDecision;
+import dev.sluice.governor.TokenExplanation.Outcome;
 import dev.sluice.governor.Governor;
-import dev.sluice.governor.HealthRules;
 import dev.sluice.governor.ModelBudget;
-import dev.sluice.governor.Outcome;
 import dev.sluice.governor.TokenRequest;
+import dev.sluice.governor.WaitingListConfig;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
@@ -35,8 +35,8 @@ public abstract class RoutingContract extends BudgetSuite {
   private static BudgetConfig route(Map<String, ModelBudget> models) {
     return new BudgetConfig(
         models,
-        DeskRules.DEFAULTS,
-        HealthRules.DEFAULTS,
+        WaitingListConfig.DEFAULTS,
+        AlertConfig.DEFAULTS,
         Map.of("any", List.copyOf(models.keySet())),
         List.of());
   }
@@ -71,7 +71,7 @@ public abstract class RoutingContract extends BudgetSuite {
     governor.request("slow", 10_000, P1);
     governor.request("fast", 10_000, P1);
     assertThat(governor.explain(any(1_000)).model()).isEqualTo("fast");
-    Outcome.Queued first = queued(governor.request(any(1_000)));
+    dev.sluice.governor.TokenDecision.Queued first = queued(governor.request(any(1_000)));
     assertThat(first.model()).isEqualTo("fast");
     assertThat(first.etaMs()).hasValue(100);
     // The line at the fast one grows until the slow one is nearer.
@@ -96,7 +96,7 @@ public abstract class RoutingContract extends BudgetSuite {
   void whatNoneCanEverGrant_isRefused() {
     Governor governor = governor();
     refused(governor.request(any(10_001)));
-    assertThat(governor.explain(any(10_001)).verdict()).isEqualTo(Explanation.Verdict.REFUSED);
+    assertThat(governor.explain(any(10_001)).verdict()).isEqualTo(Outcome.REFUSED);
     assertThatThrownBy(() -> governor.request(TokenRequest.of("any", 1, "P9")))
         .isInstanceOf(IllegalArgumentException.class)
         .hasMessageContaining("P9");
@@ -108,7 +108,7 @@ public abstract class RoutingContract extends BudgetSuite {
     governor.request("slow", 10_000, P1);
     governor.request("fast", 10_000, P1);
     TokenRequest request = any(1_000).withIdempotencyKey("k");
-    Outcome.Queued place = queued(governor.request(request));
+    dev.sluice.governor.TokenDecision.Queued place = queued(governor.request(request));
     advanceMillis(50);
     assertThat(queued(governor.request(request)).ticket()).isEqualTo(place.ticket());
   }
@@ -117,10 +117,10 @@ public abstract class RoutingContract extends BudgetSuite {
   void manyWithOneKey_areOne() {
     Governor governor = governor();
     TokenRequest crowd = any(50).withIdempotencyKey("crowd");
-    List<CompletableFuture<Outcome>> all = new ArrayList<>();
+    List<CompletableFuture<dev.sluice.governor.TokenDecision>> all = new ArrayList<>();
     for (int i = 0; i < 8; i++) {
       all.add(CompletableFuture.supplyAsync(() -> governor.request(crowd)));
     }
-    assertThat(new HashSet<>(all.stream().map(BudgetRig::get).toList())).hasSize(1);
+    assertThat(new HashSet<>(all.stream().map(BudgetHarness::get).toList())).hasSize(1);
   }
 }

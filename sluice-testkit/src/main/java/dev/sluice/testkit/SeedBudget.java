@@ -1,7 +1,7 @@
 package dev.sluice.testkit;
 
 import dev.sluice.governor.BudgetConfig;
-import dev.sluice.governor.BudgetFile;
+import dev.sluice.governor.BudgetConfigReader;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Path;
@@ -26,7 +26,7 @@ public final class SeedBudget {
    */
   public static BudgetConfig read() {
     try {
-      return BudgetFile.read(FILE);
+      return BudgetConfigReader.read(FILE);
     } catch (IOException missing) {
       throw new UncheckedIOException(missing);
     }

@@ -5,12 +5,12 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.sluice.governor.Allocation;
 import dev.sluice.governor.BudgetConfig;
+import dev.sluice.governor.BudgetDimension;
 import dev.sluice.governor.Counts;
-import dev.sluice.governor.Dimension;
 import dev.sluice.governor.ModelBudget;
-import dev.sluice.governor.Outcome;
-import dev.sluice.governor.Settlement;
+import dev.sluice.governor.TokenDecision;
 import dev.sluice.governor.TokenRequest;
+import dev.sluice.governor.TokenSettlement;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashSet;
@@ -54,16 +54,16 @@ public abstract class SeedFlawsContract extends BudgetSuite {
   /** A refused job was queued again by its own retry, at a part of its tokens, for ever. */
   @Test
   void flaw1_whoWaits_isInLineOnce_andAsksForTheSame() {
-    BudgetRig rig = open(Allocation.SCALE);
+    BudgetHarness rig = open(Allocation.SCALE);
     rig.granted(300_000, P0);
-    Outcome.Queued queued = rig.queued(240_000, P2);
+    TokenDecision.Queued queued = rig.queued(240_000, P2);
     for (int second = 0; second < 23; second++) {
       advance(SECOND);
       assertThat(rig.isWaiting(queued)).isTrue();
       assertThat(rig.line()).isEqualTo(Map.of(P0, 0, P1, 0, P2, 1));
     }
     advance(SECOND);
-    Outcome.Granted granted = granted(rig.poll(queued).orElseThrow());
+    TokenDecision.Granted granted = granted(rig.poll(queued).orElseThrow());
     assertThat(granted.tokens()).isEqualTo(96_000);
     assertThat(rig.line()).isEqualTo(Map.of(P0, 0, P1, 0, P2, 0));
     advanceMillis(75_000);
@@ -74,10 +74,10 @@ public abstract class SeedFlawsContract extends BudgetSuite {
   /** A head that could not go went to the tail: small ones passed it for ever. */
   @Test
   void flaw2_aLargeHead_keepsItsPlace_whileSmallOnesCome() {
-    BudgetRig rig = open(Allocation.OFF);
+    BudgetHarness rig = open(Allocation.OFF);
     rig.granted(300_000, P0);
-    Outcome.Queued large = rig.queued(200_000, P1);
-    List<Outcome.Queued> small = new ArrayList<>();
+    TokenDecision.Queued large = rig.queued(200_000, P1);
+    List<TokenDecision.Queued> small = new ArrayList<>();
     for (int i = 0; i < 49; i++) {
       small.add(rig.queued(1_000, P1));
       advance(SECOND);
@@ -93,12 +93,12 @@ public abstract class SeedFlawsContract extends BudgetSuite {
   /** A new arrival never looked at the queue: a small P2 took what a queued P0 waited for. */
   @Test
   void flaw3_anArrival_doesNotOvertakeThoseInLine() {
-    BudgetRig rig = open(Allocation.OFF);
+    BudgetHarness rig = open(Allocation.OFF);
     rig.granted(290_000, P0);
-    Outcome.Queued emergency = rig.queued(20_000, P0);
-    Outcome.Queued small = rig.queued(1, P2);
+    TokenDecision.Queued emergency = rig.queued(20_000, P0);
+    TokenDecision.Queued small = rig.queued(1, P2);
     assertThat(small.remaining()).isEqualTo(10_000);
-    assertThat(small.binding()).isEqualTo(Dimension.LINE);
+    assertThat(small.binding()).isEqualTo(BudgetDimension.LINE);
     assertThat(rig.queued(1, P0).queuePosition()).isEqualTo(2);
     advanceMillis(2_500);
     granted(rig.poll(emergency).orElseThrow());
@@ -108,14 +108,14 @@ public abstract class SeedFlawsContract extends BudgetSuite {
   /** A queued job was granted and nobody was told, while its caller asked again: charged twice. */
   @Test
   void flaw4_whoIsGranted_isTold_andARetryIsChargedOnce() {
-    BudgetRig rig = open(Allocation.OFF);
+    BudgetHarness rig = open(Allocation.OFF);
     rig.granted(300_000, P0);
     TokenRequest request = request(4_000, P1).withIdempotencyKey("call-1");
-    Outcome.Queued queued = queued(rig.ask(request));
-    CompletableFuture<Optional<Outcome>> told = rig.store.await(queued.ticket());
+    TokenDecision.Queued queued = queued(rig.ask(request));
+    CompletableFuture<Optional<TokenDecision>> told = rig.store.await(queued.ticket());
     assertThat(queued(rig.ask(request)).ticket()).isEqualTo(queued.ticket());
     advance(SECOND);
-    Outcome.Granted granted = BudgetRig.grantOf(told);
+    TokenDecision.Granted granted = BudgetHarness.grantOf(told);
     assertThat(rig.ask(request)).isEqualTo(granted);
     assertThat(rig.status().metrics().tokensConsumed()).isEqualTo(304_000);
     assertThat(rig.status().running()).isEqualTo(2);
@@ -128,12 +128,12 @@ public abstract class SeedFlawsContract extends BudgetSuite {
   @Test
   void flaw5_callersAtTheSameTime_getNotOneTokenTooMuch() throws Exception {
     BudgetConfig config = config(sonnet(Allocation.OFF));
-    BudgetRig one = open(config);
-    BudgetRig other = join(one, config);
+    BudgetHarness one = open(config);
+    BudgetHarness other = join(one, config);
     for (int round = 0; round < 4; round++) {
       List<Callable<Integer>> callers = new ArrayList<>();
       for (int i = 0; i < 8; i++) {
-        BudgetRig rig = i % 2 == 0 ? one : other;
+        BudgetHarness rig = i % 2 == 0 ? one : other;
         callers.add(() -> grantsOf(rig, 100));
       }
       assertThat(together(callers).stream().mapToInt(Integer::intValue).sum())
@@ -143,10 +143,10 @@ public abstract class SeedFlawsContract extends BudgetSuite {
     }
   }
 
-  private static int grantsOf(BudgetRig rig, int calls) {
+  private static int grantsOf(BudgetHarness rig, int calls) {
     int granted = 0;
     for (int i = 0; i < calls; i++) {
-      if (rig.ask(1_000, P1) instanceof Outcome.Queued queued) {
+      if (rig.ask(1_000, P1) instanceof TokenDecision.Queued queued) {
         rig.cancel(queued);
       } else {
         granted++;
@@ -158,11 +158,11 @@ public abstract class SeedFlawsContract extends BudgetSuite {
   /** More than the capacity was queued, with a wait that it never was granted after. */
   @Test
   void flaw6_moreThanEver_isRefusedAtOnce() {
-    BudgetRig rig = open(Allocation.CEILING);
+    BudgetHarness rig = open(Allocation.CEILING);
     for (Map.Entry<String, Long> most :
         Map.of(P0, 300_000L, P1, 210_000L, P2, 120_000L).entrySet()) {
-      Outcome.Refused refused = refused(rig.ask(most.getValue() + 1, most.getKey()));
-      assertThat(refused.reason()).isEqualTo(Outcome.Reason.EXCEEDS_CAPACITY);
+      TokenDecision.Denied refused = refused(rig.ask(most.getValue() + 1, most.getKey()));
+      assertThat(refused.reason()).isEqualTo(TokenDecision.Reason.EXCEEDS_CAPACITY);
       assertThat(refused.message()).contains(String.valueOf(most.getValue()));
     }
     assertThat(rig.line()).isEqualTo(Map.of(P0, 0, P1, 0, P2, 0));
@@ -172,7 +172,7 @@ public abstract class SeedFlawsContract extends BudgetSuite {
   /** A negative request added tokens, and an unknown class was granted while there were any. */
   @Test
   void flaw7_badInput_isRefused_andChangesNothing() {
-    BudgetRig rig = open(Allocation.OFF);
+    BudgetHarness rig = open(Allocation.OFF);
     rig.granted(100_000, P0);
     for (long bad : new long[] {0, -1, -50_000, Long.MIN_VALUE}) {
       assertThatThrownBy(() -> rig.ask(bad, P1))
@@ -189,20 +189,20 @@ public abstract class SeedFlawsContract extends BudgetSuite {
   /** A part of an ask was charged while the provider counted all of it. */
   @Test
   void flaw8_whatIsUsedBeyondAScaledGrant_isChargedAfterAll() {
-    BudgetRig rig = open(Allocation.SCALE);
-    Outcome.Granted told = rig.granted(10_000, P2);
+    BudgetHarness rig = open(Allocation.SCALE);
+    TokenDecision.Granted told = rig.granted(10_000, P2);
     assertThat(told.tokens()).isEqualTo(4_000);
     assertThat(told.requestedTokens()).isEqualTo(10_000);
     long used = 0;
     // A caller that is told, and goes on to use all that it asked for.
     for (int step = 0; step < 240; step++) {
-      Outcome outcome = rig.ask(10_000, P2);
-      if (outcome instanceof Outcome.Granted granted) {
+      TokenDecision outcome = rig.ask(10_000, P2);
+      if (outcome instanceof TokenDecision.Granted granted) {
         used += 10_000;
         assertThat(rig.settle(granted, 10_000).orElseThrow())
-            .extracting(Settlement::reservedTokens, Settlement::overusedTokens)
+            .extracting(TokenSettlement::reservedTokens, TokenSettlement::overusedTokens)
             .containsExactly(4_000L, 6_000L);
-      } else if (outcome instanceof Outcome.Queued queued) {
+      } else if (outcome instanceof TokenDecision.Queued queued) {
         rig.cancel(queued);
       }
       advanceMillis(500);
@@ -214,9 +214,9 @@ public abstract class SeedFlawsContract extends BudgetSuite {
   @Test
   void flaw9_aClassWithAMinimumShare_isNotStarved() {
     ModelBudget budget = sonnet(Allocation.OFF).withClasses(SeedBudget.CLASSES, Map.of(P2, 0.1));
-    BudgetRig rig = open(budget);
+    BudgetHarness rig = open(budget);
     rig.granted(300_000, P0);
-    CompletableFuture<Optional<Outcome>> batch = rig.waiter(request(20_000, P2));
+    CompletableFuture<Optional<TokenDecision>> batch = rig.waiter(request(20_000, P2));
     // Ten times what the model can do, of the highest class.
     for (int second = 0; second < 10; second++) {
       for (int i = 0; i < 10; i++) {
@@ -225,7 +225,7 @@ public abstract class SeedFlawsContract extends BudgetSuite {
       advance(SECOND);
     }
     // The share had accrued before: 20,000 at the rate of the model.
-    assertThat(BudgetRig.grantOf(batch).tokens()).isEqualTo(20_000);
+    assertThat(BudgetHarness.grantOf(batch).tokens()).isEqualTo(20_000);
     assertThat(rig.line().get(P0)).isBetween(90, 96);
   }
 
@@ -234,38 +234,38 @@ public abstract class SeedFlawsContract extends BudgetSuite {
   void flaw10_whoWaits_canLeave_andHasADeadline_andTheLineAnEnd() {
     BudgetConfig config =
         config(Map.of(MODEL, sonnet(Allocation.OFF)), rules(3, Duration.ofSeconds(30)));
-    BudgetRig rig = open(config);
+    BudgetHarness rig = open(config);
     rig.granted(300_000, P0);
-    Outcome.Queued cancelled = rig.queued(200_000, P1);
-    Outcome.Queued late = queued(rig.ask(request(200_000, P1).withDeadline(Duration.ofSeconds(5))));
-    CompletableFuture<Optional<Outcome>> told = rig.store.await(late.ticket());
-    Outcome.Queued abandoned = rig.queued(200_000, P1);
-    assertThat(refused(rig.ask(1, P0)).reason()).isEqualTo(Outcome.Reason.LINE_FULL);
+    TokenDecision.Queued cancelled = rig.queued(200_000, P1);
+    TokenDecision.Queued late = queued(rig.ask(request(200_000, P1).withDeadline(Duration.ofSeconds(5))));
+    CompletableFuture<Optional<TokenDecision>> told = rig.store.await(late.ticket());
+    TokenDecision.Queued abandoned = rig.queued(200_000, P1);
+    assertThat(refused(rig.ask(1, P0)).reason()).isEqualTo(TokenDecision.Reason.LINE_FULL);
     assertThat(rig.cancel(cancelled)).isTrue();
     assertThat(rig.line()).isEqualTo(Map.of(P0, 0, P1, 2, P2, 0));
     advanceMillis(5_000);
-    assertThat(BudgetRig.refusalOf(told)).isEqualTo(Outcome.Reason.DEADLINE);
+    assertThat(BudgetHarness.refusalOf(told)).isEqualTo(TokenDecision.Reason.DEADLINE);
     advanceMillis(25_000);
     assertThat(rig.line()).isEqualTo(Map.of(P0, 0, P1, 0, P2, 0));
     assertThat(refused(rig.poll(abandoned).orElseThrow()).reason())
-        .isEqualTo(Outcome.Reason.ABANDONED);
+        .isEqualTo(TokenDecision.Reason.ABANDONED);
     assertThat(rig.available()).isEqualTo(120_000);
   }
 
   /** The wait left out the line ahead, and refills came by the second: a first retry was early. */
   @Test
   void flaw11_theForecast_countsTheLine_andHoldsExactly() {
-    BudgetRig rig = open(Allocation.OFF);
+    BudgetHarness rig = open(Allocation.OFF);
     rig.granted(300_000, P0);
-    List<Outcome.Queued> all = new ArrayList<>();
+    List<TokenDecision.Queued> all = new ArrayList<>();
     for (int i = 1; i <= 7; i++) {
-      Outcome.Queued queued = rig.queued(100, i % 2 == 0 ? P0 : P1);
+      TokenDecision.Queued queued = rig.queued(100, i % 2 == 0 ? P0 : P1);
       assertThat(queued.waitMs()).hasValue(25);
       all.add(queued);
     }
     // P0 is before P1: three of them, then four.
     assertThat(all.get(5).etaMs()).hasValue(75);
-    Outcome.Queued last = queued(rig.poll(all.get(6)).orElseThrow());
+    TokenDecision.Queued last = queued(rig.poll(all.get(6)).orElseThrow());
     assertThat(last.queuePosition()).isEqualTo(7);
     assertThat(last.etaMs()).hasValue(175);
     advance(Duration.ofMillis(175).minus(TICK));
@@ -277,7 +277,7 @@ public abstract class SeedFlawsContract extends BudgetSuite {
   /** The clients' clocks decided what accrued: one that is set back, or ahead, made tokens. */
   @Test
   void flaw12_aClockThatGoesBack_makesNoTokens() {
-    BudgetRig rig = open(Allocation.OFF);
+    BudgetHarness rig = open(Allocation.OFF);
     rig.granted(300_000, P0);
     advanceMillis(10_000);
     for (int i = 0; i < 10; i++) {
@@ -293,7 +293,7 @@ public abstract class SeedFlawsContract extends BudgetSuite {
   /** The status told what there was when somebody last asked for tokens. */
   @Test
   void flaw13_theStatus_isOfThisMoment() {
-    BudgetRig rig = open(Allocation.OFF);
+    BudgetHarness rig = open(Allocation.OFF);
     rig.granted(300_000, P0);
     assertThat(rig.status().utilizationPct()).isEqualTo("100.00");
     advanceMillis(500);
@@ -306,7 +306,7 @@ public abstract class SeedFlawsContract extends BudgetSuite {
   /** Every internal retry of a queued job was one more request, and one more rejection. */
   @Test
   void flaw14_whoWaits_isCountedOnce() {
-    BudgetRig rig = open(Allocation.OFF);
+    BudgetHarness rig = open(Allocation.OFF);
     rig.granted(300_000, P0);
     TokenRequest request = request(200_000, P1).withIdempotencyKey("k");
     rig.ask(request);
@@ -328,39 +328,39 @@ public abstract class SeedFlawsContract extends BudgetSuite {
   @Test
   void flaw15_twoOfOneStore_haveOneBudgetAndOneLine() {
     BudgetConfig config = config(sonnet(Allocation.OFF));
-    BudgetRig one = open(config);
-    BudgetRig other = join(one, config);
-    Outcome.Granted granted = one.granted(200_000, P1);
+    BudgetHarness one = open(config);
+    BudgetHarness other = join(one, config);
+    TokenDecision.Granted granted = one.granted(200_000, P1);
     assertThat(other.granted(100_000, P1).remaining()).isZero();
-    Outcome.Queued queued = other.queued(4_000, P1);
+    TokenDecision.Queued queued = other.queued(4_000, P1);
     assertThat(one.queued(4_000, P1).queuePosition()).isEqualTo(2);
     assertThat(one.standing(queued).queuePosition()).isEqualTo(1);
-    CompletableFuture<Optional<Outcome>> waiter = one.store.await(queued.ticket());
+    CompletableFuture<Optional<TokenDecision>> waiter = one.store.await(queued.ticket());
     assertThat(other.settle(granted, 196_000).orElseThrow().refundedTokens()).isEqualTo(4_000);
-    assertThat(BudgetRig.grantOf(waiter).tokens()).isEqualTo(4_000);
+    assertThat(BudgetHarness.grantOf(waiter).tokens()).isEqualTo(4_000);
   }
 
   /** Every replica drained the queue by its own timer, in a race with the others. */
   @Test
   void flaw16_howeverManyDrainTheLine_everybodyGoesOnce() throws Exception {
     BudgetConfig config = config(sonnet(Allocation.OFF));
-    BudgetRig one = open(config);
-    BudgetRig other = join(one, config);
+    BudgetHarness one = open(config);
+    BudgetHarness other = join(one, config);
     one.granted(300_000, P0);
-    List<Outcome.Queued> line = new ArrayList<>();
+    List<TokenDecision.Queued> line = new ArrayList<>();
     for (int i = 0; i < 30; i++) {
       line.add(one.queued(1_000, P1));
     }
     for (int tick = 1; tick <= line.size(); tick++) {
       advanceMillis(250);
-      List<Callable<List<Outcome>>> replicas = new ArrayList<>();
-      for (BudgetRig each : List.of(one, other)) {
+      List<Callable<List<TokenDecision>>> replicas = new ArrayList<>();
+      for (BudgetHarness each : List.of(one, other)) {
         replicas.add(() -> line.stream().map(ticket -> each.poll(ticket).orElseThrow()).toList());
       }
       Set<String> reservations = new HashSet<>();
-      for (List<Outcome> seen : together(replicas)) {
-        for (Outcome outcome : seen) {
-          if (outcome instanceof Outcome.Granted granted) {
+      for (List<TokenDecision> seen : together(replicas)) {
+        for (TokenDecision outcome : seen) {
+          if (outcome instanceof TokenDecision.Granted granted) {
             reservations.add(granted.reservation());
           }
         }
@@ -374,20 +374,20 @@ public abstract class SeedFlawsContract extends BudgetSuite {
   /** Only tokens were counted, what was used in the end was not, and nothing was ever released. */
   @Test
   void flaw17_requestsAndSlotsCountToo_andWhatWasNotUsedComesBack() {
-    BudgetRig often = open(bounded(2, 0));
+    BudgetHarness often = open(bounded(2, 0));
     often.granted(1, P0);
     often.granted(1, P0);
-    assertThat(often.queued(1, P0).binding()).isEqualTo(Dimension.REQUESTS);
-    BudgetRig rig = open(bounded(0, 1));
-    Outcome.Granted first = rig.granted(10_000, P0);
-    Outcome.Queued next = rig.queued(1_000, P0);
-    assertThat(next.binding()).isEqualTo(Dimension.CONCURRENCY);
+    assertThat(often.queued(1, P0).binding()).isEqualTo(BudgetDimension.REQUESTS);
+    BudgetHarness rig = open(bounded(0, 1));
+    TokenDecision.Granted first = rig.granted(10_000, P0);
+    TokenDecision.Queued next = rig.queued(1_000, P0);
+    assertThat(next.binding()).isEqualTo(BudgetDimension.CONCURRENCY);
     // The call failed: nothing was used, and the slot is free.
     assertThat(rig.settle(first, 0).orElseThrow().refundedTokens()).isEqualTo(10_000);
     granted(rig.poll(next).orElseThrow());
     assertThat(rig.available()).isEqualTo(299_000);
     // The caller is gone: its slot comes back by itself.
-    Outcome.Queued last = rig.queued(1_000, P0);
+    TokenDecision.Queued last = rig.queued(1_000, P0);
     advance(Duration.ofMinutes(10));
     granted(rig.poll(last).orElseThrow());
     assertThat(rig.status().running()).isEqualTo(1);

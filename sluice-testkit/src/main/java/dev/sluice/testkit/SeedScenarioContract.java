@@ -3,11 +3,11 @@ package dev.sluice.testkit;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.sluice.governor.Allocation;
+import dev.sluice.governor.BudgetDimension;
 import dev.sluice.governor.Counts;
-import dev.sluice.governor.Dimension;
 import dev.sluice.governor.GovernorStatus;
 import dev.sluice.governor.ModelBudget;
-import dev.sluice.governor.Outcome;
+import dev.sluice.governor.TokenDecision;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -30,10 +30,10 @@ public abstract class SeedScenarioContract extends BudgetSuite {
   @Test
   void scenario1_burstOfEmergencies() {
     for (Allocation mode : Allocation.values()) {
-      BudgetRig atOnce = open(mode);
+      BudgetHarness atOnce = open(mode);
       assertThat(atOnce.granted(5_000, P0).remaining()).isEqualTo(295_000);
       assertThat(atOnce.granted(5_000, P0).remaining()).isEqualTo(290_000);
-      BudgetRig later = open(mode);
+      BudgetHarness later = open(mode);
       assertThat(later.granted(5_000, P0).remaining()).isEqualTo(295_000);
       advance(SECOND);
       assertThat(later.available()).isEqualTo(299_000);
@@ -44,19 +44,19 @@ public abstract class SeedScenarioContract extends BudgetSuite {
   /** Scenario 2, mode off: in another, the share of P1 is less than what is asked for here. */
   @Test
   void scenario2_exhaustion() {
-    BudgetRig rig = open(Allocation.OFF);
+    BudgetHarness rig = open(Allocation.OFF);
     rig.granted(180_000, P0);
     assertThat(rig.available()).isEqualTo(120_000);
     for (int i = 0; i < 40; i++) {
       rig.granted(3_000, P1);
     }
-    List<Outcome.Queued> users = new ArrayList<>();
+    List<TokenDecision.Queued> users = new ArrayList<>();
     for (int i = 1; i <= 10; i++) {
-      Outcome.Queued queued = rig.queued(3_000, P1);
+      TokenDecision.Queued queued = rig.queued(3_000, P1);
       assertThat(queued.queuePosition()).isEqualTo(i);
       assertThat(queued.waitMs()).hasValue(750);
       assertThat(queued.etaMs()).hasValue(750L * i);
-      assertThat(queued.binding()).isEqualTo(Dimension.TOKENS);
+      assertThat(queued.binding()).isEqualTo(BudgetDimension.TOKENS);
       users.add(queued);
     }
     advanceMillis(7_000);
@@ -73,10 +73,10 @@ public abstract class SeedScenarioContract extends BudgetSuite {
   /** Scenario 3 in the usual mode: what P2 may not use is there for P0 at once. */
   @Test
   void scenario3_emergencyBeforeBatch_ceiling() {
-    BudgetRig rig = open(Allocation.CEILING);
+    BudgetHarness rig = open(Allocation.CEILING);
     rig.granted(200_000, P1);
-    Outcome.Queued batch = rig.queued(100_000, P2);
-    assertThat(batch.binding()).isEqualTo(Dimension.CLASS);
+    TokenDecision.Queued batch = rig.queued(100_000, P2);
+    assertThat(batch.binding()).isEqualTo(BudgetDimension.CLASS);
     advance(SECOND);
     assertThat(rig.granted(5_000, P0).remaining()).isEqualTo(99_000);
     assertThat(rig.isWaiting(batch)).isTrue();
@@ -85,12 +85,12 @@ public abstract class SeedScenarioContract extends BudgetSuite {
   /** Scenario 3 in mode off with nothing left: P0 stands before P2, though it came later. */
   @Test
   void scenario3_emergencyBeforeBatch_off() {
-    BudgetRig rig = open(Allocation.OFF);
+    BudgetHarness rig = open(Allocation.OFF);
     rig.granted(300_000, P1);
-    Outcome.Queued batch = rig.queued(100_000, P2);
+    TokenDecision.Queued batch = rig.queued(100_000, P2);
     assertThat(batch.queuePosition()).isEqualTo(1);
     advance(SECOND);
-    Outcome.Queued emergency = rig.queued(5_000, P0);
+    TokenDecision.Queued emergency = rig.queued(5_000, P0);
     assertThat(emergency.queuePosition()).isEqualTo(1);
     assertThat(emergency.waitMs()).hasValue(250);
     assertThat(emergency.etaMs()).hasValue(250);
@@ -109,9 +109,9 @@ public abstract class SeedScenarioContract extends BudgetSuite {
   /** Mode off: 3,000 of P1 are 3,000. */
   @Test
   void grantSample() {
-    BudgetRig rig = open(Allocation.OFF);
+    BudgetHarness rig = open(Allocation.OFF);
     rig.granted(60_000, P1);
-    Outcome.Granted granted = rig.granted(3_000, P1);
+    TokenDecision.Granted granted = rig.granted(3_000, P1);
     assertThat(granted.tokens()).isEqualTo(3_000);
     assertThat(granted.requestedTokens()).isEqualTo(3_000);
     assertThat(granted.remaining()).isEqualTo(237_000);
@@ -122,12 +122,12 @@ public abstract class SeedScenarioContract extends BudgetSuite {
   /** Mode off, 240,000 a minute: the text shows it for a model with another rate. */
   @Test
   void rejectionSample() {
-    BudgetRig rig = open(Allocation.OFF);
+    BudgetHarness rig = open(Allocation.OFF);
     rig.granted(298_000, P0);
     for (int i = 0; i < 4; i++) {
       rig.queued(10_000, P2);
     }
-    Outcome.Queued fifth = rig.queued(10_000, P2);
+    TokenDecision.Queued fifth = rig.queued(10_000, P2);
     assertThat(fifth.tokens()).isEqualTo(10_000);
     assertThat(fifth.remaining()).isEqualTo(2_000);
     assertThat(fifth.waitMs()).hasValue(2_000);
@@ -141,7 +141,7 @@ public abstract class SeedScenarioContract extends BudgetSuite {
   /** The rejection sample's model has 200,000 a minute: 8,000 of these take longer. */
   @Test
   void rejectionSample_ofItsOwnModel() {
-    BudgetRig rig = open(ModelBudget.of(200_000, 250_000, Allocation.OFF));
+    BudgetHarness rig = open(ModelBudget.of(200_000, 250_000, Allocation.OFF));
     rig.granted(248_000, P0);
     assertThat(rig.queued(10_000, P2).waitMs()).hasValue(2_400);
   }
@@ -149,10 +149,10 @@ public abstract class SeedScenarioContract extends BudgetSuite {
   /** The three examples of the classes, mode scale. */
   @Test
   void classExamples_scale() {
-    BudgetRig rig = open(Allocation.SCALE);
+    BudgetHarness rig = open(Allocation.SCALE);
     assertThat(rig.granted(5_000, P0).tokens()).isEqualTo(5_000);
     assertThat(rig.granted(3_000, P1).tokens()).isEqualTo(2_100);
-    Outcome.Granted batch = rig.granted(10_000, P2);
+    TokenDecision.Granted batch = rig.granted(10_000, P2);
     assertThat(batch.tokens()).isEqualTo(4_000);
     assertThat(batch.requestedTokens()).isEqualTo(10_000);
     assertThat(batch.remaining()).isEqualTo(300_000 - 5_000 - 2_100 - 4_000);
@@ -163,9 +163,9 @@ public abstract class SeedScenarioContract extends BudgetSuite {
   void classShares_ceiling() {
     for (Map.Entry<String, Long> most :
         Map.of(P0, 300_000L, P1, 210_000L, P2, 120_000L).entrySet()) {
-      BudgetRig rig = open(Allocation.CEILING);
-      Outcome.Refused refused = refused(rig.ask(most.getValue() + 1, most.getKey()));
-      assertThat(refused.reason()).isEqualTo(Outcome.Reason.EXCEEDS_CAPACITY);
+      BudgetHarness rig = open(Allocation.CEILING);
+      TokenDecision.Denied refused = refused(rig.ask(most.getValue() + 1, most.getKey()));
+      assertThat(refused.reason()).isEqualTo(TokenDecision.Reason.EXCEEDS_CAPACITY);
       rig.granted(most.getValue(), most.getKey());
       rig.queued(1, most.getKey());
     }
@@ -174,7 +174,7 @@ public abstract class SeedScenarioContract extends BudgetSuite {
   /** "Medical emergencies always prioritized", mode ceiling: whatever P1 and P2 ask for. */
   @Test
   void headroomOfP0_isThereUnderAnyLoadBelow() {
-    BudgetRig rig = open(Allocation.CEILING);
+    BudgetHarness rig = open(Allocation.CEILING);
     for (int i = 0; i < 1_000; i++) {
       rig.ask(1_000, i % 2 == 0 ? P1 : P2);
     }
@@ -192,7 +192,7 @@ public abstract class SeedScenarioContract extends BudgetSuite {
   /** 4,000 a second, in a minute from 60,000 to 300,000 and not beyond. */
   @Test
   void refillExample() {
-    BudgetRig rig = open(Allocation.OFF);
+    BudgetHarness rig = open(Allocation.OFF);
     assertThat(rig.status().refillRate()).isEqualTo(4_000);
     rig.granted(240_000, P0);
     assertThat(rig.available()).isEqualTo(60_000);
@@ -207,9 +207,9 @@ public abstract class SeedScenarioContract extends BudgetSuite {
   /** Needed 10,000, there 2,000, at 4,000 a second: 2,000 ms, and then it is granted. */
   @Test
   void waitFormula() {
-    BudgetRig rig = open(Allocation.OFF);
+    BudgetHarness rig = open(Allocation.OFF);
     rig.granted(298_000, P0);
-    Outcome.Queued queued = rig.queued(10_000, P2);
+    TokenDecision.Queued queued = rig.queued(10_000, P2);
     assertThat(queued.waitMs()).hasValue(2_000);
     advance(Duration.ofMillis(queued.waitMs().orElseThrow()).minus(TICK));
     assertThat(rig.isWaiting(queued)).isTrue();
@@ -221,8 +221,8 @@ public abstract class SeedScenarioContract extends BudgetSuite {
 
   @Test
   void manager_hasABucketForEachModel_apartFromTheOthers() {
-    BudgetRig rig = open(SeedBudget.read());
-    assertThat(BudgetRig.get(rig.store.status()).buckets().keySet())
+    BudgetHarness rig = open(SeedBudget.read());
+    assertThat(BudgetHarness.get(rig.store.status()).buckets().keySet())
         .containsExactly(MODEL, "OX7A3F8D", "GE6D8A4F", "deepseek-r1");
     rig.granted(5_000, P1);
     assertThat(rig.available()).isEqualTo(295_000);
@@ -234,7 +234,7 @@ public abstract class SeedScenarioContract extends BudgetSuite {
   @Test
   void globalStatusSample() {
     ModelBudget second = ModelBudget.of(200_000, 250_000, Allocation.OFF);
-    BudgetRig rig =
+    BudgetHarness rig =
         open(config(models(MODEL, sonnet(Allocation.OFF), "OX7A3F8D", second), PATIENT));
     rig.granted(63_000, P0);
     rig.granted(request(52_000, P0).withModel("OX7A3F8D"));
@@ -256,7 +256,7 @@ public abstract class SeedScenarioContract extends BudgetSuite {
   /** Each metric of the text, after scenario 2. */
   @Test
   void metrics() {
-    BudgetRig rig = open(Allocation.OFF);
+    BudgetHarness rig = open(Allocation.OFF);
     rig.granted(180_000, P0);
     for (int i = 0; i < 50; i++) {
       rig.ask(3_000, P1);

@@ -3,13 +3,14 @@ package dev.sluice.testkit;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.sluice.governor.Allocation;
-import dev.sluice.governor.Dimension;
-import dev.sluice.governor.Explanation;
+import dev.sluice.governor.BudgetDimension;
 import dev.sluice.governor.ModelBudget;
-import dev.sluice.governor.Outcome;
-import dev.sluice.governor.Settlement;
+import dev.sluice.governor.TokenExplanation;
+import dev.sluice.governor.TokenDecision;
+import dev.sluice.governor.TokenDecision.Denied;
 import dev.sluice.governor.TokenOwner;
 import dev.sluice.governor.TokenRequest;
+import dev.sluice.governor.TokenSettlement;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -30,12 +31,12 @@ public abstract class SettlementContract extends BudgetSuite {
   /** The next caller waited for 95 seconds. */
   @Test
   void settlement_chargesNoMoreThanTheBurst() {
-    BudgetRig rig = open(Allocation.OFF);
-    Outcome.Granted one = rig.granted(request(1, P1).withTenant("t"));
-    Settlement settled = rig.settle(one, TokenRequest.MOST_TOKENS).orElseThrow();
+    BudgetHarness rig = open(Allocation.OFF);
+    TokenDecision.Granted one = rig.granted(request(1, P1).withTenant("t"));
+    TokenSettlement settled = rig.settle(one, TokenRequest.MOST_TOKENS).orElseThrow();
     assertThat(settled)
         .isEqualTo(
-            new Settlement(
+            new TokenSettlement(
                 MODEL, "t", 1, 1, TokenRequest.MOST_TOKENS, 0, 299_999, 999_999_700_000L));
     assertThat(rig.available()).isZero();
     assertThat(rig.queued(4_000, P1).waitMs()).hasValue(1_000);
@@ -44,7 +45,7 @@ public abstract class SettlementContract extends BudgetSuite {
 
   @Test
   void settlement_chargesNoMoreThanACallCanUse() {
-    BudgetRig rig = open(sonnet(Allocation.OFF).withCallLimits(64_000, 4_000));
+    BudgetHarness rig = open(sonnet(Allocation.OFF).withCallLimits(64_000, 4_000));
     rig.settle(rig.granted(1, P1), TokenRequest.MOST_TOKENS);
     assertThat(rig.available()).isEqualTo(232_000);
     // What was reserved was granted, and can be used.
@@ -54,8 +55,8 @@ public abstract class SettlementContract extends BudgetSuite {
 
   @Test
   void settlement_leavesNoMoreDebtThanTheBurst() {
-    BudgetRig rig = open(sonnet(Allocation.OFF).withCallLimits(1_000_000, 0));
-    Settlement settled = rig.settle(rig.granted(300_000, P1), 1_000_000).orElseThrow();
+    BudgetHarness rig = open(sonnet(Allocation.OFF).withCallLimits(1_000_000, 0));
+    TokenSettlement settled = rig.settle(rig.granted(300_000, P1), 1_000_000).orElseThrow();
     assertThat(settled.chargedTokens()).isEqualTo(600_000);
     assertThat(settled.excessTokens()).isEqualTo(400_000);
     assertThat(rig.available()).isEqualTo(-300_000);
@@ -63,7 +64,7 @@ public abstract class SettlementContract extends BudgetSuite {
 
   @Test
   void settlement_isChargedToTheTenantUpToTheSame() {
-    BudgetRig rig =
+    BudgetHarness rig =
         open(
             sonnet(Allocation.OFF)
                 .withCallLimits(1_500, 0)
@@ -75,13 +76,13 @@ public abstract class SettlementContract extends BudgetSuite {
 
   @Test
   void manyWrongFigures_chargeOnce_thenAQuarterOfTheRate() {
-    BudgetRig rig = open(Allocation.OFF);
-    List<Outcome.Granted> held = new ArrayList<>();
+    BudgetHarness rig = open(Allocation.OFF);
+    List<TokenDecision.Granted> held = new ArrayList<>();
     for (int i = 0; i < 20; i++) {
       held.add(rig.granted(1, P1));
     }
     long charged = 0;
-    for (Outcome.Granted each : held.subList(0, 10)) {
+    for (TokenDecision.Granted each : held.subList(0, 10)) {
       charged += rig.settle(each, TokenRequest.MOST_TOKENS).orElseThrow().chargedTokens();
     }
     // The first takes a burst, the others twice what they have reserved.
@@ -98,7 +99,7 @@ public abstract class SettlementContract extends BudgetSuite {
 
   @Test
   void usageUpToTwiceTheReservation_needsNoAllowance() {
-    BudgetRig rig = open(Allocation.OFF);
+    BudgetHarness rig = open(Allocation.OFF);
     rig.settle(rig.granted(1, P1), TokenRequest.MOST_TOKENS);
     advance(Duration.ofSeconds(75));
     assertThat(rig.settle(rig.granted(1_000, P1), 1_900).orElseThrow().excessTokens()).isZero();
@@ -108,7 +109,7 @@ public abstract class SettlementContract extends BudgetSuite {
 
   @Test
   void reload_isNoRefillOfTheAllowance() {
-    BudgetRig rig = open(Allocation.OFF);
+    BudgetHarness rig = open(Allocation.OFF);
     rig.settle(rig.granted(1, P1), TokenRequest.MOST_TOKENS);
     rig.reload(config(ModelBudget.of(240_000, 400_000, Allocation.OFF)));
     rig.reload(config(sonnet(Allocation.OFF)));
@@ -118,9 +119,9 @@ public abstract class SettlementContract extends BudgetSuite {
 
   @Test
   void settlementAgain_andOfWhatHasEnded_chargesNothing() {
-    BudgetRig rig = open(Allocation.OFF);
-    Outcome.Granted settled = rig.granted(1, P1);
-    Outcome.Granted ended = rig.granted(1, P1);
+    BudgetHarness rig = open(Allocation.OFF);
+    TokenDecision.Granted settled = rig.granted(1, P1);
+    TokenDecision.Granted ended = rig.granted(1, P1);
     rig.settle(settled, 1);
     assertThat(rig.settle(settled, TokenRequest.MOST_TOKENS)).isEmpty();
     advance(LIFE);
@@ -132,20 +133,20 @@ public abstract class SettlementContract extends BudgetSuite {
 
   @Test
   void owner_isKnownWhileATicketOrReservationIs() {
-    BudgetRig rig = open(sonnet(Allocation.OFF).withConcurrency(1));
+    BudgetHarness rig = open(sonnet(Allocation.OFF).withConcurrency(1));
     TokenOwner acme = new TokenOwner(MODEL, "acme", P2);
     TokenOwner other = new TokenOwner(MODEL, "other", P1);
-    Outcome.Granted granted = rig.granted(request(1, P2).withTenant("acme"));
-    Outcome.Queued queued = rig.queued(request(1, P1).withTenant("other"));
-    BudgetRig elsewhere = join(rig, config(sonnet(Allocation.OFF).withConcurrency(1)));
-    for (BudgetRig each : List.of(rig, elsewhere)) {
+    TokenDecision.Granted granted = rig.granted(request(1, P2).withTenant("acme"));
+    TokenDecision.Queued queued = rig.queued(request(1, P1).withTenant("other"));
+    BudgetHarness elsewhere = join(rig, config(sonnet(Allocation.OFF).withConcurrency(1)));
+    for (BudgetHarness each : List.of(rig, elsewhere)) {
       assertThat(each.owner(granted.reservation())).contains(acme);
       assertThat(each.owner(queued.ticket())).contains(other);
     }
     rig.settle(granted, 1);
     assertThat(elsewhere.owner(granted.reservation())).isEmpty();
     assertThat(elsewhere.owner(queued.ticket())).contains(other);
-    Outcome.Granted next = granted(rig.poll(queued).orElseThrow());
+    TokenDecision.Granted next = granted(rig.poll(queued).orElseThrow());
     assertThat(elsewhere.owner(next.reservation())).contains(other);
     rig.settle(next, 1);
     assertThat(elsewhere.owner(queued.ticket())).isEmpty();
@@ -156,23 +157,23 @@ public abstract class SettlementContract extends BudgetSuite {
 
   @Test
   void owner_doesNotRefreshATicket() {
-    BudgetRig rig =
+    BudgetHarness rig =
         open(
             config(
                 Map.of(MODEL, sonnet(Allocation.OFF).withConcurrency(1)),
                 rules(10, Duration.ofSeconds(2))));
     rig.granted(1, P1);
-    Outcome.Queued queued = rig.queued(1, P1);
+    TokenDecision.Queued queued = rig.queued(1, P1);
     advanceMillis(1_500);
     assertThat(rig.owner(queued.ticket())).isPresent();
     advanceMillis(1_000);
-    assertThat(rig.poll(queued).orElseThrow()).isInstanceOf(Outcome.Refused.class);
+    assertThat(rig.poll(queued).orElseThrow()).isInstanceOf(Denied.class);
   }
 
-  private static long ofTenant(BudgetRig rig, String tenant) {
+  private static long ofTenant(BudgetHarness rig, String tenant) {
     return rig.explain(request(1, P1).withTenant(tenant)).dimensions().stream()
-        .filter(part -> part.dimension() == Dimension.TENANT)
-        .mapToLong(Explanation.Part::available)
+        .filter(part -> part.dimension() == BudgetDimension.TENANT)
+        .mapToLong(TokenExplanation.DimensionStatus::available)
         .findFirst()
         .orElseThrow();
   }

@@ -12,7 +12,7 @@ import org.junit.jupiter.api.Tag;
 final class LocalBudgetTest {
   /** Stores in this process, at a time that goes on when told to. */
   private static final class Local implements BudgetFixture {
-    private final ManualTimer timer = new ManualTimer();
+    private final ManualStoreTimer timer = new ManualStoreTimer();
 
     @Override
     public BudgetStore open(BudgetConfig config, BudgetListener listener) {
@@ -70,7 +70,7 @@ final class LocalBudgetTest {
   }
 
   @Nested
-  final class Line extends LineContract {
+  final class Line extends WaitingListContract {
     @Override
     protected BudgetFixture fixture() {
       return local;

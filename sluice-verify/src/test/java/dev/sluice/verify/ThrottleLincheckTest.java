@@ -1,7 +1,7 @@
 package dev.sluice.verify;
 
+import dev.sluice.Limits;
 import dev.sluice.ManualClock;
-import dev.sluice.Throttle;
 import java.util.List;
 import org.jetbrains.lincheck.datastructures.BooleanGen;
 import org.jetbrains.lincheck.datastructures.LongGen;
@@ -18,7 +18,7 @@ class ThrottleLincheckTest {
   @Param(name = "burst", gen = LongGen.class, conf = "0:3")
   @Param(name = "first", gen = BooleanGen.class)
   public static class TwoKeys {
-    final Throttle throttle = Throttle.create(ManualClock.create());
+    final Limits throttle = Limits.create(ManualClock.create());
 
     public TwoKeys() {
       throttle.setRate("a", 0, ThrottleModel.BURST);
@@ -58,7 +58,7 @@ class ThrottleLincheckTest {
   /** One key whose rate is set, restored and removed. */
   @Param(name = "burst", gen = LongGen.class, conf = "1:2")
   public static class RestoredKey {
-    final Throttle throttle = Throttle.create(ManualClock.create());
+    final Limits throttle = Limits.create(ManualClock.create());
 
     @Operation
     public boolean tryConsume() {
@@ -82,7 +82,7 @@ class ThrottleLincheckTest {
 
     @Operation
     public double level() {
-      return throttle.snapshot("a").map(Throttle.Snapshot::level).orElse(-1.0);
+      return throttle.snapshot("a").map(Limits.Snapshot::level).orElse(-1.0);
     }
   }
 

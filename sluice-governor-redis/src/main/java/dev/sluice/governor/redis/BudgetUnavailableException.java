@@ -1,6 +1,6 @@
 package dev.sluice.governor.redis;
 
-import dev.sluice.redis.link.LinkTerms;
+import dev.sluice.redis.connection.ConnectionConfig;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -14,7 +14,7 @@ public final class BudgetUnavailableException extends RuntimeException {
 
   private final boolean asked;
 
-  BudgetUnavailableException(String message, @Nullable Throwable cause) {
+  public BudgetUnavailableException(String message, @Nullable Throwable cause) {
     super(message, cause);
     this.asked = true;
   }
@@ -26,14 +26,14 @@ public final class BudgetUnavailableException extends RuntimeException {
   }
 
   /** It is not known here, but Redis will be told. */
-  static BudgetUnavailableException kept(String what) {
+  public static BudgetUnavailableException kept(String what) {
     return new BudgetUnavailableException(
         "Redis does not answer; it is kept, and sent when Redis is back: " + what, true);
   }
 
   /** What calls to Redis fail with. */
-  static LinkTerms.Failures failures() {
-    return new LinkTerms.Failures() {
+  public static ConnectionConfig.Failures failures() {
+    return new ConnectionConfig.Failures() {
       @Override
       public RuntimeException notAsked() {
         return new BudgetUnavailableException("Redis does not answer; it is tried again", false);
@@ -47,12 +47,12 @@ public final class BudgetUnavailableException extends RuntimeException {
   }
 
   /** Whether that is why something failed. */
-  static boolean isCauseOf(Throwable failure) {
+  public static boolean isCauseOf(Throwable failure) {
     return in(failure) != null;
   }
 
   /** Whether Redis was not even asked. */
-  static boolean isBeforeAsking(Throwable failure) {
+  public static boolean isBeforeAsking(Throwable failure) {
     BudgetUnavailableException away = in(failure);
     return away != null && !away.asked;
   }

@@ -1,10 +1,12 @@
 package dev.sluice.governor.redis;
 
 import dev.sluice.governor.BudgetStore;
-import dev.sluice.governor.GovernorTimer;
-import dev.sluice.redis.OutagePolicy;
-import dev.sluice.redis.link.LinkTerms;
-import dev.sluice.redis.link.RedisAddress;
+import dev.sluice.governor.redis.store.RedisBudgetStore;
+import dev.sluice.governor.redis.store.RedisBudgetsConfig;
+import dev.sluice.governor.spi.StoreTimer;
+import dev.sluice.redis.OutageMode;
+import dev.sluice.redis.connection.ConnectionConfig;
+import dev.sluice.redis.connection.RedisAddress;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Objects;
@@ -30,7 +32,7 @@ import org.jspecify.annotations.Nullable;
  * granted or queued as in a single process, by priority, and callers that wait for a ticket go on
  * waiting. On return the node reports what is open; nothing is charged. Settlements of what Redis
  * granted are kept and sent on return. A request that Redis did not answer before the outage was
- * declared is refused as {@link dev.sluice.governor.Outcome.Reason#UNAVAILABLE}. What nobody can
+ * declared is refused as {@link dev.sluice.governor.TokenDecision.Reason#UNAVAILABLE}. What nobody can
  * say without Redis fails with {@link BudgetUnavailableException}.
  *
  * <p>Futures may complete on a thread of the connection, where nobody must block, except for those
@@ -50,7 +52,7 @@ public final class RedisBudgets {
    * @return opens stores there
    * @throws IllegalArgumentException if the URL is malformed
    */
-  public static BudgetStore.Opener at(String url) {
+  public static BudgetStore.Factory at(String url) {
     return builder().url(url).opener();
   }
 
@@ -69,10 +71,10 @@ public final class RedisBudgets {
     private String prefix = "token-governor:";
     private Duration timeout = Duration.ofMillis(100);
     private int expectedNodes = 1;
-    private OutagePolicy policy = OutagePolicy.LOCAL;
+    private OutageMode policy = OutageMode.LOCAL;
     private OutageListener listener = OutageListener.NONE;
     private @Nullable Path trust;
-    private Supplier<GovernorTimer> timers = GovernorTimer::system;
+    private Supplier<StoreTimer> timers = StoreTimer::system;
     private LongSupplier spreadNanos = () -> ThreadLocalRandom.current().nextLong(SPREAD_NANOS);
 
     private Builder() {}
@@ -109,7 +111,7 @@ public final class RedisBudgets {
      * @return this
      */
     public Builder timeout(Duration timeout) {
-      this.timeout = LinkTerms.requireTimeout(timeout);
+      this.timeout = ConnectionConfig.requireTimeout(timeout);
       return this;
     }
 
@@ -121,17 +123,17 @@ public final class RedisBudgets {
      * @return this
      */
     public Builder expectedNodes(int nodes) {
-      this.expectedNodes = LinkTerms.requireNodes(nodes);
+      this.expectedNodes = ConnectionConfig.requireNodes(nodes);
       return this;
     }
 
     /**
-     * What is done while Redis is away. Default: {@link OutagePolicy#LOCAL}.
+     * What is done while Redis is away. Default: {@link OutageMode#LOCAL}.
      *
      * @param policy for all models
      * @return this
      */
-    public Builder onOutage(OutagePolicy policy) {
+    public Builder onOutage(OutageMode policy) {
       this.policy = Objects.requireNonNull(policy, "policy");
       return this;
     }
@@ -156,12 +158,12 @@ public final class RedisBudgets {
      * @throws IllegalArgumentException if it cannot be read
      */
     public Builder trust(Path certificates) {
-      this.trust = LinkTerms.requireReadable(certificates);
+      this.trust = ConnectionConfig.requireReadable(certificates);
       return this;
     }
 
     /** Another time, at which lines are looked at exactly when they should be. */
-    Builder timer(GovernorTimer timer) {
+    Builder timer(StoreTimer timer) {
       this.timers = () -> timer;
       this.spreadNanos = () -> 0;
       return this;
@@ -174,14 +176,14 @@ public final class RedisBudgets {
      * @return for {@link dev.sluice.governor.Governor#over}
      * @throws IllegalStateException if there is no URL
      */
-    public BudgetStore.Opener opener() {
+    public BudgetStore.Factory opener() {
       if (address == null) {
         throw new IllegalStateException("url must be set");
       }
-      FleetConfig fleet =
-          new FleetConfig(
+      RedisBudgetsConfig fleet =
+          new RedisBudgetsConfig(
               address, prefix, timeout, trust, expectedNodes, policy, listener, spreadNanos);
-      Supplier<GovernorTimer> clock = timers;
+      Supplier<StoreTimer> clock = timers;
       return (config, told) -> RedisBudgetStore.open(fleet, clock.get(), config, told);
     }
   }

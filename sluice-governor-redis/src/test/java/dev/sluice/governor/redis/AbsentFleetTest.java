@@ -10,7 +10,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.sluice.governor.Allocation;
 import dev.sluice.governor.BudgetConfig;
 import dev.sluice.governor.ModelBudget;
-import dev.sluice.governor.Outcome;
+import dev.sluice.governor.TokenDecision;
 import dev.sluice.testkit.LoadThreads;
 import dev.sluice.testkit.RedisServer;
 import dev.sluice.testkit.TcpProxy;
@@ -77,7 +77,7 @@ final class AbsentFleetTest {
         OutageRig.local(
             redis.uri(), 1, config(ModelBudget.of(60 * perSecond, burst, Allocation.OFF)));
     rigs.add(rig);
-    Outcome.Granted open = rig.granted(burst);
+    TokenDecision.Granted open = rig.granted(burst);
     until("it is repaid", () -> rig.available() == burst);
     redis.pause();
     rig.awaitShare();
@@ -100,7 +100,7 @@ final class AbsentFleetTest {
 
   private static int grantAll(OutageRig rig) {
     int granted = 0;
-    while (get(rig.store.tryNow(request(1))).orElse(null) instanceof Outcome.Granted) {
+    while (get(rig.store.tryNow(request(1))).orElse(null) instanceof TokenDecision.Granted) {
       granted++;
     }
     return granted;
@@ -130,7 +130,7 @@ final class AbsentFleetTest {
     private int open;
     private int most;
 
-    private record Held(Outcome.Granted grant, long until) {}
+    private record Held(TokenDecision.Granted grant, long until) {}
 
     /** One round of the callers of a node. */
     private void round(OutageRig rig, Deque<Held> held, Random random) {
@@ -139,7 +139,7 @@ final class AbsentFleetTest {
       }
       if (!resting
           && held.size() < MOST_OF_A_NODE
-          && get(rig.store.tryNow(request(1))).orElse(null) instanceof Outcome.Granted grant) {
+          && get(rig.store.tryNow(request(1))).orElse(null) instanceof TokenDecision.Granted grant) {
         count(1);
         held.add(new Held(grant, System.nanoTime() + 50_000_000 + random.nextInt(200_000_000)));
       }

@@ -3,9 +3,10 @@ package dev.sluice.governor.redis;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.sluice.governor.Allocation;
-import dev.sluice.governor.DeskRules;
 import dev.sluice.governor.ModelBudget;
-import dev.sluice.redis.link.Membership;
+import dev.sluice.governor.WaitingListConfig;
+import dev.sluice.governor.redis.store.ModelKeys;
+import dev.sluice.redis.connection.MembershipConfig;
 import dev.sluice.testkit.RedisServer;
 import java.util.List;
 import java.util.Map;
@@ -29,11 +30,11 @@ final class AbsentMembersTest {
   private int asked;
 
   private void configure(ModelBudget budget) {
-    scripts.run("rules", START, TimedScripts.configuration("m", budget, DeskRules.DEFAULTS));
+    scripts.run("rules", START, TimedScripts.configuration("m", budget, WaitingListConfig.DEFAULTS));
   }
 
   private static String absent(double share, long from) {
-    return "%d:%d".formatted(from, (long) (share * Membership.PARTS));
+    return "%d:%d".formatted(from, (long) (share * MembershipConfig.PARTS));
   }
 
   private boolean isGranted(String absences, long micros, String tenant, long tokens) {
@@ -257,7 +258,7 @@ final class AbsentMembersTest {
         "rules",
         START + 20 * SECOND,
         TimedScripts.configuration(
-            "m", ModelBudget.of(60, 10, Allocation.OFF), DeskRules.DEFAULTS));
+            "m", ModelBudget.of(60, 10, Allocation.OFF), WaitingListConfig.DEFAULTS));
     assertThat(excess(START + 21 * SECOND)).isZero();
   }
 

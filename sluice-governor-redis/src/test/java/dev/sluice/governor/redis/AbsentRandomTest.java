@@ -3,9 +3,9 @@ package dev.sluice.governor.redis;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.sluice.governor.Allocation;
-import dev.sluice.governor.DeskRules;
 import dev.sluice.governor.ModelBudget;
-import dev.sluice.redis.link.Membership;
+import dev.sluice.governor.WaitingListConfig;
+import dev.sluice.redis.connection.MembershipConfig;
 import dev.sluice.testkit.GrantLog;
 import dev.sluice.testkit.RedisServer;
 import java.util.ArrayList;
@@ -118,7 +118,7 @@ final class AbsentRandomTest {
     Day(Random random) {
       this.random = random;
       ModelBudget budget = ModelBudget.of(60 * PER_SECOND, BURST, Allocation.OFF);
-      run("rules", TimedScripts.configuration("m", budget, DeskRules.DEFAULTS));
+      run("rules", TimedScripts.configuration("m", budget, WaitingListConfig.DEFAULTS));
     }
 
     private List<?> run(String script, List<String> words) {
@@ -180,7 +180,7 @@ final class AbsentRandomTest {
 
     private void noteChange() {
       changes++;
-      long parts = (long) absent.size() * (Membership.PARTS / MEMBERS);
+      long parts = (long) absent.size() * (MembershipConfig.PARTS / MEMBERS);
       absences.append(absences.isEmpty() ? "" : " ").append(now).append(':').append(parts);
     }
 

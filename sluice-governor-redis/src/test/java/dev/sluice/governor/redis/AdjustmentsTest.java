@@ -1,9 +1,10 @@
 package dev.sluice.governor.redis;
 
+import dev.sluice.governor.redis.store.AdjustmentState;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.sluice.governor.Adjustment;
-import dev.sluice.governor.GovernorTimer;
+import dev.sluice.governor.ProviderAdjustment;
+import dev.sluice.governor.spi.StoreTimer;
 import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
@@ -11,9 +12,9 @@ import org.junit.jupiter.api.Test;
 /** What Redis is told later of what the provider said. */
 final class AdjustmentsTest {
   private long now = Long.MAX_VALUE - 1_000;
-  private final Adjustments adjustments =
-      new Adjustments(
-          new GovernorTimer() {
+  private final AdjustmentState adjustments =
+      new AdjustmentState(
+          new StoreTimer() {
             @Override
             public long now() {
               return now;
@@ -30,10 +31,10 @@ final class AdjustmentsTest {
           });
 
   private void hear(double factor, @Nullable Long level, long pauseSeconds) {
-    adjustments.hear(new Adjustment(factor, level, Duration.ofSeconds(pauseSeconds)));
+    adjustments.hear(new ProviderAdjustment(factor, level, Duration.ofSeconds(pauseSeconds)));
   }
 
-  private static @Nullable Adjustment in(Adjustments.@Nullable Heard heard) {
+  private static @Nullable ProviderAdjustment in(AdjustmentState.NumberedAdjustment heard) {
     return heard == null ? null : heard.adjustment();
   }
 
@@ -45,14 +46,14 @@ final class AdjustmentsTest {
   void confirmed_isNotSentAgain() {
     hear(0.5, 7L, 0);
     assertThat(adjustments.unconfirmed()).isNull();
-    assertThat(in(adjustments.inForce())).isEqualTo(new Adjustment(0.5, null, Duration.ZERO));
+    assertThat(in(adjustments.inForce())).isEqualTo(new ProviderAdjustment(0.5, null, Duration.ZERO));
   }
 
   @Test
   void missed_isSentUntilItIsConfirmed() {
     hear(0.5, 7L, 0);
     adjustments.missed();
-    Adjustments.Heard unconfirmed = adjustments.unconfirmed();
+    AdjustmentState.NumberedAdjustment unconfirmed = adjustments.unconfirmed();
     assertThat(unconfirmed.words()).containsExactly("adjust", "0.5", "", "0", "1");
     assertThat(adjustments.unconfirmed()).isEqualTo(unconfirmed);
     adjustments.confirmed(unconfirmed);
@@ -63,7 +64,7 @@ final class AdjustmentsTest {
   void newerThanTheOneOnItsWay_isSentToo() {
     hear(1, 900L, 0);
     adjustments.missed();
-    Adjustments.Heard onItsWay = adjustments.unconfirmed();
+    AdjustmentState.NumberedAdjustment onItsWay = adjustments.unconfirmed();
     hear(0.5, null, 0);
     adjustments.confirmed(onItsWay);
     assertThat(adjustments.unconfirmed().words()).containsExactly("adjust", "0.5", "", "0", "2");
@@ -76,9 +77,9 @@ final class AdjustmentsTest {
     adjustments.missed();
     seconds(45);
     assertThat(in(adjustments.unconfirmed()))
-        .isEqualTo(new Adjustment(0.5, null, Duration.ofSeconds(15)));
+        .isEqualTo(new ProviderAdjustment(0.5, null, Duration.ofSeconds(15)));
     seconds(15);
-    assertThat(in(adjustments.unconfirmed())).isEqualTo(new Adjustment(0.5, null, Duration.ZERO));
+    assertThat(in(adjustments.unconfirmed())).isEqualTo(new ProviderAdjustment(0.5, null, Duration.ZERO));
   }
 
   @Test
@@ -88,7 +89,7 @@ final class AdjustmentsTest {
     hear(1, null, 0);
     seconds(20);
     assertThat(in(adjustments.inForce()))
-        .isEqualTo(new Adjustment(1, null, Duration.ofSeconds(40)));
+        .isEqualTo(new ProviderAdjustment(1, null, Duration.ofSeconds(40)));
     seconds(40);
     assertThat(adjustments.inForce()).isNull();
   }

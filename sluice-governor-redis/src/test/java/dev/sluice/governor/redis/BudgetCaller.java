@@ -1,14 +1,14 @@
 package dev.sluice.governor.redis;
 
+import dev.sluice.governor.AlertConfig;
 import dev.sluice.governor.Allocation;
 import dev.sluice.governor.BudgetConfig;
 import dev.sluice.governor.BudgetListener;
 import dev.sluice.governor.BudgetStore;
-import dev.sluice.governor.DeskRules;
-import dev.sluice.governor.HealthRules;
 import dev.sluice.governor.ModelBudget;
-import dev.sluice.governor.Outcome;
+import dev.sluice.governor.TokenDecision;
 import dev.sluice.governor.TokenRequest;
+import dev.sluice.governor.WaitingListConfig;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStreamReader;
@@ -36,8 +36,8 @@ final class BudgetCaller {
   static BudgetConfig config(int atOnce, Duration patience, Duration life) {
     return new BudgetConfig(
         Map.of(MODEL, ModelBudget.of(60, 1_000_000, Allocation.OFF).withConcurrency(atOnce)),
-        new DeskRules(1_000, patience, life, 10, Duration.ofSeconds(60)),
-        HealthRules.DEFAULTS,
+        new WaitingListConfig(1_000, patience, life, 10, Duration.ofSeconds(60)),
+        AlertConfig.DEFAULTS,
         Map.of(),
         List.of());
   }
@@ -97,9 +97,9 @@ final class BudgetCaller {
   }
 
   private static void ask(BudgetStore store, long tokens, Duration deadline) {
-    Outcome outcome =
+    TokenDecision outcome =
         store.request(TokenRequest.of(MODEL, tokens, PRIORITY).withDeadline(deadline)).join();
-    if (outcome instanceof Outcome.Queued queued) {
+    if (outcome instanceof TokenDecision.Queued queued) {
       var unused = store.await(queued.ticket()).thenAccept(BudgetCaller::tell);
       // Answered after the other call: from here on it is waited for.
       store.status().join();
@@ -109,13 +109,13 @@ final class BudgetCaller {
     }
   }
 
-  private static void tell(Optional<Outcome> decided) {
+  private static void tell(Optional<TokenDecision> decided) {
     System.out.println(
         DECIDED
             + decided
                 .map(
                     outcome ->
-                        outcome instanceof Outcome.Refused refused
+                        outcome instanceof TokenDecision.Denied refused
                             ? refused.reason().name()
                             : GRANTED)
                 .orElse("gone"));

@@ -6,6 +6,7 @@ import dev.sluice.governor.BudgetConfig;
 import dev.sluice.governor.BudgetListener;
 import dev.sluice.governor.BudgetStore;
 import dev.sluice.governor.GovernorStatus;
+import dev.sluice.governor.redis.store.ModelKeys;
 import dev.sluice.testkit.BudgetLoad;
 import dev.sluice.testkit.BudgetLog;
 import dev.sluice.testkit.BudgetRecord;

@@ -8,16 +8,16 @@ import static dev.sluice.governor.redis.RedisBudgetStoreTest.get;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import dev.sluice.governor.Adjustment;
 import dev.sluice.governor.Allocation;
 import dev.sluice.governor.BudgetConfig;
-import dev.sluice.governor.Dimension;
+import dev.sluice.governor.BudgetDimension;
 import dev.sluice.governor.ModelBudget;
-import dev.sluice.governor.Outcome;
-import dev.sluice.governor.Settlement;
-import dev.sluice.governor.StoreTerms;
+import dev.sluice.governor.ProviderAdjustment;
+import dev.sluice.governor.TokenDecision;
 import dev.sluice.governor.TokenRequest;
-import dev.sluice.redis.OutagePolicy;
+import dev.sluice.governor.TokenSettlement;
+import dev.sluice.governor.spi.BudgetStoreSupport;
+import dev.sluice.redis.OutageMode;
 import dev.sluice.testkit.RedisServer;
 import java.time.Duration;
 import java.util.Optional;
@@ -87,14 +87,14 @@ final class BudgetOutageTest {
     redis.kill();
     rig.awaitLost();
     assertThat(rig.share).isEqualTo(1);
-    Outcome.Refused refused = (Outcome.Refused) rig.ask(1_000);
-    assertThat(refused.reason()).isEqualTo(Outcome.Reason.UNAVAILABLE);
+    TokenDecision.Denied refused = (TokenDecision.Denied) rig.ask(1_000);
+    assertThat(refused.reason()).isEqualTo(TokenDecision.Reason.UNAVAILABLE);
     assertThat(refused.message()).contains("Redis");
     rig.awaitShare();
     assertThat(get(rig.store.tryNow(request(1_000)))).isEmpty();
-    assertThat(rig.refused(1_001)).isEqualTo(Outcome.Reason.EXCEEDS_CAPACITY);
-    Outcome.Granted first = rig.grantedSoon(100);
-    Outcome.Granted second = rig.grantedSoon(300);
+    assertThat(rig.refused(1_001)).isEqualTo(TokenDecision.Reason.EXCEEDS_CAPACITY);
+    TokenDecision.Granted first = rig.grantedSoon(100);
+    TokenDecision.Granted second = rig.grantedSoon(300);
     assertThat(get(rig.store.settle(first.reservation(), 40)))
         .hasValueSatisfying(settled -> assertThat(settled.refundedTokens()).isEqualTo(60));
     redis.restart();
@@ -104,7 +104,7 @@ final class BudgetOutageTest {
     // Time has brought something since; the share was not paid back.
     assertThat(rig.available()).isLessThan(600);
     assertThat(rig.running()).isEqualTo(2);
-    Settlement settled = get(rig.store.settle(second.reservation(), 100)).orElseThrow();
+    TokenSettlement settled = get(rig.store.settle(second.reservation(), 100)).orElseThrow();
     assertThat(settled.reservedTokens()).isEqualTo(300);
     // Redis did not charge it.
     assertThat(settled.refundedTokens()).isZero();
@@ -115,26 +115,26 @@ final class BudgetOutageTest {
 
   @Test
   void closedPolicy_refuses_untilRedisIsBack() {
-    rig = OutageRig.open(redis.uri(), OutagePolicy.CLOSED, config(SLOW));
-    Outcome.Granted before = rig.granted(100);
+    rig = OutageRig.open(redis.uri(), OutageMode.CLOSED, config(SLOW));
+    TokenDecision.Granted before = rig.granted(100);
     lose();
     during(Duration.ofMillis(100));
-    assertThat(rig.refused(1)).isEqualTo(Outcome.Reason.UNAVAILABLE);
+    assertThat(rig.refused(1)).isEqualTo(TokenDecision.Reason.UNAVAILABLE);
     assertThat(get(rig.store.settle(before.reservation(), 30))).isPresent();
     assertThat(rig.available()).isNotNegative();
     comeBack();
-    assertThat(rig.ask(1)).isInstanceOf(Outcome.Granted.class);
+    assertThat(rig.ask(1)).isInstanceOf(TokenDecision.Granted.class);
     assertThat(rig.consumed()).isEqualTo(31);
   }
 
   @Test
   void openPolicy_grantsWithoutLooking_andNeverCharges() {
-    rig = OutageRig.open(redis.uri(), OutagePolicy.OPEN, config(SLOW));
+    rig = OutageRig.open(redis.uri(), OutageMode.OPEN, config(SLOW));
     rig.granted(600);
     redis.kill();
     rig.awaitLost();
-    Outcome.Granted settledNow = rig.granted(900);
-    Outcome.Granted settledLater = rig.granted(900);
+    TokenDecision.Granted settledNow = rig.granted(900);
+    TokenDecision.Granted settledLater = rig.granted(900);
     assertThat(rig.ask(request(5).withIdempotencyKey("k")))
         .isEqualTo(rig.ask(request(5).withIdempotencyKey("k")));
     assertThat(get(rig.store.extend(settledNow.reservation()))).isTrue();
@@ -153,7 +153,7 @@ final class BudgetOutageTest {
     lose();
     during(Duration.ofMillis(20));
     assertThat(rig.share).isBetween(0.33, 0.34);
-    assertThat(rig.refused(1)).isEqualTo(Outcome.Reason.UNAVAILABLE);
+    assertThat(rig.refused(1)).isEqualTo(TokenDecision.Reason.UNAVAILABLE);
     assertThat(get(rig.store.status()).buckets()).containsKey("sonnet");
   }
 
@@ -163,10 +163,10 @@ final class BudgetOutageTest {
     redis.kill();
     rig.awaitShare();
     assertThat(rig.share).isEqualTo(0.5);
-    assertThat(rig.refused(501)).isEqualTo(Outcome.Reason.UNAVAILABLE);
+    assertThat(rig.refused(501)).isEqualTo(TokenDecision.Reason.UNAVAILABLE);
     long from = System.nanoTime();
-    Outcome.Queued queued = (Outcome.Queued) rig.ask(500);
-    assertThat(get(rig.store.await(queued.ticket()))).containsInstanceOf(Outcome.Granted.class);
+    TokenDecision.Queued queued = (TokenDecision.Queued) rig.ask(500);
+    assertThat(get(rig.store.await(queued.ticket()))).containsInstanceOf(TokenDecision.Granted.class);
     assertThat(Duration.ofNanos(System.nanoTime() - from)).isGreaterThan(Duration.ofMillis(500));
     redis.restart();
     rig.awaitReturned();
@@ -177,15 +177,15 @@ final class BudgetOutageTest {
   @Test
   void concurrency_countsWhatRedisGranted() {
     open(config(BUDGET.withConcurrency(2)));
-    Outcome.Granted before = rig.granted(10);
+    TokenDecision.Granted before = rig.granted(10);
     lose();
-    Outcome.Granted here = rig.grantedSoon(1);
+    TokenDecision.Granted here = rig.grantedSoon(1);
     during(Duration.ofMillis(20));
     assertThat(get(rig.store.tryNow(request(1)))).isEmpty();
-    Outcome.Queued waits = (Outcome.Queued) rig.ask(1);
-    assertThat(waits.binding()).isEqualTo(Dimension.CONCURRENCY);
+    TokenDecision.Queued waits = (TokenDecision.Queued) rig.ask(1);
+    assertThat(waits.binding()).isEqualTo(BudgetDimension.CONCURRENCY);
     assertThat(get(rig.store.settle(before.reservation(), 10))).isPresent();
-    assertThat(get(rig.store.poll(waits.ticket()))).containsInstanceOf(Outcome.Granted.class);
+    assertThat(get(rig.store.poll(waits.ticket()))).containsInstanceOf(TokenDecision.Granted.class);
     assertThat(get(rig.store.tryNow(request(1)))).isEmpty();
     assertThat(get(rig.store.settle(here.reservation(), 1))).isPresent();
     rig.granted(1);
@@ -203,7 +203,7 @@ final class BudgetOutageTest {
     comeBack();
     long left =
         get(rig.store.explain(request(1))).dimensions().stream()
-            .filter(part -> part.dimension() == Dimension.REQUESTS)
+            .filter(part -> part.dimension() == BudgetDimension.REQUESTS)
             .findFirst()
             .orElseThrow()
             .available();
@@ -215,17 +215,17 @@ final class BudgetOutageTest {
   void key_findsItsGrant_beforeInAndAfterTheOutage() {
     open();
     TokenRequest early = request(10).withIdempotencyKey("early");
-    Outcome before = rig.ask(early);
+    TokenDecision before = rig.ask(early);
     lose();
     assertThat(rig.ask(early)).isEqualTo(before);
     assertThat(get(rig.store.find(early))).contains(before);
     TokenRequest keyed = request(20).withIdempotencyKey("k");
     assertAway(rig.store.find(keyed));
-    Outcome.Granted granted = rig.grantedSoon(keyed);
+    TokenDecision.Granted granted = rig.grantedSoon(keyed);
     assertThat(rig.ask(keyed)).isEqualTo(granted);
     assertThat(get(rig.store.find(keyed))).contains(granted);
     comeBack();
-    assertThat(((Outcome.Granted) rig.ask(keyed)).reservation()).isEqualTo(granted.reservation());
+    assertThat(((TokenDecision.Granted) rig.ask(keyed)).reservation()).isEqualTo(granted.reservation());
     assertThat(get(rig.store.settle(granted.reservation(), 20))).isPresent();
     assertThat(rig.ask(keyed)).isNotEqualTo(granted);
   }
@@ -234,9 +234,9 @@ final class BudgetOutageTest {
   void startWithoutRedis_goesByTheShare_thenRedisDecides() {
     redis.kill();
     open();
-    Outcome.Granted granted = rig.grantedSoon(100);
-    CompletableFuture<Optional<Outcome>> nobodys =
-        rig.store.await("t" + StoreTerms.tagOf("sonnet") + "-" + "ab".repeat(16));
+    TokenDecision.Granted granted = rig.grantedSoon(100);
+    CompletableFuture<Optional<TokenDecision>> nobodys =
+        rig.store.await("t" + BudgetStoreSupport.tagOf("sonnet") + "-" + "ab".repeat(16));
     redis.restart();
     rig.awaitReturned();
     assertThat(get(nobodys)).isEmpty();
@@ -250,7 +250,7 @@ final class BudgetOutageTest {
   void unansweredRequest_leavesNothingBehind() {
     open(config(SLOW));
     redis.pause();
-    assertThat(rig.refused(500)).isEqualTo(Outcome.Reason.UNAVAILABLE);
+    assertThat(rig.refused(500)).isEqualTo(TokenDecision.Reason.UNAVAILABLE);
     redis.resume();
     until("nothing is held", () -> rig.running() == 0 && rig.available() == 1_000);
   }
@@ -260,13 +260,13 @@ final class BudgetOutageTest {
   @Test
   void settle_ofGrantsFromBefore_isKeptAndSent() {
     open(config(SLOW));
-    Outcome.Granted first = rig.granted(400);
-    Outcome.Granted second = rig.granted(200);
+    TokenDecision.Granted first = rig.granted(400);
+    TokenDecision.Granted second = rig.granted(200);
     OutageRig other = OutageRig.local(redis.uri(), 1, config(SLOW));
     try (other) {
-      Outcome.Granted elsewhere = other.granted(100);
+      TokenDecision.Granted elsewhere = other.granted(100);
       lose();
-      Settlement settled = get(rig.store.settle(first.reservation(), 150)).orElseThrow();
+      TokenSettlement settled = get(rig.store.settle(first.reservation(), 150)).orElseThrow();
       assertThat(settled.reservedTokens()).isEqualTo(400);
       assertThat(settled.actualTokens()).isEqualTo(150);
       assertThat(settled.refundedTokens()).isZero();
@@ -275,7 +275,7 @@ final class BudgetOutageTest {
           .isInstanceOf(BudgetUnavailableException.class)
           .hasMessageContaining("kept");
       assertThat(get(rig.store.extend(second.reservation()))).isTrue();
-      assertAway(rig.store.extend("r" + StoreTerms.tagOf("sonnet") + "-" + "ab".repeat(16)));
+      assertAway(rig.store.extend("r" + BudgetStoreSupport.tagOf("sonnet") + "-" + "ab".repeat(16)));
       comeBack();
       until("all are settled", () -> rig.running() == 1);
       assertThat(rig.consumed()).isEqualTo(150 + 200 + 40);
@@ -287,52 +287,52 @@ final class BudgetOutageTest {
     open();
     lose();
     rig.awaitShare();
-    get(rig.store.adjust("sonnet", new Adjustment(0.5, 0L, Duration.ofMinutes(1))));
-    assertThat(((Outcome.Queued) rig.ask(1)).waitMs().orElseThrow()).isGreaterThan(30_000);
+    get(rig.store.adjust("sonnet", new ProviderAdjustment(0.5, 0L, Duration.ofMinutes(1))));
+    assertThat(((TokenDecision.Queued) rig.ask(1)).waitMs().orElseThrow()).isGreaterThan(30_000);
     assertThat(get(rig.store.status()).buckets().get("sonnet").targetTpm()).isEqualTo(60_000);
     comeBack();
-    assertThat(((Outcome.Queued) rig.ask(1)).waitMs().orElseThrow()).isGreaterThan(30_000);
+    assertThat(((TokenDecision.Queued) rig.ask(1)).waitMs().orElseThrow()).isGreaterThan(30_000);
   }
 
   // ---- who waits
 
-  private Outcome.Queued queued(TokenRequest request) {
+  private TokenDecision.Queued queued(TokenRequest request) {
     rig.granted(1_000);
-    return (Outcome.Queued) rig.ask(request);
+    return (TokenDecision.Queued) rig.ask(request);
   }
 
   @Test
   void waiters_keepTheirPlaces_andLateOnesAreWelcome() {
     open();
-    Outcome.Queued first = queued(request(900));
-    Outcome.Queued second = (Outcome.Queued) rig.ask(300);
-    CompletableFuture<Optional<Outcome>> waiter = rig.store.await(first.ticket());
+    TokenDecision.Queued first = queued(request(900));
+    TokenDecision.Queued second = (TokenDecision.Queued) rig.ask(300);
+    CompletableFuture<Optional<TokenDecision>> waiter = rig.store.await(first.ticket());
     assertThat(get(rig.store.poll(first.ticket()))).isPresent();
     lose();
     assertAway(rig.store.poll(first.ticket()));
     assertAway(rig.store.explain(request(1)));
     get(rig.store.reload(config(BUDGET)));
-    CompletableFuture<Optional<Outcome>> late = rig.store.await(second.ticket());
+    CompletableFuture<Optional<TokenDecision>> late = rig.store.await(second.ticket());
     during(Duration.ofMillis(1_500));
     assertThat(waiter).isNotDone();
     assertThat(late).isNotDone();
     comeBack();
-    assertThat(get(waiter)).containsInstanceOf(Outcome.Granted.class);
-    assertThat(get(late)).containsInstanceOf(Outcome.Granted.class);
+    assertThat(get(waiter)).containsInstanceOf(TokenDecision.Granted.class);
+    assertThat(get(late)).containsInstanceOf(TokenDecision.Granted.class);
     assertThat(rig.told).containsExactly("lost", "returned");
   }
 
   @Test
   void cancel_tellsWhoWaits_andIsSentOnReturn() {
     open(config(SLOW));
-    Outcome.Queued queued = queued(request(900));
-    Outcome.Queued elsewhere = (Outcome.Queued) rig.ask(800);
-    CompletableFuture<Optional<Outcome>> waiter = rig.store.await(queued.ticket());
+    TokenDecision.Queued queued = queued(request(900));
+    TokenDecision.Queued elsewhere = (TokenDecision.Queued) rig.ask(800);
+    CompletableFuture<Optional<TokenDecision>> waiter = rig.store.await(queued.ticket());
     assertThat(get(rig.store.poll(queued.ticket()))).isPresent();
     lose();
     assertThat(get(rig.store.cancel(queued.ticket()))).isTrue();
-    assertThat(((Outcome.Refused) get(waiter).orElseThrow()).reason())
-        .isEqualTo(Outcome.Reason.CANCELLED);
+    assertThat(((TokenDecision.Denied) get(waiter).orElseThrow()).reason())
+        .isEqualTo(TokenDecision.Reason.CANCELLED);
     assertAway(rig.store.cancel(elsewhere.ticket()));
     comeBack();
     assertThat(get(rig.store.poll(queued.ticket()))).isEmpty();
@@ -342,23 +342,23 @@ final class BudgetOutageTest {
   @Test
   void deadline_isKept_withoutRedis() {
     open(config(SLOW));
-    Outcome.Queued queued = queued(request(900).withDeadline(Duration.ofMillis(700)));
-    CompletableFuture<Optional<Outcome>> waiter = rig.store.await(queued.ticket());
+    TokenDecision.Queued queued = queued(request(900).withDeadline(Duration.ofMillis(700)));
+    CompletableFuture<Optional<TokenDecision>> waiter = rig.store.await(queued.ticket());
     assertThat(get(rig.store.poll(queued.ticket()))).isPresent();
     lose();
-    Outcome.Refused refused = (Outcome.Refused) get(waiter).orElseThrow();
-    assertThat(refused.reason()).isEqualTo(Outcome.Reason.DEADLINE);
+    TokenDecision.Denied refused = (TokenDecision.Denied) get(waiter).orElseThrow();
+    assertThat(refused.reason()).isEqualTo(TokenDecision.Reason.DEADLINE);
     assertThat(refused.tokens()).isEqualTo(900);
   }
 
   @Test
   void redisThatForgot_beginsEmpty_andTicketsAreGone() {
     open();
-    Outcome.Queued queued = queued(request(900));
-    CompletableFuture<Optional<Outcome>> waiter = rig.store.await(queued.ticket());
+    TokenDecision.Queued queued = queued(request(900));
+    CompletableFuture<Optional<TokenDecision>> waiter = rig.store.await(queued.ticket());
     redis.kill();
     rig.awaitLost();
-    Outcome.Granted granted = rig.grantedSoon(50);
+    TokenDecision.Granted granted = rig.grantedSoon(50);
     redis.restartEmpty();
     rig.awaitReturned();
     assertThat(rig.available()).isLessThan(700);
@@ -369,14 +369,14 @@ final class BudgetOutageTest {
   @Test
   void close_tellsWhoWaits_andEndsTheShare() {
     open(config(SLOW));
-    Outcome.Queued queued = queued(request(900));
-    CompletableFuture<Optional<Outcome>> waiter = rig.store.await(queued.ticket());
+    TokenDecision.Queued queued = queued(request(900));
+    CompletableFuture<Optional<TokenDecision>> waiter = rig.store.await(queued.ticket());
     assertThat(get(rig.store.poll(queued.ticket()))).isPresent();
     lose();
     rig.awaitShare();
     rig.close();
-    assertThat(((Outcome.Refused) get(waiter).orElseThrow()).reason())
-        .isEqualTo(Outcome.Reason.CLOSED);
+    assertThat(((TokenDecision.Denied) get(waiter).orElseThrow()).reason())
+        .isEqualTo(TokenDecision.Reason.CLOSED);
     assertThatThrownBy(() -> rig.ask(1)).isInstanceOf(IllegalStateException.class);
   }
 }

@@ -4,7 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.sluice.governor.BudgetStore;
 import dev.sluice.governor.GovernorStatus;
-import dev.sluice.governor.Outcome;
+import dev.sluice.governor.TokenDecision;
 import dev.sluice.governor.TokenRequest;
 import dev.sluice.testkit.JavaProcess;
 import dev.sluice.testkit.RedisServer;
@@ -41,17 +41,17 @@ final class BudgetProcessesTest {
         Long.toString(life.toMillis()));
   }
 
-  private static Outcome request(BudgetStore store, long tokens) {
+  private static TokenDecision request(BudgetStore store, long tokens) {
     return store.request(TokenRequest.of(BudgetCaller.MODEL, tokens, BudgetCaller.PRIORITY)).join();
   }
 
-  private static CompletableFuture<Optional<Outcome>> queue(BudgetStore store, long tokens) {
-    return store.await(((Outcome.Queued) request(store, tokens)).ticket());
+  private static CompletableFuture<Optional<TokenDecision>> queue(BudgetStore store, long tokens) {
+    return store.await(((TokenDecision.Queued) request(store, tokens)).ticket());
   }
 
-  private static Outcome.Granted granted(CompletableFuture<Optional<Outcome>> waiter)
+  private static TokenDecision.Granted granted(CompletableFuture<Optional<TokenDecision>> waiter)
       throws Exception {
-    return (Outcome.Granted) waiter.get(30, TimeUnit.SECONDS).orElseThrow();
+    return (TokenDecision.Granted) waiter.get(30, TimeUnit.SECONDS).orElseThrow();
   }
 
   private static GovernorStatus.Model status(BudgetStore store) {
@@ -91,8 +91,8 @@ final class BudgetProcessesTest {
       hold(one, 2, 0);
       hold(other, 2, 3);
       hold(one, 0, 3);
-      CompletableFuture<Optional<Outcome>> first = queue(store, 10);
-      CompletableFuture<Optional<Outcome>> second = queue(store, 20);
+      CompletableFuture<Optional<TokenDecision>> first = queue(store, 10);
+      CompletableFuture<Optional<TokenDecision>> second = queue(store, 20);
       assertThat(status(store).running()).isEqualTo(atOnce);
       assertThat(inLine(store)).isEqualTo(8);
       long killed = System.nanoTime();
@@ -132,18 +132,18 @@ final class BudgetProcessesTest {
       long clock = Long.parseLong(off.await(BudgetCaller.READY));
       assertThat(Duration.ofMillis(clock - server.micros() / 1_000).abs())
           .isCloseTo(HOUR, Duration.ofMinutes(1));
-      Outcome.Granted running = (Outcome.Granted) request(store, 10);
-      CompletableFuture<Optional<Outcome>> before = queue(store, 10);
+      TokenDecision.Granted running = (TokenDecision.Granted) request(store, 10);
+      CompletableFuture<Optional<TokenDecision>> before = queue(store, 10);
       off.send("10" + NO_HURRY);
       off.await(BudgetCaller.QUEUED);
-      CompletableFuture<Optional<Outcome>> after = queue(store, 10);
+      CompletableFuture<Optional<TokenDecision>> after = queue(store, 10);
       // A deadline is counted from when Redis was asked, by whatever clock.
       off.send("10 500");
       off.await(BudgetCaller.QUEUED);
-      assertThat(off.await(BudgetCaller.DECIDED)).isEqualTo(Outcome.Reason.DEADLINE.name());
+      assertThat(off.await(BudgetCaller.DECIDED)).isEqualTo(TokenDecision.Reason.DEADLINE.name());
       assertThat(inLine(store)).isEqualTo(3);
       store.settle(running.reservation(), 10).join();
-      Outcome.Granted next = granted(before);
+      TokenDecision.Granted next = granted(before);
       assertThat(after).isNotDone();
       store.settle(next.reservation(), 10).join();
       assertThat(off.await(BudgetCaller.DECIDED)).isEqualTo(BudgetCaller.GRANTED);

@@ -9,8 +9,9 @@ import dev.sluice.governor.BudgetConfig;
 import dev.sluice.governor.BudgetListener;
 import dev.sluice.governor.BudgetStore;
 import dev.sluice.governor.ModelBudget;
-import dev.sluice.governor.Outcome;
+import dev.sluice.governor.TokenDecision;
 import dev.sluice.governor.TokenRequest;
+import dev.sluice.governor.redis.store.ModelKeys;
 import dev.sluice.testkit.RedisCluster;
 import java.time.Duration;
 import java.util.LinkedHashMap;
@@ -85,14 +86,14 @@ final class ClusterBudgetsTest {
       assertThat(nodes).hasSizeGreaterThan(1);
       for (String model : config().models().keySet()) {
         awaitListeners(cluster, ModelKeys.of("token-governor:", model).channel());
-        Outcome.Granted running =
-            (Outcome.Granted) get(one.request(TokenRequest.of(model, 5, "P1_user")));
-        Outcome.Queued queued =
-            (Outcome.Queued) get(other.request(TokenRequest.of(model, 5, "P1_user")));
-        CompletableFuture<Optional<Outcome>> waiter = other.await(queued.ticket());
+        TokenDecision.Granted running =
+            (TokenDecision.Granted) get(one.request(TokenRequest.of(model, 5, "P1_user")));
+        TokenDecision.Queued queued =
+            (TokenDecision.Queued) get(other.request(TokenRequest.of(model, 5, "P1_user")));
+        CompletableFuture<Optional<TokenDecision>> waiter = other.await(queued.ticket());
         get(other.poll(queued.ticket()));
         get(one.settle(running.reservation(), 5));
-        Outcome.Granted granted = (Outcome.Granted) get(waiter).orElseThrow();
+        TokenDecision.Granted granted = (TokenDecision.Granted) get(waiter).orElseThrow();
         assertThat(get(one.poll(queued.ticket()))).contains(granted);
       }
     }

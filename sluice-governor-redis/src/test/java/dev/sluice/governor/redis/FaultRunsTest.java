@@ -6,7 +6,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.sluice.governor.BudgetListener;
 import dev.sluice.governor.BudgetStore;
 import dev.sluice.governor.GovernorStatus;
-import dev.sluice.governor.Outcome;
+import dev.sluice.governor.TokenDecision;
 import dev.sluice.governor.TokenRequest;
 import dev.sluice.testkit.BudgetFleet;
 import dev.sluice.testkit.BudgetLoad;
@@ -214,10 +214,10 @@ final class FaultRunsTest {
   /** Gives back what is held for callers that do not know it. */
   static void giveBack(List<TokenRequest> unsure, BudgetStore watcher) {
     for (TokenRequest request : unsure) {
-      Outcome found = untilAnswered(() -> watcher.find(request)).orElse(null);
-      if (found instanceof Outcome.Granted granted) {
+      TokenDecision found = untilAnswered(() -> watcher.find(request)).orElse(null);
+      if (found instanceof TokenDecision.Granted granted) {
         untilAnswered(() -> watcher.settle(granted.reservation(), granted.tokens()));
-      } else if (found instanceof Outcome.Queued queued) {
+      } else if (found instanceof TokenDecision.Queued queued) {
         untilAnswered(() -> watcher.cancel(queued.ticket()));
       }
     }

@@ -9,7 +9,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.sluice.governor.Allocation;
 import dev.sluice.governor.BudgetConfig;
 import dev.sluice.governor.ModelBudget;
-import dev.sluice.governor.Outcome;
+import dev.sluice.governor.TokenDecision;
 import dev.sluice.testkit.Hiccups;
 import dev.sluice.testkit.LoadThreads;
 import dev.sluice.testkit.RedisServer;
@@ -52,16 +52,16 @@ final class FleetOutageTest {
     Load(List<OutageRig> rigs, boolean settles) {
       for (OutageRig rig : rigs) {
         for (int i = 0; i < 2; i++) {
-          Deque<Outcome.Granted> held = new ArrayDeque<>();
+          Deque<TokenDecision.Granted> held = new ArrayDeque<>();
           threads.start(PAUSE_NANOS, () -> askAndSettle(rig, held, settles ? 1 : 2));
         }
       }
     }
 
-    private void askAndSettle(OutageRig rig, Deque<Outcome.Granted> held, long actual) {
+    private void askAndSettle(OutageRig rig, Deque<TokenDecision.Granted> held, long actual) {
       long from = System.nanoTime();
-      Optional<Outcome> outcome = threads.timed(() -> get(rig.store.tryNow(OutageRig.request(2))));
-      if (outcome.orElse(null) instanceof Outcome.Granted granted) {
+      Optional<TokenDecision> outcome = threads.timed(() -> get(rig.store.tryNow(OutageRig.request(2))));
+      if (outcome.orElse(null) instanceof TokenDecision.Granted granted) {
         grants.granted(from, System.nanoTime(), granted.tokens());
         held.add(granted);
       }
@@ -70,7 +70,7 @@ final class FleetOutageTest {
       }
     }
 
-    private void settle(OutageRig rig, Outcome.Granted granted, long actual) {
+    private void settle(OutageRig rig, TokenDecision.Granted granted, long actual) {
       threads
           .timed(() -> get(rig.store.settle(granted.reservation(), actual)))
           .ifPresent(settled -> refunds.addAndGet(settled.refundedTokens()));

@@ -2,10 +2,10 @@ package dev.sluice.governor.redis;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.sluice.governor.BudgetFile;
+import dev.sluice.governor.BudgetConfigReader;
 import dev.sluice.governor.BudgetStore;
 import dev.sluice.governor.Governor;
-import dev.sluice.governor.Outcome;
+import dev.sluice.governor.TokenDecision;
 import dev.sluice.governor.TokenRequest;
 import dev.sluice.testkit.RedisServer;
 import dev.sluice.testkit.SeedBudget;
@@ -43,16 +43,16 @@ class FleetReadmeTest {
   private void callOnce() throws IOException {
     try (RedisServer redis = RedisServer.start()) {
       String url = redis.uri();
-      BudgetStore.Opener fleet = RedisBudgets.at(url); // redis://localhost:6379
-      try (Governor governor = Governor.over(BudgetFile.read(file), fleet)) { // alike at every node
+      BudgetStore.Factory fleet = RedisBudgets.at(url); // redis://localhost:6379
+      try (Governor governor = Governor.over(BudgetConfigReader.read(file), fleet)) { // alike at every node
         TokenRequest request =
             TokenRequest.of("AX9F7E2B-sonnet-4-5", 5_000, "P1_user").withIdempotencyKey("job-7");
-        Outcome outcome = governor.request(request);
-        if (outcome instanceof Outcome.Queued queued) { // one line for all nodes
+        TokenDecision outcome = governor.request(request);
+        if (outcome instanceof TokenDecision.Queued queued) { // one line for all nodes
           outcome =
               governor.await(queued.ticket()).join().orElseThrow(); // at this node or any other
         }
-        if (outcome instanceof Outcome.Granted granted) {
+        if (outcome instanceof TokenDecision.Granted granted) {
           governor.settle(granted.reservation(), callTheModel(granted.requestedTokens()));
         }
       }
@@ -84,21 +84,21 @@ class FleetReadmeTest {
       words.addAll(List.of(rights.group(1).split(" ")));
       assertThat(redis.command(words.toArray(String[]::new))).isEqualTo("OK");
       String url = "redis://governor:PASSWORD@127.0.0.1:" + redis.port();
-      BudgetStore.Opener fleet =
+      BudgetStore.Factory fleet =
           RedisBudgets.builder().url(url).timeout(Duration.ofSeconds(20)).opener();
-      try (Governor here = Governor.over(BudgetFile.read(file), fleet);
-          Governor there = Governor.over(BudgetFile.read(file), fleet)) {
+      try (Governor here = Governor.over(BudgetConfigReader.read(file), fleet);
+          Governor there = Governor.over(BudgetConfigReader.read(file), fleet)) {
         TokenRequest most = TokenRequest.of(MODEL, 200_000, "P1_user").withTenant("a");
-        Outcome.Granted first = (Outcome.Granted) here.request(most);
-        Outcome.Queued queued =
-            (Outcome.Queued) here.request(most.withTenant("b").withIdempotencyKey("k"));
+        TokenDecision.Granted first = (TokenDecision.Granted) here.request(most);
+        TokenDecision.Queued queued =
+            (TokenDecision.Queued) here.request(most.withTenant("b").withIdempotencyKey("k"));
         CompletableFuture<?> waiting = there.await(queued.ticket());
         there.explain(most);
         there.extend(first.reservation());
-        here.cancel(((Outcome.Queued) here.request(most)).ticket());
+        here.cancel(((TokenDecision.Queued) here.request(most)).ticket());
         here.settle(first.reservation(), 0);
         assertThat(waiting.join().toString()).contains("Granted");
-        here.reload(BudgetFile.read(file));
+        here.reload(BudgetConfigReader.read(file));
         assertThat(here.status().buckets()).containsKey(MODEL);
       }
       assertThat(denied(redis)).isEmpty();

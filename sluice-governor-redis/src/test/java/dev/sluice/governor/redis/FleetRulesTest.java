@@ -4,15 +4,16 @@ import static dev.sluice.governor.redis.RedisBudgetStoreTest.config;
 import static dev.sluice.governor.redis.RedisBudgetStoreTest.get;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.sluice.governor.Adjustment;
 import dev.sluice.governor.Allocation;
 import dev.sluice.governor.BudgetConfig;
+import dev.sluice.governor.BudgetDimension;
 import dev.sluice.governor.BudgetListener;
 import dev.sluice.governor.BudgetStore;
-import dev.sluice.governor.Dimension;
-import dev.sluice.governor.Explanation;
 import dev.sluice.governor.ModelBudget;
+import dev.sluice.governor.ProviderAdjustment;
+import dev.sluice.governor.TokenExplanation;
 import dev.sluice.governor.TokenRequest;
+import dev.sluice.governor.redis.store.ModelKeys;
 import dev.sluice.testkit.RedisServer;
 import java.time.Duration;
 import java.util.HashMap;
@@ -44,13 +45,13 @@ final class FleetRulesTest {
   }
 
   private static void slow(BudgetStore store, double factor) {
-    get(store.adjust("sonnet", new Adjustment(factor, null, Duration.ZERO)));
+    get(store.adjust("sonnet", new ProviderAdjustment(factor, null, Duration.ZERO)));
   }
 
   private static long capacity(BudgetStore store) {
     return get(store.explain(TokenRequest.of("sonnet", 1, "P1_user"))).dimensions().stream()
-        .filter(part -> part.dimension() == Dimension.TOKENS)
-        .mapToLong(Explanation.Part::capacity)
+        .filter(part -> part.dimension() == BudgetDimension.TOKENS)
+        .mapToLong(TokenExplanation.DimensionStatus::capacity)
         .findFirst()
         .orElseThrow();
   }

@@ -5,7 +5,7 @@ import dev.sluice.governor.Allocation;
 import dev.sluice.governor.BudgetListener;
 import dev.sluice.governor.BudgetStore;
 import dev.sluice.governor.ModelBudget;
-import dev.sluice.governor.Outcome;
+import dev.sluice.governor.TokenDecision;
 import dev.sluice.redis.SharedLimits;
 import java.util.List;
 
@@ -26,7 +26,7 @@ final class FreshProcess {
       late = !limits.status().available();
       token = limits.bucket(args[1], Limit.perMinute(10)).blocking().tryConsume();
     }
-    Outcome outcome;
+    TokenDecision outcome;
     try (BudgetStore store =
         RedisBudgets.builder()
             .url(args[0])
@@ -37,6 +37,6 @@ final class FreshProcess {
       outcome = store.request(OutageRig.request(1)).join();
     }
     System.out.println(
-        DECIDED + (late ? LATE : List.of(token, outcome instanceof Outcome.Granted)));
+        DECIDED + (late ? LATE : List.of(token, outcome instanceof TokenDecision.Granted)));
   }
 }

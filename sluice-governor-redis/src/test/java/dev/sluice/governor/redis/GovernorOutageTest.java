@@ -6,15 +6,15 @@ import ch.qos.logback.classic.Level;
 import ch.qos.logback.classic.Logger;
 import ch.qos.logback.classic.spi.ILoggingEvent;
 import ch.qos.logback.core.read.ListAppender;
+import dev.sluice.governor.AlertConfig;
 import dev.sluice.governor.Allocation;
 import dev.sluice.governor.BudgetConfig;
-import dev.sluice.governor.DeskRules;
 import dev.sluice.governor.Governor;
-import dev.sluice.governor.HealthRules;
 import dev.sluice.governor.ModelBudget;
-import dev.sluice.governor.Outcome;
-import dev.sluice.governor.ProviderAnswer;
+import dev.sluice.governor.ProviderResponse;
+import dev.sluice.governor.TokenDecision;
 import dev.sluice.governor.TokenRequest;
+import dev.sluice.governor.WaitingListConfig;
 import dev.sluice.testkit.RedisServer;
 import java.time.Duration;
 import java.util.List;
@@ -34,8 +34,8 @@ final class GovernorOutageTest {
   private static final BudgetConfig CONFIG =
       new BudgetConfig(
           Map.of("sonnet", BUDGET, "haiku", BUDGET),
-          DeskRules.DEFAULTS,
-          new HealthRules(Duration.ofMillis(100), Duration.ofSeconds(60), 1, 20, 100),
+          WaitingListConfig.DEFAULTS,
+          new AlertConfig(Duration.ofMillis(100), Duration.ofSeconds(60), 1, 20, 100),
           Map.of("any", List.of("sonnet", "haiku")),
           List.of());
 
@@ -62,25 +62,25 @@ final class GovernorOutageTest {
   void watchFeedbackAndRoutes_goOn_andTheLogStaysQuiet() {
     try (RedisServer redis = RedisServer.builder().data().start();
         Governor governor = Governor.over(CONFIG, RedisBudgets.at(redis.uri()))) {
-      assertThat(governor.request("any", 1_000, "P1_user")).isInstanceOf(Outcome.Granted.class);
+      assertThat(governor.request("any", 1_000, "P1_user")).isInstanceOf(TokenDecision.Granted.class);
       redis.kill();
       OutageRig.until("the loss", () -> said("is lost"));
-      Outcome refused = governor.request("any", 1_000, "P1_user");
-      assertThat(((Outcome.Refused) refused).reason()).isEqualTo(Outcome.Reason.UNAVAILABLE);
-      governor.feedback("sonnet", new ProviderAnswer(429, Map.of("retry-after", "60")));
+      TokenDecision refused = governor.request("any", 1_000, "P1_user");
+      assertThat(((TokenDecision.Denied) refused).reason()).isEqualTo(TokenDecision.Reason.UNAVAILABLE);
+      governor.feedback("sonnet", new ProviderResponse(429, Map.of("retry-after", "60")));
       assertThat(governor.status().buckets().get("sonnet").targetTpm()).isEqualTo(60_000);
       assertThat(governor.status().buckets().get("sonnet").provider().factor()).isEqualTo(0.9);
       // Until then this node counts as present in Redis, and grants nothing by itself.
       OutageRig.during(Duration.ofMillis(2_500));
       // The other model of the route is not paused.
-      Outcome.Granted granted = (Outcome.Granted) governor.request("any", 100, "P1_user");
+      TokenDecision.Granted granted = (TokenDecision.Granted) governor.request("any", 100, "P1_user");
       assertThat(granted.model()).isEqualTo("haiku");
       redis.restart();
       OutageRig.until("the return", () -> said("is back"));
       assertThat(governor.settle(granted.reservation(), 100)).isPresent();
       // A call may be late on a busy machine.
-      OutageRig.until("a place in line", () -> governor.request(ONE) instanceof Outcome.Queued);
-      Outcome.Queued queued = (Outcome.Queued) governor.request(ONE);
+      OutageRig.until("a place in line", () -> governor.request(ONE) instanceof TokenDecision.Queued);
+      TokenDecision.Queued queued = (TokenDecision.Queued) governor.request(ONE);
       assertThat(queued.waitMs().orElseThrow()).isGreaterThan(30_000);
     }
     assertThat(logged.list).allMatch(event -> event.getThrowableProxy() == null);

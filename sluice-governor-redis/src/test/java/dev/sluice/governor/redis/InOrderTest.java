@@ -3,6 +3,7 @@ package dev.sluice.governor.redis;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.sluice.governor.redis.store.SerialRunner;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
@@ -10,7 +11,7 @@ import org.junit.jupiter.api.Test;
 
 /** One thing after the other, under no lock. */
 final class InOrderTest {
-  private final InOrder inOrder = new InOrder();
+  private final SerialRunner inOrder = new SerialRunner();
   private final List<String> done = new ArrayList<>();
 
   private void run(Runnable work) {

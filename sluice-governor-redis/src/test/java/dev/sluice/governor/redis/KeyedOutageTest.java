@@ -8,11 +8,12 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.sluice.governor.Allocation;
-import dev.sluice.governor.DeskRules;
 import dev.sluice.governor.ModelBudget;
-import dev.sluice.governor.Outcome;
+import dev.sluice.governor.TokenDecision;
+import dev.sluice.governor.TokenDecision.Denied;
 import dev.sluice.governor.TokenRequest;
-import dev.sluice.redis.OutagePolicy;
+import dev.sluice.governor.WaitingListConfig;
+import dev.sluice.redis.OutageMode;
 import dev.sluice.testkit.RedisServer;
 import java.util.List;
 import java.util.Optional;
@@ -73,16 +74,16 @@ final class KeyedOutageTest {
 
   @Test
   void unanswered_thenGrantedFreely_holdsNoSlot_andIsFoundAgain() {
-    rig = OutageRig.open(redis.uri(), OutagePolicy.OPEN, config(BUDGET));
+    rig = OutageRig.open(redis.uri(), OutageMode.OPEN, config(BUDGET));
     redis.pause();
-    Outcome.Granted free = (Outcome.Granted) rig.ask(KEYED);
+    TokenDecision.Granted free = (TokenDecision.Granted) rig.ask(KEYED);
     comeBack();
     awaitRunning(0);
     assertThat(rig.ask(KEYED)).isEqualTo(free);
     assertThat(get(rig.store.find(KEYED))).contains(free);
     assertThat(get(rig.store.settle(free.reservation(), 10))).isPresent();
     assertThat(rig.running()).isZero();
-    assertThat(rig.ask(KEYED)).isNotEqualTo(free).isInstanceOf(Outcome.Granted.class);
+    assertThat(rig.ask(KEYED)).isNotEqualTo(free).isInstanceOf(TokenDecision.Granted.class);
     assertThat(rig.running()).isEqualTo(1);
   }
 
@@ -90,22 +91,22 @@ final class KeyedOutageTest {
   void unanswered_thenGrantedByTheShare_isOneGrant() {
     rig = OutageRig.local(redis.uri(), 1, config(BUDGET));
     redis.pause();
-    assertThat(rig.ask(KEYED)).isInstanceOf(Outcome.Refused.class);
-    Outcome.Granted granted = rig.grantedSoon(KEYED);
+    assertThat(rig.ask(KEYED)).isInstanceOf(Denied.class);
+    TokenDecision.Granted granted = rig.grantedSoon(KEYED);
     comeBack();
     awaitRunning(1);
-    assertThat(((Outcome.Granted) rig.ask(KEYED)).reservation()).isEqualTo(granted.reservation());
+    assertThat(((TokenDecision.Granted) rig.ask(KEYED)).reservation()).isEqualTo(granted.reservation());
     assertThat(get(rig.store.settle(granted.reservation(), 10))).isPresent();
     assertThat(rig.running()).isZero();
   }
 
   @Test
   void unanswered_andRefusedHere_isForWhoeverAsksAgain() {
-    rig = OutageRig.open(redis.uri(), OutagePolicy.CLOSED, config(BUDGET));
+    rig = OutageRig.open(redis.uri(), OutageMode.CLOSED, config(BUDGET));
     redis.pause();
-    assertThat(rig.ask(KEYED)).isInstanceOf(Outcome.Refused.class);
+    assertThat(rig.ask(KEYED)).isInstanceOf(Denied.class);
     comeBack();
-    Outcome.Granted granted = rig.grantedSoon(KEYED);
+    TokenDecision.Granted granted = rig.grantedSoon(KEYED);
     assertThat(rig.running()).isEqualTo(1);
     assertThat(get(rig.store.settle(granted.reservation(), 10))).isPresent();
   }
@@ -113,7 +114,7 @@ final class KeyedOutageTest {
   @Test
   void keyOfAReport_isNotTakenFromAnotherNode() {
     TimedScripts scripts = new TimedScripts(redis);
-    scripts.run("rules", 1, TimedScripts.configuration("sonnet", BUDGET, DeskRules.DEFAULTS));
+    scripts.run("rules", 1, TimedScripts.configuration("sonnet", BUDGET, WaitingListConfig.DEFAULTS));
     scripts.run(ONE, "ask", 2, ask("a", "k"));
     // Another node has asked for it, too, and was told of it.
     scripts.run(OTHER, "ask", 3, ask("b", "k"));
@@ -125,7 +126,7 @@ final class KeyedOutageTest {
   @Test
   void unansweredUnderTheKeyOfAReport_isGivenBack_once() {
     TimedScripts scripts = new TimedScripts(redis);
-    scripts.run("rules", 1, TimedScripts.configuration("sonnet", BUDGET, DeskRules.DEFAULTS));
+    scripts.run("rules", 1, TimedScripts.configuration("sonnet", BUDGET, WaitingListConfig.DEFAULTS));
     scripts.run(ONE, "ask", 2, ask("a", "k"));
     assertThat(scripts.run(ONE, "report", 3, granted("1", "c", "k"))).isEqualTo(List.of(1L));
     assertThat(scripts.run(ONE, "settle", 4, List.of("settle", "a", "1"))).isEmpty();
@@ -156,18 +157,18 @@ final class KeyedOutageTest {
     fromTheLine(ticket -> rig.store.await(ticket));
   }
 
-  private void fromTheLine(Function<String, CompletableFuture<Optional<Outcome>>> way) {
+  private void fromTheLine(Function<String, CompletableFuture<Optional<TokenDecision>>> way) {
     rig = OutageRig.local(redis.uri(), 1, config(BUDGET.withConcurrency(1)));
-    Outcome.Granted running = rig.granted(10);
-    Outcome.Queued queued = (Outcome.Queued) rig.ask(KEYED);
+    TokenDecision.Granted running = rig.granted(10);
+    TokenDecision.Queued queued = (TokenDecision.Queued) rig.ask(KEYED);
     get(rig.store.settle(running.reservation(), 10));
     String granted =
-        ((Outcome.Granted) get(way.apply(queued.ticket())).orElseThrow()).reservation();
+        ((TokenDecision.Granted) get(way.apply(queued.ticket())).orElseThrow()).reservation();
     lose();
-    assertThat(((Outcome.Granted) rig.ask(KEYED)).reservation()).isEqualTo(granted);
+    assertThat(((TokenDecision.Granted) rig.ask(KEYED)).reservation()).isEqualTo(granted);
     comeBack();
     redis.command("FLUSHALL");
-    assertThat(((Outcome.Granted) rig.ask(KEYED)).reservation()).isEqualTo(granted);
+    assertThat(((TokenDecision.Granted) rig.ask(KEYED)).reservation()).isEqualTo(granted);
     assertThat(rig.running()).isEqualTo(1);
   }
 
@@ -176,7 +177,7 @@ final class KeyedOutageTest {
   @Test
   void keyOfAnotherRequest_isAnError_withoutRedisToo() {
     rig = OutageRig.local(redis.uri(), 1, config(BUDGET));
-    Outcome before = rig.ask(KEYED);
+    TokenDecision before = rig.ask(KEYED);
     lose();
     TokenRequest other = request(11).withIdempotencyKey("k");
     assertThatThrownBy(() -> rig.ask(other))

@@ -3,7 +3,8 @@ package dev.sluice.governor.redis;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.sluice.governor.BudgetListener;
-import dev.sluice.governor.Settlement;
+import dev.sluice.governor.TokenSettlement;
+import dev.sluice.governor.redis.store.OutageGrantCounter;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
@@ -14,14 +15,14 @@ final class LocalCountTest {
   /** The clock of Redis is so far ahead of the timer of the store. */
   private static final long AHEAD = 5_000 * SECOND;
 
-  private final LocalCount count = new LocalCount(BudgetListener.NONE, AHEAD);
+  private final OutageGrantCounter count = new OutageGrantCounter(BudgetListener.NONE, AHEAD);
 
   private void grant(long tokens, long nanos) {
     count.granted(OutageRig.request(tokens), tokens, 0, nanos);
   }
 
   private void giveBack(long tokens, long grantedNanos, long nanos) {
-    count.settled(new Settlement("sonnet", "", 0, 0, 0, tokens, 0, 0), grantedNanos, nanos);
+    count.settled(new TokenSettlement("sonnet", "", 0, 0, 0, tokens, 0, 0), grantedNanos, nanos);
   }
 
   @Test

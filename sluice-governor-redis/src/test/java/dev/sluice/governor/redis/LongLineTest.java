@@ -2,16 +2,18 @@ package dev.sluice.governor.redis;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.sluice.governor.AlertConfig;
 import dev.sluice.governor.Allocation;
 import dev.sluice.governor.BudgetConfig;
 import dev.sluice.governor.BudgetListener;
 import dev.sluice.governor.BudgetStore;
-import dev.sluice.governor.DeskRules;
-import dev.sluice.governor.GovernorTimer;
-import dev.sluice.governor.HealthRules;
 import dev.sluice.governor.ModelBudget;
-import dev.sluice.governor.Outcome;
+import dev.sluice.governor.TokenDecision;
+import dev.sluice.governor.TokenDecision.Denied;
 import dev.sluice.governor.TokenRequest;
+import dev.sluice.governor.WaitingListConfig;
+import dev.sluice.governor.redis.store.ModelKeys;
+import dev.sluice.governor.spi.StoreTimer;
 import dev.sluice.testkit.RedisServer;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -48,15 +50,15 @@ class LongLineTest {
   }
 
   private static BudgetConfig config(Map<String, ModelBudget> models) {
-    DeskRules defaults = DeskRules.DEFAULTS;
-    DeskRules rules =
-        new DeskRules(
+    WaitingListConfig defaults = WaitingListConfig.DEFAULTS;
+    WaitingListConfig rules =
+        new WaitingListConfig(
             defaults.maxLine(),
             PATIENCE,
             defaults.reservationLife(),
             defaults.drainBatch(),
             defaults.refillInterval());
-    return new BudgetConfig(models, rules, HealthRules.DEFAULTS, Map.of(), List.of());
+    return new BudgetConfig(models, rules, AlertConfig.DEFAULTS, Map.of(), List.of());
   }
 
   private static BudgetStore open(RedisServer redis, BudgetConfig config) {
@@ -73,7 +75,7 @@ class LongLineTest {
         .url(redis.uri())
         .timeout(TIMEOUT)
         .timer(
-            new GovernorTimer() {
+            new StoreTimer() {
               @Override
               public long now() {
                 return 0;
@@ -99,21 +101,21 @@ class LongLineTest {
   }
 
   /** In this order. */
-  private static List<Outcome> ask(BudgetStore store, int count, IntFunction<TokenRequest> each)
+  private static List<TokenDecision> ask(BudgetStore store, int count, IntFunction<TokenRequest> each)
       throws Exception {
-    List<CompletableFuture<Outcome>> asked = new ArrayList<>();
+    List<CompletableFuture<TokenDecision>> asked = new ArrayList<>();
     for (int i = 0; i < count; i++) {
       asked.add(store.request(each.apply(i)));
     }
-    List<Outcome> outcomes = new ArrayList<>();
-    for (CompletableFuture<Outcome> one : asked) {
+    List<TokenDecision> outcomes = new ArrayList<>();
+    for (CompletableFuture<TokenDecision> one : asked) {
       outcomes.add(get(one));
     }
     return outcomes;
   }
 
-  private static String ticket(Outcome outcome) {
-    return ((Outcome.Queued) outcome).ticket();
+  private static String ticket(TokenDecision outcome) {
+    return ((TokenDecision.Queued) outcome).ticket();
   }
 
   @Test
@@ -121,22 +123,22 @@ class LongLineTest {
     try (RedisServer redis = RedisServer.start();
         BudgetStore store = open(redis, config(60, 1_000))) {
       get(store.request(TokenRequest.of(MODEL, 1_000, P1)));
-      List<Outcome> waiting = ask(store, MANY, i -> TokenRequest.of(MODEL, i == 1 ? 900 : 100, P1));
-      CompletableFuture<Optional<Outcome>> first = store.await(ticket(waiting.get(0)));
-      CompletableFuture<Optional<Outcome>> large = store.await(ticket(waiting.get(1)));
-      CompletableFuture<Optional<Outcome>> third = store.await(ticket(waiting.get(2)));
+      List<TokenDecision> waiting = ask(store, MANY, i -> TokenRequest.of(MODEL, i == 1 ? 900 : 100, P1));
+      CompletableFuture<Optional<TokenDecision>> first = store.await(ticket(waiting.get(0)));
+      CompletableFuture<Optional<TokenDecision>> large = store.await(ticket(waiting.get(1)));
+      CompletableFuture<Optional<TokenDecision>> third = store.await(ticket(waiting.get(2)));
 
       get(store.reload(config(60_000, 500)));
 
-      assertThat(get(first)).get().isInstanceOf(Outcome.Granted.class);
+      assertThat(get(first)).get().isInstanceOf(TokenDecision.Granted.class);
       assertThat(get(large))
           .get()
           .isInstanceOfSatisfying(
-              Outcome.Refused.class,
-              refused -> assertThat(refused.reason()).isEqualTo(Outcome.Reason.EXCEEDS_CAPACITY));
-      assertThat(get(third)).get().isInstanceOf(Outcome.Granted.class);
-      Optional<Outcome> last = get(store.poll(ticket(waiting.get(MANY - 1))));
-      assertThat(last).get().isInstanceOf(Outcome.Queued.class);
+              Denied.class,
+              refused -> assertThat(refused.reason()).isEqualTo(TokenDecision.Reason.EXCEEDS_CAPACITY));
+      assertThat(get(third)).get().isInstanceOf(TokenDecision.Granted.class);
+      Optional<TokenDecision> last = get(store.poll(ticket(waiting.get(MANY - 1))));
+      assertThat(last).get().isInstanceOf(TokenDecision.Queued.class);
     }
   }
 
@@ -167,7 +169,7 @@ class LongLineTest {
 
   private static List<String> rules(long burst) {
     ModelBudget budget = ModelBudget.of(60, burst, Allocation.OFF);
-    return TimedScripts.configuration(MODEL, budget, DeskRules.DEFAULTS);
+    return TimedScripts.configuration(MODEL, budget, WaitingListConfig.DEFAULTS);
   }
 
   private static Object ask(
@@ -182,17 +184,17 @@ class LongLineTest {
     try (RedisServer redis = RedisServer.start();
         BudgetStore store = open(redis, config(60, 1_000))) {
       get(store.request(TokenRequest.of(MODEL, 1_000, P1)));
-      List<Outcome> waiting =
+      List<TokenDecision> waiting =
           ask(store, MANY, i -> TokenRequest.of(MODEL, i % 2 == 0 ? 900 : 800, P1));
-      CompletableFuture<Optional<Outcome>> last = store.await(ticket(waiting.get(MANY - 1)));
+      CompletableFuture<Optional<TokenDecision>> last = store.await(ticket(waiting.get(MANY - 1)));
 
       get(store.reload(config(60, 500)));
 
       assertThat(get(last))
           .get()
           .isInstanceOfSatisfying(
-              Outcome.Refused.class,
-              refused -> assertThat(refused.reason()).isEqualTo(Outcome.Reason.EXCEEDS_CAPACITY));
+              Denied.class,
+              refused -> assertThat(refused.reason()).isEqualTo(TokenDecision.Reason.EXCEEDS_CAPACITY));
       assertThat(redis.command("ZCARD", line)).isEqualTo(0L);
     }
   }
@@ -208,16 +210,16 @@ class LongLineTest {
     try (RedisServer redis = RedisServer.start();
         BudgetStore store = still(redis, config(60, 1_000))) {
       get(store.request(TokenRequest.of(MODEL, 1_000, P1)));
-      List<Outcome> waiting = ask(store, MANY, i -> TokenRequest.of(MODEL, 900, P1));
+      List<TokenDecision> waiting = ask(store, MANY, i -> TokenRequest.of(MODEL, 900, P1));
       redis.command("CONFIG", "RESETSTAT");
       get(store.reload(more));
       assertThat(redis.info("commandstats", "cmdstat_del")).isEmpty();
       assertThat(get(store.poll(ticket(waiting.get(MANY - 1)))))
           .get()
           .isInstanceOfSatisfying(
-              Outcome.Queued.class, queued -> assertThat(queued.queuePosition()).isEqualTo(MANY));
+              TokenDecision.Queued.class, queued -> assertThat(queued.queuePosition()).isEqualTo(MANY));
       assertThat(get(store.request(TokenRequest.of(MODEL, 1, "P4_new"))))
-          .isInstanceOf(Outcome.Queued.class);
+          .isInstanceOf(TokenDecision.Queued.class);
     }
   }
 
@@ -230,7 +232,7 @@ class LongLineTest {
       ModelBudget budget =
           ModelBudget.of(6_000_000, 100_000, Allocation.OFF)
               .withTenants(Map.of("*", new ModelBudget.TenantBudget(60, 10, 1)));
-      scripts.run("rules", now, TimedScripts.configuration(MODEL, budget, DeskRules.DEFAULTS));
+      scripts.run("rules", now, TimedScripts.configuration(MODEL, budget, WaitingListConfig.DEFAULTS));
       for (int i = 0; i < many; i++) {
         assertThat(ask(scripts, now, "spent" + i, "t" + i)).isEqualTo("g");
       }
@@ -261,7 +263,7 @@ class LongLineTest {
     try (RedisServer redis = RedisServer.start();
         BudgetStore store = open(redis, config(60, 1_000))) {
       get(store.request(TokenRequest.of(MODEL, 1_000, P1)));
-      List<Outcome> waiting = ask(store, MANY, i -> TokenRequest.of(MODEL, 100, P1));
+      List<TokenDecision> waiting = ask(store, MANY, i -> TokenRequest.of(MODEL, 100, P1));
 
       get(store.reload(config(Map.of("other", ModelBudget.of(60, 1, Allocation.OFF)))));
 
@@ -269,8 +271,8 @@ class LongLineTest {
         assertThat(get(store.poll(ticket(waiting.get(i)))))
             .get()
             .isInstanceOfSatisfying(
-                Outcome.Refused.class,
-                refused -> assertThat(refused.reason()).isEqualTo(Outcome.Reason.REMOVED));
+                Denied.class,
+                refused -> assertThat(refused.reason()).isEqualTo(TokenDecision.Reason.REMOVED));
       }
     }
   }
@@ -281,7 +283,7 @@ class LongLineTest {
         BudgetStore store = open(redis, config(60, 1_000))) {
       List<String> names = List.of("a", "a\0b", "a:", "1:a");
       List<String> keys = List.of("b\0c", "c", "b", ":b\0c");
-      List<Outcome> outcomes =
+      List<TokenDecision> outcomes =
           ask(
               store,
               names.size() * keys.size(),
@@ -289,7 +291,7 @@ class LongLineTest {
                   TokenRequest.of(MODEL, 10, P1)
                       .withTenant(names.get(i / keys.size()))
                       .withIdempotencyKey(keys.get(i % keys.size())));
-      assertThat(outcomes.stream().map(each -> ((Outcome.Granted) each).reservation()))
+      assertThat(outcomes.stream().map(each -> ((TokenDecision.Granted) each).reservation()))
           .doesNotHaveDuplicates();
     }
   }

@@ -6,7 +6,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.sluice.governor.Allocation;
 import dev.sluice.governor.ModelBudget;
-import dev.sluice.governor.Outcome;
+import dev.sluice.governor.TokenDecision;
 import dev.sluice.testkit.Hiccups;
 import dev.sluice.testkit.RedisServer;
 import dev.sluice.testkit.TcpProxy;
@@ -38,7 +38,7 @@ final class LostBooksDelayTest {
     try (TcpProxy proxy = TcpProxy.to(redis);
         Hiccups hiccups = new Hiccups();
         OutageRig rig = OutageRig.local(proxy.uri(), 1, config(FAST))) {
-      Outcome.Granted held = rig.granted(10);
+      TokenDecision.Granted held = rig.granted(10);
       // To find that they are lost, to tell the rules and what is held, and to ask again: four
       // times.
       proxy.delay(Duration.ofMillis(150), Duration.ofMillis(150));

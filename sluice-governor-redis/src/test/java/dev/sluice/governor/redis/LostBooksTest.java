@@ -7,16 +7,19 @@ import static dev.sluice.governor.redis.RedisBudgetStoreTest.config;
 import static dev.sluice.governor.redis.RedisBudgetStoreTest.get;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.sluice.governor.Adjustment;
+import dev.sluice.governor.AlertConfig;
 import dev.sluice.governor.Allocation;
 import dev.sluice.governor.BudgetConfig;
-import dev.sluice.governor.DeskRules;
-import dev.sluice.governor.Dimension;
-import dev.sluice.governor.Explanation;
-import dev.sluice.governor.HealthRules;
+import dev.sluice.governor.BudgetDimension;
 import dev.sluice.governor.ModelBudget;
-import dev.sluice.governor.Outcome;
+import dev.sluice.governor.ProviderAdjustment;
+import dev.sluice.governor.TokenDecision;
+import dev.sluice.governor.TokenExplanation;
 import dev.sluice.governor.TokenRequest;
+import dev.sluice.governor.WaitingListConfig;
+import dev.sluice.governor.redis.store.ModelKeys;
+import dev.sluice.governor.redis.store.ModelScripts;
+import dev.sluice.governor.redis.store.ReplyMapper;
 import dev.sluice.testkit.RedisServer;
 import dev.sluice.testkit.TcpProxy;
 import java.time.Duration;
@@ -63,15 +66,15 @@ final class LostBooksTest {
   }
 
   private static BudgetConfig shortLived(ModelBudget budget, Duration life) {
-    return shortLived(budget, life, DeskRules.DEFAULTS.ticketPatience());
+    return shortLived(budget, life, WaitingListConfig.DEFAULTS.ticketPatience());
   }
 
   private static BudgetConfig shortLived(ModelBudget budget, Duration life, Duration patience) {
-    DeskRules usual = DeskRules.DEFAULTS;
+    WaitingListConfig usual = WaitingListConfig.DEFAULTS;
     return new BudgetConfig(
         Map.of("sonnet", budget),
-        new DeskRules(usual.maxLine(), patience, life, usual.drainBatch(), usual.refillInterval()),
-        HealthRules.DEFAULTS,
+        new WaitingListConfig(usual.maxLine(), patience, life, usual.drainBatch(), usual.refillInterval()),
+        AlertConfig.DEFAULTS,
         Map.of(),
         List.of());
   }
@@ -86,8 +89,8 @@ final class LostBooksTest {
     redis.command("FLUSHALL");
     OutageRig fresh = open(2, config(SLOW));
     assertThat(fresh.available()).isLessThan(10);
-    assertThat(fresh.ask(900)).isInstanceOf(Outcome.Queued.class);
-    assertThat(old.ask(900)).isInstanceOf(Outcome.Queued.class);
+    assertThat(fresh.ask(900)).isInstanceOf(TokenDecision.Queued.class);
+    assertThat(old.ask(900)).isInstanceOf(TokenDecision.Queued.class);
   }
 
   /** A tenant of whom the new books know nothing may have spent all of its budget. */
@@ -97,7 +100,7 @@ final class LostBooksTest {
     BudgetConfig config = config(FAST.withTenants(Map.of("t", slow, "*", slow)));
     OutageRig old = open(2, config);
     for (String tenant : List.of("t", "other")) {
-      assertThat(old.ask(request(100).withTenant(tenant))).isInstanceOf(Outcome.Granted.class);
+      assertThat(old.ask(request(100).withTenant(tenant))).isInstanceOf(TokenDecision.Granted.class);
     }
     awaitListener();
     redis.command("FLUSHALL");
@@ -110,8 +113,8 @@ final class LostBooksTest {
 
   private static long ofTenant(OutageRig rig, String tenant) {
     return get(rig.store.explain(request(1).withTenant(tenant))).dimensions().stream()
-        .filter(each -> each.dimension() == Dimension.TENANT)
-        .mapToLong(Explanation.Part::available)
+        .filter(each -> each.dimension() == BudgetDimension.TENANT)
+        .mapToLong(TokenExplanation.DimensionStatus::available)
         .findFirst()
         .orElseThrow();
   }
@@ -163,9 +166,9 @@ final class LostBooksTest {
     BudgetConfig config = config(FAST.withConcurrency(2));
     OutageRig one = open(2, config);
     OutageRig other = open(2, config);
-    Outcome.Granted first = one.granted(10);
+    TokenDecision.Granted first = one.granted(10);
     TokenRequest keyed = request(10).withIdempotencyKey("k");
-    Outcome.Granted second = (Outcome.Granted) other.ask(keyed);
+    TokenDecision.Granted second = (TokenDecision.Granted) other.ask(keyed);
     redis.kill();
     one.awaitLost();
     other.awaitLost();
@@ -175,7 +178,7 @@ final class LostBooksTest {
     during(Duration.ofMillis(1_700));
     assertThat(one.running()).isEqualTo(2);
     assertThat(get(one.store.tryNow(request(1)))).isEmpty();
-    assertThat(((Outcome.Granted) one.ask(keyed)).reservation()).isEqualTo(second.reservation());
+    assertThat(((TokenDecision.Granted) one.ask(keyed)).reservation()).isEqualTo(second.reservation());
     assertThat(get(other.store.settle(first.reservation(), 10))).isPresent();
     assertThat(get(one.store.settle(second.reservation(), 10))).isPresent();
     assertThat(one.running()).isZero();
@@ -187,15 +190,15 @@ final class LostBooksTest {
     OutageRig one = open(2, config);
     OutageRig other = open(2, config);
     one.granted(10);
-    Outcome.Granted held = other.granted(10);
+    TokenDecision.Granted held = other.granted(10);
     redis.command("FLUSHALL");
-    Outcome.Queued queued = (Outcome.Queued) one.ask(1);
-    CompletableFuture<Optional<Outcome>> waiter = one.store.await(queued.ticket());
+    TokenDecision.Queued queued = (TokenDecision.Queued) one.ask(1);
+    CompletableFuture<Optional<TokenDecision>> waiter = one.store.await(queued.ticket());
     until("the other one's is known", () -> one.running() == 2);
     during(Duration.ofMillis(1_700));
     assertThat(waiter).isNotDone();
     assertThat(get(other.store.settle(held.reservation(), 10))).isPresent();
-    assertThat(get(waiter)).containsInstanceOf(Outcome.Granted.class);
+    assertThat(get(waiter)).containsInstanceOf(TokenDecision.Granted.class);
   }
 
   @Test
@@ -206,11 +209,11 @@ final class LostBooksTest {
     awaitListeners(2);
     get(other.store.settle(teller.granted(10).reservation(), 10));
     TokenRequest keyed = request(10).withIdempotencyKey("settled");
-    Outcome.Granted toldByBoth = (Outcome.Granted) teller.ask(keyed);
-    assertThat(other.ask(keyed)).isInstanceOf(Outcome.Granted.class);
+    TokenDecision.Granted toldByBoth = (TokenDecision.Granted) teller.ask(keyed);
+    assertThat(other.ask(keyed)).isInstanceOf(TokenDecision.Granted.class);
     get(other.store.settle(toldByBoth.reservation(), 10));
     String given =
-        ((Outcome.Granted) teller.ask(request(10).withIdempotencyKey("cancelled"))).reservation();
+        ((TokenDecision.Granted) teller.ask(request(10).withIdempotencyKey("cancelled"))).reservation();
     assertThat(get(other.store.cancel(given.replaceFirst("r", "t")))).isTrue();
     hearOf(teller, other);
     redis.command("FLUSHALL");
@@ -224,7 +227,7 @@ final class LostBooksTest {
     OutageRig teller = patient(2, config);
     OutageRig other = patient(2, config);
     awaitListeners(2);
-    Outcome.Granted granted = teller.granted(10);
+    TokenDecision.Granted granted = teller.granted(10);
     extendFor(other, granted, Duration.ofMillis(2_500));
     redis.command("FLUSHALL");
     assertThat(teller.running()).isEqualTo(1);
@@ -247,7 +250,7 @@ final class LostBooksTest {
     OutageRig rig = patient(1, config(FAST));
     String granted = rig.granted(10).reservation();
     String books = ModelKeys.of("token-governor:", "sonnet").all()[0];
-    assertThat(redis.command("HDEL", books, "r" + Replies.idIn(granted))).isEqualTo(1L);
+    assertThat(redis.command("HDEL", books, "r" + ReplyMapper.idIn(granted))).isEqualTo(1L);
     assertThat(get(rig.store.extend(granted))).isFalse();
     redis.command("FLUSHALL");
     assertThat(rig.running()).isZero();
@@ -260,7 +263,7 @@ final class LostBooksTest {
         OutageRig teller = OutageRig.patient(proxy.uri(), 2, config(FAST))) {
       OutageRig other = patient(2, config(FAST));
       awaitListeners(2);
-      Outcome.Granted granted = teller.granted(10);
+      TokenDecision.Granted granted = teller.granted(10);
       // It makes new books, and then has them hold the grant.
       proxy.delay(Duration.ofMillis(300), Duration.ZERO);
       redis.command("FLUSHALL");
@@ -274,25 +277,25 @@ final class LostBooksTest {
 
   /** News come in order: after those of the other's last settlement it has heard all before. */
   private static void hearOf(OutageRig rig, OutageRig other) {
-    Outcome.Granted running = other.granted(10);
-    Outcome.Queued queued = (Outcome.Queued) rig.ask(10);
-    CompletableFuture<Optional<Outcome>> waiter = rig.store.await(queued.ticket());
+    TokenDecision.Granted running = other.granted(10);
+    TokenDecision.Queued queued = (TokenDecision.Queued) rig.ask(10);
+    CompletableFuture<Optional<TokenDecision>> waiter = rig.store.await(queued.ticket());
     get(rig.store.poll(queued.ticket()));
     get(other.store.settle(running.reservation(), 10));
-    Outcome.Granted last = (Outcome.Granted) get(waiter).orElseThrow();
+    TokenDecision.Granted last = (TokenDecision.Granted) get(waiter).orElseThrow();
     get(rig.store.settle(last.reservation(), 10));
   }
 
   @Test
   void lostBooks_knowAgainMoreThanOnePortion() {
-    int many = 2 * ModelBooks.PORTION + 1;
+    int many = 2 * ModelScripts.PORTION + 1;
     OutageRig rig = patient(1, config(ModelBudget.of(60_000, 10_000, Allocation.OFF)));
     for (int told = 0; told < many; ) {
-      List<CompletableFuture<Outcome>> asked = new ArrayList<>();
+      List<CompletableFuture<TokenDecision>> asked = new ArrayList<>();
       for (; asked.size() < 50 && told < many; told++) {
         asked.add(rig.store.request(request(1)));
       }
-      asked.forEach(each -> assertThat(get(each)).isInstanceOf(Outcome.Granted.class));
+      asked.forEach(each -> assertThat(get(each)).isInstanceOf(TokenDecision.Granted.class));
     }
     redis.command("FLUSHALL");
     until("all are known", () -> rig.running() == many);
@@ -301,13 +304,13 @@ final class LostBooksTest {
   @Test
   void lostBooks_knowAgainWhatTheProviderSaid() {
     OutageRig rig = open(1, config(FAST));
-    get(rig.store.adjust("sonnet", new Adjustment(0.5, null, Duration.ofMinutes(1))));
+    get(rig.store.adjust("sonnet", new ProviderAdjustment(0.5, null, Duration.ofMinutes(1))));
     redis.command("FLUSHALL");
-    Explanation explained = get(rig.store.explain(request(1)));
+    TokenExplanation explained = get(rig.store.explain(request(1)));
     assertThat(explained.waitMs().orElseThrow()).isGreaterThan(30_000);
     assertThat(explained.dimensions())
-        .filteredOn(each -> each.dimension() == Dimension.TOKENS)
-        .extracting(Explanation.Part::capacity)
+        .filteredOn(each -> each.dimension() == BudgetDimension.TOKENS)
+        .extracting(TokenExplanation.DimensionStatus::capacity)
         .containsExactly(500L);
   }
 
@@ -316,16 +319,16 @@ final class LostBooksTest {
     OutageRig rig = patient(1, config(FAST));
     redis.command("FLUSHALL");
     CompletableFuture<Void> first =
-        rig.store.adjust("sonnet", new Adjustment(1, null, Duration.ZERO));
-    get(rig.store.adjust("sonnet", new Adjustment(0.1, null, Duration.ZERO)));
+        rig.store.adjust("sonnet", new ProviderAdjustment(1, null, Duration.ZERO));
+    get(rig.store.adjust("sonnet", new ProviderAdjustment(0.1, null, Duration.ZERO)));
     get(first);
     assertThat(capacity(rig)).isEqualTo(100);
   }
 
   private static long capacity(OutageRig rig) {
     return get(rig.store.explain(request(1))).dimensions().stream()
-        .filter(each -> each.dimension() == Dimension.TOKENS)
-        .mapToLong(Explanation.Part::capacity)
+        .filter(each -> each.dimension() == BudgetDimension.TOKENS)
+        .mapToLong(TokenExplanation.DimensionStatus::capacity)
         .findFirst()
         .orElseThrow();
   }
@@ -333,8 +336,8 @@ final class LostBooksTest {
   @Test
   void lostBooks_knowWhatTheProviderSaid_beforeWhatIsHeld() {
     OutageRig rig = patient(1, config(FAST));
-    String id = Replies.idIn(rig.granted(1).reservation());
-    get(rig.store.adjust("sonnet", new Adjustment(0.5, null, Duration.ofMinutes(1))));
+    String id = ReplyMapper.idIn(rig.granted(1).reservation());
+    get(rig.store.adjust("sonnet", new ProviderAdjustment(0.5, null, Duration.ofMinutes(1))));
     redis.command("CONFIG", "SET", "slowlog-log-slower-than", "0");
     redis.command("SLOWLOG", "RESET");
     redis.command("FLUSHALL");
@@ -363,7 +366,7 @@ final class LostBooksTest {
         });
   }
 
-  private static void extendFor(OutageRig rig, Outcome.Granted granted, Duration time) {
+  private static void extendFor(OutageRig rig, TokenDecision.Granted granted, Duration time) {
     long end = System.nanoTime() + time.toNanos();
     until(
         "time",
@@ -376,7 +379,7 @@ final class LostBooksTest {
   @Test
   void whatIsExtended_overAnOutageLongerThanItsLife_keepsItsSlot() {
     OutageRig rig = open(1, shortLived(FAST.withConcurrency(1), Duration.ofSeconds(3)));
-    Outcome.Granted granted = rig.granted(10);
+    TokenDecision.Granted granted = rig.granted(10);
     lose(rig);
     extendFor(rig, granted, Duration.ofSeconds(4));
     redis.resume();
@@ -389,7 +392,7 @@ final class LostBooksTest {
 
   @Test
   void whatIsExtended_overAnOutage_isNotGivenToThoseInLine() {
-    extendedOverAnOutage(DeskRules.DEFAULTS.ticketPatience());
+    extendedOverAnOutage(WaitingListConfig.DEFAULTS.ticketPatience());
   }
 
   @Test
@@ -399,9 +402,9 @@ final class LostBooksTest {
 
   private void extendedOverAnOutage(Duration patience) {
     OutageRig rig = open(1, shortLived(FAST.withConcurrency(1), Duration.ofSeconds(3), patience));
-    Outcome.Granted granted = rig.granted(10);
-    Outcome.Queued queued = (Outcome.Queued) rig.ask(10);
-    CompletableFuture<Optional<Outcome>> waiter = rig.store.await(queued.ticket());
+    TokenDecision.Granted granted = rig.granted(10);
+    TokenDecision.Queued queued = (TokenDecision.Queued) rig.ask(10);
+    CompletableFuture<Optional<TokenDecision>> waiter = rig.store.await(queued.ticket());
     assertThat(get(rig.store.poll(queued.ticket()))).isPresent();
     lose(rig);
     extendFor(rig, granted, Duration.ofSeconds(4));
@@ -411,7 +414,7 @@ final class LostBooksTest {
     assertThat(waiter).isNotDone();
     assertThat(rig.running()).isEqualTo(1);
     assertThat(get(rig.store.settle(granted.reservation(), 10))).isPresent();
-    assertThat(get(waiter)).containsInstanceOf(Outcome.Granted.class);
+    assertThat(get(waiter)).containsInstanceOf(TokenDecision.Granted.class);
   }
 
   @Test
@@ -428,8 +431,8 @@ final class LostBooksTest {
   }
 
   /** Once, so that Redis is not lost. */
-  private void settledAfterALateExtension(OutageRig rig, Consumer<Outcome.Granted> ending) {
-    Outcome.Granted granted = (Outcome.Granted) rig.ask(request(10).withIdempotencyKey("k"));
+  private void settledAfterALateExtension(OutageRig rig, Consumer<TokenDecision.Granted> ending) {
+    TokenDecision.Granted granted = (TokenDecision.Granted) rig.ask(request(10).withIdempotencyKey("k"));
     redis.command("CLIENT", "PAUSE", "130", "ALL");
     assertThat(get(rig.store.extend(granted.reservation()))).isTrue();
     until("Redis answers", () -> redis.command("PING") != null);
@@ -442,10 +445,10 @@ final class LostBooksTest {
   @Test
   void whatIsHeldAgain_andCancelledInAnOutage_isFree() {
     OutageRig rig = open(1, config(FAST.withConcurrency(1)));
-    Outcome.Granted running = rig.granted(10);
-    Outcome.Queued queued = (Outcome.Queued) rig.ask(10);
+    TokenDecision.Granted running = rig.granted(10);
+    TokenDecision.Queued queued = (TokenDecision.Queued) rig.ask(10);
     get(rig.store.settle(running.reservation(), 10));
-    assertThat(get(rig.store.poll(queued.ticket()))).containsInstanceOf(Outcome.Granted.class);
+    assertThat(get(rig.store.poll(queued.ticket()))).containsInstanceOf(TokenDecision.Granted.class);
     redis.command("FLUSHALL");
     until("it is held", () -> rig.running() == 1);
     lose(rig);
@@ -458,13 +461,13 @@ final class LostBooksTest {
   @Test
   void deadTickets_holdUpTheLine_notForAnotherPatience() {
     TimedScripts scripts = new TimedScripts(redis);
-    long patience = DeskRules.DEFAULTS.ticketPatience().toNanos() / 1_000;
-    long life = DeskRules.DEFAULTS.reservationLife().toNanos() / 1_000;
+    long patience = WaitingListConfig.DEFAULTS.ticketPatience().toNanos() / 1_000;
+    long life = WaitingListConfig.DEFAULTS.reservationLife().toNanos() / 1_000;
     long now = 1_000_000_000_000L;
     scripts.run(
         "rules",
         now,
-        TimedScripts.configuration("sonnet", FAST.withConcurrency(1), DeskRules.DEFAULTS));
+        TimedScripts.configuration("sonnet", FAST.withConcurrency(1), WaitingListConfig.DEFAULTS));
     assertThat(ask(scripts, now, "running")).isEqualTo("g");
     assertThat(ask(scripts, now, "dead")).isEqualTo("q");
     now += 10 * (patience + life);

@@ -8,11 +8,11 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import dev.sluice.governor.Allocation;
 import dev.sluice.governor.BudgetListener;
 import dev.sluice.governor.BudgetStore;
-import dev.sluice.governor.Explanation;
+import dev.sluice.governor.TokenDecision;
+import dev.sluice.governor.TokenExplanation.Outcome;
 import dev.sluice.governor.Governor;
 import dev.sluice.governor.GovernorStatus;
 import dev.sluice.governor.ModelBudget;
-import dev.sluice.governor.Outcome;
 import dev.sluice.governor.TokenRequest;
 import java.time.Duration;
 import java.util.LinkedHashMap;
@@ -46,7 +46,7 @@ final class MixedRulesTest {
     return TokenRequest.of(MODEL, tokens, priority);
   }
 
-  private static Outcome ask(BudgetStore store, TokenRequest request) {
+  private static TokenDecision ask(BudgetStore store, TokenRequest request) {
     return get(store.request(request));
   }
 
@@ -55,20 +55,20 @@ final class MixedRulesTest {
     try (BudgetStore old = redis.open(config(budget("a", "b")), BudgetListener.NONE);
         BudgetStore recent = redis.join(old, config(budget("x", "b", "a")))) {
       for (String each : List.of("a", "b")) {
-        assertThat(ask(old, request(1, each))).isInstanceOf(Outcome.Granted.class);
+        assertThat(ask(old, request(1, each))).isInstanceOf(TokenDecision.Granted.class);
         assertThat(ask(old, request(1, each).withIdempotencyKey(each)))
-            .isInstanceOf(Outcome.Granted.class);
+            .isInstanceOf(TokenDecision.Granted.class);
         assertThat(get(old.explain(request(1, each))).verdict())
-            .isEqualTo(Explanation.Verdict.GRANTED);
+            .isEqualTo(Outcome.GRANTED);
       }
       ask(recent, request(9_000, "x"));
       // In the order of the rules that are in force.
-      Outcome.Queued last = (Outcome.Queued) ask(old, request(5_000, "a"));
-      Outcome.Queued first = (Outcome.Queued) ask(old, request(5_000, "b"));
+      TokenDecision.Queued last = (TokenDecision.Queued) ask(old, request(5_000, "a"));
+      TokenDecision.Queued first = (TokenDecision.Queued) ask(old, request(5_000, "b"));
       assertThat(first.queuePosition()).isEqualTo(1);
       assertThat(get(old.poll(last.ticket())))
           .hasValueSatisfying(
-              each -> assertThat(((Outcome.Queued) each).queuePosition()).isEqualTo(2));
+              each -> assertThat(((TokenDecision.Queued) each).queuePosition()).isEqualTo(2));
     }
   }
 
@@ -76,7 +76,7 @@ final class MixedRulesTest {
   void classThatAnotherNodeRemoves_isAnError_whichNamesThoseInForce() {
     try (BudgetStore old = redis.open(config(budget("a", "b")), BudgetListener.NONE);
         BudgetStore recent = redis.join(old, config(budget("b", "c")))) {
-      assertThat(ask(recent, request(1, "c"))).isInstanceOf(Outcome.Granted.class);
+      assertThat(ask(recent, request(1, "c"))).isInstanceOf(TokenDecision.Granted.class);
       assertThatThrownBy(() -> ask(old, request(1, "a")))
           .isInstanceOf(IllegalArgumentException.class)
           .hasMessage(
@@ -95,14 +95,14 @@ final class MixedRulesTest {
     // 1,000 of each class are guaranteed; "a" takes all of its own, and gives it back.
     Map<String, Double> minimums = Map.of("a", 0.1, "b", 0.1);
     try (BudgetStore store = redis.open(config(budget(minimums, "a", "b")), BudgetListener.NONE)) {
-      Outcome.Granted granted = (Outcome.Granted) ask(store, request(1_000, "a"));
-      Outcome.Granted all = (Outcome.Granted) ask(store, request(9_000, "b"));
+      TokenDecision.Granted granted = (TokenDecision.Granted) ask(store, request(1_000, "a"));
+      TokenDecision.Granted all = (TokenDecision.Granted) ask(store, request(9_000, "b"));
       get(store.reload(config(budget(minimums, "b", "a"))));
       get(store.settle(granted.reservation(), 0));
       // 1,000 are there. First in line is "b", whose guarantee is spent: "a" goes by its own.
-      Outcome.Queued first = (Outcome.Queued) ask(store, request(2_000, "b"));
-      assertThat(ask(store, request(1_000, "a"))).isInstanceOf(Outcome.Granted.class);
-      assertThat(get(store.poll(first.ticket()))).containsInstanceOf(Outcome.Queued.class);
+      TokenDecision.Queued first = (TokenDecision.Queued) ask(store, request(2_000, "b"));
+      assertThat(ask(store, request(1_000, "a"))).isInstanceOf(TokenDecision.Granted.class);
+      assertThat(get(store.poll(first.ticket()))).containsInstanceOf(TokenDecision.Queued.class);
       assertThat(get(store.settle(all.reservation(), 9_000))).isPresent();
     }
   }
@@ -110,7 +110,7 @@ final class MixedRulesTest {
   @Test
   void audit_goesByTheRulesInForce() {
     BudgetStore[] stores = new BudgetStore[1];
-    BudgetStore.Opener opener = (config, listener) -> stores[0] = redis.open(config, listener);
+    BudgetStore.Factory opener = (config, listener) -> stores[0] = redis.open(config, listener);
     ModelBudget small = ModelBudget.of(60, 100, Allocation.OFF);
     ModelBudget large = ModelBudget.of(600, 100_000, Allocation.OFF);
     try (Governor old = Governor.over(config(small), opener)) {
@@ -118,7 +118,7 @@ final class MixedRulesTest {
         assertThat(get(recent.status()).buckets()).containsKey(MODEL);
         // What was there is there still, and more accrues.
         redis.advance(Duration.ofHours(3));
-        assertThat(old.request(MODEL, 50_000, "P1_user")).isInstanceOf(Outcome.Granted.class);
+        assertThat(old.request(MODEL, 50_000, "P1_user")).isInstanceOf(TokenDecision.Granted.class);
         GovernorStatus.Model status = old.status().buckets().get(MODEL);
         assertThat(status.capacity()).isEqualTo(100_000);
         assertThat(status.targetTpm()).isEqualTo(600);

@@ -9,9 +9,12 @@ import dev.sluice.governor.BudgetConfig;
 import dev.sluice.governor.BudgetListener;
 import dev.sluice.governor.BudgetStore;
 import dev.sluice.governor.ModelBudget;
-import dev.sluice.governor.Outcome;
-import dev.sluice.governor.Settlement;
+import dev.sluice.governor.TokenDecision;
 import dev.sluice.governor.TokenRequest;
+import dev.sluice.governor.TokenSettlement;
+import dev.sluice.governor.redis.store.ModelKeys;
+import dev.sluice.governor.redis.store.ReplyMapper;
+import dev.sluice.governor.redis.store.ScriptResult;
 import dev.sluice.testkit.RedisServer;
 import java.time.Duration;
 import java.util.List;
@@ -42,7 +45,7 @@ final class NewsTest {
         .open(ONE_AT_A_TIME, listener);
   }
 
-  private static Outcome ask(BudgetStore store, long tokens) {
+  private static TokenDecision ask(BudgetStore store, long tokens) {
     return get(store.request(TokenRequest.of("sonnet", tokens, "P1_user")));
   }
 
@@ -57,7 +60,7 @@ final class NewsTest {
           }
 
           @Override
-          public void asked(TokenRequest request, Outcome outcome, long nanos) {
+          public void asked(TokenRequest request, TokenDecision outcome, long nanos) {
             fail();
           }
 
@@ -67,7 +70,7 @@ final class NewsTest {
           }
 
           @Override
-          public void settled(Settlement settled, long grantedNanos, long nanos) {
+          public void settled(TokenSettlement settled, long grantedNanos, long nanos) {
             fail();
           }
 
@@ -77,11 +80,11 @@ final class NewsTest {
           }
         };
     try (BudgetStore store = open(broken)) {
-      Outcome.Granted first = (Outcome.Granted) ask(store, 100);
-      Outcome.Queued queued = (Outcome.Queued) ask(store, 100);
-      CompletableFuture<Optional<Outcome>> waiter = store.await(queued.ticket());
+      TokenDecision.Granted first = (TokenDecision.Granted) ask(store, 100);
+      TokenDecision.Queued queued = (TokenDecision.Queued) ask(store, 100);
+      CompletableFuture<Optional<TokenDecision>> waiter = store.await(queued.ticket());
       assertThat(get(store.settle(first.reservation(), 10))).isPresent();
-      Outcome.Granted second = (Outcome.Granted) get(waiter).orElseThrow();
+      TokenDecision.Granted second = (TokenDecision.Granted) get(waiter).orElseThrow();
       assertThat(get(store.settle(second.reservation(), 100))).isPresent();
     }
     // asked and granted twice, settled twice
@@ -91,9 +94,9 @@ final class NewsTest {
   @Test
   void newsThatNobodyUnderstands_failNoCall() {
     try (BudgetStore store = open(BudgetListener.NONE)) {
-      Outcome.Granted first = (Outcome.Granted) ask(store, 100);
-      String ticket = ((Outcome.Queued) ask(store, 1)).ticket();
-      CompletableFuture<Optional<Outcome>> waiter = store.await(ticket);
+      TokenDecision.Granted first = (TokenDecision.Granted) ask(store, 100);
+      String ticket = ((TokenDecision.Queued) ask(store, 1)).ticket();
+      CompletableFuture<Optional<TokenDecision>> waiter = store.await(ticket);
       get(store.poll(ticket));
       redis.command(
           "EVAL",
@@ -101,10 +104,10 @@ final class NewsTest {
               + "return redis.call('HSET', KEYS[1], ARGV[1], cmsgpack.pack(t))",
           "1",
           ModelKeys.of(prefix, "sonnet").all()[0],
-          "t" + Replies.idIn(ticket));
+          "t" + ReplyMapper.idIn(ticket));
       assertThat(get(store.settle(first.reservation(), 10)))
           .hasValueSatisfying(settled -> assertThat(settled.actualTokens()).isEqualTo(10));
-      assertThat(get(waiter)).containsInstanceOf(Outcome.Granted.class);
+      assertThat(get(waiter)).containsInstanceOf(TokenDecision.Granted.class);
     }
   }
 
@@ -113,8 +116,8 @@ final class NewsTest {
     List<Object> good = List.of("id", "g", "", 5L, 5L, "P1_user", "tenant", 7L, 100L, 1L, "");
     List<Object> said =
         List.of(1L, -1L, 0L, List.of(List.of("odd"), good, "odd"), List.of(1L), 0L, 0L, 0L);
-    Answer answer = Answer.of(said);
-    assertThat(answer.news()).extracting(Answer.Decided::id).containsExactly("id");
+    ScriptResult answer = ScriptResult.of(said);
+    assertThat(answer.news()).extracting(ScriptResult.TicketDecision::id).containsExactly("id");
     assertThat(answer.result().number(0)).isEqualTo(1);
   }
 }

@@ -1,9 +1,11 @@
 package dev.sluice.governor.redis;
 
+import dev.sluice.governor.redis.store.NodeGrants;
+import dev.sluice.governor.redis.store.NodeGrants;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.sluice.governor.GovernorTimer;
-import dev.sluice.governor.Outcome;
+import dev.sluice.governor.spi.StoreTimer;
+import dev.sluice.governor.TokenDecision;
 import org.junit.jupiter.api.Test;
 
 /** How long a node counts a grant as open. */
@@ -11,11 +13,11 @@ final class OpenGrantsTest {
   private static final long LIFE_NANOS = 1_000;
 
   private final StandingTimer timer = new StandingTimer();
-  private final OpenGrants grants = new OpenGrants(timer, () -> LIFE_NANOS);
+  private final NodeGrants grants = new NodeGrants(timer, () -> LIFE_NANOS);
 
-  private static OpenGrants.Grant grant(String id) {
-    return new OpenGrants.Grant(
-        new Outcome.Granted("model", "P1_user", 1, 1, 0, "r0123456789-" + id), "", null, false);
+  private static NodeGrants.Grant grant(String id) {
+    return new NodeGrants.Grant(
+        new TokenDecision.Granted("model", "P1_user", 1, 1, 0, "r0123456789-" + id), "", null, false);
   }
 
   /** A poll of a ticket that was granted tells of the same grant again. */
@@ -31,7 +33,7 @@ final class OpenGrantsTest {
     assertThat(grants.all()).isEmpty();
   }
 
-  private static final class StandingTimer implements GovernorTimer {
+  private static final class StandingTimer implements StoreTimer {
     private long nanos;
 
     @Override

@@ -6,13 +6,15 @@ import static dev.sluice.governor.redis.RedisBudgetStoreTest.config;
 import static dev.sluice.governor.redis.RedisBudgetStoreTest.get;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.sluice.governor.Adjustment;
 import dev.sluice.governor.Allocation;
 import dev.sluice.governor.BudgetConfig;
 import dev.sluice.governor.BudgetListener;
+import dev.sluice.governor.BudgetStore;
 import dev.sluice.governor.Governor;
 import dev.sluice.governor.ModelBudget;
-import dev.sluice.governor.Outcome;
+import dev.sluice.governor.TokenDecision;
+import dev.sluice.governor.TokenDecision.Denied;
+import dev.sluice.governor.ProviderAdjustment;
 import dev.sluice.testkit.RedisServer;
 import dev.sluice.testkit.TcpProxy;
 import java.time.Duration;
@@ -46,16 +48,16 @@ final class OutageChangesTest {
   @Test
   void removedModel_grantsNothing_isSettled_andItsLineEnds() {
     try (OutageRig rig = OutageRig.local(redis.uri(), 1, BOTH)) {
-      Outcome.Granted before = rig.granted(1_500);
-      Outcome.Queued queued = (Outcome.Queued) rig.ask(100);
-      CompletableFuture<Optional<Outcome>> waiter = rig.store.await(queued.ticket());
+      TokenDecision.Granted before = rig.granted(1_500);
+      TokenDecision.Queued queued = (TokenDecision.Queued) rig.ask(100);
+      CompletableFuture<Optional<TokenDecision>> waiter = rig.store.await(queued.ticket());
       assertThat(get(rig.store.poll(queued.ticket()))).isPresent();
       redis.kill();
       rig.awaitShare();
       get(rig.store.reload(WITHOUT));
       // At once, though Redis is away.
-      assertThat(((Outcome.Refused) get(waiter).orElseThrow()).reason())
-          .isEqualTo(Outcome.Reason.REMOVED);
+      assertThat(((Denied) get(waiter).orElseThrow()).reason())
+          .isEqualTo(TokenDecision.Reason.REMOVED);
       assertThat(get(rig.store.settle(before.reservation(), 100))).isPresent();
       redis.restart();
       rig.awaitReturned();
@@ -68,7 +70,7 @@ final class OutageChangesTest {
   @Test
   void modelRemovedBeforeTheOutage_grantsNothing() {
     try (OutageRig rig = OutageRig.local(redis.uri(), 1, BOTH)) {
-      Outcome.Granted before = rig.granted(10);
+      TokenDecision.Granted before = rig.granted(10);
       get(rig.store.reload(WITHOUT));
       redis.kill();
       rig.awaitLost();
@@ -89,17 +91,17 @@ final class OutageChangesTest {
     try (OutageRig rig = OutageRig.local(redis.uri(), 3, config(thirty.withConcurrency(3)))) {
       redis.kill();
       rig.awaitShare();
-      Outcome.Granted first = rig.grantedSoon(10);
-      Outcome.Queued queued = (Outcome.Queued) rig.ask(10);
-      CompletableFuture<Optional<Outcome>> waiter = rig.store.await(queued.ticket());
+      TokenDecision.Granted first = rig.grantedSoon(10);
+      TokenDecision.Queued queued = (TokenDecision.Queued) rig.ask(10);
+      CompletableFuture<Optional<TokenDecision>> waiter = rig.store.await(queued.ticket());
       get(rig.store.reload(config(thirty.withConcurrency(2))));
-      assertThat(rig.refused(10)).isEqualTo(Outcome.Reason.UNAVAILABLE);
+      assertThat(rig.refused(10)).isEqualTo(TokenDecision.Reason.UNAVAILABLE);
       assertThat(get(rig.store.settle(first.reservation(), 10))).isPresent();
       OutageRig.during(Duration.ofMillis(200));
       assertThat(waiter).isNotDone();
       // A share again, which begins with the ticket that waits.
       get(rig.store.reload(config(thirty)));
-      Outcome.Granted second = (Outcome.Granted) get(waiter).orElseThrow();
+      TokenDecision.Granted second = (TokenDecision.Granted) get(waiter).orElseThrow();
       get(rig.store.reload(config(thirty.withConcurrency(2))));
       redis.restart();
       rig.awaitReturned();
@@ -135,30 +137,30 @@ final class OutageChangesTest {
                 .timeout(OutageRig.PATIENCE)
                 .listener(listener)
                 .opener())) {
-      assertThat(governor.request(request(1))).isInstanceOf(Outcome.Granted.class);
+      assertThat(governor.request(request(1))).isInstanceOf(TokenDecision.Granted.class);
       redis.kill();
       governor.reload(small);
       assertThat(governor.status().buckets().get("sonnet").capacity()).isEqualTo(500);
-      assertThat(((Outcome.Refused) governor.request(request(501))).reason())
-          .isEqualTo(Outcome.Reason.EXCEEDS_CAPACITY);
+      assertThat(((Denied) governor.request(request(501))).reason())
+          .isEqualTo(TokenDecision.Reason.EXCEEDS_CAPACITY);
       until("the loss", () -> losses.get() == 1);
       redis.restart();
       until("the return", () -> returns.get() == 1);
-      assertThat(((Outcome.Refused) governor.request(request(501))).reason())
-          .isEqualTo(Outcome.Reason.EXCEEDS_CAPACITY);
+      assertThat(((Denied) governor.request(request(501))).reason())
+          .isEqualTo(TokenDecision.Reason.EXCEEDS_CAPACITY);
     }
   }
 
   @Test
   void pauseThatRedisKnew_holdsForTheShare() {
     try (OutageRig rig = OutageRig.local(redis.uri(), 1, config(SONNET))) {
-      Adjustment paused = new Adjustment(1, null, Duration.ofMinutes(1));
+      ProviderAdjustment paused = new ProviderAdjustment(1, null, Duration.ofMinutes(1));
       get(rig.store.adjust("sonnet", paused));
       redis.kill();
       rig.awaitLost();
       // 1,000 tokens a second accrue for the share.
       OutageRig.during(Duration.ofMillis(100));
-      assertThat(rig.ask(1)).isInstanceOf(Outcome.Refused.class);
+      assertThat(rig.ask(1)).isInstanceOf(Denied.class);
     }
   }
 
@@ -169,7 +171,7 @@ final class OutageChangesTest {
       proxy.refuse();
       proxy.cut();
       rig.awaitLost();
-      Outcome.Granted granted = rig.grantedSoon(10);
+      TokenDecision.Granted granted = rig.grantedSoon(10);
       proxy.heal();
       proxy.delay(Duration.ofMillis(60), Duration.ZERO);
       rig.awaitReturned();
@@ -202,7 +204,7 @@ final class OutageChangesTest {
             .listener(listener)
             .opener()
             .open(config(SONNET), BudgetListener.NONE)) {
-      Outcome.Granted granted = (Outcome.Granted) get(store.request(request(100)));
+      TokenDecision.Granted granted = (TokenDecision.Granted) get(store.request(request(100)));
       redis.command("ACL", "SETUSER", "default", "-hset");
       assertThat(get(store.settle(granted.reservation(), 10))).isPresent();
       // It was sent again meanwhile, in vain: that is told once a second.

@@ -6,9 +6,9 @@ import static org.awaitility.Awaitility.await;
 import dev.sluice.governor.BudgetConfig;
 import dev.sluice.governor.BudgetListener;
 import dev.sluice.governor.BudgetStore;
-import dev.sluice.governor.Outcome;
+import dev.sluice.governor.TokenDecision;
 import dev.sluice.governor.TokenRequest;
-import dev.sluice.redis.OutagePolicy;
+import dev.sluice.redis.OutageMode;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.Callable;
@@ -35,7 +35,7 @@ final class OutageRig implements OutageListener, AutoCloseable {
   }
 
   private OutageRig(
-      String uri, OutagePolicy policy, int nodes, BudgetConfig config, BudgetListener listener) {
+      String uri, OutageMode policy, int nodes, BudgetConfig config, BudgetListener listener) {
     this(
         RedisBudgets.builder().url(uri).onOutage(policy).expectedNodes(nodes).timeout(TIMEOUT),
         config,
@@ -50,16 +50,16 @@ final class OutageRig implements OutageListener, AutoCloseable {
         BudgetListener.NONE);
   }
 
-  static OutageRig open(String uri, OutagePolicy policy, BudgetConfig config) {
+  static OutageRig open(String uri, OutageMode policy, BudgetConfig config) {
     return new OutageRig(uri, policy, 1, config, BudgetListener.NONE);
   }
 
   static OutageRig local(String uri, int nodes, BudgetConfig config) {
-    return new OutageRig(uri, OutagePolicy.LOCAL, nodes, config, BudgetListener.NONE);
+    return new OutageRig(uri, OutageMode.LOCAL, nodes, config, BudgetListener.NONE);
   }
 
   static OutageRig local(String uri, BudgetConfig config, BudgetListener listener) {
-    return new OutageRig(uri, OutagePolicy.LOCAL, 1, config, listener);
+    return new OutageRig(uri, OutageMode.LOCAL, 1, config, listener);
   }
 
   @Override
@@ -113,36 +113,36 @@ final class OutageRig implements OutageListener, AutoCloseable {
     return TokenRequest.of("sonnet", tokens, P1);
   }
 
-  Outcome ask(TokenRequest request) {
+  TokenDecision ask(TokenRequest request) {
     return get(store.request(request));
   }
 
-  Outcome ask(long tokens) {
+  TokenDecision ask(long tokens) {
     return ask(request(tokens));
   }
 
-  Outcome.Granted granted(long tokens) {
-    return (Outcome.Granted) ask(tokens);
+  TokenDecision.Granted granted(long tokens) {
+    return (TokenDecision.Granted) ask(tokens);
   }
 
   /** As soon as it can be. */
-  Outcome.Granted grantedSoon(TokenRequest request) {
-    Outcome[] outcome = new Outcome[1];
+  TokenDecision.Granted grantedSoon(TokenRequest request) {
+    TokenDecision[] outcome = new TokenDecision[1];
     until(
         "a grant",
         () -> {
           outcome[0] = get(store.tryNow(request)).orElse(null);
-          return outcome[0] instanceof Outcome.Granted;
+          return outcome[0] instanceof TokenDecision.Granted;
         });
-    return (Outcome.Granted) outcome[0];
+    return (TokenDecision.Granted) outcome[0];
   }
 
-  Outcome.Granted grantedSoon(long tokens) {
+  TokenDecision.Granted grantedSoon(long tokens) {
     return grantedSoon(request(tokens));
   }
 
-  Outcome.Reason refused(long tokens) {
-    return ((Outcome.Refused) ask(tokens)).reason();
+  TokenDecision.Reason refused(long tokens) {
+    return ((TokenDecision.Denied) ask(tokens)).reason();
   }
 
   long available() {

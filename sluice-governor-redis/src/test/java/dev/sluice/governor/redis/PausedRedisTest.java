@@ -8,7 +8,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.sluice.governor.Allocation;
 import dev.sluice.governor.ModelBudget;
-import dev.sluice.governor.Outcome;
+import dev.sluice.governor.TokenDecision;
 import dev.sluice.governor.TokenRequest;
 import dev.sluice.testkit.LoadThreads;
 import dev.sluice.testkit.RedisServer;
@@ -53,13 +53,13 @@ final class PausedRedisTest {
     return TokenRequest.of("sonnet", tokens, priority);
   }
 
-  private CompletableFuture<Optional<Outcome>> await(Outcome outcome, Runnable granted) {
-    CompletableFuture<Optional<Outcome>> waiter =
-        rig.store.await(((Outcome.Queued) outcome).ticket());
+  private CompletableFuture<Optional<TokenDecision>> await(TokenDecision outcome, Runnable granted) {
+    CompletableFuture<Optional<TokenDecision>> waiter =
+        rig.store.await(((TokenDecision.Queued) outcome).ticket());
     var unused =
         waiter.thenAccept(
             said -> {
-              if (said.orElse(null) instanceof Outcome.Granted grant) {
+              if (said.orElse(null) instanceof TokenDecision.Granted grant) {
                 long now = System.nanoTime();
                 ledger.granted(now - NOTICE_NANOS, now, grant.tokens());
                 granted.run();
@@ -70,8 +70,8 @@ final class PausedRedisTest {
 
   private void askForP2() {
     long from = System.nanoTime();
-    Optional<Outcome> outcome = get(rig.store.tryNow(request(P2, 100)));
-    if (outcome.orElse(null) instanceof Outcome.Granted granted) {
+    Optional<TokenDecision> outcome = get(rig.store.tryNow(request(P2, 100)));
+    if (outcome.orElse(null) instanceof TokenDecision.Granted granted) {
       ledger.granted(from, System.nanoTime(), granted.tokens());
     }
   }
@@ -83,7 +83,7 @@ final class PausedRedisTest {
     long from = System.nanoTime();
     rig.granted(BURST);
     ledger.granted(from, System.nanoTime(), BURST);
-    List<CompletableFuture<Optional<Outcome>>> waiters = new ArrayList<>();
+    List<CompletableFuture<Optional<TokenDecision>>> waiters = new ArrayList<>();
     for (int i = 0; i < 60; i++) {
       waiters.add(await(rig.ask(request(OutageRig.P1, 300)), () -> {}));
     }
@@ -95,7 +95,7 @@ final class PausedRedisTest {
       during(Duration.ofSeconds(3));
       redis.resume();
       rig.awaitReturned();
-      waiters.forEach(each -> assertThat(get(each)).containsInstanceOf(Outcome.Granted.class));
+      waiters.forEach(each -> assertThat(get(each)).containsInstanceOf(TokenDecision.Granted.class));
       during(Duration.ofSeconds(2));
     }
     long excess = ledger.excess(BURST, PER_SECOND);
@@ -113,17 +113,17 @@ final class PausedRedisTest {
     rig = OutageRig.local(redis.uri(), 1, config(BUDGET));
     rig.granted(BURST);
     Queue<String> order = new ConcurrentLinkedQueue<>();
-    List<CompletableFuture<Optional<Outcome>>> waiters = new ArrayList<>();
+    List<CompletableFuture<Optional<TokenDecision>>> waiters = new ArrayList<>();
     redis.pause();
     rig.awaitLost();
-    until("the share decides", () -> rig.ask(request(P2, 6_000)) instanceof Outcome.Queued);
+    until("the share decides", () -> rig.ask(request(P2, 6_000)) instanceof TokenDecision.Queued);
     // The one above holds up its class; these two come one after the other.
     for (int i = 0; i < 8; i++) {
       waiters.add(await(rig.ask(request(P2, 500)), () -> order.add(P2)));
     }
     for (int i = 0; i < 8; i++) {
-      Outcome outcome = rig.ask(request(P0, 500));
-      assertThat(outcome).isInstanceOf(Outcome.Queued.class);
+      TokenDecision outcome = rig.ask(request(P0, 500));
+      assertThat(outcome).isInstanceOf(TokenDecision.Queued.class);
       waiters.add(await(outcome, () -> order.add(P0)));
     }
     until("all of P0 went", () -> order.stream().filter(P0::equals).count() == 8);
@@ -132,7 +132,7 @@ final class PausedRedisTest {
     redis.resume();
     rig.awaitReturned();
     // Those that were queued meanwhile go on waiting, in Redis.
-    waiters.forEach(each -> assertThat(get(each)).containsInstanceOf(Outcome.Granted.class));
+    waiters.forEach(each -> assertThat(get(each)).containsInstanceOf(TokenDecision.Granted.class));
     assertThat(rig.running()).isEqualTo(1 + 16 + 1);
   }
 
@@ -141,7 +141,7 @@ final class PausedRedisTest {
     rig = OutageRig.local(redis.uri(), 1, config(BUDGET));
     rig.granted(BURST);
     Queue<Integer> order = new ConcurrentLinkedQueue<>();
-    List<CompletableFuture<Optional<Outcome>>> waiters = new ArrayList<>();
+    List<CompletableFuture<Optional<TokenDecision>>> waiters = new ArrayList<>();
     for (int i = 0; i < 12; i++) {
       int number = i;
       waiters.add(await(rig.ask(request(OutageRig.P1, 1_500)), () -> order.add(number)));
@@ -153,11 +153,11 @@ final class PausedRedisTest {
     until("the share grants", () -> order.size() >= before + 2);
     redis.resume();
     rig.awaitReturned();
-    waiters.forEach(each -> assertThat(get(each)).containsInstanceOf(Outcome.Granted.class));
+    waiters.forEach(each -> assertThat(get(each)).containsInstanceOf(TokenDecision.Granted.class));
     assertThat(List.copyOf(order)).isSorted().hasSize(12);
     until("each has one slot", () -> rig.running() == 13);
-    for (CompletableFuture<Optional<Outcome>> each : waiters) {
-      String reservation = ((Outcome.Granted) get(each).orElseThrow()).reservation();
+    for (CompletableFuture<Optional<TokenDecision>> each : waiters) {
+      String reservation = ((TokenDecision.Granted) get(each).orElseThrow()).reservation();
       assertThat(get(rig.store.settle(reservation, 1_500))).isPresent();
     }
     assertThat(rig.running()).isEqualTo(1);
@@ -169,21 +169,21 @@ final class PausedRedisTest {
     rig.granted(1_000);
     redis.pause();
     rig.awaitLost();
-    Outcome[] asked = new Outcome[1];
+    TokenDecision[] asked = new TokenDecision[1];
     until(
         "a place",
         () -> {
           asked[0] = rig.ask(request(OutageRig.P1, 900));
-          return asked[0] instanceof Outcome.Queued;
+          return asked[0] instanceof TokenDecision.Queued;
         });
-    Outcome.Queued first = (Outcome.Queued) asked[0];
-    Outcome.Queued second = (Outcome.Queued) rig.ask(request(OutageRig.P1, 800));
+    TokenDecision.Queued first = (TokenDecision.Queued) asked[0];
+    TokenDecision.Queued second = (TokenDecision.Queued) rig.ask(request(OutageRig.P1, 800));
     assertThat(second.queuePosition()).isEqualTo(2);
-    assertThat(get(rig.store.poll(second.ticket()))).containsInstanceOf(Outcome.Queued.class);
+    assertThat(get(rig.store.poll(second.ticket()))).containsInstanceOf(TokenDecision.Queued.class);
     assertThat(get(rig.store.cancel(first.ticket()))).isTrue();
     redis.resume();
     rig.awaitReturned();
-    Outcome.Queued after = (Outcome.Queued) get(rig.store.poll(second.ticket())).orElseThrow();
+    TokenDecision.Queued after = (TokenDecision.Queued) get(rig.store.poll(second.ticket())).orElseThrow();
     assertThat(after.queuePosition()).isEqualTo(1);
     assertThat(get(rig.store.poll(first.ticket()))).isEmpty();
     assertThat(get(rig.store.cancel(second.ticket()))).isTrue();

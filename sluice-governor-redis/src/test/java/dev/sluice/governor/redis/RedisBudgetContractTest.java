@@ -4,13 +4,13 @@ import dev.sluice.testkit.BudgetContract;
 import dev.sluice.testkit.BudgetFixture;
 import dev.sluice.testkit.BudgetPropertyContract;
 import dev.sluice.testkit.ForecastContract;
-import dev.sluice.testkit.LineContract;
 import dev.sluice.testkit.ReservationContract;
 import dev.sluice.testkit.RoutingContract;
 import dev.sluice.testkit.SeedFlawsContract;
 import dev.sluice.testkit.SeedScenarioContract;
 import dev.sluice.testkit.SettlementContract;
 import dev.sluice.testkit.TicketContract;
+import dev.sluice.testkit.WaitingListContract;
 import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Nested;
 import org.junit.jupiter.api.Tag;
@@ -53,7 +53,7 @@ final class RedisBudgetContractTest {
   }
 
   @Nested
-  final class Line extends LineContract {
+  final class Line extends WaitingListContract {
     @Override
     protected BudgetFixture fixture() {
       return redis;

@@ -4,20 +4,22 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
-import dev.sluice.governor.Adjustment;
+import dev.sluice.governor.AlertConfig;
 import dev.sluice.governor.Allocation;
 import dev.sluice.governor.BudgetConfig;
+import dev.sluice.governor.BudgetDimension;
 import dev.sluice.governor.BudgetListener;
 import dev.sluice.governor.BudgetStore;
-import dev.sluice.governor.DeskRules;
-import dev.sluice.governor.Dimension;
 import dev.sluice.governor.Governor;
 import dev.sluice.governor.GovernorStatus;
-import dev.sluice.governor.HealthRules;
 import dev.sluice.governor.ModelBudget;
-import dev.sluice.governor.Outcome;
-import dev.sluice.governor.Settlement;
+import dev.sluice.governor.ProviderAdjustment;
+import dev.sluice.governor.TokenDecision;
 import dev.sluice.governor.TokenRequest;
+import dev.sluice.governor.TokenSettlement;
+import dev.sluice.governor.WaitingListConfig;
+import dev.sluice.governor.redis.store.ModelKeys;
+import dev.sluice.governor.redis.store.RedisBudgetStore;
 import dev.sluice.testkit.RedisServer;
 import java.time.Duration;
 import java.util.ArrayDeque;
@@ -68,16 +70,16 @@ final class RedisBudgetStoreTest {
   }
 
   static BudgetConfig config(Map<String, ModelBudget> models, Duration patience) {
-    DeskRules usual = DeskRules.DEFAULTS;
+    WaitingListConfig usual = WaitingListConfig.DEFAULTS;
     return new BudgetConfig(
         models,
-        new DeskRules(
+        new WaitingListConfig(
             usual.maxLine(),
             patience,
             usual.reservationLife(),
             usual.drainBatch(),
             usual.refillInterval()),
-        HealthRules.DEFAULTS,
+        AlertConfig.DEFAULTS,
         Map.of(),
         List.of());
   }
@@ -119,20 +121,20 @@ final class RedisBudgetStoreTest {
     return TokenRequest.of(MODEL, tokens, P1);
   }
 
-  private static Outcome.Granted granted(BudgetStore store, long tokens) {
-    return (Outcome.Granted) get(store.request(request(tokens)));
+  private static TokenDecision.Granted granted(BudgetStore store, long tokens) {
+    return (TokenDecision.Granted) get(store.request(request(tokens)));
   }
 
-  private static Outcome.Queued queued(BudgetStore store, long tokens) {
-    return (Outcome.Queued) get(store.request(request(tokens)));
+  private static TokenDecision.Queued queued(BudgetStore store, long tokens) {
+    return (TokenDecision.Queued) get(store.request(request(tokens)));
   }
 
-  private static Outcome.Granted grantOf(CompletableFuture<Optional<Outcome>> waiter) {
-    return (Outcome.Granted) get(waiter).orElseThrow();
+  private static TokenDecision.Granted grantOf(CompletableFuture<Optional<TokenDecision>> waiter) {
+    return (TokenDecision.Granted) get(waiter).orElseThrow();
   }
 
-  private static Outcome.Reason refusalOf(CompletableFuture<Optional<Outcome>> waiter) {
-    return ((Outcome.Refused) get(waiter).orElseThrow()).reason();
+  private static TokenDecision.Reason refusalOf(CompletableFuture<Optional<TokenDecision>> waiter) {
+    return ((TokenDecision.Denied) get(waiter).orElseThrow()).reason();
   }
 
   private static GovernorStatus.Model status(BudgetStore store) {
@@ -150,7 +152,7 @@ final class RedisBudgetStoreTest {
   @Test
   void grant_isSettled_once() {
     RedisBudgetStore store = open();
-    Outcome.Granted granted = granted(store, 900);
+    TokenDecision.Granted granted = granted(store, 900);
     assertThat(granted.tokens()).isEqualTo(900);
     assertThat(granted.remaining()).isBetween(100L, 999L);
     assertThat(get(store.extend(granted.reservation()))).isTrue();
@@ -173,15 +175,15 @@ final class RedisBudgetStoreTest {
   void waiter_isGranted_whenItsTokensAreThere() {
     RedisBudgetStore store = open();
     granted(store, 1_000);
-    Outcome.Queued queued = queued(store, 20);
-    assertThat(queued.binding()).isEqualTo(Dimension.TOKENS);
+    TokenDecision.Queued queued = queued(store, 20);
+    assertThat(queued.binding()).isEqualTo(BudgetDimension.TOKENS);
     assertThat(queued.queuePosition()).isEqualTo(1);
     assertThat(queued.waitMs().orElseThrow()).isBetween(1L, 200L);
     List<String> threads = Collections.synchronizedList(new ArrayList<>());
-    CompletableFuture<Optional<Outcome>> waiter = store.await(queued.ticket());
+    CompletableFuture<Optional<TokenDecision>> waiter = store.await(queued.ticket());
     CompletableFuture<Void> told =
         waiter.thenAccept(outcome -> threads.add(Thread.currentThread().getName()));
-    Outcome.Granted granted = grantOf(waiter);
+    TokenDecision.Granted granted = grantOf(waiter);
     get(told);
     assertThat(granted.tokens()).isEqualTo(20);
     assertThat(threads).noneMatch(name -> name.startsWith("lettuce"));
@@ -195,12 +197,12 @@ final class RedisBudgetStoreTest {
     BudgetConfig fast = config(ModelBudget.of(600_000, 1_000, Allocation.OFF));
     RedisBudgetStore store = open(fast);
     RedisBudgetStore other = open(fast);
-    get(store.adjust(MODEL, new Adjustment(1, 0L, Duration.ofMillis(500))));
-    List<CompletableFuture<Optional<Outcome>>> waiters = new ArrayList<>();
+    get(store.adjust(MODEL, new ProviderAdjustment(1, 0L, Duration.ofMillis(500))));
+    List<CompletableFuture<Optional<TokenDecision>>> waiters = new ArrayList<>();
     // More than a portion of a look, and many batches.
     for (int i = 0; i < 600; i++) {
-      Outcome outcome = get(store.request(request(5)));
-      if (outcome instanceof Outcome.Queued queued) {
+      TokenDecision outcome = get(store.request(request(5)));
+      if (outcome instanceof TokenDecision.Queued queued) {
         waiters.add((i % 10 == 0 ? other : store).await(queued.ticket()));
       }
     }
@@ -214,10 +216,10 @@ final class RedisBudgetStoreTest {
   void cancelledTicket_isOut_andItsWaiterIsTold() {
     RedisBudgetStore store = open();
     granted(store, 1_000);
-    Outcome.Queued queued = queued(store, 1_000);
-    CompletableFuture<Optional<Outcome>> waiter = store.await(queued.ticket());
+    TokenDecision.Queued queued = queued(store, 1_000);
+    CompletableFuture<Optional<TokenDecision>> waiter = store.await(queued.ticket());
     assertThat(get(store.cancel(queued.ticket()))).isTrue();
-    assertThat(refusalOf(waiter)).isEqualTo(Outcome.Reason.CANCELLED);
+    assertThat(refusalOf(waiter)).isEqualTo(TokenDecision.Reason.CANCELLED);
     assertThat(get(store.cancel(queued.ticket()))).isFalse();
     assertThat(get(store.await(queued.ticket()))).isEmpty();
   }
@@ -226,9 +228,9 @@ final class RedisBudgetStoreTest {
   void cancelledWaiter_leavesItsTicket_whichIsMissedThen() {
     RedisBudgetStore store = open(config(BUDGET, Duration.ofMillis(300)));
     granted(store, 1_000);
-    Outcome.Queued queued = queued(store, 1_000);
-    CompletableFuture<Optional<Outcome>> first = store.await(queued.ticket());
-    CompletableFuture<Optional<Outcome>> second = store.await(queued.ticket());
+    TokenDecision.Queued queued = queued(store, 1_000);
+    CompletableFuture<Optional<TokenDecision>> first = store.await(queued.ticket());
+    CompletableFuture<Optional<TokenDecision>> second = store.await(queued.ticket());
     first.cancel(false);
     // Another still waits: it is kept for longer than the patience.
     await().during(Duration.ofMillis(500)).until(() -> inLine(store) == 1);
@@ -237,26 +239,26 @@ final class RedisBudgetStoreTest {
     assertThat(get(store.poll(queued.ticket())))
         .hasValueSatisfying(
             outcome ->
-                assertThat(((Outcome.Refused) outcome).reason())
-                    .isEqualTo(Outcome.Reason.ABANDONED));
+                assertThat(((TokenDecision.Denied) outcome).reason())
+                    .isEqualTo(TokenDecision.Reason.ABANDONED));
   }
 
   @Test
   void deadline_endsTheWait() {
     RedisBudgetStore store = open();
     granted(store, 1_000);
-    Outcome.Queued queued =
-        (Outcome.Queued) get(store.request(request(1_000).withDeadline(Duration.ofMillis(50))));
-    assertThat(refusalOf(store.await(queued.ticket()))).isEqualTo(Outcome.Reason.DEADLINE);
+    TokenDecision.Queued queued =
+        (TokenDecision.Queued) get(store.request(request(1_000).withDeadline(Duration.ofMillis(50))));
+    assertThat(refusalOf(store.await(queued.ticket()))).isEqualTo(TokenDecision.Reason.DEADLINE);
   }
 
   @Test
   void adjust_slowsAndPauses() {
     RedisBudgetStore store = open();
-    get(store.adjust(MODEL, new Adjustment(0.5, 100L, Duration.ofMinutes(10))));
-    assertThat(queued(store, 10).binding()).isEqualTo(Dimension.PROVIDER);
+    get(store.adjust(MODEL, new ProviderAdjustment(0.5, 100L, Duration.ofMinutes(10))));
+    assertThat(queued(store, 10).binding()).isEqualTo(BudgetDimension.PROVIDER);
     assertThat(status(store).available()).isBetween(100L, 499L);
-    assertThatThrownBy(() -> get(store.adjust("gpt", new Adjustment(1, null, Duration.ZERO))))
+    assertThatThrownBy(() -> get(store.adjust("gpt", new ProviderAdjustment(1, null, Duration.ZERO))))
         .isInstanceOf(IllegalArgumentException.class)
         .hasMessageContaining("gpt");
   }
@@ -265,13 +267,13 @@ final class RedisBudgetStoreTest {
   void reload_keepsTheLevel_andRefusesWhoIsInLineOfARemovedModel() {
     ModelBudget other = ModelBudget.of(60, 10, Allocation.OFF);
     RedisBudgetStore store = open(BudgetConfig.of(Map.of(MODEL, BUDGET, "other", other)));
-    Outcome.Granted granted =
-        (Outcome.Granted) get(store.request(TokenRequest.of("other", 10, P1)));
-    Outcome.Queued queued = (Outcome.Queued) get(store.request(TokenRequest.of("other", 10, P1)));
-    CompletableFuture<Optional<Outcome>> waiter = store.await(queued.ticket());
+    TokenDecision.Granted granted =
+        (TokenDecision.Granted) get(store.request(TokenRequest.of("other", 10, P1)));
+    TokenDecision.Queued queued = (TokenDecision.Queued) get(store.request(TokenRequest.of("other", 10, P1)));
+    CompletableFuture<Optional<TokenDecision>> waiter = store.await(queued.ticket());
     granted(store, 1_000);
     get(store.reload(config(ModelBudget.of(6_000, 2_000, Allocation.OFF))));
-    assertThat(refusalOf(waiter)).isEqualTo(Outcome.Reason.REMOVED);
+    assertThat(refusalOf(waiter)).isEqualTo(TokenDecision.Reason.REMOVED);
     assertThat(status(store).available()).isBetween(1_000L, 1_900L);
     assertThatThrownBy(() -> get(store.request(TokenRequest.of("other", 1, P1))))
         .isInstanceOf(IllegalArgumentException.class)
@@ -302,7 +304,7 @@ final class RedisBudgetStoreTest {
       for (String key : names) {
         if (!key.isEmpty()) {
           TokenRequest request = request(1).withTenant(tenant).withIdempotencyKey(key);
-          Outcome.Granted first = (Outcome.Granted) get(store.request(request));
+          TokenDecision.Granted first = (TokenDecision.Granted) get(store.request(request));
           assertThat(get(store.request(request))).isEqualTo(first);
         }
       }
@@ -311,14 +313,14 @@ final class RedisBudgetStoreTest {
     assertThat(status(store).running()).isEqualTo(names.size() * keys);
     // Whose budget is spent waits; whose name begins alike does not.
     for (String tenant : tenants.keySet()) {
-      Outcome.Queued held = (Outcome.Queued) get(store.request(request(9).withTenant(tenant)));
-      assertThat(held.binding()).isEqualTo(Dimension.TENANT);
+      TokenDecision.Queued held = (TokenDecision.Queued) get(store.request(request(9).withTenant(tenant)));
+      assertThat(held.binding()).isEqualTo(BudgetDimension.TENANT);
     }
-    assertThat(get(store.request(request(9).withTenant("a")))).isInstanceOf(Outcome.Granted.class);
-    Optional<Settlement> settled =
+    assertThat(get(store.request(request(9).withTenant("a")))).isInstanceOf(TokenDecision.Granted.class);
+    Optional<TokenSettlement> settled =
         get(
             store.settle(
-                ((Outcome.Granted) get(store.request(request(1).withTenant("x".repeat(256)))))
+                ((TokenDecision.Granted) get(store.request(request(1).withTenant("x".repeat(256)))))
                     .reservation(),
                 1));
     assertThat(settled).hasValueSatisfying(each -> assertThat(each.tenant()).hasSize(256));
@@ -332,7 +334,7 @@ final class RedisBudgetStoreTest {
             config(BUDGET),
             new BudgetListener() {
               @Override
-              public void asked(TokenRequest request, Outcome outcome, long nanos) {
+              public void asked(TokenRequest request, TokenDecision outcome, long nanos) {
                 told.add("asked " + request.tokens() + outcome.getClass().getSimpleName());
               }
 
@@ -342,7 +344,7 @@ final class RedisBudgetStoreTest {
               }
 
               @Override
-              public void settled(Settlement settled, long grantedNanos, long nanos) {
+              public void settled(TokenSettlement settled, long grantedNanos, long nanos) {
                 told.add("settled " + settled.actualTokens() + (nanos > grantedNanos));
               }
 
@@ -353,7 +355,7 @@ final class RedisBudgetStoreTest {
                 told.add("refilled");
               }
             });
-    Outcome.Granted first = granted(store, 1_000);
+    TokenDecision.Granted first = granted(store, 1_000);
     // Enough that the request waits on a busy machine, too.
     grantOf(store.await(queued(store, 100).ticket()));
     get(store.settle(first.reservation(), 1_000));
@@ -372,9 +374,9 @@ final class RedisBudgetStoreTest {
   void close_tellsWhoWaits_andRefusesWhoComes() {
     RedisBudgetStore store = open();
     granted(store, 1_000);
-    CompletableFuture<Optional<Outcome>> waiter = store.await(queued(store, 1_000).ticket());
+    CompletableFuture<Optional<TokenDecision>> waiter = store.await(queued(store, 1_000).ticket());
     store.close();
-    assertThat(refusalOf(waiter)).isEqualTo(Outcome.Reason.CLOSED);
+    assertThat(refusalOf(waiter)).isEqualTo(TokenDecision.Reason.CLOSED);
     assertThatThrownBy(() -> get(store.request(request(1))))
         .isInstanceOf(IllegalStateException.class)
         .hasMessageContaining("closed");
@@ -393,8 +395,8 @@ final class RedisBudgetStoreTest {
                 .prefix(prefix)
                 .timeout(Duration.ofSeconds(20))
                 .opener())) {
-      Outcome.Granted granted = (Outcome.Granted) governor.request(MODEL, 1_000, P1);
-      assertThat(governor.request(MODEL, 10, P1)).isInstanceOf(Outcome.Queued.class);
+      TokenDecision.Granted granted = (TokenDecision.Granted) governor.request(MODEL, 1_000, P1);
+      assertThat(governor.request(MODEL, 10, P1)).isInstanceOf(TokenDecision.Queued.class);
       assertThat(governor.settle(granted.reservation(), 1_000)).isPresent();
     }
   }
@@ -406,8 +408,8 @@ final class RedisBudgetStoreTest {
     RedisBudgetStore one = open();
     RedisBudgetStore other = open();
     granted(one, 1_000);
-    Outcome.Queued queued = queued(one, 20);
-    Outcome.Granted granted = grantOf(other.await(queued.ticket()));
+    TokenDecision.Queued queued = queued(one, 20);
+    TokenDecision.Granted granted = grantOf(other.await(queued.ticket()));
     assertThat(get(one.poll(queued.ticket()))).contains(granted);
     assertThat(get(one.settle(granted.reservation(), 20))).isPresent();
   }
@@ -425,16 +427,16 @@ final class RedisBudgetStoreTest {
     RedisBudgetStore one = open(config);
     RedisBudgetStore other = open(config);
     awaitListeners(2);
-    Outcome.Granted running = granted(one, 1);
-    Outcome.Queued first = queued(one, 1);
-    Outcome.Queued second = queued(other, 1);
+    TokenDecision.Granted running = granted(one, 1);
+    TokenDecision.Queued first = queued(one, 1);
+    TokenDecision.Queued second = queued(other, 1);
     assertThat(second.queuePosition()).isEqualTo(2);
-    CompletableFuture<Optional<Outcome>> firstGrant = other.await(first.ticket());
-    CompletableFuture<Optional<Outcome>> secondGrant = one.await(second.ticket());
+    CompletableFuture<Optional<TokenDecision>> firstGrant = other.await(first.ticket());
+    CompletableFuture<Optional<TokenDecision>> secondGrant = one.await(second.ticket());
     get(other.poll(first.ticket()));
     get(one.poll(second.ticket()));
     get(one.settle(running.reservation(), 1));
-    Outcome.Granted next = grantOf(firstGrant);
+    TokenDecision.Granted next = grantOf(firstGrant);
     assertThat(secondGrant).isNotDone();
     get(other.settle(next.reservation(), 1));
     grantOf(secondGrant);
@@ -446,11 +448,11 @@ final class RedisBudgetStoreTest {
     RedisBudgetStore other = open();
     awaitListeners(2);
     granted(one, 1_000);
-    Outcome.Queued queued = queued(one, 1_000);
-    CompletableFuture<Optional<Outcome>> waiter = other.await(queued.ticket());
+    TokenDecision.Queued queued = queued(one, 1_000);
+    CompletableFuture<Optional<TokenDecision>> waiter = other.await(queued.ticket());
     get(other.poll(queued.ticket()));
     assertThat(get(one.cancel(queued.ticket()))).isTrue();
-    assertThat(refusalOf(waiter)).isEqualTo(Outcome.Reason.CANCELLED);
+    assertThat(refusalOf(waiter)).isEqualTo(TokenDecision.Reason.CANCELLED);
   }
 
   @Test
@@ -458,9 +460,9 @@ final class RedisBudgetStoreTest {
     BudgetConfig config = config(BUDGET.withConcurrency(1), Duration.ofSeconds(2));
     RedisBudgetStore one = open(config);
     RedisBudgetStore other = open(config);
-    Outcome.Granted running = granted(one, 1);
-    Outcome.Queued queued = queued(one, 1);
-    CompletableFuture<Optional<Outcome>> waiter = other.await(queued.ticket());
+    TokenDecision.Granted running = granted(one, 1);
+    TokenDecision.Queued queued = queued(one, 1);
+    CompletableFuture<Optional<TokenDecision>> waiter = other.await(queued.ticket());
     get(other.poll(queued.ticket()));
     redis.command("CLIENT", "KILL", "TYPE", "pubsub");
     get(one.settle(running.reservation(), 1));
@@ -481,11 +483,11 @@ final class RedisBudgetStoreTest {
   @Test
   void lostBooks_beginEmpty() {
     RedisBudgetStore store = open();
-    Outcome.Granted granted = granted(store, 1);
+    TokenDecision.Granted granted = granted(store, 1);
     granted(store, 900);
-    CompletableFuture<Optional<Outcome>> waiter = store.await(queued(store, 1_000).ticket());
+    CompletableFuture<Optional<TokenDecision>> waiter = store.await(queued(store, 1_000).ticket());
     redis.command("FLUSHALL");
-    Outcome.Queued queued = queued(store, 500);
+    TokenDecision.Queued queued = queued(store, 500);
     assertThat(queued.etaMs().orElseThrow()).isBetween(4_000L, 5_000L);
     assertThat(get(store.settle(granted.reservation(), 0)))
         .hasValueSatisfying(settled -> assertThat(settled.refundedTokens()).isZero());

@@ -8,8 +8,10 @@ import dev.sluice.governor.Allocation;
 import dev.sluice.governor.BudgetListener;
 import dev.sluice.governor.BudgetStore;
 import dev.sluice.governor.ModelBudget;
-import dev.sluice.governor.Outcome;
+import dev.sluice.governor.TokenDecision;
+import dev.sluice.governor.TokenDecision.Denied;
 import dev.sluice.governor.TokenRequest;
+import dev.sluice.governor.redis.store.ModelKeys;
 import dev.sluice.testkit.RedisServer;
 import java.time.Duration;
 import org.junit.jupiter.api.AfterEach;
@@ -44,8 +46,8 @@ final class RefusedTicketsTest {
     TokenRequest all = TokenRequest.of(MODEL, 1_000, "P1_user");
     get(store.request(all));
     TokenRequest hasty = all.withDeadline(Duration.ofMillis(1));
-    String ticket = ((Outcome.Queued) get(store.request(hasty))).ticket();
-    assertThat(get(store.await(ticket)).orElseThrow()).isInstanceOf(Outcome.Refused.class);
+    String ticket = ((TokenDecision.Queued) get(store.request(hasty))).ticket();
+    assertThat(get(store.await(ticket)).orElseThrow()).isInstanceOf(Denied.class);
     return ticket;
   }
 
@@ -69,6 +71,6 @@ final class RefusedTicketsTest {
         Long.toString(MOST));
     String ticket = refusedTicket();
     assertThat(redis.command("ZCARD", REFUSED)).isEqualTo(MOST);
-    assertThat(get(store.poll(ticket)).orElseThrow()).isInstanceOf(Outcome.Refused.class);
+    assertThat(get(store.poll(ticket)).orElseThrow()).isInstanceOf(Denied.class);
   }
 }

@@ -3,8 +3,8 @@ package dev.sluice.governor.redis;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.sluice.governor.Allocation;
-import dev.sluice.governor.DeskRules;
 import dev.sluice.governor.ModelBudget;
+import dev.sluice.governor.WaitingListConfig;
 import dev.sluice.testkit.RedisServer;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -21,8 +21,8 @@ final class ReportScriptTest {
       ModelBudget.of(60_000, 1_000, Allocation.OFF).withConcurrency(1);
   private static final String ONE = "1".repeat(16);
   private static final String OTHER = "2".repeat(16);
-  private static final DeskRules RULES =
-      new DeskRules(2, Duration.ofSeconds(30), Duration.ofMinutes(10), 10, Duration.ofSeconds(60));
+  private static final WaitingListConfig RULES =
+      new WaitingListConfig(2, Duration.ofSeconds(30), Duration.ofMinutes(10), 10, Duration.ofSeconds(60));
 
   private final RedisServer redis = RedisServer.start();
   private final TimedScripts scripts = new TimedScripts(redis);

@@ -10,8 +10,10 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.sluice.governor.Allocation;
 import dev.sluice.governor.ModelBudget;
-import dev.sluice.governor.Outcome;
+import dev.sluice.governor.TokenDecision;
+import dev.sluice.governor.TokenDecision.Denied;
 import dev.sluice.governor.TokenRequest;
+import dev.sluice.governor.redis.store.ModelKeys;
 import dev.sluice.testkit.RedisServer;
 import dev.sluice.testkit.TcpProxy;
 import java.time.Duration;
@@ -88,7 +90,7 @@ final class ReturnTest {
   void settledWhileTheReportIsNotTaken_holdsNoSlot() {
     Node node = open(1, BUDGET);
     node.cutOff();
-    Outcome.Granted granted = node.rig().grantedSoon(10);
+    TokenDecision.Granted granted = node.rig().grantedSoon(10);
     refuseReports(true);
     node.proxy().heal();
     until(
@@ -106,8 +108,8 @@ final class ReturnTest {
   void settledOrCancelledBeforeTheReportIsMade_isOver_alsoIfRedisThenLosesItsData() {
     Node node = open(1, BUDGET);
     node.cutOff();
-    Outcome.Granted settled = node.rig().grantedSoon(10);
-    Outcome.Granted cancelled = node.rig().grantedSoon(request(10).withIdempotencyKey("k"));
+    TokenDecision.Granted settled = node.rig().grantedSoon(10);
+    TokenDecision.Granted cancelled = node.rig().grantedSoon(request(10).withIdempotencyKey("k"));
     node.proxy().heal();
     node.proxy().delay(Duration.ofMillis(150), Duration.ofMillis(150));
     // The share answers at once.
@@ -126,7 +128,7 @@ final class ReturnTest {
   void settledInASecondOutage_beforeTheFirstWasReported_holdsNoSlot() {
     Node node = open(1, BUDGET);
     node.cutOff();
-    Outcome.Granted granted = node.rig().grantedSoon(10);
+    TokenDecision.Granted granted = node.rig().grantedSoon(10);
     refuseReports(true);
     node.proxy().heal();
     until(
@@ -146,7 +148,7 @@ final class ReturnTest {
     Node other = open(2, BUDGET);
     one.cutOff();
     other.cutOff();
-    Outcome.Granted granted = other.rig().grantedSoon(10);
+    TokenDecision.Granted granted = other.rig().grantedSoon(10);
     assertThatThrownBy(() -> get(one.rig().store.settle(granted.reservation(), 10)))
         .isInstanceOf(BudgetUnavailableException.class)
         .hasMessageContaining("it is kept");
@@ -163,7 +165,7 @@ final class ReturnTest {
     Node one = open(2, BUDGET);
     Node other = open(2, BUDGET);
     other.cutOff();
-    Outcome.Granted granted = other.rig().grantedSoon(10);
+    TokenDecision.Granted granted = other.rig().grantedSoon(10);
     assertThat(get(one.rig().store.settle(granted.reservation(), 10))).isEmpty();
     other.comeBack();
     awaitNothingRuns(one.rig());
@@ -175,8 +177,8 @@ final class ReturnTest {
     Node other = open(2, BUDGET.withConcurrency(2));
     other.cutOff();
     TokenRequest keyed = request(10).withIdempotencyKey("k");
-    Outcome.Granted granted = other.rig().grantedSoon(keyed);
-    Outcome.Queued queued = (Outcome.Queued) other.rig().ask(10);
+    TokenDecision.Granted granted = other.rig().grantedSoon(keyed);
+    TokenDecision.Queued queued = (TokenDecision.Queued) other.rig().ask(10);
     String ticket = granted.reservation().replaceFirst("r", "t");
     assertThat(get(one.rig().store.cancel(ticket))).isFalse();
     assertThat(get(one.rig().store.cancel(queued.ticket()))).isFalse();
@@ -190,7 +192,7 @@ final class ReturnTest {
   void extendedAfterItWasSettledAtAnotherNode_holdsNoSlot() {
     try (OutageRig one = OutageRig.patient(redis.uri(), 2, config(BUDGET, PATIENCE))) {
       Node other = open(2, BUDGET);
-      Outcome.Granted granted = other.rig().granted(10);
+      TokenDecision.Granted granted = other.rig().granted(10);
       loseAnswers(other);
       assertThat(get(one.store.settle(granted.reservation(), 10))).isPresent();
       assertThat(get(other.rig().store.extend(granted.reservation()))).isTrue();
@@ -207,8 +209,8 @@ final class ReturnTest {
   void grantThatRedisGaveBackUnclaimed_takesNoSlotOfTheShareInTheNextOutage() {
     Node node = open(1, BUDGET.withConcurrency(1));
     node.cutOff();
-    Outcome.Granted running = node.rig().grantedSoon(10);
-    assertThat(node.rig().ask(10)).isInstanceOf(Outcome.Queued.class);
+    TokenDecision.Granted running = node.rig().grantedSoon(10);
+    assertThat(node.rig().ask(10)).isInstanceOf(TokenDecision.Queued.class);
     assertThat(get(node.rig().store.settle(running.reservation(), 10))).isPresent();
     until("the share grants the ticket", () -> node.rig().running() == 1);
     node.comeBack();
@@ -222,11 +224,11 @@ final class ReturnTest {
   @Test
   void ticketGrantedByTheShare_keepsItsSlot_whenASettlementFreesOneInRedis() {
     Node node = open(1, SLOW);
-    Outcome.Granted running = node.rig().granted(10);
-    CompletableFuture<Optional<Outcome>> waiter = awaited(node, request(10));
+    TokenDecision.Granted running = node.rig().granted(10);
+    CompletableFuture<Optional<TokenDecision>> waiter = awaited(node, request(10));
     node.cutOff();
     assertThat(get(node.rig().store.settle(running.reservation(), 10))).isPresent();
-    Outcome.Granted granted = (Outcome.Granted) get(waiter).orElseThrow();
+    TokenDecision.Granted granted = (TokenDecision.Granted) get(waiter).orElseThrow();
     node.comeBack();
     assertKeepsItsSlot(node, granted);
   }
@@ -234,25 +236,25 @@ final class ReturnTest {
   @Test
   void ticketGrantedByTheShare_keepsItsSlot_whenAReloadFreesOneInRedis() {
     Node node = open(1, SLOW);
-    Outcome.Granted running = node.rig().granted(10);
-    CompletableFuture<Optional<Outcome>> waiter = awaited(node, request(10));
+    TokenDecision.Granted running = node.rig().granted(10);
+    CompletableFuture<Optional<TokenDecision>> waiter = awaited(node, request(10));
     node.cutOff();
     get(node.rig().store.reload(config(SLOW.withConcurrency(2), PATIENCE)));
-    Outcome.Granted granted = (Outcome.Granted) get(waiter).orElseThrow();
+    TokenDecision.Granted granted = (TokenDecision.Granted) get(waiter).orElseThrow();
     node.comeBack();
     assertThat(get(node.rig().store.settle(running.reservation(), 10))).isPresent();
     assertKeepsItsSlot(node, granted);
   }
 
-  private static CompletableFuture<Optional<Outcome>> awaited(Node node, TokenRequest request) {
-    Outcome.Queued queued = (Outcome.Queued) node.rig().ask(request);
-    CompletableFuture<Optional<Outcome>> waiter = node.rig().store.await(queued.ticket());
+  private static CompletableFuture<Optional<TokenDecision>> awaited(Node node, TokenRequest request) {
+    TokenDecision.Queued queued = (TokenDecision.Queued) node.rig().ask(request);
+    CompletableFuture<Optional<TokenDecision>> waiter = node.rig().store.await(queued.ticket());
     // Answered after the other: its place is known from here on.
     assertThat(get(node.rig().store.poll(queued.ticket()))).isPresent();
     return waiter;
   }
 
-  private static void assertKeepsItsSlot(Node node, Outcome.Granted granted) {
+  private static void assertKeepsItsSlot(Node node, TokenDecision.Granted granted) {
     assertThat(node.rig().running()).isEqualTo(1);
     // By then a grant that nobody has claimed is given back.
     during(PATIENCE.multipliedBy(3));
@@ -269,9 +271,9 @@ final class ReturnTest {
     Node node = open(1, BUDGET);
     TokenRequest keyed = request(10).withIdempotencyKey("k");
     loseAnswers(node);
-    assertThat(node.rig().ask(keyed)).isInstanceOf(Outcome.Refused.class);
+    assertThat(node.rig().ask(keyed)).isInstanceOf(Denied.class);
     node.rig().awaitLost();
-    Outcome.Granted granted = node.rig().grantedSoon(keyed);
+    TokenDecision.Granted granted = node.rig().grantedSoon(keyed);
     assertThat(get(node.rig().store.settle(granted.reservation(), 10))).isPresent();
     assertThat(redisHolds()).isEqualTo(1);
     node.proxy().cut();
@@ -290,13 +292,13 @@ final class ReturnTest {
   void ticketWhoseDeadlineCame_beforeTheAnswerThatItWasGranted_holdsNoSlot() {
     Node one = open(2, BUDGET.withConcurrency(1));
     Node other = open(2, BUDGET.withConcurrency(1));
-    Outcome.Granted running = one.rig().granted(10);
-    CompletableFuture<Optional<Outcome>> waiter =
+    TokenDecision.Granted running = one.rig().granted(10);
+    CompletableFuture<Optional<TokenDecision>> waiter =
         awaited(one, request(10).withDeadline(Duration.ofSeconds(1)));
     loseAnswers(one);
     assertThat(get(other.rig().store.settle(running.reservation(), 10))).isPresent();
-    assertThat(((Outcome.Refused) get(waiter).orElseThrow()).reason())
-        .isEqualTo(Outcome.Reason.DEADLINE);
+    assertThat(((Denied) get(waiter).orElseThrow()).reason())
+        .isEqualTo(TokenDecision.Reason.DEADLINE);
     one.rig().awaitLost();
     one.proxy().cut();
     one.comeBack();
@@ -308,8 +310,8 @@ final class ReturnTest {
   void ticketWhoseWaiterLeft_beforeTheAnswerThatItWasGranted_holdsNoSlot() {
     Node one = open(2, BUDGET.withConcurrency(1));
     Node other = open(2, BUDGET.withConcurrency(1));
-    Outcome.Granted running = one.rig().granted(10);
-    CompletableFuture<Optional<Outcome>> waiter = awaited(one, request(10));
+    TokenDecision.Granted running = one.rig().granted(10);
+    CompletableFuture<Optional<TokenDecision>> waiter = awaited(one, request(10));
     loseAnswers(one);
     assertThat(get(other.rig().store.settle(running.reservation(), 10))).isPresent();
     // A look claims the grant.
@@ -332,12 +334,12 @@ final class ReturnTest {
     Node node = open(1, BUDGET);
     TokenRequest keyed = request(10).withIdempotencyKey("k");
     loseAnswers(node);
-    assertThat(node.rig().ask(keyed)).isInstanceOf(Outcome.Refused.class);
+    assertThat(node.rig().ask(keyed)).isInstanceOf(Denied.class);
     node.rig().awaitShare();
     node.proxy().cut();
     node.comeBack();
     assertThat(redisHolds()).isEqualTo(1);
-    Outcome.Granted granted = (Outcome.Granted) node.rig().ask(keyed);
+    TokenDecision.Granted granted = (TokenDecision.Granted) node.rig().ask(keyed);
     assertThat(redisHolds()).isEqualTo(1);
     assertThat(get(node.rig().store.settle(granted.reservation(), 10))).isPresent();
     awaitNothingRuns(node.rig());

@@ -10,8 +10,9 @@ import dev.sluice.governor.BudgetConfig;
 import dev.sluice.governor.BudgetListener;
 import dev.sluice.governor.BudgetStore;
 import dev.sluice.governor.ModelBudget;
-import dev.sluice.governor.Outcome;
+import dev.sluice.governor.TokenDecision;
 import dev.sluice.governor.TokenRequest;
+import dev.sluice.governor.redis.store.ModelKeys;
 import dev.sluice.testkit.RedisServer;
 import java.time.Duration;
 import java.util.List;
@@ -51,65 +52,65 @@ final class SharedTicketTest {
     redis.close();
   }
 
-  private Outcome ask() {
+  private TokenDecision ask() {
     return get(one.request(TokenRequest.of(MODEL, 1, "P1_user")));
   }
 
   /** The only slot. */
-  private Outcome.Granted running() {
+  private TokenDecision.Granted running() {
     String channel = ModelKeys.of("token-governor:", MODEL).channel();
     await().until(() -> List.of(channel, 3L).equals(redis.command("PUBSUB", "NUMSUB", channel)));
-    return (Outcome.Granted) ask();
+    return (TokenDecision.Granted) ask();
   }
 
   private String queued() {
-    return ((Outcome.Queued) ask()).ticket();
+    return ((TokenDecision.Queued) ask()).ticket();
   }
 
   /** Returns when Redis knows. */
-  private static CompletableFuture<Optional<Outcome>> awaited(BudgetStore store, String ticket) {
-    CompletableFuture<Optional<Outcome>> waiter = store.await(ticket);
-    assertThat(get(store.poll(ticket))).containsInstanceOf(Outcome.Queued.class);
+  private static CompletableFuture<Optional<TokenDecision>> awaited(BudgetStore store, String ticket) {
+    CompletableFuture<Optional<TokenDecision>> waiter = store.await(ticket);
+    assertThat(get(store.poll(ticket))).containsInstanceOf(TokenDecision.Queued.class);
     return waiter;
   }
 
-  private static Outcome soon(CompletableFuture<Optional<Outcome>> waiter) {
+  private static TokenDecision soon(CompletableFuture<Optional<TokenDecision>> waiter) {
     await().atMost(Duration.ofSeconds(5)).until(waiter::isDone);
     return get(waiter).orElseThrow();
   }
 
   @Test
   void grantByOneOfThem_isTold_atBoth() {
-    Outcome.Granted running = running();
+    TokenDecision.Granted running = running();
     String ticket = queued();
-    CompletableFuture<Optional<Outcome>> there = awaited(other, ticket);
-    CompletableFuture<Optional<Outcome>> here = awaited(one, ticket);
+    CompletableFuture<Optional<TokenDecision>> there = awaited(other, ticket);
+    CompletableFuture<Optional<TokenDecision>> here = awaited(one, ticket);
     get(one.settle(running.reservation(), 1));
-    assertThat(soon(there)).isInstanceOf(Outcome.Granted.class).isEqualTo(soon(here));
+    assertThat(soon(there)).isInstanceOf(TokenDecision.Granted.class).isEqualTo(soon(here));
     assertThat(get(third.status()).buckets().get(MODEL).running()).isEqualTo(1);
   }
 
   @Test
   void whoLeaves_doesNotTakeTheOtherWithIt() {
-    Outcome.Granted running = running();
+    TokenDecision.Granted running = running();
     String ticket = queued();
-    CompletableFuture<Optional<Outcome>> there = awaited(other, ticket);
-    CompletableFuture<Optional<Outcome>> here = awaited(one, ticket);
+    CompletableFuture<Optional<TokenDecision>> there = awaited(other, ticket);
+    CompletableFuture<Optional<TokenDecision>> here = awaited(one, ticket);
     here.cancel(false);
     assertThat(get(one.poll(ticket))).isPresent();
     get(third.settle(running.reservation(), 1));
-    assertThat(soon(there)).isInstanceOf(Outcome.Granted.class);
+    assertThat(soon(there)).isInstanceOf(TokenDecision.Granted.class);
   }
 
   @Test
   void cancelByOneOfThem_isTold_atBoth() {
     running();
     String ticket = queued();
-    CompletableFuture<Optional<Outcome>> there = awaited(other, ticket);
-    CompletableFuture<Optional<Outcome>> here = awaited(one, ticket);
+    CompletableFuture<Optional<TokenDecision>> there = awaited(other, ticket);
+    CompletableFuture<Optional<TokenDecision>> here = awaited(one, ticket);
     assertThat(get(one.cancel(ticket))).isTrue();
-    for (CompletableFuture<Optional<Outcome>> each : List.of(here, there)) {
-      assertThat(((Outcome.Refused) soon(each)).reason()).isEqualTo(Outcome.Reason.CANCELLED);
+    for (CompletableFuture<Optional<TokenDecision>> each : List.of(here, there)) {
+      assertThat(((TokenDecision.Denied) soon(each)).reason()).isEqualTo(TokenDecision.Reason.CANCELLED);
     }
   }
 }

@@ -3,11 +3,15 @@ package dev.sluice.governor.redis;
 import dev.sluice.governor.BudgetConfig;
 import dev.sluice.governor.BudgetListener;
 import dev.sluice.governor.BudgetStore;
-import dev.sluice.governor.GovernorTimer;
-import dev.sluice.redis.OutagePolicy;
-import dev.sluice.redis.link.FleetConnection;
-import dev.sluice.redis.link.RedisAddress;
-import dev.sluice.redis.link.SimulatedLink;
+import dev.sluice.governor.redis.store.GovernorFleetMember;
+import dev.sluice.governor.redis.store.ModelKeys;
+import dev.sluice.governor.redis.store.RedisBudgetStore;
+import dev.sluice.governor.redis.store.RedisBudgetsConfig;
+import dev.sluice.governor.spi.StoreTimer;
+import dev.sluice.redis.OutageMode;
+import dev.sluice.redis.connection.FleetConnection;
+import dev.sluice.redis.connection.RedisAddress;
+import dev.sluice.redis.connection.SimulatedLink;
 import java.time.Duration;
 import java.util.function.LongSupplier;
 
@@ -15,7 +19,7 @@ import java.util.function.LongSupplier;
 public final class SimulatedGovernor {
   private static final String PREFIX = "token-governor:";
 
-  private final Fleet fleet;
+  private final GovernorFleetMember fleet;
   private final RedisBudgetStore store;
 
   /**
@@ -43,18 +47,18 @@ public final class SimulatedGovernor {
       LongSupplier spreadNanos,
       SimulatedLink.Clock clock,
       SimulatedLink.Wire wire) {
-    FleetConfig terms =
-        new FleetConfig(
+    RedisBudgetsConfig terms =
+        new RedisBudgetsConfig(
             RedisAddress.parse("redis://simulated"),
             PREFIX,
             settings.timeout,
             null,
             settings.expectedNodes,
-            OutagePolicy.LOCAL,
+            OutageMode.LOCAL,
             listener,
             spreadNanos);
     this.fleet =
-        new Fleet(
+        new GovernorFleetMember(
             terms,
             node,
             (link, membership, member) ->
@@ -80,7 +84,7 @@ public final class SimulatedGovernor {
     return ModelKeys.of(PREFIX, model).all()[0];
   }
 
-  private record Timer(SimulatedLink.Clock clock) implements GovernorTimer {
+  private record Timer(SimulatedLink.Clock clock) implements StoreTimer {
     @Override
     public long now() {
       return clock.nanoTime();

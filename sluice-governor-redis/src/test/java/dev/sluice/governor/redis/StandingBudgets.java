@@ -5,8 +5,9 @@ import static org.awaitility.Awaitility.await;
 import dev.sluice.governor.BudgetConfig;
 import dev.sluice.governor.BudgetListener;
 import dev.sluice.governor.BudgetStore;
-import dev.sluice.governor.GovernorTimer;
-import dev.sluice.redis.OutagePolicy;
+import dev.sluice.governor.redis.store.RedisBudgetStore;
+import dev.sluice.governor.spi.StoreTimer;
+import dev.sluice.redis.OutageMode;
 import dev.sluice.testkit.BudgetFixture;
 import dev.sluice.testkit.RedisServer;
 import java.time.Duration;
@@ -53,7 +54,7 @@ final class StandingBudgets implements BudgetFixture, AutoCloseable {
                 .timeout(PATIENCE)
                 .timer(timer)
                 // No share is reserved for it, so a jump of the clock makes nobody absent.
-                .onOutage(OutagePolicy.CLOSED)
+                .onOutage(OutageMode.CLOSED)
                 .opener()
                 .open(config, listener);
     prefixes.put(store, prefix);
@@ -121,7 +122,7 @@ final class StandingBudgets implements BudgetFixture, AutoCloseable {
   }
 
   /** The timer of all nodes, and with it the clock of Redis. */
-  private final class HandTimer implements GovernorTimer {
+  private final class HandTimer implements StoreTimer {
     private final PriorityQueue<Due> due =
         new PriorityQueue<>(Comparator.comparingLong(Due::at).thenComparingLong(Due::number));
     private long elapsed;

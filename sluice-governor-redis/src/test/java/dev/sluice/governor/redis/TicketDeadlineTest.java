@@ -9,10 +9,10 @@ import dev.sluice.governor.Allocation;
 import dev.sluice.governor.BudgetConfig;
 import dev.sluice.governor.BudgetListener;
 import dev.sluice.governor.BudgetStore;
-import dev.sluice.governor.GovernorTimer;
 import dev.sluice.governor.ModelBudget;
-import dev.sluice.governor.Outcome;
+import dev.sluice.governor.TokenDecision;
 import dev.sluice.governor.TokenRequest;
+import dev.sluice.governor.spi.StoreTimer;
 import dev.sluice.testkit.RedisServer;
 import java.time.Duration;
 import java.util.List;
@@ -37,7 +37,7 @@ final class TicketDeadlineTest {
   private final HeldTimer timer = new HeldTimer();
 
   /** Nothing happens until somebody does it. */
-  private static final class HeldTimer implements GovernorTimer {
+  private static final class HeldTimer implements StoreTimer {
     final List<Later> later = new CopyOnWriteArrayList<>();
     final List<Runnable> told = new CopyOnWriteArrayList<>();
     volatile long now;
@@ -68,7 +68,7 @@ final class TicketDeadlineTest {
     redis.close();
   }
 
-  private BudgetStore open(GovernorTimer clock) {
+  private BudgetStore open(StoreTimer clock) {
     return RedisBudgets.builder()
         .url(redis.uri())
         .timeout(Duration.ofSeconds(20))
@@ -77,13 +77,13 @@ final class TicketDeadlineTest {
         .open(CONFIG, BudgetListener.NONE);
   }
 
-  private static Outcome.Granted takeTheOne(BudgetStore store) {
-    return (Outcome.Granted) get(store.request(TokenRequest.of("sonnet", 1, "P1_user")));
+  private static TokenDecision.Granted takeTheOne(BudgetStore store) {
+    return (TokenDecision.Granted) get(store.request(TokenRequest.of("sonnet", 1, "P1_user")));
   }
 
   private static String ticket(BudgetStore store, Duration deadline) {
     TokenRequest request = TokenRequest.of("sonnet", 1, "P1_user").withDeadline(deadline);
-    return ((Outcome.Queued) get(store.request(request))).ticket();
+    return ((TokenDecision.Queued) get(store.request(request))).ticket();
   }
 
   @Test
@@ -92,7 +92,7 @@ final class TicketDeadlineTest {
       takeTheOne(store);
       String ticket = ticket(store, Duration.ofHours(24));
       for (int i = 0; i < 100; i++) {
-        CompletableFuture<Optional<Outcome>> waiter = store.await(ticket);
+        CompletableFuture<Optional<TokenDecision>> waiter = store.await(ticket);
         get(store.poll(ticket));
         waiter.cancel(false);
       }
@@ -105,10 +105,10 @@ final class TicketDeadlineTest {
   @Test
   void grantThatIsFoundAtTheDeadline_andHeardByNobody_goesBack() {
     try (BudgetStore here = open(timer);
-        BudgetStore there = open(GovernorTimer.system())) {
-      Outcome.Granted first = takeTheOne(there);
+        BudgetStore there = open(StoreTimer.system())) {
+      TokenDecision.Granted first = takeTheOne(there);
       String ticket = ticket(there, Duration.ofSeconds(40));
-      CompletableFuture<Optional<Outcome>> waiter = here.await(ticket);
+      CompletableFuture<Optional<TokenDecision>> waiter = here.await(ticket);
       get(here.poll(ticket));
       // So that nobody here is told.
       redis.command("CLIENT", "KILL", "TYPE", "pubsub");

@@ -1,8 +1,11 @@
 package dev.sluice.governor.redis;
 
+import dev.sluice.governor.spi.StoreSnapshot;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.sluice.governor.OpenWork;
+import dev.sluice.governor.redis.store.ReplyMapper;
+import dev.sluice.governor.redis.store.ScriptReply;
+import dev.sluice.governor.redis.store.TicketWaiters;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Test;
@@ -14,25 +17,25 @@ final class TicketWaitersTest {
   private void stands(String id, long order) {
     waiters
         .add(id, new CompletableFuture<>())
-        .stands(new OpenWork.Place(id, OutageRig.request(1), 1, 0, Long.MAX_VALUE), order);
+        .stands(new StoreSnapshot.OpenTicket(id, OutageRig.request(1), 1, 0, Long.MAX_VALUE), order);
   }
 
   @Test
   void places_areInTheOrderOfTheBooks_whateverWasReadFirst() {
     // Asked for at 700 and 900 of the books; the second answer was read after a pause of 1,000.
-    Reply first = reply(300);
-    Reply second = reply(200);
-    stands("second", Replies.askedMicros(second, 1_100));
-    stands("first", Replies.askedMicros(first, 1_000));
+    ScriptReply first = reply(300);
+    ScriptReply second = reply(200);
+    stands("second", ReplyMapper.askedMicros(second, 1_100));
+    stands("first", ReplyMapper.askedMicros(first, 1_000));
     stands("made here", 950);
     waiters.add("unknown", new CompletableFuture<>());
     assertThat(waiters.places())
-        .extracting(OpenWork.Place::id)
+        .extracting(StoreSnapshot.OpenTicket::id)
         .containsExactly("first", "second", "made here");
   }
 
-  private static Reply reply(long waited) {
-    return new Reply(
+  private static ScriptReply reply(long waited) {
+    return new ScriptReply(
         List.of("q", "id", 1L, "P1", 1L, 1L, 1L, 1L, "TOKENS", 0L, "", "", 1L, waited));
   }
 }

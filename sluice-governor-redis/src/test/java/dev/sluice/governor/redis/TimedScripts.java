@@ -1,7 +1,11 @@
 package dev.sluice.governor.redis;
 
-import dev.sluice.governor.DeskRules;
 import dev.sluice.governor.ModelBudget;
+import dev.sluice.governor.WaitingListConfig;
+import dev.sluice.governor.redis.store.GovernorScript;
+import dev.sluice.governor.redis.store.ModelKeys;
+import dev.sluice.governor.redis.store.ModelScriptConfig;
+import dev.sluice.governor.redis.store.ScriptResult;
 import dev.sluice.testkit.RedisServer;
 import java.util.ArrayList;
 import java.util.List;
@@ -48,7 +52,7 @@ public final class TimedScripts {
 
   private List<?> run(
       String node, String name, long micros, List<String> arguments, String absences) {
-    String body = Script.valueOf(name.toUpperCase(Locale.ROOT)).body();
+    String body = GovernorScript.valueOf(name.toUpperCase(Locale.ROOT)).body();
     if (!body.contains(TIME) || !body.contains(MICROS) || !body.contains(without)) {
       throw new IllegalStateException("a script is another one: " + body.substring(0, 200));
     }
@@ -64,11 +68,11 @@ public final class TimedScripts {
     words.add(absences);
     redis.command("SET", "time", Long.toString(micros));
     List<?> said = (List<?>) Objects.requireNonNull(redis.command(words.toArray(String[]::new)));
-    return Answer.of(said, arguments.toArray(String[]::new)).result().parts();
+    return ScriptResult.of(said, arguments.toArray(String[]::new)).result().parts();
   }
 
   /** What tells them the rules. */
-  public static List<String> configuration(String model, ModelBudget budget, DeskRules rules) {
-    return List.of(ModelTerms.of(model, budget, rules).configure(false, true, GENERATION));
+  public static List<String> configuration(String model, ModelBudget budget, WaitingListConfig rules) {
+    return List.of(ModelScriptConfig.of(model, budget, rules).configure(false, true, GENERATION));
   }
 }

@@ -10,7 +10,7 @@ import dev.sluice.governor.BudgetListener;
 import dev.sluice.governor.BudgetStore;
 import dev.sluice.governor.GovernorStatus;
 import dev.sluice.governor.ModelBudget;
-import dev.sluice.governor.Outcome;
+import dev.sluice.governor.TokenDecision;
 import dev.sluice.governor.TokenRequest;
 import java.time.Duration;
 import java.util.Optional;
@@ -31,7 +31,7 @@ final class UnheardGrantTest {
 
   @AutoClose private static final StandingBudgets redis = new StandingBudgets();
 
-  private static Outcome ask(BudgetStore store, long tokens) {
+  private static TokenDecision ask(BudgetStore store, long tokens) {
     return get(store.request(TokenRequest.of(MODEL, tokens, "P1_user")));
   }
 
@@ -42,10 +42,10 @@ final class UnheardGrantTest {
   }
 
   /** Its waiter goes after it was granted, and before it was told. */
-  private static Outcome.Queued grantUnheard(BudgetStore store) {
+  private static TokenDecision.Queued grantUnheard(BudgetStore store) {
     ask(store, 1_000);
-    Outcome.Queued queued = (Outcome.Queued) ask(store, 100);
-    CompletableFuture<Optional<Outcome>> waiter = store.await(queued.ticket());
+    TokenDecision.Queued queued = (TokenDecision.Queued) ask(store, 100);
+    CompletableFuture<Optional<TokenDecision>> waiter = store.await(queued.ticket());
     redis.hold();
     redis.advance(Duration.ofSeconds(1));
     assertThat(waiter).isNotDone();
@@ -58,7 +58,7 @@ final class UnheardGrantTest {
   @Test
   void nobodyAsks_itGoesBack() {
     try (BudgetStore store = redis.open(CONFIG, BudgetListener.NONE)) {
-      Outcome.Queued queued = grantUnheard(store);
+      TokenDecision.Queued queued = grantUnheard(store);
       redis.advance(PATIENCE.minus(TICK));
       assertThat(running(store)).isEqualTo(2);
       redis.advance(TICK);
@@ -70,9 +70,9 @@ final class UnheardGrantTest {
   @Test
   void somebodyAsks_itIsTheirs() {
     try (BudgetStore store = redis.open(CONFIG, BudgetListener.NONE)) {
-      Outcome.Queued queued = grantUnheard(store);
+      TokenDecision.Queued queued = grantUnheard(store);
       redis.advance(PATIENCE.minus(TICK));
-      assertThat(get(store.poll(queued.ticket()))).containsInstanceOf(Outcome.Granted.class);
+      assertThat(get(store.poll(queued.ticket()))).containsInstanceOf(TokenDecision.Granted.class);
       redis.advance(PATIENCE.multipliedBy(2));
       assertThat(running(store)).isEqualTo(2);
     }

@@ -9,9 +9,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.sluice.governor.Allocation;
 import dev.sluice.governor.BudgetListener;
 import dev.sluice.governor.BudgetStore;
-import dev.sluice.governor.GovernorTimer;
 import dev.sluice.governor.ModelBudget;
-import dev.sluice.governor.Outcome;
+import dev.sluice.governor.TokenDecision;
+import dev.sluice.governor.spi.StoreTimer;
 import dev.sluice.testkit.RedisServer;
 import java.time.Duration;
 import java.util.Optional;
@@ -51,7 +51,7 @@ final class UnheardHereTest {
   }
 
   /** Keeps from now on what those who wait are to be told. */
-  private static final class HoldingTimer implements GovernorTimer {
+  private static final class HoldingTimer implements StoreTimer {
     private final ScheduledExecutorService thread = Executors.newSingleThreadScheduledExecutor();
     private final Queue<Runnable> held = new ConcurrentLinkedQueue<>();
     private volatile boolean holding;
@@ -93,23 +93,23 @@ final class UnheardHereTest {
   }
 
   private boolean isGrantedNow() {
-    return get(store.tryNow(request(1))).orElse(null) instanceof Outcome.Granted;
+    return get(store.tryNow(request(1))).orElse(null) instanceof TokenDecision.Granted;
   }
 
   @Test
   void grantThatNobodyHeardOf_isGivenBack() {
     redis.kill();
-    Outcome.Granted[] running = new Outcome.Granted[1];
+    TokenDecision.Granted[] running = new TokenDecision.Granted[1];
     until(
         "the share grants",
         () -> {
-          if (get(store.tryNow(request(1))).orElse(null) instanceof Outcome.Granted granted) {
+          if (get(store.tryNow(request(1))).orElse(null) instanceof TokenDecision.Granted granted) {
             running[0] = granted;
           }
           return running[0] != null;
         });
-    Outcome.Queued queued = (Outcome.Queued) get(store.request(request(1)));
-    CompletableFuture<Optional<Outcome>> waiter = store.await(queued.ticket());
+    TokenDecision.Queued queued = (TokenDecision.Queued) get(store.request(request(1)));
+    CompletableFuture<Optional<TokenDecision>> waiter = store.await(queued.ticket());
     timer.holding = true;
     get(store.settle(running[0].reservation(), 1));
     // The share has granted it and tells the waiting room, which is about to tell the caller.

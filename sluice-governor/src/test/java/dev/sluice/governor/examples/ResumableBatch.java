@@ -1,7 +1,7 @@
 package dev.sluice.governor.examples;
 
 import dev.sluice.governor.Governor;
-import dev.sluice.governor.Outcome;
+import dev.sluice.governor.TokenDecision;
 import dev.sluice.governor.TokenRequest;
 import java.io.IOException;
 import java.nio.ByteBuffer;
@@ -114,7 +114,7 @@ public final class ResumableBatch {
       output.truncate(last.length());
       output.position(last.length());
       for (int i = last.done(); i < chunks.size(); i++) {
-        Outcome.Granted granted = acquire(chunks.get(i));
+        TokenDecision.Granted granted = acquire(chunks.get(i));
         Result result = worker.process(chunks.get(i));
         writeAll(output, result.text());
         output.force(true);
@@ -124,21 +124,21 @@ public final class ResumableBatch {
     }
   }
 
-  private Outcome.Granted acquire(Chunk chunk) throws InterruptedException {
+  private TokenDecision.Granted acquire(Chunk chunk) throws InterruptedException {
     TokenRequest request =
         TokenRequest.of(model, chunk.tokens(), "P2_batch").withIdempotencyKey(chunk.id());
-    Outcome outcome = governor.request(request);
+    TokenDecision outcome = governor.request(request);
     while (true) {
-      if (outcome instanceof Outcome.Granted granted) {
+      if (outcome instanceof TokenDecision.Granted granted) {
         return granted;
-      } else if (outcome instanceof Outcome.Queued queued) {
+      } else if (outcome instanceof TokenDecision.Queued queued) {
         // Often enough that nobody takes the ticket for abandoned.
         long eta = queued.etaMs().orElse(LONGEST_PAUSE_MS);
         long millis = Math.max(1, Math.min(eta, LONGEST_PAUSE_MS));
         pause.pause(Duration.ofMillis(millis));
         outcome = governor.poll(queued.ticket()).orElseGet(() -> governor.request(request));
-      } else if (outcome instanceof Outcome.Refused refused) {
-        if (refused.reason() == Outcome.Reason.EXCEEDS_CAPACITY) {
+      } else if (outcome instanceof TokenDecision.Denied refused) {
+        if (refused.reason() == TokenDecision.Reason.EXCEEDS_CAPACITY) {
           throw new IllegalArgumentException(chunk.id() + ": " + refused.message());
         }
         pause.pause(AFTER_REFUSAL);

@@ -4,7 +4,7 @@ import com.fasterxml.jackson.databind.json.JsonMapper;
 import com.sun.net.httpserver.HttpExchange;
 import com.sun.net.httpserver.HttpHandler;
 import dev.sluice.governor.Governor;
-import dev.sluice.governor.Outcome;
+import dev.sluice.governor.TokenDecision;
 import dev.sluice.governor.TokenRequest;
 import java.io.IOException;
 import java.io.OutputStream;
@@ -53,13 +53,13 @@ public final class StreamingEndpoint implements HttpHandler {
       long most = Long.parseLong(exchange.getRequestHeaders().getFirst("X-Max-Tokens"));
       TokenRequest request = TokenRequest.of(model, tokens(prompt) + most, "P1_user");
       String key = exchange.getRequestHeaders().getFirst("Idempotency-Key");
-      Outcome outcome = governor.request(key == null ? request : request.withIdempotencyKey(key));
-      if (outcome instanceof Outcome.Granted granted) {
+      TokenDecision outcome = governor.request(key == null ? request : request.withIdempotencyKey(key));
+      if (outcome instanceof TokenDecision.Granted granted) {
         stream(exchange, prompt, granted);
-      } else if (outcome instanceof Outcome.Queued queued) {
+      } else if (outcome instanceof TokenDecision.Queued queued) {
         refuse(exchange, queued);
-      } else if (outcome instanceof Outcome.Refused refused) {
-        boolean never = refused.reason() == Outcome.Reason.EXCEEDS_CAPACITY;
+      } else if (outcome instanceof TokenDecision.Denied refused) {
+        boolean never = refused.reason() == TokenDecision.Reason.EXCEEDS_CAPACITY;
         answer(exchange, never ? TOO_LARGE : TOO_MANY, Map.of("error", refused.message()));
       }
     }
@@ -70,7 +70,7 @@ public final class StreamingEndpoint implements HttpHandler {
     return 1 + prompt.length() / 4L;
   }
 
-  private void stream(HttpExchange exchange, String prompt, Outcome.Granted granted)
+  private void stream(HttpExchange exchange, String prompt, TokenDecision.Granted granted)
       throws IOException {
     long used = tokens(prompt);
     try {
@@ -91,7 +91,7 @@ public final class StreamingEndpoint implements HttpHandler {
     }
   }
 
-  private static void refuse(HttpExchange exchange, Outcome.Queued queued) throws IOException {
+  private static void refuse(HttpExchange exchange, TokenDecision.Queued queued) throws IOException {
     Map<String, Object> fields = new TreeMap<>();
     fields.put("queuePosition", queued.queuePosition());
     fields.put("binding", queued.binding());

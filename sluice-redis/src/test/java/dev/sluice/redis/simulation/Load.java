@@ -1,6 +1,6 @@
 package dev.sluice.redis.simulation;
 
-import dev.sluice.redis.link.FleetState;
+import dev.sluice.redis.connection.ConnectionState;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -80,7 +80,7 @@ final class Load {
   }
 
   private boolean waits(SimulatedNode node) {
-    return lonely && simulation.isTroubled() && node.connection().state() != FleetState.OUT;
+    return lonely && simulation.isTroubled() && node.connection().state() != ConnectionState.OUT;
   }
 
   private void call(SimulatedNode node, Target target) {
@@ -116,7 +116,7 @@ final class Load {
 
   /** Asks, then for twice as much if it is granted, for half as much if it is denied. */
   private void ask(SimulatedNode node, Target target, long tokens, int tries) {
-    if (careful && tokens > 1 && node.connection().state() == FleetState.SUSPECT) {
+    if (careful && tokens > 1 && node.connection().state() == ConnectionState.SUSPECT) {
       ask(node, target, 1, 0);
       return;
     }

@@ -1,7 +1,7 @@
 package dev.sluice.redis.simulation;
 
-import dev.sluice.redis.link.FleetConnection;
-import dev.sluice.redis.link.FleetView;
+import dev.sluice.redis.connection.FleetConnection;
+import dev.sluice.redis.connection.MembersView;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -101,7 +101,7 @@ public final class Memberships {
   /** Returns whether Redis need not have a share reserved for a node. */
   public boolean isUnreserved(SimulatedMember node) {
     List<List<Object>> answers = unreserved.get(node.name());
-    FleetView view = node.connection().view();
+    MembersView view = node.connection().view();
     if (answers != null && view != null && answers.stream().anyMatch(each -> isOf(view, each))) {
       unreserved.remove(node.name());
       return false;
@@ -109,7 +109,7 @@ public final class Memberships {
     return answers != null || view == null;
   }
 
-  private static boolean isOf(FleetView view, List<Object> answer) {
+  private static boolean isOf(MembersView view, List<Object> answer) {
     return view.validUntilMicros() == number(answer, 2) && view.share() == number(answer, 3);
   }
 

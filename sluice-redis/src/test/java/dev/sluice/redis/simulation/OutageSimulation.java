@@ -2,10 +2,10 @@ package dev.sluice.redis.simulation;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.sluice.redis.link.FleetConnection;
-import dev.sluice.redis.link.FleetState;
-import dev.sluice.redis.link.FleetView;
-import dev.sluice.redis.link.Membership;
+import dev.sluice.redis.connection.ConnectionState;
+import dev.sluice.redis.connection.FleetConnection;
+import dev.sluice.redis.connection.MembersView;
+import dev.sluice.redis.connection.MembershipConfig;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -132,7 +132,7 @@ final class OutageSimulation extends SimulatedFleet<SimulatedNode> {
         sum += node.share();
       }
     }
-    if (sum > Membership.PARTS) {
+    if (sum > MembershipConfig.PARTS) {
       throw new AssertionError(
           "at %.3f s nodes hold more than the whole: %s"
               .formatted(scheduler().nanos() / 1e9, nodes()));
@@ -203,8 +203,8 @@ final class OutageSimulation extends SimulatedFleet<SimulatedNode> {
     scheduler().runUntil(plan.endNanos() + 2 * QUIET);
     for (SimulatedNode node : nodes()) {
       if (node.isAlive() && !node.isLeaving()) {
-        FleetView view = node.connection().view();
-        assertThat(node.connection().state()).as("%s", node).isEqualTo(FleetState.CONNECTED);
+        MembersView view = node.connection().view();
+        assertThat(node.connection().state()).as("%s", node).isEqualTo(ConnectionState.CONNECTED);
         assertThat(view).isNotNull();
         assertThat(view.absent()).as("absent parts").isZero();
       }

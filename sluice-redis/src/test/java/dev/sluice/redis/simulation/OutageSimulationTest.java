@@ -3,8 +3,8 @@ package dev.sluice.redis.simulation;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.sluice.properties.Seeds;
-import dev.sluice.redis.Lease;
-import dev.sluice.redis.link.FleetView;
+import dev.sluice.redis.TokenBlockConfig;
+import dev.sluice.redis.connection.MembersView;
 import dev.sluice.redis.simulation.Faults.Fault;
 import dev.sluice.testkit.RedisServer;
 import java.io.IOException;
@@ -138,7 +138,7 @@ class OutageSimulationTest {
     }
     for (SimulatedNode node : simulation.nodes()) {
       if (!silent.contains(node.name())) {
-        FleetView view = node.connection().view();
+        MembersView view = node.connection().view();
         assertThat(view.members()).as("members after 12 s").isEqualTo(nodes - silent.size());
         assertThat(view.absent()).as("absent parts after 12 s").isZero();
       }
@@ -149,7 +149,7 @@ class OutageSimulationTest {
     return new Plan(
         nodes,
         1e-4,
-        new SimulatedNode.Settings(List.of(target), Duration.ofMillis(100), 1, Lease.DEFAULTS),
+        new SimulatedNode.Settings(List.of(target), Duration.ofMillis(100), 1, TokenBlockConfig.DEFAULTS),
         false,
         List.of(faults),
         0);

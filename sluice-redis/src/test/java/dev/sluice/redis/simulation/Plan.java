@@ -1,7 +1,7 @@
 package dev.sluice.redis.simulation;
 
 import dev.sluice.Limit;
-import dev.sluice.redis.Lease;
+import dev.sluice.redis.TokenBlockConfig;
 import dev.sluice.redis.simulation.Faults.Fault;
 import dev.sluice.redis.simulation.Faults.Severity;
 import java.time.Duration;
@@ -58,7 +58,7 @@ record Plan(
             List.of(target),
             Duration.ofMillis(random.nextBoolean() ? 100 : 1_000),
             1,
-            Lease.DEFAULTS);
+            TokenBlockConfig.DEFAULTS);
     List<Fault> faults = new ArrayList<>();
     long at = WARM_UP;
     for (int i = 0; i < count; i++) {
@@ -90,10 +90,10 @@ record Plan(
   }
 
   /** Large blocks that last: with the usual ones a fleet of this size holds little of a limit. */
-  private static Lease lease(Random random) {
+  private static TokenBlockConfig lease(Random random) {
     return random.nextInt(5) == 0
-        ? Lease.DEFAULTS
-        : new Lease(
+        ? TokenBlockConfig.DEFAULTS
+        : new TokenBlockConfig(
             Duration.ofSeconds(2 + random.nextInt(20)),
             0.2 + 0.3 * random.nextDouble(),
             Duration.ofSeconds(2),

@@ -1,10 +1,10 @@
 package dev.sluice.redis.simulation;
 
-import dev.sluice.redis.link.FleetConnection;
-import dev.sluice.redis.link.FleetState;
-import dev.sluice.redis.link.FleetView;
-import dev.sluice.redis.link.Membership;
-import dev.sluice.redis.link.SimulatedLink;
+import dev.sluice.redis.connection.ConnectionState;
+import dev.sluice.redis.connection.FleetConnection;
+import dev.sluice.redis.connection.MembersView;
+import dev.sluice.redis.connection.MembershipConfig;
+import dev.sluice.redis.connection.SimulatedLink;
 import java.util.List;
 import java.util.Random;
 import org.jspecify.annotations.Nullable;
@@ -126,17 +126,17 @@ public abstract class SimulatedMember implements Scheduler.SimulatedProcess, Sim
 
   /** Returns whether what is granted now was decided by this node's share. */
   public final boolean decidesLocally() {
-    return decidedNanos == NOT_DECIDED && connection().state() == FleetState.OUT;
+    return decidedNanos == NOT_DECIDED && connection().state() == ConnectionState.OUT;
   }
 
   /** Returns the part of every limit that it believes to have. */
   public final int share() {
-    FleetView view = connection().view();
+    MembersView view = connection().view();
     return view == null ? 0 : view.share();
   }
 
   @Override
   public String toString() {
-    return name + " (" + connection().state() + ", " + share() + " of " + Membership.PARTS + ")";
+    return name + " (" + connection().state() + ", " + share() + " of " + MembershipConfig.PARTS + ")";
   }
 }

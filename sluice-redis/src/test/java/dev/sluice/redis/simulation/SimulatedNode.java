@@ -1,12 +1,12 @@
 package dev.sluice.redis.simulation;
 
-import dev.sluice.redis.Lease;
 import dev.sluice.redis.Rule;
-import dev.sluice.redis.SharedBucket;
 import dev.sluice.redis.SharedThrottle;
+import dev.sluice.redis.SharedTokenBucket;
 import dev.sluice.redis.SimulatedLimits;
-import dev.sluice.redis.link.FleetConnection;
-import dev.sluice.redis.link.SimulatedLink;
+import dev.sluice.redis.TokenBlockConfig;
+import dev.sluice.redis.connection.FleetConnection;
+import dev.sluice.redis.connection.SimulatedLink;
 import java.time.Duration;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -19,7 +19,7 @@ final class SimulatedNode extends SimulatedMember {
   private static final int SWEEPS_PER_TTL = 8;
   private final SimulatedLimits limits;
   private final SharedThrottle throttle;
-  private final Map<Target, SharedBucket> buckets = new LinkedHashMap<>();
+  private final Map<Target, SharedTokenBucket> buckets = new LinkedHashMap<>();
 
   SimulatedNode(
       Scheduler scheduler,
@@ -56,7 +56,7 @@ final class SimulatedNode extends SimulatedMember {
   }
 
   /** What all nodes have in common. */
-  record Settings(List<Target> targets, Duration timeout, int expectedNodes, Lease lease) {}
+  record Settings(List<Target> targets, Duration timeout, int expectedNodes, TokenBlockConfig lease) {}
 
   private void sweepLater(long nanos) {
     after(
@@ -78,7 +78,7 @@ final class SimulatedNode extends SimulatedMember {
   }
 
   CompletableFuture<Boolean> ask(Target target, long tokens) {
-    SharedBucket bucket = buckets.get(target);
+    SharedTokenBucket bucket = buckets.get(target);
     if (bucket == null) {
       throw new IllegalArgumentException("a key is asked for with the others: " + target.name());
     }

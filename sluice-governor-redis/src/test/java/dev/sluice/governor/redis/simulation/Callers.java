@@ -1,8 +1,8 @@
 package dev.sluice.governor.redis.simulation;
 
-import dev.sluice.governor.Outcome;
-import dev.sluice.governor.Settlement;
+import dev.sluice.governor.TokenDecision;
 import dev.sluice.governor.TokenRequest;
+import dev.sluice.governor.TokenSettlement;
 import dev.sluice.governor.redis.BudgetUnavailableException;
 import java.util.ArrayList;
 import java.util.HashSet;
@@ -236,7 +236,7 @@ final class Callers {
     }
   }
 
-  private void react(CompletableFuture<Optional<Outcome>> answer, Call call, GovernorNode node) {
+  private void react(CompletableFuture<Optional<TokenDecision>> answer, Call call, GovernorNode node) {
     var unused =
         answer.whenComplete(
             (outcome, failure) -> {
@@ -294,14 +294,14 @@ final class Callers {
 
   // ---- being told
 
-  private void told(Call call, GovernorNode node, @Nullable Outcome outcome) {
+  private void told(Call call, GovernorNode node, @Nullable TokenDecision outcome) {
     simulation.note(() -> call + " is told at " + node + ": " + describe(outcome));
-    if (outcome instanceof Outcome.Granted granted) {
+    if (outcome instanceof TokenDecision.Granted granted) {
       granted(call, node, granted);
-    } else if (outcome instanceof Outcome.Queued queued) {
+    } else if (outcome instanceof TokenDecision.Queued queued) {
       queued(call, node, queued);
-    } else if (outcome instanceof Outcome.Refused refused) {
-      if (call.isKeyed() && refused.reason() == Outcome.Reason.UNAVAILABLE) {
+    } else if (outcome instanceof TokenDecision.Denied refused) {
+      if (call.isKeyed() && refused.reason() == TokenDecision.Reason.UNAVAILABLE) {
         askAgain(call, node);
       } else {
         end(call);
@@ -313,17 +313,17 @@ final class Callers {
     }
   }
 
-  private static String describe(@Nullable Outcome outcome) {
-    if (outcome instanceof Outcome.Granted granted) {
+  private static String describe(@Nullable TokenDecision outcome) {
+    if (outcome instanceof TokenDecision.Granted granted) {
       return "granted " + granted.tokens() + " as " + granted.reservation();
     }
-    if (outcome instanceof Outcome.Queued queued) {
+    if (outcome instanceof TokenDecision.Queued queued) {
       return "number " + queued.queuePosition() + " with " + queued.ticket();
     }
-    return outcome instanceof Outcome.Refused refused ? refused.reason().name() : "nothing";
+    return outcome instanceof TokenDecision.Denied refused ? refused.reason().name() : "nothing";
   }
 
-  private void queued(Call call, GovernorNode node, Outcome.Queued queued) {
+  private void queued(Call call, GovernorNode node, TokenDecision.Queued queued) {
     String ticket = queued.ticket();
     boolean known = ticket.equals(call.ticket);
     call.ticket = ticket;
@@ -396,7 +396,7 @@ final class Callers {
 
   // ---- grants
 
-  private void granted(Call call, GovernorNode node, Outcome.Granted granted) {
+  private void granted(Call call, GovernorNode node, TokenDecision.Granted granted) {
     CallerLedger.Grant known = ledger.find(granted.reservation());
     if (known != null && !call.grants.contains(known)) {
       simulation.fail(call + " is told of the grant of another call: " + known.reservation);
@@ -443,7 +443,7 @@ final class Callers {
     grant.closedNanos = simulation.scheduler().nanos();
     grant.closedAt = node;
     simulation.note(() -> "settlement of " + grant.reservation + " at " + node + ", used " + used);
-    CompletableFuture<Optional<Settlement>> settled = node.store().settle(grant.reservation, used);
+    CompletableFuture<Optional<TokenSettlement>> settled = node.store().settle(grant.reservation, used);
     var unused =
         settled.whenComplete(
             (settlement, failure) -> {

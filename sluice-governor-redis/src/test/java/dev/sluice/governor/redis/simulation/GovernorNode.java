@@ -5,8 +5,8 @@ import dev.sluice.governor.BudgetStore;
 import dev.sluice.governor.TokenRequest;
 import dev.sluice.governor.redis.OutageListener;
 import dev.sluice.governor.redis.SimulatedGovernor;
-import dev.sluice.redis.link.FleetConnection;
-import dev.sluice.redis.link.FleetState;
+import dev.sluice.redis.connection.ConnectionState;
+import dev.sluice.redis.connection.FleetConnection;
 import dev.sluice.redis.simulation.Scheduler;
 import dev.sluice.redis.simulation.SimulatedMember;
 import dev.sluice.redis.simulation.SimulatedServer;
@@ -115,7 +115,7 @@ final class GovernorNode extends SimulatedMember {
   }
 
   boolean isOut() {
-    return connection().state() == FleetState.OUT;
+    return connection().state() == ConnectionState.OUT;
   }
 
   /** Returns when it went into an outage. */

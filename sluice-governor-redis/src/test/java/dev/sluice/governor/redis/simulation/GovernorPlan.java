@@ -1,10 +1,10 @@
 package dev.sluice.governor.redis.simulation;
 
+import dev.sluice.governor.AlertConfig;
 import dev.sluice.governor.Allocation;
 import dev.sluice.governor.BudgetConfig;
-import dev.sluice.governor.DeskRules;
-import dev.sluice.governor.HealthRules;
 import dev.sluice.governor.ModelBudget;
+import dev.sluice.governor.WaitingListConfig;
 import dev.sluice.redis.simulation.Faults;
 import dev.sluice.redis.simulation.Faults.Fault;
 import dev.sluice.redis.simulation.Faults.Severity;
@@ -150,8 +150,8 @@ record GovernorPlan(
             false,
             0,
             0);
-    DeskRules rules = new DeskRules(10_000, PATIENCE, LIFE, 10, Duration.ofSeconds(60));
+    WaitingListConfig rules = new WaitingListConfig(10_000, PATIENCE, LIFE, 10, Duration.ofSeconds(60));
     return new BudgetConfig(
-        Map.of(MODEL, budget), rules, HealthRules.DEFAULTS, Map.of(), List.of());
+        Map.of(MODEL, budget), rules, AlertConfig.DEFAULTS, Map.of(), List.of());
   }
 }

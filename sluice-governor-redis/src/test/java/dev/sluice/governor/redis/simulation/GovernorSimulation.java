@@ -1,12 +1,12 @@
 package dev.sluice.governor.redis.simulation;
 
 import dev.sluice.governor.GovernorStatus;
-import dev.sluice.governor.Outcome;
+import dev.sluice.governor.TokenDecision;
 import dev.sluice.governor.TokenRequest;
 import dev.sluice.governor.redis.SimulatedGovernor;
-import dev.sluice.redis.link.FleetConnection;
-import dev.sluice.redis.link.FleetState;
-import dev.sluice.redis.link.Membership;
+import dev.sluice.redis.connection.ConnectionState;
+import dev.sluice.redis.connection.FleetConnection;
+import dev.sluice.redis.connection.MembershipConfig;
 import dev.sluice.redis.simulation.RedisScripts;
 import dev.sluice.redis.simulation.Request;
 import dev.sluice.redis.simulation.SimulatedFleet;
@@ -72,7 +72,7 @@ final class GovernorSimulation extends SimulatedFleet<GovernorNode> {
             SECOND / 100,
             node,
             () -> {
-              if (node.connection().state() == FleetState.CONNECTED
+              if (node.connection().state() == ConnectionState.CONNECTED
                   || scheduler().nanos() >= latestNanos) {
                 callers.begin(node);
               } else {
@@ -138,7 +138,8 @@ final class GovernorSimulation extends SimulatedFleet<GovernorNode> {
 
   // ---- grants
 
-  CallerLedger.Grant granted(GovernorNode node, TokenRequest request, Outcome.Granted granted) {
+  CallerLedger.Grant granted(
+      GovernorNode node, TokenRequest request, TokenDecision.Granted granted) {
     long decided = tap.grantedNanos(CallerLedger.idIn(granted.reservation()));
     // A share may have decided just before the node returned.
     boolean local = node.isOut() || decided < 0;
@@ -169,7 +170,8 @@ final class GovernorSimulation extends SimulatedFleet<GovernorNode> {
   }
 
   private int slotsOf(GovernorNode node, long nanos) {
-    return (int) ((long) node.concurrencyAt(nanos) * node.connection().share() / Membership.PARTS);
+    return (int)
+        ((long) node.concurrencyAt(nanos) * node.connection().share() / MembershipConfig.PARTS);
   }
 
   // ---- the run
@@ -354,7 +356,7 @@ final class GovernorSimulation extends SimulatedFleet<GovernorNode> {
 
   private GovernorStatus.@Nullable Model status() {
     GovernorNode node = node(0);
-    if (node.connection().state() != FleetState.CONNECTED) {
+    if (node.connection().state() != ConnectionState.CONNECTED) {
       fail("AWAY " + node + " is " + node.connection().state() + " at the end");
       return null;
     }

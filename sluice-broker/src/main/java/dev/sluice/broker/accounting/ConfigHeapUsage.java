@@ -1,0 +1,122 @@
+package dev.sluice.broker.accounting;
+
+import dev.sluice.broker.QueueConfig;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Counts the heap of queues, their scripts and the configuration. The text of a script is kept
+ * once, however many queues have it. Used by the thread of the state machine alone.
+ */
+public final class ConfigHeapUsage {
+  /** The estimated heap of a queue with its statistics, counters and metrics. */
+  public static final long QUEUE_BYTES = 8_000;
+
+  /** The estimated heap of a compiled script, in bytes for each character of its text. */
+  static final long SCRIPT_FACTOR = 8;
+
+  /**
+   * The estimated heap of an entry of the configuration besides its text; includes the bucket of a
+   * throttle key.
+   */
+  static final long ENTRY_BYTES = 1_000;
+
+  private final HeapBudget room;
+  private final Map<String, ConfigHeapUsage.HookSource> scripts = new HashMap<>();
+
+  /** A text and its number of users; a queue that has it as both scripts counts twice. */
+  private static final class HookSource {
+    final String text;
+    int users;
+
+    HookSource(String text) {
+      this.text = text;
+    }
+  }
+
+  public ConfigHeapUsage(HeapBudget room) {
+    this.room = room;
+  }
+
+  private static Stream<String> scriptsOf(QueueConfig config) {
+    return Stream.of(config.onEnqueue(), config.onFailure()).flatMap(Stream::ofNullable);
+  }
+
+  private static long bytes(String script) {
+    return SCRIPT_FACTOR * script.length();
+  }
+
+  /**
+   * Checks that there is room for so many more queues and the scripts of {@code config}.
+   *
+   * @throws BrokerException if there is not
+   */
+  public void requireRoom(int queues, QueueConfig config) {
+    long more =
+        scriptsOf(config)
+            .distinct()
+            .filter(each -> !scripts.containsKey(each))
+            .mapToLong(ConfigHeapUsage::bytes)
+            .sum();
+    room.require(queues * QUEUE_BYTES + more);
+  }
+
+  /** Counts a queue of {@code config}; returns it with the texts of scripts shared. */
+  public QueueConfig added(QueueConfig config) {
+    room.add(QUEUE_BYTES);
+    return config.toBuilder()
+        .onEnqueue(shared(config.onEnqueue()))
+        .onFailure(shared(config.onFailure()))
+        .build();
+  }
+
+  private @Nullable String shared(@Nullable String text) {
+    if (text == null) {
+      return null;
+    }
+    ConfigHeapUsage.HookSource script = scripts.get(text);
+    if (script == null) {
+      script = new ConfigHeapUsage.HookSource(text);
+      scripts.put(text, script);
+      room.add(bytes(text));
+    }
+    script.users++;
+    return script.text;
+  }
+
+  /** Uncounts a queue of {@code config} that was deleted or has been given another one. */
+  public void removed(QueueConfig config) {
+    room.remove(QUEUE_BYTES);
+    scriptsOf(config).forEach(this::leave);
+  }
+
+  private void leave(String text) {
+    ConfigHeapUsage.HookSource script = scripts.get(text);
+    if (script != null && --script.users == 0) {
+      scripts.remove(text);
+      room.remove(bytes(text));
+    }
+  }
+
+  /**
+   * Counts a change of an entry of the configuration; null stands for no entry.
+   *
+   * @throws BrokerException if there is no room for it, and nothing has changed
+   */
+  public void changed(String key, @Nullable String before, @Nullable String after) {
+    long more = bytes(key, after) - bytes(key, before);
+    room.require(more);
+    room.add(more);
+  }
+
+  /** Counts an entry that was stored before; never refused. */
+  public void restored(String key, String value) {
+    room.add(bytes(key, value));
+  }
+
+  private static long bytes(String key, @Nullable String value) {
+    return value == null ? 0 : ENTRY_BYTES + key.length() + value.length();
+  }
+}

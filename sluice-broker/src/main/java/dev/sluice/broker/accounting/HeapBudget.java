@@ -1,0 +1,53 @@
+package dev.sluice.broker.accounting;
+
+import dev.sluice.broker.BrokerException;
+import dev.sluice.broker.BrokerException.Code;
+
+/**
+ * Estimates and bounds the heap of one part of the broker's state, so that callers cannot fill the
+ * heap. Used by the thread of the state machine alone.
+ *
+ * <p>Before {@link #bound} there is no limit: state that exists when the broker opens is counted
+ * and never refused.
+ */
+public final class HeapBudget {
+  private final String what;
+  private long most = Long.MAX_VALUE;
+  private long used;
+
+  /** {@code what} names the state in error messages. */
+  public HeapBudget(String what) {
+    this.what = what;
+  }
+
+  /** Makes {@link #require} refuse state beyond {@code bytes} from now on. */
+  public void bound(long bytes) {
+    most = bytes;
+  }
+
+  public void add(long bytes) {
+    used += bytes;
+  }
+
+  public void remove(long bytes) {
+    used -= bytes;
+  }
+
+  public long used() {
+    return used;
+  }
+
+  /**
+   * Checks that there is room.
+   *
+   * @throws BrokerException if {@code more} bytes would exceed the bound
+   */
+  public void require(long more) {
+    if (more > 0 && more > most - used) {
+      throw new BrokerException(
+          Code.HEAP_FULL,
+          "%s must take at most %d bytes of the heap, but take %d and would take %d more"
+              .formatted(what, most, used, more));
+    }
+  }
+}

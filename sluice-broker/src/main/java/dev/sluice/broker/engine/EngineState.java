@@ -1,0 +1,298 @@
+package dev.sluice.broker.engine;
+
+import dev.sluice.broker.BrokerMetrics;
+import dev.sluice.broker.LeaseToken;
+import dev.sluice.broker.BrokerException;
+import dev.sluice.FairScheduler;
+import dev.sluice.broker.accounting.ConfigHeapUsage;
+import dev.sluice.broker.accounting.HeapBudget;
+import dev.sluice.broker.accounting.IdleKeyLru;
+import dev.sluice.broker.accounting.ReadyAgeHistogram;
+import dev.sluice.broker.runtime.QueueRegistry;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.SortedMap;
+import java.util.TreeMap;
+import java.util.concurrent.CompletableFuture;
+import org.jspecify.annotations.Nullable;
+
+/** What the parts of the state machine share; belongs to one thread at a time. */
+public final class EngineState {
+  /** Messages that are delivered soon after they came are not read from the store. */
+  private static final long MAX_BODY_BYTES = 8L << 20;
+
+  public final FairScheduler<MessageEntry> scheduler = FairScheduler.create();
+  public final Map<String, BrokerQueue> lines = new LinkedHashMap<>();
+  public final TimerHeap timers = new TimerHeap();
+  public final TreeMap<String, String> config = new TreeMap<>();
+
+  /** The heap of messages and of remembered dedupe ids. */
+  public final HeapBudget messageRoom = new HeapBudget("messages and remembered ids");
+
+  public final MessageIndex index = new MessageIndex();
+
+  public final IdleKeyLru idleKeys = new IdleKeyLru();
+
+  public final HeapBudget setupRoom = new HeapBudget("queues, scripts and configuration");
+  final ConfigHeapUsage setup = new ConfigHeapUsage(setupRoom);
+  public final EngineState.EngineCallbacks outputs;
+  final BrokerMetrics metrics;
+
+  /** How often the store was opened. */
+  public final int epoch;
+
+  /** Broker time of the input at hand; never goes back. */
+  public long now;
+
+  public long nextSequence = 1;
+  int nextQueueId = 1;
+
+  /** Bytes of messages that may be accepted, so that there stays room to settle those there are. */
+  public long diskRoom = Long.MAX_VALUE;
+
+  public CommitBatch batch;
+  private long nextLease = 1;
+  private long bodyBytes;
+
+  /** What the state machine asks of others; they come back with another input. */
+  public interface EngineCallbacks {
+    /** Answers at once. */
+    void refuse(CompletableFuture<?> future, BrokerException why);
+
+    /** Runs {@code on_failure}; {@link FailureHandler#verdict} takes the answer. */
+    void askFailureHook(EngineState.FailureHookRequest question);
+
+    /** Whether the queue has such a script. */
+    boolean hasFailureHook(BrokerQueue line);
+
+    /** Returns false if the last attempt to read {@code entry} failed. */
+    default boolean isReadable(MessageEntry entry) {
+      return true;
+    }
+
+    /** Queues are different now. */
+    void queuesChanged();
+
+    /** A value of the configuration is different now; null if it is gone. */
+    void configChanged(String key, @Nullable String value);
+  }
+
+  /**
+   * What to ask {@code on_failure}.
+   *
+   * @param lease the one under which it failed
+   * @param attempts failures, the one at hand included
+   * @param future whom to answer once it is decided and stored; null if nobody asked
+   */
+  public record FailureHookRequest(
+      MessageEntry entry,
+      Lease lease,
+      int attempts,
+      FailureHandler.Nack nack,
+      @Nullable CompletableFuture<Void> future) {}
+
+  EngineState(EngineState.EngineCallbacks outputs, BrokerMetrics metrics, int epoch, long now) {
+    this.outputs = outputs;
+    this.metrics = metrics;
+    this.epoch = epoch;
+    this.now = now;
+    this.batch = new CommitBatch(epoch, 1);
+  }
+
+  LeaseToken nextToken() {
+    return new LeaseToken(epoch, nextLease++);
+  }
+
+  /** The queue of this name, if it is one to work with. */
+  public BrokerQueue line(String name) {
+    BrokerQueue line = lines.get(name);
+    if (line == null) {
+      throw QueueRegistry.notFound(name);
+    }
+    if (line.deleting) {
+      throw new BrokerException(
+          BrokerException.Code.QUEUE_DELETED, "the queue is being deleted: queue=" + name);
+    }
+    return line;
+  }
+
+  /** A new message of {@code line}, which is not stored yet. */
+  MessageEntry create(BrokerQueue line, InternedPlacement.Spec spec, int bytes, long expiresAt) {
+    MessageEntry entry = new MessageEntry(line, nextSequence++, line.enter(spec, now), bytes, expiresAt);
+    index.add(entry);
+    return entry;
+  }
+
+  /** A place in {@code line} for {@code entry}, which keeps its id; it is not stored there yet. */
+  MessageEntry move(MessageEntry entry, BrokerQueue line, InternedPlacement.Spec spec, long expiresAt) {
+    MessageEntry moved =
+        new MovedMessageEntry(
+            line, nextSequence++, line.enter(spec, now), entry.bytes, expiresAt, entry.id());
+    messageRoom.add(MovedMessageEntry.ID_HEAP_BYTES);
+    index.add(moved);
+    diskRoom -= entry.bytes;
+    return moved;
+  }
+
+  /** Keeps what is stored of {@code entry} at hand, if there is room: it may be wanted soon. */
+  void keepBody(MessageEntry entry, byte[] body) {
+    if (bodyBytes + body.length <= MAX_BODY_BYTES) {
+      bodyBytes += body.length;
+      entry.body = body;
+    }
+  }
+
+  /** What was kept of {@code entry}, which makes room for others. */
+  public byte @Nullable [] takeBody(MessageEntry entry) {
+    byte[] body = entry.body;
+    if (body != null) {
+      bodyBytes -= body.length;
+      entry.body = null;
+    }
+    return body;
+  }
+
+  /** {@code entry} is gone from memory; wherever it stood, it does not any more. */
+  void forget(MessageEntry entry) {
+    Lease lease = entry.lease();
+    unschedule(entry);
+    if (lease != null) {
+      discard(lease);
+    }
+    takeBody(entry);
+    entry.stage = MessageEntry.Stage.GONE;
+    entry.line.leave(entry.route);
+    if (entry instanceof MovedMessageEntry) {
+      messageRoom.remove(MovedMessageEntry.ID_HEAP_BYTES);
+    }
+    index.remove(entry);
+  }
+
+  /** Ends whatever {@code entry} waits for, or its lease. */
+  void unschedule(MessageEntry entry) {
+    Lease lease = entry.lease();
+    if (lease != null) {
+      endLease(lease);
+    }
+    if (entry.timer != null) {
+      timers.remove(entry.timer);
+      entry.timer = null;
+    }
+    if (entry.stage == MessageEntry.Stage.DELAYED) {
+      entry.line.delayed--;
+      entry.route.count.delayed--;
+    } else if (entry.stage == MessageEntry.Stage.PENDING) {
+      entry.line.notPending(entry);
+    }
+    if (entry.scheduled != null) {
+      if (!entry.scheduled.remove()) {
+        entry.scheduled.complete();
+      }
+      entry.scheduled = null;
+    }
+    entry.stage = MessageEntry.Stage.COMMITTING;
+  }
+
+  /** {@code lease} is to be found after a restart, as it is stored with the present batch. */
+  void store(Lease lease) {
+    if (!lease.rows.contains(batch.leases)) {
+      lease.rows.add(batch.leases);
+      batch.leases.uses++;
+    }
+  }
+
+  /** {@code lease} is over, and what came of it is stored: it need not be found any more. */
+  void discard(Lease lease) {
+    lease.rows.forEach(this::release);
+    lease.rows.clear();
+  }
+
+  /** {@code lease} is over and left no trace: that is stored for as long as the lease is. */
+  void revoke(Lease lease) {
+    MessageEntry entry = lease.entry;
+    batch.facts.add(new StateChange.LeaseChanged(entry, lease.token, entry.attempts, StateChange.OVER));
+    for (LeaseRow row : lease.rows) {
+      if (row != batch.leases) {
+        row.corrections.add(batch.leases);
+        batch.leases.uses++;
+      }
+    }
+    discard(lease);
+  }
+
+  private void release(LeaseRow row) {
+    // That of the present batch is not there yet; whether it will be is seen when it is sealed.
+    if (--row.uses == 0 && row != batch.leases) {
+      batch.facts.add(new StateChange.LeasesEnded(row.epoch, row.batch));
+      row.corrections.forEach(this::release);
+    }
+  }
+
+  /** The holder of {@code lease} has the message no more. */
+  void endLease(Lease lease) {
+    timers.remove(lease);
+    lease.entry.timer = null;
+    lease.entry.line.leased--;
+    lease.entry.route.count.leased--;
+    Lease.End end = lease.end();
+    if (!end.sent()) {
+      giveBackTokens(lease.entry);
+    }
+    ConsumerState holder = lease.holder;
+    if (holder != null) {
+      holder.remove(lease);
+      // One that it never took leaves its mailbox later, and makes room then.
+      if (end.claimed() && holder.renewsCredit && holder.takesMore()) {
+        holder.line.give(holder, 1);
+      }
+    }
+  }
+
+  /** Returns the tokens of {@code entry}, which is leased and was not delivered after all. */
+  void giveBackTokens(MessageEntry entry) {
+    SortedMap<String, Long> throttles = entry.route.spec.throttles();
+    if (entry.scheduled != null && !throttles.isEmpty()) {
+      scheduler.giveBackTokens(entry.scheduled, now);
+      batch.touched.addAll(throttles.keySet());
+    }
+  }
+
+  static BrokerException diskFull() {
+    return new BrokerException(
+        BrokerException.Code.DISK_FULL, "the disk is nearly full: no messages are accepted");
+  }
+
+  /** {@code entry} is stored and may go at {@code availableAt}. */
+  void makeAvailable(MessageEntry entry, long availableAt) {
+    if (entry.stage == MessageEntry.Stage.GONE) {
+      return;
+    }
+    if (availableAt > now) {
+      delay(entry, availableAt, Math.min(availableAt, entry.expiresAt));
+      return;
+    }
+    entry.readySince = ReadyAgeHistogram.second(availableAt);
+    entry.line.pending(entry);
+    armExpiry(entry);
+    entry.scheduled = entry.line.queue.enqueue(entry, entry.route.placement());
+  }
+
+  /** {@code entry} may go at {@code availableAt}; it is looked at again at {@code due}. */
+  void delay(MessageEntry entry, long availableAt, long due) {
+    entry.stage = MessageEntry.Stage.DELAYED;
+    entry.line.delayed++;
+    entry.route.count.delayed++;
+    MessageTimer alarm = new MessageTimer(entry, availableAt);
+    entry.timer = alarm;
+    timers.set(alarm, due);
+  }
+
+  /** Makes sure that {@code entry}, which is pending, does not wait too long. */
+  void armExpiry(MessageEntry entry) {
+    if (entry.expiresAt != Long.MAX_VALUE) {
+      MessageTimer alarm = new MessageTimer(entry, now);
+      entry.timer = alarm;
+      timers.set(alarm, entry.expiresAt);
+    }
+  }
+}

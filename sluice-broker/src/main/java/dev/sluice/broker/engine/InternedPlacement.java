@@ -1,0 +1,109 @@
+package dev.sluice.broker.engine;
+
+import dev.sluice.Placement;
+import dev.sluice.broker.accounting.FairnessKeyCounters;
+import dev.sluice.broker.store.ByteReader;
+import dev.sluice.broker.store.ByteWriter;
+import java.util.Collections;
+import java.util.Iterator;
+import java.util.Map;
+import java.util.SortedMap;
+import java.util.TreeMap;
+
+/**
+ * Where messages go: fairness key, weight, priority and throttle keys, kept once for all messages
+ * of a queue that have them in common.
+ */
+public final class InternedPlacement {
+  /**
+   * The values by which routes are equal. Specs have an order so that a hash map finds one in
+   * logarithmic time even if producers choose keys whose hashes collide.
+   *
+   * @param throttles tokens by throttle key
+   */
+  public record Spec(String key, int weight, int priority, SortedMap<String, Long> throttles)
+      implements Comparable<Spec> {
+    /** The estimated heap of a route besides its messages and texts. */
+    private static final long HEAP_BYTES = 600;
+
+    /** The estimated heap of each of its throttle keys besides their text. */
+    private static final long THROTTLE_BYTES = 500;
+
+    long heapBytes() {
+      long bytes = HEAP_BYTES + 4L * key.length();
+      for (String throttle : throttles.keySet()) {
+        bytes += THROTTLE_BYTES + 4L * throttle.length();
+      }
+      return bytes;
+    }
+
+    @Override
+    public int compareTo(Spec other) {
+      int order = key.compareTo(other.key);
+      order = order != 0 ? order : Integer.compare(weight, other.weight);
+      order = order != 0 ? order : Integer.compare(priority, other.priority);
+      return order != 0 ? order : compare(throttles, other.throttles);
+    }
+
+    private static int compare(SortedMap<String, Long> some, SortedMap<String, Long> others) {
+      int order = Integer.compare(some.size(), others.size());
+      Iterator<Map.Entry<String, Long>> other = others.entrySet().iterator();
+      for (Map.Entry<String, Long> each : some.entrySet()) {
+        if (order != 0) {
+          break;
+        }
+        Map.Entry<String, Long> beside = other.next();
+        order = each.getKey().compareTo(beside.getKey());
+        order = order != 0 ? order : each.getValue().compareTo(beside.getValue());
+      }
+      return order;
+    }
+  }
+
+  public final Spec spec;
+
+  /** The messages of the same fairness key. */
+  final FairnessKeyCounters count;
+
+  private final Placement placement;
+
+  /** As it is stored. */
+  public final byte[] encoded;
+
+  /** Messages that have this route. */
+  long users;
+
+  InternedPlacement(Spec spec, FairnessKeyCounters count) {
+    this.spec = spec;
+    this.count = count;
+    this.placement = new Placement(spec.key, spec.weight, spec.priority, 1, spec.throttles);
+    this.encoded = encode(spec);
+  }
+
+  /** Where messages go in the scheduler, with the weight that their key has by now. */
+  Placement placement() {
+    return count.weight == spec.weight ? placement : placement.withWeight(count.weight);
+  }
+
+  private static byte[] encode(Spec spec) {
+    ByteWriter out = new ByteWriter(32 + spec.key.length());
+    out.text(spec.key).varint(spec.weight).varint(spec.priority).varint(spec.throttles.size());
+    spec.throttles.forEach((name, tokens) -> out.text(name).varint(tokens));
+    return out.toBytes();
+  }
+
+  public static Spec decode(ByteReader in) {
+    String key = in.text();
+    int weight = in.varint32();
+    int priority = in.varint32();
+    int count = in.varint32();
+    if (count == 0) {
+      return new Spec(key, weight, priority, Collections.emptySortedMap());
+    }
+    SortedMap<String, Long> throttles = new TreeMap<>();
+    for (int i = 0; i < count; i++) {
+      throttles.put(in.text(), in.varint());
+    }
+    return new Spec(key, weight, priority, Collections.unmodifiableSortedMap(throttles));
+  }
+}

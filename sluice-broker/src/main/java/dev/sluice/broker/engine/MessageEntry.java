@@ -1,0 +1,86 @@
+package dev.sluice.broker.engine;
+
+import dev.sluice.ScheduledItem;
+import dev.sluice.broker.accounting.ReadyAgeHistogram;
+import dev.sluice.broker.store.MessageEnvelope;
+import dev.sluice.broker.store.MessageId;
+import java.util.UUID;
+import org.jspecify.annotations.Nullable;
+
+/** What is in memory of a message: not its payload, and nothing by name. */
+public class MessageEntry {
+  /** The estimated heap of an entry, with its place and its lease. */
+  public static final long HEAP_BYTES = 200;
+
+  /** Where a message stands. */
+  public enum Stage {
+    /** What happened to it last is not stored yet. */
+    COMMITTING,
+    /** It may not go before its timer is due. */
+    DELAYED,
+    /** It waits in the scheduler. */
+    PENDING,
+    /** A consumer has it. */
+    LEASED,
+    /** A script is asked what becomes of it. */
+    FAILING,
+    /** It is about to be moved to another queue. */
+    MOVING,
+    /** It does not exist any more. */
+    GONE
+  }
+
+  public final BrokerQueue line;
+  public final long sequence;
+  public final InternedPlacement route;
+
+  /** The size of its {@link MessageEnvelope}. */
+  public final int bytes;
+
+  /** How often it failed. */
+  public int attempts;
+
+  public Stage stage = Stage.COMMITTING;
+
+  /** The second since which it has been ready for delivery, by {@link ReadyAgeHistogram#second}. */
+  public int readySince;
+
+  /** Broker time after which it is given up; {@link Long#MAX_VALUE} for never. */
+  public final long expiresAt;
+
+  /** Its place in the scheduler while it is pending, and while it is leased the one it had. */
+  @Nullable ScheduledItem<MessageEntry> scheduled;
+
+  /** Its {@link MessageEnvelope}, as long as it is at hand; see {@link EngineState#keepBody}. */
+  byte @Nullable [] body;
+
+  /** Its lease, or what it waits for. */
+  @Nullable EngineTimer timer;
+
+  MessageEntry(BrokerQueue line, long sequence, InternedPlacement route, int bytes, long expiresAt) {
+    this.line = line;
+    this.sequence = sequence;
+    this.route = route;
+    this.bytes = bytes;
+    this.expiresAt = expiresAt;
+  }
+
+  /** Returns the id that the message has had since it was enqueued. */
+  public UUID id() {
+    return place();
+  }
+
+  /** Returns an id that says where the message is stored; no other message ever has the same. */
+  public final UUID place() {
+    return MessageId.of(line.id, sequence);
+  }
+
+  public final @Nullable Lease lease() {
+    return timer instanceof Lease lease ? lease : null;
+  }
+
+  @Override
+  public String toString() {
+    return line.name + "#" + sequence + " " + stage;
+  }
+}

@@ -1,0 +1,36 @@
+package dev.sluice.broker.engine;
+
+import dev.sluice.broker.store.MessageId;
+import java.util.UUID;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A message that has moved: a dead letter, or one that was redriven. It is stored under a new
+ * number, as each number is stored once, but keeps the id that its producer was told.
+ */
+public final class MovedMessageEntry extends MessageEntry {
+  /** The estimated heap of the id and of its place in {@link MovedMessageIndex}, beside the entry. */
+  public static final long ID_HEAP_BYTES = 40;
+
+  private final int firstQueueId;
+  private final long firstSequence;
+
+  /** The next one in a chain of {@link MovedMessageIndex}. */
+  @Nullable MovedMessageEntry next;
+
+  public MovedMessageEntry(BrokerQueue line, long sequence, InternedPlacement route, int bytes, long expiresAt, UUID id) {
+    super(line, sequence, route, bytes, expiresAt);
+    this.firstQueueId = MessageId.queueId(id);
+    this.firstSequence = MessageId.sequence(id);
+  }
+
+  @Override
+  public UUID id() {
+    return MessageId.of(firstQueueId, firstSequence);
+  }
+
+  /** Returns the number under which the message was stored first. */
+  public long firstSequence() {
+    return firstSequence;
+  }
+}

@@ -1,0 +1,35 @@
+package dev.sluice.broker.engine;
+
+import dev.sluice.broker.LeaseToken;
+import dev.sluice.broker.store.MessageEnvelope;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A message on its way to a consumer.
+ *
+ * @param until broker time at which the lease ends
+ * @param body its {@link MessageEnvelope}; null if it has to be read
+ */
+public @SuppressWarnings("ArrayRecordComponent") // compared by nobody
+record PendingDelivery(ConsumerState to, Lease lease, int attempts, long until, byte @Nullable [] body) {
+  static PendingDelivery of(Lease lease, ConsumerState to, byte @Nullable [] body) {
+    return new PendingDelivery(to, lease, lease.entry.attempts, lease.due, body);
+  }
+
+  /** To be read when it is wanted. */
+  PendingDelivery withoutBody() {
+    return new PendingDelivery(to, lease, attempts, until, null);
+  }
+
+  public int bodyBytes() {
+    return body == null ? 0 : body.length;
+  }
+
+  public MessageEntry entry() {
+    return lease.entry;
+  }
+
+  public LeaseToken token() {
+    return lease.token;
+  }
+}

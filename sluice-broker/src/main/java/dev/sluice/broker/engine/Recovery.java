@@ -1,0 +1,322 @@
+package dev.sluice.broker.engine;
+
+import dev.sluice.broker.store.Schema;
+import dev.sluice.broker.BrokerMetrics;
+import dev.sluice.ScheduledItem;
+import dev.sluice.broker.engine.CommitBatch.Level;
+import dev.sluice.broker.engine.CommitBatch.Meta;
+import dev.sluice.broker.store.Schema.StateRow;
+import dev.sluice.broker.store.Schema.StoredLease;
+import dev.sluice.broker.store.Store;
+import dev.sluice.broker.store.StoreException;
+import dev.sluice.broker.store.StoreTable;
+import dev.sluice.broker.accounting.DedupeWindow;
+import dev.sluice.broker.accounting.ReadyAgeHistogram;
+import dev.sluice.broker.accounting.RecoveryHeapCheck;
+import dev.sluice.broker.store.ByteReader;
+import dev.sluice.broker.store.ByteWriter;
+import dev.sluice.broker.store.RowBatch;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.UUID;
+import org.jspecify.annotations.Nullable;
+
+/** Rebuilds the state machine from what is stored. */
+public final class Recovery {
+  /** Levels are doubles; this much is given away so that rounding never adds a token. */
+  private static final double ROUNDING = 1 - 1e-12;
+
+  private static final int EPOCH_SHIFT = 40;
+
+  private static final double NANOS_PER_SECOND = 1e9;
+
+  private final Store store;
+  private final Start start;
+  private final Meta meta;
+  private final Schema.@Nullable Opened before;
+  private final boolean sameBoot;
+  private final long downNanos;
+  private final BrokerEngine engine;
+  private final EngineState state;
+  private final RowBatch rows = new RowBatch();
+  private final LeaseRow restoredLeases;
+  private final RecoveryHeapCheck heap;
+
+  /**
+   * When and where the broker starts.
+   *
+   * @param wallNanos since 1970
+   * @param bootNanos on a clock that counts since the machine started
+   * @param bootId differs after the machine was started again; empty if unknown
+   */
+  public record Start(long wallNanos, long bootNanos, String bootId) {}
+
+  /** A message that is not leased. */
+  private record Waiting(MessageEntry entry, long availableAt) {}
+
+  private Recovery(
+      Store store,
+      Start start,
+      EngineState.EngineCallbacks outputs,
+      BrokerMetrics metrics,
+      long heapBytes) {
+    this.store = store;
+    this.start = start;
+    requireVersion(store.get(StoreTable.META, Schema.VERSION_KEY));
+    byte[] metaRow = store.get(StoreTable.META, Schema.META_KEY);
+    this.meta = metaRow == null ? Meta.NONE : Schema.metaRow(metaRow);
+    byte[] openedRow = store.get(StoreTable.META, Schema.OPENED_KEY);
+    this.before = openedRow == null ? null : Schema.Opened.decode(openedRow);
+    this.sameBoot =
+        before != null
+            && !start.bootId.isEmpty()
+            && before.bootId().equals(start.bootId)
+            && start.bootNanos >= meta.bootNanos();
+    this.downNanos = start.bootNanos - meta.bootNanos();
+    // In the same boot it is known how long the broker was down, whatever the wall clock says.
+    long now =
+        sameBoot ? meta.brokerTime() + downNanos : Math.max(meta.brokerTime(), start.wallNanos);
+    this.state = new EngineState(outputs, metrics, before == null ? 1 : before.epoch() + 1, now);
+    this.engine = new BrokerEngine(state);
+    this.restoredLeases = new LeaseRow(state.epoch, 0);
+    this.heap = new RecoveryHeapCheck(state.messageRoom, heapBytes);
+  }
+
+  private static void requireVersion(byte @Nullable [] row) {
+    int version = row == null ? Schema.VERSION : new ByteReader(row).int32();
+    if (version < Schema.OLDEST_VERSION || version > Schema.VERSION) {
+      throw new StoreException(
+          "the store has schema version %d, and this broker knows %d to %d only"
+              .formatted(version, Schema.OLDEST_VERSION, Schema.VERSION));
+    }
+  }
+
+  /** As below, with an unlimited heap; for tests. */
+  public static BrokerEngine recover(
+      Store store, Start start, EngineState.EngineCallbacks outputs, BrokerMetrics metrics) {
+    return recover(store, start, outputs, metrics, Long.MAX_VALUE);
+  }
+
+  /**
+   * Rebuilds the state machine from {@code store}, and records the restart there.
+   *
+   * @throws BrokerException if {@code heapBytes} are too few for the stored messages; nothing was
+   *     written
+   */
+  public static BrokerEngine recover(
+      Store store,
+      Start start,
+      EngineState.EngineCallbacks outputs,
+      BrokerMetrics metrics,
+      long heapBytes) {
+    Recovery recovery = new Recovery(store, start, outputs, metrics, heapBytes);
+    recovery.readConfiguration();
+    recovery.readLevels();
+    recovery.readMessages();
+    recovery.readDedupe();
+    recovery.writeRestart();
+    return recovery.engine;
+  }
+
+  private void readConfiguration() {
+    // A power loss may take the last numbers with it, which somebody may have seen: each time the
+    // store is opened numbers go on from a place of their own.
+    state.nextSequence = Math.max(meta.nextSequence(), (long) state.epoch << EPOCH_SHIFT);
+    state.nextQueueId = meta.nextQueueId();
+    store.scan(
+        StoreTable.CONFIG,
+        new byte[0],
+        Schema.END,
+        (key, value) -> {
+          if (Schema.isQueue(key)) {
+            Schema.QueueRow row = Schema.queueRow(value);
+            BrokerQueue line = engine.admin.open(Schema.queueId(key), row.name(), row.config());
+            line.revisionNumber = row.revisionNumber();
+          } else {
+            state.config.put(Schema.configName(key), Schema.text(value));
+            state.setup.restored(Schema.configName(key), Schema.text(value));
+          }
+          return true;
+        });
+  }
+
+  /* After another boot nobody knows what was handed out last, so every bucket starts empty. */
+  private void readLevels() {
+    Map<String, Level> stored = new HashMap<>();
+    store.scan(
+        StoreTable.LEVEL,
+        new byte[0],
+        Schema.END,
+        (key, value) -> stored.put(Schema.text(key), Schema.levelRow(key, value)) == null);
+    state.config.forEach(
+        (key, value) -> {
+          String throttleKey = LimitConfigEntry.throttleKey(key);
+          if (throttleKey != null) {
+            LimitConfigEntry rate = LimitConfigEntry.parse(value);
+            state.scheduler.setRate(throttleKey, rate.perSecond(), rate.burst(), state.now);
+            Level level = stored.get(throttleKey);
+            if (!sameBoot) {
+              restore(throttleKey, 0);
+            } else if (level != null) {
+              double elapsed = state.now - level.at();
+              double minted = elapsed * rate.perSecond() / NANOS_PER_SECOND;
+              restore(throttleKey, (level.tokens() + minted) * ROUNDING);
+            }
+          }
+        });
+  }
+
+  private void restore(String throttleKey, double tokens) {
+    state.scheduler.setLevel(throttleKey, tokens, state.now);
+    Level level = new Level(throttleKey, tokens, state.now);
+    rows.put(StoreTable.LEVEL, Schema.utf8(throttleKey), Schema.levelRow(level));
+  }
+
+  private void readMessages() {
+    List<Waiting> all = new ArrayList<>();
+    for (BrokerQueue line : state.lines.values()) {
+      store.scan(
+          StoreTable.STATE,
+          Schema.messageKey(line.id, meta.lowWaterMark()),
+          Schema.messageKey(line.id, Long.MAX_VALUE),
+          (key, value) -> {
+            if (heap.takes(0)) {
+              all.add(message(line, key, Schema.stateRow(value)));
+            }
+            return true;
+          });
+    }
+    if (heap.isExceeded()) {
+      // The heap that the error names must be enough for the remembered ids as well.
+      store.scan(StoreTable.DEDUPE, new byte[0], Schema.END, (key, value) -> heap.counts());
+    }
+    heap.requireFit();
+    all.sort(Comparator.comparingLong(waiting -> waiting.entry.sequence));
+    all.forEach(waiting -> state.index.add(waiting.entry));
+    readLeases();
+    // The place of a message is the time from which it could go, as it was before the restart.
+    all.sort(Comparator.comparingLong(Waiting::availableAt));
+    all.forEach(this::schedule);
+  }
+
+  private void schedule(Waiting waiting) {
+    MessageEntry entry = waiting.entry;
+    Lease lease = entry.lease();
+    if (lease == null) {
+      state.makeAvailable(entry, waiting.availableAt);
+      return;
+    }
+    // It takes its place, to which it may come back, and goes again.
+    ScheduledItem<MessageEntry> place = entry.line.queue.enqueue(entry, entry.route.placement());
+    entry.line.queue.markDelivered(place);
+    entry.scheduled = place;
+    entry.readySince = ReadyAgeHistogram.second(waiting.availableAt);
+  }
+
+  private Waiting message(BrokerQueue line, byte[] key, StateRow row) {
+    long sequence = Schema.sequence(key);
+    InternedPlacement route = line.enter(row.route(), state.now);
+    UUID id = row.keptId();
+    MessageEntry entry;
+    if (id == null) {
+      entry = new MessageEntry(line, sequence, route, row.bytes(), row.expiresAt());
+    } else {
+      entry = new MovedMessageEntry(line, sequence, route, row.bytes(), row.expiresAt(), id);
+      heap.takesMovedId();
+    }
+    entry.attempts = row.attempts();
+    return new Waiting(entry, row.availableAt());
+  }
+
+  private void readLeases() {
+    store.scan(
+        StoreTable.LEASE,
+        new byte[0],
+        Schema.END,
+        (key, value) -> {
+          for (ByteReader in = new ByteReader(value); in.hasMore(); ) {
+            restore(StoredLease.read(in));
+          }
+          rows.delete(StoreTable.LEASE, key);
+          return true;
+        });
+    // What is in force is stored anew, in one row.
+    ByteWriter row = new ByteWriter(64);
+    for (MessageEntry entry : state.index.find(any -> any.lease() != null)) {
+      Lease lease = Objects.requireNonNull(entry.lease());
+      lease.rows.add(restoredLeases);
+      restoredLeases.uses++;
+      new StoredLease(entry.line.id, entry.sequence, lease.token, entry.attempts, lease.due)
+          .write(row);
+    }
+    if (restoredLeases.uses > 0) {
+      byte[] key = Schema.leaseKey(restoredLeases.epoch, restoredLeases.batch);
+      rows.put(StoreTable.LEASE, key, row.toBytes());
+    }
+  }
+
+  /*
+   * Rows come in the order in which they were written, but within a batch not leases and their
+   * changes: a lease is changed by its own token only. One whose failure was stored is known by the
+   * attempts. One that ran out meanwhile, or whose failure was not stored, fails at once.
+   */
+  private void restore(StoredLease stored) {
+    MessageEntry entry = state.index.get(stored.sequence());
+    if (entry == null || entry.line.id != stored.queueId() || entry.attempts != stored.attempts()) {
+      return;
+    }
+    Lease known = entry.lease();
+    if (known != null) {
+      if (known.token.compareTo(stored.token()) > 0) {
+        return;
+      }
+      state.unschedule(entry);
+    }
+    if (stored.until() != StateChange.OVER) {
+      Lease lease = new Lease(entry, stored.token(), null);
+      entry.timer = lease;
+      entry.stage = MessageEntry.Stage.LEASED;
+      entry.line.leased++;
+      entry.route.count.leased++;
+      state.timers.set(lease, stored.until());
+    }
+  }
+
+  private void readDedupe() {
+    Map<Integer, BrokerQueue> byId = new HashMap<>();
+    state.lines.values().forEach(line -> byId.put(line.id, line));
+    record Seen(BrokerQueue line, String dedupeId, UUID id, long until) {}
+    List<Seen> all = new ArrayList<>();
+    store.scan(
+        StoreTable.DEDUPE,
+        new byte[0],
+        Schema.END,
+        (key, value) -> {
+          ByteReader in = new ByteReader(value);
+          BrokerQueue line = byId.get(new ByteReader(key).int32());
+          if (line != null && heap.takes(DedupeWindow.heapBytes(Schema.dedupeId(key)))) {
+            UUID id = Schema.id(in);
+            all.add(new Seen(line, Schema.dedupeId(key), id, in.int64()));
+          }
+          return true;
+        });
+    heap.requireFit();
+    all.sort(Comparator.comparingLong(Seen::until));
+    all.forEach(seen -> engine.intake.remember(seen.line, seen.dedupeId, seen.id, seen.until));
+  }
+
+  private void writeRestart() {
+    rows.put(StoreTable.META, Schema.VERSION_KEY, new ByteWriter(4).int32(Schema.VERSION).toBytes());
+    rows.put(StoreTable.META, Schema.OPENED_KEY, new Schema.Opened(state.epoch, start.bootId).encode());
+    long lowWaterMark = state.index.lowWaterMark(state.nextSequence);
+    Meta restarted =
+        new Meta(state.now, start.bootNanos, state.nextSequence, state.nextQueueId, lowWaterMark);
+    rows.put(StoreTable.META, Schema.META_KEY, Schema.metaRow(restarted));
+    store.write(rows);
+    store.sync();
+  }
+}

@@ -1,0 +1,9 @@
+/**
+ * The state machine of the broker: queues, messages, leases and timers, changed by one thread.
+ *
+ * <p>Reads no clock, starts no thread and opens no file: time and results of I/O are arguments.
+ */
+@NullMarked
+package dev.sluice.broker.engine;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,78 @@
+package dev.sluice.broker.hooks;
+
+import java.util.List;
+import java.util.Map;
+import java.util.UUID;
+
+/**
+ * Compiles the scripts by which a queue decides where its messages go.
+ *
+ * <p>Thread-safe. A compiled hook may be called by any number of threads at once; no state survives
+ * a call, and a call ends within its budgets of time and memory whatever the script does.
+ */
+public interface HookEngine {
+
+  /** What {@code on_enqueue} is told. */
+  record EnqueueContext(String queue, Map<String, String> headers, int payloadSize) {}
+
+  /** What {@code on_failure} is told; {@code attempts} counts the one that failed. */
+  record FailureContext(String queue, UUID id, Map<String, String> headers, int attempts, String error) {}
+
+  /** What {@code on_enqueue} decides. */
+  record EnqueueResult(String fairnessKey, int weight, List<String> throttleKeys) {
+    public static final HookEngine.EnqueueResult DEFAULT = new HookEngine.EnqueueResult("default", 1, List.of());
+  }
+
+  /** What {@code on_failure} decides. */
+  sealed interface FailureResult {}
+
+  /** Try again after a while. */
+  record Retry(long delayMillis) implements HookEngine.FailureResult {
+    public static final Retry AT_ONCE = new Retry(0);
+  }
+
+  /** Give up. */
+  record MoveToDeadLetters() implements HookEngine.FailureResult {}
+
+  /** A compiled {@code on_enqueue}. */
+  interface EnqueueHook {
+    /**
+     * Runs the script.
+     *
+     * @param config what {@code sluice.get} reads; does not change during the call
+     * @param budget charged with what the script uses, also if it fails; nothing is refused for it
+     * @throws HookException if the script fails or exceeds the budget of one run
+     */
+    HookEngine.EnqueueResult run(HookEngine.EnqueueContext arrival, Map<String, String> config, HookBudget budget);
+
+    /** Runs the script for a single message. */
+    default HookEngine.EnqueueResult run(HookEngine.EnqueueContext arrival, Map<String, String> config) {
+      return run(arrival, config, new HookBudget());
+    }
+  }
+
+  /** A compiled {@code on_failure}. */
+  interface FailureHook {
+    /**
+     * Runs the script.
+     *
+     * @param config what {@code sluice.get} reads; does not change during the call
+     * @throws HookException if the script fails or exceeds a budget
+     */
+    HookEngine.FailureResult run(HookEngine.FailureContext failure, Map<String, String> config);
+  }
+
+  /**
+   * Compiles a script.
+   *
+   * @throws HookException if {@code source} does not compile or defines no {@code on_enqueue}
+   */
+  EnqueueHook compileEnqueue(String source);
+
+  /**
+   * Compiles a script.
+   *
+   * @throws HookException if {@code source} does not compile or defines no {@code on_failure}
+   */
+  FailureHook compileFailure(String source);
+}

@@ -1,0 +1,9 @@
+/**
+ * Hooks of queues, whatever their language: limits, budgets, the circuit breaker and the threads.
+ *
+ * <p>Does not know the engine.
+ */
+@NullMarked
+package dev.sluice.broker.hooks;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,9 @@
+/**
+ * The sandbox in which hooks run: Lua with bounded time and memory.
+ *
+ * <p>The only package that uses LuaJ; uses {@code hooks} and does not know the engine.
+ */
+@NullMarked
+package dev.sluice.broker.lua;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,211 @@
+package dev.sluice.broker.runtime;
+
+import dev.sluice.broker.BrokerConfig;
+import dev.sluice.broker.Message;
+import dev.sluice.broker.BrokerException;
+import dev.sluice.broker.hooks.HookEngine;
+import dev.sluice.broker.engine.InternedPlacement;
+import dev.sluice.broker.QueueNames;
+import dev.sluice.broker.BrokerException.Code;
+import dev.sluice.broker.engine.PreparedMessage;
+import dev.sluice.broker.hooks.HookBudget;
+import dev.sluice.broker.hooks.HookExecutor;
+import dev.sluice.broker.store.MessageEnvelope;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import java.util.Map;
+import java.util.SortedMap;
+import java.util.TreeMap;
+import java.util.UUID;
+import java.util.concurrent.CompletableFuture;
+
+/**
+ * Takes messages from callers to the state machine. Messages are checked and encoded on the
+ * caller's thread; {@code on_enqueue}, if the queue has one, runs on a thread of the {@link
+ * HookExecutor}.
+ *
+ * <p>Thread-safe and does not block. Calls of one queue that come one after the other reach the
+ * state machine in that order, even while a script is added or removed.
+ */
+public final class EnqueuePipeline {
+  /** The heap of a header besides its characters: a map entry and two strings. */
+  private static final int HEADER_BYTES = 150;
+
+  private final BrokerConfig config;
+  private final QueueRegistry scripts;
+  private final HookExecutor hooks;
+  private final Inbox inbox;
+  private final PendingCalls calls;
+  private final EnqueuePipeline.RejectionMetrics refusals;
+
+  /** Fails a call on another thread than the one that runs scripts. */
+  interface RejectionMetrics {
+    void refuse(CompletableFuture<?> call, Throwable why);
+  }
+
+  EnqueuePipeline(
+      BrokerConfig config,
+      QueueRegistry scripts,
+      HookExecutor hooks,
+      Inbox inbox,
+      PendingCalls calls,
+      EnqueuePipeline.RejectionMetrics refusals) {
+    this.config = config;
+    this.scripts = scripts;
+    this.hooks = hooks;
+    this.inbox = inbox;
+    this.calls = calls;
+    this.refusals = refusals;
+  }
+
+  public CompletableFuture<List<UUID>> enqueue(String queue, List<Message> messages) {
+    QueueRegistry.QueueHandle view = scripts.find(queue);
+    List<PreparedMessage> submissions = view == null ? List.of() : prepare(messages);
+    long bytes = requireFit(submissions);
+    CompletableFuture<List<UUID>> call = calls.begin();
+    if (call.isDone()) {
+      return call;
+    }
+    try {
+      if (view == null) {
+        throw QueueRegistry.notFound(queue);
+      } else if (view.onEnqueue() != null || hooks.isBusy(queue)) {
+        runScript(view, messages, submissions, bytes, call);
+      } else {
+        put(queue, submissions, bytes, call);
+      }
+    } catch (BrokerException refused) {
+      count(queue, refused);
+      call.completeExceptionally(refused);
+    }
+    return call;
+  }
+
+  /** Checks and encodes messages; their route is the one that the producer gives. */
+  private List<PreparedMessage> prepare(List<Message> messages) {
+    List<PreparedMessage> submissions = new ArrayList<>(messages.size());
+    for (Message message : messages) {
+      byte[] body = MessageEnvelope.encode(message.headers, message.payload);
+      QueueNames.requireBetween("bytes of message", body.length, 0, config.maxMessageBytes());
+      submissions.add(
+          new PreparedMessage(
+              new InternedPlacement.Spec(message.key, message.weight, message.priority, message.throttles),
+              body,
+              message.delay.toNanos(),
+              message.timeToLive.toNanos(),
+              message.dedupeId,
+              false));
+    }
+    return submissions;
+  }
+
+  private long requireFit(List<PreparedMessage> submissions) {
+    long bytes = 0;
+    for (PreparedMessage submission : submissions) {
+      bytes += submission.bytes();
+    }
+    return QueueNames.requireBetween("bytes of messages", bytes, 0, config.maxInboundBytes());
+  }
+
+  private void put(
+      String queue, List<PreparedMessage> submissions, long bytes, CompletableFuture<List<UUID>> call) {
+    boolean taken =
+        inbox.putMessages(machine -> machine.intake.enqueue(queue, submissions, call), bytes);
+    if (taken) {
+      return;
+    }
+    if (inbox.isClosed()) {
+      calls.requireOpen();
+      throw new BrokerException(Code.STOPPED, "the broker is closed");
+    }
+    throw new BrokerException(
+        Code.BUSY,
+        "more is being enqueued than the broker can take: maxInboundBytes="
+            + config.maxInboundBytes());
+  }
+
+  private void count(String queue, BrokerException refused) {
+    if (refused.code() != Code.STOPPED && refused.code() != Code.WAITING_FOR_SPACE) {
+      config.metrics().refused(queue, refused.code());
+    }
+  }
+
+  private void runScript(
+      QueueRegistry.QueueHandle view,
+      List<Message> messages,
+      List<PreparedMessage> submissions,
+      long bytes,
+      CompletableFuture<List<UUID>> call) {
+    // Not the messages: their payloads are in the submissions already.
+    List<HookEngine.EnqueueContext> arrivals = new ArrayList<>(messages.size());
+    long held = bytes;
+    for (Message message : messages) {
+      arrivals.add(new HookEngine.EnqueueContext(view.name(), message.headers, message.payload.length));
+      held += bytes(message.headers);
+    }
+    long from = System.nanoTime();
+    hooks.call(
+        view.name(),
+        arrivals.size(),
+        held,
+        () -> {
+          config.metrics().hookWaited(view.name(), System.nanoTime() - from);
+          assignAndPut(view, arrivals, submissions, call);
+        });
+  }
+
+  /** Returns the heap of a message's headers, which are kept while it waits for its script. */
+  private static long bytes(Map<String, String> headers) {
+    long bytes = 0;
+    for (Map.Entry<String, String> header : headers.entrySet()) {
+      bytes += HEADER_BYTES + header.getKey().length() + header.getValue().length();
+    }
+    return bytes;
+  }
+
+  /**
+   * Runs on a thread of the pool. A call that is done by then, such as a cancelled one, stores
+   * nothing.
+   */
+  private void assignAndPut(
+      QueueRegistry.QueueHandle view,
+      List<HookEngine.EnqueueContext> arrivals,
+      List<PreparedMessage> submissions,
+      CompletableFuture<List<UUID>> call) {
+    try {
+      HookBudget budget = new HookBudget();
+      List<PreparedMessage> routed = new ArrayList<>(submissions.size());
+      for (int i = 0; i < arrivals.size() && !call.isDone(); i++) {
+        if (budget.isSpent()) {
+          throw budget.refusal(view.name(), i, arrivals.size());
+        }
+        HookEngine.EnqueueResult assigned = scripts.assign(view, arrivals.get(i), budget);
+        PreparedMessage submission = submissions.get(i);
+        routed.add(
+            assigned == null
+                ? submission
+                : submission.withRoute(route(assigned, submission.route().priority())));
+      }
+      if (!call.isDone()) {
+        put(view.name(), routed, requireFit(routed), call);
+      }
+    } catch (BrokerException refused) {
+      count(view.name(), refused);
+      refusals.refuse(call, refused);
+    } catch (RuntimeException | Error failed) {
+      refusals.refuse(call, failed);
+    }
+  }
+
+  static InternedPlacement.Spec route(HookEngine.EnqueueResult assigned, int priority) {
+    SortedMap<String, Long> throttles = Collections.emptySortedMap();
+    if (!assigned.throttleKeys().isEmpty()) {
+      throttles = new TreeMap<>();
+      for (String key : assigned.throttleKeys()) {
+        throttles.put(key, 1L);
+      }
+    }
+    return new InternedPlacement.Spec(assigned.fairnessKey(), assigned.weight(), priority, throttles);
+  }
+}

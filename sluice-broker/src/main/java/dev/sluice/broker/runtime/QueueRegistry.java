@@ -1,0 +1,267 @@
+package dev.sluice.broker.runtime;
+
+import dev.sluice.broker.BrokerMetrics;
+import dev.sluice.broker.hooks.HookEngine;
+import dev.sluice.broker.QueueConfig;
+import dev.sluice.broker.BrokerException;
+import dev.sluice.broker.BrokerMetrics.Hook;
+import dev.sluice.broker.BrokerMetrics.HookOutcome;
+import dev.sluice.broker.engine.BrokerQueue;
+import dev.sluice.broker.hooks.HookBudget;
+import dev.sluice.broker.hooks.HookCircuitBreaker;
+import dev.sluice.broker.hooks.HookException;
+import dev.sluice.broker.hooks.HookLimits;
+import dev.sluice.broker.lua.LuaHookEngine;
+import java.util.Collection;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.Function;
+import java.util.function.Supplier;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+
+/** The scripts of all queues, and what callers' threads need to know of queues. */
+public final class QueueRegistry {
+  private final BrokerMetrics metrics;
+
+  /** Compiled scripts by source: a queue that is configured again is compiled once. */
+  private final Map<String, HookEngine.EnqueueHook> enqueueHooks = new ConcurrentHashMap<>();
+
+  private final Map<String, HookEngine.FailureHook> failureHooks = new ConcurrentHashMap<>();
+
+  /** Sources that calls in progress need, with the number of these calls. */
+  private final Map<String, Integer> pinned = new ConcurrentHashMap<>();
+
+  // Replaced as a whole by the thread of the state machine.
+  private volatile Map<String, QueueRegistry.QueueHandle> views = Map.of();
+
+  /** The configuration as it is; changed by the thread of the state machine. */
+  private final Map<String, String> live = new ConcurrentHashMap<>();
+
+  private final AtomicLong changes = new AtomicLong();
+  private volatile Snapshot snapshot = new Snapshot(0, Map.of());
+
+  /** The configuration after so many changes: what scripts read does not change under them. */
+  private record Snapshot(long changes, Map<String, String> values) {}
+
+  /** A queue as callers see it. */
+  public record QueueHandle(
+      int id,
+      String name,
+      QueueConfig config,
+      String revision,
+      HookEngine.@Nullable EnqueueHook onEnqueue,
+      HookEngine.@Nullable FailureHook onFailure,
+      HookCircuitBreaker breaker) {}
+
+  /** Made when the first script is compiled, for that takes a moment. */
+  private static final class Lua {
+    static final HookEngine ENGINE = new LuaHookEngine(HookLimits.DEFAULT, System::nanoTime);
+  }
+
+  QueueRegistry(BrokerMetrics metrics) {
+    this.metrics = metrics;
+  }
+
+  /**
+   * Compiles what {@code queueConfig} has, on the thread of the caller, and keeps it: without the
+   * pin a change of another queue could discard it, and the state machine would compile it again.
+   *
+   * @return ends the pin
+   * @throws BrokerException if a script does not compile
+   */
+  Runnable compile(QueueConfig queueConfig) {
+    List<String> sources =
+        Stream.of(queueConfig.onEnqueue(), queueConfig.onFailure())
+            .filter(Objects::nonNull)
+            .toList();
+    sources.forEach(source -> pinned.merge(source, 1, Integer::sum));
+    Runnable unpin = () -> sources.forEach(this::unpin);
+    try {
+      if (queueConfig.onEnqueue() != null) {
+        compiled(enqueueHooks, queueConfig.onEnqueue(), Lua.ENGINE::compileEnqueue);
+      }
+      if (queueConfig.onFailure() != null) {
+        compiled(failureHooks, queueConfig.onFailure(), Lua.ENGINE::compileFailure);
+      }
+      return unpin;
+    } catch (RuntimeException | Error failed) {
+      unpin.run();
+      if (failed instanceof HookException bad) {
+        throw new BrokerException(BrokerException.Code.BAD_SCRIPT, bad.getMessage());
+      }
+      throw failed;
+    }
+  }
+
+  private void unpin(String source) {
+    pinned.computeIfPresent(source, (key, uses) -> uses == 1 ? null : Integer.valueOf(uses - 1));
+  }
+
+  /** Compiles outside of the map, which would hold up the state machine meanwhile. */
+  private static <H> H compiled(Map<String, H> hooks, String source, Function<String, H> compiler) {
+    H known = hooks.get(source);
+    if (known != null) {
+      return known;
+    }
+    H fresh = compiler.apply(source);
+    H first = hooks.putIfAbsent(source, fresh);
+    return first == null ? fresh : first;
+  }
+
+  /** Shows callers which queues there are now. */
+  void publish(Collection<BrokerQueue> lines) {
+    Map<String, QueueRegistry.QueueHandle> next = new HashMap<>();
+    Set<String> sources = new HashSet<>();
+    for (BrokerQueue line : lines) {
+      QueueRegistry.QueueHandle before = views.get(line.name);
+      // A revision names the queue, too: a queue that is made again has another one.
+      boolean same = before != null && before.revision.equals(line.revision());
+      next.put(line.name, same ? before : view(line));
+      sources.add(String.valueOf(line.config.onEnqueue()));
+      sources.add(String.valueOf(line.config.onFailure()));
+    }
+    views = next;
+    forgetOthers(enqueueHooks, sources);
+    forgetOthers(failureHooks, sources);
+  }
+
+  /** Removes unused scripts one by one, so that one that is pinned meanwhile stays. */
+  private <H> void forgetOthers(Map<String, H> hooks, Set<String> sources) {
+    for (String source : hooks.keySet()) {
+      hooks.computeIfPresent(
+          source, (key, hook) -> sources.contains(key) || pinned.containsKey(key) ? hook : null);
+    }
+  }
+
+  void publish(String key, @Nullable String value) {
+    if (value == null) {
+      live.remove(key);
+    } else {
+      live.put(key, value);
+    }
+    changes.incrementAndGet();
+  }
+
+  private Map<String, String> snapshot() {
+    Snapshot known = snapshot;
+    long now = changes.get();
+    if (known.changes != now) {
+      known = new Snapshot(now, new HashMap<>(live));
+      snapshot = known;
+    }
+    return known.values;
+  }
+
+  private QueueRegistry.QueueHandle view(BrokerQueue line) {
+    String onEnqueue = line.config.onEnqueue();
+    String onFailure = line.config.onFailure();
+    return new QueueRegistry.QueueHandle(
+        line.id,
+        line.name,
+        line.config,
+        line.revision(),
+        onEnqueue == null ? null : enqueueHook(onEnqueue),
+        onFailure == null ? null : failureHook(onFailure),
+        new HookCircuitBreaker());
+  }
+
+  /* A script that was accepted once must not keep a broker from opening: it fails, and no more. */
+  private HookEngine.EnqueueHook enqueueHook(String source) {
+    try {
+      return compiled(enqueueHooks, source, Lua.ENGINE::compileEnqueue);
+    } catch (HookException broken) {
+      return (arrival, values, budget) -> {
+        throw broken;
+      };
+    }
+  }
+
+  private HookEngine.FailureHook failureHook(String source) {
+    try {
+      return compiled(failureHooks, source, Lua.ENGINE::compileFailure);
+    } catch (HookException broken) {
+      return (failure, values) -> {
+        throw broken;
+      };
+    }
+  }
+
+  /** How many are kept compiled. */
+  public int compiled() {
+    return enqueueHooks.size() + failureHooks.size();
+  }
+
+  public Map<String, QueueRegistry.QueueHandle> views() {
+    return views;
+  }
+
+  public QueueRegistry.@Nullable QueueHandle find(String queue) {
+    return views.get(queue);
+  }
+
+  public QueueRegistry.QueueHandle view(String queue) {
+    QueueRegistry.QueueHandle view = views.get(queue);
+    if (view == null) {
+      throw notFound(queue);
+    }
+    return view;
+  }
+
+  public static BrokerException notFound(String queue) {
+    return new BrokerException(
+        BrokerException.Code.QUEUE_NOT_FOUND, "no queue has that name: queue=" + queue);
+  }
+
+  public Map<String, String> config() {
+    return live;
+  }
+
+  /**
+   * Returns the route of a message by {@code on_enqueue} of {@code view}; null if it has no such
+   * script. Charges the run to {@code budget}.
+   */
+  HookEngine.EnqueueResult assign(QueueRegistry.QueueHandle view, HookEngine.EnqueueContext arrival, HookBudget budget) {
+    HookEngine.EnqueueHook hook = view.onEnqueue;
+    return hook == null
+        ? null
+        : run(
+            view,
+            Hook.ENQUEUE,
+            () -> hook.run(arrival, snapshot(), budget),
+            HookEngine.EnqueueResult.DEFAULT);
+  }
+
+  /** What becomes of a message that failed. */
+  HookEngine.FailureResult judge(QueueRegistry.QueueHandle view, HookEngine.FailureContext failure) {
+    HookEngine.FailureHook hook = view.onFailure;
+    return hook == null
+        ? HookEngine.Retry.AT_ONCE
+        : run(view, Hook.FAILURE, () -> hook.run(failure, snapshot()), HookEngine.Retry.AT_ONCE);
+  }
+
+  private <T> T run(QueueRegistry.QueueHandle view, Hook hook, Supplier<T> script, T otherwise) {
+    long from = System.nanoTime();
+    HookOutcome outcome = HookOutcome.BYPASSED;
+    T result = otherwise;
+    if (view.breaker.allows(from)) {
+      try {
+        result = script.get();
+        outcome = HookOutcome.ANSWERED;
+        view.breaker.succeeded();
+      } catch (RuntimeException | Error failed) {
+        // Whatever a script does to the interpreter, the message goes on.
+        outcome = HookOutcome.FAILED;
+        view.breaker.failed(System.nanoTime());
+      }
+    }
+    metrics.hook(view.name, hook, outcome, System.nanoTime() - from);
+    return result;
+  }
+}

@@ -1,0 +1,45 @@
+package dev.sluice.broker.store;
+
+
+/** The tables of a {@link Store}; what their rows look like is in {@link Schema}. */
+public enum StoreTable {
+  /** Envelope and payload of a message; a row is put once and deleted once, ever. */
+  MESSAGE(1, true),
+
+  /** Where a message stands: its keys, its attempts, when it may go. */
+  STATE(2, false),
+
+  /** Leases that were given, so that they outlive a restart. */
+  LEASE(3, false),
+
+  /** Ids by which producers recognise what they sent before. */
+  DEDUPE(4, false),
+
+  /** Queues and the configuration that hooks and throttles read. */
+  CONFIG(5, false),
+
+  /** Levels of throttle buckets. */
+  LEVEL(6, false),
+
+  /** The version of the schema, broker time and counters. */
+  META(7, false);
+
+  private static final StoreTable[] BY_COLUMN_FAMILY = values();
+
+  /**
+   * The column family, which is stored in every batch; 0 is RocksDB's default, which stays empty.
+   */
+  public final int columnFamily;
+
+  /** Whether no key is ever put twice, which allows a cheaper deletion. */
+  public final boolean writeOnce;
+
+  StoreTable(int columnFamily, boolean writeOnce) {
+    this.columnFamily = columnFamily;
+    this.writeOnce = writeOnce;
+  }
+
+  public static StoreTable ofColumnFamily(int columnFamily) {
+    return BY_COLUMN_FAMILY[columnFamily - 1];
+  }
+}

@@ -1,0 +1,258 @@
+package dev.sluice.cli.commands;
+
+import dev.sluice.cli.runtime.OptionConverters;
+import dev.sluice.cli.runtime.CommandContext;
+import dev.sluice.cli.runtime.CommandGroup;
+import dev.sluice.cli.runtime.ExitCodes;
+import dev.sluice.cli.runtime.ServerCommand;
+import dev.sluice.cli.text.InvalidInputException;
+import dev.sluice.cli.text.JsonWriter;
+import dev.sluice.cli.text.Quoting;
+import dev.sluice.cli.text.TextTable;
+import dev.sluice.client.ApiKey;
+import dev.sluice.client.CreatedApiKey;
+import dev.sluice.client.CurrentApiKey;
+import dev.sluice.client.NewApiKey;
+import dev.sluice.client.Permission;
+import dev.sluice.client.SluiceClient;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Parameters;
+
+/** {@code sluice key}. */
+@Command(name = "key", description = "API keys: who may call, and what they may do.")
+public final class ApiKeyCommands extends CommandGroup {
+  private ApiKeyCommands() {}
+
+  public static CommandLine of(CommandContext surroundings) {
+    return new CommandLine(new ApiKeyCommands())
+        .addSubcommand(new Create(surroundings))
+        .addSubcommand(new ApiKeyCommands.ListApiKeys(surroundings))
+        .addSubcommand(new Show(surroundings))
+        .addSubcommand(new WhoAmI(surroundings))
+        .addSubcommand(new Allow(surroundings))
+        .addSubcommand(new Revoke(surroundings));
+  }
+
+  private static Permission permission(String text) {
+    int colon = text.indexOf(':');
+    if (colon < 1 || colon == text.length() - 1) {
+      throw new InvalidInputException(
+          "a permission is KIND:PATTERN, such as produce:mail or admin:*: " + Quoting.of(text));
+    }
+    return new Permission(text.substring(0, colon), text.substring(colon + 1));
+  }
+
+  private static JsonWriter json(ApiKey key) {
+    return JsonWriter.object()
+        .put("id", key.id())
+        .put("name", key.name())
+        .put("created_at_ms", key.createdAt().toEpochMilli())
+        .put("expires_at_ms", millis(key.expiresAt()))
+        .put("superadmin", key.superadmin())
+        .putObjects("permissions", json(key.permissions()));
+  }
+
+  private static List<JsonWriter> json(List<Permission> permissions) {
+    return permissions.stream()
+        .map(each -> JsonWriter.object().put("kind", each.kind()).put("pattern", each.pattern()))
+        .toList();
+  }
+
+  private static long millis(Optional<Instant> expiresAt) {
+    return expiresAt.map(Instant::toEpochMilli).orElse(0L);
+  }
+
+  private static String allowed(boolean superadmin, List<Permission> permissions) {
+    return superadmin
+        ? "everything"
+        : permissions.stream()
+            .map(each -> each.kind() + ":" + each.pattern())
+            .collect(Collectors.joining(" "));
+  }
+
+  private static String allowed(ApiKey key) {
+    return allowed(key.superadmin(), key.permissions());
+  }
+
+  private static String expiry(Optional<Instant> expiresAt) {
+    return expiresAt.map(Instant::toString).orElse("never");
+  }
+
+  /** {@code sluice key create}. */
+  @Command(
+      name = "create",
+      description = "Make a key. Its secret is shown this once.",
+      footer = {
+        "",
+        "KIND is produce, consume, limit, governor, read or admin; PATTERN is a name, a prefix and",
+        ".* or :*, or *. Models are model:NAME.",
+        "",
+        "Examples:",
+        "  sluice key create billing --allow produce:mail --allow 'consume:mail.*'",
+        "  sluice key create prometheus --allow 'read:*'"
+      })
+  static final class Create extends ServerCommand {
+    @Parameters(paramLabel = "NAME", description = "For people and logs.")
+    private String name = "";
+
+    @Option(
+        names = "--allow",
+        paramLabel = "KIND:PATTERN",
+        description = "What it allows; may be given again.")
+    private List<String> permissions = new ArrayList<>();
+
+    @Option(
+        names = "--expires",
+        paramLabel = "DURATION",
+        converter = OptionConverters.PeriodConverter.class,
+        description = "When it ends, from now. Default: never.")
+    private @Nullable Duration expires;
+
+    @Option(names = "--superadmin", description = "It allows everything.")
+    private boolean superadmin;
+
+    Create(CommandContext surroundings) {
+      super(surroundings);
+    }
+
+    @Override
+    public int run(SluiceClient client) {
+      NewApiKey wanted = NewApiKey.of(name, permissions.stream().map(ApiKeyCommands::permission).toList());
+      wanted = superadmin ? wanted.asSuperadmin() : wanted;
+      wanted = expires == null ? wanted : wanted.withExpiry(Instant.now().plus(expires));
+      CreatedApiKey created = client.administration().createKey(wanted);
+      return say(
+          JsonWriter.object().put("id", created.id()).put("key", created.key()),
+          "id   " + created.id(),
+          "key  " + created.key());
+    }
+  }
+
+  /** {@code sluice key list}. */
+  @Command(name = "list", description = "The keys that the caller may change.")
+  static final class ListApiKeys extends ServerCommand {
+    private static final TextTable<ApiKey> TABLE =
+        new TextTable<>(
+            4,
+            List.of("ID", "NAME", "EXPIRES", "ALLOWS"),
+            key -> List.of(key.id(), key.name(), expiry(key.expiresAt()), allowed(key)));
+
+    ListApiKeys(CommandContext surroundings) {
+      super(surroundings);
+    }
+
+    @Override
+    public int run(SluiceClient client) {
+      List<ApiKey> keys = client.administration().keys();
+      if (json) {
+        List<JsonWriter> all = keys.stream().map(ApiKeyCommands::json).toList();
+        out().println(JsonWriter.object().putObjects("keys", all));
+      } else {
+        TABLE.print(keys, out());
+      }
+      return ExitCodes.OK;
+    }
+  }
+
+  /** A command about one API key. */
+  abstract static class ApiKeyCommand extends ServerCommand {
+    @Parameters(index = "0", paramLabel = "ID", description = "The key's id.")
+    String id = "";
+
+    ApiKeyCommand(CommandContext surroundings) {
+      super(surroundings);
+    }
+  }
+
+  /** {@code sluice key show}. */
+  @Command(name = "show", description = "One key, without its secret.")
+  static final class Show extends ApiKeyCommands.ApiKeyCommand {
+    Show(CommandContext surroundings) {
+      super(surroundings);
+    }
+
+    @Override
+    public int run(SluiceClient client) {
+      ApiKey key = client.administration().key(id);
+      return say(
+          json(key),
+          "id       " + key.id(),
+          "name     " + key.name(),
+          "created  " + key.createdAt(),
+          "expires  " + expiry(key.expiresAt()),
+          "allows   " + allowed(key));
+    }
+  }
+
+  /** {@code sluice key whoami}. */
+  @Command(name = "whoami", description = "The key that is used, and what it allows.")
+  static final class WhoAmI extends ServerCommand {
+    WhoAmI(CommandContext surroundings) {
+      super(surroundings);
+    }
+
+    @Override
+    public int run(SluiceClient client) {
+      CurrentApiKey key = client.administration().whoAmI();
+      return say(
+          JsonWriter.object()
+              .put("name", key.name())
+              .put("expires_at_ms", millis(key.expiresAt()))
+              .put("superadmin", key.superadmin())
+              .putObjects("permissions", json(key.permissions())),
+          "name     " + key.name(),
+          "expires  " + expiry(key.expiresAt()),
+          "allows   " + allowed(key.superadmin(), key.permissions()));
+    }
+  }
+
+  /** {@code sluice key allow}. */
+  @Command(name = "allow", description = "Replace what a key allows.")
+  static final class Allow extends ApiKeyCommands.ApiKeyCommand {
+    @Parameters(
+        index = "1..*",
+        arity = "0..*",
+        paramLabel = "KIND:PATTERN",
+        description = "All that it allows from now on; none: nothing.")
+    private List<String> permissions = new ArrayList<>();
+
+    Allow(CommandContext surroundings) {
+      super(surroundings);
+    }
+
+    @Override
+    public int run(SluiceClient client) {
+      client
+          .administration()
+          .setPermissions(id, permissions.stream().map(ApiKeyCommands::permission).toList());
+      return say(JsonWriter.object().put("id", id).put("updated", true), "updated " + id);
+    }
+  }
+
+  /** {@code sluice key revoke}. */
+  @Command(name = "revoke", description = "End a key.")
+  static final class Revoke extends ApiKeyCommands.ApiKeyCommand {
+    @Option(names = "--yes", description = "Do not ask.")
+    private boolean yes;
+
+    Revoke(CommandContext surroundings) {
+      super(surroundings);
+    }
+
+    @Override
+    public int run(SluiceClient client) {
+      confirm(yes, "End key " + Quoting.of(id) + "?");
+      client.administration().revokeKey(id);
+      return say(JsonWriter.object().put("id", id).put("revoked", true), "revoked " + id);
+    }
+  }
+}

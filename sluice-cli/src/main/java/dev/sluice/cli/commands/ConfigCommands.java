@@ -1,0 +1,121 @@
+package dev.sluice.cli.commands;
+
+import dev.sluice.cli.runtime.CommandContext;
+import dev.sluice.cli.runtime.CommandGroup;
+import dev.sluice.cli.runtime.ExitCodes;
+import dev.sluice.cli.runtime.ServerCommand;
+import dev.sluice.cli.text.JsonWriter;
+import dev.sluice.cli.text.TerminalText;
+import dev.sluice.cli.text.TextTable;
+import dev.sluice.client.SluiceClient;
+import java.util.List;
+import java.util.Map;
+import java.util.SortedMap;
+import picocli.CommandLine;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Parameters;
+
+/** {@code sluice config}. */
+@Command(name = "config", description = "Values that the scripts of queues read.")
+public final class ConfigCommands extends CommandGroup {
+  private ConfigCommands() {}
+
+  public static CommandLine of(CommandContext surroundings) {
+    return new CommandLine(new ConfigCommands())
+        .addSubcommand(new SetValue(surroundings))
+        .addSubcommand(new GetValue(surroundings))
+        .addSubcommand(new ListValues(surroundings))
+        .addSubcommand(new Delete(surroundings));
+  }
+
+  /** A command about one key. */
+  abstract static class KeyCommand extends ServerCommand {
+    @Parameters(index = "0", paramLabel = "KEY", description = "Its key.")
+    String key = "";
+
+    KeyCommand(CommandContext surroundings) {
+      super(surroundings);
+    }
+  }
+
+  /** {@code sluice config set}. */
+  @Command(name = "set", description = "Set a value.")
+  static final class SetValue extends ConfigCommands.KeyCommand {
+    @Parameters(index = "1", paramLabel = "VALUE", description = "Its value.")
+    private String value = "";
+
+    SetValue(CommandContext surroundings) {
+      super(surroundings);
+    }
+
+    @Override
+    public int run(SluiceClient client) {
+      client.administration().setConfig(key, value);
+      return say(JsonWriter.object().put("key", key).put("value", value), "set " + key);
+    }
+  }
+
+  /** {@code sluice config get}. */
+  @Command(name = "get", description = "Print a value.")
+  static final class GetValue extends ConfigCommands.KeyCommand {
+    GetValue(CommandContext surroundings) {
+      super(surroundings);
+    }
+
+    @Override
+    public int run(SluiceClient client) {
+      String value = client.administration().config(key);
+      if (json) {
+        out().println(JsonWriter.object().put("key", key).put("value", value));
+      } else {
+        // A script wants it as it is.
+        out().println(surroundings.terminals().screen() ? TerminalText.lines(value) : value);
+      }
+      return ExitCodes.OK;
+    }
+  }
+
+  /** {@code sluice config list}. */
+  @Command(name = "list", description = "All values by key.")
+  static final class ListValues extends ServerCommand {
+    private static final TextTable<Map.Entry<String, String>> TABLE =
+        new TextTable<>(2, List.of("KEY", "VALUE"), entry -> List.of(entry.getKey(), entry.getValue()));
+
+    @Option(names = "--prefix", paramLabel = "TEXT", description = "Only keys that begin so.")
+    private String prefix = "";
+
+    ListValues(CommandContext surroundings) {
+      super(surroundings);
+    }
+
+    @Override
+    public int run(SluiceClient client) {
+      SortedMap<String, String> values = client.administration().listConfig(prefix);
+      if (json) {
+        List<JsonWriter> entries =
+            values.entrySet().stream()
+                .map(each -> JsonWriter.object().put("key", each.getKey()).put("value", each.getValue()))
+                .toList();
+        out().println(JsonWriter.object().putObjects("entries", entries));
+      } else {
+        TABLE.print(values.entrySet(), out());
+      }
+      return ExitCodes.OK;
+    }
+  }
+
+  /** {@code sluice config delete}. */
+  @Command(name = "delete", description = "Remove a value.")
+  static final class Delete extends ConfigCommands.KeyCommand {
+    Delete(CommandContext surroundings) {
+      super(surroundings);
+    }
+
+    @Override
+    public int run(SluiceClient client) {
+      client.administration().removeConfig(key);
+      return say(JsonWriter.object().put("key", key).put("deleted", true), "deleted " + key);
+    }
+  }
+}

@@ -1,0 +1,205 @@
+package dev.sluice.cli.commands;
+
+import dev.sluice.cli.runtime.CommandContext;
+import dev.sluice.cli.runtime.CommandGroup;
+import dev.sluice.cli.runtime.ExitCodes;
+import dev.sluice.cli.runtime.ServerCommand;
+import dev.sluice.cli.text.InvalidInputException;
+import dev.sluice.cli.text.JsonWriter;
+import dev.sluice.cli.text.Quoting;
+import dev.sluice.cli.text.TextTable;
+import dev.sluice.client.QueueConfig;
+import dev.sluice.client.QueueStatus;
+import dev.sluice.client.QueueSummary;
+import dev.sluice.client.SluiceClient;
+import java.util.List;
+import picocli.CommandLine;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Parameters;
+
+/** {@code sluice queue}. */
+@Command(name = "queue", description = "Make, change, show and remove queues.")
+public final class QueueCommands extends CommandGroup {
+  private QueueCommands() {}
+
+  public static CommandLine of(CommandContext surroundings) {
+    return new CommandLine(new QueueCommands())
+        .addSubcommand(new Create(surroundings))
+        .addSubcommand(new Update(surroundings))
+        .addSubcommand(new Delete(surroundings))
+        .addSubcommand(new ListAll(surroundings))
+        .addSubcommand(new Show(surroundings))
+        .addSubcommand(new Stats(surroundings))
+        .addSubcommand(new Purge(surroundings));
+  }
+
+  /** A command about one queue. */
+  abstract static class QueueCommand extends ServerCommand {
+    @Parameters(paramLabel = "QUEUE", description = "The queue's name.")
+    String queue = "";
+
+    QueueCommand(CommandContext surroundings) {
+      super(surroundings);
+    }
+
+    @Override
+    public final String queueName() {
+      return queue;
+    }
+  }
+
+  /** {@code sluice queue create}. */
+  @Command(name = "create", description = "Make a queue, and QUEUE.dlq for its dead letters.")
+  static final class Create extends QueueCommands.QueueCommand {
+    @Mixin private final QueueConfigOptions options = new QueueConfigOptions();
+
+    Create(CommandContext surroundings) {
+      super(surroundings);
+    }
+
+    @Override
+    public int run(SluiceClient client) {
+      client.createQueue(queue, options.settings(surroundings.input()));
+      return say(JsonWriter.object().put("name", queue).put("created", true), "created " + queue);
+    }
+  }
+
+  /** {@code sluice queue update}. */
+  @Command(name = "update", description = "Change what is given and leave the rest as it is.")
+  static final class Update extends QueueCommands.QueueCommand {
+    @Mixin private final QueueConfigOptions options = new QueueConfigOptions();
+
+    @Option(
+        names = "--revision",
+        paramLabel = "REVISION",
+        description = "As show prints it: fails if the queue has been changed since.")
+    private String revision = "";
+
+    Update(CommandContext surroundings) {
+      super(surroundings);
+    }
+
+    @Override
+    public int run(SluiceClient client) {
+      QueueConfig changes = options.settings(surroundings.input());
+      if (!changes.hasChanges()) {
+        throw new InvalidInputException("name at least one setting to change, such as --lease 1m");
+      }
+      String changed = client.changeQueue(queue, changes, revision);
+      return say(
+          JsonWriter.object().put("name", queue).put("updated", true).put("revision", changed),
+          "updated " + queue);
+    }
+  }
+
+  /** {@code sluice queue delete}. */
+  @Command(name = "delete", description = "Remove a queue and all its messages.")
+  static final class Delete extends QueueCommands.QueueCommand {
+    @Option(names = "--yes", description = "Do not ask.")
+    private boolean yes;
+
+    Delete(CommandContext surroundings) {
+      super(surroundings);
+    }
+
+    @Override
+    public int run(SluiceClient client) {
+      confirm(yes, "Delete queue " + Quoting.of(queue) + " and all its messages?");
+      client.deleteQueue(queue);
+      return say(JsonWriter.object().put("name", queue).put("deleted", true), "deleted " + queue);
+    }
+  }
+
+  /** {@code sluice queue list}. */
+  @Command(name = "list", description = "All queues by name, with their depths.")
+  static final class ListAll extends ServerCommand {
+    private static final TextTable<QueueSummary> TABLE =
+        new TextTable<>(
+            1,
+            List.of("QUEUE", "DEPTH", "IN FLIGHT", "CONSUMERS"),
+            queue ->
+                List.of(
+                    queue.name(),
+                    Long.toString(queue.depth()),
+                    Long.toString(queue.inFlight()),
+                    Integer.toString(queue.consumers())));
+
+    ListAll(CommandContext surroundings) {
+      super(surroundings);
+    }
+
+    @Override
+    public int run(SluiceClient client) {
+      List<QueueSummary> queues = client.queues();
+      if (json) {
+        out()
+            .println(
+                JsonWriter.object()
+                    .putObjects("queues", queues.stream().map(QueueOutput::summary).toList()));
+      } else {
+        TABLE.print(queues, out());
+      }
+      return ExitCodes.OK;
+    }
+  }
+
+  /** {@code sluice queue show}. */
+  @Command(name = "show", description = "The settings of a queue, and how it stands.")
+  static final class Show extends QueueCommands.QueueCommand {
+    Show(CommandContext surroundings) {
+      super(surroundings);
+    }
+
+    @Override
+    public int run(SluiceClient client) {
+      QueueStatus status = client.queue(queue);
+      if (json) {
+        out().println(QueueOutput.json(status));
+      } else {
+        QueueOutput.printSettings(status, out());
+        QueueOutput.printCounts(status, out());
+      }
+      return ExitCodes.OK;
+    }
+  }
+
+  /** {@code sluice queue stats}. */
+  @Command(name = "stats", description = "How a queue stands, and the keys that wait in it.")
+  static final class Stats extends QueueCommands.QueueCommand {
+    Stats(CommandContext surroundings) {
+      super(surroundings);
+    }
+
+    @Override
+    public int run(SluiceClient client) {
+      QueueStatus status = client.queue(queue);
+      if (json) {
+        out().println(QueueOutput.stats(status));
+      } else {
+        QueueOutput.printCounts(status, out());
+        QueueOutput.printKeys(status, out());
+      }
+      return ExitCodes.OK;
+    }
+  }
+
+  /** {@code sluice queue purge}. */
+  @Command(name = "purge", description = "Remove the messages of a queue that are not leased.")
+  static final class Purge extends QueueCommands.QueueCommand {
+    @Option(names = "--yes", description = "Do not ask.")
+    private boolean yes;
+
+    Purge(CommandContext surroundings) {
+      super(surroundings);
+    }
+
+    @Override
+    public int run(SluiceClient client) {
+      confirm(yes, "Remove all messages of " + Quoting.of(queue) + " that are not leased?");
+      long purged = client.purgeQueue(queue);
+      return say(JsonWriter.object().put("purged", purged), "removed " + purged);
+    }
+  }
+}

@@ -1,0 +1,164 @@
+package dev.sluice.cli.commands;
+
+import dev.sluice.cli.text.Durations;
+import dev.sluice.cli.text.JsonWriter;
+import dev.sluice.cli.text.TerminalText;
+import dev.sluice.cli.text.TextTable;
+import dev.sluice.client.QueueConfig;
+import dev.sluice.client.QueueStatus;
+import dev.sluice.client.QueueSummary;
+import dev.sluice.client.QueueTotals;
+import java.io.PrintWriter;
+import java.time.Duration;
+import java.util.List;
+import java.util.Locale;
+import java.util.Optional;
+
+/** Queues as text and as JSON. */
+final class QueueOutput {
+  private static final TextTable<QueueStatus.FairnessKeyStats> KEYS =
+      new TextTable<>(
+          1,
+          List.of("KEY", "PENDING", "WEIGHT", "DEFICIT"),
+          key ->
+              List.of(
+                  key.key(),
+                  Long.toString(key.pending()),
+                  Integer.toString(key.weight()),
+                  Long.toString(key.deficit())));
+
+  private QueueOutput() {}
+
+  static JsonWriter summary(QueueSummary queue) {
+    return JsonWriter.object()
+        .put("name", queue.name())
+        .put("depth", queue.depth())
+        .put("in_flight", queue.inFlight())
+        .put("consumers", queue.consumers())
+        .put("totals", totals(queue.totals()));
+  }
+
+  static JsonWriter json(QueueStatus status) {
+    return JsonWriter.object()
+        .put("name", status.name())
+        .put("revision", status.revision())
+        .put("config", config(status.settings()))
+        .put("stats", stats(status));
+  }
+
+  private static JsonWriter config(QueueConfig settings) {
+    return JsonWriter.object()
+        .put("lease_ms", settings.lease().toMillis())
+        .put("durability", settings.durability().name())
+        .put("on_enqueue", settings.onEnqueue())
+        .put("on_failure", settings.onFailure())
+        .put("max_attempts", settings.maxAttempts().orElse(0))
+        .put("retry_delay_ms", millis(settings.retryDelay()))
+        .put("max_retry_delay_ms", millis(settings.maxRetryDelay()))
+        .put("strict_order", settings.strictOrder())
+        .put("max_depth", settings.maxDepth())
+        .put("max_depth_per_key", settings.maxDepthPerKey())
+        .put("max_in_flight_per_key", settings.maxInFlightPerKey())
+        .put("time_to_live_ms", settings.timeToLive().toMillis())
+        .put("dedupe_window_ms", settings.dedupeWindow().toMillis())
+        .put("strict_throttle_keys", settings.strictThrottleKeys());
+  }
+
+  private static long millis(Optional<Duration> delay) {
+    return delay.orElse(Duration.ZERO).toMillis();
+  }
+
+  static JsonWriter stats(QueueStatus status) {
+    return JsonWriter.object()
+        .put("depth", status.depth())
+        .put("in_flight", status.inFlight())
+        .put("delayed", status.delayed())
+        .put("consumers", status.consumers())
+        .putObjects(
+            "keys",
+            status.keys().stream()
+                .map(
+                    key ->
+                        JsonWriter.object()
+                            .put("key", key.key())
+                            .put("pending", key.pending())
+                            .put("weight", key.weight())
+                            .put("deficit", key.deficit()))
+                .toList())
+        .put("totals", totals(status.totals()))
+        .put("unknown_throttles", status.unknownThrottles())
+        .put("unknown_throttle_key", status.unknownThrottleKey());
+  }
+
+  private static JsonWriter totals(QueueTotals totals) {
+    return JsonWriter.object()
+        .put("enqueued", totals.enqueued())
+        .put("delivered", totals.delivered())
+        .put("acked", totals.acked())
+        .put("failed", totals.failed())
+        .put("dead_lettered", totals.deadLettered());
+  }
+
+  static void printSettings(QueueStatus status, PrintWriter out) {
+    QueueConfig settings = status.settings();
+    line(out, "lease", Durations.format(settings.lease().toNanos()));
+    line(out, "durability", settings.durability().name().toLowerCase(Locale.ROOT));
+    line(out, "max-attempts", orNone(settings.maxAttempts().orElse(0)));
+    line(out, "retry-delay", orNone(settings.retryDelay().orElse(Duration.ZERO)));
+    line(out, "max-retry-delay", orNone(settings.maxRetryDelay().orElse(Duration.ZERO)));
+    line(out, "strict-order", settings.strictOrder() ? "yes" : "no");
+    line(out, "strict-throttle-keys", settings.strictThrottleKeys() ? "yes" : "no");
+    line(out, "max-depth", orNone(settings.maxDepth()));
+    line(out, "max-depth-per-key", orNone(settings.maxDepthPerKey()));
+    line(out, "max-in-flight-per-key", orNone(settings.maxInFlightPerKey()));
+    line(out, "ttl", orNone(settings.timeToLive()));
+    line(out, "dedupe-window", orNone(settings.dedupeWindow()));
+    script(out, "on-enqueue", settings.onEnqueue());
+    script(out, "on-failure", settings.onFailure());
+    line(out, "revision", status.revision());
+  }
+
+  static void printCounts(QueueStatus status, PrintWriter out) {
+    line(out, "depth", Long.toString(status.depth()));
+    line(out, "in flight", Long.toString(status.inFlight()));
+    line(out, "delayed", Long.toString(status.delayed()));
+    line(out, "consumers", Integer.toString(status.consumers()));
+    QueueTotals totals = status.totals();
+    line(out, "enqueued so far", Long.toString(totals.enqueued()));
+    line(out, "delivered so far", Long.toString(totals.delivered()));
+    line(out, "acked so far", Long.toString(totals.acked()));
+    line(out, "failed so far", Long.toString(totals.failed()));
+    line(out, "dead-lettered so far", Long.toString(totals.deadLettered()));
+    if (status.unknownThrottles() > 0) {
+      line(
+          out,
+          "unknown throttle keys",
+          "%d messages, the latest named %s"
+              .formatted(status.unknownThrottles(), TerminalText.lines(status.unknownThrottleKey())));
+    }
+  }
+
+  static void printKeys(QueueStatus status, PrintWriter out) {
+    if (!status.keys().isEmpty()) {
+      out.println();
+      KEYS.print(status.keys(), out);
+    }
+  }
+
+  private static void script(PrintWriter out, String name, String lua) {
+    line(out, name, lua.isEmpty() ? "none" : "");
+    lua.lines().forEach(line -> out.println("  " + TerminalText.lines(line)));
+  }
+
+  private static void line(PrintWriter out, String name, String value) {
+    out.println("%-22s %s".formatted(name, value).stripTrailing());
+  }
+
+  private static String orNone(long number) {
+    return number == 0 ? "none" : Long.toString(number);
+  }
+
+  private static String orNone(Duration duration) {
+    return duration.isZero() ? "none" : Durations.format(duration.toNanos());
+  }
+}

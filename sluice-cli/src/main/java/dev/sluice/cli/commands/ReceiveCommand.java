@@ -1,0 +1,123 @@
+package dev.sluice.cli.commands;
+
+import dev.sluice.cli.runtime.OptionConverters;
+import dev.sluice.cli.runtime.CommandContext;
+import dev.sluice.cli.runtime.ExitCodes;
+import dev.sluice.cli.runtime.ServerCommand;
+import dev.sluice.cli.text.InvalidInputException;
+import dev.sluice.cli.text.TerminalText;
+import dev.sluice.client.Delivery;
+import dev.sluice.client.SluiceClient;
+import dev.sluice.client.MessageConsumer;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Option;
+
+/** {@code sluice message receive}. */
+@Command(
+    name = "receive",
+    description = "Receive messages; without --ack they are held until their leases end.",
+    footer = {
+      "",
+      "Prints ID, LEASE and payload, with --ack the payload alone. With --ack a message is",
+      "removed after it was printed.",
+      "",
+      "Examples:",
+      "  sluice message receive mail --count 10 --wait 5s --ack",
+      "  sluice message receive mail --follow --ack --json"
+    })
+final class ReceiveCommand extends QueueCommands.QueueCommand {
+  private static final int MAX_BATCH = 1_000;
+
+  /** Printed and not yet acknowledged at most, while following. */
+  private static final int PREFETCH = 64;
+
+  /** How long to wait before the output is looked at. */
+  private static final Duration GLANCE = Duration.ofMillis(500);
+
+  @Option(
+      names = "--count",
+      paramLabel = "N",
+      converter = OptionConverters.SmallNumberConverter.class,
+      description = "The most messages. Default: 1; with --follow no limit.")
+  private @Nullable Integer count;
+
+  @Option(
+      names = "--wait",
+      paramLabel = "DURATION",
+      converter = OptionConverters.DurationConverter.class,
+      description = "How long to wait for messages, at most 30s. Default: 1s.")
+  private Duration wait = Duration.ofSeconds(1);
+
+  @Option(names = "--ack", description = "Acknowledge each once it was printed.")
+  private boolean ack;
+
+  @Option(names = "--follow", description = "Go on until Ctrl-C; needs --ack.")
+  private boolean follow;
+
+  ReceiveCommand(CommandContext surroundings) {
+    super(surroundings);
+  }
+
+  @Override
+  public int run(SluiceClient client) {
+    if (count != null && count == 0) {
+      throw new InvalidInputException("--count must be positive: 0");
+    }
+    if (follow && !ack) {
+      throw new InvalidInputException("--follow needs --ack: nobody would settle the messages");
+    }
+    if (follow) {
+      follow(client);
+    } else {
+      receive(client, count == null ? 1 : count);
+    }
+    return ExitCodes.OK;
+  }
+
+  private void receive(SluiceClient client, int most) {
+    for (int left = most; left > 0; ) {
+      List<Delivery> batch = client.receive(queue, Math.min(left, MAX_BATCH), wait);
+      if (batch.isEmpty() || !printed(batch)) {
+        return;
+      }
+      left -= batch.size();
+    }
+  }
+
+  private void follow(SluiceClient client) {
+    // A subscription would wait for a server that is away.
+    client.administration().serverInfo();
+    long left = count == null ? Long.MAX_VALUE : count;
+    try (MessageConsumer subscription = client.subscribe(queue, PREFETCH)) {
+      while (left > 0 && !outputClosed()) {
+        List<Delivery> batch = subscription.poll((int) Math.min(left, PREFETCH), GLANCE);
+        if (!printed(batch)) {
+          return;
+        }
+        left -= batch.size();
+      }
+    }
+  }
+
+  /** False if nobody reads; what was not seen is then given back. */
+  private boolean printed(List<Delivery> batch) {
+    batch.forEach(message -> out().println(json ? MessageOutput.json(message) : text(message)));
+    boolean seen = !outputClosed();
+    List<CompletableFuture<Void>> settled = new ArrayList<>();
+    if (!seen || ack) {
+      batch.forEach(message -> settled.add(seen ? message.ack() : message.release()));
+    }
+    settled.forEach(ServerCommand::await);
+    return seen;
+  }
+
+  private String text(Delivery message) {
+    String payload = MessageOutput.payload(message.payload(), surroundings.terminals().screen());
+    return ack ? payload : TerminalText.line(message.id() + "  " + message.lease()) + "  " + payload;
+  }
+}

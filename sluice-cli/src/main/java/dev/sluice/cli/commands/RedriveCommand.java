@@ -1,0 +1,50 @@
+package dev.sluice.cli.commands;
+
+import dev.sluice.cli.runtime.OptionConverters;
+import dev.sluice.cli.runtime.CommandContext;
+import dev.sluice.cli.runtime.ProgressLine;
+import dev.sluice.cli.text.InvalidInputException;
+import dev.sluice.cli.text.JsonWriter;
+import dev.sluice.client.SluiceClient;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Option;
+
+/** {@code sluice redrive}. */
+@Command(
+    name = "redrive",
+    description = "Move dead letters of QUEUE, such as mail.dlq, back to where they came from.")
+public final class RedriveCommand extends QueueCommands.QueueCommand {
+  /** Few enough to show progress and to answer in time. */
+  private static final long BATCH = 500;
+
+  @Option(
+      names = "--count",
+      paramLabel = "N",
+      converter = OptionConverters.WholeNumberConverter.class,
+      description = "The most to move. Default: as many as there are now.")
+  private long count = Long.MAX_VALUE;
+
+  @Option(names = "--run-script", description = "Ask the queue's on_enqueue again.")
+  private boolean runScript;
+
+  public RedriveCommand(CommandContext surroundings) {
+    super(surroundings);
+  }
+
+  @Override
+  public int run(SluiceClient client) {
+    if (count == 0) {
+      throw new InvalidInputException("--count must be positive: 0");
+    }
+    // A letter may fail and come back meanwhile: it is not moved twice.
+    long total = Math.min(count, Math.max(1, client.queue(queue).depth()));
+    long moved = 0;
+    try (ProgressLine progress = new ProgressLine(err(), surroundings.terminals().error(), total)) {
+      for (long last = BATCH; moved < total && last == BATCH; moved += last) {
+        progress.show(moved, moved);
+        last = client.redrive(queue, Math.min(BATCH, total - moved), runScript);
+      }
+    }
+    return say(JsonWriter.object().put("redriven", moved), "moved " + moved);
+  }
+}

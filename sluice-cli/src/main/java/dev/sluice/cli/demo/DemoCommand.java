@@ -1,0 +1,115 @@
+package dev.sluice.cli.demo;
+
+import dev.sluice.cli.runtime.OptionConverters;
+import dev.sluice.cli.runtime.BaseCommand;
+import dev.sluice.cli.runtime.CommandContext;
+import dev.sluice.cli.runtime.CommandTimer;
+import dev.sluice.cli.runtime.ExitCodes;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Option;
+
+/** {@code sluice demo}. */
+@Command(
+    name = "demo",
+    description = "Watch a server keep its promises, also when it is killed: about a minute.",
+    footer = {
+      "",
+      "Starts a server on a temporary directory. A noisy tenant floods a queue, a quiet",
+      "one sends one message at a time, both under the limit of one provider; a model",
+      "is asked for five times its budget; half-way the server is killed and started",
+      "again. Then come the figures, and the server stays for you to look at its",
+      "console.",
+      "",
+      "It ends after the figures with --exit, with --json, and where nobody sits at the",
+      "standard input. Exits with 1 if a message was lost, a limit was exceeded, or the",
+      "quiet tenant's p99 wait was not 20 times shorter than in one FIFO."
+    })
+public final class DemoCommand extends BaseCommand {
+  private static final int HTTP_PORT = 8080;
+  private static final int GRPC_PORT = 5555;
+
+  private final CommandContext surroundings;
+
+  @Option(names = "--quick", description = "In less than 30 seconds.")
+  private boolean quick;
+
+  @Option(names = "--exit", description = "End after the figures.")
+  private boolean exit;
+
+  @Option(names = "--json", description = "Print the figures as one JSON object, and end.")
+  private boolean json;
+
+  @Option(
+      names = "--http-port",
+      paramLabel = "N",
+      converter = OptionConverters.WholeNumberConverter.class,
+      description = "Where the console is; 0 for any. Default: 8080, or any if that is in use.")
+  private @Nullable Long httpPort;
+
+  @Option(
+      names = "--grpc-port",
+      paramLabel = "N",
+      converter = OptionConverters.WholeNumberConverter.class,
+      description = "Where clients connect; 0 for any. Default: 5555, or any if that is in use.")
+  private @Nullable Long grpcPort;
+
+  public DemoCommand(CommandContext surroundings) {
+    this.surroundings = surroundings;
+  }
+
+  @Override
+  public Integer call() {
+    try (CommandTimer pacer = surroundings.pacers().get()) {
+      DemoServer.Ports ports =
+          new DemoServer.Ports(
+              DemoServer.Ports.choose("--http-port", httpPort, HTTP_PORT),
+              DemoServer.Ports.choose("--grpc-port", grpcPort, GRPC_PORT));
+      try (DemoServer server = DemoServer.create(ports, DemoModelCallers.BUDGETS)) {
+        return run(server, pacer);
+      }
+    }
+  }
+
+  private int run(DemoServer server, CommandTimer pacer) {
+    say("Starting a server on a temporary directory, console " + server.console() + " ...");
+    Optional<DemoResult> figures = server.start() ? play(server, pacer) : Optional.empty();
+    if (figures.isEmpty()) {
+      return ExitCodes.FAILED;
+    }
+    if (json) {
+      out().println(DemoJsonReport.of(figures.get(), quick));
+      out().flush();
+    } else {
+      DemoTextReport.print(figures.get(), out());
+      if (!exit && surroundings.terminals().input()) {
+        say("console: " + server.console() + " - Ctrl-C to end");
+        DemoTraffic.play(server, pacer);
+      }
+    }
+    return figures.get().problems().isEmpty() ? ExitCodes.OK : ExitCodes.FAILED;
+  }
+
+  private Optional<DemoResult> play(DemoServer server, CommandTimer pacer) {
+    try (DemoView view = view(server)) {
+      return new DemoRunner(quick ? DemoScenario.QUICK : DemoScenario.FULL, server, pacer, view).play();
+    }
+  }
+
+  private DemoView view(DemoServer server) {
+    if (json) {
+      return DemoView.NONE;
+    }
+    return surroundings.terminal()
+        ? new DemoScreenView(out(), surroundings, server.console())
+        : new DemoLineView(out());
+  }
+
+  private void say(String line) {
+    if (!json) {
+      out().println(line);
+      out().flush();
+    }
+  }
+}

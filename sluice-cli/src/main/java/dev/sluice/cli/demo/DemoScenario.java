@@ -1,0 +1,41 @@
+package dev.sluice.cli.demo;
+
+import java.time.Duration;
+
+/**
+ * How much happens in a demo. What comes next depends on how far it is, not on the time: so a slow
+ * machine shows the same, only later.
+ *
+ * @param flood messages that the noisy tenant sends before anybody works
+ * @param secondFlood messages that it sends half-way, while the server is killed
+ */
+public record DemoScenario(int flood, int secondFlood) {
+  static final DemoScenario FULL = new DemoScenario(8_000, 1_000);
+  static final DemoScenario QUICK = new DemoScenario(2_400, 300);
+
+  /** What the provider takes, of both tenants together. */
+  static final int RATE_PER_SECOND = 200;
+
+  static final int BURST = 20;
+
+  /** From one message of the quiet tenant to its next, if that one was answered. */
+  static final Duration QUIET_PAUSE = Duration.ofMillis(25);
+
+  /** The quiet tenant's p99 wait must be so many times shorter than in one FIFO. */
+  static final int TIMES_SHORTER = 20;
+
+  public static final String QUEUE = "calls";
+  static final String PROVIDER = "provider";
+  public static final String NOISY = "noisy";
+  public static final String QUIET = "quiet";
+
+  /** Delivered of the noisy tenant when the server is killed. */
+  long crashAfter() {
+    return flood / 2;
+  }
+
+  /** Delivered of the noisy tenant when nobody begins anything more. */
+  long endAfter() {
+    return (flood + secondFlood) * 9L / 10;
+  }
+}

@@ -1,0 +1,27 @@
+package dev.sluice.cli.demo;
+
+
+/** Shows the demo to somebody while it goes on. Called by one thread. */
+public interface DemoView extends AutoCloseable {
+  /** Something happened. */
+  void event(long millis, String text);
+
+  /** Called several times a second. */
+  void tick(DemoStatus status);
+
+  @Override
+  void close();
+
+  /** For nobody. */
+  DemoView NONE =
+      new DemoView() {
+        @Override
+        public void event(long millis, String text) {}
+
+        @Override
+        public void tick(DemoStatus status) {}
+
+        @Override
+        public void close() {}
+      };
+}

@@ -1,0 +1,68 @@
+package dev.sluice.cli.demo;
+
+import dev.sluice.cli.text.JsonWriter;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+
+/**
+ * What a tenant got of the queue, and what it would have got of one FIFO.
+ *
+ * @param tenant its name
+ * @param count its messages
+ * @param again deliveries of what had been delivered before
+ * @param waits from arrival to grant
+ * @param fifo the same of the FIFO
+ */
+public record TenantStats(
+    String tenant, MessageLog.Count count, long again, WaitStats waits, WaitStats fifo) {
+
+  public static TenantStats of(String tenant, MessageLog log, Downtime outage) {
+    List<MessageLog.DeliveryRecord> passages = log.passages();
+    return new TenantStats(
+        tenant,
+        log.count(tenant),
+        log.again(tenant),
+        waits(tenant, passages, outage),
+        waits(tenant, inOneFifo(passages), outage));
+  }
+
+  /**
+   * The same arrivals and the same grants, handed out in the order of arrival. A FIFO could have
+   * done that: at any time there have been no more grants than arrivals.
+   */
+  public static List<MessageLog.DeliveryRecord> inOneFifo(List<MessageLog.DeliveryRecord> passages) {
+    List<MessageLog.DeliveryRecord> arrivals = new ArrayList<>(passages);
+    arrivals.sort(Comparator.comparingLong(MessageLog.DeliveryRecord::arrivedMillis));
+    long[] grants = passages.stream().mapToLong(MessageLog.DeliveryRecord::grantedMillis).sorted().toArray();
+    List<MessageLog.DeliveryRecord> fifo = new ArrayList<>();
+    for (int i = 0; i < grants.length; i++) {
+      MessageLog.DeliveryRecord arrival = arrivals.get(i);
+      fifo.add(new MessageLog.DeliveryRecord(arrival.tenant(), arrival.arrivedMillis(), grants[i]));
+    }
+    return fifo;
+  }
+
+  private static WaitStats waits(String tenant, List<MessageLog.DeliveryRecord> passages, Downtime outage) {
+    return WaitStats.of(
+        passages.stream()
+            .filter(each -> each.tenant().equals(tenant))
+            .mapToLong(each -> outage.waited(each.arrivedMillis(), each.grantedMillis())));
+  }
+
+  /** How many times shorter its p99 wait is than in the FIFO; times are no finer than 1 ms. */
+  public double timesShorter() {
+    return (double) fifo.p99() / Math.max(1, waits.p99());
+  }
+
+  JsonWriter json() {
+    return JsonWriter.object()
+        .put("tenant", tenant)
+        .put("sent", count.sent())
+        .put("acknowledged", count.accepted())
+        .put("delivered", count.delivered())
+        .put("deliveredAgain", again)
+        .put("waitMillis", waits.json())
+        .put("fifoWaitMillis", fifo.json());
+  }
+}

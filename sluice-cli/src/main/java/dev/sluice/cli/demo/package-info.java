@@ -1,0 +1,5 @@
+/** {@code sluice demo}: a server, tenants that load it, and a live view. */
+@NullMarked
+package dev.sluice.cli.demo;
+
+import org.jspecify.annotations.NullMarked;

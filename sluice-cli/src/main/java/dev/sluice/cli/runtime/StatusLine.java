@@ -1,0 +1,33 @@
+package dev.sluice.cli.runtime;
+
+import java.io.PrintWriter;
+
+/** One line of a terminal that is rewritten; elsewhere nothing. For any number of threads. */
+public final class StatusLine implements AutoCloseable {
+  private final PrintWriter err;
+  private final boolean shown;
+  private int width;
+
+  public StatusLine(PrintWriter err, boolean shown) {
+    this.err = err;
+    this.shown = shown;
+  }
+
+  public synchronized void show(String text) {
+    if (shown) {
+      err.print("\r" + text + " ".repeat(Math.max(0, width - text.length())));
+      err.flush();
+      width = text.length();
+    }
+  }
+
+  /** Takes the line away. */
+  @Override
+  public synchronized void close() {
+    if (width > 0) {
+      err.print("\r" + " ".repeat(width) + "\r");
+      err.flush();
+      width = 0;
+    }
+  }
+}

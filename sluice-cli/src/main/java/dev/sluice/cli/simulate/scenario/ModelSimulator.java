@@ -1,0 +1,172 @@
+package dev.sluice.cli.simulate.scenario;
+
+import dev.sluice.governor.AlertConfig;
+import dev.sluice.governor.Allocation;
+import dev.sluice.governor.BudgetConfig;
+import dev.sluice.governor.Governor;
+import dev.sluice.governor.ModelBudget;
+import dev.sluice.governor.TokenDecision;
+import dev.sluice.governor.TokenRequest;
+import dev.sluice.governor.TokenSettlement;
+import java.time.Duration;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A governor and those who call its models, at a virtual time. By FIFO it is the same governor with
+ * one class and one tenant.
+ */
+final class ModelSimulator {
+  private static final String EVERYBODY = "everybody";
+
+  /** Nobody looks at its log. */
+  private static final AlertConfig NO_ALERTS =
+      new AlertConfig(Duration.ofDays(1), Duration.ofSeconds(1), 1, 1_000_000_000, 1_000_000_000);
+
+  private final VirtualClock time;
+  private final boolean byFifo;
+  private final Governor governor;
+  private final Map<String, ModelUsageMeter> models;
+  private final long stepNanos;
+  private final long extendNanos;
+  private boolean over;
+
+  /**
+   * One call.
+   *
+   * @param meters of its caller and of its class
+   * @param used the part of what is granted that it uses
+   */
+  record Call(
+      TokenRequest request, List<TrafficMeter> meters, double used, long nanos, long askedAt) {}
+
+  ModelSimulator(
+      VirtualClock time,
+      boolean byFifo,
+      BudgetConfig config,
+      Map<String, ModelUsageMeter> models,
+      long stepNanos) {
+    this.time = time;
+    this.byFifo = byFifo;
+    this.models = models;
+    this.stepNanos = stepNanos;
+    this.extendNanos = Math.max(1, config.rules().reservationLife().toNanos() / 2);
+    this.governor =
+        Governor.create(
+            new BudgetConfig(
+                byFifo ? inOneLine(config.models()) : config.models(),
+                config.rules(),
+                NO_ALERTS,
+                config.routes(),
+                List.of()),
+            time);
+  }
+
+  private static Map<String, ModelBudget> inOneLine(Map<String, ModelBudget> models) {
+    Map<String, ModelBudget> plain = new LinkedHashMap<>();
+    models.forEach(
+        (name, each) ->
+            plain.put(
+                name,
+                ModelBudget.of(each.targetTpm(), each.burstTpm(), Allocation.OFF)
+                    .withRequests(each.requestsPerSecond(), each.requestsPerMinute())
+                    .withConcurrency(each.concurrency())
+                    .withClasses(Map.of(EVERYBODY, 1.0), Map.of())
+                    .withEstimateOutput(each.estimateOutput())));
+    return plain;
+  }
+
+  @SuppressWarnings("FutureReturnValueIgnored") // what comes of it is in the callback
+  void arrive(Call call) {
+    call.meters().forEach(each -> each.passage(byFifo).entered());
+    TokenDecision outcome = governor.request(byFifo ? inOneLine(call.request()) : call.request());
+    if (outcome instanceof TokenDecision.Queued queued) {
+      governor
+          .await(queued.ticket())
+          .whenComplete((turn, failure) -> decided(call, turn == null ? null : turn.orElse(null)));
+    } else {
+      decided(call, outcome);
+    }
+  }
+
+  private static TokenRequest inOneLine(TokenRequest request) {
+    TokenRequest plain = TokenRequest.of(request.model(), request.tokens(), EVERYBODY);
+    Duration deadline = request.deadline();
+    return deadline == null ? plain : plain.withDeadline(deadline);
+  }
+
+  private void decided(Call call, @Nullable TokenDecision outcome) {
+    long waited = time.now() - call.askedAt();
+    if (outcome instanceof TokenDecision.Granted granted && !over) {
+      call.meters().forEach(each -> each.passage(byFifo).served(waited));
+      begin(call, granted);
+    } else if (over) {
+      call.meters().forEach(each -> each.passage(byFifo).leftWaiting(waited));
+    } else {
+      String reason =
+          outcome instanceof TokenDecision.Denied refused
+              ? refused.reason().name().toLowerCase(Locale.ROOT)
+              : "lost";
+      call.meters().forEach(each -> each.passage(byFifo).refused(reason));
+    }
+  }
+
+  private void begin(Call call, TokenDecision.Granted granted) {
+    int step = (int) (time.now() / stepNanos);
+    charge(granted.model(), granted.tokens(), step);
+    long end = time.now() + call.nanos();
+    time.at(end, () -> settle(call, granted, step));
+    extendLater(granted.reservation(), end);
+  }
+
+  private void charge(String model, long tokens, int step) {
+    ModelUsageMeter meter = models.get(model);
+    if (!byFifo && meter != null) {
+      meter.charge(tokens, step);
+    }
+  }
+
+  /** As a client does while an answer goes on. */
+  private void extendLater(String reservation, long end) {
+    if (end - time.now() > extendNanos) {
+      time.after(
+          extendNanos,
+          () -> {
+            governor.extend(reservation);
+            extendLater(reservation, end);
+          });
+    }
+  }
+
+  private void settle(Call call, TokenDecision.Granted granted, int step) {
+    long used = Math.round(call.used() * granted.tokens());
+    governor.settle(granted.reservation(), used).ifPresent(each -> settled(each, step));
+  }
+
+  private void settled(TokenSettlement settlement, int step) {
+    charge(settlement.model(), settlement.overusedTokens() - settlement.refundedTokens(), step);
+  }
+
+  /** At the end: whoever is in line is counted with the time it has been there. */
+  void close() {
+    if (!byFifo) {
+      governor
+          .status()
+          .buckets()
+          .values()
+          .forEach(
+              each -> {
+                ModelUsageMeter meter = models.get(each.model());
+                if (meter != null) {
+                  meter.audited(each.audit());
+                }
+              });
+    }
+    over = true;
+    governor.close();
+    time.runUntil(time.now());
+  }
+}

@@ -1,0 +1,50 @@
+package dev.sluice.cli.simulate.scenario;
+
+import dev.sluice.cli.text.Durations;
+import dev.sluice.governor.AuditReport;
+import dev.sluice.governor.ModelBudget;
+
+/** The tokens of a model, of what was charged in the end. */
+public final class ModelUsageMeter {
+  final String name;
+  final ModelBudget budget;
+  private final double[] tokensByStep;
+  private AuditReport audit = AuditReport.NONE;
+
+  ModelUsageMeter(String name, ModelBudget budget, int steps) {
+    this.name = name;
+    this.budget = budget;
+    this.tokensByStep = new double[steps];
+  }
+
+  /** Also less than zero: for what came back later of a grant in that step. */
+  void charge(long tokens, int step) {
+    tokensByStep[Math.min(step, tokensByStep.length - 1)] += tokens;
+  }
+
+  void audited(AuditReport report) {
+    audit = report;
+  }
+
+  double[] tokensByStep() {
+    return tokensByStep;
+  }
+
+  public double total() {
+    double sum = 0;
+    for (double each : tokensByStep) {
+      sum += each;
+    }
+    return sum;
+  }
+
+  /** What was charged by what accrued in so long. */
+  public double used(long nanos) {
+    return total() / (budget.targetTpm() * ((double) nanos / (60 * Durations.SECOND)));
+  }
+
+  /** What the governor's own independent count says. */
+  public AuditReport audit() {
+    return audit;
+  }
+}

@@ -1,0 +1,23 @@
+package dev.sluice.cli.simulate.scenario;
+
+import java.util.List;
+
+/**
+ * What came of a scenario.
+ *
+ * @param classes of each model or route, by the name under which it was asked for
+ */
+public record ScenarioResult(
+    Scenario scenario,
+    List<QueueMeter> queues,
+    List<LimitMeter> throttles,
+    List<ModelUsageMeter> models,
+    List<ClassMeter> classes,
+    List<CallerMeter> callers) {
+
+  /** A class of a model. */
+  public record ClassMeter(String model, TrafficMeter flow) {}
+
+  /** A caller, or several alike. */
+  public record CallerMeter(Scenario.Caller caller, TrafficMeter flow) {}
+}

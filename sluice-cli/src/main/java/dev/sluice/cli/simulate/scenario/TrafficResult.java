@@ -1,0 +1,116 @@
+package dev.sluice.cli.simulate.scenario;
+
+import java.util.Arrays;
+import java.util.Map;
+import java.util.TreeMap;
+import org.HdrHistogram.Histogram;
+
+/**
+ * One way through, with Sluice or by FIFO: what came of those who arrived, in all and step by step.
+ * What it keeps does not grow with their number.
+ */
+public final class TrafficResult {
+  private static final long MICRO_NANOS = 1_000;
+  private static final int DIGITS = 3;
+
+  /** Of each step only one percentile is shown. */
+  private static final int STEP_DIGITS = 2;
+
+  private final Histogram all = new Histogram(DIGITS);
+  private final Histogram step = new Histogram(STEP_DIGITS);
+  private final long[] servedByStep;
+  private final long[] waitingByStep;
+  private final double[] p99ByStep;
+  private final Map<String, Long> refusals = new TreeMap<>();
+  private long servedBefore;
+  private long served;
+  private long waiting;
+  private long left;
+
+  TrafficResult(int steps) {
+    servedByStep = new long[steps];
+    waitingByStep = new long[steps];
+    p99ByStep = new double[steps];
+    Arrays.fill(p99ByStep, Double.NaN);
+  }
+
+  /** Somebody waits from now on, for a moment at least. */
+  void entered() {
+    waiting++;
+  }
+
+  void served(long waitedNanos) {
+    waiting--;
+    served++;
+    record(waitedNanos);
+  }
+
+  /** Somebody who had entered was told no. */
+  void refused(String reason) {
+    waiting--;
+    refusals.merge(reason, 1L, Long::sum);
+  }
+
+  /** At the end somebody still waits: so long so far. */
+  void leftWaiting(long waitedNanos) {
+    waiting--;
+    left++;
+    all.recordValue(waitedNanos / MICRO_NANOS);
+  }
+
+  private void record(long waitedNanos) {
+    all.recordValue(waitedNanos / MICRO_NANOS);
+    step.recordValue(waitedNanos / MICRO_NANOS);
+  }
+
+  void endStep(int index) {
+    servedByStep[index] = served - servedBefore;
+    servedBefore = served;
+    waitingByStep[index] = waiting;
+    if (step.getTotalCount() > 0) {
+      p99ByStep[index] = seconds(step.getValueAtPercentile(99));
+      step.reset();
+    }
+  }
+
+  public long served() {
+    return served;
+  }
+
+  public long waiting() {
+    return waiting;
+  }
+
+  public long left() {
+    return left;
+  }
+
+  public long refused() {
+    return refusals.values().stream().mapToLong(Long::longValue).sum();
+  }
+
+  public Map<String, Long> refusals() {
+    return refusals;
+  }
+
+  /** Not a number if nobody came. */
+  public double waitSeconds(double percentile) {
+    return all.getTotalCount() == 0 ? Double.NaN : seconds(all.getValueAtPercentile(percentile));
+  }
+
+  private static double seconds(long micros) {
+    return micros / 1e6;
+  }
+
+  double[] servedByStep() {
+    return Arrays.stream(servedByStep).asDoubleStream().toArray();
+  }
+
+  double[] waitingByStep() {
+    return Arrays.stream(waitingByStep).asDoubleStream().toArray();
+  }
+
+  double[] p99ByStep() {
+    return p99ByStep;
+  }
+}

@@ -1,0 +1,7 @@
+/**
+ * Scenarios of {@code sluice simulate}: traffic, queues and models in virtual time, and reports.
+ */
+@NullMarked
+package dev.sluice.cli.simulate.scenario;
+
+import org.jspecify.annotations.NullMarked;

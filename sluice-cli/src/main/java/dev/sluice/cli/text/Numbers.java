@@ -1,0 +1,44 @@
+package dev.sluice.cli.text;
+
+import java.math.BigDecimal;
+import java.util.regex.Pattern;
+
+/** Numbers of things, as users write them. */
+public final class Numbers {
+  /** Any number of so many digits fits a long. */
+  private static final Pattern SYNTAX = Pattern.compile("[0-9]{1,18}");
+
+  private static final Pattern DECIMAL = Pattern.compile("[0-9]{1,15}(\\.[0-9]{1,9})?");
+
+  private Numbers() {}
+
+  public static long parse(String name, String text) {
+    if (!SYNTAX.matcher(text).matches()) {
+      throw new InvalidInputException(
+          name + " must be a whole number of at most 18 digits: " + Quoting.of(text));
+    }
+    return Long.parseLong(text);
+  }
+
+  public static int parseSmall(String name, String text) {
+    long number = parse(name, text);
+    if (number > Integer.MAX_VALUE) {
+      throw new InvalidInputException(
+          name + " must be at most " + Integer.MAX_VALUE + ": " + Quoting.of(text));
+    }
+    return (int) number;
+  }
+
+  public static double parseDecimal(String name, String text) {
+    if (!DECIMAL.matcher(text).matches()) {
+      throw new InvalidInputException(
+          name + " must be a number such as 10 or 0.5: " + Quoting.of(text));
+    }
+    return Double.parseDouble(text);
+  }
+
+  /** Without decimals that say nothing. */
+  public static String format(double number) {
+    return new BigDecimal(Double.toString(number)).stripTrailingZeros().toPlainString();
+  }
+}

@@ -1,0 +1,33 @@
+package dev.sluice;
+
+import java.util.List;
+import java.util.OptionalLong;
+
+/**
+ * How one fairness key of a {@link FairQueue} stands.
+ *
+ * @param key the fairness key
+ * @param pending items that wait
+ * @param inFlight items delivered and not completed, counted while the key has a concurrency limit
+ * @param weight its share
+ * @param deficit what is left of its turn, over all priorities
+ * @param parked what some of its items wait for
+ * @since 0.1
+ */
+public record FairnessKeyStats(
+    String key,
+    int pending,
+    int inFlight,
+    int weight,
+    long deficit,
+    List<FairnessKeyStats.Throttled> parked) {
+
+  /**
+   * Items that wait for a throttle key.
+   *
+   * @param throttleKey the throttle key that holds them up
+   * @param items how many
+   * @param untilNanos when that throttle key lets somebody go; empty if time alone does not do it
+   */
+  public record Throttled(String throttleKey, int items, OptionalLong untilNanos) {}
+}

@@ -1,0 +1,328 @@
+package dev.sluice.internal.bucket;
+
+import static dev.sluice.internal.util.Preconditions.requireNonNegative;
+
+import dev.sluice.Decision;
+import dev.sluice.Limit;
+import dev.sluice.NanoClock;
+import dev.sluice.TokenBucket;
+import dev.sluice.internal.bucket.CellSuccessor.Change;
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.VarHandle;
+import java.time.Duration;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import org.jspecify.annotations.Nullable;
+
+/** The token bucket: a chain of cells, of which the last one serves. */
+public final class AtomicTokenBucket extends Cell implements TokenBucket {
+  /*
+   * The bucket is its own first cell, so that until its first reconfiguration a call touches one
+   * object. Later cells are reached through `live`.
+   *
+   * Lock order: the waiting line's lock, and nothing under it but alarms and cells.
+   */
+  private static final VarHandle LIVE;
+
+  static {
+    try {
+      LIVE = MethodHandles.lookup().findVarHandle(AtomicTokenBucket.class, "live", Cell.class);
+    } catch (ReflectiveOperationException e) {
+      throw new ExceptionInInitializerError(e);
+    }
+  }
+
+  // Immutable.
+  private final NanoClock clock;
+  private final WaitingListMonitor line;
+
+  /** Atomic. The cell in service, or one from which it can be reached. */
+  private volatile Cell live = this;
+
+  public AtomicTokenBucket(UnitScale scale, long initialTokens, NanoClock clock, int maxWaiters) {
+    super(scale, initialTokens, clock.nanoTime());
+    this.clock = clock;
+    this.line = new WaitingListMonitor(this, clock, maxWaiters);
+  }
+
+  @Override
+  public boolean tryConsume() {
+    return tryConsume(1, clock.nanoTime());
+  }
+
+  @Override
+  public boolean tryConsume(long tokens) {
+    if (tokens <= 0) {
+      return requireNonNegative("tokens", tokens) == 0;
+    }
+    return tryConsume(tokens, clock.nanoTime());
+  }
+
+  @Override
+  public boolean tryConsume(long tokens, long nowNanos) {
+    if (tokens <= 0) {
+      return requireNonNegative("tokens", tokens) == 0;
+    }
+    long outcome = take(tokens, nowNanos);
+    return outcome >= 0 || (outcome <= QUEUED && tryConsumeElsewhere(tokens, nowNanos));
+  }
+
+  private boolean tryConsumeElsewhere(long tokens, long nowNanos) {
+    long outcome = takeElsewhere(tokens, nowNanos);
+    return outcome == QUEUED ? line.decide(tokens, nowNanos).isGranted() : outcome >= 0;
+  }
+
+  private long takeElsewhere(long tokens, long nowNanos) {
+    Cell cell = inService(nowNanos);
+    long outcome;
+    while ((outcome = cell.take(tokens, nowNanos)) <= EXPIRED) {
+      cell = after(cell, outcome, nowNanos);
+    }
+    return outcome;
+  }
+
+  /** {@link #tryConsume} for a caller that joins the line otherwise: never waits for its lock. */
+  private boolean takesAtOnce(long tokens, long nowNanos) {
+    return tokens <= 0
+        ? requireNonNegative("tokens", tokens) == 0
+        : takeElsewhere(tokens, nowNanos) >= 0;
+  }
+
+  @Override
+  public Decision decide(long tokens) {
+    requireNonNegative("tokens", tokens);
+    return decide(tokens, clock.nanoTime());
+  }
+
+  @Override
+  public Decision decide(long tokens, long nowNanos) {
+    if (requireNonNegative("tokens", tokens) == 0) {
+      return peek(0, nowNanos);
+    }
+    Decision decision = decideUnlessQueued(tokens, nowNanos);
+    return decision == null ? line.decide(tokens, nowNanos) : decision;
+  }
+
+  /** Decides without the line; null if the tokens would be there, but callers wait. */
+  @Nullable Decision decideUnlessQueued(long tokens, long nowNanos) {
+    Cell cell = inService(nowNanos);
+    long outcome;
+    while ((outcome = cell.take(tokens, nowNanos)) <= EXPIRED) {
+      cell = after(cell, outcome, nowNanos);
+    }
+    return outcome == QUEUED ? null : CellDecisions.of(cell.axis, outcome, tokens, nowNanos);
+  }
+
+  @Override
+  public Decision peek(long tokens) {
+    return peek(tokens, clock.nanoTime());
+  }
+
+  @Override
+  public Decision peek(long tokens, long nowNanos) {
+    if (requireNonNegative("tokens", tokens) == 0) {
+      return new CellDecisions.Grant(available(nowNanos));
+    }
+    Cell cell = upToDate(nowNanos);
+    return CellDecisions.of(cell.axis, cell.wouldTake(tokens, nowNanos), tokens, nowNanos);
+  }
+
+  @Override
+  public CompletableFuture<Void> consume(long tokens) {
+    return consume(tokens, clock.nanoTime());
+  }
+
+  @Override
+  public CompletableFuture<Void> consume(long tokens, long nowNanos) {
+    return takesAtOnce(tokens, nowNanos)
+        ? CompletableFuture.completedFuture(null)
+        : line.join(tokens, nowNanos, WaitingListMonitor.FOR_EVER);
+  }
+
+  @Override
+  public CompletableFuture<Void> consume(long tokens, Duration maxWait) {
+    return consume(tokens, maxWait, clock.nanoTime());
+  }
+
+  @Override
+  public CompletableFuture<Void> consume(long tokens, Duration maxWait, long nowNanos) {
+    long maxWaitNanos = saturatedNanos(maxWait);
+    return takesAtOnce(tokens, nowNanos)
+        ? CompletableFuture.completedFuture(null)
+        : line.join(tokens, nowNanos, maxWaitNanos);
+  }
+
+  @Override
+  public void consumeBlocking(long tokens) throws InterruptedException {
+    long nowNanos = clock.nanoTime();
+    if (!takesAtOnce(tokens, nowNanos)) {
+      line.joinBlocking(tokens, nowNanos, WaitingListMonitor.FOR_EVER).await();
+    }
+  }
+
+  @Override
+  public boolean consumeBlocking(long tokens, Duration maxWait) throws InterruptedException {
+    long maxWaitNanos = saturatedNanos(maxWait);
+    long nowNanos = clock.nanoTime();
+    return takesAtOnce(tokens, nowNanos)
+        || line.joinBlocking(tokens, nowNanos, maxWaitNanos).awaitBeforeDeadline();
+  }
+
+  private static long saturatedNanos(Duration maxWait) {
+    Objects.requireNonNull(maxWait, "maxWait");
+    if (maxWait.isNegative()) {
+      throw new IllegalArgumentException("maxWait must not be negative: maxWait=" + maxWait);
+    }
+    return maxWait.compareTo(Limit.MAX_PERIOD) > 0
+        ? WaitingListMonitor.FOR_EVER
+        : maxWait.toNanos();
+  }
+
+  @Override
+  public long available() {
+    return available(clock.nanoTime());
+  }
+
+  @Override
+  public long available(long nowNanos) {
+    Cell cell = upToDate(nowNanos);
+    return cell.axis.availableAt(cell.fullAt(), nowNanos);
+  }
+
+  @Override
+  public Optional<Duration> timeToFull() {
+    return timeToFull(clock.nanoTime());
+  }
+
+  @Override
+  public Optional<Duration> timeToFull(long nowNanos) {
+    Cell cell = upToDate(nowNanos);
+    long fullAt = cell.fullAt();
+    if (!cell.scale.refills()) {
+      return fullAt == 0 ? Optional.of(Duration.ZERO) : Optional.empty();
+    }
+    return Optional.of(Duration.ofNanos(cell.axis.nanosUntil(fullAt, nowNanos)));
+  }
+
+  @Override
+  public void replenish(long tokens) {
+    replenish(tokens, clock.nanoTime());
+  }
+
+  @Override
+  public void replenish(long tokens, long nowNanos) {
+    if (requireNonNegative("tokens", tokens) > 0) {
+      line.replenish(tokens, nowNanos);
+    }
+  }
+
+  @Override
+  public void reset() {
+    reset(clock.nanoTime());
+  }
+
+  @Override
+  public void reset(long nowNanos) {
+    line.reset(nowNanos);
+  }
+
+  @Override
+  public void reconfigure(Limit limit) {
+    reconfigure(limit, clock.nanoTime());
+  }
+
+  @Override
+  public void reconfigure(Limit limit, long nowNanos) {
+    line.reconfigure(UnitScale.of(Objects.requireNonNull(limit, "limit")), nowNanos);
+  }
+
+  @Override
+  public Limit limit() {
+    return inService(clock.nanoTime()).scale.limit();
+  }
+
+  @Override
+  public int waiting() {
+    return line.size();
+  }
+
+  /** The cell that serves, after finishing any handover that is under way. */
+  public Cell inService(long nowNanos) {
+    Cell cell = live;
+    while (cell.isSealed()) {
+      cell = after(cell, MOVED, nowNanos);
+    }
+    return cell;
+  }
+
+  /** The cell that serves, with everybody in its line who came before this call. */
+  private Cell upToDate(long nowNanos) {
+    Cell cell = inService(nowNanos);
+    if (cell.hasArrivals()) {
+      line.size(); // admits them
+    }
+    return inService(nowNanos);
+  }
+
+  /** Notes that a caller has come to the line. */
+  void arrive(long nowNanos) {
+    boolean noted;
+    do {
+      noted = inService(nowNanos).arrive();
+    } while (!noted);
+  }
+
+  /** {@link #inService} where no instant is at hand. */
+  public Cell latest() {
+    return inService(live.axis.bornNanos());
+  }
+
+  /** The cell that serves, with an epoch late enough to note grants at {@code nowNanos}. */
+  Cell covering(long nowNanos) {
+    Cell cell = inService(nowNanos);
+    while (!cell.covers(nowNanos)) {
+      after(cell, EXPIRED, nowNanos);
+      cell = inService(nowNanos);
+    }
+    return cell;
+  }
+
+  /** Where to ask next when {@code cell} answered {@link #MOVED} or {@link #EXPIRED}. */
+  Cell after(Cell cell, long outcome, long nowNanos) {
+    if (outcome == EXPIRED) {
+      cell.ask(new Change(cell.scale, nowNanos));
+      if (!cell.seal(line.isHeldByCaller())) {
+        // Callers have come to wait; the same cell now answers so.
+        return cell;
+      }
+    }
+    Cell next = cell.successor(epochNanos, nowNanos, clock);
+    if (LIVE.compareAndSet(this, cell, next) && cell != this) {
+      // Nobody comes by here any more to find his way; the line, too, starts from later cells.
+      skipTo(next);
+    }
+    return next;
+  }
+
+  /**
+   * Goes on from {@code cell} with another scale, under the line's lock, unless somebody else was
+   * faster.
+   */
+  public boolean change(Cell cell, UnitScale scale, long nowNanos) {
+    boolean won = cell.ask(new Change(scale, nowNanos));
+    cell.seal(true);
+    after(cell, MOVED, nowNanos);
+    return won;
+  }
+
+  /** The cell that took over from {@code sealed}, whose handover is done. */
+  Cell successorOf(Cell sealed) {
+    return sealed.successor(epochNanos, sealed.axis.bornNanos(), clock);
+  }
+
+  @Override
+  public String toString() {
+    return "TokenBucket[limit=" + limit() + ", available=" + available() + "]";
+  }
+}

@@ -1,0 +1,327 @@
+package dev.sluice.internal.bucket;
+
+import dev.sluice.AcquireRejectedException.Reason;
+import dev.sluice.Decision;
+import java.util.LinkedHashSet;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The callers in a bucket's line, and what they are owed. Everything is guarded by the line's lock.
+ */
+final class WaitingList {
+  /*
+   * Mechanism. Whoever joins takes its tokens at once by moving full-at, beyond the capacity if need
+   * be: they are owed, and no later caller can get ahead. It is due when the debt up to and including
+   * its own has shrunk to one capacity.
+   *
+   * State. While the word of the cell in service is not FREE, nothing but this class moves full-at.
+   * `frontFullAt` is full-at before the first in line, and full-at itself that behind the last.
+   *
+   * Service is charged when it happens, not when it was due. A timer may be late by longer than the
+   * bucket takes to fill; whoever is served then is placed at the present instant, and those behind
+   * move up accordingly. Otherwise a late timer, or the cancelling of a large request, would let more
+   * than a capacity through at once.
+   */
+  private final AtomicTokenBucket bucket;
+  private final int maxWaiters;
+  private final Consumer<Waiter> onGrant;
+
+  private final LinkedHashSet<Waiter> waiters = new LinkedHashSet<>();
+  private long queuedTokens;
+
+  /** The cell on whose axis {@code frontFullAt} lies. */
+  private Cell cell;
+
+  private long frontFullAt;
+
+  /** Whether the line stays open though nobody waits. */
+  private boolean heldOpen;
+
+  /** Admissions and grants that the holder of the lock may still make. */
+  private int steps;
+
+  WaitingList(AtomicTokenBucket bucket, int maxWaiters, Consumer<Waiter> onGrant) {
+    this.bucket = bucket;
+    this.cell = bucket;
+    this.maxWaiters = maxWaiters;
+    this.onGrant = onGrant;
+  }
+
+  int size() {
+    return waiters.size();
+  }
+
+  /** Says how many admissions and grants the holder of the lock may make. */
+  void allowSteps(int most) {
+    steps = most;
+  }
+
+  /** Uses up a step; false if none is left. */
+  boolean spendStep() {
+    if (steps > 0) {
+      steps--;
+      return true;
+    }
+    return false;
+  }
+
+  /** Opens the line for those who have come, so that nobody gets ahead; false if nobody came. */
+  boolean open() {
+    heldOpen = bucket.latest().openLine();
+    return heldOpen;
+  }
+
+  /** Ends what {@link #open} began: the line is open while somebody waits. */
+  void closeIfEmpty() {
+    heldOpen = false;
+    if (waiters.isEmpty()) {
+      bucket.latest().closeLine();
+      cell = bucket;
+    }
+  }
+
+  /** Puts {@code waiter} at the end, in the open line; false if it is refused. */
+  boolean admit(Waiter waiter) {
+    if (waiters.size() >= maxWaiters) {
+      return waiter.refuse(Reason.LINE_FULL, "the line is full: maxWaiters=" + maxWaiters);
+    }
+    do {
+      cover(waiter.nowNanos);
+      if (isRefused(waiter)) {
+        return false;
+      }
+    } while (!append(waiter));
+    return true;
+  }
+
+  /** Refuses, before anything is taken, who cannot be served or not in time. */
+  private boolean isRefused(Waiter waiter) {
+    long now = unitsAt(waiter.nowNanos);
+    long end = cell.scale.place(Math.max(cell.fullAt(), now), waiter.tokens, now);
+    long dueAt = end - cell.capacityUnits;
+    if (cell.capacity == 0) {
+      return !waiter.refuse(Reason.NEVER, "the bucket denies everything");
+    }
+    if (end - now > BucketMath.MAX_DEBT_UNITS || !cell.scale.isWithinTime(dueAt)) {
+      return !waiter.refuse(
+          Reason.TOO_MUCH_OWED, "more than the bucket can account for: tokens=" + waiter.tokens);
+    }
+    return leastWaitNanos(dueAt, waiter.nowNanos) > waiter.maxWaitNanos && !waiter.refuseLate();
+  }
+
+  /** How long until {@code dueAt}; a nanosecond where only a replenishment helps. */
+  private long leastWaitNanos(long dueAt, long nowNanos) {
+    if (cell.scale.refills()) {
+      return cell.axis.nanosUntil(dueAt, nowNanos);
+    }
+    return dueAt > 0 ? 1 : 0;
+  }
+
+  /** Puts {@code waiter} at the end, owed its tokens; false if the bucket changed meanwhile. */
+  private boolean append(Waiter waiter) {
+    long now = unitsAt(waiter.nowNanos);
+    long from = Math.max(cell.fullAt(), now);
+    if (!cell.moveLine(cell.scale.place(from, waiter.tokens, now), true)) {
+      return false;
+    }
+    if (waiters.isEmpty()) {
+      frontFullAt = from;
+    }
+    queuedTokens += waiter.tokens;
+    waiters.add(waiter);
+    return true;
+  }
+
+  /** Takes {@code waiter} out and returns what it was promised; false if it is not in line. */
+  boolean withdraw(Waiter waiter, long nowNanos) {
+    if (!waiters.contains(waiter)) {
+      return false;
+    }
+    boolean first = waiter == head();
+    remove(waiter);
+    if (first && !waiters.isEmpty()) {
+      // Those behind it are served from now on, not from when it came.
+      frontFullAt = Math.max(frontFullAt, unitsAt(nowNanos));
+    }
+    publish(nowNanos);
+    return true;
+  }
+
+  /** Adds tokens, to those who wait first; false if the bucket changed, or somebody came. */
+  boolean give(long tokens, long nowNanos) {
+    if (waiters.isEmpty()) {
+      long outcome = bucket.inService(nowNanos).give(tokens, nowNanos);
+      return outcome != Cell.MOVED && outcome != Cell.QUEUED;
+    }
+    if (cell.capacity == 0) {
+      return true;
+    }
+    frontFullAt -= cell.scale.cost(tokens);
+    long now = unitsAt(nowNanos);
+    while (isHeadDue(now)) {
+      frontFullAt = headFullAt(now);
+      grant(head());
+    }
+    if (waiters.isEmpty()) {
+      frontFullAt = Math.max(frontFullAt, now);
+    }
+    publish(nowNanos);
+    return true;
+  }
+
+  /** Decides for a caller who does not wait; null if somebody came who does. */
+  @Nullable Decision decide(long tokens, long nowNanos) {
+    return waiters.isEmpty()
+        ? bucket.decideUnlessQueued(tokens, nowNanos)
+        : CellDecisions.of(cell.axis, ~cell.fullAt(), tokens, nowNanos);
+  }
+
+  /** Goes over to another scale, and takes those who wait along; false if it is the present one. */
+  boolean change(UnitScale scale, long nowNanos) {
+    Cell serving;
+    do {
+      serving = bucket.inService(nowNanos);
+      if (serving.scale.equals(scale)) {
+        return false;
+      }
+      if (!waiters.isEmpty()) {
+        follow();
+        requireCanCarry(scale, nowNanos);
+      }
+    } while (!bucket.change(serving, scale, nowNanos));
+    if (!waiters.isEmpty()) {
+      publish(nowNanos);
+    }
+    return true;
+  }
+
+  /** What is owed must fit the other scale, as must the time it takes to pay. */
+  private void requireCanCarry(UnitScale scale, long nowNanos) {
+    long owed = endFullAt(scale, cell.axis.convert(frontFullAt - unitsAt(nowNanos), scale), 0);
+    long most = BucketMath.MAX_DEBT_UNITS;
+    long timeLeftNanos = Long.MAX_VALUE - EpochScale.slackNanos(scale) - scale.stepNanos();
+    boolean paidInTime =
+        !scale.refills() || scale.elapsedAt(owed - scale.capacityUnits()) < timeLeftNanos;
+    if (scale.cost(queuedTokens) > most || owed > most || !paidInTime) {
+      throw new IllegalStateException(
+          "the new limit cannot account for what is owed to those who wait: limit="
+              + scale.limit()
+              + ", waiting="
+              + waiters.size());
+    }
+  }
+
+  /** Grants those whose turn has come, as far as there are steps left. */
+  void settle(long nowNanos) {
+    if (waiters.isEmpty()) {
+      return;
+    }
+    cover(nowNanos);
+    if (cell.unitsAt(nowNanos) < 0) {
+      // Nothing is known of the time before the epoch, so nobody is served in it.
+      return;
+    }
+    long now = unitsAt(nowNanos);
+    boolean served = false;
+    while (isHeadDue(now) && spendStep()) {
+      frontFullAt = servedFullAt(head().tokens, now);
+      grant(head());
+      served = true;
+    }
+    if (served) {
+      publish(nowNanos);
+    }
+  }
+
+  private boolean isHeadDue(long now) {
+    return !waiters.isEmpty() && headFullAt(now) <= now + cell.capacityUnits;
+  }
+
+  private Waiter head() {
+    return waiters.iterator().next();
+  }
+
+  /** Full-at behind the first in line. */
+  private long headFullAt(long now) {
+    return cell.scale.place(frontFullAt, head().tokens, now);
+  }
+
+  /** Full-at behind the first in line when {@code tokens} are handed to it at {@code now}. */
+  private long servedFullAt(long tokens, long now) {
+    return tokens <= cell.capacity
+        ? cell.scale.place(Math.max(frontFullAt, now), tokens, now)
+        : Math.max(frontFullAt + cell.scale.cost(tokens), now);
+  }
+
+  /** Full-at behind the last in line, on {@code scale} and from {@code front} on. */
+  private long endFullAt(UnitScale scale, long front, long now) {
+    if (scale.isContinuous()) {
+      return front + scale.cost(queuedTokens);
+    }
+    long end = front;
+    for (Waiter waiter : waiters) {
+      end = scale.place(end, waiter.tokens, now);
+    }
+    return end;
+  }
+
+  /** The present instant; before the epoch nothing is known, so that is the earliest. */
+  private long unitsAt(long nowNanos) {
+    return Math.max(0, cell.unitsAt(nowNanos));
+  }
+
+  /** Writes where the line ends into the bucket. */
+  private void publish(long nowNanos) {
+    long end;
+    do {
+      follow();
+      end = endFullAt(cell.scale, frontFullAt, unitsAt(nowNanos));
+    } while (!cell.moveLine(Math.max(0, end), heldOpen || !waiters.isEmpty()));
+    if (waiters.isEmpty()) {
+      // Keeps no cell alive that the bucket has left behind.
+      cell = bucket;
+    }
+  }
+
+  /** Goes over to the cell in service, with an epoch late enough for {@code nowNanos}. */
+  private void cover(long nowNanos) {
+    Cell serving = bucket.covering(nowNanos);
+    if (waiters.isEmpty()) {
+      cell = serving;
+    } else {
+      follow();
+    }
+  }
+
+  /** Follows the bucket over to the cell in service. */
+  private void follow() {
+    while (cell.isSealed()) {
+      Cell next = bucket.successorOf(cell);
+      frontFullAt = cell.axis.carryFront(frontFullAt, next.axis);
+      cell = next;
+    }
+  }
+
+  private void grant(Waiter waiter) {
+    remove(waiter);
+    onGrant.accept(waiter);
+  }
+
+  private void remove(Waiter waiter) {
+    waiters.remove(waiter);
+    queuedTokens -= waiter.tokens;
+    waiter.cancelDeadline();
+  }
+
+  /** Whether time will serve the first in line. */
+  boolean isServedByTime() {
+    return !waiters.isEmpty() && cell.scale.refills();
+  }
+
+  /** When time will serve the first in line, as it looks at {@code nowNanos}. */
+  long headDueNanos(long nowNanos) {
+    long dueAt = headFullAt(unitsAt(nowNanos)) - cell.capacityUnits;
+    return cell.epochNanos + cell.scale.elapsedAt(dueAt);
+  }
+}

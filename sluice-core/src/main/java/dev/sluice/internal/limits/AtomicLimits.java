@@ -1,0 +1,389 @@
+package dev.sluice.internal.limits;
+
+import static dev.sluice.internal.util.Preconditions.requireNonEmpty;
+import static dev.sluice.internal.util.Preconditions.requirePositive;
+
+import dev.sluice.Limit;
+import dev.sluice.Limits;
+import dev.sluice.NanoClock;
+import dev.sluice.ThrottleDecision;
+import dev.sluice.ThrottleDecisions;
+import dev.sluice.internal.bucket.BucketMath;
+import dev.sluice.internal.bucket.UnitScale;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.concurrent.atomic.LongAdder;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+
+/** The throttle: what callers ask, put to the buckets of their keys. */
+public final class AtomicLimits implements Limits {
+  /*
+   * Every call looks its buckets up, asks them, and starts over if one of them was sealed or could
+   * not note the grant; it helps that to be over first. Each such round means that some other thread
+   * changed a rule or evicted a bucket, or that an axis came to its end.
+   */
+  private final NanoClock clock;
+
+  private final BucketTable buckets;
+
+  /** Whether a key without a rate is refused. */
+  private final boolean strictKeys;
+
+  private final LongAdder unknownKeys = new LongAdder();
+
+  public AtomicLimits(NanoClock clock, boolean strictKeys) {
+    this.clock = clock;
+    this.strictKeys = strictKeys;
+    this.buckets = new BucketTable(clock);
+  }
+
+  @Override
+  public void setRate(String key, double ratePerSecond, double burst) {
+    setRate(key, ratePerSecond, burst, clock.nanoTime());
+  }
+
+  @Override
+  public void setRate(String key, double ratePerSecond, double burst, long nowNanos) {
+    requireNonEmpty("key", key);
+    buckets.set(key, new Limit.Rate(ratePerSecond, burst), nowNanos);
+  }
+
+  @Override
+  public void restoreRate(String key, double ratePerSecond, double burst) {
+    requireNonEmpty("key", key);
+    buckets.restore(key, new Limit.Rate(ratePerSecond, burst));
+  }
+
+  @Override
+  public boolean removeRate(String key) {
+    requireNonEmpty("key", key);
+    return buckets.remove(key, clock.nanoTime());
+  }
+
+  @Override
+  public void setTemplate(String pattern, double ratePerSecond, double burst) {
+    buckets.setTemplate(prefix(pattern), new Limit.Rate(ratePerSecond, burst));
+  }
+
+  @Override
+  public void restoreTemplate(String pattern, double ratePerSecond, double burst) {
+    buckets.restoreTemplate(prefix(pattern), new Limit.Rate(ratePerSecond, burst));
+  }
+
+  @Override
+  public boolean removeTemplate(String pattern) {
+    return buckets.removeTemplate(prefix(pattern));
+  }
+
+  private static String prefix(String pattern) {
+    int asterisk = Objects.requireNonNull(pattern, "pattern").indexOf('*');
+    if (asterisk < 0 || asterisk != pattern.length() - 1) {
+      throw new IllegalArgumentException(
+          "pattern must have one asterisk, at its end: pattern=" + pattern);
+    }
+    return pattern.substring(0, asterisk);
+  }
+
+  @Override
+  public boolean tryConsume(String key, long cost) {
+    return tryConsume(key, cost, clock.nanoTime());
+  }
+
+  @Override
+  public boolean tryConsume(String key, long cost, long nowNanos) {
+    requireNonEmpty("key", key);
+    requirePositive("cost", cost);
+    for (; ; ) {
+      KeyedBucket bucket = buckets.inService(key, nowNanos);
+      if (bucket == null) {
+        requireKnown(key, false);
+        unknownKeys.increment();
+        return true;
+      }
+      long outcome = bucket.take(cost, nowNanos);
+      if (outcome > KeyedBucket.EXPIRED) {
+        return outcome >= 0;
+      }
+      buckets.renew(bucket, nowNanos);
+    }
+  }
+
+  @Override
+  public boolean tryConsume(Collection<String> keys, long cost) {
+    return tryConsume(keys, cost, clock.nanoTime());
+  }
+
+  @Override
+  public boolean tryConsume(Collection<String> keys, long cost, long nowNanos) {
+    requirePositive("cost", cost);
+    for (; ; ) {
+      MultiKeyAcquire claims = claims(keys, cost, nowNanos);
+      MultiKeyAcquire.Result outcome = claims.take(nowNanos);
+      if (outcome != MultiKeyAcquire.Result.BLOCKED) {
+        unknownKeys.add(claims.unknown());
+        return outcome == MultiKeyAcquire.Result.GRANTED;
+      }
+      buckets.renew(claims.obstacle(), nowNanos);
+    }
+  }
+
+  @Override
+  public boolean tryConsume(Map<String, Long> costs) {
+    return tryConsume(costs, clock.nanoTime());
+  }
+
+  @Override
+  public boolean tryConsume(Map<String, Long> costs, long nowNanos) {
+    for (; ; ) {
+      MultiKeyAcquire claims = claims(costs, nowNanos);
+      MultiKeyAcquire.Result outcome = claims.take(nowNanos);
+      if (outcome != MultiKeyAcquire.Result.BLOCKED) {
+        unknownKeys.add(claims.unknown());
+        return outcome == MultiKeyAcquire.Result.GRANTED;
+      }
+      buckets.renew(claims.obstacle(), nowNanos);
+    }
+  }
+
+  @Override
+  public ThrottleDecision consume(String key, long cost) {
+    return consume(key, cost, clock.nanoTime());
+  }
+
+  @Override
+  public ThrottleDecision consume(String key, long cost, long nowNanos) {
+    return consume(List.of(Objects.requireNonNull(key, "key")), cost, nowNanos);
+  }
+
+  @Override
+  public ThrottleDecision consume(Collection<String> keys, long cost) {
+    return consume(keys, cost, clock.nanoTime());
+  }
+
+  @Override
+  public ThrottleDecision consume(Collection<String> keys, long cost, long nowNanos) {
+    requirePositive("cost", cost);
+    return consume(() -> claims(keys, cost, nowNanos), nowNanos);
+  }
+
+  @Override
+  public ThrottleDecision consume(Map<String, Long> costs) {
+    return consume(costs, clock.nanoTime());
+  }
+
+  @Override
+  public ThrottleDecision consume(Map<String, Long> costs, long nowNanos) {
+    return consume(() -> claims(costs, nowNanos), nowNanos);
+  }
+
+  private ThrottleDecision consume(Supplier<MultiKeyAcquire> lookup, long nowNanos) {
+    for (; ; ) {
+      MultiKeyAcquire claims = lookup.get();
+      MultiKeyAcquire.Result outcome = claims.take(nowNanos);
+      if (outcome == MultiKeyAcquire.Result.GRANTED) {
+        unknownKeys.add(claims.unknown());
+        return ThrottleDecisions.GRANT;
+      }
+      ThrottleDecision decision =
+          outcome == MultiKeyAcquire.Result.BLOCKED ? null : claims.decide(nowNanos);
+      if (decision == null) {
+        buckets.renew(claims.obstacle(), nowNanos);
+      } else if (!decision.isGranted()) {
+        unknownKeys.add(claims.unknown());
+        return decision;
+      }
+    }
+  }
+
+  @Override
+  public ThrottleDecision peek(String key, long cost) {
+    return peek(key, cost, clock.nanoTime());
+  }
+
+  @Override
+  public ThrottleDecision peek(String key, long cost, long nowNanos) {
+    return peek(List.of(Objects.requireNonNull(key, "key")), cost, nowNanos);
+  }
+
+  @Override
+  public ThrottleDecision peek(Collection<String> keys, long cost) {
+    return peek(keys, cost, clock.nanoTime());
+  }
+
+  @Override
+  public ThrottleDecision peek(Collection<String> keys, long cost, long nowNanos) {
+    requirePositive("cost", cost);
+    requireKeys(keys);
+    return peek(
+        () -> {
+          MultiKeyAcquire claims = new MultiKeyAcquire(keys.size());
+          keys.forEach(key -> claims.addIfAny(known(key, buckets.like(key, nowNanos)), cost));
+          return claims;
+        },
+        nowNanos);
+  }
+
+  @Override
+  public ThrottleDecision peek(Map<String, Long> costs) {
+    return peek(costs, clock.nanoTime());
+  }
+
+  @Override
+  public ThrottleDecision peek(Map<String, Long> costs, long nowNanos) {
+    requireCosts(costs);
+    return peek(
+        () -> {
+          MultiKeyAcquire claims = new MultiKeyAcquire(costs.size());
+          costs.forEach(
+              (key, cost) -> claims.addIfAny(known(key, buckets.like(key, nowNanos)), cost));
+          return claims;
+        },
+        nowNanos);
+  }
+
+  private ThrottleDecision peek(Supplier<MultiKeyAcquire> lookup, long nowNanos) {
+    for (; ; ) {
+      MultiKeyAcquire claims = lookup.get();
+      ThrottleDecision decision = claims.decide(nowNanos);
+      if (decision != null) {
+        return decision;
+      }
+      buckets.renew(claims.obstacle(), nowNanos);
+    }
+  }
+
+  private MultiKeyAcquire claims(Collection<String> keys, long cost, long nowNanos) {
+    MultiKeyAcquire claims = new MultiKeyAcquire(keys.size());
+    for (String key : keys) {
+      requireNonEmpty("key", key);
+      KeyedBucket bucket = buckets.present(key);
+      if (bucket == null) {
+        // Nothing is made for a request that turns out to be misuse.
+        requireKeys(keys);
+        bucket = known(key, buckets.inService(key, nowNanos));
+      }
+      claims.addIfAny(bucket, cost);
+    }
+    claims.order();
+    return claims;
+  }
+
+  private MultiKeyAcquire claims(Map<String, Long> costs, long nowNanos) {
+    requireCosts(costs);
+    MultiKeyAcquire claims = new MultiKeyAcquire(costs.size());
+    for (Map.Entry<String, Long> entry : costs.entrySet()) {
+      String key = entry.getKey();
+      claims.addIfAny(known(key, buckets.inService(key, nowNanos)), entry.getValue());
+    }
+    claims.order();
+    return claims;
+  }
+
+  private void requireKeys(Collection<String> keys) {
+    for (String key : keys) {
+      requireNonEmpty("key", key);
+      requireKnown(key, buckets.isKnown(key));
+    }
+  }
+
+  private void requireCosts(Map<String, Long> costs) {
+    for (Map.Entry<String, Long> entry : costs.entrySet()) {
+      requireNonEmpty("key", entry.getKey());
+      requirePositive("cost", Objects.requireNonNull(entry.getValue(), "cost"));
+      requireKnown(entry.getKey(), buckets.isKnown(entry.getKey()));
+    }
+  }
+
+  /** Checks again after {@link #requireKeys}: the key's rate may have been removed since. */
+  private @Nullable KeyedBucket known(String key, @Nullable KeyedBucket bucket) {
+    requireKnown(key, bucket != null);
+    return bucket;
+  }
+
+  private void requireKnown(String key, boolean known) {
+    if (strictKeys && !known) {
+      unknownKeys.increment();
+      throw new IllegalArgumentException("key must have a rate, or match a template: key=" + key);
+    }
+  }
+
+  @Override
+  public long unknownKeys() {
+    return unknownKeys.sum();
+  }
+
+  @Override
+  public long evictIdle() {
+    return evictIdle(clock.nanoTime());
+  }
+
+  @Override
+  public long evictIdle(long nowNanos) {
+    return buckets.evictIdle(nowNanos);
+  }
+
+  @Override
+  public Optional<Snapshot> snapshot(String key) {
+    return snapshot(key, clock.nanoTime());
+  }
+
+  @Override
+  public Optional<Snapshot> snapshot(String key, long nowNanos) {
+    requireNonEmpty("key", key);
+    for (; ; ) {
+      KeyedBucket bucket = buckets.like(key, nowNanos);
+      if (bucket == null) {
+        return Optional.empty();
+      }
+      long fullAt = bucket.settledFullAt();
+      if (fullAt >= 0) {
+        return Optional.of(snapshot(bucket, fullAt, nowNanos));
+      }
+      buckets.renew(bucket, nowNanos);
+    }
+  }
+
+  private static Snapshot snapshot(KeyedBucket bucket, long fullAt, long nowNanos) {
+    UnitScale scale = bucket.axis.scale();
+    Limit.Rate limit = (Limit.Rate) scale.limit();
+    long level = BucketMath.level(fullAt, bucket.axis.unitsAt(nowNanos), scale.capacityUnits());
+    return new Snapshot(
+        bucket.key, (double) level / scale.unitsPerToken(), limit.perSecond(), limit.burst());
+  }
+
+  @Override
+  public List<Snapshot> snapshots() {
+    long nowNanos = clock.nanoTime();
+    List<Snapshot> snapshots = new ArrayList<>();
+    for (KeyedBucket bucket : buckets.all()) {
+      snapshot(bucket.key, nowNanos).ifPresent(snapshots::add);
+    }
+    return snapshots;
+  }
+
+  @Override
+  public boolean hasBucket(String key) {
+    requireNonEmpty("key", key);
+    return buckets.present(key) != null;
+  }
+
+  @Override
+  public int size() {
+    return buckets.size();
+  }
+
+  /** For tests: axes held for sharing. */
+  public int axes() {
+    return buckets.axes();
+  }
+
+  @Override
+  public String toString() {
+    return "Limits[size=" + size() + "]";
+  }
+}

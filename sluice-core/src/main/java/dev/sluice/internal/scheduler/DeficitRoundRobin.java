@@ -1,0 +1,102 @@
+package dev.sluice.internal.scheduler;
+
+import dev.sluice.internal.util.IntrusiveList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+
+/** Whose turn it is among those that have just come and those that take part in rounds. */
+final class DeficitRoundRobin<E extends DeficitRound.Member<E>> {
+  /*
+   * As in RFC 8290, who was idle is fresh, and after its first item takes part in the rounds. Unlike
+   * there, fresh and old ones alternate item by item, so that neither an old one waits for an endless
+   * stream of fresh ones nor a fresh one for a round of the old.
+   */
+  private final IntrusiveList<E> fresh = new IntrusiveList<>();
+  private final DeficitRound<E> old = new DeficitRound<>();
+  private boolean freshNext = true;
+
+  // Who left in the present round, at most as many as it has items.
+  private Set<String> gone = Set.of();
+  private long goneRound = -1;
+
+  boolean isEmpty() {
+    return fresh.isEmpty() && old.isEmpty();
+  }
+
+  /** Adds those who take part, as long as {@code all} has less than so many. */
+  void list(List<E> all, int limit) {
+    fresh.list(all, limit);
+    old.list(all, limit);
+  }
+
+  @Nullable E first() {
+    E freshest = fresh.first();
+    if (freshest != null && freshNext) {
+      return freshest;
+    }
+    E oldest = old.first();
+    return oldest == null ? freshest : oldest;
+  }
+
+  /**
+   * Whether {@code member}, the first, can spend {@code cost}; if not, the round is over for it.
+   */
+  boolean canSpend(E member, long cost) {
+    if (member.isIn(fresh)) {
+      old.begin(member);
+      return true;
+    }
+    return old.canSpend(member, cost);
+  }
+
+  /** {@code member}, the first, has spent something: then it is the others' turn. */
+  void spent(E member, long cost) {
+    member.deficit -= cost;
+    if (member.isLinked()) {
+      freshNext = !member.isIn(fresh);
+    }
+  }
+
+  /** {@code member} is away, for the time of one item: the round does not end without it. */
+  void goAway(E member) {
+    old.goAway(member);
+  }
+
+  /** {@code member} is back, or will not be back. Whether somebody may have waited for that. */
+  boolean comeBack(E member) {
+    return old.isBack(member);
+  }
+
+  /** {@code member}, known as {@code key}, is gone, unless it comes back in this round. */
+  void forget(E member, String key) {
+    if (!old.isEmpty() && member.hasBegun(old.number())) {
+      if (goneRound != old.number()) {
+        gone = new HashSet<>();
+        goneRound = old.number();
+      }
+      gone.add(key);
+    }
+  }
+
+  /** Whether somebody known as {@code key} has had its turn in this round and is back. */
+  boolean isBack(String key) {
+    return goneRound == old.number() && gone.remove(key);
+  }
+
+  /** Somebody new takes part. */
+  void addFresh(E member) {
+    fresh.addLast(member);
+  }
+
+  /** Takes part in the rounds, or comes back, to spend {@code cost} next. */
+  void add(E member, long cost) {
+    old.add(member, cost);
+  }
+
+  /** Takes part from the next round on. */
+  void addLater(E member) {
+    old.addLater(member);
+  }
+}

@@ -1,0 +1,155 @@
+package dev.sluice.internal.scheduler;
+
+import dev.sluice.internal.util.IndexedHeap;
+import java.util.Collection;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/** One fairness key within a priority of a queue: its sub-queues and its deficit. */
+public final class KeyFlow extends DeficitRound.Member<KeyFlow> {
+  private static final Map<LimitGate, KeyWaiters> NO_SEATS = Map.of();
+
+  public final QueueState queue;
+  final PriorityLevel band;
+  public final String key;
+  public int weight;
+  public int pending;
+
+  @Nullable ConcurrencySlots slots;
+
+  /** Its places in the lines of gates. */
+  private Map<LimitGate, KeyWaiters> seats = NO_SEATS;
+
+  // Most flows have a single sub-queue; the collections are made for the second. They keep their
+  // order, for what a scheduler does must not depend on where objects lie in memory.
+  private @Nullable SubQueue single;
+  private @Nullable Map<ThrottleKeySet, SubQueue> several;
+  private @Nullable SubQueue singleReady;
+  private @Nullable IndexedHeap<SubQueue> severalReady;
+
+  KeyFlow(QueueState queue, PriorityLevel band, String key, int weight) {
+    this.queue = queue;
+    this.band = band;
+    this.key = key;
+    this.weight = weight;
+  }
+
+  @Override
+  long quantum() {
+    return weight * queue.core.unit;
+  }
+
+  boolean hasSlot() {
+    return slots == null || !slots.isFull();
+  }
+
+  SubQueue subQueue(ThrottleKeySet set) {
+    if (single != null && single.set == set) {
+      return single;
+    }
+    SubQueue found = several == null ? null : several.get(set);
+    return found == null ? add(new SubQueue(this, set)) : found;
+  }
+
+  private SubQueue add(SubQueue sub) {
+    if (single == null && several == null) {
+      single = sub;
+      return sub;
+    }
+    if (several == null) {
+      several = new LinkedHashMap<>();
+    }
+    if (single != null) {
+      several.put(single.set, single);
+      single = null;
+    }
+    several.put(sub.set, sub);
+    return sub;
+  }
+
+  /** Forgets {@code sub}, which is empty and neither ready nor parked. */
+  void drop(SubQueue sub) {
+    sub.leaveSeat();
+    if (single == sub) {
+      single = null;
+    } else if (several != null) {
+      several.remove(sub.set);
+      if (several.isEmpty()) {
+        several = null;
+      }
+    }
+  }
+
+  public Collection<SubQueue> subQueues() {
+    if (single != null) {
+      return List.of(single);
+    }
+    return several == null ? List.of() : several.values();
+  }
+
+  /** {@code sub} can go as far as anybody knows. */
+  void ready(SubQueue sub) {
+    if (severalReady != null) {
+      severalReady.put(sub);
+    } else if (singleReady == null) {
+      singleReady = sub;
+    } else {
+      severalReady = new IndexedHeap<>();
+      severalReady.put(singleReady);
+      severalReady.put(sub);
+      singleReady = null;
+    }
+    queue.enter(this);
+  }
+
+  void unready(SubQueue sub) {
+    if (singleReady == sub) {
+      singleReady = null;
+    } else if (severalReady != null) {
+      severalReady.remove(sub);
+      if (severalReady.isEmpty()) {
+        severalReady = null;
+      }
+    }
+  }
+
+  boolean isReady(SubQueue sub) {
+    return singleReady == sub || (severalReady != null && sub.isInHeap());
+  }
+
+  /** The ready sub-queue with the oldest head. */
+  public @Nullable SubQueue oldestReady() {
+    return severalReady == null ? singleReady : severalReady.first();
+  }
+
+  KeyWaiters seatAt(LimitGate gate) {
+    KeyWaiters known = seats.get(gate);
+    if (known != null) {
+      return known;
+    }
+    KeyWaiters seat = new KeyWaiters(gate.laneOf(queue), this);
+    if (seats.isEmpty()) {
+      seats = new LinkedHashMap<>(2);
+    }
+    seats.put(gate, seat);
+    return seat;
+  }
+
+  void leave(KeyWaiters seat) {
+    seats.remove(seat.lane.gate);
+    if (seats.isEmpty()) {
+      seats = NO_SEATS;
+    }
+  }
+
+  Collection<KeyWaiters> seats() {
+    return seats.values();
+  }
+
+  @Override
+  public String toString() {
+    return key + " in " + queue;
+  }
+}

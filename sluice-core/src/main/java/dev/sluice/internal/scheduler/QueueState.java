@@ -1,0 +1,496 @@
+package dev.sluice.internal.scheduler;
+
+import dev.sluice.Limit;
+import dev.sluice.ScheduledItem;
+import dev.sluice.internal.bucket.ConfinedTokenBucket;
+import dev.sluice.internal.bucket.UnitScale;
+import dev.sluice.internal.util.IndexedHeap;
+import dev.sluice.internal.util.IntrusiveList;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+
+/** A queue of a scheduler: its priorities, its credit and its concurrency limits. */
+public final class QueueState extends IndexedHeap.Node<QueueState> {
+  /** The most urgent priority; priorities are bits of an int. */
+  public static final int MAX_PRIORITY = 31;
+
+  static final int UNLIMITED_SLOTS = Integer.MAX_VALUE;
+
+  final SchedulerCore core;
+  public final String name;
+  private final @Nullable PriorityLevel[] bands = new PriorityLevel[MAX_PRIORITY + 1];
+
+  /** Bit n is set while a flow of priority n is in a ring. */
+  private int priorities;
+
+  /** Bit n is set while priority n has a minimum share. */
+  private int shares;
+
+  private long credit = Long.MAX_VALUE;
+
+  /** Whether a key keeps the order of all its items, and not only of those with equal sets. */
+  public boolean strictOrder;
+
+  private final Map<String, Integer> weights = new HashMap<>();
+  private final Map<String, ConcurrencySlots> slots = new HashMap<>();
+  private final Map<String, Integer> slotLimits = new HashMap<>();
+  private int slotLimit = UNLIMITED_SLOTS;
+
+  /** Armed gates at which nobody of another queue waits. */
+  final IndexedHeap<LimitGate> wakeUps = new IndexedHeap<>();
+
+  /** Lanes that left the line of their gate for want of credit. */
+  final IntrusiveList<QueueWaiters> stalled = new IntrusiveList<>();
+
+  /** Lanes whose gates have something for others, should this queue run out of credit. */
+  final Set<QueueWaiters> contested = new LinkedHashSet<>();
+
+  public QueueState(SchedulerCore core, String name) {
+    this.core = core;
+    this.name = name;
+    this.strictOrder = core.strictOrder;
+  }
+
+  boolean hasCredit() {
+    return credit > 0;
+  }
+
+  public long credit() {
+    return credit;
+  }
+
+  public void credit(long items) {
+    boolean had = hasCredit();
+    credit = items;
+    if (had != hasCredit()) {
+      core.updateWakeUps(this);
+    }
+    if (had && items == 0) {
+      unlink();
+      core.collector.giveUp(this);
+      touchContested();
+    } else if (!had && items > 0) {
+      if (priorities != 0) {
+        core.queues.addLast(this);
+      }
+      QueueWaiters lane;
+      while ((lane = stalled.first()) != null) {
+        lane.unlink();
+        lane.gate.resume(lane);
+      }
+    }
+  }
+
+  /** What this queue was promised may be for others now. */
+  private void touchContested() {
+    for (QueueWaiters lane : contested) {
+      lane.gate.touch();
+    }
+  }
+
+  /** What was promised to lower priorities may be for others now. */
+  private void touchPromised() {
+    for (QueueWaiters lane : contested) {
+      if (lane.hasPromises()) {
+        lane.gate.touch();
+      }
+    }
+  }
+
+  /** The most urgent priority with a flow in a ring. */
+  int topPriority() {
+    return priorities == 0 ? 0 : MAX_PRIORITY - Integer.numberOfLeadingZeros(priorities);
+  }
+
+  public void enqueue(ScheduledItem<?> item, int weight, int priority) {
+    PriorityLevel band = band(priority);
+    KeyFlow flow = band.flows.get(item.key());
+    if (flow == null) {
+      flow = new KeyFlow(this, band, item.key(), weights.getOrDefault(item.key(), 1));
+      flow.slots = slotsOf(item.key());
+      band.flows.put(item.key(), flow);
+    }
+    if (weight > 0) {
+      weigh(flow, weight);
+    }
+    SubQueue sub = flow.subQueue(strictOrder ? ThrottleKeySet.EMPTY : item.set);
+    boolean goesFirst = sub.items.isEmpty() || item.sequence < sub.head().sequence;
+    if (goesFirst && !sub.items.isEmpty()) {
+      core.collector.giveUp(sub);
+      sub.withdraw();
+      sub.unpark();
+    }
+    sub.add(item);
+    if (flow.pending++ == 0 && !flow.isLinked() && flow.hasSlot()) {
+      band.turns.addFresh(flow);
+      entered(flow);
+    }
+    if (goesFirst) {
+      flow.ready(sub);
+    }
+  }
+
+  private PriorityLevel band(int priority) {
+    PriorityLevel band = bands[priority];
+    if (band == null) {
+      band = new PriorityLevel(priority);
+      bands[priority] = band;
+    }
+    return band;
+  }
+
+  private static void weigh(KeyFlow flow, int weight) {
+    flow.weight = weight;
+    flow.deficit = Math.min(flow.deficit, flow.quantum());
+  }
+
+  /** Takes part in the rounds again, among those that had their turn. */
+  void enter(KeyFlow flow) {
+    SubQueue next = flow.oldestReady();
+    if (next != null && !flow.isLinked() && flow.hasSlot()) {
+      flow.band.turns.add(flow, next.head().cost);
+      entered(flow);
+    }
+  }
+
+  private void entered(KeyFlow flow) {
+    int before = topPriority();
+    priorities |= 1 << flow.band.priority;
+    if (topPriority() > before) {
+      touchPromised();
+    }
+    if (!isLinked() && hasCredit()) {
+      core.queues.addLast(this);
+    }
+  }
+
+  /** Leaves the rounds: nothing of it is ready, or it has no slot. */
+  private void leave(KeyFlow flow) {
+    flow.unlink();
+    if (flow.band.turns.isEmpty()) {
+      priorities &= ~(1 << flow.band.priority);
+      if (priorities == 0) {
+        unlink();
+      }
+    }
+    if (flow.pending == 0) {
+      flow.band.flows.remove(flow.key);
+      forgetIfUnused(flow.slots);
+    }
+  }
+
+  /** Among these priorities, the one to serve: first whose share is due, else the most urgent. */
+  int priorityToServe(int candidates, long nowNanos) {
+    for (int due = candidates & shares; due != 0; due &= due - 1) {
+      int priority = Integer.numberOfTrailingZeros(due);
+      if (band(priority).isShareDue(nowNanos)) {
+        return priority;
+      }
+    }
+    return MAX_PRIORITY - Integer.numberOfLeadingZeros(candidates);
+  }
+
+  /** The sub-queue whose head goes next; parks those that cannot. */
+  @Nullable SubQueue pick(long nowNanos) {
+    while (priorities != 0) {
+      PriorityLevel band = band(priorityToServe(priorities, nowNanos));
+      SubQueue sub = firstThatCanGo(band, nowNanos);
+      if (sub != null && band.turns.canSpend(sub.flow, sub.head().cost)) {
+        return sub;
+      }
+    }
+    return null;
+  }
+
+  /** Whose turn it is in {@code band}, null if nobody is left in it; parks those that cannot go. */
+  private @Nullable SubQueue firstThatCanGo(PriorityLevel band, long nowNanos) {
+    KeyFlow flow;
+    while ((flow = band.turns.first()) != null) {
+      SubQueue sub = flow.oldestReady();
+      LimitGate gate = sub == null ? null : core.blocker(sub, null, nowNanos);
+      if (sub == null || !flow.hasSlot()) {
+        leave(flow);
+      } else if (gate != null) {
+        flow.unready(sub);
+        gate.park(sub, nowNanos);
+      } else {
+        return sub;
+      }
+    }
+    return null;
+  }
+
+  /**
+   * Lets those whose minimum share is due get in line where they have to wait, before the gates
+   * give what they have to more urgent ones.
+   */
+  void visitDueShares(long nowNanos) {
+    for (int due = priorities & shares; due != 0; due &= due - 1) {
+      PriorityLevel band = band(Integer.numberOfTrailingZeros(due));
+      if (band.isShareDue(nowNanos)) {
+        firstThatCanGo(band, nowNanos);
+      }
+    }
+  }
+
+  /** The head of {@code sub} goes: everything it needs is taken. */
+  public ScheduledItem<?> confirm(SubQueue sub, long nowNanos) {
+    ScheduledItem<?> item = sub.head();
+    KeyFlow flow = sub.flow;
+    take(item, nowNanos);
+    if (sub.promised) {
+      sub.keepPromise();
+    } else {
+      sub.leaveSeat();
+    }
+    if (flow.band.isShareDue(nowNanos) && flow.band.share != null) {
+      flow.band.share.take(1, core.lastCharge(), nowNanos);
+    }
+    flow.band.turns.spent(flow, item.cost);
+    detach(sub, item);
+    flow.unlink();
+    if (flow.pending == 0) {
+      rest(flow);
+    } else {
+      comeBack(flow);
+    }
+    if (isLinked()) {
+      core.queues.rotate();
+    }
+    occupySlot(item);
+    if (credit != Long.MAX_VALUE) {
+      credit(credit - 1);
+    }
+    return item;
+  }
+
+  /* Does not leave in between: the queue would lose its own turn. */
+  private void comeBack(KeyFlow flow) {
+    SubQueue next = flow.oldestReady();
+    if (next == null) {
+      leave(flow);
+    } else {
+      flow.band.turns.add(flow, next.head().cost);
+    }
+  }
+
+  private void take(ScheduledItem<?> item, long nowNanos) {
+    LimitGate[] gates = item.set.gates;
+    if (gates.length > 0) {
+      item.charge = core.nextCharge();
+      for (int i = 0; i < gates.length; i++) {
+        gates[i].take(item.tokensAt(i), item.charge, nowNanos);
+      }
+    }
+  }
+
+  /** Takes out an item that waits. */
+  public void remove(SubQueue sub, ScheduledItem<?> item) {
+    core.requireNoOffer();
+    KeyFlow flow = sub.flow;
+    boolean wasHead = sub.items.first() == item;
+    if (wasHead) {
+      core.collector.giveUp(sub);
+      sub.withdraw();
+    }
+    detach(sub, item);
+    if (wasHead && sub.parkedAt != null) {
+      // Its new head may need something else.
+      sub.unpark();
+      flow.ready(sub);
+    }
+    if (flow.pending == 0) {
+      flow.unlink();
+      rest(flow);
+    }
+  }
+
+  private void detach(SubQueue sub, ScheduledItem<?> item) {
+    KeyFlow flow = sub.flow;
+    item.unlink();
+    item.queued = null;
+    flow.pending--;
+    if (sub.items.isEmpty()) {
+      flow.unready(sub);
+      sub.unpark();
+      flow.drop(sub);
+    } else if (flow.isReady(sub)) {
+      flow.ready(sub);
+    }
+    core.leave(item.set);
+  }
+
+  /* An empty flow stays until its turn would come, unless it is alone: see Band. */
+  private void rest(KeyFlow flow) {
+    flow.deficit = 0;
+    flow.inTurn = false;
+    if (flow.band.turns.isEmpty()) {
+      leave(flow);
+    } else {
+      flow.band.turns.addLater(flow);
+    }
+  }
+
+  /** {@code item} is delivered: if its key has a limit, it counts. */
+  public void occupySlot(ScheduledItem<?> item) {
+    ConcurrencySlots held = slotsOf(item.key());
+    if (held != null) {
+      item.slots = held;
+      held.used++;
+      if (held.isFull()) {
+        forEachFlow(held.key, this::suspend);
+      }
+    }
+  }
+
+  /** The key of {@code flow} has no slot: what waits for it goes to others. */
+  private void suspend(KeyFlow flow) {
+    if (flow.isLinked() && flow.pending > 0) {
+      leave(flow);
+    }
+    for (SubQueue sub : List.copyOf(flow.subQueues())) {
+      core.collector.giveUp(sub);
+      sub.withdraw();
+    }
+    for (KeyWaiters seat : List.copyOf(flow.seats())) {
+      seat.leaveLine();
+      seat.lane.doNotAwait(seat);
+    }
+  }
+
+  private void resume(KeyFlow flow) {
+    enter(flow);
+    for (KeyWaiters seat : List.copyOf(flow.seats())) {
+      seat.join();
+    }
+  }
+
+  public void release(ConcurrencySlots held) {
+    core.requireNoOffer();
+    held.used--;
+    if (!held.isFull()) {
+      forEachFlow(held.key, this::resume);
+    }
+    forgetIfUnused(held);
+  }
+
+  private @Nullable ConcurrencySlots slotsOf(String key) {
+    ConcurrencySlots known = slots.get(key);
+    int limit = slotLimits.getOrDefault(key, slotLimit);
+    if (known == null && limit != UNLIMITED_SLOTS) {
+      known = new ConcurrencySlots(this, key, limit);
+      slots.put(key, known);
+    }
+    return known;
+  }
+
+  private void forgetIfUnused(@Nullable ConcurrencySlots candidate) {
+    if (candidate != null && candidate.used == 0 && flowsOf(candidate.key).isEmpty()) {
+      slots.remove(candidate.key);
+    }
+  }
+
+  /** Sets the limit of one key, or of all that have none of their own where key is null. */
+  public void limitSlots(@Nullable String key, int limit) {
+    if (key == null) {
+      slotLimit = limit;
+    } else if (limit == UNLIMITED_SLOTS && slotLimit == UNLIMITED_SLOTS) {
+      slotLimits.remove(key);
+    } else {
+      slotLimits.put(key, limit);
+    }
+    if (key == null) {
+      slots.values().forEach(this::updateLimit);
+    } else if (slots.containsKey(key)) {
+      updateLimit(slots.get(key));
+    }
+    for (KeyFlow flow : key == null ? flows() : flowsOf(key)) {
+      flow.slots = slotsOf(flow.key);
+      if (flow.hasSlot()) {
+        resume(flow);
+      } else {
+        suspend(flow);
+      }
+    }
+  }
+
+  private void updateLimit(ConcurrencySlots held) {
+    held.limit = slotLimits.getOrDefault(held.key, slotLimit);
+  }
+
+  public void weigh(String key, int weight) {
+    if (weight == 1) {
+      weights.remove(key);
+    } else {
+      weights.put(key, weight);
+    }
+    forEachFlow(key, flow -> weigh(flow, weight));
+  }
+
+  public void share(int priority, Limit.Rate rate, long nowNanos) {
+    PriorityLevel band = band(priority);
+    UnitScale scale = UnitScale.of(rate);
+    if (band.share == null) {
+      band.share = new ConfinedTokenBucket(scale, core.lastCharge(), nowNanos);
+      shares |= 1 << priority;
+      core.sharing.add(this);
+    } else {
+      band.share.configure(scale, core.lastCharge(), nowNanos);
+    }
+  }
+
+  public void removeShare(int priority) {
+    band(priority).share = null;
+    shares &= ~(1 << priority);
+    if (shares == 0) {
+      core.sharing.remove(this);
+    }
+  }
+
+  private void forEachFlow(String key, Consumer<KeyFlow> action) {
+    flowsOf(key).forEach(action);
+  }
+
+  public List<KeyFlow> flowsOf(String key) {
+    List<KeyFlow> found = new ArrayList<>(1);
+    for (PriorityLevel band : bands) {
+      KeyFlow flow = band == null ? null : band.flows.get(key);
+      if (flow != null) {
+        found.add(flow);
+      }
+    }
+    return found;
+  }
+
+  public List<KeyFlow> flows() {
+    List<KeyFlow> found = new ArrayList<>();
+    for (PriorityLevel band : bands) {
+      if (band != null) {
+        found.addAll(band.flows.values());
+      }
+    }
+    return found;
+  }
+
+  public int inFlight(String key) {
+    ConcurrencySlots held = slots.get(key);
+    return held == null ? 0 : held.used;
+  }
+
+  @Override
+  public long rank() {
+    LimitGate first = wakeUps.first();
+    return first == null ? Long.MAX_VALUE : first.rank();
+  }
+
+  @Override
+  public String toString() {
+    return name;
+  }
+}

@@ -1,0 +1,336 @@
+package dev.sluice.internal.scheduler;
+
+import dev.sluice.Limit;
+import dev.sluice.ScheduledItem;
+import dev.sluice.internal.bucket.ConfinedTokenBucket;
+import dev.sluice.internal.bucket.EpochScale;
+import dev.sluice.internal.bucket.UnitScale;
+import dev.sluice.internal.util.IndexedHeap;
+import dev.sluice.internal.util.IntrusiveList;
+import java.util.HashMap;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.OptionalLong;
+import java.util.Set;
+import java.util.SortedMap;
+import org.jspecify.annotations.Nullable;
+
+/** What the queues of a scheduler share: gates, wake-ups and whose turn it is. */
+public final class SchedulerCore {
+  /** The most one item may cost, and what a key of weight 1 may spend in a turn. */
+  public final long unit;
+
+  /** What queues are told about it at first. */
+  final boolean strictOrder;
+
+  public final Map<String, LimitGate> gates = new HashMap<>();
+  private final Map<SchedulerCore.ThrottleKeyNames, ThrottleKeySet> sets = new HashMap<>();
+
+  /** Queues with credit and with flows in some ring. */
+  final IntrusiveList<QueueState> queues = new IntrusiveList<>();
+
+  /** Queues with a priority that has a minimum share. */
+  public final Set<QueueState> sharing = new LinkedHashSet<>();
+
+  /** Gates to look at before the next decision. */
+  private final IntrusiveList<LimitGate> touched = new IntrusiveList<>();
+
+  public final MultiLimitReservation collector = new MultiLimitReservation();
+
+  /** Armed gates at which several queues wait; those of one queue are in its own heap. */
+  private final IndexedHeap<LimitGate> sharedWakeUps = new IndexedHeap<>();
+
+  /** Queues with credit and armed gates of their own, by the earliest of these. */
+  private final IndexedHeap<QueueState> wakingQueues = new IndexedHeap<>();
+
+  private boolean started;
+  private long originNanos;
+  private long latestNanos;
+  private boolean offering;
+  private long sequence;
+
+  /** The number of the last charge, or change of a rate. */
+  private long lastCharge;
+
+  /**
+   * Counts the calls of {@link #next}: within one, a gate that let somebody through stands by it.
+   */
+  private long round;
+
+  public SchedulerCore(long unit, boolean strictOrder) {
+    this.unit = unit;
+    this.strictOrder = strictOrder;
+  }
+
+  /** The present, which never goes back. */
+  public long advanceTo(long nowNanos) {
+    if (!started) {
+      started = true;
+      originNanos = nowNanos;
+      latestNanos = nowNanos;
+    }
+    latestNanos = EpochScale.later(latestNanos, nowNanos);
+    return latestNanos;
+  }
+
+  /** The present as {@link #advanceTo} would have it, which stays where it is. */
+  public long present(long nowNanos) {
+    return started ? EpochScale.later(latestNanos, nowNanos) : nowNanos;
+  }
+
+  /** When {@code gate} lets somebody go; empty if time alone does not do it. */
+  public OptionalLong wakeUpOf(LimitGate gate) {
+    return gate.isInHeap() ? OptionalLong.of(originNanos + gate.rank()) : OptionalLong.empty();
+  }
+
+  long sinceOrigin(long nowNanos) {
+    return nowNanos - originNanos;
+  }
+
+  public long nextSequence() {
+    return sequence++;
+  }
+
+  public long lastCharge() {
+    return lastCharge;
+  }
+
+  /** Returns the number of a new charge, one for all throttle keys of an item, or rate change. */
+  long nextCharge() {
+    return ++lastCharge;
+  }
+
+  /** Between an offer and its answer nothing may change, or the offer would not hold. */
+  public void requireNoOffer() {
+    if (offering) {
+      throw new IllegalStateException("an offer is open: confirm it or give it back first");
+    }
+  }
+
+  public void offering(boolean open) {
+    offering = open;
+  }
+
+  /** Whose turn it is; null if nobody can go at {@code nowNanos}. */
+  public @Nullable SubQueue next(long nowNanos) {
+    round++;
+    LimitGate due;
+    while ((due = earliest()) != null && due.rank() <= sinceOrigin(nowNanos)) {
+      disarm(due);
+      touch(due);
+    }
+    visitDueShares(nowNanos);
+    for (; ; ) {
+      LimitGate gate;
+      while ((gate = touched.first()) != null) {
+        gate.unlink();
+        gate.release(nowNanos);
+      }
+      // Again, for those who have just been let through: who asks twice must hear the same.
+      visitDueShares(nowNanos);
+      QueueState queue = queues.first();
+      if (queue == null && touched.isEmpty()) {
+        return null;
+      }
+      SubQueue sub = queue == null || !touched.isEmpty() ? null : queue.pick(nowNanos);
+      if (sub != null && touched.isEmpty()) {
+        return sub;
+      }
+    }
+  }
+
+  private void visitDueShares(long nowNanos) {
+    for (QueueState queue : sharing) {
+      queue.visitDueShares(nowNanos);
+    }
+  }
+
+  /**
+   * When somebody can go next, or {@link ConfinedTokenBucket#NEVER} if time alone does not bring
+   * it.
+   */
+  public long nanosUntilWakeUp(long nowNanos) {
+    LimitGate gate = earliest();
+    return gate == null ? ConfinedTokenBucket.NEVER : gate.rank() - sinceOrigin(nowNanos);
+  }
+
+  /** The armed gate that is due first, of those at which somebody with credit waits. */
+  private @Nullable LimitGate earliest() {
+    LimitGate shared;
+    while ((shared = sharedWakeUps.first()) != null && !shared.isAwaited()) {
+      disarm(shared);
+    }
+    QueueState queue = wakingQueues.first();
+    LimitGate own = queue == null ? null : queue.wakeUps.first();
+    return own == null || (shared != null && shared.rank() <= own.rank()) ? shared : own;
+  }
+
+  /**
+   * Returns whether a gate at which {@code queue} waits is to be checked, and may let it through.
+   */
+  public boolean mayLetThrough(QueueState queue) {
+    for (LimitGate gate = touched.first(); gate != null; gate = gate.after()) {
+      if (gate.isAwaitedBy(queue)) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  void touch(LimitGate gate) {
+    if (!gate.isLinked()) {
+      touched.addLast(gate);
+    }
+  }
+
+  /** Wakes {@code gate} at its rank, for {@code queue} if nobody else waits there. */
+  void arm(LimitGate gate, QueueState queue) {
+    disarm(gate);
+    gate.armedBy = gate.isShared() ? null : queue;
+    if (gate.armedBy == null) {
+      sharedWakeUps.put(gate);
+    } else {
+      queue.wakeUps.put(gate);
+      updateWakeUps(queue);
+    }
+  }
+
+  void disarm(LimitGate gate) {
+    QueueState queue = gate.armedBy;
+    if (queue == null) {
+      sharedWakeUps.remove(gate);
+    } else {
+      queue.wakeUps.remove(gate);
+      updateWakeUps(queue);
+    }
+    gate.armedBy = null;
+  }
+
+  /** A queue without credit takes its wake-ups out as one. */
+  void updateWakeUps(QueueState queue) {
+    wakingQueues.remove(queue);
+    if (queue.hasCredit() && !queue.wakeUps.isEmpty()) {
+      wakingQueues.put(queue);
+    }
+  }
+
+  /**
+   * The gate at which the head of {@code sub} has to wait longest, apart from {@code passed}, where
+   * it was its turn.
+   *
+   * @return null if it can go
+   */
+  @Nullable LimitGate blocker(SubQueue sub, @Nullable LimitGate passed, long nowNanos) {
+    ScheduledItem<?> head = sub.head();
+    LimitGate[] gates = head.set.gates;
+    LimitGate blocker = null;
+    long longestNanos = -1;
+    for (int i = 0; i < gates.length; i++) {
+      long tokens = head.tokensAt(i);
+      if (gates[i] != passed && !gates[i].admits(sub, tokens, round, nowNanos)) {
+        long waitNanos = gates[i].nanosUntil(tokens, nowNanos);
+        if (waitNanos > longestNanos) {
+          longestNanos = waitNanos;
+          blocker = gates[i];
+        }
+      }
+    }
+    return blocker;
+  }
+
+  public void setRate(String name, Limit.Rate rate, long nowNanos) {
+    UnitScale scale = UnitScale.of(rate);
+    LimitGate gate = gate(name);
+    if (gate.bucket == null) {
+      gate.bucket = new ConfinedTokenBucket(scale, lastCharge, nowNanos);
+    } else {
+      gate.bucket.configure(scale, nextCharge(), nowNanos);
+    }
+    gate.rateChanged();
+  }
+
+  public boolean isAtRest() {
+    return gates.isEmpty()
+        && sets.isEmpty()
+        && queues.isEmpty()
+        && touched.isEmpty()
+        && sharedWakeUps.isEmpty()
+        && wakingQueues.isEmpty();
+  }
+
+  public boolean removeRate(String name) {
+    LimitGate gate = gates.get(name);
+    if (gate == null || gate.bucket == null) {
+      return false;
+    }
+    gate.bucket = null;
+    gate.rateChanged();
+    dropIfUnused(gate);
+    return true;
+  }
+
+  long round() {
+    return round;
+  }
+
+  private LimitGate gate(String name) {
+    return gates.computeIfAbsent(name, absent -> new LimitGate(absent, this));
+  }
+
+  /**
+   * Throttle keys by which a set is found. Producers choose them: these have an order so that a
+   * hash map finds one in logarithmic time even if hashes collide.
+   */
+  private record ThrottleKeyNames(List<String> all)
+      implements Comparable<SchedulerCore.ThrottleKeyNames> {
+    @Override
+    public int compareTo(SchedulerCore.ThrottleKeyNames other) {
+      int order = Integer.compare(all.size(), other.all.size());
+      for (int i = 0; order == 0 && i < all.size(); i++) {
+        order = all.get(i).compareTo(other.all.get(i));
+      }
+      return order;
+    }
+  }
+
+  /** The set of these keys, with one more user. */
+  public ThrottleKeySet enter(SortedMap<String, Long> throttles) {
+    if (throttles.isEmpty()) {
+      return ThrottleKeySet.EMPTY;
+    }
+    List<String> names = List.copyOf(throttles.keySet());
+    SchedulerCore.ThrottleKeyNames key = new SchedulerCore.ThrottleKeyNames(names);
+    ThrottleKeySet set = sets.get(key);
+    if (set == null) {
+      LimitGate[] members = new LimitGate[names.size()];
+      for (int i = 0; i < members.length; i++) {
+        members[i] = gate(names.get(i));
+        members[i].users++;
+      }
+      set = new ThrottleKeySet(names, members);
+      sets.put(key, set);
+    }
+    set.users++;
+    return set;
+  }
+
+  /** An item that used {@code set} is gone. */
+  void leave(ThrottleKeySet set) {
+    if (set != ThrottleKeySet.EMPTY && --set.users == 0) {
+      sets.remove(new SchedulerCore.ThrottleKeyNames(set.names));
+      for (LimitGate gate : set.gates) {
+        gate.users--;
+        dropIfUnused(gate);
+      }
+    }
+  }
+
+  void dropIfUnused(LimitGate gate) {
+    if (gate.isUnused()) {
+      gates.remove(gate.name);
+      gate.unlink();
+      disarm(gate);
+    }
+  }
+}

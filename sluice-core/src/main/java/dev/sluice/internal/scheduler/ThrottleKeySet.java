@@ -1,0 +1,26 @@
+package dev.sluice.internal.scheduler;
+
+import java.util.List;
+
+/** The throttle keys that some items have in common; interned, so that equal means identical. */
+public final class ThrottleKeySet {
+  static final ThrottleKeySet EMPTY = new ThrottleKeySet(List.of(), new LimitGate[0]);
+
+  /** In the order of {@link #names}. */
+  public final LimitGate[] gates;
+
+  final List<String> names;
+
+  /** Sub-queues that use this set. */
+  int users;
+
+  ThrottleKeySet(List<String> names, LimitGate[] gates) {
+    this.names = names;
+    this.gates = gates;
+  }
+
+  @Override
+  public String toString() {
+    return names.toString();
+  }
+}

@@ -1,0 +1,235 @@
+package dev.sluice.governor.redis.store;
+
+import dev.sluice.governor.redis.RedisBudgets;
+import dev.sluice.governor.redis.BudgetUnavailableException;
+import dev.sluice.redis.OutageMode;
+import dev.sluice.redis.connection.ConnectionConfig;
+import dev.sluice.redis.connection.ConnectionState;
+import dev.sluice.redis.connection.FleetConnection;
+import dev.sluice.redis.connection.MembersView;
+import dev.sluice.redis.connection.MembershipConfig;
+import dev.sluice.redis.connection.RedisErrorLog;
+import java.security.SecureRandom;
+import java.time.Duration;
+import java.util.Collection;
+import java.util.HexFormat;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.Function;
+import java.util.function.Supplier;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** The part of this node's models in the fleet. */
+public final class GovernorFleetMember implements AutoCloseable, FleetConnection.Member {
+  private static final Logger LOG = LoggerFactory.getLogger(RedisBudgets.class);
+  private static final String THREADS = "sluice-budgets";
+  private static final int NODE_BYTES = 8;
+  private static final long SECOND_NANOS = TimeUnit.SECONDS.toNanos(1);
+
+  private final RedisBudgetsConfig config;
+  private final RedisErrorLog refusals = RedisErrorLog.create();
+  private final AtomicLong refusedNanos = new AtomicLong(System.nanoTime() - SECOND_NANOS);
+  private final AtomicLong grantedAlone = new AtomicLong();
+  private final String node;
+  private final FleetConnection connection;
+  private volatile Supplier<Collection<RedisModelStore>> desks = List::of;
+
+  /** Whether this node was a member: then Redis knows what it may have granted by itself. */
+  private volatile boolean member;
+
+  /** Whether this node began without Redis, and may have granted something. */
+  private volatile boolean beganAlone;
+
+  /** Makes the connection of a fleet; simulations put their own in its place. */
+  @FunctionalInterface
+  public interface Opening {
+    FleetConnection open(ConnectionConfig terms, MembershipConfig membership, FleetConnection.Member member);
+  }
+
+  GovernorFleetMember(RedisBudgetsConfig config) {
+    this(
+        config,
+        newNode(),
+        (terms, membership, member) ->
+            new FleetConnection(config.address(), terms, membership, member));
+  }
+
+  public GovernorFleetMember(RedisBudgetsConfig config, String node, Opening opening) {
+    this.config = config;
+    this.node = node;
+    this.connection =
+        opening.open(
+            new ConnectionConfig(
+                config.timeout(),
+                config.trust(),
+                List.of(GovernorScript.values()),
+                THREADS,
+                BudgetUnavailableException.failures()),
+            new MembershipConfig(
+                node,
+                List.of(ModelKeys.members(config.prefix())),
+                config.expectedNodes(),
+                ModelKeys.schema(config.prefix()),
+                MembershipConfig.Timing.DEFAULTS),
+            this);
+    if (config.policy() == OutageMode.LOCAL) {
+      connection.claimShare();
+    }
+  }
+
+  private static String newNode() {
+    byte[] bytes = new byte[NODE_BYTES];
+    new SecureRandom().nextBytes(bytes);
+    return HexFormat.of().formatHex(bytes);
+  }
+
+  /** Leads these desks into outages and back. */
+  void serve(Supplier<Collection<RedisModelStore>> all) {
+    desks = all;
+  }
+
+  /** Opens the connection; returns when Redis decides, or did not answer. */
+  void start() {
+    connection.start();
+  }
+
+  public FleetConnection connection() {
+    return connection;
+  }
+
+  String node() {
+    return node;
+  }
+
+  RedisBudgetsConfig config() {
+    return config;
+  }
+
+  ModelKeys keys(String model) {
+    return ModelKeys.of(config.prefix(), model);
+  }
+
+  /** Returns the time of Redis, as far as it is known. */
+  long serverNanos() {
+    return connection.serverNanos();
+  }
+
+  /** Returns whether the outage policy decides. */
+  boolean isOut() {
+    return connection.state() == ConnectionState.OUT;
+  }
+
+  /** Returns whether this node's share decides. */
+  boolean isLocal() {
+    return config.policy() == OutageMode.LOCAL && isOut();
+  }
+
+  boolean beganAlone() {
+    return beganAlone;
+  }
+
+  /** Counts what was granted without Redis. */
+  void grantedAlone(long tokens) {
+    grantedAlone.addAndGet(tokens);
+  }
+
+  /** Returns what a store in this process answers, which it does at once. */
+  static <T> T now(CompletableFuture<T> answer) {
+    try {
+      return answer.join();
+    } catch (CompletionException failure) {
+      throw failure.getCause() instanceof RuntimeException cause ? cause : failure;
+    }
+  }
+
+  // ---- what the connection tells
+
+  /** Sends what Redis has not confirmed; nobody waits for it. */
+  @Override
+  public CompletableFuture<Void> seen(MembersView view) {
+    if (connection.state().asksRedis()) {
+      var unused = all(RedisModelStore::sendAgain);
+    }
+    return CompletableFuture.allOf();
+  }
+
+  @Override
+  public void lost(String cause) {
+    beganAlone = !member;
+    double share =
+        config.policy() == OutageMode.LOCAL
+            ? new BudgetShare(connection.share()).fraction()
+            : 0;
+    LOG.warn("budgets: Redis is lost, this node has {} of every budget: {}", share, cause);
+    tell(() -> config.listener().lost(cause, share));
+  }
+
+  @Override
+  public void alone() {
+    desks.get().forEach(RedisModelStore::beAlone);
+  }
+
+  /** Where one part of a cluster does not answer, the models of the others go on. */
+  @Override
+  public CompletableFuture<Void> report() {
+    boolean cluster = config.address().cluster();
+    return all(desk -> cluster ? desk.report().exceptionally(unreachable -> null) : desk.report());
+  }
+
+  private CompletableFuture<Void> all(Function<RedisModelStore, CompletableFuture<?>> work) {
+    return CompletableFuture.allOf(
+        desks.get().stream().map(work).toArray(CompletableFuture<?>[]::new));
+  }
+
+  @Override
+  public void connected(Optional<Duration> outage) {
+    member = true;
+    beganAlone = false;
+    long granted = grantedAlone.getAndSet(0);
+    outage.ifPresent(
+        away -> {
+          LOG.info(
+              "budgets: Redis is back after {} ms; {} tokens were granted here",
+              away.toMillis(),
+              granted);
+          tell(() -> config.listener().returned(away, granted));
+        });
+    desks.get().forEach(RedisModelStore::look);
+    var unused = all(RedisModelStore::sendAgain);
+  }
+
+  /** The listener is told about once a second. */
+  @Override
+  public void refused(String error) {
+    refusals.refused(
+        error,
+        (text, leftOut) ->
+            LOG.warn("budgets: Redis refused: {} ({} left out before)", text, leftOut));
+    long last = refusedNanos.get();
+    long now = System.nanoTime();
+    if (now - last >= SECOND_NANOS && refusedNanos.compareAndSet(last, now)) {
+      tell(() -> config.listener().refused(error));
+    }
+  }
+
+  private void tell(Runnable message) {
+    connection.execute(
+        () -> {
+          try {
+            message.run();
+          } catch (RuntimeException failure) {
+            LOG.warn("a listener of budgets failed", failure);
+          }
+        });
+  }
+
+  @Override
+  public void close() {
+    connection.close();
+  }
+}

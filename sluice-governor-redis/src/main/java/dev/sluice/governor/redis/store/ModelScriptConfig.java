@@ -1,0 +1,163 @@
+package dev.sluice.governor.redis.store;
+
+import com.fasterxml.jackson.databind.node.ArrayNode;
+import com.fasterxml.jackson.databind.node.JsonNodeFactory;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import dev.sluice.governor.ModelBudget;
+import dev.sluice.governor.WaitingListConfig;
+import dev.sluice.governor.spi.BudgetStoreSupport;
+import dev.sluice.governor.spi.ModelLimits;
+import java.math.BigInteger;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Objects;
+import java.util.Set;
+import java.util.TreeMap;
+
+/** What a model goes by, and how Redis is told. */
+public final class ModelScriptConfig {
+  /** A meter may owe twice its capacity, and a double counts up to 2^53 without a gap. */
+  private static final long MOST_UNITS = 1L << 52;
+
+  private static final long NANOS_PER_MICRO = 1_000;
+  private static final long SECOND_NANOS = 1_000_000_000L;
+
+  private final ModelBudget budget;
+  private final WaitingListConfig rules;
+  private final String config;
+  private final boolean plain;
+  private final List<String> tenants = new ArrayList<>();
+
+  private ModelScriptConfig(String model, ModelBudget budget, WaitingListConfig rules) {
+    this.budget = budget;
+    this.rules = rules;
+    ModelLimits limits = BudgetStoreSupport.limits(budget);
+    // In any process in the same order.
+    new TreeMap<>(limits.tenants())
+        .forEach(
+            (name, rate) -> {
+              tenants.add(name);
+              tenants.add(
+                  tenant("burst_tpm of tenant %s of %s".formatted(name, model), rate, name)
+                      .toString());
+            });
+    plain =
+        limits.tenants().isEmpty()
+            && limits.otherTenants() == null
+            && limits.classes().stream().allMatch(each -> each.guarantee() == null);
+    ObjectNode all = describe(model, limits);
+    all.put("print", BudgetStoreSupport.fingerprint(all + String.join("\n", tenants)));
+    this.config = all.toString();
+  }
+
+  /**
+   * Checks that Redis can reckon with it.
+   *
+   * @throws IllegalArgumentException if no exact units fit
+   */
+  public static ModelScriptConfig of(String model, ModelBudget budget, WaitingListConfig rules) {
+    return new ModelScriptConfig(model, budget, rules);
+  }
+
+  private ObjectNode describe(String model, ModelLimits limits) {
+    ObjectNode all = rate("burst_tpm of " + model, limits.tokens());
+    ArrayNode requests = all.putArray("requests");
+    for (ModelLimits.Rate each : limits.requests()) {
+      boolean second = each.periodNanos() == SECOND_NANOS;
+      requests.add(
+          rate((second ? "qps of " : "rpm of ") + model, each)
+              .put("name", second ? "second" : "minute"));
+    }
+    all.put("conc", limits.concurrency());
+    ArrayNode classes = all.putArray("classes");
+    for (ModelLimits.ClassLimit each : limits.classes()) {
+      ObjectNode one = classes.addObject().put("name", each.name()).put("ceiling", each.ceiling());
+      ModelLimits.Rate guarantee = each.guarantee();
+      if (guarantee != null) {
+        one.set("g", rate("the minimum share of " + each.name(), guarantee));
+      }
+    }
+    ModelLimits.Rate others = limits.otherTenants();
+    if (others != null) {
+      all.set(
+          "others", tenant("burst_tpm of tenant * of " + model, others, ModelBudget.OTHER_TENANTS));
+    }
+    all.put("tenants", !limits.tenants().isEmpty());
+    return all.put("most", limits.mostCharged())
+        .put("maxLine", rules.maxLine())
+        .put("patience", micros(rules.ticketPatience()))
+        .put("life", micros(rules.reservationLife()))
+        .put("batch", rules.drainBatch());
+  }
+
+  private ObjectNode tenant(String what, ModelLimits.Rate rate, String name) {
+    return rate(what, rate)
+        .put("weight", Objects.requireNonNull(budget.tenants().get(name)).weight());
+  }
+
+  /** A token is worth {@code unit}, and a microsecond brings {@code mint}. */
+  private static ObjectNode rate(String what, ModelLimits.Rate rate) {
+    long period = rate.periodNanos() / NANOS_PER_MICRO;
+    long divisor =
+        BigInteger.valueOf(rate.amount()).gcd(BigInteger.valueOf(period)).longValueExact();
+    long unit = period / divisor;
+    if (rate.capacity() > MOST_UNITS / unit) {
+      throw new IllegalArgumentException(
+          "%s must be at most %d at %d in %d seconds, for Redis to reckon exactly: %d"
+              .formatted(
+                  what,
+                  MOST_UNITS / unit,
+                  rate.amount(),
+                  rate.periodNanos() / SECOND_NANOS,
+                  rate.capacity()));
+    }
+    return JsonNodeFactory.instance
+        .objectNode()
+        .put("cap", rate.capacity())
+        .put("unit", unit)
+        .put("mint", rate.amount() / divisor);
+  }
+
+  /** Rounded up. */
+  static long micros(Duration time) {
+    return Math.floorDiv(time.toNanos() + NANOS_PER_MICRO - 1, NANOS_PER_MICRO);
+  }
+
+  ModelBudget budget() {
+    return budget;
+  }
+
+  WaitingListConfig rules() {
+    return rules;
+  }
+
+  /** Whether there are neither budgets of tenants nor guarantees: Redis has a quick way then. */
+  boolean isPlain() {
+    return plain;
+  }
+
+  /** Classes in the order in which they go. */
+  Set<String> classes() {
+    return budget.classes().keySet();
+  }
+
+  /**
+   * What Redis is told.
+   *
+   * @param join whether books that are there keep their rules
+   * @param full whether books that have to be made may begin full
+   * @param generation of books that have to be made
+   */
+  public String[] configure(boolean join, boolean full, long generation) {
+    List<String> words =
+        new ArrayList<>(
+            List.of(
+                join ? "join" : "configure",
+                config,
+                full ? "full" : "empty",
+                Long.toString(generation)));
+    words.addAll(tenants);
+    return words.toArray(String[]::new);
+  }
+}

@@ -1,0 +1,357 @@
+package dev.sluice.governor.redis.store;
+
+import dev.sluice.governor.redis.RedisBudgets;
+import dev.sluice.governor.redis.BudgetUnavailableException;
+import dev.sluice.governor.spi.StoreTimer;
+import dev.sluice.redis.connection.FleetConnection;
+import java.util.List;
+import java.util.Objects;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The books of one model in Redis: every call about it goes through here. Where Redis has none, or
+ * others than those that this node knows, it is told the rules, what this node holds and what the
+ * provider told it, and asked once more: so no books that do not know of this node's slots answer
+ * it. The life of the books is told in {@code books.lua}.
+ */
+public final class ModelScripts {
+  private static final Logger LOG = LoggerFactory.getLogger(RedisBudgets.class);
+
+  /** Counted by a double without a gap. */
+  private static final long GENERATIONS = 1L << 52;
+
+  /** How long Redis may take for what it is told in books that it has lost; no caller waits. */
+  private static final long TIMEOUTS_TO_JOIN = 3;
+
+  /** Until this node has reported, its calls grant nothing from the line (books.lua). */
+  private static final String UNREPORTED = "!";
+
+  /** How many grants books are told to hold at once: a script that holds them takes some ms. */
+  public static final int PORTION = 100;
+
+  private final String model;
+  private final FleetConnection connection;
+  private final String node;
+  private final String[] keys;
+  private final GovernorFleetMember fleet;
+  private final ModelScripts.Owner desk;
+  private final StoreTimer timer;
+  private final long timeoutNanos;
+  private final AtomicInteger underWay = new AtomicInteger();
+
+  private volatile ModelScriptConfig terms;
+
+  /** What Redis has confirmed; it may be told something else by other nodes. */
+  private volatile @Nullable ModelScriptConfig confirmed;
+
+  /** Of the books that know what is held here; 0 if there never were any. */
+  private volatile long generation;
+
+  // Guarded by this.
+  private boolean begun;
+  private @Nullable CompletableFuture<Void> joining;
+  private long missed;
+
+  /** Whose books they are. */
+  interface Owner {
+    /** Is told every answer before anybody else learns of it. */
+    void heard(ScriptResult answer);
+
+    /** What Redis has to hold. */
+    List<NodeGrants.Grant> held();
+
+    /** Whether that is still so. */
+    boolean isHeld(String id);
+
+    /** Whether Redis has to be told first what this node decided by itself. */
+    boolean isUnreported();
+
+    /** What the provider said and holds, as words for {@link GovernorScript#RULES}; null for nothing. */
+    String @Nullable [] adjusted();
+
+    /** The books are known; once. */
+    void begun();
+  }
+
+  ModelScripts(GovernorFleetMember fleet, String model, ModelScriptConfig terms, StoreTimer timer, ModelScripts.Owner desk) {
+    this.fleet = fleet;
+    this.timer = timer;
+    this.model = model;
+    this.connection = fleet.connection();
+    this.node = fleet.node();
+    this.keys = fleet.keys(model).all();
+    this.terms = terms;
+    this.desk = desk;
+    this.timeoutNanos = fleet.config().timeout().toNanos();
+  }
+
+  ModelScriptConfig terms() {
+    return terms;
+  }
+
+  /** Goes by these from now on; Redis is to be told by {@link #configure}. */
+  void use(ModelScriptConfig next) {
+    terms = next;
+  }
+
+  boolean isConfirmed() {
+    return confirmed == terms;
+  }
+
+  /** Whether every call has been answered, and nobody is told of one any more. */
+  boolean isQuiet() {
+    return underWay.get() == 0;
+  }
+
+  /** Asks; fails with {@link BudgetUnavailableException} if there is no answer in time. */
+  CompletableFuture<ScriptResult> call(GovernorScript script, String... words) {
+    return ask(connection::call, timeoutNanos, script, words);
+  }
+
+  /** {@link #call} with more time, also while this node returns: for what Redis has to know. */
+  CompletableFuture<ScriptResult> tell(GovernorScript script, String... words) {
+    return ask(connection::tell, TIMEOUTS_TO_JOIN * timeoutNanos, script, words);
+  }
+
+  /** Whether Redis still has the books that are known here: if not, it is told what is held. */
+  CompletableFuture<Void> check() {
+    long known = generation;
+    return connection
+        .tell(GovernorScript.HOLD, keys, arguments(known, new String[0]))
+        .thenCompose(said -> ScriptResult.isUnknown(said) ? join(known) : CompletableFuture.allOf());
+  }
+
+  /** A way to ask Redis. */
+  private interface SendMode {
+    CompletableFuture<List<Object>> ask(GovernorScript script, String[] keys, String[] arguments);
+  }
+
+  @SuppressWarnings("FutureReturnValueIgnored") // what they lead to is tracked
+  private CompletableFuture<ScriptResult> ask(
+      ModelScripts.SendMode way, long patienceNanos, GovernorScript script, String[] words) {
+    Tracked tracked = new Tracked();
+    long began = connection.nanoTime();
+    long known = generation;
+    way.ask(script, keys, arguments(known, words))
+        .whenComplete(
+            (said, failure) -> {
+              if (said != null && ScriptResult.isUnknown(said)) {
+                inTime(
+                        began + patienceNanos - connection.nanoTime(),
+                        join(known)
+                            .thenCompose(joined -> askAgain(tracked, way, script, words))
+                            .thenApply(late -> known(late, words)))
+                    .whenComplete((answer, late) -> tracked.end(answer, unlessTooLate(late)));
+              } else {
+                tracked.end(said, words, failure);
+              }
+            });
+    return tracked;
+  }
+
+  /** Not if nobody waits any more: whoever did goes by it that Redis is not asked from then on. */
+  private CompletableFuture<List<Object>> askAgain(
+      Tracked tracked, ModelScripts.SendMode way, GovernorScript script, String[] words) {
+    return tracked.isDone()
+        ? new CompletableFuture<>()
+        : way.ask(script, keys, arguments(generation, words));
+  }
+
+  private <T> CompletableFuture<T> inTime(long nanos, CompletableFuture<T> answer) {
+    try {
+      timer.after(nanos, () -> answer.completeExceptionally(new TimeoutException()));
+    } catch (RejectedExecutionException closed) {
+      answer.completeExceptionally(closed);
+    }
+    return answer;
+  }
+
+  private @Nullable Throwable unlessTooLate(@Nullable Throwable failure) {
+    return failure instanceof TimeoutException
+        ? new BudgetUnavailableException(
+            "Redis has lost the books of model " + model + " and is told what they have to know",
+            null)
+        : failure;
+  }
+
+  /** Unless that was done since this generation was the one that is known. */
+  @SuppressWarnings("FutureReturnValueIgnored") // it ends what is returned
+  private CompletableFuture<Void> join(long known) {
+    CompletableFuture<Void> mine = new CompletableFuture<>();
+    boolean first;
+    synchronized (this) {
+      if (generation != known) {
+        return CompletableFuture.allOf();
+      }
+      if (joining != null && !joining.isDone()) {
+        return joining;
+      }
+      joining = mine;
+      first = missed != known;
+      missed = known;
+    }
+    if (first) {
+      LOG.warn("Redis has lost the books of model {}: they begin empty", model);
+    }
+    // What it throws has to end it, too.
+    CompletableFuture.completedFuture(isConfirmed())
+        .thenCompose(this::tell)
+        .whenComplete(
+            (answer, failure) -> {
+              if (failure == null) {
+                mine.complete(null);
+              } else {
+                mine.completeExceptionally(causeOf(failure));
+              }
+            });
+    return mine;
+  }
+
+  /** Returns the clock of this node. */
+  long nanoTime() {
+    return connection.nanoTime();
+  }
+
+  /** Returns how long after it was sent Redis runs a {@link #call} at the latest. */
+  long timeoutNanos() {
+    return timeoutNanos;
+  }
+
+  /** Returns the time of Redis. */
+  long serverNanos() {
+    return connection.serverNanos();
+  }
+
+  /** Tells Redis the rules. */
+  CompletableFuture<ScriptResult> configure() {
+    Tracked tracked = new Tracked();
+    var unused = tell(false).whenComplete(tracked::end);
+    return tracked;
+  }
+
+  private CompletableFuture<ScriptResult> tell(boolean join) {
+    ModelScriptConfig mine = terms;
+    long known = generation;
+    boolean full = known == 0 && !fleet.beganAlone();
+    long next = ThreadLocalRandom.current().nextLong(1, GENERATIONS);
+    return connection
+        .tell(GovernorScript.RULES, keys, arguments(known, mine.configure(join, full, next)))
+        .thenCompose(
+            said -> {
+              ScriptResult answer = known(said);
+              long now = answer.result().number(1);
+              return (now == known ? CompletableFuture.completedFuture(null) : hold(now))
+                  .thenApply(
+                      held -> {
+                        begin(now);
+                        confirmed = mine;
+                        return answer;
+                      });
+            });
+  }
+
+  /** Has books of that generation know it, too. */
+  private CompletableFuture<?> hold(long now) {
+    // What the provider said comes first: to hold many grants takes longer than new books wait.
+    String[] adjusted = desk.adjusted();
+    return (adjusted == null
+            ? CompletableFuture.completedFuture(null)
+            : tell(now, GovernorScript.RULES, adjusted))
+        .thenCompose(told -> hold(now, desk.held(), 0));
+  }
+
+  /** From {@code at} on, one portion after the other, without those that were settled meanwhile. */
+  private CompletableFuture<?> hold(long now, List<NodeGrants.Grant> grants, int at) {
+    if (at >= grants.size()) {
+      return CompletableFuture.allOf();
+    }
+    int next = Math.min(grants.size(), at + PORTION);
+    String[] words =
+        grants.subList(at, next).stream()
+            .filter(each -> desk.isHeld(each.id()))
+            .flatMap(each -> each.words().stream())
+            .toArray(String[]::new);
+    return words.length == 0
+        ? hold(now, grants, next)
+        : tell(now, GovernorScript.HOLD, words).thenCompose(held -> hold(now, grants, next));
+  }
+
+  private CompletableFuture<ScriptResult> tell(long now, GovernorScript script, String[] words) {
+    return connection.tell(script, keys, arguments(now, words)).thenApply(this::known);
+  }
+
+  private void begin(long now) {
+    boolean first;
+    synchronized (this) {
+      generation = now;
+      first = !begun;
+      begun = true;
+    }
+    if (first) {
+      desk.begun();
+    }
+  }
+
+  private String[] arguments(long known, String[] words) {
+    String[] arguments = new String[words.length + 1];
+    arguments[0] = node + known + (desk.isUnreported() ? UNREPORTED : "");
+    System.arraycopy(words, 0, arguments, 1, words.length);
+    return arguments;
+  }
+
+  private ScriptResult known(List<Object> said, String... words) {
+    if (ScriptResult.isUnknown(said)) {
+      throw new BudgetUnavailableException("Redis keeps losing the books of model " + model, null);
+    }
+    ScriptResult answer = ScriptResult.of(said, words);
+    try {
+      desk.heard(answer);
+    } catch (RuntimeException failure) {
+      // Redis has done what it was asked for.
+      LOG.warn("model {}: what else Redis said is not understood", model, failure);
+    }
+    return answer;
+  }
+
+  /** A call that counts until whoever waits for it has been told. */
+  private final class Tracked extends CompletableFuture<ScriptResult> {
+    Tracked() {
+      underWay.incrementAndGet();
+    }
+
+    void end(@Nullable List<Object> said, String[] words, @Nullable Throwable failure) {
+      ScriptResult answer = null;
+      Throwable thrown = failure;
+      if (said != null) {
+        try {
+          answer = known(said, words);
+        } catch (RuntimeException | Error e) {
+          thrown = e;
+        }
+      }
+      end(answer, thrown);
+    }
+
+    void end(@Nullable ScriptResult answer, @Nullable Throwable failure) {
+      if (answer != null) {
+        complete(answer);
+      } else {
+        completeExceptionally(causeOf(Objects.requireNonNull(failure)));
+      }
+      underWay.decrementAndGet();
+    }
+  }
+
+  private static Throwable causeOf(Throwable failure) {
+    Throwable cause = failure.getCause();
+    return failure instanceof CompletionException && cause != null ? cause : failure;
+  }
+}

@@ -1,0 +1,196 @@
+package dev.sluice.governor.redis.store;
+
+import dev.sluice.governor.spi.StoreSnapshot;
+import dev.sluice.governor.spi.StoreTimer;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.List;
+import java.util.Map;
+import java.util.Queue;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What this node has decided about one model in outages and Redis has not confirmed. Sent in order,
+ * numbered so that a report that is sent twice counts once. Thread-safe.
+ */
+final class OutageReports {
+  /** So many reservations or tickets at once: a call must not hold up others for long. */
+  private static final int PORTION = 500;
+
+  private final ModelScripts books;
+  private final StoreTimer timer;
+  private final Callers callers;
+
+  /** Changed under the lock of this. Every call to Redis asks whether it is empty. */
+  private final Queue<Report> unconfirmed = new ConcurrentLinkedQueue<>();
+
+  // Guarded by this.
+  private long number;
+
+  /** What this node knows of its callers, by the short ids of reservations and tickets. */
+  interface Callers {
+    /** Returns whether a reservation is not settled: it may have been since it was reported. */
+    boolean isOpen(String id);
+
+    /** Returns whether a caller of this node waits for a ticket. */
+    boolean isAwaited(String id);
+
+    /** Another node has settled a reservation. */
+    void over(String id);
+  }
+
+  /** One call. */
+  private record Report(
+      long number,
+      List<String> over,
+      List<UnansweredKeys.Key> keys,
+      List<StoreSnapshot.OpenReservation> granted,
+      List<StoreSnapshot.OpenTicket> waiting,
+      Map<Long, Long> bySecond) {}
+
+  OutageReports(ModelScripts books, StoreTimer timer, Callers callers) {
+    this.books = books;
+    this.timer = timer;
+    this.callers = callers;
+  }
+
+  /**
+   * Adds what became of one outage.
+   *
+   * @param keys those for which Redis may have granted something of which no caller was told
+   */
+  synchronized void add(LocalShareStore.OutageResult ended, List<UnansweredKeys.Key> keys) {
+    List<StoreSnapshot.OpenReservation> granted = ended.granted();
+    List<StoreSnapshot.OpenTicket> waiting = ended.waiting();
+    int most =
+        Math.max(
+            Math.max(ended.over().size(), keys.size()), Math.max(granted.size(), waiting.size()));
+    for (int from = 0; from == 0 || from < most; from += PORTION) {
+      unconfirmed.add(
+          new Report(
+              ++number,
+              portion(ended.over(), from),
+              portion(keys, from),
+              portion(granted, from),
+              portion(waiting, from),
+              from == 0 ? ended.bySecond() : Map.of()));
+    }
+  }
+
+  /** As the script has it, at this moment. */
+  private String[] words(Report report) {
+    List<String> words = new ArrayList<>(List.of(Long.toString(report.number())));
+    // A grant that was settled since the outage ended is over, too: its ticket must leave the line.
+    List<String> over = new ArrayList<>(report.over());
+    List<StoreSnapshot.OpenReservation> open = new ArrayList<>();
+    for (StoreSnapshot.OpenReservation held : report.granted()) {
+      if (!held.claimed() || callers.isOpen(ReplyMapper.idIn(held.answer().reservation()))) {
+        open.add(held);
+      } else {
+        over.add(held.answer().reservation());
+      }
+    }
+    addList(words, over.stream().map(id -> List.of(ReplyMapper.idIn(id))).toList());
+    addList(words, report.keys().stream().map(key -> List.of(key.tenant(), key.key())).toList());
+    addList(words, open.stream().map(OutageReports::words).toList());
+    addList(words, report.waiting().stream().map(this::words).toList());
+    addList(words, words(report.bySecond()));
+    return words.toArray(String[]::new);
+  }
+
+  private static <T> List<T> portion(List<T> all, int from) {
+    return all.subList(Math.min(from, all.size()), Math.min(from + PORTION, all.size()));
+  }
+
+  private static void addList(List<String> words, Collection<List<String>> entries) {
+    words.add(Integer.toString(entries.size()));
+    entries.forEach(words::addAll);
+  }
+
+  private static List<String> words(StoreSnapshot.OpenReservation held) {
+    String key = held.request().idempotencyKey();
+    return List.of(
+        ReplyMapper.idIn(held.answer().reservation()),
+        Long.toString(held.answer().tokens()),
+        Long.toString(held.answer().requestedTokens()),
+        held.answer().priority(),
+        held.request().tenant(),
+        key == null ? "" : key,
+        held.ticket() == null ? "" : "ticket",
+        held.claimed() ? "" : "unclaimed");
+  }
+
+  private List<String> words(StoreSnapshot.OpenTicket place) {
+    String key = place.request().idempotencyKey();
+    long now = timer.now();
+    long left = place.deadline() == Long.MAX_VALUE ? 0 : Math.max(1_000, place.deadline() - now);
+    String id = ReplyMapper.idIn(place.id());
+    return List.of(
+        id,
+        Long.toString(place.tokens()),
+        Long.toString(place.request().tokens()),
+        place.request().priority(),
+        place.request().tenant(),
+        key == null ? "" : key,
+        Long.toString(TimeUnit.NANOSECONDS.toMicros(left)),
+        Long.toString(TimeUnit.NANOSECONDS.toMicros(now - place.since())),
+        callers.isAwaited(id) ? "awaited" : "");
+  }
+
+  private static List<List<String>> words(Map<Long, Long> bySecond) {
+    List<List<String>> all = new ArrayList<>();
+    bySecond.forEach(
+        (second, tokens) -> all.add(List.of(Long.toString(second), Long.toString(tokens))));
+    return all;
+  }
+
+  boolean isEmpty() {
+    return unconfirmed.isEmpty();
+  }
+
+  /** Redis does not know a reservation: it was settled elsewhere, unless it is to be reported. */
+  void unknown(String id) {
+    boolean reported =
+        unconfirmed.stream()
+            .flatMap(each -> each.granted().stream())
+            .anyMatch(held -> ReplyMapper.idIn(held.answer().reservation()).equals(id));
+    if (!reported) {
+      callers.over(id);
+    }
+  }
+
+  private synchronized @Nullable Report first() {
+    return unconfirmed.peek();
+  }
+
+  private synchronized void confirm(Report report) {
+    Report first = first();
+    if (first != null && first.number() == report.number()) {
+      unconfirmed.remove();
+    }
+  }
+
+  /** Sends them one after the other; fails with the first that is not answered. */
+  CompletableFuture<Void> send() {
+    Report next = first();
+    if (next == null) {
+      return CompletableFuture.allOf();
+    }
+    return books
+        .tell(GovernorScript.REPORT, words(next))
+        .handle(
+            (answer, failure) -> {
+              if (failure != null) {
+                PermanentErrors.dropOrRethrow("a report of an outage", failure);
+              } else {
+                answer.result().parts().stream().skip(1).forEach(id -> callers.over((String) id));
+              }
+              confirm(next);
+              return true;
+            })
+        .thenCompose(confirmed -> send());
+  }
+}

@@ -1,0 +1,272 @@
+package dev.sluice.governor.redis.store;
+
+import dev.sluice.governor.redis.RedisBudgets;
+import dev.sluice.governor.redis.BudgetUnavailableException;
+import dev.sluice.governor.BudgetConfig;
+import dev.sluice.governor.BudgetListener;
+import dev.sluice.governor.BudgetStore;
+import dev.sluice.governor.GovernorStatus;
+import dev.sluice.governor.ProviderAdjustment;
+import dev.sluice.governor.TokenDecision;
+import dev.sluice.governor.TokenExplanation;
+import dev.sluice.governor.TokenOwner;
+import dev.sluice.governor.TokenRequest;
+import dev.sluice.governor.TokenSettlement;
+import dev.sluice.governor.WaitingListStatus;
+import dev.sluice.governor.spi.BudgetStoreSupport;
+import dev.sluice.governor.spi.StoreTimer;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import java.util.function.BiFunction;
+import java.util.function.Supplier;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** Budgets in Redis: a desk for each model. */
+public final class RedisBudgetStore implements BudgetStore {
+  static final String CLOSED = "the governor is closed";
+
+  private static final Logger LOG = LoggerFactory.getLogger(RedisBudgets.class);
+
+  /** The kind of an id, the tag of its model, and what Redis knows it by. */
+  private static final Pattern ID = Pattern.compile("([tr])([0-9a-f]{10})-([0-9a-f]{32})");
+
+  private final GovernorFleetMember fleet;
+  private final StoreTimer timer;
+  private final BudgetListener listener;
+
+  /** Also of models that were removed: what they granted can still be settled. */
+  private final Map<String, RedisModelStore> everOpened = new LinkedHashMap<>();
+
+  private volatile RedisBudgetStore.ModelStores desks = new RedisBudgetStore.ModelStores(Map.of(), Map.of());
+  private volatile boolean closed;
+
+  /** By the name of the model, and by the tag of its tickets and reservations. */
+  private record ModelStores(Map<String, RedisModelStore> byModel, Map<String, RedisModelStore> byTag) {}
+
+  private RedisBudgetStore(GovernorFleetMember fleet, StoreTimer timer, BudgetListener listener) {
+    this.fleet = fleet;
+    this.timer = timer;
+    this.listener = listener;
+  }
+
+  public static RedisBudgetStore open(
+      RedisBudgetsConfig fleet, StoreTimer timer, BudgetConfig config, BudgetListener listener) {
+    Map<String, ModelScriptConfig> terms = terms(config);
+    RedisBudgetStore store = over(new GovernorFleetMember(fleet), timer, terms, listener);
+    store.fleet.start();
+    return store;
+  }
+
+  /** Creates a store whose connection is not open yet. */
+  public static RedisBudgetStore over(
+      GovernorFleetMember fleet, StoreTimer timer, Map<String, ModelScriptConfig> terms, BudgetListener listener) {
+    RedisBudgetStore store = new RedisBudgetStore(fleet, timer, listener);
+    store.use(terms);
+    // Also those of removed models: what they granted is charged, what was settled is sent.
+    fleet.serve(() -> store.desks.byTag().values());
+    return store;
+  }
+
+  /** Whatever Redis cannot reckon with is found before anything is changed. */
+  public static Map<String, ModelScriptConfig> terms(BudgetConfig config) {
+    Map<String, ModelScriptConfig> terms = new LinkedHashMap<>();
+    config
+        .models()
+        .forEach((model, budget) -> terms.put(model, ModelScriptConfig.of(model, budget, config.rules())));
+    return terms;
+  }
+
+  private void use(Map<String, ModelScriptConfig> terms) {
+    Map<String, RedisModelStore> byModel = new LinkedHashMap<>();
+    terms.forEach(
+        (model, each) ->
+            byModel.put(
+                model,
+                everOpened.computeIfAbsent(
+                    model, name -> new RedisModelStore(name, each, fleet, timer, listener))));
+    Map<String, RedisModelStore> byTag = new HashMap<>();
+    everOpened.forEach((model, desk) -> byTag.put(BudgetStoreSupport.tagOf(model), desk));
+    desks = new RedisBudgetStore.ModelStores(Collections.unmodifiableMap(byModel), byTag);
+  }
+
+  /** Whether nothing is under way, and nobody is told of anything any more. */
+  public boolean isQuiet() {
+    return desks.byTag().values().stream().allMatch(RedisModelStore::isQuiet);
+  }
+
+  // ---- what they are asked for
+
+  private <T> CompletableFuture<T> open(Supplier<CompletableFuture<T>> question) {
+    if (closed) {
+      return CompletableFuture.failedFuture(new IllegalStateException(CLOSED));
+    }
+    try {
+      return question.get();
+    } catch (RuntimeException refused) {
+      return CompletableFuture.failedFuture(refused);
+    }
+  }
+
+  private RedisModelStore desk(String model) {
+    RedisModelStore desk = desks.byModel().get(model);
+    if (desk == null) {
+      throw BudgetStoreSupport.unknownModel(desks.byModel().keySet(), model);
+    }
+    return desk;
+  }
+
+  /** What a desk says about an id; if it is of none, that. */
+  private <T> CompletableFuture<T> of(
+      String kind, String id, T nobody, BiFunction<RedisModelStore, String, CompletableFuture<T>> ask) {
+    return open(
+        () -> {
+          Matcher parts = ID.matcher(id);
+          RedisModelStore desk =
+              parts.matches() && kind.equals(parts.group(1))
+                  ? desks.byTag().get(parts.group(2))
+                  : null;
+          return desk == null
+              ? CompletableFuture.completedFuture(nobody)
+              : ask.apply(desk, parts.group(3));
+        });
+  }
+
+  @Override
+  public CompletableFuture<TokenDecision> request(TokenRequest request) {
+    return open(() -> desk(request.model()).request(request));
+  }
+
+  @Override
+  public CompletableFuture<Optional<TokenDecision>> tryNow(TokenRequest request) {
+    return open(() -> desk(request.model()).tryNow(request));
+  }
+
+  @Override
+  public CompletableFuture<Optional<TokenDecision>> find(TokenRequest request) {
+    return open(() -> desk(request.model()).find(request));
+  }
+
+  @Override
+  public CompletableFuture<Optional<TokenDecision>> poll(String ticket) {
+    return of("t", ticket, Optional.empty(), RedisModelStore::poll);
+  }
+
+  @Override
+  public CompletableFuture<Optional<TokenDecision>> await(String ticket) {
+    return of("t", ticket, Optional.empty(), RedisModelStore::await);
+  }
+
+  @Override
+  public CompletableFuture<Boolean> cancel(String ticket) {
+    return of("t", ticket, false, RedisModelStore::cancel);
+  }
+
+  @Override
+  public CompletableFuture<Optional<TokenSettlement>> settle(String reservation, long actualTokens) {
+    return open(
+        () -> {
+          BudgetStoreSupport.requireActual(actualTokens);
+          return of(
+              "r", reservation, Optional.empty(), (desk, id) -> desk.settle(id, actualTokens));
+        });
+  }
+
+  @Override
+  public CompletableFuture<Boolean> extend(String reservation) {
+    return of("r", reservation, false, RedisModelStore::extend);
+  }
+
+  @Override
+  public CompletableFuture<Optional<TokenOwner>> owner(String id) {
+    return of(id.startsWith("t") ? "t" : "r", id, Optional.empty(), RedisModelStore::owner);
+  }
+
+  @Override
+  public CompletableFuture<TokenExplanation> explain(TokenRequest request) {
+    return open(() -> desk(request.model()).explain(request));
+  }
+
+  @Override
+  public CompletableFuture<Void> adjust(String model, ProviderAdjustment adjustment) {
+    return open(() -> CompletableFuture.allOf(desk(model).adjust(adjustment)));
+  }
+
+  /** If Redis does not answer it holds here, and for the others when Redis is back. */
+  @Override
+  public synchronized CompletableFuture<Void> reload(BudgetConfig config) {
+    return open(
+        () -> {
+          Map<String, ModelScriptConfig> terms = terms(config);
+          Map<String, RedisModelStore> before = desks.byModel();
+          use(terms);
+          List<CompletableFuture<?>> calls = new ArrayList<>();
+          terms.forEach((model, each) -> calls.add(accepted(desk(model).reload(each))));
+          before.forEach(
+              (model, desk) -> {
+                if (!terms.containsKey(model)) {
+                  calls.add(accepted(desk.remove()));
+                }
+              });
+          return CompletableFuture.allOf(calls.toArray(CompletableFuture<?>[]::new));
+        });
+  }
+
+  private static CompletableFuture<?> accepted(CompletableFuture<?> change) {
+    return change.handle(
+        (done, failure) -> {
+          if (failure != null && !BudgetUnavailableException.isCauseOf(failure)) {
+            throw new CompletionException(failure);
+          }
+          if (failure != null) {
+            LOG.warn("budgets: new rules hold here; Redis is told later: {}", failure.toString());
+          }
+          return true;
+        });
+  }
+
+  @Override
+  public CompletableFuture<WaitingListStatus> queue(String model, int offset, int limit) {
+    return open(
+        () -> {
+          BudgetStoreSupport.requirePage(offset, limit);
+          return desk(model).queue(offset, limit);
+        });
+  }
+
+  @Override
+  public CompletableFuture<GovernorStatus> status() {
+    return open(
+        () -> {
+          Map<String, CompletableFuture<GovernorStatus.Model>> asked = new LinkedHashMap<>();
+          desks.byModel().forEach((model, desk) -> asked.put(model, desk.status()));
+          return CompletableFuture.allOf(asked.values().toArray(CompletableFuture<?>[]::new))
+              .thenApply(
+                  done -> {
+                    Map<String, GovernorStatus.Model> buckets = new LinkedHashMap<>();
+                    asked.forEach((model, each) -> buckets.put(model, each.join()));
+                    return new GovernorStatus(buckets, Map.of(), Instant.now());
+                  });
+        });
+  }
+
+  @Override
+  public synchronized void close() {
+    if (!closed) {
+      closed = true;
+      everOpened.values().forEach(desk -> desk.close(fleet.config().timeout()));
+      fleet.close();
+      timer.close();
+    }
+  }
+}

@@ -1,0 +1,324 @@
+package dev.sluice.governor.redis.store;
+
+import dev.sluice.governor.spi.StoreSnapshot;
+import dev.sluice.governor.AuditReport;
+import dev.sluice.governor.BudgetDimension;
+import dev.sluice.governor.Counts;
+import dev.sluice.governor.TokenDecision;
+import dev.sluice.governor.TokenExplanation;
+import dev.sluice.governor.TokenExplanation.Outcome;
+import dev.sluice.governor.GovernorStatus;
+import dev.sluice.governor.ProviderStanding;
+import dev.sluice.governor.TokenOwner;
+import dev.sluice.governor.TokenRequest;
+import dev.sluice.governor.TokenSettlement;
+import dev.sluice.governor.WaitingListStatus;
+import dev.sluice.governor.spi.BudgetStoreSupport;
+import java.time.Duration;
+import java.time.Instant;
+import java.time.temporal.ChronoUnit;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.OptionalLong;
+import org.jspecify.annotations.Nullable;
+
+/** What the scripts say about one model, in the words of the governor. */
+public final class ReplyMapper {
+  /** Refused as it was asked for: with the figure that was exceeded. */
+  private static final int WITH_FIGURE = 8;
+
+  /** Where a status begins with the classes. */
+  private static final int CLASSES_AT = 13;
+
+  private static final int EXCESS_AT = 12;
+
+  private static final long MICROS_PER_MILLI = 1_000;
+
+  private final String model;
+  private final String tag;
+
+  ReplyMapper(String model) {
+    this.model = model;
+    this.tag = BudgetStoreSupport.tagOf(model);
+  }
+
+  /** Rounds up. */
+  private static long millis(long micros) {
+    return Math.floorDiv(micros + MICROS_PER_MILLI - 1, MICROS_PER_MILLI);
+  }
+
+  /** Less than zero is unknown. */
+  private static OptionalLong known(long micros) {
+    return micros < 0 ? OptionalLong.empty() : OptionalLong.of(millis(micros));
+  }
+
+  String ticket(String id) {
+    return "t" + tag + '-' + id;
+  }
+
+  String reservation(String id) {
+    return "r" + tag + '-' + id;
+  }
+
+  /** What Redis knows a ticket or a reservation by. */
+  public static String idIn(String name) {
+    return name.substring(name.indexOf('-') + 1);
+  }
+
+  /** Returns an idempotency key that the scripts name; null for none. */
+  static @Nullable String keyOf(String word) {
+    return word.isEmpty() ? null : word;
+  }
+
+  // ---- outcomes
+
+  /** Of a request. */
+  dev.sluice.governor.TokenDecision outcome(TokenRequest request, ScriptReply said, ModelScriptConfig terms) {
+    if (said.kind() != 'r' || said.size() < WITH_FIGURE) {
+      return outcome(said, terms);
+    }
+    dev.sluice.governor.TokenDecision.Reason reason = dev.sluice.governor.TokenDecision.Reason.valueOf(said.text(5));
+    String message =
+        reason == dev.sluice.governor.TokenDecision.Reason.LINE_FULL
+            ? BudgetStoreSupport.lineFull((int) said.number(6), model)
+            : BudgetStoreSupport.tooMany(
+                said.number(6), request.priority(), BudgetStoreSupport.reserved(terms.budget(), request));
+    return new TokenDecision.Denied(
+        model, request.priority(), request.tokens(), said.number(4), reason, message);
+  }
+
+  /** Of a ticket. */
+  dev.sluice.governor.TokenDecision outcome(ScriptReply said, ModelScriptConfig terms) {
+    String priority = said.text(3);
+    long asked = said.number(2);
+    long left = said.number(4);
+    return switch (said.kind()) {
+      case 'g' ->
+          new dev.sluice.governor.TokenDecision.Granted(
+              model, priority, said.number(5), asked, left, reservation(said.text(1)));
+      case 'q' ->
+          new dev.sluice.governor.TokenDecision.Queued(
+              model,
+              priority,
+              asked,
+              left,
+              known(said.number(5)),
+              (int) said.number(6),
+              known(said.number(7)),
+              BudgetDimension.valueOf(said.text(8)),
+              ticket(said.text(1)));
+      default -> refused(priority, asked, left, dev.sluice.governor.TokenDecision.Reason.valueOf(said.text(5)), terms);
+    };
+  }
+
+  /** What the news say. */
+  dev.sluice.governor.TokenDecision outcome(ScriptResult.TicketDecision news, ModelScriptConfig terms) {
+    return news.granted()
+        ? new dev.sluice.governor.TokenDecision.Granted(
+            model,
+            news.priority(),
+            news.tokens(),
+            news.asked(),
+            news.left(),
+            reservation(news.id()))
+        : refused(
+            news.priority(),
+            news.asked(),
+            news.left(),
+            dev.sluice.governor.TokenDecision.Reason.valueOf(news.reason()),
+            terms);
+  }
+
+  /** What became of one that was in line. */
+  TokenDecision.Denied refused(StoreSnapshot.OpenTicket place, dev.sluice.governor.TokenDecision.Reason reason, ModelScriptConfig terms) {
+    return refused(place.request().priority(), place.request().tokens(), 0, reason, terms);
+  }
+
+  /** The place of a ticket in line, at that time of this node. */
+  StoreSnapshot.OpenTicket place(ScriptReply said, long nowNanos) {
+    TokenRequest request =
+        TokenRequest.of(model, said.number(2), said.text(3)).withTenant(said.text(10));
+    long left = said.number(9);
+    return new StoreSnapshot.OpenTicket(
+        ticket(said.text(1)),
+        said.text(11).isEmpty() ? request : request.withIdempotencyKey(said.text(11)),
+        said.number(12),
+        nowNanos - ScriptResult.nanos(said.number(13)),
+        left > 0 ? nowNanos + ScriptResult.nanos(left) : Long.MAX_VALUE);
+  }
+
+  /**
+   * Returns when a ticket was asked for, by the clock of the books. The clock of this node is of no
+   * use for the order of tickets: it may have stood still before an answer was read.
+   */
+  public static long askedMicros(ScriptReply said, long micros) {
+    return micros - said.number(13);
+  }
+
+  /** Of a request that nobody could be asked for. */
+  TokenDecision.Denied unavailable(TokenRequest request, long left, String message) {
+    return new TokenDecision.Denied(
+        model, request.priority(), request.tokens(), left, dev.sluice.governor.TokenDecision.Reason.UNAVAILABLE, message);
+  }
+
+  private TokenDecision.Denied refused(
+      String priority, long asked, long left, dev.sluice.governor.TokenDecision.Reason reason, ModelScriptConfig terms) {
+    return new TokenDecision.Denied(
+        model, priority, asked, left, reason, BudgetStoreSupport.inWords(reason, terms.rules()));
+  }
+
+  // ---- the rest
+
+  Optional<TokenOwner> owner(ScriptReply said) {
+    return said.size() == 0
+        ? Optional.empty()
+        : Optional.of(new TokenOwner(model, said.text(0), said.text(1)));
+  }
+
+  TokenSettlement settlement(ScriptReply said, long actual) {
+    return TokenSettlement.of(
+        model, said.text(2), said.number(1), said.number(0), actual, said.number(3));
+  }
+
+  TokenExplanation explanation(TokenRequest request, ScriptReply said, ModelScriptConfig terms) {
+    long tokens = BudgetStoreSupport.reserved(terms.budget(), request);
+    BudgetDimension binding = BudgetDimension.valueOf(said.text(1));
+    Outcome verdict =
+        switch (said.kind()) {
+          case 'g' -> Outcome.GRANTED;
+          case 'q' -> Outcome.QUEUED;
+          default -> Outcome.REFUSED;
+        };
+    String message = BudgetStoreSupport.inWords(binding);
+    if (verdict == Outcome.REFUSED) {
+      message =
+          binding == BudgetDimension.LINE
+              ? BudgetStoreSupport.lineFull((int) said.number(2), model)
+              : BudgetStoreSupport.tooMany(said.number(2), request.priority(), tokens);
+    }
+    return new TokenExplanation(
+        model,
+        request.priority(),
+        tokens,
+        verdict,
+        binding,
+        (int) said.number(4),
+        known(said.number(3)),
+        known(said.number(5)),
+        message,
+        new ScriptReply(said.parts().subList(6, said.size()))
+            .lists().stream().map(ReplyMapper::part).toList());
+  }
+
+  private static TokenExplanation.DimensionStatus part(ScriptReply said) {
+    return new TokenExplanation.DimensionStatus(
+        BudgetDimension.valueOf(said.text(0)),
+        said.number(1),
+        said.number(2),
+        said.number(3),
+        known(said.number(4)));
+  }
+
+  /** Who is in line. */
+  WaitingListStatus queue(ScriptReply said) {
+    Map<String, Long> etas = new LinkedHashMap<>();
+    Map<String, BudgetDimension> bindings = new LinkedHashMap<>();
+    ScriptReply classes = said.list(1);
+    for (int at = 0; at < classes.size(); at += 3) {
+      String name = classes.text(at);
+      known(classes.number(at + 1)).ifPresent(eta -> etas.put(name, eta));
+      bindings.put(name, BudgetDimension.valueOf(classes.text(at + 2)));
+    }
+    return new WaitingListStatus(
+        model,
+        (int) said.number(0),
+        etas,
+        bindings,
+        new ScriptReply(said.parts().subList(2, said.size())).lists().stream().map(this::place).toList());
+  }
+
+  private WaitingListStatus.QueuedTicket place(ScriptReply said) {
+    return new WaitingListStatus.QueuedTicket(
+        ticket(said.text(0)),
+        said.text(1),
+        said.text(2),
+        said.number(3),
+        (int) said.number(4),
+        known(said.number(5)),
+        BudgetDimension.valueOf(said.text(6)),
+        millis(said.number(7)));
+  }
+
+  /** As far as anybody knows. */
+  GovernorStatus.Model nothingLeft(ModelScriptConfig terms) {
+    Map<String, Integer> lengths = new LinkedHashMap<>();
+    terms.classes().forEach(name -> lengths.put(name, 0));
+    return new GovernorStatus.Model(
+        model,
+        terms.budget().burstTpm(),
+        0,
+        terms.budget().targetTpm(),
+        Instant.now(),
+        lengths,
+        0,
+        new Counts(0, 0, 0, 0, 0),
+        AuditReport.NONE,
+        ProviderStanding.UNHEARD,
+        Optional.empty(),
+        List.of());
+  }
+
+  /** The status of a node's share, with the figures of the whole budget. */
+  GovernorStatus.Model ofShare(GovernorStatus.Model here, ModelScriptConfig terms) {
+    return new GovernorStatus.Model(
+        model,
+        terms.budget().burstTpm(),
+        here.available(),
+        terms.budget().targetTpm(),
+        here.lastRefill(),
+        here.queueLengths(),
+        here.running(),
+        here.metrics(),
+        here.audit(),
+        here.provider(),
+        here.exhaustion(),
+        here.alerts());
+  }
+
+  /** With the limits that are in force, which another node may have told. */
+  GovernorStatus.Model status(ScriptReply said, ModelScriptConfig terms) {
+    Map<String, Integer> lengths = new LinkedHashMap<>();
+    terms.classes().forEach(name -> lengths.put(name, 0));
+    for (int at = CLASSES_AT; at < said.size(); at += 2) {
+      lengths.put(said.text(at), (int) said.number(at + 1));
+    }
+    long total = said.number(2);
+    long accepted = said.number(3);
+    return new GovernorStatus.Model(
+        model,
+        said.number(7),
+        said.number(0),
+        said.number(8),
+        Instant.now().minus(said.number(6), ChronoUnit.MICROS),
+        lengths,
+        (int) said.number(1),
+        new Counts(total, accepted, total - accepted, said.number(4), said.number(5)),
+        new AuditReport(0, 0, said.number(EXCESS_AT), 0, 0),
+        ProviderStanding.UNHEARD,
+        exhaustion(said),
+        List.of());
+  }
+
+  private static Optional<GovernorStatus.Exhaustion> exhaustion(ScriptReply said) {
+    String dimension = said.text(9);
+    return dimension.isEmpty()
+        ? Optional.empty()
+        : Optional.of(
+            new GovernorStatus.Exhaustion(
+                BudgetDimension.valueOf(dimension),
+                said.number(10),
+                Duration.of(said.number(11), ChronoUnit.MICROS)));
+  }
+}

@@ -1,0 +1,51 @@
+package dev.sluice.governor.redis.store;
+
+import dev.sluice.governor.redis.RedisBudgets;
+import dev.sluice.governor.BudgetListener;
+import dev.sluice.governor.TokenDecision;
+import dev.sluice.governor.TokenRequest;
+import dev.sluice.governor.TokenSettlement;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Tells a listener one thing after the other, whoever decides. Whatever it throws is logged: what
+ * it is told has happened.
+ */
+final class SequentialBudgetListener implements BudgetListener {
+  private static final Logger LOG = LoggerFactory.getLogger(RedisBudgets.class);
+
+  private final BudgetListener told;
+
+  SequentialBudgetListener(BudgetListener told) {
+    this.told = told;
+  }
+
+  private synchronized void tell(Runnable message) {
+    try {
+      message.run();
+    } catch (RuntimeException failure) {
+      LOG.warn("a listener of budgets failed", failure);
+    }
+  }
+
+  @Override
+  public void asked(TokenRequest request, TokenDecision outcome, long nanos) {
+    tell(() -> told.asked(request, outcome, nanos));
+  }
+
+  @Override
+  public void granted(TokenRequest request, long tokens, long waitedNanos, long nanos) {
+    tell(() -> told.granted(request, tokens, waitedNanos, nanos));
+  }
+
+  @Override
+  public void settled(TokenSettlement settled, long grantedNanos, long nanos) {
+    tell(() -> told.settled(settled, grantedNanos, nanos));
+  }
+
+  @Override
+  public void refilled(String model, long tokens, long available, long nanos) {
+    tell(() -> told.refilled(model, tokens, available, nanos));
+  }
+}

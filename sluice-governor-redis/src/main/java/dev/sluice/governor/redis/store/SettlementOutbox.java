@@ -1,0 +1,293 @@
+package dev.sluice.governor.redis.store;
+
+import dev.sluice.governor.redis.RedisBudgets;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.function.ObjLongConsumer;
+import java.util.function.Predicate;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import dev.sluice.governor.spi.StoreTimer;
+import java.util.Iterator;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
+
+/**
+ * Settlements, extensions and cancellations of one model that Redis has not confirmed. They are
+ * sent again until it has; each can be applied twice and counts once. Bounded: of too many the
+ * oldest are dropped. Thread-safe.
+ */
+final class SettlementOutbox {
+  /** Sent at a time: Redis does them well within the time-out. */
+  private static final int AT_ONCE = 256;
+
+  private static final Logger LOG = LoggerFactory.getLogger(RedisBudgets.class);
+  private static final int MOST = 100_000;
+  private static final int WARN_EVERY = 10_000;
+
+  /** Redis and this node agree by far less than this on when a grant ends. */
+  private static final long AGREEMENT_NANOS = TimeUnit.SECONDS.toNanos(10);
+
+  /** In the words of a grant. */
+  private static final int TOKENS_AT = 1;
+
+  private final String model;
+  private final ModelScripts books;
+  private final StoreTimer timer;
+  private final ObjLongConsumer<ScriptResult> settled;
+
+  // Guarded by this.
+  private final Map<String, PendingSettlement> words = new LinkedHashMap<>();
+
+  /** Requests to undo once Redis cannot run them any more, by that time, the earliest first. */
+  private final Map<String, Long> expiring = new LinkedHashMap<>();
+
+  private long dropped;
+
+  private enum Kind {
+    SETTLE,
+    /** The same of one that another node told of. */
+    SETTLE_ELSEWHERE,
+    EXTEND,
+    CANCEL,
+    /** It is over, but what was on its way may have had it held again. */
+    RELEASE,
+    /** The last caller has stopped waiting for a ticket, and none was told of a grant. */
+    LEAVE,
+    /** Nobody was told what became of a request, or it was cancelled: what was granted is free. */
+    UNDO
+  }
+
+  /**
+   * One of them.
+   *
+   * @param actual the tokens used; of an extension, when Redis ends the grant without it
+   */
+  private record PendingSettlement(String id, Kind kind, long actual, List<String> grant) {
+    PendingSettlement(String id, Kind kind, long actual) {
+      this(id, kind, actual, List.of());
+    }
+  }
+
+  /** Has {@code settled} told what Redis answers to a settlement, and what was used. */
+  SettlementOutbox(
+      String model, ModelScripts books, StoreTimer timer, ObjLongConsumer<ScriptResult> settled) {
+    this.model = model;
+    this.books = books;
+    this.timer = timer;
+    this.settled = settled;
+  }
+
+  /** As the script has it; {@code elsewhere} if another node told of it, which hears of this. */
+  static String[] settlement(String id, long actual, boolean elsewhere) {
+    return elsewhere
+        ? new String[] {"settle", id, Long.toString(actual), "elsewhere"}
+        : new String[] {"settle", id, Long.toString(actual)};
+  }
+
+  /** {@link #settlement} of what lives on instead. */
+  static String[] extension(String id, boolean elsewhere) {
+    return elsewhere ? new String[] {"extend", id, "elsewhere"} : new String[] {"extend", id};
+  }
+
+  /** False if it was settled before. */
+  synchronized boolean settle(String id, long actual, boolean elsewhere) {
+    PendingSettlement before = words.get(id);
+    if (before != null && !isOfSlot(before)) {
+      return false;
+    }
+    keep(
+        new PendingSettlement(
+            id, elsewhere ? Kind.SETTLE_ELSEWHERE : Kind.SETTLE, actual));
+    return true;
+  }
+
+  synchronized void extend(NodeGrants.Extended extended) {
+    NodeGrants.Grant grant = extended.grant();
+    PendingSettlement before = words.get(grant.id());
+    if (before == null || before.kind() == Kind.LEAVE) {
+      keep(new PendingSettlement(grant.id(), Kind.EXTEND, extended.before(), grant.words()));
+    }
+  }
+
+  /** What was {@code granted} may be held in books that have no ticket for it. */
+  synchronized void cancel(String id, boolean granted) {
+    PendingSettlement before = words.get(id);
+    if (before == null || isOfSlot(before)) {
+      keep(new PendingSettlement(id, granted ? Kind.UNDO : Kind.CANCEL, 0));
+    }
+  }
+
+  /** Whether it says nothing that a settlement does not. */
+  private static boolean isOfSlot(PendingSettlement word) {
+    return switch (word.kind()) {
+      case EXTEND, RELEASE, LEAVE -> true;
+      case SETTLE, SETTLE_ELSEWHERE, CANCEL, UNDO -> false;
+    };
+  }
+
+  /**
+   * Redis has said that it is over. What it is told by now and has not answered comes after that,
+   * but before what is kept here.
+   */
+  synchronized void over(String id) {
+    PendingSettlement before = words.get(id);
+    if (before != null && before.kind() == Kind.EXTEND) {
+      keep(
+          new PendingSettlement(
+              id, Kind.RELEASE, Long.parseLong(before.grant().get(TOKENS_AT))));
+    }
+  }
+
+  /**
+   * Tells Redis at once that nobody waits for a ticket any longer, and again if that is not
+   * answered: a grant may be claimed for those who have gone.
+   */
+  void leave(String id, String untold) {
+    var unused =
+        books
+            .call(GovernorScript.TICKET, "leave", id, untold)
+            .whenComplete(
+                (answer, failure) -> {
+                  if (failure != null) {
+                    keepLeft(id);
+                  }
+                });
+  }
+
+  private synchronized void keepLeft(String id) {
+    if (!words.containsKey(id)) {
+      keep(new PendingSettlement(id, Kind.LEAVE, 0));
+    }
+  }
+
+  /**
+   * Undoes a request that Redis has not answered. Not before its deadline: on a connection that
+   * broke it may be under way still, and be overtaken by what is sent now.
+   */
+  synchronized void undo(String id) {
+    keepExpired();
+    expiring.put(id, books.nanoTime() + books.timeoutNanos());
+  }
+
+  private void keepExpired() {
+    long now = books.nanoTime();
+    Iterator<Map.Entry<String, Long>> each = expiring.entrySet().iterator();
+    while (each.hasNext()) {
+      Map.Entry<String, Long> next = each.next();
+      if (next.getValue() - now > 0) {
+        return;
+      }
+      each.remove();
+      keep(new PendingSettlement(next.getKey(), Kind.UNDO, 0));
+    }
+  }
+
+  private void keep(PendingSettlement word) {
+    words.put(word.id(), word);
+    if (words.size() > MOST) {
+      words.remove(words.keySet().iterator().next());
+      if (dropped++ % WARN_EVERY == 0) {
+        LOG.warn(
+            "model {}: Redis is away for so long that the oldest of {} settlements is forgotten",
+            model,
+            MOST);
+      }
+    }
+  }
+
+  synchronized int size() {
+    return words.size() + expiring.size();
+  }
+
+  private synchronized List<PendingSettlement> first(int most) {
+    keepExpired();
+    List<PendingSettlement> some = new ArrayList<>();
+    for (PendingSettlement each : words.values()) {
+      if (some.size() == most) {
+        break;
+      }
+      some.add(each);
+    }
+    return some;
+  }
+
+  private synchronized void done(PendingSettlement word) {
+    words.remove(word.id(), word);
+  }
+
+  /**
+   * Sends everything, in portions; fails if one is not answered.
+   *
+   * @param open whether a grant is open: else its extension is not sent
+   * @param unknown is told of a grant that was extended, and that Redis does not know
+   */
+  CompletableFuture<Void> send(Predicate<String> open, Consumer<String> unknown) {
+    List<PendingSettlement> some = first(AT_ONCE);
+    return some.isEmpty()
+        ? CompletableFuture.allOf()
+        : CompletableFuture.allOf(
+                some.stream()
+                    .map(word -> send(word, open, unknown))
+                    .toArray(CompletableFuture<?>[]::new))
+            .thenCompose(sent -> send(open, unknown));
+  }
+
+  private CompletableFuture<Void> send(
+      PendingSettlement word, Predicate<String> open, Consumer<String> unknown) {
+    if (word.kind() == Kind.EXTEND && !open.test(word.id())) {
+      done(word);
+      return CompletableFuture.allOf();
+    }
+    return ask(word, unknown)
+        .thenRun(() -> done(word))
+        .exceptionally(
+            failure -> {
+              PermanentErrors.dropOrRethrow("what became of a grant", failure);
+              done(word);
+              return null;
+            });
+  }
+
+  private CompletableFuture<?> ask(PendingSettlement word, Consumer<String> unknown) {
+    return switch (word.kind()) {
+      case SETTLE, SETTLE_ELSEWHERE -> settle(word);
+      case EXTEND -> extend(word, unknown);
+      case CANCEL -> books.tell(GovernorScript.TICKET, "cancel", word.id());
+      case LEAVE -> books.tell(GovernorScript.TICKET, "leave", word.id(), "untold");
+      case RELEASE ->
+          books.tell(GovernorScript.SETTLE, settlement(word.id(), word.actual(), false));
+      case UNDO ->
+          CompletableFuture.allOf(
+              settle(word), books.tell(GovernorScript.TICKET, "cancel", word.id()));
+    };
+  }
+
+  /**
+   * Has Redis hold a grant again that it may have ended by now. Until then, one that it does not
+   * know was settled or cancelled at another node, and must not take a slot again.
+   */
+  private CompletableFuture<?> extend(PendingSettlement word, Consumer<String> unknown) {
+    if (timer.now() - word.actual() > -AGREEMENT_NANOS) {
+      return books.tell(GovernorScript.HOLD, word.grant().toArray(String[]::new));
+    }
+    return books
+        .tell(GovernorScript.SETTLE, extension(word.id(), false))
+        .thenAccept(
+            answer -> {
+              if (answer.result().size() == 0) {
+                unknown.accept(word.id());
+              }
+            });
+  }
+
+  private CompletableFuture<Void> settle(PendingSettlement word) {
+    boolean elsewhere = word.kind() == Kind.SETTLE_ELSEWHERE;
+    return books
+        .tell(GovernorScript.SETTLE, settlement(word.id(), word.actual(), elsewhere))
+        .thenAccept(answer -> settled.accept(answer, word.actual()));
+  }
+}

@@ -1,0 +1,501 @@
+package dev.sluice.governor.redis.store;
+
+import dev.sluice.governor.redis.BudgetUnavailableException;
+import dev.sluice.governor.spi.StoreSnapshot;
+import dev.sluice.governor.TokenDecision;
+import dev.sluice.governor.spi.StoreTimer;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import java.util.function.LongSupplier;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Where this node's callers wait for a model's tickets, and what keeps its line going. For any
+ * number of threads.
+ */
+final class TicketWaitingList {
+  /*
+   * Who waits learns what was decided by one of three ways: by the news of a call of this node, by
+   * a message about a call of another one, or by a look. A look drains the line, at the moment that
+   * the last answer or message has named, whoever else does so; a thorough one also asks for every
+   * ticket that is awaited here, which finds what a lost message would have told, and keeps the
+   * tickets from being missed.
+   *
+   * While Redis is away, LocalShareStore decides about those tickets whose place is known, and tells it here. The others
+   * wait until Redis is back.
+   *
+   * Only who has claimed a grant may tell of it. Those in the news are claimed if they say so; all
+   * others by a poll.
+   *
+   * Concurrency. A waiter is entered and a call about it is sent under the lock of this, so that
+   * Redis hears of both in the same order. Futures are completed on a thread of the timer.
+   */
+
+  /** While Redis does not answer. */
+  private static final long AWAY_NANOS = TimeUnit.SECONDS.toNanos(1);
+
+  /** So many tickets at once: a call must not hold up others for long. */
+  private static final int PORTION = 500;
+
+  /** A node asks for no more than a thousand tickets a second, however often it looks. */
+  private static final long PER_TICKET_NANOS = TimeUnit.MILLISECONDS.toNanos(1);
+
+  /** Where the reply of a grant says whose turn it was, and its idempotency key. */
+  private static final int TENANT_AT = 6;
+
+  private static final int KEY_AT = 7;
+
+  /** For a later deadline it is set again: those who wait for that may leave much earlier. */
+  private static final long LONGEST_TIMER_NANOS = TimeUnit.MINUTES.toNanos(1);
+
+  /** By a longer silence the scripts find that Redis was away: {@code QUIET}. */
+  private static final long MOST_BETWEEN_LOOKS_NANOS = TimeUnit.SECONDS.toNanos(1);
+
+  private static final long SOONEST_THOROUGH_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
+  private static final int LOOKS_IN_PATIENCE = 3;
+
+  private final ModelScripts books;
+  private final ReplyMapper replies;
+  private final StoreTimer timer;
+  private final LongSupplier spreadNanos;
+  private final OutageModelStore outage;
+  private final WakeUpTimer next;
+  private final WakeUpTimer deadlines;
+  private final TicketWaiters waiters = new TicketWaiters();
+
+  // Guarded by this.
+  private boolean someoneInLine;
+  private boolean looking;
+  private boolean lookAgain;
+  private boolean lookedThoroughly;
+  private long thoroughAt;
+
+  private volatile boolean closed;
+
+  TicketWaitingList(
+      ModelScripts books,
+      ReplyMapper replies,
+      StoreTimer timer,
+      LongSupplier spreadNanos,
+      OutageModelStore outage) {
+    this.outage = outage;
+    this.books = books;
+    this.replies = replies;
+    this.timer = timer;
+    this.spreadNanos = spreadNanos;
+    this.next = new WakeUpTimer(timer, this::look);
+    this.deadlines = new WakeUpTimer(timer, this::endDeadlines);
+  }
+
+  // ---- who comes and goes
+
+  /** How a ticket stands; claims what was granted. */
+  CompletableFuture<Optional<TokenDecision>> poll(String id) {
+    return books.call(GovernorScript.TICKET, "poll", id).thenApply(answer -> outcome(answer.result()));
+  }
+
+  private Optional<TokenDecision> outcome(ScriptReply said) {
+    if (said.kind() == 'n') {
+      return Optional.empty();
+    }
+    TokenDecision outcome = replies.outcome(said, books.terms());
+    if (outcome instanceof TokenDecision.Granted granted) {
+      outage.granted(granted, said.text(TENANT_AT), ReplyMapper.keyOf(said.text(KEY_AT)));
+    }
+    return Optional.of(outcome);
+  }
+
+  CompletableFuture<Optional<TokenDecision>> await(String id) {
+    CompletableFuture<Optional<TokenDecision>> waiter = new CompletableFuture<>();
+    synchronized (this) {
+      TicketWaiters.WaitingTicket waiting = waiters.add(id, waiter);
+      if (!outage.local().await(replies.ticket(id))) {
+        waiting.arrival =
+            books
+                .call(GovernorScript.TICKET, "await", id)
+                .handle(
+                    (answer, failure) -> {
+                      arrived(id, waiter, answer, failure);
+                      return true;
+                    });
+      }
+    }
+    var unused =
+        waiter.whenComplete(
+            (outcome, failure) -> {
+              if (failure != null) {
+                leave(id, waiter);
+              }
+            });
+    return waiter;
+  }
+
+  private void arrived(
+      String id,
+      CompletableFuture<Optional<TokenDecision>> waiter,
+      @Nullable ScriptResult answer,
+      @Nullable Throwable failure) {
+    if (answer != null) {
+      stands(id, answer.result(), answer.micros());
+    } else if (failure != null && !BudgetUnavailableException.isCauseOf(failure)) {
+      timer.execute(() -> waiter.completeExceptionally(failure));
+    } else {
+      lookBy(AWAY_NANOS);
+    }
+    if (closed) {
+      end(id);
+    }
+  }
+
+  /** The ticket has to be asked for again, as if it had been polled now. */
+  private synchronized void leave(String id, CompletableFuture<Optional<TokenDecision>> waiter) {
+    TicketWaiters.WaitingTicket left = waiters.remove(id, waiter);
+    if (left != null && !closed) {
+      outage.local().leave(replies.ticket(id));
+      // If it was in line when this came, nobody here was told that it is granted.
+      outage.outbox().leave(id, left.place == null ? "" : "untold");
+    }
+  }
+
+  /** What Redis says of a ticket that is awaited, at that time of its books. */
+  private void stands(String id, ScriptReply said, long micros) {
+    Optional<TokenDecision> outcome =
+        said.kind() == 'n' ? Optional.empty() : Optional.of(replies.outcome(said, books.terms()));
+    if (outcome.orElse(null) instanceof TokenDecision.Queued) {
+      TicketWaiters.WaitingTicket waiting = waiters.find(id);
+      if (waiting != null) {
+        boolean first = waiting.place == null;
+        waiting.stands(replies.place(said, timer.now()), ReplyMapper.askedMicros(said, micros));
+        if (first) {
+          watchDeadline(id, said);
+        }
+      }
+    } else {
+      boolean granted = outcome.orElse(null) instanceof TokenDecision.Granted;
+      tell(
+          id,
+          outcome,
+          granted ? said.text(TENANT_AT) : "",
+          granted ? ReplyMapper.keyOf(said.text(KEY_AT)) : null);
+    }
+  }
+
+  private void tell(String id, Optional<TokenDecision> outcome, String tenant, @Nullable String key) {
+    TicketWaiters.WaitingTicket waiting = waiters.take(id);
+    if (waiting != null) {
+      if (outcome.orElse(null) instanceof TokenDecision.Granted granted) {
+        outage.granted(granted, tenant, key);
+      }
+      timer.execute(
+          () -> {
+            if (!waiting.complete(outcome) && outcome.orElse(null) instanceof TokenDecision.Granted) {
+              unheard(id);
+            }
+          });
+    }
+  }
+
+  // ---- while Redis is away
+
+  /** Returns the tickets that are awaited here, with what is known of them, the oldest first. */
+  List<StoreSnapshot.OpenTicket> places() {
+    return waiters.places();
+  }
+
+  boolean isAwaited(String id) {
+    return waiters.find(id) != null;
+  }
+
+  /** This node has decided about a ticket by itself. */
+  void decidedHere(String id, TokenDecision outcome) {
+    TicketWaiters.WaitingTicket waiting = waiters.take(id);
+    if (waiting != null) {
+      timer.execute(
+          () -> {
+            if (!waiting.complete(Optional.of(outcome)) && outcome instanceof TokenDecision.Granted) {
+              outage.unheardHere(id);
+            }
+          });
+    }
+  }
+
+  /** Redis is told of these tickets, which this node has made, and decides about them. */
+  void goOn(List<StoreSnapshot.OpenTicket> made) {
+    for (StoreSnapshot.OpenTicket place : made) {
+      TicketWaiters.WaitingTicket waiting = waiters.find(ReplyMapper.idIn(place.id()));
+      if (waiting != null) {
+        long asked = books.serverNanos() - (timer.now() - place.since());
+        waiting.stands(place, TimeUnit.NANOSECONDS.toMicros(asked));
+      }
+    }
+  }
+
+  /** Those who waited had gone in the same moment: somebody may still come and ask. */
+  private void unheard(String id) {
+    outage.unheard(id);
+    if (!closed) {
+      outage.outbox().leave(id, "untold");
+    }
+  }
+
+  // ---- deadlines
+
+  private void watchDeadline(String id, ScriptReply standing) {
+    long micros = standing.number(9);
+    if (micros > 0) {
+      waiters.decideBy(id, timer.now() + TimeUnit.MICROSECONDS.toNanos(micros));
+      awaitDeadlines();
+    }
+  }
+
+  private void awaitDeadlines() {
+    Long first = waiters.firstDeadline();
+    if (first != null && !closed) {
+      deadlines.by(Math.min(LONGEST_TIMER_NANOS, Math.max(0, first - timer.now())));
+    }
+  }
+
+  private void endDeadlines() {
+    if (!closed) {
+      waiters.overdue(timer.now()).forEach(this::endDeadline);
+      awaitDeadlines();
+    }
+  }
+
+  /** Redis says what became of it, or this node's share; without both its time is over, too. */
+  private void endDeadline(String id) {
+    if (outage.local().await(replies.ticket(id))) {
+      return;
+    }
+    var unused =
+        askForWaiters(id)
+            .whenComplete(
+                (answer, failure) -> {
+                  if (answer == null) {
+                    refuse(id, TokenDecision.Reason.DEADLINE);
+                    // It may have been granted there.
+                    outage.outbox().cancel(id, false);
+                  } else {
+                    stands(id, answer.result(), answer.micros());
+                    if (answer.result().kind() == 'q') {
+                      watchDeadline(id, answer.result());
+                    }
+                  }
+                });
+  }
+
+  private void refuse(String id, TokenDecision.Reason reason) {
+    TicketWaiters.WaitingTicket waiting = waiters.find(id);
+    StoreSnapshot.OpenTicket place = waiting == null ? null : waiting.place;
+    if (place != null) {
+      tell(id, Optional.of(replies.refused(place, reason, books.terms())), "", null);
+    }
+  }
+
+  /** Ends the waits for all tickets that are known to be in line. */
+  void refuseAll(TokenDecision.Reason reason) {
+    waiters.ids().forEach(id -> refuse(id, reason));
+  }
+
+  /** Without Redis; false if nobody waits for it here. */
+  boolean cancelled(String id) {
+    boolean awaited = waiters.find(id) != null;
+    refuse(id, TokenDecision.Reason.CANCELLED);
+    return awaited;
+  }
+
+  // ---- what is heard
+
+  /** An answer to this node. */
+  void heard(ScriptResult answer) {
+    answer.forEachNews(this::heard);
+    synchronized (this) {
+      someoneInLine = answer.waiting() > 0;
+    }
+    lookIn(answer.waitMicros());
+  }
+
+  private void heard(ScriptResult.TicketDecision news) {
+    if (news.claimed() && news.granted() && waiters.find(news.id()) == null) {
+      // A caller may have been told of it before, by this node's share.
+      if (!outage.isOpen(news.id())) {
+        unheard(news.id());
+      }
+    } else if (news.claimed() || !news.granted()) {
+      tell(
+          news.id(),
+          Optional.of(replies.outcome(news, books.terms())),
+          news.tenant(),
+          ReplyMapper.keyOf(news.key()));
+    } else {
+      claim(news.id());
+    }
+  }
+
+  /** A message about an answer to another: when to look, and whom of all nodes it concerns. */
+  void heard(String message) {
+    if (closed) {
+      return;
+    }
+    String[] words = message.split(" ", -1);
+    for (int i = 1; i < words.length; i++) {
+      int sign = words[i].indexOf('=');
+      if (words[i].endsWith("+")) {
+        outage.livesOn(words[i].substring(0, words[i].length() - 1));
+      } else if (sign < 0) {
+        claim(words[i]);
+      } else if (sign == words[i].length() - 1) {
+        outage.over(words[i].substring(0, sign));
+      } else if (!outage.local().await(replies.ticket(words[i].substring(0, sign)))) {
+        // While this node's share decides about a ticket, Redis does not.
+        refuse(words[i].substring(0, sign), TokenDecision.Reason.valueOf(words[i].substring(sign + 1)));
+      }
+    }
+    long micros = Long.parseLong(words[0]);
+    if (micros >= 0) {
+      // Not the other way round: it may be older than what was answered meanwhile.
+      synchronized (this) {
+        someoneInLine = true;
+      }
+      lookIn(micros);
+    }
+  }
+
+  /** Granted: it may be told when Redis knows that somebody will be. */
+  private void claim(String id) {
+    var unused =
+        askForWaiters(id)
+            .whenComplete(
+                (answer, failure) -> {
+                  if (answer == null) {
+                    lookBy(AWAY_NANOS);
+                  } else {
+                    stands(id, answer.result(), answer.micros());
+                  }
+                });
+  }
+
+  /** Never answered if nobody waits. */
+  private synchronized CompletableFuture<ScriptResult> askForWaiters(String id) {
+    return waiters.find(id) == null
+        ? new CompletableFuture<>()
+        : books.call(GovernorScript.TICKET, "claim", id);
+  }
+
+  // ---- looking at the line
+
+  private void lookIn(long micros) {
+    if (micros >= 0) {
+      long nanos = TimeUnit.MICROSECONDS.toNanos(micros);
+      lookBy(micros == 0 ? 0 : nanos + spreadNanos.getAsLong());
+    }
+    if (micros >= 0 || waiters.size() > 0) {
+      lookBy(Math.min(MOST_BETWEEN_LOOKS_NANOS, rarestThoroughNanos()));
+    }
+  }
+
+  private long rarestThoroughNanos() {
+    long patience = ModelScriptConfig.micros(books.terms().rules().ticketPatience());
+    return TimeUnit.MICROSECONDS.toNanos(Math.max(1, patience / LOOKS_IN_PATIENCE));
+  }
+
+  private void lookBy(long nanos) {
+    if (!closed) {
+      next.by(nanos);
+    }
+  }
+
+  /** Lets go who can, and asks for those who are awaited here. */
+  void look() {
+    List<CompletableFuture<?>> calls = new ArrayList<>();
+    boolean thorough;
+    synchronized (this) {
+      if (closed || (!someoneInLine && waiters.size() == 0)) {
+        return;
+      }
+      if (looking) {
+        lookAgain = true;
+        return;
+      }
+      looking = true;
+      long now = timer.now();
+      thorough = !lookedThoroughly || now - thoroughAt >= thoroughNanos();
+      if (thorough) {
+        lookedThoroughly = true;
+        thoroughAt = now;
+      }
+      List<String> ids = thorough ? waiters.ids() : List.of();
+      for (int from = 0; from == 0 || from < ids.size(); from += PORTION) {
+        calls.add(tick(ids.subList(from, Math.min(from + PORTION, ids.size()))));
+      }
+    }
+    var unused =
+        CompletableFuture.allOf(calls.toArray(CompletableFuture<?>[]::new))
+            .whenComplete((done, failure) -> looked(thorough, failure));
+  }
+
+  private long thoroughNanos() {
+    long nanos = Math.max(SOONEST_THOROUGH_NANOS, waiters.size() * PER_TICKET_NANOS);
+    return Math.min(nanos, rarestThoroughNanos());
+  }
+
+  private CompletableFuture<Void> tick(List<String> ids) {
+    List<String> words = new ArrayList<>(List.of("tick"));
+    words.addAll(ids);
+    return books
+        .call(GovernorScript.TICKET, words.toArray(String[]::new))
+        .thenAccept(
+            answer ->
+                answer
+                    .result()
+                    .lists()
+                    .forEach(each -> stands(each.text(1), each, answer.micros())));
+  }
+
+  private void looked(boolean thorough, @Nullable Throwable failure) {
+    boolean again;
+    long untilThorough;
+    synchronized (this) {
+      again = lookAgain;
+      lookAgain = false;
+      looking = false;
+      untilThorough = Math.max(0, thoroughAt + thoroughNanos() - timer.now());
+    }
+    if (failure != null) {
+      lookBy(AWAY_NANOS);
+    } else if (again) {
+      lookBy(0);
+    } else if (!thorough && waiters.size() > 0) {
+      lookBy(untilThorough);
+    }
+  }
+
+  // ---- the end
+
+  /** Waits no longer than that for answers about those who have just come. */
+  void close(Duration patience) {
+    closed = true;
+    waiters
+        .arrivals()
+        .handle((done, failure) -> true)
+        .completeOnTimeout(false, patience.toNanos(), TimeUnit.NANOSECONDS)
+        .join();
+    for (String id : waiters.ids()) {
+      var unused = books.call(GovernorScript.TICKET, "leave", id);
+      end(id);
+    }
+  }
+
+  private void end(String id) {
+    refuse(id, TokenDecision.Reason.CLOSED);
+    TicketWaiters.WaitingTicket unseen = waiters.take(id);
+    if (unseen != null) {
+      RuntimeException over = new IllegalStateException(RedisBudgetStore.CLOSED);
+      timer.execute(() -> unseen.futures.forEach(each -> each.completeExceptionally(over)));
+    }
+  }
+}

@@ -1,0 +1,358 @@
+package dev.sluice.governor;
+
+import com.fasterxml.jackson.core.JacksonException;
+import com.fasterxml.jackson.core.StreamReadFeature;
+import com.fasterxml.jackson.databind.DeserializationFeature;
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.json.JsonMapper;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Set;
+import java.util.function.Supplier;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Reads {@code token-budget.json}. A key that is given twice, that nobody knows, or whose value
+ * breaks a rule is an error that names it; what is known and has no effect here is named in {@link
+ * BudgetConfig#withoutEffect}.
+ *
+ * @since 0.1
+ */
+public final class BudgetConfigReader {
+  private static final JsonMapper JSON =
+      JsonMapper.builder()
+          .enable(StreamReadFeature.STRICT_DUPLICATE_DETECTION)
+          .enable(DeserializationFeature.FAIL_ON_TRAILING_TOKENS)
+          .build();
+
+  private static final Set<String> BLOCKS = Set.of("models", "governor", "routes");
+  private static final Set<String> OTHER_BLOCKS =
+      Set.of("chunking", "streaming", "checkpointing", "observability");
+  private static final Set<String> MODEL_KEYS =
+      Set.of(
+          "target_tpm",
+          "burst_tpm",
+          "provider_tpm",
+          "qps",
+          "rpm",
+          "concurrency",
+          "allocation",
+          "priority_classes",
+          "minimum_shares",
+          "tenants",
+          "estimate_output",
+          "max_ctx",
+          "max_out");
+  private static final Set<String> IDLE_MODEL_KEYS =
+      Set.of("provider", "safe_ctx", "safe_out", "retry_max", "backoff_base_ms", "backoff_max_ms");
+  private static final Set<String> TENANT_KEYS = Set.of("target_tpm", "burst_tpm", "weight");
+  private static final Set<String> GOVERNOR_KEYS =
+      Set.of(
+          "max_line",
+          "ticket_patience_ms",
+          "reservation_life_ms",
+          "drain_batch",
+          "refill_interval_ms",
+          "monitor_interval_ms",
+          "alert_window_ms",
+          "alert_threshold_429",
+          "alert_from_requests",
+          "alert_queue_length");
+  private static final Set<String> IDLE_GOVERNOR_KEYS =
+      Set.of("redis_url", "queue_name", "alert_threshold_tpm_variance");
+
+  private final List<String> withoutEffect = new ArrayList<>();
+
+  private BudgetConfigReader() {}
+
+  /**
+   * Reads a file.
+   *
+   * @param file where it is
+   * @return what it says
+   * @throws IOException if it cannot be read
+   * @throws IllegalArgumentException if it breaks a rule
+   */
+  public static BudgetConfig read(Path file) throws IOException {
+    try {
+      return parse(Files.readString(file));
+    } catch (IllegalArgumentException wrong) {
+      throw new IllegalArgumentException(file + ": " + wrong.getMessage(), wrong);
+    }
+  }
+
+  /**
+   * Reads a text.
+   *
+   * @param json what the file would hold
+   * @return what it says
+   * @throws IllegalArgumentException if it breaks a rule
+   */
+  public static BudgetConfig parse(String json) {
+    JsonNode root;
+    try {
+      root = JSON.readTree(json);
+    } catch (JacksonException malformed) {
+      throw new IllegalArgumentException(
+          "the budget must be proper JSON: " + malformed.getOriginalMessage(), malformed);
+    }
+    return new BudgetConfigReader().config(root);
+  }
+
+  private BudgetConfig config(JsonNode root) {
+    requireObject("the budget", root);
+    for (String key : names(root)) {
+      if (OTHER_BLOCKS.contains(key)) {
+        withoutEffect.add(key);
+      } else if (!BLOCKS.contains(key)) {
+        throw unknown(key, Stream.concat(BLOCKS.stream(), OTHER_BLOCKS.stream()));
+      }
+    }
+    requireObject("models", root.path("models"));
+    if (root.path("models").isEmpty()) {
+      throw new IllegalArgumentException("models must name at least one model");
+    }
+    Map<String, ModelBudget> models = new LinkedHashMap<>();
+    for (String name : names(root.path("models"))) {
+      String path = "models." + name;
+      models.put(name, within(path, () -> model(path, root.path("models").path(name))));
+    }
+    JsonNode governor = root.path("governor");
+    if (!governor.isMissingNode()) {
+      requireObject("governor", governor);
+      sort("governor", governor, GOVERNOR_KEYS, IDLE_GOVERNOR_KEYS);
+    }
+    return new BudgetConfig(
+        models,
+        within("governor", () -> rules(governor)),
+        within("governor", () -> health(governor)),
+        routes(root.path("routes")),
+        withoutEffect);
+  }
+
+  /** Whatever is wrong there is said with the path. */
+  private static <T> T within(String path, Supplier<T> read) {
+    try {
+      return read.get();
+    } catch (IllegalArgumentException wrong) {
+      String message = String.valueOf(wrong.getMessage());
+      throw new IllegalArgumentException(
+          message.startsWith(path) ? message : path + ": " + message, wrong);
+    }
+  }
+
+  private ModelBudget model(String path, JsonNode model) {
+    requireObject(path, model);
+    sort(path, model, MODEL_KEYS, IDLE_MODEL_KEYS);
+    long target = whole(path, model, "target_tpm", null);
+    long burst = whole(path, model, "burst_tpm", target);
+    requireProvider(path, model, target, burst);
+    return new ModelBudget(
+        target,
+        burst,
+        whole(path, model, "qps", 0L),
+        whole(path, model, "rpm", 0L),
+        small(path, model, "concurrency", 0),
+        allocation(path, model.path("allocation")),
+        model.has("priority_classes")
+            ? shares(path + ".priority_classes", model.path("priority_classes"))
+            : ModelBudget.DEFAULT_CLASSES,
+        model.has("minimum_shares")
+            ? shares(path + ".minimum_shares", model.path("minimum_shares"))
+            : Map.of(),
+        tenants(path + ".tenants", model.path("tenants")),
+        flag(path, model, "estimate_output"),
+        limit(path, model, "max_ctx"),
+        limit(path, model, "max_out"));
+  }
+
+  /** Of one call; 0 if the file does not say. */
+  private static long limit(String path, JsonNode model, String key) {
+    if (!model.has(key)) {
+      return 0;
+    }
+    long value = whole(path, model, key, null);
+    Checks.between(key, value, 1, TokenRequest.MOST_TOKENS);
+    return value;
+  }
+
+  /** In the first minute burst and target go through: that must be what the provider takes. */
+  private static void requireProvider(String path, JsonNode model, long target, long burst) {
+    if (model.has("provider_tpm")) {
+      long provider = whole(path, model, "provider_tpm", null);
+      if (burst > provider - target) {
+        throw new IllegalArgumentException(
+            "%s: burst_tpm and target_tpm together must be at most provider_tpm=%d: %d and %d"
+                .formatted(path, provider, burst, target));
+      }
+    }
+  }
+
+  private static Allocation allocation(String path, JsonNode mode) {
+    if (mode.isMissingNode()) {
+      return Allocation.CEILING;
+    }
+    for (Allocation each : Allocation.values()) {
+      if (mode.isTextual() && each.name().toLowerCase(Locale.ROOT).equals(mode.textValue())) {
+        return each;
+      }
+    }
+    throw new IllegalArgumentException(
+        path + ".allocation must be one of ceiling, scale, off: " + mode);
+  }
+
+  private static Map<String, Double> shares(String path, JsonNode shares) {
+    requireObject(path, shares);
+    Map<String, Double> found = new LinkedHashMap<>();
+    for (String name : names(shares)) {
+      found.put(name, number(path + "." + name, shares.path(name)));
+    }
+    return found;
+  }
+
+  private Map<String, ModelBudget.TenantBudget> tenants(String path, JsonNode tenants) {
+    Map<String, ModelBudget.TenantBudget> found = new LinkedHashMap<>();
+    if (!tenants.isMissingNode()) {
+      requireObject(path, tenants);
+      for (String name : names(tenants)) {
+        JsonNode tenant = tenants.path(name);
+        String own = path + "." + name;
+        requireObject(own, tenant);
+        sort(own, tenant, TENANT_KEYS, Set.of());
+        long target = whole(own, tenant, "target_tpm", null);
+        found.put(
+            name,
+            new ModelBudget.TenantBudget(
+                target, whole(own, tenant, "burst_tpm", target), small(own, tenant, "weight", 1)));
+      }
+    }
+    return found;
+  }
+
+  private static WaitingListConfig rules(JsonNode governor) {
+    WaitingListConfig usual = WaitingListConfig.DEFAULTS;
+    return new WaitingListConfig(
+        small("governor", governor, "max_line", usual.maxLine()),
+        millis(governor, "ticket_patience_ms", usual.ticketPatience()),
+        millis(governor, "reservation_life_ms", usual.reservationLife()),
+        small("governor", governor, "drain_batch", usual.drainBatch()),
+        millis(governor, "refill_interval_ms", usual.refillInterval()));
+  }
+
+  private static AlertConfig health(JsonNode governor) {
+    AlertConfig usual = AlertConfig.DEFAULTS;
+    JsonNode threshold = governor.path("alert_threshold_429");
+    return new AlertConfig(
+        millis(governor, "monitor_interval_ms", usual.interval()),
+        millis(governor, "alert_window_ms", usual.window()),
+        threshold.isMissingNode()
+            ? usual.rejectionThreshold()
+            : number("governor.alert_threshold_429", threshold),
+        small("governor", governor, "alert_from_requests", usual.fromRequests()),
+        small("governor", governor, "alert_queue_length", usual.maxWaiting()));
+  }
+
+  private static Map<String, List<String>> routes(JsonNode routes) {
+    Map<String, List<String>> found = new LinkedHashMap<>();
+    if (!routes.isMissingNode()) {
+      requireObject("routes", routes);
+      for (String name : names(routes)) {
+        found.put(name, route("routes." + name, routes.path(name)));
+      }
+    }
+    return found;
+  }
+
+  private static List<String> route(String path, JsonNode models) {
+    if (!models.isArray()) {
+      throw new IllegalArgumentException(path + " must be a list of models: " + models);
+    }
+    List<String> found = new ArrayList<>();
+    for (JsonNode model : models) {
+      if (!model.isTextual()) {
+        throw new IllegalArgumentException(path + " must be a list of models: " + models);
+      }
+      found.add(model.textValue());
+    }
+    return found;
+  }
+
+  private static Duration millis(JsonNode governor, String key, Duration usual) {
+    return Duration.ofMillis(whole("governor", governor, key, usual.toMillis()));
+  }
+
+  // ---- values
+
+  /** Tells what has an effect from what has none, and from what nobody knows. */
+  private void sort(String path, JsonNode object, Set<String> keys, Set<String> idle) {
+    for (String key : names(object)) {
+      if (idle.contains(key)) {
+        withoutEffect.add(path + "." + key);
+      } else if (!keys.contains(key)) {
+        throw unknown(path + "." + key, Stream.concat(keys.stream(), idle.stream()));
+      }
+    }
+  }
+
+  private static IllegalArgumentException unknown(String key, Stream<String> known) {
+    return new IllegalArgumentException(
+        "%s is unknown; known are %s".formatted(key, known.sorted().toList()));
+  }
+
+  private static List<String> names(JsonNode object) {
+    List<String> names = new ArrayList<>();
+    object.fieldNames().forEachRemaining(names::add);
+    return names;
+  }
+
+  private static void requireObject(String path, JsonNode node) {
+    if (!node.isObject()) {
+      throw new IllegalArgumentException(
+          "%s must be an object: %s"
+              .formatted(path, node.isMissingNode() ? "it is missing" : node.toString()));
+    }
+  }
+
+  private static long whole(String path, JsonNode object, String key, @Nullable Long usual) {
+    JsonNode value = object.path(key);
+    if (value.isMissingNode() && usual != null) {
+      return usual;
+    }
+    if (!value.isIntegralNumber() || !value.canConvertToLong()) {
+      throw new IllegalArgumentException(
+          "%s.%s must be a whole number: %s"
+              .formatted(path, key, value.isMissingNode() ? "it is missing" : value.toString()));
+    }
+    return value.longValue();
+  }
+
+  /** As {@link #whole}; what is too large for an int is left to the rule of the value. */
+  private static int small(String path, JsonNode object, String key, int usual) {
+    long value = whole(path, object, key, (long) usual);
+    return (int) Math.max(Integer.MIN_VALUE, Math.min(Integer.MAX_VALUE, value));
+  }
+
+  private static double number(String path, JsonNode value) {
+    if (!value.isNumber()) {
+      throw new IllegalArgumentException("%s must be a number: %s".formatted(path, value));
+    }
+    return value.doubleValue();
+  }
+
+  private static boolean flag(String path, JsonNode object, String key) {
+    JsonNode value = object.path(key);
+    if (!value.isMissingNode() && !value.isBoolean()) {
+      throw new IllegalArgumentException(
+          "%s.%s must be true or false: %s".formatted(path, key, value));
+    }
+    return value.booleanValue();
+  }
+}

@@ -1,0 +1,515 @@
+package dev.sluice.governor.engine;
+
+import dev.sluice.governor.ModelBudget;
+import dev.sluice.governor.BudgetListener;
+import dev.sluice.governor.TokenRequest;
+import dev.sluice.governor.ProviderAdjustment;
+import dev.sluice.governor.TokenOwner;
+import dev.sluice.governor.GovernorStatus;
+import dev.sluice.governor.local.ModelJournal;
+import dev.sluice.governor.TokenDecision;
+import dev.sluice.governor.TokenExplanation;
+import dev.sluice.governor.TokenSettlement;
+import dev.sluice.governor.WaitingListConfig;
+import dev.sluice.governor.WaitingListStatus;
+import dev.sluice.governor.spi.BudgetStoreSupport;
+import dev.sluice.governor.spi.StoreSnapshot;
+import dev.sluice.governor.spi.TicketIds;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Applies requests to one model, one at a time: keeps its line, its tickets, and what was granted
+ * and is not settled. Time is what {@link #begin} was told. Not thread-safe.
+ */
+public final class BudgetEngine {
+  private final String model;
+  private final TicketIds ids;
+  private final ModelCounters tally;
+  private final Tickets tickets = new Tickets();
+  private final OpenGrants grants = new OpenGrants();
+  private final List<BudgetEngine.TicketDecision> news = new ArrayList<>();
+  private ModelBudget budget;
+  private WaitingListConfig rules;
+  private ModelWaitingList line;
+  private Map<String, Integer> ranks = Map.of();
+  private String lineFull = ""; // formatted once: under overload it is the most frequent answer
+  private GrantLog log = GrantLog.NONE;
+  private long now;
+  private long numbers;
+
+  /** What those who wait for a ticket are to be told. */
+  public record TicketDecision(
+      Ticket ticket, TokenDecision outcome, List<CompletableFuture<Optional<TokenDecision>>> waiters) {}
+
+  /** Makes a log, and fills the books with what is in it first. */
+  public interface GrantLogFactory {
+    GrantLog open(ModelJournal.Books books, long now);
+  }
+
+  public BudgetEngine(String model, ModelBudget budget, WaitingListConfig rules, BudgetListener listener, long now) {
+    this.model = model;
+    this.budget = budget;
+    this.rules = rules;
+    this.ids = new TicketIds(model);
+    this.now = now;
+    this.line = new ModelWaitingList(budget.limits(), now);
+    this.tally = new ModelCounters(model, listener, line.available(), now);
+    setRules();
+  }
+
+  private void setRules() {
+    Map<String, Integer> numbered = new LinkedHashMap<>();
+    budget.classes().keySet().forEach(name -> numbered.put(name, numbered.size()));
+    ranks = numbered;
+    lineFull = BudgetStoreSupport.lineFull(rules.maxLine(), model);
+  }
+
+  /** Goes on from what was written down, and writes down what comes. */
+  public void keep(BudgetEngine.GrantLogFactory opener) {
+    long life = rules.reservationLife().toNanos();
+    log = opener.open(new ModelJournal.Books(model, budget, line, grants, tickets, life), now);
+    tally.leaves(line.available());
+    if (line.waiting() > 0) {
+      drain();
+    }
+  }
+
+  /** It is that late: what is over ends. */
+  public void begin(long at) {
+    now = at;
+    line.advance(now);
+    endWhatIsOver();
+  }
+
+  /** What is to be told of all that was done. */
+  public List<BudgetEngine.TicketDecision> takeNews() {
+    List<BudgetEngine.TicketDecision> told = List.copyOf(news);
+    news.clear();
+    return told;
+  }
+
+  /** What is over need not be kept on the disk. */
+  public void tidy() {
+    log.tidy(line, grants, now);
+  }
+
+  /** When something will be over, or somebody can go. */
+  public long nextLook() {
+    long at = Math.min(grants.nextEnd(), tickets.nextEnd(rules.ticketPatience().toNanos()));
+    return line.waiting() == 0
+        ? at
+        : Math.min(at, Math.min(line.wakeAt(), now + rules.refillInterval().toNanos()));
+  }
+
+  private void endWhatIsOver() {
+    boolean ended = false;
+    for (OpenGrant over = grants.over(now); over != null; over = grants.over(now)) {
+      grants.remove(over.id());
+      line.abandon(over.reservation);
+      log.ended(over.id(), now);
+      forgetTicketOf(over);
+      ended = true;
+    }
+    for (Ticket late = tickets.late(now); late != null; late = tickets.late(now)) {
+      giveUp(late, TokenDecision.Reason.DEADLINE);
+      ended = true;
+    }
+    long patience = rules.ticketPatience().toNanos();
+    for (Ticket lost = tickets.missed(patience, now);
+        lost != null;
+        lost = tickets.missed(patience, now)) {
+      if (lost.decided == null) {
+        // Who comes late learns why, for as long again.
+        giveUp(lost, TokenDecision.Reason.ABANDONED);
+      } else {
+        giveBack(lost);
+      }
+      ended = true;
+    }
+    if (ended) {
+      drain();
+    }
+  }
+
+  /** Grants whatever can go now. */
+  public void drain() {
+    tally.decides(line.available(), now);
+    line.drain(now, rules.drainBatch(), this::granted);
+  }
+
+  // ---- asking
+
+  public TokenDecision request(TokenRequest request) {
+    TokenDemand demand = demand(request);
+    TokenDecision before = again(request);
+    if (before != null) {
+      return before;
+    }
+    TokenDecision atOnce = demand.tokens() > line.largest(demand) ? null : grantNow(request, demand);
+    TokenDecision outcome = atOnce == null ? refuseOrQueue(request, demand) : atOnce;
+    tally.asked(request, outcome, atOnce != null, now);
+    return outcome;
+  }
+
+  /** Granted at once, or nothing happened. */
+  public Optional<TokenDecision> tryNow(TokenRequest request) {
+    TokenDemand demand = demand(request);
+    TokenDecision before = again(request);
+    if (before != null) {
+      return Optional.of(before);
+    }
+    TokenDecision granted = demand.tokens() > line.largest(demand) ? null : grantNow(request, demand);
+    if (granted != null) {
+      tally.asked(request, granted, true, now);
+    }
+    return Optional.ofNullable(granted);
+  }
+
+  public Optional<TokenDecision> find(TokenRequest request) {
+    return Optional.ofNullable(again(request));
+  }
+
+  private TokenDemand demand(TokenRequest request) {
+    Integer rank = ranks.get(request.priority());
+    if (rank == null) {
+      throw BudgetStoreSupport.unknownClass(ranks.keySet(), request.priority());
+    }
+    return new TokenDemand(
+        request.tenant(), budget.weight(request.tenant()), rank, budget.reserved(request));
+  }
+
+  /** A request that was made before finds its place, or its grant. */
+  private @Nullable TokenDecision again(TokenRequest request) {
+    Ticket ticket = tickets.ofKey(request);
+    if (ticket == null) {
+      return null;
+    }
+    ticket.requireSame(request);
+    return seen(ticket);
+  }
+
+  private TokenDecision refuseOrQueue(TokenRequest request, TokenDemand demand) {
+    long largest = line.largest(demand);
+    if (demand.tokens() > largest) {
+      return refused(
+          request,
+          TokenDecision.Reason.EXCEEDS_CAPACITY,
+          BudgetStoreSupport.tooMany(largest, request.priority(), demand.tokens()));
+    }
+    if (tickets.isFullFor(request.tenant(), rules.maxLine())) {
+      return refused(request, TokenDecision.Reason.LINE_FULL, lineFull);
+    }
+    return queue(request, demand);
+  }
+
+  private @Nullable TokenDecision grantNow(TokenRequest request, TokenDemand demand) {
+    if (line.waiting() > 0) {
+      drain();
+    } else {
+      tally.decides(line.available(), now);
+    }
+    if (line.wouldHold(demand, now) != null) {
+      return null;
+    }
+    Ticket ticket = null;
+    if (request.idempotencyKey() != null) {
+      ticket = ticket(request);
+      ticket.claimed = true;
+    }
+    TokenDecision.Granted granted = hold(line.grantNow(demand, now), request, ticket, 0);
+    if (ticket != null) {
+      ticket.decided = granted;
+      tickets.add(ticket);
+    }
+    if (line.waiting() > 0) {
+      // Those in line may wait for something else now, such as the slot that it took.
+      drain();
+    }
+    return granted;
+  }
+
+  private Ticket ticket(TokenRequest request) {
+    Duration deadline = request.deadline();
+    return new Ticket(
+        ids.next('t'),
+        request,
+        numbers++,
+        deadline == null ? Ticket.NO_DEADLINE : now + deadline.toNanos(),
+        now);
+  }
+
+  private TokenDecision.Denied refused(TokenRequest request, TokenDecision.Reason reason) {
+    return refused(request, reason, BudgetStoreSupport.inWords(reason, rules));
+  }
+
+  private TokenDecision.Denied refused(TokenRequest asked, TokenDecision.Reason reason, String message) {
+    long left = line.available();
+    return new TokenDecision.Denied(model, asked.priority(), asked.tokens(), left, reason, message);
+  }
+
+  private TokenDecision queue(TokenRequest request, TokenDemand demand) {
+    Ticket ticket = ticket(request);
+    tickets.add(ticket);
+    tickets.place(ticket, line.enter(demand, now));
+    drain();
+    return seen(ticket);
+  }
+
+  private TokenDecision.Granted hold(
+      Reservation reservation,
+      TokenRequest request,
+      @Nullable Ticket ticket,
+      long waitedNanos) {
+    long tokens = reservation.demand.tokens();
+    String id = ticket == null ? ids.next('r') : ids.reservationOf(ticket.id);
+    TokenDecision.Granted answer =
+        new TokenDecision.Granted(
+            model, request.priority(), tokens, request.tokens(), line.available(), id);
+    OpenGrant grant = new OpenGrant(answer, reservation, ticket, now + rules.reservationLife().toNanos());
+    grants.add(grant);
+    log.granted(grant);
+    tally.granted(request, tokens, waitedNanos, now);
+    tally.leaves(line.available());
+    return answer;
+  }
+
+  private void granted(TokenWaiter waiting, Reservation reservation) {
+    Ticket ticket = Objects.requireNonNull(tickets.leave(waiting));
+    decide(ticket, hold(reservation, ticket.request, ticket, now - waiting.since));
+  }
+
+  private void decide(Ticket ticket, TokenDecision outcome) {
+    ticket.decided = outcome;
+    ticket.claimed = !ticket.waiters.isEmpty();
+    ticket.onlyWaited = true;
+    if (ticket.claimed) {
+      news.add(new BudgetEngine.TicketDecision(ticket, outcome, List.copyOf(ticket.waiters)));
+      ticket.waiters.clear();
+    }
+    tickets.seen(ticket, now);
+    tickets.decided(ticket);
+  }
+
+  // ---- tickets
+
+  private void giveUp(Ticket ticket, TokenDecision.Reason why) {
+    TokenWaiter waiting = ticket.waiting;
+    if (ticket.decided == null && waiting != null && line.leave(waiting)) {
+      tickets.leave(waiting);
+      decide(ticket, refused(ticket.request, why));
+    }
+  }
+
+  private void giveBack(Ticket ticket) {
+    tickets.forget(ticket);
+    if (ticket.decided instanceof TokenDecision.Granted granted) {
+      end(granted.reservation(), 0);
+    }
+  }
+
+  private TokenDecision seen(Ticket ticket) {
+    TokenDecision decided = ticket.decided;
+    ticket.claimed |= decided != null;
+    ticket.onlyWaited = false;
+    if (!(decided instanceof TokenDecision.Denied)) {
+      tickets.seen(ticket, now);
+    }
+    return decided == null ? Explanations.standing(ticket, line, now) : decided;
+  }
+
+  /** How it stands; claims what was granted. */
+  public Optional<TokenDecision> poll(String ticket) {
+    return Optional.ofNullable(tickets.find(ticket)).map(this::seen);
+  }
+
+  /** How it stands; who waits will be told by {@link BudgetEngine.TicketDecision}, and need not ask meanwhile. */
+  public Optional<TokenDecision> attend(String id, CompletableFuture<Optional<TokenDecision>> waiter) {
+    Ticket ticket = tickets.find(id);
+    if (ticket == null) {
+      return Optional.empty();
+    }
+    if (ticket.decided == null) {
+      ticket.waiters.add(waiter);
+    }
+    return Optional.of(seen(ticket));
+  }
+
+  /** Does not wait any longer: the ticket must be asked for again. */
+  public void leave(String id, CompletableFuture<Optional<TokenDecision>> waiter) {
+    Ticket ticket = tickets.find(id);
+    if (ticket == null) {
+      return;
+    }
+    if (ticket.waiters.removeIf(each -> each == waiter) && ticket.decided == null) {
+      tickets.seen(ticket, now);
+    }
+  }
+
+  /** Those who waited had gone in the same moment: somebody may still come and ask. */
+  public void unheard(String id) {
+    Ticket ticket = tickets.find(id);
+    if (ticket != null && ticket.onlyWaited) {
+      ticket.claimed = false;
+      tickets.seen(ticket, now);
+    }
+  }
+
+  public List<CompletableFuture<Optional<TokenDecision>>> waiters() {
+    return tickets.waiters();
+  }
+
+  /** Leaves the line, or gives back what was granted. False if there is none. */
+  public boolean cancel(String id) {
+    Ticket ticket = tickets.find(id);
+    if (ticket == null) {
+      return false;
+    }
+    giveUp(ticket, TokenDecision.Reason.CANCELLED);
+    giveBack(ticket);
+    drain();
+    return true;
+  }
+
+  // ---- reservations
+
+  /** Empty if there is no such reservation any more. */
+  public Optional<TokenSettlement> settle(String id, long actual) {
+    Optional<TokenSettlement> settled = end(id, actual);
+    if (settled.isPresent()) {
+      drain();
+    }
+    return settled;
+  }
+
+  private Optional<TokenSettlement> end(String id, long actual) {
+    OpenGrant grant = grants.remove(id);
+    if (grant == null) {
+      return Optional.empty();
+    }
+    tally.decides(line.available(), now);
+    long back = line.settle(grant.reservation, actual);
+    tally.leaves(line.available());
+    TokenSettlement settled =
+        TokenSettlement.of(
+            model,
+            grant.tenant(),
+            grant.answer.requestedTokens(),
+            grant.reservation.demand.tokens(),
+            actual,
+            back);
+    log.settled(id, settled.chargedTokens(), now);
+    forgetTicketOf(grant);
+    tally.settled(settled, grant.reservation.grantedAt, now);
+    return Optional.of(settled);
+  }
+
+  private void forgetTicketOf(OpenGrant grant) {
+    if (grant.ticket != null) {
+      tickets.forget(grant.ticket);
+    }
+  }
+
+  /** It lives as long again from now. False if it is over. */
+  public boolean extend(String id) {
+    OpenGrant grant = grants.find(id);
+    if (grant == null) {
+      return false;
+    }
+    grants.extend(grant, now + rules.reservationLife().toNanos());
+    log.extended(grant);
+    return true;
+  }
+
+  // ---- other rules
+
+  public void adjust(ProviderAdjustment adjustment) {
+    line.slow(adjustment.factor(), now);
+    Long most = adjustment.tokensAtMost();
+    if (most != null) {
+      line.lowerTo(most);
+    }
+    if (!adjustment.pause().isZero()) {
+      line.pause(now + adjustment.pause().toNanos());
+    }
+    tally.leaves(line.available());
+    drain();
+  }
+
+  /** Goes by another budget. Whoever cannot be in line any more is refused. */
+  public void reload(ModelBudget newBudget, WaitingListConfig newRules) {
+    ModelWaitingList before = line;
+    line = before.successor(newBudget.limits(), now);
+    budget = newBudget;
+    rules = newRules;
+    setRules();
+    tally.leaves(line.available());
+    grants.endBy(now + newRules.reservationLife().toNanos());
+    for (TokenWaiter waiting : before.inOrder()) {
+      comeAgain(Objects.requireNonNull(tickets.leave(waiting)), waiting.since);
+    }
+    // What is written was granted by other limits, and cannot be done again by these.
+    log.restate(budget, line, grants, now);
+    drain();
+  }
+
+  private void comeAgain(Ticket ticket, long since) {
+    TokenRequest request = ticket.request;
+    TokenDemand demand = ranks.containsKey(request.priority()) ? demand(request) : null;
+    if (demand == null) {
+      decide(ticket, refused(request, TokenDecision.Reason.REMOVED));
+    } else if (demand.tokens() > line.largest(demand)) {
+      decide(ticket, refused(request, TokenDecision.Reason.EXCEEDS_CAPACITY));
+    } else {
+      tickets.place(ticket, line.enter(demand, since));
+    }
+  }
+
+  /** Refuses all tickets from now on; grants can still be settled. */
+  public void refuseAll(TokenDecision.Reason why) {
+    for (TokenWaiter waiting : line.inOrder()) {
+      Ticket ticket = Objects.requireNonNull(tickets.leave(waiting));
+      line.leave(waiting);
+      decide(ticket, refused(ticket.request, why));
+    }
+  }
+
+  public void close() {
+    log.close();
+  }
+
+  // ---- how it stands
+
+  /** What is granted and not settled, and who is in line. */
+  public StoreSnapshot openWork() {
+    return StoreSnapshot.of(grants, line, tickets);
+  }
+
+  /** Empty if there is no such ticket or reservation any more. */
+  public Optional<TokenOwner> owner(String id) {
+    return WaitingListView.owner(model, tickets.find(id), grants.find(id));
+  }
+
+  public TokenExplanation explain(TokenRequest request) {
+    drain();
+    boolean full = tickets.isFullFor(request.tenant(), rules.maxLine());
+    return Explanations.of(request, demand(request), line, full ? lineFull : null, now);
+  }
+
+  public GovernorStatus.Model status() {
+    return WaitingListView.status(model, budget, ranks, line, tally, now);
+  }
+
+  public WaitingListStatus queue(int offset, int limit) {
+    drain();
+    List<WaitingListStatus.QueuedTicket> places = WaitingListView.places(tickets, line, offset, limit, now);
+    return WaitingListView.queue(model, ranks, places, line, now);
+  }
+}

@@ -1,0 +1,227 @@
+package dev.sluice.governor.engine;
+
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.NavigableSet;
+import java.util.Objects;
+import java.util.PriorityQueue;
+import java.util.SplittableRandom;
+import java.util.TreeSet;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Those of one class who wait: first come, first served for each tenant, and fair between tenants
+ * by start tags, in tokens by weight. A tenant whose own budget is short steps aside until then,
+ * and holds up nobody. Not thread-safe.
+ */
+public final class ClassWaitingList {
+  /** Tags are in this fraction of a token, so that weights divide it. */
+  private static final long SCALE = 1_000;
+
+  /** Remembered though nothing of them waits, before it is worth a look at all. */
+  private static final int SPARE_TENANTS = 64;
+
+  private final SplittableRandom chance = new SplittableRandom();
+  private final WaiterTreap all = new WaiterTreap(chance);
+  private final NavigableSet<TokenWaiter> heads = new TreeSet<>(TokenWaiter::order);
+  private final PriorityQueue<ClassWaitingList.BlockedTenant> aside =
+      new PriorityQueue<>(Comparator.comparingLong(ClassWaitingList.BlockedTenant::until));
+  private final Map<String, ClassWaitingList.TenantQueue> tenants = new HashMap<>();
+  private long virtualTime;
+  private long numbers;
+
+  private static final class TenantQueue {
+    final WaiterTreap waiting;
+    long finish;
+    boolean aside;
+
+    /** Of its newest note among those aside; there is none for the most distant past. */
+    long back = Long.MIN_VALUE;
+
+    TenantQueue(SplittableRandom chance) {
+      this.waiting = new WaiterTreap(chance);
+    }
+  }
+
+  private record BlockedTenant(ClassWaitingList.TenantQueue tenant, long until) {}
+
+  int size() {
+    return all.size();
+  }
+
+  /** Of all who wait. */
+  long tokens() {
+    return all.tokens();
+  }
+
+  public TokenWaiter add(TokenDemand demand, long now) {
+    ClassWaitingList.TenantQueue tenant = tenants.computeIfAbsent(demand.tenant(), unused -> new ClassWaitingList.TenantQueue(chance));
+    TokenWaiter waiting = new TokenWaiter(demand, now, numbers++, startOf(tenant));
+    tenant.finish = waiting.tag + Math.multiplyExact(demand.tokens(), SCALE) / demand.weight();
+    all.add(waiting);
+    if (tenant.waiting.isEmpty() && !tenant.aside) {
+      heads.add(waiting);
+    }
+    tenant.waiting.add(waiting);
+    return waiting;
+  }
+
+  private long startOf(ClassWaitingList.@Nullable TenantQueue tenant) {
+    return tenant == null ? virtualTime : Math.max(virtualTime, tenant.finish);
+  }
+
+  /** Where somebody would be who came now; nobody is put in line by this. */
+  TokenWaiter imagine(TokenDemand demand, long now) {
+    return new TokenWaiter(demand, now, numbers, startOf(tenants.get(demand.tenant())));
+  }
+
+  /** Whether that would be the first of its class to be asked. */
+  boolean wouldBeFirst(TokenWaiter imagined, long now) {
+    ClassWaitingList.TenantQueue tenant = tenants.get(imagined.demand.tenant());
+    TokenWaiter first = first(now);
+    return (tenant == null || (tenant.waiting.isEmpty() && !tenant.aside))
+        && (first == null || TokenWaiter.order(imagined, first) < 0);
+  }
+
+  /** Who goes first of those whose tenant is not aside. */
+  @Nullable TokenWaiter first(long now) {
+    for (ClassWaitingList.BlockedTenant next = aside.peek(); next != null && next.until() - now <= 0; next = aside.peek()) {
+      aside.remove();
+      if (next.tenant().back == next.until()) {
+        next.tenant().back = Long.MIN_VALUE;
+      }
+      comeBack(next.tenant());
+    }
+    return heads.isEmpty() ? null : heads.first();
+  }
+
+  private void comeBack(ClassWaitingList.TenantQueue tenant) {
+    tenant.aside = false;
+    TokenWaiter head = tenant.waiting.first();
+    if (head != null) {
+      heads.add(head);
+    }
+  }
+
+  private ClassWaitingList.TenantQueue lineOf(TokenWaiter waiting) {
+    return Objects.requireNonNull(tenants.get(waiting.demand.tenant()));
+  }
+
+  /** The tenant of this head waits for its own budget. */
+  public void stepAside(TokenWaiter head, long until) {
+    ClassWaitingList.TenantQueue tenant = lineOf(head);
+    heads.remove(head);
+    tenant.aside = true;
+    if (tenant.back != until) {
+      tenant.back = until;
+      aside.add(new ClassWaitingList.BlockedTenant(tenant, until));
+    }
+    if (aside.size() > 2 * tenants.size() + SPARE_TENANTS) {
+      aside.removeIf(each -> each.until() != each.tenant().back);
+    }
+  }
+
+  /** Its budget is another than when it stepped aside: it is asked again. */
+  void recall(String name) {
+    ClassWaitingList.TenantQueue tenant = tenants.get(name);
+    if (tenant != null && tenant.aside) {
+      comeBack(tenant);
+    }
+  }
+
+  /** Notes of those who stepped aside. */
+  public int remembered() {
+    return aside.size();
+  }
+
+  /** When the first of those aside comes back. */
+  long nextBack() {
+    ClassWaitingList.BlockedTenant next = aside.peek();
+    return next == null ? Long.MAX_VALUE : next.until();
+  }
+
+  /** It is granted: the others' turns count from here. */
+  void serve(TokenWaiter waiting) {
+    virtualTime = Math.max(virtualTime, waiting.tag);
+    remove(waiting);
+  }
+
+  /** It leaves with nothing. False if it had left before. */
+  public boolean leave(TokenWaiter waiting) {
+    if (!waiting.inLine) {
+      return false;
+    }
+    ClassWaitingList.TenantQueue tenant = lineOf(waiting);
+    if (tenant.waiting.last() == waiting) {
+      // What it did not get is no turn of its tenant.
+      tenant.finish = waiting.tag;
+    }
+    remove(waiting);
+    recall(waiting.demand.tenant());
+    return true;
+  }
+
+  private void remove(TokenWaiter waiting) {
+    waiting.inLine = false;
+    all.remove(waiting);
+    ClassWaitingList.TenantQueue tenant = lineOf(waiting);
+    boolean wasHead = tenant.waiting.first() == waiting;
+    tenant.waiting.remove(waiting);
+    if (wasHead) {
+      heads.remove(waiting);
+      TokenWaiter head = tenant.waiting.first();
+      if (head != null && !tenant.aside) {
+        heads.add(head);
+      }
+    }
+    if (all.size() == 0) {
+      reset();
+    } else if (tenants.size() > 2 * all.size() + SPARE_TENANTS) {
+      tenants.values().removeIf(this::isForgettable);
+    }
+  }
+
+  /** Who comes now would stand where it would. */
+  private boolean isForgettable(ClassWaitingList.TenantQueue tenant) {
+    return tenant.waiting.isEmpty() && tenant.finish <= virtualTime && !tenant.aside;
+  }
+
+  private void reset() {
+    tenants.clear();
+    heads.clear();
+    aside.clear();
+    virtualTime = 0;
+  }
+
+  /** Returns what is before a request in line, or before an imagined one. */
+  WaiterTreap.Prefix ahead(TokenWaiter waiting) {
+    return all.ahead(waiting);
+  }
+
+  /** Returns what of the same tenant is before a request in line, or before an imagined one. */
+  WaiterTreap.Prefix aheadOfTenant(TokenWaiter waiting) {
+    ClassWaitingList.TenantQueue tenant = tenants.get(waiting.demand.tenant());
+    return tenant == null ? WaiterTreap.Prefix.NOTHING : tenant.waiting.ahead(waiting);
+  }
+
+  /** Of all who wait for a tenant. */
+  long tokensOf(String name) {
+    ClassWaitingList.TenantQueue tenant = tenants.get(name);
+    return tenant == null ? 0 : tenant.waiting.tokens();
+  }
+
+  /** Null if nobody waits. */
+  @Nullable TokenWaiter last() {
+    return all.last();
+  }
+
+  /** All who wait, the first first. */
+  List<TokenWaiter> inOrder() {
+    List<TokenWaiter> waiting = new ArrayList<>(all.size());
+    all.inOrder(waiting::add);
+    return waiting;
+  }
+}

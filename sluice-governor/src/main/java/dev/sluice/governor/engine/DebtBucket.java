@@ -1,0 +1,212 @@
+package dev.sluice.governor.engine;
+
+import java.math.BigInteger;
+
+/**
+ * Tokens that accrue evenly, up to a capacity. Kept as what is owed to a full bucket, in units of
+ * which both a token and a nanosecond have a whole number, so that nothing is ever rounded.
+ *
+ * <p>Charging is unconditional: usage may turn out higher than what was reserved, and the meter is
+ * then below zero until time has made up for it. Not thread-safe.
+ */
+public final class DebtBucket {
+  private static final long MAX_UNITS = Long.MAX_VALUE / 4;
+
+  private long capacity;
+  private long fullCapacity;
+  private long fullUnits;
+  private long unitsPerToken;
+  private long unitsPerNano;
+  private final DebtHistory history = new DebtHistory();
+  private long owed;
+  private long at;
+
+  private DebtBucket(long now) {
+    this.at = now;
+  }
+
+  /**
+   * Full at {@code now}.
+   *
+   * @throws IllegalArgumentException if no exact units fit into 64 bits
+   */
+  public static DebtBucket full(long capacity, long tokens, long periodNanos, long now) {
+    DebtBucket meter = new DebtBucket(now);
+    meter.tune(capacity, tokens, periodNanos);
+    return meter;
+  }
+
+  /**
+   * Goes by another capacity and rate from now on; what is owed stays.
+   *
+   * @throws IllegalArgumentException if no exact units fit into 64 bits
+   */
+  public void tune(long newCapacity, long tokens, long periodNanos) {
+    if (newCapacity <= 0 || tokens <= 0 || periodNanos <= 0) {
+      throw new IllegalArgumentException(
+          "capacity and rate must be positive: capacity=%d, tokens=%d, periodNanos=%d"
+              .formatted(newCapacity, tokens, periodNanos));
+    }
+    long divisor = BigInteger.valueOf(tokens).gcd(BigInteger.valueOf(periodNanos)).longValue();
+    long newUnits = periodNanos / divisor;
+    if (newCapacity > MAX_UNITS / newUnits) {
+      throw new IllegalArgumentException(
+          "capacity must be at most %d at %d tokens in %d ns: %d"
+              .formatted(MAX_UNITS / newUnits, tokens, periodNanos, newCapacity));
+    }
+    use(newUnits);
+    capacity = newCapacity;
+    fullCapacity = newCapacity;
+    fullUnits = newUnits;
+    unitsPerNano = tokens / divisor;
+  }
+
+  /** Goes by so much of its capacity and rate from now on, above 0 and at most 1. */
+  void slow(double factor) {
+    use((long) Math.ceil(fullUnits / factor));
+    capacity = Math.max(1, (long) (fullCapacity * factor));
+  }
+
+  private void use(long newUnits) {
+    if (unitsPerToken != 0 && newUnits != unitsPerToken) {
+      // Never in favour of those who take: debts are rounded up, what can be refunded down.
+      long oldUnits = unitsPerToken;
+      owed = scaled(owed, newUnits, oldUnits, true);
+      history.replaceAll(debt -> scaled(debt, newUnits, oldUnits, false));
+    }
+    unitsPerToken = newUnits;
+  }
+
+  private static long scaled(long units, long to, long from, boolean up) {
+    BigInteger[] parts =
+        BigInteger.valueOf(units)
+            .multiply(BigInteger.valueOf(to))
+            .divideAndRemainder(BigInteger.valueOf(from));
+    long whole = parts[0].min(BigInteger.valueOf(MAX_UNITS)).longValue();
+    return up && parts[1].signum() > 0 ? Math.min(MAX_UNITS, whole + 1) : whole;
+  }
+
+  long capacity() {
+    return capacity;
+  }
+
+  /** Lets time pass; an earlier instant than before changes nothing. True if anything accrued. */
+  boolean advance(long now) {
+    long elapsed = now - at;
+    if (elapsed <= 0) {
+      return false;
+    }
+    at = now;
+    if (owed == 0) {
+      return false;
+    }
+    owed = elapsed > owed / unitsPerNano ? 0 : owed - elapsed * unitsPerNano;
+    return true;
+  }
+
+  /** Whole tokens that are there, less than zero after overuse. */
+  public long available() {
+    return Math.floorDiv(capacity * unitsPerToken - owed, unitsPerToken);
+  }
+
+  /** Whether {@code tokens} can be taken so that {@code floor} tokens are left. */
+  boolean has(long tokens, long floor) {
+    return room(floor) >= units(tokens);
+  }
+
+  /** Nanoseconds until that is so if nobody takes any; 0 if it is so now. */
+  long nanosUntil(long tokens, long floor) {
+    long missing = units(tokens) - room(floor);
+    return missing <= 0 ? 0 : (missing + unitsPerNano - 1) / unitsPerNano;
+  }
+
+  private long room(long floor) {
+    return units(capacity - floor) - owed;
+  }
+
+  private long units(long tokens) {
+    return tokens > MAX_UNITS / unitsPerToken ? MAX_UNITS : tokens * unitsPerToken;
+  }
+
+  /** Takes them, there or not; what is returned is for {@link #refund}. */
+  long charge(long tokens) {
+    long event = history.record(owed);
+    owed = Math.min(MAX_UNITS, owed + units(tokens));
+    return event;
+  }
+
+  /**
+   * Gives back up to {@code tokens} of a charge: never more than what has been owed ever since, for
+   * the rest has come back by itself, and was given to others.
+   *
+   * @param charge what {@link #charge} returned
+   * @return whole tokens given back
+   */
+  long refund(long tokens, long charge) {
+    long stillOwed = Math.min(owed, history.leastSince(charge));
+    long refunded = Math.min(units(tokens), stillOwed) / unitsPerToken;
+    owed -= refunded * unitsPerToken;
+    history.correct(charge, refunded * unitsPerToken);
+    return refunded;
+  }
+
+  /**
+   * Charges what was used beyond an earlier charge, but no more whole tokens than let it owe twice
+   * its capacity.
+   *
+   * @return how many were charged
+   */
+  long overcharge(long tokens) {
+    long most = Math.max(0, 2 * units(capacity) - owed) / unitsPerToken;
+    long charged = Math.min(most, tokens);
+    history.record(owed);
+    owed += charged * unitsPerToken;
+    return charged;
+  }
+
+  /** Charges {@code tokens} unconditionally; none of them can be refunded. */
+  void take(long tokens) {
+    owed = Math.min(MAX_UNITS, owed + units(tokens));
+  }
+
+  /** Nothing is left, and nothing that was charged before can be refunded. */
+  void empty() {
+    history.record(0);
+    owed = units(capacity);
+  }
+
+  /** Makes it hold at most so many tokens; never more than before. */
+  void lowerTo(long tokens) {
+    owed = Math.max(owed, units(capacity) - units(Math.max(0, tokens)));
+  }
+
+  /** How long ago nothing was left, if nothing was taken since; 0 if less than nothing is. */
+  long nanosSinceEmpty() {
+    return Math.max(0, units(capacity) - owed) / unitsPerNano;
+  }
+
+  /** Nothing is owed. */
+  boolean isFull() {
+    return owed == 0;
+  }
+
+  // ---- over a restart
+
+  /** Time goes on from there, which may be earlier. */
+  void clock(long now) {
+    at = now;
+  }
+
+  /** What is owed, in whole tokens, and what could be refunded of it. */
+  public record Saved(long owedTokens, DebtHistory.Saved history) {}
+
+  public Saved save() {
+    return new Saved(
+        (owed + unitsPerToken - 1) / unitsPerToken, history.save(debt -> debt / unitsPerToken));
+  }
+
+  void restore(Saved saved) {
+    owed = units(saved.owedTokens());
+    history.restore(saved.history(), this::units);
+  }
+}

@@ -1,0 +1,30 @@
+package dev.sluice.governor.engine;
+
+import dev.sluice.governor.BudgetDimension;
+import java.util.OptionalLong;
+
+/**
+ * When a request can go if nothing arrives, leaves or is settled.
+ *
+ * @param position from 1, over all classes
+ * @param alone what it would wait for if the line were empty
+ * @param turn what it waits for behind those before it
+ */
+public record Forecast(int position, WaitReason alone, WaitReason turn) {
+  /** Nothing is short, and nothing is in line. */
+  static final Forecast NOW = new Forecast(0, WaitReason.NOTHING, WaitReason.NOTHING);
+
+  OptionalLong waitMs() {
+    return alone.millis();
+  }
+
+  OptionalLong etaMs() {
+    return turn.millis();
+  }
+
+  /** Returns what etaMs is by, or why it is empty; LINE if it only waits for those before it. */
+  BudgetDimension binding() {
+    boolean free = alone.by() == BudgetDimension.NONE && !turn.isUnknown();
+    return free && position > 0 ? BudgetDimension.LINE : turn.by();
+  }
+}

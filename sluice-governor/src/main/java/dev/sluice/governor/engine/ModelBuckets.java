@@ -1,0 +1,262 @@
+package dev.sluice.governor.engine;
+
+import dev.sluice.governor.spi.ModelLimits;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/** All meters of one model. They outlive a change of its limits. Not thread-safe. */
+public final class ModelBuckets {
+  /** Tenants with a full budget are forgotten when there are more than this. */
+  private static final int SPARE_TENANTS = 1_024;
+
+  private ModelLimits limits;
+  private final DebtBucket tokens;
+  private final OverrunAllowance overruns;
+  private List<DebtBucket> requests = new ArrayList<>();
+  private List<Long> periods = new ArrayList<>();
+  private Map<String, DebtBucket> guarantees = new HashMap<>();
+  private final Map<String, DebtBucket> tenants = new HashMap<>();
+  private int tenantsWorthALook = SPARE_TENANTS;
+  private double factor = 1;
+  private boolean emptied;
+  private long emptiedAt;
+
+  /** Full at {@code now}. */
+  public ModelBuckets(ModelLimits limits, long now) {
+    this.limits = limits;
+    this.tokens = limits.tokens().meter(now);
+    this.overruns = new OverrunAllowance(limits, now);
+    tune(limits, now);
+  }
+
+  /**
+   * Goes by other limits from now on; what is owed stays.
+   *
+   * @throws IllegalArgumentException if they cannot be kept exactly; nothing has changed then
+   */
+  public void retune(ModelLimits other, long now) {
+    new ModelBuckets(other, now);
+    advance(now);
+    advanceTenants(other, now);
+    tune(other, now);
+  }
+
+  /** What has accrued until now has done so at the rates until now. */
+  private void advanceTenants(ModelLimits other, long now) {
+    if (emptied) {
+      List.of(limits, other)
+          .forEach(each -> each.tenants().keySet().forEach(name -> tenant(name, now)));
+      ModelLimits.Rate rate = limits.otherTenants();
+      ModelLimits.Rate next = other.otherTenants();
+      if (rate != null && next != null) {
+        DebtBucket stranger = unknown(rate, now);
+        stranger.advance(now);
+        next.tune(stranger);
+        emptiedAt = now - stranger.nanosSinceEmpty();
+      }
+    }
+    tenants.values().forEach(each -> each.advance(now));
+  }
+
+  private void tune(ModelLimits other, long now) {
+    limits = other;
+    other.tokens().tune(tokens);
+    tokens.slow(factor);
+    other.tokens().tune(overruns.meter());
+    List<DebtBucket> newRequests = new ArrayList<>();
+    List<Long> newPeriods = new ArrayList<>();
+    for (ModelLimits.Rate rate : other.requests()) {
+      int index = periods.indexOf(rate.periodNanos());
+      newRequests.add(tuned(index < 0 ? null : requests.get(index), rate, now));
+      newPeriods.add(rate.periodNanos());
+    }
+    requests = newRequests;
+    periods = newPeriods;
+    Map<String, DebtBucket> newGuarantees = new HashMap<>();
+    for (ModelLimits.ClassLimit each : other.classes()) {
+      ModelLimits.Rate rate = each.guarantee();
+      if (rate != null) {
+        newGuarantees.put(each.name(), tuned(guarantees.get(each.name()), rate, now));
+      }
+    }
+    guarantees = newGuarantees;
+    // What others owe counts again when they have a budget again.
+    tenants.forEach(
+        (name, meter) -> {
+          ModelLimits.Rate rate = other.tenant(name);
+          if (rate != null) {
+            rate.tune(meter);
+          }
+        });
+    other.tenants().values().forEach(rate -> rate.meter(now));
+    if (other.otherTenants() != null) {
+      other.otherTenants().meter(now);
+    }
+  }
+
+  private static DebtBucket tuned(@Nullable DebtBucket old, ModelLimits.Rate rate, long now) {
+    if (old == null) {
+      return rate.meter(now);
+    }
+    rate.tune(old);
+    return old;
+  }
+
+  void advance(long now) {
+    tokens.advance(now);
+    overruns.meter().advance(now);
+    for (DebtBucket each : requests) {
+      each.advance(now);
+    }
+    if (!guarantees.isEmpty()) {
+      guarantees.values().forEach(each -> each.advance(now));
+    }
+  }
+
+  /** So much of the model's rate and burst is in force. */
+  void slow(double newFactor) {
+    factor = newFactor;
+    tokens.slow(newFactor);
+  }
+
+  double factor() {
+    return factor;
+  }
+
+  public DebtBucket tokens() {
+    return tokens;
+  }
+
+  public OverrunAllowance overruns() {
+    return overruns;
+  }
+
+  List<DebtBucket> requests() {
+    return requests;
+  }
+
+  public @Nullable DebtBucket guarantee(String name) {
+    return guarantees.get(name);
+  }
+
+  /** The budget of a tenant at this moment; null if it has none of its own. */
+  public @Nullable DebtBucket tenant(String name, long now) {
+    ModelLimits.Rate rate = limits.tenant(name);
+    if (rate == null) {
+      return null;
+    }
+    DebtBucket meter = tenants.get(name);
+    if (meter == null) {
+      forgetFullTenants(now);
+      meter = unknown(rate, now);
+      tenants.put(name, meter);
+    }
+    meter.advance(now);
+    return meter;
+  }
+
+  private DebtBucket unknown(ModelLimits.Rate rate, long now) {
+    if (!emptied) {
+      return rate.meter(now);
+    }
+    DebtBucket meter = rate.meter(emptiedAt);
+    meter.empty();
+    return meter;
+  }
+
+  /** Who has a full budget is as one who never came. */
+  private void forgetFullTenants(long now) {
+    if (tenants.size() >= tenantsWorthALook) {
+      tenants
+          .values()
+          .removeIf(
+              each -> {
+                each.advance(now);
+                return each.isFull();
+              });
+      tenantsWorthALook = Math.max(SPARE_TENANTS, 2 * tenants.size());
+    }
+  }
+
+  /** Whether this is the meter of that tenant. */
+  public boolean isOf(String name, @Nullable DebtBucket meter) {
+    return meter != null && limits.tenant(name) != null && tenants.get(name) == meter;
+  }
+
+  /** When nobody knew what was left; null if that never was. */
+  public @Nullable Long emptiedAt() {
+    return emptied ? emptiedAt : null;
+  }
+
+  /** Nobody knew then: tenants of whom nothing is known had nothing. */
+  public void emptiedAt(long then) {
+    emptied = true;
+    emptiedAt = then;
+  }
+
+  // ---- over a restart
+
+  /** What every meter owes, by a name of its own. */
+  public Map<String, DebtBucket.Saved> save(long now) {
+    advance(now);
+    tenants.values().forEach(each -> each.advance(now));
+    Map<String, DebtBucket.Saved> saved = new LinkedHashMap<>();
+    saved.put("tokens", tokens.save());
+    saved.put("overruns", overruns.meter().save());
+    for (int i = 0; i < requests.size(); i++) {
+      saved.put("requests " + periods.get(i), requests.get(i).save());
+    }
+    guarantees.forEach((name, meter) -> saved.put("class " + name, meter.save()));
+    tenants.forEach((name, meter) -> saved.put("tenant " + name, meter.save()));
+    return saved;
+  }
+
+  /** What is not there any more is left out. */
+  public void restore(Map<String, DebtBucket.Saved> saved, long now) {
+    saved.forEach(
+        (name, each) -> {
+          DebtBucket meter = named(name, now);
+          if (meter != null) {
+            meter.restore(each);
+          }
+        });
+  }
+
+  private @Nullable DebtBucket named(String name, long now) {
+    String[] words = name.split(" ", 2);
+    return switch (words[0]) {
+      case "tokens" -> tokens;
+      case "overruns" -> overruns.meter();
+      case "requests" -> {
+        int index = periods.indexOf(Long.valueOf(words[1]));
+        yield index < 0 ? null : requests.get(index);
+      }
+      case "class" -> guarantees.get(words[1]);
+      case "tenant" -> tenant(words[1], now);
+      default -> null;
+    };
+  }
+
+  /** Time goes on from there, which may be earlier. */
+  public void clock(long now) {
+    tokens.clock(now);
+    overruns.meter().clock(now);
+    requests.forEach(each -> each.clock(now));
+    guarantees.values().forEach(each -> each.clock(now));
+    tenants.values().forEach(each -> each.clock(now));
+  }
+
+  /** Nobody knows how long ago anything was taken: there is nothing left, of anything. */
+  public void restart(long now) {
+    clock(now);
+    tokens.empty();
+    requests.forEach(DebtBucket::empty);
+    guarantees.values().forEach(DebtBucket::empty);
+    tenants.clear();
+    emptiedAt(now);
+  }
+}

@@ -1,0 +1,57 @@
+package dev.sluice.governor.engine;
+
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.Comparator;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/** All open grants of a desk, the one that ends first being the first. Guarded by the desk. */
+public final class OpenGrants {
+  private final Map<String, OpenGrant> byId = new LinkedHashMap<>();
+
+  /** Ends no earlier than those before it. */
+  public void add(OpenGrant grant) {
+    byId.put(grant.id(), grant);
+  }
+
+  public @Nullable OpenGrant find(String id) {
+    return byId.get(id);
+  }
+
+  public @Nullable OpenGrant remove(String id) {
+    return byId.remove(id);
+  }
+
+  /** It ends later, and after all others. */
+  public void extend(OpenGrant grant, long endsAt) {
+    byId.remove(grant.id());
+    grant.endsAt = endsAt;
+    byId.put(grant.id(), grant);
+  }
+
+  /** None ends later than that. */
+  public void endBy(long latest) {
+    List<OpenGrant> all = new ArrayList<>(byId.values());
+    byId.clear();
+    all.forEach(each -> each.endsAt = Math.min(each.endsAt, latest));
+    all.sort(Comparator.comparingLong(each -> each.endsAt));
+    all.forEach(this::add);
+  }
+
+  /** The one that ends first, if it has ended. */
+  @Nullable OpenGrant over(long now) {
+    OpenGrant first = byId.isEmpty() ? null : byId.values().iterator().next();
+    return first != null && first.endsAt <= now ? first : null;
+  }
+
+  long nextEnd() {
+    return byId.isEmpty() ? Long.MAX_VALUE : byId.values().iterator().next().endsAt;
+  }
+
+  public Collection<OpenGrant> all() {
+    return byId.values();
+  }
+}

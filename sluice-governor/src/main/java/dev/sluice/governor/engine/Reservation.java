@@ -1,0 +1,53 @@
+package dev.sluice.governor.engine;
+
+import org.jspecify.annotations.Nullable;
+
+/** Tokens that were granted and not settled, and where they were charged. Not thread-safe. */
+public final class Reservation {
+  final TokenDemand demand;
+  public final long grantedAt;
+  public final Charge model;
+  public final Charge tenant;
+  public final Charge guarantee;
+  boolean open = true;
+
+  /** Where it was charged, so that it can be refunded there; of no meter if there is none. */
+  public record Charge(@Nullable DebtBucket meter, long tokens, long event) {
+    static Charge of(@Nullable DebtBucket meter, long tokens) {
+      return new Charge(meter, tokens, meter == null ? 0 : meter.charge(tokens));
+    }
+
+    long more(long overused) {
+      return meter == null ? 0 : meter.overcharge(overused);
+    }
+
+    long refund(long unused) {
+      return meter == null ? 0 : meter.refund(Math.min(tokens, unused), event);
+    }
+  }
+
+  public Reservation(TokenDemand demand, long grantedAt, Charge model, Charge tenant, Charge guarantee) {
+    this.demand = demand;
+    this.grantedAt = grantedAt;
+    this.model = model;
+    this.tenant = tenant;
+    this.guarantee = guarantee;
+  }
+
+  /**
+   * Charges {@code usage} in place of what was reserved.
+   *
+   * @return tokens that came back to the model; less than zero for those charged on top
+   */
+  long settle(long usage) {
+    long unused = demand.tokens() - usage;
+    if (unused < 0) {
+      long overused = model.more(-unused);
+      tenant.more(overused);
+      return -overused;
+    }
+    tenant.refund(unused);
+    guarantee.refund(unused);
+    return model.refund(unused);
+  }
+}

@@ -1,0 +1,76 @@
+package dev.sluice.governor.engine;
+
+import dev.sluice.governor.TokenRequest;
+import dev.sluice.governor.TokenDecision;
+import dev.sluice.governor.TokenOwner;
+import dev.sluice.governor.spi.BudgetStoreSupport;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import org.jspecify.annotations.Nullable;
+
+/** A place in line, and then what came of it. Guarded by its desk. */
+public final class Ticket {
+  public static final long NO_DEADLINE = Long.MAX_VALUE;
+
+  public final String id;
+  public final TokenRequest request;
+  final long number;
+
+  /** Until when it may be in line. */
+  public final long deadline;
+
+  /** Null for what never was in line, and after a restart. */
+  @Nullable TokenWaiter waiting;
+
+  /** When whoever holds it was last seen. */
+  long seenAt;
+
+  /** Who wait for what comes of it, and need not be seen meanwhile. */
+  final List<CompletableFuture<Optional<TokenDecision>>> waiters = new ArrayList<>(1);
+
+  /** What came of it; null while it is in line. */
+  public @Nullable TokenDecision decided;
+
+  /** Somebody has learnt what came of it, or will in a moment. */
+  public boolean claimed;
+
+  /** Nobody but those who wait has learnt it. */
+  boolean onlyWaited;
+
+  public Ticket(String id, TokenRequest request, long number, long deadline, long now) {
+    this.id = id;
+    this.request = request;
+    this.number = number;
+    this.deadline = deadline;
+    this.seenAt = now;
+  }
+
+  TokenOwner owner(String model) {
+    return new TokenOwner(model, request.tenant(), request.priority());
+  }
+
+  /** A key is of one request. */
+  void requireSame(TokenRequest other) {
+    if (request.tokens() != other.tokens() || !request.priority().equals(other.priority())) {
+      throw BudgetStoreSupport.otherRequest(other, request.tokens(), request.priority());
+    }
+  }
+
+  /** Identifies a request; ordered, so that maps stay fast if hashes collide. */
+  public record Key(String tenant, String key) implements Comparable<Key> {
+    @Override
+    public int compareTo(Key other) {
+      int order = key.compareTo(other.key);
+      return order != 0 ? order : tenant.compareTo(other.tenant);
+    }
+  }
+
+  /** Null if nothing does. */
+  public static @Nullable Key keyOf(TokenRequest request) {
+    return request.idempotencyKey() == null
+        ? null
+        : new Key(request.tenant(), request.idempotencyKey());
+  }
+}

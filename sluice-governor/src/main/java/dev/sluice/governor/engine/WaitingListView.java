@@ -1,0 +1,113 @@
+package dev.sluice.governor.engine;
+
+import dev.sluice.governor.AuditReport;
+import dev.sluice.governor.ProviderStanding;
+import dev.sluice.governor.BudgetDimension;
+import dev.sluice.governor.TokenOwner;
+import dev.sluice.governor.ModelBudget;
+import dev.sluice.governor.GovernorStatus;
+import dev.sluice.governor.WaitingListStatus;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+
+/** Says who is in line; nothing changes by this. */
+final class WaitingListView {
+  private WaitingListView() {}
+
+  /** Returns the owner of a ticket or a reservation; empty if there is neither. */
+  static Optional<TokenOwner> owner(
+      String model, @Nullable Ticket ticket, @Nullable OpenGrant grant) {
+    return ticket != null
+        ? Optional.of(ticket.owner(model))
+        : Optional.ofNullable(grant).map(each -> each.owner(model));
+  }
+
+  /** Returns how a model stands, by what its desk alone knows. */
+  static GovernorStatus.Model status(
+      String model,
+      ModelBudget budget,
+      Map<String, Integer> ranks,
+      ModelWaitingList line,
+      ModelCounters tally,
+      long now) {
+    return new GovernorStatus.Model(
+        model,
+        budget.burstTpm(),
+        line.available(),
+        budget.targetTpm(),
+        Instant.now().minusNanos(now - tally.refilledAt()),
+        lengths(ranks, line),
+        line.running(),
+        tally.counts(),
+        AuditReport.NONE,
+        ProviderStanding.UNHEARD,
+        exhaustion(line.shortage(), now),
+        List.of());
+  }
+
+  private static Optional<GovernorStatus.Exhaustion> exhaustion(
+      @Nullable Shortage shortage, long now) {
+    return Optional.ofNullable(shortage)
+        .map(
+            each ->
+                new GovernorStatus.Exhaustion(
+                    each.by(), each.needed(), Duration.ofNanos(now - each.since())));
+  }
+
+  /** By class. */
+  private static Map<String, Integer> lengths(Map<String, Integer> ranks, ModelWaitingList line) {
+    Map<String, Integer> lengths = new LinkedHashMap<>();
+    ranks.forEach((name, rank) -> lengths.put(name, line.waiting(rank)));
+    return lengths;
+  }
+
+  /** The line, with the places from {@code offset} on, but no more than so many. */
+  static WaitingListStatus queue(
+      String model,
+      Map<String, Integer> ranks,
+      List<WaitingListStatus.QueuedTicket> places,
+      ModelWaitingList line,
+      long now) {
+    Forecaster forecaster = new Forecaster(line, now);
+    Map<String, Long> etas = new LinkedHashMap<>();
+    Map<String, BudgetDimension> bindings = new LinkedHashMap<>();
+    ranks.forEach(
+        (name, rank) -> {
+          TokenWaiter last = line.rank(rank).line.last();
+          Forecast forecast = last == null ? Forecast.NOW : forecaster.of(last);
+          forecast.etaMs().ifPresent(eta -> etas.put(name, eta));
+          bindings.put(name, forecast.binding());
+        });
+    return new WaitingListStatus(model, line.waiting(), etas, bindings, places);
+  }
+
+  /** Those from {@code offset} on, but no more than so many. */
+  static List<WaitingListStatus.QueuedTicket> places(
+      Tickets tickets, ModelWaitingList line, int offset, int limit, long now) {
+    Forecaster forecaster = new Forecaster(line, now);
+    List<TokenWaiter> all = line.inOrder();
+    List<WaitingListStatus.QueuedTicket> places = new ArrayList<>();
+    for (int i = offset; i < all.size() && places.size() < limit; i++) {
+      TokenWaiter waiting = all.get(i);
+      Ticket ticket = tickets.at(waiting);
+      Forecast forecast = forecaster.of(waiting);
+      places.add(
+          new WaitingListStatus.QueuedTicket(
+              ticket.id,
+              ticket.request.tenant(),
+              ticket.request.priority(),
+              ticket.request.tokens(),
+              forecast.position(),
+              forecast.etaMs(),
+              forecast.binding(),
+              WaitReason.millis(Math.max(0, now - waiting.since))));
+    }
+    return places;
+  }
+}

@@ -1,0 +1,89 @@
+package dev.sluice.governor.local;
+
+import java.util.Queue;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.Executor;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Runs what waiters do when their turn has come: in order on one thread, as long as nobody blocks
+ * there. Who blocks holds up the others only until somebody looks. For any number of threads.
+ */
+final class CallbackDispatcher {
+  private static final Logger LOG = LoggerFactory.getLogger(CallbackDispatcher.class);
+
+  /** How long a thread that has nothing to do looks again before it leaves. */
+  private static final int SPINS = 1_000;
+
+  private final Executor threads;
+  private final Queue<Runnable> waiting = new ConcurrentLinkedQueue<>();
+
+  /** Threads that will look at what waits once more. */
+  private final AtomicInteger attending = new AtomicInteger();
+
+  CallbackDispatcher(Executor threads) {
+    this.threads = threads;
+  }
+
+  void add(Runnable callback) {
+    waiting.add(callback);
+    if (attending.get() == 0) {
+      attend();
+    }
+  }
+
+  /** Something has waited for a while: another thread takes over. */
+  void look() {
+    if (!waiting.isEmpty()) {
+      attend();
+    }
+  }
+
+  /** Nobody looks any more: whoever still waits gets a thread of their own. */
+  void close() {
+    for (Runnable next = waiting.poll(); next != null; next = waiting.poll()) {
+      Runnable callback = next;
+      threads.execute(() -> run(callback));
+    }
+  }
+
+  private void attend() {
+    attending.incrementAndGet();
+    threads.execute(this::work);
+  }
+
+  private void work() {
+    do {
+      int idle = 0;
+      while (idle < SPINS) {
+        Runnable next = waiting.poll();
+        if (next == null) {
+          idle++;
+          Thread.onSpinWait();
+        } else {
+          idle = 0;
+          run(next);
+        }
+      }
+    } while (!leave());
+  }
+
+  private static void run(Runnable callback) {
+    try {
+      callback.run();
+    } catch (RuntimeException failure) {
+      LOG.warn("a callback has failed", failure);
+    }
+  }
+
+  /** False if something came in the same moment that nobody else would see. */
+  private boolean leave() {
+    if (attending.decrementAndGet() > 0 || waiting.isEmpty()) {
+      return true;
+    }
+    attending.incrementAndGet();
+    return false;
+  }
+}

@@ -1,0 +1,328 @@
+package dev.sluice.governor.local;
+
+import dev.sluice.governor.ModelBudget;
+import dev.sluice.governor.WaitingListConfig;
+import dev.sluice.governor.BudgetListener;
+import dev.sluice.governor.engine.BudgetEngine;
+import dev.sluice.governor.TokenRequest;
+import dev.sluice.governor.TokenOwner;
+import dev.sluice.governor.ProviderAdjustment;
+import dev.sluice.governor.TokenExplanation;
+import dev.sluice.governor.GovernorStatus;
+import dev.sluice.governor.TokenDecision;
+import dev.sluice.governor.TokenSettlement;
+import dev.sluice.governor.WaitingListStatus;
+import dev.sluice.governor.spi.OutageBudgetStore;
+import dev.sluice.governor.spi.StoreSnapshot;
+import dev.sluice.governor.spi.StoreTimer;
+import java.io.UncheckedIOException;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** Where a model's tokens are asked for: a clerk, for any number of threads, and time. */
+final class LocalModelStore {
+  /*
+   * Concurrency. The clerk is guarded by `lock`; futures are completed outside of it. Time goes on
+   * with every call, and by the timer, which is set for the next moment at which somebody can go or
+   * something ends.
+   */
+  private static final Logger LOG = LoggerFactory.getLogger(LocalModelStore.class);
+
+  /** A thread that wakes for every token would be busy with that; requests look anyway. */
+  private static final long SOONEST_NANOS = 1_000_000;
+
+  private static final int SPINS = 200;
+
+  private final String model;
+  private final StoreTimer timer;
+  private final BudgetEngine clerk;
+  private final ReentrantLock lock = new ReentrantLock();
+  private long timerAt = Long.MAX_VALUE;
+
+  /** Why nothing is decided here any more; written under the lock. */
+  private volatile @Nullable String closed;
+
+  /** Whether its journal is damaged; written before {@code closed}. */
+  private boolean damaged;
+
+  LocalModelStore(
+      String model,
+      ModelBudget budget,
+      WaitingListConfig rules,
+      StoreTimer timer,
+      BudgetListener listener) {
+    this.model = model;
+    this.timer = timer;
+    this.clerk = new BudgetEngine(model, budget, rules, listener, timer.now());
+  }
+
+  /** Does it at this moment; those who were granted something meanwhile are told elsewhere. */
+  private <T> T atDesk(Supplier<T> work) {
+    List<BudgetEngine.TicketDecision> told = List.of();
+    List<CompletableFuture<Optional<TokenDecision>>> failed = List.of();
+    lock();
+    try {
+      if (closed != null) {
+        throw new IllegalStateException(closed);
+      }
+      long now = timer.now();
+      try {
+        clerk.begin(now);
+        T result = work.get();
+        clerk.tidy();
+        return result;
+      } finally {
+        // Also if that was refused: time has gone on.
+        told = clerk.takeNews();
+        setTimer(now);
+      }
+    } catch (UncheckedIOException failure) {
+      failed = breakDown(failure);
+      throw failure;
+    } finally {
+      lock.unlock();
+      tell(told);
+      fail(failed);
+    }
+  }
+
+  /** What is done under the lock takes less than a microsecond, and to be woken up takes ten. */
+  private void lock() {
+    for (int i = 0; i < SPINS; i++) {
+      if (lock.tryLock()) {
+        return;
+      }
+      Thread.onSpinWait();
+    }
+    lock.lock();
+  }
+
+  private void atDesk(Runnable work) {
+    atDesk(
+        () -> {
+          work.run();
+          return true;
+        });
+  }
+
+  /** What cannot be written down must not be granted. */
+  private List<CompletableFuture<Optional<TokenDecision>>> breakDown(UncheckedIOException failure) {
+    closed = "model %s is closed: %s".formatted(model, failure.getMessage());
+    LOG.error("model {} is closed, nothing is granted any more", model, failure);
+    return clerk.waiters();
+  }
+
+  private void fail(List<CompletableFuture<Optional<TokenDecision>>> waiters) {
+    waiters.forEach(
+        waiter ->
+            timer.execute(() -> waiter.completeExceptionally(new IllegalStateException(closed))));
+  }
+
+  boolean isClosed() {
+    return closed != null;
+  }
+
+  /** Returns why this model is closed; null if it is open. */
+  @Nullable String whyClosed() {
+    return closed;
+  }
+
+  /** Returns whether the file system closed it and may have recovered; damage does not. */
+  boolean mayReopen() {
+    return closed != null && !damaged;
+  }
+
+  /** Closes this model, because its journal cannot be read. */
+  void shut(RuntimeException unreadable) {
+    lock.lock();
+    try {
+      damaged = !(unreadable instanceof UncheckedIOException);
+      closed = "model %s is closed: %s".formatted(model, unreadable.getMessage());
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  private void setTimer(long now) {
+    long look = clerk.nextLook();
+    long at = look > now ? Math.max(look, now + SOONEST_NANOS) : now;
+    if (at < timerAt) {
+      timerAt = at;
+      timer.after(at - now, () -> wake(at));
+    }
+  }
+
+  private void wake(long due) {
+    if (closed == null) {
+      atDesk(
+          () -> {
+            // One that an earlier one replaced must not be set again, or they become ever more.
+            timerAt = timerAt == due ? Long.MAX_VALUE : timerAt;
+            clerk.drain();
+          });
+    }
+  }
+
+  /** Not under the lock, and not by whom it was asked: whoever waits may do anything. */
+  private void tell(List<BudgetEngine.TicketDecision> told) {
+    told.forEach(each -> timer.execute(() -> tell(each)));
+  }
+
+  private void tell(BudgetEngine.TicketDecision told) {
+    boolean heard = false;
+    for (CompletableFuture<Optional<TokenDecision>> waiter : told.waiters()) {
+      heard |= waiter.complete(Optional.of(told.outcome()));
+    }
+    if (!heard && closed == null) {
+      atDesk(() -> clerk.unheard(told.ticket().id));
+    }
+  }
+
+  /**
+   * Continues from the journal and writes to it from now on; if that fails, nothing has changed.
+   */
+  void keep(BudgetEngine.GrantLogFactory opener) {
+    try {
+      atDesk(() -> begin(opener));
+    } catch (LocalModelStore.EngineClosedException failed) {
+      throw failed.why;
+    }
+  }
+
+  private void begin(BudgetEngine.GrantLogFactory opener) {
+    try {
+      clerk.keep(opener);
+    } catch (UncheckedIOException failed) {
+      throw new LocalModelStore.EngineClosedException(failed);
+    }
+  }
+
+  /** Passes a failure through {@link #atDesk} that must not close the model: it was never open. */
+  private static final class EngineClosedException extends RuntimeException {
+    private static final long serialVersionUID = 1L;
+
+    private final UncheckedIOException why;
+
+    EngineClosedException(UncheckedIOException why) {
+      super(why);
+      this.why = why;
+    }
+  }
+
+  TokenDecision request(TokenRequest request) {
+    return atDesk(() -> clerk.request(request));
+  }
+
+  Optional<TokenDecision> tryNow(TokenRequest request) {
+    return atDesk(() -> clerk.tryNow(request));
+  }
+
+  Optional<TokenDecision> find(TokenRequest request) {
+    return atDesk(() -> clerk.find(request));
+  }
+
+  Optional<TokenDecision> poll(String ticket) {
+    return atDesk(() -> clerk.poll(ticket));
+  }
+
+  /** Completes when it is decided; meanwhile nobody need ask for it. */
+  CompletableFuture<Optional<TokenDecision>> await(String ticket) {
+    CompletableFuture<Optional<TokenDecision>> waiter = new CompletableFuture<>();
+    Optional<TokenDecision> standing = atDesk(() -> clerk.attend(ticket, waiter));
+    if (!(standing.orElse(null) instanceof TokenDecision.Queued)) {
+      waiter.complete(standing);
+    }
+    var unused =
+        waiter.whenComplete(
+            (outcome, failure) -> {
+              if (failure != null && closed == null) {
+                atDesk(() -> clerk.leave(ticket, waiter));
+              }
+            });
+    return waiter;
+  }
+
+  boolean cancel(String ticket) {
+    return atDesk(() -> clerk.cancel(ticket));
+  }
+
+  Optional<TokenSettlement> settle(String reservation, long actual) {
+    return atDesk(() -> clerk.settle(reservation, actual));
+  }
+
+  boolean extend(String reservation) {
+    return atDesk(() -> clerk.extend(reservation));
+  }
+
+  Optional<TokenOwner> owner(String id) {
+    return atDesk(() -> clerk.owner(id));
+  }
+
+  void adjust(ProviderAdjustment adjustment) {
+    atDesk(() -> clerk.adjust(adjustment));
+  }
+
+  void reload(ModelBudget budget, WaitingListConfig rules) {
+    atDesk(() -> clerk.reload(budget, rules));
+  }
+
+  void refuseAll(TokenDecision.Reason why) {
+    atDesk(() -> clerk.refuseAll(why));
+  }
+
+  TokenExplanation explain(TokenRequest request) {
+    return atDesk(() -> clerk.explain(request));
+  }
+
+  WaitingListStatus queue(int offset, int limit) {
+    return atDesk(() -> clerk.queue(offset, limit));
+  }
+
+  /** Empty if it is closed. */
+  Optional<GovernorStatus.Model> status() {
+    return closed == null ? Optional.of(atDesk(clerk::status)) : Optional.empty();
+  }
+
+  /** {@link OutageBudgetStore#unheard}. */
+  void unheard(String ticket) {
+    atDesk(() -> clerk.unheard(ticket));
+  }
+
+  /** Decides nothing any more; who waits for a ticket is told elsewhere. */
+  StoreSnapshot handOver() {
+    return atDesk(
+        () -> {
+          closed = "another store decides for model " + model;
+          return clerk.openWork();
+        });
+  }
+
+  /** Nothing is decided here any more, and whoever is in line is told so. */
+  void close() {
+    try {
+      if (closed == null) {
+        refuseAll(TokenDecision.Reason.CLOSED);
+      }
+    } catch (UncheckedIOException broken) {
+      LOG.debug("model {} was closed by this", model, broken);
+    }
+    List<CompletableFuture<Optional<TokenDecision>>> left;
+    lock.lock();
+    try {
+      if (closed == null) {
+        closed = "the governor is closed";
+      }
+      left = clerk.waiters();
+      clerk.close();
+    } finally {
+      lock.unlock();
+    }
+    fail(left);
+  }
+}

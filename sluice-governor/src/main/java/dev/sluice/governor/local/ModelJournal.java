@@ -1,0 +1,435 @@
+package dev.sluice.governor.local;
+
+import dev.sluice.governor.ModelBudget;
+import dev.sluice.governor.engine.DebtBucket;
+import dev.sluice.governor.engine.Reservation;
+import dev.sluice.governor.TokenRequest;
+import dev.sluice.governor.TokenDecision;
+import dev.sluice.governor.engine.DebtHistory;
+import dev.sluice.governor.engine.GrantLog;
+import dev.sluice.governor.engine.ModelBuckets;
+import dev.sluice.governor.engine.ModelWaitingList;
+import dev.sluice.governor.engine.OpenGrant;
+import dev.sluice.governor.engine.OpenGrants;
+import dev.sluice.governor.engine.Ticket;
+import dev.sluice.governor.engine.Tickets;
+import dev.sluice.governor.engine.TokenDemand;
+import java.io.DataInputStream;
+import java.io.DataOutputStream;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Grants, and what became of them, in a file. Replayed at the same times they give the same levels:
+ * a restart is no fresh burst. Where times cannot be compared, on a machine that was started anew
+ * or after a cut end, there is nothing left of any budget at first. Not thread-safe.
+ */
+public final class ModelJournal implements GrantLog {
+  private static final int VERSION = 1;
+  private static final long SMALL_BYTES = 4 << 20;
+
+  /** Kinds of records; their numbers are in files. */
+  private static final int OPENED = 1;
+
+  private static final int LEVEL = 2;
+  private static final int HELD = 3;
+  private static final int GRANTED = 4;
+  private static final int SETTLED = 5;
+  private static final int ENDED = 6;
+  private static final int EXTENDED = 7;
+
+  private final Journal journal;
+  private final String model;
+  private final String boot;
+  private String limits;
+  private long tidyAt = SMALL_BYTES;
+
+  private ModelJournal(Journal journal, String model, String boot, String limits) {
+    this.journal = journal;
+    this.model = model;
+    this.boot = boot;
+    this.limits = limits;
+  }
+
+  /**
+   * Reads what there is.
+   *
+   * <p>A new file beside one that was renamed as damaged begins with an empty budget, because it is
+   * not known what was granted.
+   *
+   * @param boot what a start of the machine is called; empty if that is not known
+   * @param into a new desk's; what was granted and not settled is there afterwards
+   */
+  static ModelJournal open(Path file, String boot, Books into, long now) {
+    boolean replacesDamaged = Files.notExists(file) && Files.exists(Journal.damaged(file));
+    Replay replay = new Replay(into);
+    Journal journal = Journal.open(file, replay::read);
+    String limits = into.budget().limits().fingerprint();
+    ModelJournal log = new ModelJournal(journal, into.model(), boot, limits);
+    boolean comparable =
+        !boot.isEmpty()
+            && boot.equals(replay.boot)
+            && limits.equals(replay.limits)
+            && replay.latest <= now
+            && !journal.wasCut();
+    if (replay.boot != null || journal.wasCut() || replacesDamaged) {
+      replay.finish(comparable, !boot.isEmpty() && boot.equals(replay.boot), now);
+    }
+    try {
+      log.rewrite(into.line(), into.grants(), now);
+    } catch (RuntimeException failure) {
+      journal.close();
+      throw failure;
+    }
+    return log;
+  }
+
+  /** What is filled by reading. */
+  public record Books(
+      String model,
+      ModelBudget budget,
+      ModelWaitingList line,
+      OpenGrants grants,
+      Tickets tickets,
+      long life) {}
+
+  // ---- writing
+
+  @Override
+  public void granted(OpenGrant grant) {
+    journal.append(data -> writeGrant(data, GRANTED, grant));
+  }
+
+  private static void writeGrant(DataOutputStream data, int kind, OpenGrant grant) throws IOException {
+    data.writeByte(kind);
+    data.writeLong(grant.reservation.grantedAt);
+    data.writeLong(grant.endsAt);
+    data.writeUTF(grant.id());
+    data.writeUTF(grant.ticket == null ? "" : grant.ticket.id);
+    String key = grant.ticket == null ? null : grant.ticket.request.idempotencyKey();
+    data.writeUTF(key == null ? "" : key);
+    data.writeUTF(grant.tenant());
+    data.writeUTF(grant.answer.priority());
+    data.writeLong(grant.answer.tokens());
+    data.writeLong(grant.answer.requestedTokens());
+    data.writeLong(grant.answer.remaining());
+  }
+
+  @Override
+  public void settled(String id, long charged, long now) {
+    journal.append(
+        data -> {
+          data.writeByte(SETTLED);
+          data.writeLong(now);
+          data.writeUTF(id);
+          data.writeLong(charged);
+        });
+  }
+
+  @Override
+  public void ended(String id, long now) {
+    journal.append(
+        data -> {
+          data.writeByte(ENDED);
+          data.writeLong(now);
+          data.writeUTF(id);
+        });
+  }
+
+  @Override
+  public void extended(OpenGrant grant) {
+    journal.append(
+        data -> {
+          data.writeByte(EXTENDED);
+          data.writeUTF(grant.id());
+          data.writeLong(grant.endsAt);
+        });
+  }
+
+  @Override
+  public void restate(ModelBudget budget, ModelWaitingList line, OpenGrants grants, long now) {
+    limits = budget.limits().fingerprint();
+    rewrite(line, grants, now);
+  }
+
+  @Override
+  public void tidy(ModelWaitingList line, OpenGrants grants, long now) {
+    if (journal.bytes() >= tidyAt) {
+      rewrite(line, grants, now);
+    }
+  }
+
+  private void rewrite(ModelWaitingList line, OpenGrants grants, long now) {
+    List<Journal.JournalRecord<DataOutputStream>> records = new ArrayList<>();
+    records.add(
+        data -> {
+          data.writeByte(OPENED);
+          data.writeInt(VERSION);
+          data.writeUTF(boot);
+          data.writeUTF(model);
+          data.writeUTF(limits);
+          data.writeLong(now);
+          Long emptiedAt = line.levels().emptiedAt();
+          data.writeBoolean(emptiedAt != null);
+          data.writeLong(emptiedAt == null ? 0 : emptiedAt);
+        });
+    Map<String, DebtBucket.Saved> saved = line.levels().save(now);
+    // What is written is rounded; from here on both go on from the same.
+    line.levels().restore(saved, now);
+    saved.forEach((name, level) -> records.add(data -> writeLevel(data, name, level)));
+    for (OpenGrant grant : grants.all()) {
+      records.add(data -> writeHeld(data, grant, line.levels()));
+    }
+    journal.replace(records);
+    tidyAt = Math.max(SMALL_BYTES, 2 * journal.bytes());
+  }
+
+  private static void writeLevel(DataOutputStream data, String name, DebtBucket.Saved level)
+      throws IOException {
+    data.writeByte(LEVEL);
+    data.writeUTF(name);
+    data.writeLong(level.owedTokens());
+    data.writeLong(level.history().next());
+    data.writeInt(level.history().entries().size());
+    for (DebtHistory.ChargeRecord entry : level.history().entries()) {
+      data.writeLong(entry.event());
+      data.writeLong(entry.owed());
+    }
+  }
+
+  /** As a grant, with where it was charged: the levels contain it. */
+  private static void writeHeld(DataOutputStream data, OpenGrant grant, ModelBuckets levels)
+      throws IOException {
+    writeGrant(data, HELD, grant);
+    Reservation reservation = grant.reservation;
+    writeCharge(data, reservation.model, true);
+    writeCharge(data, reservation.tenant, levels.isOf(grant.tenant(), reservation.tenant.meter()));
+    DebtBucket guarantee = levels.guarantee(grant.answer.priority());
+    writeCharge(data, reservation.guarantee, guarantee == reservation.guarantee.meter());
+  }
+
+  /** Nothing of it can be refunded to another meter than the one it was charged to. */
+  private static void writeCharge(
+      DataOutputStream data, Reservation.Charge charge, boolean toThisMeter) throws IOException {
+    data.writeLong(toThisMeter ? charge.tokens() : 0);
+    data.writeLong(charge.event());
+  }
+
+  @Override
+  public void close() {
+    journal.close();
+  }
+
+  // ---- reading
+
+  /** Does again what was done. */
+  private static final class Replay {
+    private final Books books;
+    private final Map<String, DebtBucket.Saved> levels = new LinkedHashMap<>();
+    private final List<String> classes;
+    private long tickets;
+    private @Nullable String boot;
+    private @Nullable String limits;
+    private long latest = Long.MIN_VALUE;
+
+    Replay(Books books) {
+      this.books = books;
+      this.classes = List.copyOf(books.budget().classes().keySet());
+    }
+
+    void read(DataInputStream data) throws IOException {
+      int kind = data.readByte();
+      if (kind != OPENED && kind != LEVEL && !levels.isEmpty()) {
+        books.line().levels().restore(levels, latest);
+        levels.clear();
+      }
+      switch (kind) {
+        case OPENED -> opened(data);
+        case LEVEL -> level(data);
+        case HELD -> held(data);
+        case GRANTED -> granted(data);
+        case SETTLED -> settled(data);
+        case ENDED -> ended(data);
+        case EXTENDED -> extended(data);
+        default -> throw new IOException("unknown kind of record: " + kind);
+      }
+    }
+
+    private void opened(DataInputStream data) throws IOException {
+      int version = data.readInt();
+      if (version != VERSION) {
+        throw new IOException("version must be %d: %d".formatted(VERSION, version));
+      }
+      boot = data.readUTF();
+      String of = data.readUTF();
+      if (!of.equals(books.model())) {
+        throw new IOException("it is of model %s, not of %s".formatted(of, books.model()));
+      }
+      limits = data.readUTF();
+      latest = data.readLong();
+      books.line().levels().clock(latest);
+      boolean emptied = data.readBoolean();
+      long emptiedAt = data.readLong();
+      if (emptied) {
+        books.line().levels().emptiedAt(emptiedAt);
+      }
+    }
+
+    private void at(long time) {
+      latest = Math.max(latest, time);
+      books.line().advance(time);
+    }
+
+    private void level(DataInputStream data) throws IOException {
+      String name = data.readUTF();
+      long owed = data.readLong();
+      long next = data.readLong();
+      int size = data.readInt();
+      List<DebtHistory.ChargeRecord> entries = new ArrayList<>();
+      for (int i = 0; i < size; i++) {
+        entries.add(new DebtHistory.ChargeRecord(data.readLong(), data.readLong()));
+      }
+      levels.put(name, new DebtBucket.Saved(owed, new DebtHistory.Saved(entries, next)));
+    }
+
+    private void held(DataInputStream data) throws IOException {
+      GrantRecord record = GrantRecord.read(data);
+      Reservation.Charge[] charges = new Reservation.Charge[3];
+      ModelBuckets meters = books.line().levels();
+      DebtBucket[] where = {
+        meters.tokens(), meters.tenant(record.tenant(), latest), meters.guarantee(record.priority())
+      };
+      for (int i = 0; i < charges.length; i++) {
+        charges[i] = new Reservation.Charge(where[i], data.readLong(), data.readLong());
+      }
+      Reservation reservation =
+          new Reservation(
+              record.demand(classes, books.budget()),
+              record.grantedAt(),
+              charges[0],
+              charges[1],
+              charges[2]);
+      books.line().resume();
+      add(record, reservation);
+    }
+
+    private void granted(DataInputStream data) throws IOException {
+      GrantRecord record = GrantRecord.read(data);
+      at(record.grantedAt());
+      TokenDemand demand = record.demand(classes, books.budget());
+      add(record, books.line().replay(demand, record.grantedAt()));
+    }
+
+    private void add(GrantRecord record, Reservation reservation) {
+      TokenRequest request = record.request(books.model());
+      Ticket ticket = null;
+      if (!record.ticket().isEmpty()) {
+        ticket =
+            new Ticket(
+                record.ticket(), request, tickets++, Ticket.NO_DEADLINE, record.grantedAt());
+        ticket.claimed = true;
+        ticket.decided = record.answer(books.model());
+        books.tickets().add(ticket);
+      }
+      books
+          .grants()
+          .add(new OpenGrant(record.answer(books.model()), reservation, ticket, record.endsAt()));
+    }
+
+    private void settled(DataInputStream data) throws IOException {
+      at(data.readLong());
+      OpenGrant grant = over(data.readUTF());
+      long charged = data.readLong();
+      if (grant != null) {
+        books.line().settleAgain(grant.reservation, charged);
+      }
+    }
+
+    private void ended(DataInputStream data) throws IOException {
+      at(data.readLong());
+      OpenGrant grant = over(data.readUTF());
+      if (grant != null) {
+        books.line().abandon(grant.reservation);
+      }
+    }
+
+    private @Nullable OpenGrant over(String id) {
+      OpenGrant grant = books.grants().remove(id);
+      if (grant != null && grant.ticket != null) {
+        books.tickets().forget(grant.ticket);
+      }
+      return grant;
+    }
+
+    private void extended(DataInputStream data) throws IOException {
+      OpenGrant grant = books.grants().find(data.readUTF());
+      long endsAt = data.readLong();
+      if (grant != null) {
+        books.grants().extend(grant, endsAt);
+      }
+    }
+
+    /** Everything was read. */
+    void finish(boolean comparable, boolean sameBoot, long now) {
+      if (!levels.isEmpty()) {
+        books.line().levels().restore(levels, latest);
+      }
+      if (!comparable) {
+        books.line().levels().restart(now);
+      }
+      if (!sameBoot) {
+        books.grants().all().forEach(each -> each.endsAt = now + books.life());
+      }
+      books.grants().endBy(now + books.life());
+    }
+  }
+
+  /** A grant as it is written. */
+  private record GrantRecord(
+      long grantedAt,
+      long endsAt,
+      String id,
+      String ticket,
+      String key,
+      String tenant,
+      String priority,
+      long tokens,
+      long requested,
+      long remaining) {
+    static GrantRecord read(DataInputStream data) throws IOException {
+      return new GrantRecord(
+          data.readLong(),
+          data.readLong(),
+          data.readUTF(),
+          data.readUTF(),
+          data.readUTF(),
+          data.readUTF(),
+          data.readUTF(),
+          data.readLong(),
+          data.readLong(),
+          data.readLong());
+    }
+
+    /** Whose class is not there any more counts as the last. */
+    TokenDemand demand(List<String> classes, ModelBudget budget) {
+      int rank = classes.indexOf(priority);
+      return new TokenDemand(
+          tenant, budget.weight(tenant), rank < 0 ? classes.size() - 1 : rank, tokens);
+    }
+
+    TokenRequest request(String model) {
+      TokenRequest request = TokenRequest.of(model, requested, priority).withTenant(tenant);
+      return key.isEmpty() ? request : request.withIdempotencyKey(key);
+    }
+
+    TokenDecision.Granted answer(String model) {
+      return new TokenDecision.Granted(model, priority, tokens, requested, remaining, id);
+    }
+  }
+}

@@ -1,0 +1,64 @@
+package dev.sluice.governor.local;
+
+import dev.sluice.governor.spi.StoreTimer;
+import java.util.concurrent.Executors;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.SynchronousQueue;
+import java.util.concurrent.ThreadFactory;
+import java.util.concurrent.ThreadPoolExecutor;
+import java.util.concurrent.TimeUnit;
+
+/** By the system's monotonic clock, on threads of its own. */
+public final class SystemStoreTimer implements StoreTimer {
+  private static final int IDLE_SECONDS = 5;
+  private static final int LOOK_MILLIS = 100;
+
+  private final ScheduledExecutorService thread =
+      Executors.newSingleThreadScheduledExecutor(daemons("sluice-governor"));
+  private final ThreadPoolExecutor threads =
+      new ThreadPoolExecutor(
+          0,
+          Integer.MAX_VALUE,
+          IDLE_SECONDS,
+          TimeUnit.SECONDS,
+          new SynchronousQueue<>(),
+          daemons("sluice-governor-callbacks"));
+  private final CallbackDispatcher callbacks = new CallbackDispatcher(threads);
+
+  public SystemStoreTimer() {
+    var unused =
+        thread.scheduleWithFixedDelay(
+            callbacks::look, LOOK_MILLIS, LOOK_MILLIS, TimeUnit.MILLISECONDS);
+  }
+
+  private static ThreadFactory daemons(String name) {
+    return work -> {
+      Thread daemon = new Thread(work, name);
+      daemon.setDaemon(true);
+      return daemon;
+    };
+  }
+
+  @Override
+  public long now() {
+    return System.nanoTime();
+  }
+
+  @Override
+  @SuppressWarnings("FutureReturnValueIgnored") // it ends with the thread
+  public void after(long nanos, Runnable action) {
+    thread.schedule(action, nanos, TimeUnit.NANOSECONDS);
+  }
+
+  @Override
+  public void execute(Runnable action) {
+    callbacks.add(action);
+  }
+
+  @Override
+  public void close() {
+    thread.shutdownNow();
+    callbacks.close();
+    threads.shutdown();
+  }
+}

@@ -1,0 +1,78 @@
+package dev.sluice.governor.monitor;
+
+import dev.sluice.governor.AuditReport;
+import dev.sluice.governor.ModelBudget;
+import dev.sluice.governor.AlertConfig;
+import dev.sluice.governor.GovernorStatus;
+import dev.sluice.governor.TokenSettlement;
+import java.time.Instant;
+import java.util.List;
+
+/** What is watched of one model. For any number of threads; it never waits for long. */
+final class ModelMonitor {
+  /** Guarded by this, all of them. */
+  private final Auditor auditor;
+
+  /** With the largest excess that the store ever told: a fleet's store may lose its data. */
+  private AuditReport ofStore = AuditReport.NONE;
+
+  private final AlertMonitor health;
+  private final RefillLog log;
+
+  ModelMonitor(String model, ModelBudget budget, AlertConfig rules, long now) {
+    auditor = new Auditor(budget, now);
+    health = new AlertMonitor(model, rules, now);
+    log = new RefillLog(model, budget.classes().keySet());
+  }
+
+  synchronized void reload(ModelBudget budget, AlertConfig rules, long now) {
+    auditor.reload(budget, now);
+    health.reload(rules, now);
+    log.reload(budget.classes().keySet());
+  }
+
+  synchronized void asked(boolean rejected, long now) {
+    health.asked(rejected, now);
+  }
+
+  synchronized void granted(String priority, long tokens, boolean fromLine, long now) {
+    auditor.granted(tokens, now);
+    if (fromLine) {
+      log.servedFromLine(priority);
+    }
+  }
+
+  synchronized void refunded(long tokens, long grantedAt, long now) {
+    auditor.refunded(tokens, grantedAt, now);
+  }
+
+  /** A settlement reported more than it could be charged for. */
+  synchronized void exceeded(TokenSettlement settled, long now) {
+    auditor.exceeded(settled.excessTokens());
+    health.exceeded(settled, now);
+  }
+
+  synchronized void refilled(long tokens, long available) {
+    log.refilled(tokens, available);
+  }
+
+  synchronized List<AlertMonitor.Change> check(GovernorStatus.Model status, long now, Instant at) {
+    hear(status, now);
+    return health.check(status, now, at);
+  }
+
+  synchronized List<String> lines() {
+    return log.lines();
+  }
+
+  /** The same with what is known here. */
+  synchronized GovernorStatus.Model watched(GovernorStatus.Model status, long now) {
+    hear(status, now);
+    return status.with(auditor.report(now).orMore(ofStore), status.provider(), health.alerts());
+  }
+
+  private void hear(GovernorStatus.Model status, long now) {
+    auditor.goesBy(status.capacity(), status.targetTpm(), now);
+    ofStore = ofStore.orMore(status.audit());
+  }
+}

@@ -1,0 +1,10 @@
+/**
+ * Watches decisions: alerts, the audit, estimates of output and the rate limits that providers
+ * report.
+ *
+ * <p>Uses the API and {@code spi}.
+ */
+@NullMarked
+package dev.sluice.governor.monitor;
+
+import org.jspecify.annotations.NullMarked;

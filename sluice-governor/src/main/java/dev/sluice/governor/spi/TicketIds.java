@@ -1,0 +1,49 @@
+package dev.sluice.governor.spi;
+
+import java.security.SecureRandom;
+import java.util.HexFormat;
+
+/**
+ * Names that nobody guesses, and that say which model they belong to, also after a restart. Not
+ * thread-safe.
+ */
+public final class TicketIds {
+  private static final int TAG_BYTES = 5;
+  private static final int RANDOM_BYTES = 16;
+  private static final int BUFFER_BYTES = 4_096;
+  private static final HexFormat HEX = HexFormat.of();
+
+  private final SecureRandom random = new SecureRandom();
+  private final byte[] buffer = new byte[BUFFER_BYTES];
+  private final String tag;
+  private int used = BUFFER_BYTES;
+
+  public TicketIds(String model) {
+    this.tag = tagOf(model);
+  }
+
+  /** What all names of a model have in common. */
+  public static String tagOf(String model) {
+    return Fingerprint.of(model).substring(0, 2 * TAG_BYTES);
+  }
+
+  public String next(char kind) {
+    if (used == BUFFER_BYTES) {
+      random.nextBytes(buffer);
+      used = 0;
+    }
+    String name = kind + tag + '-' + HEX.formatHex(buffer, used, used + RANDOM_BYTES);
+    used += RANDOM_BYTES;
+    return name;
+  }
+
+  /** A ticket and its reservation have the same name but for the kind. */
+  public String reservationOf(String ticket) {
+    return 'r' + ticket.substring(1);
+  }
+
+  /** The model's part of a name; of no model if it is none. */
+  public static String tagIn(String id) {
+    return id.length() > 2 * TAG_BYTES + 1 ? id.substring(1, 2 * TAG_BYTES + 1) : "";
+  }
+}

@@ -1,0 +1,10 @@
+/**
+ * What an implementation of {@link dev.sluice.governor.BudgetStore} needs besides the API: timers,
+ * snapshots, ids of tickets.
+ *
+ * <p>For modules of Sluice; not covered by the promise of compatibility.
+ */
+@NullMarked
+package dev.sluice.governor.spi;
+
+import org.jspecify.annotations.NullMarked;

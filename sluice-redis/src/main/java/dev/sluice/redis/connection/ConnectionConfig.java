@@ -1,0 +1,83 @@
+package dev.sluice.redis.connection;
+
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What the owner of a link asks of it.
+ *
+ * @param timeout how long an answer may take
+ * @param trust a file of certificates in PEM; null for those that the JVM trusts
+ * @param scripts those that Redis is to know before it is asked
+ * @param threads what the names of its threads begin with
+ * @param failures what calls fail with
+ * @since 0.1
+ */
+public record ConnectionConfig(
+    Duration timeout,
+    @Nullable Path trust,
+    List<LuaScript> scripts,
+    String threads,
+    Failures failures) {
+  private static final Duration MIN_TIMEOUT = Duration.ofMillis(1);
+  private static final Duration MAX_TIMEOUT = Duration.ofMinutes(1);
+
+  /** Copies the list. */
+  public ConnectionConfig {
+    scripts = List.copyOf(scripts);
+  }
+
+  /**
+   * The exceptions that calls without an answer fail with.
+   *
+   * @since 0.1
+   */
+  public interface Failures {
+    /** Redis is known to be away and was not asked; many calls fail with it. */
+    RuntimeException notAsked();
+
+    /** Redis was asked, and may have done what it was asked for. */
+    RuntimeException unanswered(String message, @Nullable Throwable cause);
+  }
+
+  /**
+   * Checks a time-out.
+   *
+   * @throws IllegalArgumentException if it is below 1 ms or above a minute
+   */
+  public static Duration requireTimeout(Duration timeout) {
+    if (timeout.compareTo(MIN_TIMEOUT) < 0 || timeout.compareTo(MAX_TIMEOUT) > 0) {
+      throw new IllegalArgumentException(
+          "timeout must be from %s to %s: timeout=%s".formatted(MIN_TIMEOUT, MAX_TIMEOUT, timeout));
+    }
+    return timeout;
+  }
+
+  /**
+   * Checks a number of nodes.
+   *
+   * @throws IllegalArgumentException if there is none
+   */
+  public static int requireNodes(int nodes) {
+    if (nodes < 1) {
+      throw new IllegalArgumentException("nodes must be positive: nodes=" + nodes);
+    }
+    return nodes;
+  }
+
+  /**
+   * Checks a file of certificates.
+   *
+   * @throws IllegalArgumentException if it cannot be read
+   */
+  public static Path requireReadable(Path certificates) {
+    if (!Files.isReadable(certificates)) {
+      throw new IllegalArgumentException(
+          "certificates must be a file that can be read: certificates=" + certificates);
+    }
+    return certificates;
+  }
+}

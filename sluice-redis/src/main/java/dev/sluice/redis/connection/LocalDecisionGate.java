@@ -1,0 +1,61 @@
+package dev.sluice.redis.connection;
+
+import java.util.Optional;
+import java.util.concurrent.locks.ReadWriteLock;
+import java.util.concurrent.locks.ReentrantReadWriteLock;
+import java.util.function.Supplier;
+
+/** Lets this node decide by itself, from a certain moment until it is shut. Thread-safe. */
+final class LocalDecisionGate {
+  private final FleetScheduler time;
+  private final ReadWriteLock lock = new ReentrantReadWriteLock();
+  private volatile boolean open = true;
+  private volatile long fromNanos;
+  private volatile boolean used;
+
+  /** Creates a gate that is open. */
+  LocalDecisionGate(FleetScheduler time) {
+    this.time = time;
+    this.fromNanos = time.nanoTime();
+  }
+
+  /** Returns from when decisions are made here. */
+  long fromNanos() {
+    return fromNanos;
+  }
+
+  /** Returns whether a decision was ever made here. */
+  boolean wasUsed() {
+    return used;
+  }
+
+  /** Opens from {@code nanos} on. */
+  void openFrom(long nanos) {
+    fromNanos = nanos;
+    open = true;
+  }
+
+  /** Shuts; waits for decisions that are under way, and lets none be made from now on. */
+  void shut() {
+    lock.writeLock().lock();
+    try {
+      open = false;
+    } finally {
+      lock.writeLock().unlock();
+    }
+  }
+
+  /** Decides; empty if the gate is shut, or not open yet. */
+  <T> Optional<T> decide(Supplier<T> decision) {
+    lock.readLock().lock();
+    try {
+      if (!open || fromNanos - time.nanoTime() > 0) {
+        return Optional.empty();
+      }
+      used = true;
+      return Optional.of(decision.get());
+    } finally {
+      lock.readLock().unlock();
+    }
+  }
+}

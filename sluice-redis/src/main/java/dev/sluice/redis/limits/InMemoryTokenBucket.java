@@ -1,0 +1,105 @@
+package dev.sluice.redis.limits;
+
+import dev.sluice.AcquireRejectedException;
+import dev.sluice.Decision;
+import dev.sluice.Limit;
+import dev.sluice.TokenBucket;
+import dev.sluice.redis.SharedTokenBucket;
+import java.time.Duration;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+
+/** A bucket of this process alone. */
+public final class InMemoryTokenBucket implements SharedTokenBucket {
+  private final String name;
+  private final TokenBucket bucket;
+
+  /** Guarded by this: a change by {@link #reconfigure} outlasts what the code says. */
+  private boolean reconfigured;
+
+  InMemoryTokenBucket(String name, TokenBucket bucket) {
+    this.name = name;
+    this.bucket = bucket;
+  }
+
+  synchronized void asInTheCode(Limit limit) {
+    if (!reconfigured) {
+      bucket.reconfigure(limit);
+    }
+  }
+
+  @Override
+  public String name() {
+    return name;
+  }
+
+  @Override
+  public Limit limit() {
+    return bucket.limit();
+  }
+
+  @Override
+  public CompletableFuture<Boolean> tryConsume(long tokens) {
+    return Futures.now(bucket.tryConsume(tokens));
+  }
+
+  @Override
+  public CompletableFuture<Decision> decide(long tokens) {
+    return Futures.now(bucket.decide(tokens));
+  }
+
+  @Override
+  public CompletableFuture<Decision> peek(long tokens) {
+    return Futures.now(bucket.peek(tokens));
+  }
+
+  @Override
+  @SuppressWarnings("FutureReturnValueIgnored") // each ends the other
+  public CompletableFuture<Boolean> consume(long tokens, Duration maxWait) {
+    CostChecks.requireWait(maxWait);
+    if (tokens > bucket.limit().capacity()) {
+      return Futures.now(false);
+    }
+    CompletableFuture<Void> turn = bucket.consume(tokens, maxWait);
+    CompletableFuture<Boolean> taken = new CompletableFuture<>();
+    turn.whenComplete(
+        (done, failure) -> {
+          if (failure == null) {
+            taken.complete(true);
+          } else if (failure instanceof AcquireRejectedException) {
+            taken.complete(false);
+          } else {
+            taken.completeExceptionally(failure);
+          }
+        });
+    taken.whenComplete((done, failure) -> turn.cancel(true));
+    return taken;
+  }
+
+  @Override
+  public CompletableFuture<Long> available() {
+    return Futures.now(bucket.available());
+  }
+
+  @Override
+  public CompletableFuture<Optional<Duration>> timeToFull() {
+    return Futures.now(bucket.timeToFull());
+  }
+
+  @Override
+  public CompletableFuture<Void> replenish(long tokens) {
+    return Futures.after(() -> bucket.replenish(tokens));
+  }
+
+  @Override
+  public CompletableFuture<Void> reset() {
+    return Futures.after(bucket::reset);
+  }
+
+  @Override
+  public synchronized CompletableFuture<Void> reconfigure(Limit limit) {
+    bucket.reconfigure(limit);
+    reconfigured = true;
+    return Futures.after(() -> {});
+  }
+}

@@ -1,0 +1,97 @@
+package dev.sluice.redis.limits;
+
+import dev.sluice.redis.SharedLimits;
+import dev.sluice.redis.OutageMode;
+import dev.sluice.redis.SharedLimitOptions;
+import dev.sluice.redis.SharedThrottle;
+import dev.sluice.redis.SharedLimitsStatus;
+import dev.sluice.Limit;
+import dev.sluice.redis.SharedTokenBucket;
+import dev.sluice.redis.connection.RedisAddress;
+import java.security.SecureRandom;
+import java.time.Duration;
+import java.util.HexFormat;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** Limits in Redis. */
+public final class RedisLimits implements SharedLimits {
+  private static final Logger LOG = LoggerFactory.getLogger(SharedLimits.class);
+  private static final int NODE_BYTES = 8;
+  private static final String WARM_UP = "{fleet}:warm-up";
+  private static final int WARM_UP_CALLS = 20;
+
+  private final LimitsFleetMember fleet;
+  private final TokenBlocks leases;
+  private final OutageMode outage;
+
+  private RedisLimits(LimitsFleetMember fleet, TokenBlocks leases, OutageMode outage) {
+    this.fleet = fleet;
+    this.leases = leases;
+    this.outage = outage;
+  }
+
+  public static RedisLimits open(RedisAddress address, SharedLimitsConfig config) {
+    byte[] bytes = new byte[NODE_BYTES];
+    new SecureRandom().nextBytes(bytes);
+    String node = HexFormat.of().formatHex(bytes);
+    LOG.info("limits are shared through Redis at {}", address);
+    LimitsFleetMember fleet = new LimitsFleetMember(address, config, node);
+    fleet.start();
+    RedisLimits limits = new RedisLimits(fleet, new TokenBlocks(fleet, node), config.outage());
+    limits.warmUp(config.timeout());
+    return limits;
+  }
+
+  /**
+   * Makes decisions about a bucket of its own until one is fast. The first in a process loads
+   * classes and may take longer than the time-out, so a caller would be denied.
+   */
+  private void warmUp(Duration timeout) {
+    Limit brief = new Limit.Balanced(1, 1, Duration.ofMillis(1));
+    SharedTokenBucket.Blocking bucket =
+        new RedisTokenBucket(fleet, WARM_UP, ScriptLimit.of(brief), OutageMode.CLOSED, null).blocking();
+    for (int i = 0; i < WARM_UP_CALLS && fleet.isAvailable(); i++) {
+      long start = System.nanoTime();
+      bucket.decide(1);
+      if (System.nanoTime() - start < timeout.toNanos() / 2) {
+        break;
+      }
+    }
+    fleet.counts().reset();
+  }
+
+  public LimitsFleetMember fleet() {
+    return fleet;
+  }
+
+  @Override
+  public SharedTokenBucket bucket(String name, Limit limit, SharedLimitOptions options) {
+    CostChecks.requireKey(name);
+    ScriptLimit quota = ScriptLimit.of(limit);
+    return new RedisTokenBucket(fleet, name, quota, policy(options), leases.of(options.lease()));
+  }
+
+  private OutageMode policy(SharedLimitOptions options) {
+    OutageMode policy = options.outage() == null ? outage : options.outage();
+    fleet.use(policy);
+    return policy;
+  }
+
+  @Override
+  public SharedThrottle throttle(SharedLimitOptions options) {
+    return new RedisKeyedLimits(
+        fleet, policy(options), options.acrossSlots(), leases.of(options.lease()));
+  }
+
+  @Override
+  public SharedLimitsStatus status() {
+    return fleet.status();
+  }
+
+  @Override
+  public void close() {
+    leases.close();
+    fleet.close();
+  }
+}

@@ -1,0 +1,126 @@
+package dev.sluice.redis.connection;
+
+import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.Callable;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CopyOnWriteArrayList;
+import org.awaitility.Awaitility;
+import org.jspecify.annotations.Nullable;
+
+/** A node with nothing but heartbeats, which writes down what it is told. */
+final class TestMember implements AutoCloseable, FleetConnection.Member {
+  static final Duration PATIENCE = Duration.ofSeconds(20);
+
+  static final String MEMBERS = "{test}:members";
+  static final Duration TIMEOUT = Duration.ofMillis(200);
+
+  private final List<String> told = new CopyOnWriteArrayList<>();
+  private final FleetConnection connection;
+
+  /** Set to have the next view not adopted. */
+  volatile boolean failsNextView;
+
+  TestMember(String url) {
+    this(url, "node", 1, TIMEOUT);
+  }
+
+  TestMember(String url, String node, int expectedNodes, Duration timeout) {
+    connection =
+        new FleetConnection(
+            RedisAddress.parse(url),
+            new ConnectionConfig(timeout, null, List.of(), "test-" + node, new Failures()),
+            new MembershipConfig(
+                node,
+                List.of(MEMBERS),
+                expectedNodes,
+                new MembershipConfig.Schema("{test}:schema", 1, List.of()),
+                MembershipConfig.Timing.DEFAULTS),
+            this);
+    connection.claimShare();
+    connection.start();
+  }
+
+  /** A call failed while Redis was known to be away. */
+  static final class NotAskedException extends RuntimeException {
+    private static final long serialVersionUID = 1;
+  }
+
+  static final class Failures implements ConnectionConfig.Failures {
+    @Override
+    public RuntimeException notAsked() {
+      return new NotAskedException();
+    }
+
+    @Override
+    public RuntimeException unanswered(String message, @Nullable Throwable cause) {
+      return new IllegalStateException(message, cause);
+    }
+  }
+
+  FleetConnection connection() {
+    return connection;
+  }
+
+  List<String> told() {
+    return told;
+  }
+
+  int live() {
+    MembersView view = connection.view();
+    return view == null ? 0 : view.live();
+  }
+
+  void awaitReturn() {
+    await("Redis", () -> connection.state() == ConnectionState.CONNECTED);
+  }
+
+  static void await(String what, Callable<Boolean> condition) {
+    Awaitility.await(what)
+        .pollDelay(Duration.ZERO)
+        .pollInterval(Duration.ofMillis(5))
+        .atMost(PATIENCE)
+        .until(condition);
+  }
+
+  @Override
+  public CompletableFuture<Void> seen(MembersView view) {
+    if (failsNextView) {
+      failsNextView = false;
+      return CompletableFuture.failedFuture(new IllegalStateException("not adopted"));
+    }
+    return CompletableFuture.allOf();
+  }
+
+  @Override
+  public void lost(String cause) {
+    told.add("lost");
+  }
+
+  @Override
+  public void alone() {
+    connection.whileOut(() -> told.add("alone"));
+  }
+
+  @Override
+  public CompletableFuture<Void> report() {
+    told.add("report");
+    return CompletableFuture.allOf();
+  }
+
+  @Override
+  public void connected(Optional<Duration> outage) {
+    told.add(outage.isPresent() ? "returned" : "connected");
+  }
+
+  @Override
+  public void refused(String error) {
+    told.add(error);
+  }
+
+  @Override
+  public void close() {
+    connection.close();
+  }
+}

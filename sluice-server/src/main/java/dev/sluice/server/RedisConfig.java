@@ -1,0 +1,177 @@
+package dev.sluice.server;
+
+import dev.sluice.governor.BudgetStore;
+import dev.sluice.governor.redis.OutageListener;
+import dev.sluice.governor.redis.RedisBudgets;
+import dev.sluice.redis.LimitsListener;
+import dev.sluice.redis.OutageMode;
+import dev.sluice.redis.Rule;
+import dev.sluice.redis.SharedLimitOptions;
+import dev.sluice.redis.SharedLimits;
+import dev.sluice.redis.connection.RedisAddress;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.Objects;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The Redis through which several servers share their limits, and the budgets and lines of the
+ * governor.
+ *
+ * @param url where it is; it may hold a password and is not part of {@link #toString}
+ * @param authorities a file of certificates in PEM, one of which must have signed that of Redis;
+ *     null for those that the JVM trusts
+ * @param prefix what every key in it begins with; those of the governor with {@code
+ *     token-governor:} behind it, or with that alone if this is {@code sluice:}
+ * @param timeout how long it may take, from 1 ms to 1 minute
+ * @param outage what decides while it does not answer
+ * @param leased whether servers take tokens of limits in advance, to decide by themselves
+ * @param nodes how many servers there are at least
+ * @since 0.1
+ */
+public record RedisConfig(
+    String url,
+    @Nullable Path authorities,
+    String prefix,
+    Duration timeout,
+    OutageMode outage,
+    boolean leased,
+    int nodes) {
+  private static final String PREFIX = "sluice:";
+  private static final String GOVERNOR_PREFIX = "token-governor:";
+  private static final Duration TIMEOUT = Duration.ofMillis(100);
+
+  /** Checks what can be checked without a connection, and never tells the URL. */
+  public RedisConfig {
+    Objects.requireNonNull(outage, "outage");
+    if (isNone(url)) {
+      throw new IllegalArgumentException("the URL of Redis must not be empty");
+    }
+    SharedLimits.builder().url(url).prefix(prefix).timeout(timeout).expectedNodes(nodes);
+  }
+
+  /**
+   * With the usual settings.
+   *
+   * @param url such as {@code redis://user:password@host:6379}
+   * @return the settings
+   * @throws IllegalArgumentException if the URL is malformed
+   */
+  public static RedisConfig at(String url) {
+    return new RedisConfig(url, null, PREFIX, TIMEOUT, OutageMode.LOCAL, false, 1);
+  }
+
+  /**
+   * The same, trusting others than the JVM does.
+   *
+   * @param file certificates in PEM
+   * @return the settings
+   */
+  public RedisConfig withAuthorities(Path file) {
+    return new RedisConfig(url, file, prefix, timeout, outage, leased, nodes);
+  }
+
+  /**
+   * The same, with other keys.
+   *
+   * @param with what every key begins with
+   * @return the settings
+   */
+  public RedisConfig withPrefix(String with) {
+    return new RedisConfig(url, authorities, with, timeout, outage, leased, nodes);
+  }
+
+  /**
+   * The same, with more or less patience.
+   *
+   * @param with how long Redis may take
+   * @return the settings
+   */
+  public RedisConfig withTimeout(Duration with) {
+    return new RedisConfig(url, authorities, prefix, with, outage, leased, nodes);
+  }
+
+  /**
+   * The same, with another policy.
+   *
+   * @param policy what decides while Redis does not answer
+   * @return the settings
+   */
+  public RedisConfig onOutage(OutageMode policy) {
+    return new RedisConfig(url, authorities, prefix, timeout, policy, leased, nodes);
+  }
+
+  /**
+   * The same, with or without leases.
+   *
+   * @param with whether tokens are taken in advance
+   * @return the settings
+   */
+  public RedisConfig withLeases(boolean with) {
+    return new RedisConfig(url, authorities, prefix, timeout, outage, with, nodes);
+  }
+
+  /**
+   * The same, for more servers.
+   *
+   * @param least how many there are at least
+   * @return the settings
+   */
+  public RedisConfig withNodes(int least) {
+    return new RedisConfig(url, authorities, prefix, timeout, outage, leased, least);
+  }
+
+  /** Whether the URL holds a password. */
+  public boolean hasPassword() {
+    return RedisAddress.parse(url).hasPassword();
+  }
+
+  /** Returns whether the password is sent over a network in plaintext. */
+  public boolean sendsPasswordInPlaintext() {
+    return RedisAddress.parse(url).sendsPasswordInPlaintext();
+  }
+
+  /** Whether {@code url} means that there is no Redis. */
+  public static boolean isNone(String url) {
+    return url.isBlank() || url.equals("${REDIS_URL}");
+  }
+
+  public SharedLimitOptions options() {
+    SharedLimitOptions exact = SharedLimitOptions.defaults();
+    return leased ? exact.leased() : exact;
+  }
+
+  public SharedLimits open(LimitsListener listener, List<Rule> remembered, long version) {
+    SharedLimits.Builder limits =
+        SharedLimits.builder()
+            .url(url)
+            .prefix(prefix)
+            .timeout(timeout)
+            .onOutage(outage)
+            .expectedNodes(nodes)
+            .listener(listener)
+            .rememberedRules(remembered, version);
+    return (authorities == null ? limits : limits.trust(authorities)).open();
+  }
+
+  /** Where the governor has its budgets. */
+  BudgetStore.Factory budgets(OutageListener listener) {
+    RedisBudgets.Builder budgets =
+        RedisBudgets.builder()
+            .url(url)
+            .prefix(prefix.equals(PREFIX) ? GOVERNOR_PREFIX : prefix + GOVERNOR_PREFIX)
+            .timeout(timeout)
+            .expectedNodes(nodes)
+            .onOutage(outage)
+            .listener(listener);
+    return (authorities == null ? budgets : budgets.trust(authorities)).opener();
+  }
+
+  /** Without the URL. */
+  @Override
+  public String toString() {
+    return "RedisConfig[url=***, authorities=%s, prefix=%s, timeout=%s, outage=%s, leased=%s, nodes=%d]"
+        .formatted(authorities, prefix, timeout, outage, leased, nodes);
+  }
+}

@@ -1,0 +1,40 @@
+package dev.sluice.server.auth;
+
+import java.nio.charset.StandardCharsets;
+import java.security.MessageDigest;
+import java.security.NoSuchAlgorithmException;
+import java.security.SecureRandom;
+import java.util.HexFormat;
+
+/** The secret part of keys: made at random, told once, kept as a hash. */
+public final class ApiKeyTokens {
+  private static final int BYTES = 32;
+  private static final SecureRandom RANDOM = new SecureRandom();
+
+  private ApiKeyTokens() {}
+
+  static String random() {
+    byte[] bytes = new byte[BYTES];
+    RANDOM.nextBytes(bytes);
+    return HexFormat.of().formatHex(bytes);
+  }
+
+  /** SHA-256 in hex; enough for what has 256 random bits. */
+  public static String hash(String token) {
+    return sha256(token.getBytes(StandardCharsets.UTF_8));
+  }
+
+  public static String sha256(byte[] bytes) {
+    try {
+      return HexFormat.of().formatHex(MessageDigest.getInstance("SHA-256").digest(bytes));
+    } catch (NoSuchAlgorithmException impossible) {
+      throw new IllegalStateException("every JDK has SHA-256", impossible);
+    }
+  }
+
+  /** In a time that does not tell where they differ. */
+  public static boolean same(String hash, String other) {
+    return MessageDigest.isEqual(
+        hash.getBytes(StandardCharsets.US_ASCII), other.getBytes(StandardCharsets.US_ASCII));
+  }
+}

@@ -1,0 +1,93 @@
+package dev.sluice.server.auth;
+
+import dev.sluice.server.auth.Permission.Kind;
+import dev.sluice.server.support.ApiException;
+import dev.sluice.server.support.ErrorKind;
+import java.util.List;
+
+/**
+ * The caller of a request, and its permissions.
+ *
+ * @param name for logs
+ * @param superadmin whether everything is allowed
+ * @param permissions what is allowed otherwise
+ * @param expiresAtMs when their key ends; {@link ApiKey#NEVER} for never
+ * @param account the {@link ApiKey#owner} of their key, by which {@link AccountQuotas} count
+ */
+public record Caller(
+    String name,
+    boolean superadmin,
+    List<Permission> permissions,
+    long expiresAtMs,
+    String account) {
+  /** Everybody, while the server asks for no keys. */
+  public static final Caller ANYBODY = new Caller("anybody", true, List.of(), ApiKey.NEVER);
+
+  /** Creates a caller whose account has its own name. */
+  public Caller(String name, boolean superadmin, List<Permission> permissions, long expiresAtMs) {
+    this(name, superadmin, permissions, expiresAtMs, name);
+  }
+
+  public Caller {
+    permissions = List.copyOf(permissions);
+  }
+
+  /** Whether what ends then, or never, would still be there when their key is not. */
+  boolean isOutlivedBy(long endsAtMs) {
+    return expiresAtMs != ApiKey.NEVER && (endsAtMs == ApiKey.NEVER || endsAtMs > expiresAtMs);
+  }
+
+  public boolean may(Kind kind, String name) {
+    return superadmin || permissions.stream().anyMatch(each -> each.allows(kind, name));
+  }
+
+  /** Whether everything that these patterns name is allowed. */
+  public boolean mayAll(Kind kind, List<String> patterns) {
+    return superadmin
+        || patterns.stream()
+            .map(pattern -> new Permission(kind, pattern))
+            .allMatch(all -> permissions.stream().anyMatch(each -> each.covers(all)));
+  }
+
+  public void require(Kind kind, String name) {
+    if (!may(kind, name)) {
+      throw denied(kind.word() + " on " + name);
+    }
+  }
+
+  /** Whether there is a name for which {@code kind} is allowed. */
+  public boolean maySome(Kind kind) {
+    return superadmin || permissions.stream().anyMatch(each -> each.kind().includes(kind));
+  }
+
+  public void requireSome(Kind kind) {
+    if (!maySome(kind)) {
+      throw denied(kind.word() + " on any name");
+    }
+  }
+
+  /** Whether {@code kind} is allowed for every name. */
+  public boolean mayAll(Kind kind) {
+    Permission all = new Permission(kind, Permission.ALL);
+    return superadmin || permissions.stream().anyMatch(each -> each.covers(all));
+  }
+
+  /** Checks a call that concerns no single name. */
+  public void requireAll(Kind kind) {
+    if (!mayAll(kind)) {
+      throw denied(kind.word() + " on *");
+    }
+  }
+
+  public void requireAdminOfAll() {
+    requireAll(Kind.ADMIN);
+  }
+
+  boolean isExpired(long nowMs) {
+    return expiresAtMs != ApiKey.NEVER && nowMs >= expiresAtMs;
+  }
+
+  public static ApiException denied(String needed) {
+    return new ApiException(ErrorKind.PERMISSION_DENIED, "the key does not allow it: " + needed);
+  }
+}

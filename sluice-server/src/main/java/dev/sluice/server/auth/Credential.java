@@ -1,0 +1,36 @@
+package dev.sluice.server.auth;
+
+import dev.sluice.server.support.ApiException;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The key that a call was made with.
+ *
+ * @param watches ends calls when the key changes
+ * @param authorization the header of the call, null if it had none
+ * @param caller who makes the call
+ */
+public record Credential(RevocationWatcher watches, @Nullable String authorization, Caller caller) {
+  /** Returns the account whose share of memory the call uses; null without keys. */
+  public @Nullable Object account() {
+    return caller.equals(Caller.ANYBODY) ? null : caller.account();
+  }
+
+  /** Throws unless the key is valid and allows what it did when the call was made. */
+  public void requireSame() {
+    watches.requireSame(this);
+  }
+
+  /** Calls {@code end} once if the key is revoked, changed or expires before the watch closes. */
+  public WatchedCall watch(Consumer<ApiException> end) {
+    WatchedCall watch = unstarted(end);
+    watch.start();
+    return watch;
+  }
+
+  /** As {@link #watch}, from {@link WatchedCall#start} on. */
+  public WatchedCall unstarted(Consumer<ApiException> end) {
+    return new WatchedCall(watches, this, end);
+  }
+}

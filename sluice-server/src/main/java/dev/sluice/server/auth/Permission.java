@@ -1,0 +1,120 @@
+package dev.sluice.server.auth;
+
+import dev.sluice.server.support.ApiException;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Locale;
+import java.util.stream.Collectors;
+
+/**
+ * Something that a key allows: a kind of request for names that match a pattern.
+ *
+ * @param kind what may be done
+ * @param pattern a name; a prefix and {@code .*} or {@code :*}, for names that begin with all that
+ *     stands before the asterisk; or {@code *} for all
+ */
+public record Permission(Kind kind, String pattern) {
+  static final String ALL = "*";
+  private static final List<String> PREFIX_ENDS = List.of(".*", ":*");
+  private static final int MAX_PATTERN = 256;
+
+  /** What may be done. */
+  public enum Kind {
+    /** Enqueue to queues. */
+    PRODUCE,
+    /** Receive from queues, and settle. */
+    CONSUME,
+    /** Take tokens of limits: ask for decisions, and name throttle keys on messages. */
+    LIMIT,
+    /** Ask the governor, for {@code model:}, {@code tenant:}, {@code class:}, {@code feedback:}. */
+    GOVERNOR,
+    /** See queues with their messages, limits and models; nothing changes by this. */
+    READ,
+    /** Everything that changes or shows how the server is set up; includes {@link #READ}. */
+    ADMIN;
+
+    /** Whether a permission of this kind allows {@code wanted} for its names. */
+    boolean includes(Kind wanted) {
+      return this == wanted || (this == ADMIN && wanted == READ);
+    }
+
+    /** Whether a permission of this kind may give {@code wanted} for its names to a key. */
+    boolean grants(Kind wanted) {
+      return includes(wanted) || (this == ADMIN && (wanted == PRODUCE || wanted == CONSUME));
+    }
+
+    public static Kind of(String name) {
+      return Arrays.stream(values())
+          .filter(kind -> kind.word().equals(name))
+          .findAny()
+          .orElseThrow(
+              () ->
+                  ApiException.invalid(
+                      "kind must be one of "
+                          + Arrays.stream(values())
+                              .map(Kind::word)
+                              .collect(Collectors.joining(", "))
+                          + ": "
+                          + name));
+    }
+
+    public String word() {
+      return name().toLowerCase(Locale.ROOT);
+    }
+  }
+
+  public Permission {
+    if (pattern.isEmpty() || pattern.length() > MAX_PATTERN) {
+      throw ApiException.invalid(
+          "pattern must have 1 to %d characters: %s".formatted(MAX_PATTERN, pattern));
+    }
+    String fixed = pattern.equals(ALL) ? "" : isPrefix(pattern) ? prefixOf(pattern) : pattern;
+    if (fixed.contains("*") || PREFIX_ENDS.contains(pattern)) {
+      throw ApiException.invalid("pattern must be a name, a prefix and .* or :*, or *: " + pattern);
+    }
+  }
+
+  private static boolean isPrefix(String pattern) {
+    return PREFIX_ENDS.stream().anyMatch(pattern::endsWith);
+  }
+
+  private static String prefixOf(String pattern) {
+    return pattern.substring(0, pattern.length() - 1);
+  }
+
+  /** Whether it allows {@code wanted} for {@code name}. */
+  boolean allows(Kind wanted, String name) {
+    return kind.includes(wanted) && matches(name);
+  }
+
+  private boolean matches(String name) {
+    if (pattern.equals(ALL)) {
+      return true;
+    }
+    return isPrefix(pattern) ? name.startsWith(prefixOf(pattern)) : name.equals(pattern);
+  }
+
+  /** Whether it allows everything that {@code other} does. */
+  boolean covers(Permission other) {
+    return kind.includes(other.kind) && coversNamesOf(other);
+  }
+
+  /**
+   * Whether a key that has it may give {@code other} to a key. An admin of queues decides who
+   * produces and consumes there; limits, throttle keys and models are not its own.
+   */
+  boolean grants(Permission other) {
+    return kind.grants(other.kind) && coversNamesOf(other);
+  }
+
+  private boolean coversNamesOf(Permission other) {
+    if (pattern.equals(ALL)) {
+      return true;
+    }
+    return other.pattern.equals(ALL)
+        ? false
+        : isPrefix(other.pattern)
+            ? isPrefix(pattern) && prefixOf(other.pattern).startsWith(prefixOf(pattern))
+            : matches(other.pattern);
+  }
+}

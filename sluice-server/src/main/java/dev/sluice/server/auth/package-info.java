@@ -1,0 +1,5 @@
+/** API keys, permissions and quotas of accounts. */
+@NullMarked
+package dev.sluice.server.auth;
+
+import org.jspecify.annotations.NullMarked;

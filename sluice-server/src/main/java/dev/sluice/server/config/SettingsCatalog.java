@@ -1,0 +1,284 @@
+package dev.sluice.server.config;
+
+import dev.sluice.server.Secret;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import java.util.function.Function;
+import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
+
+/** Every setting there is: readers, {@code --print-config} and the documentation go by it. */
+public final class SettingsCatalog {
+  public static final Setting<Secret> BOOTSTRAP_KEY =
+      new Setting<>(
+          "auth.bootstrap_key",
+          null,
+          SettingType.secret(),
+          null,
+          "A key that allows everything, in visible ASCII; with one, every request needs a key.",
+          (draft, value) -> draft.bootstrapKey = value);
+
+  public static final Setting<Path> BOOTSTRAP_KEY_FILE =
+      new Setting<>(
+          "auth.bootstrap_key_file",
+          null,
+          SettingType.path(),
+          null,
+          "A file that has the bootstrap key, instead of `auth.bootstrap_key`.",
+          (draft, value) -> draft.bootstrapKeyFile = value);
+
+  static final Setting<String> REDIS_URL =
+      new Setting<>(
+          "redis.url",
+          null,
+          SettingType.redisUrl(),
+          null,
+          "The Redis or Valkey through which servers share their limits and the governor's budgets;"
+              + " without it they are this server's alone.",
+          (draft, value) -> draft.redisUrl = value);
+
+  private static final int MAX_PORT = 65_535;
+  private static final int MAX_NODES = 100_000;
+  private static final int MILLION = 1_000_000;
+  private static final int KIBIBYTE = 1 << 10;
+  private static final int MEBIBYTE = 1 << 20;
+
+  /** As many digits as {@link SettingType} reads. */
+  private static final long MAX_LONG = 999_999_999_999_999_999L;
+
+  public static final List<Setting<?>> ALL =
+      List.of(
+          new Setting<>(
+              "server.data_dir",
+              "--data",
+              SettingType.path(),
+              "sluice-data",
+              "Where everything is kept.",
+              (draft, value) -> draft.dataDirectory = value),
+          new Setting<>(
+              "server.host",
+              "--host",
+              SettingType.text(),
+              "127.0.0.1",
+              "The address to listen on; loopback only, unless callers need keys or certificates.",
+              (draft, value) -> draft.host = value),
+          new Setting<>(
+              "server.grpc_port",
+              "--grpc-port",
+              SettingType.integer(0, MAX_PORT),
+              "5555",
+              "The port of gRPC; 0 for any.",
+              (draft, value) -> draft.grpcPort = value),
+          new Setting<>(
+              "server.http_port",
+              "--http-port",
+              SettingType.portOrOff(MAX_PORT),
+              "8080",
+              "The port of HTTP; 0 for any, off for gRPC alone.",
+              (draft, value) -> draft.httpPort = value),
+          new Setting<>(
+              "server.drain",
+              null,
+              SettingType.duration("0s", "1h"),
+              "10s",
+              "How long calls may take to end when the server closes.",
+              (draft, value) -> draft.drain = value),
+          BOOTSTRAP_KEY,
+          BOOTSTRAP_KEY_FILE,
+          new Setting<>(
+              "tls.cert_file",
+              null,
+              SettingType.path(),
+              null,
+              "PEM certificates, the server's first; with them every call is encrypted.",
+              (draft, value) -> draft.certificate = value),
+          new Setting<>(
+              "tls.key_file",
+              null,
+              SettingType.path(),
+              null,
+              "The private key of `tls.cert_file`, unencrypted PEM: PKCS #8, PKCS #1 or SEC1.",
+              (draft, value) -> draft.privateKey = value),
+          new Setting<>(
+              "tls.client_ca_file",
+              null,
+              SettingType.path(),
+              null,
+              "PEM certificates; callers must show one that these have signed.",
+              (draft, value) -> draft.clientCa = value),
+          new Setting<>(
+              "limits.max_connections",
+              null,
+              SettingType.integer(1, MILLION),
+              "10000",
+              "Open connections, of gRPC and of HTTP each; at most one for each 192 KiB of heap.",
+              (draft, value) -> draft.maxConnections = value),
+          new Setting<>(
+              "limits.max_streams_per_connection",
+              null,
+              SettingType.integer(1, MILLION),
+              "10000",
+              "Calls that are open at once on one connection of gRPC.",
+              (draft, value) -> draft.maxStreams = value),
+          new Setting<>(
+              "limits.max_request_bytes",
+              null,
+              SettingType.integer(KIBIBYTE, KIBIBYTE * MEBIBYTE),
+              "25165824",
+              "The largest request, on either wire.",
+              (draft, value) -> draft.maxRequestBytes = value),
+          new Setting<>(
+              "limits.max_header_bytes",
+              null,
+              SettingType.integer(KIBIBYTE, MEBIBYTE),
+              "16384",
+              "The headers of a request together.",
+              (draft, value) -> draft.maxHeaderBytes = value),
+          new Setting<>(
+              "telemetry.otlp_endpoint",
+              null,
+              SettingType.url(),
+              null,
+              "An OTLP collector that takes HTTP, for traces; none without it.",
+              (draft, value) -> draft.otlpEndpoint = value),
+          new Setting<>(
+              "telemetry.service_name",
+              null,
+              SettingType.text(),
+              "sluice",
+              "What traces call this server.",
+              (draft, value) -> draft.serviceName = value),
+          new Setting<>(
+              "broker.max_message_bytes",
+              null,
+              SettingType.integer(1, 256 * MEBIBYTE),
+              "16777216",
+              "The largest message, payload and headers together.",
+              (draft, value) -> draft.maxMessageBytes = value),
+          new Setting<>(
+              "broker.max_inbound_bytes",
+              null,
+              SettingType.wholeNumber(1, (long) MEBIBYTE * MEBIBYTE),
+              "67108864",
+              "What may be on its way into the broker; more is refused. At least a message; at most"
+                  + " a 16th of the heap, or one request.",
+              (draft, value) -> draft.maxInboundBytes = value),
+          new Setting<>(
+              "broker.disk_reserve_bytes",
+              null,
+              SettingType.wholeNumber(0, MAX_LONG),
+              "536870912",
+              "With less free space messages are refused, acks are not; 0 refuses none.",
+              (draft, value) -> draft.diskReserveBytes = value),
+          new Setting<>(
+              "broker.sync_interval",
+              null,
+              SettingType.duration("1ms", "1h"),
+              "100ms",
+              "How soon messages of queues with the durability `interval` are on the disk.",
+              (draft, value) -> draft.syncInterval = value),
+          new Setting<>(
+              "broker.hook_threads",
+              null,
+              SettingType.integer(0, KIBIBYTE),
+              "0",
+              "Threads that run the scripts of all queues; 0 for half of the processors, at least"
+                  + " one.",
+              (draft, value) -> draft.hookThreads = value),
+          new Setting<>(
+              "governor.file",
+              null,
+              SettingType.path(),
+              null,
+              "A `token-budget.json`: the budgets of models; without it no model has a budget.",
+              (draft, value) -> draft.governorFile = value),
+          REDIS_URL,
+          new Setting<>(
+              "redis.ca_file",
+              null,
+              SettingType.path(),
+              null,
+              "PEM certificates that may have signed that of Redis; those that Java trusts"
+                  + " without.",
+              (draft, value) -> draft.redisAuthorities = value),
+          new Setting<>(
+              "redis.prefix",
+              null,
+              SettingType.text(),
+              "sluice:",
+              "What every key of limits in Redis begins with; another is also before those of the"
+                  + " governor.",
+              (draft, value) -> draft.redisPrefix = value),
+          new Setting<>(
+              "redis.timeout",
+              null,
+              SettingType.duration("1ms", "1m"),
+              "100ms",
+              "How long Redis may take to answer; then `redis.outage` decides.",
+              (draft, value) -> draft.redisTimeout = value),
+          new Setting<>(
+              "redis.outage",
+              null,
+              SettingType.oneOf("open", "closed", "local"),
+              "local",
+              "While Redis does not answer: grant all, grant nothing, or this server's share.",
+              (draft, value) -> draft.redisOutage = value),
+          new Setting<>(
+              "redis.lease",
+              null,
+              SettingType.oneOf("off", "on"),
+              "off",
+              "Whether tokens of limits are taken in advance, for decisions without a round trip.",
+              (draft, value) -> draft.redisLease = value),
+          new Setting<>(
+              "redis.nodes",
+              null,
+              SettingType.integer(1, MAX_NODES),
+              "1",
+              "Servers that share, at least: what `local` divides by until Redis has told more.",
+              (draft, value) -> draft.redisNodes = value),
+          new Setting<>(
+              "log.level",
+              null,
+              SettingType.oneOf("trace", "debug", "info", "warn", "error"),
+              "info",
+              "What the server logs; libraries log warnings and errors only.",
+              (draft, value) -> draft.logLevel = value),
+          new Setting<>(
+              "log.format",
+              null,
+              SettingType.oneOf("text", "json"),
+              "text",
+              "Lines of text or of JSON, on stderr.",
+              (draft, value) -> draft.logFormat = value));
+
+  private static final Map<String, Setting<?>> BY_NAME =
+      ALL.stream().collect(Collectors.toMap(Setting::name, Function.identity()));
+
+  private SettingsCatalog() {}
+
+  static @Nullable Setting<?> find(String name) {
+    return BY_NAME.get(name);
+  }
+
+  static Setting<?> named(String name) {
+    Setting<?> setting = BY_NAME.get(name);
+    if (setting == null) {
+      throw new IllegalArgumentException("there is no such setting: " + name);
+    }
+    return setting;
+  }
+
+  /** The names that begin so, for messages. */
+  static String namesIn(String section) {
+    return ALL.stream()
+        .filter(each -> each.section().equals(section))
+        .map(Setting::name)
+        .collect(Collectors.joining(", "));
+  }
+
+  static String sections() {
+    return ALL.stream().map(Setting::section).distinct().collect(Collectors.joining(", "));
+  }
+}

@@ -1,0 +1,136 @@
+package dev.sluice.server.grpc;
+
+import dev.sluice.server.transport.AccountExecutors;
+import io.grpc.ForwardingServerCall.SimpleForwardingServerCall;
+import io.grpc.Metadata;
+import io.grpc.MethodDescriptor;
+import io.grpc.ServerCall;
+import io.grpc.ServerCallExecutorSupplier;
+import io.grpc.ServerCallHandler;
+import io.grpc.ServerInterceptor;
+import java.util.Objects;
+import java.util.Set;
+import java.util.concurrent.Executor;
+import org.jspecify.annotations.Nullable;
+
+/*
+ * gRPC runs a call on its executor whenever something has happened to it, one run at a time, and a
+ * run handles everything that has happened by then: the start, messages, their end, a cancellation.
+ *
+ * The start checks the key and takes memory, which is little work: it goes to the threads at once,
+ * so that calls which wait for a turn are counted and those without a key are refused soon. All
+ * that follows goes to the share of the account, which is known then: requests are parsed and
+ * executed there.
+ *
+ * No message may be handled at the start, and a run must end even if messages keep arriving. So
+ * messages that are asked for in a run are asked for when the run is over.
+ */
+
+/**
+ * Runs gRPC calls with a key on the {@linkplain AccountExecutors share} of threads of their account (of
+ * their connection, where the server asks for no keys). As an interceptor, it runs after {@link
+ * AuthenticationInterceptor}.
+ */
+public final class AccountCallExecutor implements ServerCallExecutorSupplier, ServerInterceptor {
+  private static final ThreadLocal<AccountCallExecutor.AccountExecutor> CURRENT = new ThreadLocal<>();
+
+  /** Calls besides {@code List...} whose answers have many entries. */
+  private static final Set<String> LISTS = Set.of("GetQueue", "GetStats");
+
+  private final AccountExecutors shares;
+  private final Executor pool;
+
+  /** {@code shares} divides the threads of {@code pool}. */
+  public AccountCallExecutor(AccountExecutors shares, Executor pool) {
+    this.shares = shares;
+    this.pool = pool;
+  }
+
+  /** Returns the threads that the shares are of. */
+  Executor pool() {
+    return pool;
+  }
+
+  /** Returns the threads on which a long answer to the call that is being handled is made. */
+  public static Executor forAnswer() {
+    AccountCallExecutor.AccountExecutor turns = CURRENT.get();
+    return turns == null ? Runnable::run : turns.ending;
+  }
+
+  @Override
+  public <Q, A> Executor getExecutor(ServerCall<Q, A> call, Metadata headers) {
+    return new AccountCallExecutor.AccountExecutor(pool);
+  }
+
+  @Override
+  public <Q, A> ServerCall.Listener<Q> interceptCall(
+      ServerCall<Q, A> call, Metadata headers, ServerCallHandler<Q, A> next) {
+    AccountCallExecutor.AccountExecutor turns = Objects.requireNonNull(CURRENT.get());
+    Object account = AuthenticationInterceptor.key().account();
+    Object owner = account == null ? RequestAdmission.connectionOf(call) : account;
+    turns.share = shares.of(owner, pool, isList(call.getMethodDescriptor()));
+    turns.ending = shares.forAnswers(owner, pool);
+    return next.startCall(
+        new SimpleForwardingServerCall<>(call) {
+          @Override
+          public void request(int messages) {
+            turns.request(delegate(), messages);
+          }
+        },
+        headers);
+  }
+
+  private static boolean isList(MethodDescriptor<?, ?> method) {
+    String name = String.valueOf(method.getBareMethodName());
+    return name.startsWith("List") || LISTS.contains(name);
+  }
+
+  /** Runs one call. */
+  private static final class AccountExecutor implements Executor {
+    private volatile Executor share;
+    private volatile Executor ending;
+
+    // Used by the current run alone.
+    private @Nullable ServerCall<?, ?> asking;
+    private int asked;
+
+    AccountExecutor(Executor pool) {
+      this.share = pool;
+      this.ending = pool;
+    }
+
+    @Override
+    public void execute(Runnable run) {
+      share.execute(() -> run(run));
+    }
+
+    private void run(Runnable run) {
+      CURRENT.set(this);
+      try {
+        run.run();
+      } finally {
+        CURRENT.remove();
+        ask();
+      }
+    }
+
+    void request(ServerCall<?, ?> call, int messages) {
+      if (CURRENT.get() == this) {
+        asking = call;
+        asked += messages;
+      } else {
+        call.request(messages);
+      }
+    }
+
+    private void ask() {
+      ServerCall<?, ?> call = asking;
+      if (call != null) {
+        int messages = asked;
+        asking = null;
+        asked = 0;
+        call.request(messages);
+      }
+    }
+  }
+}

@@ -1,0 +1,38 @@
+package dev.sluice.server.grpc;
+
+import dev.sluice.server.transport.Readiness;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+
+/** The calls of gRPC that go on until somebody ends them: they would keep a server from closing. */
+public final class OpenStreams {
+  private final Set<Stream> open = ConcurrentHashMap.newKeySet();
+  private volatile boolean closed;
+
+  /** One that the server may end. */
+  public interface Stream {
+    /** Ends it, with {@code why}; what was taken in before is answered. */
+    void fail(Throwable why);
+  }
+
+  public void add(Stream stream) {
+    open.add(stream);
+    if (closed) {
+      stream.fail(Readiness.closing());
+    }
+  }
+
+  public void remove(Stream stream) {
+    open.remove(stream);
+  }
+
+  public int count() {
+    return open.size();
+  }
+
+  /** Ends them all, and every one that comes later. */
+  public void close() {
+    closed = true;
+    open.forEach(stream -> stream.fail(Readiness.closing()));
+  }
+}

@@ -1,0 +1,102 @@
+package dev.sluice.server.grpc;
+
+import dev.sluice.server.auth.Caller;
+import dev.sluice.server.support.ApiException;
+import dev.sluice.server.support.Futures;
+import io.grpc.StatusRuntimeException;
+import io.grpc.stub.ServerCallStreamObserver;
+import io.grpc.stub.StreamObserver;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Executor;
+import java.util.function.Consumer;
+import java.util.function.Function;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** Answers unary gRPC calls; whatever a call throws becomes a status. */
+public final class UnaryCalls {
+  private static final Logger LOG = LoggerFactory.getLogger(UnaryCalls.class);
+
+  private UnaryCalls() {}
+
+  public static <T> void answer(StreamObserver<T> call, Function<Caller, T> work) {
+    answerLater(
+        call, caller -> CompletableFuture.completedFuture(work.apply(caller)), done -> done);
+  }
+
+  /** As {@link #answer}, when the work is done; it is cancelled with the call. */
+  public static <T, R> void answerLater(
+      StreamObserver<R> call,
+      Function<Caller, CompletableFuture<T>> work,
+      Function<T, R> toAnswer) {
+    answerLater(call, work, toAnswer, unsent -> {});
+  }
+
+  /**
+   * As above.
+   *
+   * @param unsent gets the result if its answer was certainly not handed to the transport
+   */
+  public static <T, R> void answerLater(
+      StreamObserver<R> call,
+      Function<Caller, CompletableFuture<T>> work,
+      Function<T, R> toAnswer,
+      Consumer<T> unsent) {
+    CompletableFuture<T> begun = begin(work);
+    Executor threads = AccountCallExecutor.forAnswer();
+    var observer = (ServerCallStreamObserver<R>) call;
+    // A cancel handler also keeps the answer to a call that is gone from being an error.
+    observer.setOnCancelHandler(() -> begun.cancel(false));
+    Futures.when(
+        begun,
+        value -> Futures.make(value, threads, () -> answer(observer, value, toAnswer, unsent)),
+        failure -> {
+          // Else nobody is there for it.
+          if (!begun.isCancelled()) {
+            call.onError(ApiException.of(failure).toStatus());
+          }
+        });
+  }
+
+  private static <T, R> void answer(
+      ServerCallStreamObserver<R> call, T value, Function<T, R> toAnswer, Consumer<T> unsent) {
+    if (call.isCancelled()) {
+      unsent.accept(value);
+      return;
+    }
+    R ready;
+    try {
+      ready = toAnswer.apply(value);
+    } catch (RuntimeException failure) {
+      unsent.accept(value);
+      call.onError(ApiException.of(failure).toStatus());
+      return;
+    }
+    unlessGone(
+        call,
+        () -> {
+          call.onNext(ready);
+          call.onCompleted();
+        });
+  }
+
+  /** A client that leaves while it is being answered is no error. */
+  public static void unlessGone(ServerCallStreamObserver<?> call, Runnable answer) {
+    try {
+      answer.run();
+    } catch (IllegalStateException | StatusRuntimeException failure) {
+      if (!call.isCancelled()) {
+        throw failure;
+      }
+      LOG.debug("a client has left before it was answered", failure);
+    }
+  }
+
+  private static <T> CompletableFuture<T> begin(Function<Caller, CompletableFuture<T>> work) {
+    try {
+      return work.apply(AuthenticationInterceptor.caller());
+    } catch (RuntimeException failure) {
+      return CompletableFuture.failedFuture(failure);
+    }
+  }
+}

@@ -1,0 +1,281 @@
+package dev.sluice.server.grpc.services;
+
+import dev.sluice.server.http.routes.QueueJson;
+import com.google.protobuf.ByteString;
+import com.google.protobuf.UnsafeByteOperations;
+import dev.sluice.broker.Delivery;
+import dev.sluice.broker.Durability;
+import dev.sluice.broker.LeaseToken;
+import dev.sluice.broker.Message;
+import dev.sluice.broker.QueueConfig;
+import dev.sluice.proto.v1.DeadLetter;
+import dev.sluice.proto.v1.NewMessage;
+import dev.sluice.proto.v1.QueueStats;
+import dev.sluice.proto.v1.QueueTotals;
+import dev.sluice.proto.v1.StoredMessage;
+import dev.sluice.proto.v1.UpdateQueueRequest;
+import dev.sluice.server.operations.QueueOperations.Action;
+import dev.sluice.server.operations.QueueOperations.Settlement;
+import dev.sluice.server.support.ApiException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.UUID;
+import java.util.function.UnaryOperator;
+import org.jspecify.annotations.Nullable;
+
+/** What the broker knows, as messages of {@code sluice.v1} and back. */
+public final class QueueProtoMapper {
+  private static final char LEASE_SEPARATOR = '.';
+
+  private QueueProtoMapper() {}
+
+  static List<Message> messages(List<NewMessage> messages) {
+    List<Message> all = new ArrayList<>(messages.size());
+    messages.forEach(each -> all.add(message(each)));
+    return all;
+  }
+
+  private static Message message(NewMessage wire) {
+    Message message = Message.of(wire.getPayload().toByteArray());
+    if (wire.getHeadersCount() > 0) {
+      message = message.withHeaders(wire.getHeadersMap());
+    }
+    if (!wire.getFairnessKey().isEmpty()) {
+      message = message.withKey(wire.getFairnessKey());
+    }
+    if (wire.getWeight() != 0) {
+      message = message.withWeight(wire.getWeight());
+    }
+    if (wire.getPriority() != 0) {
+      message = message.withPriority(wire.getPriority());
+    }
+    for (var throttle : wire.getThrottlesMap().entrySet()) {
+      message = message.withThrottle(throttle.getKey(), throttle.getValue());
+    }
+    if (wire.getDelayMs() != 0) {
+      message = message.withDelay(Duration.ofMillis(wire.getDelayMs()));
+    }
+    if (wire.getTimeToLiveMs() != 0) {
+      message = message.withTimeToLive(Duration.ofMillis(wire.getTimeToLiveMs()));
+    }
+    return wire.getDedupeId().isEmpty() ? message : message.withDedupeId(wire.getDedupeId());
+  }
+
+  static dev.sluice.proto.v1.Delivery delivery(Delivery delivery) {
+    var wire =
+        dev.sluice.proto.v1.Delivery.newBuilder()
+            .setId(delivery.id().toString())
+            .setLease(lease(delivery.token()))
+            .setPayload(bytes(delivery.payload()))
+            .putAllHeaders(delivery.headers())
+            .setFairnessKey(delivery.key())
+            .setWeight(delivery.weight())
+            .addAllThrottleKeys(delivery.throttles())
+            .setAttempts(delivery.attempts())
+            .setEnqueuedAtMs(delivery.enqueuedAt().toEpochMilli())
+            .setLeaseEndsAtMs(delivery.leaseEnds().toEpochMilli());
+    delivery.deadLetter().ifPresent(each -> wire.setDeadLetter(deadLetter(each)));
+    return wire.build();
+  }
+
+  /** Nobody changes what the broker has read. */
+  public static ByteString bytes(byte[] payload) {
+    return UnsafeByteOperations.unsafeWrap(payload);
+  }
+
+  private static DeadLetter deadLetter(dev.sluice.broker.DeadLetter deadLetter) {
+    return DeadLetter.newBuilder()
+        .setQueue(deadLetter.source())
+        .setId(deadLetter.originalId().toString())
+        .setReason(deadLetter.reason().name())
+        .setAttempts(deadLetter.attempts())
+        .setError(deadLetter.error())
+        .build();
+  }
+
+  static StoredMessage stored(dev.sluice.broker.StoredMessage message) {
+    var wire =
+        StoredMessage.newBuilder()
+            .setId(message.id().toString())
+            .setPayload(bytes(message.payload()))
+            .setPayloadSize(message.payloadBytes())
+            .setPayloadCut(message.isCut())
+            .putAllHeaders(message.headers())
+            .setFairnessKey(message.key())
+            .addAllThrottleKeys(message.throttles())
+            .setAttempts(message.attempts())
+            .setEnqueuedAtMs(message.enqueuedAt().toEpochMilli())
+            .setAvailableAtMs(message.availableAt().toEpochMilli());
+    message.deadLetter().ifPresent(each -> wire.setDeadLetter(deadLetter(each)));
+    return wire.build();
+  }
+
+  public static String lease(LeaseToken token) {
+    return token.epoch() + String.valueOf(LEASE_SEPARATOR) + token.number();
+  }
+
+  /** Null if {@code lease} is empty. */
+  public static @Nullable LeaseToken lease(String lease) {
+    if (lease.isEmpty()) {
+      return null;
+    }
+    int separator = lease.indexOf(LEASE_SEPARATOR);
+    try {
+      return new LeaseToken(
+          Integer.parseInt(lease.substring(0, Math.max(0, separator))),
+          Long.parseLong(lease.substring(separator + 1)));
+    } catch (NumberFormatException malformed) {
+      throw ApiException.invalid("lease must be as it was delivered: " + lease);
+    }
+  }
+
+  public static UUID id(String id) {
+    return id("id", id);
+  }
+
+  /** That of a message, in a field of that name. */
+  public static UUID id(String field, String id) {
+    if (id.length() == 36) {
+      try {
+        return UUID.fromString(id);
+      } catch (IllegalArgumentException malformed) {
+        // said below
+      }
+    }
+    throw ApiException.invalid("%s must be that of a message, a UUID: %s".formatted(field, id));
+  }
+
+  static List<Settlement> settlements(List<dev.sluice.proto.v1.Settlement> settlements) {
+    List<Settlement> all = new ArrayList<>(settlements.size());
+    for (var each : settlements) {
+      all.add(new Settlement(id(each.getId()), lease(each.getLease()), action(each)));
+    }
+    return all;
+  }
+
+  private static Action action(dev.sluice.proto.v1.Settlement settlement) {
+    return switch (settlement.getActionCase()) {
+      case ACK -> new Action.Ack();
+      case NACK -> nack(settlement.getNack());
+      case EXTEND -> new Action.Extend(Duration.ofMillis(settlement.getExtend().getLeaseMs()));
+      case RELEASE -> new Action.Release();
+      case ACTION_NOT_SET ->
+          throw ApiException.invalid(
+              "action must be one of ack, nack, extend, release: none, id=" + settlement.getId());
+    };
+  }
+
+  private static Action nack(dev.sluice.proto.v1.Settlement.Nack nack) {
+    return new Action.Nack(
+        nack.getError(), nack.hasDelayMs() ? Duration.ofMillis(nack.getDelayMs()) : null);
+  }
+
+  /**
+   * Returns the configuration as over HTTP: a field that is absent, or 0 without a meaning, is
+   * null.
+   */
+  static QueueJson.Config config(dev.sluice.proto.v1.QueueConfig wire) {
+    boolean hasDurability =
+        wire.getDurability() != dev.sluice.proto.v1.Durability.DURABILITY_UNSPECIFIED;
+    return new QueueJson.Config(
+        wire.getLeaseMs() == 0 ? null : wire.getLeaseMs(),
+        hasDurability ? durability(wire.getDurability()) : null,
+        emptyToNull(wire.getOnEnqueue()),
+        emptyToNull(wire.getOnFailure()),
+        wire.hasMaxAttempts() ? wire.getMaxAttempts() : null,
+        wire.hasRetryDelayMs() ? wire.getRetryDelayMs() : null,
+        wire.hasMaxRetryDelayMs() ? wire.getMaxRetryDelayMs() : null,
+        wire.getStrictOrder(),
+        wire.getMaxDepth(),
+        wire.getMaxDepthPerKey(),
+        wire.getMaxInFlightPerKey(),
+        wire.getTimeToLiveMs(),
+        wire.getDedupeWindowMs(),
+        wire.getStrictThrottleKeys());
+  }
+
+  /**
+   * Returns the change that the request asks for: of the whole configuration, or of some fields.
+   */
+  static UnaryOperator<QueueConfig> change(UpdateQueueRequest request) {
+    QueueJson.Config config = config(request.getConfig());
+    if (!request.hasUpdateMask()) {
+      QueueConfig whole = config.toConfig();
+      return before -> whole;
+    }
+    List<String> named = request.getUpdateMask().getPathsList();
+    if (named.isEmpty()) {
+      throw ApiException.invalid("update_mask must name at least one field, or be left out");
+    }
+    return before -> config.appliedTo(before, named);
+  }
+
+  private static Durability durability(dev.sluice.proto.v1.Durability wire) {
+    return switch (wire) {
+      case ALWAYS -> Durability.ALWAYS;
+      case INTERVAL -> Durability.INTERVAL;
+      case OS -> Durability.OS;
+      case DURABILITY_UNSPECIFIED, UNRECOGNIZED ->
+          throw ApiException.invalid("durability must be one of ALWAYS, INTERVAL, OS: " + wire);
+    };
+  }
+
+  public static @Nullable String emptyToNull(String text) {
+    return text.isEmpty() ? null : text;
+  }
+
+  static dev.sluice.proto.v1.QueueConfig config(QueueConfig config) {
+    String onEnqueue = config.onEnqueue();
+    String onFailure = config.onFailure();
+    return dev.sluice.proto.v1.QueueConfig.newBuilder()
+        .setLeaseMs(config.leaseTimeout().toMillis())
+        .setDurability(dev.sluice.proto.v1.Durability.valueOf(config.durability().name()))
+        .setOnEnqueue(onEnqueue == null ? "" : onEnqueue)
+        .setOnFailure(onFailure == null ? "" : onFailure)
+        .setMaxAttempts(config.maxAttempts())
+        .setRetryDelayMs(config.retryDelay().toMillis())
+        .setMaxRetryDelayMs(config.maxRetryDelay().toMillis())
+        .setStrictOrder(config.strictOrder())
+        .setMaxDepth(config.maxDepth())
+        .setMaxDepthPerKey(config.maxDepthPerKey())
+        .setMaxInFlightPerKey(config.maxInFlightPerKey())
+        .setTimeToLiveMs(config.timeToLive().toMillis())
+        .setDedupeWindowMs(config.dedupeWindow().toMillis())
+        .setStrictThrottleKeys(config.strictThrottleKeys())
+        .build();
+  }
+
+  static QueueTotals totals(dev.sluice.broker.QueueTotals totals) {
+    return QueueTotals.newBuilder()
+        .setEnqueued(totals.enqueued())
+        .setDelivered(totals.delivered())
+        .setAcked(totals.acked())
+        .setFailed(totals.failed())
+        .setDeadLettered(totals.deadLettered())
+        .build();
+  }
+
+  static QueueStats stats(dev.sluice.broker.QueueStats stats) {
+    var wire =
+        QueueStats.newBuilder()
+            .setDepth(stats.depth())
+            .setInFlight(stats.inFlight())
+            .setDelayed(stats.delayed())
+            .setConsumers(stats.consumers())
+            .setTotals(totals(stats.totals()))
+            .setUnknownThrottles(stats.unknownThrottles())
+            .setUnknownThrottleKey(stats.unknownThrottleKey());
+    stats
+        .keys()
+        .forEach(
+            key ->
+                wire.addKeys(
+                    QueueStats.KeyStats.newBuilder()
+                        .setKey(key.key())
+                        .setPending(key.pending())
+                        .setWeight(key.weight())
+                        .setDeficit(key.deficit())));
+    return wire.build();
+  }
+}

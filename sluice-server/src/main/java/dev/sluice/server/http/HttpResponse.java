@@ -1,0 +1,89 @@
+package dev.sluice.server.http;
+
+import dev.sluice.server.support.ApiException;
+import dev.sluice.server.support.ErrorKind;
+import java.nio.charset.StandardCharsets;
+import java.util.Map;
+
+/**
+ * A whole answer over HTTP.
+ *
+ * @param status its code
+ * @param headers those beyond the type of the content
+ * @param type of the content
+ * @param body the content
+ */
+public @SuppressWarnings("ArrayRecordComponent") // sent, not compared
+record HttpResponse(int status, Map<String, String> headers, String type, byte[] body) {
+  private static final String JSON = "application/json";
+
+  /**
+   * Of every answer, unless it says otherwise: nobody keeps it, takes it for something else, or
+   * puts it into the page of another site.
+   */
+  static final Map<String, String> GUARDS =
+      Map.of(
+          "Cache-Control",
+          "no-store",
+          "X-Content-Type-Options",
+          "nosniff",
+          "Cross-Origin-Resource-Policy",
+          "same-origin");
+
+  private static final Map<String, String> SOON = Map.of("Retry-After", "1");
+
+  /** Browsers ask nobody for a password then. */
+  private static final Map<String, String> WITH_A_KEY = Map.of("WWW-Authenticate", "Bearer");
+
+  private static final int OK = 200;
+  private static final int NO_CONTENT = 204;
+
+  /** What is wrong, as every error is told. */
+  public record ErrorBody(HttpResponse.ErrorDetail error) {
+    public static HttpResponse.ErrorBody of(ApiException refused) {
+      return new HttpResponse.ErrorBody(new HttpResponse.ErrorDetail(refused.kind().name(), String.valueOf(refused.getMessage())));
+    }
+  }
+
+  /** The code of {@link ErrorKind}, and words. */
+  public record ErrorDetail(String code, String message) {}
+
+  public static HttpResponse ok(Object value) {
+    return json(OK, value);
+  }
+
+  public static HttpResponse json(int status, Object value) {
+    return new HttpResponse(status, Map.of(), JSON, JsonCodec.write(value));
+  }
+
+  /** As {@link JsonCodec#writeCamel} has it. */
+  public static HttpResponse camel(int status, Object value) {
+    return new HttpResponse(status, Map.of(), JSON, JsonCodec.writeCamel(value));
+  }
+
+  public static HttpResponse text(String type, String text) {
+    return new HttpResponse(OK, Map.of(), type, text.getBytes(StandardCharsets.UTF_8));
+  }
+
+  public static HttpResponse nothing() {
+    return new HttpResponse(NO_CONTENT, Map.of(), JSON, new byte[0]);
+  }
+
+  static HttpResponse refusal(ApiException refused) {
+    HttpResponse answer = refusal(refused.kind().http, refused);
+    return switch (refused.kind()) {
+      case UNAVAILABLE -> answer.with(SOON);
+      case UNAUTHENTICATED -> answer.with(WITH_A_KEY);
+      default -> answer;
+    };
+  }
+
+  /** For what HTTP has a code of its own. */
+  static HttpResponse refusal(int status, ApiException refused) {
+    return json(status, HttpResponse.ErrorBody.of(refused));
+  }
+
+  public HttpResponse with(Map<String, String> more) {
+    return new HttpResponse(status, more, type, body);
+  }
+}

@@ -1,0 +1,9 @@
+/**
+ * The HTTP server: listeners, requests, answers and the memory of both.
+ *
+ * <p>Does not know {@code grpc}; {@code http.routes} has the routes.
+ */
+@NullMarked
+package dev.sluice.server.http;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,296 @@
+package dev.sluice.server.http.routes;
+
+import dev.sluice.server.operations.GovernorOperations;
+import com.fasterxml.jackson.annotation.JsonProperty;
+import dev.sluice.governor.Alert;
+import dev.sluice.governor.AuditReport;
+import dev.sluice.governor.BudgetDimension;
+import dev.sluice.governor.Counts;
+import dev.sluice.governor.GovernorStatus;
+import dev.sluice.governor.ProviderStanding;
+import dev.sluice.governor.TokenDecision;
+import dev.sluice.governor.TokenExplanation;
+import dev.sluice.governor.WaitingListStatus;
+import dev.sluice.server.http.JsonCodec;
+import dev.sluice.server.support.ApiException;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.OptionalLong;
+import org.jspecify.annotations.Nullable;
+
+/** What the governor reads and says over HTTP; names are those of {@link JsonCodec#writeCamel}. */
+public final class GovernorJson {
+  private GovernorJson() {}
+
+  /** What somebody asks for. */
+  public record TokenRequestJson(
+      @Nullable String model,
+      @Nullable Long tokens,
+      @Nullable String priority,
+      @Nullable String tenant,
+      @Nullable Long deadlineMs,
+      @Nullable String idempotencyKey,
+      @Nullable Long expectedTokens) {
+    /** {@code header} is the key of the request itself, which the body need not repeat. */
+    GovernorOperations.TokenRequestSpec toWanted(@Nullable String header) {
+      if (model == null || tokens == null) {
+        throw ApiException.invalid((model == null ? "model" : "tokens") + " must be there");
+      }
+      return new GovernorOperations.TokenRequestSpec(
+          model,
+          tokens,
+          priority == null ? "" : priority,
+          tenant == null ? "" : tenant,
+          deadlineMs == null ? 0 : deadlineMs,
+          key(header),
+          expectedTokens == null ? 0 : expectedTokens);
+    }
+
+    private String key(@Nullable String header) {
+      if (header != null && idempotencyKey != null && !header.equals(idempotencyKey)) {
+        throw ApiException.invalid(
+            "idempotencyKey must be the same as the header Idempotency-Key: " + idempotencyKey);
+      }
+      String either = idempotencyKey == null ? header : idempotencyKey;
+      return either == null ? "" : either;
+    }
+  }
+
+  /** What is unknown is left out. */
+  private static @Nullable Long known(OptionalLong millis) {
+    return millis.isPresent() ? millis.getAsLong() : null;
+  }
+
+  /** The tokens are reserved. */
+  public record GrantedJson(
+      boolean granted,
+      long tokens,
+      long requestedTokens,
+      long remaining,
+      String model,
+      String priority,
+      String reservation) {
+    static GovernorJson.GrantedJson of(TokenDecision.Granted granted) {
+      return new GovernorJson.GrantedJson(
+          true,
+          granted.tokens(),
+          granted.requestedTokens(),
+          granted.remaining(),
+          granted.model(),
+          granted.priority(),
+          granted.reservation());
+    }
+  }
+
+  /** It is in line. */
+  public record QueuedJson(
+      boolean granted,
+      long tokens,
+      long remaining,
+      @Nullable Long waitMs,
+      int queuePosition,
+      @Nullable Long etaMs,
+      BudgetDimension binding,
+      String ticket,
+      String model,
+      String priority) {
+    static GovernorJson.QueuedJson of(TokenDecision.Queued queued) {
+      return new GovernorJson.QueuedJson(
+          false,
+          queued.tokens(),
+          queued.remaining(),
+          known(queued.waitMs()),
+          queued.queuePosition(),
+          known(queued.etaMs()),
+          queued.binding(),
+          queued.ticket(),
+          queued.model(),
+          queued.priority());
+    }
+  }
+
+  /** It is neither. */
+  public record DeniedJson(
+      boolean granted,
+      long tokens,
+      long remaining,
+      TokenDecision.Reason reason,
+      String message,
+      String model,
+      String priority) {
+    static GovernorJson.DeniedJson of(TokenDecision.Denied refused) {
+      return new GovernorJson.DeniedJson(
+          false,
+          refused.tokens(),
+          refused.remaining(),
+          refused.reason(),
+          refused.message(),
+          refused.model(),
+          refused.priority());
+    }
+  }
+
+  /** Whichever it is. */
+  static Object of(TokenDecision outcome) {
+    if (outcome instanceof TokenDecision.Granted granted) {
+      return GovernorJson.GrantedJson.of(granted);
+    }
+    return outcome instanceof TokenDecision.Denied refused
+        ? GovernorJson.DeniedJson.of(refused)
+        : GovernorJson.QueuedJson.of((TokenDecision.Queued) outcome);
+  }
+
+  /** What would become of a request. */
+  public record ExplanationJson(
+      String model,
+      String priority,
+      long tokens,
+      TokenExplanation.Outcome verdict,
+      BudgetDimension binding,
+      int queuePosition,
+      @Nullable Long waitMs,
+      @Nullable Long etaMs,
+      String message,
+      List<GovernorJson.DimensionJson> dimensions) {
+    static GovernorJson.ExplanationJson of(TokenExplanation explanation) {
+      return new GovernorJson.ExplanationJson(
+          explanation.model(),
+          explanation.priority(),
+          explanation.tokens(),
+          explanation.verdict(),
+          explanation.binding(),
+          explanation.queuePosition(),
+          known(explanation.waitMs()),
+          known(explanation.etaMs()),
+          explanation.message(),
+          explanation.dimensions().stream().map(GovernorJson.DimensionJson::of).toList());
+    }
+  }
+
+  /** How one dimension stands for a request. */
+  public record DimensionJson(
+      BudgetDimension dimension, long capacity, long available, long needed, @Nullable Long waitMs) {
+    static GovernorJson.DimensionJson of(TokenExplanation.DimensionStatus part) {
+      return new GovernorJson.DimensionJson(
+          part.dimension(), part.capacity(), part.available(), part.needed(), known(part.waitMs()));
+    }
+  }
+
+  /** Requests in line for a model. */
+  public record WaitingListJson(
+      String model,
+      int total,
+      Map<String, Long> etaMs,
+      Map<String, BudgetDimension> binding,
+      List<GovernorJson.QueuedTicketJson> tickets) {
+    static GovernorJson.WaitingListJson of(WaitingListStatus queue) {
+      return new GovernorJson.WaitingListJson(
+          queue.model(),
+          queue.total(),
+          queue.etaMs(),
+          queue.binding(),
+          queue.tickets().stream().map(GovernorJson.QueuedTicketJson::of).toList());
+    }
+  }
+
+  /** One of them. */
+  public record QueuedTicketJson(
+      String ticket,
+      String tenant,
+      String priority,
+      long tokens,
+      int queuePosition,
+      @Nullable Long etaMs,
+      BudgetDimension binding,
+      long waitedMs) {
+    static GovernorJson.QueuedTicketJson of(WaitingListStatus.QueuedTicket place) {
+      return new GovernorJson.QueuedTicketJson(
+          place.ticket(),
+          place.tenant(),
+          place.priority(),
+          place.tokens(),
+          place.queuePosition(),
+          known(place.etaMs()),
+          place.binding(),
+          place.waitedMs());
+    }
+  }
+
+  /** What was used of a grant. */
+  public record UsageJson(@Nullable Long actualTokens) {
+    long tokens() {
+      if (actualTokens == null) {
+        throw ApiException.invalid("actualTokens must be there");
+      }
+      return actualTokens;
+    }
+  }
+
+  /** How a provider answered. */
+  public record ProviderResponseJson(@Nullable Integer status, @Nullable Map<String, @Nullable String> headers) {
+    int code() {
+      if (status == null) {
+        throw ApiException.invalid("status must be there");
+      }
+      return status;
+    }
+
+    Map<String, String> fields() {
+      return headers == null ? Map.of() : MessageJson.present("headers", headers);
+    }
+  }
+
+  /** What a budget file says to no effect. */
+  public record Reloaded(List<String> withoutEffect) {}
+
+  /** How all models stand. */
+  public record Status(Map<String, Bucket> buckets, Map<String, String> closed, String timestamp) {
+    static Status of(GovernorStatus status) {
+      Map<String, Bucket> buckets = new LinkedHashMap<>();
+      status.buckets().forEach((name, model) -> buckets.put(name, Bucket.of(model)));
+      return new Status(buckets, status.closed(), status.timestamp().toString());
+    }
+  }
+
+  /** How a model stands. */
+  public record Bucket(
+      long capacity,
+      long available,
+      String utilizationPct,
+      @JsonProperty("targetTPM") long targetTpm,
+      @JsonProperty("burstTPM") long burstTpm,
+      double refillRate,
+      String lastRefill,
+      Map<String, Integer> queueLengths,
+      int running,
+      Counts metrics,
+      AuditReport audit,
+      ProviderStanding provider,
+      List<GovernorJson.AlertJson> alerts) {
+    static Bucket of(GovernorStatus.Model model) {
+      return new Bucket(
+          model.capacity(),
+          model.available(),
+          model.utilizationPct(),
+          model.targetTpm(),
+          model.capacity(),
+          model.refillRate(),
+          model.lastRefill().toString(),
+          model.queueLengths(),
+          model.running(),
+          model.metrics(),
+          model.audit(),
+          model.provider(),
+          model.alerts().stream().map(GovernorJson.AlertJson::of).toList());
+    }
+  }
+
+  /** What somebody should look at. */
+  public record AlertJson(Alert.Kind kind, double value, double threshold, String advice, String since) {
+    static GovernorJson.AlertJson of(Alert alert) {
+      return new GovernorJson.AlertJson(
+          alert.kind(), alert.value(), alert.threshold(), alert.advice(), alert.since().toString());
+    }
+  }
+}

@@ -1,0 +1,131 @@
+package dev.sluice.server.http.routes;
+
+import dev.sluice.LimitStats;
+import dev.sluice.broker.BrokerView;
+import dev.sluice.broker.FairnessKeyPage;
+import dev.sluice.broker.QueueConfig;
+import dev.sluice.server.support.ApiException;
+import java.time.Duration;
+import java.util.Arrays;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Locale;
+import java.util.Optional;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+
+/** What is said of fairness keys and throttle keys in JSON. */
+public final class SchedulingStatsJson {
+  private SchedulingStatsJson() {}
+
+  /** By its name, in small letters. */
+  static FairnessKeyPage.Order order(String name) {
+    return Arrays.stream(FairnessKeyPage.Order.values())
+        .filter(each -> each.name().toLowerCase(Locale.ROOT).equals(name))
+        .findFirst()
+        .orElseThrow(
+            () -> ApiException.invalid("order must be one of depth, wait, delivered: " + name));
+  }
+
+  private static @Nullable Long millis(Optional<Duration> time) {
+    return time.map(Duration::toMillis).orElse(null);
+  }
+
+  /** The first fairness keys of a queue, and sums over all. */
+  public record FairnessKeyPageJson(
+      long active,
+      long waiting,
+      long readyWeight,
+      int maxInFlightPerKey,
+      long matching,
+      List<SchedulingStatsJson.FairnessKeyJson> keys) {
+    static SchedulingStatsJson.FairnessKeyPageJson of(FairnessKeyPage found, QueueConfig config) {
+      return new SchedulingStatsJson.FairnessKeyPageJson(
+          found.active(),
+          found.waiting(),
+          found.readyWeight(),
+          config.maxInFlightPerKey(),
+          found.matching(),
+          found.keys().stream().map(SchedulingStatsJson.FairnessKeyJson::of).toList());
+    }
+  }
+
+  /** How a fairness key stands. */
+  public record FairnessKeyJson(
+      String key,
+      long depth,
+      long pending,
+      long inFlight,
+      long delayed,
+      int weight,
+      long delivered,
+      long waitedMs,
+      List<SchedulingStatsJson.ThrottledJson> parked) {
+    static SchedulingStatsJson.FairnessKeyJson of(FairnessKeyPage.Row key) {
+      return new SchedulingStatsJson.FairnessKeyJson(
+          key.key(),
+          key.depth(),
+          key.pending(),
+          key.inFlight(),
+          key.delayed(),
+          key.weight(),
+          key.delivered(),
+          key.waited().toMillis(),
+          key.parked().stream().map(SchedulingStatsJson.ThrottledJson::of).toList());
+    }
+  }
+
+  /** Messages that wait for a throttle key. */
+  public record ThrottledJson(String throttleKey, int messages, long weight, @Nullable Long untilMs) {
+    static SchedulingStatsJson.ThrottledJson of(FairnessKeyPage.Throttled parked) {
+      return new SchedulingStatsJson.ThrottledJson(
+          parked.throttleKey(), parked.messages(), parked.weight(), millis(parked.until()));
+    }
+  }
+
+  /** A throttle key as it stands. */
+  public record LimitStatsJson(
+      String key,
+      double ratePerSecond,
+      double burst,
+      double tokens,
+      long taken,
+      int waiting,
+      @Nullable Long untilMs,
+      @Nullable Long neverAsks) {
+    static SchedulingStatsJson.LimitStatsJson of(BrokerView.Throttle throttle) {
+      LimitStats stats = throttle.stats();
+      return new SchedulingStatsJson.LimitStatsJson(
+          stats.key(),
+          stats.ratePerSecond(),
+          stats.burst(),
+          stats.level(),
+          stats.taken(),
+          stats.waiters(),
+          millis(throttle.until()),
+          stats.neverAsks().isEmpty() ? null : stats.neverAsks().getAsLong());
+    }
+  }
+
+  /** The first throttle keys: those for which most wait. */
+  public record LimitsSnapshotJson(long atMs, int total, List<SchedulingStatsJson.LimitStatsJson> throttles) {
+    static SchedulingStatsJson.LimitsSnapshotJson of(BrokerView.LimitsSnapshot found, int limit) {
+      return new SchedulingStatsJson.LimitsSnapshotJson(
+          TimeUnit.NANOSECONDS.toMillis(found.atNanos()),
+          found.all().size(),
+          found.all().stream()
+              .sorted(Comparator.comparingInt(each -> -each.stats().waiters()))
+              .limit(limit)
+              .map(SchedulingStatsJson.LimitStatsJson::of)
+              .toList());
+    }
+  }
+
+  /** A fairness key that waits for a throttle key. */
+  public record Waiter(String queue, String key, int messages, long tokens, long asks) {
+    static Waiter of(LimitStats.Waiter waiter) {
+      return new Waiter(
+          waiter.queue(), waiter.key(), waiter.items(), waiter.tokens(), waiter.asks());
+    }
+  }
+}

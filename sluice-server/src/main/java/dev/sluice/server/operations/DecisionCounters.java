@@ -1,0 +1,48 @@
+package dev.sluice.server.operations;
+
+import dev.sluice.ThrottleDecision;
+import java.util.EnumMap;
+import java.util.Objects;
+import java.util.concurrent.atomic.LongAdder;
+
+/** How limits have decided so far. Thread-safe, and next to nothing beside a decision. */
+public final class DecisionCounters {
+  /** One for each outcome; the map itself does not change. */
+  private final EnumMap<Outcome, LongAdder> counts = new EnumMap<>(Outcome.class);
+
+  DecisionCounters() {
+    for (Outcome each : Outcome.values()) {
+      counts.put(each, new LongAdder());
+    }
+  }
+
+  /** One for each kind of {@link ThrottleDecision}. */
+  public enum Outcome {
+    GRANTED,
+    DENIED,
+    DEPLETED,
+    IMPOSSIBLE;
+
+    static Outcome of(ThrottleDecision decision) {
+      if (decision.isGranted()) {
+        return GRANTED;
+      }
+      if (decision instanceof ThrottleDecision.Denied) {
+        return DENIED;
+      }
+      return decision instanceof ThrottleDecision.Depleted ? DEPLETED : IMPOSSIBLE;
+    }
+  }
+
+  void add(ThrottleDecision decision) {
+    count(Outcome.of(decision)).increment();
+  }
+
+  public long of(Outcome outcome) {
+    return count(outcome).sum();
+  }
+
+  private LongAdder count(Outcome outcome) {
+    return Objects.requireNonNull(counts.get(outcome));
+  }
+}

@@ -1,0 +1,343 @@
+package dev.sluice.server.operations;
+
+import dev.sluice.server.GovernorThreads;
+import dev.sluice.governor.Governor;
+import dev.sluice.governor.GovernorStatus;
+import dev.sluice.governor.ModelBudget;
+import dev.sluice.governor.ProviderResponse;
+import dev.sluice.governor.TokenDecision;
+import dev.sluice.governor.TokenExplanation;
+import dev.sluice.governor.TokenOwner;
+import dev.sluice.governor.TokenRequest;
+import dev.sluice.governor.TokenSettlement;
+import dev.sluice.governor.WaitingListStatus;
+import dev.sluice.governor.redis.BudgetUnavailableException;
+import dev.sluice.server.auth.Permission.Kind;
+import dev.sluice.server.auth.Caller;
+import dev.sluice.server.auth.Credential;
+import dev.sluice.server.support.ApiException;
+import dev.sluice.server.support.ErrorKind;
+import dev.sluice.server.support.Futures;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What can be done with the governor, whatever wire it comes by: checks the caller, asks the
+ * governor.
+ *
+ * <p>A request needs {@code governor} on the names of its model, its tenant and its class; so does
+ * whatever is done with its ticket or reservation. A caller without such a permission is told that
+ * the ticket or reservation does not exist, so that it cannot find out which ones do.
+ *
+ * <p>What is not allowed is refused at once; the rest is answered when the governor has answered.
+ */
+public final class GovernorOperations {
+  private static final int MAX_NAME_BYTES = 256;
+  private static final int MAX_HEADER_CHARS = 4_096;
+  private static final Duration MAX_DEADLINE = Duration.ofDays(1);
+
+  /** For a caller that may use all of these, the owner of a ticket need not be looked up. */
+  private static final List<String> OWNED = List.of("model:*", "tenant:*", "class:*");
+
+  private final Governor governor;
+  private final BudgetFileSource budgets;
+  private final TicketWaiters waits;
+  private final GovernorThreads threads;
+
+  public GovernorOperations(Governor governor, BudgetFileSource budgets, TicketWaiters waits, GovernorThreads threads) {
+    this.governor = governor;
+    this.budgets = budgets;
+    this.waits = waits;
+    this.threads = threads;
+  }
+
+  /**
+   * What somebody asks for, as it came.
+   *
+   * @param deadlineMs 0 for none
+   * @param idempotencyKey empty for none
+   * @param expectedTokens 0 for all of them
+   */
+  public record TokenRequestSpec(
+      String model,
+      long tokens,
+      String priority,
+      String tenant,
+      long deadlineMs,
+      String idempotencyKey,
+      long expectedTokens) {
+    /** Checked. */
+    TokenRequest toRequest() {
+      requireName("model", model, 1);
+      requireName("priority", priority, 0);
+      requireName("tenant", tenant, 0);
+      requireName("idempotencyKey", idempotencyKey, 0);
+      QueueOperations.requireBetween("deadlineMs", deadlineMs, 0, MAX_DEADLINE.toMillis());
+      return new TokenRequest(
+          model,
+          tokens,
+          priority.isEmpty() ? TokenRequest.USUAL_PRIORITY : priority,
+          tenant,
+          deadlineMs == 0 ? null : Duration.ofMillis(deadlineMs),
+          idempotencyKey.isEmpty() ? null : idempotencyKey,
+          expectedTokens == 0 ? null : expectedTokens);
+    }
+  }
+
+  /** Also without control characters, which would make two names look like one. */
+  private static void requireName(String what, String name, int least) {
+    int bytes = name.getBytes(StandardCharsets.UTF_8).length;
+    if (bytes < least || bytes > MAX_NAME_BYTES) {
+      throw ApiException.invalid(
+          "%s must have %d to %d bytes: %d".formatted(what, least, MAX_NAME_BYTES, bytes));
+    }
+    if (name.chars().anyMatch(Character::isISOControl)) {
+      throw ApiException.invalid(what + " must have no control characters");
+    }
+  }
+
+  private static void requireUse(Caller caller, TokenRequest request) {
+    caller.require(Kind.GOVERNOR, "model:" + request.model());
+    caller.require(Kind.GOVERNOR, "tenant:" + request.tenant());
+    caller.require(Kind.GOVERNOR, "class:" + request.priority());
+  }
+
+  /**
+   * A model that is closed, because what it grants cannot be written down, may be back later; so
+   * may Redis.
+   */
+  static <T> T asking(Supplier<T> question) {
+    try {
+      return question.get();
+    } catch (IllegalStateException | BudgetUnavailableException away) {
+      throw new ApiException(ErrorKind.UNAVAILABLE, String.valueOf(away.getMessage()));
+    }
+  }
+
+  private <T> CompletableFuture<T> ask(Supplier<T> question) {
+    return threads.ask(() -> asking(question));
+  }
+
+  public CompletableFuture<TokenDecision> request(Caller caller, GovernorOperations.TokenRequestSpec wanted) {
+    TokenRequest request = wanted.toRequest();
+    requireUse(caller, request);
+    return ask(() -> governor.request(request));
+  }
+
+  public CompletableFuture<TokenExplanation> explain(Caller caller, GovernorOperations.TokenRequestSpec wanted) {
+    TokenRequest request = wanted.toRequest();
+    requireUse(caller, request);
+    return ask(() -> governor.explain(request));
+  }
+
+  // ---- tickets and reservations
+
+  /** Whether a caller may make the request that a ticket or reservation belongs to. */
+  private boolean mayUse(Caller caller, TokenOwner owner) {
+    return mayUseModel(caller, owner.model())
+        && caller.may(Kind.GOVERNOR, "tenant:" + owner.tenant())
+        && caller.may(Kind.GOVERNOR, "class:" + owner.priority());
+  }
+
+  /** By its own name, or by that of a route that leads there. */
+  private boolean mayUseModel(Caller caller, String model) {
+    return caller.may(Kind.GOVERNOR, "model:" + model)
+        || budgets.current().routes().entrySet().stream()
+            .anyMatch(
+                route ->
+                    route.getValue().contains(model)
+                        && caller.may(Kind.GOVERNOR, "model:" + route.getKey()));
+  }
+
+  private boolean isHeldBy(Caller caller, String id) {
+    return caller.mayAll(Kind.GOVERNOR, OWNED)
+        || governor.owner(id).filter(owner -> mayUse(caller, owner)).isPresent();
+  }
+
+  private static void requireKnown(boolean known, Supplier<ApiException> otherwise) {
+    if (!known) {
+      throw otherwise.get();
+    }
+  }
+
+  /** Asks {@code question} if the caller may use the ticket or reservation; else it is unknown. */
+  private <T> CompletableFuture<T> askHolder(
+      Caller caller, String id, Supplier<ApiException> unknown, Supplier<T> question) {
+    caller.requireSome(Kind.GOVERNOR);
+    // The id is kept while the call waits, and repeated in the refusal of an unknown one.
+    QueueOperations.requireBetween("the length of an id", id.length(), 0, MAX_NAME_BYTES);
+    return ask(
+        () -> {
+          requireKnown(isHeldBy(caller, id), unknown);
+          return question.get();
+        });
+  }
+
+  /** As {@link #askHolder}, for a question that waits; cancelling the answer ends the wait. */
+  private <T> CompletableFuture<T> startHolder(
+      Caller caller, String ticket, Supplier<CompletableFuture<T>> start) {
+    CompletableFuture<T> answer = new CompletableFuture<>();
+    Futures.when(
+        askHolder(caller, ticket, () -> TicketWaiters.unknown(ticket), () -> true),
+        held -> {
+          CompletableFuture<T> started = started(start);
+          Futures.when(started, answer::complete, answer::completeExceptionally);
+          Futures.whenOver(answer, () -> started.cancel(false));
+        },
+        answer::completeExceptionally);
+    return answer;
+  }
+
+  private static <T> CompletableFuture<T> started(Supplier<CompletableFuture<T>> start) {
+    try {
+      return start.get();
+    } catch (RuntimeException refused) {
+      return CompletableFuture.failedFuture(refused);
+    }
+  }
+
+  /** How it stands when it is decided, or after {@code wait}; cancelling ends the wait. */
+  public CompletableFuture<TokenDecision> poll(Credential key, String ticket, long waitMs) {
+    key.caller().requireSome(Kind.GOVERNOR);
+    QueueOperations.requireBetween("waitMs", waitMs, 0, TicketWaiters.LONGEST.toMillis());
+    return startHolder(
+        key.caller(), ticket, () -> waits.poll(key, ticket, Duration.ofMillis(waitMs)));
+  }
+
+  /** Whoever begins it closes it. */
+  public CompletableFuture<TicketWatch> watch(Caller caller, String ticket) {
+    return startHolder(caller, ticket, () -> waits.watch(caller, ticket));
+  }
+
+  public CompletableFuture<Void> cancel(Caller caller, String ticket) {
+    Supplier<ApiException> unknown = () -> TicketWaiters.unknown(ticket);
+    return askHolder(caller, ticket, unknown, () -> governor.cancel(ticket))
+        .thenAccept(there -> requireKnown(there, unknown));
+  }
+
+  public CompletableFuture<TokenSettlement> settle(Caller caller, String reservation, long actualTokens) {
+    caller.requireSome(Kind.GOVERNOR);
+    QueueOperations.requireBetween("actualTokens", actualTokens, 0, TokenRequest.MOST_TOKENS);
+    Supplier<ApiException> unknown = () -> unknownReservation(reservation);
+    return askHolder(caller, reservation, unknown, () -> governor.settle(reservation, actualTokens))
+        .thenApply(settled -> settled.orElseThrow(unknown));
+  }
+
+  public CompletableFuture<Void> extend(Caller caller, String reservation) {
+    Supplier<ApiException> unknown = () -> unknownReservation(reservation);
+    return askHolder(caller, reservation, unknown, () -> governor.extend(reservation))
+        .thenAccept(there -> requireKnown(there, unknown));
+  }
+
+  private static ApiException unknownReservation(String reservation) {
+    return ApiException.notFound(
+        "there is no such reservation, it was settled, or it has ended: " + reservation);
+  }
+
+  public CompletableFuture<Void> feedback(
+      Caller caller, String model, int status, Map<String, String> headers) {
+    requireName("model", model, 1);
+    caller.require(Kind.GOVERNOR, "feedback:" + model);
+    headers.forEach(
+        (name, value) ->
+            QueueOperations.requireBetween(
+                "the length of a header", name.length() + value.length(), 0, MAX_HEADER_CHARS));
+    ProviderResponse answer = new ProviderResponse(status, headers);
+    return ask(() -> {
+          governor.feedback(model, answer);
+          return true;
+        })
+        .thenAccept(told -> {});
+  }
+
+  /** The models that the caller may see or use. */
+  public CompletableFuture<GovernorStatus> status(Caller caller) {
+    if (!caller.maySome(Kind.GOVERNOR)) {
+      caller.requireSome(Kind.READ);
+    }
+    return ask(governor::status).thenApply(all -> shown(caller, all));
+  }
+
+  private static GovernorStatus shown(Caller caller, GovernorStatus all) {
+    return new GovernorStatus(
+        shown(caller, all.buckets()), shown(caller, all.closed()), all.timestamp());
+  }
+
+  private static <T> Map<String, T> shown(Caller caller, Map<String, T> byModel) {
+    Map<String, T> shown = new LinkedHashMap<>(byModel);
+    shown
+        .keySet()
+        .removeIf(
+            model ->
+                !caller.may(Kind.READ, nameOf(model)) && !caller.may(Kind.GOVERNOR, nameOf(model)));
+    return shown;
+  }
+
+  /**
+   * Returns the line of a model. Only callers with {@code admin} on {@code *} see the tickets,
+   * because any caller that may make such a request can use a ticket that it knows.
+   */
+  public CompletableFuture<WaitingListStatus> queue(Caller caller, String model, int offset, int limit) {
+    caller.require(Kind.READ, nameOf(model));
+    return ask(() -> governor.queue(model, offset, limit))
+        .thenApply(line -> caller.mayAll(Kind.ADMIN) ? line : withoutTickets(line));
+  }
+
+  private static WaitingListStatus withoutTickets(WaitingListStatus line) {
+    return new WaitingListStatus(
+        line.model(),
+        line.total(),
+        line.etaMs(),
+        line.binding(),
+        line.tickets().stream()
+            .map(
+                each ->
+                    new WaitingListStatus.QueuedTicket(
+                        "",
+                        each.tenant(),
+                        each.priority(),
+                        each.tokens(),
+                        each.queuePosition(),
+                        each.etaMs(),
+                        each.binding(),
+                        each.waitedMs()))
+            .toList());
+  }
+
+  /** Returns the name of a model in permissions. */
+  private static String nameOf(String model) {
+    return "model:" + model;
+  }
+
+  /** Returns what the file says to no effect. */
+  public CompletableFuture<List<String>> reload(Caller caller) {
+    caller.requireAdminOfAll();
+    return ask(
+        () -> {
+          List<String> withoutEffect = budgets.reload(governor::reload).withoutEffect();
+          requireOpen(governor.closedModels());
+          return withoutEffect;
+        });
+  }
+
+  /** Fails a reload that left models closed, though everything else was reloaded. */
+  private static void requireOpen(Map<String, String> closed) {
+    if (!closed.isEmpty()) {
+      throw new ApiException(
+          ErrorKind.FAILED_PRECONDITION, "reloaded, but " + String.join("; ", closed.values()));
+    }
+  }
+
+  /** What a model may have, for those who were just answered about it. */
+  public Optional<ModelBudget> budget(String model) {
+    @Nullable ModelBudget budget = budgets.current().models().get(model);
+    return Optional.ofNullable(budget);
+  }
+}

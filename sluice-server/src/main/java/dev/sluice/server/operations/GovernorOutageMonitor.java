@@ -1,0 +1,70 @@
+package dev.sluice.server.operations;
+
+import dev.sluice.governor.redis.OutageListener;
+import dev.sluice.redis.OutageMode;
+import dev.sluice.redis.connection.RedisErrorLog;
+import java.time.Duration;
+import java.util.concurrent.atomic.AtomicLong;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** Logs and counts outages of the Redis that the governor has its budgets in. */
+public final class GovernorOutageMonitor implements OutageListener {
+  private static final Logger LOG = LoggerFactory.getLogger(GovernorOutageMonitor.class);
+
+  private final AtomicLong lost = new AtomicLong();
+  private final AtomicLong refused = new AtomicLong();
+  private final OutageMode policy;
+  private final RedisErrorLog refusals = RedisErrorLog.create();
+  private volatile boolean available = true;
+
+  public GovernorOutageMonitor(OutageMode policy) {
+    this.policy = policy;
+  }
+
+  public boolean available() {
+    return available;
+  }
+
+  /** How often Redis was lost. */
+  public long lost() {
+    return lost.get();
+  }
+
+  /** How often Redis would not do what it was asked. */
+  public long refused() {
+    return refused.get();
+  }
+
+  @Override
+  public void lost(String cause, double share) {
+    available = false;
+    lost.incrementAndGet();
+    LOG.atWarn()
+        .addKeyValue("cause", cause)
+        .addKeyValue("share", share)
+        .addKeyValue("policy", policy)
+        .log("Redis does not answer; the governor follows the policy for outages");
+  }
+
+  @Override
+  public void returned(Duration away, long granted) {
+    available = true;
+    LOG.atInfo()
+        .addKeyValue("away", away)
+        .addKeyValue("tokens", granted)
+        .log("Redis answers; budgets and lines are shared");
+  }
+
+  @Override
+  public void refused(String error) {
+    refused.incrementAndGet();
+    refusals.refused(
+        error,
+        (text, leftOut) ->
+            LOG.atError()
+                .addKeyValue("cause", text)
+                .addKeyValue("left_out", leftOut)
+                .log("Redis refuses what the governor asks of it; somebody must look"));
+  }
+}

@@ -1,0 +1,54 @@
+package dev.sluice.server.operations;
+
+import dev.sluice.ThrottleDecision;
+import java.util.Collection;
+import java.util.List;
+import java.util.Map;
+import java.util.SortedMap;
+import java.util.concurrent.CompletableFuture;
+import org.jspecify.annotations.Nullable;
+
+/** Where limits are kept and decided; {@link LimitOperations} has checked who asks, and for what. */
+public sealed interface LimitBackend permits LocalLimitBackend, SharedLimitBackend {
+  /**
+   * How a key stands.
+   *
+   * @param key which
+   * @param rate what it may have
+   * @param level the tokens it has; null if that would take too long to find out
+   */
+  record Standing(String key, LimitOperations.Rate rate, @Nullable Double level) {}
+
+  /**
+   * Returns the rate of a key that a template makes, null for a key with a limit of its own; throws
+   * unless {@code key} has a limit and may be decided about.
+   */
+  LimitOperations.@Nullable Rate requireLimit(String key);
+
+  /** Returns false if nothing is stored of a key that a template made. */
+  boolean mayStore(String key);
+
+  /** Takes all of {@code costs} or none. */
+  CompletableFuture<ThrottleDecision> consume(Map<String, Long> costs);
+
+  /** What {@link #consume} would decide. */
+  CompletableFuture<ThrottleDecision> peek(Map<String, Long> costs);
+
+  /**
+   * How the {@code keys} stand after what was asked for before; those without a limit are left out.
+   */
+  CompletableFuture<List<Standing>> standings(Collection<String> keys);
+
+  CompletableFuture<Void> set(String key, LimitOperations.Rate rate);
+
+  /** False if there is no limit of that very key. */
+  CompletableFuture<Boolean> remove(String key);
+
+  /** All of them; does not change. */
+  SortedMap<String, LimitOperations.Rate> limits();
+
+  /** Forgets what nobody needs; to be called now and then. */
+  void makeRoom();
+
+  void close();
+}

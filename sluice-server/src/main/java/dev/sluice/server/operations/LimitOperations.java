@@ -1,0 +1,237 @@
+package dev.sluice.server.operations;
+
+import dev.sluice.server.auth.ConcurrencyQuota;
+import dev.sluice.Limits;
+import dev.sluice.NanoClock;
+import dev.sluice.ThrottleDecision;
+import dev.sluice.server.auth.Permission.Kind;
+import dev.sluice.server.auth.AccountQuotas;
+import dev.sluice.server.auth.Caller;
+import dev.sluice.server.support.ApiException;
+import dev.sluice.server.support.ErrorKind;
+import dev.sluice.server.support.Futures;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.util.Collection;
+import java.util.Collections;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.SortedMap;
+import java.util.TreeMap;
+import java.util.concurrent.CompletableFuture;
+
+/**
+ * Limits by key: sets them and decides. Their keys have nothing to do with those of queues.
+ *
+ * <p>Thread-safe, and nothing waits: what is not allowed is refused at once, the rest is answered
+ * when the {@link LimitBackend} has it.
+ */
+public final class LimitOperations {
+  /** Every change copies all limits. */
+  static final int MAX_LIMITS = 10_000;
+
+  /** A key without a bucket is held against every template. */
+  public static final int MAX_TEMPLATES = 1_000;
+
+  private static final int MAX_KEY_BYTES = 256;
+  private static final String TEMPLATE_END = "*";
+
+  private final LimitBackend store;
+  private final AccountQuotas quotas;
+  private final TemplateKeyQuota templateKeys;
+  private final DecisionCounters decisions = new DecisionCounters();
+
+  /**
+   * What a key may have.
+   *
+   * @param perSecond tokens that accrue in a second
+   * @param burst the most tokens held
+   */
+  public record Rate(double perSecond, double burst) {
+    void applyTo(Limits throttle, String key) {
+      if (isTemplate(key)) {
+        throttle.setTemplate(key, perSecond, burst);
+      } else {
+        throttle.setRate(key, perSecond, burst);
+      }
+    }
+  }
+
+  public LimitOperations(LimitBackend store, AccountQuotas quotas) {
+    this(store, quotas, new TemplateKeyQuota(LocalLimitBackend.MAX_BUCKETS, NanoClock.system()));
+  }
+
+  public LimitOperations(LimitBackend store, AccountQuotas quotas, TemplateKeyQuota templateKeys) {
+    this.store = store;
+    this.quotas = quotas;
+    this.templateKeys = templateKeys;
+  }
+
+  /**
+   * Limits of this server alone.
+   *
+   * @throws IOException if the file cannot be read or is damaged
+   */
+  public static LimitOperations open(Path directory, AccountQuotas quotas) throws IOException {
+    return open(directory, Limits.create(), LocalLimitBackend.MAX_BUCKETS, quotas);
+  }
+
+  public static LimitOperations open(Path directory, Limits throttle, int maxBuckets, AccountQuotas quotas)
+      throws IOException {
+    return new LimitOperations(
+        LocalLimitBackend.open(directory, throttle, maxBuckets),
+        quotas,
+        new TemplateKeyQuota(maxBuckets, NanoClock.system()));
+  }
+
+  /** Takes all of {@code costs} or none; nothing at all if {@code dryRun}. */
+  public CompletableFuture<ThrottleDecision> decide(
+      Caller caller, Map<String, Long> costs, boolean dryRun) {
+    if (costs.isEmpty()) {
+      throw ApiException.invalid("costs must name at least one key");
+    }
+    Map<String, Rate> byTemplate = new HashMap<>();
+    for (String key : costs.keySet()) {
+      requireKey(key);
+      caller.require(Kind.LIMIT, key);
+      Rate template = store.requireLimit(key);
+      if (template != null) {
+        byTemplate.put(key, template);
+      }
+    }
+    if (dryRun) {
+      return store.peek(costs);
+    }
+    templateKeys.use(caller, byTemplate, costs);
+    CompletableFuture<ThrottleDecision> counted = store.consume(costs).thenApply(this::counted);
+    // A caller that has left cancels the copy: what it consumed counts all the same.
+    return counted.isDone() ? counted : counted.copy();
+  }
+
+  private ThrottleDecision counted(ThrottleDecision decision) {
+    decisions.add(decision);
+    return decision;
+  }
+
+  /** Dry runs do not count. */
+  public DecisionCounters decisions() {
+    return decisions;
+  }
+
+  static ApiException noLimitFor(String key) {
+    return ApiException.notFound("there is no limit for the key: " + key);
+  }
+
+  public void makeRoom() {
+    store.makeRoom();
+    templateKeys.makeRoom(store::mayStore);
+  }
+
+  /** How keys stand that the caller is just being answered for. */
+  public CompletableFuture<List<LimitBackend.Standing>> standings(Collection<String> keys) {
+    return store.standings(keys);
+  }
+
+  public CompletableFuture<Void> set(Caller caller, String key, Rate rate) {
+    caller.require(Kind.ADMIN, key);
+    requireKey(key);
+    requireInPaths(key);
+    // What a throttle would not take must not be stored.
+    rate.applyTo(Limits.create(), key);
+    ConcurrencyQuota.Hold place = quotas.limit(caller, key, () -> store.limits().keySet());
+    try {
+      CompletableFuture<Void> stored = store.set(key, rate);
+      Futures.whenOver(stored, place::close);
+      return stored;
+    } catch (RuntimeException refused) {
+      place.close();
+      throw refused;
+    }
+  }
+
+  public static boolean isTemplate(String key) {
+    return key.endsWith(TEMPLATE_END);
+  }
+
+  static void requireFew(Collection<String> keys) {
+    long templates = keys.stream().filter(LimitOperations::isTemplate).count();
+    if (keys.size() > MAX_LIMITS || templates > MAX_TEMPLATES) {
+      throw new ApiException(
+          ErrorKind.RESOURCE_EXHAUSTED,
+          "there must be at most %d limits, and %d templates; remove some"
+              .formatted(MAX_LIMITS, MAX_TEMPLATES));
+    }
+  }
+
+  /** Fails if there is none. */
+  public CompletableFuture<Boolean> remove(Caller caller, String key) {
+    caller.require(Kind.ADMIN, key);
+    return store
+        .remove(key)
+        .thenApply(
+            there -> {
+              if (!there) {
+                throw ApiException.notFound("there is no limit of that key: " + key);
+              }
+              return true;
+            });
+  }
+
+  /** How a key stands, be it by its own limit or by a template. */
+  public CompletableFuture<LimitBackend.Standing> standing(Caller caller, String key) {
+    caller.require(Kind.READ, key);
+    requireKey(key);
+    return store
+        .standings(List.of(key))
+        .thenApply(found -> found.stream().findFirst().orElseThrow(() -> noLimitFor(key)));
+  }
+
+  /** How all limits stand that the caller may read; templates have no level. */
+  public CompletableFuture<List<LimitBackend.Standing>> standings(Caller caller) {
+    SortedMap<String, Rate> all = list(caller);
+    return store
+        .standings(all.keySet().stream().filter(key -> !isTemplate(key)).toList())
+        .thenApply(
+            found -> {
+              Map<String, LimitBackend.Standing> byKey = new HashMap<>();
+              found.forEach(each -> byKey.put(each.key(), each));
+              return all.entrySet().stream()
+                  .map(
+                      each ->
+                          byKey.getOrDefault(
+                              each.getKey(),
+                              new LimitBackend.Standing(each.getKey(), each.getValue(), null)))
+                  .toList();
+            });
+  }
+
+  /** Those that the caller may read; refused if there can be none. */
+  public SortedMap<String, Rate> list(Caller caller) {
+    caller.requireSome(Kind.READ);
+    SortedMap<String, Rate> found = new TreeMap<>(store.limits());
+    found.keySet().removeIf(key -> !caller.may(Kind.READ, key));
+    return Collections.unmodifiableSortedMap(found);
+  }
+
+  private static void requireKey(String key) {
+    int bytes = key.getBytes(StandardCharsets.UTF_8).length;
+    if (bytes < 1 || bytes > MAX_KEY_BYTES) {
+      throw ApiException.invalid("key must have 1 to %d bytes: %d".formatted(MAX_KEY_BYTES, bytes));
+    }
+  }
+
+  /** Its limit has a path, from which browsers and proxies take dots. */
+  private static void requireInPaths(String key) {
+    if (key.equals(".") || key.equals("..")) {
+      throw ApiException.invalid(
+          "key must not be . or .., which vanish from paths of URLs: \"%s\"".formatted(key));
+    }
+  }
+
+  /** The store does not answer any more. */
+  public void close() {
+    store.close();
+  }
+}

@@ -1,0 +1,189 @@
+package dev.sluice.server.operations;
+
+import dev.sluice.Limits;
+import dev.sluice.ThrottleDecision;
+import dev.sluice.server.operations.LimitOperations.Rate;
+import dev.sluice.server.support.ApiException;
+import dev.sluice.server.support.ErrorKind;
+import dev.sluice.server.support.JsonListFile;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.Collections;
+import java.util.List;
+import java.util.Map;
+import java.util.SortedMap;
+import java.util.TreeMap;
+import java.util.concurrent.CompletableFuture;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Limits of this server alone.
+ *
+ * <p>Thread-safe. They are kept in a {@link JsonListFile}, and a change is on disk before it counts.
+ * What was consumed is not kept: after a restart every key starts empty. Everything is done when
+ * its call returns.
+ */
+public final class LocalLimitBackend implements LimitBackend {
+  public static final String FILE = "limits.json";
+
+  /** The estimated heap of a key that a template made. */
+  private static final long BUCKET_BYTES = 500;
+
+  /**
+   * The most keys that templates made and that are not full: a fourth of the heap, at most a
+   * million.
+   */
+  static final int MAX_BUCKETS =
+      (int) Math.min(1_000_000, Runtime.getRuntime().maxMemory() / 4 / BUCKET_BYTES);
+
+  private final Limits throttle;
+  private final JsonListFile<LocalLimitBackend.StoredLimit> file;
+  private final int maxBuckets;
+
+  /** Replaced as a whole, under the lock; read without. */
+  private volatile SortedMap<String, Rate> limits = Collections.emptySortedMap();
+
+  /**
+   * A limit as it is kept.
+   *
+   * @param key or a prefix and an asterisk
+   * @param perSecond as in {@link Rate}
+   * @param burst as in {@link Rate}
+   */
+  public record StoredLimit(String key, double perSecond, double burst) {}
+
+  private LocalLimitBackend(Limits throttle, JsonListFile<LocalLimitBackend.StoredLimit> file, int maxBuckets) {
+    this.throttle = throttle;
+    this.file = file;
+    this.maxBuckets = maxBuckets;
+  }
+
+  /**
+   * Restores what is there.
+   *
+   * @throws IOException if the file cannot be read or is damaged
+   */
+  public static LocalLimitBackend open(Path directory, Limits throttle, int maxBuckets) throws IOException {
+    JsonListFile<LocalLimitBackend.StoredLimit> file = new JsonListFile<>(directory, "limits", LocalLimitBackend.StoredLimit.class);
+    LocalLimitBackend limits = new LocalLimitBackend(throttle, file, maxBuckets);
+    limits.restore();
+    return limits;
+  }
+
+  private void restore() throws IOException {
+    SortedMap<String, Rate> found = new TreeMap<>();
+    for (LocalLimitBackend.StoredLimit each : file.read()) {
+      try {
+        if (LimitOperations.isTemplate(each.key())) {
+          throttle.restoreTemplate(each.key(), each.perSecond(), each.burst());
+        } else {
+          throttle.restoreRate(each.key(), each.perSecond(), each.burst());
+        }
+      } catch (IllegalArgumentException invalid) {
+        throw file.damaged(String.valueOf(invalid.getMessage()), invalid);
+      }
+      found.put(each.key(), new Rate(each.perSecond(), each.burst()));
+    }
+    limits = Collections.unmodifiableSortedMap(found);
+  }
+
+  @Override
+  public @Nullable Rate requireLimit(String key) {
+    if (limits.containsKey(key)) {
+      return null;
+    }
+    Limits.Snapshot found = throttle.snapshot(key).orElseThrow(() -> LimitOperations.noLimitFor(key));
+    if (throttle.size() >= maxBuckets && !throttle.hasBucket(key)) {
+      throw new ApiException(
+          ErrorKind.RESOURCE_EXHAUSTED,
+          "at most %d keys may be in use: %s".formatted(maxBuckets, key));
+    }
+    return new Rate(found.ratePerSecond(), found.burst());
+  }
+
+  @Override
+  public boolean mayStore(String key) {
+    return throttle.hasBucket(key);
+  }
+
+  @Override
+  public CompletableFuture<ThrottleDecision> consume(Map<String, Long> costs) {
+    return CompletableFuture.completedFuture(throttle.consume(costs));
+  }
+
+  @Override
+  public CompletableFuture<ThrottleDecision> peek(Map<String, Long> costs) {
+    return CompletableFuture.completedFuture(throttle.peek(costs));
+  }
+
+  @Override
+  public CompletableFuture<List<Standing>> standings(Collection<String> keys) {
+    List<Standing> known = new ArrayList<>(keys.size());
+    for (String key : keys) {
+      throttle
+          .snapshot(key)
+          .ifPresent(
+              at ->
+                  known.add(
+                      new Standing(key, new Rate(at.ratePerSecond(), at.burst()), at.level())));
+    }
+    return CompletableFuture.completedFuture(known);
+  }
+
+  @Override
+  public synchronized CompletableFuture<Void> set(String key, Rate rate) {
+    SortedMap<String, Rate> next = new TreeMap<>(limits);
+    if (next.put(key, rate) == null) {
+      LimitOperations.requireFew(next.keySet());
+    }
+    save(next);
+    rate.applyTo(throttle, key);
+    return CompletableFuture.allOf();
+  }
+
+  private void save(SortedMap<String, Rate> next) {
+    List<LocalLimitBackend.StoredLimit> all = new ArrayList<>(next.size());
+    next.forEach((key, rate) -> all.add(new LocalLimitBackend.StoredLimit(key, rate.perSecond(), rate.burst())));
+    try {
+      file.write(all);
+    } catch (IOException failure) {
+      throw file.notStored(failure);
+    }
+    limits = Collections.unmodifiableSortedMap(next);
+  }
+
+  @Override
+  public synchronized CompletableFuture<Boolean> remove(String key) {
+    SortedMap<String, Rate> next = new TreeMap<>(limits);
+    if (next.remove(key) == null) {
+      return CompletableFuture.completedFuture(false);
+    }
+    save(next);
+    if (LimitOperations.isTemplate(key)) {
+      throttle.removeTemplate(key);
+    } else {
+      throttle.removeRate(key);
+    }
+    return CompletableFuture.completedFuture(true);
+  }
+
+  @Override
+  public SortedMap<String, Rate> limits() {
+    return limits;
+  }
+
+  /** Forgets keys that are full again if there are as many as may be. */
+  @Override
+  public void makeRoom() {
+    if (throttle.size() >= maxBuckets) {
+      throttle.evictIdle();
+    }
+  }
+
+  @Override
+  public void close() {
+    // Every change is on disk.
+  }
+}

@@ -1,0 +1,143 @@
+package dev.sluice.server.operations;
+
+import dev.sluice.server.auth.ConcurrencyQuota;
+import dev.sluice.broker.Broker;
+import dev.sluice.broker.LeaseToken;
+import dev.sluice.server.operations.QueueOperations.Action;
+import dev.sluice.server.operations.QueueOperations.Settlement;
+import dev.sluice.server.support.ApiException;
+import dev.sluice.server.support.Futures;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.UUID;
+import java.util.concurrent.CompletableFuture;
+
+/*
+ * The broker takes what it is told in the order in which it comes, and gives all answers on one
+ * thread. A call with thousands of settlements would hold up everybody else, so the broker gets the
+ * next piece of it when it has answered the one before.
+ *
+ * The memory of the settlements is given back when the broker has none of them, even if the call
+ * was cancelled before: otherwise calls that are cancelled at once would pile up uncounted.
+ */
+
+/** Settles the messages of one call, a piece at a time. */
+public final class SettleCall {
+  /** How many settlements of one call the broker has at a time. */
+  public static final int AT_ONCE = 500;
+
+  private final Broker broker;
+  private final String queue;
+  private final List<Settlement> all;
+  private final ConcurrencyQuota.Hold memory;
+  private final CompletableFuture<List<Optional<ApiException>>> answer = new CompletableFuture<>();
+
+  /** Changed by one thread at a time: the caller's, then those that answer. */
+  private final List<Optional<ApiException>> outcomes;
+
+  /** {@code memory} is closed when the work is over. */
+  public SettleCall(Broker broker, String queue, List<Settlement> all, ConcurrencyQuota.Hold memory) {
+    this.broker = broker;
+    this.queue = queue;
+    this.all = all;
+    this.memory = memory;
+    this.outcomes = new ArrayList<>(all.size());
+  }
+
+  /**
+   * Returns a place for each settlement: empty if it is done. If the future is cancelled, pieces
+   * that the broker does not have yet are not executed.
+   */
+  public CompletableFuture<List<Optional<ApiException>>> start() {
+    settleNext();
+    return answer;
+  }
+
+  private void settleNext() {
+    int from = outcomes.size();
+    if (from == all.size() || answer.isDone()) {
+      memory.close();
+      answer.complete(outcomes);
+      return;
+    }
+    Futures.when(
+        settle(all.subList(from, Math.min(from + AT_ONCE, all.size()))),
+        done -> {
+          outcomes.addAll(done);
+          settleNext();
+        },
+        failure -> {
+          memory.close();
+          answer.completeExceptionally(failure);
+        });
+  }
+
+  private CompletableFuture<List<Optional<ApiException>>> settle(List<Settlement> piece) {
+    try {
+      Map<UUID, LeaseToken> acks = new LinkedHashMap<>();
+      for (Settlement each : piece) {
+        LeaseToken lease = each.lease();
+        if (each.action() instanceof Action.Ack && lease != null) {
+          acks.putIfAbsent(each.id(), lease);
+        }
+      }
+      if (acks.size() == piece.size()) {
+        // Nearly always: one call for all.
+        return broker.ackAll(queue, acks).thenApply(refused -> outcomes(piece, refused));
+      }
+    } catch (RuntimeException refused) {
+      return CompletableFuture.failedFuture(refused);
+    }
+    List<CompletableFuture<Optional<ApiException>>> calls = new ArrayList<>(piece.size());
+    piece.forEach(each -> calls.add(settle(each)));
+    return CompletableFuture.allOf(calls.toArray(new CompletableFuture<?>[0]))
+        .thenApply(done -> calls.stream().map(CompletableFuture::join).toList());
+  }
+
+  private List<Optional<ApiException>> outcomes(List<Settlement> piece, List<UUID> refusals) {
+    // No Set.copyOf: clients choose these ids, and it takes quadratic time if hashes collide.
+    Set<UUID> refused = new HashSet<>(refusals);
+    List<Optional<ApiException>> found = new ArrayList<>(piece.size());
+    for (Settlement each : piece) {
+      found.add(
+          refused.contains(each.id())
+              ? Optional.of(
+                  ApiException.notFound(
+                      "the message is not leased, or not by that token: queue=%s, id=%s"
+                          .formatted(queue, each.id())))
+              : Optional.empty());
+    }
+    return found;
+  }
+
+  private CompletableFuture<Optional<ApiException>> settle(Settlement settlement) {
+    CompletableFuture<Void> call;
+    try {
+      call = begin(settlement);
+    } catch (RuntimeException refused) {
+      call = CompletableFuture.failedFuture(refused);
+    }
+    return call.handle(
+        (done, failure) ->
+            failure == null ? Optional.empty() : Optional.of(ApiException.of(failure)));
+  }
+
+  private CompletableFuture<Void> begin(Settlement settlement) {
+    UUID id = settlement.id();
+    LeaseToken lease = settlement.lease();
+    if (settlement.action() instanceof Action.Nack nack) {
+      return broker.nack(queue, id, lease, nack.error(), nack.delay());
+    }
+    if (settlement.action() instanceof Action.Extend extend) {
+      return broker.extend(queue, id, lease, extend.time());
+    }
+    return settlement.action() instanceof Action.Release
+        ? broker.release(queue, id, lease)
+        : broker.ack(queue, id, lease);
+  }
+}

@@ -1,0 +1,139 @@
+package dev.sluice.server.operations;
+
+import dev.sluice.redis.LimitsEvent;
+import dev.sluice.redis.LimitsListener;
+import dev.sluice.redis.OutageMode;
+import dev.sluice.redis.Rule;
+import dev.sluice.redis.connection.RedisErrorLog;
+import dev.sluice.server.support.JsonListFile;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicReference;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Logs what happens to shared limits, and keeps the rules that were last seen in a {@link
+ * JsonListFile}, for a start while Redis is down.
+ */
+public final class SharedLimitsMonitor implements LimitsListener {
+  public static final String FILE = "shared-limits.json";
+  private static final Logger LOG = LoggerFactory.getLogger(SharedLimitsMonitor.class);
+  private static final long LAST_WRITE_SECONDS = 5;
+
+  private final JsonListFile<SharedLimitsMonitor.CachedDefinitions> file;
+  private final OutageMode policy;
+  private final SharedLimitsMonitor.CachedDefinitions remembered;
+  private final ExecutorService writer = Executors.newSingleThreadExecutor();
+  private final AtomicReference<SharedLimitsMonitor.@Nullable CachedDefinitions> latest = new AtomicReference<>();
+  private final RedisErrorLog refusals = RedisErrorLog.create();
+  private volatile Runnable changed = () -> {};
+
+  /**
+   * What the file has, once.
+   *
+   * @param version of the rules
+   * @param limits all of them
+   */
+  record CachedDefinitions(long version, List<LocalLimitBackend.StoredLimit> limits) {
+    static final SharedLimitsMonitor.CachedDefinitions NOTHING = new SharedLimitsMonitor.CachedDefinitions(0, List.of());
+
+    static SharedLimitsMonitor.CachedDefinitions of(List<Rule> rules, long version) {
+      return new SharedLimitsMonitor.CachedDefinitions(
+          version,
+          rules.stream()
+              .map(each -> new LocalLimitBackend.StoredLimit(each.key(), each.ratePerSecond(), each.burst()))
+              .toList());
+    }
+  }
+
+  private SharedLimitsMonitor(JsonListFile<SharedLimitsMonitor.CachedDefinitions> file, OutageMode policy, SharedLimitsMonitor.CachedDefinitions remembered) {
+    this.file = file;
+    this.policy = policy;
+    this.remembered = remembered;
+  }
+
+  static SharedLimitsMonitor open(Path directory, OutageMode policy) throws IOException {
+    JsonListFile<SharedLimitsMonitor.CachedDefinitions> file = new JsonListFile<>(directory, "shared-limits", SharedLimitsMonitor.CachedDefinitions.class);
+    List<SharedLimitsMonitor.CachedDefinitions> kept = file.read();
+    return new SharedLimitsMonitor(file, policy, kept.isEmpty() ? SharedLimitsMonitor.CachedDefinitions.NOTHING : kept.get(0));
+  }
+
+  List<Rule> remembered() {
+    return remembered.limits().stream()
+        .map(each -> new Rule(each.key(), each.perSecond(), each.burst()))
+        .toList();
+  }
+
+  long version() {
+    return remembered.version();
+  }
+
+  /** {@code onChange} is called now and whenever rules change. */
+  void begin(Runnable onChange) {
+    changed = onChange;
+    onChange.run();
+  }
+
+  @Override
+  public void onEvent(LimitsEvent event) {
+    if (event instanceof LimitsEvent.Lost lost) {
+      LOG.atWarn()
+          .addKeyValue("cause", lost.cause())
+          .addKeyValue("share", lost.share())
+          .addKeyValue("policy", policy)
+          .log("Redis does not answer; limits follow the policy for outages");
+    } else if (event instanceof LimitsEvent.Returned returned) {
+      LOG.atInfo()
+          .addKeyValue("away", returned.away())
+          .addKeyValue("keys", returned.keys())
+          .addKeyValue("tokens", returned.tokens())
+          .log("Redis answers; limits are shared");
+    } else if (event instanceof LimitsEvent.Refused refused) {
+      refusals.refused(
+          refused.cause(),
+          (error, leftOut) ->
+              LOG.atError()
+                  .addKeyValue("cause", error)
+                  .addKeyValue("left_out", leftOut)
+                  .log("Redis refuses what limits ask of it; somebody must look"));
+    }
+  }
+
+  @Override
+  public void onRules(List<Rule> rules, long version) {
+    changed.run();
+    latest.set(SharedLimitsMonitor.CachedDefinitions.of(rules, version));
+    writer.execute(this::write);
+  }
+
+  /** Of several changes that wait only the last is written. */
+  private void write() {
+    SharedLimitsMonitor.CachedDefinitions next = latest.getAndSet(null);
+    if (next == null) {
+      return;
+    }
+    try {
+      file.write(List.of(next));
+    } catch (IOException failure) {
+      LOG.error("the limits last seen could not be kept; the next change tries again", failure);
+    }
+  }
+
+  /** What was seen is on disk then. */
+  void close() {
+    writer.shutdown();
+    try {
+      if (!writer.awaitTermination(LAST_WRITE_SECONDS, TimeUnit.SECONDS)) {
+        LOG.warn("the limits last seen are not on disk yet");
+      }
+    } catch (InterruptedException interrupted) {
+      Thread.currentThread().interrupt();
+    }
+  }
+}

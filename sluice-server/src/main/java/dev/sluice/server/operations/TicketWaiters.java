@@ -1,0 +1,178 @@
+package dev.sluice.server.operations;
+
+import dev.sluice.server.GovernorThreads;
+import dev.sluice.server.auth.ConcurrencyQuota;
+import dev.sluice.governor.Governor;
+import dev.sluice.governor.TokenDecision;
+import dev.sluice.server.auth.Caller;
+import dev.sluice.server.auth.Credential;
+import dev.sluice.server.auth.WatchedCall;
+import dev.sluice.server.support.ApiException;
+import dev.sluice.server.support.Futures;
+import dev.sluice.server.transport.Readiness;
+import java.time.Duration;
+import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.Executor;
+import java.util.concurrent.Future;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** Calls that wait for tickets, without a thread of their own. */
+public final class TicketWaiters {
+  private static final Logger LOG = LoggerFactory.getLogger(TicketWaiters.class);
+  static final Duration LONGEST = Duration.ofSeconds(60);
+
+  /** Polls that wait, on all connections together. */
+  static final int MAX_POLLS = 10_000;
+
+  /** Each costs a look at the line every second. */
+  public static final int MAX_WATCHES = 256;
+
+  /** One account may hold one part in this many of both. */
+  private static final int ACCOUNTS = 4;
+
+  private final Governor governor;
+  private final ScheduledExecutorService timer;
+  private final Executor workers;
+  private final GovernorThreads threads;
+  private final ConcurrencyQuota pollShare = new ConcurrencyQuota("polls that wait", MAX_POLLS, MAX_POLLS / ACCOUNTS);
+  private final ConcurrencyQuota watchShare =
+      new ConcurrencyQuota("tickets that are watched", MAX_WATCHES, MAX_WATCHES / ACCOUNTS);
+  private final Set<Runnable> polls = ConcurrentHashMap.newKeySet();
+  private volatile boolean closed;
+
+  public TicketWaiters(
+      Governor governor,
+      ScheduledExecutorService timer,
+      Executor workers,
+      GovernorThreads threads) {
+    this.governor = governor;
+    this.timer = timer;
+    this.workers = workers;
+    this.threads = threads;
+  }
+
+  static ApiException unknown(String ticket) {
+    return ApiException.notFound("there is no such ticket, or not any more: " + ticket);
+  }
+
+  /** Whoever cancels it has left: the ticket is as if it had been polled then. */
+  CompletableFuture<TokenDecision> poll(Credential key, String ticket, Duration wait) {
+    if (wait.isZero()) {
+      return threads.ask(() -> standing(ticket));
+    }
+    ConcurrencyQuota.Hold place = pollShare.take(key.caller());
+    CompletableFuture<TokenDecision> answer = new CompletableFuture<>();
+    Futures.whenOver(answer, place::close);
+    CompletableFuture<Optional<TokenDecision>> decision;
+    try {
+      decision = await(ticket);
+    } catch (RuntimeException refused) {
+      place.close();
+      throw refused;
+    }
+    WatchedCall watch = key.watch(answer::completeExceptionally);
+    Runnable end = () -> answer.completeExceptionally(Readiness.closing());
+    polls.add(end);
+    Future<?> timeout =
+        timer.schedule(
+            () -> threads.execute(() -> outOfTime(ticket, decision, answer)),
+            wait.toNanos(),
+            TimeUnit.NANOSECONDS);
+    Futures.whenOver(
+        answer,
+        () -> {
+          polls.remove(end);
+          watch.close();
+          timeout.cancel(false);
+          decision.cancel(false);
+        });
+    Futures.when(
+        decision,
+        outcome -> {
+          if (watch.isValid()) {
+            outcome.ifPresentOrElse(
+                answer::complete, () -> answer.completeExceptionally(unknown(ticket)));
+          }
+        },
+        failure -> {
+          if (!decision.isCancelled()) {
+            answer.completeExceptionally(failure);
+          }
+        });
+    if (closed) {
+      end.run();
+    }
+    return answer;
+  }
+
+  /** What was decided at the last moment counts. */
+  private void outOfTime(
+      String ticket,
+      CompletableFuture<Optional<TokenDecision>> decision,
+      CompletableFuture<TokenDecision> answer) {
+    if (decision.cancel(false)) {
+      try {
+        answer.complete(standing(ticket));
+      } catch (RuntimeException gone) {
+        answer.completeExceptionally(gone);
+      }
+    }
+  }
+
+  TokenDecision standing(String ticket) {
+    return GovernorOperations.asking(() -> governor.poll(ticket)).orElseThrow(() -> unknown(ticket));
+  }
+
+  /**
+   * Returns a watch that counts against the caller's share until it is closed; fails if there is no
+   * such ticket. A cancelled future leaves nothing to close.
+   */
+  public CompletableFuture<TicketWatch> watch(Caller caller, String ticket) {
+    ConcurrencyQuota.Hold place = watchShare.take(caller);
+    CompletableFuture<TicketWatch> answer =
+        threads.ask(() -> new TicketWatch(this, place, ticket, standing(ticket)));
+    Futures.when(answer, watch -> {}, failure -> place.close());
+    return answer;
+  }
+
+  CompletableFuture<Optional<TokenDecision>> await(String ticket) {
+    return governor.await(ticket);
+  }
+
+  Future<?> everySecond(Runnable look) {
+    return timer.scheduleAtFixedRate(() -> threads.execute(look), 1, 1, TimeUnit.SECONDS);
+  }
+
+  /**
+   * Cancels the decision of a watch that is over, on a thread that holds no lock: the cancellation
+   * may call other waiters.
+   */
+  void cancel(@Nullable CompletableFuture<?> decision) {
+    if (decision != null && !decision.isDone()) {
+      try {
+        workers.execute(() -> decision.cancel(false));
+      } catch (RejectedExecutionException closing) {
+        LOG.debug("the governor is closing, and nobody waits any more", closing);
+      }
+    }
+  }
+
+  /** Calls that wait now. */
+  public int open() {
+    return polls.size() + watchShare.held();
+  }
+
+  /** Ends every poll, and each that comes later. */
+  public void close() {
+    closed = true;
+    polls.forEach(Runnable::run);
+  }
+}

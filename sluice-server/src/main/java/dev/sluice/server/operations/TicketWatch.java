@@ -1,0 +1,183 @@
+package dev.sluice.server.operations;
+
+import dev.sluice.server.auth.ConcurrencyQuota;
+import dev.sluice.governor.TokenDecision;
+import dev.sluice.server.support.ApiException;
+import dev.sluice.server.support.ErrorKind;
+import dev.sluice.server.support.Futures;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Future;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Follows a ticket: tells how it stands, each second if that has changed, and what comes of it in
+ * the end. While it does, nobody has to ask for the ticket.
+ */
+public final class TicketWatch {
+  private final TicketWaiters waits;
+  private final ConcurrencyQuota.Hold place;
+  private final String ticket;
+  private final TokenDecision first;
+
+  // Guarded by this.
+  private TicketWatch.@Nullable TicketListener follower;
+  private TokenDecision.@Nullable Queued last;
+  private @Nullable CompletableFuture<Optional<TokenDecision>> decision;
+  private @Nullable Future<?> ticks;
+  private boolean over;
+  private boolean looking;
+  private boolean missing;
+
+  /** Whoever wants to know; told by one thread at a time, which must not wait. */
+  public interface TicketListener {
+    /** False if it has left, or may not follow any longer: nothing more is told then. */
+    boolean isThere();
+
+    /** False while it has not read what it was told before: the next standing is left out. */
+    boolean isReady();
+
+    /** It is still in line. */
+    void standing(TokenDecision.Queued standing);
+
+    /** It was granted or refused; nothing comes after this. */
+    void decided(TokenDecision outcome);
+
+    /** There is no such ticket any more; nothing comes after this. */
+    void failed(ApiException why);
+  }
+
+  /**
+   * Does nothing before {@link #begin}.
+   *
+   * @param place given back by {@link #close}
+   * @param first how the ticket stands now
+   */
+  TicketWatch(TicketWaiters waits, ConcurrencyQuota.Hold place, String ticket, TokenDecision first) {
+    this.waits = waits;
+    this.place = place;
+    this.ticket = ticket;
+    this.first = first;
+  }
+
+  public void begin(TicketWatch.TicketListener to) {
+    synchronized (this) {
+      follower = to;
+    }
+    // Before the first event, so that a client that got it also gets the decision.
+    if (first instanceof TokenDecision.Queued) {
+      follow();
+    }
+    tellFirst();
+  }
+
+  private synchronized void tellFirst() {
+    if (last == null) {
+      tell(first);
+    }
+  }
+
+  private void follow() {
+    CompletableFuture<Optional<TokenDecision>> awaited = waits.await(ticket);
+    synchronized (this) {
+      if (!over) {
+        decision = awaited;
+        ticks = waits.everySecond(this::look);
+      }
+    }
+    if (isOver()) {
+      awaited.cancel(false);
+    }
+    Futures.when(
+        awaited,
+        outcome -> outcome.ifPresentOrElse(this::tell, () -> fail(TicketWaiters.unknown(ticket))),
+        this::fail);
+  }
+
+  private synchronized boolean isOver() {
+    return over;
+  }
+
+  private void look() {
+    if (!begins()) {
+      return;
+    }
+    try {
+      TicketWatch.TicketListener to = following();
+      if (to != null && !to.isThere()) {
+        close();
+      } else {
+        tell(waits.standing(ticket));
+      }
+    } catch (ApiException gone) {
+      // While nobody knows how it stands, whoever follows goes on waiting.
+      if (gone.kind() != ErrorKind.UNAVAILABLE && wasMissing()) {
+        fail(gone);
+      }
+    } finally {
+      ends();
+    }
+  }
+
+  /** False if it is over, or somebody else still looks. */
+  private synchronized boolean begins() {
+    boolean begins = !over && !looking;
+    looking = looking || begins;
+    return begins;
+  }
+
+  /** Returns true from the second miss on: the decision of a missing ticket may be under way. */
+  private synchronized boolean wasMissing() {
+    boolean before = missing;
+    missing = true;
+    return before;
+  }
+
+  private synchronized void ends() {
+    looking = false;
+  }
+
+  private synchronized TicketWatch.@Nullable TicketListener following() {
+    return follower;
+  }
+
+  private synchronized void tell(TokenDecision now) {
+    TicketWatch.TicketListener to = follower;
+    if (over || to == null) {
+      return;
+    }
+    if (!(now instanceof TokenDecision.Queued standing)) {
+      close();
+      to.decided(now);
+    } else if (isNews(standing) && to.isReady()) {
+      last = standing;
+      to.standing(standing);
+    }
+  }
+
+  private boolean isNews(TokenDecision.Queued standing) {
+    TokenDecision.Queued before = last;
+    return before == null
+        || before.queuePosition() != standing.queuePosition()
+        || !before.etaMs().equals(standing.etaMs())
+        || before.binding() != standing.binding();
+  }
+
+  private synchronized void fail(Throwable why) {
+    TicketWatch.TicketListener to = follower;
+    if (!over && to != null) {
+      close();
+      to.failed(ApiException.of(why));
+    }
+  }
+
+  /** Nobody follows any longer: the ticket has to be asked for again. */
+  public synchronized void close() {
+    over = true;
+    if (ticks != null) {
+      ticks.cancel(false);
+    }
+    waits.cancel(decision);
+    place.close();
+  }
+}

@@ -1,0 +1,90 @@
+package dev.sluice.server.telemetry;
+
+import dev.sluice.server.TelemetryConfig;
+import dev.sluice.server.grpc.TracingInterceptor;
+import dev.sluice.server.http.HttpRoute;
+import dev.sluice.server.http.TracingHandler;
+import dev.sluice.server.support.BuildVersion;
+import io.grpc.ServerInterceptor;
+import io.opentelemetry.api.common.AttributeKey;
+import io.opentelemetry.api.common.Attributes;
+import io.opentelemetry.api.trace.Tracer;
+import io.opentelemetry.exporter.otlp.http.trace.OtlpHttpSpanExporter;
+import io.opentelemetry.sdk.resources.Resource;
+import io.opentelemetry.sdk.trace.SdkTracerProvider;
+import io.opentelemetry.sdk.trace.export.BatchSpanProcessor;
+import io.undertow.server.HttpHandler;
+import java.net.URI;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Traces of calls, for a collector that speaks OTLP over HTTP. They are sent in batches by a thread
+ * of their own; while the collector does not take them, the oldest wait and further ones are lost.
+ */
+public final class Tracing implements AutoCloseable {
+  /** No traces, and nothing done for them. */
+  public static final Tracing OFF = new Tracing(null);
+
+  private static final String PATH = "/v1/traces";
+  private static final Duration CONNECT_TIMEOUT = Duration.ofSeconds(2);
+  private static final Duration TIMEOUT = Duration.ofSeconds(5);
+
+  /** How long the last ones may take when the server closes. */
+  private static final long FLUSH_SECONDS = 3;
+
+  private final @Nullable SdkTracerProvider provider;
+
+  private Tracing(@Nullable SdkTracerProvider provider) {
+    this.provider = provider;
+  }
+
+  public static Tracing of(TelemetryConfig telemetry) {
+    URI endpoint = telemetry.endpoint();
+    if (endpoint == null) {
+      return OFF;
+    }
+    OtlpHttpSpanExporter exporter =
+        OtlpHttpSpanExporter.builder()
+            .setEndpoint(endpoint.toString().replaceAll("/+$", "") + PATH)
+            .setConnectTimeout(CONNECT_TIMEOUT)
+            .setTimeout(TIMEOUT)
+            .setComponentLoader(JdkTraceSender.LOADER)
+            .build();
+    Attributes names =
+        Attributes.of(
+            AttributeKey.stringKey("service.name"),
+            telemetry.serviceName(),
+            AttributeKey.stringKey("service.version"),
+            BuildVersion.number());
+    return new Tracing(
+        SdkTracerProvider.builder()
+            .setResource(Resource.getDefault().merge(Resource.create(names)))
+            .addSpanProcessor(BatchSpanProcessor.builder(exporter).build())
+            .build());
+  }
+
+  private static Tracer tracer(SdkTracerProvider provider) {
+    return provider.get("dev.sluice.server", BuildVersion.number());
+  }
+
+  /** A span around {@code next} and all that comes after it. */
+  public ServerInterceptor around(ServerInterceptor next) {
+    return provider == null ? next : new TracingInterceptor(tracer(provider), next);
+  }
+
+  /** A span around what {@code next} does with a request for one of {@code routes}, or for none. */
+  public HttpHandler around(HttpHandler next, List<HttpRoute> routes) {
+    return provider == null ? next : new TracingHandler(tracer(provider), next, routes);
+  }
+
+  /** Sends what there is. */
+  @Override
+  public void close() {
+    if (provider != null) {
+      provider.shutdown().join(FLUSH_SECONDS, TimeUnit.SECONDS);
+    }
+  }
+}

@@ -1,0 +1,107 @@
+package dev.sluice.server.transport;
+
+import dev.sluice.server.grpc.HealthService;
+import dev.sluice.server.support.ApiException;
+import dev.sluice.server.support.ErrorKind;
+import java.util.List;
+import java.util.Set;
+
+/** Whether the server does its work; told to those who ask for it over either wire. */
+public final class Readiness {
+  private final Readiness.HealthSource work;
+  private final HealthService health = new HealthService();
+  private volatile boolean closing;
+
+  /** Checks of the parts of a server. */
+  @FunctionalInterface
+  public interface HealthSource {
+    /**
+     * Throws if calls would fail now.
+     *
+     * @throws RuntimeException with the reason
+     */
+    void requireReady();
+
+    /**
+     * Throws if calls will fail until the process is started again.
+     *
+     * @throws RuntimeException with the reason
+     */
+    default void requireAlive() {}
+
+    /** Returns the parts that do not fully work while the others do. */
+    default List<String> degraded() {
+      return List.of();
+    }
+
+    /** Returns the services of gRPC that do not work at all. */
+    default Set<String> notServing() {
+      return Set.of();
+    }
+  }
+
+  public Readiness(Readiness.HealthSource work) {
+    this.work = work;
+  }
+
+  /** Answers {@code grpc.health.v1}. */
+  public HealthService service() {
+    return health;
+  }
+
+  /** From now on the state of these is told too. */
+  public void begin(List<String> names) {
+    health.know(names);
+    update();
+  }
+
+  /**
+   * Throws unless the server is ready.
+   *
+   * @throws RuntimeException if it is not, with the reason
+   */
+  public void require() {
+    if (closing) {
+      throw closing();
+    }
+    work.requireReady();
+  }
+
+  /**
+   * Throws if the process must be started again.
+   *
+   * @throws RuntimeException with the reason
+   */
+  public void requireAlive() {
+    work.requireAlive();
+  }
+
+  /** Returns the parts that do not fully work. */
+  public List<String> degraded() {
+    return work.degraded();
+  }
+
+  /** Looks, and tells those who watch. */
+  public void update() {
+    health.tell(isReady(), work.notServing());
+  }
+
+  private boolean isReady() {
+    try {
+      require();
+      return true;
+    } catch (RuntimeException notReady) {
+      return false;
+    }
+  }
+
+  /** Never ready again. */
+  public void close() {
+    closing = true;
+    health.tell(false, Set.of());
+  }
+
+  public static ApiException closing() {
+    return new ApiException(ErrorKind.UNAVAILABLE, "the server is closing");
+  }
+}
