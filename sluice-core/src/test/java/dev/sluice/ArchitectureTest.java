@@ -9,6 +9,11 @@ import com.tngtech.archunit.core.domain.JavaClass;
 import com.tngtech.archunit.core.domain.JavaClasses;
 import com.tngtech.archunit.core.domain.JavaModifier;
 import com.tngtech.archunit.core.importer.ClassFileImporter;
+import java.lang.module.ModuleDescriptor;
+import java.lang.module.ModuleFinder;
+import java.lang.module.ModuleReference;
+import java.net.URISyntaxException;
+import java.nio.file.Path;
 import java.util.List;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -16,22 +21,56 @@ import org.junit.jupiter.api.Test;
 /** What the core may know and show. */
 @Tag("any-jdk")
 final class ArchitectureTest {
-  private static final JavaClasses CORE =
-      new ClassFileImporter()
-          .importUrl(Limit.class.getProtectionDomain().getCodeSource().getLocation());
+  private static final String API = "dev.sluice";
+  private static final String INTERNAL = "dev.sluice.internal..";
+  private static final Path LOCATION = location();
+  private static final JavaClasses CORE = new ClassFileImporter().importPath(LOCATION);
+
+  private static Path location() {
+    try {
+      return Path.of(Limit.class.getProtectionDomain().getCodeSource().getLocation().toURI());
+    } catch (URISyntaxException broken) {
+      throw new IllegalStateException(broken);
+    }
+  }
 
   @Test
   void core_dependsOnTheJdkAlone() {
     classes()
         .should()
         .onlyDependOnClassesThat(
-            resideInAnyPackage("dev.sluice", "java..", "org.jspecify.annotations"))
+            resideInAnyPackage(API, INTERNAL, "java..", "org.jspecify.annotations"))
         .check(CORE);
   }
 
   @Test
-  void core_isOnePackage() {
-    classes().should().resideInAPackage("dev.sluice").check(CORE);
+  void types_areInTheExportedPackageOrInternal() {
+    classes().should().resideInAnyPackage(API, INTERNAL).check(CORE);
+  }
+
+  /** Except to modules of Sluice. On the class path nothing hides them. */
+  @Test
+  void internalPackages_areNotExported() {
+    ModuleReference core =
+        ModuleFinder.of(LOCATION).find(API).orElseThrow(() -> new AssertionError(LOCATION));
+    assertThat(core.descriptor().exports())
+        .filteredOn(export -> !export.isQualified())
+        .extracting(ModuleDescriptor.Exports::source)
+        .containsExactly(API);
+  }
+
+  @Test
+  void buckets_doNotDependOnLimitsSchedulerOrExecutor() {
+    noClasses()
+        .that()
+        .resideInAPackage("dev.sluice.internal.bucket")
+        .should()
+        .dependOnClassesThat(
+            resideInAnyPackage(
+                "dev.sluice.internal.limits",
+                "dev.sluice.internal.scheduler",
+                "dev.sluice.internal.executor"))
+        .check(CORE);
   }
 
   @Test
@@ -56,9 +95,10 @@ final class ArchitectureTest {
             .toList();
     List<JavaClass> shown =
         topLevel.stream()
+            .filter(type -> type.getPackageName().equals(API))
             .filter(type -> type.getModifiers().contains(JavaModifier.PUBLIC))
             .toList();
-    System.out.printf("public types of sluice-core: %d of %d%n", shown.size(), topLevel.size());
+    System.out.printf("exported types of sluice-core: %d of %d%n", shown.size(), topLevel.size());
     assertThat(shown.size() * 100).isLessThanOrEqualTo(topLevel.size() * 35);
   }
 }

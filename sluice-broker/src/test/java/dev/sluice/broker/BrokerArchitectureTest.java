@@ -10,6 +10,7 @@ import com.tngtech.archunit.core.domain.JavaClass;
 import com.tngtech.archunit.core.domain.JavaClasses;
 import com.tngtech.archunit.core.domain.JavaModifier;
 import com.tngtech.archunit.core.importer.ClassFileImporter;
+import dev.sluice.broker.store.rocks.RocksStore;
 import java.util.List;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -17,35 +18,20 @@ import org.junit.jupiter.api.Test;
 /** What the broker may know and show. */
 @Tag("any-jdk")
 final class BrokerArchitectureTest {
+  private static final String ENGINE = "dev.sluice.broker.engine";
+
   private static final JavaClasses BROKER =
       new ClassFileImporter()
           .importUrl(Broker.class.getProtectionDomain().getCodeSource().getLocation());
 
-  /** The state machine, and what it is made of. */
-  private static final Class<?>[] MACHINE = {
-    Engine.class,
-    BrokerState.class,
-    Intake.class,
-    Dispatch.class,
-    Failures.class,
-    Admin.class,
-    Recovery.class,
-    Line.class,
-    Entry.class,
-    Timers.class,
-    MessageIndex.class,
-    Batch.class,
-  };
-
   @Test
-  void broker_isOnePackage_onCoreRocksDbAndLua() {
-    classes().should().resideInAPackage("dev.sluice.broker").check(BROKER);
+  void broker_dependsOnCoreRocksDbAndLuaAlone() {
     classes()
         .should()
         .onlyDependOnClassesThat(
             resideInAnyPackage(
                 "dev.sluice",
-                "dev.sluice.broker",
+                "dev.sluice.broker..",
                 "java..",
                 "com.sun.management",
                 "com.sun.nio.file", // direct I/O
@@ -56,9 +42,10 @@ final class BrokerArchitectureTest {
   }
 
   @Test
-  void theStateMachine_readsNoClock_startsNoThread_andKnowsNoRocksDb() {
+  void engine_readsNoClock_startsNoThread_andKnowsNoRocksDb() {
     noClasses()
-        .that(belongToAnyOf(MACHINE))
+        .that()
+        .resideInAPackage(ENGINE)
         .should()
         .callMethod(System.class, "nanoTime")
         .orShould()
@@ -70,6 +57,43 @@ final class BrokerArchitectureTest {
         .check(BROKER);
   }
 
+  /** The engine may still use the runtime, and the store the engine. */
+  @Test
+  void packages_dependInOneDirection() {
+    noClasses()
+        .that()
+        .resideInAPackage(ENGINE)
+        .should()
+        .dependOnClassesThat()
+        .resideInAnyPackage("dev.sluice.broker.lua", "dev.sluice.broker.store.rocks")
+        .check(BROKER);
+    noClasses()
+        .that()
+        .resideInAnyPackage("dev.sluice.broker.lua", "dev.sluice.broker.hooks")
+        .should()
+        .dependOnClassesThat()
+        .resideInAnyPackage(ENGINE, "dev.sluice.broker.runtime")
+        .check(BROKER);
+  }
+
+  @Test
+  void rocksDbAndLua_areUsedByOnePackageEach() {
+    noClasses()
+        .that()
+        .resideOutsideOfPackage("dev.sluice.broker.store.rocks")
+        .should()
+        .dependOnClassesThat()
+        .resideInAPackage("org.rocksdb")
+        .check(BROKER);
+    noClasses()
+        .that()
+        .resideOutsideOfPackage("dev.sluice.broker.lua")
+        .should()
+        .dependOnClassesThat()
+        .resideInAPackage("org.luaj..")
+        .check(BROKER);
+  }
+
   @Test
   void mostTypes_areHidden() {
     List<JavaClass> topLevel =
@@ -78,9 +102,10 @@ final class BrokerArchitectureTest {
             .toList();
     List<JavaClass> shown =
         topLevel.stream()
+            .filter(type -> type.getPackageName().equals("dev.sluice.broker"))
             .filter(type -> type.getModifiers().contains(JavaModifier.PUBLIC))
             .toList();
-    System.out.printf("public types of sluice-broker: %d of %d%n", shown.size(), topLevel.size());
+    System.out.printf("types of the API of sluice-broker: %d of %d%n", shown.size(), topLevel.size());
     assertThat(shown.size() * 100).isLessThanOrEqualTo(topLevel.size() * 35);
   }
 }

@@ -44,6 +44,25 @@ final class ServerArchitectureTest {
     noClasses().should().accessTargetWhere(isBlocking()).check(CLASSES);
   }
 
+  /** The routes and services share conversions still. */
+  @Test
+  void serversOfBothProtocols_doNotDependOnEachOther() {
+    noClasses()
+        .that()
+        .resideInAPackage("dev.sluice.server.http")
+        .should()
+        .dependOnClassesThat()
+        .resideInAPackage("dev.sluice.server.grpc..")
+        .check(CLASSES);
+    noClasses()
+        .that()
+        .resideInAPackage("dev.sluice.server.grpc")
+        .should()
+        .dependOnClassesThat()
+        .resideInAPackage("dev.sluice.server.http..")
+        .check(CLASSES);
+  }
+
   private static DescribedPredicate<JavaAccess<?>> isBlocking() {
     return DescribedPredicate.describe(
         "blocks until a client has sent or read",
