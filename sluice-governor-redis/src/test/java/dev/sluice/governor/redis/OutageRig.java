@@ -106,7 +106,7 @@ final class OutageRig implements OutageListener, AutoCloseable {
   /** Lets so much time pass, which is what the test is about. */
   static void during(Duration time) {
     long end = System.nanoTime() + time.toNanos();
-    until("time", () -> System.nanoTime() - end >= 0);
+    await("time").atMost(time.plusMinutes(1)).until(() -> System.nanoTime() - end >= 0);
   }
 
   static TokenRequest request(long tokens) {
